@@ -1,0 +1,24 @@
+// Boxes as the network and the loss see them: relative to the image, by centre and size.
+#pragma once
+
+namespace brightnet {
+
+/// Centre and size as fractions of the image's width and height, in [0, 1] for a box inside it.
+struct Box {
+  float x = 0, y = 0, w = 0, h = 0;
+};
+
+/// One object that the network should find.
+struct Truth {
+  Box box;
+  int class_id = 0;
+};
+
+/// One object that the network found. `score` is objectness × class probability.
+struct Detection {
+  Box box;
+  int class_id = 0;
+  float score = 0;
+};
+
+}  // namespace brightnet

@@ -1,0 +1,340 @@
+#include "core/config.h"
+
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+namespace brightnet {
+namespace {
+
+// Nodes set from the command line have no line in any file; a tag carries where they came from.
+constexpr const char* command_line_tag = "!set";
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.7g", value);
+  return text;
+}
+
+}  // namespace
+
+std::string YamlValue::where() const {
+  if (node.IsDefined() && node.Tag() == command_line_tag) return "--set";
+  const auto mark = node.IsDefined() ? node.Mark() : YAML::Mark::null_mark();
+  if (mark.is_null()) return file;
+  return file + ':' + std::to_string(mark.line + 1);
+}
+
+YamlDocument YamlDocument::parse(const std::string& text, const std::string& name) {
+  YamlDocument document;
+  document.file_ = name;
+  try {
+    document.root_ = YAML::Load(text);
+  } catch (const YAML::ParserException& e) {
+    throw InputError("this is not valid YAML: " + e.msg, name + ':' + std::to_string(e.mark.line + 1),
+                     "Check the indentation, quotes and brackets there and on the line before.");
+  }
+  if (document.root_.IsNull()) document.root_ = YAML::Node(YAML::NodeType::Map);
+  if (!document.root_.IsMap()) {
+    throw InputError("a mapping (key: value) was expected at the top of the file", name + ":1");
+  }
+  return document;
+}
+
+YamlDocument YamlDocument::load(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in || std::filesystem::is_directory(file)) {
+    throw InputError("this file cannot be read", file.string(), "Check the path and its permissions.");
+  }
+  std::ostringstream text;
+  text << in.rdbuf();
+  return parse(text.str(), file.string());
+}
+
+void YamlDocument::set(const std::string& assignment) {
+  const auto equals = assignment.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    throw InputError("'" + assignment + "' is not of the form key.path=value", "--set");
+  }
+  YAML::Node value;
+  try {
+    value = YAML::Load(assignment.substr(equals + 1));
+  } catch (const YAML::ParserException& e) {
+    throw InputError("the value of '" + assignment + "' is not valid YAML: " + e.msg, "--set");
+  }
+  value.SetTag(command_line_tag);
+  YAML::Node node = root_;
+  std::istringstream path(assignment.substr(0, equals));
+  std::vector<std::string> keys;
+  for (std::string key; std::getline(path, key, '.');) keys.push_back(key);
+  for (size_t i = 0; i + 1 < keys.size(); ++i) {
+    YAML::Node next = node[keys[i]];
+    if (!next.IsDefined() || next.IsNull()) {
+      next = YAML::Node(YAML::NodeType::Map);
+      node[keys[i]] = next;
+    } else if (!next.IsMap()) {
+      throw InputError("'" + keys[i] + "' of '" + assignment + "' is not a mapping", "--set");
+    }
+    node.reset(next);
+  }
+  node[keys.back()] = value;
+}
+
+Fields::Limits& Fields::Limits::at_least(double low) {
+  if (!(value_ >= low)) fields_.out_of_limits(key_, value_, "at least " + number(low));
+  return *this;
+}
+Fields::Limits& Fields::Limits::at_most(double high) {
+  if (!(value_ <= high)) fields_.out_of_limits(key_, value_, "at most " + number(high));
+  return *this;
+}
+Fields::Limits& Fields::Limits::above(double low) {
+  if (!(value_ > low)) fields_.out_of_limits(key_, value_, "above " + number(low));
+  return *this;
+}
+
+Fields::Limits Fields::operator()(const char* key, bool& value, const char* doc) {
+  visit(key, Kind::boolean, &value, doc);
+  return {*this, key, static_cast<double>(value)};
+}
+Fields::Limits Fields::operator()(const char* key, int& value, const char* doc) {
+  visit(key, Kind::integer, &value, doc);
+  return {*this, key, static_cast<double>(value)};
+}
+Fields::Limits Fields::operator()(const char* key, uint64_t& value, const char* doc) {
+  visit(key, Kind::unsigned64, &value, doc);
+  return {*this, key, static_cast<double>(value)};
+}
+Fields::Limits Fields::operator()(const char* key, float& value, const char* doc) {
+  visit(key, Kind::real, &value, doc);
+  return {*this, key, static_cast<double>(value)};
+}
+Fields::Limits Fields::operator()(const char* key, std::string& value, const char* doc) {
+  visit(key, Kind::text, &value, doc);
+  return {*this, key, static_cast<double>(value.size())};
+}
+Fields::Limits Fields::operator()(const char* key, std::vector<std::string>& value, const char* doc) {
+  visit(key, Kind::texts, &value, doc);
+  return {*this, key, static_cast<double>(value.size())};
+}
+Fields::Limits Fields::operator()(const char* key, std::vector<float>& value, const char* doc) {
+  visit(key, Kind::reals, &value, doc);
+  return {*this, key, static_cast<double>(value.size())};
+}
+Fields::Limits Fields::operator()(const char* key, std::vector<int>& value, const char* doc) {
+  visit(key, Kind::integers, &value, doc);
+  return {*this, key, static_cast<double>(value.size())};
+}
+Fields::Limits Fields::operator()(const char* key, std::vector<std::vector<float>>& value, const char* doc) {
+  visit(key, Kind::matrix, &value, doc);
+  return {*this, key, static_cast<double>(value.size())};
+}
+
+Fields::Limits Fields::choice(const char* key, std::string& value, const std::vector<std::string>& choices,
+                              const char* doc) {
+  Limits limits = (*this)(key, value, doc);
+  if (std::find(choices.begin(), choices.end(), value) == choices.end()) not_a_choice(key, value, choices);
+  return limits;
+}
+
+namespace {
+
+class FieldReader : public Fields {
+ public:
+  explicit FieldReader(const YamlValue& value) : value_(value) {
+    if (value.defined() && !value.node.IsMap()) {
+      throw InputError("a mapping (key: value) was expected here", value.where());
+    }
+  }
+
+  /// Every key must have been asked for.
+  void finish() const {
+    if (!value_.defined()) return;
+    for (const auto& entry : value_.node) {
+      const auto key = entry.first.as<std::string>();
+      if (known_.contains(key)) continue;
+      const YamlValue place{entry.second.Tag() == command_line_tag ? entry.second : entry.first, value_.file};
+      const std::string nearest = nearest_word(key, known_);
+      std::string remedy = "Did you mean '" + nearest + "'?";
+      if (nearest.empty()) {
+        remedy = "Known here:";
+        for (const auto& word : known_) remedy += ' ' + word;
+      }
+      throw InputError("unknown key '" + key + "'", place.where(), remedy);
+    }
+  }
+
+  void custom(const char* key, const std::function<void(const YamlValue&)>& read,
+              const std::function<YAML::Node()>&, const char*) override {
+    const YamlValue value = child(key);
+    if (value.defined()) read(value);
+  }
+
+ protected:
+  void visit(const char* key, Kind kind, void* out, const char*) override {
+    const YamlValue value = child(key);
+    if (!value.defined()) return;
+    switch (kind) {
+      case Kind::boolean: return assign<bool>(value, key, out, "true or false");
+      case Kind::integer: return assign<int>(value, key, out, "a whole number");
+      case Kind::unsigned64: return assign<uint64_t>(value, key, out, "a whole number from 0");
+      case Kind::real: return assign<float>(value, key, out, "a number");
+      case Kind::text: return assign<std::string>(value, key, out, "a text");
+      case Kind::texts: return assign<std::vector<std::string>>(value, key, out, "a list of texts");
+      case Kind::reals: return assign<std::vector<float>>(value, key, out, "a list of numbers");
+      case Kind::integers: return assign<std::vector<int>>(value, key, out, "a list of whole numbers");
+      case Kind::matrix: return assign<std::vector<std::vector<float>>>(value, key, out, "a list of number lists");
+    }
+  }
+
+  void nested(const char* key, const char*, const std::function<void(Fields&)>& visit_inner) override {
+    FieldReader inner(child(key));
+    visit_inner(inner);
+    inner.finish();
+  }
+
+  void out_of_limits(const std::string& key, double value, const std::string& rule) override {
+    throw InputError("'" + key + "' is " + number(value) + " and must be " + rule, child(key.c_str()).where());
+  }
+
+  void not_a_choice(const char* key, const std::string& value, const std::vector<std::string>& choices) override {
+    std::string list;
+    for (const auto& choice : choices) list += (list.empty() ? "" : ", ") + choice;
+    const std::string nearest = nearest_word(value, choices);
+    throw InputError("'" + std::string(key) + "' is '" + value + "' and must be one of: " + list,
+                     child(key).where(), nearest.empty() ? "" : "Did you mean '" + nearest + "'?");
+  }
+
+ private:
+  YamlValue child(const char* key) {
+    known_.insert(key);
+    if (!value_.defined()) return {YAML::Node(YAML::NodeType::Undefined), value_.file};
+    const YAML::Node& constant = value_.node;  // the const operator[] does not insert
+    return {constant[key], value_.file};
+  }
+
+  template <typename T>
+  void assign(const YamlValue& value, const char* key, void* out, const char* expected) {
+    try {
+      *static_cast<T*>(out) = value.node.as<T>();
+    } catch (const YAML::Exception&) {
+      const std::string got = value.node.IsScalar() ? "'" + value.node.Scalar() + "'" : "a list or mapping";
+      throw InputError("'" + std::string(key) + "' is " + got + " and must be " + expected, value.where());
+    }
+  }
+
+  YamlValue value_;
+  std::set<std::string> known_;
+};
+
+class FieldPrinter : public Fields {
+ public:
+  FieldPrinter(std::string& out, int indent, bool docs) : out_(out), indent_(indent), docs_(docs) {}
+
+  void custom(const char* key, const std::function<void(const YamlValue&)>&,
+              const std::function<YAML::Node()>& print, const char* doc) override {
+    YAML::Node node = print();
+    if (node.IsNull()) return;
+    if (node.IsSequence() || node.IsMap()) node.SetStyle(YAML::EmitterStyle::Flow);
+    line(key, emit(node), doc);
+  }
+
+ protected:
+  void visit(const char* key, Kind kind, void* value, const char* doc) override {
+    YAML::Node node;
+    switch (kind) {
+      case Kind::boolean: node = *static_cast<bool*>(value); break;
+      case Kind::integer: node = *static_cast<int*>(value); break;
+      case Kind::unsigned64: node = *static_cast<uint64_t*>(value); break;
+      case Kind::real: return line(key, number(*static_cast<float*>(value)), doc);
+      case Kind::text: return line(key, quoted(*static_cast<std::string*>(value)), doc);
+      case Kind::texts: {
+        std::string list;
+        for (const auto& text : *static_cast<std::vector<std::string>*>(value)) {
+          list += (list.empty() ? "" : ", ") + quoted(text);
+        }
+        return line(key, '[' + list + ']', doc);
+      }
+      case Kind::reals: return line(key, list(*static_cast<std::vector<float>*>(value)), doc);
+      case Kind::integers: node = *static_cast<std::vector<int>*>(value); break;
+      case Kind::matrix: {
+        std::string rows;
+        for (const auto& row : *static_cast<std::vector<std::vector<float>>*>(value)) {
+          rows += (rows.empty() ? "" : ", ") + list(row);
+        }
+        return line(key, '[' + rows + ']', doc);
+      }
+    }
+    if (node.IsSequence()) node.SetStyle(YAML::EmitterStyle::Flow);
+    line(key, emit(node), doc);
+  }
+
+  void nested(const char* key, const char* doc, const std::function<void(Fields&)>& visit_inner) override {
+    line(key, "", doc);
+    FieldPrinter inner(out_, indent_ + 2, docs_);
+    visit_inner(inner);
+  }
+
+  void out_of_limits(const std::string&, double, const std::string&) override {}
+  void not_a_choice(const char*, const std::string&, const std::vector<std::string>&) override {}
+
+ private:
+  static std::string emit(const YAML::Node& node) {
+    YAML::Emitter emitter;
+    emitter << node;
+    return emitter.c_str();
+  }
+
+  static std::string list(const std::vector<float>& values) {
+    std::string text;
+    for (const float value : values) text += (text.empty() ? "" : ", ") + number(value);
+    return '[' + text + ']';
+  }
+
+  // Quotes what YAML would otherwise read as something else, a class called "no" or "1" for one.
+  static std::string quoted(const std::string& text) {
+    const bool plain = !text.empty() && text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                                               "0123456789_-./") == std::string::npos;
+    static const std::set<std::string> words{"true", "false", "yes", "no", "on", "off", "null", "y", "n"};
+    std::string lower = text;
+    for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const bool letter_first = !text.empty() && (std::isalpha(static_cast<unsigned char>(text[0])) || text[0] == '/');
+    if (plain && letter_first && !words.contains(lower)) return text;
+    YAML::Emitter emitter;
+    emitter << YAML::DoubleQuoted << text;
+    return emitter.c_str();
+  }
+
+  void line(const char* key, const std::string& value, const char* doc) {
+    std::string text(static_cast<size_t>(indent_), ' ');
+    text += std::string(key) + ':' + (value.empty() ? "" : " " + value);
+    if (docs_ && doc && *doc) {
+      if (text.size() < 40) text.resize(40, ' ');
+      text += std::string("  # ") + doc;
+    }
+    out_ += text + '\n';
+  }
+
+  std::string& out_;
+  int indent_;
+  bool docs_;
+};
+
+}  // namespace
+
+void read_fields(const YamlValue& value, const std::function<void(Fields&)>& visit) {
+  FieldReader reader(value);
+  visit(reader);
+  reader.finish();
+}
+
+std::string print_fields(const std::function<void(Fields&)>& visit, bool docs) {
+  std::string text;
+  FieldPrinter printer(text, 0, docs);
+  visit(printer);
+  return text;
+}
+
+}  // namespace brightnet

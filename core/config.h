@@ -1,0 +1,134 @@
+// Strict YAML: one description of a struct's fields reads it, prints it with every default visible, and refuses
+// what it does not know, naming file, line and the nearest known key.
+//
+//   struct Schedule {
+//     float warmup = 3;
+//     void fields(Fields& f) { f("warmup", warmup, "epochs of burn-in").at_least(0); }
+//   };
+//   auto document = YamlDocument::load("train.yaml");  document.set("schedule.warmup=2");
+//   Schedule s;  read_config(document.root(), s);
+#pragma once
+
+#include <yaml-cpp/yaml.h>
+
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/error.h"
+
+namespace brightnet {
+
+/// A YAML node that knows which file it came from.
+struct YamlValue {
+  YAML::Node node;
+  std::string file;
+
+  /// "file:line" of this node, or of `set` for a value from the command line.
+  std::string where() const;
+  bool defined() const { return node.IsDefined() && !node.IsNull(); }
+};
+
+/// A parsed file with the command line's overrides applied.
+class YamlDocument {
+ public:
+  /// Throws InputError for a missing file and for YAML that does not parse (with its line).
+  static YamlDocument load(const std::filesystem::path& file);
+  static YamlDocument parse(const std::string& text, const std::string& name);
+
+  /// Applies "key.path=value" (the value is YAML); intermediate maps are made. Throws InputError for a path that
+  /// runs through something that is not a map.
+  void set(const std::string& assignment);
+
+  YamlValue root() const { return {root_, file_}; }
+  const std::string& file() const { return file_; }
+
+ private:
+  YAML::Node root_;
+  std::string file_;
+};
+
+/// Visits the fields of a struct; the reader and the printer are its two implementations.
+class Fields {
+ public:
+  virtual ~Fields() = default;
+
+  /// Limits on the value just visited; the reader throws InputError when it is outside.
+  class Limits {
+   public:
+    Limits(Fields& fields, std::string key, double value) : fields_(fields), key_(std::move(key)), value_(value) {}
+    Limits& at_least(double low);
+    Limits& at_most(double high);
+    Limits& above(double low);
+    Limits& within(double low, double high) { return at_least(low).at_most(high); }
+
+   private:
+    Fields& fields_;
+    std::string key_;
+    double value_;
+  };
+
+  Limits operator()(const char* key, bool& value, const char* doc);
+  Limits operator()(const char* key, int& value, const char* doc);
+  Limits operator()(const char* key, uint64_t& value, const char* doc);
+  Limits operator()(const char* key, float& value, const char* doc);
+  Limits operator()(const char* key, std::string& value, const char* doc);
+  Limits operator()(const char* key, std::vector<std::string>& value, const char* doc);
+  Limits operator()(const char* key, std::vector<float>& value, const char* doc);
+  Limits operator()(const char* key, std::vector<int>& value, const char* doc);
+  Limits operator()(const char* key, std::vector<std::vector<float>>& value, const char* doc);
+  /// A string out of a fixed list; an unknown one is an InputError that names the nearest.
+  Limits choice(const char* key, std::string& value, const std::vector<std::string>& choices, const char* doc);
+  /// A nested struct with its own fields().
+  template <typename Struct>
+    requires requires(Struct& s, Fields& f) { s.fields(f); }
+  void operator()(const char* key, Struct& value, const char* doc) {
+    nested(key, doc, [&value](Fields& inner) { value.fields(inner); });
+  }
+  /// A value that a struct reads and prints itself: a mapping or list without a fixed set of keys. `read` is
+  /// called only when the key is there; `print` returns the node to print.
+  virtual void custom(const char* key, const std::function<void(const YamlValue&)>& read,
+                      const std::function<YAML::Node()>& print, const char* doc) = 0;
+
+ protected:
+  enum class Kind { boolean, integer, unsigned64, real, text, texts, reals, integers, matrix };
+  virtual void visit(const char* key, Kind kind, void* value, const char* doc) = 0;
+  virtual void nested(const char* key, const char* doc, const std::function<void(Fields&)>& visit_inner) = 0;
+  virtual void out_of_limits(const std::string& key, double value, const std::string& rule) = 0;
+  virtual void not_a_choice(const char* key, const std::string& value, const std::vector<std::string>& choices) = 0;
+  friend class Limits;
+};
+
+/// Reads the fields of one mapping and then refuses the keys nobody asked for.
+void read_fields(const YamlValue& value, const std::function<void(Fields&)>& visit);
+
+/// Prints fields as YAML; with `docs` each is followed by its description as a comment.
+std::string print_fields(const std::function<void(Fields&)>& visit, bool docs);
+
+template <typename Struct>
+void read_config(const YamlValue& value, Struct& out) {
+  read_fields(value, [&out](Fields& f) { out.fields(f); });
+}
+
+template <typename Struct>
+std::string print_config(const Struct& value, bool docs = true) {
+  Struct copy = value;
+  return print_fields([&copy](Fields& f) { copy.fields(f); }, docs);
+}
+
+/// Converts one node; throws InputError with its place when it is not a T. `what` names it in the message.
+template <typename T>
+T yaml_as(const YamlValue& value, const std::string& what) {
+  try {
+    return value.node.as<T>();
+  } catch (const YAML::Exception&) {
+    throw InputError("'" + what + "' has a value of the wrong type", value.where());
+  }
+}
+
+}  // namespace brightnet

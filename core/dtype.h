@@ -1,0 +1,44 @@
+// Element types, and the 16-bit floating-point type that standard C++20 lacks.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace brightnet {
+
+enum class DType : uint8_t { f32, bf16, f16, u8 };
+
+constexpr size_t size_of(DType type) { return type == DType::f32 ? 4 : type == DType::u8 ? 1 : 2; }
+std::string_view to_string(DType type);
+
+/// What a run computes in. Master weights, batch-norm statistics, losses and weight gradients are fp32 in all.
+enum class Precision : uint8_t { fp32, tf32, bf16, fp16 };
+
+/// Type of activations and working weights.
+constexpr DType compute_type(Precision precision) {
+  return precision == Precision::bf16 ? DType::bf16 : precision == Precision::fp16 ? DType::f16 : DType::f32;
+}
+std::string_view to_string(Precision precision);
+/// Throws InputError for an unknown name.
+Precision parse_precision(std::string_view name);
+
+/// bfloat16 on the host: the upper half of a float, rounded to nearest even. Written so that loops over it
+/// vectorise.
+struct BFloat16 {
+  uint16_t bits = 0;
+
+  BFloat16() = default;
+  explicit BFloat16(float value) {
+    const uint32_t u = std::bit_cast<uint32_t>(value);
+    const uint32_t rounded = (u + 0x7FFFu + ((u >> 16) & 1u)) >> 16;
+    const uint32_t quiet_nan = (u >> 16) | 0x40u;
+    bits = static_cast<uint16_t>((u & 0x7FFFFFFFu) > 0x7F800000u ? quiet_nan : rounded);
+  }
+  explicit operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
+};
+static_assert(sizeof(BFloat16) == 2);
+
+}  // namespace brightnet

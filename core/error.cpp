@@ -1,0 +1,42 @@
+#include "core/error.h"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+namespace brightnet {
+namespace {
+
+std::string paragraph(const std::string& what, const std::string& where, const std::string& remedy) {
+  std::string text = where.empty() ? what : where + ": " + what;
+  if (!text.empty() && text.back() != '.' && text.back() != '?' && text.back() != '!') text += '.';
+  if (!remedy.empty()) text += ' ' + remedy;
+  if (text.back() != '.' && text.back() != '?' && text.back() != '!') text += '.';
+  return text;
+}
+
+}  // namespace
+
+Error::Error(ExitCode code, const std::string& what, const std::string& where, const std::string& remedy)
+    : std::runtime_error(paragraph(what, where, remedy)), code_(code) {}
+
+int edit_distance(const std::string& a, const std::string& b) {
+  std::vector<int> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (size_t i = 1; i <= a.size(); ++i) {
+    int diagonal = row[0];
+    row[0] = static_cast<int>(i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const int substituted = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+    }
+  }
+  return row.back();
+}
+
+void check_failed(const char* condition, const char* file, int line, const std::string& message) {
+  throw std::logic_error(message + " (" + condition + " is false at " + file + ":" + std::to_string(line) + ")");
+}
+
+}  // namespace brightnet

@@ -1,0 +1,73 @@
+// What can go wrong by somebody else's hand. Every message a user sees is one of these, printed as one
+// paragraph: what happened, where (file:line), what to do. Our own mistakes are BRIGHTNET_CHECKs instead.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace brightnet {
+
+/// The process's exit codes, as documented in the README.
+enum class ExitCode : int {
+  done = 0,
+  internal = 1,     ///< a bug or an internal failure
+  input = 2,        ///< the user's arguments, YAML, data or weights
+  device = 3,       ///< the device asked for cannot be used
+  interrupted = 4,  ///< stopped by a signal, after saving
+};
+
+/// The one family of exceptions for what a user can cause and mend.
+class Error : public std::runtime_error {
+ public:
+  /// `where` is "file:line", "file" or empty; `remedy` is an imperative sentence or empty.
+  Error(ExitCode code, const std::string& what, const std::string& where, const std::string& remedy);
+  ExitCode code() const { return code_; }
+
+ private:
+  ExitCode code_;
+};
+
+/// Arguments, YAML, data or weights that cannot be used as they are (exit code 2).
+class InputError : public Error {
+ public:
+  explicit InputError(const std::string& what, const std::string& where = "", const std::string& remedy = "")
+      : Error(ExitCode::input, what, where, remedy) {}
+};
+
+/// The device asked for cannot be used (exit code 3).
+class DeviceError : public Error {
+ public:
+  explicit DeviceError(const std::string& what, const std::string& where = "", const std::string& remedy = "")
+      : Error(ExitCode::device, what, where, remedy) {}
+};
+
+/// The known word nearest to `word` by edit distance, or "" when nothing is near enough to be a slip of the pen.
+template <typename Words>
+std::string nearest_word(const std::string& word, const Words& known);
+
+/// Levenshtein distance, in single-character edits.
+int edit_distance(const std::string& a, const std::string& b);
+
+template <typename Words>
+std::string nearest_word(const std::string& word, const Words& known) {
+  std::string best;
+  int best_distance = 1 + static_cast<int>(word.size()) / 2;
+  for (const auto& candidate : known) {
+    const int distance = edit_distance(word, candidate);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+[[noreturn]] void check_failed(const char* condition, const char* file, int line, const std::string& message);
+
+/// An assertion about our own code that stays in release builds: a std::logic_error, exit code 1.
+#define BRIGHTNET_CHECK(condition, message)                                        \
+  do {                                                                             \
+    if (!(condition)) ::brightnet::check_failed(#condition, __FILE__, __LINE__, message); \
+  } while (false)
+
+}  // namespace brightnet

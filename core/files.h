@@ -1,0 +1,20 @@
+// Files that are never half there.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <ostream>
+#include <string>
+
+namespace brightnet {
+
+/// Writes to "FILE.tmp", flushes it to the disk and renames it over FILE, so that whoever looks finds the old
+/// content or the new, never a part, also after a power cut. Throws InputError when the place is not writable
+/// or full; the old content is then untouched.
+void write_atomically(const std::filesystem::path& file, const std::function<void(std::ostream&)>& write);
+void write_atomically(const std::filesystem::path& file, const std::string& content);
+
+/// The whole file; throws InputError when it cannot be read.
+std::string read_file(const std::filesystem::path& file);
+
+}  // namespace brightnet

@@ -1,0 +1,31 @@
+#include "core/log.h"
+
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+
+#include <memory>
+
+namespace brightnet {
+namespace {
+
+// People read this line by line while it runs: no time, no level for what is normal.
+const bool configured = [] {
+  auto console = std::make_shared<spdlog::sinks::stderr_color_sink_mt>();
+  console->set_pattern("%v");
+  spdlog::set_default_logger(std::make_shared<spdlog::logger>("brightnet", console));
+  return true;
+}();
+
+}  // namespace
+
+void log_to_file(const std::filesystem::path& file) {
+  static_cast<void>(configured);
+  auto sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(file.string());
+  sink->set_pattern("%Y-%m-%d %H:%M:%S %l %v");
+  auto& sinks = spdlog::default_logger()->sinks();
+  sinks.resize(1);
+  sinks.push_back(std::move(sink));
+  spdlog::flush_on(spdlog::level::info);
+}
+
+}  // namespace brightnet

@@ -1,0 +1,46 @@
+// Counter-based randomness (Philox4x32-10, Salmon et al. 2011): a stream is named, not advanced. What is drawn
+// for (seed, epoch, sample, purpose) does not depend on the number of workers, on ranks, or on a resume.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace brightnet {
+
+/// What a stream of numbers is for; part of its name, so that two uses never share numbers.
+enum class Purpose : uint32_t { weights = 1, order = 2, augment = 3, mosaic = 4, synth = 5, size = 6, test = 7 };
+
+/// One block of Philox4x32-10: four 32-bit words from a 128-bit counter and a 64-bit key.
+std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
+
+/// A stream of numbers, wholly determined by its name. Satisfies UniformRandomBitGenerator, but draw with the
+/// members below: the standard's distributions differ between libraries.
+class Random {
+ public:
+  using result_type = uint32_t;
+
+  Random(uint64_t seed, Purpose purpose, uint64_t epoch = 0, uint64_t sample = 0);
+
+  static constexpr result_type min() { return 0; }
+  static constexpr result_type max() { return UINT32_MAX; }
+  result_type operator()();
+
+  /// Uniform in [0, 1), 24 bits.
+  float uniform();
+  /// Uniform in [low, high).
+  float uniform(float low, float high);
+  /// Uniform integer in [0, count); count must be positive.
+  uint32_t below(uint32_t count);
+  /// True with the given probability.
+  bool chance(float probability);
+  /// Standard normal (Box–Muller).
+  float normal();
+
+ private:
+  std::array<uint32_t, 4> counter_;
+  std::array<uint32_t, 2> key_;
+  std::array<uint32_t, 4> block_{};
+  int used_ = 4;
+};
+
+}  // namespace brightnet

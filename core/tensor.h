@@ -1,0 +1,48 @@
+// Shape and Tensor: a view of memory that somebody else owns (the plan's arena, as a rule). Always NHWC.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "core/dtype.h"
+#include "core/error.h"
+
+namespace brightnet {
+
+/// Batch, height, width, channels; the channel is the fastest index in memory.
+struct Shape {
+  int n = 0, h = 0, w = 0, c = 0;
+
+  size_t count() const { return static_cast<size_t>(n) * h * w * c; }
+  /// Number of channel vectors: n·h·w.
+  size_t pixels() const { return static_cast<size_t>(n) * h * w; }
+  bool operator==(const Shape&) const = default;
+};
+
+/// "8x13x13x512" (n, h, w, c).
+std::string to_string(const Shape& shape);
+
+/// A dense NHWC view; copying it copies the view, not the data.
+struct Tensor {
+  void* data = nullptr;
+  Shape shape;
+  DType type = DType::f32;
+
+  size_t count() const { return shape.count(); }
+  size_t bytes() const { return count() * size_of(type); }
+  explicit operator bool() const { return data != nullptr; }
+
+  /// Typed access; the element type must match.
+  template <typename T>
+  T* as() const {
+    constexpr DType wanted = sizeof(T) == 4   ? DType::f32
+                             : sizeof(T) == 1 ? DType::u8
+                                              : DType::bf16;
+    BRIGHTNET_CHECK(size_of(type) == sizeof(T), "a tensor of " + std::string(to_string(type)) + " was read as " +
+                                                    std::string(to_string(wanted)));
+    return static_cast<T*>(data);
+  }
+};
+
+}  // namespace brightnet

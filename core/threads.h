@@ -1,0 +1,28 @@
+// How many threads the arithmetic uses, and loops over them.
+#pragma once
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cstddef>
+
+namespace brightnet {
+
+/// Threads that OpenMP and oneDNN use: OMP_NUM_THREADS, else the cores this process may run on.
+inline int compute_threads() { return omp_get_max_threads(); }
+
+/// Calls body(begin, end) on contiguous parts of [0, count), one a thread. The parts depend on the number of
+/// threads alone, so results are reproducible for a given number.
+template <typename Body>
+void parallel_ranges(size_t count, Body&& body) {
+#pragma omp parallel
+  {
+    const size_t threads = static_cast<size_t>(omp_get_num_threads());
+    const size_t thread = static_cast<size_t>(omp_get_thread_num());
+    const size_t begin = count * thread / threads;
+    const size_t end = count * (thread + 1) / threads;
+    if (begin < end) body(begin, end);
+  }
+}
+
+}  // namespace brightnet

@@ -1,0 +1,74 @@
+// A dataset is a list of images with their boxes and the names of the classes, whatever format it came from.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/config.h"
+
+namespace brightnet {
+
+/// The `data:` section of a configuration.
+struct DataOptions {
+  std::string format = "yolo";  ///< yolo | voc | coco | darknet
+  std::string root = ".";       ///< folder that relative paths below start from
+  std::string train;            ///< list file, image folder, or COCO JSON, by format
+  std::string val;
+  std::vector<std::string> classes;  ///< empty: taken from the data set where it names them
+  void fields(Fields& f);
+};
+
+/// One labelled object. The box is in pixels of the image as it is shown (EXIF rotation applied), by corners,
+/// x2 and y2 exclusive; inside the image and of positive area once a reader has applied the policies.
+struct Annotation {
+  float x1 = 0, y1 = 0, x2 = 0, y2 = 0;
+  int class_id = 0;
+  bool crowd = false;      ///< COCO iscrowd: not trained on; matches any number of detections in evaluation
+  bool difficult = false;  ///< VOC difficult: trained on; ignored by the VOC metric
+  float area = 0;          ///< pixels²; COCO's segmentation area where given, else the box's
+};
+
+/// One image. Width and height are those after EXIF rotation.
+struct ImageRecord {
+  std::filesystem::path file;
+  int64_t id = 0;  ///< COCO's image id; the index elsewhere
+  int width = 0, height = 0;
+  std::vector<Annotation> annotations;
+};
+
+/// What a reader met and what it did about it, each kind counted and reported once, with names.
+struct DataProblem {
+  enum class Kind {
+    missing_image,      ///< listed, not on disk: the image is skipped
+    undecodable_image,  ///< header cannot be read, or `data check` could not decode it: skipped
+    truncated_image,    ///< decodes in part: skipped
+    no_label_file,      ///< an image without one is kept as background
+    zero_area_box,      ///< dropped
+    outside_box,        ///< clipped to the image; dropped when nothing is left
+    unknown_class,      ///< a class name or id that is not in `classes`: stops reading (InputError)
+    malformed_label,    ///< a line or object that does not parse: stops reading (InputError) with file:line
+    duplicate_box,      ///< the same object twice: kept once
+  };
+  Kind kind;
+  std::string where;   ///< "file", "file:line"
+  std::string detail;  ///< one clause
+};
+
+struct Dataset {
+  std::vector<ImageRecord> images;
+  std::vector<std::string> classes;
+  std::vector<DataProblem> problems;
+};
+
+enum class Split { train, val };
+
+/// Reads one split. With `lenient` (for `data check`) nothing stops the reading: every problem is collected.
+/// Throws InputError: unknown format, missing list, class outside `classes`, malformed label, no images.
+Dataset read_dataset(const DataOptions& options, Split split, bool lenient = false);
+
+/// One line a kind, with the count, what was done about it and the first names; empty when there is nothing.
+std::string summarize(const std::vector<DataProblem>& problems);
+
+}  // namespace brightnet
