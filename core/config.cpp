@@ -177,15 +177,24 @@ class FieldReader : public Fields {
     const YamlValue value = child(key);
     if (!value.defined()) return;
     switch (kind) {
-      case Kind::boolean: return assign<bool>(value, key, out, "true or false");
-      case Kind::integer: return assign<int>(value, key, out, "a whole number");
-      case Kind::unsigned64: return assign<uint64_t>(value, key, out, "a whole number from 0");
-      case Kind::real: return assign<float>(value, key, out, "a number");
-      case Kind::text: return assign<std::string>(value, key, out, "a text");
-      case Kind::texts: return assign<std::vector<std::string>>(value, key, out, "a list of texts");
-      case Kind::reals: return assign<std::vector<float>>(value, key, out, "a list of numbers");
-      case Kind::integers: return assign<std::vector<int>>(value, key, out, "a list of whole numbers");
-      case Kind::matrix: return assign<std::vector<std::vector<float>>>(value, key, out, "a list of number lists");
+      case Kind::boolean:
+        return assign<bool>(value, key, out, "true or false");
+      case Kind::integer:
+        return assign<int>(value, key, out, "a whole number");
+      case Kind::unsigned64:
+        return assign<uint64_t>(value, key, out, "a whole number from 0");
+      case Kind::real:
+        return assign<float>(value, key, out, "a number");
+      case Kind::text:
+        return assign<std::string>(value, key, out, "a text");
+      case Kind::texts:
+        return assign<std::vector<std::string>>(value, key, out, "a list of texts");
+      case Kind::reals:
+        return assign<std::vector<float>>(value, key, out, "a list of numbers");
+      case Kind::integers:
+        return assign<std::vector<int>>(value, key, out, "a list of whole numbers");
+      case Kind::matrix:
+        return assign<std::vector<std::vector<float>>>(value, key, out, "a list of number lists");
     }
   }
 
@@ -196,10 +205,12 @@ class FieldReader : public Fields {
   }
 
   void out_of_limits(const std::string& key, double value, const std::string& rule) override {
-    throw InputError("'" + key + "' is " + number(value) + " and must be " + rule, child(key.c_str()).where());
+    throw InputError("'" + key + "' is " + number(value) + " and must be " + rule,
+                     child(key.c_str()).where());
   }
 
-  void not_a_choice(const char* key, const std::string& value, const std::vector<std::string>& choices) override {
+  void not_a_choice(const char* key, const std::string& value,
+                    const std::vector<std::string>& choices) override {
     std::string list;
     for (const auto& choice : choices) list += (list.empty() ? "" : ", ") + choice;
     const std::string nearest = nearest_word(value, choices);
@@ -245,11 +256,19 @@ class FieldPrinter : public Fields {
   void visit(const char* key, Kind kind, void* value, const char* doc) override {
     YAML::Node node;
     switch (kind) {
-      case Kind::boolean: node = *static_cast<bool*>(value); break;
-      case Kind::integer: node = *static_cast<int*>(value); break;
-      case Kind::unsigned64: node = *static_cast<uint64_t*>(value); break;
-      case Kind::real: return line(key, number(*static_cast<float*>(value)), doc);
-      case Kind::text: return line(key, quoted(*static_cast<std::string*>(value)), doc);
+      case Kind::boolean:
+        node = *static_cast<bool*>(value);
+        break;
+      case Kind::integer:
+        node = *static_cast<int*>(value);
+        break;
+      case Kind::unsigned64:
+        node = *static_cast<uint64_t*>(value);
+        break;
+      case Kind::real:
+        return line(key, number(*static_cast<float*>(value)), doc);
+      case Kind::text:
+        return line(key, quoted(*static_cast<std::string*>(value)), doc);
       case Kind::texts: {
         std::string list;
         for (const auto& text : *static_cast<std::vector<std::string>*>(value)) {
@@ -257,8 +276,11 @@ class FieldPrinter : public Fields {
         }
         return line(key, '[' + list + ']', doc);
       }
-      case Kind::reals: return line(key, list(*static_cast<std::vector<float>*>(value)), doc);
-      case Kind::integers: node = *static_cast<std::vector<int>*>(value); break;
+      case Kind::reals:
+        return line(key, list(*static_cast<std::vector<float>*>(value)), doc);
+      case Kind::integers:
+        node = *static_cast<std::vector<int>*>(value);
+        break;
       case Kind::matrix: {
         std::string rows;
         for (const auto& row : *static_cast<std::vector<std::vector<float>>*>(value)) {
@@ -295,12 +317,14 @@ class FieldPrinter : public Fields {
 
   // Quotes what YAML would otherwise read as something else, a class called "no" or "1" for one.
   static std::string quoted(const std::string& text) {
-    const bool plain = !text.empty() && text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                                               "0123456789_-./") == std::string::npos;
+    const bool plain = !text.empty() && text.find_first_not_of(
+                                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                            "0123456789_-./") == std::string::npos;
     static const std::set<std::string> words{"true", "false", "yes", "no", "on", "off", "null", "y", "n"};
     std::string lower = text;
     for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    const bool letter_first = !text.empty() && (std::isalpha(static_cast<unsigned char>(text[0])) || text[0] == '/');
+    const bool letter_first =
+        !text.empty() && (std::isalpha(static_cast<unsigned char>(text[0])) || text[0] == '/');
     if (plain && letter_first && !words.contains(lower)) return text;
     YAML::Emitter emitter;
     emitter << YAML::DoubleQuoted << text;

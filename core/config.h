@@ -1,5 +1,5 @@
-// Strict YAML: one description of a struct's fields reads it, prints it with every default visible, and refuses
-// what it does not know, naming file, line and the nearest known key.
+// Strict YAML: one description of a struct's fields reads it, prints it with every default visible, and
+// refuses what it does not know, naming file, line and the nearest known key.
 //
 //   struct Schedule {
 //     float warmup = 3;
@@ -9,8 +9,6 @@
 //   Schedule s;  read_config(document.root(), s);
 #pragma once
 
-#include <yaml-cpp/yaml.h>
-
 #include <filesystem>
 #include <functional>
 #include <limits>
@@ -19,6 +17,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <yaml-cpp/yaml.h>
 
 #include "core/error.h"
 
@@ -41,8 +41,8 @@ class YamlDocument {
   static YamlDocument load(const std::filesystem::path& file);
   static YamlDocument parse(const std::string& text, const std::string& name);
 
-  /// Applies "key.path=value" (the value is YAML); intermediate maps are made. Throws InputError for a path that
-  /// runs through something that is not a map.
+  /// Applies "key.path=value" (the value is YAML); intermediate maps are made. Throws InputError for a path
+  /// that runs through something that is not a map.
   void set(const std::string& assignment);
 
   YamlValue root() const { return {root_, file_}; }
@@ -61,7 +61,8 @@ class Fields {
   /// Limits on the value just visited; the reader throws InputError when it is outside.
   class Limits {
    public:
-    Limits(Fields& fields, std::string key, double value) : fields_(fields), key_(std::move(key)), value_(value) {}
+    Limits(Fields& fields, std::string key, double value)
+        : fields_(fields), key_(std::move(key)), value_(value) {}
     Limits& at_least(double low);
     Limits& at_most(double high);
     Limits& above(double low);
@@ -83,10 +84,11 @@ class Fields {
   Limits operator()(const char* key, std::vector<int>& value, const char* doc);
   Limits operator()(const char* key, std::vector<std::vector<float>>& value, const char* doc);
   /// A string out of a fixed list; an unknown one is an InputError that names the nearest.
-  Limits choice(const char* key, std::string& value, const std::vector<std::string>& choices, const char* doc);
+  Limits choice(const char* key, std::string& value, const std::vector<std::string>& choices,
+                const char* doc);
   /// A nested struct with its own fields().
   template <typename Struct>
-    requires requires(Struct& s, Fields& f) { s.fields(f); }
+  requires requires(Struct& s, Fields& f) { s.fields(f); }
   void operator()(const char* key, Struct& value, const char* doc) {
     nested(key, doc, [&value](Fields& inner) { value.fields(inner); });
   }
@@ -100,7 +102,8 @@ class Fields {
   virtual void visit(const char* key, Kind kind, void* value, const char* doc) = 0;
   virtual void nested(const char* key, const char* doc, const std::function<void(Fields&)>& visit_inner) = 0;
   virtual void out_of_limits(const std::string& key, double value, const std::string& rule) = 0;
-  virtual void not_a_choice(const char* key, const std::string& value, const std::vector<std::string>& choices) = 0;
+  virtual void not_a_choice(const char* key, const std::string& value,
+                            const std::vector<std::string>& choices) = 0;
   friend class Limits;
 };
 

@@ -15,7 +15,9 @@ namespace {
 constexpr std::array<std::string_view, 4> precision_names{"fp32", "tf32", "bf16", "fp16"};
 }
 
-std::string_view to_string(Precision precision) { return precision_names[static_cast<size_t>(precision)]; }
+std::string_view to_string(Precision precision) {
+  return precision_names[static_cast<size_t>(precision)];
+}
 
 Precision parse_precision(std::string_view name) {
   for (size_t i = 0; i < precision_names.size(); ++i) {

@@ -11,10 +11,13 @@ namespace brightnet {
 
 enum class DType : uint8_t { f32, bf16, f16, u8 };
 
-constexpr size_t size_of(DType type) { return type == DType::f32 ? 4 : type == DType::u8 ? 1 : 2; }
+constexpr size_t size_of(DType type) {
+  return type == DType::f32 ? 4 : type == DType::u8 ? 1 : 2;
+}
 std::string_view to_string(DType type);
 
-/// What a run computes in. Master weights, batch-norm statistics, losses and weight gradients are fp32 in all.
+/// What a run computes in. Master weights, batch-norm statistics, losses and weight gradients are fp32 in
+/// all.
 enum class Precision : uint8_t { fp32, tf32, bf16, fp16 };
 
 /// Type of activations and working weights.

@@ -36,7 +36,8 @@ int edit_distance(const std::string& a, const std::string& b) {
 }
 
 void check_failed(const char* condition, const char* file, int line, const std::string& message) {
-  throw std::logic_error(message + " (" + condition + " is false at " + file + ":" + std::to_string(line) + ")");
+  throw std::logic_error(message + " (" + condition + " is false at " + file + ":" + std::to_string(line) +
+                         ")");
 }
 
 }  // namespace brightnet

@@ -41,7 +41,8 @@ class DeviceError : public Error {
       : Error(ExitCode::device, what, where, remedy) {}
 };
 
-/// The known word nearest to `word` by edit distance, or "" when nothing is near enough to be a slip of the pen.
+/// The known word nearest to `word` by edit distance, or "" when nothing is near enough to be a slip of the
+/// pen.
 template <typename Words>
 std::string nearest_word(const std::string& word, const Words& known);
 
@@ -65,8 +66,8 @@ std::string nearest_word(const std::string& word, const Words& known) {
 [[noreturn]] void check_failed(const char* condition, const char* file, int line, const std::string& message);
 
 /// An assertion about our own code that stays in release builds: a std::logic_error, exit code 1.
-#define BRIGHTNET_CHECK(condition, message)                                        \
-  do {                                                                             \
+#define BRIGHTNET_CHECK(condition, message)                                               \
+  do {                                                                                    \
     if (!(condition)) ::brightnet::check_failed(#condition, __FILE__, __LINE__, message); \
   } while (false)
 

@@ -1,9 +1,9 @@
 #include "core/log.h"
 
+#include <memory>
+
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
-
-#include <memory>
 
 namespace brightnet {
 namespace {

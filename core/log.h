@@ -1,9 +1,10 @@
-// One logger for the whole program (spdlog): messages to stderr, and to the run's train.log once there is one.
+// One logger for the whole program (spdlog): messages to stderr, and to the run's train.log once there is
+// one.
 #pragma once
 
-#include <spdlog/spdlog.h>
-
 #include <filesystem>
+
+#include <spdlog/spdlog.h>
 
 namespace brightnet {
 

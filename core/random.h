@@ -1,5 +1,6 @@
-// Counter-based randomness (Philox4x32-10, Salmon et al. 2011): a stream is named, not advanced. What is drawn
-// for (seed, epoch, sample, purpose) does not depend on the number of workers, on ranks, or on a resume.
+// Counter-based randomness (Philox4x32-10, Salmon et al. 2011): a stream is named, not advanced. What is
+// drawn for (seed, epoch, sample, purpose) does not depend on the number of workers, on ranks, or on a
+// resume.
 #pragma once
 
 #include <array>
@@ -8,7 +9,15 @@
 namespace brightnet {
 
 /// What a stream of numbers is for; part of its name, so that two uses never share numbers.
-enum class Purpose : uint32_t { weights = 1, order = 2, augment = 3, mosaic = 4, synth = 5, size = 6, test = 7 };
+enum class Purpose : uint32_t {
+  weights = 1,
+  order = 2,
+  augment = 3,
+  mosaic = 4,
+  synth = 5,
+  size = 6,
+  test = 7
+};
 
 /// One block of Philox4x32-10: four 32-bit words from a 128-bit counter and a 64-bit key.
 std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);

@@ -36,11 +36,9 @@ struct Tensor {
   /// Typed access; the element type must match.
   template <typename T>
   T* as() const {
-    constexpr DType wanted = sizeof(T) == 4   ? DType::f32
-                             : sizeof(T) == 1 ? DType::u8
-                                              : DType::bf16;
-    BRIGHTNET_CHECK(size_of(type) == sizeof(T), "a tensor of " + std::string(to_string(type)) + " was read as " +
-                                                    std::string(to_string(wanted)));
+    constexpr DType wanted = sizeof(T) == 4 ? DType::f32 : sizeof(T) == 1 ? DType::u8 : DType::bf16;
+    BRIGHTNET_CHECK(size_of(type) == sizeof(T), "a tensor of " + std::string(to_string(type)) +
+                                                    " was read as " + std::string(to_string(wanted)));
     return static_cast<T*>(data);
   }
 };

@@ -1,15 +1,17 @@
 // How many threads the arithmetic uses, and loops over them.
 #pragma once
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cstddef>
+
+#include <omp.h>
 
 namespace brightnet {
 
 /// Threads that OpenMP and oneDNN use: OMP_NUM_THREADS, else the cores this process may run on.
-inline int compute_threads() { return omp_get_max_threads(); }
+inline int compute_threads() {
+  return omp_get_max_threads();
+}
 
 /// Calls body(begin, end) on contiguous parts of [0, count), one a thread. The parts depend on the number of
 /// threads alone, so results are reproducible for a given number.

@@ -15,9 +15,9 @@ namespace brightnet {
 
 /// The `loader:` section.
 struct LoaderOptions {
-  int workers = 1;         ///< threads; 0 makes each batch in next()
-  int prefetch = 3;        ///< whole batches made ahead
-  float cache_mb = 1024;   ///< decoded images kept in memory, in MiB; 0 keeps none
+  int workers = 1;        ///< threads; 0 makes each batch in next()
+  int prefetch = 3;       ///< whole batches made ahead
+  float cache_mb = 1024;  ///< decoded images kept in memory, in MiB; 0 keeps none
   void fields(Fields& f);
 };
 
@@ -43,17 +43,17 @@ struct BufferSource {
   static BufferSource host();
 };
 
-/// Yields the batches of a training run, in an order that depends on the seed alone: the sequence is bit-identical
-/// for any number of workers. Each epoch is a permutation of the data set.
+/// Yields the batches of a training run, in an order that depends on the seed alone: the sequence is
+/// bit-identical for any number of workers. Each epoch is a permutation of the data set.
 class Loader {
  public:
   struct Setup {
     const Dataset* dataset = nullptr;
     AugmentOptions augment;
     LoaderOptions loader;
-    int batch = 1;                 ///< images a call of next(), on this rank
-    std::vector<int> sizes{416};   ///< square sizes; more than one: multi-scale
-    int size_every = 10;           ///< batches between changes of size
+    int batch = 1;                ///< images a call of next(), on this rank
+    std::vector<int> sizes{416};  ///< square sizes; more than one: multi-scale
+    int size_every = 10;          ///< batches between changes of size
     uint64_t seed = 0;
     uint64_t epochs = 1;
     uint64_t steps_per_epoch = 0;  ///< 0: ceil(images / (batch × ranks))
@@ -80,11 +80,12 @@ class Loader {
   std::unique_ptr<Implementation> implementation_;
 };
 
-/// Images of a validation split, one after the other without augmentation: stretched, or letterboxed, to `size`.
-/// `order` lists the images of this rank.
+/// Images of a validation split, one after the other without augmentation: stretched, or letterboxed, to
+/// `size`. `order` lists the images of this rank.
 class EvaluationLoader {
  public:
-  EvaluationLoader(const Dataset& dataset, std::vector<int> order, int batch, int size, bool letterbox, int workers);
+  EvaluationLoader(const Dataset& dataset, std::vector<int> order, int batch, int size, bool letterbox,
+                   int workers);
   ~EvaluationLoader();
 
   struct Images {

@@ -1,0 +1,178 @@
+// Backend: every operation that a device must offer. A layer calls these and never asks which device it is
+// on; adding a device means implementing this one interface. The CPU's implementation is in kernels/cpu, one
+// file an operation.
+//
+// Conventions. Tensors are NHWC views of the device's memory, of the compute type (f32, bf16, f16) unless
+// said otherwise; parameters, statistics and weight gradients are fp32. Operations are queued in order; only
+// download() and synchronize() wait. Nothing here allocates after its plan was made: `workspace` comes from
+// the network's arena and is as large as the operation's *_workspace() says. "accumulate" adds to the
+// destination instead of overwriting it.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/tensor.h"
+#include "kernels/convolution.h"
+#include "kernels/math/activation.h"
+#include "kernels/yolo.h"
+
+namespace brightnet {
+
+/// z = activation(scale · (y − mean) / √(variance + ε) + shift), per channel over n·h·w.
+struct BatchNormForward {
+  Tensor y, z;
+  const float *scale = nullptr, *shift = nullptr;  ///< [c]
+  float *running_mean = nullptr,
+        *running_variance = nullptr;              ///< [c], moved by `momentum` towards this batch's
+  float *mean = nullptr, *inverse_std = nullptr;  ///< [c], kept for the backward pass
+  float momentum = 0.1f;                          ///< running = (1 − m)·running + m·batch's
+  float epsilon = 1e-5f;
+  Activation activation = Activation::linear;
+  void* workspace = nullptr;
+};
+
+/// Turns dz into dy in place and adds the parameters' gradients; the activation's argument is recomputed from
+/// y.
+struct BatchNormBackward {
+  Tensor y, dz;
+  const float *scale = nullptr, *shift = nullptr, *mean = nullptr, *inverse_std = nullptr;  ///< [c]
+  float *scale_gradient = nullptr, *shift_gradient = nullptr;                               ///< [c]
+  bool accumulate = true;  ///< of the parameters' gradients
+  bool frozen = false;     ///< running statistics were used: mean and inverse_std are constants
+  Activation activation = Activation::linear;
+  void* workspace = nullptr;
+};
+
+struct PoolSpec {
+  int window = 2, stride = 2;
+  int padding = 0;  ///< total, as in darknet: window − 1 by default, half of it (rounded down) before
+};
+
+/// Part of an optimizer step: parameters [begin, end) of the flat array share a rate and a decay.
+struct ParameterRange {
+  size_t begin = 0, end = 0;
+  float rate = 0;   ///< learning rate
+  float decay = 0;  ///< weight decay
+};
+
+/// The flat fp32 arrays of an optimizer step. Gradients are multiplied by gradient_scale first.
+struct OptimizerArrays {
+  float* values = nullptr;
+  const float* gradients = nullptr;
+  float* first = nullptr;   ///< momentum, or Adam's first moment
+  float* second = nullptr;  ///< Adam's second moment; nullptr for SGD
+  float* ema = nullptr;     ///< exponential moving average of the values; nullptr for none
+  float gradient_scale = 1.0f;
+  float ema_decay = 0.0f;  ///< ema = d·ema + (1 − d)·value
+};
+
+/// v = momentum·v + g + decay·w;  w −= rate·(nesterov ? g + momentum·v : v).
+struct SgdStep {
+  float momentum = 0.9f;
+  bool nesterov = false;
+};
+
+/// Adam with decoupled decay (Loshchilov & Hutter 2019): w −= rate·(m̂ / (√v̂ + ε) + decay·w).
+struct AdamWStep {
+  float beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-8f;
+  int64_t step = 1;  ///< from 1, for the bias correction
+};
+
+/// Truths of a batch in the device's memory: image i owns truths [offsets[i], offsets[i + 1]).
+struct TruthList {
+  const Truth* truths = nullptr;
+  const int* offsets = nullptr;  ///< [batch + 1]
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::string name() const = 0;
+
+  // Memory.
+  virtual void* allocate(
+      size_t bytes) = 0;  ///< at least 64-byte aligned; throws DeviceError when there is not enough
+  virtual void release(void* memory, size_t bytes) = 0;
+  size_t allocated_bytes() const { return allocated_; }  ///< now
+  size_t peak_bytes() const { return peak_; }            ///< since the start
+  virtual void upload(void* device, const void* host, size_t bytes) = 0;
+  virtual void download(void* host, const void* device, size_t bytes) = 0;
+  virtual void copy(void* to, const void* from, size_t bytes) = 0;
+  virtual void zero(void* memory, size_t bytes) = 0;
+  virtual void synchronize() = 0;
+
+  // Convolution.
+  virtual std::unique_ptr<Convolution> plan_convolution(const ConvolutionSpec& spec) = 0;
+  /// db[c] = or += Σ dy over pixels; in fp32.
+  virtual void bias_gradient(const Tensor& dy, float* db, bool accumulate, void* workspace) = 0;
+
+  // Normalisation and activation.
+  virtual size_t channel_workspace(const Shape& shape) const = 0;  ///< for batch_norm_* and bias_gradient
+  virtual void batch_norm_forward(const BatchNormForward& op) = 0;
+  virtual void batch_norm_backward(const BatchNormBackward& op) = 0;
+  /// y = activation(x); x and y may be the same tensor.
+  virtual void activation_forward(Activation activation, const Tensor& x, const Tensor& y) = 0;
+  /// dy *= activation'(x), x the activation's argument.
+  virtual void activation_backward(Activation activation, const Tensor& x, const Tensor& dy) = 0;
+
+  // Movement between layers.
+  /// The output's shape is the caller's; `argmax` (u8, shape of y) remembers which element of the window won;
+  /// null in inference.
+  virtual void max_pool_forward(const PoolSpec& pool, const Tensor& x, const Tensor& y,
+                                const Tensor& argmax) = 0;
+  virtual void max_pool_backward(const PoolSpec& pool, const Tensor& dy, const Tensor& argmax,
+                                 const Tensor& dx, bool accumulate) = 0;
+  /// Copies `channels` channels of every pixel: concat and split, both ways.
+  virtual void copy_channels(const Tensor& from, int from_channel, const Tensor& to, int to_channel,
+                             int channels, bool accumulate) = 0;
+  /// Nearest neighbour: every pixel becomes factor × factor.
+  virtual void upsample_forward(int factor, const Tensor& x, const Tensor& y) = 0;
+  virtual void upsample_backward(int factor, const Tensor& dy, const Tensor& dx, bool accumulate) = 0;
+  /// y = a + b.
+  virtual void add(const Tensor& a, const Tensor& b, const Tensor& y) = 0;
+  /// Between f32, bf16 and f16.
+  virtual void cast(const Tensor& from, const Tensor& to) = 0;
+  /// u8 pixels to the compute type: value / 255.
+  virtual void normalize_image(const Tensor& pixels, const Tensor& x) = 0;
+
+  // YOLO head (formulas in kernels/math/yolo.h).
+  virtual size_t yolo_workspace(const YoloHead& head, const Shape& predictions) const = 0;
+  /// Writes the loss's sums to `loss` (device memory; overwritten) and d(loss ·
+  /// gradient_scale)/d(predictions) to `gradient`. Predictions may be of the compute type; the arithmetic is
+  /// fp32.
+  virtual void yolo_loss(const YoloHead& head, const Tensor& predictions, const TruthList& truths,
+                         float gradient_scale, const Tensor& gradient, YoloLoss* loss, void* workspace) = 0;
+  /// For every prediction and class whose objectness · class probability exceeds `threshold`,
+  /// appends a Detection to detections[image] (host memory; this waits).
+  virtual void yolo_detect(const YoloHead& head, const Tensor& predictions, float threshold,
+                           std::span<std::vector<Detection>> detections) = 0;
+
+  // Parameters.
+  virtual void sgd_step(const SgdStep& sgd, const OptimizerArrays& arrays,
+                        std::span<const ParameterRange> ranges) = 0;
+  virtual void adamw_step(const AdamWStep& adam, const OptimizerArrays& arrays,
+                          std::span<const ParameterRange> ranges) = 0;
+  /// ema = decay·ema + (1 − decay)·values, for what no optimizer steps over (running statistics).
+  virtual void ema_step(float* ema, const float* values, size_t count, float decay) = 0;
+  /// Σ x² in fp64, +inf or NaN when any element is not finite (this waits).
+  virtual double sum_of_squares(const float* x, size_t count) = 0;
+
+ protected:
+  void count_allocation(size_t bytes) {
+    allocated_ += bytes;
+    peak_ = allocated_ > peak_ ? allocated_ : peak_;
+  }
+  void count_release(size_t bytes) { allocated_ -= bytes; }
+
+ private:
+  size_t allocated_ = 0, peak_ = 0;
+};
+
+/// The CPU backend (oneDNN and OpenMP).
+std::unique_ptr<Backend> make_cpu_backend();
+
+}  // namespace brightnet

@@ -1,0 +1,49 @@
+// A convolution made for one shape: its primitives, its working weights and its workspace.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "core/tensor.h"
+#include "kernels/math/activation.h"
+
+namespace brightnet {
+
+struct ConvolutionSpec {
+  Shape input, output;                         ///< NHWC
+  int kernel = 1, stride = 1, padding = 0;     ///< square, in pixels; padding on every side
+  DType type = DType::f32;                     ///< of activations and working weights
+  bool training = true;                        ///< false: forward only
+  bool input_gradient = true;                  ///< false for the layer that reads the image
+  bool bias = false;                           ///< forward adds a bias per output channel
+  Activation activation = Activation::linear;  ///< forward applies it after the bias (inference only)
+
+  size_t weight_count() const { return static_cast<size_t>(output.c) * kernel * kernel * input.c; }
+  /// Multiplications and additions of one forward pass over the batch.
+  double flops() const { return 2.0 * static_cast<double>(output.count()) * kernel * kernel * input.c; }
+};
+
+/// The memory that a plan lends: `weights` persists between steps, `workspace` is shared with other layers
+/// and holds nothing between calls.
+class Convolution {
+ public:
+  virtual ~Convolution() = default;
+  virtual size_t weight_bytes() const = 0;
+  virtual size_t workspace_bytes() const = 0;
+  virtual void bind(void* weights, void* workspace) = 0;
+
+  /// Fills the working weights from fp32 master weights in OHWI; once after each change of the masters.
+  virtual void prepare(const float* master) = 0;
+  /// y = activation(x ∗ w + bias); bias is fp32, or nullptr when the spec has none.
+  virtual void forward(const Tensor& x, const float* bias, const Tensor& y) = 0;
+  /// dx = dy ∗ wᵀ, overwriting dx.
+  virtual void backward_data(const Tensor& dy, const Tensor& dx) = 0;
+  /// dw (fp32, OHWI) = or += x ∗ dy.
+  virtual void backward_weights(const Tensor& x, const Tensor& dy, float* dw, bool accumulate) = 0;
+
+  /// Names of the implementations chosen, for `bench` and `doctor`.
+  virtual std::string description() const = 0;
+};
+
+}  // namespace brightnet

@@ -1,0 +1,57 @@
+// A YOLO head's description and the loss's options, shared by every backend.
+#pragma once
+
+#include <cstdint>
+
+#include "core/box.h"
+
+namespace brightnet {
+
+enum class IouKind : uint8_t { mse, iou, giou, diou, ciou };
+enum class NmsKind : uint8_t { greedy, diou };
+
+constexpr int max_anchors = 16;
+
+/// Width and height of an anchor in pixels of the network's input.
+struct Anchor {
+  float w = 0, h = 0;
+};
+
+/// One head, plain enough to be handed to a kernel by value. Its input has `mask_count · (5 + classes)`
+/// channels: for each of its anchors x, y, w, h, objectness, then a logit per class.
+struct YoloHead {
+  int classes = 0;
+  Anchor anchors[max_anchors];  ///< all anchors of the model, over all heads
+  int anchor_count = 0;
+  int mask[max_anchors] = {};  ///< which of them are this head's
+  int mask_count = 0;
+  int input_width = 0, input_height = 0;  ///< pixels of the network's input
+
+  float scale_xy = 1.0f;    ///< s of b_xy = (σ(t)·s − (s−1)/2 + cell) / grid
+  bool new_coords = false;  ///< b_wh = anchor·(2σ(t))² (Scaled-YOLOv4) instead of anchor·exp(t)
+
+  // Assignment (see layers/yolo.h).
+  float ignore_threshold = 0.7f;  ///< predictions this near a truth are not pushed to "no object"
+  float truth_threshold = 1.0f;   ///< predictions nearer than this are pushed to "object"; 1: none
+  float iou_threshold = 1.0f;  ///< further anchors of at least this IoU of sizes are also assigned; 1: none
+
+  // Loss.
+  IouKind iou_kind = IouKind::ciou;
+  float box_weight = 1.0f, objectness_weight = 1.0f, class_weight = 1.0f;
+  float negative_weight = 1.0f;          ///< factor on the objectness loss where there is no object
+  float label_smoothing = 0.0f;          ///< ε: targets are 1−ε/2·… (see kernels/math/loss.h)
+  float focal_gamma = 0.0f;              ///< 0: plain cross-entropy for the classes
+  bool objectness_smooth = false;        ///< the objectness target of an assigned prediction is its IoU
+  float max_delta = 0.0f;                ///< box gradients are clipped to ±this; 0: not
+  const float* class_weights = nullptr;  ///< one factor a class, in the device's memory; nullptr: all 1
+};
+
+/// Sums over one batch (not yet divided by its size), written by the loss to the device's memory.
+struct YoloLoss {
+  float box = 0, objectness = 0, classes = 0;  ///< weighted loss parts; their sum is the loss
+  float iou = 0;                               ///< sum of the assigned predictions' IoU with their truths
+  float assigned = 0;                          ///< number of assigned predictions
+  float recall50 = 0;                          ///< how many of them have IoU > 0.5
+};
+
+}  // namespace brightnet
