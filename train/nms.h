@@ -1,0 +1,34 @@
+// Non-maximum suppression: of several detections of one object, the best stays.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/box.h"
+#include "core/config.h"
+
+namespace brightnet {
+
+/// The `nms:` section.
+struct NmsOptions {
+  /// greedy: a box falls when its IoU with a better one of its class exceeds `iou`.
+  /// diou: it falls when IoU - (d²/c²)^beta exceeds `iou`, where d is the distance of the two centres and c
+  /// the diagonal of the smallest box around both, so that two objects side by side both stay (Zheng et al.
+  /// 2020, "Distance-IoU Loss", section 3.3; the exponent is YOLOv4's beta_nms).
+  std::string kind = "greedy";
+  float iou = 0.45f;
+  float beta = 0.6f;         ///< exponent of the distance term; diou only
+  float score = 0.001f;      ///< candidates below it are not looked at
+  int max_detections = 300;  ///< an image, over all classes, best first
+  void fields(Fields& f);
+};
+
+/// The detections of one image that survive, best score first; equal scores keep the order they came in, so
+/// the result depends on the input alone. Suppression is within a class. Boxes are compared in the
+/// coordinates given (relative to the image, as a rule): IoU does not depend on the unit, the distance term
+/// on the aspect only. A candidate whose score or box is not finite is dropped. Time: candidates × detections
+/// kept in their class.
+std::vector<Detection> non_max_suppression(const std::vector<Detection>& candidates,
+                                           const NmsOptions& options);
+
+}  // namespace brightnet

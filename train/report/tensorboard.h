@@ -1,0 +1,34 @@
+// TensorBoard event files: scalars and images, without TensorFlow.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <opencv2/core.hpp>
+
+namespace brightnet {
+
+/// Writes events.out.tfevents.TIME.HOST.PID into `folder` (made if missing). TensorBoard shows all such files
+/// of a folder as one run. Throws InputError when the place cannot be written.
+class TensorBoardWriter {
+ public:
+  /// `first_step`: a resumed run starts here; TensorBoard drops what older files hold from that step on.
+  explicit TensorBoardWriter(const std::filesystem::path& folder, int64_t first_step = 0);
+
+  void scalar(const std::string& tag, float value, int64_t step);
+  /// 8-bit RGB, stored as PNG.
+  void image(const std::string& tag, const cv::Mat& rgb, int64_t step);
+  void flush();
+
+  const std::filesystem::path& file() const { return file_; }
+
+ private:
+  void write_event(const std::string& payload, int64_t step);
+
+  std::filesystem::path file_;
+  std::ofstream out_;
+};
+
+}  // namespace brightnet
