@@ -1,0 +1,93 @@
+// Layer: one step of a network made for one input shape. It names what memory it needs when it is planned and
+// owns none; the network lends activations and gradients to each call.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/backend.h"
+#include "layers/model.h"
+#include "layers/parameters.h"
+
+namespace brightnet {
+
+enum class Mode : uint8_t { train, infer };
+
+/// What a layer is made from. Everything referred to outlives the layer.
+struct LayerSetup {
+  const LayerDescription& description;
+  std::vector<Shape> inputs;
+  Backend& backend;
+  const Parameters& parameters;
+  Mode mode = Mode::train;
+  DType type = DType::f32;
+  Shape network_input;
+  bool input_gradient = true;  ///< false when no layer before this one has parameters
+};
+
+/// Bytes of memory a layer asks for, by how long they must last.
+struct MemoryNeeds {
+  size_t weights = 0;    ///< for as long as the network: working copies of parameters
+  size_t saved = 0;      ///< from its forward to its backward pass
+  size_t workspace = 0;  ///< within one call
+};
+
+struct LayerMemory {
+  void *weights = nullptr, *saved = nullptr, *workspace = nullptr;
+};
+
+/// The tensors of one call. Gradients are null where none is wanted.
+struct LayerCall {
+  std::span<const Tensor> inputs;
+  Tensor output;
+  std::span<const Tensor> input_gradients;
+  std::span<const bool> accumulate;  ///< per input: add to the gradient that another consumer already wrote
+  Tensor output_gradient;            ///< the layer may use it as scratch: nobody reads it afterwards
+};
+
+class Layer {
+ public:
+  explicit Layer(const LayerSetup& setup) : setup_(setup) {}
+  virtual ~Layer() = default;
+
+  virtual Shape output_shape() const = 0;
+  virtual MemoryNeeds memory_needs() const { return {}; }
+  virtual void bind(const LayerMemory&) {}
+  /// True when backward() reads the layer's inputs, so that they must be kept.
+  virtual bool backward_reads_inputs() const { return false; }
+  /// Multiplications and additions of one forward pass.
+  virtual double flops() const { return 0; }
+  /// The convolution inside, for `bench`'s floor; nullptr for other layers.
+  virtual const ConvolutionSpec* convolution() const { return nullptr; }
+
+  /// Refreshes working copies of the parameters; called after every change of their values.
+  virtual void prepare() {}
+  /// Inference: batch-norm by running statistics.
+  virtual void infer(const LayerCall& call) { forward(call); }
+  virtual void forward(const LayerCall& call) = 0;
+  /// Writes the input gradients, and writes (or, in later micro-batches of one optimizer step, adds) the
+  /// parameters' gradients.
+  virtual void backward(const LayerCall& call, bool accumulate_parameters) = 0;
+
+ protected:
+  const LayerSetup& setup() const { return setup_; }
+  Backend& backend() const { return setup_.backend; }
+  const LayerDescription& description() const { return setup_.description; }
+  /// The parameter "layer.what", or nullptr.
+  const ParameterEntry* parameter(const std::string& what) const {
+    return setup_.parameters.layout->find(setup_.description.name + '.' + what);
+  }
+  float* value(const ParameterEntry* entry) const { return setup_.parameters.values + entry->offset; }
+  float* gradient(const ParameterEntry* entry) const { return setup_.parameters.gradients + entry->offset; }
+
+ private:
+  LayerSetup setup_;
+};
+
+/// Makes the layer that the description asks for.
+std::unique_ptr<Layer> make_layer(const LayerSetup& setup);
+
+}  // namespace brightnet

@@ -1,0 +1,43 @@
+// The plan is the allocation: every tensor of a step gets an offset in one arena by the time it is alive.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "core/tensor.h"
+
+namespace brightnet {
+
+/// One tensor of a step: alive in [first, last] of the step's time line (forward calls, then backward calls).
+struct Lifetime {
+  size_t bytes = 0;
+  int first = 0, last = 0;
+};
+
+/// Offsets such that tensors alive at the same time do not overlap: largest first, each at the lowest place that
+/// is free during its life. `total` is the arena's size. Offsets are multiples of 64.
+struct ArenaPlan {
+  std::vector<size_t> offsets;
+  size_t total = 0;
+};
+ArenaPlan plan_arena(const std::vector<Lifetime>& lifetimes);
+
+/// One line of `brightnet memory`, in bytes.
+struct LayerMemoryRow {
+  std::string name, kind;
+  Shape output;
+  size_t parameters = 0, activation = 0, saved = 0, gradient = 0, working_weights = 0, workspace = 0;
+};
+
+/// What a network takes from its device, in bytes.
+struct NetworkMemory {
+  size_t input = 0;            ///< u8 pixels and truths
+  size_t working_weights = 0;  ///< parameters in compute type and layout
+  size_t step = 0;             ///< activations, saved tensors, gradients and workspace, sharing by lifetime
+  size_t unshared = 0;         ///< what `step` would be without sharing
+  std::vector<LayerMemoryRow> rows;
+  size_t arena() const { return input + working_weights + step; }
+};
+
+}  // namespace brightnet

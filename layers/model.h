@@ -1,0 +1,110 @@
+// A model as its YAML describes it: a list of named layers, each reading earlier ones. No sizes yet, no memory.
+//
+//   name: yolov4-tiny
+//   input: {size: 416, channels: 3}
+//   activation: leaky                 # of every conv that does not say otherwise
+//   head: {anchors: [[10, 14], …]}    # what all yolo layers share
+//   blocks:
+//     csp:                            # a block is a named list of layers with parameters
+//       parameters: [filters]
+//       layers:
+//         - conv: {name: in, filters: $filters, size: 3}
+//         - split: {groups: 2, part: 1}
+//   layers:
+//     - conv: {filters: 32, size: 3, stride: 2}
+//     - csp: {name: stage1, filters: 64}
+//     - conv: {from: stage1.in, filters: auto, size: 1, batch_norm: false, activation: linear}
+//     - yolo: {mask: [3, 4, 5]}
+//
+// A layer reads the one before it unless `from` names another: a name of the same list, `block.inner` for a layer
+// inside a block, or `input` for what the block (or the network) was given. Numbers may be written as $parameter,
+// $parameter/2 or 2*$parameter. `filters: auto` is what the yolo layer behind it needs. `repeat: n` repeats a
+// block.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/config.h"
+#include "kernels/math/activation.h"
+#include "kernels/yolo.h"
+
+namespace brightnet {
+
+struct ConvAttributes {
+  int filters = 0;  ///< output channels
+  int size = 1, stride = 1;
+  int padding = -1;  ///< on every side; −1: size / 2
+  bool batch_norm = true;
+  Activation activation = Activation::linear;
+};
+
+struct MaxPoolAttributes {
+  int size = 2, stride = 2;
+};
+
+/// Spatial pyramid pooling: the input and its stride-1 max-pools, concatenated (largest window first).
+struct SppAttributes {
+  std::vector<int> windows{5, 9, 13};
+};
+
+struct ConcatAttributes {};
+
+/// Keeps the part-th of `groups` equal groups of channels.
+struct SplitAttributes {
+  int groups = 2, part = 0;
+};
+
+/// Sum of its inputs, then an activation.
+struct ShortcutAttributes {
+  Activation activation = Activation::linear;
+};
+
+struct UpsampleAttributes {
+  int factor = 2;
+};
+
+/// `head` is complete but for the input's size, which the network knows.
+struct YoloAttributes {
+  YoloHead head;
+  std::vector<float> class_weights;  ///< empty: all 1
+  NmsKind nms = NmsKind::greedy;     ///< what `detect` does unless told otherwise
+  float nms_beta = 0.6f;
+};
+
+using LayerAttributes = std::variant<ConvAttributes, MaxPoolAttributes, SppAttributes, ConcatAttributes,
+                                     SplitAttributes, ShortcutAttributes, UpsampleAttributes, YoloAttributes>;
+
+/// Index of the network's input where a layer's inputs are listed.
+constexpr int network_input = -1;
+
+struct LayerDescription {
+  std::string name;         ///< unique, e.g. "stage1.in"
+  std::vector<int> inputs;  ///< indices of earlier layers, or network_input
+  LayerAttributes attributes;
+  std::string where;  ///< "file:line"
+  int channels = 0;   ///< of its output
+};
+
+struct Model {
+  std::string name;
+  int size = 416;  ///< default side of the square input, in pixels
+  int channels = 3;
+  int classes = 0;
+  int stride = 32;  ///< the input's sides must be multiples of this
+  std::vector<LayerDescription> layers;
+  std::string yaml;  ///< the whole description as YAML, with `classes` and head options resolved
+
+  /// "conv", "max_pool", … as the YAML calls it.
+  static std::string kind(const LayerDescription& layer);
+};
+
+/// Reads a model; `classes` sets the heads' width. `head_overrides` (may be undefined) is a mapping laid over the
+/// model's `head:`. Throws InputError with file and line for anything that does not make sense.
+Model load_model(const std::filesystem::path& file, int classes, const YamlValue& head_overrides = {});
+Model parse_model(const YamlDocument& document, int classes, const YamlValue& head_overrides = {});
+
+}  // namespace brightnet

@@ -1,0 +1,92 @@
+// Network: a model planned for one batch and input size on one backend. Layers run in order, and back; where one
+// output feeds several layers, the later ones add to the gradient that the first one wrote.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/box.h"
+#include "layers/layer.h"
+#include "layers/memory_plan.h"
+
+namespace brightnet {
+
+struct NetworkSetup {
+  const Model* model = nullptr;
+  Backend* backend = nullptr;
+  const Parameters* parameters = nullptr;
+  int batch = 1, height = 416, width = 416;
+  Precision precision = Precision::fp32;
+  Mode mode = Mode::train;
+};
+
+/// Per-layer time of a profiled step, in seconds.
+struct LayerTime {
+  double forward = 0, backward = 0;
+};
+
+class Network {
+ public:
+  /// Plans everything and allocates nothing. Throws InputError when the input size does not fit the model.
+  explicit Network(const NetworkSetup& setup);
+  ~Network();
+
+  const NetworkMemory& memory() const { return memory_; }
+  /// Lends the arena: at least memory().arena() bytes of the backend's memory, 64-byte aligned. Two networks may
+  /// be bound to the same arena when their steps do not interleave; call this again when switching.
+  void bind(void* arena);
+
+  const NetworkSetup& setup() const { return setup_; }
+  int layer_count() const { return static_cast<int>(layers_.size()); }
+  const Layer& layer(int index) const { return *layers_[index]; }
+  Shape output_shape(int layer) const;
+  double flops() const;  ///< of one forward pass over the batch
+
+  /// Copies batch × height × width × 3 pixels (u8 RGB) to the input.
+  void set_pixels(const uint8_t* pixels);
+  /// Copies the truths of each image; at most max_truths(batch) in all.
+  void set_truths(std::span<const std::vector<Truth>> truths);
+  static size_t max_truths(int batch) { return static_cast<size_t>(batch) * 1000; }
+
+  /// Training: batch statistics, and everything kept that the backward pass needs.
+  void forward();
+  /// Loss and its gradient (times gradient_scale), back to every parameter's gradient, which is overwritten, or
+  /// added to in later micro-batches of one optimizer step. Follows forward().
+  void backward(float gradient_scale, bool accumulate);
+  /// Inference with the running statistics (Mode::infer).
+  void infer();
+
+  /// Sums of the last backward(), one per head, not divided by the batch (this waits).
+  std::vector<YoloLoss> losses() const;
+  /// Detections above `threshold` of each image after infer(); before any suppression (this waits).
+  std::vector<std::vector<Detection>> detections(float threshold);
+
+  /// The output of a layer in the arena; valid right after forward() or infer() for layers that are still alive.
+  Tensor output(int layer) const;
+
+  /// When set, forward and backward add each layer's time to it (and wait after each layer).
+  void profile(std::vector<LayerTime>* times) { times_ = times; }
+
+ private:
+  struct Node;
+  void make_layers();
+  void plan_memory();
+  void prepare_if_changed();
+  LayerCall call_of(Node& node) const;
+
+  NetworkSetup setup_;
+  DType type_;
+  std::vector<std::unique_ptr<Layer>> layers_;
+  std::vector<Node> nodes_;
+  NetworkMemory memory_;
+  ArenaPlan arena_plan_;
+  std::byte* arena_ = nullptr;
+  uint64_t prepared_version_ = 0;
+  std::vector<LayerTime>* times_ = nullptr;
+  struct InputPlan;
+  std::unique_ptr<InputPlan> input_;
+};
+
+}  // namespace brightnet

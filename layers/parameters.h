@@ -1,0 +1,77 @@
+// All parameters of a model in one flat fp32 array, so that an optimizer step, an all-reduce, an average or a
+// checkpoint is one pass over memory. Trainable parameters come first, running statistics behind them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/backend.h"
+#include "layers/model.h"
+
+namespace brightnet {
+
+enum class ParameterKind : uint8_t { weight, bias, scale, shift, running_mean, running_variance };
+
+struct ParameterEntry {
+  std::string name;            ///< "stage1.in.weight"
+  std::vector<int64_t> shape;  ///< convolution weights are OHWI
+  ParameterKind kind = ParameterKind::weight;
+  int layer = 0;
+  size_t offset = 0;  ///< into the flat array, in floats; a multiple of 16
+  size_t count = 0;
+};
+
+/// Where each parameter of a model lies in the flat array. Needs no device.
+class ParameterLayout {
+ public:
+  explicit ParameterLayout(const Model& model);
+
+  const std::vector<ParameterEntry>& entries() const { return entries_; }
+  /// nullptr when there is none of that name.
+  const ParameterEntry* find(const std::string& name) const;
+  /// Floats of the trainable part, and of all with the running statistics; both with padding.
+  size_t trainable_floats() const { return trainable_; }
+  size_t floats() const { return total_; }
+  /// Trainable numbers without padding: the count that papers quote (statistics excluded).
+  size_t trainable_parameters() const;
+
+ private:
+  std::vector<ParameterEntry> entries_;
+  size_t trainable_ = 0, total_ = 0;
+};
+
+/// Parameters in a device's memory, as a network sees them. `version` changes whenever the values do, so that a
+/// network knows when to refresh its working weights.
+struct Parameters {
+  const ParameterLayout* layout = nullptr;
+  float* values = nullptr;     ///< [layout.floats()]
+  float* gradients = nullptr;  ///< [layout.trainable_floats()], or nullptr for inference
+  uint64_t version = 1;
+};
+
+/// Device memory that is given back when it goes out of scope.
+class DeviceBuffer {
+ public:
+  DeviceBuffer() = default;
+  DeviceBuffer(Backend& backend, size_t bytes);
+  ~DeviceBuffer();
+  DeviceBuffer(DeviceBuffer&& other) noexcept;
+  DeviceBuffer& operator=(DeviceBuffer&& other) noexcept;
+
+  void* data() const { return data_; }
+  float* floats() const { return static_cast<float*>(data_); }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  Backend* backend_ = nullptr;
+  void* data_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+/// Fresh parameters on the host: He-normal weights, unit scales, and head biases at a prior objectness and class
+/// probability so that the first steps are not spent on unlearning "object everywhere".
+std::vector<float> initial_parameters(const Model& model, const ParameterLayout& layout, uint64_t seed);
+
+}  // namespace brightnet
