@@ -117,10 +117,7 @@ std::string description(const SynthOptions& options, const fs::path& folder) {
 }  // namespace
 
 void make_synthetic_dataset(const SynthOptions& options, const fs::path& folder) {
-  if (options.train_images < 1 || options.val_images < 1 || options.train_images > 1000000 ||
-      options.val_images > 1000000) {
-    throw InputError("the synthetic data set cannot be made: each split needs from 1 to 1000000 images");
-  }
+  options.check();
   // Made beside its place and then moved there: what an interrupted call leaves behind is never taken for a
   // data set. fs::path{} keeps a trailing slash out of the name.
   const fs::path target = folder.has_filename() ? folder : folder.parent_path();

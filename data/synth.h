@@ -24,6 +24,9 @@ struct SynthOptions {
   int min_objects = 1;  ///< an image, from 0
   int max_objects =
       6;  ///< an image, at least min_objects and at most 40; fewer where they would hide each other
+
+  /// Throws InputError for a value outside its range.
+  void check() const;
 };
 
 /// circle, square, triangle, star, cross, ring.

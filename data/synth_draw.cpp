@@ -419,18 +419,6 @@ class Scene {
   std::vector<Annotation> annotations_;
 };
 
-void check(const SynthOptions& options) {
-  const auto require = [](bool holds, const std::string& rule) {
-    if (!holds) throw InputError("the synthetic data set cannot be made: " + rule);
-  };
-  const int known = static_cast<int>(synth_class_names().size());
-  require(options.size >= 32 && options.size <= 4096, "the size must be from 32 to 4096 pixels");
-  require(options.classes >= 1 && options.classes <= known,
-          "the number of classes must be from 1 to " + std::to_string(known));
-  require(options.min_objects >= 0 && options.min_objects <= options.max_objects && options.max_objects <= 40,
-          "the number of objects must be a range within 0 to 40");
-}
-
 }  // namespace
 
 const std::vector<std::string>& synth_class_names() {
@@ -438,8 +426,22 @@ const std::vector<std::string>& synth_class_names() {
   return names;
 }
 
+void SynthOptions::check() const {
+  const auto require = [](bool holds, const std::string& rule) {
+    if (!holds) throw InputError("the synthetic data set cannot be made: " + rule);
+  };
+  require(train_images >= 1 && train_images <= 1000000 && val_images >= 1 && val_images <= 1000000,
+          "each split needs from 1 to 1000000 images");
+  const int known = static_cast<int>(synth_class_names().size());
+  require(size >= 32 && size <= 4096, "the size must be from 32 to 4096 pixels");
+  require(classes >= 1 && classes <= known,
+          "the number of classes must be from 1 to " + std::to_string(known));
+  require(min_objects >= 0 && min_objects <= max_objects && max_objects <= 40,
+          "the number of objects must be a range within 0 to 40");
+}
+
 SynthImage draw_synthetic_image(const SynthOptions& options, Split split, int index) {
-  check(options);
+  options.check();
   Random random(options.seed, Purpose::synth, split == Split::train ? 0 : 1, static_cast<uint64_t>(index));
   Scene scene(options, random);
   scene.add_clutter();
