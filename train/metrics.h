@@ -12,7 +12,6 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
 #include <set>
 #include <span>
 #include <string>
@@ -20,15 +19,9 @@
 #include <vector>
 
 #include "data/dataset.h"
+#include "train/matching.h"
 
 namespace brightnet {
-
-/// A detection in pixels of the original image, by corners.
-struct ScoredBox {
-  float x1 = 0, y1 = 0, x2 = 0, y2 = 0;
-  int class_id = 0;
-  float score = 0;
-};
 
 /// The value of a metric that is not defined because nothing was there to be found (as in pycocotools).
 inline constexpr double no_truths = -1;
@@ -98,20 +91,9 @@ class DetectionEvaluator {
   Metrics finish() const;
 
  private:
-  static constexpr int areas = 4, thresholds = 10;
-
-  /// What became of one detection: bit area·10 + threshold of `right` and `ignored`; in neither it was wrong.
-  struct Record {
-    int64_t image = 0;
-    uint64_t right = 0, ignored = 0;
-    float score = 0;
-    uint32_t rank = 0;  ///< among the image's detections of the class, by score
-    uint8_t voc = 0;    ///< 0 wrong, 1 right, 2 ignored
-  };
   struct ClassRecords {
-    std::vector<Record> records;
-    std::array<int64_t, areas> truths{};  ///< that count, by area
-    int64_t voc_truths = 0;
+    std::vector<MatchRecord> records;  ///< the detections of one image lie together, best score first
+    TruthCounts truths;
   };
 
   std::vector<std::string> names_;

@@ -26,8 +26,8 @@ struct NmsOptions {
 /// The detections of one image that survive, best score first; equal scores keep the order they came in, so
 /// the result depends on the input alone. Suppression is within a class. Boxes are compared in the
 /// coordinates given (relative to the image, as a rule): IoU does not depend on the unit, the distance term
-/// on the aspect only. A candidate whose score or box is not finite is dropped. Time: candidates × detections
-/// kept in their class.
+/// on the aspect only. A candidate whose score or box is not finite, or whose box is empty, is dropped.
+/// Time: candidates × detections kept in their class.
 std::vector<Detection> non_max_suppression(const std::vector<Detection>& candidates,
                                            const NmsOptions& options);
 
