@@ -10,6 +10,7 @@
 #include "core/config.h"
 #include "data/augment/augment.h"
 #include "data/dataset.h"
+#include "data/placement.h"
 
 namespace brightnet {
 
@@ -100,11 +101,5 @@ class EvaluationLoader {
   class Implementation;
   std::unique_ptr<Implementation> implementation_;
 };
-
-/// How an image of width × height lies inside a network input: input = image · scale + offset, in pixels.
-struct Placement {
-  float scale_x = 1, scale_y = 1, offset_x = 0, offset_y = 0;
-};
-Placement place(int image_width, int image_height, int size, bool letterbox);
 
 }  // namespace brightnet

@@ -1,0 +1,30 @@
+// Jittered crop, zoom, flip and letterbox: what is drawn for one image, and where that puts it in the input.
+#pragma once
+
+#include "core/random.h"
+#include "data/augment/augment.h"
+#include "data/augment/color.h"
+#include "data/placement.h"
+
+namespace brightnet {
+
+/// What is drawn for one image. The margins are cut off (negative: added) on each side, as fractions of the
+/// image's width and height, as darknet's pleft, pright, ptop and pbot are.
+struct ImageDraw {
+  float left = 0, right = 0, top = 0, bottom = 0;
+  bool flip = false;
+  ColorChange color;
+};
+
+/// Margins uniform in ±jitter, each by itself (so the aspect ratio changes too); then the crop shrinks or
+/// grows about its centre by a factor between 1/resize and resize, uniform in its logarithm.
+ImageDraw draw_image(Random& random, const AugmentOptions& options);
+
+/// The side of the smallest crop that draw_image() can draw, as a fraction of the image's.
+float smallest_crop(const AugmentOptions& options);
+
+/// Puts the crop onto size × size pixels. With `letterbox` the margins are those of the image extended to a
+/// square.
+Placement place_crop(const ImageDraw& draw, int image_width, int image_height, int size, bool letterbox);
+
+}  // namespace brightnet

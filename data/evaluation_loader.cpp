@@ -1,0 +1,98 @@
+// Images for evaluation: the loader's queue, cache-free, with the placement of place() and no randomness.
+#include <algorithm>
+
+#include "data/augment/sample.h"
+#include "data/batch_queue.h"
+#include "data/image_cache.h"
+#include "data/loader.h"
+
+namespace brightnet {
+namespace {
+
+constexpr int batches_ahead = 2;
+
+}  // namespace
+
+class EvaluationLoader::Implementation {
+ public:
+  Implementation(const Dataset& dataset, std::vector<int> order, int batch, int size, bool letterbox,
+                 int workers)
+      : dataset_(dataset),
+        order_(std::move(order)),
+        batch_(batch),
+        size_(size),
+        letterbox_(letterbox),
+        cache_(dataset, 0, cv::Size(size, size)),
+        resamplers_(static_cast<size_t>(std::max(1, workers))),
+        slots_(workers == 0 ? 1 : batches_ahead + 1) {
+    BatchQueue::Work work;
+    const size_t step = static_cast<size_t>(batch);
+    work.batches = (order_.size() + step - 1) / step;
+    work.open = [this](uint64_t number, int slot) { return open(number, slots_[static_cast<size_t>(slot)]); };
+    work.make = [this](int slot, int item, int worker) {
+      make(slots_[static_cast<size_t>(slot)], item, worker);
+    };
+    queue_ = std::make_unique<BatchQueue>(std::move(work), static_cast<int>(slots_.size()), workers);
+  }
+
+  const Images* next() {
+    const int slot = queue_->next();
+    return slot < 0 ? nullptr : &slots_[static_cast<size_t>(slot)].images;
+  }
+
+ private:
+  struct Slot {
+    std::vector<uint8_t> pixels;
+    Images images;
+  };
+
+  size_t image_bytes() const { return 3 * static_cast<size_t>(size_) * static_cast<size_t>(size_); }
+
+  int open(uint64_t number, Slot& slot) {
+    const size_t begin = number * static_cast<size_t>(batch_);
+    const size_t end = std::min(order_.size(), begin + static_cast<size_t>(batch_));
+    slot.pixels.resize(image_bytes() * static_cast<size_t>(batch_));
+    slot.images.indices.assign(order_.begin() + static_cast<ptrdiff_t>(begin),
+                               order_.begin() + static_cast<ptrdiff_t>(end));
+    slot.images.pixels = slot.pixels.data();
+    slot.images.count = static_cast<int>(end - begin);
+    return slot.images.count;
+  }
+
+  void make(Slot& slot, int item, int worker) {
+    const int image = slot.images.indices[static_cast<size_t>(item)];
+    const ImageRecord& record = dataset_.images[static_cast<size_t>(image)];
+    const Placement placement = place(record.width, record.height, size_, letterbox_);
+    const PixelBlock out{slot.pixels.data() + static_cast<size_t>(item) * image_bytes(),
+                         3 * static_cast<size_t>(size_), size_, size_};
+    paint_image(cache_, dataset_, image, placement, {0, 0, size_, size_}, {}, out,
+                resamplers_[static_cast<size_t>(worker)]);
+  }
+
+  const Dataset& dataset_;
+  const std::vector<int> order_;
+  const int batch_, size_;
+  const bool letterbox_;
+  ImageCache cache_;
+  std::vector<Resampler> resamplers_;  // one a worker
+  std::vector<Slot> slots_;
+  std::unique_ptr<BatchQueue> queue_;  // last: its threads end before what they use
+};
+
+EvaluationLoader::EvaluationLoader(const Dataset& dataset, std::vector<int> order, int batch, int size,
+                                   bool letterbox, int workers) {
+  BRIGHTNET_CHECK(batch > 0 && size > 0 && workers >= 0, "no such batch, size or number of workers");
+  for (const int image : order) {
+    BRIGHTNET_CHECK(image >= 0 && static_cast<size_t>(image) < dataset.images.size(), "no such image");
+  }
+  implementation_ =
+      std::make_unique<Implementation>(dataset, std::move(order), batch, size, letterbox, workers);
+}
+
+EvaluationLoader::~EvaluationLoader() = default;
+
+const EvaluationLoader::Images* EvaluationLoader::next() {
+  return implementation_->next();
+}
+
+}  // namespace brightnet

@@ -1,0 +1,16 @@
+// Where an image lies inside a square network input.
+#pragma once
+
+namespace brightnet {
+
+/// input = image · scale + offset, in pixels, on each axis. A negative scale_x mirrors the image.
+struct Placement {
+  float scale_x = 1, scale_y = 1, offset_x = 0, offset_y = 0;
+};
+
+/// The placement used outside training: stretched to size × size, or letterboxed: scaled by the one factor
+/// with which it just fits, and centred. A letterboxed image covers whole pixels (its sides are rounded, at
+/// least 1, and the factors with them), so the mapping back is exact.
+Placement place(int image_width, int image_height, int size, bool letterbox);
+
+}  // namespace brightnet
