@@ -1,9 +1,10 @@
-// A YOLO head's description and the loss's options, shared by every backend.
+// A YOLO head's description and the loss's options, shared by every backend. docs/loss.md has the formulas.
 #pragma once
 
 #include <cstdint>
 
 #include "core/box.h"
+#include "kernels/math/hd.h"
 
 namespace brightnet {
 
@@ -30,20 +31,28 @@ struct YoloHead {
   float scale_xy = 1.0f;    ///< s of b_xy = (σ(t)·s − (s−1)/2 + cell) / grid
   bool new_coords = false;  ///< b_wh = anchor·(2σ(t))² (Scaled-YOLOv4) instead of anchor·exp(t)
 
-  // Assignment (see layers/yolo.h).
+  // Assignment (kernels/math/yolo.h).
   float ignore_threshold = 0.7f;  ///< predictions this near a truth are not pushed to "no object"
   float truth_threshold = 1.0f;   ///< predictions nearer than this are pushed to "object"; 1: none
   float iou_threshold = 1.0f;  ///< further anchors of at least this IoU of sizes are also assigned; 1: none
 
-  // Loss.
+  // Loss (kernels/math/iou.h, kernels/math/loss.h).
   IouKind iou_kind = IouKind::ciou;
   float box_weight = 1.0f, objectness_weight = 1.0f, class_weight = 1.0f;
-  float negative_weight = 1.0f;          ///< factor on the objectness loss where there is no object
-  float label_smoothing = 0.0f;          ///< ε: targets are 1−ε/2·… (see kernels/math/loss.h)
-  float focal_gamma = 0.0f;              ///< 0: plain cross-entropy for the classes
-  bool objectness_smooth = false;        ///< the objectness target of an assigned prediction is its IoU
-  float max_delta = 0.0f;                ///< box gradients are clipped to ±this; 0: not
-  const float* class_weights = nullptr;  ///< one factor a class, in the device's memory; nullptr: all 1
+  float negative_weight = 1.0f;    ///< factor on the objectness loss where there is no object
+  float label_smoothing = 0.0f;    ///< ε: class targets are 1 − ε/2 and ε/2
+  float focal_gamma = 0.0f;        ///< γ of the classes' focal loss; 0: plain cross-entropy
+  bool objectness_smooth = false;  ///< the objectness target of an assigned prediction is its IoU
+  /// Derivatives of the box loss by its four logits are clipped to ±this (before gradient_scale); 0: not.
+  /// What was clipped is no longer the loss's derivative.
+  float max_delta = 0.0f;
+  /// One factor a class on the class loss of predictions that are of it, in the device's memory; nullptr:
+  /// all 1.
+  const float* class_weights = nullptr;
+
+  /// Numbers of one prediction, and channels of one cell.
+  BRIGHTNET_HD int values() const { return 5 + classes; }
+  BRIGHTNET_HD int channels() const { return mask_count * values(); }
 };
 
 /// Sums over one batch (not yet divided by its size), written by the loss to the device's memory.

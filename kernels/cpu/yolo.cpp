@@ -1,0 +1,364 @@
+// The YOLO loss on the CPU. Nearly all predictions are of nothing, and of these only the objectness logit
+// and, for the ignore rule, the box matter. So a row of cells is taken anchor by anchor: five numbers of each
+// prediction are gathered into short arrays, and boxes, IoUs and objectness are vector loops over these. The
+// few predictions that have a truth are done one by one. Rows are independent; each leaves its sums in its
+// own slot, and the slots are added in order, so threads do not show in the result.
+#include "kernels/cpu/yolo.h"
+
+#include <algorithm>
+#include <cfloat>
+#include <cstdint>
+
+#include "core/error.h"
+#include "kernels/math/box.h"
+#include "kernels/math/loss.h"
+#include "kernels/math/yolo.h"
+
+namespace brightnet::cpu {
+namespace {
+
+/// The truth that a prediction answers for, and how many wanted it.
+struct Assignment {
+  int32_t truth = -1;
+  int32_t candidates = 0;
+};
+
+struct Sums {
+  double box = 0, objectness = 0, classes = 0, iou = 0, assigned = 0, recall50 = 0;
+
+  Sums& operator+=(const Sums& other) {
+    box += other.box;
+    objectness += other.objectness;
+    classes += other.classes;
+    iou += other.iou;
+    assigned += other.assigned;
+    recall50 += other.recall50;
+    return *this;
+  }
+};
+
+/// What all rows of a batch share. `assignments` has one entry a prediction, in the order of the predictions'
+/// tensor.
+struct Batch {
+  const YoloHead& head;
+  Shape shape;
+  TruthList truths;
+  float gradient_scale;
+  Assignment* assignments;
+
+  std::span<const Truth> truths_of(int image) const {
+    return {truths.truths + truths.offsets[image], truths.truths + truths.offsets[image + 1]};
+  }
+  size_t first_prediction(int image, int row) const {
+    return (static_cast<size_t>(image) * shape.h + row) * shape.w * head.mask_count;
+  }
+};
+
+/// Truths whose centre is in the cell of another and that are assigned to the same anchor compete for one
+/// prediction: the one whose size fits the anchor best has it, the first of equals.
+void assign_truths(const Batch& batch, int image) {
+  const YoloHead& head = batch.head;
+  Assignment* assignments = batch.assignments + batch.first_prediction(image, 0);
+  std::fill_n(assignments, static_cast<size_t>(batch.shape.h) * batch.shape.w * head.mask_count,
+              Assignment{});
+  const std::span<const Truth> truths = batch.truths_of(image);
+  for (size_t t = 0; t < truths.size(); ++t) {
+    const Box& box = truths[t].box;
+    if (!is_usable(box)) continue;
+    const int best = best_anchor(head, box);
+    const size_t cell = static_cast<size_t>(cell_of(box.y, batch.shape.h)) * batch.shape.w +
+                        static_cast<size_t>(cell_of(box.x, batch.shape.w));
+    for (int slot = 0; slot < head.mask_count; ++slot) {
+      if (!is_assigned(head, box, head.mask[slot], best)) continue;
+      Assignment& assignment = assignments[cell * head.mask_count + slot];
+      const Box anchor = relative_anchor(head, head.mask[slot]);
+      if (assignment.truth < 0 || size_iou(anchor, box) > size_iou(anchor, truths[assignment.truth].box))
+        assignment.truth = static_cast<int32_t>(t);
+      ++assignment.candidates;
+    }
+  }
+}
+
+/// Predictions of one anchor in neighbouring cells of a row.
+constexpr int chunk_size = 64;
+
+struct Chunk {
+  int count = 0;
+  float logits[5][chunk_size];                                      ///< x, y, w, h, objectness
+  float best_iou[chunk_size];                                       ///< with any truth of the image
+  float target[chunk_size], weight[chunk_size], slope[chunk_size];  ///< of the objectness
+};
+
+/// Where a chunk is.
+struct Place {
+  int image, row, first_column, slot;
+};
+
+struct Corners {
+  float left[chunk_size], right[chunk_size], top[chunk_size], bottom[chunk_size], area[chunk_size];
+};
+
+void decode_corners(const Batch& batch, const Place& place, const Chunk& chunk, Corners& corners) {
+  const YoloHead& head = batch.head;
+  const Box anchor = relative_anchor(head, head.mask[place.slot]);
+  const float grid_w = static_cast<float>(batch.shape.w), grid_h = static_cast<float>(batch.shape.h);
+  const float row = static_cast<float>(place.row), column = static_cast<float>(place.first_column);
+  const float scale_xy = head.scale_xy;
+  const bool new_coords = head.new_coords;
+#pragma omp simd
+  for (int i = 0; i < chunk.count; ++i) {
+    const float x = decode_center(chunk.logits[0][i], column + static_cast<float>(i), grid_w, scale_xy);
+    const float y = decode_center(chunk.logits[1][i], row, grid_h, scale_xy);
+    const float w = decode_size(chunk.logits[2][i], anchor.w, new_coords);
+    const float h = decode_size(chunk.logits[3][i], anchor.h, new_coords);
+    corners.left[i] = x - 0.5f * w;
+    corners.right[i] = x + 0.5f * w;
+    corners.top[i] = y - 0.5f * h;
+    corners.bottom[i] = y + 0.5f * h;
+    corners.area[i] = w * h;
+  }
+}
+
+/// What encloses all boxes of a chunk, to pass over truths that none of them can be near to.
+struct Extent {
+  float left = FLT_MAX, right = -FLT_MAX, top = FLT_MAX, bottom = -FLT_MAX;
+  float smallest = FLT_MAX, largest = 0;
+
+  Extent(const Corners& corners, int count) {
+    for (int i = 0; i < count; ++i) {
+      left = std::min(left, corners.left[i]);
+      right = std::max(right, corners.right[i]);
+      top = std::min(top, corners.top[i]);
+      bottom = std::max(bottom, corners.bottom[i]);
+      smallest = std::min(smallest, corners.area[i]);
+      largest = std::max(largest, corners.area[i]);
+    }
+  }
+};
+
+/// Fills best_iou; values that are not above both thresholds may be left at less than they are.
+void find_best_ious(const Batch& batch, const Place& place, Chunk& chunk) {
+  std::fill_n(chunk.best_iou, chunk.count, 0.0f);
+  const std::span<const Truth> truths = batch.truths_of(place.image);
+  const float threshold = std::min(batch.head.ignore_threshold, batch.head.truth_threshold);
+  if (truths.empty() || threshold >= 1.0f) return;
+  Corners corners;
+  decode_corners(batch, place, chunk, corners);
+  const Extent extent(corners, chunk.count);
+  for (const Truth& truth : truths) {
+    const Box& box = truth.box;
+    const float left = box.x - 0.5f * box.w, right = box.x + 0.5f * box.w;
+    const float top = box.y - 0.5f * box.h, bottom = box.y + 0.5f * box.h, area = box.w * box.h;
+    // An IoU is at most the smaller area over the larger.
+    const bool near = left < extent.right && right > extent.left && top < extent.bottom &&
+                      bottom > extent.top && area > threshold * extent.smallest &&
+                      area * threshold < extent.largest;
+    if (!near || !is_usable(box)) continue;
+#pragma omp simd
+    for (int i = 0; i < chunk.count; ++i) {
+      const float w = std::min(right, corners.right[i]) - std::max(left, corners.left[i]);
+      const float h = std::min(bottom, corners.bottom[i]) - std::max(top, corners.top[i]);
+      const float shared = std::max(w, 0.0f) * std::max(h, 0.0f);
+      const float value = shared / std::max(area + corners.area[i] - shared, smallest_area);
+      chunk.best_iou[i] = std::max(chunk.best_iou[i], value);
+    }
+  }
+}
+
+/// Box loss of a prediction and its truth; adds the gradient of its four logits.
+template <typename T>
+float add_box_loss(const Batch& batch, const Place& place, int column, const float (&logits)[4],
+                   const Truth& truth, T* gradient, Sums& sums) {
+  const YoloHead& head = batch.head;
+  const DecodedBox decoded =
+      decode_box_with_slope(head, head.mask[place.slot], column, place.row, batch.shape.w, batch.shape.h,
+                            logits[0], logits[1], logits[2], logits[3]);
+  const BoxLoss loss = box_loss(head.iou_kind, decoded.box, truth.box, batch.shape.w, batch.shape.h);
+  const float by_logit[4] = {loss.gradient.x * decoded.slope.x, loss.gradient.y * decoded.slope.y,
+                             loss.gradient.w * decoded.slope.w, loss.gradient.h * decoded.slope.h};
+  for (int k = 0; k < 4; ++k) {
+    float delta = head.box_weight * by_logit[k];
+    if (head.max_delta > 0) delta = std::clamp(delta, -head.max_delta, head.max_delta);
+    gradient[k] = static_cast<T>(batch.gradient_scale * delta);
+  }
+  sums.box += head.box_weight * loss.loss;
+  sums.iou += loss.iou;
+  sums.assigned += 1;
+  sums.recall50 += loss.iou > 0.5f;
+  return loss.iou;
+}
+
+/// Marks which of the classes [first, first + count) a prediction is of: its truth's, and those of the truths
+/// that lost it to that one.
+void mark_classes(const Batch& batch, const Place& place, int column, const Assignment& assignment, int first,
+                  int count, bool (&positive)[chunk_size]) {
+  std::fill_n(positive, count, false);
+  const std::span<const Truth> truths = batch.truths_of(place.image);
+  const auto mark = [&](const Truth& truth) {
+    if (truth.class_id >= first && truth.class_id < first + count) positive[truth.class_id - first] = true;
+  };
+  mark(truths[assignment.truth]);
+  if (assignment.candidates < 2) return;
+  for (const Truth& truth : truths) {
+    if (!is_usable(truth.box) || cell_of(truth.box.x, batch.shape.w) != column ||
+        cell_of(truth.box.y, batch.shape.h) != place.row)
+      continue;
+    if (is_assigned(batch.head, truth.box, batch.head.mask[place.slot], best_anchor(batch.head, truth.box)))
+      mark(truth);
+  }
+}
+
+/// Class loss of a prediction that has a truth; writes the gradient of its class logits.
+template <typename T>
+void add_class_loss(const Batch& batch, const Place& place, int column, const Assignment& assignment,
+                    const T* logits, T* gradient, Sums& sums) {
+  const YoloHead& head = batch.head;
+  for (int first = 0; first < head.classes; first += chunk_size) {
+    const int count = std::min(chunk_size, head.classes - first);
+    bool positive[chunk_size];
+    mark_classes(batch, place, column, assignment, first, count, positive);
+    float sum = 0;
+    for (int i = 0; i < count; ++i) {
+      const LossTerm term =
+          focal_cross_entropy(static_cast<float>(logits[first + i]),
+                              smooth_target(positive[i], head.label_smoothing), head.focal_gamma);
+      const float weight =
+          head.class_weight * (positive[i] && head.class_weights ? head.class_weights[first + i] : 1.0f);
+      sum += weight * term.value;
+      gradient[first + i] = static_cast<T>(batch.gradient_scale * weight * term.slope);
+    }
+    sums.classes += sum;
+  }
+}
+
+/// Objectness of a whole chunk; leaves the slopes.
+float objectness_loss(Chunk& chunk) {
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int i = 0; i < chunk.count; ++i) {
+    const LossTerm term = cross_entropy(chunk.logits[4][i], chunk.target[i]);
+    sum += chunk.weight[i] * term.value;
+    chunk.slope[i] = chunk.weight[i] * term.slope;
+  }
+  return sum;
+}
+
+/// One chunk: `predictions` and `gradient` point at the first cell's prediction for this anchor, assignments
+/// at its assignment.
+template <typename T>
+void add_chunk(const Batch& batch, const Place& place, int count, const T* predictions, T* gradient,
+               const Assignment* assignments, Sums& sums) {
+  const YoloHead& head = batch.head;
+  const size_t stride = static_cast<size_t>(head.channels());
+  Chunk chunk;
+  chunk.count = count;
+  for (int i = 0; i < count; ++i)
+    for (int k = 0; k < 5; ++k) chunk.logits[k][i] = static_cast<float>(predictions[i * stride + k]);
+  find_best_ious(batch, place, chunk);
+  for (int i = 0; i < count; ++i) {
+    const Assignment& assignment = assignments[static_cast<size_t>(i) * head.mask_count];
+    ObjectnessTarget objectness = unassigned_objectness(head, chunk.best_iou[i]);
+    if (assignment.truth >= 0) {
+      const float logits[4] = {chunk.logits[0][i], chunk.logits[1][i], chunk.logits[2][i],
+                               chunk.logits[3][i]};
+      const int column = place.first_column + i;
+      const Truth& truth = batch.truths_of(place.image)[assignment.truth];
+      const float overlap = add_box_loss(batch, place, column, logits, truth, gradient + i * stride, sums);
+      add_class_loss(batch, place, column, assignment, predictions + i * stride + 5,
+                     gradient + i * stride + 5, sums);
+      objectness = assigned_objectness(head, overlap);
+    }
+    chunk.target[i] = objectness.target;
+    chunk.weight[i] = objectness.weight;
+  }
+  sums.objectness += objectness_loss(chunk);
+  for (int i = 0; i < count; ++i)
+    gradient[i * stride + 4] = static_cast<T>(batch.gradient_scale * chunk.slope[i]);
+}
+
+template <typename T>
+Sums row_loss(const Batch& batch, int image, int row, const T* predictions, T* gradient) {
+  const YoloHead& head = batch.head;
+  const size_t stride = static_cast<size_t>(head.channels());
+  const size_t first = batch.first_prediction(image, row);
+  const T* row_predictions = predictions + first * head.values();
+  T* row_gradient = gradient + first * head.values();
+  std::fill_n(row_gradient, stride * batch.shape.w, T{});
+  Sums sums;
+  for (int slot = 0; slot < head.mask_count; ++slot) {
+    for (int column = 0; column < batch.shape.w; column += chunk_size) {
+      const size_t offset = column * stride + static_cast<size_t>(slot) * head.values();
+      const Assignment* assignments =
+          batch.assignments + first + static_cast<size_t>(column) * head.mask_count + slot;
+      add_chunk(batch, {image, row, column, slot}, std::min(chunk_size, batch.shape.w - column),
+                row_predictions + offset, row_gradient + offset, assignments, sums);
+    }
+  }
+  return sums;
+}
+
+template <typename T>
+void all_rows(const Batch& batch, const T* predictions, T* gradient, Sums* rows) {
+  const int images = batch.shape.n, height = batch.shape.h;
+#pragma omp parallel
+  {
+#pragma omp for schedule(dynamic)
+    for (int image = 0; image < images; ++image) assign_truths(batch, image);
+#pragma omp for collapse(2) schedule(dynamic, 4)
+    for (int image = 0; image < images; ++image)
+      for (int row = 0; row < height; ++row)
+        rows[static_cast<size_t>(image) * height + row] = row_loss(batch, image, row, predictions, gradient);
+  }
+}
+
+/// Finite losses stay finite: a sum beyond float's range becomes its largest number. NaN stays NaN.
+float to_float(double sum) {
+  return static_cast<float>(std::min(sum, static_cast<double>(FLT_MAX)));
+}
+
+size_t assignment_bytes(const YoloHead& head, const Shape& predictions) {
+  const size_t bytes = predictions.pixels() * static_cast<size_t>(head.mask_count) * sizeof(Assignment);
+  return (bytes + 63) / 64 * 64;
+}
+
+void check(const YoloHead& head, const Shape& shape) {
+  BRIGHTNET_CHECK(head.classes > 0 && head.mask_count > 0 && head.mask_count <= max_anchors &&
+                      head.anchor_count > 0 && head.anchor_count <= max_anchors && head.input_width > 0 &&
+                      head.input_height > 0,
+                  "incomplete YOLO head");
+  BRIGHTNET_CHECK(shape.c == head.channels(), "a YOLO head of " + std::to_string(head.channels()) +
+                                                  " channels was given " + to_string(shape));
+}
+
+}  // namespace
+
+size_t yolo_workspace(const YoloHead& head, const Shape& predictions) {
+  return assignment_bytes(head, predictions) +
+         static_cast<size_t>(predictions.n) * predictions.h * sizeof(Sums);
+}
+
+void yolo_loss(const YoloHead& head, const Tensor& predictions, const TruthList& truths, float gradient_scale,
+               const Tensor& gradient, YoloLoss* loss, void* workspace) {
+  const Shape shape = predictions.shape;
+  check(head, shape);
+  BRIGHTNET_CHECK(gradient.shape == shape && gradient.type == predictions.type,
+                  "the gradient's shape or type is not the predictions'");
+  for (int t = truths.offsets[0]; t < truths.offsets[shape.n]; ++t)
+    BRIGHTNET_CHECK(truths.truths[t].class_id >= 0 && truths.truths[t].class_id < head.classes,
+                    "a truth is of class " + std::to_string(truths.truths[t].class_id));
+  auto* assignments = static_cast<Assignment*>(workspace);
+  auto* rows = reinterpret_cast<Sums*>(static_cast<char*>(workspace) + assignment_bytes(head, shape));
+  const Batch batch{head, shape, truths, gradient_scale, assignments};
+  if (predictions.type == DType::f32) {
+    all_rows(batch, predictions.as<const float>(), gradient.as<float>(), rows);
+  } else {
+    BRIGHTNET_CHECK(predictions.type == DType::bf16, "the CPU's YOLO loss takes f32 and bf16");
+    all_rows(batch, predictions.as<const BFloat16>(), gradient.as<BFloat16>(), rows);
+  }
+  Sums total;
+  for (size_t i = 0; i < static_cast<size_t>(shape.n) * shape.h; ++i) total += rows[i];
+  *loss = {to_float(total.box), to_float(total.objectness), to_float(total.classes),
+           to_float(total.iou), to_float(total.assigned),   to_float(total.recall50)};
+}
+
+}  // namespace brightnet::cpu

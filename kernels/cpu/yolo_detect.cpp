@@ -1,0 +1,73 @@
+// Detections of a YOLO head on the CPU. A score is at most its objectness, and nearly no prediction has any,
+// so one comparison of a logit spares the rest of the work.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/error.h"
+#include "kernels/cpu/yolo.h"
+#include "kernels/math/box.h"
+
+namespace brightnet::cpu {
+namespace {
+
+/// A logit below which no objectness exceeds the threshold, rounding included.
+float logit_below(float threshold) {
+  if (!(threshold > 0)) return -std::numeric_limits<float>::infinity();
+  if (threshold >= 1) return std::numeric_limits<float>::infinity();
+  const double p = threshold;
+  return static_cast<float>(std::log(p / (1 - p))) - 1e-3f;
+}
+
+template <typename T>
+void detect_in_image(const YoloHead& head, const Shape& shape, const T* image, float threshold,
+                     std::vector<Detection>& detections) {
+  const float least = logit_below(threshold);
+  const size_t predictions = static_cast<size_t>(shape.h) * shape.w * head.mask_count;
+  for (size_t i = 0; i < predictions; ++i) {
+    const T* p = image + i * head.values();
+    const float objectness_logit = static_cast<float>(p[4]);
+    if (!(objectness_logit > least)) continue;
+    const float objectness = logistic(objectness_logit);
+    const size_t cell = i / head.mask_count;
+    bool decoded = false;
+    Box box;
+    for (int c = 0; c < head.classes; ++c) {
+      const float score = objectness * logistic(static_cast<float>(p[5 + c]));
+      if (!(score > threshold)) continue;
+      if (!decoded) {
+        box = decode_box(head, head.mask[i % head.mask_count], static_cast<int>(cell % shape.w),
+                         static_cast<int>(cell / shape.w), shape.w, shape.h, static_cast<float>(p[0]),
+                         static_cast<float>(p[1]), static_cast<float>(p[2]), static_cast<float>(p[3]));
+        decoded = true;
+      }
+      detections.push_back({box, c, score});
+    }
+  }
+}
+
+template <typename T>
+void detect_in_images(const YoloHead& head, const Shape& shape, const T* predictions, float threshold,
+                      std::span<std::vector<Detection>> detections) {
+  const size_t image_size = static_cast<size_t>(shape.h) * shape.w * shape.c;
+#pragma omp parallel for schedule(dynamic)
+  for (int n = 0; n < shape.n; ++n)
+    detect_in_image(head, shape, predictions + n * image_size, threshold, detections[n]);
+}
+
+}  // namespace
+
+void yolo_detect(const YoloHead& head, const Tensor& predictions, float threshold,
+                 std::span<std::vector<Detection>> detections) {
+  const Shape shape = predictions.shape;
+  BRIGHTNET_CHECK(shape.c == head.channels() && head.mask_count > 0, "predictions are not of this YOLO head");
+  BRIGHTNET_CHECK(detections.size() >= static_cast<size_t>(shape.n), "fewer lists of detections than images");
+  if (predictions.type == DType::f32) {
+    detect_in_images(head, shape, predictions.as<const float>(), threshold, detections);
+  } else {
+    BRIGHTNET_CHECK(predictions.type == DType::bf16, "the CPU's YOLO head takes f32 and bf16");
+    detect_in_images(head, shape, predictions.as<const BFloat16>(), threshold, detections);
+  }
+}
+
+}  // namespace brightnet::cpu

@@ -1,0 +1,61 @@
+// Cross-entropies of a logit and their derivatives, safe for every finite logit and vectorised by host
+// compilers.
+#pragma once
+
+#include "kernels/math/activation.h"
+#include "kernels/math/hd.h"
+
+#ifndef __CUDA_ARCH__
+#include <cmath>
+#endif
+
+namespace brightnet {
+
+/// A loss and its derivative with respect to the logit.
+struct LossTerm {
+  float value, slope;
+};
+
+/// ln(1 + u) for u in [0, 1], to 2 ulp or so (relatively, so tiny u count); branch-free.
+BRIGHTNET_HD float fast_log1p(float u) {
+  // ln(1 + u) = 2·atanh(z) with z = u/(2 + u) ≤ 1/3; atanh by its series up to z¹³.
+  const float z = u / (2.0f + u);
+  const float z2 = z * z;
+  float p = 1.0f / 13.0f;
+  p = p * z2 + 1.0f / 11.0f;
+  p = p * z2 + 1.0f / 9.0f;
+  p = p * z2 + 1.0f / 7.0f;
+  p = p * z2 + 1.0f / 5.0f;
+  p = p * z2 + 1.0f / 3.0f;
+  return 2.0f * z + 2.0f * z * z2 * p;
+}
+
+/// −y·ln p − (1 − y)·ln(1 − p) with p = σ(logit), for targets y in [0, 1]: max(t, 0) − t·y + ln(1 + e^−|t|).
+BRIGHTNET_HD LossTerm cross_entropy(float logit, float target) {
+  const float e = fast_exp(-std::fabs(logit));
+  const float probability = (logit < 0 ? e : 1.0f) / (1.0f + e);
+  return {(logit < 0 ? 0.0f : logit) - logit * target + fast_log1p(e), probability - target};
+}
+
+/// |p − y|^γ times the cross-entropy. For y of 0 or 1 that is the focal loss (Lin et al. 2017) without α; for
+/// smoothed targets its continuation (Li et al. 2020, "quality focal loss"). γ = 0 is the plain
+/// cross-entropy.
+BRIGHTNET_HD LossTerm focal_cross_entropy(float logit, float target, float gamma) {
+  const LossTerm plain = cross_entropy(logit, target);
+  if (gamma <= 0) return plain;
+  const float e = fast_exp(-std::fabs(logit));
+  const float probability_slope = e / ((1.0f + e) * (1.0f + e));
+  const float difference = plain.slope;
+  // The floor keeps |p − y|^(γ−1) finite where p meets y.
+  const float distance = std::fabs(difference) > 1e-7f ? std::fabs(difference) : 1e-7f;
+  const float factor = std::pow(distance, gamma);
+  const float factor_slope = gamma * factor * probability_slope * difference / (distance * distance);
+  return {factor * plain.value, factor * difference + factor_slope * plain.value};
+}
+
+/// Label smoothing by ε: what is moves to 1 − ε/2, what is not to ε/2.
+BRIGHTNET_HD float smooth_target(bool positive, float epsilon) {
+  return positive ? 1.0f - 0.5f * epsilon : 0.5f * epsilon;
+}
+
+}  // namespace brightnet
