@@ -76,11 +76,11 @@ class DetectionEvaluator {
   explicit DetectionEvaluator(std::vector<std::string> class_names, EvaluatorOptions options = {});
 
   /// One image, once. `image_id` orders images: it decides between equal scores in different images, as the
-  /// sorted ids do in pycocotools. Detections may come in any order (equal scores keep it)); a box with a
-  /// coordinate that is not a number matches nothing. COCO: a crowd is found by any number of detections
-  /// (overlap over the detection's own area) and neither counts for nor against; `difficult` means nothing.
-  /// VOC: difficult and crowd objects do not count and a detection of one is neither right nor wrong; areas
-  /// are continuous (no +1 pixel).
+  /// sorted ids do in pycocotools. Detections may come in any order (equal scores keep it); a box with a
+  /// coordinate that is not a number matches nothing.
+  /// COCO: a crowd is found by any number of detections (overlap over the detection's own area) and neither
+  /// counts for nor against; `difficult` means nothing. VOC: difficult and crowd objects do not count and a
+  /// detection of one is neither right nor wrong; areas are continuous (no +1 pixel).
   void add(int64_t image_id, std::span<const ScoredBox> detections, std::span<const Annotation> truths);
 
   /// What this evaluator has collected, for merge() of another one in a process of the same byte order.

@@ -15,7 +15,8 @@ namespace brightnet {
 /// One small plot of results.png: which columns of metrics.csv it shows, as lines over the epochs.
 struct ResultsPanel {
   std::string title;
-  std::vector<std::string> columns;  ///< columns that the table lacks are left out
+  std::vector<std::string> columns;  ///< those that the table lacks are left out
+  bool loss = false;  ///< drawn on a logarithmic scale when it falls by more than a factor of 20
 };
 
 /// A grid of small plots over the epochs.

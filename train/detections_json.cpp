@@ -1,0 +1,77 @@
+#include "train/detections_json.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/error.h"
+
+namespace brightnet {
+namespace {
+
+/// The shortest decimal number that reads back as the same float: 0.87, where the float's double would print
+/// as 0.8700000047683716.
+double shortest(float value) {
+  char digits[32];
+  const auto written = std::to_chars(digits, digits + sizeof(digits), value);
+  double result = 0;
+  std::from_chars(digits, written.ptr, result);
+  return result;
+}
+
+}  // namespace
+
+Json to_json(const Metrics& metrics) {
+  Json classes = Json::array();
+  for (const ClassMetrics& c : metrics.per_class) {
+    classes.push_back({{"name", c.name},
+                       {"AP", c.AP},
+                       {"AP50", c.AP50},
+                       {"truths", c.truths},
+                       {"voc_AP50", c.voc_AP50},
+                       {"precision", c.precision},
+                       {"recall", c.recall},
+                       {"f1", c.f1},
+                       {"score", shortest(static_cast<float>(c.score))}});
+  }
+  return {{"AP", metrics.AP},
+          {"AP50", metrics.AP50},
+          {"AP75", metrics.AP75},
+          {"APs", metrics.APs},
+          {"APm", metrics.APm},
+          {"APl", metrics.APl},
+          {"AR", metrics.AR},
+          {"per_class", std::move(classes)},
+          {"images", metrics.images},
+          {"AR1", metrics.AR1},
+          {"AR10", metrics.AR10},
+          {"ARs", metrics.ARs},
+          {"ARm", metrics.ARm},
+          {"ARl", metrics.ARl},
+          {"voc_AP50", metrics.voc_AP50},
+          {"voc_AP50_11point", metrics.voc_AP50_11point},
+          {"truths", metrics.truths},
+          {"detections", metrics.detections}};
+}
+
+Json to_json(const std::string& file, int width, int height, std::span<const ScoredBox> detections,
+             const std::vector<std::string>& class_names) {
+  std::vector<ScoredBox> sorted(detections.begin(), detections.end());
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const ScoredBox& a, const ScoredBox& b) { return a.score > b.score; });
+  Json list = Json::array();
+  for (const ScoredBox& d : sorted) {
+    BRIGHTNET_CHECK(d.class_id >= 0 && static_cast<size_t>(d.class_id) < class_names.size(),
+                    "a detection's class is out of range");
+    list.push_back({{"class", d.class_id},
+                    {"name", class_names[d.class_id]},
+                    {"score", shortest(d.score)},
+                    {"box", Json::array({shortest(d.x1), shortest(d.y1), shortest(d.x2), shortest(d.y2)})}});
+  }
+  return {{"file", file}, {"width", width}, {"height", height}, {"detections", std::move(list)}};
+}
+
+std::string to_text(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace brightnet
