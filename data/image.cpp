@@ -98,21 +98,10 @@ cv::Mat to_rgb8(cv::Mat image, const fs::path& file) {
   }
 }
 
-int reduction(const ImageHeader& header, cv::Size at_least) {
-  if (at_least.empty()) return 1;
-  if (header.transposed()) std::swap(at_least.width, at_least.height);
-  for (const int denominator : {8, 4, 2}) {
-    // As integers of 64 bits: the caller's size times eight may not fit into 32.
-    const bool fits = header.width >= int64_t{denominator} * at_least.width &&
-                      header.height >= int64_t{denominator} * at_least.height;
-    if (fits) return denominator;
-  }
-  return 1;
-}
-
 cv::Mat read_jpeg(std::span<const uint8_t> bytes, const ImageHeader& header, cv::Size at_least,
                   const fs::path& file) {
-  JpegResult result = decode_jpeg(bytes, reduction(header, at_least));
+  if (header.transposed()) std::swap(at_least.width, at_least.height);
+  JpegResult result = decode_jpeg(bytes, jpeg_reduction({header.width, header.height}, at_least));
   switch (result.state) {
     case JpegResult::State::whole:
       break;

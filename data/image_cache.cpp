@@ -1,6 +1,7 @@
 #include "data/image_cache.h"
 
-#include "data/image.h"
+#include "core/error.h"
+#include "data/jpeg.h"
 
 namespace brightnet {
 namespace {
@@ -17,23 +18,15 @@ bool same_shape(cv::Size decoded, int width, int height) {
 
 }  // namespace
 
-ImageView DecodedImage::view() const {
-  return {pixels.ptr<uint8_t>(),  pixels.step[0],        size.width, size.height, corner.x, corner.y,
-          corner.x + pixels.cols, corner.y + pixels.rows};
-}
-
 ImageCache::ImageCache(const Dataset& dataset, uint64_t limit_bytes, cv::Size at_least)
     : dataset_(dataset), limit_(limit_bytes), at_least_(at_least), images_(dataset.images.size()) {}
 
-bool ImageCache::reserve(uint64_t bytes) {
-  uint64_t used = bytes_;
-  while (used + bytes <= limit_) {
-    if (bytes_.compare_exchange_weak(used, used + bytes)) return true;
-  }
-  return false;
+int ImageCache::reduction(int index) const {
+  const ImageRecord& record = dataset_.images[static_cast<size_t>(index)];
+  return jpeg_reduction({record.width, record.height}, at_least_);
 }
 
-DecodedImage ImageCache::get(int index, const Region&) {
+ImageWindow ImageCache::get(int index, const cv::Rect2d& needed) {
   const size_t slot = static_cast<size_t>(index);
   {
     const std::lock_guard lock(mutex_);
@@ -45,15 +38,27 @@ DecodedImage ImageCache::get(int index, const Region&) {
   }
   ++misses_;
   const ImageRecord& record = dataset_.images[slot];
-  cv::Mat image = read_image(record.file, at_least_);
-  if (!same_shape(image.size(), record.width, record.height)) {
+  const uint64_t reduced = static_cast<uint64_t>(reduction(index));
+  const uint64_t bytes =
+      3 * (static_cast<uint64_t>(record.width) / reduced) * (static_cast<uint64_t>(record.height) / reduced);
+  const bool room = bytes_ + bytes <= limit_;
+  const cv::Rect2d whole(0, 0, 1, 1);
+  ImageWindow image = read_image_window(record.file, at_least_, room ? whole : needed);
+  if (!same_shape(image.size, record.width, record.height)) {
     throw InputError("this image has another size than when the data set was read", record.file.string(),
                      "Leave the data alone while training, or start again.");
   }
+  if (image.pixels.size() == image.size) keep(index, image.pixels);
+  return image;
+}
+
+void ImageCache::keep(int index, const cv::Mat& image) {
   const uint64_t bytes = image.total() * image.elemSize();
   const std::lock_guard lock(mutex_);
-  if (images_[slot].empty() && reserve(bytes)) images_[slot] = image;
-  return {image, image.size(), {}};
+  cv::Mat& place = images_[static_cast<size_t>(index)];
+  if (!place.empty() || bytes_ + bytes > limit_) return;  // another thread was faster
+  place = image;
+  bytes_ += bytes;
 }
 
 }  // namespace brightnet

@@ -14,17 +14,9 @@
 #include <opencv2/core.hpp>
 
 #include "data/dataset.h"
-#include "data/resample.h"
+#include "data/image_window.h"
 
 namespace brightnet {
-
-/// A decoded image, or the window of it that was asked for.
-struct DecodedImage {
-  cv::Mat pixels;    ///< 8-bit RGB; shared with the cache, never written
-  cv::Size size;     ///< of the whole image as decoded
-  cv::Point corner;  ///< of `pixels` in it
-  ImageView view() const;
-};
 
 /// Thread-safe. What it answers depends on the image alone, not on what is cached: a window has the same
 /// pixels as the same part of the whole image.
@@ -34,9 +26,13 @@ class ImageCache {
   /// read_image).
   ImageCache(const Dataset& dataset, uint64_t limit_bytes, cv::Size at_least);
 
-  /// At least the part `needed` of image `index`, in pixels of the image at its full size. Throws InputError
-  /// for a file that vanished, broke, or changed its size since the data set was read.
-  DecodedImage get(int index, const Region& needed);
+  /// At least the part `needed` of image `index`, in fractions of its width and height; what is kept is
+  /// whole. Throws InputError for a file that vanished, broke, or changed its size since the data set was
+  /// read.
+  ImageWindow get(int index, const cv::Rect2d& needed);
+
+  /// How many times smaller than its file at most an image is decoded: 1, 2, 4 or 8.
+  int reduction(int index) const;
 
   /// Bytes kept, and how often get() found the image here or had to decode it.
   uint64_t bytes() const { return bytes_; }
@@ -44,13 +40,13 @@ class ImageCache {
   uint64_t misses() const { return misses_; }
 
  private:
-  bool reserve(uint64_t bytes);
+  void keep(int index, const cv::Mat& image);
 
   const Dataset& dataset_;
   const uint64_t limit_;
   const cv::Size at_least_;
-  std::mutex mutex_;             // for images_
-  std::vector<cv::Mat> images_;  // empty where not cached
+  std::mutex mutex_;             // for images_ and writing bytes_
+  std::vector<cv::Mat> images_;  // empty where not kept; never written once they are in
   std::atomic<uint64_t> bytes_{0}, hits_{0}, misses_{0};
 };
 

@@ -98,9 +98,26 @@ void cmyk_to_rgb(const std::vector<uint8_t>& cmyk, int width, uint8_t* rgb) {
   }
 }
 
-// Everything with a destructor lives outside this function: longjmp would step over it.
-bool decode_into(jpeg_decompress_struct& info, ErrorSink& sink, int denominator, cv::Mat& image,
-                 std::vector<uint8_t>& cmyk) {
+// libjpeg upsamples chroma with a filter that reads the neighbouring pixel, so the pixels next to a cut
+// differ from those of the whole image. This many more are decoded on each side and thrown away.
+constexpr int cut_margin = 4;
+
+cv::Rect with_margin(const cv::Rect& window, cv::Size size) {
+  const cv::Rect wider(window.tl() - cv::Point(cut_margin, cut_margin),
+                       window.size() + cv::Size(2 * cut_margin, 2 * cut_margin));
+  return wider & cv::Rect({}, size);
+}
+
+// Where the decoded image goes, and what part of it. Lives outside decode_into(): longjmp would step over its
+// destructors.
+struct Decoding {
+  cv::Rect window;   // what was asked for; empty for everything
+  cv::Rect decoded;  // what libjpeg makes: at least that, in whole blocks from left to right
+  cv::Mat image;     // of `decoded`
+  std::vector<uint8_t> cmyk;
+};
+
+bool decode_into(jpeg_decompress_struct& info, ErrorSink& sink, int denominator, Decoding& to) {
   if (setjmp(sink.back)) return false;
   jpeg_read_header(&info, TRUE);
   info.scale_num = 1;
@@ -108,51 +125,73 @@ bool decode_into(jpeg_decompress_struct& info, ErrorSink& sink, int denominator,
   const bool four_inks = info.jpeg_color_space == JCS_CMYK || info.jpeg_color_space == JCS_YCCK;
   info.out_color_space = four_inks ? JCS_CMYK : JCS_RGB;
   jpeg_start_decompress(&info);
-  const int width = static_cast<int>(info.output_width);
-  image.create(static_cast<int>(info.output_height), width, CV_8UC3);
-  if (four_inks) cmyk.resize(4 * static_cast<size_t>(width));
-  while (info.output_scanline < info.output_height) {
-    const int y = static_cast<int>(info.output_scanline);
+  const cv::Size size(static_cast<int>(info.output_width), static_cast<int>(info.output_height));
+  to.decoded = cv::Rect({}, size);
+  if (!to.window.empty()) {
+    to.decoded = with_margin(to.window, size);
+    JDIMENSION left = static_cast<JDIMENSION>(to.decoded.x),
+               width = static_cast<JDIMENSION>(to.decoded.width);
+    jpeg_crop_scanline(&info, &left, &width);
+    to.decoded.x = static_cast<int>(left);
+    to.decoded.width = static_cast<int>(width);
+    if (to.decoded.y > 0) jpeg_skip_scanlines(&info, static_cast<JDIMENSION>(to.decoded.y));
+  }
+  to.image.create(to.decoded.size(), CV_8UC3);
+  if (four_inks) to.cmyk.resize(4 * static_cast<size_t>(to.decoded.width));
+  for (int y = 0; y < to.image.rows;) {
     if (four_inks) {
-      JSAMPROW row = cmyk.data();
+      JSAMPROW row = to.cmyk.data();
       jpeg_read_scanlines(&info, &row, 1);
-      cmyk_to_rgb(cmyk, width, image.ptr<uint8_t>(y));
+      cmyk_to_rgb(to.cmyk, to.image.cols, to.image.ptr<uint8_t>(y++));
       continue;
     }
     JSAMPROW rows[8];
-    const int count = std::min(8, image.rows - y);
-    for (int i = 0; i < count; ++i) rows[i] = image.ptr<uint8_t>(y + i);
-    jpeg_read_scanlines(&info, rows, static_cast<JDIMENSION>(count));
+    const int count = std::min(8, to.image.rows - y);
+    for (int i = 0; i < count; ++i) rows[i] = to.image.ptr<uint8_t>(y + i);
+    y += static_cast<int>(jpeg_read_scanlines(&info, rows, static_cast<JDIMENSION>(count)));
   }
   return true;
 }
 
 }  // namespace
 
-JpegResult decode_jpeg(std::span<const uint8_t> bytes, int denominator) {
+int jpeg_reduction(cv::Size stored, cv::Size at_least) {
+  if (at_least.empty()) return 1;
+  for (const int denominator : {8, 4, 2}) {
+    // As integers of 64 bits: the caller's size times eight may not fit into 32.
+    const bool fits = stored.width >= int64_t{denominator} * at_least.width &&
+                      stored.height >= int64_t{denominator} * at_least.height;
+    if (fits) return denominator;
+  }
+  return 1;
+}
+
+JpegResult decode_jpeg(std::span<const uint8_t> bytes, int denominator, cv::Rect window) {
   JpegResult result;
   ErrorSink sink;
   MemorySource source;
-  std::vector<uint8_t> cmyk;
+  Decoding to;
+  to.window = window;
   jpeg_decompress_struct info{};
   info.err = jpeg_std_error(&sink.base);
   sink.base.error_exit = on_error;
   sink.base.emit_message = on_message;
   jpeg_create_decompress(&info);
   attach(info, source, bytes);
-  const bool decoded = decode_into(info, sink, denominator, result.image, cmyk);
+  const bool decoded = decode_into(info, sink, denominator, to);
   const bool started = info.output_width > 0;
   const bool scans_missing = decoded && source.ran_out && info.progressive_mode;
   jpeg_destroy_decompress(&info);
 
   if (decoded && !sink.damaged && !scans_missing) {
     result.state = JpegResult::State::whole;
+    result.image = window.empty() ? to.image : to.image(window - to.decoded.tl());
     return result;
   }
   const bool damaged = decoded || (started && source.ran_out);
   result.state = damaged ? JpegResult::State::damaged : JpegResult::State::unreadable;
   result.message = scans_missing && !sink.damaged ? "the file ends before its last scan" : sink.message;
-  if (!decoded) result.image.release();
+  if (decoded) result.image = window.empty() ? to.image : to.image(window - to.decoded.tl());
   return result;
 }
 

@@ -42,6 +42,31 @@ void fill_around(const PixelBlock& out, const cv::Rect& outer, const cv::Rect& i
   fill(block(out, {cv::Point(inner.br().x, inner.y), cv::Point(outer.br().x, inner.br().y)}));
 }
 
+ImageView view(const ImageWindow& image) {
+  return {image.pixels.ptr<uint8_t>(),
+          image.pixels.step[0],
+          image.size.width,
+          image.size.height,
+          image.corner.x,
+          image.corner.y,
+          image.corner.x + image.pixels.cols,
+          image.corner.y + image.pixels.rows};
+}
+
+// The region (in pixels of the file) and what the filter reads around it, in fractions of the image.
+cv::Rect2d with_reach(const Region& region, cv::Size to, const ImageRecord& record, int reduction) {
+  const auto reach = [&](double extent, int pixels) {
+    return reduction * Resampler::reach(extent / reduction, pixels);
+  };
+  const double x = reach(std::abs(region.right - region.left), to.width);
+  const double y = reach(region.bottom - region.top, to.height);
+  const double left = std::min(region.left, region.right) - x,
+               right = std::max(region.left, region.right) + x;
+  const double top = region.top - y, bottom = region.bottom + y;
+  return {left / record.width, top / record.height, (right - left) / record.width,
+          (bottom - top) / record.height};
+}
+
 }  // namespace
 
 void paint_image(ImageCache& cache, const Dataset& dataset, int image, const Placement& placement,
@@ -62,11 +87,12 @@ void paint_image(ImageCache& cache, const Dataset& dataset, int image, const Pla
                 back(top, placement.scale_y, placement.offset_y),
                 back(right, placement.scale_x, placement.offset_x),
                 back(bottom, placement.scale_y, placement.offset_y)};
-  const DecodedImage decoded = cache.get(image, region);
+  const ImageWindow decoded =
+      cache.get(image, with_reach(region, shown.size(), record, cache.reduction(image)));
   const double x = static_cast<double>(decoded.size.width) / record.width;
   const double y = static_cast<double>(decoded.size.height) / record.height;
   region = {region.left * x, region.top * y, region.right * x, region.bottom * y};
-  resample(decoded.view(), region, block(out, shown), color);
+  resample(view(decoded), region, block(out, shown), color);
 }
 
 SampleMaker::SampleMaker(const Dataset& dataset, const AugmentOptions& options, ImageCache& cache)

@@ -1,0 +1,22 @@
+// A window of an image: what a crop needs of it and no more.
+#pragma once
+
+#include <filesystem>
+
+#include <opencv2/core.hpp>
+
+namespace brightnet {
+
+struct ImageWindow {
+  cv::Mat pixels;    ///< 8-bit RGB
+  cv::Size size;     ///< of the whole image as decoded
+  cv::Point corner;  ///< of `pixels` in it
+};
+
+/// At least the part `needed`, in fractions of the image's width and height (it may reach beyond the image),
+/// of what read_image(file, at_least) gives, with the same pixels. Of an upright JPEG only the window is
+/// decoded; everything else is decoded whole. Throws what read_image throws, but damage below the window goes
+/// unnoticed as long as the file has its end.
+ImageWindow read_image_window(const std::filesystem::path& file, cv::Size at_least, const cv::Rect2d& needed);
+
+}  // namespace brightnet
