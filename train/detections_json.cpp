@@ -28,10 +28,10 @@ Json to_json(const Metrics& metrics) {
                        {"AP50", c.AP50},
                        {"truths", c.truths},
                        {"voc_AP50", c.voc_AP50},
-                       {"precision", c.precision},
-                       {"recall", c.recall},
-                       {"f1", c.f1},
-                       {"score", shortest(static_cast<float>(c.score))}});
+                       {"precision", c.best.precision},
+                       {"recall", c.best.recall},
+                       {"f1", c.best.f1},
+                       {"score", shortest(static_cast<float>(c.best.score))}});
   }
   return {{"AP", metrics.AP},
           {"AP50", metrics.AP50},

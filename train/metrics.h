@@ -10,7 +10,6 @@
 // order.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <set>
 #include <span>
@@ -19,33 +18,19 @@
 #include <vector>
 
 #include "data/dataset.h"
+#include "train/average_precision.h"
+#include "train/confusion.h"
 #include "train/matching.h"
 
 namespace brightnet {
-
-/// The value of a metric that is not defined because nothing was there to be found (as in pycocotools).
-inline constexpr double no_truths = -1;
-
-/// A curve over the 101 recall levels 0, 0.01, …, 1: the best precision at that recall or a higher one.
-using PrecisionCurve = std::array<double, 101>;
 
 struct ClassMetrics {
   std::string name;
   double AP = no_truths, AP50 = no_truths;
   double voc_AP50 = no_truths;
-  int64_t truths = 0;  ///< objects to be found: crowds are not counted
-  /// The point of the precision-recall curve at IoU 0.5 with the highest F1 = 2PR/(P+R), and the score
-  /// threshold that reaches it. Zero without truths or without a right detection.
-  double precision = 0, recall = 0, f1 = 0, score = 0;
+  int64_t truths = 0;      ///< objects to be found: crowds are not counted
+  OperatingPoint best;     ///< where F1 is best, and the score threshold that reaches it
   PrecisionCurve curve{};  ///< at IoU 0.5; all zero without truths
-};
-
-/// Who was taken for whom, at one score threshold: class-blind one-to-one matching, best IoU first.
-/// Index `classes` (the last one) is the background: a truth nobody found, a detection of nothing.
-struct ConfusionMatrix {
-  int classes = 0;
-  std::vector<int64_t> counts;  ///< (classes + 1)², row-major: [predicted][true]
-  int64_t at(int predicted, int truth) const { return counts[size_t(predicted) * (classes + 1) + truth]; }
 };
 
 /// All in [0, 1], or no_truths. AP, AR …: names and definitions are COCO's (cocodataset.org/#detection-eval).
@@ -100,7 +85,7 @@ class DetectionEvaluator {
   EvaluatorOptions options_;
   std::set<int64_t> images_;
   std::vector<ClassRecords> classes_;
-  std::vector<int64_t> confusion_;
+  ConfusionMatrix confusion_;
 };
 
 }  // namespace brightnet
