@@ -50,11 +50,19 @@ struct DataProblem {
     unknown_class,      ///< a class name or id that is not in `classes`: stops reading (InputError)
     malformed_label,    ///< a line or object that does not parse: stops reading (InputError) with file:line
     duplicate_box,      ///< the same object twice: kept once
+    turned_boxes,       ///< drawn on the image before its EXIF rotation: turned with it
+    other_size,         ///< the labels claim another size for the image: the image's own counts
   };
   Kind kind;
   std::string where;   ///< "file", "file:line"
   std::string detail;  ///< one clause
 };
+
+/// The kind as a word for JSON, "missing_image".
+const char* problem_name(DataProblem::Kind kind);
+
+/// True for unknown_class and malformed_label, at which training refuses to start.
+bool stops_training(DataProblem::Kind kind);
 
 struct Dataset {
   std::vector<ImageRecord> images;

@@ -158,24 +158,32 @@ ImageError::ImageError(Kind kind, const std::string& detail, const fs::path& fil
       kind_(kind),
       detail_(detail) {}
 
-std::optional<cv::Size> image_size(const fs::path& file) {
-  constexpr size_t enough_for_nearly_all = 64 << 10;
-  std::vector<uint8_t> bytes = read_head(file, enough_for_nearly_all);
-  std::optional<ImageHeader> header = parse_image_header(bytes);
-  if (!header && image_format(bytes) != ImageFormat::other && bytes.size() == enough_for_nearly_all) {
-    bytes = read_head(file, whole_file);  // a large colour profile or thumbnail stands in front
+std::optional<ImageInfo> image_info(const fs::path& file) {
+  std::vector<uint8_t> bytes;
+  std::optional<ImageHeader> header;
+  // A header is short as a rule; a thumbnail, a colour profile or WebP's order of things can put it far in.
+  for (size_t limit = 4 << 10; !header; limit = limit > (1 << 20) ? whole_file : limit * 16) {
+    bytes = read_head(file, limit);
     header = parse_image_header(bytes);
+    if (bytes.size() < limit || image_format(bytes) == ImageFormat::other) break;
   }
   if (header) {
-    return header->transposed() ? cv::Size(header->height, header->width)
-                                : cv::Size(header->width, header->height);
+    const cv::Size stored(header->width, header->height);
+    return ImageInfo{header->transposed() ? cv::Size(stored.height, stored.width) : stored,
+                     header->orientation};
   }
-  if (bytes.empty() || image_format(bytes) == ImageFormat::jpeg) return std::nullopt;
+  if (bytes.empty()) return std::nullopt;
   try {
-    return read_image(file).size();
+    return ImageInfo{read_image(file).size()};
   } catch (const ImageError&) {
     return std::nullopt;
   }
+}
+
+std::optional<cv::Size> image_size(const fs::path& file) {
+  const auto info = image_info(file);
+  if (!info) return std::nullopt;
+  return info->shown;
 }
 
 cv::Mat read_image(const fs::path& file, cv::Size at_least) {

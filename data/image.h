@@ -15,6 +15,14 @@ namespace brightnet {
 /// nullopt when it is not an image.
 std::optional<cv::Size> image_size(const std::filesystem::path& file);
 
+/// The same with the EXIF orientation (1 upright … 8) that led to it; 1 for formats other than JPEG, PNG,
+/// WebP.
+struct ImageInfo {
+  cv::Size shown;
+  int orientation = 1;
+};
+std::optional<ImageInfo> image_info(const std::filesystem::path& file);
+
 /// Decodes to 8-bit RGB with EXIF rotation applied: grey is spread over the channels, alpha is blended over
 /// black, 16-bit is scaled, CMYK converted. `at_least`: when both sides of the image are at least twice, four
 /// or eight times this size, a JPEG is decoded at 1/2, 1/4 or 1/8 (much faster); an empty size decodes in

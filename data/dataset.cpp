@@ -1,0 +1,292 @@
+#include "data/dataset.h"
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "data/formats/coco.h"
+#include "data/formats/darknet.h"
+#include "data/formats/labels.h"
+#include "data/formats/voc.h"
+#include "data/formats/yolo.h"
+#include "data/image.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+using Kind = DataProblem::Kind;
+
+struct KindText {
+  Kind kind;
+  const char* name;
+  const char* one;   ///< "1 …"
+  const char* many;  ///< "12 …"
+  const char* done;  ///< what was done about it
+  bool detailed;     ///< the names alone do not say enough
+};
+
+constexpr std::array<KindText, 11> kind_texts{{
+    {Kind::missing_image, "missing_image", "listed image is missing", "listed images are missing", "skipped",
+     false},
+    {Kind::undecodable_image, "undecodable_image", "image cannot be decoded", "images cannot be decoded",
+     "skipped", true},
+    {Kind::truncated_image, "truncated_image", "image is truncated or damaged",
+     "images are truncated or damaged", "skipped", false},
+    {Kind::no_label_file, "no_label_file", "image has no label file", "images have no label file",
+     "kept as background", false},
+    {Kind::zero_area_box, "zero_area_box", "box has no area", "boxes have no area", "dropped", false},
+    {Kind::outside_box, "outside_box", "box reaches outside its image", "boxes reach outside their images",
+     "clipped, or dropped where nothing is left", false},
+    {Kind::unknown_class, "unknown_class", "label has an unknown class", "labels have an unknown class",
+     "training stops at it", true},
+    {Kind::malformed_label, "malformed_label", "label is malformed", "labels are malformed",
+     "training stops at it", true},
+    {Kind::duplicate_box, "duplicate_box", "box is there twice", "boxes are there twice", "kept once", false},
+    {Kind::turned_boxes, "turned_boxes", "image is labelled as it was before its EXIF rotation",
+     "images are labelled as they were before their EXIF rotation", "boxes turned with the image", false},
+    {Kind::other_size, "other_size", "image has another size than its labels claim",
+     "images have another size than their labels claim", "boxes taken as pixels of the image as it is", true},
+}};
+
+const KindText& text_of(Kind kind) {
+  return *std::find_if(kind_texts.begin(), kind_texts.end(),
+                       [&](const KindText& t) { return t.kind == kind; });
+}
+
+std::unique_ptr<LabelSource> open_source(const DataOptions& options, Split split, ProblemLog& log) {
+  if (options.format == "yolo") return open_yolo(options, split);
+  if (options.format == "voc") return open_voc(options, split);
+  if (options.format == "coco") return open_coco(options, split, log);
+  if (options.format == "darknet") return open_darknet(options, split);
+  const std::vector<std::string> known{"yolo", "voc", "coco", "darknet"};
+  const std::string nearest = nearest_word(options.format, known);
+  throw InputError("data.format is '" + options.format + "' and must be yolo, voc, coco or darknet", "",
+                   nearest.empty() ? "" : "Did you mean '" + nearest + "'?");
+}
+
+// Decodes the whole image to learn what is wrong with it; nothing, when it can be read.
+std::optional<DataProblem> decoding_problem(const fs::path& file) {
+  try {
+    read_image(file);
+    return std::nullopt;
+  } catch (const ImageError& e) {
+    const Kind kind = e.kind() == ImageError::Kind::missing     ? Kind::missing_image
+                      : e.kind() == ImageError::Kind::truncated ? Kind::truncated_image
+                                                                : Kind::undecodable_image;
+    return DataProblem{kind, file.string(), e.detail()};
+  }
+}
+
+// The corners in the image as it is shown, for a box drawn on the pixels as they are stored.
+void turn(LabelledBox& box, cv::Size shown, int orientation) {
+  const double stored_width = shown.height, stored_height = shown.width;
+  const auto place = [&](double& x, double& y) {
+    const double right = stored_width - x, bottom = stored_height - y;
+    const auto [new_x, new_y] = orientation == 5   ? std::pair(y, x)
+                                : orientation == 6 ? std::pair(bottom, x)
+                                : orientation == 7 ? std::pair(bottom, right)
+                                                   : std::pair(y, right);
+    x = new_x;
+    y = new_y;
+  };
+  place(box.x1, box.y1);
+  place(box.x2, box.y2);
+  if (box.x1 > box.x2) std::swap(box.x1, box.x2);
+  if (box.y1 > box.y2) std::swap(box.y1, box.y2);
+}
+
+std::string numbers(const LabelledBox& box) {
+  char text[128];
+  std::snprintf(text, sizeof text, "%.6g %.6g to %.6g %.6g", box.x1, box.y1, box.x2, box.y2);
+  return text;
+}
+
+// Brings the boxes into pixels of the image as it is shown.
+void to_pixels(LabelledImage& image, const ImageInfo& info, ProblemLog& log) {
+  if (image.relative) {
+    for (auto& box : image.boxes) {
+      box.x1 *= info.shown.width;
+      box.x2 *= info.shown.width;
+      box.y1 *= info.shown.height;
+      box.y2 *= info.shown.height;
+    }
+    return;
+  }
+  if (image.declared.empty() || image.declared == info.shown) return;
+  const bool as_stored =
+      info.orientation >= 5 && image.declared == cv::Size(info.shown.height, info.shown.width);
+  if (as_stored) {
+    for (auto& box : image.boxes) turn(box, info.shown, info.orientation);
+    log.add(Kind::turned_boxes, image.file.string(), "EXIF orientation " + std::to_string(info.orientation));
+    return;
+  }
+  const auto size = [](cv::Size s) { return std::to_string(s.width) + 'x' + std::to_string(s.height); };
+  log.add(Kind::other_size, image.file.string(), size(info.shown) + " instead of " + size(image.declared));
+}
+
+// Zero-area boxes are dropped, the rest is clipped, the same object is kept once.
+std::vector<Annotation> apply_policies(const LabelledImage& image, cv::Size size, ProblemLog& log) {
+  constexpr double rounding = 1.0;        // pixels that a writer's rounding may add; clipped without a word
+  constexpr double smallest_side = 0.01;  // pixels
+  std::vector<Annotation> annotations;
+  std::set<std::tuple<int, bool, double, double, double, double>> seen;
+  for (const auto& box : image.boxes) {
+    if (box.empty || box.x2 - box.x1 < smallest_side || box.y2 - box.y1 < smallest_side) {
+      log.add(Kind::zero_area_box, box.where, numbers(box));
+      continue;
+    }
+    if (!seen.insert({box.class_id, box.crowd, box.x1, box.y1, box.x2, box.y2}).second) {
+      log.add(Kind::duplicate_box, box.where, numbers(box));
+      continue;
+    }
+    Annotation a;
+    a.x1 = static_cast<float>(std::clamp<double>(box.x1, 0, size.width));
+    a.y1 = static_cast<float>(std::clamp<double>(box.y1, 0, size.height));
+    a.x2 = static_cast<float>(std::clamp<double>(box.x2, 0, size.width));
+    a.y2 = static_cast<float>(std::clamp<double>(box.y2, 0, size.height));
+    a.class_id = box.class_id;
+    a.crowd = box.crowd;
+    a.difficult = box.difficult;
+    a.area = static_cast<float>(box.area.value_or(double{a.x2 - a.x1} * (a.y2 - a.y1)));
+    const double overhang = std::max({-box.x1, -box.y1, box.x2 - size.width, box.y2 - size.height});
+    const bool gone = a.x2 - a.x1 < smallest_side || a.y2 - a.y1 < smallest_side;
+    if (overhang > rounding || gone) {
+      log.add(Kind::outside_box, box.where,
+              numbers(box) + " in " + std::to_string(size.width) + 'x' + std::to_string(size.height) +
+                  (gone ? ", dropped" : ", clipped"));
+    }
+    if (!gone) annotations.push_back(a);
+  }
+  return annotations;
+}
+
+std::optional<ImageRecord> read_record(const LabelSource& source, size_t index, ProblemLog& log) {
+  LabelledImage image = source.image(index, log);
+  std::error_code failed;
+  if (!fs::exists(image.file, failed)) {
+    log.add(Kind::missing_image, image.file.string(), "there is no such file");
+    return std::nullopt;
+  }
+  const auto info = image_info(image.file);
+  // The end mark is a few bytes to read, and only who lacks it is decoded to see whether pixels are missing.
+  if (!info || !has_end_mark(image.file)) {
+    if (const auto problem = decoding_problem(image.file)) {
+      log.add(problem->kind, problem->where, problem->detail);
+      return std::nullopt;
+    }
+    BRIGHTNET_CHECK(info.has_value(), "an image that decodes has a size");
+  }
+  if (!image.missing_labels.empty()) log.add(Kind::no_label_file, image.file.string(), image.missing_labels);
+  ImageRecord record;
+  record.file = image.file;
+  record.id = image.id.value_or(static_cast<int64_t>(index));
+  record.width = info->shown.width;
+  record.height = info->shown.height;
+  to_pixels(image, *info, log);
+  record.annotations = apply_policies(image, info->shown, log);
+  return record;
+}
+
+struct Outcome {
+  std::optional<ImageRecord> record;
+  std::vector<DataProblem> problems;
+  std::exception_ptr failure;
+};
+
+std::vector<Outcome> read_records(const LabelSource& source, bool lenient) {
+  std::vector<Outcome> outcomes(source.size());
+#pragma omp parallel for schedule(dynamic, 16)
+  for (size_t i = 0; i < outcomes.size(); ++i) {
+    ProblemLog log(lenient);
+    try {
+      outcomes[i].record = read_record(source, i, log);
+    } catch (...) {
+      outcomes[i].failure = std::current_exception();
+    }
+    outcomes[i].problems = log.problems();
+  }
+  return outcomes;
+}
+
+// A data set without an image, or without a single label file, is a wrong path and not a data set.
+void check_not_empty(const Dataset& dataset, const DataOptions& options, Split split, size_t listed) {
+  const std::string name = std::string("data.") + split_name(split);
+  const std::string where =
+      (fs::path(options.root) / (split == Split::train ? options.train : options.val)).string();
+  if (listed == 0) throw InputError(name + " lists no images", where, "Check data.root and " + name + '.');
+  const auto count = [&](Kind kind) {
+    return std::count_if(dataset.problems.begin(), dataset.problems.end(),
+                         [&](const DataProblem& p) { return p.kind == kind; });
+  };
+  if (dataset.images.empty()) {
+    throw InputError("none of the " + std::to_string(listed) + " images of " + name + " can be used", where,
+                     summarize(dataset.problems));
+  }
+  if (count(Kind::no_label_file) == std::ssize(dataset.images)) {
+    const auto first = std::find_if(dataset.problems.begin(), dataset.problems.end(),
+                                    [](const DataProblem& p) { return p.kind == Kind::no_label_file; });
+    throw InputError("none of the " + std::to_string(dataset.images.size()) + " images has a label file",
+                     where, "The first was looked for at " + first->detail + '.');
+  }
+}
+
+}  // namespace
+
+void DataOptions::fields(Fields& f) {
+  f.choice("format", format, {"yolo", "voc", "coco", "darknet"}, "of the labels: yolo, voc, coco or darknet");
+  f("root", root, "folder that the paths below start from");
+  f("train", train, "list file, image folder, COCO JSON or obj.data, by format");
+  f("val", val, "the same for the images that the accuracy is measured on");
+  f("classes", classes, "names in the order of their ids; empty: as the data set names them");
+}
+
+const char* problem_name(Kind kind) {
+  return text_of(kind).name;
+}
+
+bool stops_training(Kind kind) {
+  return kind == Kind::unknown_class || kind == Kind::malformed_label;
+}
+
+Dataset read_dataset(const DataOptions& options, Split split, bool lenient) {
+  ProblemLog log(lenient);
+  const auto source = open_source(options, split, log);
+  Dataset dataset;
+  dataset.classes = source->classes();
+  dataset.problems = log.problems();
+  for (Outcome& outcome : read_records(*source, lenient)) {
+    if (outcome.failure) std::rethrow_exception(outcome.failure);
+    dataset.problems.insert(dataset.problems.end(), outcome.problems.begin(), outcome.problems.end());
+    if (outcome.record) dataset.images.push_back(std::move(*outcome.record));
+  }
+  if (!lenient) check_not_empty(dataset, options, split, source->size());
+  return dataset;
+}
+
+std::string summarize(const std::vector<DataProblem>& problems) {
+  constexpr size_t named = 3;
+  std::string text;
+  for (const KindText& kind : kind_texts) {
+    size_t count = 0;
+    std::string names;
+    for (const auto& problem : problems) {
+      if (problem.kind != kind.kind || ++count > named) continue;
+      names += (count > 1 ? ", " : "") + problem.where;
+      if (kind.detailed) names += " (" + problem.detail + ')';
+    }
+    if (count == 0) continue;
+    if (!text.empty()) text += '\n';
+    text += fmt::format("{} {}, {}: {}", count, count == 1 ? kind.one : kind.many, kind.done, names);
+    if (count > named) text += fmt::format(" and {} more", count - named);
+  }
+  return text;
+}
+
+}  // namespace brightnet

@@ -1,0 +1,242 @@
+#include "data/formats/coco.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/files.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+using Kind = DataProblem::Kind;
+
+// Parses a file without the members named in `skip`, which are never built in memory.
+Json parse(const fs::path& file, const std::set<std::string>& skip) {
+  const std::string text = read_file(file);
+  const auto keep = [&](int, Json::parse_event_t event, Json& parsed) {
+    return event != Json::parse_event_t::key || !skip.contains(parsed.get_ref<const std::string&>());
+  };
+  try {
+    Json document = Json::parse(text, keep);
+    if (document.is_object()) return document;
+  } catch (const Json::parse_error& e) {
+    const auto end = text.begin() + static_cast<std::ptrdiff_t>(std::min(e.byte, text.size()));
+    throw InputError("this is not valid JSON",
+                     at_line(file, 1 + static_cast<int>(std::count(text.begin(), end, '\n'))),
+                     "Check that the file is whole.");
+  }
+  throw InputError("an object with images, annotations and categories was expected", file.string());
+}
+
+std::optional<double> number(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number()) return std::nullopt;
+  return found->get<double>();
+}
+
+std::optional<int64_t> integer(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number_integer()) return std::nullopt;
+  return found->get<int64_t>();
+}
+
+std::string text_of(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+const Json& list(const Json& document, const char* key, const fs::path& file) {
+  const auto found = document.find(key);
+  if (found == document.end() || !found->is_array()) {
+    throw InputError(std::string("there is no list '") + key + "' in this file", file.string(),
+                     "COCO's instances files have images, annotations and categories.");
+  }
+  return *found;
+}
+
+// The names by category id, in the order of the ids.
+std::map<int64_t, std::string> categories(const Json& document, const fs::path& file) {
+  std::map<int64_t, std::string> names;
+  for (const Json& category : list(document, "categories", file)) {
+    const auto id = integer(category, "id");
+    const std::string name = text_of(category, "name");
+    if (!id || name.empty()) throw InputError("a category has no id or no name", file.string());
+    if (!names.emplace(*id, name).second) {
+      throw InputError("category id " + std::to_string(*id) + " is there twice", file.string());
+    }
+  }
+  return names;
+}
+
+ClassNames names_in_order(const std::map<int64_t, std::string>& categories, const fs::path& file) {
+  if (categories.empty()) throw InputError("the list of categories is empty", file.string());
+  std::vector<std::string> names;
+  for (const auto& [id, name] : categories) names.push_back(name);
+  return ClassNames(std::move(names), file.string());
+}
+
+struct Paths {
+  fs::path root, json;
+  Split split;
+};
+
+// A file's name may hold folders of its own ("train2017/000000000009.jpg").
+fs::path find_image_folder(const std::vector<LabelledImage>& images, const Paths& paths) {
+  std::string subset = paths.json.stem().string();
+  if (const size_t underscore = subset.rfind('_'); underscore != std::string::npos)
+    subset.erase(0, underscore + 1);
+  const fs::path& root = paths.root;
+  const fs::path split = split_name(paths.split);
+  const fs::path candidates[] = {root / subset,           root / "images" / subset, root / split,
+                                 root / "images" / split, root / "images",          root,
+                                 paths.json.parent_path()};
+  constexpr size_t enough = 100;
+  for (const auto& folder : candidates) {
+    for (size_t i = 0; i < std::min(enough, images.size()); ++i) {
+      std::error_code failed;
+      if (fs::exists(folder / images[i].file, failed)) return folder;
+    }
+  }
+  return root;
+}
+
+class CocoLabels : public LabelSource {
+ public:
+  CocoLabels(const Json& document, const Paths& paths, ClassNames classes, ProblemLog& log)
+      : file_(paths.json), classes_(std::move(classes)) {
+    read_images(document, log);
+    const fs::path folder = find_image_folder(images_, paths);
+    for (auto& image : images_) image.file = (folder / image.file).lexically_normal();
+    read_annotations(document, log);
+  }
+
+  const std::vector<std::string>& classes() const override { return classes_.names(); }
+  size_t size() const override { return images_.size(); }
+  LabelledImage image(size_t index, ProblemLog&) const override { return images_[index]; }
+
+ private:
+  void read_images(const Json& document, ProblemLog& log) {
+    const Json& images = list(document, "images", file_);
+    for (size_t i = 0; i < images.size(); ++i) {
+      const auto id = integer(images[i], "id");
+      const std::string name = text_of(images[i], "file_name");
+      const std::string where = file_.string() + ": images[" + std::to_string(i) + ']';
+      if (!id || name.empty()) {
+        log.add(Kind::malformed_label, where, "an image needs an integer 'id' and a 'file_name'");
+        continue;
+      }
+      if (!by_id_.emplace(*id, images_.size()).second) {
+        log.add(Kind::malformed_label, where, "image id " + std::to_string(*id) + " is there twice");
+        continue;
+      }
+      LabelledImage image;
+      image.file = name;
+      image.id = *id;
+      image.declared = {static_cast<int>(number(images[i], "width").value_or(0)),
+                        static_cast<int>(number(images[i], "height").value_or(0))};
+      images_.push_back(std::move(image));
+    }
+  }
+
+  void read_annotations(const Json& document, ProblemLog& log) {
+    const std::map<int64_t, std::string> names = categories(document, file_);
+    const Json& annotations = list(document, "annotations", file_);
+    for (size_t i = 0; i < annotations.size(); ++i) {
+      const Json& annotation = annotations[i];
+      const auto id = integer(annotation, "id");
+      const std::string where = file_.string() + ": annotation " +
+                                (id ? "id " + std::to_string(*id) : '[' + std::to_string(i) + ']');
+      const auto image_id = integer(annotation, "image_id");
+      const auto image = image_id ? by_id_.find(*image_id) : by_id_.end();
+      if (image == by_id_.end()) {
+        log.add(Kind::malformed_label, where,
+                image_id ? "its image_id " + std::to_string(*image_id) + " is not among the images"
+                         : "it has no integer 'image_id'");
+        continue;
+      }
+      if (auto box = parse_box(annotation, names, where, log)) {
+        images_[image->second].boxes.push_back(std::move(*box));
+      }
+    }
+  }
+
+  std::optional<LabelledBox> parse_box(const Json& annotation, const std::map<int64_t, std::string>& names,
+                                       const std::string& where, ProblemLog& log) const {
+    const auto category = integer(annotation, "category_id");
+    const auto name = category ? names.find(*category) : names.end();
+    if (name == names.end()) {
+      log.add(Kind::unknown_class, where,
+              category ? "its category_id " + std::to_string(*category) + " is not among the categories"
+                       : "it has no integer 'category_id'",
+              names.empty()
+                  ? ""
+                  : "The nearest known class is " + nearest_category(names, category.value_or(0)) + '.');
+      return std::nullopt;
+    }
+    const auto class_id = classes_.find(name->second, where, log);
+    if (!class_id) return std::nullopt;
+    const auto corners = annotation.find("bbox");
+    const bool four =
+        corners != annotation.end() && corners->is_array() && corners->size() == 4 &&
+        std::all_of(corners->begin(), corners->end(), [](const Json& v) { return v.is_number(); });
+    if (!four) {
+      log.add(Kind::malformed_label, where, "its 'bbox' is not four numbers [x, y, width, height]");
+      return std::nullopt;
+    }
+    const double x = (*corners)[0], y = (*corners)[1], width = (*corners)[2], height = (*corners)[3];
+    LabelledBox box;
+    box.x1 = x;
+    box.y1 = y;
+    box.x2 = x + width;
+    box.y2 = y + height;
+    box.class_id = *class_id;
+    box.crowd = number(annotation, "iscrowd").value_or(0) != 0;
+    box.empty = !(width > 0 && height > 0);
+    box.area = number(annotation, "area");
+    box.where = where;
+    return box;
+  }
+
+  static std::string nearest_category(const std::map<int64_t, std::string>& names, int64_t id) {
+    auto nearest = names.begin();
+    for (auto it = names.begin(); it != names.end(); ++it) {
+      if (std::abs(it->first - id) < std::abs(nearest->first - id)) nearest = it;
+    }
+    return std::to_string(nearest->first) + ", '" + nearest->second + '\'';
+  }
+
+  fs::path file_;
+  ClassNames classes_;
+  std::vector<LabelledImage> images_;
+  std::unordered_map<int64_t, size_t> by_id_;
+};
+
+// Both splits must number the classes alike, so where nobody names them the train split's file does.
+ClassNames class_names(const DataOptions& options, Split split, const Json& document, const fs::path& file) {
+  if (!options.classes.empty()) return ClassNames(options.classes, "data.classes");
+  if (split == Split::val && !options.train.empty() && options.train != options.val) {
+    const fs::path train = find_below(options.train, {options.root});
+    return names_in_order(categories(parse(train, {"images", "annotations"}), train), train);
+  }
+  return names_in_order(categories(document, file), file);
+}
+
+}  // namespace
+
+std::unique_ptr<LabelSource> open_coco(const DataOptions& options, Split split, ProblemLog& log) {
+  const fs::path root = data_root(options);
+  const fs::path file = find_below(split_path(options, split), {root});
+  const Json document = parse(file, {"segmentation", "licenses", "info"});
+  return std::make_unique<CocoLabels>(document, Paths{root, file, split},
+                                      class_names(options, split, document, file), log);
+}
+
+}  // namespace brightnet

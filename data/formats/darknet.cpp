@@ -1,0 +1,104 @@
+#include "data/formats/darknet.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/error.h"
+#include "data/formats/yolo.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Setting {
+  std::string value;
+  std::string where;
+};
+
+// darknet ignores keys that it does not know, and obj.data files carry some (backup, eval, results).
+class ObjData {
+ public:
+  explicit ObjData(const fs::path& file) : file_(file) {
+    for (const TextLine& line : read_lines(file)) {
+      if (line.text.starts_with('#') || line.text.starts_with(';')) continue;
+      const size_t equals = line.text.find('=');
+      if (equals == std::string::npos) {
+        throw InputError("'" + line.text + "' is not of the form key = value", at_line(file, line.number));
+      }
+      const std::string_view text = line.text;
+      settings_[std::string(trimmed(text.substr(0, equals)))] = {
+          std::string(trimmed(text.substr(equals + 1))), at_line(file, line.number)};
+    }
+  }
+
+  const Setting* find(const std::string& key) const {
+    const auto found = settings_.find(key);
+    return found == settings_.end() ? nullptr : &found->second;
+  }
+
+  /// The file that a key names. Throws InputError when the key or the file is not there.
+  fs::path file_of(const std::string& key, const DataOptions& options) const {
+    const Setting* setting = find(key);
+    if (!setting) {
+      throw InputError("there is no '" + key + " =' in this file", file_.string(),
+                       "Add it, or set it under data.");
+    }
+    const fs::path path = find_below(setting->value, {options.root, file_.parent_path(), "."});
+    std::error_code failed;
+    if (!fs::exists(path, failed)) {
+      throw InputError(
+          "'" + key + "' names " + setting->value + ", which does not exist", setting->where,
+          "Paths start at data.root (" + options.root + "), at this file, or at the current folder.");
+    }
+    return path;
+  }
+
+ private:
+  fs::path file_;
+  std::map<std::string, Setting> settings_;
+};
+
+void check_count(const ObjData& data, const ClassNames& classes) {
+  const Setting* count = data.find("classes");
+  if (!count) return;
+  const size_t found = classes.names().size();
+  if (parse_number(count->value) != static_cast<double>(found)) {
+    throw InputError(
+        "'classes' is " + count->value + ", but there are " + std::to_string(found) + " class names",
+        count->where, "Correct one of the two.");
+  }
+}
+
+bool is_obj_data(const fs::path& path) {
+  return path.extension() == ".data";
+}
+
+}  // namespace
+
+std::unique_ptr<LabelSource> open_darknet(const DataOptions& options, Split split) {
+  const fs::path root = data_root(options);
+  const bool from_train = split == Split::val && options.val.empty() && is_obj_data(options.train);
+  const fs::path path = find_below(from_train ? options.train : split_path(options, split), {root, "."});
+  if (!is_obj_data(path)) {
+    DataOptions lists = options;
+    if (options.classes.empty() && is_obj_data(options.train)) {
+      const ObjData data(find_below(options.train, {root, "."}));
+      lists.classes = read_names_file(data.file_of("names", options)).names();
+    }
+    return open_yolo(lists, split);
+  }
+  const ObjData data(path);
+  const fs::path list = data.file_of(split == Split::train ? "train" : "valid", options);
+  ClassNames classes = options.classes.empty() ? read_names_file(data.file_of("names", options))
+                                               : ClassNames(options.classes, "data.classes");
+  if (classes.names().empty())
+    throw InputError("this file of class names is empty", data.find("names")->where);
+  check_count(data, classes);
+  std::error_code failed;
+  std::vector<fs::path> images =
+      fs::is_directory(list, failed) ? images_below(list) : read_image_list(list, options);
+  return open_text_labels(std::move(images), std::move(classes));
+}
+
+}  // namespace brightnet

@@ -1,0 +1,146 @@
+#include "data/formats/labels.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <set>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "data/image.h"
+
+namespace brightnet {
+
+namespace fs = std::filesystem;
+
+void ProblemLog::add(DataProblem::Kind kind, const std::string& where, const std::string& detail,
+                     const std::string& remedy) {
+  if (!lenient_ && stops_training(kind)) throw InputError(detail, where, remedy);
+  problems_.push_back({kind, where, detail});
+}
+
+ClassNames::ClassNames(std::vector<std::string> names, const std::string& where) : names_(std::move(names)) {
+  std::set<std::string> seen;
+  for (const auto& name : names_) {
+    if (name.empty()) throw InputError("a class has an empty name", where);
+    if (!seen.insert(name).second) throw InputError("class '" + name + "' is listed twice", where);
+  }
+}
+
+std::optional<int> ClassNames::find(const std::string& name, const std::string& where,
+                                    ProblemLog& log) const {
+  const auto found = std::find(names_.begin(), names_.end(), name);
+  if (found != names_.end()) return static_cast<int>(found - names_.begin());
+  const std::string nearest = nearest_word(name, names_);
+  log.add(DataProblem::Kind::unknown_class, where,
+          "class '" + name + "' is not one of the " + std::to_string(names_.size()) + " classes",
+          nearest.empty() ? "Correct the label or add the name to data.classes."
+                          : "Did you mean '" + nearest + "'?");
+  return std::nullopt;
+}
+
+std::optional<int> ClassNames::check(double id, const std::string& where, ProblemLog& log) const {
+  if (id >= 0 && id < static_cast<double>(names_.size()) && id == std::floor(id)) return static_cast<int>(id);
+  const size_t last = names_.size() - 1;
+  const size_t nearest = id < 0 ? 0 : id > static_cast<double>(last) ? last : static_cast<size_t>(id);
+  char number[32];
+  std::snprintf(number, sizeof number, "%.7g", id);
+  log.add(DataProblem::Kind::unknown_class, where,
+          std::string("class id ") + number + " is out of range: there are " + std::to_string(names_.size()) +
+              " classes, 0 to " + std::to_string(last),
+          "Ids count from 0; the nearest known class is " + std::to_string(nearest) + ", '" +
+              names_[nearest] + "'. Correct the label or add the missing names to data.classes.");
+  return std::nullopt;
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view blanks(" \t\r\n\v\f\0", 7);
+  const size_t first = text.find_first_not_of(blanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+std::vector<TextLine> read_lines(const fs::path& file) {
+  const std::string content = read_file(file);
+  std::string_view rest = content;
+  if (rest.starts_with("\xEF\xBB\xBF")) rest.remove_prefix(3);
+  std::vector<TextLine> lines;
+  for (int number = 1; !rest.empty(); ++number) {
+    const size_t end = std::min(rest.find('\n'), rest.size());
+    const std::string_view text = trimmed(rest.substr(0, end));
+    if (!text.empty()) lines.push_back({std::string(text), number});
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return lines;
+}
+
+std::string at_line(const fs::path& file, int line) {
+  return file.string() + ':' + std::to_string(line);
+}
+
+std::optional<double> parse_number(std::string_view text) {
+  text = trimmed(text);
+  if (text.starts_with('+')) text.remove_prefix(1);
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stopped, failed] = std::from_chars(text.data(), end, value);
+  if (failed != std::errc() || stopped != end || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+const char* split_name(Split split) {
+  return split == Split::train ? "train" : "val";
+}
+
+std::string split_path(const DataOptions& options, Split split) {
+  const std::string& path = split == Split::train ? options.train : options.val;
+  if (path.empty()) {
+    throw InputError(std::string("data.") + split_name(split) + " is not set", "",
+                     "Name the list, folder or file with the " + std::string(split_name(split)) + " images.");
+  }
+  return path;
+}
+
+fs::path data_root(const DataOptions& options) {
+  const fs::path root(options.root);
+  std::error_code failed;
+  if (!fs::is_directory(root, failed)) {
+    throw InputError("data.root is not a folder", fs::absolute(root).string(),
+                     "Say where the data is, for example with --set data.root=FOLDER.");
+  }
+  return root;
+}
+
+fs::path find_below(const std::string& path, const std::vector<fs::path>& folders) {
+  std::vector<std::string> spellings{path};
+  if (path.find('\\') != std::string::npos) {
+    spellings.push_back(path);
+    std::replace(spellings.back().begin(), spellings.back().end(), '\\', '/');
+  }
+  std::error_code failed;
+  for (const auto& spelling : spellings) {
+    for (const auto& folder : folders) {
+      const fs::path candidate = (folder / spelling).lexically_normal();  // an absolute path stays as it is
+      if (fs::exists(candidate, failed)) return candidate;
+    }
+  }
+  return folders.empty() ? fs::path(path) : (folders.front() / path).lexically_normal();
+}
+
+std::vector<fs::path> images_below(const fs::path& folder) {
+  std::vector<fs::path> images;
+  try {
+    const auto options = fs::directory_options::follow_directory_symlink;
+    for (const auto& entry : fs::recursive_directory_iterator(folder, options)) {
+      if (is_image_name(entry.path()) && !entry.is_directory())
+        images.push_back(entry.path().lexically_normal());
+    }
+  } catch (const fs::filesystem_error& e) {
+    throw InputError("this folder cannot be read: " + e.code().message(), e.path1().string(),
+                     "Check the path and its permissions.");
+  }
+  std::sort(images.begin(), images.end());
+  return images;
+}
+
+}  // namespace brightnet

@@ -1,0 +1,113 @@
+// What the readers of the four formats share. A reader only says which images there are and what was written
+// about each; sizes, clipping and every other policy are applied to all formats alike, in data/dataset.cpp.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <opencv2/core.hpp>
+
+#include "data/dataset.h"
+
+namespace brightnet {
+
+/// One object as it was written: in pixels, or in fractions of the image where LabelledImage says so; by
+/// corners.
+struct LabelledBox {
+  double x1 = 0, y1 = 0, x2 = 0, y2 = 0;
+  int class_id = 0;
+  bool crowd = false;
+  bool difficult = false;
+  bool empty = false;          ///< written with an end that does not lie after its start
+  std::optional<double> area;  ///< COCO's
+  std::string where;           ///< "file:line"
+};
+
+/// One image as it was written.
+struct LabelledImage {
+  std::filesystem::path file;
+  std::optional<int64_t> id;
+  std::string missing_labels;  ///< where its label file was looked for in vain; empty when there is one
+  cv::Size declared;           ///< the size that the labels claim for the image; empty when they claim none
+  bool relative = false;       ///< the boxes are fractions of the image's sides
+  std::vector<LabelledBox> boxes;
+};
+
+/// Collects problems; unless lenient, throws InputError at the first that must stop the reading.
+class ProblemLog {
+ public:
+  explicit ProblemLog(bool lenient) : lenient_(lenient) {}
+  void add(DataProblem::Kind kind, const std::string& where, const std::string& detail,
+           const std::string& remedy = "");
+  const std::vector<DataProblem>& problems() const { return problems_; }
+  bool lenient() const { return lenient_; }
+
+ private:
+  bool lenient_;
+  std::vector<DataProblem> problems_;
+};
+
+/// The names of the classes and the one place where labels are checked against them.
+class ClassNames {
+ public:
+  ClassNames() = default;
+  /// Throws InputError for a name that is empty or there twice; `where` says whose list it is.
+  ClassNames(std::vector<std::string> names, const std::string& where);
+  const std::vector<std::string>& names() const { return names_; }
+  /// The id of a name, or of a number written as an id. An unknown one is a problem, and nullopt.
+  std::optional<int> find(const std::string& name, const std::string& where, ProblemLog& log) const;
+  std::optional<int> check(double id, const std::string& where, ProblemLog& log) const;
+
+ private:
+  std::vector<std::string> names_;
+};
+
+/// One split in one format.
+class LabelSource {
+ public:
+  virtual ~LabelSource() = default;
+  virtual const std::vector<std::string>& classes() const = 0;
+  virtual size_t size() const = 0;
+  /// Reads what is written about image `index`. May be called by several threads at once.
+  virtual LabelledImage image(size_t index, ProblemLog& log) const = 0;
+};
+
+/// A line of a text file, without spaces around it.
+struct TextLine {
+  std::string text;
+  int number = 0;  ///< from 1
+};
+
+/// The lines that are not blank, without byte-order mark and carriage returns. Throws InputError when the
+/// file cannot be read.
+std::vector<TextLine> read_lines(const std::filesystem::path& file);
+
+/// `file` with a line number.
+std::string at_line(const std::filesystem::path& file, int line);
+
+/// The text without spaces, tabs and line ends around it.
+std::string_view trimmed(std::string_view text);
+
+/// A finite decimal number and nothing else, whatever the locale; spaces around it are allowed.
+std::optional<double> parse_number(std::string_view text);
+
+/// `data.train` or `data.val`. Throws InputError when it is not set.
+std::string split_path(const DataOptions& options, Split split);
+const char* split_name(Split split);
+
+/// options.root; throws InputError when it is not a folder.
+std::filesystem::path data_root(const DataOptions& options);
+
+/// The first of FOLDER/path that exists, or the path itself when it is absolute; the first, existing or not,
+/// when none does. Backslashes of lists made on Windows are read as slashes when that is what finds the file.
+std::filesystem::path find_below(const std::string& path, const std::vector<std::filesystem::path>& folders);
+
+/// All image files below a folder, sorted by path.
+std::vector<std::filesystem::path> images_below(const std::filesystem::path& folder);
+
+}  // namespace brightnet

@@ -1,0 +1,249 @@
+#include "data/formats/voc.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include <pugixml.hpp>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "data/image.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+using Kind = DataProblem::Kind;
+
+// One XML file with its text, which turns pugixml's offsets into lines.
+class Document {
+ public:
+  explicit Document(const fs::path& file) : file_(file), text_(read_file(file)) {
+    result_ = tree_.load_buffer(text_.data(), text_.size());
+  }
+
+  std::string where(std::ptrdiff_t offset) const {
+    const auto end = text_.begin() + std::clamp<std::ptrdiff_t>(offset, 0, std::ssize(text_));
+    return at_line(file_, 1 + static_cast<int>(std::count(text_.begin(), end, '\n')));
+  }
+  std::string where(const pugi::xml_node& node) const { return where(node.offset_debug()); }
+
+  /// The root element; a null node, and a problem, when this is not VOC's XML.
+  pugi::xml_node annotation(ProblemLog& log) const {
+    if (!result_) {
+      log.add(Kind::malformed_label, where(result_.offset),
+              std::string("this is not valid XML: ") + result_.description(),
+              "Correct the file or remove it.");
+      return {};
+    }
+    const pugi::xml_node root = tree_.child("annotation");
+    if (!root) {
+      log.add(Kind::malformed_label, where(0), "this XML has no <annotation> at its top",
+              "Check the data's format.");
+    }
+    return root;
+  }
+
+ private:
+  fs::path file_;
+  std::string text_;
+  pugi::xml_document tree_;
+  pugi::xml_parse_result result_;
+};
+
+std::string text_of(const pugi::xml_node& node) {
+  return std::string(trimmed(node.text().get()));
+}
+
+std::optional<LabelledBox> parse_object(const pugi::xml_node& object, const Document& document,
+                                        const ClassNames& classes, ProblemLog& log) {
+  const pugi::xml_node name = object.child("name");
+  const std::string where = document.where(name ? name : object);
+  if (!name) {
+    log.add(Kind::malformed_label, where, "this <object> has no <name>");
+    return std::nullopt;
+  }
+  const auto id = classes.find(text_of(name), where, log);
+  if (!id) return std::nullopt;
+  LabelledBox box;
+  box.class_id = *id;
+  box.where = where;
+  box.difficult = text_of(object.child("difficult")) == "1";
+  const pugi::xml_node corners = object.child("bndbox");
+  const char* const keys[] = {"xmin", "ymin", "xmax", "ymax"};
+  double values[4];
+  for (int i = 0; i < 4; ++i) {
+    const pugi::xml_node corner = corners.child(keys[i]);
+    const auto value = parse_number(corner.text().get());
+    if (!value) {
+      const std::string place = document.where(corner ? corner : corners ? corners : object);
+      log.add(Kind::malformed_label, place,
+              corner ? std::string("<") + keys[i] + "> is '" + text_of(corner) + "' and must be a number"
+                     : std::string("this object has no <bndbox> with <") + keys[i] + ">");
+      return std::nullopt;
+    }
+    values[i] = *value;
+  }
+  box.empty = !(values[2] > values[0] && values[3] > values[1]);
+  box.x1 = values[0] - 1;
+  box.y1 = values[1] - 1;
+  box.x2 = values[2];
+  box.y2 = values[3];
+  return box;
+}
+
+// One entry of a list: the name, or the image itself where a folder or an extension names it.
+struct Entry {
+  std::string name;
+  fs::path image;  // empty: by name
+};
+
+std::string without_extension(fs::path path) {
+  return path.replace_extension().generic_string();
+}
+
+// JPEGImages, by relative path without extension. The first in order wins where several share a name.
+class ImageFolder {
+ public:
+  explicit ImageFolder(const fs::path& folder) : folder_(folder) {
+    std::error_code failed;
+    if (!fs::is_directory(folder, failed)) return;
+    for (const auto& file : images_below(folder)) {
+      by_name_.emplace(without_extension(file.lexically_relative(folder)), file);
+    }
+  }
+
+  std::optional<fs::path> find(const std::string& name) const {
+    const auto found = by_name_.find(name);
+    if (found == by_name_.end()) return std::nullopt;
+    return found->second;
+  }
+  /// Where an image of this name would be; for messages.
+  fs::path expected(const std::string& name) const { return folder_ / (name + ".jpg"); }
+
+ private:
+  fs::path folder_;
+  std::unordered_map<std::string, fs::path> by_name_;
+};
+
+fs::path annotation_file(const Entry& entry, const fs::path& root) {
+  std::error_code failed;
+  if (!entry.image.empty()) {
+    fs::path beside = entry.image;
+    beside.replace_extension(".xml");
+    if (fs::exists(beside, failed)) return beside;
+  }
+  return (root / "Annotations" / (entry.name + ".xml")).lexically_normal();
+}
+
+// "NAME" or "NAME -1", the form of VOC's lists by class. A name may end in a number too: then its XML
+// decides.
+std::string name_of_line(const std::string& line, const fs::path& root) {
+  for (const std::string_view flag : {"-1", "0", "1"}) {
+    if (!line.ends_with(flag) || line.size() == flag.size()) continue;
+    const std::string_view before = std::string_view(line).substr(0, line.size() - flag.size());
+    const std::string_view name = trimmed(before);
+    std::error_code failed;
+    if (name.empty() || name.size() == before.size()) continue;
+    if (!fs::exists(root / "Annotations" / (line + ".xml"), failed)) return std::string(name);
+  }
+  const fs::path path(line);
+  return is_image_name(path) || path.extension() == ".xml" ? without_extension(path.filename()) : line;
+}
+
+std::vector<Entry> read_entries(const DataOptions& options, Split split) {
+  const fs::path root = options.root;
+  fs::path path = find_below(split_path(options, split), {root, root / "ImageSets/Main"});
+  std::error_code failed;
+  if (!fs::exists(path, failed)) {
+    const fs::path short_form = root / "ImageSets/Main" / (split_path(options, split) + ".txt");
+    if (fs::exists(short_form, failed)) path = short_form;
+  }
+  std::vector<Entry> entries;
+  if (fs::is_directory(path, failed)) {
+    for (const auto& image : images_below(path)) entries.push_back({image.stem().string(), image});
+  } else {
+    for (const TextLine& line : read_lines(path)) entries.push_back({name_of_line(line.text, root), {}});
+  }
+  return entries;
+}
+
+ClassNames collect_names(const DataOptions& options) {
+  std::set<std::string> names;
+  for (const Split split : {Split::train, Split::val}) {
+    if ((split == Split::train ? options.train : options.val).empty()) continue;
+    for (const Entry& entry : read_entries(options, split)) {
+      const fs::path file = annotation_file(entry, options.root);
+      std::error_code failed;
+      if (!fs::exists(file, failed)) continue;
+      ProblemLog ignored(true);  // reported when the split is read
+      const Document document(file);
+      for (const auto& object : document.annotation(ignored).children("object")) {
+        const std::string name = text_of(object.child("name"));
+        if (!name.empty()) names.insert(name);
+      }
+    }
+  }
+  if (names.empty()) {
+    throw InputError("no object is labelled in this data set, so there are no classes", options.root,
+                     "Check data.root, data.train and data.val.");
+  }
+  return ClassNames({names.begin(), names.end()}, options.root);
+}
+
+class VocLabels : public LabelSource {
+ public:
+  VocLabels(const DataOptions& options, std::vector<Entry> entries, ClassNames classes)
+      : root_(options.root),
+        images_(root_ / "JPEGImages"),
+        entries_(std::move(entries)),
+        classes_(std::move(classes)) {}
+
+  const std::vector<std::string>& classes() const override { return classes_.names(); }
+  size_t size() const override { return entries_.size(); }
+
+  LabelledImage image(size_t index, ProblemLog& log) const override {
+    const Entry& entry = entries_[index];
+    LabelledImage out;
+    out.file =
+        entry.image.empty() ? images_.find(entry.name).value_or(images_.expected(entry.name)) : entry.image;
+    const fs::path file = annotation_file(entry, root_);
+    std::error_code failed;
+    if (!fs::exists(file, failed)) {
+      out.missing_labels = file.string();
+      return out;
+    }
+    const Document document(file);
+    const pugi::xml_node annotation = document.annotation(log);
+    // The image beside the XML's own name comes first: <filename> is often left over from a renaming.
+    if (!fs::exists(out.file, failed)) {
+      const std::string named = without_extension(text_of(annotation.child("filename")));
+      if (const auto other = images_.find(named)) out.file = *other;
+    }
+    const pugi::xml_node size = annotation.child("size");
+    out.declared = {size.child("width").text().as_int(), size.child("height").text().as_int()};
+    for (const auto& object : annotation.children("object")) {
+      if (auto box = parse_object(object, document, classes_, log)) out.boxes.push_back(std::move(*box));
+    }
+    return out;
+  }
+
+ private:
+  fs::path root_;
+  ImageFolder images_;
+  std::vector<Entry> entries_;
+  ClassNames classes_;
+};
+
+}  // namespace
+
+std::unique_ptr<LabelSource> open_voc(const DataOptions& options, Split split) {
+  data_root(options);
+  std::vector<Entry> entries = read_entries(options, split);
+  ClassNames classes =
+      options.classes.empty() ? collect_names(options) : ClassNames(options.classes, "data.classes");
+  return std::make_unique<VocLabels>(options, std::move(entries), std::move(classes));
+}
+
+}  // namespace brightnet

@@ -1,0 +1,207 @@
+#include "data/formats/yolo.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "core/config.h"
+#include "core/error.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+using Kind = DataProblem::Kind;
+
+// IMAGES/a/b.jpg -> LABELS/a/b.txt for the last folder called images or JPEGImages; empty when there is none.
+fs::path parallel_label(const fs::path& image) {
+  const std::vector<fs::path> parts(image.begin(), image.end());
+  for (size_t i = parts.size() - 1; i-- > 0;) {
+    if (parts[i] != "images" && parts[i] != "JPEGImages") continue;
+    fs::path label;
+    for (size_t k = 0; k < parts.size(); ++k) label /= k == i ? fs::path("labels") : parts[k];
+    return label.replace_extension(".txt");
+  }
+  return {};
+}
+
+struct LabelPlace {
+  fs::path file;
+  bool found = false;
+};
+
+LabelPlace find_label(const fs::path& image) {
+  std::error_code failed;
+  const fs::path parallel = parallel_label(image);
+  if (!parallel.empty() && fs::exists(parallel, failed)) return {parallel, true};
+  fs::path beside = image;
+  beside.replace_extension(".txt");
+  if (fs::exists(beside, failed)) return {beside, true};
+  return {parallel.empty() ? beside : parallel, false};
+}
+
+// The numbers of a line; empty when one of them is not a number.
+std::vector<double> numbers(std::string_view line) {
+  std::vector<double> values;
+  for (line = trimmed(line); !line.empty(); line = trimmed(line)) {
+    const size_t end = std::min(line.find_first_of(" \t"), line.size());
+    const auto value = parse_number(line.substr(0, end));
+    if (!value) return {};
+    values.push_back(*value);
+    line.remove_prefix(end);
+  }
+  return values;
+}
+
+void around_points(const std::vector<double>& values, LabelledBox& box) {
+  box.x1 = box.y1 = std::numeric_limits<double>::infinity();
+  box.x2 = box.y2 = -box.x1;
+  for (size_t i = 1; i + 1 < values.size(); i += 2) {
+    box.x1 = std::min(box.x1, values[i]);
+    box.x2 = std::max(box.x2, values[i]);
+    box.y1 = std::min(box.y1, values[i + 1]);
+    box.y2 = std::max(box.y2, values[i + 1]);
+  }
+}
+
+std::optional<LabelledBox> parse_line(const std::string& text, const std::string& where,
+                                      const ClassNames& classes, ProblemLog& log) {
+  const auto malformed = [&](const std::string& detail, const std::string& remedy) {
+    log.add(Kind::malformed_label, where, detail, remedy);
+    return std::nullopt;
+  };
+  const std::vector<double> values = numbers(text);
+  const bool polygon = values.size() >= 7 && values.size() % 2 == 1;
+  if (values.size() != 5 && !polygon) {
+    return malformed(fmt::format("'{}' is not 'class x y width height'", text.substr(0, 80)),
+                     "Five numbers with decimal points are expected, separated by spaces.");
+  }
+  // A label may hang over the image's edge, but not by an image: those are pixels, not fractions.
+  const bool fractions =
+      std::all_of(values.begin() + 1, values.end(), [](double v) { return v > -1 && v < 2; });
+  if (!fractions) {
+    return malformed("the coordinates are not fractions of the image",
+                     "Divide x and width by the image's width, y and height by its height.");
+  }
+  const auto id = classes.check(values[0], where, log);
+  if (!id) return std::nullopt;
+  LabelledBox box;
+  box.class_id = *id;
+  box.where = where;
+  if (polygon) {
+    around_points(values, box);
+  } else {
+    box.x1 = values[1] - values[3] / 2;
+    box.x2 = values[1] + values[3] / 2;
+    box.y1 = values[2] - values[4] / 2;
+    box.y2 = values[2] + values[4] / 2;
+  }
+  box.empty = !(box.x2 > box.x1 && box.y2 > box.y1);
+  return box;
+}
+
+class TextLabels : public LabelSource {
+ public:
+  TextLabels(std::vector<fs::path> images, ClassNames classes)
+      : images_(std::move(images)), classes_(std::move(classes)) {}
+
+  const std::vector<std::string>& classes() const override { return classes_.names(); }
+  size_t size() const override { return images_.size(); }
+
+  LabelledImage image(size_t index, ProblemLog& log) const override {
+    LabelledImage out;
+    out.file = images_[index];
+    out.relative = true;
+    const LabelPlace label = find_label(out.file);
+    if (!label.found) {
+      out.missing_labels = label.file.string();
+      return out;
+    }
+    for (const TextLine& line : read_lines(label.file)) {
+      if (auto box = parse_line(line.text, at_line(label.file, line.number), classes_, log)) {
+        out.boxes.push_back(std::move(*box));
+      }
+    }
+    return out;
+  }
+
+ private:
+  std::vector<fs::path> images_;
+  ClassNames classes_;
+};
+
+ClassNames names_from_yaml(const fs::path& file) {
+  const YamlDocument document = YamlDocument::load(file);
+  const YAML::Node root = document.root().node;
+  for (const char* key : {"names", "classes"}) {
+    const YamlValue value{root[key], document.file()};
+    if (!value.defined()) continue;
+    if (value.node.IsSequence()) {
+      return ClassNames(yaml_as<std::vector<std::string>>(value, key), value.where());
+    }
+    const auto by_id = yaml_as<std::map<int, std::string>>(value, key);
+    std::vector<std::string> names;
+    for (const auto& [id, name] : by_id) {
+      if (id != static_cast<int>(names.size())) {
+        throw InputError(
+            fmt::format("the ids of '{}' are not 0, 1, 2 …: {} stands for {}", key, id, names.size()),
+            value.where());
+      }
+      names.push_back(name);
+    }
+    return ClassNames(std::move(names), value.where());
+  }
+  return {};
+}
+
+ClassNames find_names(const fs::path& root, const std::vector<fs::path>& images) {
+  std::vector<fs::path> candidates;
+  for (const char* name : {"data.yaml", "dataset.yaml", "classes.txt", "obj.names"})
+    candidates.push_back(root / name);
+  if (!images.empty()) {
+    candidates.push_back(images.front().parent_path() / "classes.txt");
+    candidates.push_back(parallel_label(images.front()).parent_path() / "classes.txt");
+  }
+  std::error_code failed;
+  for (const auto& file : candidates) {
+    if (!fs::is_regular_file(file, failed)) continue;
+    ClassNames names = file.extension() == ".yaml" ? names_from_yaml(file) : read_names_file(file);
+    if (!names.names().empty()) return names;
+  }
+  throw InputError("the names of the classes are not known", root.string(),
+                   "List them under data.classes, or one a line in " + (root / "classes.txt").string() + ".");
+}
+
+}  // namespace
+
+ClassNames read_names_file(const fs::path& file) {
+  std::vector<std::string> names;
+  for (const TextLine& line : read_lines(file)) names.push_back(line.text);
+  return ClassNames(std::move(names), file.string());
+}
+
+std::vector<fs::path> read_image_list(const fs::path& list, const DataOptions& options) {
+  const std::vector<fs::path> folders{options.root, list.parent_path(), "."};
+  std::vector<fs::path> images;
+  for (const TextLine& line : read_lines(list)) images.push_back(find_below(line.text, folders));
+  return images;
+}
+
+std::unique_ptr<LabelSource> open_text_labels(std::vector<fs::path> images, ClassNames classes) {
+  return std::make_unique<TextLabels>(std::move(images), std::move(classes));
+}
+
+std::unique_ptr<LabelSource> open_yolo(const DataOptions& options, Split split) {
+  const fs::path root = data_root(options);
+  const fs::path path = root / split_path(options, split);
+  std::error_code failed;
+  std::vector<fs::path> images =
+      fs::is_directory(path, failed) ? images_below(path) : read_image_list(path, options);
+  ClassNames classes =
+      options.classes.empty() ? find_names(root, images) : ClassNames(options.classes, "data.classes");
+  return open_text_labels(std::move(images), std::move(classes));
+}
+
+}  // namespace brightnet

@@ -1,0 +1,29 @@
+// YOLO's text labels: for each image a .txt with one object a line, "class x y width height", class an id
+// from 0, centre and size as fractions of the image.
+//
+// A label file is looked for in the parallel folder (the last "images" or "JPEGImages" of the image's path
+// replaced by "labels") and then beside the image. A line of a class and three or more points, the
+// segmentation form, is read as the box around the points.
+#pragma once
+
+#include "data/formats/labels.h"
+
+namespace brightnet {
+
+/// data.train or data.val is a folder of images or a file that lists images, one a line. Without data.classes
+/// the names come from the first of data.yaml, dataset.yaml (`names` or `classes`), classes.txt, obj.names in
+/// data.root, or classes.txt beside the images or labels.
+std::unique_ptr<LabelSource> open_yolo(const DataOptions& options, Split split);
+
+/// The same labels for images listed elsewhere.
+std::unique_ptr<LabelSource> open_text_labels(std::vector<std::filesystem::path> images, ClassNames classes);
+
+/// The images that a list file names. A relative path starts at data.root, at the list's own folder, or at
+/// the current folder: the first where the image exists.
+std::vector<std::filesystem::path> read_image_list(const std::filesystem::path& list,
+                                                   const DataOptions& options);
+
+/// Class names, one a line.
+ClassNames read_names_file(const std::filesystem::path& file);
+
+}  // namespace brightnet

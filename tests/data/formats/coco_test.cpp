@@ -1,0 +1,129 @@
+#include "data/formats/coco.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/data/dataset_files.h"
+
+namespace brightnet {
+namespace {
+
+using Json = nlohmann::json;
+using Kind = DataProblem::Kind;
+
+// Category ids with a gap and out of order, an image id that is not the index, a crowd with its mask, areas.
+Json example() {
+  return Json::parse(R"({
+    "info": {"year": 2024},
+    "images": [{"id": 7, "file_name": "a.jpg", "width": 100, "height": 80},
+               {"id": 3, "file_name": "b.jpg", "width": 100, "height": 80}],
+    "categories": [{"id": 18, "name": "dog"}, {"id": 2, "name": "cat"}],
+    "annotations": [
+      {"id": 1, "image_id": 3, "category_id": 18, "bbox": [10, 20, 30.5, 40], "area": 600.25, "iscrowd": 0,
+       "segmentation": [[10, 20, 40.5, 20, 40.5, 60]]},
+      {"id": 2, "image_id": 3, "category_id": 2, "bbox": [0, 0, 100, 80], "area": 4000, "iscrowd": 1,
+       "segmentation": {"counts": [1, 2], "size": [80, 100]}},
+      {"id": 3, "image_id": 3, "category_id": 2, "bbox": [5, 5, 10, 10]}]
+  })");
+}
+
+void write(const DatasetFolder& data, const Json& json) {
+  data.image("images/a.jpg");
+  data.image("images/b.jpg");
+  data.text("train.json", json.dump(1));
+}
+
+TEST(Coco, AnnotationsAreReadWithCrowdsAreasAndIds) {
+  const DatasetFolder data;
+  write(data, example());
+  const Dataset dataset = read_dataset(data.options("coco", "train.json", {}), Split::train);
+  EXPECT_EQ(dataset.classes, (std::vector<std::string>{"cat", "dog"}));  // by category id
+  ASSERT_EQ(dataset.images.size(), 2u);
+  EXPECT_EQ(dataset.images[0].id, 7);
+  EXPECT_TRUE(dataset.images[0].annotations.empty());
+  EXPECT_EQ(dataset.images[1].id, 3);
+  const auto& boxes = dataset.images[1].annotations;
+  ASSERT_EQ(boxes.size(), 3u);
+  expect_box(boxes[0], 1, 10, 20, 40.5, 60);
+  EXPECT_FLOAT_EQ(boxes[0].area, 600.25f);
+  EXPECT_FALSE(boxes[0].crowd);
+  expect_box(boxes[1], 0, 0, 0, 100, 80);
+  EXPECT_TRUE(boxes[1].crowd);
+  EXPECT_FLOAT_EQ(boxes[2].area, 100);
+  EXPECT_TRUE(dataset.problems.empty());
+}
+
+TEST(Coco, GivenClassesSetTheOrderAndUnknownOnesAreErrors) {
+  const DatasetFolder data;
+  write(data, example());
+  const Dataset dataset =
+      read_dataset(data.options("coco", "train.json", {"dog", "bird", "cat"}), Split::train);
+  expect_box(dataset.images[1].annotations[0], 0, 10, 20, 40.5, 60);
+  EXPECT_EQ(dataset.images[1].annotations[1].class_id, 2);
+  const std::string text = message(data.options("coco", "train.json", {"dogs", "cat"}));
+  EXPECT_TRUE(contains(text, "train.json: annotation id 1: class 'dog'"));
+  EXPECT_TRUE(contains(text, "Did you mean 'dogs'?"));
+}
+
+TEST(Coco, BothSplitsNumberTheClassesAsTheTrainSplitDoes) {
+  const DatasetFolder data;
+  write(data, example());
+  Json val = example();
+  val["categories"] = Json::parse(R"([{"id": 1, "name": "dog"}])");
+  val["annotations"] = Json::parse(R"([{"id": 1, "image_id": 3, "category_id": 1, "bbox": [1, 1, 5, 5]}])");
+  data.text("val.json", val.dump());
+  const Dataset dataset = read_dataset(data.options("coco", "train.json", {}, "val.json"), Split::val);
+  EXPECT_EQ(dataset.classes, (std::vector<std::string>{"cat", "dog"}));
+  EXPECT_EQ(dataset.images[1].annotations.at(0).class_id, 1);
+}
+
+TEST(Coco, ImagesAreFoundWhereDataSetsPutThem) {
+  for (const char* folder :
+       {"train2017/", "images/train2017/", "train/", "images/train/", "images/", "", "annotations/"}) {
+    const DatasetFolder data;
+    data.text("annotations/instances_train2017.json", example().dump());
+    data.image(std::string(folder) + "a.jpg");
+    data.image(std::string(folder) + "b.jpg");
+    const Dataset dataset =
+        read_dataset(data.options("coco", "annotations/instances_train2017.json", {}), Split::train);
+    EXPECT_EQ(dataset.images.size(), 2u) << folder;
+  }
+}
+
+TEST(Coco, WhatDoesNotFitIsAnErrorThatNamesTheAnnotation) {
+  const DatasetFolder data;
+  const DataOptions options = data.options("coco", "train.json", {});
+  const auto error = [&](const char* pointer, const Json& value) {
+    Json json = example();
+    json[Json::json_pointer(pointer)] = value;
+    write(data, json);
+    return message(options);
+  };
+  std::string text = error("/annotations/1/category_id", 19);
+  EXPECT_TRUE(contains(text, "annotation id 2: its category_id 19 is not among the categories"));
+  EXPECT_TRUE(contains(text, "nearest known class is 18, 'dog'"));
+  EXPECT_TRUE(contains(error("/annotations/0/image_id", 99), "annotation id 1: its image_id 99"));
+  EXPECT_TRUE(
+      contains(error("/annotations/0/bbox", {1, 2, 3}), "annotation id 1: its 'bbox' is not four numbers"));
+  EXPECT_TRUE(contains(error("/annotations/0/bbox", {1, 2, 3, "4"}), "is not four numbers"));
+  EXPECT_TRUE(contains(error("/images/1/id", 7), "images[1]: image id 7 is there twice"));
+  EXPECT_TRUE(contains(error("/images/1/file_name", nullptr), "images[1]: an image needs"));
+  EXPECT_TRUE(contains(error("/categories/0/id", 2), "category id 2 is there twice"));
+  EXPECT_TRUE(contains(error("/categories/0/name", "cat"), "'cat' is listed twice"));
+  EXPECT_TRUE(contains(error("/images", 3), "no list 'images'"));
+  EXPECT_TRUE(contains(error("", Json::array()), "an object with images"));
+  data.text("train.json", "{\n\"images\": [\n{]\n}");
+  EXPECT_TRUE(contains(message(options), "train.json:3: this is not valid JSON"));
+}
+
+TEST(Coco, BoxesDrawnBeforeTheExifRotationAreTurnedWithTheImage) {
+  const DatasetFolder data;
+  write(data, example());
+  data.bytes("images/b.jpg", DatasetFolder::rotated_jpeg(100, 80, 6));
+  const Dataset dataset = read_dataset(data.options("coco", "train.json", {}), Split::train);
+  EXPECT_EQ(count(dataset, Kind::turned_boxes), 1);
+  expect_box(dataset.images[1].annotations[0], 1, 20, 10, 60, 40.5);
+}
+
+}  // namespace
+}  // namespace brightnet

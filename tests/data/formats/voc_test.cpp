@@ -1,0 +1,233 @@
+#include "data/formats/voc.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/data/dataset_files.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+using Kind = DataProblem::Kind;
+
+std::string object(const std::string& name, const std::string& corners, const std::string& more = "") {
+  return "\t<object>\n\t\t<name>" + name + "</name>\n" + more + "\t\t<bndbox>" + corners +
+         "</bndbox>\n\t</object>\n";
+}
+
+std::string corners(const std::string& x1, const std::string& y1, const std::string& x2,
+                    const std::string& y2) {
+  return "<xmin>" + x1 + "</xmin><ymin>" + y1 + "</ymin><xmax>" + x2 + "</xmax><ymax>" + y2 + "</ymax>";
+}
+
+std::string annotation(const std::string& objects, const std::string& filename = "a.jpg", int width = 100,
+                       int height = 80) {
+  return "<annotation>\n\t<filename>" + filename + "</filename>\n\t<size><width>" + std::to_string(width) +
+         "</width><height>" + std::to_string(height) + "</height><depth>3</depth></size>\n" + objects +
+         "</annotation>\n";
+}
+
+TEST(Voc, CoordinatesCountFromOneAndIncludeBothEnds) {
+  const DatasetFolder data;
+  data.image("JPEGImages/a.jpg");
+  data.text("Annotations/a.xml",
+            annotation(object("dog", corners("1", "1", "100", "80")) +
+                       object(" cat\n", corners("11", "21", "20", "40"), "<difficult>1</difficult>") +
+                       object("dog", corners(" 10.5 ", "20.25", "30.5", "40"))));
+  data.text("ImageSets/Main/train.txt", "a\n");
+  const Dataset dataset =
+      read_dataset(data.options("voc", "ImageSets/Main/train.txt", {"cat", "dog"}), Split::train);
+  const auto& boxes = dataset.images.at(0).annotations;
+  ASSERT_EQ(boxes.size(), 3u);
+  expect_box(boxes[0], 1, 0, 0, 100, 80);
+  expect_box(boxes[1], 0, 10, 20, 20, 40);
+  expect_box(boxes[2], 1, 9.5, 19.25, 30.5, 40);
+  EXPECT_FALSE(boxes[0].difficult);
+  EXPECT_TRUE(boxes[1].difficult);
+  EXPECT_TRUE(dataset.problems.empty());
+}
+
+TEST(Voc, ZeroAreaIsJudgedByTheCoordinatesAsWritten) {
+  const DatasetFolder data;
+  data.image("JPEGImages/a.jpg");
+  data.text("Annotations/a.xml", annotation(object("x", corners("5", "5", "5", "5")) +
+                                            object("x", corners("20", "5", "10", "15")) +
+                                            object("x", corners("0", "0", "10", "10"))));
+  data.text("list.txt", "a\n");
+  const Dataset dataset = read_dataset(data.options("voc", "list.txt", {"x"}), Split::train);
+  ASSERT_EQ(dataset.images[0].annotations.size(), 1u);
+  expect_box(dataset.images[0].annotations[0], 0, 0, 0, 10,
+             10);  // a writer that counts from 0: clipped, no word
+  EXPECT_EQ(count(dataset, Kind::zero_area_box), 2);
+  EXPECT_EQ(count(dataset, Kind::outside_box), 0);
+  EXPECT_TRUE(contains(dataset.problems[0].where, "a.xml:5"));
+}
+
+TEST(Voc, ListsAreFoundAndReadInEachOfTheirForms) {
+  const DatasetFolder data;
+  for (const char* name : {"a", "b c", "n 1", "v.2"}) {
+    data.image(std::string("JPEGImages/") + name + ".JPG");
+    data.text(std::string("Annotations/") + name + ".xml",
+              annotation(object("x", corners("1", "1", "9", "9"))));
+  }
+  data.text("ImageSets/Main/train.txt", "a  1\r\nb c -1\r\n\r\nn 1\r\nv.2\r\na.jpg\r\n");
+  for (const char* path : {"ImageSets/Main/train.txt", "train.txt", "train"}) {
+    const Dataset dataset = read_dataset(data.options("voc", path, {"x"}), Split::train);
+    ASSERT_EQ(dataset.images.size(), 5u) << path;
+    EXPECT_TRUE(dataset.problems.empty()) << summarize(dataset.problems);
+    EXPECT_EQ(dataset.images[1].file.filename(), "b c.JPG");
+    EXPECT_EQ(dataset.images[2].file.filename(), "n 1.JPG");
+  }
+}
+
+TEST(Voc, FoldersWithXmlBesideTheImagesAreRead) {
+  const DatasetFolder data;
+  data.image("train/a.jpg");
+  data.text("train/a.xml", annotation(object("x", corners("1", "1", "9", "9"))));
+  const Dataset dataset = read_dataset(data.options("voc", "train", {"x"}), Split::train);
+  ASSERT_EQ(dataset.images.size(), 1u);
+  EXPECT_EQ(dataset.images[0].annotations.size(), 1u);
+}
+
+TEST(Voc, TheFilesOwnNameCountsBeforeTheOneInside) {
+  const DatasetFolder data;
+  data.image("JPEGImages/a.jpg");
+  data.image("JPEGImages/other.png", 50, 40);
+  data.text("Annotations/a.xml", annotation(object("x", corners("1", "1", "9", "9")), "other.png"));
+  data.text("Annotations/b.xml", annotation(object("x", corners("1", "1", "9", "9")), "other.jpg", 50, 40));
+  data.text("list.txt", "a\nb\nc\n");
+  const Dataset dataset = read_dataset(data.options("voc", "list.txt", {"x"}), Split::train);
+  ASSERT_EQ(dataset.images.size(), 2u);
+  EXPECT_EQ(dataset.images[0].file.filename(), "a.jpg");
+  EXPECT_EQ(dataset.images[1].file.filename(), "other.png");  // no b.jpg: the name inside leads on
+  ASSERT_EQ(count(dataset, Kind::missing_image), 1);
+  EXPECT_TRUE(contains(dataset.problems[0].where, "c.jpg"));
+}
+
+TEST(Voc, WithoutAnXmlAnImageIsBackground) {
+  const DatasetFolder data;
+  data.image("JPEGImages/a.jpg");
+  data.image("JPEGImages/b.jpg");
+  data.text("Annotations/a.xml", annotation(object("x", corners("1", "1", "9", "9"))));
+  data.text("list.txt", "a\nb\n");
+  const Dataset dataset = read_dataset(data.options("voc", "list.txt", {"x"}), Split::train);
+  ASSERT_EQ(dataset.images.size(), 2u);
+  EXPECT_TRUE(dataset.images[1].annotations.empty());
+  EXPECT_EQ(count(dataset, Kind::no_label_file), 1);
+}
+
+TEST(Voc, SizesThatDisagreeAreReportedAndZeroIsNoClaim) {
+  const DatasetFolder data;
+  data.image("JPEGImages/a.jpg");
+  data.image("JPEGImages/b.jpg");
+  data.text("Annotations/a.xml", annotation(object("x", corners("1", "1", "9", "9")), "a.jpg", 0, 0));
+  data.text("Annotations/b.xml", annotation(object("x", corners("1", "1", "9", "9")), "b.jpg", 200, 160));
+  data.text("list.txt", "a\nb\n");
+  const Dataset dataset = read_dataset(data.options("voc", "list.txt", {"x"}), Split::train);
+  EXPECT_EQ(dataset.images[0].width, 100);
+  EXPECT_EQ(dataset.images[0].height, 80);
+  ASSERT_EQ(count(dataset, Kind::other_size), 1);
+  EXPECT_EQ(dataset.problems[0].detail, "100x80 instead of 200x160");
+  expect_box(dataset.images[1].annotations.at(0), 0, 0, 0, 9, 9);
+}
+
+TEST(Voc, BoxesDrawnBeforeTheExifRotationAreTurnedWithTheImage) {
+  const DatasetFolder data;
+  data.text("list.txt", "a\n");
+  const DataOptions options = data.options("voc", "list.txt", {"x"});
+  // Stored 100 wide, 80 high; the box covers the 10 leftmost columns of the 20 topmost rows, as stored.
+  const std::string box = object("x", corners("1", "1", "10", "20"));
+  const struct {
+    uint8_t orientation;
+    float x1, y1, x2, y2;
+  } expected[] = {{5, 0, 0, 20, 10}, {6, 60, 0, 80, 10}, {7, 60, 90, 80, 100}, {8, 0, 90, 20, 100}};
+  for (const auto& e : expected) {
+    data.bytes("JPEGImages/a.jpg", DatasetFolder::rotated_jpeg(100, 80, e.orientation));
+    data.text("Annotations/a.xml", annotation(box, "a.jpg", 100, 80));
+    const Dataset dataset = read_dataset(options, Split::train);
+    expect_box(dataset.images[0].annotations.at(0), 0, e.x1, e.y1, e.x2, e.y2);
+    EXPECT_EQ(count(dataset, Kind::turned_boxes), 1);
+    // The same corners under the size that is shown are corners of the image that is shown.
+    data.text("Annotations/a.xml", annotation(box, "a.jpg", 80, 100));
+    const Dataset shown = read_dataset(options, Split::train);
+    expect_box(shown.images[0].annotations.at(0), 0, 0, 0, 10, 20);
+    EXPECT_TRUE(shown.problems.empty());
+  }
+}
+
+TEST(Voc, UnknownClassesNameFileLineAndTheNearest) {
+  const DatasetFolder data;
+  data.image("JPEGImages/a.jpg");
+  data.text("Annotations/a.xml", annotation(object("RBC", corners("1", "1", "9", "9")) +
+                                            object("Platlets", corners("1", "1", "9", "9"))));
+  data.text("list.txt", "a\n");
+  const std::string text = message(data.options("voc", "list.txt", {"RBC", "WBC", "Platelets"}));
+  EXPECT_TRUE(contains(text, "a.xml:9: class 'Platlets'"));
+  EXPECT_TRUE(contains(text, "Did you mean 'Platelets'?"));
+}
+
+TEST(Voc, MalformedXmlIsAnErrorWithItsLine) {
+  const DatasetFolder data;
+  data.image("JPEGImages/a.jpg");
+  data.text("list.txt", "a\n");
+  const DataOptions options = data.options("voc", "list.txt", {"x"});
+  const auto error = [&](const std::string& xml) {
+    data.text("Annotations/a.xml", xml);
+    return message(options);
+  };
+  EXPECT_TRUE(
+      contains(error(annotation(object("x", corners("1", "one", "9", "9")))), "a.xml:6: <ymin> is 'one'"));
+  EXPECT_TRUE(contains(error(annotation(object("x", "<xmin>1</xmin>"))), "no <bndbox> with <ymin>"));
+  EXPECT_TRUE(contains(error(annotation("<object>\n</object>\n")), "a.xml:4: this <object> has no <name>"));
+  EXPECT_TRUE(contains(error("<annotation>\n<object>\n</annotation>\n"), "a.xml:3: this is not valid XML"));
+  EXPECT_TRUE(contains(error(annotation("").substr(0, 60)), "this is not valid XML"));
+  EXPECT_TRUE(contains(error(""), "a.xml:1: this is not valid XML"));
+  EXPECT_TRUE(contains(error("<html></html>"), "no <annotation>"));
+}
+
+TEST(Voc, ClassesAreTheSortedNamesOfBothSplits) {
+  const DatasetFolder data;
+  for (const char* name : {"a", "b"}) data.image(std::string("JPEGImages/") + name + ".jpg");
+  data.text("Annotations/a.xml", "\xEF\xBB\xBF" + annotation(object("dog", corners("1", "1", "9", "9"))));
+  data.text("Annotations/b.xml", annotation(object("ant", corners("1", "1", "9", "9"))));
+  data.text("train.txt", "a\n");
+  data.text("val.txt", "b\n");
+  const DataOptions options = data.options("voc", "train.txt", {}, "val.txt");
+  for (const Split split : {Split::train, Split::val}) {
+    EXPECT_EQ(read_dataset(options, split).classes, (std::vector<std::string>{"ant", "dog"}));
+  }
+  EXPECT_EQ(read_dataset(options, Split::train).images[0].annotations.at(0).class_id, 1);
+}
+
+TEST(Voc, BloodCellsReadWhole) {
+  const fs::path bccd = fs::path(BRIGHTNET_SOURCE_DIR) / "../shared/bccd";
+  if (!fs::exists(bccd)) GTEST_SKIP() << "the BCCD photographs are not in ../shared/bccd";
+  DataOptions options;
+  options.format = "voc";
+  options.root = bccd.string();
+  options.train = "ImageSets/Main/train.txt";
+  options.val = "ImageSets/Main/val.txt";
+  options.classes = {"RBC", "WBC", "Platelets"};
+  const Dataset train = read_dataset(options, Split::train), val = read_dataset(options, Split::val);
+  EXPECT_EQ(train.images.size(), 205u);
+  EXPECT_EQ(val.images.size(), 87u);
+  const auto by_class = [](const Dataset& dataset) {
+    std::vector<int> counts(3);
+    for (const auto& image : dataset.images) {
+      for (const auto& a : image.annotations) ++counts[static_cast<size_t>(a.class_id)];
+    }
+    return counts;
+  };
+  EXPECT_EQ(by_class(train)[1] + by_class(val)[1], 214 + 87);
+  const auto sum = [](const std::vector<int>& counts) { return counts[0] + counts[1] + counts[2]; };
+  EXPECT_EQ(sum(by_class(train)), 2804);  // 2805 and 1138 are written
+  EXPECT_EQ(sum(by_class(val)), 1137);
+  for (const auto* dataset : {&train, &val}) {
+    EXPECT_EQ(dataset->problems.size(), 1u);
+    EXPECT_EQ(count(*dataset, Kind::zero_area_box), 1);
+  }
+  EXPECT_TRUE(contains(train.problems[0].where, "BloodImage_00343.xml"));
+}
+
+}  // namespace
+}  // namespace brightnet

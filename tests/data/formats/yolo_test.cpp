@@ -1,0 +1,149 @@
+#include "data/formats/yolo.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/data/dataset_files.h"
+
+namespace brightnet {
+namespace {
+
+using Kind = DataProblem::Kind;
+const std::string one_box = "0 0.5 0.5 0.2 0.2\n";
+
+TEST(Yolo, LabelsAreFoundInTheParallelFolderAndBesideTheImage) {
+  const DatasetFolder data;
+  data.image("images/train/a.jpg");
+  data.image("images/train/sub/b.jpg");
+  data.image("images/train/c.jpg");
+  data.image("images/val/v.jpg");
+  data.text("labels/train/a.txt", "0 0.1 0.1 0.1 0.1\n");
+  data.text("labels/train/sub/b.txt", "1 0.2 0.2 0.1 0.1\n");
+  data.text("images/train/c.txt", "2 0.3 0.3 0.1 0.1\n");
+  data.text("labels/val/v.txt", one_box);
+  const DataOptions options = data.options("yolo", "images/train", {"x", "y", "z"}, "images/val");
+  const Dataset train = read_dataset(options, Split::train);
+  ASSERT_EQ(train.images.size(), 3u);  // sorted by path
+  expect_box(train.images[0].annotations.at(0), 0, 5, 4, 15, 12);
+  expect_box(train.images[1].annotations.at(0), 2, 25, 20, 35, 28);
+  expect_box(train.images[2].annotations.at(0), 1, 15, 12, 25, 20);
+  EXPECT_EQ(read_dataset(options, Split::val).images.size(), 1u);
+}
+
+TEST(Yolo, RoboflowsLayoutWithImagesBelowTheSplitIsRead) {
+  const DatasetFolder data;
+  data.image("train/images/a.jpg");
+  data.text("train/labels/a.txt", one_box);
+  data.text("train/labels/classes.txt", "cat\n");
+  for (const char* path : {"train", "train/images"}) {
+    const Dataset dataset = read_dataset(data.options("yolo", path, {}), Split::train);
+    ASSERT_EQ(dataset.images.size(), 1u);
+    EXPECT_EQ(dataset.images[0].annotations.size(), 1u);
+    EXPECT_EQ(dataset.classes, std::vector<std::string>{"cat"});
+  }
+}
+
+TEST(Yolo, ListPathsStartAtTheRootOrAtTheList) {
+  const DatasetFolder data;
+  data.image("pictures/a.jpg");
+  data.image("lists/b.jpg");
+  data.image("pictures/c.jpg");
+  data.text("pictures/a.txt", one_box);
+  data.text("lists/train.txt",
+            "pictures/a.jpg\n./b.jpg\n" + (data.root() / "pictures/c.jpg").string() + "\npictures\\a.jpg\n");
+  const Dataset dataset = read_dataset(data.options("yolo", "lists/train.txt", {"x"}), Split::train);
+  EXPECT_EQ(dataset.images.size(), 4u);
+  EXPECT_EQ(count(dataset, Kind::missing_image), 0);
+}
+
+TEST(Yolo, ByteOrderMarksCarriageReturnsBlankLinesAndSpacesAreTakenInTheStride) {
+  const DatasetFolder data;
+  data.image("a.jpg");
+  data.text("a.txt", "\xEF\xBB\xBF\r\n  0 0.5\t0.5 0.2 0.2  \r\n\r\n\t\r\n1.0 +0.25 .25 1e-1 0.1");
+  data.text("list.txt",
+            "\xEF\xBB\xBF"
+            "a.jpg \r\n\r\n");
+  const Dataset dataset = read_dataset(data.options("yolo", "list.txt", {"x", "y"}), Split::train);
+  ASSERT_EQ(dataset.images[0].annotations.size(), 2u);
+  expect_box(dataset.images[0].annotations[0], 0, 40, 32, 60, 48);
+  expect_box(dataset.images[0].annotations[1], 1, 20, 16, 30, 24);
+}
+
+TEST(Yolo, UpperCaseExtensionsSpacesAndOtherScriptsInNamesAreRead) {
+  const DatasetFolder data;
+  data.image("Bilder 1/images/Größe № 1.JPG");
+  data.image("Bilder 1/images/写真.PNG");
+  data.text("Bilder 1/labels/Größe № 1.txt", one_box);
+  data.text("Bilder 1/labels/写真.txt", one_box);
+  const Dataset dataset = read_dataset(data.options("yolo", "Bilder 1/images", {"x"}), Split::train);
+  ASSERT_EQ(dataset.images.size(), 2u);
+  for (const auto& image : dataset.images) EXPECT_EQ(image.annotations.size(), 1u) << image.file;
+}
+
+TEST(Yolo, PolygonsBecomeTheBoxAroundThem) {
+  const DatasetFolder data;
+  data.image("a.jpg");
+  data.text("a.txt", "0 0.2 0.5 0.4 0.25 0.6 0.75\n");
+  const Dataset dataset = read_dataset(data.options("yolo", ".", {"x"}), Split::train);
+  expect_box(dataset.images[0].annotations.at(0), 0, 20, 20, 60, 60);
+}
+
+TEST(Yolo, MalformedLinesAreErrorsWithFileAndLine) {
+  const DatasetFolder data;
+  data.image("a.jpg");
+  const DataOptions options = data.options("yolo", ".", {"x"});
+  for (const char* line : {"0 0.5 0.5 0.2", "0 0.5 0.5 0.2 0.2 0.9", "x 0.5 0.5 0.2 0.2", "0 0,5 0,5 0,2 0,2",
+                           "0 nan 0.5 0.2 0.2", "0 inf 0.5 0.2 0.2", "0 0.5 0.5 0.2 0.2x"}) {
+    data.text("a.txt", one_box + "\n" + line + "\n");
+    const std::string text = message(options);
+    EXPECT_TRUE(contains(text, "a.txt:3")) << line;
+    EXPECT_TRUE(contains(text, "is not 'class x y width height'")) << line;
+  }
+  data.text("a.txt", "0 50 40 20 16\n");
+  EXPECT_TRUE(contains(message(options), "not fractions of the image"));
+}
+
+TEST(Yolo, ClassIdsOutOfRangeAreErrorsThatNameTheNearest) {
+  const DatasetFolder data;
+  data.image("a.jpg");
+  const DataOptions options = data.options("yolo", ".", {"cat", "dog"});
+  data.text("a.txt", one_box + "2 0.5 0.5 0.2 0.2\n");
+  std::string text = message(options);
+  EXPECT_TRUE(contains(text, "a.txt:2"));
+  EXPECT_TRUE(contains(text, "class id 2 is out of range: there are 2 classes, 0 to 1"));
+  EXPECT_TRUE(contains(text, "nearest known class is 1, 'dog'"));
+  data.text("a.txt", "-1 0.5 0.5 0.2 0.2\n");
+  EXPECT_TRUE(contains(message(options), "nearest known class is 0, 'cat'"));
+  data.text("a.txt", "0.5 0.5 0.5 0.2 0.2\n");
+  EXPECT_TRUE(contains(message(options), "class id 0.5 is out of range"));
+}
+
+TEST(Yolo, ClassNamesComeFromTheDataSetWhenNobodyGivesThem) {
+  const DatasetFolder data;
+  data.image("images/a.jpg");
+  data.text("labels/a.txt", one_box);
+  const DataOptions options = data.options("yolo", "images", {});
+  const auto classes = [&] { return read_dataset(options, Split::train).classes; };
+  const std::string text = message(options);
+  EXPECT_TRUE(contains(text, "names of the classes are not known"));
+  EXPECT_TRUE(contains(text, "classes.txt"));
+  data.text("obj.names", "from names\n");
+  EXPECT_EQ(classes(), std::vector<std::string>{"from names"});
+  data.text("classes.txt",
+            "\xEF\xBB\xBF"
+            "from txt\r\nsecond\r\n\r\n");
+  EXPECT_EQ(classes(), (std::vector<std::string>{"from txt", "second"}));
+  data.text("data.yaml", "nc: 2\nnames: {0: zero, 1: one}\n");
+  EXPECT_EQ(classes(), (std::vector<std::string>{"zero", "one"}));
+  data.text("data.yaml", "nc: 2\nnames: [first, second]\n");
+  EXPECT_EQ(classes(), (std::vector<std::string>{"first", "second"}));
+  data.text("data.yaml", "format: yolo\nclasses: [a]\n");
+  EXPECT_EQ(classes(), std::vector<std::string>{"a"});
+  data.text("data.yaml", "names: {0: zero, 2: two}\n");
+  EXPECT_TRUE(contains(message(options), "data.yaml"));
+  EXPECT_EQ(read_dataset(data.options("yolo", "images", {"given"}), Split::train).classes,
+            std::vector<std::string>{"given"});
+  EXPECT_TRUE(contains(message(data.options("yolo", "images", {"x", "x"})), "'x' is listed twice"));
+}
+
+}  // namespace
+}  // namespace brightnet
