@@ -9,7 +9,7 @@ namespace {
 
 struct AreaRange {
   double low, high;
-  bool contains(double area) const { return area >= low && area <= high; }
+  bool excludes(double area) const { return area < low || area > high; }
 };
 constexpr AreaRange area_ranges[coco_areas] = {{0, 1e10}, {0, 32 * 32}, {32 * 32, 96 * 96}, {96 * 96, 1e10}};
 
@@ -61,7 +61,7 @@ void match_coco(std::span<const ScoredBox> detections, std::span<const Annotatio
   std::vector<char> ignored(truths.size()), taken(truths.size());
   for (int a = 0; a < coco_areas; ++a) {
     for (size_t t = 0; t < truths.size(); ++t) {
-      ignored[t] = truths[t].crowd || !area_ranges[a].contains(truths[t].area);
+      ignored[t] = truths[t].crowd || area_ranges[a].excludes(truths[t].area);
       counts.coco[a] += !ignored[t];
     }
     for (int i = 0; i < coco_thresholds; ++i) {
@@ -73,7 +73,7 @@ void match_coco(std::span<const ScoredBox> detections, std::span<const Annotatio
           records[d].right |= bit;
         } else {
           found = best_free_truth(pairs[d], threshold(i), truths, ignored, true, taken);
-          if (found >= 0 || !area_ranges[a].contains(area(detections[d]))) records[d].ignored |= bit;
+          if (found >= 0 || area_ranges[a].excludes(area(detections[d]))) records[d].ignored |= bit;
         }
         if (found >= 0) taken[found] = 1;
       }
