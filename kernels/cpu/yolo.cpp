@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cfloat>
 #include <cstdint>
+#include <string>
 
 #include "core/error.h"
 #include "kernels/math/box.h"
@@ -82,12 +83,23 @@ void assign_truths(const Batch& batch, int image) {
 /// Predictions of one anchor in neighbouring cells of a row.
 constexpr int chunk_size = 64;
 
+/// Loops over a chunk run to `padded`, a whole number of the widest vectors: rows are short, and a scalar
+/// remainder would cost more than the vectors. The padding is predictions of logits 0 and weight 0.
 struct Chunk {
-  int count = 0;
+  static constexpr int vector = 16;
+
+  explicit Chunk(int predictions) : count(predictions), padded((predictions + vector - 1) / vector * vector) {
+    for (auto& values : logits) std::fill(values + count, values + padded, 0.0f);
+    std::fill(target + count, target + padded, 0.0f);
+    std::fill(weight + count, weight + padded, 0.0f);
+  }
+
+  int count, padded;
   float logits[5][chunk_size];                                      ///< x, y, w, h, objectness
   float best_iou[chunk_size];                                       ///< with any truth of the image
   float target[chunk_size], weight[chunk_size], slope[chunk_size];  ///< of the objectness
 };
+static_assert(chunk_size % Chunk::vector == 0);
 
 /// Where a chunk is.
 struct Place {
@@ -106,7 +118,7 @@ void decode_corners(const Batch& batch, const Place& place, const Chunk& chunk, 
   const float scale_xy = head.scale_xy;
   const bool new_coords = head.new_coords;
 #pragma omp simd
-  for (int i = 0; i < chunk.count; ++i) {
+  for (int i = 0; i < chunk.padded; ++i) {
     const float x = decode_center(chunk.logits[0][i], column + static_cast<float>(i), grid_w, scale_xy);
     const float y = decode_center(chunk.logits[1][i], row, grid_h, scale_xy);
     const float w = decode_size(chunk.logits[2][i], anchor.w, new_coords);
@@ -121,41 +133,43 @@ void decode_corners(const Batch& batch, const Place& place, const Chunk& chunk, 
 
 /// What encloses all boxes of a chunk, to pass over truths that none of them can be near to.
 struct Extent {
-  float left = FLT_MAX, right = -FLT_MAX, top = FLT_MAX, bottom = -FLT_MAX;
-  float smallest = FLT_MAX, largest = 0;
-
-  Extent(const Corners& corners, int count) {
-    for (int i = 0; i < count; ++i) {
-      left = std::min(left, corners.left[i]);
-      right = std::max(right, corners.right[i]);
-      top = std::min(top, corners.top[i]);
-      bottom = std::max(bottom, corners.bottom[i]);
-      smallest = std::min(smallest, corners.area[i]);
-      largest = std::max(largest, corners.area[i]);
-    }
-  }
+  float left, right, top, bottom, smallest_box, largest_box;
 };
+
+Extent extent_of(const Corners& corners, int count) {
+  float left = FLT_MAX, right = -FLT_MAX, top = FLT_MAX, bottom = -FLT_MAX, smallest = FLT_MAX, largest = 0;
+#pragma omp simd reduction(min : left, top, smallest) reduction(max : right, bottom, largest)
+  for (int i = 0; i < count; ++i) {
+    left = std::min(left, corners.left[i]);
+    right = std::max(right, corners.right[i]);
+    top = std::min(top, corners.top[i]);
+    bottom = std::max(bottom, corners.bottom[i]);
+    smallest = std::min(smallest, corners.area[i]);
+    largest = std::max(largest, corners.area[i]);
+  }
+  return {left, right, top, bottom, smallest, largest};
+}
 
 /// Fills best_iou; values that are not above both thresholds may be left at less than they are.
 void find_best_ious(const Batch& batch, const Place& place, Chunk& chunk) {
-  std::fill_n(chunk.best_iou, chunk.count, 0.0f);
+  std::fill_n(chunk.best_iou, chunk.padded, 0.0f);
   const std::span<const Truth> truths = batch.truths_of(place.image);
   const float threshold = std::min(batch.head.ignore_threshold, batch.head.truth_threshold);
   if (truths.empty() || threshold >= 1.0f) return;
   Corners corners;
   decode_corners(batch, place, chunk, corners);
-  const Extent extent(corners, chunk.count);
+  const Extent extent = extent_of(corners, chunk.padded);
   for (const Truth& truth : truths) {
     const Box& box = truth.box;
     const float left = box.x - 0.5f * box.w, right = box.x + 0.5f * box.w;
     const float top = box.y - 0.5f * box.h, bottom = box.y + 0.5f * box.h, area = box.w * box.h;
     // An IoU is at most the smaller area over the larger.
     const bool near = left < extent.right && right > extent.left && top < extent.bottom &&
-                      bottom > extent.top && area > threshold * extent.smallest &&
-                      area * threshold < extent.largest;
+                      bottom > extent.top && area > threshold * extent.smallest_box &&
+                      area * threshold < extent.largest_box;
     if (!near || !is_usable(box)) continue;
 #pragma omp simd
-    for (int i = 0; i < chunk.count; ++i) {
+    for (int i = 0; i < chunk.padded; ++i) {
       const float w = std::min(right, corners.right[i]) - std::max(left, corners.left[i]);
       const float h = std::min(bottom, corners.bottom[i]) - std::max(top, corners.top[i]);
       const float shared = std::max(w, 0.0f) * std::max(h, 0.0f);
@@ -235,7 +249,7 @@ void add_class_loss(const Batch& batch, const Place& place, int column, const As
 float objectness_loss(Chunk& chunk) {
   float sum = 0;
 #pragma omp simd reduction(+ : sum)
-  for (int i = 0; i < chunk.count; ++i) {
+  for (int i = 0; i < chunk.padded; ++i) {
     const LossTerm term = cross_entropy(chunk.logits[4][i], chunk.target[i]);
     sum += chunk.weight[i] * term.value;
     chunk.slope[i] = chunk.weight[i] * term.slope;
@@ -250,8 +264,7 @@ void add_chunk(const Batch& batch, const Place& place, int count, const T* predi
                const Assignment* assignments, Sums& sums) {
   const YoloHead& head = batch.head;
   const size_t stride = static_cast<size_t>(head.channels());
-  Chunk chunk;
-  chunk.count = count;
+  Chunk chunk(count);
   for (int i = 0; i < count; ++i)
     for (int k = 0; k < 5; ++k) chunk.logits[k][i] = static_cast<float>(predictions[i * stride + k]);
   find_best_ious(batch, place, chunk);

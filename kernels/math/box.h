@@ -36,9 +36,9 @@ BRIGHTNET_HD float decode_center(float t, float cell, float grid, float scale_xy
 /// Width (height), relative to the input; `anchor` is relative to the input as well.
 BRIGHTNET_HD float decode_size(float t, float anchor, bool new_coords) {
   const float argument = clamp_size_logit(t);
-  const float e = fast_exp(new_coords ? -argument : argument);
-  const float doubled = 2.0f / (1.0f + e);
-  return anchor * (new_coords ? doubled * doubled : e);
+  if (!new_coords) return anchor * fast_exp(argument);
+  const float doubled = 2.0f * logistic(argument);
+  return anchor * doubled * doubled;
 }
 
 /// d decode_center / dt.

@@ -1,0 +1,502 @@
+// The whole YOLO loss: its value and gradient against an fp64 reference and finite differences in every
+// configuration, the assignment's rules on cases small enough to check by eye, and its behaviour at the
+// extremes.
+#include <cfloat>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include "core/random.h"
+#include "kernels/cpu/yolo.h"
+#include "tests/kernels/yolo_reference.h"
+
+namespace brightnet {
+namespace {
+
+/// A head, its predictions and truths, and what the loss made of them.
+struct Problem {
+  YoloHead head;
+  Shape shape;
+  std::vector<float> predictions;
+  std::vector<std::vector<Truth>> truths;
+  float gradient_scale = 1.0f;
+
+  YoloLoss loss;
+  std::vector<float> gradient;
+
+  /// Three small anchors of which the last two are this head's; a grid that is not square.
+  explicit Problem(int images = 1, int rows = 4, int columns = 5, int classes = 3) : truths(images) {
+    head.classes = classes;
+    head.input_width = 160;
+    head.input_height = 128;
+    head.anchor_count = 3;
+    head.anchors[0] = {12, 14};
+    head.anchors[1] = {40, 30};
+    head.anchors[2] = {70, 90};
+    head.mask_count = 2;
+    head.mask[0] = 1;
+    head.mask[1] = 2;
+    shape = {images, rows, columns, head.channels()};
+    predictions.assign(shape.count(), 0.0f);
+  }
+
+  void randomize(uint64_t seed, float spread) {
+    Random random(seed, Purpose::test);
+    for (float& t : predictions) t = spread * random.normal();
+  }
+
+  size_t index(int image, int row, int column, int slot, int value = 0) const {
+    return (((static_cast<size_t>(image) * shape.h + row) * shape.w + column) * head.mask_count + slot) *
+               head.values() +
+           value;
+  }
+
+  /// Every operand lies in memory of just its size, so that the address sanitizer sees a step beyond.
+  template <typename T = float>
+  void run() {
+    std::vector<Truth> list;
+    std::vector<int> offsets{0};
+    for (const auto& image : truths) {
+      list.insert(list.end(), image.begin(), image.end());
+      offsets.push_back(static_cast<int>(list.size()));
+    }
+    std::vector<T> typed(predictions.size()), typed_gradient(predictions.size(), T(7.0f));
+    for (size_t i = 0; i < typed.size(); ++i) typed[i] = T(predictions[i]);
+    const DType type = sizeof(T) == 4 ? DType::f32 : DType::bf16;
+    std::vector<double> workspace((cpu::yolo_workspace(head, shape) + 7) / 8);
+    cpu::yolo_loss(head, {typed.data(), shape, type}, {list.data(), offsets.data()}, gradient_scale,
+                   {typed_gradient.data(), shape, type}, &loss, workspace.data());
+    gradient.resize(typed_gradient.size());
+    for (size_t i = 0; i < gradient.size(); ++i) gradient[i] = static_cast<float>(typed_gradient[i]);
+  }
+
+  /// Which predictions the box loss pulls at, as "image row column slot" numbers.
+  std::vector<std::vector<int>> assigned() const {
+    std::vector<std::vector<int>> found;
+    for (int n = 0; n < shape.n; ++n)
+      for (int r = 0; r < shape.h; ++r)
+        for (int c = 0; c < shape.w; ++c)
+          for (int s = 0; s < head.mask_count; ++s)
+            if (gradient[index(n, r, c, s, 2)] != 0) found.push_back({n, r, c, s});
+    return found;
+  }
+};
+
+using Places = std::vector<std::vector<int>>;
+
+/// Truths of all sizes all over the images, some of them in one cell.
+void scatter_truths(Problem& problem, int per_image, uint64_t seed) {
+  Random random(seed, Purpose::test);
+  for (auto& image : problem.truths) {
+    for (int i = 0; i < per_image; ++i) {
+      const float w = random.uniform(0.05f, 0.6f), h = random.uniform(0.05f, 0.8f);
+      const Box box{random.uniform(), random.uniform(), w, h};
+      image.push_back({box, static_cast<int>(random.below(problem.head.classes))});
+    }
+    if (per_image > 0) {
+      Truth twin = image.front();
+      twin.box.w *= 0.97f;
+      twin.class_id = (twin.class_id + 1) % problem.head.classes;
+      image.push_back(twin);
+    }
+  }
+}
+
+void expect_matches_reference(Problem& problem) {
+  problem.run();
+  const reference::Loss reference(problem.head, problem.shape.n, problem.shape.h, problem.shape.w,
+                                  problem.truths);
+  std::vector<double> t(problem.predictions.begin(), problem.predictions.end());
+  const auto targets = reference.targets(t);
+  const reference::Sums sums = reference.sums(t, targets);
+  EXPECT_NEAR(problem.loss.box, sums.box, 1e-5 * (1 + sums.box));
+  EXPECT_NEAR(problem.loss.objectness, sums.objectness, 1e-5 * (1 + sums.objectness));
+  EXPECT_NEAR(problem.loss.classes, sums.classes, 1e-5 * (1 + sums.classes));
+  EXPECT_NEAR(problem.loss.iou, sums.iou, 1e-5 * (1 + sums.iou));
+  EXPECT_EQ(problem.loss.assigned, sums.assigned);
+  EXPECT_EQ(problem.loss.recall50, sums.recall50);
+
+  constexpr double step = 1e-6;
+  int wrong = 0;
+  for (size_t i = 0; i < t.size() && wrong < 5; ++i) {
+    const double middle = t[i];
+    t[i] = middle + step;
+    const double above = reference.sums(t, targets).loss();
+    t[i] = middle - step;
+    const double below = reference.sums(t, targets).loss();
+    t[i] = middle;
+    const double expected = problem.gradient_scale * (above - below) / (2 * step);
+    const bool near = std::fabs(problem.gradient[i] - expected) <= 2e-5 + 2e-4 * std::fabs(expected);
+    EXPECT_TRUE(near) << "logit " << i % problem.head.values() << " of prediction "
+                      << i / problem.head.values() << ": " << problem.gradient[i]
+                      << ", finite differences say " << expected;
+    wrong += !near;
+  }
+}
+
+struct Options {
+  const char* name;
+  void (*set)(YoloHead&);
+};
+
+constexpr float weights_of_classes[] = {0.5f, 2.0f, 3.0f};
+
+const Options option_sets[] = {
+    {"Plain", [](YoloHead&) {}},
+    {"Weights",
+     [](YoloHead& h) {
+       h.box_weight = 2.5f, h.objectness_weight = 0.7f, h.class_weight = 0.4f, h.negative_weight = 0.3f;
+       h.class_weights = weights_of_classes;
+     }},
+    {"MoreAnchors", [](YoloHead& h) { h.iou_threshold = 0.213f, h.label_smoothing = 0.1f; }},
+    {"FocalTwo", [](YoloHead& h) { h.focal_gamma = 2.0f, h.iou_threshold = 0.3f; }},
+    {"FocalSmoothed", [](YoloHead& h) { h.focal_gamma = 1.5f, h.label_smoothing = 0.2f; }},
+    {"SmoothObjectness",
+     [](YoloHead& h) { h.objectness_smooth = true, h.ignore_threshold = 0.3f, h.truth_threshold = 0.5f; }},
+};
+
+class LossGradient : public testing::TestWithParam<std::tuple<IouKind, bool, int>> {};
+
+TEST_P(LossGradient, EqualsFiniteDifferencesOfTheReference) {
+  const auto [kind, new_coords, options] = GetParam();
+  Problem problem(2);
+  problem.head.iou_kind = kind;
+  problem.head.new_coords = new_coords;
+  problem.head.scale_xy = new_coords ? 2.0f : 1.05f;
+  option_sets[options].set(problem.head);
+  problem.gradient_scale = 0.25f;
+  problem.randomize(11 + options, 0.8f);
+  scatter_truths(problem, 7, 5);
+  expect_matches_reference(problem);
+}
+
+std::string configuration_name(const testing::TestParamInfo<LossGradient::ParamType>& info) {
+  const char* kinds[] = {"Mse", "Iou", "Giou", "Diou", "Ciou"};
+  return std::string(kinds[static_cast<int>(std::get<0>(info.param))]) +
+         (std::get<1>(info.param) ? "NewCoords" : "Exp") + option_sets[std::get<2>(info.param)].name;
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryConfiguration, LossGradient,
+                         testing::Combine(testing::Values(IouKind::mse, IouKind::iou, IouKind::giou,
+                                                          IouKind::diou, IouKind::ciou),
+                                          testing::Bool(), testing::Range(0, 6)),
+                         configuration_name);
+
+TEST(YoloLoss, MatchesTheReferenceOnRowsLongerThanAChunk) {
+  Problem problem(1, 2, 70, 2);
+  problem.head.ignore_threshold = 0.2f;
+  problem.randomize(3, 0.5f);
+  scatter_truths(problem, 20, 9);
+  expect_matches_reference(problem);
+}
+
+TEST(YoloLoss, MatchesTheReferenceWithMoreClassesThanAChunk) {
+  Problem problem(1, 2, 2, 81);
+  problem.randomize(4, 0.5f);
+  scatter_truths(problem, 4, 2);
+  problem.truths[0].push_back({{0.7f, 0.7f, 0.5f, 0.6f}, 80});
+  expect_matches_reference(problem);
+}
+
+// Assignment.
+
+TEST(YoloAssignment, ATruthGoesToItsBestAnchorInItsCell) {
+  Problem problem;
+  problem.truths[0] = {
+      {{0.5f, 0.3f, 0.45f, 0.7f}, 1}};  // 72 × 90 pixels in column 2, row 1: the third anchor
+  problem.run();
+  EXPECT_EQ(problem.assigned(), (Places{{0, 1, 2, 1}}));
+  EXPECT_EQ(problem.loss.assigned, 1);
+  EXPECT_LT(problem.gradient[problem.index(0, 1, 2, 1, 4)], 0);
+  EXPECT_LT(problem.gradient[problem.index(0, 1, 2, 1, 5 + 1)], 0);
+  EXPECT_GT(problem.gradient[problem.index(0, 1, 2, 1, 5 + 0)], 0);
+}
+
+TEST(YoloAssignment, ATruthOfAnotherHeadsAnchorIsNotThisHeads) {
+  Problem problem;
+  problem.truths[0] = {{{0.5f, 0.3f, 12 / 160.0f, 14 / 128.0f}, 1}};
+  problem.run();
+  EXPECT_TRUE(problem.assigned().empty());
+  EXPECT_EQ(problem.loss.box + problem.loss.classes, 0);
+}
+
+TEST(YoloAssignment, FurtherAnchorsAboveTheThresholdAreAssignedToo) {
+  Problem problem;
+  // 52 × 50 pixels: IoU of sizes 1200/2600 = 0.46 with the second anchor, 2600/6300 = 0.41 with the third.
+  problem.truths[0] = {{{0.5f, 0.3f, 52 / 160.0f, 50 / 128.0f}, 0}};
+  problem.run();
+  EXPECT_EQ(problem.assigned(), (Places{{0, 1, 2, 0}}));
+  problem.head.iou_threshold = 0.40f;
+  problem.run();
+  EXPECT_EQ(problem.assigned(), (Places{{0, 1, 2, 0}, {0, 1, 2, 1}}));
+  problem.head.iou_threshold = 0.42f;
+  problem.run();
+  EXPECT_EQ(problem.assigned(), (Places{{0, 1, 2, 0}}));
+}
+
+TEST(YoloAssignment, CentresOnTheFarBorderBelongToTheLastCell) {
+  Problem problem;
+  problem.truths[0] = {{{1.0f, 1.0f, 0.45f, 0.7f}, 0}, {{0.0f, 0.0f, 0.45f, 0.7f}, 0}};
+  problem.run();
+  EXPECT_EQ(problem.assigned(), (Places{{0, 0, 0, 1}, {0, 3, 4, 1}}));
+}
+
+TEST(YoloAssignment, OfTwoTruthsForOnePredictionTheBetterFittingHasTheBoxAndBothTheirClasses) {
+  Problem problem;
+  const Truth better{{0.5f, 0.3f, 70 / 160.0f, 90 / 128.0f}, 2};
+  const Truth worse{{0.45f, 0.35f, 75 / 160.0f, 80 / 128.0f}, 0};
+  problem.truths[0] = {better};
+  problem.run();
+  const YoloLoss alone = problem.loss;
+  for (const auto& order : {std::vector<Truth>{better, worse}, std::vector<Truth>{worse, better}}) {
+    problem.truths[0] = order;
+    problem.run();
+    EXPECT_EQ(problem.loss.box, alone.box);
+    EXPECT_EQ(problem.loss.assigned, 1);
+    EXPECT_LT(problem.gradient[problem.index(0, 1, 2, 1, 5 + 2)], 0);
+    EXPECT_LT(problem.gradient[problem.index(0, 1, 2, 1, 5 + 0)], 0);
+    EXPECT_GT(problem.gradient[problem.index(0, 1, 2, 1, 5 + 1)], 0);
+  }
+}
+
+TEST(YoloAssignment, OfEquallyFittingTruthsTheFirstHasTheBox) {
+  Problem problem;
+  const Truth first{{0.42f, 0.3f, 0.45f, 0.7f}, 0}, second{{0.58f, 0.3f, 0.45f, 0.7f}, 0};
+  problem.truths[0] = {first, second};
+  problem.run();
+  EXPECT_GT(problem.gradient[problem.index(0, 1, 2, 1, 0)], 0) << "the prediction is to move left";
+}
+
+/// The prediction of (row 1, column 3, third anchor) lies exactly on a truth whose centre is the cell before.
+Problem neighbour_of_a_truth() {
+  Problem problem;
+  const float x = 2.9999f / 5, y = 1.5f / 4;
+  problem.truths[0] = {{{x, y, 70 / 160.0f, 90 / 128.0f}, 1}};
+  problem.predictions[problem.index(0, 1, 3, 1, 0)] = -9.0f;
+  return problem;
+}
+
+TEST(YoloAssignment, AnUnassignedPredictionNearATruthIsNotPushedToZero) {
+  Problem problem = neighbour_of_a_truth();
+  problem.run();
+  EXPECT_EQ(problem.assigned(), (Places{{0, 1, 2, 1}}));
+  EXPECT_EQ(problem.gradient[problem.index(0, 1, 3, 1, 4)], 0);
+  EXPECT_GT(problem.gradient[problem.index(0, 1, 3, 0, 4)], 0);
+  problem.head.ignore_threshold = 1.0f;
+  problem.run();
+  EXPECT_GT(problem.gradient[problem.index(0, 1, 3, 1, 4)], 0);
+}
+
+TEST(YoloAssignment, ATruthThresholdPushesNearPredictionsToObject) {
+  Problem problem = neighbour_of_a_truth();
+  problem.head.truth_threshold = 0.9f;
+  problem.run();
+  EXPECT_EQ(problem.gradient[problem.index(0, 1, 3, 1, 4)], -0.5f);
+  EXPECT_EQ(problem.loss.assigned, 1) << "objectness only: it has no box and class of its own";
+}
+
+TEST(YoloAssignment, TruthsOfOneImageDoNotTouchAnother) {
+  Problem problem(3);
+  problem.truths[1] = {{{0.5f, 0.3f, 0.45f, 0.7f}, 1}};
+  problem.run();
+  EXPECT_EQ(problem.assigned(), (Places{{1, 1, 2, 1}}));
+}
+
+TEST(YoloAssignment, TruthsWithoutAreaOrNumbersAreLeftOut) {
+  Problem problem;
+  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  problem.run();
+  const YoloLoss without = problem.loss;
+  problem.truths[0] = {{{0.5f, 0.5f, 0, 0.2f}, 0},     {{0.5f, 0.5f, 0.2f, 0}, 0},
+                       {{0.5f, 0.5f, -0.2f, 0.2f}, 0}, {{nan, 0.5f, 0.2f, 0.2f}, 0},
+                       {{0.5f, inf, 0.2f, 0.2f}, 0},   {{0.5f, 0.5f, nan, 0.2f}, 0},
+                       {{0.5f, 0.5f, 0.2f, inf}, 0}};
+  problem.run();
+  EXPECT_EQ(problem.loss.assigned, 0);
+  EXPECT_EQ(problem.loss.objectness, without.objectness);
+}
+
+TEST(YoloAssignment, AClassThatTheHeadDoesNotHaveIsRefused) {
+  Problem problem;
+  problem.truths[0] = {{{0.5f, 0.5f, 0.2f, 0.2f}, 3}};
+  EXPECT_THROW(problem.run(), std::logic_error);
+}
+
+// Values.
+
+TEST(YoloLoss, OfAnImageWithoutTruthsIsItsObjectnessAlone) {
+  Problem problem;
+  problem.gradient_scale = 0.5f;
+  problem.run();
+  const int predictions = 4 * 5 * 2;
+  EXPECT_NEAR(problem.loss.objectness, predictions * std::log(2.0), 1e-5);
+  EXPECT_EQ(problem.loss.box + problem.loss.classes + problem.loss.assigned, 0);
+  for (size_t i = 0; i < problem.gradient.size(); ++i)
+    ASSERT_EQ(problem.gradient[i], i % problem.head.values() == 4 ? 0.25f : 0.0f);
+}
+
+TEST(YoloLoss, MatchesTheReferenceWithThreeHundredTruths) {
+  Problem problem(1, 13, 13);
+  problem.head.iou_threshold = 0.213f;
+  problem.head.ignore_threshold = 0.5f;
+  problem.randomize(21, 0.5f);
+  scatter_truths(problem, 300, 22);
+  problem.run();
+  const reference::Loss reference(problem.head, 1, 13, 13, problem.truths);
+  const std::vector<double> t(problem.predictions.begin(), problem.predictions.end());
+  const reference::Sums sums = reference.sums(t, reference.targets(t));
+  EXPECT_GT(sums.assigned, 150);
+  EXPECT_EQ(problem.loss.assigned, sums.assigned);
+  EXPECT_NEAR(problem.loss.box, sums.box, 1e-5 * sums.box);
+  EXPECT_NEAR(problem.loss.classes, sums.classes, 1e-5 * sums.classes);
+  // A prediction within rounding of the ignore threshold may fall on the other side of it.
+  EXPECT_NEAR(problem.loss.objectness, sums.objectness, 1e-5 * sums.objectness);
+}
+
+TEST(YoloLoss, MaxDeltaClipsTheBoxGradientAndNothingElse) {
+  Problem problem;
+  problem.truths[0] = {{{0.5f, 0.3f, 0.3f, 0.7f}, 1}};
+  problem.run();
+  const std::vector<float> whole = problem.gradient;
+  const YoloLoss loss = problem.loss;
+  problem.head.max_delta = 0.05f;
+  problem.gradient_scale = 0.5f;
+  problem.run();
+  EXPECT_EQ(problem.loss.box, loss.box);
+  int clipped = 0;
+  for (size_t i = 0; i < whole.size(); ++i) {
+    const bool is_box = i % problem.head.values() < 4;
+    const float expected = is_box ? std::clamp(whole[i], -0.05f, 0.05f) : whole[i];
+    ASSERT_FLOAT_EQ(problem.gradient[i], 0.5f * expected);
+    clipped += expected != whole[i];
+  }
+  EXPECT_GT(clipped, 0);
+}
+
+TEST(YoloLoss, IsTheSameToTheBitForAnyNumberOfThreads) {
+  Problem problem(3, 13, 13);
+  problem.randomize(31, 1.0f);
+  scatter_truths(problem, 30, 32);
+  const int threads = omp_get_max_threads();
+  omp_set_num_threads(1);
+  problem.run();
+  const std::vector<float> gradient = problem.gradient;
+  const YoloLoss loss = problem.loss;
+  for (int n : {2, 3, 8}) {
+    omp_set_num_threads(n);
+    problem.run();
+    EXPECT_EQ(problem.gradient, gradient) << n << " threads";
+    EXPECT_EQ(problem.loss.box, loss.box);
+    EXPECT_EQ(problem.loss.objectness, loss.objectness);
+    EXPECT_EQ(problem.loss.classes, loss.classes);
+    EXPECT_EQ(problem.loss.iou, loss.iou);
+  }
+  omp_set_num_threads(threads);
+}
+
+// The arithmetic is fp32 in both, so on the same numbers only the gradient's rounding (2⁻⁸) may show.
+TEST(YoloLoss, OfBFloat16PredictionsDiffersByTheGradientsRoundingOnly) {
+  Problem problem(2, 13, 13);
+  problem.randomize(41, 1.0f);
+  scatter_truths(problem, 10, 42);
+  for (float& t : problem.predictions) t = static_cast<float>(BFloat16(t));
+  problem.run<float>();
+  const std::vector<float> gradient = problem.gradient;
+  const YoloLoss loss = problem.loss;
+  problem.run<BFloat16>();
+  EXPECT_NEAR(problem.loss.box, loss.box, 1e-6 * loss.box);
+  EXPECT_NEAR(problem.loss.objectness, loss.objectness, 1e-6 * loss.objectness);
+  EXPECT_NEAR(problem.loss.classes, loss.classes, 1e-6 * loss.classes);
+  for (size_t i = 0; i < gradient.size(); ++i)
+    ASSERT_NEAR(problem.gradient[i], gradient[i], 1e-7 + std::fabs(gradient[i]) / 256);
+}
+
+// Extremes.
+
+class Extremes : public testing::TestWithParam<std::tuple<IouKind, bool, float>> {};
+
+TEST_P(Extremes, StayFinite) {
+  const auto [kind, new_coords, size] = GetParam();
+  Problem problem(2);
+  problem.head.iou_kind = kind;
+  problem.head.new_coords = new_coords;
+  problem.head.iou_threshold = 0.01f;
+  problem.head.focal_gamma = 0.5f;
+  problem.head.objectness_smooth = true;
+  Random random(51, Purpose::test);
+  for (float& t : problem.predictions) t = random.chance(0.5f) ? size : random.chance(0.5f) ? -size : 0.0f;
+  scatter_truths(problem, 20, 52);
+  problem.truths[0].push_back({{0.5f, 0.5f, 1e-7f, 1e-7f}, 0});
+  problem.truths[0].push_back({{0.1f, 0.1f, FLT_MIN, 1.0f}, 0});
+  problem.truths[1].push_back({{0.5f, 0.5f, 9000.0f, 9000.0f}, 0});
+  problem.run();
+  EXPECT_TRUE(std::isfinite(problem.loss.box));
+  EXPECT_TRUE(std::isfinite(problem.loss.objectness));
+  EXPECT_TRUE(std::isfinite(problem.loss.classes));
+  EXPECT_TRUE(std::isfinite(problem.loss.iou));
+  for (float g : problem.gradient) ASSERT_TRUE(std::isfinite(g));
+  for (size_t i = 4; i < problem.gradient.size(); i += problem.head.values())
+    ASSERT_LE(std::fabs(problem.gradient[i]), 1.0f);
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryKind, Extremes,
+                         testing::Combine(testing::Values(IouKind::mse, IouKind::iou, IouKind::giou,
+                                                          IouKind::diou, IouKind::ciou),
+                                          testing::Bool(), testing::Values(10.0f, 88.0f, 1e4f, FLT_MAX)));
+
+TEST(YoloLoss, DoesNotHideANaN) {
+  Problem problem;
+  problem.predictions[problem.index(0, 2, 3, 0, 4)] = std::numeric_limits<float>::quiet_NaN();
+  problem.run();
+  EXPECT_TRUE(std::isnan(problem.loss.objectness));
+}
+
+TEST(YoloLoss, ReportsAnObjectItIsSureNotToSeeAtItsFullPrice) {
+  Problem problem;
+  problem.truths[0] = {{{0.5f, 0.3f, 0.45f, 0.7f}, 1}};
+  for (size_t i = 4; i < problem.predictions.size(); i += problem.head.values())
+    problem.predictions[i] = -1e4f;
+  problem.run();
+  EXPECT_FLOAT_EQ(problem.loss.objectness, 1e4f);
+  EXPECT_EQ(problem.gradient[problem.index(0, 1, 2, 1, 4)], -1.0f);
+}
+
+// Learning.
+
+class Descent : public testing::TestWithParam<std::tuple<IouKind, bool>> {};
+
+TEST_P(Descent, FindsTheBox) {
+  const auto [kind, new_coords] = GetParam();
+  Problem problem;
+  problem.head.iou_kind = kind;
+  problem.head.new_coords = new_coords;
+  problem.head.scale_xy = new_coords ? 2.0f : 1.05f;
+  problem.truths[0] = {{{0.45f, 0.3f, 0.62f, 0.45f}, 1}};
+  float first = 0;
+  constexpr int steps = 400;
+  for (int step = 0; step < steps; ++step) {
+    // An IoU has a slope even next to its maximum, so the step has to become small.
+    const float rate = 0.2f * static_cast<float>(steps - step) / steps;
+    problem.run();
+    if (step == 0) first = problem.loss.box;
+    for (size_t i = 0; i < problem.predictions.size(); ++i)
+      problem.predictions[i] -= rate * problem.gradient[i];
+  }
+  EXPECT_GT(problem.loss.iou, 0.95f);
+  EXPECT_LT(problem.loss.box, first / 4);
+  EXPECT_GT(problem.predictions[problem.index(0, 1, 2, 1, 4)], 2.0f);
+  EXPECT_LT(problem.predictions[problem.index(0, 3, 0, 1, 4)], -2.0f);
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryKind, Descent,
+                         testing::Combine(testing::Values(IouKind::mse, IouKind::iou, IouKind::giou,
+                                                          IouKind::diou, IouKind::ciou),
+                                          testing::Bool()));
+
+}  // namespace
+}  // namespace brightnet
