@@ -1,0 +1,88 @@
+#include "data/augment/crop.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+namespace brightnet {
+namespace {
+
+TEST(PlaceCrop, PutsTheCropOntoTheWholeInput) {
+  ImageDraw draw;
+  draw.left = 0.1f;
+  draw.right = -0.2f;
+  draw.top = 0.25f;
+  draw.bottom = 0.05f;
+  Placement placement = place_crop(draw, 200, 100, 64, false);
+  EXPECT_NEAR(20 * placement.scale_x + placement.offset_x, 0, 1e-4);
+  EXPECT_NEAR(240 * placement.scale_x + placement.offset_x, 64, 1e-4);
+  EXPECT_NEAR(25 * placement.scale_y + placement.offset_y, 0, 1e-4);
+  EXPECT_NEAR(95 * placement.scale_y + placement.offset_y, 64, 1e-4);
+  draw.flip = true;
+  placement = place_crop(draw, 200, 100, 64, false);
+  EXPECT_NEAR(20 * placement.scale_x + placement.offset_x, 64, 1e-4);
+  EXPECT_NEAR(240 * placement.scale_x + placement.offset_x, 0, 1e-4);
+}
+
+TEST(PlaceCrop, LetterboxWithoutMarginsIsThatOfEvaluation) {
+  const Placement training = place_crop({}, 640, 480, 416, true), evaluation = place(640, 480, 416, true);
+  EXPECT_FLOAT_EQ(training.scale_x, evaluation.scale_x);
+  EXPECT_FLOAT_EQ(training.scale_y, evaluation.scale_y);
+  EXPECT_FLOAT_EQ(training.offset_x, evaluation.offset_x);
+  EXPECT_FLOAT_EQ(training.offset_y, evaluation.offset_y);
+}
+
+TEST(DrawImage, MarginsStayWithinTheJitterAndReachIt) {
+  AugmentOptions options;
+  options.jitter = 0.3f;
+  float low = 1, high = -1;
+  int flips = 0;
+  for (uint64_t i = 0; i < 2000; ++i) {
+    Random random(1, Purpose::test, 0, i);
+    const ImageDraw draw = draw_image(random, options);
+    low = std::min({low, draw.left, draw.right, draw.top, draw.bottom});
+    high = std::max({high, draw.left, draw.right, draw.top, draw.bottom});
+    flips += draw.flip;
+  }
+  EXPECT_NEAR(low, -0.3, 0.002);
+  EXPECT_NEAR(high, 0.3, 0.002);
+  EXPECT_NEAR(flips, 1000, 100);
+}
+
+TEST(DrawImage, ResizeZoomsBothWaysAboutTheCentre) {
+  AugmentOptions options;
+  options.jitter = 0;
+  options.resize = 2;
+  float low = 9, high = 0;
+  int nearer = 0;
+  for (uint64_t i = 0; i < 2000; ++i) {
+    Random random(1, Purpose::test, 0, i);
+    const ImageDraw draw = draw_image(random, options);
+    EXPECT_FLOAT_EQ(draw.left, draw.right);
+    EXPECT_FLOAT_EQ(draw.left, draw.top);
+    const float crop = 1 - draw.left - draw.right;
+    low = std::min(low, crop);
+    high = std::max(high, crop);
+    nearer += crop < 1;
+  }
+  EXPECT_NEAR(low, 0.5, 0.01);
+  EXPECT_NEAR(high, 2, 0.01);
+  EXPECT_NEAR(nearer, 1000, 100);
+}
+
+TEST(SmallestCrop, BoundsWhateverIsDrawn) {
+  AugmentOptions options;
+  options.jitter = 0.4f;
+  options.resize = 1.5f;
+  float smallest = 1;
+  for (uint64_t i = 0; i < 5000; ++i) {
+    Random random(1, Purpose::test, 0, i);
+    const ImageDraw draw = draw_image(random, options);
+    smallest = std::min({smallest, 1 - draw.left - draw.right, 1 - draw.top - draw.bottom});
+  }
+  EXPECT_GE(smallest, smallest_crop(options));
+  EXPECT_LT(smallest, smallest_crop(options) * 1.25f);
+}
+
+}  // namespace
+}  // namespace brightnet

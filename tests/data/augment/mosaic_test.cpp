@@ -1,0 +1,61 @@
+#include "data/augment/mosaic.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+namespace brightnet {
+namespace {
+
+TEST(Mosaic, CentreIsInTheMiddleThreeFifthsAndReachesTheirEnds) {
+  int low = 1000, high = 0;
+  for (uint64_t i = 0; i < 3000; ++i) {
+    Random random(1, Purpose::test, 0, i);
+    const cv::Point centre = draw_mosaic_centre(random, 100);
+    low = std::min({low, centre.x, centre.y});
+    high = std::max({high, centre.x, centre.y});
+  }
+  EXPECT_EQ(low, 20);
+  EXPECT_EQ(high, 80);
+}
+
+TEST(Mosaic, QuadrantsTileTheInput) {
+  const cv::Point centre(30, 70);
+  cv::Mat times(100, 100, CV_8U, cv::Scalar(0));
+  for (int index = 0; index < 4; ++index) {
+    times(mosaic_quadrant(index, centre, 100)) += 1;
+  }
+  EXPECT_EQ(cv::countNonZero(times == 1), 100 * 100);
+  EXPECT_EQ(mosaic_quadrant(0, centre, 100), cv::Rect(0, 0, 30, 70));
+  EXPECT_EQ(mosaic_quadrant(3, centre, 100), cv::Rect(30, 70, 70, 30));
+}
+
+// An image that fills the input has its own corner at the centre.
+TEST(Mosaic, ImagesMeetAtTheCentre) {
+  const cv::Point centre(40, 60);
+  const Placement full{0.5f, 0.25f, 0, 0}, mirrored{-0.5f, 0.25f, 100, 0};
+  for (const Placement& placement : {full, mirrored}) {
+    for (int index = 0; index < 4; ++index) {
+      const Placement moved = move_to_quadrant(placement, 200, 400, index, centre, 100);
+      const float left = std::min(moved.offset_x, moved.offset_x + 200 * moved.scale_x);
+      EXPECT_FLOAT_EQ(left, index % 2 ? 40 : -60) << index;
+      EXPECT_FLOAT_EQ(moved.offset_y, index / 2 ? 60 : -40) << index;
+    }
+  }
+}
+
+// What the crop cuts off stays off at the seam; what it adds beyond the image does not show there.
+TEST(Mosaic, SeamsShowTheCropsEdgeOrTheImages) {
+  const cv::Point centre(50, 50);
+  // The crop ends inside the image on the right: 20 of its 120 pixels hang over the input.
+  Placement moved = move_to_quadrant({1, 1, 0, 0}, 120, 100, 0, centre, 100);
+  EXPECT_FLOAT_EQ(moved.offset_x, -50) << "input column 100 of the crop comes to 50";
+  // The crop goes 30 pixels beyond the image on the right.
+  moved = move_to_quadrant({1, 1, 0, 0}, 70, 100, 0, centre, 100);
+  EXPECT_FLOAT_EQ(moved.offset_x, -20) << "image column 70 comes to 50";
+  moved = move_to_quadrant({1, 1, 30, 0}, 70, 100, 1, centre, 100);
+  EXPECT_FLOAT_EQ(moved.offset_x, 50) << "image column 0 comes to 50";
+}
+
+}  // namespace
+}  // namespace brightnet
