@@ -62,6 +62,18 @@ def random_score(rng):
     return float(np.float32(value))
 
 
+def add_twins(rng, truths, detections):
+    """Two truths at the same distance of a detection, and a second detection that fits one of them: which twin the
+    first one takes decides whether the second is right."""
+    x, y = float(rng.integers(0, 400)), float(rng.integers(0, 400))
+    class_id = int(rng.integers(0, ORDINARY))
+    for shift in (-2, 2):
+        truths.append([x + shift, y, x + shift + 40, y + 40, class_id, 0, 1600.0])
+    detections.append([x, y, x + 40, y + 40, class_id, 0.96875])
+    fits = float(rng.choice([-6, 6]))
+    detections.append([x + fits, y, x + fits + 40, y + 40, class_id, 0.90625])
+
+
 def make_image(rng, index):
     truths, detections = [], []
     if index % 7 != 3:  # the others have no truths
@@ -84,6 +96,8 @@ def make_image(rng, index):
         for _ in range(int(rng.integers(0, 8))):
             class_id = int(rng.choice([0, 1, 2, 3, 5]))
             detections.append([*random_box(rng), class_id, random_score(rng)])
+        if index % 3 == 0:
+            add_twins(rng, truths, detections)
         order = rng.permutation(len(detections))
         detections = [detections[i] for i in order]
     return {"id": int(1000 - 13 * index), "truths": truths, "detections": detections}

@@ -255,6 +255,17 @@ TEST(Metrics, DifficultCountsForCocoAndNotForVoc) {
   EXPECT_DOUBLE_EQ(found.finish().voc_AP50, 1);
 }
 
+TEST(Metrics, VocGivesADetectionBetweenTwinsToTheFirst) {
+  const std::vector<Annotation> truths{truth(0, 0, 40, 40), truth(4, 0, 44, 40)};
+  const auto second_at = [&](float x) {
+    DetectionEvaluator evaluator({"a"});
+    evaluator.add(1, std::vector<ScoredBox>{{2, 0, 42, 40, 0, 0.9f}, {x, 0, x + 40, 40, 0, 0.8f}}, truths);
+    return evaluator.finish().voc_AP50;
+  };
+  EXPECT_DOUBLE_EQ(second_at(0), 0.5);
+  EXPECT_DOUBLE_EQ(second_at(4), 1);
+}
+
 TEST(Metrics, BestF1IsWhereAThresholdCanReachIt) {
   // By hand, 4 truths. Scores 0.9: right; 0.8: one right and one wrong, which no threshold parts; 0.1: wrong.
   const std::vector<Annotation> truths{truth(0, 0, 10, 10), truth(20, 0, 30, 10), truth(40, 0, 50, 10),
