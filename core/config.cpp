@@ -55,7 +55,8 @@ YamlDocument YamlDocument::load(const std::filesystem::path& file) {
 
 void YamlDocument::set(const std::string& assignment) {
   const auto equals = assignment.find('=');
-  if (equals == std::string::npos || equals == 0) {
+  const std::string whole_path = '.' + assignment.substr(0, equals) + '.';  // an empty key shows as two dots
+  if (equals == std::string::npos || whole_path.find("..") != std::string::npos) {
     throw InputError("'" + assignment + "' is not of the form key.path=value", "--set");
   }
   YAML::Node value;
@@ -73,6 +74,7 @@ void YamlDocument::set(const std::string& assignment) {
     YAML::Node next = node[keys[i]];
     if (!next.IsDefined() || next.IsNull()) {
       next = YAML::Node(YAML::NodeType::Map);
+      next.SetTag(command_line_tag);
       node[keys[i]] = next;
     } else if (!next.IsMap()) {
       throw InputError("'" + keys[i] + "' of '" + assignment + "' is not a mapping", "--set");
@@ -152,8 +154,16 @@ class FieldReader : public Fields {
   /// Every key must have been asked for.
   void finish() const {
     if (!value_.defined()) return;
+    std::set<std::string> seen;
     for (const auto& entry : value_.node) {
+      if (!entry.first.IsScalar()) {
+        throw InputError("a key must be a word", YamlValue{entry.first, value_.file}.where());
+      }
       const auto key = entry.first.as<std::string>();
+      if (!seen.insert(key).second) {
+        throw InputError("the key '" + key + "' is there twice", YamlValue{entry.first, value_.file}.where(),
+                         "Remove one of the two.");
+      }
       if (known_.contains(key)) continue;
       const YamlValue place{entry.second.Tag() == command_line_tag ? entry.second : entry.first, value_.file};
       const std::string nearest = nearest_word(key, known_);

@@ -1,0 +1,202 @@
+#include "core/config.h"
+
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "core/files.h"
+
+namespace brightnet {
+namespace {
+
+struct Schedule {
+  std::string kind = "cosine";
+  float warmup = 3;
+  std::vector<float> steps{0.8f, 0.9f};
+  void fields(Fields& f) {
+    f.choice("kind", kind, {"cosine", "steps", "constant"}, "how the rate falls");
+    f("warmup", warmup, "epochs of burn-in").at_least(0);
+    f("steps", steps, "fractions of the run");
+  }
+};
+
+struct Training {
+  int epochs = 100;
+  float rate = 0.01f;
+  bool sync = false;
+  uint64_t seed = 0;
+  std::string model = "models/yolov4-tiny.yaml";
+  std::vector<std::string> classes;
+  std::vector<int> sizes{416};
+  std::vector<std::vector<float>> anchors{{10, 14}, {23, 27}};
+  Schedule schedule;
+  void fields(Fields& f) {
+    f("epochs", epochs, "times through the data").within(1, 1000);
+    f("rate", rate, "of learning").above(0);
+    f("sync", sync, "over ranks");
+    f("seed", seed, "of everything random");
+    f("model", model, "file");
+    f("classes", classes, "names");
+    f("sizes", sizes, "pixels");
+    f("anchors", anchors, "pixels");
+    f("schedule", schedule, "of the rate");
+  }
+};
+
+Training read(const std::string& text, const std::vector<std::string>& overrides = {}) {
+  auto document = YamlDocument::parse(text, "run.yaml");
+  for (const auto& assignment : overrides) document.set(assignment);
+  Training training;
+  read_config(document.root(), training);
+  return training;
+}
+
+/// The message of the InputError that reading ends in; "" when it does not.
+std::string refusal(const std::string& text, const std::vector<std::string>& overrides = {}) {
+  try {
+    read(text, overrides);
+  } catch (const InputError& e) {
+    return e.what();
+  }
+  return "";
+}
+
+void expect_refused(const std::string& message, const std::vector<std::string>& parts) {
+  EXPECT_NE(message, "");
+  for (const auto& part : parts) {
+    EXPECT_NE(message.find(part), std::string::npos) << "'" << part << "' is not in: " << message;
+  }
+}
+
+TEST(Config, ReadsEveryKindOfValueAndKeepsTheDefaultsOfTheRest) {
+  const auto t = read(
+      "epochs: 7\nrate: 1e-3\nsync: true\nseed: 18446744073709551615\nclasses: [RBC, 'no', \"1\"]\n"
+      "sizes: [320, 416]\nanchors: [[1, 2.5], [3, 4]]\nschedule:\n  kind: steps\n  steps: [0.5]\n");
+  EXPECT_EQ(t.epochs, 7);
+  EXPECT_FLOAT_EQ(t.rate, 1e-3f);
+  EXPECT_TRUE(t.sync);
+  EXPECT_EQ(t.seed, UINT64_MAX);
+  EXPECT_EQ(t.classes, (std::vector<std::string>{"RBC", "no", "1"}));
+  EXPECT_EQ(t.sizes, (std::vector<int>{320, 416}));
+  EXPECT_EQ(t.anchors, (std::vector<std::vector<float>>{{1, 2.5f}, {3, 4}}));
+  EXPECT_EQ(t.schedule.kind, "steps");
+  EXPECT_EQ(t.schedule.steps, (std::vector<float>{0.5f}));
+  EXPECT_FLOAT_EQ(t.schedule.warmup, 3);
+  EXPECT_EQ(t.model, "models/yolov4-tiny.yaml");
+}
+
+TEST(Config, AnEmptyFileAndAnEmptySectionGiveTheDefaults) {
+  EXPECT_EQ(read("").epochs, 100);
+  EXPECT_EQ(read("# nothing\n").epochs, 100);
+  EXPECT_FLOAT_EQ(read("schedule:\n").schedule.warmup, 3);
+}
+
+TEST(Config, AnUnknownKeyIsRefusedWithFileLineAndTheNearestKnownKey) {
+  expect_refused(refusal("rate: 1\nepoch: 5\n"), {"run.yaml:2", "'epoch'", "Did you mean 'epochs'?"});
+  expect_refused(refusal("epochs: 1\nschedule:\n  warmup: 1\n  warmpu: 2\n"),
+                 {"run.yaml:4", "'warmpu'", "'warmup'"});
+  // Nothing is near: all known keys are listed.
+  expect_refused(refusal("weight_decay_of_the_optimizer: 1\n"),
+                 {"run.yaml:1", "Known here:", "rate", "sync"});
+}
+
+TEST(Config, AKeyGivenTwiceIsRefused) {
+  expect_refused(refusal("rate: 1\nepochs: 5\nrate: 2\n"), {"run.yaml:3", "'rate'", "twice"});
+  expect_refused(refusal("[rate]: 1\n"), {"run.yaml:1", "a key must be a word"});
+}
+
+TEST(Config, AValueOfTheWrongTypeIsRefusedWithItsPlace) {
+  expect_refused(refusal("\nepochs: many\n"), {"run.yaml:2", "'epochs'", "'many'", "whole number"});
+  expect_refused(refusal("epochs: 1.5\n"), {"run.yaml:1", "'epochs'", "1.5"});
+  expect_refused(refusal("sync: maybe\n"), {"run.yaml:1", "true or false"});
+  expect_refused(refusal("seed: -1\n"), {"run.yaml:1", "'seed'"});
+  expect_refused(refusal("rate: [1, 2]\n"), {"run.yaml:1", "'rate'", "a number"});
+  expect_refused(refusal("classes: RBC\n"), {"run.yaml:1", "'classes'", "a list"});
+  expect_refused(refusal("schedule: 5\n"), {"run.yaml:1", "mapping"});
+}
+
+TEST(Config, AValueOutsideItsLimitsIsRefusedWithTheLimit) {
+  expect_refused(refusal("epochs: 0\n"), {"run.yaml:1", "'epochs' is 0", "at least 1"});
+  expect_refused(refusal("epochs: 1001\n"), {"1001", "at most 1000"});
+  expect_refused(refusal("rate: 0\n"), {"'rate'", "above 0"});
+  expect_refused(refusal("rate: .nan\n"), {"'rate'"});
+  expect_refused(refusal("schedule: {warmup: -1}\n"), {"'warmup'", "at least 0"});
+}
+
+TEST(Config, AnUnknownChoiceIsRefusedWithTheNearest) {
+  expect_refused(refusal("schedule:\n  kind: cosin\n"),
+                 {"run.yaml:2", "cosine, steps, constant", "Did you mean 'cosine'?"});
+}
+
+TEST(Config, YamlThatDoesNotParseIsRefusedWithItsLine) {
+  EXPECT_THROW(
+      {
+        try {
+          YamlDocument::parse("a: 1\nb: [1, 2\nc: 3\n", "broken.yaml");
+        } catch (const InputError& e) {
+          expect_refused(e.what(), {"broken.yaml:"});
+          throw;
+        }
+      },
+      InputError);
+  EXPECT_THROW(YamlDocument::parse("- a\n- b\n", "list.yaml"), InputError);
+  EXPECT_THROW(YamlDocument::load("/no/such/file.yaml"), InputError);
+  EXPECT_THROW(YamlDocument::load(::testing::TempDir()), InputError);
+}
+
+TEST(Config, SetOverridesReplaceAddAndNest) {
+  const auto t = read("epochs: 5\n", {"epochs=9", "schedule.warmup=1.5", "schedule.steps=[0.1, 0.2]",
+                                      "classes=[a, b]", "model=a=b.yaml"});
+  EXPECT_EQ(t.epochs, 9);
+  EXPECT_FLOAT_EQ(t.schedule.warmup, 1.5f);
+  EXPECT_EQ(t.schedule.steps, (std::vector<float>{0.1f, 0.2f}));
+  EXPECT_EQ(t.classes, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(t.model, "a=b.yaml");
+  EXPECT_EQ(read("", {"epochs=1", "epochs=2"}).epochs, 2);
+}
+
+TEST(Config, SetMistakesNameTheCommandLineAndNotTheFile) {
+  expect_refused(refusal("epochs: 5\n", {"epohcs=9"}), {"--set", "'epohcs'", "Did you mean 'epochs'?"});
+  expect_refused(refusal("epochs: 5\n", {"epochs=many"}), {"--set", "'epochs'", "'many'"});
+  expect_refused(refusal("epochs: 5\n", {"epochs=0"}), {"--set", "at least 1"});
+  expect_refused(refusal("epochs: 5\n", {"epochs.first=1"}), {"--set", "not a mapping"});
+  for (const std::string malformed : {"epochs", "=5", "epochs=[1", ".epochs=1", "schedule.=1", "a..b=1"}) {
+    expect_refused(refusal("epochs: 5\n", {malformed}), {"--set"});
+  }
+}
+
+TEST(Config, WhatIsPrintedReadsBackTheSame) {
+  Training t;
+  t.epochs = 3;
+  t.rate = 0.1f;
+  t.sync = true;
+  t.classes = {"RBC", "no", "1", "a: b", "é", ""};
+  t.model = "12";
+  t.schedule.steps = {0.25f};
+  for (const bool docs : {false, true}) {
+    const std::string text = print_config(t, docs);
+    const auto again = read(text);
+    EXPECT_EQ(print_config(again, docs), text);
+    EXPECT_EQ(again.classes, t.classes);
+    EXPECT_EQ(again.model, "12");
+    EXPECT_FLOAT_EQ(again.rate, 0.1f);
+    EXPECT_EQ(again.anchors, t.anchors);
+    EXPECT_EQ(text.find("burn-in") != std::string::npos, docs);
+  }
+  EXPECT_NE(print_config(t, false).find("rate: 0.1\n"), std::string::npos) << "0.1 and not 0.100000001";
+}
+
+TEST(Config, AFileIsReadFromItsPlaceAndNamedInMessages) {
+  const auto file = std::filesystem::path(::testing::TempDir()) / "config test é.yaml";
+  write_atomically(file, std::string("epochs: 5\nsicze: 1\n"));
+  Training t;
+  try {
+    read_config(YamlDocument::load(file).root(), t);
+    FAIL();
+  } catch (const InputError& e) {
+    expect_refused(e.what(), {file.string() + ":2"});
+  }
+}
+
+}  // namespace
+}  // namespace brightnet

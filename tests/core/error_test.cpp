@@ -1,0 +1,59 @@
+#include "core/error.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace brightnet {
+namespace {
+
+using std::string;
+
+TEST(Error, MessageIsOneParagraphOfWhatWhereAndRemedy) {
+  EXPECT_STREQ(InputError("the key is unknown", "a.yaml:3", "Remove it.").what(),
+               "a.yaml:3: the key is unknown. Remove it.");
+  EXPECT_STREQ(InputError("the key is unknown").what(), "the key is unknown.");
+  EXPECT_STREQ(InputError("is it there?", "", "Look").what(), "is it there? Look.");
+  EXPECT_STREQ(DeviceError("no GPU here.", "", "").what(), "no GPU here.");
+}
+
+TEST(Error, CarriesTheProcessExitCode) {
+  EXPECT_EQ(static_cast<int>(InputError("x").code()), 2);
+  EXPECT_EQ(static_cast<int>(DeviceError("x").code()), 3);
+  EXPECT_EQ(static_cast<int>(Error(ExitCode::interrupted, "x", "", "").code()), 4);
+}
+
+TEST(Error, EditDistanceCountsSingleCharacterEdits) {
+  EXPECT_EQ(edit_distance("", ""), 0);
+  EXPECT_EQ(edit_distance("", "abc"), 3);
+  EXPECT_EQ(edit_distance("abc", ""), 3);
+  EXPECT_EQ(edit_distance("kitten", "sitting"), 3);
+  EXPECT_EQ(edit_distance("epoch", "epochs"), 1);
+  EXPECT_EQ(edit_distance("ab", "ba"), 2);
+}
+
+TEST(Error, NearestWordIsASlipOfThePenOrNothing) {
+  const std::vector<string> known{"size", "batch", "epochs", "precision"};
+  EXPECT_EQ(nearest_word("epoch", known), "epochs");
+  EXPECT_EQ(nearest_word("presicion", known), "precision");
+  EXPECT_EQ(nearest_word("siez", known), "size");
+  EXPECT_EQ(nearest_word("warmup", known), "");
+  EXPECT_EQ(nearest_word("epoch", std::vector<string>{}), "");
+}
+
+TEST(Error, AFailedCheckIsALogicErrorThatNamesItsPlace) {
+  EXPECT_NO_THROW(BRIGHTNET_CHECK(1 + 1 == 2, "arithmetic"));
+  try {
+    BRIGHTNET_CHECK(1 + 1 == 3, "arithmetic is broken");
+    FAIL();
+  } catch (const std::logic_error& e) {
+    const string text = e.what();
+    EXPECT_NE(text.find("arithmetic is broken"), string::npos) << text;
+    EXPECT_NE(text.find("1 + 1 == 3"), string::npos) << text;
+    EXPECT_NE(text.find("error_test.cpp"), string::npos) << text;
+  }
+}
+
+}  // namespace
+}  // namespace brightnet
