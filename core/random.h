@@ -16,7 +16,8 @@ enum class Purpose : uint32_t {
   mosaic = 4,
   synth = 5,
   size = 6,
-  test = 7
+  test = 7,
+  anchors = 8
 };
 
 /// One block of Philox4x32-10: four 32-bit words from a 128-bit counter and a 64-bit key.

@@ -71,19 +71,6 @@ std::unique_ptr<LabelSource> open_source(const DataOptions& options, Split split
                    nearest.empty() ? "" : "Did you mean '" + nearest + "'?");
 }
 
-// Decodes the whole image to learn what is wrong with it; nothing, when it can be read.
-std::optional<DataProblem> decoding_problem(const fs::path& file) {
-  try {
-    read_image(file);
-    return std::nullopt;
-  } catch (const ImageError& e) {
-    const Kind kind = e.kind() == ImageError::Kind::missing     ? Kind::missing_image
-                      : e.kind() == ImageError::Kind::truncated ? Kind::truncated_image
-                                                                : Kind::undecodable_image;
-    return DataProblem{kind, file.string(), e.detail()};
-  }
-}
-
 // The corners in the image as it is shown, for a box drawn on the pixels as they are stored.
 void turn(LabelledBox& box, cv::Size shown, int orientation) {
   const double stored_width = shown.height, stored_height = shown.width;
@@ -253,6 +240,18 @@ const char* problem_name(Kind kind) {
 
 bool stops_training(Kind kind) {
   return kind == Kind::unknown_class || kind == Kind::malformed_label;
+}
+
+std::optional<DataProblem> decoding_problem(const fs::path& file) {
+  try {
+    read_image(file);
+    return std::nullopt;
+  } catch (const ImageError& e) {
+    const Kind kind = e.kind() == ImageError::Kind::missing     ? Kind::missing_image
+                      : e.kind() == ImageError::Kind::truncated ? Kind::truncated_image
+                                                                : Kind::undecodable_image;
+    return DataProblem{kind, file.string(), e.detail()};
+  }
 }
 
 Dataset read_dataset(const DataOptions& options, Split split, bool lenient) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,9 @@ const char* problem_name(DataProblem::Kind kind);
 
 /// True for unknown_class and malformed_label, at which training refuses to start.
 bool stops_training(DataProblem::Kind kind);
+
+/// Decodes an image in full and says what is wrong with it; nullopt when it can be used.
+std::optional<DataProblem> decoding_problem(const std::filesystem::path& file);
 
 struct Dataset {
   std::vector<ImageRecord> images;

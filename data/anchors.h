@@ -1,0 +1,46 @@
+// `brightnet data anchors`: the box shapes that the heads start from, by k-means over a data set's boxes with
+// 1 − IoU as the distance (YOLOv2, Redmon and Farhadi 2017, §2: Euclidean distance would favour large boxes).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "data/dataset.h"
+
+namespace brightnet {
+
+struct AnchorOptions {
+  int count = 9;
+  int size = 416;          ///< the network's input, in pixels: the unit of the anchors
+  bool letterbox = false;  ///< as in `augment:`; otherwise images are stretched to size × size
+  uint64_t seed = 0;
+  int restarts = 10;  ///< k-means finds a local best; the best of so many is returned
+};
+
+struct Anchor {
+  double width = 0, height = 0;  ///< pixels of the network's input
+};
+
+struct AnchorResult {
+  std::vector<Anchor> anchors;  ///< by area, smallest first
+  size_t boxes = 0;             ///< that were clustered
+  double mean_iou = 0;          ///< of each box with its best anchor, both centred on the same point
+  double recall_50 = 0;         ///< share of the boxes whose best IoU exceeds 0.5
+
+  /// The anchors as the model's YAML wants them, and how well they fit.
+  std::string text() const;
+  /// {"anchors": [[w, h]], "boxes", "mean_iou", "recall_50"}
+  nlohmann::json json() const;
+};
+
+/// IoU of two boxes on the same centre.
+double shape_iou(const Anchor& a, const Anchor& b);
+
+/// The same data, options and seed give the same anchors for any number of threads. Crowds do not count.
+/// Throws InputError when the data has fewer different box shapes than anchors are asked for.
+AnchorResult find_anchors(const Dataset& dataset, const AnchorOptions& options);
+
+}  // namespace brightnet

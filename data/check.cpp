@@ -1,0 +1,143 @@
+#include "data/check.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "data/image.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+using Kind = DataProblem::Kind;
+
+// Decodes every image and moves those that fail from the images to the problems.
+void decode_all(Dataset& dataset) {
+  std::vector<std::optional<DataProblem>> found(dataset.images.size());
+#pragma omp parallel for schedule(dynamic, 4)
+  for (size_t i = 0; i < found.size(); ++i) found[i] = decoding_problem(dataset.images[i].file);
+  std::vector<ImageRecord> usable;
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (found[i]) {
+      dataset.problems.push_back(std::move(*found[i]));
+    } else {
+      usable.push_back(std::move(dataset.images[i]));
+    }
+  }
+  dataset.images = std::move(usable);
+}
+
+CheckReport::SplitReport report(const char* name, const Dataset& dataset) {
+  CheckReport::SplitReport out;
+  out.name = name;
+  out.images = dataset.images.size();
+  for (const auto& image : dataset.images) {
+    out.background += image.annotations.empty();
+    out.boxes += image.annotations.size();
+  }
+  out.problems = dataset.problems;
+  return out;
+}
+
+std::vector<std::string> shared_images(const Dataset& train, const Dataset& val) {
+  const auto place = [](const ImageRecord& image) {
+    std::error_code failed;
+    const fs::path canonical = fs::canonical(image.file, failed);
+    return failed ? image.file : canonical;
+  };
+  std::set<fs::path> known;
+  for (const auto& image : train.images) known.insert(place(image));
+  std::vector<std::string> shared;
+  for (const auto& image : val.images) {
+    if (known.contains(place(image))) shared.push_back(image.file.string());
+  }
+  return shared;
+}
+
+}  // namespace
+
+bool needs_attention(Kind kind) {
+  return stops_training(kind) || kind == Kind::missing_image || kind == Kind::undecodable_image ||
+         kind == Kind::truncated_image;
+}
+
+ExitCode CheckReport::exit_code() const {
+  for (const auto& split : splits) {
+    if (split.images == 0) return ExitCode::input;
+    for (const auto& problem : split.problems) {
+      if (needs_attention(problem.kind)) return ExitCode::input;
+    }
+  }
+  return ExitCode::done;
+}
+
+std::string CheckReport::text() const {
+  std::string out;
+  for (const auto& split : splits) {
+    out += fmt::format("{}: {} images ({} without objects), {} boxes, {} classes\n", split.name, split.images,
+                       split.background, split.boxes, classes.size());
+    std::string summary = summarize(split.problems);
+    for (size_t at = 0; at < summary.size();) {
+      const size_t end = std::min(summary.find('\n', at), summary.size());
+      out += fmt::format("  {}\n", summary.substr(at, end - at));
+      at = end + 1;
+    }
+  }
+  if (!in_both_splits.empty()) {
+    out +=
+        fmt::format("{} images are in both splits, where the accuracy measured says nothing; the first: {}\n",
+                    in_both_splits.size(), in_both_splits.front());
+  }
+  const bool any =
+      std::any_of(splits.begin(), splits.end(), [](const auto& s) { return !s.problems.empty(); });
+  if (exit_code() != ExitCode::done) {
+    out += "Not in order: images are lost or labels would stop the training.\n";
+  } else {
+    out += any ? "In order: training handles the above as it says there.\n" : "In order.\n";
+  }
+  return out;
+}
+
+nlohmann::json CheckReport::json() const {
+  nlohmann::json out{{"ok", exit_code() == ExitCode::done},
+                     {"classes", classes},
+                     {"splits", nlohmann::json::array()},
+                     {"in_both_splits", in_both_splits}};
+  for (const auto& split : splits) {
+    nlohmann::json problems = nlohmann::json::object();
+    for (const auto& problem : split.problems) {
+      nlohmann::json& kind = problems[problem_name(problem.kind)];
+      if (kind.is_null()) kind = {{"count", 0}, {"names", nlohmann::json::array()}};
+      kind["count"] = kind["count"].get<int>() + 1;
+      kind["names"].push_back({{"where", problem.where}, {"detail", problem.detail}});
+    }
+    out["splits"].push_back({{"name", split.name},
+                             {"images", split.images},
+                             {"background", split.background},
+                             {"boxes", split.boxes},
+                             {"problems", std::move(problems)}});
+  }
+  return out;
+}
+
+CheckReport check_dataset(const DataOptions& options) {
+  CheckReport out;
+  constexpr bool lenient = true;
+  Dataset train = read_dataset(options, Split::train, lenient);
+  decode_all(train);
+  out.classes = train.classes;
+  out.splits.push_back(report("train", train));
+  const bool names_both = options.format == "darknet" && fs::path(options.train).extension() == ".data";
+  if (!options.val.empty() || names_both) {
+    Dataset val = read_dataset(options, Split::val, lenient);
+    decode_all(val);
+    out.in_both_splits = shared_images(train, val);
+    out.splits.push_back(report("val", val));
+  }
+  return out;
+}
+
+}  // namespace brightnet
