@@ -1,0 +1,138 @@
+// The assignment's rules (docs/loss.md) on cases small enough to check by eye.
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/kernels/yolo_problem.h"
+
+namespace brightnet {
+namespace {
+
+using Places = std::vector<std::vector<int>>;
+
+TEST(YoloAssignment, ATruthGoesToItsBestAnchorInItsCell) {
+  Problem problem;
+  problem.truths[0] = {
+      {{0.5f, 0.3f, 0.45f, 0.7f}, 1}};  // 72 × 90 pixels in column 2, row 1: the third anchor
+  problem.run();
+  EXPECT_EQ(problem.assigned(), (Places{{0, 1, 2, 1}}));
+  EXPECT_EQ(problem.loss.assigned, 1);
+  EXPECT_LT(problem.gradient[problem.index(0, 1, 2, 1, 4)], 0);
+  EXPECT_LT(problem.gradient[problem.index(0, 1, 2, 1, 5 + 1)], 0);
+  EXPECT_GT(problem.gradient[problem.index(0, 1, 2, 1, 5 + 0)], 0);
+}
+
+TEST(YoloAssignment, ATruthOfAnotherHeadsAnchorIsNotThisHeads) {
+  Problem problem;
+  problem.truths[0] = {{{0.5f, 0.3f, 12 / 160.0f, 14 / 128.0f}, 1}};
+  problem.run();
+  EXPECT_TRUE(problem.assigned().empty());
+  EXPECT_EQ(problem.loss.box + problem.loss.classes, 0);
+}
+
+TEST(YoloAssignment, FurtherAnchorsAboveTheThresholdAreAssignedToo) {
+  Problem problem;
+  // 52 × 50 pixels: IoU of sizes 1200/2600 = 0.46 with the second anchor, 2600/6300 = 0.41 with the third.
+  problem.truths[0] = {{{0.5f, 0.3f, 52 / 160.0f, 50 / 128.0f}, 0}};
+  problem.run();
+  EXPECT_EQ(problem.assigned(), (Places{{0, 1, 2, 0}}));
+  problem.head.iou_threshold = 0.40f;
+  problem.run();
+  EXPECT_EQ(problem.assigned(), (Places{{0, 1, 2, 0}, {0, 1, 2, 1}}));
+  problem.head.iou_threshold = 0.42f;
+  problem.run();
+  EXPECT_EQ(problem.assigned(), (Places{{0, 1, 2, 0}}));
+}
+
+TEST(YoloAssignment, CentresOnTheFarBorderBelongToTheLastCell) {
+  Problem problem;
+  problem.truths[0] = {{{1.0f, 1.0f, 0.45f, 0.7f}, 0}, {{0.0f, 0.0f, 0.45f, 0.7f}, 0}};
+  problem.run();
+  EXPECT_EQ(problem.assigned(), (Places{{0, 0, 0, 1}, {0, 3, 4, 1}}));
+}
+
+TEST(YoloAssignment, OfTwoTruthsForOnePredictionTheBetterFittingHasTheBoxAndBothTheirClasses) {
+  Problem problem;
+  const Truth better{{0.5f, 0.3f, 70 / 160.0f, 90 / 128.0f}, 2};
+  const Truth worse{{0.45f, 0.35f, 75 / 160.0f, 80 / 128.0f}, 0};
+  problem.truths[0] = {better};
+  problem.run();
+  const YoloLoss alone = problem.loss;
+  for (const auto& order : {std::vector<Truth>{better, worse}, std::vector<Truth>{worse, better}}) {
+    problem.truths[0] = order;
+    problem.run();
+    EXPECT_EQ(problem.loss.box, alone.box);
+    EXPECT_EQ(problem.loss.assigned, 1);
+    EXPECT_LT(problem.gradient[problem.index(0, 1, 2, 1, 5 + 2)], 0);
+    EXPECT_LT(problem.gradient[problem.index(0, 1, 2, 1, 5 + 0)], 0);
+    EXPECT_GT(problem.gradient[problem.index(0, 1, 2, 1, 5 + 1)], 0);
+  }
+}
+
+TEST(YoloAssignment, OfEquallyFittingTruthsTheFirstHasTheBox) {
+  Problem problem;
+  const Truth first{{0.42f, 0.3f, 0.45f, 0.7f}, 0}, second{{0.58f, 0.3f, 0.45f, 0.7f}, 0};
+  problem.truths[0] = {first, second};
+  problem.run();
+  EXPECT_GT(problem.gradient[problem.index(0, 1, 2, 1, 0)], 0) << "the prediction is to move left";
+}
+
+/// The prediction of (row 1, column 3, third anchor) lies exactly on a truth whose centre is the cell before.
+Problem neighbour_of_a_truth() {
+  Problem problem;
+  const float x = 2.9999f / 5, y = 1.5f / 4;
+  problem.truths[0] = {{{x, y, 70 / 160.0f, 90 / 128.0f}, 1}};
+  problem.predictions[problem.index(0, 1, 3, 1, 0)] = -9.0f;
+  return problem;
+}
+
+TEST(YoloAssignment, AnUnassignedPredictionNearATruthIsNotPushedToZero) {
+  Problem problem = neighbour_of_a_truth();
+  problem.run();
+  EXPECT_EQ(problem.assigned(), (Places{{0, 1, 2, 1}}));
+  EXPECT_EQ(problem.gradient[problem.index(0, 1, 3, 1, 4)], 0);
+  EXPECT_GT(problem.gradient[problem.index(0, 1, 3, 0, 4)], 0);
+  problem.head.ignore_threshold = 1.0f;
+  problem.run();
+  EXPECT_GT(problem.gradient[problem.index(0, 1, 3, 1, 4)], 0);
+}
+
+TEST(YoloAssignment, ATruthThresholdPushesNearPredictionsToObject) {
+  Problem problem = neighbour_of_a_truth();
+  problem.head.truth_threshold = 0.9f;
+  problem.run();
+  EXPECT_EQ(problem.gradient[problem.index(0, 1, 3, 1, 4)], -0.5f);
+  EXPECT_EQ(problem.loss.assigned, 1) << "objectness only: it has no box and class of its own";
+}
+
+TEST(YoloAssignment, TruthsOfOneImageDoNotTouchAnother) {
+  Problem problem(3);
+  problem.truths[1] = {{{0.5f, 0.3f, 0.45f, 0.7f}, 1}};
+  problem.run();
+  EXPECT_EQ(problem.assigned(), (Places{{1, 1, 2, 1}}));
+}
+
+TEST(YoloAssignment, TruthsWithoutAreaOrNumbersAreLeftOut) {
+  Problem problem;
+  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  problem.run();
+  const YoloLoss without = problem.loss;
+  problem.truths[0] = {{{0.5f, 0.5f, 0, 0.2f}, 0},     {{0.5f, 0.5f, 0.2f, 0}, 0},
+                       {{0.5f, 0.5f, -0.2f, 0.2f}, 0}, {{nan, 0.5f, 0.2f, 0.2f}, 0},
+                       {{0.5f, inf, 0.2f, 0.2f}, 0},   {{0.5f, 0.5f, nan, 0.2f}, 0},
+                       {{0.5f, 0.5f, 0.2f, inf}, 0}};
+  problem.run();
+  EXPECT_EQ(problem.loss.assigned, 0);
+  EXPECT_EQ(problem.loss.objectness, without.objectness);
+}
+
+TEST(YoloAssignment, AClassThatTheHeadDoesNotHaveIsRefused) {
+  Problem problem;
+  problem.truths[0] = {{{0.5f, 0.5f, 0.2f, 0.2f}, 3}};
+  EXPECT_THROW(problem.run(), std::logic_error);
+}
+
+}  // namespace
+}  // namespace brightnet

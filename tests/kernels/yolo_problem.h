@@ -1,0 +1,80 @@
+// A small YOLO head with predictions and truths, and a call of the CPU's loss on them.
+#pragma once
+
+#include <vector>
+
+#include "core/random.h"
+#include "kernels/cpu/yolo.h"
+
+namespace brightnet {
+
+/// A head, its predictions and truths, and what the loss made of them.
+struct Problem {
+  YoloHead head;
+  Shape shape;
+  std::vector<float> predictions;
+  std::vector<std::vector<Truth>> truths;
+  float gradient_scale = 1.0f;
+
+  YoloLoss loss;
+  std::vector<float> gradient;
+
+  /// Three small anchors of which the last two are this head's; a grid that is not square.
+  explicit Problem(int images = 1, int rows = 4, int columns = 5, int classes = 3) : truths(images) {
+    head.classes = classes;
+    head.input_width = 160;
+    head.input_height = 128;
+    head.anchor_count = 3;
+    head.anchors[0] = {12, 14};
+    head.anchors[1] = {40, 30};
+    head.anchors[2] = {70, 90};
+    head.mask_count = 2;
+    head.mask[0] = 1;
+    head.mask[1] = 2;
+    shape = {images, rows, columns, head.channels()};
+    predictions.assign(shape.count(), 0.0f);
+  }
+
+  void randomize(uint64_t seed, float spread) {
+    Random random(seed, Purpose::test);
+    for (float& t : predictions) t = spread * random.normal();
+  }
+
+  size_t index(int image, int row, int column, int slot, int value = 0) const {
+    return (((static_cast<size_t>(image) * shape.h + row) * shape.w + column) * head.mask_count + slot) *
+               head.values() +
+           value;
+  }
+
+  /// Every operand lies in memory of just its size, so that the address sanitizer sees a step beyond.
+  template <typename T = float>
+  void run() {
+    std::vector<Truth> list;
+    std::vector<int> offsets{0};
+    for (const auto& image : truths) {
+      list.insert(list.end(), image.begin(), image.end());
+      offsets.push_back(static_cast<int>(list.size()));
+    }
+    std::vector<T> typed(predictions.size()), typed_gradient(predictions.size(), T(7.0f));
+    for (size_t i = 0; i < typed.size(); ++i) typed[i] = T(predictions[i]);
+    const DType type = sizeof(T) == 4 ? DType::f32 : DType::bf16;
+    std::vector<double> workspace((cpu::yolo_workspace(head, shape) + 7) / 8);
+    cpu::yolo_loss(head, {typed.data(), shape, type}, {list.data(), offsets.data()}, gradient_scale,
+                   {typed_gradient.data(), shape, type}, &loss, workspace.data());
+    gradient.resize(typed_gradient.size());
+    for (size_t i = 0; i < gradient.size(); ++i) gradient[i] = static_cast<float>(typed_gradient[i]);
+  }
+
+  /// Which predictions the box loss pulls at, as "image row column slot" numbers.
+  std::vector<std::vector<int>> assigned() const {
+    std::vector<std::vector<int>> found;
+    for (int n = 0; n < shape.n; ++n)
+      for (int r = 0; r < shape.h; ++r)
+        for (int c = 0; c < shape.w; ++c)
+          for (int s = 0; s < head.mask_count; ++s)
+            if (gradient[index(n, r, c, s, 2)] != 0) found.push_back({n, r, c, s});
+    return found;
+  }
+};
+
+}  // namespace brightnet
