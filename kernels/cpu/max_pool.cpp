@@ -11,40 +11,21 @@ namespace brightnet::cpu {
 
 namespace {
 
-/// The best of four pixels. Where the window leaves the image, the missing pixel is given as its neighbour in
-/// the image, which has been considered before and so never wins.
+/// The best of four pixels.
 template <bool track, typename T>
 void best_of_four(const T* a, const T* b, const T* c, const T* d, int channels, T* y, uint8_t* argmax) {
 #pragma omp simd
   for (int i = 0; i < channels; ++i) {
-    float best = widen(a[i]);
-    int32_t place = 0;
-    const float second = widen(b[i]), third = widen(c[i]), fourth = widen(d[i]);
-    bool wins = displaces(second, best);
-    best = wins ? second : best;
-    place = wins ? 1 : place;
-    wins = displaces(third, best);
-    best = wins ? third : best;
-    place = wins ? 2 : place;
-    wins = displaces(fourth, best);
-    best = wins ? fourth : best;
-    place = wins ? 3 : place;
+    const float first = widen(a[i]), second = widen(b[i]), third = widen(c[i]), fourth = widen(d[i]);
+    const bool right = displaces(second, first);
+    const float upper = right ? second : first;
+    const bool below = displaces(third, upper);
+    const float best_of_three = below ? third : upper;
+    const bool last = displaces(fourth, best_of_three);
+    const float best = last ? fourth : best_of_three;
+    const int32_t place = last ? 3 : below ? 2 : right ? 1 : 0;
     y[i] = narrow_exact<T>(best);
     if constexpr (track) argmax[i] = static_cast<uint8_t>(place);
-  }
-}
-
-/// A row of outputs with window 2 and nothing before the image.
-template <bool track, typename T>
-void pool_row_of_two(const PoolGeometry& pool, const T* x, int image, int row, T* y, uint8_t* argmax) {
-  const int channels = pool.x.c;
-  for (int column = 0; column < pool.y.w; ++column) {
-    const PoolWindow w = pool.at(row, column);
-    const T* a = x + pixel_offset(pool.x, image, w.top, w.left);
-    const size_t right = w.last_column - w.left == 2 ? static_cast<size_t>(channels) : 0;
-    const T* c = w.last_row - w.top == 2 ? a + static_cast<size_t>(pool.x.w) * channels : a;
-    const size_t out = pixel_offset(pool.y, image, row, column);
-    best_of_four<track>(a, a + right, c, c + right, channels, y + out, track ? argmax + out : nullptr);
   }
 }
 
@@ -82,12 +63,21 @@ void pool_window(const PoolGeometry& pool, const PoolWindow& w, const T* x, int 
 
 template <bool track, typename T>
 void pool_row(const PoolGeometry& pool, const T* x, int image, int row, T* y, uint8_t* argmax) {
+  const int channels = pool.x.c;
   for (int column = 0; column < pool.y.w; ++column) {
     const PoolWindow w = pool.at(row, column);
     const size_t out = pixel_offset(pool.y, image, row, column);
-    for (int c = 0; c < pool.y.c; c += pool_channels) {
+    const bool whole = w.last_row - w.first_row == 2 && w.last_column - w.first_column == 2;
+    if (pool.window == 2 && whole) {
+      const T* above = x + pixel_offset(pool.x, image, w.top, w.left);
+      const T* below = x + pixel_offset(pool.x, image, w.top + 1, w.left);
+      best_of_four<track>(above, above + channels, below, below + channels, channels, y + out,
+                          track ? argmax + out : nullptr);
+      continue;
+    }
+    for (int c = 0; c < channels; c += pool_channels) {
       const size_t offset = out + static_cast<size_t>(c);
-      pool_window<track>(pool, w, x, image, c, std::min(pool_channels, pool.y.c - c), y + offset,
+      pool_window<track>(pool, w, x, image, c, std::min(pool_channels, channels - c), y + offset,
                          track ? argmax + offset : nullptr);
     }
   }
@@ -100,11 +90,7 @@ void pool_rows(const PoolGeometry& pool, const T* x, T* y, uint8_t* argmax) {
   parallel_items(rows, bytes, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       const int image = static_cast<int>(i) / pool.y.h, row = static_cast<int>(i) % pool.y.h;
-      if (pool.window == 2 && pool.before == 0) {
-        pool_row_of_two<track>(pool, x, image, row, y, argmax);
-      } else {
-        pool_row<track>(pool, x, image, row, y, argmax);
-      }
+      pool_row<track>(pool, x, image, row, y, argmax);
     }
   });
 }

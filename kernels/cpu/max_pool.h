@@ -8,7 +8,8 @@ namespace brightnet::cpu {
 /// y[oy, ox] = the maximum of x over rows oy·stride − before ... + window − 1 and the same of columns, with
 /// before = padding / 2 rounded down; what lies outside of x does not count. `argmax` (u8, or null) receives
 /// the winner's place in its window, row · window + column. Of equal elements the first one in that order
-/// wins, and a NaN wins over every number: the same in every implementation. window ≤ 15.
+/// wins; a NaN wins over every number, the last NaN over the others. The same in every implementation.
+/// window ≤ 15.
 void max_pool_forward(const PoolSpec& pool, const Tensor& x, const Tensor& y, const Tensor& argmax);
 
 /// Every dy is added to the element of dx that won its window; the others become 0 or, with `accumulate`,

@@ -48,9 +48,10 @@ inline size_t pixel_offset(const Shape& shape, int image, int row, int column) {
   return ((static_cast<size_t>(image) * shape.h + row) * shape.w + column) * shape.c;
 }
 
-/// Whether a later element displaces the best so far: it is greater, or the first NaN.
+/// Whether a later element displaces the best so far: it is greater, or NaN. Without short-circuits, which
+/// would keep g++ from vectorising.
 inline bool displaces(float candidate, float best) {
-  return !(candidate <= best) && best == best;
+  return (candidate > best) | (candidate != candidate);
 }
 
 }  // namespace brightnet::cpu

@@ -33,7 +33,7 @@ void with_compute_type(DType type, Body&& body) {
 inline float widen(float value) {
   return value;
 }
-inline float widen(BFloat16 value) {
+inline float widen(const BFloat16& value) {
   return static_cast<float>(value);
 }
 
