@@ -11,13 +11,13 @@ namespace {
 template <Activation A, typename T>
 void forward_part(const T* x, T* y, size_t begin, size_t end) {
 #pragma omp simd
-  for (size_t i = begin; i < end; ++i) y[i] = T(activate<A>(widen(x[i])));
+  for (size_t i = begin; i < end; ++i) store(y[i], activate<A>(widen(x[i])));
 }
 
 template <Activation A, typename T>
 void backward_part(const T* x, T* dy, size_t begin, size_t end) {
 #pragma omp simd
-  for (size_t i = begin; i < end; ++i) dy[i] = T(widen(dy[i]) * activation_gradient<A>(widen(x[i])));
+  for (size_t i = begin; i < end; ++i) store(dy[i], widen(dy[i]) * activation_gradient<A>(widen(x[i])));
 }
 
 }  // namespace

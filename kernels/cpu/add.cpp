@@ -9,7 +9,7 @@ namespace {
 template <typename T>
 void add_part(const T* a, const T* b, T* y, size_t begin, size_t end) {
 #pragma omp simd
-  for (size_t i = begin; i < end; ++i) y[i] = T(widen(a[i]) + widen(b[i]));
+  for (size_t i = begin; i < end; ++i) store(y[i], widen(a[i]) + widen(b[i]));
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "kernels/cpu/cast.h"
 
+#include <algorithm>
+
 #include "kernels/cpu/vector_types.h"
 
 namespace brightnet::cpu {
@@ -8,13 +10,11 @@ namespace {
 
 template <typename From, typename To>
 void cast_part(const From* from, To* to, size_t begin, size_t end) {
+  if constexpr (sizeof(From) == sizeof(To)) {
+    std::copy(from + begin, from + end, to + begin);
+  } else {
 #pragma omp simd
-  for (size_t i = begin; i < end; ++i) {
-    if constexpr (sizeof(From) == sizeof(To)) {
-      to[i] = from[i];
-    } else {
-      to[i] = To(widen(from[i]));
-    }
+    for (size_t i = begin; i < end; ++i) store(to[i], widen(from[i]));
   }
 }
 

@@ -13,7 +13,7 @@ namespace {
 template <typename T>
 void add_run(const T* from, T* to, size_t count) {
 #pragma omp simd
-  for (size_t i = 0; i < count; ++i) to[i] = T(widen(to[i]) + widen(from[i]));
+  for (size_t i = 0; i < count; ++i) store(to[i], widen(to[i]) + widen(from[i]));
 }
 
 /// `count` runs of `length` elements, the next one `from_step` and `to_step` elements further.

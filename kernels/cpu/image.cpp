@@ -11,7 +11,7 @@ namespace {
 template <typename T>
 void normalize_part(const uint8_t* pixels, T* x, size_t begin, size_t end) {
 #pragma omp simd
-  for (size_t i = begin; i < end; ++i) x[i] = T(static_cast<float>(pixels[i]) / 255.0f);
+  for (size_t i = begin; i < end; ++i) store(x[i], static_cast<float>(pixels[i]) / 255.0f);
 }
 
 }  // namespace

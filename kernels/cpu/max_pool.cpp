@@ -24,7 +24,7 @@ void best_of_four(const T* a, const T* b, const T* c, const T* d, int channels, 
     const bool last = displaces(fourth, best_of_three);
     const float best = last ? fourth : best_of_three;
     const int32_t place = last ? 3 : below ? 2 : right ? 1 : 0;
-    y[i] = narrow_exact<T>(best);
+    store_exact(y[i], best);
     if constexpr (track) argmax[i] = static_cast<uint8_t>(place);
   }
 }
@@ -41,6 +41,7 @@ void pool_window(const PoolGeometry& pool, const PoolWindow& w, const T* x, int 
       const T* pixel = x + pixel_offset(pool.x, image, row, column) + channel;
       const int32_t place = (row - w.top) * pool.window + column - w.left;
       if (first) {
+#pragma omp simd
         for (int c = 0; c < channels; ++c) best[c] = widen(pixel[c]);
         std::fill_n(won, channels, place);
         first = false;
@@ -55,7 +56,8 @@ void pool_window(const PoolGeometry& pool, const PoolWindow& w, const T* x, int 
       }
     }
   }
-  for (int c = 0; c < channels; ++c) y[c] = narrow_exact<T>(best[c]);
+#pragma omp simd
+  for (int c = 0; c < channels; ++c) store_exact(y[c], best[c]);
   if constexpr (track) {
     for (int c = 0; c < channels; ++c) argmax[c] = static_cast<uint8_t>(won[c]);
   }

@@ -24,15 +24,24 @@ Covering windows_over(int i, const PoolGeometry& pool, int outputs) {
           std::min(from_start / pool.stride + 1, outputs)};
 }
 
+/// dy where the window's winner is at `place`, else 0. Compared as floats and with dy read in either case:
+/// g++ 12 vectorises no selection of one width by a comparison of another, and no conditional read of 16
+/// bits.
 template <typename T>
-void gather_one(const T* dy, const uint8_t* argmax, int place, T* dx, int channels, bool accumulate) {
+float won(const uint8_t& winner, float place, const T& dy) {
+  const float gradient = widen(dy);
+  const float at = static_cast<float>(static_cast<int32_t>(winner));
+  return at == place ? gradient : 0.0f;
+}
+
+template <typename T>
+void gather_one(const T* dy, const uint8_t* argmax, float place, T* dx, int channels, bool accumulate) {
   if (accumulate) {
 #pragma omp simd
-    for (int c = 0; c < channels; ++c) dx[c] = T(widen(dx[c]) + (argmax[c] == place ? widen(dy[c]) : 0.0f));
+    for (int c = 0; c < channels; ++c) store(dx[c], widen(dx[c]) + won(argmax[c], place, dy[c]));
   } else {
-    const T zero{};
 #pragma omp simd
-    for (int c = 0; c < channels; ++c) dx[c] = argmax[c] == place ? dy[c] : zero;
+    for (int c = 0; c < channels; ++c) store_exact(dx[c], won(argmax[c], place, dy[c]));
   }
 }
 
@@ -42,19 +51,21 @@ void gather(const PoolGeometry& pool, const T* dy, const uint8_t* argmax, int im
             int channel, int channels, T* dx, bool accumulate) {
   const Covering rows = windows_over(row, pool, pool.y.h), columns = windows_over(column, pool, pool.y.w);
   float sum[pool_channels];
+#pragma omp simd
   for (int c = 0; c < channels; ++c) sum[c] = accumulate ? widen(dx[c]) : 0.0f;
   for (int i = rows.first; i < rows.last; ++i) {
     for (int j = columns.first; j < columns.last; ++j) {
       const PoolWindow w = pool.at(i, j);
-      const int place = (row - w.top) * pool.window + column - w.left;
+      const float place = static_cast<float>((row - w.top) * pool.window + column - w.left);
       const size_t offset = pixel_offset(pool.y, image, i, j) + static_cast<size_t>(channel);
 #pragma omp simd
       for (int c = 0; c < channels; ++c) {
-        sum[c] += argmax[offset + c] == place ? widen(dy[offset + c]) : 0.0f;
+        sum[c] += won(argmax[offset + c], place, dy[offset + c]);
       }
     }
   }
-  for (int c = 0; c < channels; ++c) dx[c] = T(sum[c]);
+#pragma omp simd
+  for (int c = 0; c < channels; ++c) store(dx[c], sum[c]);
 }
 
 template <typename T>
@@ -67,8 +78,8 @@ void gather_row(const PoolGeometry& pool, const T* dy, const uint8_t* argmax, in
     if (rows.last - rows.first == 1 && columns.last - columns.first == 1) {
       const PoolWindow w = pool.at(rows.first, columns.first);
       const size_t offset = pixel_offset(pool.y, image, rows.first, columns.first);
-      gather_one(dy + offset, argmax + offset, (row - w.top) * pool.window + column - w.left, pixel, pool.x.c,
-                 accumulate);
+      const float place = static_cast<float>((row - w.top) * pool.window + column - w.left);
+      gather_one(dy + offset, argmax + offset, place, pixel, pool.x.c, accumulate);
       continue;
     }
     for (int c = 0; c < pool.x.c; c += pool_channels) {
@@ -123,12 +134,14 @@ void scatter_tile(const PoolGeometry& pool, const T* dy, const uint8_t* argmax, 
   };
   for (int p = 0; p < pixels; ++p) {
     const T* from = at(p);
+#pragma omp simd
     for (int c = 0; c < tile.channels; ++c) tile.sum[p][c] = accumulate ? widen(from[c]) : 0.0f;
   }
   scatter(pool, dy, argmax, tile);
   for (int p = 0; p < pixels; ++p) {
     T* to = at(p);
-    for (int c = 0; c < tile.channels; ++c) to[c] = T(tile.sum[p][c]);
+#pragma omp simd
+    for (int c = 0; c < tile.channels; ++c) store(to[c], tile.sum[p][c]);
   }
 }
 

@@ -107,8 +107,10 @@ void store(const PoolGeometry& pool, const CascadeTile& tile, const TilePlace& p
                             static_cast<size_t>(place.channel);
       const float* best = tile.best[i * side + j];
       const int32_t* won = tile.place[i * side + j];
-      for (int c = 0; c < place.channels; ++c) y[offset + c] = narrow_exact<T>(best[c]);
+#pragma omp simd
+      for (int c = 0; c < place.channels; ++c) store_exact(y[offset + c], best[c]);
       if (argmax == nullptr) continue;
+#pragma omp simd
       for (int c = 0; c < place.channels; ++c) argmax[offset + c] = static_cast<uint8_t>(won[c]);
     }
   }

@@ -41,7 +41,7 @@ void sum_pixels(int factor, const T* dy, size_t row_step, size_t pixel_step, T* 
     }
   }
 #pragma omp simd
-  for (size_t c = 0; c < channels; ++c) dx[c] = T(sum[c]);
+  for (size_t c = 0; c < channels; ++c) store(dx[c], sum[c]);
 }
 
 void check_shapes(int factor, const Shape& small, const Shape& large) {

@@ -37,16 +37,21 @@ inline float widen(const BFloat16& value) {
   return static_cast<float>(value);
 }
 
-/// A value that was widened from a T and passed on unchanged goes back without the cost of rounding.
-template <typename T>
-T narrow_exact(float value) {
-  if constexpr (sizeof(T) == sizeof(float)) {
-    return value;
-  } else {
-    BFloat16 result;
-    result.bits = static_cast<uint16_t>(std::bit_cast<uint32_t>(value) >> 16);
-    return result;
-  }
+/// Writes `value` rounded to the element's type. Not an assignment of BFloat16(value): under `omp simd` g++
+/// gives every lane its own copy of such a temporary, in memory, and the loop stays scalar.
+inline void store(float& element, float value) {
+  element = value;
+}
+inline void store(BFloat16& element, float value) {
+  element.bits = BFloat16::round(value);
+}
+
+/// The same for a value that was widened from an element and passed on unchanged: no need to round.
+inline void store_exact(float& element, float value) {
+  element = value;
+}
+inline void store_exact(BFloat16& element, float value) {
+  element.bits = static_cast<uint16_t>(std::bit_cast<uint32_t>(value) >> 16);
 }
 
 /// Below this much memory traffic an operation ends sooner on one thread than a second one takes to start.
