@@ -34,13 +34,16 @@ struct BFloat16 {
   uint16_t bits = 0;
 
   BFloat16() = default;
-  explicit BFloat16(float value) {
+  explicit BFloat16(float value) : bits(round(value)) {}
+  explicit operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
+
+  /// The bits of the bf16 nearest to value.
+  static uint16_t round(float value) {
     const uint32_t u = std::bit_cast<uint32_t>(value);
     const uint32_t rounded = (u + 0x7FFFu + ((u >> 16) & 1u)) >> 16;
     const uint32_t quiet_nan = (u >> 16) | 0x40u;
-    bits = static_cast<uint16_t>((u & 0x7FFFFFFFu) > 0x7F800000u ? quiet_nan : rounded);
+    return static_cast<uint16_t>((u & 0x7FFFFFFFu) > 0x7F800000u ? quiet_nan : rounded);
   }
-  explicit operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 };
 static_assert(sizeof(BFloat16) == 2);
 

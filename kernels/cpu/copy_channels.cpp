@@ -1,0 +1,61 @@
+// A pixel's channels are one contiguous run in both tensors, so that this is a strided copy of runs; when the
+// runs are whole pixels on both sides they join to one.
+#include "kernels/cpu/copy_channels.h"
+
+#include <cstring>
+
+#include "kernels/cpu/vector_types.h"
+
+namespace brightnet::cpu {
+
+namespace {
+
+template <typename T>
+void add_run(const T* from, T* to, size_t count) {
+#pragma omp simd
+  for (size_t i = 0; i < count; ++i) store(to[i], widen(to[i]) + widen(from[i]));
+}
+
+/// `count` runs of `length` elements, the next one `from_step` and `to_step` elements further.
+template <typename T>
+void copy_runs(const T* from, size_t from_step, T* to, size_t to_step, size_t length, size_t count,
+               bool accumulate) {
+  for (size_t run = 0; run < count; ++run, from += from_step, to += to_step) {
+    if (accumulate) {
+      add_run(from, to, length);
+    } else {
+      std::memcpy(to, from, length * sizeof(T));
+    }
+  }
+}
+
+}  // namespace
+
+void copy_channels(const Tensor& from, int from_channel, const Tensor& to, int to_channel, int channels,
+                   bool accumulate) {
+  const Shape &f = from.shape, &t = to.shape;
+  BRIGHTNET_CHECK(f.n == t.n && f.h == t.h && f.w == t.w && from.type == to.type,
+                  "channels copied between unlike tensors: " + to_string(f) + " and " + to_string(t));
+  BRIGHTNET_CHECK(channels > 0 && from_channel >= 0 && from_channel + channels <= f.c && to_channel >= 0 &&
+                      to_channel + channels <= t.c,
+                  "channels copied beyond a tensor's last one");
+  with_compute_type(from.type, [&]<typename T>() {
+    const T* source = from.as<T>() + from_channel;
+    T* target = to.as<T>() + to_channel;
+    const size_t length = static_cast<size_t>(channels), from_step = static_cast<size_t>(f.c),
+                 to_step = static_cast<size_t>(t.c);
+    const size_t traffic = (accumulate ? 3 : 2) * sizeof(T);
+    if (channels == f.c && channels == t.c) {
+      parallel_elements(from.count(), traffic, [&](size_t begin, size_t end) {
+        copy_runs(source + begin, 0, target + begin, 0, end - begin, 1, accumulate);
+      });
+      return;
+    }
+    parallel_items(f.pixels(), length * traffic, [&](size_t begin, size_t end) {
+      copy_runs(source + begin * from_step, from_step, target + begin * to_step, to_step, length, end - begin,
+                accumulate);
+    });
+  });
+}
+
+}  // namespace brightnet::cpu

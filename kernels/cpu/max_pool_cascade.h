@@ -1,0 +1,12 @@
+// Max-pooling of large windows at stride 1 (SPP's 5, 9 and 13) without looking at window² elements each.
+#pragma once
+
+#include "kernels/cpu/max_pool_geometry.h"
+
+namespace brightnet::cpu {
+
+/// max_pool_forward() for stride 1. T is float or BFloat16; `argmax` may be null.
+template <typename T>
+void max_pool_cascade(const PoolGeometry& pool, const T* x, T* y, uint8_t* argmax);
+
+}  // namespace brightnet::cpu

@@ -1,0 +1,57 @@
+// What the two directions of max-pooling share: where windows lie, and which of two elements wins.
+#pragma once
+
+#include <algorithm>
+
+#include "kernels/backend.h"
+
+namespace brightnet::cpu {
+
+/// Channels that an intermediate result on the stack is kept for.
+constexpr int pool_channels = 64;
+
+/// A window of the output, clipped to the input: rows [first_row, last_row) of the input, and so for columns.
+struct PoolWindow {
+  int top = 0, left = 0;  ///< of the unclipped window; may be negative
+  int first_row = 0, last_row = 0, first_column = 0, last_column = 0;
+};
+
+class PoolGeometry {
+ public:
+  PoolGeometry(const PoolSpec& pool, const Shape& x, const Shape& y)
+      : window(pool.window), stride(pool.stride), before(pool.padding / 2), x(x), y(y) {
+    const bool fits = window >= 1 && window <= 15 && stride >= 1 && pool.padding >= 0 && before < window &&
+                      x.n == y.n && x.c == y.c && (y.h - 1) * stride - before < x.h &&
+                      (y.w - 1) * stride - before < x.w;
+    BRIGHTNET_CHECK(fits, "max-pool of " + std::to_string(window) + '/' + std::to_string(stride) + '+' +
+                              std::to_string(pool.padding) + " from " + to_string(x) + " to " + to_string(y) +
+                              " has a window of more than 15 or one that misses the input");
+  }
+
+  PoolWindow at(int row, int column) const {
+    PoolWindow w;
+    w.top = row * stride - before;
+    w.left = column * stride - before;
+    w.first_row = std::max(w.top, 0);
+    w.last_row = std::min(w.top + window, x.h);
+    w.first_column = std::max(w.left, 0);
+    w.last_column = std::min(w.left + window, x.w);
+    return w;
+  }
+
+  const int window, stride, before;
+  const Shape x, y;
+};
+
+/// Offset of a pixel's first channel.
+inline size_t pixel_offset(const Shape& shape, int image, int row, int column) {
+  return ((static_cast<size_t>(image) * shape.h + row) * shape.w + column) * shape.c;
+}
+
+/// Whether a later element displaces the best so far: it is greater, or NaN. Without short-circuits, which
+/// would keep g++ from vectorising.
+inline bool displaces(float candidate, float best) {
+  return (candidate > best) | (candidate != candidate);
+}
+
+}  // namespace brightnet::cpu

@@ -1,0 +1,149 @@
+// A step is bound by memory: SGD with an average reads four arrays and writes three. So that each is touched
+// once, gradient scaling, decay, momentum, update and average are one loop. The ranges (a few hundred, some
+// of ten elements) are one sequence of elements cut evenly among the threads; each thread walks the ranges
+// that its part meets.
+#include "kernels/cpu/optimizer.h"
+
+#include <cmath>
+
+#include "kernels/cpu/vector_types.h"
+
+namespace brightnet::cpu {
+
+namespace {
+
+/// Calls body(range, begin, end) for pieces that cover every range once, in parallel.
+template <typename Body>
+void parallel_parameters(std::span<const ParameterRange> ranges, size_t bytes_per_parameter, Body&& body) {
+  size_t total = 0;
+  for (const ParameterRange& range : ranges) {
+    BRIGHTNET_CHECK(range.begin <= range.end, "a parameter range ends before it begins");
+    total += range.end - range.begin;
+  }
+  parallel_elements(total, bytes_per_parameter, [&](size_t begin, size_t end) {
+    size_t before = 0;  // parameters in the ranges before this one
+    for (const ParameterRange& range : ranges) {
+      const size_t size = range.end - range.begin;
+      const size_t from = std::max(begin, before), to = std::min(end, before + size);
+      if (from < to) body(range, range.begin + from - before, range.begin + to - before);
+      before += size;
+      if (before >= end) break;
+    }
+  });
+}
+
+/// The average, in the form that changes nothing once ema and value are equal.
+inline float moved_towards(float ema, float value, float step) {
+  return ema + step * (value - ema);
+}
+
+template <bool nesterov, bool average>
+void sgd_part(const SgdStep& sgd, const OptimizerArrays& arrays, const ParameterRange& range, size_t begin,
+              size_t end) {
+  float* const values = arrays.values;
+  float* const velocity = arrays.first;
+  float* const ema = arrays.ema;
+  const float* const gradients = arrays.gradients;
+  const float scale = arrays.gradient_scale, decay = range.decay, rate = range.rate, momentum = sgd.momentum;
+  const float ema_rate = 1.0f - arrays.ema_decay;
+#pragma omp simd
+  for (size_t i = begin; i < end; ++i) {
+    const float w = values[i];
+    const float g = scale * gradients[i] + decay * w;
+    const float v = momentum * velocity[i] + g;
+    const float updated = w - rate * (nesterov ? g + momentum * v : v);
+    velocity[i] = v;
+    values[i] = updated;
+    if constexpr (average) ema[i] = moved_towards(ema[i], updated, ema_rate);
+  }
+}
+
+/// What an Adam step's elements share: the corrections 1/(1 − βᵗ), in double because βᵗ nears 1 for small t.
+struct AdamWConstants {
+  float beta1, beta2, epsilon, first_correction, second_correction;
+  explicit AdamWConstants(const AdamWStep& adam)
+      : beta1(adam.beta1),
+        beta2(adam.beta2),
+        epsilon(adam.epsilon),
+        first_correction(correction(adam.beta1, adam.step)),
+        second_correction(correction(adam.beta2, adam.step)) {}
+
+ private:
+  static float correction(float beta, int64_t step) {
+    return static_cast<float>(1.0 / (1.0 - std::pow(static_cast<double>(beta), static_cast<double>(step))));
+  }
+};
+
+template <bool average>
+void adamw_part(const AdamWConstants& adam, const OptimizerArrays& arrays, const ParameterRange& range,
+                size_t begin, size_t end) {
+  float* const values = arrays.values;
+  float* const first = arrays.first;
+  float* const second = arrays.second;
+  float* const ema = arrays.ema;
+  const float* const gradients = arrays.gradients;
+  const float scale = arrays.gradient_scale, decay = range.decay, rate = range.rate;
+  const float ema_rate = 1.0f - arrays.ema_decay;
+  const AdamWConstants a = adam;
+#pragma omp simd
+  for (size_t i = begin; i < end; ++i) {
+    const float w = values[i];
+    const float g = scale * gradients[i];
+    const float m = a.beta1 * first[i] + (1.0f - a.beta1) * g;
+    const float v = a.beta2 * second[i] + (1.0f - a.beta2) * g * g;
+    const float direction = m * a.first_correction / (std::sqrt(v * a.second_correction) + a.epsilon);
+    const float updated = w - rate * (direction + decay * w);
+    first[i] = m;
+    second[i] = v;
+    values[i] = updated;
+    if constexpr (average) ema[i] = moved_towards(ema[i], updated, ema_rate);
+  }
+}
+
+/// Calls body.template operator()<a>() or <a, b>() for conditions known only at run time.
+template <typename Body>
+void with_constant(bool value, Body&& body) {
+  if (value) {
+    body.template operator()<true>();
+  } else {
+    body.template operator()<false>();
+  }
+}
+
+}  // namespace
+
+void sgd_step(const SgdStep& sgd, const OptimizerArrays& arrays, std::span<const ParameterRange> ranges) {
+  BRIGHTNET_CHECK(arrays.values && arrays.gradients && arrays.first, "an SGD step without its arrays");
+  with_constant(sgd.nesterov, [&]<bool nesterov>() {
+    with_constant(arrays.ema != nullptr, [&]<bool average>() {
+      constexpr size_t traffic = (average ? 7 : 5) * sizeof(float);
+      parallel_parameters(ranges, traffic, [&](const ParameterRange& range, size_t begin, size_t end) {
+        sgd_part<nesterov, average>(sgd, arrays, range, begin, end);
+      });
+    });
+  });
+}
+
+void adamw_step(const AdamWStep& adam, const OptimizerArrays& arrays,
+                std::span<const ParameterRange> ranges) {
+  BRIGHTNET_CHECK(arrays.values && arrays.gradients && arrays.first && arrays.second,
+                  "an AdamW step without its arrays");
+  BRIGHTNET_CHECK(adam.step >= 1, "AdamW's steps count from 1");
+  const AdamWConstants constants(adam);
+  with_constant(arrays.ema != nullptr, [&]<bool average>() {
+    constexpr size_t traffic = (average ? 9 : 7) * sizeof(float);
+    parallel_parameters(ranges, traffic, [&](const ParameterRange& range, size_t begin, size_t end) {
+      adamw_part<average>(constants, arrays, range, begin, end);
+    });
+  });
+}
+
+void ema_step(float* ema, const float* values, size_t count, float decay) {
+  parallel_elements(count, 3 * sizeof(float), [=](size_t begin, size_t end) {
+    const float rate = 1.0f - decay;
+#pragma omp simd
+    for (size_t i = begin; i < end; ++i) ema[i] = moved_towards(ema[i], values[i], rate);
+  });
+}
+
+}  // namespace brightnet::cpu

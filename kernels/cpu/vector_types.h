@@ -1,0 +1,80 @@
+// What the elementwise loops of the CPU share: the element types they are compiled for, and how work is
+// divided among threads. The loops themselves are plain C++ under `omp simd`, which tells the compiler that
+// no iteration depends on another one: without it, a call in place (x and y the same memory) would fail the
+// compiler's overlap check at run time and fall back to scalar code.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "core/dtype.h"
+#include "core/error.h"
+#include "core/threads.h"
+
+namespace brightnet::cpu {
+
+/// Calls body.template operator()<T>() with the type activations are stored in. The arithmetic is fp32 either
+/// way: an element is widened when it is read and rounded when it is written.
+template <typename Body>
+void with_compute_type(DType type, Body&& body) {
+  switch (type) {
+    case DType::f32:
+      return body.template operator()<float>();
+    case DType::bf16:
+      return body.template operator()<BFloat16>();
+    default:
+      check_failed("type is f32 or bf16", __FILE__, __LINE__,
+                   "the CPU computes in f32 and bf16, not in " + std::string(to_string(type)));
+  }
+}
+
+inline float widen(float value) {
+  return value;
+}
+inline float widen(const BFloat16& value) {
+  return static_cast<float>(value);
+}
+
+/// Writes `value` rounded to the element's type. Not an assignment of BFloat16(value): under `omp simd` g++
+/// gives every lane its own copy of such a temporary, in memory, and the loop stays scalar.
+inline void store(float& element, float value) {
+  element = value;
+}
+inline void store(BFloat16& element, float value) {
+  element.bits = BFloat16::round(value);
+}
+
+/// The same for a value that was widened from an element and passed on unchanged: no need to round.
+inline void store_exact(float& element, float value) {
+  element = value;
+}
+inline void store_exact(BFloat16& element, float value) {
+  element.bits = static_cast<uint16_t>(std::bit_cast<uint32_t>(value) >> 16);
+}
+
+/// Below this much memory traffic an operation ends sooner on one thread than a second one takes to start.
+constexpr size_t bytes_worth_a_thread = 64 << 10;
+
+/// Calls body(begin, end) on parts of [0, items), in parallel when the whole of it moves enough bytes.
+template <typename Body>
+void parallel_items(size_t items, size_t bytes_per_item, Body&& body) {
+  if (items == 0) return;
+  if (items > 1 && items * bytes_per_item > bytes_worth_a_thread) {
+    parallel_ranges(items, body);
+  } else {
+    body(size_t{0}, items);
+  }
+}
+
+/// parallel_items() over elements, cut only at whole cache lines: no line is written by two threads, and in
+/// aligned memory every part starts aligned.
+template <typename Body>
+void parallel_elements(size_t count, size_t bytes_per_element, Body&& body) {
+  constexpr size_t block = 64;
+  parallel_items((count + block - 1) / block, block * bytes_per_element,
+                 [&](size_t begin, size_t end) { body(begin * block, std::min(end * block, count)); });
+}
+
+}  // namespace brightnet::cpu

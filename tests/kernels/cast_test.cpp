@@ -1,0 +1,90 @@
+#include "kernels/cpu/cast.h"
+
+#include <bit>
+
+#include "tests/kernels/reference.h"
+
+namespace brightnet::testing {
+namespace {
+
+/// The bf16 nearest to x (of two equally near ones the even one), found by measuring distances.
+double nearest_bf16(double x) {
+  const float below = std::bit_cast<float>(std::bit_cast<uint32_t>(static_cast<float>(x)) & 0xFFFF0000u);
+  const float above = std::bit_cast<float>(std::bit_cast<uint32_t>(below) + 0x10000u);
+  const double to_below = std::abs(x - below), to_above = std::abs(x - above);
+  if (to_below != to_above) return to_below < to_above ? below : above;
+  return (std::bit_cast<uint32_t>(below) >> 16) % 2 == 0 ? below : above;
+}
+
+TEST(Cast, RoundsToTheNearestBf16) {
+  for (const Shape& shape : odd_shapes()) {
+    OwnedTensor from(shape), to(shape, DType::bf16, true);
+    from.randomize(1);
+    cpu::cast(*from, *to);
+    for (size_t i = 0; i < from.count(); ++i) ASSERT_EQ(to[i], nearest_bf16(from[i])) << from[i];
+  }
+}
+
+TEST(Cast, RoundsTiesToEven) {
+  // 1 + 1/256 lies half way between 1 (even) and 1 + 1/128; 1 + 3/256 between 1 + 1/128 and 1 + 2/128 (even).
+  OwnedTensor from({1, 1, 2, 17}), to({1, 1, 2, 17}, DType::bf16);
+  for (size_t i = 0; i < from.count(); ++i) from.set(i, i % 2 == 0 ? 1 + 1.0 / 256 : -(1 + 3.0 / 256));
+  cpu::cast(*from, *to);
+  for (size_t i = 0; i < to.count(); ++i) EXPECT_EQ(to[i], i % 2 == 0 ? 1.0 : -(1 + 2.0 / 128));
+}
+
+TEST(Cast, KeepsNanInfinityAndZero) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  // The last NaN has a payload in the low half only: truncating it would make it infinite.
+  const float special[] = {std::numeric_limits<float>::quiet_NaN(),
+                           -std::numeric_limits<float>::quiet_NaN(),
+                           std::bit_cast<float>(0x7F800001u),
+                           std::bit_cast<float>(0xFFFFFFFFu),
+                           infinity,
+                           -infinity,
+                           0.0f,
+                           -0.0f,
+                           std::numeric_limits<float>::max(),
+                           std::numeric_limits<float>::denorm_min()};
+  constexpr int count = std::size(special);
+  // Many pixels, so that both the vector loop and its remainder see each value.
+  OwnedTensor from({1, 1, 7, count}), to({1, 1, 7, count}, DType::bf16);
+  for (size_t i = 0; i < from.count(); ++i) (*from).as<float>()[i] = special[i % count];
+  cpu::cast(*from, *to);
+  for (size_t i = 0; i < to.count(); i += count) {
+    for (size_t j = 0; j < 4; ++j) EXPECT_TRUE(std::isnan(to[i + j])) << j;
+    EXPECT_EQ(to[i + 4], infinity);
+    EXPECT_EQ(to[i + 5], -infinity);
+    EXPECT_EQ(to[i + 6], 0.0);
+    EXPECT_TRUE(std::signbit(to[i + 7]));
+    EXPECT_EQ(to[i + 8],
+              infinity);  // above the middle between bf16's largest number and the next power of two
+    EXPECT_EQ(to[i + 9], 0.0);
+  }
+}
+
+TEST(Cast, ThereAndBackIsExact) {
+  OwnedTensor from({1, 13, 13, 255}, DType::bf16), wide({1, 13, 13, 255}),
+      back({1, 13, 13, 255}, DType::bf16);
+  from.randomize(2);
+  cpu::cast(*from, *wide);
+  cpu::cast(*wide, *back);
+  EXPECT_EQ(wide.values(), from.values());
+  EXPECT_EQ(back.values(), from.values());
+}
+
+TEST(Cast, BetweenEqualTypesCopies) {
+  OwnedTensor from({2, 7, 5, 3}), to({2, 7, 5, 3});
+  from.randomize(3);
+  cpu::cast(*from, *to);
+  EXPECT_EQ(to.values(), from.values());
+}
+
+TEST(Cast, RefusesHalfPrecision) {
+  const OwnedTensor from({1, 2, 2, 8});
+  const Tensor half{(*from).data, (*from).shape, DType::f16};
+  EXPECT_THROW(cpu::cast(*from, half), std::logic_error);
+}
+
+}  // namespace
+}  // namespace brightnet::testing

@@ -1,0 +1,229 @@
+#include "kernels/cpu/optimizer.h"
+
+#include <cmath>
+
+#include "tests/kernels/reference.h"
+
+namespace brightnet::testing {
+namespace {
+
+/// Five flat arrays, random, in fp32 for the step and in double for the reference.
+struct State {
+  std::vector<float> values, gradients, first, second, ema;
+
+  explicit State(size_t count) : values(count), gradients(count), first(count), second(count), ema(count) {
+    Random random(31, Purpose::test);
+    for (size_t i = 0; i < count; ++i) {
+      values[i] = random.normal();
+      first[i] = 0.1f * random.normal();
+      second[i] = 0.01f * random.uniform();
+      ema[i] = random.normal();
+    }
+  }
+  void draw_gradients(uint64_t step) {
+    Random random(32, Purpose::test, step);
+    for (float& gradient : gradients) gradient = 10 * random.normal();
+  }
+  OptimizerArrays arrays(float gradient_scale, float ema_decay) {
+    return {values.data(), gradients.data(), first.data(), second.data(),
+            ema.data(),    gradient_scale,   ema_decay};
+  }
+};
+
+struct Reference {
+  std::vector<double> values, first, second, ema;
+  explicit Reference(const State& state)
+      : values(state.values.begin(), state.values.end()),
+        first(state.first.begin(), state.first.end()),
+        second(state.second.begin(), state.second.end()),
+        ema(state.ema.begin(), state.ema.end()) {}
+};
+
+void expect_close(const std::vector<float>& actual, const std::vector<double>& expected, const char* what) {
+  for (size_t i = 0; i < actual.size(); ++i) {
+    ASSERT_NEAR(actual[i], expected[i], 2e-6 * std::abs(expected[i]) + 2e-6) << what << ' ' << i;
+  }
+}
+
+/// Ranges with gaps before, between and after them, of one element and of many, not in order.
+const std::vector<ParameterRange> ranges{
+    {40000, 65000, 0.02f, 0.0f}, {3, 20, 0.1f, 0.0f}, {21, 22, 0.1f, 0.01f}, {100, 39999, 0.05f, 0.002f}};
+constexpr size_t parameters = 65003;
+constexpr float gradient_scale = 0.125f, ema_decay = 0.9f;
+
+TEST(SgdStep, FollowsTheFp64FormulaOverSeveralSteps) {
+  for (const bool nesterov : {false, true}) {
+    State state(parameters);
+    Reference expected(state);
+    const double momentum = 0.9f, keep = ema_decay;
+    for (int step = 1; step <= 5; ++step) {
+      state.draw_gradients(static_cast<uint64_t>(step));
+      for (const ParameterRange& range : ranges) {
+        for (size_t i = range.begin; i < range.end; ++i) {
+          double &w = expected.values[i], &v = expected.first[i];
+          const double g = static_cast<double>(gradient_scale) * state.gradients[i] + range.decay * w;
+          v = momentum * v + g;
+          w -= range.rate * (nesterov ? g + momentum * v : v);
+          expected.ema[i] = keep * expected.ema[i] + (1 - keep) * w;
+        }
+      }
+      cpu::sgd_step({.momentum = 0.9f, .nesterov = nesterov}, state.arrays(gradient_scale, ema_decay),
+                    ranges);
+    }
+    expect_close(state.values, expected.values, "value");
+    expect_close(state.first, expected.first, "velocity");
+    expect_close(state.ema, expected.ema, "average");
+  }
+}
+
+TEST(AdamWStep, FollowsTheFp64FormulaOverSeveralSteps) {
+  State state(parameters);
+  Reference expected(state);
+  const AdamWStep adam;
+  const double beta1 = adam.beta1, beta2 = adam.beta2, keep = ema_decay;
+  for (int step = 1; step <= 5; ++step) {
+    state.draw_gradients(static_cast<uint64_t>(step));
+    for (const ParameterRange& range : ranges) {
+      for (size_t i = range.begin; i < range.end; ++i) {
+        double &w = expected.values[i], &m = expected.first[i], &v = expected.second[i];
+        const double g = static_cast<double>(gradient_scale) * state.gradients[i];
+        m = beta1 * m + (1 - beta1) * g;
+        v = beta2 * v + (1 - beta2) * g * g;
+        const double m_hat = m / (1 - std::pow(beta1, step)), v_hat = v / (1 - std::pow(beta2, step));
+        w -= range.rate * (m_hat / (std::sqrt(v_hat) + adam.epsilon) + range.decay * w);
+        expected.ema[i] = keep * expected.ema[i] + (1 - keep) * w;
+      }
+    }
+    AdamWStep now = adam;
+    now.step = step;
+    cpu::adamw_step(now, state.arrays(gradient_scale, ema_decay), ranges);
+  }
+  expect_close(state.values, expected.values, "value");
+  expect_close(state.first, expected.first, "first moment");
+  expect_close(state.second, expected.second, "second moment");
+  expect_close(state.ema, expected.ema, "average");
+}
+
+TEST(SgdStep, TouchesNothingOutsideTheRanges) {
+  State state(parameters), before(parameters);
+  state.draw_gradients(1);
+  cpu::sgd_step({}, state.arrays(1.0f, ema_decay), ranges);
+  cpu::adamw_step({}, state.arrays(1.0f, ema_decay), ranges);
+  for (size_t i = 0; i < parameters; ++i) {
+    bool inside = false;
+    for (const ParameterRange& range : ranges) inside = inside || (i >= range.begin && i < range.end);
+    ASSERT_EQ(state.values[i] != before.values[i], inside) << i;
+    ASSERT_EQ(state.first[i] != before.first[i], inside) << i;
+    ASSERT_EQ(state.second[i] != before.second[i], inside) << i;
+    ASSERT_EQ(state.ema[i] != before.ema[i], inside) << i;
+  }
+}
+
+TEST(SgdStep, ConstantGradientReachesTheTerminalVelocity) {
+  // v → g / (1 − momentum): after n steps exactly g·(1 − mⁿ)/(1 − m).
+  float value = 1, gradient = 1, velocity = 0;
+  const OptimizerArrays arrays{.values = &value, .gradients = &gradient, .first = &velocity};
+  const ParameterRange range[] = {{0, 1, 0.001f, 0}};
+  double travelled = 0;
+  for (int step = 1; step <= 40; ++step) {
+    cpu::sgd_step({.momentum = 0.5f}, arrays, range);
+    travelled += 0.001 * (1 - std::pow(0.5, step)) / 0.5;
+  }
+  EXPECT_NEAR(velocity, 2.0, 1e-6);
+  EXPECT_NEAR(value, 1 - travelled, 1e-6);
+}
+
+TEST(SgdStep, DecayIsCoupledAsInDarknet) {
+  // Without a gradient: w ← w·(1 − rate·decay), and the pull shows in the momentum.
+  float value = 2, gradient = 0, velocity = 0;
+  const OptimizerArrays arrays{.values = &value, .gradients = &gradient, .first = &velocity};
+  const ParameterRange range[] = {{0, 1, 0.5f, 0.25f}};
+  cpu::sgd_step({}, arrays, range);
+  EXPECT_FLOAT_EQ(velocity, 0.5f);
+  EXPECT_FLOAT_EQ(value, 2 * (1 - 0.125f));
+}
+
+TEST(SgdStep, RateZeroKeepsValuesButMovesMomentumAndAverage) {
+  float value = 2, gradient = 3, velocity = 1, ema = 0;
+  const OptimizerArrays arrays{
+      .values = &value, .gradients = &gradient, .first = &velocity, .ema = &ema, .ema_decay = 0.5f};
+  const ParameterRange range[] = {{0, 1, 0.0f, 0.0f}};
+  cpu::sgd_step({.momentum = 0.5f}, arrays, range);
+  EXPECT_EQ(value, 2.0f);
+  EXPECT_EQ(velocity, 3.5f);
+  EXPECT_EQ(ema, 1.0f);
+}
+
+TEST(AdamWStep, FirstStepHasTheLengthOfTheRate) {
+  // m̂ = g and v̂ = g² after one step from zero: every gradient, large or small, moves by the rate.
+  for (const float gradient : {1e-3f, -2.0f, 500.0f}) {
+    float value = 1, first = 0, second = 0;
+    const OptimizerArrays arrays{
+        .values = &value, .gradients = &gradient, .first = &first, .second = &second};
+    const ParameterRange range[] = {{0, 1, 0.01f, 0.0f}};
+    cpu::adamw_step({}, arrays, range);
+    EXPECT_NEAR(value, 1 - std::copysign(0.01, gradient), 1e-6);
+  }
+}
+
+TEST(AdamWStep, DecayIsDecoupled) {
+  float value = 2, gradient = 0, first = 0, second = 0;
+  const OptimizerArrays arrays{.values = &value, .gradients = &gradient, .first = &first, .second = &second};
+  const ParameterRange range[] = {{0, 1, 0.5f, 0.25f}};
+  cpu::adamw_step({}, arrays, range);
+  EXPECT_FLOAT_EQ(value, 2 * (1 - 0.125f));
+  EXPECT_EQ(first, 0.0f);
+  EXPECT_EQ(second, 0.0f);
+}
+
+TEST(AdamWStep, RefusesStepZeroAndMissingMoments) {
+  float value = 0, gradient = 0, first = 0;
+  OptimizerArrays arrays{.values = &value, .gradients = &gradient, .first = &first};
+  const ParameterRange range[] = {{0, 1, 0.1f, 0.0f}};
+  EXPECT_THROW(cpu::adamw_step({}, arrays, range), std::logic_error);
+  arrays.second = &first;
+  EXPECT_THROW(cpu::adamw_step({.step = 0}, arrays, range), std::logic_error);
+}
+
+TEST(Optimizer, ResultsDoNotDependOnTheNumberOfThreads) {
+  const int threads = omp_get_max_threads();
+  std::vector<State> states(2, State(parameters));
+  for (int i = 0; i < 2; ++i) {
+    omp_set_num_threads(i == 0 ? 1 : 3);
+    for (int step = 1; step <= 3; ++step) {
+      states[i].draw_gradients(static_cast<uint64_t>(step));
+      cpu::sgd_step({}, states[i].arrays(gradient_scale, ema_decay), ranges);
+      AdamWStep adam;
+      adam.step = step;
+      cpu::adamw_step(adam, states[i].arrays(gradient_scale, ema_decay), ranges);
+    }
+  }
+  omp_set_num_threads(threads);
+  EXPECT_EQ(states[0].values, states[1].values);
+  EXPECT_EQ(states[0].first, states[1].first);
+  EXPECT_EQ(states[0].second, states[1].second);
+  EXPECT_EQ(states[0].ema, states[1].ema);
+}
+
+TEST(EmaStep, MovesTheAverageTowardsTheValues) {
+  State state(40001);
+  Reference expected(state);
+  for (int step = 0; step < 3; ++step) {
+    for (size_t i = 0; i < state.ema.size(); ++i) {
+      expected.ema[i] = 0.75 * expected.ema[i] + 0.25 * state.values[i];
+    }
+    cpu::ema_step(state.ema.data(), state.values.data(), state.ema.size(), 0.75f);
+  }
+  expect_close(state.ema, expected.ema, "average");
+}
+
+TEST(EmaStep, DecayNearOneStillMoves) {
+  // 0.9998·ema + 0.0002·value, a thousand times, closes in by 1 − 0.9998¹⁰⁰⁰.
+  float ema = 0;
+  const float value = 1;
+  for (int step = 0; step < 1000; ++step) cpu::ema_step(&ema, &value, 1, 0.9998f);
+  EXPECT_NEAR(ema, 1 - std::pow(0.9998, 1000), 1e-4);
+}
+
+}  // namespace
+}  // namespace brightnet::testing
