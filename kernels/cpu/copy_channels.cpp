@@ -16,6 +16,15 @@ void add_run(const T* from, T* to, size_t count) {
   for (size_t i = 0; i < count; ++i) store(to[i], widen(to[i]) + widen(from[i]));
 }
 
+/// Runs are short (a call of memcpy costs as much as copying 256 bytes) and most often whole cache lines.
+template <typename T>
+void copy_run(const T* from, T* to, size_t count) {
+  constexpr size_t line = 64 / sizeof(T);
+  size_t i = 0;
+  for (; i + line <= count; i += line) std::memcpy(to + i, from + i, 64);
+  if (i < count) std::memcpy(to + i, from + i, (count - i) * sizeof(T));
+}
+
 /// `count` runs of `length` elements, the next one `from_step` and `to_step` elements further.
 template <typename T>
 void copy_runs(const T* from, size_t from_step, T* to, size_t to_step, size_t length, size_t count,
@@ -24,7 +33,7 @@ void copy_runs(const T* from, size_t from_step, T* to, size_t to_step, size_t le
     if (accumulate) {
       add_run(from, to, length);
     } else {
-      std::memcpy(to, from, length * sizeof(T));
+      copy_run(from, to, length);
     }
   }
 }

@@ -18,12 +18,14 @@ namespace {
 
 constexpr int lanes = 16;
 constexpr int side = 32;  ///< of the buffer, in pixels; at least window + 1
+constexpr int pitch =
+    side + 1;  ///< from row to row: a power of two would map a column to two sets of the cache
 
 /// The inputs of one tile, becoming its outputs. Element (row, column) is the best of the run that starts
 /// there, and its place relative to that start.
 struct CascadeTile {
-  alignas(64) float best[side * side][lanes];
-  alignas(64) int32_t place[side * side][lanes];
+  alignas(64) float best[side * pitch][lanes];
+  alignas(64) int32_t place[side * pitch][lanes];
 };
 
 /// Merges the run that starts at pixel `other`, whose places are `shift` further, into the one of pixel `at`.
@@ -82,8 +84,8 @@ void load(const PoolGeometry& pool, const T* x, const TilePlace& place, CascadeT
     const int row = place.row - pool.before + i;
     for (int j = 0; j < columns; ++j) {
       const int column = place.column - pool.before + j;
-      float* best = tile.best[i * side + j];
-      std::fill_n(tile.place[i * side + j], lanes, 0);
+      float* best = tile.best[i * pitch + j];
+      std::fill_n(tile.place[i * pitch + j], lanes, 0);
       const bool inside = row >= 0 && row < pool.x.h && column >= 0 && column < pool.x.w;
       if (!inside || place.channels < lanes)
         std::fill_n(best, lanes, -std::numeric_limits<float>::infinity());
@@ -105,8 +107,8 @@ void store(const PoolGeometry& pool, const CascadeTile& tile, const TilePlace& p
     for (int j = 0; j < place.width; ++j) {
       const size_t offset = pixel_offset(pool.y, place.image, place.row + i, place.column + j) +
                             static_cast<size_t>(place.channel);
-      const float* best = tile.best[i * side + j];
-      const int32_t* won = tile.place[i * side + j];
+      const float* best = tile.best[i * pitch + j];
+      const int32_t* won = tile.place[i * pitch + j];
 #pragma omp simd
       for (int c = 0; c < place.channels; ++c) store_exact(y[offset + c], best[c]);
       if (argmax == nullptr) continue;
@@ -122,8 +124,8 @@ void pool_tile(const PoolGeometry& pool, const T* x, const TilePlace& place, T* 
   load(pool, x, place, tile);
   const int rows = place.height + pool.window - 1, columns = place.width + pool.window - 1;
   const int left = std::max(0, pool.before - place.column), above = std::max(0, pool.before - place.row);
-  for (int i = 0; i < rows; ++i) cascade<track>(tile, i * side, 1, columns, pool.window, left, 1);
-  for (int j = 0; j < place.width; ++j) cascade<track>(tile, j, side, rows, pool.window, above, pool.window);
+  for (int i = 0; i < rows; ++i) cascade<track>(tile, i * pitch, 1, columns, pool.window, left, 1);
+  for (int j = 0; j < place.width; ++j) cascade<track>(tile, j, pitch, rows, pool.window, above, pool.window);
   store(pool, tile, place, y, argmax);
 }
 
