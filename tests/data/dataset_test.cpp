@@ -47,6 +47,12 @@ TEST(Dataset, BoxesAreClippedAndDroppedWhenNothingIsLeft) {
   ASSERT_EQ(count(dataset, Kind::outside_box), 3);
   EXPECT_TRUE(contains(dataset.problems[0].detail, "clipped"));
   EXPECT_TRUE(contains(dataset.problems[1].detail, "dropped"));
+
+  // A box that lies outside by less than a pixel is lost all the same, and said so.
+  data.text("a.txt", "0 -0.004 0.5 0.006 0.5\n");  // -0.7 … -0.1
+  const Dataset lost = read_dataset(data.options("yolo", ".", {"x"}), Split::train);
+  EXPECT_TRUE(lost.images[0].annotations.empty());
+  EXPECT_EQ(count(lost, Kind::outside_box), 1);
 }
 
 TEST(Dataset, DuplicatesAreKeptOnce) {
@@ -57,6 +63,16 @@ TEST(Dataset, DuplicatesAreKeptOnce) {
   EXPECT_EQ(dataset.images[0].annotations.size(), 3u);
   ASSERT_EQ(count(dataset, Kind::duplicate_box), 1);
   EXPECT_TRUE(contains(dataset.problems[0].where, "a.txt:3"));
+
+  // Boxes that differ in one corner only are different objects.
+  const std::string corners[] = {"0.2 0.2 0.2 0.4 0.4 0.4", "0.1 0.2 0.1 0.4 0.4 0.4",
+                                 "0.2 0.1 0.2 0.4 0.4 0.4", "0.2 0.2 0.2 0.4 0.5 0.4",
+                                 "0.2 0.2 0.2 0.5 0.4 0.5"};
+  std::string lines;
+  for (const auto& points : corners) lines += "0 " + points + '\n';
+  data.text("a.txt", lines);
+  EXPECT_EQ(read_dataset(data.options("yolo", ".", {"x", "y"}), Split::train).images[0].annotations.size(),
+            5u);
 }
 
 TEST(Dataset, ImagesWithoutLabelsAreBackgroundUnlessNoneHasLabels) {

@@ -9,7 +9,7 @@
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 
-#include "core/files.h"
+#include "core/random.h"
 #include "data/image_header.h"
 
 namespace brightnet {
@@ -379,6 +379,37 @@ TEST(Image, TruncatedPngAndWebpAreFound) {
   Bytes bytes = encode(".png", gradient(64, 48));
   bytes.resize(bytes.size() - 3);
   EXPECT_FALSE(has_end_mark(write("cut.png", bytes)));
+}
+
+TEST(Image, AnyDamageEndsInAnImageOrAnImageError) {
+  Random random(3, Purpose::test);
+  const auto spoilt = [&](Bytes bytes) {
+    for (uint32_t i = random.below(8); i-- > 0;) {
+      bytes[random.below(static_cast<uint32_t>(bytes.size()))] = static_cast<uint8_t>(random());
+    }
+    bytes.resize(bytes.size() - random.below(static_cast<uint32_t>(bytes.size() / 2)));
+    return bytes;
+  };
+  const Bytes jpeg = with_exif(encode(".jpg", gradient(64, 48)), 6, true);
+  int decoded = 0;
+  for (int i = 0; i < 400; ++i) {
+    const fs::path file = write("a.jpg", spoilt(jpeg));
+    image_size(file);
+    try {
+      decoded += !read_image(file).empty();
+    } catch (const ImageError&) {
+    }
+  }
+  EXPECT_LT(decoded, 400);
+  for (const char* extension :
+       {".png", ".bmp", ".webp"}) {  // their headers; the rest is their codecs' business
+    const Bytes whole = encode(extension, gradient(64, 48));
+    for (int i = 0; i < 400; ++i) {
+      Bytes head = spoilt(whole);
+      if (head.size() > 64) head.resize(64);
+      parse_image_header(head);
+    }
+  }
 }
 
 TEST(Image, WhatIsNotAnImageIsNamed) {
