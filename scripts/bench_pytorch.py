@@ -199,14 +199,15 @@ class Network(nn.Module):
         return heads
 
 
-def forward_gflop(network, size, channels):
-    """GFLOP of one image's convolutions, 2 per multiply-add."""
+def step_gflop(network, size, channels):
+    """GFLOP of one image's convolutions in a training step, 2 per multiply-add: forward, gradient of the weights,
+    and gradient of the input, which the first convolution does not need."""
     total = 0
 
     def count(module, _, output):
         nonlocal total
         kernel = module.weight.shape[1] * module.weight.shape[2] * module.weight.shape[3]
-        total += 2 * kernel * output.numel()
+        total += 2 * kernel * output.numel() * (3 if total else 2)
 
     hooks = [m.register_forward_hook(count) for m in network.modules() if isinstance(m, nn.Conv2d)]
     network.eval()
@@ -309,7 +310,7 @@ def measure(description, arguments, device, precision, mode):
     torch.manual_seed(0)
     size = arguments.size or description.size
     network = Network(description)
-    gflop = forward_gflop(network, size, description.channels)
+    gflop = step_gflop(network, size, description.channels)
     network.to(device, memory_format=torch.channels_last)
     losses = nn.ModuleList(YoloLoss(head, description.classes, size) for head in network.heads).to(device)
     data = synthetic_batch(arguments.batch, description.channels, size, description.classes, device)
@@ -356,19 +357,20 @@ def measure(description, arguments, device, precision, mode):
     if not loss == loss or loss == float("inf"):
         raise SystemExit("bench_pytorch: the loss is not finite")
     forward, backward, update = (statistics.median(s[i] for s in steps) for i in range(3))
+    rate = arguments.batch / statistics.median(sum(s) for s in steps)
     return {
         "framework": f"PyTorch {torch.__version__} {mode}",
         "device": kind,
         "precision": precision,
         "batch": arguments.batch,
         "size": size,
-        "images_per_s": arguments.batch / statistics.median(sum(s) for s in steps),
+        "images_per_s": rate,
         "forward_ms": forward * 1e3,
         "backward_ms": backward * 1e3,
         "update_ms": update * 1e3,
         "floor_ms": None,
         "floor_ratio": None,
-        "gflops": gflop,
+        "gflops": gflop * rate,
         "peak_bytes": torch.cuda.max_memory_allocated() if kind == "cuda" else None,
         "layers": [],
     }
