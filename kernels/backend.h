@@ -47,6 +47,16 @@ struct BatchNormBackward {
   void* workspace = nullptr;
 };
 
+/// w' = w · scale/√(variance + ε) and b' = shift − mean · scale/√(variance + ε), per output channel: the
+/// convolution that does what convolution and batch-norm with running statistics do.
+struct BatchNormFold {
+  const float *weight, *scale, *shift, *running_mean, *running_variance;
+  float epsilon;
+  int channels;
+  size_t weights_per_channel;
+  float *folded_weight, *folded_bias;
+};
+
 struct PoolSpec {
   int window = 2, stride = 2;
   int padding = 0;  ///< total, as in darknet: window − 1 by default, half of it (rounded down) before
@@ -114,6 +124,7 @@ class Backend {
   virtual size_t channel_workspace(const Shape& shape) const = 0;  ///< for batch_norm_* and bias_gradient
   virtual void batch_norm_forward(const BatchNormForward& op) = 0;
   virtual void batch_norm_backward(const BatchNormBackward& op) = 0;
+  virtual void fold_batch_norm(const BatchNormFold& op) = 0;
   /// y = activation(x); x and y may be the same tensor.
   virtual void activation_forward(Activation activation, const Tensor& x, const Tensor& y) = 0;
   /// dy *= activation'(x), x the activation's argument.

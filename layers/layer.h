@@ -16,6 +16,11 @@ namespace brightnet {
 
 enum class Mode : uint8_t { train, infer };
 
+constexpr float batch_norm_epsilon = 1e-5f;
+/// How far the running statistics move towards each batch's. PyTorch's default is 0.1; 0.03 averages over the
+/// small batches that detectors are trained with.
+constexpr float batch_norm_momentum = 0.03f;
+
 /// What a layer is made from. Everything referred to outlives the layer.
 struct LayerSetup {
   const LayerDescription& description;
@@ -26,6 +31,8 @@ struct LayerSetup {
   DType type = DType::f32;
   Shape network_input;
   bool input_gradient = true;  ///< false when no layer before this one has parameters
+  bool adds_input_gradient =
+      false;  ///< another consumer of the first input writes its gradient before this one
 };
 
 /// Bytes of memory a layer asks for, by how long they must last.
@@ -44,7 +51,7 @@ struct LayerCall {
   std::span<const Tensor> inputs;
   Tensor output;
   std::span<const Tensor> input_gradients;
-  std::span<const bool> accumulate;  ///< per input: add to the gradient that another consumer already wrote
+  std::span<const bool> accumulate;  ///< an input: add to the gradient that another consumer already wrote
   Tensor output_gradient;            ///< the layer may use it as scratch: nobody reads it afterwards
 };
 

@@ -15,8 +15,8 @@ struct Lifetime {
   int first = 0, last = 0;
 };
 
-/// Offsets such that tensors alive at the same time do not overlap: largest first, each at the lowest place that
-/// is free during its life. `total` is the arena's size. Offsets are multiples of 64.
+/// Offsets such that tensors alive at the same time do not overlap: largest first, each at the lowest place
+/// that is free during its life. `total` is the arena's size. Offsets are multiples of 64.
 struct ArenaPlan {
   std::vector<size_t> offsets;
   size_t total = 0;

@@ -1,4 +1,5 @@
-// A model as its YAML describes it: a list of named layers, each reading earlier ones. No sizes yet, no memory.
+// A model as its YAML describes it: a list of named layers, each reading earlier ones. No sizes yet, no
+// memory.
 //
 //   name: yolov4-tiny
 //   input: {size: 416, channels: 3}
@@ -16,10 +17,10 @@
 //     - conv: {from: stage1.in, filters: auto, size: 1, batch_norm: false, activation: linear}
 //     - yolo: {mask: [3, 4, 5]}
 //
-// A layer reads the one before it unless `from` names another: a name of the same list, `block.inner` for a layer
-// inside a block, or `input` for what the block (or the network) was given. Numbers may be written as $parameter,
-// $parameter/2 or 2*$parameter. `filters: auto` is what the yolo layer behind it needs. `repeat: n` repeats a
-// block.
+// A layer reads the one before it unless `from` names another: a name of the same list, `block.inner` for a
+// layer inside a block, or `input` for what the block (or the network) was given. Numbers may be written as
+// $parameter, $parameter/2 or 2*$parameter. `filters: auto` is what the yolo layer behind it needs. `repeat:
+// n` repeats a block.
 #pragma once
 
 #include <cstdint>
@@ -102,8 +103,8 @@ struct Model {
   static std::string kind(const LayerDescription& layer);
 };
 
-/// Reads a model; `classes` sets the heads' width. `head_overrides` (may be undefined) is a mapping laid over the
-/// model's `head:`. Throws InputError with file and line for anything that does not make sense.
+/// Reads a model; `classes` sets the heads' width. `head_overrides` (may be undefined) is a mapping laid over
+/// the model's `head:`. Throws InputError with file and line for anything that does not make sense.
 Model load_model(const std::filesystem::path& file, int classes, const YamlValue& head_overrides = {});
 Model parse_model(const YamlDocument& document, int classes, const YamlValue& head_overrides = {});
 

@@ -1,5 +1,5 @@
-// Network: a model planned for one batch and input size on one backend. Layers run in order, and back; where one
-// output feeds several layers, the later ones add to the gradient that the first one wrote.
+// Network: a model planned for one batch and input size on one backend. Layers run in order, and back; where
+// one output feeds several layers, the later ones add to the gradient that the first one wrote.
 #pragma once
 
 #include <memory>
@@ -34,8 +34,8 @@ class Network {
   ~Network();
 
   const NetworkMemory& memory() const { return memory_; }
-  /// Lends the arena: at least memory().arena() bytes of the backend's memory, 64-byte aligned. Two networks may
-  /// be bound to the same arena when their steps do not interleave; call this again when switching.
+  /// Lends the arena: at least memory().arena() bytes of the backend's memory, 64-byte aligned. Two networks
+  /// may be bound to the same arena when their steps do not interleave; call this again when switching.
   void bind(void* arena);
 
   const NetworkSetup& setup() const { return setup_; }
@@ -52,8 +52,8 @@ class Network {
 
   /// Training: batch statistics, and everything kept that the backward pass needs.
   void forward();
-  /// Loss and its gradient (times gradient_scale), back to every parameter's gradient, which is overwritten, or
-  /// added to in later micro-batches of one optimizer step. Follows forward().
+  /// Loss and its gradient (times gradient_scale), back to every parameter's gradient, which is overwritten,
+  /// or added to in later micro-batches of one optimizer step. Follows forward().
   void backward(float gradient_scale, bool accumulate);
   /// Inference with the running statistics (Mode::infer).
   void infer();
@@ -63,7 +63,8 @@ class Network {
   /// Detections above `threshold` of each image after infer(); before any suppression (this waits).
   std::vector<std::vector<Detection>> detections(float threshold);
 
-  /// The output of a layer in the arena; valid right after forward() or infer() for layers that are still alive.
+  /// The output of a layer in the arena; valid right after forward() or infer() for layers that are still
+  /// alive.
   Tensor output(int layer) const;
 
   /// When set, forward and backward add each layer's time to it (and wait after each layer).
@@ -75,6 +76,8 @@ class Network {
   void plan_memory();
   void prepare_if_changed();
   LayerCall call_of(Node& node) const;
+  template <typename Call>
+  void timed(int layer, double LayerTime::*part, Call&& call);
 
   NetworkSetup setup_;
   DType type_;

@@ -42,8 +42,8 @@ class ParameterLayout {
   size_t trainable_ = 0, total_ = 0;
 };
 
-/// Parameters in a device's memory, as a network sees them. `version` changes whenever the values do, so that a
-/// network knows when to refresh its working weights.
+/// Parameters in a device's memory, as a network sees them. `version` changes whenever the values do, so that
+/// a network knows when to refresh its working weights.
 struct Parameters {
   const ParameterLayout* layout = nullptr;
   float* values = nullptr;     ///< [layout.floats()]
@@ -70,8 +70,8 @@ class DeviceBuffer {
   size_t bytes_ = 0;
 };
 
-/// Fresh parameters on the host: He-normal weights, unit scales, and head biases at a prior objectness and class
-/// probability so that the first steps are not spent on unlearning "object everywhere".
+/// Fresh parameters on the host: He-normal weights, unit scales, and head biases at a prior objectness and
+/// class probability so that the first steps are not spent on unlearning "object everywhere".
 std::vector<float> initial_parameters(const Model& model, const ParameterLayout& layout, uint64_t seed);
 
 }  // namespace brightnet

@@ -1,0 +1,300 @@
+// Activations are NHWC. Weights lie as oneDNN prefers for each of the three passes; the masters are OHWI and
+// are reordered (and rounded to bf16) once per optimizer step, which costs two passes over the weights and
+// saves a slower convolution on every image. Weight gradients come out in fp32 in oneDNN's layout and are
+// reordered into OHWI, added to what is there in later micro-batches.
+#include "kernels/cpu/convolution.h"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+
+#include "kernels/cpu/cast.h"
+#include "kernels/cpu/onednn.h"
+
+namespace brightnet::cpu {
+namespace {
+
+using dnnl::memory;
+
+constexpr size_t aligned(size_t bytes) {
+  return (bytes + 63) / 64 * 64;
+}
+
+dnnl::engine& engine() {
+  static dnnl::engine instance(dnnl::engine::kind::cpu, 0);
+  return instance;
+}
+
+dnnl::stream& stream() {
+  static dnnl::stream instance(engine());
+  return instance;
+}
+
+memory::data_type onednn_type(DType type) {
+  return type == DType::bf16 ? memory::data_type::bf16 : memory::data_type::f32;
+}
+
+memory::desc activations(const Shape& s, DType type) {
+  return {{s.n, s.c, s.h, s.w}, onednn_type(type), memory::format_tag::nhwc};
+}
+
+/// A primitive with its scratch memory, which lies at the start of the workspace.
+struct Pass {
+  dnnl::primitive primitive;
+  memory scratch;
+  std::string implementation;
+  size_t scratch_bytes = 0;
+
+  template <typename PrimitiveDesc>
+  void make(const PrimitiveDesc& desc, dnnl::primitive made) {
+    primitive = std::move(made);
+    scratch_bytes = desc.scratchpad_desc().get_size();
+    scratch = memory(desc.scratchpad_desc(), engine(), nullptr);
+    implementation = desc.impl_info_str();
+  }
+};
+
+/// Weights in one pass's layout, filled from the masters by a reorder.
+struct WorkingWeights {
+  memory data;
+  dnnl::reorder fill;
+};
+
+class OneDnnConvolution : public Convolution {
+ public:
+  /// Throws dnnl::error where oneDNN has no implementation for this type on this CPU.
+  explicit OneDnnConvolution(const ConvolutionSpec& spec) : spec_(spec) {
+    const memory::dims weight_dims{spec.output.c, spec.input.c, spec.kernel, spec.kernel};
+    masters_ = memory({weight_dims, memory::data_type::f32, memory::format_tag::ohwi}, engine(), nullptr);
+    onednn::ConvolutionGeometry geometry;
+    geometry.source = activations(spec.input, spec.type);
+    geometry.destination = activations(spec.output, spec.type);
+    geometry.weights = {weight_dims, onednn_type(spec.type), memory::format_tag::any};
+    geometry.strides = {spec.stride, spec.stride};
+    geometry.padding = {spec.padding, spec.padding};
+    input_ = memory(geometry.source, engine(), nullptr);
+    output_ = memory(geometry.destination, engine(), nullptr);
+    const auto forward = make_forward(geometry);
+    if (spec.training) make_backward(geometry, forward, weight_dims);
+  }
+
+  size_t weight_bytes() const override {
+    return aligned(forward_weights_.data.get_desc().get_size()) +
+           (backward_weights_copy_ ? backward_weights_copy_->data.get_desc().get_size() : 0);
+  }
+
+  size_t workspace_bytes() const override {
+    return scratch_bytes() + (spec_.training ? gradient_.get_desc().get_size() : 0);
+  }
+
+  void bind(void* weights, void* workspace) override {
+    forward_weights_.data.set_data_handle(weights);
+    if (backward_weights_copy_) {
+      backward_weights_copy_->data.set_data_handle(static_cast<std::byte*>(weights) +
+                                                   aligned(forward_weights_.data.get_desc().get_size()));
+    }
+    forward_.scratch.set_data_handle(workspace);
+    if (!spec_.training) return;
+    if (spec_.input_gradient) backward_data_.scratch.set_data_handle(workspace);
+    backward_weights_.scratch.set_data_handle(workspace);
+    gradient_.set_data_handle(static_cast<std::byte*>(workspace) + scratch_bytes());
+  }
+
+  void prepare(const float* master) override {
+    masters_.set_data_handle(const_cast<float*>(master));
+    forward_weights_.fill.execute(stream(), masters_, forward_weights_.data);
+    if (backward_weights_copy_)
+      backward_weights_copy_->fill.execute(stream(), masters_, backward_weights_copy_->data);
+  }
+
+  void forward(const Tensor& x, const float* bias, const Tensor& y) override {
+    input_.set_data_handle(x.data);
+    output_.set_data_handle(y.data);
+    if (spec_.bias) bias_.set_data_handle(const_cast<float*>(bias));
+    forward_.primitive.execute(stream(), forward_arguments_);
+  }
+
+  void backward_data(const Tensor& dy, const Tensor& dx) override {
+    BRIGHTNET_CHECK(spec_.training && spec_.input_gradient,
+                    "this convolution was planned without an input gradient");
+    input_.set_data_handle(dx.data);
+    output_.set_data_handle(dy.data);
+    backward_data_.primitive.execute(stream(), backward_data_arguments_);
+  }
+
+  void backward_weights(const Tensor& x, const Tensor& dy, float* dw, bool accumulate) override {
+    BRIGHTNET_CHECK(spec_.training, "this convolution was planned for inference");
+    input_.set_data_handle(x.data);
+    output_.set_data_handle(dy.data);
+    backward_weights_.primitive.execute(stream(), backward_weights_arguments_);
+    masters_.set_data_handle(dw);
+    (accumulate ? add_gradient_ : copy_gradient_).execute(stream(), gradient_, masters_);
+  }
+
+  std::string description() const override {
+    std::string text = "oneDNN " + forward_.implementation;
+    if (spec_.training)
+      text += ", " + backward_data_.implementation + ", " + backward_weights_.implementation;
+    return text;
+  }
+
+ private:
+  static dnnl::primitive_attr user_scratchpad() {
+    dnnl::primitive_attr attr;
+    attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    return attr;
+  }
+
+  dnnl::convolution_forward::primitive_desc make_forward(const onednn::ConvolutionGeometry& without_bias) {
+    onednn::ConvolutionGeometry geometry = without_bias;
+    if (spec_.bias) {
+      geometry.bias = {{spec_.output.c}, memory::data_type::f32, memory::format_tag::x};
+      bias_ = memory(geometry.bias, engine(), nullptr);
+    }
+    dnnl::primitive_attr attr = user_scratchpad();
+    if (spec_.activation != Activation::linear) attr.set_post_ops(fused_activation());
+    const auto desc = onednn::forward(engine(), spec_.training, geometry, attr);
+    forward_.make(desc, dnnl::convolution_forward(desc));
+    forward_weights_ = working_weights(desc.weights_desc());
+    forward_arguments_ = {{DNNL_ARG_SRC, input_},
+                          {DNNL_ARG_DST, output_},
+                          {DNNL_ARG_WEIGHTS, forward_weights_.data},
+                          {DNNL_ARG_SCRATCHPAD, forward_.scratch}};
+    if (spec_.bias) forward_arguments_[DNNL_ARG_BIAS] = bias_;
+    return desc;
+  }
+
+  void make_backward(const onednn::ConvolutionGeometry& geometry,
+                     const dnnl::convolution_forward::primitive_desc& hint, const memory::dims& weight_dims) {
+    if (spec_.input_gradient) {
+      const auto desc = onednn::backward_data(engine(), geometry, hint, user_scratchpad());
+      backward_data_.make(desc, dnnl::convolution_backward_data(desc));
+      const bool shared = desc.weights_desc() == hint.weights_desc();
+      if (!shared) backward_weights_copy_ = working_weights(desc.weights_desc());
+      backward_data_arguments_ = {
+          {DNNL_ARG_DIFF_SRC, input_},
+          {DNNL_ARG_DIFF_DST, output_},
+          {DNNL_ARG_WEIGHTS, shared ? forward_weights_.data : backward_weights_copy_->data},
+          {DNNL_ARG_SCRATCHPAD, backward_data_.scratch}};
+    }
+    onednn::ConvolutionGeometry to_weights = geometry;
+    to_weights.weights = {weight_dims, memory::data_type::f32, memory::format_tag::any};
+    const auto desc = onednn::backward_weights(engine(), to_weights, hint, user_scratchpad());
+    backward_weights_.make(desc, dnnl::convolution_backward_weights(desc));
+    gradient_ = memory(desc.diff_weights_desc(), engine(), nullptr);
+    backward_weights_arguments_ = {{DNNL_ARG_SRC, input_},
+                                   {DNNL_ARG_DIFF_DST, output_},
+                                   {DNNL_ARG_DIFF_WEIGHTS, gradient_},
+                                   {DNNL_ARG_SCRATCHPAD, backward_weights_.scratch}};
+    copy_gradient_ = dnnl::reorder(dnnl::reorder::primitive_desc(gradient_, masters_));
+    dnnl::primitive_attr adding;
+    dnnl::post_ops sum;
+    sum.append_sum(1.0f);
+    adding.set_post_ops(sum);
+    add_gradient_ = dnnl::reorder(dnnl::reorder::primitive_desc(gradient_, masters_, adding));
+  }
+
+  /// The three passes never run at once and share their scratch memory; the weight gradient lies behind it.
+  size_t scratch_bytes() const {
+    return aligned(
+        std::max({forward_.scratch_bytes, backward_data_.scratch_bytes, backward_weights_.scratch_bytes}));
+  }
+
+  dnnl::post_ops fused_activation() const {
+    dnnl::post_ops ops;
+    switch (spec_.activation) {
+      case Activation::linear:
+        break;
+      case Activation::relu:
+        onednn::append_eltwise(ops, dnnl::algorithm::eltwise_relu, 0.0f);
+        break;
+      case Activation::leaky:
+        onednn::append_eltwise(ops, dnnl::algorithm::eltwise_relu, 0.1f);
+        break;
+      case Activation::mish:
+        onednn::append_eltwise(ops, dnnl::algorithm::eltwise_mish, 0.0f);
+        break;
+      case Activation::swish:
+        onednn::append_eltwise(ops, dnnl::algorithm::eltwise_swish, 1.0f);
+        break;
+      case Activation::logistic:
+        onednn::append_eltwise(ops, dnnl::algorithm::eltwise_logistic, 0.0f);
+        break;
+    }
+    return ops;
+  }
+
+  WorkingWeights working_weights(const memory::desc& layout) const {
+    WorkingWeights weights{memory(layout, engine(), nullptr), {}};
+    weights.fill = dnnl::reorder(dnnl::reorder::primitive_desc(masters_, weights.data));
+    return weights;
+  }
+
+  const ConvolutionSpec spec_;
+  memory masters_, input_, output_, bias_, gradient_;
+  WorkingWeights forward_weights_;
+  std::optional<WorkingWeights> backward_weights_copy_;  ///< when backward-data prefers another layout
+  Pass forward_, backward_data_, backward_weights_;
+  dnnl::reorder copy_gradient_, add_gradient_;
+  std::unordered_map<int, memory> forward_arguments_, backward_data_arguments_, backward_weights_arguments_;
+};
+
+/// bf16 activations around an fp32 convolution, for CPUs on which oneDNN has no bf16 one.
+class CastingConvolution : public Convolution {
+ public:
+  explicit CastingConvolution(const ConvolutionSpec& spec) : spec_(spec), inner_(as_f32(spec)) {}
+
+  size_t weight_bytes() const override { return inner_.weight_bytes(); }
+  size_t workspace_bytes() const override {
+    return aligned(inner_.workspace_bytes()) + aligned(spec_.input.count() * 4) +
+           aligned(spec_.output.count() * 4);
+  }
+  void bind(void* weights, void* workspace) override {
+    inner_.bind(weights, workspace);
+    auto* at = static_cast<std::byte*>(workspace) + aligned(inner_.workspace_bytes());
+    input_ = {at, spec_.input, DType::f32};
+    output_ = {at + aligned(input_.bytes()), spec_.output, DType::f32};
+  }
+  void prepare(const float* master) override { inner_.prepare(master); }
+  void forward(const Tensor& x, const float* bias, const Tensor& y) override {
+    cast(x, input_);
+    inner_.forward(input_, bias, output_);
+    cast(output_, y);
+  }
+  void backward_data(const Tensor& dy, const Tensor& dx) override {
+    cast(dy, output_);
+    inner_.backward_data(output_, input_);
+    cast(input_, dx);
+  }
+  void backward_weights(const Tensor& x, const Tensor& dy, float* dw, bool accumulate) override {
+    cast(x, input_);
+    cast(dy, output_);
+    inner_.backward_weights(input_, output_, dw, accumulate);
+  }
+  std::string description() const override {
+    return inner_.description() + " in fp32 (this CPU has no bf16)";
+  }
+
+ private:
+  static ConvolutionSpec as_f32(ConvolutionSpec spec) {
+    spec.type = DType::f32;
+    return spec;
+  }
+  const ConvolutionSpec spec_;
+  OneDnnConvolution inner_;
+  Tensor input_, output_;
+};
+
+}  // namespace
+
+std::unique_ptr<Convolution> plan_convolution(const ConvolutionSpec& spec) {
+  BRIGHTNET_CHECK(spec.type == DType::f32 || spec.type == DType::bf16, "the CPU computes in fp32 and bf16");
+  try {
+    return std::make_unique<OneDnnConvolution>(spec);
+  } catch (const dnnl::error& e) {
+    if (spec.type != DType::bf16 || e.status != dnnl_unimplemented) throw;
+    return std::make_unique<CastingConvolution>(spec);
+  }
+}
+
+}  // namespace brightnet::cpu

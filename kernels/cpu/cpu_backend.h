@@ -1,0 +1,57 @@
+// The CPU's implementation of Backend: each operation is a free function in a file of its own, and this class
+// is where they meet the interface.
+#pragma once
+
+#include "kernels/backend.h"
+
+namespace brightnet {
+
+class CpuBackend : public Backend {
+ public:
+  std::string name() const override { return "cpu"; }
+
+  void* allocate(size_t bytes) override;
+  void release(void* memory, size_t bytes) override;
+  void upload(void* device, const void* host, size_t bytes) override;
+  void download(void* host, const void* device, size_t bytes) override;
+  void copy(void* to, const void* from, size_t bytes) override;
+  void zero(void* memory, size_t bytes) override;
+  void synchronize() override {}
+
+  std::unique_ptr<Convolution> plan_convolution(const ConvolutionSpec& spec) override;
+  void bias_gradient(const Tensor& dy, float* db, bool accumulate, void* workspace) override;
+
+  size_t channel_workspace(const Shape& shape) const override;
+  void batch_norm_forward(const BatchNormForward& op) override;
+  void batch_norm_backward(const BatchNormBackward& op) override;
+  void fold_batch_norm(const BatchNormFold& op) override;
+  void activation_forward(Activation activation, const Tensor& x, const Tensor& y) override;
+  void activation_backward(Activation activation, const Tensor& x, const Tensor& dy) override;
+
+  void max_pool_forward(const PoolSpec& pool, const Tensor& x, const Tensor& y,
+                        const Tensor& argmax) override;
+  void max_pool_backward(const PoolSpec& pool, const Tensor& dy, const Tensor& argmax, const Tensor& dx,
+                         bool accumulate) override;
+  void copy_channels(const Tensor& from, int from_channel, const Tensor& to, int to_channel, int channels,
+                     bool accumulate) override;
+  void upsample_forward(int factor, const Tensor& x, const Tensor& y) override;
+  void upsample_backward(int factor, const Tensor& dy, const Tensor& dx, bool accumulate) override;
+  void add(const Tensor& a, const Tensor& b, const Tensor& y) override;
+  void cast(const Tensor& from, const Tensor& to) override;
+  void normalize_image(const Tensor& pixels, const Tensor& x) override;
+
+  size_t yolo_workspace(const YoloHead& head, const Shape& predictions) const override;
+  void yolo_loss(const YoloHead& head, const Tensor& predictions, const TruthList& truths,
+                 float gradient_scale, const Tensor& gradient, YoloLoss* loss, void* workspace) override;
+  void yolo_detect(const YoloHead& head, const Tensor& predictions, float threshold,
+                   std::span<std::vector<Detection>> detections) override;
+
+  void sgd_step(const SgdStep& sgd, const OptimizerArrays& arrays,
+                std::span<const ParameterRange> ranges) override;
+  void adamw_step(const AdamWStep& adam, const OptimizerArrays& arrays,
+                  std::span<const ParameterRange> ranges) override;
+  void ema_step(float* ema, const float* values, size_t count, float decay) override;
+  double sum_of_squares(const float* x, size_t count) override;
+};
+
+}  // namespace brightnet

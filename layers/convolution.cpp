@@ -1,0 +1,161 @@
+#include "layers/convolution.h"
+
+#include <algorithm>
+
+namespace brightnet {
+namespace {
+
+constexpr size_t aligned(size_t bytes) {
+  return (bytes + 63) / 64 * 64;
+}
+
+}  // namespace
+
+ConvolutionLayer::ConvolutionLayer(const LayerSetup& setup)
+    : Layer(setup),
+      attributes_(std::get<ConvAttributes>(setup.description.attributes)),
+      norm_(attributes_.batch_norm) {
+  const Shape& in = setup.inputs[0];
+  const int kernel = attributes_.size, stride = attributes_.stride, padding = attributes_.padding;
+  spec_.input = in;
+  spec_.output = {in.n, (in.h + 2 * padding - kernel) / stride + 1,
+                  (in.w + 2 * padding - kernel) / stride + 1, attributes_.filters};
+  if (spec_.output.h < 1 || spec_.output.w < 1) {
+    throw InputError("'" + setup.description.name + "' gets a map of " + std::to_string(in.w) + "x" +
+                         std::to_string(in.h) + " pixels, smaller than its kernel",
+                     setup.description.where, "Use a larger input size.");
+  }
+  spec_.kernel = kernel;
+  spec_.stride = stride;
+  spec_.padding = padding;
+  spec_.type = setup.type;
+  spec_.training = training();
+  spec_.input_gradient = setup.input_gradient;
+  spec_.bias = !training() || !norm_;
+  spec_.activation = training() ? Activation::linear : attributes_.activation;
+  convolution_ = backend().plan_convolution(spec_);
+  weight_ = parameter("weight");
+  bias_ = parameter("bias");
+  scale_ = parameter("scale");
+  shift_ = parameter("shift");
+  running_mean_ = parameter("running_mean");
+  running_variance_ = parameter("running_variance");
+}
+
+MemoryNeeds ConvolutionLayer::memory_needs() const {
+  MemoryNeeds needs;
+  needs.weights = aligned(convolution_->weight_bytes());
+  const size_t channel = aligned(spec_.output.c * sizeof(float));
+  size_t workspace = aligned(convolution_->workspace_bytes());
+  if (training()) {
+    if (keeps_output()) needs.saved += aligned(spec_.output.count() * size_of(spec_.type));
+    if (norm_) needs.saved += 2 * channel;
+    workspace = std::max(workspace, backend().channel_workspace(spec_.output));
+    // A gradient that is added to another needs a place of its own first.
+    const size_t part = setup().adds_input_gradient ? aligned(spec_.input.count() * size_of(spec_.type)) : 0;
+    needs.workspace = workspace + part;
+  } else {
+    if (norm_) needs.weights += channel;
+    const size_t folded = norm_ ? aligned(spec_.weight_count() * sizeof(float)) : 0;
+    needs.workspace = workspace + folded;
+  }
+  return needs;
+}
+
+void ConvolutionLayer::bind(const LayerMemory& memory) {
+  auto* weights = static_cast<std::byte*>(memory.weights);
+  auto* saved = static_cast<std::byte*>(memory.saved);
+  auto* workspace = static_cast<std::byte*>(memory.workspace);
+  const size_t channel = aligned(spec_.output.c * sizeof(float));
+  if (keeps_output()) {
+    kept_output_ = saved;
+    saved += aligned(spec_.output.count() * size_of(spec_.type));
+  }
+  if (training() && norm_) {
+    mean_ = reinterpret_cast<float*>(saved);
+    inverse_std_ = reinterpret_cast<float*>(saved + channel);
+  }
+  if (!training() && norm_) {
+    folded_bias_ = reinterpret_cast<float*>(weights + aligned(convolution_->weight_bytes()));
+    folded_weight_ = reinterpret_cast<float*>(workspace);
+    workspace += aligned(spec_.weight_count() * sizeof(float));
+  }
+  workspace_ = workspace;
+  convolution_->bind(weights, workspace);
+}
+
+Tensor ConvolutionLayer::convolution_output(const Tensor& output) const {
+  return keeps_output() ? Tensor{kept_output_, spec_.output, spec_.type} : output;
+}
+
+void ConvolutionLayer::prepare() {
+  if (training() || !norm_) {
+    convolution_->prepare(value(weight_));
+    return;
+  }
+  backend().fold_batch_norm({value(weight_), value(scale_), value(shift_), value(running_mean_),
+                             value(running_variance_), batch_norm_epsilon, spec_.output.c,
+                             weight_->count / static_cast<size_t>(spec_.output.c), folded_weight_,
+                             folded_bias_});
+  convolution_->prepare(folded_weight_);
+}
+
+void ConvolutionLayer::infer(const LayerCall& call) {
+  convolution_->forward(call.inputs[0], norm_ ? folded_bias_ : value(bias_), call.output);
+}
+
+void ConvolutionLayer::forward(const LayerCall& call) {
+  const Tensor y = convolution_output(call.output);
+  convolution_->forward(call.inputs[0], norm_ ? nullptr : value(bias_), y);
+  if (norm_) {
+    BatchNormForward norm{.y = y, .z = call.output};
+    norm.scale = value(scale_);
+    norm.shift = value(shift_);
+    norm.running_mean = value(running_mean_);
+    norm.running_variance = value(running_variance_);
+    norm.mean = mean_;
+    norm.inverse_std = inverse_std_;
+    norm.momentum = batch_norm_momentum;
+    norm.epsilon = batch_norm_epsilon;
+    norm.activation = attributes_.activation;
+    norm.workspace = workspace_;
+    backend().batch_norm_forward(norm);
+  } else if (keeps_output()) {
+    backend().activation_forward(attributes_.activation, y, call.output);
+  }
+}
+
+void ConvolutionLayer::backward(const LayerCall& call, bool accumulate_parameters) {
+  const Tensor& dy = call.output_gradient;
+  if (norm_) {
+    BatchNormBackward norm{.y = convolution_output(call.output), .dz = dy};
+    norm.scale = value(scale_);
+    norm.shift = value(shift_);
+    norm.mean = mean_;
+    norm.inverse_std = inverse_std_;
+    norm.scale_gradient = gradient(scale_);
+    norm.shift_gradient = gradient(shift_);
+    norm.accumulate = accumulate_parameters;
+    norm.activation = attributes_.activation;
+    norm.workspace = workspace_;
+    backend().batch_norm_backward(norm);
+  } else {
+    if (keeps_output())
+      backend().activation_backward(attributes_.activation, convolution_output(call.output), dy);
+    backend().bias_gradient(dy, gradient(bias_), accumulate_parameters, workspace_);
+  }
+  convolution_->backward_weights(call.inputs[0], dy, gradient(weight_), accumulate_parameters);
+  const Tensor& dx = call.input_gradients[0];
+  if (!dx) return;
+  if (!call.accumulate[0]) {
+    convolution_->backward_data(dy, dx);
+    return;
+  }
+  Tensor part = dx;
+  part.data = workspace_ +
+              std::max(aligned(convolution_->workspace_bytes()), backend().channel_workspace(spec_.output));
+  convolution_->backward_data(dy, part);
+  backend().add(dx, part, dx);
+}
+
+}  // namespace brightnet

@@ -1,0 +1,47 @@
+// Convolution → batch-norm → activation as one layer (private to layers/).
+#pragma once
+
+#include <memory>
+
+#include "layers/layer.h"
+
+namespace brightnet {
+
+/// y = convolution(x, weight); output = activation(batch_norm(y)), or activation(y + bias) without
+/// batch-norm. Keeps y and the batch's statistics for the backward pass and recomputes the rest from them.
+/// For inference the batch-norm is folded into the weights and the activation fused into the convolution.
+class ConvolutionLayer : public Layer {
+ public:
+  explicit ConvolutionLayer(const LayerSetup& setup);
+
+  Shape output_shape() const override { return spec_.output; }
+  MemoryNeeds memory_needs() const override;
+  void bind(const LayerMemory& memory) override;
+  bool backward_reads_inputs() const override { return true; }
+  double flops() const override { return spec_.flops(); }
+  const ConvolutionSpec* convolution() const override { return &spec_; }
+
+  void prepare() override;
+  void infer(const LayerCall& call) override;
+  void forward(const LayerCall& call) override;
+  void backward(const LayerCall& call, bool accumulate_parameters) override;
+
+ private:
+  bool training() const { return setup().mode == Mode::train; }
+  /// Whether the convolution's output is kept beside the layer's.
+  bool keeps_output() const { return training() && (norm_ || attributes_.activation != Activation::linear); }
+  Tensor convolution_output(const Tensor& output) const;
+
+  const ConvAttributes attributes_;
+  const bool norm_;
+  ConvolutionSpec spec_;
+  std::unique_ptr<Convolution> convolution_;
+  const ParameterEntry *weight_ = nullptr, *bias_ = nullptr, *scale_ = nullptr, *shift_ = nullptr,
+                       *running_mean_ = nullptr, *running_variance_ = nullptr;
+  void* kept_output_ = nullptr;
+  float *mean_ = nullptr, *inverse_std_ = nullptr;
+  float *folded_weight_ = nullptr, *folded_bias_ = nullptr;
+  std::byte* workspace_ = nullptr;
+};
+
+}  // namespace brightnet

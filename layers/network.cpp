@@ -1,0 +1,313 @@
+#include "layers/network.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "layers/yolo.h"
+
+namespace brightnet {
+namespace {
+
+size_t aligned(size_t bytes) {
+  return (bytes + 63) / 64 * 64;
+}
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+/// A layer's place in the graph. Buffers are indices into the arena plan; −1: none.
+struct Network::Node {
+  std::vector<int> inputs;
+  std::vector<int> consumers;
+  Shape shape;
+  bool needs_gradient = false;  ///< of its output
+  bool is_head = false;
+  int output = -1, gradient = -1, saved = -1;
+  size_t weights_offset = 0;
+  MemoryNeeds needs;
+
+  // The tensors of its calls, fixed once the arena is bound.
+  std::vector<Tensor> input_tensors, input_gradients;
+  std::unique_ptr<bool[]> accumulate;
+  Tensor output_tensor, output_gradient;
+};
+
+/// What is copied from the host each step, and where.
+struct Network::InputPlan {
+  Tensor pixels, x;
+  int x_buffer = -1;
+  Truth* truths = nullptr;
+  int* offsets = nullptr;
+  std::vector<Truth> host_truths;
+  std::vector<int> host_offsets;
+  size_t workspace = 0;
+  int workspace_buffer = -1;
+};
+
+Network::Network(const NetworkSetup& setup)
+    : setup_(setup), type_(compute_type(setup.precision)), input_(std::make_unique<InputPlan>()) {
+  const int stride = setup.model->stride;
+  if (setup.height % stride != 0 || setup.width % stride != 0 || setup.height < stride ||
+      setup.width < stride) {
+    throw InputError("an input of " + std::to_string(setup.width) + "x" + std::to_string(setup.height) +
+                         " pixels does not fit the model '" + setup.model->name + "'",
+                     "", "Its sides must be multiples of " + std::to_string(stride) + '.');
+  }
+  BRIGHTNET_CHECK(setup.batch > 0, "a network needs a batch");
+  make_layers();
+  plan_memory();
+}
+
+Network::~Network() = default;
+
+void Network::make_layers() {
+  const Model& model = *setup_.model;
+  const bool training = setup_.mode == Mode::train;
+  const Shape image{setup_.batch, setup_.height, setup_.width, model.channels};
+  input_->x.shape = image;
+  input_->x.type = type_;
+  nodes_.resize(model.layers.size());
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    nodes_[i].inputs = model.layers[i].inputs;
+    for (const int input : nodes_[i].inputs) {
+      if (input != network_input) nodes_[input].consumers.push_back(static_cast<int>(i));
+    }
+  }
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    Node& node = nodes_[i];
+    const LayerDescription& description = model.layers[i];
+    node.is_head = std::holds_alternative<YoloAttributes>(description.attributes);
+    node.needs_gradient = std::holds_alternative<ConvAttributes>(description.attributes);
+    LayerSetup setup{description, {}, *setup_.backend, *setup_.parameters, setup_.mode, type_, image};
+    for (const int input : node.inputs) {
+      setup.inputs.push_back(input == network_input ? image : nodes_[input].shape);
+      node.needs_gradient = node.needs_gradient || (input != network_input && nodes_[input].needs_gradient);
+    }
+    const int first = node.inputs[0];
+    setup.input_gradient = first != network_input && nodes_[first].needs_gradient;
+    setup.adds_input_gradient =
+        training && setup.input_gradient && nodes_[first].consumers.back() != static_cast<int>(i);
+    layers_.push_back(make_layer(setup));
+    node.shape = layers_.back()->output_shape();
+  }
+}
+
+// The time line: layer i runs forward at time i and backward at time 2·layers − 1 − i.
+void Network::plan_memory() {
+  const bool training = setup_.mode == Mode::train;
+  const int count = layer_count();
+  const int end = training ? 2 * count - 1 : count - 1;
+  const auto backward_time = [&](int layer) { return 2 * count - 1 - layer; };
+  std::vector<Lifetime> lives;
+  const auto add = [&](size_t bytes, int first, int last) {
+    if (bytes == 0) return -1;
+    lives.push_back({bytes, first, last});
+    return static_cast<int>(lives.size()) - 1;
+  };
+  // Until when a tensor is read that these layers consume.
+  const auto last_read = [&](const std::vector<int>& consumers, int produced) {
+    int last = produced;
+    for (const int consumer : consumers) {
+      last = std::max(last, consumer);
+      if (training && layers_[consumer]->backward_reads_inputs())
+        last = std::max(last, backward_time(consumer));
+      if (nodes_[consumer].is_head) last = end;
+    }
+    return last;
+  };
+
+  std::vector<int> image_consumers;
+  for (int i = 0; i < count; ++i) {
+    if (std::count(nodes_[i].inputs.begin(), nodes_[i].inputs.end(), network_input))
+      image_consumers.push_back(i);
+  }
+  input_->x_buffer = add(input_->x.bytes(), 0, last_read(image_consumers, 0));
+
+  for (int i = 0; i < count; ++i) {
+    Node& node = nodes_[i];
+    const size_t bytes = node.shape.count() * size_of(type_);
+    node.needs = layers_[i]->memory_needs();
+    LayerMemoryRow row{setup_.model->layers[i].name, Model::kind(setup_.model->layers[i]), node.shape};
+    for (const auto& entry : setup_.parameters->layout->entries()) {
+      if (entry.layer == i) row.parameters += entry.count * sizeof(float);
+    }
+    if (!node.is_head) {
+      node.output = add(bytes, i, last_read(node.consumers, i));
+      row.activation = bytes;
+      if (training && node.needs_gradient) {
+        node.gradient = add(bytes, backward_time(node.consumers.back()), backward_time(i));
+        row.gradient = bytes;
+      }
+    }
+    node.saved = add(node.needs.saved, i, training ? backward_time(i) : i);
+    node.weights_offset = memory_.working_weights;
+    memory_.working_weights += aligned(node.needs.weights);
+    input_->workspace = std::max(input_->workspace, node.needs.workspace);
+    row.saved = node.needs.saved;
+    row.working_weights = node.needs.weights;
+    row.workspace = node.needs.workspace;
+    memory_.rows.push_back(std::move(row));
+  }
+  input_->workspace_buffer = add(input_->workspace, 0, end);
+
+  arena_plan_ = plan_arena(lives);
+  memory_.step = arena_plan_.total;
+  for (const Lifetime& life : lives) memory_.unshared += aligned(life.bytes);
+  memory_.input = aligned(input_->x.shape.count()) + aligned(max_truths(setup_.batch) * sizeof(Truth)) +
+                  aligned((setup_.batch + 1) * sizeof(int));
+  input_->host_truths.reserve(max_truths(setup_.batch));
+  input_->host_offsets.reserve(setup_.batch + 1);
+}
+
+void Network::bind(void* arena) {
+  arena_ = static_cast<std::byte*>(arena);
+  prepared_version_ = 0;
+  std::byte* at = arena_;
+  input_->pixels = {at, input_->x.shape, DType::u8};
+  at += aligned(input_->pixels.bytes());
+  input_->truths = reinterpret_cast<Truth*>(at);
+  at += aligned(max_truths(setup_.batch) * sizeof(Truth));
+  input_->offsets = reinterpret_cast<int*>(at);
+  std::byte* weights = arena_ + memory_.input;
+  std::byte* step = weights + memory_.working_weights;
+  const auto place = [&](int buffer) -> std::byte* {
+    return buffer < 0 ? nullptr : step + arena_plan_.offsets[buffer];
+  };
+  input_->x.data = place(input_->x_buffer);
+
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    Node& node = nodes_[i];
+    node.output_tensor = {place(node.output), node.shape, type_};
+    node.output_gradient = {place(node.gradient), node.shape, type_};
+    node.input_tensors.clear();
+    node.input_gradients.clear();
+    node.accumulate = std::make_unique<bool[]>(node.inputs.size());
+    for (size_t k = 0; k < node.inputs.size(); ++k) {
+      const int input = node.inputs[k];
+      const bool image = input == network_input;
+      node.input_tensors.push_back(image ? input_->x : nodes_[input].output_tensor);
+      node.input_gradients.push_back(image ? Tensor{nullptr, input_->x.shape, type_}
+                                           : nodes_[input].output_gradient);
+      // The last consumer is the first to write on the way back. One that reads a layer twice adds the second
+      // time.
+      const bool again =
+          std::count(node.inputs.begin(), node.inputs.begin() + static_cast<long>(k), input) > 0;
+      node.accumulate[k] = !image && (again || nodes_[input].consumers.back() != static_cast<int>(i));
+    }
+    if (node.is_head) node.output_tensor = node.input_tensors[0];
+    layers_[i]->bind({weights + node.weights_offset, place(node.saved), place(input_->workspace_buffer)});
+  }
+}
+
+Shape Network::output_shape(int layer) const {
+  return nodes_[layer].shape;
+}
+
+double Network::flops() const {
+  double sum = 0;
+  for (const auto& layer : layers_) sum += layer->flops();
+  return sum;
+}
+
+void Network::set_pixels(const uint8_t* pixels) {
+  setup_.backend->upload(input_->pixels.data, pixels, input_->pixels.bytes());
+}
+
+void Network::set_truths(std::span<const std::vector<Truth>> truths) {
+  BRIGHTNET_CHECK(static_cast<int>(truths.size()) == setup_.batch, "one list of truths an image");
+  auto& all = input_->host_truths;
+  auto& offsets = input_->host_offsets;
+  all.clear();
+  offsets.assign(1, 0);
+  for (const auto& of_image : truths) {
+    const size_t room = max_truths(setup_.batch) - all.size();
+    all.insert(all.end(), of_image.begin(),
+               of_image.begin() + static_cast<long>(std::min(room, of_image.size())));
+    offsets.push_back(static_cast<int>(all.size()));
+  }
+  setup_.backend->upload(input_->truths, all.data(), all.size() * sizeof(Truth));
+  setup_.backend->upload(input_->offsets, offsets.data(), offsets.size() * sizeof(int));
+}
+
+void Network::prepare_if_changed() {
+  BRIGHTNET_CHECK(arena_, "the network has no memory yet");
+  if (prepared_version_ == setup_.parameters->version) return;
+  for (auto& layer : layers_) layer->prepare();
+  prepared_version_ = setup_.parameters->version;
+}
+
+LayerCall Network::call_of(Node& node) const {
+  return {node.input_tensors, node.output_tensor, node.input_gradients,
+          std::span<const bool>(node.accumulate.get(), node.inputs.size()), node.output_gradient};
+}
+
+template <typename Call>
+void Network::timed(int layer, double LayerTime::*part, Call&& call) {
+  if (!times_) return call();
+  times_->resize(layers_.size());
+  setup_.backend->synchronize();
+  const double begin = seconds_now();
+  call();
+  setup_.backend->synchronize();
+  (*times_)[layer].*part += seconds_now() - begin;
+}
+
+void Network::forward() {
+  BRIGHTNET_CHECK(setup_.mode == Mode::train, "this network was planned for inference");
+  prepare_if_changed();
+  setup_.backend->normalize_image(input_->pixels, input_->x);
+  for (int i = 0; i < layer_count(); ++i) {
+    timed(i, &LayerTime::forward, [&] { layers_[i]->forward(call_of(nodes_[i])); });
+  }
+}
+
+void Network::infer() {
+  BRIGHTNET_CHECK(setup_.mode == Mode::infer, "this network was planned for training");
+  prepare_if_changed();
+  setup_.backend->normalize_image(input_->pixels, input_->x);
+  for (int i = 0; i < layer_count(); ++i) {
+    timed(i, &LayerTime::forward, [&] { layers_[i]->infer(call_of(nodes_[i])); });
+  }
+}
+
+void Network::backward(float gradient_scale, bool accumulate) {
+  for (int i = layer_count() - 1; i >= 0; --i) {
+    Node& node = nodes_[i];
+    if (!node.needs_gradient) continue;
+    if (node.is_head) {
+      static_cast<YoloLayer&>(*layers_[i]).set_loss({input_->truths, input_->offsets}, gradient_scale);
+    }
+    timed(i, &LayerTime::backward, [&] { layers_[i]->backward(call_of(node), accumulate); });
+  }
+}
+
+std::vector<YoloLoss> Network::losses() const {
+  std::vector<YoloLoss> losses;
+  for (int i = 0; i < layer_count(); ++i) {
+    if (!nodes_[i].is_head) continue;
+    YoloLoss loss;
+    setup_.backend->download(&loss, static_cast<const YoloLayer&>(*layers_[i]).loss(), sizeof loss);
+    losses.push_back(loss);
+  }
+  return losses;
+}
+
+std::vector<std::vector<Detection>> Network::detections(float threshold) {
+  std::vector<std::vector<Detection>> found(setup_.batch);
+  for (int i = 0; i < layer_count(); ++i) {
+    if (!nodes_[i].is_head) continue;
+    const auto& head = static_cast<const YoloLayer&>(*layers_[i]).head();
+    setup_.backend->yolo_detect(head, nodes_[i].output_tensor, threshold, found);
+  }
+  return found;
+}
+
+Tensor Network::output(int layer) const {
+  return nodes_[layer].output_tensor;
+}
+
+}  // namespace brightnet

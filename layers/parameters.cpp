@@ -1,0 +1,134 @@
+#include "layers/parameters.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/random.h"
+
+namespace brightnet {
+namespace {
+
+// 64 bytes: a cache line, and a vector register of AVX-512.
+constexpr size_t alignment = 16;
+
+size_t aligned(size_t floats) {
+  return (floats + alignment - 1) / alignment * alignment;
+}
+
+}  // namespace
+
+ParameterLayout::ParameterLayout(const Model& model) {
+  std::vector<ParameterEntry> statistics;
+  const auto add = [](std::vector<ParameterEntry>& list, const LayerDescription& layer, int index,
+                      const char* what, std::vector<int64_t> shape, ParameterKind kind) {
+    ParameterEntry entry{layer.name + '.' + what, std::move(shape), kind, index, 0, 1};
+    for (const int64_t side : entry.shape) entry.count *= static_cast<size_t>(side);
+    list.push_back(std::move(entry));
+  };
+  for (size_t i = 0; i < model.layers.size(); ++i) {
+    const LayerDescription& layer = model.layers[i];
+    const auto* conv = std::get_if<ConvAttributes>(&layer.attributes);
+    if (!conv) continue;
+    const int index = static_cast<int>(i);
+    const int source = layer.inputs[0];
+    const int inputs = source == network_input ? model.channels : model.layers[source].channels;
+    add(entries_, layer, index, "weight", {conv->filters, conv->size, conv->size, inputs},
+        ParameterKind::weight);
+    if (!conv->batch_norm) {
+      add(entries_, layer, index, "bias", {conv->filters}, ParameterKind::bias);
+      continue;
+    }
+    add(entries_, layer, index, "scale", {conv->filters}, ParameterKind::scale);
+    add(entries_, layer, index, "shift", {conv->filters}, ParameterKind::shift);
+    add(statistics, layer, index, "running_mean", {conv->filters}, ParameterKind::running_mean);
+    add(statistics, layer, index, "running_variance", {conv->filters}, ParameterKind::running_variance);
+  }
+  for (auto& entry : entries_) {
+    entry.offset = total_;
+    total_ += aligned(entry.count);
+  }
+  trainable_ = total_;
+  for (auto& entry : statistics) {
+    entry.offset = total_;
+    total_ += aligned(entry.count);
+    entries_.push_back(std::move(entry));
+  }
+}
+
+const ParameterEntry* ParameterLayout::find(const std::string& name) const {
+  const auto found =
+      std::find_if(entries_.begin(), entries_.end(), [&](const auto& e) { return e.name == name; });
+  return found == entries_.end() ? nullptr : &*found;
+}
+
+size_t ParameterLayout::trainable_parameters() const {
+  size_t count = 0;
+  for (const auto& entry : entries_) count += entry.offset < trainable_ ? entry.count : 0;
+  return count;
+}
+
+DeviceBuffer::DeviceBuffer(Backend& backend, size_t bytes)
+    : backend_(&backend), data_(backend.allocate(bytes)), bytes_(bytes) {}
+
+DeviceBuffer::~DeviceBuffer() {
+  if (data_) backend_->release(data_, bytes_);
+}
+
+DeviceBuffer::DeviceBuffer(DeviceBuffer&& other) noexcept {
+  *this = std::move(other);
+}
+
+DeviceBuffer& DeviceBuffer::operator=(DeviceBuffer&& other) noexcept {
+  std::swap(backend_, other.backend_);
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+namespace {
+
+// RetinaNet's prior (Lin et al. 2017, §4.1) for the objectness: about one prediction in a hundred.
+constexpr float objectness_prior = 0.01f;
+
+void initialize_head_bias(const YoloHead& head, float* bias) {
+  const float objectness = std::log(objectness_prior / (1 - objectness_prior));
+  const float class_logit = head.classes > 1 ? -std::log(static_cast<float>(head.classes) - 1) : 0.0f;
+  for (int anchor = 0; anchor < head.mask_count; ++anchor) {
+    float* prediction = bias + static_cast<size_t>(anchor) * (5 + head.classes);
+    prediction[4] = objectness;
+    std::fill(prediction + 5, prediction + 5 + head.classes, class_logit);
+  }
+}
+
+}  // namespace
+
+std::vector<float> initial_parameters(const Model& model, const ParameterLayout& layout, uint64_t seed) {
+  std::vector<float> values(layout.floats(), 0.0f);
+  for (const auto& entry : layout.entries()) {
+    float* begin = values.data() + entry.offset;
+    if (entry.kind == ParameterKind::weight) {
+      // He et al. 2015: the variance of activations stays put through layers of rectifiers.
+      const float deviation =
+          std::sqrt(2.0f / static_cast<float>(entry.shape[1] * entry.shape[2] * entry.shape[3]));
+      Random random(seed, Purpose::weights, 0, static_cast<uint64_t>(entry.layer));
+      std::generate(begin, begin + entry.count, [&] { return deviation * random.normal(); });
+    } else if (entry.kind == ParameterKind::scale || entry.kind == ParameterKind::running_variance) {
+      std::fill(begin, begin + entry.count, 1.0f);
+    }
+  }
+  for (const auto& layer : model.layers) {
+    const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes);
+    if (!yolo) continue;
+    const ParameterEntry* bias = layout.find(model.layers[layer.inputs[0]].name + ".bias");
+    if (bias) initialize_head_bias(yolo->head, values.data() + bias->offset);
+    // The predictions start small: the prior, not the noise, is what the first loss sees.
+    const ParameterEntry* weight = layout.find(model.layers[layer.inputs[0]].name + ".weight");
+    if (bias && weight) {
+      for (size_t i = 0; i < weight->count; ++i) values[weight->offset + i] *= 0.1f;
+    }
+  }
+  return values;
+}
+
+}  // namespace brightnet

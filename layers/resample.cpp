@@ -1,0 +1,102 @@
+#include "layers/resample.h"
+
+#include <algorithm>
+
+namespace brightnet {
+namespace {
+
+int pooled(int side, const PoolSpec& pool) {
+  return (side + pool.padding - pool.window) / pool.stride + 1;
+}
+
+}  // namespace
+
+MaxPoolLayer::MaxPoolLayer(const LayerSetup& setup) : Layer(setup) {
+  const auto& attributes = std::get<MaxPoolAttributes>(setup.description.attributes);
+  pool_ = {attributes.size, attributes.stride, attributes.size - 1};
+  const Shape& in = setup.inputs[0];
+  output_ = {in.n, pooled(in.h, pool_), pooled(in.w, pool_), in.c};
+}
+
+MemoryNeeds MaxPoolLayer::memory_needs() const {
+  MemoryNeeds needs;
+  if (setup().mode == Mode::train) needs.saved = output_.count();
+  return needs;
+}
+
+void MaxPoolLayer::bind(const LayerMemory& memory) {
+  argmax_ = {memory.saved, output_, DType::u8};
+}
+
+void MaxPoolLayer::forward(const LayerCall& call) {
+  backend().max_pool_forward(pool_, call.inputs[0], call.output, argmax_);
+}
+
+void MaxPoolLayer::backward(const LayerCall& call, bool) {
+  backend().max_pool_backward(pool_, call.output_gradient, argmax_, call.input_gradients[0],
+                              call.accumulate[0]);
+}
+
+SppLayer::SppLayer(const LayerSetup& setup)
+    : Layer(setup), windows_(std::get<SppAttributes>(setup.description.attributes).windows) {
+  std::sort(windows_.rbegin(), windows_.rend());
+  output_ = setup.inputs[0];
+  output_.c *= static_cast<int>(1 + windows_.size());
+}
+
+MemoryNeeds SppLayer::memory_needs() const {
+  const Shape& in = setup().inputs[0];
+  MemoryNeeds needs;
+  if (setup().mode == Mode::train) needs.saved = in.count() * windows_.size();
+  needs.workspace = in.count() * size_of(setup().type);
+  return needs;
+}
+
+void SppLayer::bind(const LayerMemory& memory) {
+  const Shape& in = setup().inputs[0];
+  argmax_.clear();
+  for (size_t i = 0; i < windows_.size(); ++i) {
+    auto* place = static_cast<std::byte*>(memory.saved);
+    argmax_.push_back({place ? place + i * in.count() : nullptr, in, DType::u8});
+  }
+  pooled_ = {memory.workspace, in, setup().type};
+}
+
+void SppLayer::forward(const LayerCall& call) {
+  const int channels = setup().inputs[0].c;
+  int at = 0;
+  for (size_t i = 0; i < windows_.size(); ++i, at += channels) {
+    backend().max_pool_forward({windows_[i], 1, windows_[i] - 1}, call.inputs[0], pooled_, argmax_[i]);
+    backend().copy_channels(pooled_, 0, call.output, at, channels, false);
+  }
+  backend().copy_channels(call.inputs[0], 0, call.output, at, channels, false);
+}
+
+void SppLayer::backward(const LayerCall& call, bool) {
+  const int channels = setup().inputs[0].c;
+  const Tensor& dx = call.input_gradients[0];
+  backend().copy_channels(call.output_gradient, channels * static_cast<int>(windows_.size()), dx, 0, channels,
+                          call.accumulate[0]);
+  for (size_t i = 0; i < windows_.size(); ++i) {
+    backend().copy_channels(call.output_gradient, channels * static_cast<int>(i), pooled_, 0, channels,
+                            false);
+    backend().max_pool_backward({windows_[i], 1, windows_[i] - 1}, pooled_, argmax_[i], dx, true);
+  }
+}
+
+UpsampleLayer::UpsampleLayer(const LayerSetup& setup)
+    : Layer(setup), factor_(std::get<UpsampleAttributes>(setup.description.attributes).factor) {
+  output_ = setup.inputs[0];
+  output_.h *= factor_;
+  output_.w *= factor_;
+}
+
+void UpsampleLayer::forward(const LayerCall& call) {
+  backend().upsample_forward(factor_, call.inputs[0], call.output);
+}
+
+void UpsampleLayer::backward(const LayerCall& call, bool) {
+  backend().upsample_backward(factor_, call.output_gradient, call.input_gradients[0], call.accumulate[0]);
+}
+
+}  // namespace brightnet

@@ -1,0 +1,74 @@
+#include "layers/route.h"
+
+namespace brightnet {
+
+ConcatLayer::ConcatLayer(const LayerSetup& setup) : Layer(setup), output_(setup.inputs[0]) {
+  output_.c = 0;
+  for (const Shape& input : setup.inputs) output_.c += input.c;
+}
+
+void ConcatLayer::forward(const LayerCall& call) {
+  int at = 0;
+  for (const Tensor& input : call.inputs) {
+    backend().copy_channels(input, 0, call.output, at, input.shape.c, false);
+    at += input.shape.c;
+  }
+}
+
+void ConcatLayer::backward(const LayerCall& call, bool) {
+  int at = 0;
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    const int channels = call.inputs[i].shape.c;
+    const Tensor& dx = call.input_gradients[i];
+    if (dx) backend().copy_channels(call.output_gradient, at, dx, 0, channels, call.accumulate[i]);
+    at += channels;
+  }
+}
+
+SplitLayer::SplitLayer(const LayerSetup& setup) : Layer(setup), output_(setup.inputs[0]) {
+  const auto& split = std::get<SplitAttributes>(setup.description.attributes);
+  output_.c /= split.groups;
+  first_channel_ = split.part * output_.c;
+}
+
+void SplitLayer::forward(const LayerCall& call) {
+  backend().copy_channels(call.inputs[0], first_channel_, call.output, 0, output_.c, false);
+}
+
+void SplitLayer::backward(const LayerCall& call, bool) {
+  const Tensor& dx = call.input_gradients[0];
+  if (!call.accumulate[0]) backend().zero(dx.data, dx.bytes());
+  backend().copy_channels(call.output_gradient, 0, dx, first_channel_, output_.c, call.accumulate[0]);
+}
+
+ShortcutLayer::ShortcutLayer(const LayerSetup& setup)
+    : Layer(setup), activation_(std::get<ShortcutAttributes>(setup.description.attributes).activation) {}
+
+MemoryNeeds ShortcutLayer::memory_needs() const {
+  MemoryNeeds needs;
+  if (setup().mode == Mode::train && activation_ != Activation::linear) {
+    needs.saved = output_shape().count() * size_of(setup().type);
+  }
+  return needs;
+}
+
+void ShortcutLayer::bind(const LayerMemory& memory) {
+  sum_ = {memory.saved, output_shape(), setup().type};
+}
+
+void ShortcutLayer::forward(const LayerCall& call) {
+  const Tensor sum = sum_ ? sum_ : call.output;
+  backend().add(call.inputs[0], call.inputs[1], sum);
+  if (activation_ != Activation::linear) backend().activation_forward(activation_, sum, call.output);
+}
+
+void ShortcutLayer::backward(const LayerCall& call, bool) {
+  const Tensor& dy = call.output_gradient;
+  if (activation_ != Activation::linear) backend().activation_backward(activation_, sum_, dy);
+  for (size_t i = 0; i < 2; ++i) {
+    const Tensor& dx = call.input_gradients[i];
+    if (dx) backend().copy_channels(dy, 0, dx, 0, dx.shape.c, call.accumulate[i]);
+  }
+}
+
+}  // namespace brightnet

@@ -1,0 +1,40 @@
+#include "layers/yolo.h"
+
+namespace brightnet {
+
+YoloLayer::YoloLayer(const LayerSetup& setup) : Layer(setup) {
+  const auto& yolo = std::get<YoloAttributes>(setup.description.attributes);
+  head_ = yolo.head;
+  head_.input_width = setup.network_input.w;
+  head_.input_height = setup.network_input.h;
+  class_weights_ = yolo.class_weights;
+}
+
+MemoryNeeds YoloLayer::memory_needs() const {
+  if (setup().mode == Mode::infer) return {};
+  MemoryNeeds needs;
+  needs.weights = 64 + class_weights_.size() * sizeof(float);
+  needs.workspace = backend().yolo_workspace(head_, output_shape());
+  return needs;
+}
+
+void YoloLayer::bind(const LayerMemory& memory) {
+  loss_ = static_cast<YoloLoss*>(memory.weights);
+  workspace_ = memory.workspace;
+  if (setup().mode == Mode::infer || class_weights_.empty()) return;
+  device_class_weights_ = reinterpret_cast<float*>(static_cast<std::byte*>(memory.weights) + 64);
+  head_.class_weights = device_class_weights_;
+}
+
+void YoloLayer::prepare() {
+  if (!device_class_weights_) return;
+  backend().upload(device_class_weights_, class_weights_.data(), class_weights_.size() * sizeof(float));
+}
+
+void YoloLayer::backward(const LayerCall& call, bool) {
+  BRIGHTNET_CHECK(!call.accumulate[0], "a head's predictions feed nothing else");
+  backend().yolo_loss(head_, call.inputs[0], truths_, gradient_scale_, call.input_gradients[0], loss_,
+                      workspace_);
+}
+
+}  // namespace brightnet

@@ -1,0 +1,235 @@
+// Networks as wholes: gradients by finite differences, precision, memory that is never shared too early.
+#include "layers/network.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "core/random.h"
+#include "tests/layers/models.h"
+
+namespace brightnet {
+namespace {
+
+using testing::BoundNetwork;
+using testing::model_of;
+using testing::shipped_model;
+
+// Every kind of layer, with outputs that feed several others. No max-pool and no kinked activation before
+// one: finite differences would step over the kinks.
+constexpr const char* every_smooth_layer = R"(
+activation: mish
+head: {anchors: [[10, 12], [24, 20]], ignore_threshold: 1}  # 1: no jumps as predictions move
+layers:
+  - conv: {name: stem, filters: 8, size: 3, stride: 2}
+  - conv: {name: a, filters: 8, size: 3, activation: swish}
+  - conv: {name: b, filters: 8, size: 1, activation: logistic}
+  - shortcut: {name: sum, from: [b, stem], activation: swish}
+  - split: {name: half, groups: 2, part: 1}
+  - conv: {name: c, filters: 8, size: 3, stride: 2, batch_norm: false}
+  - upsample: {name: up, factor: 2}
+  - concat: {name: all, from: [up, half, sum, a]}
+  - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
+  - yolo: {mask: [0, 1]}
+)";
+
+void give_input(BoundNetwork& bound, uint64_t seed = 1) {
+  const auto& setup = bound.network().setup();
+  Random random(seed, Purpose::test);
+  std::vector<uint8_t> pixels(static_cast<size_t>(setup.batch) * setup.height * setup.width * 3);
+  for (auto& pixel : pixels) pixel = static_cast<uint8_t>(random.below(256));
+  std::vector<std::vector<Truth>> truths(setup.batch);
+  for (auto& of_image : truths) {
+    for (int i = 0; i < 3; ++i) {
+      const float w = random.uniform(0.2f, 0.6f), h = random.uniform(0.2f, 0.6f);
+      of_image.push_back({{random.uniform(w / 2, 1 - w / 2), random.uniform(h / 2, 1 - h / 2), w, h},
+                          static_cast<int>(random.below(setup.model->classes))});
+    }
+  }
+  bound.network().set_pixels(pixels.data());
+  bound.network().set_truths(truths);
+}
+
+// Differences in fp32 are coarse; a large step along a random direction, extrapolated (Richardson), is
+// accurate enough to catch any missing or doubled term.
+void expect_gradient_matches_differences(BoundNetwork& bound, double tolerance) {
+  bound.loss();
+  const auto gradient = bound.gradients();
+  const auto values = bound.values();
+  const size_t trainable = bound.layout().trainable_floats();
+  for (const auto& entry : bound.layout().entries()) {
+    if (entry.offset >= trainable) continue;
+    Random random(5, Purpose::test, 0, entry.offset);
+    std::vector<float> direction(entry.count);
+    double along = 0, size = 0;
+    for (size_t i = 0; i < entry.count; ++i) {
+      direction[i] = random.chance(0.5f) ? 1.0f : -1.0f;
+      along += static_cast<double>(gradient[entry.offset + i]) * direction[i];
+      size += std::abs(static_cast<double>(gradient[entry.offset + i]));
+    }
+    const auto loss_at = [&](double step) {
+      auto moved = values;
+      for (size_t i = 0; i < entry.count; ++i)
+        moved[entry.offset + i] += static_cast<float>(step * direction[i]);
+      bound.set_values(moved);
+      return bound.loss();
+    };
+    const double h = 4e-3;
+    const double wide = (loss_at(h) - loss_at(-h)) / (2 * h), narrow = (loss_at(h / 2) - loss_at(-h / 2)) / h;
+    EXPECT_NEAR(along, (4 * narrow - wide) / 3, tolerance * size + 4e-3) << entry.name;
+  }
+  bound.set_values(values);
+}
+
+TEST(Network, GradientOfEveryParameterMatchesDifferences) {
+  const auto backend = make_cpu_backend();
+  BoundNetwork bound(*backend, model_of(every_smooth_layer, 3), 2, 32, Precision::fp32, Mode::train);
+  give_input(bound);
+  expect_gradient_matches_differences(bound, 0.02);
+}
+
+TEST(Network, TinysGradientPredictsTheChangeOfItsLoss) {
+  const auto backend = make_cpu_backend();
+  BoundNetwork bound(*backend, shipped_model("yolov4-tiny", 3), 2, 64, Precision::fp32, Mode::train);
+  give_input(bound);
+  const double before = bound.loss();
+  const auto gradient = bound.gradients();
+  auto values = bound.values();
+  double norm = 0;
+  for (const float g : gradient) norm += static_cast<double>(g) * g;
+  const double step = 1e-3 * before / norm;
+  for (size_t i = 0; i < gradient.size(); ++i) values[i] -= static_cast<float>(step * gradient[i]);
+  bound.set_values(values);
+  EXPECT_NEAR((before - bound.loss()) / (step * norm), 1.0, 0.1);
+}
+
+TEST(Network, MicroBatchesAddUp) {
+  const auto backend = make_cpu_backend();
+  BoundNetwork bound(*backend, model_of(every_smooth_layer, 3), 2, 32, Precision::fp32, Mode::train);
+  give_input(bound);
+  bound.loss();
+  const auto once = bound.gradients();
+  bound.network().forward();
+  bound.network().backward(1, true);
+  const auto twice = bound.gradients();
+  for (const auto& entry : bound.layout().entries()) {
+    if (entry.offset >= bound.layout().trainable_floats()) continue;
+    for (size_t i = entry.offset; i < entry.offset + entry.count; ++i) {
+      EXPECT_NEAR(twice[i], 2 * once[i], 1e-4 * std::abs(once[i]) + 1e-5);
+    }
+  }
+}
+
+TEST(Network, StepsAreReproducible) {
+  const auto backend = make_cpu_backend();
+  BoundNetwork a(*backend, shipped_model("demo", 3), 2, 64, Precision::fp32, Mode::train);
+  BoundNetwork b(*backend, shipped_model("demo", 3), 2, 64, Precision::fp32, Mode::train);
+  give_input(a);
+  give_input(b);
+  EXPECT_EQ(a.loss(), b.loss());
+  EXPECT_EQ(a.gradients(), b.gradients());
+}
+
+TEST(Network, Bf16AgreesWithFp32) {
+  const auto backend = make_cpu_backend();
+  BoundNetwork exact(*backend, shipped_model("yolov4-tiny", 3), 4, 160, Precision::fp32, Mode::train);
+  BoundNetwork rounded(*backend, shipped_model("yolov4-tiny", 3), 4, 160, Precision::bf16, Mode::train);
+  give_input(exact);
+  give_input(rounded);
+  const double loss = exact.loss();
+  EXPECT_NEAR(rounded.loss() / loss, 1.0, 0.02);
+  const auto a = exact.gradients(), b = rounded.gradients();
+  double dot = 0, aa = 0, bb = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    dot += static_cast<double>(a[i]) * b[i];
+    aa += static_cast<double>(a[i]) * a[i];
+    bb += static_cast<double>(b[i]) * b[i];
+  }
+  // Three decimal digits through 21 normalised layers and back.
+  EXPECT_GT(dot / std::sqrt(aa * bb), 0.9) << "cosine between the two gradients";
+  EXPECT_NEAR(std::sqrt(bb / aa), 1.0, 0.05);
+}
+
+// Inference folds the batch-norm into the convolution: with the running statistics set to the batch's own, it
+// must predict what the training pass did.
+TEST(Network, InferencePredictsWhatTrainingDid) {
+  const auto backend = make_cpu_backend();
+  for (const char* name : {"yolov4-tiny", "yolov4"}) {
+    BoundNetwork train(*backend, shipped_model(name, 3), 1, 192, Precision::fp32, Mode::train);
+    BoundNetwork infer(*backend, shipped_model(name, 3), 1, 192, Precision::fp32, Mode::infer);
+    give_input(train);
+    give_input(infer);
+    const auto before = train.values();
+    train.network().forward();
+    auto values = train.values();
+    for (const auto& entry : train.layout().entries()) {
+      if (entry.offset < train.layout().trainable_floats()) continue;
+      // Undo the moving average; the running variance is the unbiased one, a batch normalises by the biased.
+      const double n = static_cast<double>(train.network().output_shape(entry.layer).pixels());
+      const double bias = entry.kind == ParameterKind::running_variance ? (n - 1) / n : 1.0;
+      for (size_t i = entry.offset; i < entry.offset + entry.count; ++i) {
+        values[i] = static_cast<float>(bias * (before[i] + (values[i] - before[i]) / batch_norm_momentum));
+      }
+    }
+    infer.set_values(values);
+    infer.network().infer();
+    const int head = infer.network().layer_count() - 1;
+    const Tensor a = train.network().output(head), b = infer.network().output(head);
+    double difference = 0, size = 0;
+    for (size_t i = 0; i < a.count(); ++i) {
+      difference += std::pow(a.as<float>()[i] - b.as<float>()[i], 2);
+      size += std::pow(a.as<float>()[i], 2);
+    }
+    EXPECT_LT(std::sqrt(difference / size), 5e-3) << name;
+  }
+}
+
+TEST(Network, TwoNetworksMayShareAnArena) {
+  const auto backend = make_cpu_backend();
+  const Model model = shipped_model("demo", 3);
+  const ParameterLayout layout(model);
+  auto values = initial_parameters(model, layout, 3);
+  std::vector<float> gradients(layout.trainable_floats());
+  const Parameters parameters{&layout, values.data(), gradients.data()};
+  Network large({&model, backend.get(), &parameters, 2, 96, 96, Precision::fp32, Mode::train});
+  Network small({&model, backend.get(), &parameters, 2, 64, 64, Precision::fp32, Mode::infer});
+  const DeviceBuffer arena(*backend, std::max(large.memory().arena(), small.memory().arena()));
+  const std::vector<uint8_t> pixels(2 * 96 * 96 * 3, 77);
+  const std::vector<std::vector<Truth>> truths(2, {{{0.5f, 0.5f, 0.3f, 0.3f}, 1}});
+  const auto step = [&] {
+    large.bind(arena.data());
+    large.set_pixels(pixels.data());
+    large.set_truths(truths);
+    large.forward();
+    large.backward(1, false);
+    return gradients;
+  };
+  const auto first = step();
+  small.bind(arena.data());
+  small.set_pixels(pixels.data());
+  small.infer();
+  EXPECT_EQ(first, step());
+}
+
+TEST(Network, RefusesASizeThatDoesNotFit) {
+  const auto backend = make_cpu_backend();
+  const Model model = shipped_model("yolov4-tiny", 3);
+  const ParameterLayout layout(model);
+  const Parameters parameters{&layout, nullptr, nullptr};
+  EXPECT_THROW(Network({&model, backend.get(), &parameters, 1, 400, 400, Precision::fp32, Mode::infer}),
+               InputError);
+}
+
+TEST(Network, TrainingArenaSharesMemoryByLifetime) {
+  const auto backend = make_cpu_backend();
+  const Model model = shipped_model("yolov4-tiny", 3);
+  const ParameterLayout layout(model);
+  const Parameters parameters{&layout, nullptr, nullptr};
+  const Network train({&model, backend.get(), &parameters, 4, 416, 416, Precision::fp32, Mode::train});
+  const Network infer({&model, backend.get(), &parameters, 4, 416, 416, Precision::fp32, Mode::infer});
+  EXPECT_LT(train.memory().step, train.memory().unshared * 3 / 4);
+  EXPECT_LT(infer.memory().arena(), train.memory().arena() * 35 / 100);
+}
+
+}  // namespace
+}  // namespace brightnet
