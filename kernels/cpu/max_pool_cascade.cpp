@@ -124,7 +124,8 @@ void pool_tile(const PoolGeometry& pool, const T* x, const TilePlace& place, T* 
   load(pool, x, place, tile);
   const int rows = place.height + pool.window - 1, columns = place.width + pool.window - 1;
   const int left = std::max(0, pool.before - place.column), above = std::max(0, pool.before - place.row);
-  for (int i = 0; i < rows; ++i) cascade<track>(tile, i * pitch, 1, columns, pool.window, left, 1);
+  const int last_row = std::min(rows, pool.x.h + pool.before - place.row);  // rows outside stay −∞ as loaded
+  for (int i = above; i < last_row; ++i) cascade<track>(tile, i * pitch, 1, columns, pool.window, left, 1);
   for (int j = 0; j < place.width; ++j) cascade<track>(tile, j, pitch, rows, pool.window, above, pool.window);
   store(pool, tile, place, y, argmax);
 }
