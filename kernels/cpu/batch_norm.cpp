@@ -135,7 +135,7 @@ void apply(const BatchNormForward& op, const Sums& sums) {
       const T* from = y + pixel * channels;
       T* to = z + pixel * channels;
 #pragma omp simd
-      for (int c = 0; c < channels; ++c) to[c] = T(activate<A>(a[c] * widen(from[c]) + b[c]));
+      for (int c = 0; c < channels; ++c) store(to[c], activate<A>(a[c] * widen(from[c]) + b[c]));
     }
   });
 }
@@ -172,7 +172,7 @@ void apply_gradient(const BatchNormBackward& op, const Sums& sums, const float* 
       for (int c = 0; c < channels; ++c) {
         const float v = widen(from[c]);
         const float g = widen(to[c]) * activation_gradient<A>(a[c] * v + b[c]);
-        to[c] = T(a[c] * g + (k1[c] * v + k0[c]));
+        store(to[c], a[c] * g + (k1[c] * v + k0[c]));
       }
     }
   });
