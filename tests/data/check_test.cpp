@@ -132,7 +132,8 @@ TEST(Check, BloodCellsAreInOrderButForTwoZeroAreaBoxes) {
   ASSERT_EQ(report.splits.size(), 2u);
   EXPECT_EQ(report.splits[0].images, 205u);
   EXPECT_EQ(report.splits[1].images, 87u);
-  for (const auto& split : report.json()["splits"]) {
+  const Json json = report.json();
+  for (const auto& split : json["splits"]) {
     EXPECT_EQ(split["problems"].size(), 1u);
     EXPECT_EQ(split["problems"]["zero_area_box"]["count"], 1);
   }

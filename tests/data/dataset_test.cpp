@@ -135,7 +135,7 @@ TEST(Dataset, EmptyDatasetsAreErrors) {
   EXPECT_TRUE(contains(message(data.options("yolo", "images", {"x"})), "data.train lists no images"));
   data.text("list.txt", "\n\n");
   EXPECT_TRUE(contains(message(data.options("yolo", "list.txt", {"x"})), "lists no images"));
-  data.text("list.txt", "a.jpg\nb.jpg\n");
+  data.text("list.txt", "gone_1.jpg\ngone_2.jpg\n");
   const std::string text = message(data.options("yolo", "list.txt", {"x"}));
   EXPECT_TRUE(contains(text, "none of the 2 images of data.train can be used"));
   EXPECT_TRUE(contains(text, "2 listed images are missing"));
