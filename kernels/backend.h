@@ -80,10 +80,12 @@ struct OptimizerArrays {
   float ema_decay = 0.0f;  ///< ema = d·ema + (1 − d)·value
 };
 
-/// v = momentum·v + g + decay·w;  w −= rate·(nesterov ? g + momentum·v : v).
+/// g' = g + decay·w;  v = momentum·v + g';  w −= rate·(nesterov ? g' + momentum·v : v).
+/// Decoupled (Loshchilov & Hutter 2019): g' = g, and w −= rate·decay·w beside it, with the old w.
 struct SgdStep {
   float momentum = 0.9f;
   bool nesterov = false;
+  bool decoupled = false;
 };
 
 /// Adam with decoupled decay (Loshchilov & Hutter 2019): w −= rate·(m̂ / (√v̂ + ε) + decay·w).
