@@ -1,0 +1,106 @@
+#include "train/checkpoint.h"
+
+#include <array>
+#include <stdexcept>
+
+#include <nlohmann/json.hpp>
+
+#include "train/safetensors.h"
+
+namespace brightnet {
+namespace {
+
+constexpr const char* format_name = "brightnet state";
+
+// Doubles travel through JSON as shortest text that reads back as the same number.
+nlohmann::json to_json(const Progress& p) {
+  const EpochSums& s = p.sums;
+  return {{"epoch", p.epoch},
+          {"step", p.step},
+          {"iteration", p.iteration},
+          {"applied", p.applied},
+          {"best_score", p.best_score},
+          {"best_epoch", p.best_epoch},
+          {"evaluations_since_best", p.evaluations_since_best},
+          {"sums", {s.box, s.objectness, s.classes, s.iou, s.assigned, s.images, s.seconds, s.waited}}};
+}
+
+Progress progress_from(const nlohmann::json& json) {
+  Progress p;
+  p.epoch = json.at("epoch").get<uint64_t>();
+  p.step = json.at("step").get<uint64_t>();
+  p.iteration = json.at("iteration").get<int64_t>();
+  p.applied = json.at("applied").get<int64_t>();
+  p.best_score = json.at("best_score").get<double>();
+  p.best_epoch = json.at("best_epoch").get<int>();
+  p.evaluations_since_best = json.at("evaluations_since_best").get<int>();
+  const auto sums = json.at("sums").get<std::array<double, 8>>();
+  p.sums = {sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], sums[6], sums[7]};
+  return p;
+}
+
+}  // namespace
+
+std::string describe_layout(const ParameterLayout& layout) {
+  uint64_t hash = 14695981039346656037u;  // FNV-1a
+  const auto mix = [&hash](const std::string& text) {
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  };
+  for (const auto& entry : layout.entries()) {
+    mix(entry.name + '@' + std::to_string(entry.offset));
+    for (const int64_t side : entry.shape) mix('x' + std::to_string(side));
+  }
+  return std::to_string(layout.entries().size()) + " tensors, " + std::to_string(layout.floats()) +
+         " floats, " + std::to_string(hash);
+}
+
+void save_state(const std::filesystem::path& file, const Progress& progress,
+                const std::vector<StateArray>& arrays, const std::string& layout, int threads,
+                Backend& backend) {
+  std::vector<std::vector<float>> host;
+  std::vector<SafetensorsEntry> entries;
+  for (const auto& array : arrays) {
+    auto& values = host.emplace_back(array.count);
+    backend.download(values.data(), array.values, array.count * sizeof(float));
+    entries.push_back({array.name, {static_cast<int64_t>(array.count)}, values.data()});
+  }
+  write_safetensors(file, entries,
+                    {{"format", format_name},
+                     {"layout", layout},
+                     {"threads", std::to_string(threads)},
+                     {"progress", to_json(progress).dump()}});
+}
+
+LoadedState load_state(const std::filesystem::path& file, const std::vector<StateArray>& arrays,
+                       const std::string& layout, Backend& backend) {
+  SafetensorsReader reader(file);
+  if (reader.metadata("format") != format_name) {
+    throw InputError("this is not the state of a run", file.string(), "Name the run's folder.");
+  }
+  if (reader.metadata("layout") != layout) {
+    throw InputError("this state belongs to another model: it has " + reader.metadata("layout") + " and " +
+                         layout + " was expected",
+                     file.string(), "Resume with the run's own config.yaml and model.yaml.");
+  }
+  LoadedState state;
+  try {
+    state.progress = progress_from(nlohmann::json::parse(reader.metadata("progress")));
+    state.threads = std::stoi(reader.metadata("threads"));
+  } catch (const std::logic_error&) {
+    throw InputError("its metadata 'threads' is no number", file.string());
+  } catch (const nlohmann::json::exception&) {
+    throw InputError("its metadata 'progress' is not what brightnet writes there", file.string());
+  }
+  if (reader.tensors().size() != arrays.size()) {
+    throw InputError("this state has " + std::to_string(reader.tensors().size()) + " arrays and " +
+                         std::to_string(arrays.size()) + " were expected",
+                     file.string(), "Resume with the optimizer and ema settings that the run began with.");
+  }
+  for (const auto& array : arrays) {
+    const std::vector<float> values = reader.read(array.name, array.count);
+    backend.upload(array.values, values.data(), array.count * sizeof(float));
+  }
+  return state;
+}
+
+}  // namespace brightnet

@@ -1,0 +1,54 @@
+// What a run needs to go on exactly as if it had never stopped: raw weights, average, optimizer, and its
+// place. Everything is in one file that is replaced as a whole, so that whenever the machine dies the folder
+// holds one complete state. Random numbers need no saving: they are named by epoch and sample
+// (core/random.h).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "kernels/backend.h"
+#include "train/optimizer.h"
+
+namespace brightnet {
+
+/// Sums over the part of an epoch that is done.
+struct EpochSums {
+  double box = 0, objectness = 0, classes = 0;  ///< weighted loss parts over images
+  double iou = 0, assigned = 0;                 ///< of assigned predictions
+  double images = 0, seconds = 0, waited = 0;
+};
+
+/// Where a run is.
+struct Progress {
+  uint64_t epoch = 0;      ///< that is being trained, from 0
+  uint64_t step = 0;       ///< optimizer steps of it that are done
+  int64_t iteration = 0;   ///< optimizer steps of the run, skipped ones included
+  int64_t applied = 0;     ///< those that were not skipped
+  double best_score = -1;  ///< of an evaluation so far; −1: there was none
+  int best_epoch = 0;      ///< from 1
+  int evaluations_since_best = 0;
+  EpochSums sums;
+};
+
+/// Writes the arrays and the place atomically. `layout` is a description of the model's parameters that must
+/// be the same when the state is read, `threads` the number the arithmetic used.
+void save_state(const std::filesystem::path& file, const Progress& progress,
+                const std::vector<StateArray>& arrays, const std::string& layout, int threads,
+                Backend& backend);
+
+struct LoadedState {
+  Progress progress;
+  int threads = 0;
+};
+
+/// Fills the arrays. Throws InputError when the file is broken or belongs to another model or optimizer.
+LoadedState load_state(const std::filesystem::path& file, const std::vector<StateArray>& arrays,
+                       const std::string& layout, Backend& backend);
+
+/// A fingerprint of the names, shapes and places of a model's parameters.
+std::string describe_layout(const ParameterLayout& layout);
+
+}  // namespace brightnet

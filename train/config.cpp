@@ -1,0 +1,242 @@
+#include "train/config.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A copy without tags and marks: what came from --set prints like everything else.
+YAML::Node plain(const YAML::Node& node) {
+  if (node.IsMap()) {
+    YAML::Node copy(YAML::NodeType::Map);
+    for (const auto& entry : node) copy[entry.first.Scalar()] = plain(entry.second);
+    return copy;
+  }
+  if (node.IsSequence()) {
+    YAML::Node copy(YAML::NodeType::Sequence);
+    for (const auto& item : node) copy.push_back(plain(item));
+    return copy;
+  }
+  return node.IsScalar() ? YAML::Node(node.Scalar()) : YAML::Node();
+}
+
+void collect_leaves(const YAML::Node& node, const std::string& path,
+                    std::map<std::string, std::string>& out) {
+  if (!node.IsMap()) {
+    YAML::Emitter text;
+    text << YAML::Flow << node;
+    out[path] = text.c_str();
+    return;
+  }
+  for (const auto& entry : node) {
+    collect_leaves(entry.second, path.empty() ? entry.first.Scalar() : path + '.' + entry.first.Scalar(),
+                   out);
+  }
+}
+
+std::map<std::string, std::string> leaves(const RunConfig& config) {
+  std::map<std::string, std::string> out;
+  collect_leaves(YAML::Load(print_config(config, false)), "", out);
+  return out;
+}
+
+YamlValue child(const YamlValue& value, const char* key) {
+  const YAML::Node& node = value.node;
+  if (!value.defined() || !node.IsMap()) return {YAML::Node(YAML::NodeType::Undefined), value.file};
+  return {node[key], value.file};
+}
+
+void resolve_file(std::string& path, const YamlValue& value, const std::string& key, const fs::path& folder) {
+  if (path.empty()) return;
+  const fs::path found = find_path(path, folder, value.where() == "--set");
+  if (found.empty()) {
+    throw InputError("'" + key + "' names '" + path + "', which does not exist", value.where(),
+                     "It was looked for in " + fs::absolute(folder).lexically_normal().string() + " and in " +
+                         fs::current_path().string());
+  }
+  path = found.string();
+}
+
+void check_sizes(const RunConfig& config, const YamlValue& train) {
+  if (config.train.batch % std::max(1, config.train.micro_batch) != 0) {
+    throw InputError("'micro_batch' is " + std::to_string(config.train.micro_batch) +
+                         " and must divide 'batch', " + std::to_string(config.train.batch),
+                     child(train, "micro_batch").where());
+  }
+  for (const int size : config.train.sizes) {
+    if (size < 32)
+      throw InputError("'sizes' has a side of less than 32 pixels", child(train, "sizes").where());
+  }
+}
+
+void check_schedule(const ScheduleOptions& schedule, const YamlValue& value) {
+  if (!schedule.scales.empty() && schedule.scales.size() != schedule.steps.size()) {
+    throw InputError("'scales' has " + std::to_string(schedule.scales.size()) + " entries and 'steps' " +
+                         std::to_string(schedule.steps.size()) + ": one factor for each step is needed",
+                     child(value, "scales").where());
+  }
+  if (!std::is_sorted(schedule.steps.begin(), schedule.steps.end())) {
+    throw InputError("'steps' must go upwards", child(value, "steps").where());
+  }
+}
+
+}  // namespace
+
+void TrainOptions::fields(Fields& f) {
+  f("size", size, "side of the square input, in pixels").at_least(32);
+  f("sizes", sizes, "multi-scale: sides to draw from; empty: size alone");
+  f("size_every", size_every, "optimizer steps between changes of size").at_least(1);
+  f("batch", batch, "images of one optimizer step, over all ranks").at_least(1);
+  f.custom(
+      "micro_batch",
+      [this](const YamlValue& value) {
+        const std::string remedy = "Write a number of images or auto.";
+        if (!value.node.IsScalar())
+          throw InputError("'micro_batch' is a list or mapping", value.where(), remedy);
+        if (value.node.Scalar() == "auto") {
+          micro_batch = 0;
+        } else if (!YAML::convert<int>::decode(value.node, micro_batch) || micro_batch < 1) {
+          throw InputError("'micro_batch' is '" + value.node.Scalar() + "'", value.where(), remedy);
+        }
+      },
+      [this] { return micro_batch > 0 ? YAML::Node(micro_batch) : YAML::Node("auto"); },
+      "images of one pass; auto: what fits, the rest is gradient accumulation");
+  f("memory_fraction", memory_fraction, "of the free memory that micro_batch: auto plans for")
+      .above(0)
+      .at_most(1);
+  f("epochs", epochs, "passes over the training split").at_least(1);
+  f("iterations", iterations, "optimizer steps; 0: as many as the epochs make").at_least(0);
+  f.choice("precision", precision, {"fp32", "tf32", "bf16", "fp16"}, "of activations and working weights");
+  f("seed", seed, "names the run's random numbers");
+  f("sync_bn", sync_bn, "batch-norm statistics over all ranks");
+  f("patience", patience, "evaluations without a better score before stopping; 0: never").at_least(0);
+  f("weights", weights, "safetensors to start from; empty: from scratch");
+  f("log_every", log_every, "seconds between progress lines without a terminal").above(0);
+}
+
+void OptimizerOptions::fields(Fields& f) {
+  f.choice("kind", kind, {"sgd", "adamw"}, "sgd or adamw");
+  f("rate", rate, "learning rate at the schedule's peak").above(0);
+  f("momentum", momentum, "sgd").within(0, 1);
+  f("nesterov", nesterov, "sgd");
+  f("decay", decay, "weight decay of convolution weights").at_least(0);
+  f.choice("decay_kind", decay_kind, {"l2", "decoupled"}, "sgd: l2 as in darknet, or decoupled");
+  f("beta1", beta1, "adamw").within(0, 1);
+  f("beta2", beta2, "adamw").within(0, 1);
+  f("epsilon", epsilon, "adamw").above(0);
+  f("clip", clip, "largest norm of the whole gradient; 0: any").at_least(0);
+  f("max_skips", max_skips, "steps in a row with a gradient that is not finite before stopping").at_least(1);
+}
+
+void ScheduleOptions::fields(Fields& f) {
+  f.choice("kind", kind, {"cosine", "steps", "linear", "constant"}, "of the rate after the burn-in");
+  f.choice("unit", unit, {"epochs", "iterations"}, "of warmup and steps");
+  f("warmup", warmup, "length of the burn-in").at_least(0);
+  f("power", power, "of the burn-in").at_least(0);
+  f("final", final, "fraction of the rate at the end of cosine and linear").within(0, 1);
+  f("steps", steps, "where the rate falls; empty: at 80 % and 90 % of the run");
+  f("scales", scales, "factors there; empty: 0.1 each");
+}
+
+void EmaOptions::fields(Fields& f) {
+  f("decay", decay, "of the averaged weights; 0: no average").at_least(0).at_most(0.999999);
+  f("ramp", ramp, "iterations over which the decay grows").at_least(0);
+}
+
+void EvaluateOptions::fields(Fields& f) {
+  f("every", every, "epochs between evaluations").at_least(1);
+  f("start", start, "first epoch that is evaluated").at_least(1);
+  f("batch", batch, "images at a time").at_least(1);
+  f("size", size, "side of the input; 0: train.size").at_least(0);
+  f.choice("best_by", best_by, {"AP", "AP50"}, "what makes weights the best");
+  f("nms", nms, "non-maximum suppression");
+}
+
+void RunConfig::fields(Fields& f) {
+  f("name", name, "of the run's folder");
+  f("model", model, "YAML of the model");
+  f.custom(
+      "head", [this](const YamlValue& value) { head = value; },
+      [this] { return head.defined() ? plain(head.node) : YAML::Node(YAML::NodeType::Map); },
+      "laid over the model's head");
+  f("data", data, "");
+  f("train", train, "");
+  f("optimizer", optimizer, "");
+  f("schedule", schedule, "");
+  f("ema", ema, "");
+  f("augment", augment, "");
+  f("loader", loader, "");
+  f("evaluate", evaluate, "");
+}
+
+std::vector<int> RunConfig::input_sizes() const {
+  const std::set<int> unique(train.sizes.begin(), train.sizes.end());
+  return unique.empty() ? std::vector<int>{train.size} : std::vector<int>(unique.begin(), unique.end());
+}
+
+fs::path find_path(const std::string& path, const fs::path& folder, bool here_first) {
+  const fs::path beside = folder / path, here = path;
+  for (const auto& candidate : here_first ? std::vector{here, beside} : std::vector{beside, here}) {
+    std::error_code ignored;
+    if (fs::exists(candidate, ignored)) return fs::absolute(candidate).lexically_normal();
+  }
+  return {};
+}
+
+RunConfig load_run_config(const fs::path& file, const std::vector<std::string>& assignments) {
+  YamlDocument document = YamlDocument::load(file);
+  for (const auto& assignment : assignments) document.set(assignment);
+  const YamlValue root = document.root();
+  RunConfig config;
+  read_config(root, config);
+
+  const fs::path folder = file.parent_path();
+  if (config.name.empty()) config.name = file.stem().string();
+  if (config.name.find('/') != std::string::npos || config.name == "." || config.name == "..") {
+    throw InputError("'name' is '" + config.name + "' and must be a name, not a path",
+                     child(root, "name").where());
+  }
+  if (config.model.empty()) {
+    throw InputError("no model is named", file.string(),
+                     "Add a line such as model: models/yolov4-tiny.yaml, or give --set model=FILE.");
+  }
+  resolve_file(config.model, child(root, "model"), "model", folder);
+  const YamlValue data = child(root, "data");
+  // Without `root`, relative paths start where the YAML lies.
+  if (!child(data, "root").defined()) {
+    config.data.root = fs::absolute(folder).lexically_normal().string();
+  } else {
+    resolve_file(config.data.root, child(data, "root"), "data.root", folder);
+  }
+  const YamlValue train = child(root, "train");
+  resolve_file(config.train.weights, child(train, "weights"), "train.weights", folder);
+  check_sizes(config, train);
+  check_schedule(config.schedule, child(root, "schedule"));
+  return config;
+}
+
+std::vector<ConfigDifference> compare(const RunConfig& before, const RunConfig& after) {
+  const auto a = leaves(before), b = leaves(after);
+  std::set<std::string> keys;
+  for (const auto& [key, value] : a) keys.insert(key);
+  for (const auto& [key, value] : b) keys.insert(key);
+  const auto text = [](const auto& map, const std::string& key) {
+    const auto found = map.find(key);
+    return found == map.end() ? std::string("(not given)") : found->second;
+  };
+  std::vector<ConfigDifference> differences;
+  for (const auto& key : keys) {
+    if (text(a, key) != text(b, key)) differences.push_back({key, text(a, key), text(b, key)});
+  }
+  return differences;
+}
+
+Model load_model(const RunConfig& config, int classes) {
+  return load_model(fs::path(config.model), classes, config.head);
+}
+
+}  // namespace brightnet

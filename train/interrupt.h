@@ -1,0 +1,19 @@
+// Ctrl-C and a scheduler's SIGTERM end a run in order: the step that runs is finished and the state is saved.
+// A second signal ends the program at once.
+#pragma once
+
+namespace brightnet {
+
+/// Listens for SIGINT and SIGTERM while it lives; one at a time.
+class Interrupt {
+ public:
+  Interrupt();
+  ~Interrupt();
+  Interrupt(const Interrupt&) = delete;
+  Interrupt& operator=(const Interrupt&) = delete;
+
+  /// True once a signal has come.
+  bool requested() const;
+};
+
+}  // namespace brightnet

@@ -1,0 +1,46 @@
+// A weights file: parameters by name, and in the metadata all that is needed to use them.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "layers/model.h"
+#include "layers/parameters.h"
+
+namespace brightnet {
+
+/// A trained network, as a file holds it.
+struct TrainedModel {
+  Model model;
+  std::vector<std::string> classes;
+  int size = 416;          ///< side of the input it was evaluated at
+  bool letterbox = false;  ///< how images were fitted into it
+  /// How it came about: "epoch", "AP", …; for people.
+  std::map<std::string, std::string> training;
+};
+
+/// Writes `values` (in the layout's order) atomically, fp32, convolution weights in OHWI.
+void save_weights(const std::filesystem::path& file, const TrainedModel& trained,
+                  const ParameterLayout& layout, const std::vector<float>& values);
+
+/// What a weights file says about itself. Throws InputError when it is not one of brightnet's.
+TrainedModel load_trained_model(const std::filesystem::path& file);
+
+/// The values of every parameter of `layout`; InputError when one is missing or has another shape.
+std::vector<float> load_weights(const std::filesystem::path& file, const ParameterLayout& layout);
+
+/// What load_matching_weights() did.
+struct MatchReport {
+  int taken = 0;
+  std::vector<std::string> left;     ///< parameters that keep their value: "name (why)"
+  std::vector<std::string> ignored;  ///< tensors of the file that the model has no use for
+};
+
+/// Overwrites those of `values` that the file has by the same name and shape: a starting point for another
+/// number of classes, say. Throws InputError when nothing fits.
+MatchReport load_matching_weights(const std::filesystem::path& file, const ParameterLayout& layout,
+                                  std::vector<float>& values);
+
+}  // namespace brightnet
