@@ -115,6 +115,7 @@ void TrainOptions::fields(Fields& f) {
   f("sync_bn", sync_bn, "batch-norm statistics over all ranks");
   f("patience", patience, "evaluations without a better score before stopping; 0: never").at_least(0);
   f("weights", weights, "safetensors to start from; empty: from scratch");
+  f("save_every", save_every, "seconds between saved states; also at best, end and signal").at_least(0);
   f("log_every", log_every, "seconds between progress lines without a terminal").above(0);
 }
 
@@ -150,7 +151,7 @@ void EmaOptions::fields(Fields& f) {
 void EvaluateOptions::fields(Fields& f) {
   f("every", every, "epochs between evaluations").at_least(1);
   f("start", start, "first epoch that is evaluated").at_least(1);
-  f("batch", batch, "images at a time").at_least(1);
+  f("batch", batch, "images at a time; 0: the micro-batch").at_least(0);
   f("size", size, "side of the input; 0: train.size").at_least(0);
   f.choice("best_by", best_by, {"AP", "AP50"}, "what makes weights the best");
   f("nms", nms, "non-maximum suppression");

@@ -32,6 +32,7 @@ struct TrainOptions {
   bool sync_bn = false;  ///< batch-norm statistics over all ranks
   int patience = 0;      ///< evaluations without a better score before the run stops; 0: never
   std::string weights;   ///< safetensors to start from; empty: from scratch
+  float save_every = 30;  ///< seconds: a state is saved at the end of an epoch when the last one is this old
   float log_every = 10;  ///< seconds between progress lines where there is no terminal
   void fields(Fields& f);
 };
@@ -74,7 +75,7 @@ struct EmaOptions {
 struct EvaluateOptions {
   int every = 1;  ///< epochs between evaluations; the last epoch is always evaluated
   int start = 1;  ///< first epoch (from 1) that is evaluated
-  int batch = 8;
+  int batch = 0;                ///< images at a time; 0: the micro-batch
   int size = 0;                ///< side of the input; 0: train.size
   std::string best_by = "AP";  ///< AP | AP50: what makes weights the best
   NmsOptions nms;
