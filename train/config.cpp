@@ -115,7 +115,7 @@ void TrainOptions::fields(Fields& f) {
   f("sync_bn", sync_bn, "batch-norm statistics over all ranks");
   f("patience", patience, "evaluations without a better score before stopping; 0: never").at_least(0);
   f("weights", weights, "safetensors to start from; empty: from scratch");
-  f("save_every", save_every, "seconds between saved states; also at best, end and signal").at_least(0);
+  f("save_every", save_every, "seconds between saved states; also at the end and on a signal").at_least(0);
   f("log_every", log_every, "seconds between progress lines without a terminal").above(0);
 }
 

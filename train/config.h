@@ -29,11 +29,11 @@ struct TrainOptions {
   int iterations = 0;  ///< optimizer steps; 0: as many as the epochs make
   std::string precision = "fp32";
   uint64_t seed = 0;
-  bool sync_bn = false;  ///< batch-norm statistics over all ranks
-  int patience = 0;      ///< evaluations without a better score before the run stops; 0: never
-  std::string weights;   ///< safetensors to start from; empty: from scratch
+  bool sync_bn = false;   ///< batch-norm statistics over all ranks
+  int patience = 0;       ///< evaluations without a better score before the run stops; 0: never
+  std::string weights;    ///< safetensors to start from; empty: from scratch
   float save_every = 30;  ///< seconds: a state is saved at the end of an epoch when the last one is this old
-  float log_every = 10;  ///< seconds between progress lines where there is no terminal
+  float log_every = 10;   ///< seconds between progress lines where there is no terminal
   void fields(Fields& f);
 };
 
@@ -73,9 +73,9 @@ struct EmaOptions {
 
 /// The `evaluate:` section.
 struct EvaluateOptions {
-  int every = 1;  ///< epochs between evaluations; the last epoch is always evaluated
-  int start = 1;  ///< first epoch (from 1) that is evaluated
-  int batch = 0;                ///< images at a time; 0: the micro-batch
+  int every = 1;               ///< epochs between evaluations; the last epoch is always evaluated
+  int start = 1;               ///< first epoch (from 1) that is evaluated
+  int batch = 0;               ///< images at a time; 0: the micro-batch
   int size = 0;                ///< side of the input; 0: train.size
   std::string best_by = "AP";  ///< AP | AP50: what makes weights the best
   NmsOptions nms;

@@ -18,9 +18,9 @@ class Ema : public Optimizer {
   /// The inner step averages the trainable weights in its own pass over memory; the statistics follow here.
   StepOutcome step(OptimizerStep step) override;
   void append_state(std::vector<StateArray>& state) const override;
+  float* average() const override { return average_.floats(); }
   double gradient_norm() const override { return inner_->gradient_norm(); }
 
-  float* values() const { return average_.floats(); }
   /// decay · (1 − exp(−number / ramp)): early steps, whose weights are far from any good, are forgotten soon.
   static float decay_at(const EmaOptions& options, int64_t number);
   static size_t bytes(const EmaOptions& options, const ParameterLayout& layout);

@@ -7,8 +7,8 @@
 
 namespace brightnet {
 
-std::vector<ScoredBox> boxes_in_image(const std::vector<Detection>& detections, int width, int height, int size,
-                                      bool letterbox) {
+std::vector<ScoredBox> boxes_in_image(const std::vector<Detection>& detections, int width, int height,
+                                      int size, bool letterbox) {
   const Placement placement = place(width, height, size, letterbox);
   const auto side = static_cast<float>(size);
   const auto across = [&](float x) {
@@ -20,8 +20,12 @@ std::vector<ScoredBox> boxes_in_image(const std::vector<Detection>& detections, 
   std::vector<ScoredBox> boxes;
   boxes.reserve(detections.size());
   for (const auto& [box, class_id, score] : detections) {
-    const ScoredBox scored{across(box.x - box.w / 2), down(box.y - box.h / 2), across(box.x + box.w / 2),
-                           down(box.y + box.h / 2),   class_id,                score};
+    const ScoredBox scored{across(box.x - box.w / 2),
+                           down(box.y - box.h / 2),
+                           across(box.x + box.w / 2),
+                           down(box.y + box.h / 2),
+                           class_id,
+                           score};
     if (scored.x2 > scored.x1 && scored.y2 > scored.y1) boxes.push_back(scored);
   }
   return boxes;
@@ -42,7 +46,8 @@ bool detect_images(Network& network, const Dataset& dataset, const DetectionOpti
     // Images are independent; how many candidates each has is not known before.
 #pragma omp parallel for schedule(dynamic, 1)
     for (int i = 0; i < images->count; ++i) {
-      const ImageRecord& record = dataset.images[static_cast<size_t>(images->indices[static_cast<size_t>(i)])];
+      const ImageRecord& record =
+          dataset.images[static_cast<size_t>(images->indices[static_cast<size_t>(i)])];
       boxes[static_cast<size_t>(i)] =
           boxes_in_image(non_max_suppression(candidates[static_cast<size_t>(i)], options.nms), record.width,
                          record.height, size, options.letterbox);
@@ -57,11 +62,12 @@ bool detect_images(Network& network, const Dataset& dataset, const DetectionOpti
 std::optional<Metrics> evaluate(Network& network, const Dataset& dataset, const DetectionOptions& options,
                                 const DetectionSink& sink) {
   DetectionEvaluator evaluator(dataset.classes);
-  const bool whole = detect_images(network, dataset, options, [&](int index, std::span<const ScoredBox> boxes) {
-    const ImageRecord& record = dataset.images[static_cast<size_t>(index)];
-    evaluator.add(record.id, boxes, record.annotations);
-    return !sink || sink(index, boxes);
-  });
+  const bool whole =
+      detect_images(network, dataset, options, [&](int index, std::span<const ScoredBox> boxes) {
+        const ImageRecord& record = dataset.images[static_cast<size_t>(index)];
+        evaluator.add(record.id, boxes, record.annotations);
+        return !sink || sink(index, boxes);
+      });
   if (!whole) return std::nullopt;
   return evaluator.finish();
 }

@@ -19,7 +19,8 @@ struct DetectionOptions {
   int workers = 1;         ///< threads that read images
 };
 
-/// Called with the index of each image and what was found there, in its pixels, best first. Return false to stop.
+/// Called with the index of each image and what was found there, in its pixels, best first. Return false to
+/// stop.
 using DetectionSink = std::function<bool(int index, std::span<const ScoredBox> boxes)>;
 
 /// Runs an inference network over the images of a data set, in order. Returns false when the sink stopped it.
@@ -30,9 +31,9 @@ bool detect_images(Network& network, const Dataset& dataset, const DetectionOpti
 std::optional<Metrics> evaluate(Network& network, const Dataset& dataset, const DetectionOptions& options,
                                 const DetectionSink& sink = {});
 
-/// Detections of a network input of `size` × `size`, in pixels of the width × height image that it shows, cut at the
-/// image's border; those outside are dropped.
-std::vector<ScoredBox> boxes_in_image(const std::vector<Detection>& detections, int width, int height, int size,
-                                      bool letterbox);
+/// Detections of a network input of `size` × `size`, in pixels of the width × height image that it shows, cut
+/// at the image's border; those outside are dropped.
+std::vector<ScoredBox> boxes_in_image(const std::vector<Detection>& detections, int width, int height,
+                                      int size, bool letterbox);
 
 }  // namespace brightnet

@@ -70,15 +70,18 @@ int choose_micro_batch(const RunConfig& config, const Model& model, Backend& bac
     needed = plan_run(config, model, backend, micro_batch).memory.peak();
     if (needed <= budget) return micro_batch;
   }
-  throw DeviceError("a step of a single image needs " + format_bytes(static_cast<double>(needed)) + ", and " +
-                        format_bytes(static_cast<double>(budget)) + " may be used",
-                    "",
-                    "Lower train.size, use --precision bf16, raise train.memory_fraction, or set train.micro_batch to "
-                    "1 to try nevertheless");
+  throw DeviceError(
+      "a step of a single image needs " + format_bytes(static_cast<double>(needed)) + ", and " +
+          format_bytes(static_cast<double>(budget)) + " may be used",
+      "",
+      "Lower train.size, use --precision bf16, raise train.memory_fraction, or set train.micro_batch to "
+      "1 to try nevertheless");
 }
 
 int largest_batch(const RunConfig& config, const Model& model, Backend& backend, size_t budget) {
-  const auto fits = [&](int batch) { return plan_run(config, model, backend, batch).memory.peak() <= budget; };
+  const auto fits = [&](int batch) {
+    return plan_run(config, model, backend, batch).memory.peak() <= budget;
+  };
   if (!fits(1)) return 0;
   int low = 1, high = 2;
   constexpr int limit = 1 << 14;
@@ -118,7 +121,11 @@ std::string format_bytes(double bytes) {
     ++unit;
   }
   char text[32];
-  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : bytes < 10 ? "%.2f %s" : "%.1f %s", bytes, units[unit]);
+  std::snprintf(text, sizeof text,
+                unit == 0    ? "%.0f %s"
+                : bytes < 10 ? "%.2f %s"
+                             : "%.1f %s",
+                bytes, units[unit]);
   return text;
 }
 
@@ -137,12 +144,13 @@ size_t parse_bytes(const std::string& text) {
     }
   }
   static const std::map<std::string, double> units{
-      {"", 1},       {"b", 1},           {"kb", 1e3},         {"mb", 1e6},         {"gb", 1e9},        {"tb", 1e12},
-      {"k", 1024},   {"m", 1048576},     {"g", 1073741824},   {"t", 1099511627776}, {"kib", 1024},
-      {"mib", 1048576}, {"gib", 1073741824}, {"tib", 1099511627776}};
+      {"", 1},       {"b", 1},         {"kb", 1e3},         {"mb", 1e6},           {"gb", 1e9},
+      {"tb", 1e12},  {"k", 1024},      {"m", 1048576},      {"g", 1073741824},     {"t", 1099511627776},
+      {"kib", 1024}, {"mib", 1048576}, {"gib", 1073741824}, {"tib", 1099511627776}};
   const auto factor = units.find(unit);
   if (used == 0 || factor == units.end() || !(value > 0) || value * factor->second > 1e18) {
-    throw InputError("'" + text + "' is no amount of memory", "", "Write it as 8GiB, 512MB or a number of bytes.");
+    throw InputError("'" + text + "' is no amount of memory", "",
+                     "Write it as 8GiB, 512MB or a number of bytes.");
   }
   return static_cast<size_t>(value * factor->second);
 }

@@ -12,8 +12,8 @@
 
 namespace brightnet {
 
-/// The networks of a run: one for each input size, and one for evaluation. Their steps never interleave, so they
-/// share one arena.
+/// The networks of a run: one for each input size, and one for evaluation. Their steps never interleave, so
+/// they share one arena.
 class RunNetworks {
  public:
   /// Plans all of them; `trained` and `averaged` need no memory until bind(). Both outlive this object.
@@ -60,8 +60,8 @@ struct PlannedRun {
 };
 PlannedRun plan_run(const RunConfig& config, const Model& model, Backend& backend, int micro_batch);
 
-/// The largest divisor of train.batch whose plan fits into `budget` bytes. Throws DeviceError, saying what one
-/// image needs, when none does.
+/// The largest divisor of train.batch whose plan fits into `budget` bytes. Throws DeviceError, saying what
+/// one image needs, when none does.
 int choose_micro_batch(const RunConfig& config, const Model& model, Backend& backend, size_t budget);
 
 /// The largest micro-batch of any kind that fits into `budget` bytes; 0 when not even one image does.

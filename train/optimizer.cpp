@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/log.h"
 #include "train/ema.h"
 
 namespace brightnet {
@@ -98,7 +97,6 @@ StepOutcome GradientGuard::step(OptimizerStep step) {
           "The weights of the last checkpoint are sound. Lower optimizer.rate or optimizer.clip, or "
           "lengthen schedule.warmup, and look at the labels with `brightnet data check`.");
     }
-    if (skips_ == 1) spdlog::warn("The gradient of step {} is not finite; the step is skipped.", step.number);
     return StepOutcome::skipped;
   }
   skips_ = 0;

@@ -39,6 +39,8 @@ class Optimizer {
   virtual StepOutcome step(OptimizerStep step) = 0;
   /// Appends the arrays of this optimizer and of those it wraps.
   virtual void append_state(std::vector<StateArray>& state) const = 0;
+  /// The averaged parameters in the device's memory, running statistics included; nullptr when none are kept.
+  virtual float* average() const { return nullptr; }
   /// Norm of the last step's gradient before clipping; 0 when nobody measured it.
   virtual double gradient_norm() const { return 0; }
 };
@@ -81,6 +83,7 @@ class GradientGuard : public Optimizer {
                 const ParameterLayout& layout, Backend& backend);
   StepOutcome step(OptimizerStep step) override;
   void append_state(std::vector<StateArray>& state) const override { inner_->append_state(state); }
+  float* average() const override { return inner_->average(); }
   double gradient_norm() const override { return norm_; }
 
  private:

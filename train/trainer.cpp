@@ -1,0 +1,271 @@
+#include "train/trainer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "core/log.h"
+#include "core/threads.h"
+
+namespace brightnet {
+namespace {
+
+constexpr size_t pictured_images = 32;
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+int64_t divided_up(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+
+int64_t total_steps(const TrainOptions& train, int64_t steps_per_epoch) {
+  return train.iterations > 0 ? train.iterations : train.epochs * steps_per_epoch;
+}
+
+}  // namespace
+
+Trainer::Trainer(const TrainingSetup& setup, const ParameterLayout& layout, const std::vector<float>& initial)
+    : setup_(setup),
+      layout_(layout),
+      backend_(setup.backend),
+      parts_(setup.config.train.batch / setup.config.train.micro_batch),
+      steps_per_epoch_(divided_up(static_cast<int64_t>(setup.train.images.size()), setup.config.train.batch)),
+      total_(total_steps(setup.config.train, steps_per_epoch_)),
+      schedule_(setup.config.schedule, setup.config.optimizer.rate, steps_per_epoch_, total_),
+      values_(backend_, layout.floats() * sizeof(float)),
+      gradients_(backend_, layout.trainable_floats() * sizeof(float)),
+      statistics_(backend_, (layout.floats() - layout.trainable_floats()) * sizeof(float)),
+      trained_{.layout = &layout, .values = values_.floats(), .gradients = gradients_.floats()},
+      averaged_{.layout = &layout},
+      networks_(setup.config, setup.model, backend_, setup.config.train.micro_batch, trained_, averaged_),
+      memory_(plan_run_memory(setup.config, layout, networks_.arena_bytes())),
+      line_(setup.config.train.log_every) {
+  BRIGHTNET_CHECK(initial.size() == layout.floats(), "parameters of another model");
+  backend_.upload(values_.data(), initial.data(), values_.bytes());
+  optimizer_ = make_optimizer(setup.config.optimizer, setup.config.ema, layout, backend_, values_.floats());
+  averaged_.values = optimizer_->average() ? optimizer_->average() : values_.floats();
+  arena_ = DeviceBuffer(backend_, networks_.arena_bytes());
+  networks_.bind(arena_.data());
+}
+
+TrainingEnd Trainer::run(const Interrupt& interrupt) {
+  open_loader();
+  saved_at_ = seconds_now();
+  // A run that was interrupted behind the last step of an epoch goes on with the epoch's evaluation.
+  while (!out_of_patience() && (!finished() || progress_.step > 0)) {
+    if (!finished() && static_cast<int64_t>(progress_.step) < steps_per_epoch_) {
+      step();
+      if (line_.due()) line_.show(progress_text());
+    }
+    const bool epoch_done = static_cast<int64_t>(progress_.step) == steps_per_epoch_ || finished();
+    if (interrupt.requested() || (epoch_done && !end_epoch(interrupt))) {
+      line_.clear();
+      save();
+      return TrainingEnd::interrupted;
+    }
+  }
+  line_.clear();
+  save();
+  report_->finish();
+  return finished() ? TrainingEnd::finished : TrainingEnd::no_better;
+}
+
+void Trainer::open_loader() {
+  Loader::Setup loader;
+  loader.dataset = &setup_.train;
+  loader.augment = setup_.config.augment;
+  loader.loader = setup_.config.loader;
+  const auto parts = static_cast<uint64_t>(parts_);
+  loader.batch = setup_.config.train.micro_batch;
+  loader.sizes = setup_.config.input_sizes();
+  loader.size_every = setup_.config.train.size_every * parts_;
+  loader.seed = setup_.config.train.seed;
+  loader.epochs = static_cast<uint64_t>(divided_up(total_, steps_per_epoch_));
+  loader.steps_per_epoch = static_cast<uint64_t>(steps_per_epoch_) * parts;
+  loader.start_epoch = progress_.epoch;
+  loader.start_step = progress_.step * parts;
+  loader_ = std::make_unique<Loader>(loader);
+  report_ =
+      std::make_unique<RunReport>(setup_.folder, setup_.train.classes,
+                                  resumed_ ? static_cast<int>(progress_.epoch) : -1, progress_.iteration);
+}
+
+StepOutcome Trainer::step() {
+  const double begin = seconds_now(), waited_before = loader_->waited_seconds();
+  // A forward pass moves the running statistics before anybody can know whether the step is sound.
+  float* statistics = values_.floats() + layout_.trainable_floats();
+  backend_.copy(statistics_.data(), statistics, statistics_.bytes());
+
+  for (int part = 0; part < parts_; ++part) {
+    const Batch* batch = loader_->next();
+    BRIGHTNET_CHECK(batch, "the loader ended before the run");
+    report_->add_batch(*batch, progress_.iteration * parts_ + part);
+    Network& network = networks_.training(batch->height);
+    network.set_pixels(batch->pixels);
+    network.set_truths(batch->truths);
+    network.forward();
+    network.backward(1.0f / static_cast<float>(setup_.config.train.batch), part > 0);
+    add_losses(network, *batch);
+  }
+  // Here the gradient of the whole batch is complete: what ranks share, they share now.
+  const OptimizerStep update{.arrays = {.values = values_.floats(), .gradients = gradients_.floats()},
+                             .rate = schedule_.rate(progress_.iteration),
+                             .number = progress_.applied + 1};
+  const StepOutcome outcome = optimizer_->step(update);
+  if (outcome == StepOutcome::applied) {
+    ++progress_.applied;
+    ++trained_.version;
+  } else {
+    backend_.copy(statistics, statistics_.data(), statistics_.bytes());
+    line_.clear();
+    spdlog::warn("The gradient of step {} is not finite: the step is skipped.", progress_.iteration + 1);
+  }
+  ++progress_.iteration;
+  ++progress_.step;
+  const double seconds = seconds_now() - begin;
+  progress_.sums.seconds += seconds;
+  progress_.sums.waited += loader_->waited_seconds() - waited_before;
+  step_seconds_ = step_seconds_ > 0 ? 0.95 * step_seconds_ + 0.05 * seconds : seconds;
+  return outcome;
+}
+
+void Trainer::add_losses(Network& network, const Batch& batch) {
+  EpochSums& sums = progress_.sums;
+  for (const YoloLoss& loss : network.losses()) {
+    sums.box += loss.box;
+    sums.objectness += loss.objectness;
+    sums.classes += loss.classes;
+    sums.iou += loss.iou;
+    sums.assigned += loss.assigned;
+  }
+  sums.images += batch.count;
+}
+
+bool Trainer::evaluated_this_epoch() const {
+  const int epoch = static_cast<int>(progress_.epoch) + 1;
+  const auto& options = setup_.config.evaluate;
+  return finished() || (epoch >= options.start && (epoch - options.start) % options.every == 0);
+}
+
+bool Trainer::end_epoch(const Interrupt& interrupt) {
+  std::optional<Metrics> metrics;
+  if (evaluated_this_epoch()) {
+    metrics = evaluate_average(interrupt);
+    if (!metrics) return false;
+    last_metrics_ = metrics;
+  }
+  ++progress_.epoch;
+  EpochSummary summary{.epoch = static_cast<int>(progress_.epoch),
+                       .iteration = progress_.iteration,
+                       .sums = progress_.sums,
+                       .rate = schedule_.rate(progress_.iteration - 1),
+                       .metrics = metrics ? &*metrics : nullptr};
+  line_.clear();
+  spdlog::info("{}", progress_text());
+  report_->add_epoch(summary);
+  if (metrics) judge(*metrics);
+  progress_.step = 0;
+  progress_.sums = {};
+  if (seconds_now() - saved_at_ >= setup_.config.train.save_every) save();
+  return true;
+}
+
+std::optional<Metrics> Trainer::evaluate_average(const Interrupt& interrupt) {
+  ++averaged_.version;
+  val_boxes_.clear();
+  const DetectionOptions options{setup_.config.evaluate.nms, setup_.config.augment.letterbox,
+                                 std::max(1, setup_.config.loader.workers)};
+  return evaluate(networks_.evaluation(), setup_.val, options,
+                  [&](int index, std::span<const ScoredBox> boxes) {
+                    if (static_cast<size_t>(index) < pictured_images)
+                      val_boxes_.emplace_back(boxes.begin(), boxes.end());
+                    return !interrupt.requested();
+                  });
+}
+
+void Trainer::judge(const Metrics& metrics) {
+  const double score = setup_.config.evaluate.best_by == "AP50" ? metrics.AP50 : metrics.AP;
+  if (progress_.best_epoch > 0 && score <= progress_.best_score) {
+    ++progress_.evaluations_since_best;
+    return;
+  }
+  progress_.best_score = score;
+  progress_.best_epoch = static_cast<int>(progress_.epoch);
+  progress_.evaluations_since_best = 0;
+  best_metrics_ = metrics;
+  save_averaged_weights(setup_.folder.best());
+  report_->add_best(metrics, setup_.val, val_boxes_, progress_.iteration);
+}
+
+bool Trainer::out_of_patience() const {
+  const int patience = setup_.config.train.patience;
+  return patience > 0 && progress_.evaluations_since_best >= patience;
+}
+
+std::vector<StateArray> Trainer::state_arrays() const {
+  std::vector<StateArray> arrays{{"values", values_.floats(), layout_.floats()}};
+  optimizer_->append_state(arrays);
+  return arrays;
+}
+
+void Trainer::save() {
+  save_averaged_weights(setup_.folder.last());
+  save_state(setup_.folder.state(), progress_, state_arrays(), describe_layout(layout_), compute_threads(),
+             backend_);
+  saved_at_ = seconds_now();
+}
+
+void Trainer::save_averaged_weights(const std::filesystem::path& file) const {
+  std::vector<float> host(layout_.floats());
+  backend_.download(host.data(), averaged_.values, host.size() * sizeof(float));
+  TrainedModel trained{setup_.model,
+                       setup_.train.classes,
+                       setup_.config.evaluation_size(),
+                       setup_.config.augment.letterbox,
+                       {}};
+  trained.training = {{"run", setup_.config.name},
+                      {"epoch", std::to_string(progress_.epoch)},
+                      {"iteration", std::to_string(progress_.iteration)}};
+  if (last_metrics_) {
+    trained.training["AP"] = std::to_string(last_metrics_->AP);
+    trained.training["AP50"] = std::to_string(last_metrics_->AP50);
+  }
+  save_weights(file, trained, layout_, host);
+}
+
+void Trainer::resume() {
+  const LoadedState state =
+      load_state(setup_.folder.state(), state_arrays(), describe_layout(layout_), backend_);
+  progress_ = state.progress;
+  resumed_ = true;
+  ++trained_.version;
+  if (state.threads != compute_threads()) {
+    spdlog::warn(
+        "This run computed with {} threads and now has {}: sums round differently, so its weights will not "
+        "be "
+        "bit-identical to those of an uninterrupted run. OMP_NUM_THREADS={} restores that.",
+        state.threads, compute_threads(), state.threads);
+  }
+}
+
+std::string Trainer::progress_text() const {
+  const EpochSums& s = progress_.sums;
+  const double images = std::max(1.0, s.images), seconds = std::max(1e-9, s.seconds);
+  const bool inside = progress_.step > 0 && static_cast<int64_t>(progress_.step) < steps_per_epoch_;
+  const int64_t epochs = divided_up(total_, steps_per_epoch_);
+  std::string text =
+      fmt::format("epoch {}/{}", std::min<int64_t>(epochs, progress_.epoch + (inside ? 1 : 0)), epochs);
+  if (inside) text += fmt::format(" {}/{}", progress_.step, steps_per_epoch_);
+  text += fmt::format(
+      "  loss {:.3f} (box {:.3f} obj {:.3f} cls {:.3f})  {:.1f} images/s  data-wait {:.0f} %  lr {:.2g}",
+      (s.box + s.objectness + s.classes) / images, s.box / images, s.objectness / images, s.classes / images,
+      s.images / seconds, 100 * s.waited / seconds,
+      schedule_.rate(std::max<int64_t>(0, progress_.iteration - 1)));
+  text += "  ETA " + format_seconds(step_seconds_ * static_cast<double>(total_ - progress_.iteration));
+  if (last_metrics_) text += fmt::format("  AP50 {:.3f} AP {:.3f}", last_metrics_->AP50, last_metrics_->AP);
+  return text;
+}
+
+}  // namespace brightnet

@@ -1,0 +1,94 @@
+// The training loop.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "data/loader.h"
+#include "train/checkpoint.h"
+#include "train/evaluate.h"
+#include "train/interrupt.h"
+#include "train/memory.h"
+#include "train/optimizer.h"
+#include "train/progress_line.h"
+#include "train/run_folder.h"
+#include "train/run_report.h"
+#include "train/schedule.h"
+#include "train/weights.h"
+
+namespace brightnet {
+
+enum class TrainingEnd : uint8_t {
+  finished,
+  no_better,    ///< `patience` evaluations without a better score
+  interrupted,  ///< by a signal; the state is saved
+};
+
+/// What a run works on; everything outlives the trainer. train.micro_batch is a number by now.
+struct TrainingSetup {
+  const RunConfig& config;
+  const Model& model;
+  const Dataset& train;
+  const Dataset& val;
+  Backend& backend;
+  const RunFolder& folder;
+};
+
+class Trainer {
+ public:
+  /// Plans the run and takes all of its device memory, which is exactly memory().peak(); steps take none.
+  /// `initial` are the parameters to start from, in the layout's order.
+  Trainer(const TrainingSetup& setup, const ParameterLayout& layout, const std::vector<float>& initial);
+
+  /// Takes over a saved state; warns when it was made with another number of threads.
+  void resume();
+  /// Trains until the end, a better score stays away for too long, or a signal comes.
+  TrainingEnd run(const Interrupt& interrupt);
+
+  const RunMemory& memory() const { return memory_; }
+  const Progress& progress() const { return progress_; }
+  /// Of the best evaluation of this process; none before the first.
+  const std::optional<Metrics>& best_metrics() const { return best_metrics_; }
+
+ private:
+  void open_loader();
+  StepOutcome step();
+  void add_losses(Network& network, const Batch& batch);
+  bool end_epoch(const Interrupt& interrupt);
+  std::optional<Metrics> evaluate_average(const Interrupt& interrupt);
+  void judge(const Metrics& metrics);
+  bool evaluated_this_epoch() const;
+  bool out_of_patience() const;
+  bool finished() const { return progress_.iteration >= total_; }
+
+  void save();
+  void save_averaged_weights(const std::filesystem::path& file) const;
+  std::vector<StateArray> state_arrays() const;
+  const float* averaged_values() const { return averaged_.values; }
+  std::string progress_text() const;
+
+  TrainingSetup setup_;
+  const ParameterLayout& layout_;
+  Backend& backend_;
+  int parts_;  ///< micro-batches of a step
+  int64_t steps_per_epoch_, total_;
+  Schedule schedule_;
+
+  DeviceBuffer values_, gradients_, statistics_, arena_;
+  Parameters trained_, averaged_;
+  std::unique_ptr<Optimizer> optimizer_;
+  RunNetworks networks_;
+  RunMemory memory_;
+
+  std::unique_ptr<Loader> loader_;
+  Progress progress_;
+  std::unique_ptr<RunReport> report_;
+  ProgressLine line_;
+  std::optional<Metrics> best_metrics_, last_metrics_;
+  std::vector<std::vector<ScoredBox>> val_boxes_;  ///< of the pictured images
+  double saved_at_ = 0, step_seconds_ = 0;
+  bool resumed_ = false;
+};
+
+}  // namespace brightnet
