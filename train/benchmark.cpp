@@ -1,0 +1,277 @@
+#include "train/benchmark.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "core/random.h"
+#include "core/threads.h"
+#include "train/memory.h"
+#include "train/optimizer.h"
+
+namespace brightnet {
+namespace {
+
+constexpr int boxes_per_image = 8;
+constexpr int warm_up_rounds = 2, profiled_rounds = 3;
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + static_cast<long>(values.size() / 2), values.end());
+  return values[values.size() / 2];
+}
+
+// Multiplications and additions of a convolution's passes in training.
+double training_flops(const ConvolutionSpec& spec) {
+  return spec.flops() * (spec.input_gradient ? 3 : 2);
+}
+
+/// Seconds that a call takes until the device has finished it.
+template <typename Call>
+double timed(Backend& backend, Call&& call) {
+  backend.synchronize();
+  const double begin = seconds_now();
+  call();
+  backend.synchronize();
+  return seconds_now() - begin;
+}
+
+/// One training step on made-up data.
+class BenchmarkStep {
+ public:
+  BenchmarkStep(const RunConfig& config, const Model& model, Backend& backend, const StepBenchmarkOptions& options)
+      : backend_(backend),
+        layout_(model),
+        values_(backend, layout_.floats() * sizeof(float)),
+        gradients_(backend, layout_.trainable_floats() * sizeof(float)),
+        parameters_{.layout = &layout_, .values = values_.floats(), .gradients = gradients_.floats()},
+        network_({.model = &model,
+                  .backend = &backend,
+                  .parameters = &parameters_,
+                  .batch = options.batch,
+                  .height = options.size,
+                  .width = options.size,
+                  .precision = options.precision,
+                  .mode = Mode::train}) {
+    const std::vector<float> initial = initial_parameters(model, layout_, config.train.seed);
+    backend.upload(values_.data(), initial.data(), values_.bytes());
+    optimizer_ = make_optimizer(config.optimizer, config.ema, layout_, backend, values_.floats());
+    arena_ = DeviceBuffer(backend, network_.memory().arena());
+    network_.bind(arena_.data());
+    // The weights hardly move, so that all rounds compute alike.
+    rate_ = config.optimizer.rate * 1e-3f;
+    make_data(model, options);
+  }
+
+  struct Times {
+    double forward, backward, update;
+  };
+  Times run() {
+    Times times{};
+    times.forward = timed(backend_, [&] {
+      network_.set_pixels(pixels_.data());
+      network_.set_truths(truths_);
+      network_.forward();
+    });
+    times.backward = timed(backend_, [&] {
+      network_.backward(1.0f / static_cast<float>(network_.setup().batch), false);
+    });
+    times.update = timed(backend_, [&] {
+      optimizer_->step({.arrays = {.values = values_.floats(), .gradients = gradients_.floats()},
+                        .rate = rate_,
+                        .number = ++steps_});
+      ++parameters_.version;
+    });
+    return times;
+  }
+
+  Network& network() { return network_; }
+
+ private:
+  void make_data(const Model& model, const StepBenchmarkOptions& options) {
+    Random random(0, Purpose::test);
+    pixels_.resize(3 * static_cast<size_t>(options.batch) * options.size * options.size);
+    for (auto& pixel : pixels_) pixel = static_cast<uint8_t>(random.below(256));
+    truths_.resize(static_cast<size_t>(options.batch));
+    for (auto& truths : truths_) {
+      for (int i = 0; i < boxes_per_image; ++i) {
+        Truth truth;
+        truth.box = {random.uniform(0.2f, 0.8f), random.uniform(0.2f, 0.8f), random.uniform(0.05f, 0.4f),
+                     random.uniform(0.05f, 0.4f)};
+        truth.class_id = static_cast<int>(random.below(static_cast<uint32_t>(model.classes)));
+        truths.push_back(truth);
+      }
+    }
+  }
+
+  Backend& backend_;
+  ParameterLayout layout_;
+  DeviceBuffer values_, gradients_, arena_;
+  Parameters parameters_;
+  std::unique_ptr<Optimizer> optimizer_;
+  Network network_;
+  std::vector<uint8_t> pixels_;
+  std::vector<std::vector<Truth>> truths_;
+  float rate_ = 0;
+  int64_t steps_ = 0;
+};
+
+/// The convolutions of a network alone. As in a network, each has its own input and output and all share the
+/// workspace; nothing is reordered, normalised or updated.
+class BareConvolutions {
+ public:
+  BareConvolutions(const Network& network, Backend& backend) : backend_(backend), network_(network) {
+    size_t workspace = 0, gradient = 0;
+    for (int i = 0; i < network.layer_count(); ++i) {
+      const ConvolutionSpec* spec = network.layer(i).convolution();
+      if (!spec) continue;
+      Item item{i, *spec, backend.plan_convolution(*spec), {}, {}, {}};
+      item.x = filled(spec->input.count(), spec->type);
+      item.y = filled(spec->output.count(), spec->type);
+      item.weights = DeviceBuffer(backend, std::max<size_t>(64, item.convolution->weight_bytes()));
+      workspace = std::max(workspace, item.convolution->workspace_bytes());
+      gradient = std::max({gradient, spec->input.count(), spec->output.count()});
+      items_.push_back(std::move(item));
+    }
+    workspace_ = DeviceBuffer(backend, std::max<size_t>(64, workspace));
+    const DType type = items_.empty() ? DType::f32 : items_[0].spec.type;
+    dy_ = filled(gradient, type);
+    dx_ = filled(gradient, type);
+    for (auto& item : items_) {
+      item.convolution->bind(item.weights.data(), workspace_.data());
+      const DeviceBuffer masters = filled(item.spec.weight_count(), DType::f32);
+      item.convolution->prepare(masters.floats());
+    }
+  }
+
+  /// Seconds of each layer, forward through the list and back; zero where a layer has no convolution.
+  std::vector<double> run() {
+    std::vector<double> seconds(static_cast<size_t>(network_.layer_count()), 0.0);
+    for (auto& item : items_) {
+      seconds[static_cast<size_t>(item.layer)] += timed(backend_, [&] {
+        item.convolution->forward(item.input(), nullptr, {item.y.data(), item.spec.output, item.spec.type});
+      });
+    }
+    for (auto item = items_.rbegin(); item != items_.rend(); ++item) {
+      const Tensor dy{dy_.data(), item->spec.output, item->spec.type};
+      seconds[static_cast<size_t>(item->layer)] += timed(backend_, [&] {
+        item->convolution->backward_weights(item->input(), dy, nullptr, false);
+        if (item->spec.input_gradient) {
+          item->convolution->backward_data(dy, {dx_.data(), item->spec.input, item->spec.type});
+        }
+      });
+    }
+    return seconds;
+  }
+
+  std::string description(int layer) const {
+    for (const auto& item : items_) {
+      if (item.layer == layer) return item.convolution->description();
+    }
+    return "";
+  }
+
+ private:
+  struct Item {
+    int layer;
+    ConvolutionSpec spec;
+    std::unique_ptr<Convolution> convolution;
+    DeviceBuffer x, y, weights;
+    Tensor input() const { return {x.data(), spec.input, spec.type}; }
+  };
+
+  // Small numbers of both signs: neither denormal nor growing, in any type.
+  DeviceBuffer filled(size_t count, DType type) {
+    Random random(1, Purpose::test, 0, ++drawn_);
+    DeviceBuffer buffer(backend_, std::max<size_t>(64, count * size_of(type)));
+    std::vector<float> values(count);
+    for (auto& value : values) value = random.uniform(-0.1f, 0.1f);
+    if (type == DType::f32) {
+      backend_.upload(buffer.data(), values.data(), count * sizeof(float));
+    } else {
+      BRIGHTNET_CHECK(type == DType::bf16, "the bare convolutions are measured in fp32 and bf16");
+      std::vector<BFloat16> rounded(values.begin(), values.end());
+      backend_.upload(buffer.data(), rounded.data(), count * sizeof(BFloat16));
+    }
+    return buffer;
+  }
+
+  Backend& backend_;
+  const Network& network_;
+  std::vector<Item> items_;
+  DeviceBuffer workspace_, dy_, dx_;
+  uint64_t drawn_ = 0;
+};
+
+std::vector<LayerBenchmark> layer_table(BenchmarkStep& step, const Model& model, const BareConvolutions& bare,
+                                        const std::vector<std::vector<double>>& floors) {
+  Network& network = step.network();
+  std::vector<LayerTime> times;
+  network.profile(&times);
+  for (int round = 0; round < profiled_rounds; ++round) step.run();
+  network.profile(nullptr);
+  std::vector<LayerBenchmark> layers;
+  for (int i = 0; i < network.layer_count(); ++i) {
+    const auto& description = model.layers[static_cast<size_t>(i)];
+    LayerBenchmark layer{description.name, Model::kind(description), network.output_shape(i), 0, 0, 0, 0, ""};
+    layer.forward = times[static_cast<size_t>(i)].forward / profiled_rounds;
+    layer.backward = times[static_cast<size_t>(i)].backward / profiled_rounds;
+    layer.floor = median(floors[static_cast<size_t>(i)]);
+    layer.flops = network.layer(i).flops();
+    layer.implementation = bare.description(i);
+    layers.push_back(std::move(layer));
+  }
+  return layers;
+}
+
+}  // namespace
+
+StepBenchmark measure_step(const RunConfig& config, const Model& model, Backend& backend,
+                           const StepBenchmarkOptions& options) {
+  StepBenchmark result;
+  result.device = backend.name();
+  result.precision = options.precision;
+  result.batch = options.batch;
+  result.size = options.size;
+  result.threads = compute_threads();
+  BenchmarkStep step(config, model, backend, options);
+  result.peak_bytes = backend.peak_bytes();
+  BareConvolutions bare(step.network(), backend);
+  for (int i = 0; i < step.network().layer_count(); ++i) {
+    if (const ConvolutionSpec* spec = step.network().layer(i).convolution()) result.flops += training_flops(*spec);
+  }
+
+  for (int round = 0; round < warm_up_rounds; ++round) {
+    step.run();
+    bare.run();
+  }
+  std::vector<double> steps, forwards, backwards, updates, floors;
+  std::vector<std::vector<double>> layer_floors(static_cast<size_t>(step.network().layer_count()));
+  const double begin = seconds_now();
+  while (result.rounds < options.min_rounds || seconds_now() - begin < options.seconds) {
+    const auto times = step.run();
+    forwards.push_back(times.forward);
+    backwards.push_back(times.backward);
+    updates.push_back(times.update);
+    steps.push_back(times.forward + times.backward + times.update);
+    const auto seconds = bare.run();
+    double sum = 0;
+    for (size_t i = 0; i < seconds.size(); ++i) {
+      layer_floors[i].push_back(seconds[i]);
+      sum += seconds[i];
+    }
+    floors.push_back(sum);
+    ++result.rounds;
+  }
+  result.step = median(steps);
+  result.forward = median(forwards);
+  result.backward = median(backwards);
+  result.update = median(updates);
+  result.floor = median(floors);
+  result.layers = layer_table(step, model, bare, layer_floors);
+  return result;
+}
+
+}  // namespace brightnet

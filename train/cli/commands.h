@@ -1,0 +1,59 @@
+// The commands of `brightnet`. Each declares its options and leaves behind what to do; main() does it.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "core/dtype.h"
+#include "train/config.h"
+
+namespace brightnet::cli {
+
+/// What a command does once the command line is understood; the exit code.
+using Action = std::function<int()>;
+
+void add_train(CLI::App& app, Action& action);
+void add_eval(CLI::App& app, Action& action);
+void add_detect(CLI::App& app, Action& action);
+void add_bench(CLI::App& app, Action& action);
+void add_memory(CLI::App& app, Action& action);
+void add_config(CLI::App& app, Action& action);
+void add_data(CLI::App& app, Action& action);
+
+/// What every command that takes a CONFIG takes.
+struct CommonOptions {
+  std::string config;
+  std::vector<std::string> assignments;
+  std::string device = "auto";
+  std::string precision;  ///< empty: the configuration's
+
+  void add_device(CLI::App& command);
+  void add_precision(CLI::App& command);
+  void add_assignments(CLI::App& command);
+  /// The assignments with --precision among them.
+  std::vector<std::string> all_assignments() const;
+};
+
+/// The model of MODEL.yaml, or that of a run's CONFIG.yaml, with a configuration around it.
+struct NamedModel {
+  RunConfig config;
+  Model model;
+};
+/// `classes` ≤ 0: as many as the file declares (or its data set has).
+NamedModel read_model(const std::string& file, const std::vector<std::string>& assignments, int classes);
+
+/// Reads a split and says on standard error, once, what was skipped in it.
+Dataset read_split(const RunConfig& config, Split split);
+/// The classes that the configuration lists, else those of its data set.
+std::vector<std::string> class_names(const RunConfig& config);
+
+/// YAML text of a value that is to be a text whatever it contains, for "key=value" assignments.
+std::string quoted(const std::string& text);
+
+/// Writes to a file, or to standard output for "-".
+void write_answer(const std::string& file, const std::string& text);
+
+}  // namespace brightnet::cli

@@ -1,0 +1,73 @@
+#include <iostream>
+
+#include "core/files.h"
+#include "core/log.h"
+#include "train/cli/commands.h"
+
+namespace brightnet::cli {
+
+void CommonOptions::add_device(CLI::App& command) {
+  command.add_option("--device", device, "auto, cpu, cuda or cuda:N")->type_name("DEVICE");
+}
+
+void CommonOptions::add_precision(CLI::App& command) {
+  command.add_option("--precision", precision, "fp32, tf32, bf16 or fp16")->type_name("P");
+}
+
+void CommonOptions::add_assignments(CLI::App& command) {
+  command.add_option("--set", assignments, "lay a value over the configuration; as often as needed")
+      ->type_name("KEY.PATH=VALUE")
+      ->expected(1, -1)
+      ->allow_extra_args(false);
+}
+
+std::vector<std::string> CommonOptions::all_assignments() const {
+  std::vector<std::string> all = assignments;
+  if (!precision.empty()) all.push_back("train.precision=" + quoted(precision));
+  return all;
+}
+
+NamedModel read_model(const std::string& file, const std::vector<std::string>& assignments, int classes) {
+  NamedModel named;
+  YamlDocument document = YamlDocument::load(file);
+  const YAML::Node root = document.root().node;
+  const auto has = [&](const char* key) { return root[key].IsDefined(); };
+  if (has("layers")) {
+    for (const auto& assignment : assignments) document.set(assignment);
+    named.model = parse_model(document, classes);
+    named.config.train.size = named.model.size;
+    return named;
+  }
+  named.config = load_run_config(file, assignments);
+  if (classes <= 0) classes = static_cast<int>(class_names(named.config).size());
+  named.model = load_model(named.config, classes);
+  return named;
+}
+
+Dataset read_split(const RunConfig& config, Split split) {
+  Dataset dataset = read_dataset(config.data, split);
+  const std::string problems = summarize(dataset.problems);
+  if (!problems.empty()) spdlog::warn("{}", problems);
+  return dataset;
+}
+
+std::vector<std::string> class_names(const RunConfig& config) {
+  if (!config.data.classes.empty()) return config.data.classes;
+  return read_dataset(config.data, Split::train).classes;
+}
+
+std::string quoted(const std::string& text) {
+  YAML::Emitter emitter;
+  emitter << YAML::DoubleQuoted << text;
+  return emitter.c_str();
+}
+
+void write_answer(const std::string& file, const std::string& text) {
+  if (file == "-") {
+    std::cout << text << std::flush;
+    return;
+  }
+  write_atomically(file, text);
+}
+
+}  // namespace brightnet::cli

@@ -1,0 +1,24 @@
+// brightnet config: the resolved configuration, every default visible.
+#include <iostream>
+#include <memory>
+
+#include "train/cli/commands.h"
+
+namespace brightnet::cli {
+
+void add_config(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("config", "print a configuration with every default");
+  const auto arguments = std::make_shared<CommonOptions>();
+  command->add_option("config", arguments->config, "the run's YAML")->type_name("CONFIG.yaml")->required();
+  arguments->add_device(*command);
+  arguments->add_precision(*command);
+  arguments->add_assignments(*command);
+  command->callback([=, &action] {
+    action = [arguments] {
+      std::cout << print_config(load_run_config(arguments->config, arguments->all_assignments()));
+      return 0;
+    };
+  });
+}
+
+}  // namespace brightnet::cli

@@ -1,0 +1,186 @@
+// brightnet memory: what a run will take, before it takes it.
+#include "train/memory.h"
+
+#include <iostream>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "train/cli/commands.h"
+#include "train/detections_json.h"
+#include "train/device.h"
+
+namespace brightnet::cli {
+namespace {
+
+struct MemoryArguments {
+  CommonOptions common;
+  int batch = 0, size = 0, classes = 0;
+  std::string device_memory, json;
+};
+
+struct MemoryReport {
+  NamedModel named;
+  PlannedRun plan;
+  NetworkMemory inference;
+  ParameterLayout layout;
+  int batch;
+  int largest = -1;  ///< −1: not asked for
+  size_t device_memory = 0;
+
+  size_t inference_peak() const { return layout.floats() * sizeof(float) + inference.arena(); }
+};
+
+MemoryReport make_report(const MemoryArguments& arguments) {
+  NamedModel named = read_model(arguments.common.config, arguments.common.all_assignments(), arguments.classes);
+  RunConfig& config = named.config;
+  if (!arguments.common.precision.empty()) config.train.precision = arguments.common.precision;
+  const auto backend = open_device(arguments.common.device, config.precision());
+  if (arguments.size > 0) {
+    config.train.size = arguments.size;
+    config.train.sizes.clear();
+  }
+  // Without --batch: what a run of this configuration would choose.
+  int batch = arguments.batch > 0 ? arguments.batch : config.train.micro_batch;
+  if (batch == 0) {
+    const double budget = static_cast<double>(free_host_memory()) * config.train.memory_fraction;
+    batch = choose_micro_batch(config, named.model, *backend, static_cast<size_t>(budget));
+  }
+  const ParameterLayout layout(named.model);
+  const Parameters parameters{.layout = &layout};
+  const Network inference({.model = &named.model,
+                           .backend = backend.get(),
+                           .parameters = &parameters,
+                           .batch = batch,
+                           .height = config.evaluation_size(),
+                           .width = config.evaluation_size(),
+                           .precision = config.precision(),
+                           .mode = Mode::infer});
+  MemoryReport report{named, plan_run(config, named.model, *backend, batch), inference.memory(), layout, batch};
+  if (!arguments.device_memory.empty()) {
+    report.device_memory = parse_bytes(arguments.device_memory);
+    report.largest = largest_batch(config, named.model, *backend, report.device_memory);
+  }
+  return report;
+}
+
+std::string bytes(size_t count) {
+  return format_bytes(static_cast<double>(count));
+}
+
+std::string layer_table(const MemoryReport& report) {
+  std::string text = fmt::format("{:<24} {:<10} {:>18} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>12}\n", "layer",
+                                 "kind", "output (n,h,w,c)", "parameters", "activation", "saved", "gradient", "weights",
+                                 "workspace", "inference");
+  const auto& rows = report.plan.training.rows;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const auto& row = rows[i];
+    const auto& infer = report.inference.rows[i];
+    text += fmt::format("{:<24} {:<10} {:>18} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>12}\n", row.name, row.kind,
+                        to_string(row.output), bytes(row.parameters), bytes(row.activation), bytes(row.saved),
+                        bytes(row.gradient), bytes(row.working_weights), bytes(row.workspace), bytes(infer.activation));
+  }
+  return text;
+}
+
+std::string table(const MemoryReport& report) {
+  const RunMemory& memory = report.plan.memory;
+  const NetworkMemory& training = report.plan.training;
+  const auto line = [](const char* what, size_t count, const std::string& note = "") {
+    return fmt::format("  {:<28} {:>12}  {}\n", what, bytes(count), note);
+  };
+  std::string text = layer_table(report);
+  text += fmt::format("\nTraining, batch {} at {}x{} in {}\n", report.batch, report.named.config.train.size,
+                      report.named.config.train.size, report.named.config.train.precision);
+  text += line("parameters", memory.parameters);
+  text += line("gradients", memory.gradients);
+  text += line("optimizer", memory.optimizer, report.named.config.optimizer.kind);
+  text += line("average (ema)", memory.average);
+  text += line("copy of the statistics", memory.statistics);
+  text += line("input", training.input, "pixels and boxes");
+  text += line("working weights", training.working_weights, report.named.config.train.precision);
+  text += line("step", training.step, "activations, gradients, workspace; " + bytes(training.unshared) + " without sharing");
+  if (memory.arena > training.arena()) text += line("more for evaluation", memory.arena - training.arena());
+  text += line("peak", memory.peak());
+  text += fmt::format("Inference, batch {} at {}x{}\n", report.batch, report.named.config.evaluation_size(),
+                      report.named.config.evaluation_size());
+  text += line("parameters", memory.parameters);
+  text += line("input, weights, step", report.inference.arena());
+  text += line("peak", report.inference_peak());
+  if (report.largest >= 0) {
+    text += fmt::format("Largest training batch in {}: {}\n", bytes(report.device_memory), report.largest);
+  }
+  return text;
+}
+
+Json network_json(const NetworkMemory& memory) {
+  Json json{{"input", memory.input},
+            {"working_weights", memory.working_weights},
+            {"step", memory.step},
+            {"step_without_sharing", memory.unshared},
+            {"layers", Json::array()}};
+  for (const auto& row : memory.rows) {
+    json["layers"].push_back({{"name", row.name},
+                              {"kind", row.kind},
+                              {"output", {row.output.n, row.output.h, row.output.w, row.output.c}},
+                              {"parameters", row.parameters},
+                              {"activation", row.activation},
+                              {"saved", row.saved},
+                              {"gradient", row.gradient},
+                              {"working_weights", row.working_weights},
+                              {"workspace", row.workspace}});
+  }
+  return json;
+}
+
+Json answer(const MemoryReport& report) {
+  const RunMemory& memory = report.plan.memory;
+  Json json{{"model", report.named.model.name},
+            {"batch", report.batch},
+            {"size", report.named.config.train.size},
+            {"precision", report.named.config.train.precision},
+            {"parameters", memory.parameters},
+            {"gradients", memory.gradients},
+            {"optimizer", memory.optimizer},
+            {"average", memory.average},
+            {"statistics", memory.statistics},
+            {"arena", memory.arena},
+            {"peak_bytes", memory.peak()},
+            {"inference_peak_bytes", report.inference_peak()},
+            {"trainable_parameters", report.layout.trainable_parameters()}};
+  if (report.largest >= 0) json["largest_batch"] = report.largest;
+  json["training"] = network_json(report.plan.training);
+  json["inference"] = network_json(report.inference);
+  return json;
+}
+
+int print_memory(const MemoryArguments& arguments) {
+  const MemoryReport report = make_report(arguments);
+  if (arguments.json != "-") std::cout << table(report) << std::flush;
+  if (!arguments.json.empty()) write_answer(arguments.json, to_text(answer(report)));
+  return 0;
+}
+
+}  // namespace
+
+void add_memory(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("memory", "plan the memory of a model or a run");
+  const auto arguments = std::make_shared<MemoryArguments>();
+  command->add_option("model", arguments->common.config, "a model's YAML, or a run's")
+      ->type_name("MODEL.yaml")
+      ->required();
+  command->add_option("--batch", arguments->batch, "images of one pass; as a run would choose if not given")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--size", arguments->size, "side of the input, in pixels")->check(CLI::PositiveNumber);
+  command->add_option("--classes", arguments->classes, "number of classes; the file's if not given")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--device-memory", arguments->device_memory, "say the largest batch that fits into this")
+      ->type_name("8GiB");
+  command->add_option("--json", arguments->json, "write the plan there; - for standard output")->type_name("FILE");
+  arguments->common.add_device(*command);
+  arguments->common.add_precision(*command);
+  arguments->common.add_assignments(*command);
+  command->callback([=, &action] { action = [arguments] { return print_memory(*arguments); }; });
+}
+
+}  // namespace brightnet::cli

@@ -1,0 +1,28 @@
+// A trained network, ready to look at images: what `eval` and `detect` run.
+#pragma once
+
+#include <filesystem>
+
+#include "layers/network.h"
+#include "train/weights.h"
+
+namespace brightnet {
+
+class InferenceNetwork {
+ public:
+  /// Loads a weights file and plans for `batch` images of `size` × `size`; size 0: the one it was evaluated at.
+  InferenceNetwork(const std::filesystem::path& weights, Backend& backend, Precision precision, int batch, int size);
+
+  Network& network() { return *network_; }
+  const TrainedModel& trained() const { return trained_; }
+  int size() const { return network_->setup().width; }
+
+ private:
+  TrainedModel trained_;
+  ParameterLayout layout_;
+  DeviceBuffer values_, arena_;
+  Parameters parameters_;
+  std::unique_ptr<Network> network_;
+};
+
+}  // namespace brightnet
