@@ -41,7 +41,8 @@ double timed(Backend& backend, Call&& call) {
 /// One training step on made-up data.
 class BenchmarkStep {
  public:
-  BenchmarkStep(const RunConfig& config, const Model& model, Backend& backend, const StepBenchmarkOptions& options)
+  BenchmarkStep(const RunConfig& config, const Model& model, Backend& backend,
+                const StepBenchmarkOptions& options)
       : backend_(backend),
         layout_(model),
         values_(backend, layout_.floats() * sizeof(float)),
@@ -75,9 +76,8 @@ class BenchmarkStep {
       network_.set_truths(truths_);
       network_.forward();
     });
-    times.backward = timed(backend_, [&] {
-      network_.backward(1.0f / static_cast<float>(network_.setup().batch), false);
-    });
+    times.backward =
+        timed(backend_, [&] { network_.backward(1.0f / static_cast<float>(network_.setup().batch), false); });
     times.update = timed(backend_, [&] {
       optimizer_->step({.arrays = {.values = values_.floats(), .gradients = gradients_.floats()},
                         .rate = rate_,
@@ -240,7 +240,8 @@ StepBenchmark measure_step(const RunConfig& config, const Model& model, Backend&
   result.peak_bytes = backend.peak_bytes();
   BareConvolutions bare(step.network(), backend);
   for (int i = 0; i < step.network().layer_count(); ++i) {
-    if (const ConvolutionSpec* spec = step.network().layer(i).convolution()) result.flops += training_flops(*spec);
+    if (const ConvolutionSpec* spec = step.network().layer(i).convolution())
+      result.flops += training_flops(*spec);
   }
 
   for (int round = 0; round < warm_up_rounds; ++round) {

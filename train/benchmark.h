@@ -1,6 +1,6 @@
-// How fast a training step is, and how fast it could be: the same network's bare convolutions, back to back, in
-// the same run. Machines drift, so rounds of the two alternate and medians are reported; only ratios of one run
-// mean anything.
+// How fast a training step is, and how fast it could be: the same network's bare convolutions, back to back,
+// in the same run. Machines drift, so rounds of the two alternate and medians are reported; only ratios of
+// one run mean anything.
 #pragma once
 
 #include <string>
@@ -42,8 +42,8 @@ struct StepBenchmark {
   double floor_ratio() const { return floor / step; }
 };
 
-/// Measures whole training steps (forward, loss, backward, update) on synthetic pixels and boxes. `config` says
-/// what optimizer and average an update consists of.
+/// Measures whole training steps (forward, loss, backward, update) on synthetic pixels and boxes. `config`
+/// says what optimizer and average an update consists of.
 StepBenchmark measure_step(const RunConfig& config, const Model& model, Backend& backend,
                            const StepBenchmarkOptions& options);
 

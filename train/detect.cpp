@@ -14,7 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The image as the network was trained to see it: placed in a square of `size`, with the loader's fill around it.
+/// The image as the network was trained to see it: placed in a square of `size`, with the loader's fill
+/// around it.
 void place_image(const cv::Mat& image, int size, bool letterbox, uint8_t* pixels, Resampler& resample) {
   const size_t stride = 3 * static_cast<size_t>(size);
   std::fill(pixels, pixels + stride * static_cast<size_t>(size), fill_value);
@@ -32,7 +33,8 @@ void place_image(const cv::Mat& image, int size, bool letterbox, uint8_t* pixels
 std::vector<fs::path> find_images(const fs::path& source) {
   std::error_code error;
   if (!fs::exists(source, error)) {
-    throw InputError("there is no such file or folder", source.string(), "Give an image or a folder of images.");
+    throw InputError("there is no such file or folder", source.string(),
+                     "Give an image or a folder of images.");
   }
   if (!fs::is_directory(source)) return {source};
   std::vector<fs::path> images;

@@ -14,8 +14,8 @@
 
 namespace brightnet {
 
-/// The images that `source` means: itself, or those of the folder in the order of their names. Throws InputError
-/// when it does not exist, or is a folder without images.
+/// The images that `source` means: itself, or those of the folder in the order of their names. Throws
+/// InputError when it does not exist, or is a folder without images.
 std::vector<std::filesystem::path> find_images(const std::filesystem::path& source);
 
 struct FoundObjects {
@@ -29,9 +29,10 @@ struct SkippedImage {
   std::string reason;
 };
 
-/// Runs the network over the images, a batch at a time, and hands each result to `sink` in order. An image that
-/// does not decode is skipped; the list of those is returned.
-std::vector<SkippedImage> detect(InferenceNetwork& inference, const std::vector<std::filesystem::path>& images,
-                                 const NmsOptions& nms, const std::function<void(FoundObjects&)>& sink);
+/// Runs the network over the images, a batch at a time, and hands each result to `sink` in order. An image
+/// that does not decode is skipped; the list of those is returned.
+std::vector<SkippedImage> detect(InferenceNetwork& inference,
+                                 const std::vector<std::filesystem::path>& images, const NmsOptions& nms,
+                                 const std::function<void(FoundObjects&)>& sink);
 
 }  // namespace brightnet

@@ -2,8 +2,8 @@
 
 namespace brightnet {
 
-InferenceNetwork::InferenceNetwork(const std::filesystem::path& weights, Backend& backend, Precision precision,
-                                   int batch, int size)
+InferenceNetwork::InferenceNetwork(const std::filesystem::path& weights, Backend& backend,
+                                   Precision precision, int batch, int size)
     : trained_(load_trained_model(weights)),
       layout_(trained_.model),
       values_(backend, layout_.floats() * sizeof(float)),

@@ -10,8 +10,10 @@ namespace brightnet {
 
 class InferenceNetwork {
  public:
-  /// Loads a weights file and plans for `batch` images of `size` × `size`; size 0: the one it was evaluated at.
-  InferenceNetwork(const std::filesystem::path& weights, Backend& backend, Precision precision, int batch, int size);
+  /// Loads a weights file and plans for `batch` images of `size` × `size`; size 0: the one it was evaluated
+  /// at.
+  InferenceNetwork(const std::filesystem::path& weights, Backend& backend, Precision precision, int batch,
+                   int size);
 
   Network& network() { return *network_; }
   const TrainedModel& trained() const { return trained_; }

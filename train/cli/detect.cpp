@@ -36,8 +36,8 @@ NmsOptions nms_options(const Model& model, const DetectArguments& arguments) {
   return options;
 }
 
-/// Where an annotated picture goes: the image's own name, with .jpg behind it when pictures of that kind cannot be
-/// written.
+/// Where an annotated picture goes: the image's own name, with .jpg behind it when pictures of that kind
+/// cannot be written.
 fs::path picture_path(const fs::path& folder, const fs::path& image) {
   std::string ending = image.extension().string();
   for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -49,7 +49,8 @@ void refuse_streams(const std::string& source) {
   const bool camera = !source.empty() && source.find_first_not_of("0123456789") == std::string::npos;
   std::string ending = fs::path(source).extension().string();
   for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  const bool video = ending == ".mp4" || ending == ".avi" || ending == ".mkv" || ending == ".mov" || ending == ".webm";
+  const bool video =
+      ending == ".mp4" || ending == ".avi" || ending == ".mkv" || ending == ".mov" || ending == ".webm";
   if ((camera && !fs::exists(source)) || video || source.find("://") != std::string::npos) {
     throw InputError("this build looks at images, not at videos or cameras", source,
                      "Extract the frames into a folder and give that");
@@ -69,19 +70,22 @@ int detect_objects(const DetectArguments& arguments) {
   if (!out.empty()) {
     std::error_code error;
     fs::create_directories(out, error);
-    if (error) throw InputError("this folder cannot be made: " + error.message(), out, "Name another with --out");
+    if (error)
+      throw InputError("this folder cannot be made: " + error.message(), out, "Name another with --out");
   }
 
   Json answer = Json::array();
   int64_t objects = 0, seen = 0;
-  const auto skipped = detect(inference, images, nms_options(inference.trained().model, arguments), [&](FoundObjects& found) {
-    answer.push_back(to_json(found.file.string(), found.image.cols, found.image.rows, found.boxes, classes));
-    objects += static_cast<int64_t>(found.boxes.size());
-    ++seen;
-    if (out.empty()) return;
-    draw_detections(found.image, found.boxes, classes);
-    write_image(picture_path(out, found.file), found.image);
-  });
+  const auto skipped =
+      detect(inference, images, nms_options(inference.trained().model, arguments), [&](FoundObjects& found) {
+        answer.push_back(
+            to_json(found.file.string(), found.image.cols, found.image.rows, found.boxes, classes));
+        objects += static_cast<int64_t>(found.boxes.size());
+        ++seen;
+        if (out.empty()) return;
+        draw_detections(found.image, found.boxes, classes);
+        write_image(picture_path(out, found.file), found.image);
+      });
   for (const auto& [file, reason] : skipped) spdlog::warn("Skipped {}: {}.", file.string(), reason);
   if (seen == 0) throw InputError("none of the images could be read", arguments.source);
   if (!arguments.json.empty()) write_answer(arguments.json, to_text(answer));
@@ -98,14 +102,19 @@ void add_detect(CLI::App& app, Action& action) {
   const auto arguments = std::make_shared<DetectArguments>();
   command->add_option("--weights", arguments->weights, "safetensors of a run")->type_name("FILE")->required();
   command->add_option("--source", arguments->source, "an image or a folder of images")->required();
-  command->add_option("--out", arguments->out, "folder for pictures with boxes; runs/detect unless --json is given")
+  command
+      ->add_option("--out", arguments->out,
+                   "folder for pictures with boxes; runs/detect unless --json is given")
       ->type_name("DIR");
-  command->add_option("--json", arguments->json, "write the boxes there; - for standard output")->type_name("FILE");
-  command->add_option("--conf", arguments->confidence, "lowest score of an object")->check(CLI::Range(0.0, 1.0));
+  command->add_option("--json", arguments->json, "write the boxes there; - for standard output")
+      ->type_name("FILE");
+  command->add_option("--conf", arguments->confidence, "lowest score of an object")
+      ->check(CLI::Range(0.0, 1.0));
   command->add_option("--nms", arguments->nms, "overlap (IoU) from which the worse of two boxes goes")
       ->check(CLI::Range(0.0, 1.0));
   command->add_option("--batch", arguments->batch, "images at a time")->check(CLI::PositiveNumber);
-  command->add_option("--size", arguments->size, "side of the input; 0: as trained")->check(CLI::NonNegativeNumber);
+  command->add_option("--size", arguments->size, "side of the input; 0: as trained")
+      ->check(CLI::NonNegativeNumber);
   arguments->common.add_device(*command);
   arguments->common.add_precision(*command);
   command->callback([=, &action] { action = [arguments] { return detect_objects(*arguments); }; });

@@ -26,15 +26,16 @@ void check_classes(const InferenceNetwork& inference, const Dataset& dataset, co
     for (const auto& name : names) text += (text.empty() ? "" : ", ") + name;
     return text;
   };
-  throw InputError("these weights know the classes " + list(trained) + ", and the data set has " +
-                       list(dataset.classes),
-                   weights, "Evaluate them on the data set they were trained for");
+  throw InputError(
+      "these weights know the classes " + list(trained) + ", and the data set has " + list(dataset.classes),
+      weights, "Evaluate them on the data set they were trained for");
 }
 
 int evaluate_weights(const EvalArguments& arguments) {
   const RunConfig config = load_run_config(arguments.common.config, arguments.common.all_assignments());
   const auto backend = open_device(arguments.common.device, config.precision());
-  InferenceNetwork inference(arguments.weights, *backend, config.precision(), arguments.batch, arguments.size);
+  InferenceNetwork inference(arguments.weights, *backend, config.precision(), arguments.batch,
+                             arguments.size);
   const Dataset dataset = read_split(config, arguments.split == "val" ? Split::val : Split::train);
   check_classes(inference, dataset, arguments.weights);
   const DetectionOptions options{config.evaluate.nms, inference.trained().letterbox,
@@ -50,12 +51,16 @@ int evaluate_weights(const EvalArguments& arguments) {
 void add_eval(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("eval", "measure trained weights on a data set");
   const auto arguments = std::make_shared<EvalArguments>();
-  command->add_option("config", arguments->common.config, "the run's YAML")->type_name("CONFIG.yaml")->required();
+  command->add_option("config", arguments->common.config, "the run's YAML")
+      ->type_name("CONFIG.yaml")
+      ->required();
   command->add_option("--weights", arguments->weights, "safetensors of a run")->type_name("FILE")->required();
   command->add_option("--split", arguments->split, "val or train")->check(CLI::IsMember({"val", "train"}));
-  command->add_option("--json", arguments->json, "write the metrics there; - for standard output")->type_name("FILE");
+  command->add_option("--json", arguments->json, "write the metrics there; - for standard output")
+      ->type_name("FILE");
   command->add_option("--batch", arguments->batch, "images at a time")->check(CLI::PositiveNumber);
-  command->add_option("--size", arguments->size, "side of the input; 0: as trained")->check(CLI::NonNegativeNumber);
+  command->add_option("--size", arguments->size, "side of the input; 0: as trained")
+      ->check(CLI::NonNegativeNumber);
   arguments->common.add_device(*command);
   arguments->common.add_precision(*command);
   arguments->common.add_assignments(*command);

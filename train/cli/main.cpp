@@ -1,4 +1,5 @@
-// brightnet: trains and runs YOLOv4 detectors. This file turns what went wrong into one paragraph and an exit code.
+// brightnet: trains and runs YOLOv4 detectors. This file turns what went wrong into one paragraph and an exit
+// code.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -22,7 +23,8 @@ std::string parse_remedy(const CLI::App& app, int count, char** arguments) {
   const CLI::App& command = chosen_command(app);
   std::vector<std::string> known;
   if (&command == &app) {
-    for (const auto* other : app.get_subcommands([](const CLI::App*) { return true; })) known.push_back(other->get_name());
+    for (const auto* other : app.get_subcommands([](const CLI::App*) { return true; }))
+      known.push_back(other->get_name());
   }
   for (const auto* option : command.get_options()) {
     for (const auto& name : option->get_lnames()) known.push_back("--" + name);
@@ -68,7 +70,7 @@ int main(int count, char** arguments) {
   } catch (const Error& e) {
     return fail(e.code(), e.what());
   } catch (const std::exception& e) {
-    return fail(ExitCode::internal,
-                std::string("internal error: ") + e.what() + ". This is a bug in brightnet; please report it.");
+    return fail(ExitCode::internal, std::string("internal error: ") + e.what() +
+                                        ". This is a bug in brightnet; please report it.");
   }
 }

@@ -32,7 +32,8 @@ struct MemoryReport {
 };
 
 MemoryReport make_report(const MemoryArguments& arguments) {
-  NamedModel named = read_model(arguments.common.config, arguments.common.all_assignments(), arguments.classes);
+  NamedModel named =
+      read_model(arguments.common.config, arguments.common.all_assignments(), arguments.classes);
   RunConfig& config = named.config;
   if (!arguments.common.precision.empty()) config.train.precision = arguments.common.precision;
   const auto backend = open_device(arguments.common.device, config.precision());
@@ -56,7 +57,8 @@ MemoryReport make_report(const MemoryArguments& arguments) {
                            .width = config.evaluation_size(),
                            .precision = config.precision(),
                            .mode = Mode::infer});
-  MemoryReport report{named, plan_run(config, named.model, *backend, batch), inference.memory(), layout, batch};
+  MemoryReport report{named, plan_run(config, named.model, *backend, batch), inference.memory(), layout,
+                      batch};
   if (!arguments.device_memory.empty()) {
     report.device_memory = parse_bytes(arguments.device_memory);
     report.largest = largest_batch(config, named.model, *backend, report.device_memory);
@@ -69,16 +71,17 @@ std::string bytes(size_t count) {
 }
 
 std::string layer_table(const MemoryReport& report) {
-  std::string text = fmt::format("{:<24} {:<10} {:>18} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>12}\n", "layer",
-                                 "kind", "output (n,h,w,c)", "parameters", "activation", "saved", "gradient", "weights",
-                                 "workspace", "inference");
+  std::string text = fmt::format("{:<24} {:<10} {:>18} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>12}\n",
+                                 "layer", "kind", "output (n,h,w,c)", "parameters", "activation", "saved",
+                                 "gradient", "weights", "workspace", "inference");
   const auto& rows = report.plan.training.rows;
   for (size_t i = 0; i < rows.size(); ++i) {
     const auto& row = rows[i];
     const auto& infer = report.inference.rows[i];
-    text += fmt::format("{:<24} {:<10} {:>18} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>12}\n", row.name, row.kind,
-                        to_string(row.output), bytes(row.parameters), bytes(row.activation), bytes(row.saved),
-                        bytes(row.gradient), bytes(row.working_weights), bytes(row.workspace), bytes(infer.activation));
+    text += fmt::format("{:<24} {:<10} {:>18} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>12}\n", row.name,
+                        row.kind, to_string(row.output), bytes(row.parameters), bytes(row.activation),
+                        bytes(row.saved), bytes(row.gradient), bytes(row.working_weights),
+                        bytes(row.workspace), bytes(infer.activation));
   }
   return text;
 }
@@ -99,7 +102,8 @@ std::string table(const MemoryReport& report) {
   text += line("copy of the statistics", memory.statistics);
   text += line("input", training.input, "pixels and boxes");
   text += line("working weights", training.working_weights, report.named.config.train.precision);
-  text += line("step", training.step, "activations, gradients, workspace; " + bytes(training.unshared) + " without sharing");
+  text += line("step", training.step,
+               "activations, gradients, workspace; " + bytes(training.unshared) + " without sharing");
   if (memory.arena > training.arena()) text += line("more for evaluation", memory.arena - training.arena());
   text += line("peak", memory.peak());
   text += fmt::format("Inference, batch {} at {}x{}\n", report.batch, report.named.config.evaluation_size(),
@@ -174,9 +178,11 @@ void add_memory(CLI::App& app, Action& action) {
   command->add_option("--size", arguments->size, "side of the input, in pixels")->check(CLI::PositiveNumber);
   command->add_option("--classes", arguments->classes, "number of classes; the file's if not given")
       ->check(CLI::PositiveNumber);
-  command->add_option("--device-memory", arguments->device_memory, "say the largest batch that fits into this")
+  command
+      ->add_option("--device-memory", arguments->device_memory, "say the largest batch that fits into this")
       ->type_name("8GiB");
-  command->add_option("--json", arguments->json, "write the plan there; - for standard output")->type_name("FILE");
+  command->add_option("--json", arguments->json, "write the plan there; - for standard output")
+      ->type_name("FILE");
   arguments->common.add_device(*command);
   arguments->common.add_precision(*command);
   arguments->common.add_assignments(*command);

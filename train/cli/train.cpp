@@ -32,7 +32,8 @@ bool may_change(const std::string& key) {
 void refuse_changes(const RunConfig& before, const RunConfig& after) {
   for (const auto& [key, old_value, new_value] : compare(before, after)) {
     if (may_change(key)) continue;
-    throw InputError("the run began with " + key + " = " + old_value + " and cannot go on with " + new_value, "--resume",
+    throw InputError("the run began with " + key + " = " + old_value + " and cannot go on with " + new_value,
+                     "--resume",
                      "Leave it as it was, or start a new run with --weights weights/last.safetensors");
   }
 }
@@ -71,7 +72,8 @@ void write_description(const RunFolder& folder, const RunConfig& config, const M
   write_atomically(folder.config(), print_config(own));
 }
 
-std::vector<float> starting_parameters(const RunConfig& config, const Model& model, const ParameterLayout& layout) {
+std::vector<float> starting_parameters(const RunConfig& config, const Model& model,
+                                       const ParameterLayout& layout) {
   std::vector<float> values = initial_parameters(model, layout, config.train.seed);
   if (config.train.weights.empty()) return values;
   const MatchReport report = load_matching_weights(config.train.weights, layout, values);
@@ -85,11 +87,12 @@ std::vector<float> starting_parameters(const RunConfig& config, const Model& mod
 void choose_micro_batch(RunConfig& config, const Model& model, Backend& backend) {
   if (config.train.micro_batch > 0) return;
   const double budget = static_cast<double>(free_host_memory()) * config.train.memory_fraction;
-  config.train.micro_batch = brightnet::choose_micro_batch(config, model, backend, static_cast<size_t>(budget));
+  config.train.micro_batch =
+      brightnet::choose_micro_batch(config, model, backend, static_cast<size_t>(budget));
 }
 
-void announce(const RunConfig& config, const Model& model, const ParameterLayout& layout, const Dataset& train,
-              const Dataset& val, const Trainer& trainer, const Backend& backend) {
+void announce(const RunConfig& config, const Model& model, const ParameterLayout& layout,
+              const Dataset& train, const Dataset& val, const Trainer& trainer, const Backend& backend) {
   spdlog::info("{}: {:.2f} M parameters, {} classes, input {}x{}, {} on {} with {} threads", model.name,
                static_cast<double>(layout.trainable_parameters()) / 1e6, model.classes, config.train.size,
                config.train.size, config.train.precision, backend.name(), compute_threads());
@@ -133,9 +136,9 @@ int train(const TrainArguments& arguments) {
   choose_micro_batch(config, model, *backend);
   const std::vector<float> initial = starting_parameters(config, model, layout);
 
-  const RunFolder folder =
-      old ? old->folder
-          : RunFolder::create(arguments.out.empty() ? fs::path("runs") / config.name : fs::path(arguments.out));
+  const RunFolder folder = old ? old->folder
+                               : RunFolder::create(arguments.out.empty() ? fs::path("runs") / config.name
+                                                                         : fs::path(arguments.out));
   log_to_file(folder.log());
   if (!old) write_description(folder, config, model);
   const Interrupt interrupt;
@@ -146,8 +149,9 @@ int train(const TrainArguments& arguments) {
 
   const TrainingEnd end = trainer.run(interrupt);
   if (end == TrainingEnd::interrupted) {
-    spdlog::info("Stopped by a signal after {} steps; everything is saved. Go on with: brightnet train --resume {}",
-                 trainer.progress().iteration, folder.path().string());
+    spdlog::info(
+        "Stopped by a signal after {} steps; everything is saved. Go on with: brightnet train --resume {}",
+        trainer.progress().iteration, folder.path().string());
     return static_cast<int>(ExitCode::interrupted);
   }
   if (end == TrainingEnd::no_better) {
@@ -164,8 +168,9 @@ void add_train(CLI::App& app, Action& action) {
   const auto arguments = std::make_shared<TrainArguments>();
   command->add_option("config", arguments->common.config, "the run's YAML")->type_name("CONFIG.yaml");
   command->add_option("--weights", arguments->weights, "safetensors to start from")->type_name("FILE");
-  auto* resume = command->add_option("--resume", arguments->resume,
-                                     "go on with a run; without a folder, with the newest of this configuration");
+  auto* resume =
+      command->add_option("--resume", arguments->resume,
+                          "go on with a run; without a folder, with the newest of this configuration");
   resume->type_name("[RUN]")->expected(0, 1);
   command->add_option("--out", arguments->out, "the run's folder; runs/NAME if not given")->type_name("RUN");
   arguments->common.add_device(*command);

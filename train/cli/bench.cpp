@@ -1,0 +1,178 @@
+// brightnet bench: how fast a training step is against its bare convolutions, or how fast the loader is.
+#include <iostream>
+#include <memory>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "core/log.h"
+#include "data/benchmark.h"
+#include "train/benchmark.h"
+#include "train/cli/commands.h"
+#include "train/detections_json.h"
+#include "train/device.h"
+#include "train/memory.h"
+
+namespace brightnet::cli {
+namespace {
+
+struct BenchArguments {
+  CommonOptions common;
+  std::string data, json;
+  int batch = 0, size = 0, classes = 0, workers = 1;
+  double seconds = 8;
+};
+
+std::vector<Precision> precisions(const std::string& list, const std::string& fallback) {
+  std::vector<Precision> all;
+  std::stringstream in(list.empty() ? fallback : list);
+  for (std::string name; std::getline(in, name, ',');) all.push_back(parse_precision(name));
+  return all;
+}
+
+double milliseconds(double seconds) {
+  return 1e3 * seconds;
+}
+
+Json step_json(const StepBenchmark& step) {
+  Json json{{"device", step.device},
+            {"precision", std::string(to_string(step.precision))},
+            {"batch", step.batch},
+            {"size", step.size},
+            {"threads", step.threads},
+            {"rounds", step.rounds},
+            {"images_per_s", step.images_per_second()},
+            {"step_ms", milliseconds(step.step)},
+            {"forward_ms", milliseconds(step.forward)},
+            {"backward_ms", milliseconds(step.backward)},
+            {"update_ms", milliseconds(step.update)},
+            {"floor_ms", milliseconds(step.floor)},
+            {"floor_ratio", step.floor_ratio()},
+            {"gflops", step.flops / step.step / 1e9},
+            {"gflop_per_step", step.flops / 1e9},
+            {"peak_bytes", step.peak_bytes},
+            {"layers", Json::array()}};
+  for (const auto& layer : step.layers) {
+    json["layers"].push_back({{"name", layer.name},
+                              {"kind", layer.kind},
+                              {"output", {layer.output.n, layer.output.h, layer.output.w, layer.output.c}},
+                              {"forward_ms", milliseconds(layer.forward)},
+                              {"backward_ms", milliseconds(layer.backward)},
+                              {"floor_ms", milliseconds(layer.floor)},
+                              {"forward_gflop", layer.flops / 1e9},
+                              {"implementation", layer.implementation}});
+  }
+  return json;
+}
+
+std::string step_table(const StepBenchmark& step) {
+  std::string text = fmt::format("{:<24} {:<10} {:>18} {:>10} {:>10} {:>10} {:>8}\n", "layer", "kind",
+                                 "output (n,h,w,c)", "forward", "backward", "floor", "ratio");
+  for (const auto& layer : step.layers) {
+    const double both = layer.forward + layer.backward;
+    text += fmt::format(
+        "{:<24} {:<10} {:>18} {:>7.2f} ms {:>7.2f} ms {:>7.2f} ms {:>8}\n", layer.name, layer.kind,
+        to_string(layer.output), milliseconds(layer.forward), milliseconds(layer.backward),
+        milliseconds(layer.floor),
+        layer.floor > 0 && both > 0 ? fmt::format("{:.2f}", layer.floor / both) : std::string("-"));
+  }
+  text += fmt::format(
+      "\n{} {} on {} with {} threads, batch {} at {}x{}, medians of {} rounds\n"
+      "  {:.2f} images/s  step {:.1f} ms = forward {:.1f} + backward {:.1f} + update {:.1f}\n"
+      "  bare convolutions {:.1f} ms: floor ratio {:.3f}   {:.0f} GFLOP/s   peak {}\n",
+      "training step,", to_string(step.precision), step.device, step.threads, step.batch, step.size,
+      step.size, step.rounds, step.images_per_second(), milliseconds(step.step), milliseconds(step.forward),
+      milliseconds(step.backward), milliseconds(step.update), milliseconds(step.floor), step.floor_ratio(),
+      step.flops / step.step / 1e9, format_bytes(static_cast<double>(step.peak_bytes)));
+  return text;
+}
+
+int bench_step(const BenchArguments& arguments) {
+  const NamedModel named =
+      read_model(arguments.common.config, arguments.common.assignments, arguments.classes);
+  StepBenchmarkOptions options;
+  if (arguments.batch > 0) options.batch = arguments.batch;
+  options.size = arguments.size > 0 ? arguments.size : named.config.train.size;
+  options.seconds = arguments.seconds;
+  Json answer{{"model", named.model.name}, {"results", Json::array()}};
+  for (const Precision precision : precisions(arguments.common.precision, named.config.train.precision)) {
+    options.precision = precision;
+    // A device of its own, so that peak_bytes is this precision's.
+    const auto backend = open_device(arguments.common.device, precision);
+    const StepBenchmark step = measure_step(named.config, named.model, *backend, options);
+    if (arguments.json != "-") std::cout << step_table(step) << std::endl;
+    answer["results"].push_back(step_json(step));
+  }
+  if (!arguments.json.empty()) write_answer(arguments.json, to_text(answer));
+  return 0;
+}
+
+Json rate_json(const Rate& rate) {
+  return {{"per_s", rate.per_second}, {"per_cpu_s", rate.per_cpu_second}};
+}
+
+int bench_loader(const BenchArguments& arguments) {
+  const RunConfig config = load_run_config(arguments.data, arguments.common.assignments);
+  const Dataset dataset = read_split(config, Split::train);
+  LoaderBenchmarkOptions options;
+  options.augment = config.augment;
+  options.size = arguments.size > 0 ? arguments.size : config.train.size;
+  if (arguments.batch > 0) options.batch = arguments.batch;
+  options.workers = arguments.workers;
+  options.seconds = arguments.seconds;
+  const LoaderBenchmark result = measure_loader(dataset, options);
+  if (arguments.json != "-") {
+    const auto line = [](const char* what, const Rate& rate) {
+      return fmt::format("  {:<40} {:>9.0f} /s   {:>9.0f} a second of one core\n", what, rate.per_second,
+                         rate.per_cpu_second);
+    };
+    std::cout << fmt::format("loader, {} workers, {}x{}, {} images\n", result.workers, options.size,
+                             options.size, result.images)
+              << line("samples, decoded images cached", result.cached)
+              << line("samples, nothing cached", result.uncached)
+              << line("images decoded by OpenCV, one thread", result.decode) << std::flush;
+  }
+  const Json answer{{"loader",
+                     {{"workers", result.workers},
+                      {"size", options.size},
+                      {"images", result.images},
+                      {"cached", rate_json(result.cached)},
+                      {"uncached", rate_json(result.uncached)},
+                      {"decode", rate_json(result.decode)}}}};
+  if (!arguments.json.empty()) write_answer(arguments.json, to_text(answer));
+  return 0;
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, Action& action) {
+  auto* command =
+      app.add_subcommand("bench", "measure a training step against its bare convolutions, or the loader");
+  const auto arguments = std::make_shared<BenchArguments>();
+  auto* model = command->add_option("model", arguments->common.config, "a model's YAML, or a run's");
+  model->type_name("MODEL.yaml");
+  auto* data =
+      command->add_option("--data", arguments->data, "measure the loader on this run's data instead");
+  data->type_name("CONFIG.yaml")->excludes(model);
+  command->add_option("--batch", arguments->batch, "images of a step")->check(CLI::PositiveNumber);
+  command->add_option("--size", arguments->size, "side of the input, in pixels")->check(CLI::PositiveNumber);
+  command->add_option("--classes", arguments->classes, "number of classes; the file's if not given")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--workers", arguments->workers, "with --data: threads of the loader")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--seconds", arguments->seconds, "of measuring, for each precision")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--json", arguments->json, "write the figures there; - for standard output")
+      ->type_name("FILE");
+  command->add_option("--precision", arguments->common.precision, "one or more of fp32, tf32, bf16, fp16")
+      ->type_name("P,...");
+  arguments->common.add_device(*command);
+  arguments->common.add_assignments(*command);
+  command->callback([=, &action] {
+    if (model->count() + data->count() == 0) throw CLI::RequiredError("MODEL.yaml or --data CONFIG.yaml");
+    const bool loader = data->count() > 0;
+    action = [=] { return loader ? bench_loader(*arguments) : bench_step(*arguments); };
+  });
+}
+
+}  // namespace brightnet::cli
