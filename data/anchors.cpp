@@ -16,8 +16,8 @@ namespace {
 // for.
 constexpr size_t most_boxes = 200000;
 
-std::vector<Anchor> shapes_of(const Dataset& dataset, const AnchorOptions& options) {
-  std::vector<Anchor> shapes;
+std::vector<BoxShape> shapes_of(const Dataset& dataset, const AnchorOptions& options) {
+  std::vector<BoxShape> shapes;
   for (const auto& image : dataset.images) {
     double x = static_cast<double>(options.size) / image.width;
     double y = static_cast<double>(options.size) / image.height;
@@ -28,7 +28,7 @@ std::vector<Anchor> shapes_of(const Dataset& dataset, const AnchorOptions& optio
   }
   const size_t step = (shapes.size() + most_boxes - 1) / most_boxes;
   if (step <= 1) return shapes;
-  std::vector<Anchor> sample;
+  std::vector<BoxShape> sample;
   for (size_t i = 0; i < shapes.size(); i += step) sample.push_back(shapes[i]);
   return sample;
 }
@@ -40,8 +40,8 @@ double uniform(Random& random) {
 
 // k-means++ (Arthur and Vassilvitskii 2007): each next centre is drawn with the square of its distance to the
 // nearest so far, so that no two start in one cluster.
-std::vector<Anchor> spread_centres(const std::vector<Anchor>& shapes, int count, Random& random) {
-  std::vector<Anchor> centres{shapes[random.below(static_cast<uint32_t>(shapes.size()))]};
+std::vector<BoxShape> spread_centres(const std::vector<BoxShape>& shapes, int count, Random& random) {
+  std::vector<BoxShape> centres{shapes[random.below(static_cast<uint32_t>(shapes.size()))]};
   std::vector<double> distance(shapes.size(), 1.0);
   while (std::ssize(centres) < count) {
     double total = 0;
@@ -66,7 +66,7 @@ struct Assignment {
   std::vector<double> iou;
 };
 
-Assignment assign(const std::vector<Anchor>& shapes, const std::vector<Anchor>& centres) {
+Assignment assign(const std::vector<BoxShape>& shapes, const std::vector<BoxShape>& centres) {
   Assignment out{std::vector<int>(shapes.size()), std::vector<double>(shapes.size())};
 #pragma omp parallel for
   for (size_t i = 0; i < shapes.size(); ++i) {
@@ -89,9 +89,9 @@ double mean(const std::vector<double>& values) {
 
 // Lloyd's iterations. The mean width and height are not the exact minimiser under 1 − IoU, so an iteration
 // may step back; the best centres on the way are kept.
-std::vector<Anchor> improve(const std::vector<Anchor>& shapes, std::vector<Anchor> centres,
-                            double& best_iou) {
-  std::vector<Anchor> best = centres;
+std::vector<BoxShape> improve(const std::vector<BoxShape>& shapes, std::vector<BoxShape> centres,
+                              double& best_iou) {
+  std::vector<BoxShape> best = centres;
   std::vector<int> previous;
   best_iou = -1;
   constexpr int most_iterations = 300;
@@ -102,7 +102,7 @@ std::vector<Anchor> improve(const std::vector<Anchor>& shapes, std::vector<Ancho
       best = centres;
     }
     if (assignment.nearest == previous) break;
-    std::vector<Anchor> sum(centres.size());
+    std::vector<BoxShape> sum(centres.size());
     std::vector<size_t> members(centres.size());
     for (size_t i = 0; i < shapes.size(); ++i) {
       const auto k = static_cast<size_t>(assignment.nearest[i]);
@@ -120,7 +120,7 @@ std::vector<Anchor> improve(const std::vector<Anchor>& shapes, std::vector<Ancho
   return best;
 }
 
-void check_options(const std::vector<Anchor>& shapes, const AnchorOptions& options) {
+void check_options(const std::vector<BoxShape>& shapes, const AnchorOptions& options) {
   if (options.count < 1 || options.size < 1 || options.restarts < 1) {
     throw InputError("the number of anchors, the size and the restarts must be at least 1");
   }
@@ -137,26 +137,26 @@ void check_options(const std::vector<Anchor>& shapes, const AnchorOptions& optio
 
 }  // namespace
 
-double shape_iou(const Anchor& a, const Anchor& b) {
+double shape_iou(const BoxShape& a, const BoxShape& b) {
   const double intersection = std::min(a.width, b.width) * std::min(a.height, b.height);
   return intersection / (a.width * a.height + b.width * b.height - intersection);
 }
 
 AnchorResult find_anchors(const Dataset& dataset, const AnchorOptions& options) {
-  const std::vector<Anchor> shapes = shapes_of(dataset, options);
+  const std::vector<BoxShape> shapes = shapes_of(dataset, options);
   check_options(shapes, options);
   AnchorResult out;
   out.boxes = shapes.size();
   for (int restart = 0; restart < options.restarts; ++restart) {
     Random random(options.seed, Purpose::anchors, 0, static_cast<uint64_t>(restart));
     double iou = 0;
-    std::vector<Anchor> centres = improve(shapes, spread_centres(shapes, options.count, random), iou);
+    std::vector<BoxShape> centres = improve(shapes, spread_centres(shapes, options.count, random), iou);
     if (restart > 0 && iou <= out.mean_iou) continue;
     out.mean_iou = iou;
     out.anchors = std::move(centres);
   }
   std::sort(out.anchors.begin(), out.anchors.end(),
-            [](const Anchor& a, const Anchor& b) { return a.width * a.height < b.width * b.height; });
+            [](const BoxShape& a, const BoxShape& b) { return a.width * a.height < b.width * b.height; });
   const Assignment assignment = assign(shapes, out.anchors);
   const auto found =
       std::count_if(assignment.iou.begin(), assignment.iou.end(), [](double iou) { return iou > 0.5; });

@@ -20,15 +20,16 @@ struct AnchorOptions {
   int restarts = 10;  ///< k-means finds a local best; the best of so many is returned
 };
 
-struct Anchor {
+/// Not called Anchor: kernels/yolo.h has one, for the loss.
+struct BoxShape {
   double width = 0, height = 0;  ///< pixels of the network's input
 };
 
 struct AnchorResult {
-  std::vector<Anchor> anchors;  ///< by area, smallest first
-  size_t boxes = 0;             ///< that were clustered
-  double mean_iou = 0;          ///< of each box with its best anchor, both centred on the same point
-  double recall_50 = 0;         ///< share of the boxes whose best IoU exceeds 0.5
+  std::vector<BoxShape> anchors;  ///< by area, smallest first
+  size_t boxes = 0;               ///< that were clustered
+  double mean_iou = 0;            ///< of each box with its best anchor, both centred on the same point
+  double recall_50 = 0;           ///< share of the boxes whose best IoU exceeds 0.5
 
   /// The anchors as the model's YAML wants them, and how well they fit.
   std::string text() const;
@@ -37,7 +38,7 @@ struct AnchorResult {
 };
 
 /// IoU of two boxes on the same centre.
-double shape_iou(const Anchor& a, const Anchor& b);
+double shape_iou(const BoxShape& a, const BoxShape& b);
 
 /// The same data, options and seed give the same anchors for any number of threads. Crowds do not count.
 /// Throws InputError when the data has fewer different box shapes than anchors are asked for.

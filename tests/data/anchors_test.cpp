@@ -13,7 +13,7 @@ namespace brightnet {
 namespace {
 
 // Images of 200 x 100 with boxes around the given shapes, `spread` of their sides apart.
-Dataset clusters(const std::vector<Anchor>& centres, int each, float spread) {
+Dataset clusters(const std::vector<BoxShape>& centres, int each, float spread) {
   Random random(1, Purpose::test);
   Dataset dataset;
   for (int i = 0; i < each; ++i) {
@@ -48,7 +48,7 @@ TEST(Anchors, IouOfShapesIsThatOfBoxesOnOneCentre) {
 TEST(Anchors, SeparateClustersAreFoundInUnitsOfTheNetworksInput) {
   const Dataset dataset = clusters({{100, 10}, {40, 50}, {4, 4}}, 60, 0.1f);
   const AnchorResult stretched = find_anchors(dataset, options(3, 400));  // x doubles, y becomes four times
-  const Anchor expected[] = {{8, 16}, {200, 40}, {80, 200}};
+  const BoxShape expected[] = {{8, 16}, {200, 40}, {80, 200}};
   ASSERT_EQ(stretched.anchors.size(), 3u);
   for (size_t i = 0; i < 3; ++i) {
     EXPECT_NEAR(stretched.anchors[i].width, expected[i].width, 0.04 * expected[i].width);
@@ -67,7 +67,7 @@ TEST(Anchors, OneAnchorIsTheMeanShape) {
   const AnchorResult result = find_anchors(dataset, options(1, 100, true));
   const double mean_iou = result.mean_iou;
   // Nothing beats what was returned among the boxes and their mean.
-  for (const Anchor a : {Anchor{10, 10}, Anchor{20, 15}, Anchor{15, 12.5}}) {
+  for (const BoxShape a : {BoxShape{10, 10}, BoxShape{20, 15}, BoxShape{15, 12.5}}) {
     EXPECT_LE((shape_iou(a, {10, 10}) + shape_iou(a, {20, 15})) / 2, mean_iou + 1e-12);
   }
 }
@@ -110,7 +110,7 @@ TEST(Anchors, MoreAnchorsFitBetter) {
     EXPECT_GT(result.mean_iou, previous);
     previous = result.mean_iou;
     for (size_t i = 1; i < result.anchors.size(); ++i) {
-      const Anchor &a = result.anchors[i - 1], &b = result.anchors[i];
+      const BoxShape &a = result.anchors[i - 1], &b = result.anchors[i];
       EXPECT_LE(a.width * a.height, b.width * b.height);
     }
   }

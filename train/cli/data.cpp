@@ -1,9 +1,14 @@
 // brightnet data: making a data set, and looking at one before it is trained on.
+#include <iostream>
 #include <memory>
 
 #include "core/log.h"
+#include "data/anchors.h"
+#include "data/check.h"
+#include "data/stats.h"
 #include "data/synth.h"
 #include "train/cli/commands.h"
+#include "train/detections_json.h"
 
 namespace brightnet::cli {
 namespace {
@@ -38,11 +43,100 @@ void add_synth(CLI::App& data, Action& action) {
   });
 }
 
+struct ExamineArguments {
+  CommonOptions common;
+  std::string split = "train", json;
+  int anchors = 0, size = 0;
+};
+
+/// The arguments of a command that looks at a run's data.
+std::shared_ptr<ExamineArguments> examine_arguments(CLI::App& command) {
+  auto arguments = std::make_shared<ExamineArguments>();
+  command.add_option("config", arguments->common.config, "the run's YAML")
+      ->type_name("CONFIG.yaml")
+      ->required();
+  command.add_option("--json", arguments->json, "write the answer there; - for standard output")
+      ->type_name("FILE");
+  arguments->common.add_assignments(command);
+  return arguments;
+}
+
+RunConfig config_of(const ExamineArguments& arguments) {
+  return load_run_config(arguments.common.config, arguments.common.assignments);
+}
+
+/// Prints an answer's text and writes its JSON, as far as they were asked for.
+template <typename Answer>
+void print_answer(const Answer& answer, const std::string& json) {
+  if (json != "-") std::cout << answer.text() << std::flush;
+  if (!json.empty())
+    write_answer(json, answer.json().dump(2, ' ', false, Json::error_handler_t::replace) + '\n');
+}
+
+void add_check(CLI::App& data, Action& action) {
+  auto* command =
+      data.add_subcommand("check", "decode every image and look at every label; exit code 2 if any is lost");
+  const auto arguments = examine_arguments(*command);
+  command->callback([=, &action] {
+    action = [arguments] {
+      const CheckReport report = check_dataset(config_of(*arguments).data);
+      print_answer(report, arguments->json);
+      return static_cast<int>(report.exit_code());
+    };
+  });
+}
+
+void add_stats(CLI::App& data, Action& action) {
+  auto* command = data.add_subcommand("stats", "count images and boxes, by class and size");
+  const auto arguments = examine_arguments(*command);
+  command->add_option("--split", arguments->split, "train or val")->check(CLI::IsMember({"val", "train"}));
+  command->callback([=, &action] {
+    action = [arguments] {
+      const Dataset dataset =
+          read_split(config_of(*arguments), arguments->split == "val" ? Split::val : Split::train);
+      print_answer(dataset_stats(dataset), arguments->json);
+      return 0;
+    };
+  });
+}
+
+/// As many anchors as the model has, at the size it is trained at, unless told otherwise.
+void add_anchors(CLI::App& data, Action& action) {
+  auto* command = data.add_subcommand("anchors", "find the box shapes that suit a data set");
+  const auto arguments = examine_arguments(*command);
+  command->add_option("--count", arguments->anchors, "number of anchors; the model's if not given")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--size", arguments->size, "side of the input in pixels; train.size if not given")
+      ->check(CLI::PositiveNumber);
+  command->callback([=, &action] {
+    action = [arguments] {
+      const RunConfig config = config_of(*arguments);
+      const Dataset dataset = read_split(config, Split::train);
+      AnchorOptions options;
+      options.count = arguments->anchors;
+      if (options.count == 0) {
+        for (const auto& layer : load_model(config, static_cast<int>(dataset.classes.size())).layers) {
+          if (const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes))
+            options.count = yolo->head.anchor_count;
+        }
+      }
+      options.size = arguments->size > 0 ? arguments->size : config.train.size;
+      options.letterbox = config.augment.letterbox;
+      options.seed = config.train.seed;
+      print_answer(find_anchors(dataset, options), arguments->json);
+      return 0;
+    };
+  });
+}
+
 }  // namespace
 
 void add_data(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("data", "make or examine a data set");
   command->require_subcommand(1);
+  add_check(*command, action);
+  add_stats(*command, action);
+  add_anchors(*command, action);
   add_synth(*command, action);
 }
 
