@@ -201,10 +201,6 @@ RunConfig load_run_config(const fs::path& file, const std::vector<std::string>& 
     throw InputError("'name' is '" + config.name + "' and must be a name, not a path",
                      child(root, "name").where());
   }
-  if (config.model.empty()) {
-    throw InputError("no model is named", file.string(),
-                     "Add a line such as model: models/yolov4-tiny.yaml, or give --set model=FILE.");
-  }
   resolve_file(config.model, child(root, "model"), "model", folder);
   const YamlValue data = child(root, "data");
   // Without `root`, relative paths start where the YAML lies.
@@ -237,6 +233,10 @@ std::vector<ConfigDifference> compare(const RunConfig& before, const RunConfig& 
 }
 
 Model load_model(const RunConfig& config, int classes) {
+  if (config.model.empty()) {
+    throw InputError("the configuration names no model", config.name,
+                     "Add a line such as model: models/yolov4-tiny.yaml, or give --set model=FILE");
+  }
   return load_model(fs::path(config.model), classes, config.head);
 }
 

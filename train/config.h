@@ -116,7 +116,7 @@ struct ConfigDifference {
 };
 std::vector<ConfigDifference> compare(const RunConfig& before, const RunConfig& after);
 
-/// The model with heads for this many classes and the run's head options.
+/// The model with heads for this many classes and the run's head options. InputError when the run names none.
 Model load_model(const RunConfig& config, int classes);
 
 /// `path` as it is when absolute; else the first of folder/path and ./path that exists (`here_first`: the

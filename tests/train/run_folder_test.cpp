@@ -1,0 +1,61 @@
+#include "train/run_folder.h"
+
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Runs : public ::testing::Test {
+ protected:
+  Runs() : base_(fs::path(::testing::TempDir()) / "run_folder_test") { fs::remove_all(base_); }
+  ~Runs() override { fs::remove_all(base_); }
+
+  static void make_resumable(const RunFolder& run) {
+    for (const auto& file : {run.config(), run.model(), run.state()}) std::ofstream(file) << "x";
+  }
+  fs::path base_;
+};
+
+TEST_F(Runs, AreNumberedAndNeverOverwritten) {
+  const RunFolder first = RunFolder::create(base_ / "runs/cells");
+  std::ofstream(first.log()) << "kept";
+  EXPECT_EQ(first.path(), base_ / "runs/cells");
+  EXPECT_EQ(RunFolder::create(base_ / "runs/cells").path(), base_ / "runs/cells-2");
+  EXPECT_EQ(RunFolder::create(base_ / "runs/cells/").path(), base_ / "runs/cells-3");
+  EXPECT_TRUE(fs::exists(first.log()));
+  EXPECT_TRUE(fs::is_directory(first.last().parent_path()));
+  EXPECT_TRUE(fs::is_directory(first.state().parent_path()));
+}
+
+TEST_F(Runs, StepAsideForAFileOfTheirName) {
+  fs::create_directories(base_);
+  std::ofstream(base_ / "cells") << "not a folder";
+  EXPECT_EQ(RunFolder::create(base_ / "cells").path(), base_ / "cells-2");
+}
+
+TEST_F(Runs, CannotBeMadeInsideAFile) {
+  fs::create_directories(base_);
+  std::ofstream(base_ / "file") << "x";
+  EXPECT_THROW(RunFolder::create(base_ / "file" / "run"), InputError);
+}
+
+TEST_F(Runs, AreResumedFromTheNewestThatHasAState) {
+  const RunFolder first = RunFolder::create(base_ / "cells"), second = RunFolder::create(base_ / "cells"),
+                  third = RunFolder::create(base_ / "cells");
+  EXPECT_THROW(RunFolder::latest(base_ / "cells"), InputError);
+  make_resumable(first);
+  EXPECT_EQ(RunFolder::latest(base_ / "cells").path(), first.path());
+  make_resumable(second);
+  EXPECT_EQ(RunFolder::latest(base_ / "cells").path(), second.path());
+  EXPECT_THROW(RunFolder::open(third.path()), InputError);
+  EXPECT_EQ(RunFolder::open(base_ / "cells/").path(), first.path());
+}
+
+}  // namespace
+}  // namespace brightnet
