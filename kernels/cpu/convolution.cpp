@@ -127,6 +127,7 @@ class OneDnnConvolution : public Convolution {
     input_.set_data_handle(x.data);
     output_.set_data_handle(dy.data);
     backward_weights_.primitive.execute(stream(), backward_weights_arguments_);
+    if (!dw) return;
     masters_.set_data_handle(dw);
     (accumulate ? add_gradient_ : copy_gradient_).execute(stream(), gradient_, masters_);
   }
