@@ -123,7 +123,7 @@ class BenchmarkStep {
 class BareConvolutions {
  public:
   BareConvolutions(const Network& network, Backend& backend) : backend_(backend), network_(network) {
-    size_t workspace = 0, gradient = 0;
+    size_t workspace = 0, gradient = 0, channels = 0;
     for (int i = 0; i < network.layer_count(); ++i) {
       const ConvolutionSpec* spec = network.layer(i).convolution();
       if (!spec) continue;
@@ -133,10 +133,12 @@ class BareConvolutions {
       item.weights = DeviceBuffer(backend, std::max<size_t>(64, item.convolution->weight_bytes()));
       workspace = std::max(workspace, item.convolution->workspace_bytes());
       gradient = std::max({gradient, spec->input.count(), spec->output.count()});
+      channels = std::max(channels, static_cast<size_t>(spec->output.c));
       items_.push_back(std::move(item));
     }
     workspace_ = DeviceBuffer(backend, std::max<size_t>(64, workspace));
     const DType type = items_.empty() ? DType::f32 : items_[0].spec.type;
+    bias_ = filled(channels, DType::f32);
     dy_ = filled(gradient, type);
     dx_ = filled(gradient, type);
     for (auto& item : items_) {
@@ -151,7 +153,8 @@ class BareConvolutions {
     std::vector<double> seconds(static_cast<size_t>(network_.layer_count()), 0.0);
     for (auto& item : items_) {
       seconds[static_cast<size_t>(item.layer)] += timed(backend_, [&] {
-        item.convolution->forward(item.input(), nullptr, {item.y.data(), item.spec.output, item.spec.type});
+        item.convolution->forward(item.input(), item.spec.bias ? bias_.floats() : nullptr,
+                                  {item.y.data(), item.spec.output, item.spec.type});
       });
     }
     for (auto item = items_.rbegin(); item != items_.rend(); ++item) {
@@ -201,7 +204,7 @@ class BareConvolutions {
   Backend& backend_;
   const Network& network_;
   std::vector<Item> items_;
-  DeviceBuffer workspace_, dy_, dx_;
+  DeviceBuffer workspace_, bias_, dy_, dx_;
   uint64_t drawn_ = 0;
 };
 

@@ -44,14 +44,17 @@ void sgd_part(const SgdStep& sgd, const OptimizerArrays& arrays, const Parameter
   float* const velocity = arrays.first;
   float* const ema = arrays.ema;
   const float* const gradients = arrays.gradients;
-  const float scale = arrays.gradient_scale, decay = range.decay, rate = range.rate, momentum = sgd.momentum;
+  const float scale = arrays.gradient_scale, rate = range.rate, momentum = sgd.momentum;
+  // The decay is either part of the gradient or beside it.
+  const float decay = sgd.decoupled ? 0.0f : range.decay,
+              kept = 1.0f - (sgd.decoupled ? rate * range.decay : 0.0f);
   const float ema_rate = 1.0f - arrays.ema_decay;
 #pragma omp simd
   for (size_t i = begin; i < end; ++i) {
     const float w = values[i];
     const float g = scale * gradients[i] + decay * w;
     const float v = momentum * velocity[i] + g;
-    const float updated = w - rate * (nesterov ? g + momentum * v : v);
+    const float updated = kept * w - rate * (nesterov ? g + momentum * v : v);
     velocity[i] = v;
     values[i] = updated;
     if constexpr (average) ema[i] = moved_towards(ema[i], updated, ema_rate);

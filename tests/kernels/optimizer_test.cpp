@@ -143,6 +143,15 @@ TEST(SgdStep, DecayIsCoupledAsInDarknet) {
   EXPECT_FLOAT_EQ(value, 2 * (1 - 0.125f));
 }
 
+TEST(SgdStep, DecoupledDecayStaysOutOfTheMomentum) {
+  float value = 2, gradient = 1, velocity = 0;
+  const OptimizerArrays arrays{.values = &value, .gradients = &gradient, .first = &velocity};
+  const ParameterRange range[] = {{0, 1, 0.5f, 0.25f}};
+  cpu::sgd_step({.decoupled = true}, arrays, range);
+  EXPECT_FLOAT_EQ(velocity, 1);
+  EXPECT_FLOAT_EQ(value, 2 - 0.5f * 0.25f * 2 - 0.5f);
+}
+
 TEST(SgdStep, RateZeroKeepsValuesButMovesMomentumAndAverage) {
   float value = 2, gradient = 3, velocity = 1, ema = 0;
   const OptimizerArrays arrays{

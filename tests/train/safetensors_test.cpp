@@ -20,7 +20,8 @@ fs::path temporary(const std::string& name) {
 }
 
 // A file from its header, written independently of the writer.
-fs::path write_raw(const std::string& name, const std::string& header, size_t data_bytes, int64_t claimed = -1) {
+fs::path write_raw(const std::string& name, const std::string& header, size_t data_bytes,
+                   int64_t claimed = -1) {
   const fs::path file = temporary(name);
   std::ofstream out(file, std::ios::binary);
   const uint64_t length = claimed >= 0 ? static_cast<uint64_t>(claimed) : header.size();
@@ -120,7 +121,8 @@ class BrokenSafetensors : public ::testing::TestWithParam<BrokenHeader> {};
 
 TEST_P(BrokenSafetensors, IsRefusedWithTheReason) {
   const auto& broken = GetParam();
-  const std::string message = failure(write_raw(std::string(broken.name) + ".safetensors", broken.header, broken.data));
+  const std::string message =
+      failure(write_raw(std::string(broken.name) + ".safetensors", broken.header, broken.data));
   EXPECT_NE(message.find(broken.says), std::string::npos) << message;
 }
 
@@ -136,27 +138,37 @@ INSTANTIATE_TEST_SUITE_P(
                      R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
                      R"("b":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}})",
                      12, "behind a gap"},
-        BrokenHeader{"shape", R"({"a":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8, "needs 12 bytes"},
-        BrokenHeader{"past_end", R"({"a":{"dtype":"F32","shape":[4],"data_offsets":[0,16]}})", 8, "there are 8"},
-        BrokenHeader{"backwards", R"({"a":{"dtype":"F32","shape":[0],"data_offsets":[8,0]}})", 8, "ends at byte 0"},
-        BrokenHeader{"negative", R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,0]}})", 0, "negative side"},
-        BrokenHeader{"huge", R"({"a":{"dtype":"F32","shape":[4611686018427387904,8],"data_offsets":[0,0]}})", 0,
-                     "larger than any file"},
-        BrokenHeader{"type", R"({"a":{"dtype":"F31","shape":[1],"data_offsets":[0,4]}})", 4, "unknown type 'F31'"},
-        BrokenHeader{"missing", R"({"a":{"dtype":"F32","shape":[1]}})", 4, "lacks dtype, shape or data_offsets"},
+        BrokenHeader{"shape", R"({"a":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8,
+                     "needs 12 bytes"},
+        BrokenHeader{"past_end", R"({"a":{"dtype":"F32","shape":[4],"data_offsets":[0,16]}})", 8,
+                     "there are 8"},
+        BrokenHeader{"backwards", R"({"a":{"dtype":"F32","shape":[0],"data_offsets":[8,0]}})", 8,
+                     "ends at byte 0"},
+        BrokenHeader{"negative", R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,0]}})", 0,
+                     "negative side"},
+        BrokenHeader{"huge", R"({"a":{"dtype":"F32","shape":[4611686018427387904,8],"data_offsets":[0,0]}})",
+                     0, "larger than any file"},
+        BrokenHeader{"type", R"({"a":{"dtype":"F31","shape":[1],"data_offsets":[0,4]}})", 4,
+                     "unknown type 'F31'"},
+        BrokenHeader{"missing", R"({"a":{"dtype":"F32","shape":[1]}})", 4,
+                     "lacks dtype, shape or data_offsets"},
         BrokenHeader{"offsets", R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[-4,0]}})", 4, "no pair"},
-        BrokenHeader{"surplus", R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 8, "8 follow the header"},
+        BrokenHeader{"surplus", R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 8,
+                     "8 follow the header"},
         BrokenHeader{"twice",
                      R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
                      R"("a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
                      4, "names 'a' twice"},
         BrokenHeader{"metadata", R"({"__metadata__":{"k":1}})", 0, "'k' is not a text"},
-        BrokenHeader{"integers", R"({"a":{"dtype":"I32","shape":[1],"data_offsets":[0,4]}})", 4, "is of type I32"}),
+        BrokenHeader{"integers", R"({"a":{"dtype":"I32","shape":[1],"data_offsets":[0,4]}})", 4,
+                     "is of type I32"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(Safetensors, RefusesAHeaderLongerThanTheFileWithoutReadingIt) {
-  EXPECT_NE(failure(write_raw("long.safetensors", "{}", 0, 1000)).find("header of 1000 bytes"), std::string::npos);
-  EXPECT_NE(failure(write_raw("longer.safetensors", "{}", 0, INT64_MAX)).find("announce a header"), std::string::npos);
+  EXPECT_NE(failure(write_raw("long.safetensors", "{}", 0, 1000)).find("header of 1000 bytes"),
+            std::string::npos);
+  EXPECT_NE(failure(write_raw("longer.safetensors", "{}", 0, INT64_MAX)).find("announce a header"),
+            std::string::npos);
 }
 
 }  // namespace

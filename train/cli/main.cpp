@@ -63,7 +63,10 @@ int main(int count, char** arguments) {
     app.parse(count, arguments);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(e);  // --help
-    return fail(ExitCode::input, std::string(e.what()) + ". " + parse_remedy(app, count, arguments));
+    // A wrong command's name is reported by CLI11 as a missing one.
+    const bool unknown = count > 1 && arguments[1][0] != '-' && app.get_subcommands().empty();
+    const std::string what = unknown ? "there is no command '" + std::string(arguments[1]) + "'" : e.what();
+    return fail(ExitCode::input, what + ". " + parse_remedy(app, count, arguments));
   }
   try {
     return action();
