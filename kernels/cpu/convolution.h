@@ -7,9 +7,8 @@
 
 namespace brightnet::cpu {
 
-/// bf16 runs on AMX or AVX512-BF16 where the CPU has it (oneDNN emulates it on any AVX-512); on CPUs without
-/// AVX-512, for which oneDNN has no bf16 convolution, it runs in fp32 between casts: slower, same results to
-/// bf16's precision, and said so in description().
+/// bf16 products run on AMX or AVX512-BF16 where those are faster than fp32; elsewhere a bf16 convolution is
+/// an fp32 one between casts: correct on every CPU, and description() says so.
 std::unique_ptr<Convolution> plan_convolution(const ConvolutionSpec& spec);
 
 }  // namespace brightnet::cpu
