@@ -22,6 +22,7 @@ nlohmann::json to_json(const Progress& p) {
           {"best_score", p.best_score},
           {"best_epoch", p.best_epoch},
           {"evaluations_since_best", p.evaluations_since_best},
+          {"planned", p.planned},
           {"sums", {s.box, s.objectness, s.classes, s.iou, s.assigned, s.images, s.seconds, s.waited}}};
 }
 
@@ -34,6 +35,7 @@ Progress progress_from(const nlohmann::json& json) {
   p.best_score = json.at("best_score").get<double>();
   p.best_epoch = json.at("best_epoch").get<int>();
   p.evaluations_since_best = json.at("evaluations_since_best").get<int>();
+  p.planned = json.at("planned").get<int64_t>();
   const auto sums = json.at("sums").get<std::array<double, 8>>();
   p.sums = {sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], sums[6], sums[7]};
   return p;

@@ -30,6 +30,7 @@ struct Progress {
   double best_score = -1;  ///< of an evaluation so far; −1: there was none
   int best_epoch = 0;      ///< from 1
   int evaluations_since_best = 0;
+  int64_t planned = 0;  ///< optimizer steps of the whole run, once a limit of time has fixed them; 0: not yet
   EpochSums sums;
 };
 

@@ -110,6 +110,8 @@ void TrainOptions::fields(Fields& f) {
       .at_most(1);
   f("epochs", epochs, "passes over the training split").at_least(1);
   f("iterations", iterations, "optimizer steps; 0: as many as the epochs make").at_least(0);
+  f("minutes", minutes, "limit of the time: after the first epoch, epochs becomes what fits; 0: none")
+      .at_least(0);
   f.choice("precision", precision, {"fp32", "tf32", "bf16", "fp16"}, "of activations and working weights");
   f("seed", seed, "names the run's random numbers");
   f("sync_bn", sync_bn, "batch-norm statistics over all ranks");

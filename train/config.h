@@ -27,6 +27,7 @@ struct TrainOptions {
   float memory_fraction = 0.6f;  ///< of the machine's free memory that `micro_batch: auto` may plan for
   int epochs = 100;
   int iterations = 0;  ///< optimizer steps; 0: as many as the epochs make
+  float minutes = 0;   ///< limit of the run's time; fewer epochs are planned when they would take longer
   std::string precision = "fp32";
   uint64_t seed = 0;
   bool sync_bn = false;   ///< batch-norm statistics over all ranks

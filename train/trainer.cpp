@@ -52,7 +52,8 @@ Trainer::Trainer(const TrainingSetup& setup, const ParameterLayout& layout, cons
 
 TrainingEnd Trainer::run(const Interrupt& interrupt) {
   open_loader();
-  saved_at_ = seconds_now();
+  open_report();
+  began_at_ = saved_at_ = seconds_now();
   // A run that was interrupted behind the last step of an epoch goes on with the epoch's evaluation.
   while (!out_of_patience() && (!finished() || progress_.step > 0)) {
     if (!finished() && static_cast<int64_t>(progress_.step) < steps_per_epoch_) {
@@ -87,6 +88,9 @@ void Trainer::open_loader() {
   loader.start_epoch = progress_.epoch;
   loader.start_step = progress_.step * parts;
   loader_ = std::make_unique<Loader>(loader);
+}
+
+void Trainer::open_report() {
   report_ =
       std::make_unique<RunReport>(setup_.folder, setup_.train.classes,
                                   resumed_ ? static_cast<int>(progress_.epoch) : -1, progress_.iteration);
@@ -152,7 +156,9 @@ bool Trainer::evaluated_this_epoch() const {
 bool Trainer::end_epoch(const Interrupt& interrupt) {
   std::optional<Metrics> metrics;
   if (evaluated_this_epoch()) {
+    const double begin = seconds_now();
     metrics = evaluate_average(interrupt);
+    evaluation_seconds_ = seconds_now() - begin;
     if (!metrics) return false;
     last_metrics_ = metrics;
   }
@@ -168,8 +174,31 @@ bool Trainer::end_epoch(const Interrupt& interrupt) {
   if (metrics) judge(*metrics);
   progress_.step = 0;
   progress_.sums = {};
+  if (setup_.config.train.minutes > 0 && progress_.planned == 0 && !finished()) fit_into_minutes();
   if (seconds_now() - saved_at_ >= setup_.config.train.save_every) save();
   return true;
+}
+
+void Trainer::plan_length(int64_t total) {
+  total_ = total;
+  schedule_ = Schedule(setup_.config.schedule, setup_.config.optimizer.rate, steps_per_epoch_, total_);
+}
+
+// The length is fixed once, from the first epoch's pace, and saved: a schedule that followed the clock all
+// the way could not be resumed to the same weights.
+void Trainer::fit_into_minutes() {
+  constexpr double reserve = 0.95;  // the pace of one epoch is not that of all
+  const double left = 60.0 * setup_.config.train.minutes * reserve - (seconds_now() - began_at_);
+  const double epoch_seconds = step_seconds_ * static_cast<double>(steps_per_epoch_) +
+                               evaluation_seconds_ / setup_.config.evaluate.every;
+  const auto fitting = static_cast<int64_t>(std::max(0.0, left / epoch_seconds));
+  progress_.planned =
+      std::min(total_, progress_.iteration + std::max<int64_t>(1, fitting) * steps_per_epoch_);
+  if (progress_.planned == total_) return;
+  plan_length(progress_.planned);
+  open_loader();
+  spdlog::info("{} epochs fit into train.minutes = {:g}.", divided_up(total_, steps_per_epoch_),
+               setup_.config.train.minutes);
 }
 
 std::optional<Metrics> Trainer::evaluate_average(const Interrupt& interrupt) {
@@ -239,6 +268,7 @@ void Trainer::resume() {
   const LoadedState state =
       load_state(setup_.folder.state(), state_arrays(), describe_layout(layout_), backend_);
   progress_ = state.progress;
+  if (progress_.planned > 0) plan_length(progress_.planned);
   resumed_ = true;
   ++trained_.version;
   if (state.threads != compute_threads()) {

@@ -53,6 +53,9 @@ class Trainer {
 
  private:
   void open_loader();
+  void open_report();
+  void plan_length(int64_t total);
+  void fit_into_minutes();
   StepOutcome step();
   void add_losses(Network& network, const Batch& batch);
   bool end_epoch(const Interrupt& interrupt);
@@ -87,7 +90,7 @@ class Trainer {
   ProgressLine line_;
   std::optional<Metrics> best_metrics_, last_metrics_;
   std::vector<std::vector<ScoredBox>> val_boxes_;  ///< of the pictured images
-  double saved_at_ = 0, step_seconds_ = 0;
+  double saved_at_ = 0, step_seconds_ = 0, began_at_ = 0, evaluation_seconds_ = 0;
   bool resumed_ = false;
 };
 
