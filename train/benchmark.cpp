@@ -58,6 +58,7 @@ class BenchmarkStep {
                   .mode = Mode::train}) {
     const std::vector<float> initial = initial_parameters(model, layout_, config.train.seed);
     backend.upload(values_.data(), initial.data(), values_.bytes());
+    backend.zero(gradients_.data(), gradients_.bytes());  // the padding, too
     optimizer_ = make_optimizer(config.optimizer, config.ema, layout_, backend, values_.floats());
     arena_ = DeviceBuffer(backend, network_.memory().arena());
     network_.bind(arena_.data());

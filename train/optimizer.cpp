@@ -83,13 +83,16 @@ GradientGuard::GradientGuard(std::unique_ptr<Optimizer> inner, const OptimizerOp
     : inner_(std::move(inner)),
       backend_(backend),
       count_(layout.trainable_floats()),
+      statistics_(layout.floats() - layout.trainable_floats()),
       clip_(options.clip),
       max_skips_(options.max_skips) {}
 
 StepOutcome GradientGuard::step(OptimizerStep step) {
   norm_ = std::sqrt(backend_.sum_of_squares(step.arrays.gradients, count_)) *
           std::abs(static_cast<double>(step.arrays.gradient_scale));
-  if (!std::isfinite(norm_)) {
+  const bool sound = std::isfinite(norm_) &&
+                     std::isfinite(backend_.sum_of_squares(step.arrays.values + count_, statistics_));
+  if (!sound) {
     if (++skips_ >= max_skips_) {
       throw InputError(
           "the gradient was not finite for " + std::to_string(skips_) + " steps in a row, so training stops",

@@ -23,7 +23,7 @@ struct OptimizerStep {
 
 enum class StepOutcome : uint8_t {
   applied,
-  skipped,  ///< the gradient was not finite; no weight was touched
+  skipped,  ///< the gradient was not finite; no parameter was touched
 };
 
 /// An array that a resumed run needs back.
@@ -89,7 +89,7 @@ class GradientGuard : public Optimizer {
  private:
   std::unique_ptr<Optimizer> inner_;
   Backend& backend_;
-  size_t count_;
+  size_t count_, statistics_;
   float clip_;
   int max_skips_, skips_ = 0;
   double norm_ = 0;

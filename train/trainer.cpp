@@ -44,6 +44,8 @@ Trainer::Trainer(const TrainingSetup& setup, const ParameterLayout& layout, cons
       line_(setup.config.train.log_every) {
   BRIGHTNET_CHECK(initial.size() == layout.floats(), "parameters of another model");
   backend_.upload(values_.data(), initial.data(), values_.bytes());
+  // Nobody writes the padding between the parameters' gradients, and their norm runs over it.
+  backend_.zero(gradients_.data(), gradients_.bytes());
   optimizer_ = make_optimizer(setup.config.optimizer, setup.config.ema, layout, backend_, values_.floats());
   averaged_.values = optimizer_->average() ? optimizer_->average() : values_.floats();
   arena_ = DeviceBuffer(backend_, networks_.arena_bytes());

@@ -1,0 +1,196 @@
+#include "train/trainer.h"
+
+#include <cmath>
+#include <csignal>
+#include <limits>
+
+#include "tests/train/small_run.h"
+#include "train/safetensors.h"
+
+namespace brightnet::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Everything that a trainer refers to.
+struct Training {
+  explicit Training(const RunConfig& run_config, const fs::path& folder_path, bool old = false)
+      : config(run_config),
+        train(read_dataset(config.data, Split::train)),
+        val(read_dataset(config.data, Split::val)),
+        model(load_model(config, 2)),
+        layout(model),
+        backend(make_cpu_backend()),
+        folder(old ? RunFolder::open(folder_path) : RunFolder::create(folder_path)) {
+    if (!old) {
+      write_atomically(folder.model(), model.yaml);
+      write_atomically(folder.config(), print_config(config));
+    }
+  }
+  Trainer make() {
+    return Trainer({config, model, train, val, *backend, folder}, layout,
+                   initial_parameters(model, layout, config.train.seed));
+  }
+
+  RunConfig config;
+  Dataset train, val;
+  Model model;
+  ParameterLayout layout;
+  std::unique_ptr<Backend> backend;
+  RunFolder folder;
+};
+
+std::vector<float> weights(const fs::path& file) {
+  SafetensorsReader reader(file);
+  std::vector<float> all;
+  for (const auto& [name, info] : reader.tensors()) {
+    const auto values = reader.read(name);
+    all.insert(all.end(), values.begin(), values.end());
+  }
+  return all;
+}
+
+TEST(Trainer, TakesExactlyThePlannedMemory) {
+  SmallRun run;
+  for (const auto& more : std::vector<std::vector<std::string>>{
+           {},
+           {"optimizer.kind=adamw", "train.sizes=[64, 96]", "train.size_every=1"},
+           {"ema.decay=0", "evaluate.size=128", "evaluate.batch=4", "train.precision=bf16"}}) {
+    const RunConfig config = run.load(more);
+    Training training(config, run.folder() / "out");
+    const size_t planned =
+        plan_run(config, training.model, *training.backend, config.train.micro_batch).memory.peak();
+    EXPECT_EQ(training.backend->peak_bytes(), 0u) << "planning must allocate nothing";
+    Trainer trainer = training.make();
+    EXPECT_EQ(training.backend->allocated_bytes(), planned);
+    trainer.run(Interrupt());
+    EXPECT_EQ(training.backend->peak_bytes(), planned) << "nor must steps and evaluations";
+    EXPECT_EQ(trainer.memory().peak(), planned);
+  }
+}
+
+TEST(Trainer, EndsInTheSameWeightsHoweverOftenItWasInterrupted) {
+  SmallRun run;
+  // 12 images in batches of 4: three steps an epoch.
+  const RunConfig config = run.load({"train.epochs=3"});
+  Training whole(config, run.folder() / "whole");
+  ASSERT_EQ(whole.make().run(Interrupt()), TrainingEnd::finished);
+
+  const fs::path parts = run.folder() / "parts";
+  for (int part = 1;; ++part) {
+    const bool old = part > 1;
+    Training training(config, parts, old);
+    Trainer trainer = training.make();
+    if (old) trainer.resume();
+    const Interrupt interrupt;
+    // A signal that is there from the beginning lets one step be made: after one step, after two, and after
+    // the last one of the epoch, before its evaluation. The fourth part ends the run.
+    if (part <= 3) std::raise(part == 2 ? SIGINT : SIGTERM);
+    const TrainingEnd end = trainer.run(interrupt);
+    ASSERT_EQ(end, part <= 3 ? TrainingEnd::interrupted : TrainingEnd::finished);
+    if (part > 3) break;
+    ASSERT_EQ(trainer.progress().iteration, part);
+    ASSERT_EQ(trainer.progress().epoch, 0u);
+  }
+  EXPECT_EQ(weights(whole.folder.last()), weights(parts / "weights/last.safetensors"));
+  EXPECT_EQ(weights(whole.folder.best()), weights(parts / "weights/best.safetensors"));
+  EXPECT_EQ(read_metrics_csv(whole.folder.metrics()).rows.size(), 3u);
+  const auto table = read_metrics_csv(parts / "metrics.csv");
+  ASSERT_EQ(table.rows.size(), 3u);
+  const int loss = table.column("loss");
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(table.rows[i][static_cast<size_t>(loss)],
+              read_metrics_csv(whole.folder.metrics()).rows[i][static_cast<size_t>(loss)]);
+  }
+}
+
+TEST(Trainer, AccumulatesMicroBatchesIntoTheGradientOfTheBatch) {
+  // Without batch-norm's statistics, which belong to a micro-batch, the split must not matter.
+  SmallRun run;
+  std::string model = small_model;
+  for (size_t at = 0; (at = model.find("size: 3, ", at)) != std::string::npos; at += 9) {
+    model.insert(at, "batch_norm: false, ");
+    at += 19;
+  }
+  write_atomically(run.folder() / "model.yaml", model);
+  std::vector<std::vector<float>> results;
+  for (const char* micro_batch : {"train.micro_batch=4", "train.micro_batch=1"}) {
+    Training training(run.load({micro_batch, "train.iterations=2", "ema.decay=0"}), run.folder() / "out");
+    training.make().run(Interrupt());
+    results.push_back(weights(training.folder.last()));
+  }
+  ASSERT_EQ(results[0].size(), results[1].size());
+  double difference = 0, size = 0;
+  for (size_t i = 0; i < results[0].size(); ++i) {
+    difference = std::max(difference, std::abs(static_cast<double>(results[0][i]) - results[1][i]));
+    size = std::max(size, std::abs(static_cast<double>(results[0][i])));
+  }
+  EXPECT_LT(difference, 1e-5 * size);
+}
+
+TEST(Trainer, NeverWritesANumberThatIsNotFinite) {
+  SmallRun run;
+  // The first step throws the weights so far that nothing finite comes of the later ones; three of them are
+  // still in the first epoch, at whose end everything is saved.
+  Training training(run.load({"optimizer.rate=1e30", "optimizer.clip=0", "schedule.warmup=0",
+                              "optimizer.max_skips=4", "train.epochs=5"}),
+                    run.folder() / "out");
+  Trainer trainer = training.make();
+  try {
+    trainer.run(Interrupt());
+    FAIL() << "training went on";
+  } catch (const InputError& e) {
+    EXPECT_NE(std::string(e.what()).find("optimizer.rate"), std::string::npos) << e.what();
+  }
+  EXPECT_EQ(trainer.progress().applied, 1);
+  for (const float value : weights(training.folder.last())) ASSERT_TRUE(std::isfinite(value));
+  SafetensorsReader state(training.folder.state());
+  for (const auto& [name, info] : state.tensors()) {
+    for (const float value : state.read(name)) ASSERT_TRUE(std::isfinite(value)) << name;
+  }
+}
+
+TEST(Trainer, StopsWhenABetterScoreStaysAway) {
+  SmallRun run;
+  // With a rate of next to nothing every evaluation gives the same score.
+  Training training(run.load({"optimizer.rate=1e-20", "train.epochs=50", "train.patience=2"}),
+                    run.folder() / "out");
+  Trainer trainer = training.make();
+  EXPECT_EQ(trainer.run(Interrupt()), TrainingEnd::no_better);
+  EXPECT_EQ(trainer.progress().best_epoch, 1);
+  EXPECT_EQ(trainer.progress().epoch, 3u);
+  Training again(training.config, training.folder.path(), true);
+  Trainer resumed = again.make();
+  resumed.resume();
+  EXPECT_EQ(resumed.run(Interrupt()), TrainingEnd::no_better) << "and does not go on when it is resumed";
+  EXPECT_EQ(resumed.progress().epoch, 3u);
+}
+
+TEST(Trainer, LeavesARunFolderAsPeopleExpectIt) {
+  SmallRun run;
+  Training training(run.load(), run.folder() / "out");
+  training.make().run(Interrupt());
+  for (const char* name :
+       {"weights/best.safetensors", "weights/last.safetensors", "state/state.safetensors", "metrics.csv",
+        "results.png", "pr_curve.png", "confusion_matrix.png", "train_batch0.jpg", "val_pred0.jpg"}) {
+    EXPECT_TRUE(fs::exists(training.folder.file(name))) << name;
+  }
+}
+
+TEST(Trainer, LearnsEightImagesByHeart) {
+  SmallRun run(8, 1, 96);
+  const std::string data = (run.folder() / "data").string();
+  Training training(
+      run.load({"data.val=images/train", "train.size=96", "train.batch=8", "train.micro_batch=8",
+                "train.epochs=220", "schedule.warmup=5", "optimizer.rate=0.02", "ema={decay: 0.95, ramp: 20}",
+                "evaluate.every=220", "evaluate.start=220", "train.save_every=1000",
+                "augment={mosaic: 0, flip: 0, jitter: 0, hue: 0, saturation: 1, exposure: 1}"}),
+      run.folder() / "out");
+  Trainer trainer = training.make();
+  ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+  ASSERT_TRUE(trainer.best_metrics().has_value());
+  EXPECT_GE(trainer.best_metrics()->AP50, 0.99);
+}
+
+}  // namespace
+}  // namespace brightnet::testing

@@ -1,0 +1,133 @@
+#include "train/weights.h"
+
+#include "tests/train/small_run.h"
+#include "train/checkpoint.h"
+#include "train/safetensors.h"
+
+namespace brightnet::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+Model model_of(int classes) {
+  return parse_model(YamlDocument::parse(small_model, "small"), classes);
+}
+
+fs::path temporary(const std::string& name) {
+  return fs::path(::testing::TempDir()) / ("weights_" + name);
+}
+
+std::vector<float> numbered(const ParameterLayout& layout) {
+  std::vector<float> values(layout.floats(), 0.0f);
+  for (const auto& entry : layout.entries()) {
+    for (size_t i = 0; i < entry.count; ++i) values[entry.offset + i] = static_cast<float>(entry.offset + i);
+  }
+  return values;
+}
+
+TEST(Weights, HoldEverythingThatDetectionNeeds) {
+  const Model model = model_of(2);
+  const ParameterLayout layout(model);
+  const fs::path file = temporary("whole.safetensors");
+  save_weights(file, {model, {"naïve", "b \"quoted\""}, 96, true, {{"epoch", "3"}}}, layout,
+               numbered(layout));
+  const TrainedModel trained = load_trained_model(file);
+  EXPECT_EQ(trained.classes, (std::vector<std::string>{"naïve", "b \"quoted\""}));
+  EXPECT_EQ(trained.size, 96);
+  EXPECT_TRUE(trained.letterbox);
+  EXPECT_EQ(trained.training.at("epoch"), "3");
+  EXPECT_EQ(trained.model.layers.size(), model.layers.size());
+  EXPECT_EQ(trained.model.classes, 2);
+  EXPECT_EQ(load_weights(file, ParameterLayout(trained.model)), numbered(layout));
+}
+
+TEST(Weights, KeepConvolutionsInOhwi) {
+  const Model model = model_of(2);
+  const ParameterLayout layout(model);
+  const fs::path file = temporary("ohwi.safetensors");
+  save_weights(file, {model, {"a", "b"}, 64, false, {}}, layout, numbered(layout));
+  EXPECT_EQ(SafetensorsReader(file).tensors().at("conv1.weight").shape, (std::vector<int64_t>{8, 3, 3, 3}));
+  EXPECT_EQ(SafetensorsReader(file).tensors().at("fine.weight").shape, (std::vector<int64_t>{32, 3, 3, 16}));
+}
+
+TEST(Weights, GiveWhatFitsToAModelWithOtherClasses) {
+  const Model two = model_of(2), five = model_of(5);
+  const ParameterLayout from(two), to(five);
+  const fs::path file = temporary("two.safetensors");
+  save_weights(file, {two, {"a", "b"}, 64, false, {}}, from, numbered(from));
+  std::vector<float> values(to.floats(), -1.0f);
+  const MatchReport report = load_matching_weights(file, to, values);
+  EXPECT_EQ(report.left.size(), 4u) << "a weight and a bias of each head";
+  EXPECT_EQ(report.taken + 4, static_cast<int>(to.entries().size()));
+  EXPECT_EQ(values[to.find("fine.weight")->offset + 1],
+            static_cast<float>(from.find("fine.weight")->offset + 1));
+  EXPECT_NE(report.left[0].find("in the file"), std::string::npos);
+  EXPECT_THROW(load_weights(file, to), InputError);
+}
+
+TEST(Weights, RefuseFilesOfSomethingElse) {
+  const std::vector<float> one{1};
+  const fs::path file = temporary("other.safetensors");
+  write_safetensors(file, std::vector<SafetensorsEntry>{{"x", {1}, one.data()}}, {});
+  EXPECT_THROW(load_trained_model(file), InputError);
+  const ParameterLayout layout(model_of(2));
+  std::vector<float> values(layout.floats());
+  EXPECT_THROW(load_matching_weights(file, layout, values), InputError);
+  write_safetensors(file, std::vector<SafetensorsEntry>{{"x", {1}, one.data()}},
+                    {{"format", "brightnet weights"}, {"format_version", "99"}});
+  EXPECT_THROW(load_trained_model(file), InputError);
+}
+
+TEST(State, ComesBackToTheLastBit) {
+  const auto backend = make_cpu_backend();
+  std::vector<float> a{0.1f, -2e-39f, 3}, b{4};
+  Progress progress;
+  progress.epoch = 3;
+  progress.step = 7;
+  progress.iteration = 1234567890123;
+  progress.applied = 5;
+  progress.best_score = 0.1 + 0.2;
+  progress.best_epoch = 2;
+  progress.evaluations_since_best = 4;
+  progress.sums = {.box = 1.0 / 3,
+                   .objectness = 2,
+                   .classes = 3,
+                   .iou = 4,
+                   .assigned = 5,
+                   .images = 6,
+                   .seconds = 7,
+                   .waited = 8};
+  const fs::path file = temporary("state.safetensors");
+  save_state(file, progress, {{"a", a.data(), 3}, {"b", b.data(), 1}}, "layout", 2, *backend);
+  std::vector<float> c(3), d(1);
+  const LoadedState state = load_state(file, {{"b", d.data(), 1}, {"a", c.data(), 3}}, "layout", *backend);
+  EXPECT_EQ(c, a);
+  EXPECT_EQ(d, b);
+  EXPECT_EQ(state.threads, 2);
+  EXPECT_EQ(state.progress.epoch, 3u);
+  EXPECT_EQ(state.progress.step, 7u);
+  EXPECT_EQ(state.progress.iteration, 1234567890123);
+  EXPECT_EQ(state.progress.best_score, 0.1 + 0.2);
+  EXPECT_EQ(state.progress.sums.box, 1.0 / 3);
+  EXPECT_EQ(state.progress.sums.waited, 8);
+  EXPECT_EQ(state.progress.evaluations_since_best, 4);
+}
+
+TEST(State, OfAnotherModelOrOptimizerIsRefused) {
+  const auto backend = make_cpu_backend();
+  std::vector<float> a(3);
+  const fs::path file = temporary("other_state.safetensors");
+  save_state(file, {}, {{"a", a.data(), 3}}, "layout", 2, *backend);
+  EXPECT_THROW(load_state(file, {{"a", a.data(), 3}}, "another", *backend), InputError);
+  EXPECT_THROW(load_state(file, {{"a", a.data(), 2}}, "layout", *backend), InputError);
+  EXPECT_THROW(load_state(file, {{"b", a.data(), 3}}, "layout", *backend), InputError);
+  EXPECT_THROW(load_state(file, {{"a", a.data(), 3}, {"b", a.data(), 3}}, "layout", *backend), InputError);
+}
+
+TEST(State, KnowsModelsApart) {
+  EXPECT_EQ(describe_layout(ParameterLayout(model_of(2))), describe_layout(ParameterLayout(model_of(2))));
+  EXPECT_NE(describe_layout(ParameterLayout(model_of(2))), describe_layout(ParameterLayout(model_of(3))));
+}
+
+}  // namespace
+}  // namespace brightnet::testing
