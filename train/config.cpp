@@ -197,7 +197,7 @@ RunConfig load_run_config(const fs::path& file, const std::vector<std::string>& 
   RunConfig config;
   read_config(root, config);
 
-  const fs::path folder = file.parent_path();
+  const fs::path folder = fs::absolute(file).parent_path();
   if (config.name.empty()) config.name = file.stem().string();
   if (config.name.find('/') != std::string::npos || config.name == "." || config.name == "..") {
     throw InputError("'name' is '" + config.name + "' and must be a name, not a path",

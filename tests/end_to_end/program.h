@@ -1,0 +1,64 @@
+// Runs the brightnet program as a user does.
+#pragma once
+
+#include <csignal>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/files.h"
+
+namespace brightnet::testing {
+
+struct ProgramResult {
+  int code = -1;
+  std::string out, err;
+};
+
+/// A started program; its output goes to files in `folder`.
+class Program {
+ public:
+  Program(const std::vector<std::string>& arguments, const std::filesystem::path& folder)
+      : out_(folder / "stdout.txt"), err_(folder / "stderr.txt") {
+    std::vector<char*> words{const_cast<char*>(BRIGHTNET_PROGRAM)};
+    for (const auto& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
+    words.push_back(nullptr);
+    // What an earlier program said must not be taken for this one's words.
+    std::filesystem::remove(out_);
+    std::filesystem::remove(err_);
+    child_ = ::fork();
+    if (child_ != 0) return;
+    const bool redirected =
+        std::freopen(out_.c_str(), "w", stdout) && std::freopen(err_.c_str(), "w", stderr);
+    if (redirected && ::chdir(folder.c_str()) == 0) ::execv(BRIGHTNET_PROGRAM, words.data());
+    ::_exit(127);
+  }
+
+  void signal(int number) const { ::kill(child_, number); }
+  std::string err_so_far() const { return std::filesystem::exists(err_) ? read_file(err_) : ""; }
+
+  ProgramResult wait() const {
+    int status = 0;
+    ::waitpid(child_, &status, 0);
+    ProgramResult result;
+    result.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    result.out = read_file(out_);
+    result.err = read_file(err_);
+    return result;
+  }
+
+ private:
+  std::filesystem::path out_, err_;
+  pid_t child_ = -1;
+};
+
+inline ProgramResult run_program(const std::vector<std::string>& arguments,
+                                 const std::filesystem::path& folder) {
+  return Program(arguments, folder).wait();
+}
+
+}  // namespace brightnet::testing

@@ -1,0 +1,204 @@
+// Whole runs of the program: training, its interruption and continuation, evaluation, detection, and the
+// answers.
+#include <chrono>
+#include <fstream>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/end_to_end/program.h"
+#include "tests/train/small_run.h"
+
+namespace brightnet::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+class Runs : public ::testing::Test {
+ protected:
+  std::vector<std::string> train(const std::vector<std::string>& more,
+                                 const std::vector<std::string>& settings = {}) {
+    std::vector<std::string> arguments{"train", "run.yaml"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    for (const auto& assignment : SmallRun::short_run(settings)) {
+      arguments.push_back("--set");
+      arguments.push_back(assignment);
+    }
+    return arguments;
+  }
+  ProgramResult run(const std::vector<std::string>& arguments) {
+    return run_program(arguments, run_.folder());
+  }
+  std::string file(const std::string& name) { return read_file(run_.folder() / name); }
+
+  SmallRun run_;
+};
+
+TEST_F(Runs, TrainEvaluateAndDetect) {
+  const ProgramResult trained = run(train({}));
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_NE(trained.err.find("runs/run/weights/best.safetensors"), std::string::npos) << trained.err;
+  EXPECT_NE(file("runs/run/train.log").find("epoch 2/2"), std::string::npos);
+
+  const std::string weights = "runs/run/weights/best.safetensors";
+  const ProgramResult evaluated = run({"eval", "run.yaml", "--weights", weights, "--json", "eval.json"});
+  ASSERT_EQ(evaluated.code, 0) << evaluated.err;
+  const Json metrics = Json::parse(file("eval.json"));
+  for (const char* key : {"AP", "AP50", "AP75", "APs", "APm", "APl", "AR", "per_class", "images"}) {
+    EXPECT_TRUE(metrics.contains(key)) << key;
+  }
+  EXPECT_EQ(metrics["images"], 4);
+  EXPECT_EQ(metrics["per_class"][1]["name"], "square");
+  EXPECT_NE(evaluated.out.find("square"), std::string::npos);
+
+  // The weights alone are enough, from any directory.
+  fs::copy(run_.folder() / weights, run_.folder() / "alone.safetensors");
+  const ProgramResult detected =
+      run({"detect", "--weights", "alone.safetensors", "--source", "data/images/val", "--conf", "0.01",
+           "--json", "found.json", "--out", "pictures"});
+  ASSERT_EQ(detected.code, 0) << detected.err;
+  const Json found = Json::parse(file("found.json"));
+  ASSERT_EQ(found.size(), 4u);
+  for (const auto& image : found) {
+    EXPECT_EQ(image["width"], 64);
+    EXPECT_TRUE(
+        fs::exists(run_.folder() / "pictures" / fs::path(image["file"].get<std::string>()).filename()));
+    for (const auto& detection : image["detections"]) {
+      const auto box = detection["box"].get<std::vector<double>>();
+      EXPECT_GE(box[0], 0);
+      EXPECT_LE(box[2], 64);
+      EXPECT_LT(box[1], box[3]);
+      EXPECT_EQ(detection["name"], detection["class"] == 0 ? "circle" : "square");
+    }
+  }
+}
+
+TEST_F(Runs, SayHowToGoOnWhenASignalStopsThem) {
+  // 4000 epochs cannot be over when the signal comes.
+  const Program program(train({"--out", "parts"}, {"train.epochs=4000"}), run_.folder());
+  const fs::path metrics = run_.folder() / "parts/metrics.csv";
+  for (int i = 0; i < 3000 && !(fs::exists(metrics) && read_file(metrics).find("\n2,") != std::string::npos);
+       ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  program.signal(SIGINT);
+  const ProgramResult stopped = program.wait();
+  EXPECT_EQ(stopped.code, 4) << stopped.err;
+  EXPECT_NE(stopped.err.find("brightnet train --resume parts"), std::string::npos) << stopped.err;
+  EXPECT_TRUE(fs::exists(run_.folder() / "parts/state/state.safetensors"));
+}
+
+TEST_F(Runs, ResumedAfterASignalEqualUndisturbedOnes) {
+  const std::vector<std::string> settings{"train.epochs=30", "evaluate.every=10"};
+  ASSERT_EQ(run(train({"--out", "whole"}, settings)).code, 0);
+  int interruptions = 0;
+  ProgramResult result;
+  for (int part = 0; part < 40; ++part) {
+    const Program program(part == 0 ? train({"--out", "parts"}, settings)
+                                    : std::vector<std::string>{"train", "--resume", "parts"},
+                          run_.folder());
+    // As soon as it trains, and it is listening then.
+    for (int i = 0;
+         i < 3000 && program.err_so_far().find(part == 0 ? "Training in" : "Going on") == std::string::npos;
+         ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(3 * part));
+    if (part < 6) program.signal(part % 2 ? SIGTERM : SIGINT);
+    result = program.wait();
+    if (result.code != 4) break;
+    ++interruptions;
+  }
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_GE(interruptions, 1);
+  EXPECT_EQ(file("whole/weights/last.safetensors"), file("parts/weights/last.safetensors"));
+}
+
+TEST_F(Runs, NeverOverwriteOneAnother) {
+  ASSERT_EQ(run(train({}, {"train.iterations=1"})).code, 0);
+  const std::string log = file("runs/run/train.log");
+  ASSERT_EQ(run(train({}, {"train.iterations=1"})).code, 0);
+  EXPECT_EQ(file("runs/run/train.log"), log);
+  EXPECT_TRUE(fs::exists(run_.folder() / "runs/run-2/weights/best.safetensors"));
+}
+
+TEST_F(Runs, RefuseToGoOnAsSomethingElse) {
+  ASSERT_EQ(run(train({}, {"train.iterations=1"})).code, 0);
+  const ProgramResult other = run({"train", "--resume", "runs/run", "--set", "optimizer.rate=0.5"});
+  EXPECT_EQ(other.code, 2);
+  EXPECT_NE(other.err.find("optimizer.rate"), std::string::npos) << other.err;
+  EXPECT_EQ(run({"train", "--resume", "runs/run", "--set", "loader.workers=0"}).code, 0);
+}
+
+TEST_F(Runs, StartFromOtherWeights) {
+  ASSERT_EQ(run(train({}, {"train.iterations=1"})).code, 0);
+  const ProgramResult second = run(
+      train({"--weights", "runs/run/weights/best.safetensors", "--out", "second"}, {"train.iterations=1"}));
+  EXPECT_EQ(second.code, 0);
+  EXPECT_NE(second.err.find("parameters taken"), std::string::npos) << second.err;
+}
+
+TEST_F(Runs, DetectSkipsWhatIsNoImageAndSaysSo) {
+  ASSERT_EQ(run(train({}, {"train.iterations=1"})).code, 0);
+  std::ofstream(run_.folder() / "data/images/val/broken.jpg") << "no image";
+  const ProgramResult detected = run({"detect", "--weights", "runs/run/weights/last.safetensors", "--source",
+                                      "data/images/val", "--json", "-"});
+  EXPECT_EQ(detected.code, 0);
+  EXPECT_EQ(Json::parse(detected.out).size(), 4u);
+  EXPECT_NE(detected.err.find("broken.jpg"), std::string::npos) << detected.err;
+  const ProgramResult single = run({"detect", "--weights", "runs/run/weights/last.safetensors", "--source",
+                                    "data/images/val/broken.jpg", "--json", "-"});
+  EXPECT_EQ(single.code, 2);
+}
+
+TEST_F(Runs, MemoryPrintsThePlanOfTheRun) {
+  const ProgramResult planned = run(
+      {"memory", "model.yaml", "--batch", "4", "--size", "96", "--device-memory", "16MiB", "--json", "-"});
+  ASSERT_EQ(planned.code, 0) << planned.err;
+  const Json json = Json::parse(planned.out);
+  size_t sum = 0;
+  for (const char* part : {"parameters", "gradients", "optimizer", "average", "statistics", "arena"}) {
+    sum += json[part].get<size_t>();
+  }
+  EXPECT_EQ(json["peak_bytes"], sum);
+  const int largest = json["largest_batch"];
+  ASSERT_GT(largest, 4);
+  const auto peak = [&](int batch) {
+    return Json::parse(
+               run({"memory", "model.yaml", "--batch", std::to_string(batch), "--size", "96", "--json", "-"})
+                   .out)["peak_bytes"]
+        .get<size_t>();
+  };
+  EXPECT_LE(peak(largest), 16u << 20);
+  EXPECT_GT(peak(largest + 1), 16u << 20);
+}
+
+TEST_F(Runs, BenchMeasuresEachPrecision) {
+  const ProgramResult measured = run({"bench", "model.yaml", "--size", "64", "--batch", "2", "--seconds",
+                                      "0.05", "--precision", "fp32,bf16", "--json", "-"});
+  ASSERT_EQ(measured.code, 0) << measured.err;
+  const Json results = Json::parse(measured.out)["results"];
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(results[1]["precision"], "bf16");
+  for (const auto& result : results) {
+    for (const char* key : {"images_per_s", "forward_ms", "backward_ms", "update_ms", "floor_ms",
+                            "floor_ratio", "gflops", "peak_bytes"}) {
+      EXPECT_GT(result[key].get<double>(), 0) << key;
+    }
+    EXPECT_EQ(result["layers"].size(), 8u);
+  }
+}
+
+TEST_F(Runs, ConfigShowsEveryDefaultAndReadsBack) {
+  const ProgramResult shown = run({"config", "run.yaml", "--set", "train.batch=8"});
+  ASSERT_EQ(shown.code, 0) << shown.err;
+  for (const char* key : {"batch: 8", "optimizer:", "warmup:", "mosaic:", "cache_mb:", "patience:"}) {
+    EXPECT_NE(shown.out.find(key), std::string::npos) << key;
+  }
+  write_atomically(run_.folder() / "shown.yaml", shown.out);
+  EXPECT_EQ(run({"config", "shown.yaml"}).out, shown.out);
+}
+
+}  // namespace
+}  // namespace brightnet::testing
