@@ -23,14 +23,17 @@ struct Shape {
 /// "8x13x13x512" (n, h, w, c).
 std::string to_string(const Shape& shape);
 
-/// A dense NHWC view; copying it copies the view, not the data.
+/// An NHWC view; copying it copies the view, not the data. Dense unless `stride` says that it is a slice of
+/// the channels of a wider tensor; only the operations that say so take slices.
 struct Tensor {
   void* data = nullptr;
   Shape shape;
   DType type = DType::f32;
+  int stride = 0;  ///< elements from one pixel to the next; 0: shape.c, dense
 
   size_t count() const { return shape.count(); }
   size_t bytes() const { return count() * size_of(type); }
+  size_t pixel_stride() const { return static_cast<size_t>(stride > 0 ? stride : shape.c); }
   explicit operator bool() const { return data != nullptr; }
 
   /// Typed access; the element type must match.
@@ -42,5 +45,8 @@ struct Tensor {
     return static_cast<T*>(data);
   }
 };
+
+/// Channels [first, first + channels) of a tensor.
+Tensor slice_channels(const Tensor& whole, int first, int channels);
 
 }  // namespace brightnet

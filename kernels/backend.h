@@ -22,7 +22,7 @@
 
 namespace brightnet {
 
-/// z = activation(scale · (y − mean) / √(variance + ε) + shift), per channel over n·h·w.
+/// z = activation(scale · (y − mean) / √(variance + ε) + shift), per channel over n·h·w. z may be a slice.
 struct BatchNormForward {
   Tensor y, z;
   const float *scale = nullptr, *shift = nullptr;  ///< [c]
@@ -35,10 +35,10 @@ struct BatchNormForward {
   void* workspace = nullptr;
 };
 
-/// Turns dz into dy in place and adds the parameters' gradients; the activation's argument is recomputed from
-/// y.
+/// dy and the parameters' gradients from dz; the activation's argument is recomputed from y. dy may be dz,
+/// and dz may be a slice.
 struct BatchNormBackward {
-  Tensor y, dz;
+  Tensor y, dz, dy;
   const float *scale = nullptr, *shift = nullptr, *mean = nullptr, *inverse_std = nullptr;  ///< [c]
   float *scale_gradient = nullptr, *shift_gradient = nullptr;                               ///< [c]
   bool accumulate = true;  ///< of the parameters' gradients
@@ -139,7 +139,7 @@ class Backend {
                                 const Tensor& argmax) = 0;
   virtual void max_pool_backward(const PoolSpec& pool, const Tensor& dy, const Tensor& argmax,
                                  const Tensor& dx, bool accumulate) = 0;
-  /// Copies `channels` channels of every pixel: concat and split, both ways.
+  /// Copies `channels` channels of every pixel: concat and split, both ways. Takes slices.
   virtual void copy_channels(const Tensor& from, int from_channel, const Tensor& to, int to_channel,
                              int channels, bool accumulate) = 0;
   /// Nearest neighbour: every pixel becomes factor × factor.

@@ -52,8 +52,10 @@ MemoryNeeds ConvolutionLayer::memory_needs() const {
     if (norm_) needs.saved += 2 * channel;
     workspace = std::max(workspace, backend().channel_workspace(spec_.output));
     // A gradient that is added to another needs a place of its own first.
+    const size_t dense_gradient =
+        setup().output_in_concat ? aligned(spec_.output.count() * size_of(spec_.type)) : 0;
     const size_t part = setup().adds_input_gradient ? aligned(spec_.input.count() * size_of(spec_.type)) : 0;
-    needs.workspace = workspace + part;
+    needs.workspace = workspace + dense_gradient + part;
   } else {
     if (norm_) needs.weights += channel;
     const size_t folded = norm_ ? aligned(spec_.weight_count() * sizeof(float)) : 0;
@@ -126,9 +128,17 @@ void ConvolutionLayer::forward(const LayerCall& call) {
 }
 
 void ConvolutionLayer::backward(const LayerCall& call, bool accumulate_parameters) {
-  const Tensor& dy = call.output_gradient;
+  // The convolution needs a dense gradient; one that lies in a concat's is made dense on its way through
+  // batch-norm.
+  Tensor dy = call.output_gradient;
+  std::byte* behind_convolution = workspace_ + std::max(aligned(convolution_->workspace_bytes()),
+                                                        backend().channel_workspace(spec_.output));
+  if (setup().output_in_concat) {
+    dy = {behind_convolution, spec_.output, spec_.type};
+    behind_convolution += aligned(dy.bytes());
+  }
   if (norm_) {
-    BatchNormBackward norm{.y = convolution_output(call.output), .dz = dy};
+    BatchNormBackward norm{.y = convolution_output(call.output), .dz = call.output_gradient, .dy = dy};
     norm.scale = value(scale_);
     norm.shift = value(shift_);
     norm.mean = mean_;
@@ -152,8 +162,7 @@ void ConvolutionLayer::backward(const LayerCall& call, bool accumulate_parameter
     return;
   }
   Tensor part = dx;
-  part.data = workspace_ +
-              std::max(aligned(convolution_->workspace_bytes()), backend().channel_workspace(spec_.output));
+  part.data = behind_convolution;
   convolution_->backward_data(dy, part);
   backend().add(dx, part, dx);
 }

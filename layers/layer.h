@@ -33,6 +33,8 @@ struct LayerSetup {
   bool input_gradient = true;  ///< false when no layer before this one has parameters
   bool adds_input_gradient =
       false;  ///< another consumer of the first input writes its gradient before this one
+  bool output_in_concat =
+      false;  ///< the output is a slice of the concat that reads it, and so is its gradient
 };
 
 /// Bytes of memory a layer asks for, by how long they must last.

@@ -27,6 +27,9 @@ struct Network::Node {
   bool needs_gradient = false;  ///< of its output
   bool is_head = false;
   int output = -1, gradient = -1, saved = -1;
+  int concat = -1;  ///< the concat that its output is a slice of
+  int concat_channel = 0;
+  int first_part = -1;  ///< of a concat: the earliest layer whose output is a slice of this one's
   size_t weights_offset = 0;
   MemoryNeeds needs;
 
@@ -58,18 +61,16 @@ Network::Network(const NetworkSetup& setup)
                      "", "Its sides must be multiples of " + std::to_string(stride) + '.');
   }
   BRIGHTNET_CHECK(setup.batch > 0, "a network needs a batch");
+  connect();
+  if (setup.mode == Mode::train) place_in_concats();
   make_layers();
   plan_memory();
 }
 
 Network::~Network() = default;
 
-void Network::make_layers() {
+void Network::connect() {
   const Model& model = *setup_.model;
-  const bool training = setup_.mode == Mode::train;
-  const Shape image{setup_.batch, setup_.height, setup_.width, model.channels};
-  input_->x.shape = image;
-  input_->x.type = type_;
   nodes_.resize(model.layers.size());
   for (size_t i = 0; i < nodes_.size(); ++i) {
     nodes_[i].inputs = model.layers[i].inputs;
@@ -77,6 +78,41 @@ void Network::make_layers() {
       if (input != network_input) nodes_[input].consumers.push_back(static_cast<int>(i));
     }
   }
+}
+
+// In training, batch-norm can write its output straight to where a concat wants it, and read its gradient
+// there: the copies of YOLO's many concats disappear. It takes an output that nobody needs dense: only the
+// concat, and splits before it, may read it. The concat is the last of them, so that on the way back its
+// gradient is there first and the splits add to it.
+void Network::place_in_concats() {
+  const auto& layers = setup_.model->layers;
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    if (!std::holds_alternative<ConcatAttributes>(layers[i].attributes)) continue;
+    int channel = 0;
+    for (const int input : nodes_[i].inputs) {
+      const int first_channel = channel;
+      channel += input == network_input ? setup_.model->channels : layers[input].channels;
+      if (input == network_input) continue;
+      const auto* conv = std::get_if<ConvAttributes>(&layers[input].attributes);
+      const auto& consumers = nodes_[input].consumers;
+      const bool placeable = conv && conv->batch_norm && consumers.back() == static_cast<int>(i) &&
+                             std::all_of(consumers.begin(), consumers.end() - 1, [&](int consumer) {
+                               return std::holds_alternative<SplitAttributes>(layers[consumer].attributes);
+                             });
+      if (!placeable) continue;
+      nodes_[input].concat = static_cast<int>(i);
+      nodes_[input].concat_channel = first_channel;
+      nodes_[i].first_part = nodes_[i].first_part < 0 ? input : std::min(nodes_[i].first_part, input);
+    }
+  }
+}
+
+void Network::make_layers() {
+  const Model& model = *setup_.model;
+  const bool training = setup_.mode == Mode::train;
+  const Shape image{setup_.batch, setup_.height, setup_.width, model.channels};
+  input_->x.shape = image;
+  input_->x.type = type_;
   for (size_t i = 0; i < nodes_.size(); ++i) {
     Node& node = nodes_[i];
     const LayerDescription& description = model.layers[i];
@@ -91,6 +127,7 @@ void Network::make_layers() {
     setup.input_gradient = first != network_input && nodes_[first].needs_gradient;
     setup.adds_input_gradient =
         training && setup.input_gradient && nodes_[first].consumers.back() != static_cast<int>(i);
+    setup.output_in_concat = node.concat >= 0;
     layers_.push_back(make_layer(setup));
     node.shape = layers_.back()->output_shape();
   }
@@ -135,11 +172,12 @@ void Network::plan_memory() {
     for (const auto& entry : setup_.parameters->layout->entries()) {
       if (entry.layer == i) row.parameters += entry.count * sizeof(float);
     }
-    if (!node.is_head) {
-      node.output = add(bytes, i, last_read(node.consumers, i));
+    if (!node.is_head && node.concat < 0) {
+      const int first = node.first_part < 0 ? i : node.first_part;
+      node.output = add(bytes, first, last_read(node.consumers, i));
       row.activation = bytes;
       if (training && node.needs_gradient) {
-        node.gradient = add(bytes, backward_time(node.consumers.back()), backward_time(i));
+        node.gradient = add(bytes, backward_time(node.consumers.back()), backward_time(first));
         row.gradient = bytes;
       }
     }
@@ -179,10 +217,19 @@ void Network::bind(void* arena) {
   };
   input_->x.data = place(input_->x_buffer);
 
+  // From the last to the first: a concat is known before the layers that lie in it.
+  for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
+    if (node->concat >= 0) {
+      const Node& concat = nodes_[node->concat];
+      node->output_tensor = slice_channels(concat.output_tensor, node->concat_channel, node->shape.c);
+      node->output_gradient = slice_channels(concat.output_gradient, node->concat_channel, node->shape.c);
+    } else {
+      node->output_tensor = {place(node->output), node->shape, type_};
+      node->output_gradient = {place(node->gradient), node->shape, type_};
+    }
+  }
   for (size_t i = 0; i < nodes_.size(); ++i) {
     Node& node = nodes_[i];
-    node.output_tensor = {place(node.output), node.shape, type_};
-    node.output_gradient = {place(node.gradient), node.shape, type_};
     node.input_tensors.clear();
     node.input_gradients.clear();
     node.accumulate = std::make_unique<bool[]>(node.inputs.size());

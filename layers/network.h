@@ -72,6 +72,8 @@ class Network {
 
  private:
   struct Node;
+  void connect();
+  void place_in_concats();
   void make_layers();
   void plan_memory();
   void prepare_if_changed();

@@ -1,6 +1,14 @@
 #include "layers/route.h"
 
 namespace brightnet {
+namespace {
+
+/// Whether `part` is the slice of `whole` that starts at this channel.
+bool lies_in(const Tensor& part, const Tensor& whole, int channel) {
+  return part.stride > 0 && part.data == slice_channels(whole, channel, part.shape.c).data;
+}
+
+}  // namespace
 
 ConcatLayer::ConcatLayer(const LayerSetup& setup) : Layer(setup), output_(setup.inputs[0]) {
   output_.c = 0;
@@ -10,7 +18,8 @@ ConcatLayer::ConcatLayer(const LayerSetup& setup) : Layer(setup), output_(setup.
 void ConcatLayer::forward(const LayerCall& call) {
   int at = 0;
   for (const Tensor& input : call.inputs) {
-    backend().copy_channels(input, 0, call.output, at, input.shape.c, false);
+    if (!lies_in(input, call.output, at))
+      backend().copy_channels(input, 0, call.output, at, input.shape.c, false);
     at += input.shape.c;
   }
 }
@@ -20,7 +29,8 @@ void ConcatLayer::backward(const LayerCall& call, bool) {
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     const int channels = call.inputs[i].shape.c;
     const Tensor& dx = call.input_gradients[i];
-    if (dx) backend().copy_channels(call.output_gradient, at, dx, 0, channels, call.accumulate[i]);
+    if (dx && !lies_in(dx, call.output_gradient, at))
+      backend().copy_channels(call.output_gradient, at, dx, 0, channels, call.accumulate[i]);
     at += channels;
   }
 }

@@ -5,7 +5,8 @@
 
 namespace brightnet {
 
-/// Channels of its inputs one after the other, in the order of `from`.
+/// Channels of its inputs one after the other, in the order of `from`. Inputs that the network placed in the
+/// output already (Network::place_in_concats) cost nothing, and neither do their gradients.
 class ConcatLayer : public Layer {
  public:
   explicit ConcatLayer(const LayerSetup& setup);

@@ -3,7 +3,7 @@
 //   convolution and the statistics are separate.
 // Backward: with g = dz·f'(a·y + b), recomputed instead of stored, and x̂ = (y − mean)/√(var + ε),
 //   dshift = Σg,  dscale = Σg·x̂,  dy = a·(g − dshift/n − x̂·dscale/n)  (Ioffe & Szegedy 2015).
-//   Reads y and dz twice and writes dy over dz: five passes.
+//   Reads y and dz twice and writes dy: five passes.
 //
 // Statistics are one pass of shifted sums: Σ(y − k) and Σ(y − k)² with k the channel's value in the first
 // pixel, so that a mean far from zero does not cancel. Sums run in fp32 over a block of pixels and in fp64
@@ -57,7 +57,7 @@ void over_pixels(const Sums& sums, int channels, size_t pixels, Body&& body) {
       pixels, [&](size_t begin, size_t end) { body(begin, end, static_cast<size_t>(omp_get_thread_num())); });
 }
 
-/// Adds, over pixels [begin, end) and from the last block to the first, what `term(pixel offset, channel)`
+/// Adds, over pixels [begin, end) and from the last block to the first, what `term(pixel, channel)`
 /// returns as a pair to the sums of each channel. Channels go in groups whose fp32 sums stay in registers.
 template <typename Term>
 void sum_channels(size_t begin, size_t end, int channels, double* first, double* second, Term&& term) {
@@ -67,9 +67,8 @@ void sum_channels(size_t begin, size_t end, int channels, double* first, double*
       const int width = std::min(channel_group, channels - group);
       float s[channel_group] = {}, t[channel_group] = {};
       const auto add_pixel = [&](size_t pixel, int count) {
-        const size_t at = pixel * channels + group;
 #pragma omp simd
-        for (int i = 0; i < count; ++i) term(at + i, group + i, s[i], t[i]);
+        for (int i = 0; i < count; ++i) term(pixel, group + i, s[i], t[i]);
       };
       if (width == channel_group) {
         for (size_t pixel = block_begin; pixel < block_end; ++pixel) add_pixel(pixel, channel_group);
@@ -96,8 +95,8 @@ void statistics(const BatchNormForward& op, const Sums& sums) {
   for (int c = 0; c < channels; ++c) shift[c] = widen(y[c]);
   over_pixels(sums, channels, pixels, [&](size_t begin, size_t end, size_t thread) {
     sum_channels(begin, end, channels, sums.first + thread * channels, sums.second + thread * channels,
-                 [y, shift](size_t at, int c, float& s, float& t) {
-                   const float v = widen(y[at]) - shift[c];
+                 [=](size_t pixel, int c, float& s, float& t) {
+                   const float v = widen(y[pixel * channels + c]) - shift[c];
                    s += v;
                    t += v * v;
                  });
@@ -128,12 +127,13 @@ template <Activation A, typename T>
 void apply(const BatchNormForward& op, const Sums& sums) {
   const T* y = op.y.as<T>();
   T* z = op.z.as<T>();
+  const size_t stride = op.z.pixel_stride();
   const int channels = op.y.shape.c;
   const float *a = sums.a, *b = sums.b;
   parallel_ranges(op.y.shape.pixels(), [&](size_t begin, size_t end) {
     for (size_t pixel = begin; pixel < end; ++pixel) {
       const T* from = y + pixel * channels;
-      T* to = z + pixel * channels;
+      T* to = z + pixel * stride;
 #pragma omp simd
       for (int c = 0; c < channels; ++c) store(to[c], activate<A>(a[c] * widen(from[c]) + b[c]));
     }
@@ -145,33 +145,37 @@ template <Activation A, typename T>
 void gradient_sums(const BatchNormBackward& op, const Sums& sums) {
   const T *y = op.y.as<T>(), *dz = op.dz.as<T>();
   const int channels = op.y.shape.c;
+  const size_t stride = op.dz.pixel_stride();
   const float *a = sums.a, *b = sums.b, *mean = op.mean;
   over_pixels(sums, channels, op.y.shape.pixels(), [&](size_t begin, size_t end, size_t thread) {
     sum_channels(begin, end, channels, sums.first + thread * channels, sums.second + thread * channels,
-                 [=](size_t at, int c, float& s, float& t) {
-                   const float v = widen(y[at]);
-                   const float g = widen(dz[at]) * activation_gradient<A>(a[c] * v + b[c]);
+                 [=](size_t pixel, int c, float& s, float& t) {
+                   const float v = widen(y[pixel * channels + c]);
+                   const float g = widen(dz[pixel * stride + c]) * activation_gradient<A>(a[c] * v + b[c]);
                    s += g;
                    t += g * (v - mean[c]);
                  });
   });
 }
 
-/// dy = a·g + k1·y + k0, over dz.
+/// dy = a·g + k1·y + k0.
 template <Activation A, typename T>
 void apply_gradient(const BatchNormBackward& op, const Sums& sums, const float* k0, const float* k1) {
   const T* y = op.y.as<T>();
-  T* dz = op.dz.as<T>();
+  const T* dz = op.dz.as<T>();
+  T* dy = op.dy.as<T>();
   const int channels = op.y.shape.c;
+  const size_t stride = op.dz.pixel_stride();
   const float *a = sums.a, *b = sums.b;
   parallel_ranges(op.y.shape.pixels(), [&](size_t begin, size_t end) {
     for (size_t pixel = begin; pixel < end; ++pixel) {
       const T* from = y + pixel * channels;
-      T* to = dz + pixel * channels;
+      const T* gradient = dz + pixel * stride;
+      T* to = dy + pixel * channels;
 #pragma omp simd
       for (int c = 0; c < channels; ++c) {
         const float v = widen(from[c]);
-        const float g = widen(to[c]) * activation_gradient<A>(a[c] * v + b[c]);
+        const float g = widen(gradient[c]) * activation_gradient<A>(a[c] * v + b[c]);
         store(to[c], a[c] * g + (k1[c] * v + k0[c]));
       }
     }
@@ -237,7 +241,7 @@ void bias_gradient(const Tensor& dy, float* db, bool accumulate, void* workspace
     const T* from = dy.as<T>();
     over_pixels(sums, channels, dy.shape.pixels(), [&](size_t begin, size_t end, size_t thread) {
       sum_channels(begin, end, channels, sums.first + thread * channels, sums.second + thread * channels,
-                   [from](size_t at, int, float& s, float&) { s += widen(from[at]); });
+                   [=](size_t pixel, int c, float& s, float&) { s += widen(from[pixel * channels + c]); });
     });
   });
   for (int c = 0; c < channels; ++c) {

@@ -51,10 +51,10 @@ void copy_channels(const Tensor& from, int from_channel, const Tensor& to, int t
   with_compute_type(from.type, [&]<typename T>() {
     const T* source = from.as<T>() + from_channel;
     T* target = to.as<T>() + to_channel;
-    const size_t length = static_cast<size_t>(channels), from_step = static_cast<size_t>(f.c),
-                 to_step = static_cast<size_t>(t.c);
+    const size_t length = static_cast<size_t>(channels), from_step = from.pixel_stride(),
+                 to_step = to.pixel_stride();
     const size_t traffic = (accumulate ? 3 : 2) * sizeof(T);
-    if (channels == f.c && channels == t.c) {
+    if (length == from_step && length == to_step) {
       parallel_elements(from.count(), traffic, [&](size_t begin, size_t end) {
         copy_runs(source + begin, 0, target + begin, 0, end - begin, 1, accumulate);
       });

@@ -1,9 +1,9 @@
 #include "kernels/cpu/cpu_backend.h"
 
-#include <sys/mman.h>
-
 #include <cstdlib>
 #include <cstring>
+
+#include <sys/mman.h>
 
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/add.h"
@@ -24,8 +24,8 @@ std::unique_ptr<Backend> make_cpu_backend() {
   return std::make_unique<CpuBackend>();
 }
 
-// Pages of 2 MiB where the size is worth it: an arena of gigabytes in pages of 4 KiB misses the TLB all the time.
-// Most systems give them only to who asks.
+// Pages of 2 MiB where the size is worth it: an arena of gigabytes in pages of 4 KiB misses the TLB all the
+// time. Most systems give them only to who asks.
 void* CpuBackend::allocate(size_t bytes) {
   constexpr size_t huge_page = size_t{2} << 20;
   const size_t alignment = bytes >= huge_page ? huge_page : 64;

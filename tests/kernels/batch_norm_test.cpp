@@ -112,7 +112,7 @@ TEST_P(BatchNormTest, BackwardIsTheDerivative) {
   DeviceTensor dz_tensor(*backend_, shape_, type_);
   dz_tensor.set(dz);
   std::vector<float> dscale(shape_.c, 7.0f), dshift(shape_.c, 7.0f);
-  BatchNormBackward op{.y = y_tensor_, .dz = dz_tensor};
+  BatchNormBackward op{.y = y_tensor_, .dz = dz_tensor, .dy = dz_tensor};
   op.scale = scale_.data();
   op.shift = shift_.data();
   op.mean = mean_.data();

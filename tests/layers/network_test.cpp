@@ -28,7 +28,10 @@ layers:
   - split: {name: half, groups: 2, part: 1}
   - conv: {name: c, filters: 8, size: 3, stride: 2, batch_norm: false}
   - upsample: {name: up, factor: 2}
-  - concat: {name: all, from: [up, half, sum, a]}
+  - conv: {name: d, from: sum, filters: 8, size: 1, activation: swish}
+  - split: {name: part, groups: 2, part: 0}
+  - conv: {name: e, filters: 8, size: 1, activation: mish}
+  - concat: {name: all, from: [up, half, d, e, sum, a]}
   - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
   - yolo: {mask: [0, 1]}
 )";
