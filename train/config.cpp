@@ -190,7 +190,8 @@ fs::path find_path(const std::string& path, const fs::path& folder, bool here_fi
   return {};
 }
 
-RunConfig load_run_config(const fs::path& file, const std::vector<std::string>& assignments) {
+RunConfig load_run_config(const fs::path& file, const std::vector<std::string>& assignments,
+                          bool needs_data) {
   YamlDocument document = YamlDocument::load(file);
   for (const auto& assignment : assignments) document.set(assignment);
   const YamlValue root = document.root();
@@ -208,6 +209,8 @@ RunConfig load_run_config(const fs::path& file, const std::vector<std::string>& 
   // Without `root`, relative paths start where the YAML lies.
   if (!child(data, "root").defined()) {
     config.data.root = fs::absolute(folder).lexically_normal().string();
+  } else if (!needs_data && find_path(config.data.root, folder, false).empty()) {
+    config.data.root = (folder / config.data.root).lexically_normal().string();
   } else {
     resolve_file(config.data.root, child(data, "root"), "data.root", folder);
   }

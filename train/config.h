@@ -108,8 +108,9 @@ struct RunConfig {
 /// Reads a run's YAML with the command line's `--set` assignments laid over it. Paths that are not absolute
 /// are looked for beside the YAML first and in the current directory second (the other way round for those
 /// set on the command line), and are absolute in the result. Throws InputError for what does not make sense.
-RunConfig load_run_config(const std::filesystem::path& file,
-                          const std::vector<std::string>& assignments = {});
+/// Without `needs_data`, data.root may be a place that does not exist yet.
+RunConfig load_run_config(const std::filesystem::path& file, const std::vector<std::string>& assignments = {},
+                          bool needs_data = true);
 
 /// The values that differ between two runs, as "section.key: a → b".
 struct ConfigDifference {

@@ -153,8 +153,8 @@ TEST_F(Runs, DetectSkipsWhatIsNoImageAndSaysSo) {
 }
 
 TEST_F(Runs, MemoryPrintsThePlanOfTheRun) {
-  const ProgramResult planned = run(
-      {"memory", "model.yaml", "--batch", "4", "--size", "96", "--device-memory", "16MiB", "--json", "-"});
+  const ProgramResult planned = run({"memory", "model.yaml", "--batch", "4", "--size", "96", "--precision",
+                                     "fp32", "--device-memory", "16MiB", "--json", "-"});
   ASSERT_EQ(planned.code, 0) << planned.err;
   const Json json = Json::parse(planned.out);
   size_t sum = 0;

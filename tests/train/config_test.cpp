@@ -71,6 +71,12 @@ TEST_F(RunConfigFile, SaysBothPlacesWhereAMissingFileWasLookedFor) {
   EXPECT_NE(message.find(fs::current_path().string()), std::string::npos) << message;
 }
 
+TEST_F(RunConfigFile, MayBePrintedBeforeItsDataAreThere) {
+  const fs::path file = write("run.yaml", "data: {root: later}\n");
+  EXPECT_THROW(load_run_config(file), InputError);
+  EXPECT_EQ(load_run_config(file, {}, false).data.root, (folder_ / "later").lexically_normal().string());
+}
+
 TEST_F(RunConfigFile, RefusesWhatDoesNotFitTogether) {
   EXPECT_NE(failure("train:\n  batch: 64\n  micro_batch: 24\n").find("run.yaml:3"), std::string::npos);
   EXPECT_NE(failure("train: {micro_batch: some}\n").find("auto"), std::string::npos);

@@ -38,7 +38,7 @@ NamedModel read_model(const std::string& file, const std::vector<std::string>& a
     named.config.train.size = named.model.size;
     return named;
   }
-  named.config = load_run_config(file, assignments);
+  named.config = load_run_config(file, assignments, false);
   if (classes <= 0) classes = static_cast<int>(class_names(named.config).size());
   named.model = load_model(named.config, classes);
   return named;

@@ -15,7 +15,7 @@ void add_config(CLI::App& app, Action& action) {
   arguments->add_assignments(*command);
   command->callback([=, &action] {
     action = [arguments] {
-      std::cout << print_config(load_run_config(arguments->config, arguments->all_assignments()));
+      std::cout << print_config(load_run_config(arguments->config, arguments->all_assignments(), false));
       return 0;
     };
   });

@@ -32,8 +32,7 @@ struct MemoryReport {
 };
 
 MemoryReport make_report(const MemoryArguments& arguments) {
-  NamedModel named =
-      read_model(arguments.common.config, arguments.common.all_assignments(), arguments.classes);
+  NamedModel named = read_model(arguments.common.config, arguments.common.assignments, arguments.classes);
   RunConfig& config = named.config;
   if (!arguments.common.precision.empty()) config.train.precision = arguments.common.precision;
   const auto backend = open_device(arguments.common.device, config.precision());
