@@ -10,6 +10,7 @@
 
 #include "kernels/cpu/cast.h"
 #include "kernels/cpu/onednn.h"
+#include "kernels/cpu/weight_layout.h"
 
 namespace brightnet::cpu {
 namespace {
@@ -54,17 +55,19 @@ struct Pass {
   }
 };
 
-/// Weights in one pass's layout, filled from the masters by a reorder.
+/// Weights in one pass's layout, filled from the masters.
 struct WorkingWeights {
   memory data;
-  dnnl::reorder fill;
+  WeightLayout layout;
+
+  explicit WorkingWeights(const memory::desc& desc) : data(desc, engine(), nullptr), layout(desc) {}
+  void fill(const float* masters, DType type) { pack_weights(layout, masters, type, data.get_data_handle()); }
 };
 
 class OneDnnConvolution : public Convolution {
  public:
   explicit OneDnnConvolution(const ConvolutionSpec& spec) : spec_(spec) {
     const memory::dims weight_dims{spec.output.c, spec.input.c, spec.kernel, spec.kernel};
-    masters_ = memory({weight_dims, memory::data_type::f32, memory::format_tag::ohwi}, engine(), nullptr);
     onednn::ConvolutionGeometry geometry;
     geometry.source = activations(spec.input, spec.type);
     geometry.destination = activations(spec.output, spec.type);
@@ -78,7 +81,7 @@ class OneDnnConvolution : public Convolution {
   }
 
   size_t weight_bytes() const override {
-    return aligned(forward_weights_.data.get_desc().get_size()) +
+    return aligned(forward_weights_->data.get_desc().get_size()) +
            (backward_weights_copy_ ? backward_weights_copy_->data.get_desc().get_size() : 0);
   }
 
@@ -87,10 +90,10 @@ class OneDnnConvolution : public Convolution {
   }
 
   void bind(void* weights, void* workspace) override {
-    forward_weights_.data.set_data_handle(weights);
+    forward_weights_->data.set_data_handle(weights);
     if (backward_weights_copy_) {
       backward_weights_copy_->data.set_data_handle(static_cast<std::byte*>(weights) +
-                                                   aligned(forward_weights_.data.get_desc().get_size()));
+                                                   aligned(forward_weights_->data.get_desc().get_size()));
     }
     forward_.scratch.set_data_handle(workspace);
     if (!spec_.training) return;
@@ -100,10 +103,8 @@ class OneDnnConvolution : public Convolution {
   }
 
   void prepare(const float* master) override {
-    masters_.set_data_handle(const_cast<float*>(master));
-    forward_weights_.fill.execute(stream(), masters_, forward_weights_.data);
-    if (backward_weights_copy_)
-      backward_weights_copy_->fill.execute(stream(), masters_, backward_weights_copy_->data);
+    forward_weights_->fill(master, spec_.type);
+    if (backward_weights_copy_) backward_weights_copy_->fill(master, spec_.type);
   }
 
   void forward(const Tensor& x, const float* bias, const Tensor& y) override {
@@ -127,8 +128,7 @@ class OneDnnConvolution : public Convolution {
     output_.set_data_handle(dy.data);
     backward_weights_.primitive.execute(stream(), backward_weights_arguments_);
     if (!dw) return;
-    masters_.set_data_handle(dw);
-    (accumulate ? add_gradient_ : copy_gradient_).execute(stream(), gradient_, masters_);
+    unpack_weights(*gradient_layout_, static_cast<const float*>(gradient_.get_data_handle()), dw, accumulate);
   }
 
   std::string description() const override {
@@ -155,10 +155,10 @@ class OneDnnConvolution : public Convolution {
     if (spec_.activation != Activation::linear) attr.set_post_ops(fused_activation());
     const auto desc = onednn::forward(engine(), spec_.training, geometry, attr);
     forward_.make(desc, dnnl::convolution_forward(desc));
-    forward_weights_ = working_weights(desc.weights_desc());
+    forward_weights_.emplace(desc.weights_desc());
     forward_arguments_ = {{DNNL_ARG_SRC, input_},
                           {DNNL_ARG_DST, output_},
-                          {DNNL_ARG_WEIGHTS, forward_weights_.data},
+                          {DNNL_ARG_WEIGHTS, forward_weights_->data},
                           {DNNL_ARG_SCRATCHPAD, forward_.scratch}};
     if (spec_.bias) forward_arguments_[DNNL_ARG_BIAS] = bias_;
     return desc;
@@ -170,11 +170,11 @@ class OneDnnConvolution : public Convolution {
       const auto desc = onednn::backward_data(engine(), geometry, hint, user_scratchpad());
       backward_data_.make(desc, dnnl::convolution_backward_data(desc));
       const bool shared = desc.weights_desc() == hint.weights_desc();
-      if (!shared) backward_weights_copy_ = working_weights(desc.weights_desc());
+      if (!shared) backward_weights_copy_.emplace(desc.weights_desc());
       backward_data_arguments_ = {
           {DNNL_ARG_DIFF_SRC, input_},
           {DNNL_ARG_DIFF_DST, output_},
-          {DNNL_ARG_WEIGHTS, shared ? forward_weights_.data : backward_weights_copy_->data},
+          {DNNL_ARG_WEIGHTS, shared ? forward_weights_->data : backward_weights_copy_->data},
           {DNNL_ARG_SCRATCHPAD, backward_data_.scratch}};
     }
     onednn::ConvolutionGeometry to_weights = geometry;
@@ -182,16 +182,11 @@ class OneDnnConvolution : public Convolution {
     const auto desc = onednn::backward_weights(engine(), to_weights, hint, user_scratchpad());
     backward_weights_.make(desc, dnnl::convolution_backward_weights(desc));
     gradient_ = memory(desc.diff_weights_desc(), engine(), nullptr);
+    gradient_layout_.emplace(desc.diff_weights_desc());
     backward_weights_arguments_ = {{DNNL_ARG_SRC, input_},
                                    {DNNL_ARG_DIFF_DST, output_},
                                    {DNNL_ARG_DIFF_WEIGHTS, gradient_},
                                    {DNNL_ARG_SCRATCHPAD, backward_weights_.scratch}};
-    copy_gradient_ = dnnl::reorder(dnnl::reorder::primitive_desc(gradient_, masters_));
-    dnnl::primitive_attr adding;
-    dnnl::post_ops sum;
-    sum.append_sum(1.0f);
-    adding.set_post_ops(sum);
-    add_gradient_ = dnnl::reorder(dnnl::reorder::primitive_desc(gradient_, masters_, adding));
   }
 
   /// The three passes never run at once and share their scratch memory; the weight gradient lies behind it.
@@ -224,18 +219,12 @@ class OneDnnConvolution : public Convolution {
     return ops;
   }
 
-  WorkingWeights working_weights(const memory::desc& layout) const {
-    WorkingWeights weights{memory(layout, engine(), nullptr), {}};
-    weights.fill = dnnl::reorder(dnnl::reorder::primitive_desc(masters_, weights.data));
-    return weights;
-  }
-
   const ConvolutionSpec spec_;
-  memory masters_, input_, output_, bias_, gradient_;
-  WorkingWeights forward_weights_;
+  memory input_, output_, bias_, gradient_;
+  std::optional<WorkingWeights> forward_weights_;
   std::optional<WorkingWeights> backward_weights_copy_;  ///< when backward-data prefers another layout
   Pass forward_, backward_data_, backward_weights_;
-  dnnl::reorder copy_gradient_, add_gradient_;
+  std::optional<WeightLayout> gradient_layout_;
   std::unordered_map<int, memory> forward_arguments_, backward_data_arguments_, backward_weights_arguments_;
 };
 

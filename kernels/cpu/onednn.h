@@ -1,5 +1,9 @@
-// What differs between oneDNN 2.6 (Debian 12) and 3.x, and nothing else: how a primitive is described.
+// What differs between oneDNN 2.6 (Debian 12) and 3.x, and nothing else: how a primitive is described, and
+// how a layout is asked for.
 #pragma once
+
+#include <utility>
+#include <vector>
 
 #include <oneapi/dnnl/dnnl.hpp>
 
@@ -11,7 +15,23 @@ struct ConvolutionGeometry {
   dnnl::memory::dims strides, padding;
 };
 
+/// A blocked memory layout: strides of the outer blocks, and the nested inner blocks as (dimension, size),
+/// outermost first.
+struct Blocking {
+  dnnl::memory::dims dims, padded_dims, strides;
+  std::vector<std::pair<int, dnnl::memory::dim>> inner;
+};
+
 #if DNNL_VERSION_MAJOR >= 3
+
+inline Blocking blocking_of(const dnnl::memory::desc& desc) {
+  Blocking blocking{desc.get_dims(), desc.get_padded_dims(), desc.get_strides(), {}};
+  const auto sizes = desc.get_inner_blks(), dimensions = desc.get_inner_idxs();
+  for (int i = 0; i < desc.get_inner_nblks(); ++i) {
+    blocking.inner.emplace_back(static_cast<int>(dimensions[i]), sizes[i]);
+  }
+  return blocking;
+}
 
 inline dnnl::convolution_forward::primitive_desc forward(const dnnl::engine& engine, bool training,
                                                          const ConvolutionGeometry& g,
@@ -48,6 +68,19 @@ inline void append_eltwise(dnnl::post_ops& ops, dnnl::algorithm algorithm, float
 }
 
 #else
+
+inline Blocking blocking_of(const dnnl::memory::desc& desc) {
+  const auto& data = desc.data;
+  const auto& format = data.format_desc.blocking;
+  const auto first = [&](const dnnl_dim_t* values) {
+    return dnnl::memory::dims(values, values + data.ndims);
+  };
+  Blocking blocking{first(data.dims), first(data.padded_dims), first(format.strides), {}};
+  for (int i = 0; i < format.inner_nblks; ++i) {
+    blocking.inner.emplace_back(static_cast<int>(format.inner_idxs[i]), format.inner_blks[i]);
+  }
+  return blocking;
+}
 
 inline dnnl::convolution_forward::primitive_desc forward(const dnnl::engine& engine, bool training,
                                                          const ConvolutionGeometry& g,

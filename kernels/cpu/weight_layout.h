@@ -1,0 +1,30 @@
+// Convolution weights between the masters' OHWI and the blocked layouts that oneDNN's primitives prefer.
+#pragma once
+
+#include <vector>
+
+#include "core/dtype.h"
+#include "kernels/cpu/onednn.h"
+
+namespace brightnet::cpu {
+
+/// A blocked layout: output_block × input_block weights of one kernel position lie together, in the order
+/// that `inside` gives; the blocks lie at the strides, in elements. Outputs and inputs are padded with zeros
+/// to whole blocks.
+struct WeightLayout {
+  int outputs = 0, inputs = 0, kernel = 0;  ///< without padding
+  int output_blocks = 0, input_blocks = 0;  ///< numbers of blocks
+  int output_block = 1, input_block = 1;    ///< their sizes
+  size_t output_stride = 0, input_stride = 0, row_stride = 0, column_stride = 0;
+  std::vector<int> inside;  ///< [output · input_block + input] → place in the block
+
+  /// Of a descriptor of OIHW weights.
+  explicit WeightLayout(const dnnl::memory::desc& desc);
+};
+
+/// Fills blocked weights of `type` (f32 or bf16) from fp32 OHWI ones.
+void pack_weights(const WeightLayout& layout, const float* ohwi, DType type, void* blocked);
+/// The way back for fp32 gradients: overwrites the OHWI weights or adds to them.
+void unpack_weights(const WeightLayout& layout, const float* blocked, float* ohwi, bool accumulate);
+
+}  // namespace brightnet::cpu
