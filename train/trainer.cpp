@@ -133,6 +133,9 @@ StepOutcome Trainer::step() {
   const double seconds = seconds_now() - begin;
   progress_.sums.seconds += seconds;
   progress_.sums.waited += loader_->waited_seconds() - waited_before;
+  if (progress_.epoch == 0 && static_cast<int64_t>(progress_.step) == steps_per_epoch_ / 2)
+    first_half_at_ = seconds_now();
+  if (progress_.epoch == 0) first_epoch_at_ = seconds_now();
   step_seconds_ = step_seconds_ > 0 ? 0.95 * step_seconds_ + 0.05 * seconds : seconds;
   return outcome;
 }
@@ -186,12 +189,14 @@ void Trainer::plan_length(int64_t total) {
   schedule_ = Schedule(setup_.config.schedule, setup_.config.optimizer.rate, steps_per_epoch_, total_);
 }
 
-// The length is fixed once, from the first epoch's pace, and saved: a schedule that followed the clock all
-// the way could not be resumed to the same weights.
+// The length is fixed once, from the pace of the first epoch's second half (the first steps also warm up),
+// and saved: a schedule that followed the clock all the way could not be resumed to the same weights.
 void Trainer::fit_into_minutes() {
-  constexpr double reserve = 0.95;  // the pace of one epoch is not that of all
+  constexpr double reserve = 0.93;  // the pace of one epoch is not that of all
   const double left = 60.0 * setup_.config.train.minutes * reserve - (seconds_now() - began_at_);
-  const double epoch_seconds = step_seconds_ * static_cast<double>(steps_per_epoch_) +
+  const auto half = static_cast<double>(steps_per_epoch_ - steps_per_epoch_ / 2);
+  const double step_seconds = first_half_at_ > 0 ? (first_epoch_at_ - first_half_at_) / half : step_seconds_;
+  const double epoch_seconds = step_seconds * static_cast<double>(steps_per_epoch_) +
                                evaluation_seconds_ / setup_.config.evaluate.every;
   const auto fitting = static_cast<int64_t>(std::max(0.0, left / epoch_seconds));
   progress_.planned =

@@ -91,6 +91,7 @@ class Trainer {
   std::optional<Metrics> best_metrics_, last_metrics_;
   std::vector<std::vector<ScoredBox>> val_boxes_;  ///< of the pictured images
   double saved_at_ = 0, step_seconds_ = 0, began_at_ = 0, evaluation_seconds_ = 0;
+  double first_half_at_ = 0, first_epoch_at_ = 0;  ///< when the first epoch's steps were half done, and done
   bool resumed_ = false;
 };
 

@@ -166,6 +166,22 @@ TEST(Trainer, StopsWhenABetterScoreStaysAway) {
   EXPECT_EQ(resumed.progress().epoch, 3u);
 }
 
+TEST(Trainer, PlansAsManyEpochsAsFitIntoItsMinutes) {
+  SmallRun run;
+  Training training(run.load({"train.epochs=100000", "train.minutes=0.01"}), run.folder() / "out");
+  Trainer trainer = training.make();
+  EXPECT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+  const Progress& progress = trainer.progress();
+  EXPECT_GE(progress.epoch, 2u) << "one that tells the pace, and at least one more";
+  EXPECT_LT(progress.epoch, 100000u);
+  EXPECT_EQ(progress.iteration, progress.planned);
+  Training again(training.config, training.folder.path(), true);
+  Trainer resumed = again.make();
+  resumed.resume();
+  EXPECT_EQ(resumed.run(Interrupt()), TrainingEnd::finished) << "the plan is part of the saved state";
+  EXPECT_EQ(resumed.progress().iteration, progress.planned);
+}
+
 TEST(Trainer, LeavesARunFolderAsPeopleExpectIt) {
   SmallRun run;
   Training training(run.load(), run.folder() / "out");
