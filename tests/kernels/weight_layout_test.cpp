@@ -2,6 +2,7 @@
 #include "kernels/cpu/weight_layout.h"
 
 #include <cstring>
+#include <ostream>
 
 #include <gtest/gtest.h>
 
@@ -18,6 +19,12 @@ struct Case {
   Tag tag;
   DType type;
 };
+
+/// The test's name: without it the parameters' bytes, addresses among them, would be.
+std::ostream& operator<<(std::ostream& out, const Case& c) {
+  return out << c.dims[0] << 'x' << c.dims[1] << 'x' << c.dims[2] << " tag " << static_cast<int>(c.tag) << ' '
+             << to_string(c.type);
+}
 
 class WeightLayoutTest : public ::testing::TestWithParam<Case> {
  protected:
