@@ -23,7 +23,7 @@ double gigaflops(const Model& model, int size) {
 TEST(ShippedModels, Yolov4HasThePapersSize) {
   const Model model = shipped_model("yolov4", 80);
   EXPECT_NEAR(static_cast<double>(ParameterLayout(model).trainable_parameters()) * 1e-6, 64.36, 0.05);
-  EXPECT_NEAR(gigaflops(model, 608), 128.4, 0.1);  // convolutions alone; all layers together make 128.5
+  EXPECT_NEAR(gigaflops(model, 608), 128.4, 0.1);  // its convolutions; published as 128.5
   EXPECT_EQ(model.stride, 32);
 }
 
