@@ -9,6 +9,7 @@
 #include "core/random.h"
 #include "data/image.h"
 #include "tests/data/drawn_dataset.h"
+#include "tests/paths.h"
 
 namespace brightnet {
 namespace {
@@ -77,8 +78,7 @@ TEST(ImageWindow, HasTheWholeImagesPixelsForEveryKindOfJpeg) {
 }
 
 TEST(ImageWindow, HasTheWholeImagesPixelsOfPhotographs) {
-  const std::filesystem::path folder =
-      std::filesystem::path(BRIGHTNET_SOURCE_DIR) / "../shared/bccd/JPEGImages";
+  const std::filesystem::path folder = testing::source_dir() / "../shared/bccd/JPEGImages";
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "the BCCD photographs are not in ../shared";
   expect_same_pixels(folder / "BloodImage_00000.jpg", {640, 480}, true);
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/files.h"
+#include "tests/paths.h"
 
 namespace brightnet::testing {
 
@@ -24,7 +25,8 @@ class Program {
  public:
   Program(const std::vector<std::string>& arguments, const std::filesystem::path& folder)
       : out_(folder / "stdout.txt"), err_(folder / "stderr.txt") {
-    std::vector<char*> words{const_cast<char*>(BRIGHTNET_PROGRAM)};
+    const std::string file = program().string();
+    std::vector<char*> words{const_cast<char*>(file.c_str())};
     for (const auto& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
     words.push_back(nullptr);
     // What an earlier program said must not be taken for this one's words.
@@ -34,7 +36,7 @@ class Program {
     if (child_ != 0) return;
     const bool redirected =
         std::freopen(out_.c_str(), "w", stdout) && std::freopen(err_.c_str(), "w", stderr);
-    if (redirected && ::chdir(folder.c_str()) == 0) ::execv(BRIGHTNET_PROGRAM, words.data());
+    if (redirected && ::chdir(folder.c_str()) == 0) ::execv(file.c_str(), words.data());
     ::_exit(127);
   }
 

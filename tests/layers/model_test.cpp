@@ -5,6 +5,7 @@
 
 #include "layers/parameters.h"
 #include "tests/layers/models.h"
+#include "tests/paths.h"
 
 namespace brightnet {
 namespace {
@@ -76,8 +77,7 @@ TEST(Model, BlocksExpandWithTheirParameters) {
 
 TEST(Model, ItsOwnYamlReadsBackTheSame) {
   const YamlDocument overrides = YamlDocument::parse("{box_weight: 3, ignore_threshold: 0.5}", "overrides");
-  const YamlDocument file =
-      YamlDocument::load(std::string(BRIGHTNET_SOURCE_DIR) + "/configs/models/yolov4-tiny.yaml");
+  const YamlDocument file = YamlDocument::load(testing::source_dir() / "configs/models/yolov4-tiny.yaml");
   const Model first = parse_model(file, 3, overrides.root());
   const Model second = parse_model(YamlDocument::parse(first.yaml, "metadata"), 0);
   ASSERT_EQ(first.layers.size(), second.layers.size());

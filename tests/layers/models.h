@@ -4,6 +4,7 @@
 #include <string>
 
 #include "layers/network.h"
+#include "tests/paths.h"
 
 namespace brightnet::testing {
 
@@ -12,7 +13,7 @@ inline Model model_of(const std::string& yaml, int classes) {
 }
 
 inline Model shipped_model(const std::string& name, int classes) {
-  return load_model(std::string(BRIGHTNET_SOURCE_DIR) + "/configs/models/" + name + ".yaml", classes);
+  return load_model(source_dir() / "configs/models" / (std::string(name) + ".yaml"), classes);
 }
 
 /// A network with memory of its own and freshly drawn parameters.

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/random.h"
+#include "tests/paths.h"
 
 namespace brightnet {
 namespace {
@@ -25,7 +26,7 @@ struct Fixture {
 };
 
 Fixture read_fixture() {
-  std::ifstream file(BRIGHTNET_SOURCE_DIR "/tests/train/fixtures/coco_metrics.json");
+  std::ifstream file(testing::source_dir() / "tests/train/fixtures/coco_metrics.json");
   const nlohmann::json json = nlohmann::json::parse(file);
   Fixture fixture{json["expected"], json["classes"], {}};
   for (const auto& image : json["images"]) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/data/dataset_files.h"
+#include "tests/paths.h"
 
 namespace brightnet {
 namespace {
@@ -200,7 +201,7 @@ TEST(Voc, ClassesAreTheSortedNamesOfBothSplits) {
 }
 
 TEST(Voc, BloodCellsReadWhole) {
-  const fs::path bccd = fs::path(BRIGHTNET_SOURCE_DIR) / "../shared/bccd";
+  const fs::path bccd = testing::source_dir() / "../shared/bccd";
   if (!fs::exists(bccd)) GTEST_SKIP() << "the BCCD photographs are not in ../shared/bccd";
   DataOptions options;
   options.format = "voc";

@@ -1,0 +1,13 @@
+#include "tests/paths.h"
+
+namespace brightnet::testing {
+
+std::filesystem::path source_dir() {
+  return BRIGHTNET_SOURCE_DIR;
+}
+
+std::filesystem::path program() {
+  return BRIGHTNET_PROGRAM;
+}
+
+}  // namespace brightnet::testing

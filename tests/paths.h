@@ -1,0 +1,12 @@
+// Where the tests find the project's files and its program. Two functions rather than macros on every command
+// line: test objects do not depend on where the tree lies, so a compiler cache serves any clone of it.
+#pragma once
+
+#include <filesystem>
+
+namespace brightnet::testing {
+
+std::filesystem::path source_dir();  ///< the project's root
+std::filesystem::path program();     ///< the built `brightnet`
+
+}  // namespace brightnet::testing
