@@ -1,0 +1,102 @@
+#include "tests/cuda_emulation/launch.h"
+
+#include <map>
+#include <string>
+
+#include "tests/cuda_emulation/block.h"
+#include "tests/cuda_emulation/memory.h"
+#include "tests/cuda_emulation/queue.h"
+
+namespace brightnet::emulation {
+namespace {
+
+constexpr size_t shared_without_opting_in = 48 << 10, shared_at_most = 64 << 10;
+
+int any_order = 0;
+
+/// Dynamic shared memory that kernels have opted in to.
+std::map<const void*, size_t>& opted_in() {
+  static std::map<const void*, size_t> bytes;
+  return bytes;
+}
+
+/// The limits of compute capability 7.5.
+std::string over_limits(const LaunchSize& size, const void* kernel) {
+  const dim3 &block = size.block, &grid = size.grid;
+  const auto text = [](const dim3& d) {
+    return std::to_string(d.x) + 'x' + std::to_string(d.y) + 'x' + std::to_string(d.z);
+  };
+  const size_t threads = static_cast<size_t>(block.x) * block.y * block.z;
+  if (threads == 0 || threads > 1024 || block.x > 1024 || block.y > 1024 || block.z > 64)
+    return "a block of " + text(block) + " threads; 1024 are the most, and 64 in z";
+  if (grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.x > 0x7fffffff || grid.y > 65535 || grid.z > 65535)
+    return "a grid of " + text(grid) + " blocks; 2147483647x65535x65535 are the most, 1 the fewest";
+  const auto found = opted_in().find(kernel);
+  const size_t limit = found == opted_in().end() ? shared_without_opting_in : found->second;
+  if (size.shared_bytes > limit)
+    return std::to_string(size.shared_bytes) + " bytes of shared memory; " + std::to_string(limit) +
+           " are the most";
+  return "";
+}
+
+/// Runs all blocks, and again in another order when there is little memory to compare.
+void run_launch(const LaunchSize& size, const std::string& where, const Work& thread) {
+  size_t bytes = allocated_device_memory();
+  if (any_order > 0 || bytes > repeated_launch_bytes) {
+    run_blocks(size, next_seed(), where, thread);
+    return;
+  }
+  const Snapshot before = Snapshot::take();
+  run_blocks(size, next_seed(), where, thread);
+  const Snapshot once = Snapshot::take();
+  before.restore();
+  run_blocks(size, next_seed(), where, thread);
+  if (const void* difference = once.first_difference()) {
+    throw Violation(
+        "the kernel launched at " + where +
+        " gives another result when its threads run in another order (a barrier may be missing), " +
+        describe_address(difference));
+  }
+}
+
+}  // namespace
+
+AnyOrder::AnyOrder() {
+  ++any_order;
+}
+AnyOrder::~AnyOrder() {
+  --any_order;
+}
+
+void queue_launch(const LaunchSize& size, cudaStream_t stream, const Where& where, const void* kernel,
+                  Work thread, std::function<std::vector<ArgumentBytes>()> arguments) {
+  const std::string launch = describe(where);
+  const auto named = [launch](auto&& action) {
+    try {
+      action();
+    } catch (const Violation& violation) {
+      throw Violation("the kernel launched at " + launch + ": " + violation.what());
+    }
+  };
+  named([&] {
+    const std::string excess = over_limits(size, kernel);
+    if (!excess.empty()) throw Violation(excess);
+    check_arguments(arguments());
+  });
+  queue_work(stream, [=] {
+    named([&] { check_arguments(arguments()); });
+    run_launch(size, launch, thread);
+    named([] { check_margins(); });
+  });
+}
+
+}  // namespace brightnet::emulation
+
+using namespace brightnet::emulation;
+
+cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
+  if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaErrorNotSupported;
+  if (static_cast<size_t>(value) > shared_at_most) return cudaErrorInvalidValue;
+  opted_in()[kernel] = static_cast<size_t>(value);
+  return cudaSuccess;
+}

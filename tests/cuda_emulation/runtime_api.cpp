@@ -1,0 +1,225 @@
+// CUDA's functions about memory, devices and errors, as cuda_runtime_api.h declares them, for the emulated
+// GPU.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <cuda_runtime.h>
+
+#include "tests/cuda_emulation/block.h"
+#include "tests/cuda_emulation/memory.h"
+#include "tests/cuda_emulation/queue.h"
+
+using namespace brightnet::emulation;
+
+namespace {
+
+constexpr int only_device = 0;
+cudaError_t last_error = cudaSuccess;
+
+cudaError_t fail(cudaError_t error) {
+  last_error = error;
+  return error;
+}
+
+/// Part of one allocation, or of the host's ordinary memory.
+void check_range(const void* memory, size_t bytes, const char* what) {
+  if (memory == nullptr) throw Violation(std::string(what) + " a null pointer");
+  if (is_device(memory, 0) && !is_device(memory, bytes)) {
+    throw Violation(std::string(what) + ' ' + std::to_string(bytes) + " bytes from " +
+                    describe_address(memory));
+  }
+  if (!is_device(memory, 0) && describe_address(memory) != "the host's memory") {
+    throw Violation(std::string(what) + ' ' + describe_address(memory));
+  }
+}
+
+bool is_pageable(const void* memory, size_t bytes) {
+  return !is_device_accessible(memory, bytes);
+}
+
+void check_copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  check_range(to, bytes, "a copy writes");
+  check_range(from, bytes, "a copy reads");
+  const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+  const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+  if (kind != cudaMemcpyDefault &&
+      (to_device != is_device(to, bytes) || from_device != is_device(from, bytes)))
+    throw Violation("a copy says a kind that its addresses are not of");
+}
+
+}  // namespace
+
+cudaError_t cudaMalloc(void** memory, size_t bytes) {
+  forbid_in_capture("allocating");
+  *memory = allocate_device(bytes);
+  return *memory ? cudaSuccess : fail(cudaErrorMemoryAllocation);
+}
+cudaError_t cudaFree(void* memory) {
+  if (!memory) return cudaSuccess;
+  try {
+    forbid_in_capture("freeing");
+    finish_all();
+    if (!release_device(memory)) throw Violation("what is freed is no live device memory");
+  } catch (const Violation& violation) {
+    std::fprintf(stderr, "found while memory was freed: %s\n", violation.what());
+    std::abort();
+  }
+  return cudaSuccess;
+}
+cudaError_t cudaMallocHost(void** memory, size_t bytes) {
+  forbid_in_capture("allocating");
+  *memory = allocate_pinned(bytes);
+  return cudaSuccess;
+}
+cudaError_t cudaHostAlloc(void** memory, size_t bytes, unsigned) {
+  return cudaMallocHost(memory, bytes);
+}
+cudaError_t cudaFreeHost(void* memory) {
+  finish_all();
+  return release_pinned(memory) ? cudaSuccess : fail(cudaErrorInvalidValue);
+}
+
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream) {
+  check_copy(to, from, bytes, kind);
+  const bool pageable = is_pageable(to, bytes) || is_pageable(from, bytes);
+  if (pageable) forbid_in_capture("copying memory that is not pinned");
+  if (is_pageable(from, bytes)) {
+    // CUDA takes a copy of its own before it returns.
+    const auto* bytes_now = static_cast<const unsigned char*>(from);
+    auto staged = std::make_shared<std::vector<unsigned char>>(bytes_now, bytes_now + bytes);
+    queue_work(stream, [=] { std::memcpy(to, staged->data(), bytes); });
+  } else {
+    queue_work(stream, [=] {
+      check_copy(to, from, bytes, kind);
+      std::memmove(to, from, bytes);
+    });
+  }
+  if (is_pageable(to, bytes)) finish(stream);  // nor does it return before such memory is written
+  return cudaSuccess;
+}
+cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  forbid_in_capture("a copy that waits");
+  cudaMemcpyAsync(to, from, bytes, kind, nullptr);
+  finish(nullptr);
+  return cudaSuccess;
+}
+cudaError_t cudaMemsetAsync(void* memory, int value, size_t bytes, cudaStream_t stream) {
+  const auto check = [=] {
+    if (!is_device_accessible(memory, bytes)) {
+      throw Violation("filling " + std::to_string(bytes) + " bytes from " + describe_address(memory));
+    }
+  };
+  check();
+  queue_work(stream, [=] {
+    check();
+    std::memset(memory, value, bytes);
+  });
+  return cudaSuccess;
+}
+cudaError_t cudaMemset(void* memory, int value, size_t bytes) {
+  cudaMemsetAsync(memory, value, bytes, nullptr);
+  finish(nullptr);
+  return cudaSuccess;
+}
+cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
+  *total = device_memory();
+  *free = *total - std::min(*total, allocated_device_memory());
+  return cudaSuccess;
+}
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* memory) {
+  *attributes = {};
+  attributes->type = is_device(memory, 0)   ? cudaMemoryTypeDevice
+                     : is_pinned(memory, 0) ? cudaMemoryTypeHost
+                                            : cudaMemoryTypeUnregistered;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  *count = 1;
+  return cudaSuccess;
+}
+cudaError_t cudaGetDevice(int* device) {
+  *device = only_device;
+  return cudaSuccess;
+}
+cudaError_t cudaSetDevice(int device) {
+  return device == only_device ? cudaSuccess : fail(cudaErrorInvalidDevice);
+}
+// The smallest GPU there could be: two multiprocessors of compute capability 7.5. Grids are made for it, so
+// that loops over more items than threads run their second round.
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
+  switch (attribute) {
+    case cudaDevAttrMultiProcessorCount:
+      *value = 2;
+      return cudaSuccess;
+    case cudaDevAttrComputeCapabilityMajor:
+      *value = 7;
+      return cudaSuccess;
+    case cudaDevAttrComputeCapabilityMinor:
+      *value = 5;
+      return cudaSuccess;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+      *value = 64 << 10;
+      return cudaSuccess;
+    case cudaDevAttrMaxThreadsPerMultiProcessor:
+      *value = 1024;
+      return cudaSuccess;
+    default:
+      return fail(cudaErrorInvalidValue);
+  }
+}
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+  if (device != only_device) return fail(cudaErrorInvalidDevice);
+  *properties = {};
+  std::strcpy(properties->name, "emulated GPU");
+  properties->major = 7;
+  properties->minor = 5;
+  properties->multiProcessorCount = 2;
+  properties->totalGlobalMem = device_memory();
+  properties->maxThreadsPerMultiProcessor = 1024;
+  properties->sharedMemPerBlock = 48 << 10;
+  properties->sharedMemPerBlockOptin = 64 << 10;
+  properties->warpSize = 32;
+  return cudaSuccess;
+}
+cudaError_t cudaDriverGetVersion(int* version) {
+  *version = CUDART_VERSION;
+  return cudaSuccess;
+}
+cudaError_t cudaRuntimeGetVersion(int* version) {
+  *version = CUDART_VERSION;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetLastError() {
+  return std::exchange(last_error, cudaSuccess);
+}
+cudaError_t cudaPeekAtLastError() {
+  return last_error;
+}
+const char* cudaGetErrorName(cudaError_t error) {
+  switch (error) {
+    case cudaErrorMemoryAllocation:
+      return "cudaErrorMemoryAllocation";
+    case cudaErrorInvalidDevice:
+      return "cudaErrorInvalidDevice";
+    default:
+      return "cudaError";
+  }
+}
+const char* cudaGetErrorString(cudaError_t error) {
+  switch (error) {
+    case cudaErrorMemoryAllocation:
+      return "out of memory";
+    case cudaErrorInvalidDevice:
+      return "invalid device ordinal";
+    default:
+      return "an error of the emulated GPU";
+  }
+}
