@@ -54,6 +54,8 @@ void anchors_field(Fields& f, YoloHead& head) {
   f.custom(
       "anchors",
       [&](const YamlValue& value) {
+        // Training replaces `auto` by the anchors of its data; until then those of the model's file stand.
+        if (value.node.IsScalar() && value.node.Scalar() == "auto" && head.anchor_count > 0) return;
         const auto rows = yaml_as<std::vector<std::vector<float>>>(value, "anchors");
         if (rows.empty() || rows.size() > max_anchors) {
           throw InputError("'anchors' must list 1 to " + std::to_string(max_anchors) + " pairs",
@@ -69,7 +71,8 @@ void anchors_field(Fields& f, YoloHead& head) {
           head.anchors[i] = {rows[i][0], rows[i][1]};
         }
       },
-      [] { return YAML::Node(); }, "width and height in pixels of the input, over all heads");
+      [] { return YAML::Node(); },
+      "[width, height] in pixels of the input, over all heads; auto: from the data");
 }
 
 void head_fields(Fields& f, YoloAttributes& yolo) {

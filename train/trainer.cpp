@@ -58,11 +58,9 @@ TrainingEnd Trainer::run(const Interrupt& interrupt) {
   began_at_ = saved_at_ = seconds_now();
   // A run that was interrupted behind the last step of an epoch goes on with the epoch's evaluation.
   while (!out_of_patience() && (!finished() || progress_.step > 0)) {
-    if (!finished() && static_cast<int64_t>(progress_.step) < steps_per_epoch_) {
-      step();
-      if (line_.due()) line_.show(progress_text());
-    }
+    if (!finished() && static_cast<int64_t>(progress_.step) < steps_per_epoch_) step();
     const bool epoch_done = static_cast<int64_t>(progress_.step) == steps_per_epoch_ || finished();
+    if (!epoch_done && line_.due()) line_.show(progress_text());
     if (interrupt.requested() || (epoch_done && !end_epoch(interrupt))) {
       line_.clear();
       save();

@@ -3,10 +3,10 @@
 #include <memory>
 
 #include "core/log.h"
-#include "data/anchors.h"
 #include "data/check.h"
 #include "data/stats.h"
 #include "data/synth.h"
+#include "train/automatic_anchors.h"
 #include "train/cli/commands.h"
 #include "train/detections_json.h"
 
@@ -112,17 +112,10 @@ void add_anchors(CLI::App& data, Action& action) {
     action = [arguments] {
       const RunConfig config = config_of(*arguments);
       const Dataset dataset = read_split(config, Split::train);
-      AnchorOptions options;
-      options.count = arguments->anchors;
-      if (options.count == 0) {
-        for (const auto& layer : load_model(config, static_cast<int>(dataset.classes.size())).layers) {
-          if (const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes))
-            options.count = yolo->head.anchor_count;
-        }
-      }
-      options.size = arguments->size > 0 ? arguments->size : config.train.size;
-      options.letterbox = config.augment.letterbox;
-      options.seed = config.train.seed;
+      AnchorOptions options =
+          anchor_options(config, load_model(config, static_cast<int>(dataset.classes.size())));
+      if (arguments->anchors > 0) options.count = arguments->anchors;
+      if (arguments->size > 0) options.size = arguments->size;
       print_answer(find_anchors(dataset, options), arguments->json);
       return 0;
     };

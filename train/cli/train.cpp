@@ -4,6 +4,7 @@
 #include "core/files.h"
 #include "core/log.h"
 #include "core/threads.h"
+#include "train/automatic_anchors.h"
 #include "train/cli/commands.h"
 #include "train/cli/metrics_table.h"
 #include "train/device.h"
@@ -131,6 +132,7 @@ int train(const TrainArguments& arguments) {
   const auto backend = open_device(arguments.common.device, config.precision());
   const Dataset training = read_split(config, Split::train);
   const Dataset validation = read_split(config, Split::val);
+  resolve_anchors(config, training);
   const Model model = load_model(config, static_cast<int>(training.classes.size()));
   const ParameterLayout layout(model);
   choose_micro_batch(config, model, *backend);
