@@ -18,6 +18,7 @@
 #include "core/tensor.h"
 #include "kernels/convolution.h"
 #include "kernels/math/activation.h"
+#include "kernels/step_state.h"
 #include "kernels/yolo.h"
 
 namespace brightnet {
@@ -62,22 +63,21 @@ struct PoolSpec {
   int padding = 0;  ///< total, as in darknet: window − 1 by default, half of it (rounded down) before
 };
 
-/// Part of an optimizer step: parameters [begin, end) of the flat array share a rate and a decay.
+/// Parameters [begin, end) of the flat array share a factor on the step's learning rate and a decay.
 struct ParameterRange {
   size_t begin = 0, end = 0;
-  float rate = 0;   ///< learning rate
+  float rate = 1;   ///< times StepState::rate
   float decay = 0;  ///< weight decay
 };
 
-/// The flat fp32 arrays of an optimizer step. Gradients are multiplied by gradient_scale first.
+/// The flat fp32 arrays of an optimizer step.
 struct OptimizerArrays {
+  size_t count = 0;  ///< elements of each
   float* values = nullptr;
-  const float* gradients = nullptr;
-  float* first = nullptr;   ///< momentum, or Adam's first moment
-  float* second = nullptr;  ///< Adam's second moment; nullptr for SGD
-  float* ema = nullptr;     ///< exponential moving average of the values; nullptr for none
-  float gradient_scale = 1.0f;
-  float ema_decay = 0.0f;  ///< ema = d·ema + (1 − d)·value
+  const float* gradients = nullptr;  ///< times the loss scale
+  float* first = nullptr;            ///< momentum, or Adam's first moment
+  float* second = nullptr;           ///< Adam's second moment; nullptr for SGD
+  float* ema = nullptr;              ///< exponential moving average of the values; nullptr for none
 };
 
 /// g' = g + decay·w;  v = momentum·v + g';  w −= rate·(nesterov ? g' + momentum·v : v).
@@ -91,13 +91,51 @@ struct SgdStep {
 /// Adam with decoupled decay (Loshchilov & Hutter 2019): w −= rate·(m̂ / (√v̂ + ε) + decay·w).
 struct AdamWStep {
   float beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-8f;
-  int64_t step = 1;  ///< from 1, for the bias correction
+};
+
+/// What an optimizer step is judged by, all in the device's memory.
+struct StepEvidence {
+  const float* gradients = nullptr;
+  size_t gradient_count = 0;
+  const float* statistics = nullptr;  ///< running statistics, which this step's forward passes moved
+  size_t statistic_count = 0;
 };
 
 /// Truths of a batch in the device's memory: image i owns truths [offsets[i], offsets[i + 1]).
 struct TruthList {
   const Truth* truths = nullptr;
   const int* offsets = nullptr;  ///< [batch + 1]
+};
+
+/// What a loss is multiplied by before it is differentiated: a constant, and a number in the device's memory
+/// that may change from step to step (nullptr: 1).
+struct GradientScale {
+  float constant = 1;
+  const float* dynamic = nullptr;
+};
+
+/// gradient = d(loss · scale)/d(predictions). The predictions may be of the compute type; the arithmetic is
+/// fp32.
+struct YoloLossPass {
+  Tensor predictions, gradient;
+  TruthList truths;
+  GradientScale scale;
+  YoloLoss* loss = nullptr;      ///< device memory: the loss's sums, overwritten
+  LossTotals* totals = nullptr;  ///< device memory: the same are added here; nullptr: nowhere
+  void* workspace = nullptr;
+};
+
+/// A variable of the device that the host follows without waiting for it: while the device computes one step,
+/// the host sees the value behind the step before.
+class Readback {
+ public:
+  virtual ~Readback() = default;
+  /// Queues a copy behind all work queued so far.
+  virtual void request(const void* device) = 0;
+  /// The newest copy that the device has surely made by now: the last one where operations are done at once,
+  /// else the last but one, which this waits for. nullptr while there is none. Valid until the next
+  /// request().
+  virtual const void* value() = 0;
 };
 
 class Backend {
@@ -111,11 +149,14 @@ class Backend {
   virtual void release(void* memory, size_t bytes) = 0;
   size_t allocated_bytes() const { return allocated_; }  ///< now
   size_t peak_bytes() const { return peak_; }            ///< since the start
+  /// The host's memory may change as soon as this returns.
   virtual void upload(void* device, const void* host, size_t bytes) = 0;
   virtual void download(void* host, const void* device, size_t bytes) = 0;
   virtual void copy(void* to, const void* from, size_t bytes) = 0;
   virtual void zero(void* memory, size_t bytes) = 0;
   virtual void synchronize() = 0;
+  /// For variables of this many bytes.
+  virtual std::unique_ptr<Readback> make_readback(size_t bytes) = 0;
 
   // Convolution.
   virtual std::unique_ptr<Convolution> plan_convolution(const ConvolutionSpec& spec) = 0;
@@ -154,25 +195,29 @@ class Backend {
 
   // YOLO head (formulas in kernels/math/yolo.h).
   virtual size_t yolo_workspace(const YoloHead& head, const Shape& predictions) const = 0;
-  /// Writes the loss's sums to `loss` (device memory; overwritten) and d(loss ·
-  /// gradient_scale)/d(predictions) to `gradient`. Predictions may be of the compute type; the arithmetic is
-  /// fp32.
-  virtual void yolo_loss(const YoloHead& head, const Tensor& predictions, const TruthList& truths,
-                         float gradient_scale, const Tensor& gradient, YoloLoss* loss, void* workspace) = 0;
+  /// The loss and its gradient, entirely on the device.
+  virtual void yolo_loss(const YoloHead& head, const YoloLossPass& pass) = 0;
   /// For every prediction and class whose objectness · class probability exceeds `threshold`,
   /// appends a Detection to detections[image] (host memory; this waits).
   virtual void yolo_detect(const YoloHead& head, const Tensor& predictions, float threshold,
                            std::span<std::vector<Detection>> detections) = 0;
 
-  // Parameters.
+  // Optimizer step (rules in kernels/math/loss_scaler.h). Nothing here waits; `state` is in the device's
+  // memory, and so are the ranges, which ascend and do not overlap.
+  /// Decides whether the step is applied, and how: one pass over the gradients and the statistics.
+  /// `workspace`: step_workspace_bytes.
+  virtual void judge_step(const StepPolicy& policy, const StepEvidence& evidence, StepState* state,
+                          void* workspace) = 0;
+  /// These do nothing when the step is skipped.
   virtual void sgd_step(const SgdStep& sgd, const OptimizerArrays& arrays,
-                        std::span<const ParameterRange> ranges) = 0;
+                        std::span<const ParameterRange> ranges, const StepState* state) = 0;
   virtual void adamw_step(const AdamWStep& adam, const OptimizerArrays& arrays,
-                          std::span<const ParameterRange> ranges) = 0;
-  /// ema = decay·ema + (1 − decay)·values, for what no optimizer steps over (running statistics).
-  virtual void ema_step(float* ema, const float* values, size_t count, float decay) = 0;
-  /// Σ x² in fp64, +inf or NaN when any element is not finite (this waits).
-  virtual double sum_of_squares(const float* x, size_t count) = 0;
+                          std::span<const ParameterRange> ranges, const StepState* state) = 0;
+  /// Running statistics move in the forward passes, before anybody can know whether the step is sound. When
+  /// it is applied, kept = values and ema = d·ema + (1 − d)·values (ema: nullptr for none); when it is
+  /// skipped, values = kept, the last sound ones.
+  virtual void settle_statistics(float* values, float* kept, float* ema, size_t count,
+                                 const StepState* state) = 0;
 
  protected:
   void count_allocation(size_t bytes) {

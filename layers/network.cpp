@@ -321,12 +321,12 @@ void Network::infer() {
   }
 }
 
-void Network::backward(float gradient_scale, bool accumulate) {
+void Network::backward(const GradientScale& scale, bool accumulate, LossTotals* totals) {
   for (int i = layer_count() - 1; i >= 0; --i) {
     Node& node = nodes_[i];
     if (!node.needs_gradient) continue;
     if (node.is_head) {
-      static_cast<YoloLayer&>(*layers_[i]).set_loss({input_->truths, input_->offsets}, gradient_scale);
+      static_cast<YoloLayer&>(*layers_[i]).set_loss({input_->truths, input_->offsets}, scale, totals);
     }
     timed(i, &LayerTime::backward, [&] { layers_[i]->backward(call_of(node), accumulate); });
   }

@@ -52,9 +52,10 @@ class Network {
 
   /// Training: batch statistics, and everything kept that the backward pass needs.
   void forward();
-  /// Loss and its gradient (times gradient_scale), back to every parameter's gradient, which is overwritten,
-  /// or added to in later micro-batches of one optimizer step. Follows forward().
-  void backward(float gradient_scale, bool accumulate);
+  /// Loss and its gradient (times `scale`), back to every parameter's gradient, which is overwritten, or
+  /// added to in later micro-batches of one optimizer step. The loss's sums are added to `totals` (device
+  /// memory; nullptr: nowhere). Follows forward().
+  void backward(const GradientScale& scale, bool accumulate, LossTotals* totals = nullptr);
   /// Inference with the running statistics (Mode::infer).
   void infer();
 

@@ -33,8 +33,13 @@ void YoloLayer::prepare() {
 
 void YoloLayer::backward(const LayerCall& call, bool) {
   BRIGHTNET_CHECK(!call.accumulate[0], "a head's predictions feed nothing else");
-  backend().yolo_loss(head_, call.inputs[0], truths_, gradient_scale_, call.input_gradients[0], loss_,
-                      workspace_);
+  backend().yolo_loss(head_, {.predictions = call.inputs[0],
+                              .gradient = call.input_gradients[0],
+                              .truths = truths_,
+                              .scale = scale_,
+                              .loss = loss_,
+                              .totals = totals_,
+                              .workspace = workspace_});
 }
 
 }  // namespace brightnet

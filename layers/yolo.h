@@ -19,10 +19,12 @@ class YoloLayer : public Layer {
   /// Needs set_loss() before.
   void backward(const LayerCall& call, bool accumulate_parameters) override;
 
-  /// What the next backward() computes: the truths in the device's memory, and the factor on the gradient.
-  void set_loss(const TruthList& truths, float gradient_scale) {
+  /// What the next backward() computes: truths and totals in the device's memory, and the factor on the
+  /// gradient.
+  void set_loss(const TruthList& truths, const GradientScale& scale, LossTotals* totals) {
     truths_ = truths;
-    gradient_scale_ = gradient_scale;
+    scale_ = scale;
+    totals_ = totals;
   }
   /// Sums of the last backward(), in the device's memory.
   const YoloLoss* loss() const { return loss_; }
@@ -32,7 +34,8 @@ class YoloLayer : public Layer {
   YoloHead head_;
   std::vector<float> class_weights_;
   TruthList truths_;
-  float gradient_scale_ = 1;
+  GradientScale scale_;
+  LossTotals* totals_ = nullptr;
   YoloLoss* loss_ = nullptr;
   float* device_class_weights_ = nullptr;
   void* workspace_ = nullptr;

@@ -6,7 +6,7 @@
 #include "core/random.h"
 #include "core/threads.h"
 #include "train/memory.h"
-#include "train/optimizer.h"
+#include "train/step_guard.h"
 
 namespace brightnet {
 namespace {
@@ -59,11 +59,13 @@ class BenchmarkStep {
     const std::vector<float> initial = initial_parameters(model, layout_, config.train.seed);
     backend.upload(values_.data(), initial.data(), values_.bytes());
     backend.zero(gradients_.data(), gradients_.bytes());  // the padding, too
-    optimizer_ = make_optimizer(config.optimizer, config.ema, layout_, backend, values_.floats());
+    RunConfig in_this_precision = config;
+    in_this_precision.train.precision = to_string(options.precision);
+    guard_ = std::make_unique<StepGuard>(in_this_precision, layout_, backend, values_.floats());
+    // The weights hardly move, so that all rounds compute alike.
+    guard_->set_rate(config.optimizer.rate * 1e-3f);
     arena_ = DeviceBuffer(backend, network_.memory().arena());
     network_.bind(arena_.data());
-    // The weights hardly move, so that all rounds compute alike.
-    rate_ = config.optimizer.rate * 1e-3f;
     make_data(model, options);
   }
 
@@ -77,12 +79,11 @@ class BenchmarkStep {
       network_.set_truths(truths_);
       network_.forward();
     });
-    times.backward =
-        timed(backend_, [&] { network_.backward(1.0f / static_cast<float>(network_.setup().batch), false); });
+    times.backward = timed(backend_, [&] {
+      network_.backward(guard_->gradient_scale(1.0f / static_cast<float>(network_.setup().batch)), false);
+    });
     times.update = timed(backend_, [&] {
-      optimizer_->step({.arrays = {.values = values_.floats(), .gradients = gradients_.floats()},
-                        .rate = rate_,
-                        .number = ++steps_});
+      guard_->step(gradients_.floats());
       ++parameters_.version;
     });
     return times;
@@ -111,12 +112,10 @@ class BenchmarkStep {
   ParameterLayout layout_;
   DeviceBuffer values_, gradients_, arena_;
   Parameters parameters_;
-  std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<StepGuard> guard_;
   Network network_;
   std::vector<uint8_t> pixels_;
   std::vector<std::vector<Truth>> truths_;
-  float rate_ = 0;
-  int64_t steps_ = 0;
 };
 
 /// The convolutions of a network alone. As in a network, each has its own input and output and all share the

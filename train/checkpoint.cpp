@@ -13,17 +13,35 @@ namespace {
 constexpr const char* format_name = "brightnet state";
 
 // Doubles travel through JSON as shortest text that reads back as the same number.
+nlohmann::json to_json(const StepState& s) {
+  const LossTotals& l = s.sums;
+  return {{"loss_scale", s.loss_scale},
+          {"good_steps", s.good_steps},
+          {"skips_in_a_row", s.skips_in_a_row},
+          {"applied", s.applied},
+          {"skipped", s.skipped},
+          {"losses", {l.box, l.objectness, l.classes, l.iou, l.assigned, l.images}}};
+}
+
+StepState state_from(const nlohmann::json& json) {
+  StepState s;
+  s.loss_scale = json.at("loss_scale").get<float>();
+  s.good_steps = json.at("good_steps").get<int32_t>();
+  s.skips_in_a_row = json.at("skips_in_a_row").get<int32_t>();
+  s.applied = json.at("applied").get<int64_t>();
+  s.skipped = json.at("skipped").get<int64_t>();
+  const auto losses = json.at("losses").get<std::array<double, 6>>();
+  s.sums = {losses[0], losses[1], losses[2], losses[3], losses[4], losses[5]};
+  return s;
+}
+
 nlohmann::json to_json(const Progress& p) {
   const EpochSums& s = p.sums;
-  return {{"epoch", p.epoch},
-          {"step", p.step},
-          {"iteration", p.iteration},
-          {"applied", p.applied},
-          {"best_score", p.best_score},
-          {"best_epoch", p.best_epoch},
-          {"evaluations_since_best", p.evaluations_since_best},
-          {"planned", p.planned},
-          {"sums", {s.box, s.objectness, s.classes, s.iou, s.assigned, s.images, s.seconds, s.waited}}};
+  return {{"epoch", p.epoch},           {"step", p.step},
+          {"iteration", p.iteration},   {"best_score", p.best_score},
+          {"best_epoch", p.best_epoch}, {"evaluations_since_best", p.evaluations_since_best},
+          {"planned", p.planned},       {"sums", {s.images, s.seconds, s.waited}},
+          {"state", to_json(p.state)}};
 }
 
 Progress progress_from(const nlohmann::json& json) {
@@ -31,13 +49,13 @@ Progress progress_from(const nlohmann::json& json) {
   p.epoch = json.at("epoch").get<uint64_t>();
   p.step = json.at("step").get<uint64_t>();
   p.iteration = json.at("iteration").get<int64_t>();
-  p.applied = json.at("applied").get<int64_t>();
   p.best_score = json.at("best_score").get<double>();
   p.best_epoch = json.at("best_epoch").get<int>();
   p.evaluations_since_best = json.at("evaluations_since_best").get<int>();
   p.planned = json.at("planned").get<int64_t>();
-  const auto sums = json.at("sums").get<std::array<double, 8>>();
-  p.sums = {sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], sums[6], sums[7]};
+  const auto sums = json.at("sums").get<std::array<double, 3>>();
+  p.sums = {sums[0], sums[1], sums[2]};
+  p.state = state_from(json.at("state"));
   return p;
 }
 

@@ -14,10 +14,8 @@
 
 namespace brightnet {
 
-/// Sums over the part of an epoch that is done.
+/// What the part of an epoch that is done took.
 struct EpochSums {
-  double box = 0, objectness = 0, classes = 0;  ///< weighted loss parts over images
-  double iou = 0, assigned = 0;                 ///< of assigned predictions
   double images = 0, seconds = 0, waited = 0;
 };
 
@@ -26,12 +24,13 @@ struct Progress {
   uint64_t epoch = 0;      ///< that is being trained, from 0
   uint64_t step = 0;       ///< optimizer steps of it that are done
   int64_t iteration = 0;   ///< optimizer steps of the run, skipped ones included
-  int64_t applied = 0;     ///< those that were not skipped
   double best_score = -1;  ///< of an evaluation so far; −1: there was none
   int best_epoch = 0;      ///< from 1
   int evaluations_since_best = 0;
   int64_t planned = 0;  ///< optimizer steps of the whole run, once a limit of time has fixed them; 0: not yet
   EpochSums sums;
+  StepState
+      state;  ///< the device's, as the host last saw it: loss sums, loss scale, steps applied and skipped
 };
 
 /// Writes the arrays and the place atomically. `layout` is a description of the model's parameters that must

@@ -49,7 +49,9 @@ struct OptimizerOptions {
       "l2";  ///< sgd: l2 (part of the gradient, as in darknet) | decoupled; adamw is decoupled
   float beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-8f;  ///< adamw
   float clip = 10.0f;                                   ///< largest norm of the whole gradient; 0: any
-  int max_skips = 20;  ///< steps in a row whose gradient is not finite before the run stops
+  int max_skips = 20;    ///< steps in a row whose gradient is not finite before the run stops
+  float loss_scale = 0;  ///< the loss scale to start with, in any precision; 0: 65536 in fp16, none else
+  int loss_scale_growth = 2000;  ///< steps in a row without overflow after which it doubles
   void fields(Fields& f);
 };
 

@@ -15,21 +15,17 @@ class Ema : public Optimizer {
   /// Starts at `values`.
   Ema(std::unique_ptr<Optimizer> inner, const EmaOptions& options, const ParameterLayout& layout,
       Backend& backend, const float* values);
-  /// The inner step averages the trainable weights in its own pass over memory; the statistics follow here.
-  StepOutcome step(OptimizerStep step) override;
+  /// The inner step averages the trainable weights in its own pass over memory. The statistics follow when
+  /// they are settled (train/step_guard.h).
+  void step(OptimizerArrays arrays, const StepState* state) override;
   void append_state(std::vector<StateArray>& state) const override;
   float* average() const override { return average_.floats(); }
-  double gradient_norm() const override { return inner_->gradient_norm(); }
 
-  /// decay · (1 − exp(−number / ramp)): early steps, whose weights are far from any good, are forgotten soon.
-  static float decay_at(const EmaOptions& options, int64_t number);
   static size_t bytes(const EmaOptions& options, const ParameterLayout& layout);
 
  private:
   std::unique_ptr<Optimizer> inner_;
-  EmaOptions options_;
   const ParameterLayout& layout_;
-  Backend& backend_;
   DeviceBuffer average_;
 };
 

@@ -8,6 +8,7 @@
 
 #include "train/ema.h"
 #include "train/optimizer.h"
+#include "train/step_guard.h"
 
 namespace brightnet {
 
@@ -50,7 +51,8 @@ RunMemory plan_run_memory(const RunConfig& config, const ParameterLayout& layout
   memory.gradients = layout.trainable_floats() * sizeof(float);
   memory.optimizer = optimizer_bytes(config.optimizer, layout);
   memory.average = Ema::bytes(config.ema, layout);
-  memory.statistics = (layout.floats() - layout.trainable_floats()) * sizeof(float);
+  memory.statistics = StepGuard::statistics_bytes(layout);
+  memory.control = StepGuard::control_bytes();
   memory.arena = arena_bytes;
   return memory;
 }

@@ -47,8 +47,9 @@ struct RunMemory {
   size_t optimizer = 0;
   size_t average = 0;     ///< EMA of the parameters
   size_t statistics = 0;  ///< copy of the running statistics, for a step that must be undone
+  size_t control = 0;     ///< what a step decides by (train/step_guard.h)
   size_t arena = 0;       ///< the largest of the networks' plans
-  size_t peak() const { return parameters + gradients + optimizer + average + statistics + arena; }
+  size_t peak() const { return parameters + gradients + optimizer + average + statistics + control + arena; }
 };
 
 RunMemory plan_run_memory(const RunConfig& config, const ParameterLayout& layout, size_t arena_bytes);

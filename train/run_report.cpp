@@ -20,8 +20,9 @@ constexpr std::chrono::seconds between_plots{20};
 
 const std::vector<std::string>& metric_columns() {
   static const std::vector<std::string> columns{
-      "box_loss",     "objectness_loss", "class_loss", "loss", "iou",  "learning_rate",
-      "images_per_s", "data_wait",       "AP",         "AP50", "AP75", "AR"};
+      "box_loss",   "objectness_loss", "class_loss", "loss", "iou",  "learning_rate",
+      "loss_scale", "images_per_s",    "data_wait",  "AP",   "AP50", "AP75",
+      "AR"};
   return columns;
 }
 
@@ -32,17 +33,19 @@ MetricsCsv open_csv(const std::filesystem::path& file, int after_epoch) {
 
 std::vector<double> epoch_values(const EpochSummary& summary) {
   const EpochSums& s = summary.sums;
-  const double images = std::max(1.0, s.images);
+  const LossTotals& l = summary.losses;
+  const double images = std::max(1.0, l.images);
   const double nothing = std::numeric_limits<double>::quiet_NaN();
   const auto metric = [&](double Metrics::*which) {
     return summary.metrics ? summary.metrics->*which : nothing;
   };
-  return {s.box / images,
-          s.objectness / images,
-          s.classes / images,
-          (s.box + s.objectness + s.classes) / images,
-          s.assigned > 0 ? s.iou / s.assigned : nothing,
+  return {l.box / images,
+          l.objectness / images,
+          l.classes / images,
+          (l.box + l.objectness + l.classes) / images,
+          l.assigned > 0 ? l.iou / l.assigned : nothing,
           summary.rate,
+          summary.loss_scale > 0 ? summary.loss_scale : nothing,
           s.seconds > 0 ? s.images / s.seconds : nothing,
           s.seconds > 0 ? s.waited / s.seconds : nothing,
           metric(&Metrics::AP),

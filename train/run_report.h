@@ -21,7 +21,9 @@ struct EpochSummary {
   int epoch = 0;  ///< from 1
   int64_t iteration = 0;
   EpochSums sums;
+  LossTotals losses;
   float rate = 0;
+  float loss_scale = 0;              ///< 0 where the loss is not scaled
   const Metrics* metrics = nullptr;  ///< nullptr when it was not evaluated
 };
 

@@ -36,7 +36,6 @@ Trainer::Trainer(const TrainingSetup& setup, const ParameterLayout& layout, cons
       schedule_(setup.config.schedule, setup.config.optimizer.rate, steps_per_epoch_, total_),
       values_(backend_, layout.floats() * sizeof(float)),
       gradients_(backend_, layout.trainable_floats() * sizeof(float)),
-      statistics_(backend_, (layout.floats() - layout.trainable_floats()) * sizeof(float)),
       trained_{.layout = &layout, .values = values_.floats(), .gradients = gradients_.floats()},
       averaged_{.layout = &layout},
       networks_(setup.config, setup.model, backend_, setup.config.train.micro_batch, trained_, averaged_),
@@ -46,8 +45,8 @@ Trainer::Trainer(const TrainingSetup& setup, const ParameterLayout& layout, cons
   backend_.upload(values_.data(), initial.data(), values_.bytes());
   // Nobody writes the padding between the parameters' gradients, and their norm runs over it.
   backend_.zero(gradients_.data(), gradients_.bytes());
-  optimizer_ = make_optimizer(setup.config.optimizer, setup.config.ema, layout, backend_, values_.floats());
-  averaged_.values = optimizer_->average() ? optimizer_->average() : values_.floats();
+  guard_ = std::make_unique<StepGuard>(setup.config, layout, backend_, values_.floats());
+  averaged_.values = guard_->average();
   arena_ = DeviceBuffer(backend_, networks_.arena_bytes());
   networks_.bind(arena_.data());
 }
@@ -96,38 +95,16 @@ void Trainer::open_report() {
                                   resumed_ ? static_cast<int>(progress_.epoch) : -1, progress_.iteration);
 }
 
-StepOutcome Trainer::step() {
+void Trainer::step() {
   const double begin = seconds_now(), waited_before = loader_->waited_seconds();
-  // A forward pass moves the running statistics before anybody can know whether the step is sound.
-  float* statistics = values_.floats() + layout_.trainable_floats();
-  backend_.copy(statistics_.data(), statistics, statistics_.bytes());
-
-  for (int part = 0; part < parts_; ++part) {
-    const Batch* batch = loader_->next();
-    BRIGHTNET_CHECK(batch, "the loader ended before the run");
-    report_->add_batch(*batch, progress_.iteration * parts_ + part);
-    Network& network = networks_.training(batch->height);
-    network.set_pixels(batch->pixels);
-    network.set_truths(batch->truths);
-    network.forward();
-    network.backward(1.0f / static_cast<float>(setup_.config.train.batch), part > 0);
-    add_losses(network, *batch);
-  }
+  guard_->set_rate(schedule_.rate(progress_.iteration));
+  for (int part = 0; part < parts_; ++part) pass(part);
   // Here the gradient of the whole batch is complete: what ranks share, they share now.
-  const OptimizerStep update{.arrays = {.values = values_.floats(), .gradients = gradients_.floats()},
-                             .rate = schedule_.rate(progress_.iteration),
-                             .number = progress_.applied + 1};
-  const StepOutcome outcome = optimizer_->step(update);
-  if (outcome == StepOutcome::applied) {
-    ++progress_.applied;
-    ++trained_.version;
-  } else {
-    backend_.copy(statistics, statistics_.data(), statistics_.bytes());
-    line_.clear();
-    spdlog::warn("The gradient of step {} is not finite: the step is skipped.", progress_.iteration + 1);
-  }
+  guard_->step(gradients_.floats());
+  ++trained_.version;
   ++progress_.iteration;
   ++progress_.step;
+  if (const StepState* seen = guard_->observe()) take_over(*seen);
   const double seconds = seconds_now() - begin;
   progress_.sums.seconds += seconds;
   progress_.sums.waited += loader_->waited_seconds() - waited_before;
@@ -135,19 +112,39 @@ StepOutcome Trainer::step() {
     first_half_at_ = seconds_now();
   if (progress_.epoch == 0) first_epoch_at_ = seconds_now();
   step_seconds_ = step_seconds_ > 0 ? 0.95 * step_seconds_ + 0.05 * seconds : seconds;
-  return outcome;
 }
 
-void Trainer::add_losses(Network& network, const Batch& batch) {
-  EpochSums& sums = progress_.sums;
-  for (const YoloLoss& loss : network.losses()) {
-    sums.box += loss.box;
-    sums.objectness += loss.objectness;
-    sums.classes += loss.classes;
-    sums.iou += loss.iou;
-    sums.assigned += loss.assigned;
+/// A micro-batch through the network and back.
+void Trainer::pass(int part) {
+  const Batch* batch = loader_->next();
+  BRIGHTNET_CHECK(batch, "the loader ended before the run");
+  report_->add_batch(*batch, progress_.iteration * parts_ + part);
+  Network& network = networks_.training(batch->height);
+  network.set_pixels(batch->pixels);
+  network.set_truths(batch->truths);
+  network.forward();
+  const float of_batch = 1.0f / static_cast<float>(setup_.config.train.batch);
+  network.backward(guard_->gradient_scale(of_batch), part > 0, guard_->losses());
+  progress_.sums.images += batch->count;
+}
+
+/// What the device says of its steps, which may be a step old; or older than what is known already.
+void Trainer::take_over(const StepState& seen) {
+  const StepState before = progress_.state;
+  const int64_t step = seen.applied + seen.skipped;
+  if (step < before.applied + before.skipped) return;
+  progress_.state = seen;
+  if (seen.skipped == before.skipped) return;
+  line_.clear();
+  if (guard_->scales_loss()) {
+    spdlog::warn(
+        "The gradient of step {} overflowed under a loss scale of {:g}: the step is skipped and the scale is "
+        "now "
+        "{:g}. Now and then that is how the scale is found.",
+        step, before.loss_scale, seen.loss_scale);
+  } else {
+    spdlog::warn("The gradient of step {} is not finite: the step is skipped.", step);
   }
-  sums.images += batch.count;
 }
 
 bool Trainer::evaluated_this_epoch() const {
@@ -157,6 +154,7 @@ bool Trainer::evaluated_this_epoch() const {
 }
 
 bool Trainer::end_epoch(const Interrupt& interrupt) {
+  take_over(guard_->state());
   std::optional<Metrics> metrics;
   if (evaluated_this_epoch()) {
     const double begin = seconds_now();
@@ -169,7 +167,9 @@ bool Trainer::end_epoch(const Interrupt& interrupt) {
   EpochSummary summary{.epoch = static_cast<int>(progress_.epoch),
                        .iteration = progress_.iteration,
                        .sums = progress_.sums,
+                       .losses = progress_.state.sums,
                        .rate = schedule_.rate(progress_.iteration - 1),
+                       .loss_scale = guard_->scales_loss() ? progress_.state.loss_scale : 0,
                        .metrics = metrics ? &*metrics : nullptr};
   line_.clear();
   spdlog::info("{}", progress_text());
@@ -177,6 +177,8 @@ bool Trainer::end_epoch(const Interrupt& interrupt) {
   if (metrics) judge(*metrics);
   progress_.step = 0;
   progress_.sums = {};
+  guard_->clear_sums();
+  progress_.state.sums = {};
   if (setup_.config.train.minutes > 0 && progress_.planned == 0 && !finished()) fit_into_minutes();
   if (seconds_now() - saved_at_ >= setup_.config.train.save_every) save();
   return true;
@@ -240,11 +242,12 @@ bool Trainer::out_of_patience() const {
 
 std::vector<StateArray> Trainer::state_arrays() const {
   std::vector<StateArray> arrays{{"values", values_.floats(), layout_.floats()}};
-  optimizer_->append_state(arrays);
+  guard_->append_state(arrays);
   return arrays;
 }
 
 void Trainer::save() {
+  take_over(guard_->state());
   save_averaged_weights(setup_.folder.last());
   save_state(setup_.folder.state(), progress_, state_arrays(), describe_layout(layout_), compute_threads(),
              backend_);
@@ -273,6 +276,7 @@ void Trainer::resume() {
   const LoadedState state =
       load_state(setup_.folder.state(), state_arrays(), describe_layout(layout_), backend_);
   progress_ = state.progress;
+  guard_->resume(progress_.state);
   if (progress_.planned > 0) plan_length(progress_.planned);
   resumed_ = true;
   ++trained_.version;
@@ -287,7 +291,8 @@ void Trainer::resume() {
 
 std::string Trainer::progress_text() const {
   const EpochSums& s = progress_.sums;
-  const double images = std::max(1.0, s.images), seconds = std::max(1e-9, s.seconds);
+  const LossTotals& l = progress_.state.sums;
+  const double images = std::max(1.0, l.images), seconds = std::max(1e-9, s.seconds);
   const bool inside = progress_.step > 0 && static_cast<int64_t>(progress_.step) < steps_per_epoch_;
   const int64_t epochs = divided_up(total_, steps_per_epoch_);
   std::string text =
@@ -295,9 +300,10 @@ std::string Trainer::progress_text() const {
   if (inside) text += fmt::format(" {}/{}", progress_.step, steps_per_epoch_);
   text += fmt::format(
       "  loss {:.3f} (box {:.3f} obj {:.3f} cls {:.3f})  {:.1f} images/s  data-wait {:.0f} %  lr {:.2g}",
-      (s.box + s.objectness + s.classes) / images, s.box / images, s.objectness / images, s.classes / images,
+      (l.box + l.objectness + l.classes) / images, l.box / images, l.objectness / images, l.classes / images,
       s.images / seconds, 100 * s.waited / seconds,
       schedule_.rate(std::max<int64_t>(0, progress_.iteration - 1)));
+  if (guard_->scales_loss()) text += fmt::format("  loss scale {:g}", progress_.state.loss_scale);
   text += "  ETA " + format_seconds(step_seconds_ * static_cast<double>(total_ - progress_.iteration));
   if (last_metrics_) text += fmt::format("  AP50 {:.3f} AP {:.3f}", last_metrics_->AP50, last_metrics_->AP);
   return text;

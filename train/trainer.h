@@ -10,11 +10,11 @@
 #include "train/evaluate.h"
 #include "train/interrupt.h"
 #include "train/memory.h"
-#include "train/optimizer.h"
 #include "train/progress_line.h"
 #include "train/run_folder.h"
 #include "train/run_report.h"
 #include "train/schedule.h"
+#include "train/step_guard.h"
 #include "train/weights.h"
 
 namespace brightnet {
@@ -56,8 +56,9 @@ class Trainer {
   void open_report();
   void plan_length(int64_t total);
   void fit_into_minutes();
-  StepOutcome step();
-  void add_losses(Network& network, const Batch& batch);
+  void step();
+  void pass(int part);
+  void take_over(const StepState& seen);
   bool end_epoch(const Interrupt& interrupt);
   std::optional<Metrics> evaluate_average(const Interrupt& interrupt);
   void judge(const Metrics& metrics);
@@ -68,7 +69,6 @@ class Trainer {
   void save();
   void save_averaged_weights(const std::filesystem::path& file) const;
   std::vector<StateArray> state_arrays() const;
-  const float* averaged_values() const { return averaged_.values; }
   std::string progress_text() const;
 
   TrainingSetup setup_;
@@ -78,9 +78,9 @@ class Trainer {
   int64_t steps_per_epoch_, total_;
   Schedule schedule_;
 
-  DeviceBuffer values_, gradients_, statistics_, arena_;
+  DeviceBuffer values_, gradients_, arena_;
   Parameters trained_, averaged_;
-  std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<StepGuard> guard_;
   RunNetworks networks_;
   RunMemory memory_;
 

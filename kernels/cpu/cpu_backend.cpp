@@ -17,6 +17,7 @@
 #include "kernels/cpu/reduction.h"
 #include "kernels/cpu/upsample.h"
 #include "kernels/cpu/yolo.h"
+#include "kernels/math/loss_scaler.h"
 
 namespace brightnet {
 
@@ -55,6 +56,29 @@ void CpuBackend::copy(void* to, const void* from, size_t bytes) {
 }
 void CpuBackend::zero(void* memory, size_t bytes) {
   if (bytes > 0) std::memset(memory, 0, bytes);
+}
+
+namespace {
+
+/// Operations here are done when they return, so that the last copy is made already.
+class CpuReadback : public Readback {
+ public:
+  explicit CpuReadback(size_t bytes) : copy_(bytes) {}
+  void request(const void* device) override {
+    std::memcpy(copy_.data(), device, copy_.size());
+    requested_ = true;
+  }
+  const void* value() override { return requested_ ? copy_.data() : nullptr; }
+
+ private:
+  std::vector<std::byte> copy_;
+  bool requested_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Readback> CpuBackend::make_readback(size_t bytes) {
+  return std::make_unique<CpuReadback>(bytes);
 }
 
 std::unique_ptr<Convolution> CpuBackend::plan_convolution(const ConvolutionSpec& spec) {
@@ -114,28 +138,29 @@ void CpuBackend::normalize_image(const Tensor& pixels, const Tensor& x) {
 size_t CpuBackend::yolo_workspace(const YoloHead& head, const Shape& predictions) const {
   return cpu::yolo_workspace(head, predictions);
 }
-void CpuBackend::yolo_loss(const YoloHead& head, const Tensor& predictions, const TruthList& truths,
-                           float gradient_scale, const Tensor& gradient, YoloLoss* loss, void* workspace) {
-  cpu::yolo_loss(head, predictions, truths, gradient_scale, gradient, loss, workspace);
+void CpuBackend::yolo_loss(const YoloHead& head, const YoloLossPass& pass) {
+  cpu::yolo_loss(head, pass);
 }
 void CpuBackend::yolo_detect(const YoloHead& head, const Tensor& predictions, float threshold,
                              std::span<std::vector<Detection>> detections) {
   cpu::yolo_detect(head, predictions, threshold, detections);
 }
 
+void CpuBackend::judge_step(const StepPolicy& policy, const StepEvidence& evidence, StepState* state, void*) {
+  decide_step(policy, cpu::sum_of_squares(evidence.gradients, evidence.gradient_count),
+              cpu::sum_of_squares(evidence.statistics, evidence.statistic_count), *state);
+}
 void CpuBackend::sgd_step(const SgdStep& sgd, const OptimizerArrays& arrays,
-                          std::span<const ParameterRange> ranges) {
-  cpu::sgd_step(sgd, arrays, ranges);
+                          std::span<const ParameterRange> ranges, const StepState* state) {
+  cpu::sgd_step(sgd, arrays, ranges, *state);
 }
 void CpuBackend::adamw_step(const AdamWStep& adam, const OptimizerArrays& arrays,
-                            std::span<const ParameterRange> ranges) {
-  cpu::adamw_step(adam, arrays, ranges);
+                            std::span<const ParameterRange> ranges, const StepState* state) {
+  cpu::adamw_step(adam, arrays, ranges, *state);
 }
-void CpuBackend::ema_step(float* ema, const float* values, size_t count, float decay) {
-  cpu::ema_step(ema, values, count, decay);
-}
-double CpuBackend::sum_of_squares(const float* x, size_t count) {
-  return cpu::sum_of_squares(x, count);
+void CpuBackend::settle_statistics(float* values, float* kept, float* ema, size_t count,
+                                   const StepState* state) {
+  cpu::settle_statistics(values, kept, ema, count, *state);
 }
 
 }  // namespace brightnet

@@ -17,6 +17,7 @@ class CpuBackend : public Backend {
   void copy(void* to, const void* from, size_t bytes) override;
   void zero(void* memory, size_t bytes) override;
   void synchronize() override {}
+  std::unique_ptr<Readback> make_readback(size_t bytes) override;
 
   std::unique_ptr<Convolution> plan_convolution(const ConvolutionSpec& spec) override;
   void bias_gradient(const Tensor& dy, float* db, bool accumulate, void* workspace) override;
@@ -41,17 +42,18 @@ class CpuBackend : public Backend {
   void normalize_image(const Tensor& pixels, const Tensor& x) override;
 
   size_t yolo_workspace(const YoloHead& head, const Shape& predictions) const override;
-  void yolo_loss(const YoloHead& head, const Tensor& predictions, const TruthList& truths,
-                 float gradient_scale, const Tensor& gradient, YoloLoss* loss, void* workspace) override;
+  void yolo_loss(const YoloHead& head, const YoloLossPass& pass) override;
   void yolo_detect(const YoloHead& head, const Tensor& predictions, float threshold,
                    std::span<std::vector<Detection>> detections) override;
 
-  void sgd_step(const SgdStep& sgd, const OptimizerArrays& arrays,
-                std::span<const ParameterRange> ranges) override;
+  void judge_step(const StepPolicy& policy, const StepEvidence& evidence, StepState* state,
+                  void* workspace) override;
+  void sgd_step(const SgdStep& sgd, const OptimizerArrays& arrays, std::span<const ParameterRange> ranges,
+                const StepState* state) override;
   void adamw_step(const AdamWStep& adam, const OptimizerArrays& arrays,
-                  std::span<const ParameterRange> ranges) override;
-  void ema_step(float* ema, const float* values, size_t count, float decay) override;
-  double sum_of_squares(const float* x, size_t count) override;
+                  std::span<const ParameterRange> ranges, const StepState* state) override;
+  void settle_statistics(float* values, float* kept, float* ema, size_t count,
+                         const StepState* state) override;
 };
 
 }  // namespace brightnet

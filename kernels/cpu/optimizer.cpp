@@ -4,6 +4,7 @@
 // that its part meets.
 #include "kernels/cpu/optimizer.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/cpu/vector_types.h"
@@ -38,17 +39,17 @@ inline float moved_towards(float ema, float value, float step) {
 }
 
 template <bool nesterov, bool average>
-void sgd_part(const SgdStep& sgd, const OptimizerArrays& arrays, const ParameterRange& range, size_t begin,
-              size_t end) {
+void sgd_part(const SgdStep& sgd, const OptimizerArrays& arrays, const StepState& state,
+              const ParameterRange& range, size_t begin, size_t end) {
   float* const values = arrays.values;
   float* const velocity = arrays.first;
   float* const ema = arrays.ema;
   const float* const gradients = arrays.gradients;
-  const float scale = arrays.gradient_scale, rate = range.rate, momentum = sgd.momentum;
+  const float scale = state.gradient_factor, rate = state.rate * range.rate, momentum = sgd.momentum;
   // The decay is either part of the gradient or beside it.
   const float decay = sgd.decoupled ? 0.0f : range.decay,
               kept = 1.0f - (sgd.decoupled ? rate * range.decay : 0.0f);
-  const float ema_rate = 1.0f - arrays.ema_decay;
+  const float ema_rate = 1.0f - state.ema_decay;
 #pragma omp simd
   for (size_t i = begin; i < end; ++i) {
     const float w = values[i];
@@ -61,40 +62,25 @@ void sgd_part(const SgdStep& sgd, const OptimizerArrays& arrays, const Parameter
   }
 }
 
-/// What an Adam step's elements share: the corrections 1/(1 − βᵗ), in double because βᵗ nears 1 for small t.
-struct AdamWConstants {
-  float beta1, beta2, epsilon, first_correction, second_correction;
-  explicit AdamWConstants(const AdamWStep& adam)
-      : beta1(adam.beta1),
-        beta2(adam.beta2),
-        epsilon(adam.epsilon),
-        first_correction(correction(adam.beta1, adam.step)),
-        second_correction(correction(adam.beta2, adam.step)) {}
-
- private:
-  static float correction(float beta, int64_t step) {
-    return static_cast<float>(1.0 / (1.0 - std::pow(static_cast<double>(beta), static_cast<double>(step))));
-  }
-};
-
 template <bool average>
-void adamw_part(const AdamWConstants& adam, const OptimizerArrays& arrays, const ParameterRange& range,
-                size_t begin, size_t end) {
+void adamw_part(const AdamWStep& adam, const OptimizerArrays& arrays, const StepState& state,
+                const ParameterRange& range, size_t begin, size_t end) {
   float* const values = arrays.values;
   float* const first = arrays.first;
   float* const second = arrays.second;
   float* const ema = arrays.ema;
   const float* const gradients = arrays.gradients;
-  const float scale = arrays.gradient_scale, decay = range.decay, rate = range.rate;
-  const float ema_rate = 1.0f - arrays.ema_decay;
-  const AdamWConstants a = adam;
+  const float scale = state.gradient_factor, decay = range.decay, rate = state.rate * range.rate;
+  const float ema_rate = 1.0f - state.ema_decay;
+  const float first_correction = state.first_correction, second_correction = state.second_correction;
+  const AdamWStep a = adam;
 #pragma omp simd
   for (size_t i = begin; i < end; ++i) {
     const float w = values[i];
     const float g = scale * gradients[i];
     const float m = a.beta1 * first[i] + (1.0f - a.beta1) * g;
     const float v = a.beta2 * second[i] + (1.0f - a.beta2) * g * g;
-    const float direction = m * a.first_correction / (std::sqrt(v * a.second_correction) + a.epsilon);
+    const float direction = m * first_correction / (std::sqrt(v * second_correction) + a.epsilon);
     const float updated = w - rate * (direction + decay * w);
     first[i] = m;
     second[i] = v;
@@ -115,35 +101,42 @@ void with_constant(bool value, Body&& body) {
 
 }  // namespace
 
-void sgd_step(const SgdStep& sgd, const OptimizerArrays& arrays, std::span<const ParameterRange> ranges) {
+void sgd_step(const SgdStep& sgd, const OptimizerArrays& arrays, std::span<const ParameterRange> ranges,
+              const StepState& state) {
   BRIGHTNET_CHECK(arrays.values && arrays.gradients && arrays.first, "an SGD step without its arrays");
+  if (!state.apply) return;
   with_constant(sgd.nesterov, [&]<bool nesterov>() {
     with_constant(arrays.ema != nullptr, [&]<bool average>() {
       constexpr size_t traffic = (average ? 7 : 5) * sizeof(float);
       parallel_parameters(ranges, traffic, [&](const ParameterRange& range, size_t begin, size_t end) {
-        sgd_part<nesterov, average>(sgd, arrays, range, begin, end);
+        sgd_part<nesterov, average>(sgd, arrays, state, range, begin, end);
       });
     });
   });
 }
 
-void adamw_step(const AdamWStep& adam, const OptimizerArrays& arrays,
-                std::span<const ParameterRange> ranges) {
+void adamw_step(const AdamWStep& adam, const OptimizerArrays& arrays, std::span<const ParameterRange> ranges,
+                const StepState& state) {
   BRIGHTNET_CHECK(arrays.values && arrays.gradients && arrays.first && arrays.second,
                   "an AdamW step without its arrays");
-  BRIGHTNET_CHECK(adam.step >= 1, "AdamW's steps count from 1");
-  const AdamWConstants constants(adam);
+  if (!state.apply) return;
   with_constant(arrays.ema != nullptr, [&]<bool average>() {
     constexpr size_t traffic = (average ? 9 : 7) * sizeof(float);
     parallel_parameters(ranges, traffic, [&](const ParameterRange& range, size_t begin, size_t end) {
-      adamw_part<average>(constants, arrays, range, begin, end);
+      adamw_part<average>(adam, arrays, state, range, begin, end);
     });
   });
 }
 
-void ema_step(float* ema, const float* values, size_t count, float decay) {
-  parallel_elements(count, 3 * sizeof(float), [=](size_t begin, size_t end) {
-    const float rate = 1.0f - decay;
+void settle_statistics(float* values, float* kept, float* ema, size_t count, const StepState& state) {
+  parallel_elements(count, 5 * sizeof(float), [&](size_t begin, size_t end) {
+    if (!state.apply) {
+      std::copy(kept + begin, kept + end, values + begin);
+      return;
+    }
+    std::copy(values + begin, values + end, kept + begin);
+    if (!ema) return;
+    const float rate = 1.0f - state.ema_decay;
 #pragma omp simd
     for (size_t i = begin; i < end; ++i) ema[i] = moved_towards(ema[i], values[i], rate);
   });

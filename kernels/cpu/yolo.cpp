@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "kernels/math/box.h"
 #include "kernels/math/loss.h"
+#include "kernels/math/loss_scaler.h"
 #include "kernels/math/yolo.h"
 
 namespace brightnet::cpu {
@@ -350,28 +351,31 @@ size_t yolo_workspace(const YoloHead& head, const Shape& predictions) {
          static_cast<size_t>(predictions.n) * predictions.h * sizeof(Sums);
 }
 
-void yolo_loss(const YoloHead& head, const Tensor& predictions, const TruthList& truths, float gradient_scale,
-               const Tensor& gradient, YoloLoss* loss, void* workspace) {
+void yolo_loss(const YoloHead& head, const YoloLossPass& pass) {
+  const Tensor& predictions = pass.predictions;
+  const TruthList& truths = pass.truths;
   const Shape shape = predictions.shape;
   check(head, shape);
-  BRIGHTNET_CHECK(gradient.shape == shape && gradient.type == predictions.type,
+  BRIGHTNET_CHECK(pass.gradient.shape == shape && pass.gradient.type == predictions.type,
                   "the gradient's shape or type is not the predictions'");
   for (int t = truths.offsets[0]; t < truths.offsets[shape.n]; ++t)
     BRIGHTNET_CHECK(truths.truths[t].class_id >= 0 && truths.truths[t].class_id < head.classes,
                     "a truth is of class " + std::to_string(truths.truths[t].class_id));
-  auto* assignments = static_cast<Assignment*>(workspace);
-  auto* rows = reinterpret_cast<Sums*>(static_cast<char*>(workspace) + assignment_bytes(head, shape));
-  const Batch batch{head, shape, truths, gradient_scale, assignments};
+  auto* assignments = static_cast<Assignment*>(pass.workspace);
+  auto* rows = reinterpret_cast<Sums*>(static_cast<char*>(pass.workspace) + assignment_bytes(head, shape));
+  const float scale = pass.scale.constant * (pass.scale.dynamic ? *pass.scale.dynamic : 1.0f);
+  const Batch batch{head, shape, truths, scale, assignments};
   if (predictions.type == DType::f32) {
-    all_rows(batch, predictions.as<const float>(), gradient.as<float>(), rows);
+    all_rows(batch, predictions.as<const float>(), pass.gradient.as<float>(), rows);
   } else {
     BRIGHTNET_CHECK(predictions.type == DType::bf16, "the CPU's YOLO loss takes f32 and bf16");
-    all_rows(batch, predictions.as<const BFloat16>(), gradient.as<BFloat16>(), rows);
+    all_rows(batch, predictions.as<const BFloat16>(), pass.gradient.as<BFloat16>(), rows);
   }
   Sums total;
   for (size_t i = 0; i < static_cast<size_t>(shape.n) * shape.h; ++i) total += rows[i];
-  *loss = {to_float(total.box), to_float(total.objectness), to_float(total.classes),
-           to_float(total.iou), to_float(total.assigned),   to_float(total.recall50)};
+  *pass.loss = {to_float(total.box), to_float(total.objectness), to_float(total.classes),
+                to_float(total.iou), to_float(total.assigned),   to_float(total.recall50)};
+  if (pass.totals) add_loss(*pass.totals, *pass.loss);
 }
 
 }  // namespace brightnet::cpu

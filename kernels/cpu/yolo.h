@@ -15,8 +15,7 @@ size_t yolo_workspace(const YoloHead& head, const Shape& predictions);
 
 /// See Backend::yolo_loss. Predictions and gradient are both f32 or both bf16, and do not overlap. The result
 /// is the same to the bit for any number of threads.
-void yolo_loss(const YoloHead& head, const Tensor& predictions, const TruthList& truths, float gradient_scale,
-               const Tensor& gradient, YoloLoss* loss, void* workspace);
+void yolo_loss(const YoloHead& head, const YoloLossPass& pass);
 
 /// See Backend::yolo_detect. An image's detections are appended in the order row, column, anchor, class.
 /// Boxes are not clipped to the image.

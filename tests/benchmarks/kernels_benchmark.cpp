@@ -202,21 +202,26 @@ void add_pooling() {
 void add_parameters() {
   constexpr int count = 6056606;  // yolov4-tiny's, with 80 classes
   const Shape flat{1, 1, 1, count};
+  const ParameterRange range{0, count, 1, 5e-4f};
+  StepState step;
+  step.apply = 1;
+  step.rate = 1e-6f;
+  step.gradient_factor = 1;
+  step.ema_decay = 0.999f;
   for (const bool average : {false, true}) {
     const std::string suffix = average ? "/average" : "";
     add_benchmark(
         "sgd_step" + suffix,
         [=](benchmark::State& state, DType type) {
           const OwnedTensor values(flat, type), gradients(flat, type), first(flat, type), ema(flat, type);
-          const OptimizerArrays arrays{values.floats(),
-                                       gradients.floats(),
-                                       first.floats(),
-                                       nullptr,
-                                       average ? ema.floats() : nullptr,
-                                       1.0f,
-                                       0.999f};
-          const ParameterRange ranges[] = {{0, count, 1e-6f, 5e-4f}};
-          measure(state, (average ? 7 : 5) * values.bytes(), [&] { cpu::sgd_step({}, arrays, ranges); });
+          const OptimizerArrays arrays{.count = count,
+                                       .values = values.floats(),
+                                       .gradients = gradients.floats(),
+                                       .first = first.floats(),
+                                       .ema = average ? ema.floats() : nullptr};
+          measure(state, (average ? 7 : 5) * values.bytes(), [&] {
+            cpu::sgd_step({}, arrays, {&range, 1}, step);
+          });
         },
         false);
   }
@@ -226,18 +231,13 @@ void add_parameters() {
         const OwnedTensor values(flat, type), gradients(flat, type), first(flat, type), second(flat, type),
             ema(flat, type);
         for (int i = 0; i < count; ++i) second.floats()[i] = 1;
-        const OptimizerArrays arrays{
-            values.floats(), gradients.floats(), first.floats(), second.floats(), ema.floats(), 1.0f, 0.999f};
-        const ParameterRange ranges[] = {{0, count, 1e-6f, 5e-4f}};
-        measure(state, 9 * values.bytes(), [&] { cpu::adamw_step({}, arrays, ranges); });
-      },
-      false);
-  add_benchmark(
-      "ema_step",
-      [=](benchmark::State& state, DType type) {
-        const OwnedTensor values(flat, type), ema(flat, type);
-        measure(state, 3 * values.bytes(),
-                [&] { cpu::ema_step(ema.floats(), values.floats(), count, 0.999f); });
+        const OptimizerArrays arrays{.count = count,
+                                     .values = values.floats(),
+                                     .gradients = gradients.floats(),
+                                     .first = first.floats(),
+                                     .second = second.floats(),
+                                     .ema = ema.floats()};
+        measure(state, 9 * values.bytes(), [&] { cpu::adamw_step({}, arrays, {&range, 1}, step); });
       },
       false);
   add_benchmark(

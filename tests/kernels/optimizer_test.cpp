@@ -1,7 +1,9 @@
 #include "kernels/cpu/optimizer.h"
 
 #include <cmath>
+#include <limits>
 
+#include "kernels/math/loss_scaler.h"
 #include "tests/kernels/reference.h"
 
 namespace brightnet::testing {
@@ -24,9 +26,8 @@ struct State {
     Random random(32, Purpose::test, step);
     for (float& gradient : gradients) gradient = 10 * random.normal();
   }
-  OptimizerArrays arrays(float gradient_scale, float ema_decay) {
-    return {values.data(), gradients.data(), first.data(), second.data(),
-            ema.data(),    gradient_scale,   ema_decay};
+  OptimizerArrays arrays() {
+    return {values.size(), values.data(), gradients.data(), first.data(), second.data(), ema.data()};
   }
 };
 
@@ -45,30 +46,41 @@ void expect_close(const std::vector<float>& actual, const std::vector<double>& e
   }
 }
 
-/// Ranges with gaps before, between and after them, of one element and of many, not in order.
+/// Ranges with gaps before, between and after them, of one element and of many.
 const std::vector<ParameterRange> ranges{
-    {40000, 65000, 0.02f, 0.0f}, {3, 20, 0.1f, 0.0f}, {21, 22, 0.1f, 0.01f}, {100, 39999, 0.05f, 0.002f}};
+    {3, 20, 1.0f, 0.0f}, {21, 22, 1.0f, 0.01f}, {100, 39999, 0.5f, 0.002f}, {40000, 65000, 0.2f, 0.0f}};
 constexpr size_t parameters = 65003;
-constexpr float gradient_scale = 0.125f, ema_decay = 0.9f;
+
+/// The state of step `number` of a run, as kernels/math/loss_scaler.h leaves it.
+StepState applied(float rate = 0.1f, float gradient_factor = 0.125f, float ema_decay = 0.9f,
+                  int64_t number = 1) {
+  StepState state;
+  state.apply = 1;
+  state.rate = rate;
+  state.gradient_factor = gradient_factor;
+  state.ema_decay = ema_decay;
+  state.first_correction = bias_correction(AdamWStep{}.beta1, number);
+  state.second_correction = bias_correction(AdamWStep{}.beta2, number);
+  return state;
+}
 
 TEST(SgdStep, FollowsTheFp64FormulaOverSeveralSteps) {
   for (const bool nesterov : {false, true}) {
     State state(parameters);
     Reference expected(state);
-    const double momentum = 0.9f, keep = ema_decay;
+    const double momentum = 0.9f, keep = applied().ema_decay;
     for (int step = 1; step <= 5; ++step) {
       state.draw_gradients(static_cast<uint64_t>(step));
       for (const ParameterRange& range : ranges) {
         for (size_t i = range.begin; i < range.end; ++i) {
           double &w = expected.values[i], &v = expected.first[i];
-          const double g = static_cast<double>(gradient_scale) * state.gradients[i] + range.decay * w;
+          const double g = 0.125 * state.gradients[i] + range.decay * w;
           v = momentum * v + g;
-          w -= range.rate * (nesterov ? g + momentum * v : v);
+          w -= 0.1f * range.rate * (nesterov ? g + momentum * v : v);
           expected.ema[i] = keep * expected.ema[i] + (1 - keep) * w;
         }
       }
-      cpu::sgd_step({.momentum = 0.9f, .nesterov = nesterov}, state.arrays(gradient_scale, ema_decay),
-                    ranges);
+      cpu::sgd_step({.momentum = 0.9f, .nesterov = nesterov}, state.arrays(), ranges, applied());
     }
     expect_close(state.values, expected.values, "value");
     expect_close(state.first, expected.first, "velocity");
@@ -80,23 +92,21 @@ TEST(AdamWStep, FollowsTheFp64FormulaOverSeveralSteps) {
   State state(parameters);
   Reference expected(state);
   const AdamWStep adam;
-  const double beta1 = adam.beta1, beta2 = adam.beta2, keep = ema_decay;
+  const double beta1 = adam.beta1, beta2 = adam.beta2, keep = applied().ema_decay;
   for (int step = 1; step <= 5; ++step) {
     state.draw_gradients(static_cast<uint64_t>(step));
     for (const ParameterRange& range : ranges) {
       for (size_t i = range.begin; i < range.end; ++i) {
         double &w = expected.values[i], &m = expected.first[i], &v = expected.second[i];
-        const double g = static_cast<double>(gradient_scale) * state.gradients[i];
+        const double g = 0.125 * state.gradients[i];
         m = beta1 * m + (1 - beta1) * g;
         v = beta2 * v + (1 - beta2) * g * g;
         const double m_hat = m / (1 - std::pow(beta1, step)), v_hat = v / (1 - std::pow(beta2, step));
-        w -= range.rate * (m_hat / (std::sqrt(v_hat) + adam.epsilon) + range.decay * w);
+        w -= 0.1f * range.rate * (m_hat / (std::sqrt(v_hat) + adam.epsilon) + range.decay * w);
         expected.ema[i] = keep * expected.ema[i] + (1 - keep) * w;
       }
     }
-    AdamWStep now = adam;
-    now.step = step;
-    cpu::adamw_step(now, state.arrays(gradient_scale, ema_decay), ranges);
+    cpu::adamw_step(adam, state.arrays(), ranges, applied(0.1f, 0.125f, 0.9f, step));
   }
   expect_close(state.values, expected.values, "value");
   expect_close(state.first, expected.first, "first moment");
@@ -107,8 +117,8 @@ TEST(AdamWStep, FollowsTheFp64FormulaOverSeveralSteps) {
 TEST(SgdStep, TouchesNothingOutsideTheRanges) {
   State state(parameters), before(parameters);
   state.draw_gradients(1);
-  cpu::sgd_step({}, state.arrays(1.0f, ema_decay), ranges);
-  cpu::adamw_step({}, state.arrays(1.0f, ema_decay), ranges);
+  cpu::sgd_step({}, state.arrays(), ranges, applied());
+  cpu::adamw_step({}, state.arrays(), ranges, applied());
   for (size_t i = 0; i < parameters; ++i) {
     bool inside = false;
     for (const ParameterRange& range : ranges) inside = inside || (i >= range.begin && i < range.end);
@@ -123,10 +133,10 @@ TEST(SgdStep, ConstantGradientReachesTheTerminalVelocity) {
   // v → g / (1 − momentum): after n steps exactly g·(1 − mⁿ)/(1 − m).
   float value = 1, gradient = 1, velocity = 0;
   const OptimizerArrays arrays{.values = &value, .gradients = &gradient, .first = &velocity};
-  const ParameterRange range[] = {{0, 1, 0.001f, 0}};
+  const ParameterRange range[] = {{0, 1, 1, 0}};
   double travelled = 0;
   for (int step = 1; step <= 40; ++step) {
-    cpu::sgd_step({.momentum = 0.5f}, arrays, range);
+    cpu::sgd_step({.momentum = 0.5f}, arrays, range, applied(0.001f, 1));
     travelled += 0.001 * (1 - std::pow(0.5, step)) / 0.5;
   }
   EXPECT_NEAR(velocity, 2.0, 1e-6);
@@ -137,8 +147,8 @@ TEST(SgdStep, DecayIsCoupledAsInDarknet) {
   // Without a gradient: w ← w·(1 − rate·decay), and the pull shows in the momentum.
   float value = 2, gradient = 0, velocity = 0;
   const OptimizerArrays arrays{.values = &value, .gradients = &gradient, .first = &velocity};
-  const ParameterRange range[] = {{0, 1, 0.5f, 0.25f}};
-  cpu::sgd_step({}, arrays, range);
+  const ParameterRange range[] = {{0, 1, 1, 0.25f}};
+  cpu::sgd_step({}, arrays, range, applied(0.5f, 1));
   EXPECT_FLOAT_EQ(velocity, 0.5f);
   EXPECT_FLOAT_EQ(value, 2 * (1 - 0.125f));
 }
@@ -146,18 +156,17 @@ TEST(SgdStep, DecayIsCoupledAsInDarknet) {
 TEST(SgdStep, DecoupledDecayStaysOutOfTheMomentum) {
   float value = 2, gradient = 1, velocity = 0;
   const OptimizerArrays arrays{.values = &value, .gradients = &gradient, .first = &velocity};
-  const ParameterRange range[] = {{0, 1, 0.5f, 0.25f}};
-  cpu::sgd_step({.decoupled = true}, arrays, range);
+  const ParameterRange range[] = {{0, 1, 1, 0.25f}};
+  cpu::sgd_step({.decoupled = true}, arrays, range, applied(0.5f, 1));
   EXPECT_FLOAT_EQ(velocity, 1);
   EXPECT_FLOAT_EQ(value, 2 - 0.5f * 0.25f * 2 - 0.5f);
 }
 
 TEST(SgdStep, RateZeroKeepsValuesButMovesMomentumAndAverage) {
   float value = 2, gradient = 3, velocity = 1, ema = 0;
-  const OptimizerArrays arrays{
-      .values = &value, .gradients = &gradient, .first = &velocity, .ema = &ema, .ema_decay = 0.5f};
+  const OptimizerArrays arrays{.values = &value, .gradients = &gradient, .first = &velocity, .ema = &ema};
   const ParameterRange range[] = {{0, 1, 0.0f, 0.0f}};
-  cpu::sgd_step({.momentum = 0.5f}, arrays, range);
+  cpu::sgd_step({.momentum = 0.5f}, arrays, range, applied(1, 1, 0.5f));
   EXPECT_EQ(value, 2.0f);
   EXPECT_EQ(velocity, 3.5f);
   EXPECT_EQ(ema, 1.0f);
@@ -169,8 +178,8 @@ TEST(AdamWStep, FirstStepHasTheLengthOfTheRate) {
     float value = 1, first = 0, second = 0;
     const OptimizerArrays arrays{
         .values = &value, .gradients = &gradient, .first = &first, .second = &second};
-    const ParameterRange range[] = {{0, 1, 0.01f, 0.0f}};
-    cpu::adamw_step({}, arrays, range);
+    const ParameterRange range[] = {{0, 1, 1, 0.0f}};
+    cpu::adamw_step({}, arrays, range, applied(0.01f, 1));
     EXPECT_NEAR(value, 1 - std::copysign(0.01, gradient), 1e-6);
   }
 }
@@ -178,20 +187,33 @@ TEST(AdamWStep, FirstStepHasTheLengthOfTheRate) {
 TEST(AdamWStep, DecayIsDecoupled) {
   float value = 2, gradient = 0, first = 0, second = 0;
   const OptimizerArrays arrays{.values = &value, .gradients = &gradient, .first = &first, .second = &second};
-  const ParameterRange range[] = {{0, 1, 0.5f, 0.25f}};
-  cpu::adamw_step({}, arrays, range);
+  const ParameterRange range[] = {{0, 1, 1, 0.25f}};
+  cpu::adamw_step({}, arrays, range, applied(0.5f, 1));
   EXPECT_FLOAT_EQ(value, 2 * (1 - 0.125f));
   EXPECT_EQ(first, 0.0f);
   EXPECT_EQ(second, 0.0f);
 }
 
-TEST(AdamWStep, RefusesStepZeroAndMissingMoments) {
+TEST(AdamWStep, RefusesMissingMoments) {
   float value = 0, gradient = 0, first = 0;
-  OptimizerArrays arrays{.values = &value, .gradients = &gradient, .first = &first};
-  const ParameterRange range[] = {{0, 1, 0.1f, 0.0f}};
-  EXPECT_THROW(cpu::adamw_step({}, arrays, range), std::logic_error);
-  arrays.second = &first;
-  EXPECT_THROW(cpu::adamw_step({.step = 0}, arrays, range), std::logic_error);
+  const OptimizerArrays arrays{.values = &value, .gradients = &gradient, .first = &first};
+  const ParameterRange range[] = {{0, 1, 1, 0.0f}};
+  EXPECT_THROW(cpu::adamw_step({}, arrays, range, applied()), std::logic_error);
+}
+
+TEST(Optimizer, TouchesNothingInASkippedStep) {
+  State state(parameters);
+  state.draw_gradients(1);
+  state.gradients[5] = std::numeric_limits<float>::quiet_NaN();
+  const State before = state;
+  StepState skipped = applied();
+  skipped.apply = 0;
+  cpu::sgd_step({}, state.arrays(), ranges, skipped);
+  cpu::adamw_step({}, state.arrays(), ranges, skipped);
+  EXPECT_EQ(state.values, before.values);
+  EXPECT_EQ(state.first, before.first);
+  EXPECT_EQ(state.second, before.second);
+  EXPECT_EQ(state.ema, before.ema);
 }
 
 TEST(Optimizer, ResultsDoNotDependOnTheNumberOfThreads) {
@@ -201,10 +223,8 @@ TEST(Optimizer, ResultsDoNotDependOnTheNumberOfThreads) {
     omp_set_num_threads(i == 0 ? 1 : 3);
     for (int step = 1; step <= 3; ++step) {
       states[i].draw_gradients(static_cast<uint64_t>(step));
-      cpu::sgd_step({}, states[i].arrays(gradient_scale, ema_decay), ranges);
-      AdamWStep adam;
-      adam.step = step;
-      cpu::adamw_step(adam, states[i].arrays(gradient_scale, ema_decay), ranges);
+      cpu::sgd_step({}, states[i].arrays(), ranges, applied());
+      cpu::adamw_step({}, states[i].arrays(), ranges, applied(0.1f, 0.125f, 0.9f, step));
     }
   }
   omp_set_num_threads(threads);
@@ -214,23 +234,35 @@ TEST(Optimizer, ResultsDoNotDependOnTheNumberOfThreads) {
   EXPECT_EQ(states[0].ema, states[1].ema);
 }
 
-TEST(EmaStep, MovesTheAverageTowardsTheValues) {
+TEST(SettleStatistics, KeepsAndAveragesThoseOfAnAppliedStep) {
   State state(40001);
   Reference expected(state);
   for (int step = 0; step < 3; ++step) {
     for (size_t i = 0; i < state.ema.size(); ++i) {
       expected.ema[i] = 0.75 * expected.ema[i] + 0.25 * state.values[i];
     }
-    cpu::ema_step(state.ema.data(), state.values.data(), state.ema.size(), 0.75f);
+    cpu::settle_statistics(state.values.data(), state.first.data(), state.ema.data(), state.ema.size(),
+                           applied(1, 1, 0.75f));
   }
   expect_close(state.ema, expected.ema, "average");
+  EXPECT_EQ(state.first, state.values);
 }
 
-TEST(EmaStep, DecayNearOneStillMoves) {
+TEST(SettleStatistics, PutsThoseOfASkippedStepBack) {
+  State state(40001);
+  state.values[3] = std::numeric_limits<float>::infinity();
+  const State before = state;
+  cpu::settle_statistics(state.values.data(), state.first.data(), state.ema.data(), state.ema.size(), {});
+  EXPECT_EQ(state.values, before.first);
+  EXPECT_EQ(state.first, before.first);
+  EXPECT_EQ(state.ema, before.ema);
+}
+
+TEST(SettleStatistics, DecayNearOneStillMoves) {
   // 0.9998·ema + 0.0002·value, a thousand times, closes in by 1 − 0.9998¹⁰⁰⁰.
-  float ema = 0;
-  const float value = 1;
-  for (int step = 0; step < 1000; ++step) cpu::ema_step(&ema, &value, 1, 0.9998f);
+  float ema = 0, value = 1, kept = 0;
+  for (int step = 0; step < 1000; ++step)
+    cpu::settle_statistics(&value, &kept, &ema, 1, applied(1, 1, 0.9998f));
   EXPECT_NEAR(ema, 1 - std::pow(0.9998, 1000), 1e-4);
 }
 

@@ -59,7 +59,7 @@ void expect_matches_reference(Problem& problem) {
     t[i] = middle - step;
     const double below = reference.sums(t, targets).loss();
     t[i] = middle;
-    const double expected = problem.gradient_scale * (above - below) / (2 * step);
+    const double expected = problem.scale.constant * (above - below) / (2 * step);
     const bool near = std::fabs(problem.gradient[i] - expected) <= 2e-5 + 2e-4 * std::fabs(expected);
     EXPECT_TRUE(near) << "logit " << i % problem.head.values() << " of prediction "
                       << i / problem.head.values() << ": " << problem.gradient[i]
@@ -98,7 +98,7 @@ TEST_P(LossGradient, EqualsFiniteDifferencesOfTheReference) {
   problem.head.new_coords = new_coords;
   problem.head.scale_xy = new_coords ? 2.0f : 1.05f;
   option_sets[options].set(problem.head);
-  problem.gradient_scale = 0.25f;
+  problem.scale.constant = 0.25f;
   problem.randomize(11 + options, 0.8f);
   scatter_truths(problem, 7, 5);
   expect_matches_reference(problem);
@@ -136,7 +136,7 @@ TEST(YoloLoss, MatchesTheReferenceWithMoreClassesThanAChunk) {
 
 TEST(YoloLoss, OfAnImageWithoutTruthsIsItsObjectnessAlone) {
   Problem problem;
-  problem.gradient_scale = 0.5f;
+  problem.scale.constant = 0.5f;
   problem.run();
   const int predictions = 4 * 5 * 2;
   EXPECT_NEAR(problem.loss.objectness, predictions * std::log(2.0), 1e-5);
@@ -162,6 +162,29 @@ TEST(YoloLoss, MatchesTheReferenceWithThreeHundredTruths) {
   EXPECT_NEAR(problem.loss.objectness, sums.objectness, 1e-5 * sums.objectness);
 }
 
+TEST(YoloLoss, MultipliesItsGradientByTheScaleInMemoryAndAddsItsSumsToTheTotals) {
+  Problem problem(2, 5, 3);
+  problem.randomize(61, 0.5f);
+  scatter_truths(problem, 4, 62);
+  problem.scale.constant = 0.5f;
+  problem.run();
+  const std::vector<float> gradient = problem.gradient;
+  const YoloLoss loss = problem.loss;
+  const float scale = 64;
+  LossTotals totals{.box = 1, .objectness = 2, .classes = 3, .iou = 4, .assigned = 5, .images = 6};
+  problem.scale.dynamic = &scale;
+  problem.totals = &totals;
+  problem.run();
+  for (size_t i = 0; i < gradient.size(); ++i) ASSERT_EQ(problem.gradient[i], 64 * gradient[i]);
+  EXPECT_EQ(problem.loss.box, loss.box) << "the loss itself is not scaled";
+  EXPECT_EQ(totals.box, 1.0 + loss.box);
+  EXPECT_EQ(totals.objectness, 2.0 + loss.objectness);
+  EXPECT_EQ(totals.classes, 3.0 + loss.classes);
+  EXPECT_EQ(totals.iou, 4.0 + loss.iou);
+  EXPECT_EQ(totals.assigned, 5.0 + loss.assigned);
+  EXPECT_EQ(totals.images, 6) << "which a model of several heads would count several times";
+}
+
 TEST(YoloLoss, MaxDeltaClipsTheBoxGradientAndNothingElse) {
   Problem problem;
   problem.truths[0] = {{{0.5f, 0.3f, 0.3f, 0.7f}, 1}};
@@ -169,7 +192,7 @@ TEST(YoloLoss, MaxDeltaClipsTheBoxGradientAndNothingElse) {
   const std::vector<float> whole = problem.gradient;
   const YoloLoss loss = problem.loss;
   problem.head.max_delta = 0.05f;
-  problem.gradient_scale = 0.5f;
+  problem.scale.constant = 0.5f;
   problem.run();
   EXPECT_EQ(problem.loss.box, loss.box);
   int clipped = 0;

@@ -14,7 +14,8 @@ struct Problem {
   Shape shape;
   std::vector<float> predictions;
   std::vector<std::vector<Truth>> truths;
-  float gradient_scale = 1.0f;
+  GradientScale scale;
+  LossTotals* totals = nullptr;
 
   YoloLoss loss;
   std::vector<float> gradient;
@@ -59,8 +60,13 @@ struct Problem {
     for (size_t i = 0; i < typed.size(); ++i) typed[i] = T(predictions[i]);
     const DType type = sizeof(T) == 4 ? DType::f32 : DType::bf16;
     std::vector<double> workspace((cpu::yolo_workspace(head, shape) + 7) / 8);
-    cpu::yolo_loss(head, {typed.data(), shape, type}, {list.data(), offsets.data()}, gradient_scale,
-                   {typed_gradient.data(), shape, type}, &loss, workspace.data());
+    cpu::yolo_loss(head, {.predictions = {typed.data(), shape, type},
+                          .gradient = {typed_gradient.data(), shape, type},
+                          .truths = {list.data(), offsets.data()},
+                          .scale = scale,
+                          .loss = &loss,
+                          .totals = totals,
+                          .workspace = workspace.data()});
     gradient.resize(typed_gradient.size());
     for (size_t i = 0; i < gradient.size(); ++i) gradient[i] = static_cast<float>(typed_gradient[i]);
   }

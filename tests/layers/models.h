@@ -42,7 +42,7 @@ class BoundNetwork {
   /// Sum of the loss over heads and batch.
   double loss(float gradient_scale = 1) {
     network_.forward();
-    network_.backward(gradient_scale, false);
+    network_.backward({gradient_scale}, false);
     double sum = 0;
     for (const YoloLoss& part : network_.losses()) sum += part.box + part.objectness + part.classes;
     return sum;

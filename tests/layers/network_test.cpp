@@ -113,7 +113,7 @@ TEST(Network, MicroBatchesAddUp) {
   bound.loss();
   const auto once = bound.gradients();
   bound.network().forward();
-  bound.network().backward(1, true);
+  bound.network().backward({1}, true);
   const auto twice = bound.gradients();
   for (const auto& entry : bound.layout().entries()) {
     if (entry.offset >= bound.layout().trainable_floats()) continue;
@@ -204,7 +204,7 @@ TEST(Network, TwoNetworksMayShareAnArena) {
     large.set_pixels(pixels.data());
     large.set_truths(truths);
     large.forward();
-    large.backward(1, false);
+    large.backward({1}, false);
     return gradients;
   };
   const auto first = step();

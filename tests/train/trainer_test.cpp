@@ -3,7 +3,9 @@
 #include <cmath>
 #include <csignal>
 #include <limits>
+#include <set>
 
+#include "kernels/cpu/cpu_backend.h"
 #include "tests/train/small_run.h"
 #include "train/safetensors.h"
 
@@ -12,15 +14,33 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// A CPU whose gradient of the loss overflows in some optimizer steps, counted from 0 over its life.
+class OverflowingBackend : public CpuBackend {
+ public:
+  OverflowingBackend(int losses_per_step, std::set<int> steps)
+      : losses_per_step_(losses_per_step), steps_(std::move(steps)) {}
+  void yolo_loss(const YoloHead& head, const YoloLossPass& pass) override {
+    CpuBackend::yolo_loss(head, pass);
+    if (steps_.count(losses_++ / losses_per_step_))
+      pass.gradient.as<float>()[0] = std::numeric_limits<float>::infinity();
+  }
+
+ private:
+  int losses_per_step_;
+  std::set<int> steps_;
+  int losses_ = 0;
+};
+
 /// Everything that a trainer refers to.
 struct Training {
-  explicit Training(const RunConfig& run_config, const fs::path& folder_path, bool old = false)
+  explicit Training(const RunConfig& run_config, const fs::path& folder_path, bool old = false,
+                    std::unique_ptr<Backend> device = make_cpu_backend())
       : config(run_config),
         train(read_dataset(config.data, Split::train)),
         val(read_dataset(config.data, Split::val)),
         model(load_model(config, 2)),
         layout(model),
-        backend(make_cpu_backend()),
+        backend(std::move(device)),
         folder(old ? RunFolder::open(folder_path) : RunFolder::create(folder_path)) {
     if (!old) {
       write_atomically(folder.model(), model.yaml);
@@ -142,12 +162,99 @@ TEST(Trainer, NeverWritesANumberThatIsNotFinite) {
   } catch (const InputError& e) {
     EXPECT_NE(std::string(e.what()).find("optimizer.rate"), std::string::npos) << e.what();
   }
-  EXPECT_EQ(trainer.progress().applied, 1);
+  EXPECT_EQ(trainer.progress().state.applied, 1);
   for (const float value : weights(training.folder.last())) ASSERT_TRUE(std::isfinite(value));
   SafetensorsReader state(training.folder.state());
   for (const auto& [name, info] : state.tensors()) {
     for (const float value : state.read(name)) ASSERT_TRUE(std::isfinite(value)) << name;
   }
+}
+
+/// Two micro-batches of two heads are a step of a small run.
+std::unique_ptr<Backend> overflowing(std::set<int> steps) {
+  return std::make_unique<OverflowingBackend>(4, std::move(steps));
+}
+
+TEST(Trainer, SkipsOverflowsAndMovesTheLossScale) {
+  SmallRun run;
+  const RunConfig config =
+      run.load({"train.epochs=3", "optimizer.loss_scale=65536", "optimizer.loss_scale_growth=3"});
+  Training training(config, run.folder() / "out", false, overflowing({1, 2}));
+  Trainer trainer = training.make();
+  ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+  EXPECT_EQ(trainer.progress().iteration, 9);
+  EXPECT_EQ(trainer.progress().state.applied, 7);
+  EXPECT_EQ(trainer.progress().state.skipped, 2);
+  const auto table = read_metrics_csv(training.folder.metrics());
+  std::vector<double> scales;
+  for (const auto& row : table.rows) {
+    scales.push_back(row[static_cast<size_t>(table.column("loss_scale"))]);
+    EXPECT_TRUE(std::isfinite(row[static_cast<size_t>(table.column("loss"))]));
+  }
+  // Halved twice in the first epoch; three good steps in each of the others.
+  EXPECT_EQ(scales, (std::vector<double>{16384, 32768, 65536}));
+}
+
+TEST(Trainer, TrainsToTheSameWeightsUnderALossScale) {
+  // Scales are powers of two: they change exponents and no mantissa.
+  SmallRun run;
+  std::vector<std::vector<float>> results;
+  for (const char* scale : {"optimizer.loss_scale=0", "optimizer.loss_scale=4096"}) {
+    Training training(run.load({scale, "optimizer.loss_scale_growth=2", "optimizer.clip=1"}),
+                      run.folder() / "out");
+    training.make().run(Interrupt());
+    results.push_back(weights(training.folder.last()));
+  }
+  EXPECT_EQ(results[0], results[1]);
+}
+
+TEST(Trainer, ResumesBetweenOverflowsAsIfItHadNeverStopped) {
+  SmallRun run;
+  const RunConfig config = run.load({"optimizer.loss_scale=65536", "optimizer.loss_scale_growth=2"});
+  Training whole(config, run.folder() / "whole", false, overflowing({1, 2}));
+  whole.make().run(Interrupt());
+  const fs::path parts = run.folder() / "parts";
+  {
+    Training first(config, parts, false, overflowing({1}));
+    const Interrupt interrupt;
+    std::raise(SIGTERM);
+    Trainer trainer = first.make();
+    ASSERT_EQ(trainer.run(interrupt), TrainingEnd::interrupted);
+  }
+  {
+    Training second(config, parts, true, overflowing({0}));
+    const Interrupt interrupt;
+    std::raise(SIGTERM);
+    Trainer trainer = second.make();
+    trainer.resume();
+    ASSERT_EQ(trainer.run(interrupt), TrainingEnd::interrupted);
+    ASSERT_EQ(trainer.progress().state.loss_scale, 32768);
+    ASSERT_EQ(trainer.progress().state.skips_in_a_row, 1);
+  }
+  Training rest(config, parts, true, overflowing({0}));
+  Trainer trainer = rest.make();
+  trainer.resume();
+  trainer.run(Interrupt());
+  EXPECT_EQ(trainer.progress().state.skipped, 2);
+  EXPECT_EQ(weights(whole.folder.last()), weights(parts / "weights/last.safetensors"));
+  EXPECT_EQ(read_metrics_csv(whole.folder.metrics()).rows.size(), 2u);
+}
+
+TEST(Trainer, EndsARunOfOverflowsWithSoundWeightsAndAnExplanation) {
+  SmallRun run;
+  const RunConfig config =
+      run.load({"optimizer.loss_scale=65536", "optimizer.max_skips=5", "train.epochs=9", "evaluate.start=9"});
+  Training training(config, run.folder() / "out", false, overflowing({1, 2, 3, 4, 5, 6}));
+  Trainer trainer = training.make();
+  try {
+    trainer.run(Interrupt());
+    FAIL() << "it went on";
+  } catch (const InputError& e) {
+    EXPECT_NE(std::string(e.what()).find("5 steps in a row"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("2048"), std::string::npos) << "65536 / 2⁵: " << e.what();
+  }
+  EXPECT_EQ(trainer.progress().state.applied, 1);
+  for (const float value : weights(training.folder.last())) ASSERT_TRUE(std::isfinite(value));
 }
 
 TEST(Trainer, StopsWhenABetterScoreStaysAway) {

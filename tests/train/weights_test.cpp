@@ -85,18 +85,17 @@ TEST(State, ComesBackToTheLastBit) {
   progress.epoch = 3;
   progress.step = 7;
   progress.iteration = 1234567890123;
-  progress.applied = 5;
   progress.best_score = 0.1 + 0.2;
   progress.best_epoch = 2;
   progress.evaluations_since_best = 4;
-  progress.sums = {.box = 1.0 / 3,
-                   .objectness = 2,
-                   .classes = 3,
-                   .iou = 4,
-                   .assigned = 5,
-                   .images = 6,
-                   .seconds = 7,
-                   .waited = 8};
+  progress.sums = {.images = 6, .seconds = 7, .waited = 8};
+  progress.state.sums = {
+      .box = 1.0 / 3, .objectness = 2, .classes = 3, .iou = 4, .assigned = 5, .images = 6.5};
+  progress.state.loss_scale = 0.1f;
+  progress.state.good_steps = 1999;
+  progress.state.skips_in_a_row = 3;
+  progress.state.applied = 1234567890120;
+  progress.state.skipped = 9;
   const fs::path file = temporary("state.safetensors");
   save_state(file, progress, {{"a", a.data(), 3}, {"b", b.data(), 1}}, "layout", 2, *backend);
   std::vector<float> c(3), d(1);
@@ -108,7 +107,13 @@ TEST(State, ComesBackToTheLastBit) {
   EXPECT_EQ(state.progress.step, 7u);
   EXPECT_EQ(state.progress.iteration, 1234567890123);
   EXPECT_EQ(state.progress.best_score, 0.1 + 0.2);
-  EXPECT_EQ(state.progress.sums.box, 1.0 / 3);
+  EXPECT_EQ(state.progress.state.sums.box, 1.0 / 3);
+  EXPECT_EQ(state.progress.state.sums.images, 6.5);
+  EXPECT_EQ(state.progress.state.loss_scale, 0.1f);
+  EXPECT_EQ(state.progress.state.good_steps, 1999);
+  EXPECT_EQ(state.progress.state.skips_in_a_row, 3);
+  EXPECT_EQ(state.progress.state.applied, 1234567890120);
+  EXPECT_EQ(state.progress.state.skipped, 9);
   EXPECT_EQ(state.progress.sums.waited, 8);
   EXPECT_EQ(state.progress.evaluations_since_best, 4);
 }

@@ -99,6 +99,7 @@ std::string table(const MemoryReport& report) {
   text += line("optimizer", memory.optimizer, report.named.config.optimizer.kind);
   text += line("average (ema)", memory.average);
   text += line("copy of the statistics", memory.statistics);
+  text += line("control of the step", memory.control);
   text += line("input", training.input, "pixels and boxes");
   text += line("working weights", training.working_weights, report.named.config.train.precision);
   text += line("step", training.step,
@@ -147,6 +148,7 @@ Json answer(const MemoryReport& report) {
             {"optimizer", memory.optimizer},
             {"average", memory.average},
             {"statistics", memory.statistics},
+            {"control", memory.control},
             {"arena", memory.arena},
             {"peak_bytes", memory.peak()},
             {"inference_peak_bytes", report.inference_peak()},
