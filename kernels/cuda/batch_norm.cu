@@ -1,0 +1,294 @@
+// Forward:  z = f(a·y + b) with a = scale/√(var + ε), b = shift − mean·a.
+//   Reads y twice (statistics, then apply) and writes z: 3 · size bytes, the fewest while the convolution and
+//   the statistics are separate.
+// Backward: with g = dz·f'(a·y + b), recomputed instead of stored, and x̂ = (y − mean)/√(var + ε),
+//   dshift = Σg,  dscale = Σg·x̂,  dy = a·(g − dshift/n − x̂·dscale/n)  (Ioffe & Szegedy 2015).
+//   Reads y and dz twice and writes dy: 5 · size bytes.
+//
+// Statistics are one pass of shifted sums: Σ(y − k) and Σ(y − k)² with k the channel's value in the first
+// pixel, so that a mean far from zero does not cancel. A thread sums its pixels in fp32, parts are added in
+// fp64 (channel_sums.h).
+//
+// The sums walk from the last pixel, which the convolution has just written and the L2 cache still holds, to
+// the first; the apply pass starts there, where the sums have just been.
+//
+// The sums and what follows are launches of their own, because between them all blocks must have met, and
+// with synchronised batch-norm all ranks.
+#include "kernels/cuda/activation.h"
+#include "kernels/cuda/batch_norm.h"
+#include "kernels/cuda/channel_sums.h"
+
+namespace brightnet::cuda {
+namespace {
+
+/// `count` channels of fp32 parameters.
+template <int count>
+__device__ __forceinline__ void load_parameters(const float* from, int channel, float (&values)[count]) {
+#pragma unroll
+  for (int k = 0; k < count; ++k) values[k] = from[channel + k];
+}
+
+/// Coefficients of a·y + b.
+template <int count>
+__device__ __forceinline__ void load_affine(const float* scale, const float* shift, const float* mean,
+                                            const float* inverse_std, int channel, float (&a)[count],
+                                            float (&b)[count]) {
+#pragma unroll
+  for (int k = 0; k < count; ++k) {
+    a[k] = scale[channel + k] * inverse_std[channel + k];
+    b[k] = shift[channel + k] - mean[channel + k] * a[k];
+  }
+}
+
+template <typename T, int count>
+__global__ void __launch_bounds__(channel_threads)
+    statistics_kernel(ChannelTiles tiles, const T* y, float2* parts) {
+  const ChannelPlace place = ChannelPlace::of_thread<count>(tiles);
+  float k[count] = {}, s[count] = {}, t[count] = {}, values[count];
+  if (place.pixels > 0) load_floats<count>(y + place.channel, k);
+#pragma unroll 4
+  for (size_t i = place.first; i < place.pixels; i += place.step) {
+    const size_t pixel = place.pixels - 1 - i;
+    load_floats<count>(y + pixel * tiles.channels + place.channel, values);
+#pragma unroll
+    for (int c = 0; c < count; ++c) {
+      const float v = values[c] - k[c];
+      s[c] += v;
+      t[c] += v * v;
+    }
+  }
+  sum_rows<count>(tiles, s, t, parts);
+}
+
+/// Mean and variance from Σ(y − k) and Σ(y − k)², into what the backward pass needs and the running
+/// statistics.
+template <typename T>
+struct StoreStatistics {
+  const T* k;  ///< of every channel: the first pixel
+  double pixels;
+  float *mean, *inverse_std, *running_mean, *running_variance;
+  float momentum, epsilon;
+
+  __device__ void operator()(int channel, double s, double t) const {
+    const double batch_mean = static_cast<double>(widen(k[channel])) + s / pixels;
+    double variance = (t - s * s / pixels) / pixels;
+    if (variance < 0) variance = 0;
+    const double unbiased = pixels > 1 ? variance * pixels / (pixels - 1) : variance;
+    mean[channel] = static_cast<float>(batch_mean);
+    inverse_std[channel] = static_cast<float>(1.0 / sqrt(variance + static_cast<double>(epsilon)));
+    running_mean[channel] += momentum * (mean[channel] - running_mean[channel]);
+    running_variance[channel] += momentum * (static_cast<float>(unbiased) - running_variance[channel]);
+  }
+};
+
+/// What the apply pass of either direction reads and writes.
+template <typename T>
+struct ApplyArguments {
+  const T* y;
+  const T* dz;    ///< backward
+  T* to;          ///< z or dy
+  size_t stride;  ///< of z or dz
+  const float *scale, *shift, *mean, *inverse_std;
+  const float *k0, *k1;  ///< backward: dy = a·g + k1·y + k0
+  Activation activation;
+};
+
+template <typename T, int count>
+__global__ void __launch_bounds__(channel_threads) apply_kernel(ChannelTiles tiles, ApplyArguments<T> op) {
+  const ChannelPlace place = ChannelPlace::of_thread<count>(tiles);
+  if (place.pixels == 0) return;
+  float a[count], b[count], values[count];
+  load_affine<count>(op.scale, op.shift, op.mean, op.inverse_std, place.channel, a, b);
+#pragma unroll 2
+  for (size_t pixel = place.first; pixel < place.pixels; pixel += place.step) {
+    load_floats<count>(op.y + pixel * tiles.channels + place.channel, values);
+#pragma unroll
+    for (int c = 0; c < count; ++c) values[c] = a[c] * values[c] + b[c];
+    activate_all(op.activation, values);
+    store_floats<count>(op.to + pixel * op.stride + place.channel, values);
+  }
+}
+
+/// Σg and Σg·(y − mean) of every channel.
+template <typename T, int count>
+__global__ void __launch_bounds__(channel_threads)
+    gradient_sums_kernel(ChannelTiles tiles, ApplyArguments<T> op, float2* parts) {
+  const ChannelPlace place = ChannelPlace::of_thread<count>(tiles);
+  float a[count] = {}, b[count] = {}, mean[count] = {}, s[count] = {}, t[count] = {};
+  if (place.pixels > 0) {
+    load_affine<count>(op.scale, op.shift, op.mean, op.inverse_std, place.channel, a, b);
+    load_parameters<count>(op.mean, place.channel, mean);
+  }
+#pragma unroll 2
+  for (size_t i = place.first; i < place.pixels; i += place.step) {
+    const size_t pixel = place.pixels - 1 - i;
+    float values[count], g[count], arguments[count];
+    load_floats<count>(op.y + pixel * tiles.channels + place.channel, values);
+    load_floats<count>(op.dz + pixel * op.stride + place.channel, g);
+#pragma unroll
+    for (int c = 0; c < count; ++c) arguments[c] = a[c] * values[c] + b[c];
+    multiply_by_slope(op.activation, arguments, g);
+#pragma unroll
+    for (int c = 0; c < count; ++c) {
+      s[c] += g[c];
+      t[c] += g[c] * (values[c] - mean[c]);
+    }
+  }
+  sum_rows<count>(tiles, s, t, parts);
+}
+
+/// The parameters' gradients from Σg and Σg·(y − mean).
+struct StoreParameterGradients {
+  const float* inverse_std;
+  float *scale_gradient, *shift_gradient;
+  bool accumulate;
+
+  __device__ void operator()(int channel, double s, double t) const {
+    const double dscale = t * static_cast<double>(inverse_std[channel]);
+    shift_gradient[channel] = static_cast<float>(s) + (accumulate ? shift_gradient[channel] : 0.0f);
+    scale_gradient[channel] = static_cast<float>(dscale) + (accumulate ? scale_gradient[channel] : 0.0f);
+  }
+};
+
+/// And the coefficients of dy = a·g + k1·y + k0. With frozen statistics mean and variance are constants, and
+/// nothing flows back through them.
+struct StoreGradientCoefficients {
+  double pixels;
+  const float *scale, *mean, *inverse_std;
+  float *k0, *k1;
+  bool frozen;
+
+  __device__ void operator()(int channel, double s, double t) const {
+    const double std = inverse_std[channel], a = static_cast<double>(scale[channel] * inverse_std[channel]);
+    const double slope = frozen ? 0.0 : -a * std * (t * std) / pixels;
+    const double offset = frozen ? 0.0 : -a * s / pixels;
+    k1[channel] = static_cast<float>(slope);
+    k0[channel] = static_cast<float>(offset - slope * static_cast<double>(mean[channel]));
+  }
+};
+
+template <typename First, typename Second>
+struct Both {
+  First first;
+  Second second;
+
+  __device__ void operator()(int channel, double s, double t) const {
+    first(channel, s, t);
+    second(channel, s, t);
+  }
+};
+
+template <typename T, int count>
+__global__ void __launch_bounds__(channel_threads)
+    apply_gradient_kernel(ChannelTiles tiles, ApplyArguments<T> op) {
+  const ChannelPlace place = ChannelPlace::of_thread<count>(tiles);
+  if (place.pixels == 0) return;
+  float a[count], b[count], k0[count], k1[count];
+  load_affine<count>(op.scale, op.shift, op.mean, op.inverse_std, place.channel, a, b);
+  load_parameters<count>(op.k0, place.channel, k0);
+  load_parameters<count>(op.k1, place.channel, k1);
+#pragma unroll 2
+  for (size_t pixel = place.first; pixel < place.pixels; pixel += place.step) {
+    float values[count], g[count], arguments[count];
+    const size_t at = pixel * tiles.channels + place.channel;
+    load_floats<count>(op.y + at, values);
+    load_floats<count>(op.dz + pixel * op.stride + place.channel, g);
+#pragma unroll
+    for (int c = 0; c < count; ++c) arguments[c] = a[c] * values[c] + b[c];
+    multiply_by_slope(op.activation, arguments, g);
+#pragma unroll
+    for (int c = 0; c < count; ++c) g[c] = a[c] * g[c] + (k1[c] * values[c] + k0[c]);
+    store_floats<count>(op.to + at, g);
+  }
+}
+
+constexpr int fold_threads = 256;
+
+/// A block folds one output channel.
+__global__ void __launch_bounds__(fold_threads) fold_kernel(BatchNormFold op) {
+  const size_t channel = blockIdx.x;
+  const float factor = op.scale[channel] / sqrtf(op.running_variance[channel] + op.epsilon);
+  if (threadIdx.x == 0) op.folded_bias[channel] = op.shift[channel] - op.running_mean[channel] * factor;
+  const float* from = op.weight + channel * op.weights_per_channel;
+  float* to = op.folded_weight + channel * op.weights_per_channel;
+  for (size_t i = threadIdx.x; i < op.weights_per_channel; i += fold_threads) to[i] = from[i] * factor;
+}
+
+/// Applying needs fewer registers than summing, and no workspace: more blocks hide more latency.
+constexpr int apply_blocks_of_multiprocessor = 8;
+
+}  // namespace
+
+size_t channel_workspace(const Shape& shape) {
+  return ChannelWorkspace::bytes(shape);
+}
+
+void batch_norm_forward(const BatchNormForward& op, cudaStream_t stream) {
+  const ChannelWorkspace room(op.workspace, op.y.shape.c);
+  const double pixels = static_cast<double>(op.y.shape.pixels());
+  with_compute_type(op.y.type, [&]<typename T>() {
+    const auto run = [&]<int count>() {
+      const T* y = op.y.as<T>();
+      const ChannelTiles tiles(op.y.shape, count, blocks_of_multiprocessor);
+      launch(statistics_kernel<T, count>, tiles.grid(), channel_threads, 0, stream, tiles, y, room.parts);
+      total(room, tiles,
+            StoreStatistics<T>{y, pixels, op.mean, op.inverse_std, op.running_mean, op.running_variance,
+                               op.momentum, op.epsilon},
+            stream);
+      ApplyArguments<T> apply{};
+      apply.y = y;
+      apply.to = op.z.as<T>();
+      apply.stride = op.z.pixel_stride();
+      apply.scale = op.scale;
+      apply.shift = op.shift;
+      apply.mean = op.mean;
+      apply.inverse_std = op.inverse_std;
+      apply.activation = op.activation;
+      const ChannelTiles apply_tiles(op.y.shape, count, apply_blocks_of_multiprocessor);
+      launch(apply_kernel<T, count>, apply_tiles.grid(), channel_threads, 0, stream, apply_tiles, apply);
+    };
+    channels_fill_vectors({op.y, op.z}) ? run.template operator()<whole_vector<T>>()
+                                        : run.template operator()<1>();
+  });
+}
+
+void batch_norm_backward(const BatchNormBackward& op, cudaStream_t stream) {
+  const int channels = op.y.shape.c;
+  const ChannelWorkspace room(op.workspace, channels);
+  float *k0 = room.coefficients, *k1 = k0 + channels;
+  const StoreParameterGradients gradients{op.inverse_std, op.scale_gradient, op.shift_gradient,
+                                          op.accumulate};
+  const StoreGradientCoefficients coefficients{
+      static_cast<double>(op.y.shape.pixels()), op.scale, op.mean, op.inverse_std, k0, k1, op.frozen};
+  with_compute_type(op.y.type, [&]<typename T>() {
+    const auto run = [&]<int count>() {
+      const ApplyArguments<T> apply{op.y.as<T>(),
+                                    op.dz.as<T>(),
+                                    op.dy.as<T>(),
+                                    op.dz.pixel_stride(),
+                                    op.scale,
+                                    op.shift,
+                                    op.mean,
+                                    op.inverse_std,
+                                    k0,
+                                    k1,
+                                    op.activation};
+      const ChannelTiles tiles(op.y.shape, count, blocks_of_multiprocessor);
+      launch(gradient_sums_kernel<T, count>, tiles.grid(), channel_threads, 0, stream, tiles, apply,
+             room.parts);
+      total(room, tiles, Both<StoreParameterGradients, StoreGradientCoefficients>{gradients, coefficients},
+            stream);
+      const ChannelTiles apply_tiles(op.y.shape, count, apply_blocks_of_multiprocessor);
+      launch(apply_gradient_kernel<T, count>, apply_tiles.grid(), channel_threads, 0, stream, apply_tiles,
+             apply);
+    };
+    channels_fill_vectors({op.y, op.dz, op.dy}) ? run.template operator()<whole_vector<T>>()
+                                                : run.template operator()<1>();
+  });
+}
+
+void fold_batch_norm(const BatchNormFold& op, cudaStream_t stream) {
+  launch(fold_kernel, op.channels, fold_threads, 0, stream, op);
+}
+
+}  // namespace brightnet::cuda

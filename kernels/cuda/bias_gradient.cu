@@ -1,0 +1,47 @@
+// db[c] = Σ dy: reads dy once (kernels/cuda/channel_sums.h). YOLO's heads have 255 channels, which fill no
+// vectors; they are read element by element, and are small.
+#include "kernels/cuda/bias_gradient.h"
+#include "kernels/cuda/channel_sums.h"
+
+namespace brightnet::cuda {
+namespace {
+
+template <typename T, int count>
+__global__ void __launch_bounds__(channel_threads)
+    sum_kernel(ChannelTiles tiles, const T* dy, size_t stride, float2* parts) {
+  const ChannelPlace place = ChannelPlace::of_thread<count>(tiles);
+  float sum[count] = {}, unused[count] = {}, values[count];
+#pragma unroll 4
+  for (size_t pixel = place.first; pixel < place.pixels; pixel += place.step) {
+    load_floats<count>(dy + pixel * stride + place.channel, values);
+#pragma unroll
+    for (int k = 0; k < count; ++k) sum[k] += values[k];
+  }
+  sum_rows<count>(tiles, sum, unused, parts);
+}
+
+struct StoreGradient {
+  float* db;
+  bool accumulate;
+
+  __device__ void operator()(int channel, double s, double) const {
+    db[channel] = static_cast<float>(s) + (accumulate ? db[channel] : 0.0f);
+  }
+};
+
+}  // namespace
+
+void bias_gradient(const Tensor& dy, float* db, bool accumulate, void* workspace, cudaStream_t stream) {
+  const ChannelWorkspace room(workspace, dy.shape.c);
+  with_compute_type(dy.type, [&]<typename T>() {
+    const auto run = [&]<int count>() {
+      const ChannelTiles tiles(dy.shape, count, blocks_of_multiprocessor);
+      launch(sum_kernel<T, count>, tiles.grid(), channel_threads, 0, stream, tiles, dy.as<T>(),
+             dy.pixel_stride(), room.parts);
+      total(room, tiles, StoreGradient{db, accumulate}, stream);
+    };
+    channels_fill_vectors({dy}) ? run.template operator()<whole_vector<T>>() : run.template operator()<1>();
+  });
+}
+
+}  // namespace brightnet::cuda

@@ -1,0 +1,166 @@
+// Sums over the pixels of every channel, two of each, in two launches: blocks sum parts of the pixels, then
+// one thread a channel adds the parts up in fp64. Every sum has its place and the parts are added in their
+// order, so that results are the same in every run on the same GPU.
+//
+// A thread holds one vector of channels for all of its pixels, so that what it needs of the channels (shifts,
+// scales) stays in registers; neighbouring threads take neighbouring vectors, and what is left of 32 of them
+// further pixels.
+#pragma once
+
+#include <algorithm>
+
+#include "kernels/cuda/channel_vectors.h"
+
+namespace brightnet::cuda {
+
+constexpr int channel_threads = 256;
+constexpr int most_columns = 32;             ///< vectors of channels that a block works on
+constexpr int widest_vector = 8;             ///< elements of one
+constexpr int blocks_of_multiprocessor = 4;  ///< as many as the registers of the gradient's sums allow
+constexpr int most_multiprocessors = 192;    ///< of any GPU; larger ones get no larger grid
+constexpr int fewest_pixels_of_thread = 8;   ///< less would not be worth a row of partial sums
+
+/// How a tensor is divided: blockIdx.y chooses vectors of channels, blockIdx.x and the thread's row pixels.
+struct ChannelTiles {
+  size_t pixels = 0;
+  int channels = 0, columns = 0, rows = 0;
+  int across = 0, chunks = 0;  ///< the grid in y and in x
+
+  ChannelTiles() = default;
+  ChannelTiles(const Shape& shape, int count, int blocks_a_multiprocessor)
+      : pixels(shape.pixels()), channels(shape.c) {
+    const int vectors = shape.c / count;
+    columns = std::min(vectors, most_columns);
+    rows = channel_threads / columns;
+    across = (vectors + columns - 1) / columns;
+    const size_t useful = (pixels + static_cast<size_t>(rows) * fewest_pixels_of_thread - 1) /
+                          (static_cast<size_t>(rows) * fewest_pixels_of_thread);
+    const int blocks = std::min(multiprocessors(), most_multiprocessors) * blocks_a_multiprocessor;
+    chunks = static_cast<int>(std::clamp<size_t>(blocks / across, 1, std::max<size_t>(useful, 1)));
+  }
+  dim3 grid() const { return dim3(static_cast<unsigned>(chunks), static_cast<unsigned>(across)); }
+};
+
+/// The workspace: fp64 sums of every channel, coefficients of the pass that follows, and the parts of the
+/// sums.
+struct ChannelWorkspace {
+  double* totals;       ///< [2][channels]
+  float* coefficients;  ///< [4][channels]
+  float2* parts;        ///< [chunks][channels]
+
+  ChannelWorkspace(void* workspace, int channels)
+      : totals(static_cast<double*>(workspace)),
+        coefficients(reinterpret_cast<float*>(totals + 2 * static_cast<size_t>(channels))),
+        parts(reinterpret_cast<float2*>(coefficients + 4 * static_cast<size_t>(channels))) {}
+
+  /// Enough for every GPU, so that a plan can be made without one.
+  static size_t bytes(const Shape& shape) {
+    const size_t channels = static_cast<size_t>(shape.c);
+    const size_t most_parts = std::max<size_t>(
+        most_multiprocessors * blocks_of_multiprocessor * most_columns * widest_vector, channels);
+    const size_t parts =
+        std::min(most_parts,
+                 channels * ((shape.pixels() + fewest_pixels_of_thread - 1) / fewest_pixels_of_thread + 1));
+    return channels * (2 * sizeof(double) + 4 * sizeof(float)) + parts * sizeof(float2);
+  }
+};
+
+#if defined(__CUDACC__) || defined(BRIGHTNET_CUDA_EMULATION)
+
+/// The thread's first channel and its pixels: first, first + step, ... below `pixels`.
+struct ChannelPlace {
+  int channel;
+  size_t first, step, pixels;
+
+  template <int count>
+  __device__ static ChannelPlace of_thread(const ChannelTiles& tiles) {
+    const int thread = static_cast<int>(threadIdx.x), column = thread % tiles.columns,
+              row = thread / tiles.columns;
+    const int channel = (static_cast<int>(blockIdx.y) * tiles.columns + column) * count;
+    const bool active = row < tiles.rows && channel < tiles.channels;
+    return {channel, static_cast<size_t>(blockIdx.x) * tiles.rows + row,
+            static_cast<size_t>(gridDim.x) * tiles.rows, active ? tiles.pixels : 0};
+  }
+};
+
+/// parts[blockIdx.x] of the block's channels = the sums of s and t over the block's rows. All threads call
+/// it.
+template <int count>
+__device__ void sum_rows(const ChannelTiles& tiles, const float (&s)[count], const float (&t)[count],
+                         float2* parts) {
+  BRIGHTNET_SHARED(float, sums, [2][channel_threads * count]);
+  const int thread = static_cast<int>(threadIdx.x), width = tiles.columns * count;
+  if (thread < tiles.rows * tiles.columns) {
+#pragma unroll
+    for (int k = 0; k < count; ++k) {
+      sums[0][thread * count + k] = s[k];
+      sums[1][thread * count + k] = t[k];
+    }
+  }
+  __syncthreads();
+  // Several threads share a channel's rows, then one adds what they have.
+  const int sharing = max(channel_threads / width, 1);
+  const int mine = thread % width, part = thread / width;
+  float2 sum{0.0f, 0.0f};
+  if (part < sharing) {
+    for (int row = part; row < tiles.rows; row += sharing) {
+      sum.x += sums[0][row * width + mine];
+      sum.y += sums[1][row * width + mine];
+    }
+  }
+  __syncthreads();
+  if (part < sharing) {
+    sums[0][part * width + mine] = sum.x;
+    sums[1][part * width + mine] = sum.y;
+  }
+  __syncthreads();
+  const int channel = static_cast<int>(blockIdx.y) * width + mine;
+  if (part == 0 && channel < tiles.channels) {
+    for (int other = 1; other < sharing; ++other) {
+      sum.x += sums[0][other * width + mine];
+      sum.y += sums[1][other * width + mine];
+    }
+    parts[static_cast<size_t>(blockIdx.x) * tiles.channels + channel] = sum;
+  }
+}
+
+constexpr int total_channels = 16;  ///< of a block of total_kernel; its other threads share the chunks
+
+/// Adds up the parts of every channel in fp64 and hands the two sums to finish(channel, s, t).
+template <typename Finish>
+__global__ void __launch_bounds__(channel_threads)
+    total_kernel(const float2* parts, int chunks, int channels, Finish finish) {
+  BRIGHTNET_SHARED(double, sums, [2][channel_threads]);
+  constexpr int sharing = channel_threads / total_channels;
+  const int thread = static_cast<int>(threadIdx.x), part = thread / total_channels;
+  const int channel = static_cast<int>(blockIdx.x) * total_channels + thread % total_channels;
+  double s = 0, t = 0;
+  if (channel < channels) {
+#pragma unroll 4
+    for (int chunk = part; chunk < chunks; chunk += sharing) {
+      const float2 sum = parts[static_cast<size_t>(chunk) * channels + channel];
+      s += static_cast<double>(sum.x);
+      t += static_cast<double>(sum.y);
+    }
+  }
+  sums[0][thread] = s;
+  sums[1][thread] = t;
+  __syncthreads();
+  if (part > 0 || channel >= channels) return;
+  for (int other = 1; other < sharing; ++other) {
+    s += sums[0][other * total_channels + thread];
+    t += sums[1][other * total_channels + thread];
+  }
+  finish(channel, s, t);
+}
+
+template <typename Finish>
+void total(const ChannelWorkspace& workspace, const ChannelTiles& tiles, const Finish& finish,
+           cudaStream_t stream) {
+  launch(total_kernel<Finish>, blocks_for(tiles.channels, total_channels), channel_threads, 0, stream,
+         static_cast<const float2*>(workspace.parts), tiles.chunks, tiles.channels, finish);
+}
+
+#endif
+
+}  // namespace brightnet::cuda

@@ -1,0 +1,51 @@
+// Operations on the channel vectors of pixels, some of which are slices of wider tensors: an item is a vector
+// of channels of one pixel, and neighbouring threads take neighbouring vectors.
+#pragma once
+
+#include <initializer_list>
+
+#include "kernels/cuda/elementwise.h"
+
+namespace brightnet::cuda {
+
+/// Whether every pixel's channels are whole vectors of 16 bytes, in all of these tensors.
+inline bool channels_fill_vectors(std::initializer_list<Tensor> tensors) {
+  for (const Tensor& t : tensors) {
+    const size_t bytes = size_of(t.type);
+    if (!t) continue;
+    if (!aligned_for_vectors({t.data}) || t.shape.c * bytes % 16 != 0 || t.pixel_stride() * bytes % 16 != 0)
+      return false;
+  }
+  return true;
+}
+
+/// Items are numbered with 32 bits: dividing 64-bit numbers would take longer than moving 16 bytes.
+inline unsigned item_count(size_t pixels, int channels, int count) {
+  const size_t items = pixels * static_cast<size_t>(channels / count);
+  BRIGHTNET_CHECK(items <= 0xffffffffu, "a tensor of more than 2^32 vectors");
+  return static_cast<unsigned>(items);
+}
+
+#if defined(__CUDACC__) || defined(BRIGHTNET_CUDA_EMULATION)
+
+template <typename Body>
+__global__ void __launch_bounds__(elementwise_threads)
+    channel_vector_kernel(unsigned items, unsigned vectors_per_pixel, Body body) {
+  for (size_t i = first_item(); i < items; i += item_step()) {
+    const unsigned item = static_cast<unsigned>(i), pixel = item / vectors_per_pixel;
+    body(pixel, (item - pixel * vectors_per_pixel) * Body::width);
+  }
+}
+
+/// Runs body(pixel, first channel) for every vector of Body::width channels.
+template <typename Body>
+void for_each_channel_vector(size_t pixels, int channels, const Body& body, cudaStream_t stream) {
+  const unsigned items = item_count(pixels, channels, Body::width);
+  if (items == 0) return;
+  launch(channel_vector_kernel<Body>, elementwise_blocks(items), elementwise_threads, 0, stream, items,
+         static_cast<unsigned>(channels / Body::width), body);
+}
+
+#endif
+
+}  // namespace brightnet::cuda

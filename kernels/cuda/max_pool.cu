@@ -1,0 +1,147 @@
+// Forward reads x and writes y and, in training, the winner's place in each window (one byte an element): a
+// thread takes a vector of channels of one output. Windows that overlap read their common elements from the
+// cache.
+//
+// Backward reads dy and the places, and writes dx: a thread takes a vector of channels of one input and
+// gathers from the windows over it, which needs no atomics and always adds in the same order. Of 2 × 2
+// windows at stride 2 there is one.
+//
+// Large windows at stride 1 would be read window² times that way; they are a pyramid of one
+// (spatial_pyramid.cu).
+#include "kernels/cuda/channel_vectors.h"
+#include "kernels/cuda/max_pool.h"
+#include "kernels/cuda/max_pool_window.h"
+#include "kernels/cuda/spatial_pyramid.h"
+
+namespace brightnet::cuda {
+namespace {
+
+template <typename T, int count>
+struct PoolVector {
+  static constexpr int width = count;
+  PoolGeometry pool;
+  const T* x;
+  T* y;
+  uint8_t* argmax;
+
+  __device__ void operator()(unsigned pixel, unsigned channel) const {
+    const int row_of_all = static_cast<int>(pixel / pool.out_width);
+    const int image = row_of_all / pool.out_height;
+    const int top = (row_of_all - image * pool.out_height) * pool.stride - pool.before;
+    const int left = static_cast<int>(pixel % pool.out_width) * pool.stride - pool.before;
+    const T* plane = x + static_cast<size_t>(image) * pool.height * pool.width * pool.channels + channel;
+    float best[count], candidates[count];
+    int winner[count];
+    bool first = true;
+    for (int i = top < 0 ? -top : 0; i < pool.window && top + i < pool.height; ++i) {
+      for (int j = left < 0 ? -left : 0; j < pool.window && left + j < pool.width; ++j) {
+        load_floats<count>(plane + (static_cast<size_t>(top + i) * pool.width + left + j) * pool.channels,
+                           candidates);
+        const int place = i * pool.window + j;
+#pragma unroll
+        for (int k = 0; k < count; ++k) {
+          const bool wins = first || displaces(candidates[k], best[k]);
+          best[k] = wins ? candidates[k] : best[k];
+          winner[k] = wins ? place : winner[k];
+        }
+        first = false;
+      }
+    }
+    const size_t at = static_cast<size_t>(pixel) * pool.channels + channel;
+    store_floats<count>(y + at, best);
+    if (argmax == nullptr) return;
+    Vector<uint8_t, count> places;
+#pragma unroll
+    for (int k = 0; k < count; ++k) places.element[k] = static_cast<uint8_t>(winner[k]);
+    store<count>(argmax + at, places);
+  }
+};
+
+template <typename T, int count>
+struct GatherVector {
+  static constexpr int width = count;
+  PoolGeometry pool;
+  const T* dy;
+  const uint8_t* argmax;
+  T* dx;
+  bool accumulate;
+
+  /// The first and the last output + 1 whose windows contain input coordinate i.
+  __device__ int first_window(int i) const {
+    const int past = i + pool.before - pool.window;
+    return past < 0 ? 0 : past / pool.stride + 1;
+  }
+  __device__ int last_window(int i, int outputs) const {
+    const int last = (i + pool.before) / pool.stride + 1;
+    return last < outputs ? last : outputs;
+  }
+
+  __device__ void operator()(unsigned pixel, unsigned channel) const {
+    const int row_of_all = static_cast<int>(pixel / pool.width),
+              column = static_cast<int>(pixel % pool.width);
+    const int image = row_of_all / pool.height, row = row_of_all - image * pool.height;
+    T* to = dx + static_cast<size_t>(pixel) * pool.channels + channel;
+    float sum[count] = {}, gradient[count];
+    if (accumulate) load_floats<count>(to, sum);
+    const int last_row = last_window(row, pool.out_height), last_column = last_window(column, pool.out_width);
+    for (int i = first_window(row); i < last_row; ++i) {
+      for (int j = first_window(column); j < last_column; ++j) {
+        const size_t at =
+            ((static_cast<size_t>(image) * pool.out_height + i) * pool.out_width + j) * pool.channels +
+            channel;
+        const int place =
+            (row - i * pool.stride + pool.before) * pool.window + column - j * pool.stride + pool.before;
+        const Vector<uint8_t, count> winner = load<count>(argmax + at);
+        load_floats<count>(dy + at, gradient);
+#pragma unroll
+        for (int k = 0; k < count; ++k) sum[k] += winner.element[k] == place ? gradient[k] : 0.0f;
+      }
+    }
+    store_floats<count>(to, sum);
+  }
+};
+
+bool is_large(const PoolSpec& pool) {
+  return pool.stride == 1 && pool.window > 3;
+}
+
+}  // namespace
+
+void max_pool_forward(const PoolSpec& pool, const Tensor& x, const Tensor& y, const Tensor& argmax,
+                      cudaStream_t stream) {
+  const PoolGeometry geometry(pool, x.shape, y.shape);
+  BRIGHTNET_CHECK(x.type == y.type, "max-pool between types");
+  BRIGHTNET_CHECK(!argmax || (argmax.type == DType::u8 && argmax.shape == y.shape),
+                  "argmax is u8 and of the output's shape");
+  if (is_large(pool)) return pool_large_windows({&pool, 1}, x, y, {&argmax, 1}, stream);
+  with_compute_type(x.type, [&]<typename T>() {
+    const auto run = [&]<int count>() {
+      uint8_t* winners = argmax ? argmax.as<uint8_t>() : nullptr;
+      for_each_channel_vector(y.shape.pixels(), y.shape.c,
+                              PoolVector<T, count>{geometry, x.as<T>(), y.as<T>(), winners}, stream);
+    };
+    const bool vectors = channels_fill_vectors({x, y}) && aligned_for_vectors({argmax.data});
+    vectors ? run.template operator()<whole_vector<T>>() : run.template operator()<1>();
+  });
+}
+
+void max_pool_backward(const PoolSpec& pool, const Tensor& dy, const Tensor& argmax, const Tensor& dx,
+                       bool accumulate, cudaStream_t stream) {
+  const PoolGeometry geometry(pool, dx.shape, dy.shape);
+  BRIGHTNET_CHECK(dx.type == dy.type, "max-pool between types");
+  BRIGHTNET_CHECK(argmax.type == DType::u8 && argmax.shape == dy.shape,
+                  "argmax is u8 and of the output's shape");
+  if (is_large(pool))
+    return scatter_large_windows({&pool, 1}, dy, {&argmax, 1}, dx, accumulate, false, stream);
+  with_compute_type(dx.type, [&]<typename T>() {
+    const auto run = [&]<int count>() {
+      for_each_channel_vector(
+          dx.shape.pixels(), dx.shape.c,
+          GatherVector<T, count>{geometry, dy.as<T>(), argmax.as<uint8_t>(), dx.as<T>(), accumulate}, stream);
+    };
+    const bool vectors = channels_fill_vectors({dx, dy}) && aligned_for_vectors({argmax.data});
+    vectors ? run.template operator()<whole_vector<T>>() : run.template operator()<1>();
+  });
+}
+
+}  // namespace brightnet::cuda
