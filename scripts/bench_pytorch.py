@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures a training step of a brightnet model in PyTorch: forward, YOLO loss, backward, SGD with momentum.
+"""Measures a training step of a brightnet model in PyTorch: forward, YOLO loss, backward, AdamW.
 
 The network is built from the same model YAML that `brightnet bench` reads, in channels_last, and run eagerly and
 under torch.compile, in fp32 and under bf16 autocast. Choices that are not forced are made in PyTorch's favour: the
@@ -314,7 +314,7 @@ def measure(description, arguments, device, precision, mode):
     network.to(device, memory_format=torch.channels_last)
     losses = nn.ModuleList(YoloLoss(head, description.classes, size) for head in network.heads).to(device)
     data = synthetic_batch(arguments.batch, description.channels, size, description.classes, device)
-    optimizer = torch.optim.SGD(network.parameters(), lr=1e-4, momentum=0.9, weight_decay=5e-4, fused=True)
+    optimizer = torch.optim.AdamW(network.parameters(), lr=1e-4, weight_decay=5e-2, fused=True)
     kind = device.type
     dtype = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(precision)
     scaler = torch.amp.GradScaler(kind, enabled=precision == "fp16")

@@ -122,7 +122,7 @@ void TrainOptions::fields(Fields& f) {
 }
 
 void OptimizerOptions::fields(Fields& f) {
-  f.choice("kind", kind, {"sgd", "adamw"}, "sgd or adamw");
+  f.choice("kind", kind, {"adamw", "sgd"}, "adamw or sgd");
   f("rate", rate, "learning rate at the schedule's peak").above(0);
   f("momentum", momentum, "sgd").within(0, 1);
   f("nesterov", nesterov, "sgd");
@@ -135,6 +135,14 @@ void OptimizerOptions::fields(Fields& f) {
   f("max_skips", max_skips, "steps in a row with a gradient that is not finite before stopping").at_least(1);
   f("loss_scale", loss_scale, "first loss scale, in any precision; 0: 65536 in fp16, none else").at_least(0);
   f("loss_scale_growth", loss_scale_growth, "steps in a row without overflow until it doubles").at_least(1);
+}
+
+OptimizerOptions OptimizerOptions::sgd() {
+  OptimizerOptions options;
+  options.kind = "sgd";
+  options.rate = 0.01f;
+  options.decay = 0.0005f;
+  return options;
 }
 
 void ScheduleOptions::fields(Fields& f) {
@@ -198,6 +206,9 @@ RunConfig load_run_config(const fs::path& file, const std::vector<std::string>& 
   for (const auto& assignment : assignments) document.set(assignment);
   const YamlValue root = document.root();
   RunConfig config;
+  const YamlValue kind = child(child(root, "optimizer"), "kind");
+  if (kind.defined() && kind.node.IsScalar() && kind.node.Scalar() == "sgd")
+    config.optimizer = OptimizerOptions::sgd();
   read_config(root, config);
 
   const fs::path folder = fs::absolute(file).parent_path();

@@ -107,6 +107,15 @@ TEST_F(RunConfigFile, PrintsItselfSoThatReadingItBackGivesTheSame) {
   EXPECT_EQ(again.head.node["class_weight"].as<float>(), 0.3f);
 }
 
+TEST_F(RunConfigFile, EachOptimizerHasDefaultsOfItsOwn) {
+  const fs::path plain = write("plain.yaml", "model: models/m.yaml\n");
+  EXPECT_EQ(load_run_config(plain).optimizer.kind, "adamw");
+  EXPECT_EQ(load_run_config(plain).optimizer.rate, 0.002f);
+  const RunConfig sgd = load_run_config(plain, {"optimizer.kind=sgd", "optimizer.decay=0.001"});
+  EXPECT_EQ(sgd.optimizer.rate, 0.01f);
+  EXPECT_EQ(sgd.optimizer.decay, 0.001f);
+}
+
 TEST_F(RunConfigFile, NamesEveryDifferenceBetweenTwoRuns) {
   const fs::path file = write("run.yaml", "model: models/m.yaml\nhead: {box_weight: 1}\n");
   const auto differences =

@@ -43,7 +43,7 @@ class OptimizerTest : public ::testing::Test {
   ParameterLayout layout_;
   std::unique_ptr<Backend> backend_;
   DeviceBuffer values_, gradients_;
-  OptimizerOptions options_;
+  OptimizerOptions options_ = OptimizerOptions::sgd();
 };
 
 TEST_F(OptimizerTest, DecaysConvolutionWeightsOnlyAndCoversEveryParameterOnce) {

@@ -67,9 +67,15 @@ class SmallRun {
 
   /// Short training without anything that a test has to wait for.
   static std::vector<std::string> short_run(std::vector<std::string> more = {}) {
-    std::vector<std::string> all{"train.size=64",       "train.batch=4",      "train.micro_batch=2",
-                                 "train.epochs=2",      "train.save_every=0", "schedule.warmup=1",
-                                 "optimizer.rate=0.02", "loader.workers=1",   "ema={decay: 0.9, ramp: 4}"};
+    std::vector<std::string> all{"train.size=64",
+                                 "train.batch=4",
+                                 "train.micro_batch=2",
+                                 "train.epochs=2",
+                                 "train.save_every=0",
+                                 "schedule.warmup=1",
+                                 "optimizer={kind: sgd, rate: 0.02}",
+                                 "loader.workers=1",
+                                 "ema={decay: 0.9, ramp: 4}"};
     all.insert(all.end(), more.begin(), more.end());
     return all;
   }

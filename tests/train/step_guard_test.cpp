@@ -20,6 +20,7 @@ class StepGuardTest : public ::testing::Test {
         gradients_(*backend_, layout_.trainable_floats() * sizeof(float)) {
     fill(values_, 1.0f);
     fill(gradients_, 0.5f);
+    config_.optimizer = OptimizerOptions::sgd();
     config_.optimizer.decay = 0;
     config_.ema = {.decay = 0, .ramp = 10};
   }
