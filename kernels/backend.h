@@ -186,8 +186,14 @@ class Backend {
   /// Nearest neighbour: every pixel becomes factor × factor.
   virtual void upsample_forward(int factor, const Tensor& x, const Tensor& y) = 0;
   virtual void upsample_backward(int factor, const Tensor& dy, const Tensor& dx, bool accumulate) = 0;
+  /// y[n, h, w, (i·block + j)·C + c] = x[n, h·block + i, w·block + j, c], C the channels of x: every block of
+  /// pixels becomes one pixel (darknet's [reorg3d], ONNX's SpaceToDepth).
+  virtual void space_to_depth(int block, const Tensor& x, const Tensor& y) = 0;
+  virtual void space_to_depth_backward(int block, const Tensor& dy, const Tensor& dx, bool accumulate) = 0;
   /// y = a + b.
   virtual void add(const Tensor& a, const Tensor& b, const Tensor& y) = 0;
+  /// y = or += a · b, element by element.
+  virtual void multiply(const Tensor& a, const Tensor& b, const Tensor& y, bool accumulate) = 0;
   /// Between f32, bf16 and f16.
   virtual void cast(const Tensor& from, const Tensor& to) = 0;
   /// u8 pixels to the compute type: value / 255.

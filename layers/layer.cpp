@@ -26,6 +26,12 @@ std::unique_ptr<Layer> make(const SplitAttributes&, const LayerSetup& setup) {
 std::unique_ptr<Layer> make(const ShortcutAttributes&, const LayerSetup& setup) {
   return std::make_unique<ShortcutLayer>(setup);
 }
+std::unique_ptr<Layer> make(const MultiplyAttributes&, const LayerSetup& setup) {
+  return std::make_unique<MultiplyLayer>(setup);
+}
+std::unique_ptr<Layer> make(const SpaceToDepthAttributes&, const LayerSetup& setup) {
+  return std::make_unique<SpaceToDepthLayer>(setup);
+}
 std::unique_ptr<Layer> make(const UpsampleAttributes&, const LayerSetup& setup) {
   return std::make_unique<UpsampleLayer>(setup);
 }

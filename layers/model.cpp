@@ -209,6 +209,16 @@ class ModelReader {
     if (layer.inputs.size() != 1) throw InputError("this kind of layer reads exactly one other", layer.where);
   }
 
+  void two_alike(LayerDescription& layer, const std::string& what, bool partial = false) const {
+    if (layer.inputs.size() != 2) throw InputError(what + " two layers", layer.where, "Write from: [a, b].");
+    layer.channels = channels_of(layer.inputs[0], layer);
+    const int other = channels_of(layer.inputs[1], layer);
+    if (partial || other == layer.channels) return;
+    throw InputError(what + " layers of equally many channels, and these have " +
+                         std::to_string(layer.channels) + " and " + std::to_string(other),
+                     layer.where);
+  }
+
   void complete(ConvAttributes& conv, LayerDescription& layer) {
     one_input(layer);
     channels_of(layer.inputs[0], layer);
@@ -241,16 +251,13 @@ class ModelReader {
     }
     layer.channels = channels / split.groups;
   }
-  void complete(ShortcutAttributes&, LayerDescription& layer) {
-    if (layer.inputs.size() != 2)
-      throw InputError("a shortcut adds two layers", layer.where, "Write from: [a, b].");
-    layer.channels = channels_of(layer.inputs[0], layer);
-    const int other = channels_of(layer.inputs[1], layer);
-    if (other != layer.channels) {
-      throw InputError("a shortcut cannot add " + std::to_string(layer.channels) + " and " +
-                           std::to_string(other) + " channels",
-                       layer.where);
-    }
+  void complete(ShortcutAttributes& shortcut, LayerDescription& layer) {
+    two_alike(layer, "a shortcut adds", shortcut.partial);
+  }
+  void complete(MultiplyAttributes&, LayerDescription& layer) { two_alike(layer, "a product takes"); }
+  void complete(SpaceToDepthAttributes& fold, LayerDescription& layer) {
+    one_input(layer);
+    layer.channels = channels_of(layer.inputs[0], layer) * fold.block * fold.block;
   }
   void complete(UpsampleAttributes&, LayerDescription& layer) {
     one_input(layer);
@@ -299,6 +306,7 @@ class ModelReader {
       double own = scales[0];
       if (const auto* conv = std::get_if<ConvAttributes>(&layer.attributes)) own *= conv->stride;
       if (const auto* pool = std::get_if<MaxPoolAttributes>(&layer.attributes)) own *= pool->stride;
+      if (const auto* fold = std::get_if<SpaceToDepthAttributes>(&layer.attributes)) own *= fold->block;
       if (const auto* up = std::get_if<UpsampleAttributes>(&layer.attributes)) own /= up->factor;
       scale.push_back(own);
       model_.stride = std::max(model_.stride, static_cast<int>(own));

@@ -59,13 +59,24 @@ struct SplitAttributes {
   int groups = 2, part = 0;
 };
 
-/// Sum of its inputs, then an activation.
+/// Sum of its two inputs, then an activation. `partial` allows different channels, as darknet's [shortcut]
+/// does: the output has the first input's, and only those that the second has too are sums.
 struct ShortcutAttributes {
   Activation activation = Activation::linear;
+  bool partial = false;
 };
+
+/// Element-wise product of its two inputs: YOLOv4's spatial attention, darknet's [sam].
+struct MultiplyAttributes {};
 
 struct UpsampleAttributes {
   int factor = 2;
+};
+
+/// Every block × block pixels become one: [h, w, c] → [h / block, w / block, block²·c], the channels of the
+/// block's pixels one after the other, row by row (darknet's [reorg3d]).
+struct SpaceToDepthAttributes {
+  int block = 2;
 };
 
 /// `head` is complete but for the input's size, which the network knows.
@@ -77,7 +88,8 @@ struct YoloAttributes {
 };
 
 using LayerAttributes = std::variant<ConvAttributes, MaxPoolAttributes, SppAttributes, ConcatAttributes,
-                                     SplitAttributes, ShortcutAttributes, UpsampleAttributes, YoloAttributes>;
+                                     SplitAttributes, ShortcutAttributes, MultiplyAttributes,
+                                     UpsampleAttributes, SpaceToDepthAttributes, YoloAttributes>;
 
 /// Index of the network's input where a layer's inputs are listed.
 constexpr int network_input = -1;

@@ -125,8 +125,8 @@ void yolo_fields(Fields& f, YoloAttributes& yolo) {
 }  // namespace
 
 const std::vector<std::string>& layer_kinds() {
-  static const std::vector<std::string> kinds{"conv",  "max_pool", "spp",      "concat",
-                                              "split", "shortcut", "upsample", "yolo"};
+  static const std::vector<std::string> kinds{"conv",     "max_pool", "spp",      "concat",         "split",
+                                              "shortcut", "multiply", "upsample", "space_to_depth", "yolo"};
   return kinds;
 }
 
@@ -173,12 +173,20 @@ LayerAttributes read_layer(const std::string& kind, const YamlValue& value, Acti
     });
   }
   if (kind == "shortcut") {
-    return read(ShortcutAttributes{},
-                [](Fields& f, ShortcutAttributes& s) { activation_field(f, s.activation); });
+    return read(ShortcutAttributes{}, [](Fields& f, ShortcutAttributes& shortcut) {
+      activation_field(f, shortcut.activation);
+      f("partial", shortcut.partial, "the second may have other channels: the common ones are added");
+    });
   }
   if (kind == "upsample") {
     return read(UpsampleAttributes{}, [](Fields& f, UpsampleAttributes& up) {
       f("factor", up.factor, "pixels made of one, each way").within(1, 8);
+    });
+  }
+  if (kind == "multiply") return read(MultiplyAttributes{}, [](Fields&, MultiplyAttributes&) {});
+  if (kind == "space_to_depth") {
+    return read(SpaceToDepthAttributes{}, [](Fields& f, SpaceToDepthAttributes& fold) {
+      f("block", fold.block, "side of the block of pixels that become one").within(1, 8);
     });
   }
   if (kind == "yolo") return read(YoloAttributes{head}, yolo_fields);

@@ -99,4 +99,25 @@ void UpsampleLayer::backward(const LayerCall& call, bool) {
   backend().upsample_backward(factor_, call.output_gradient, call.input_gradients[0], call.accumulate[0]);
 }
 
+SpaceToDepthLayer::SpaceToDepthLayer(const LayerSetup& setup)
+    : Layer(setup), block_(std::get<SpaceToDepthAttributes>(setup.description.attributes).block) {
+  const Shape& in = setup.inputs[0];
+  if (in.h % block_ != 0 || in.w % block_ != 0) {
+    throw InputError("'" + setup.description.name + "' gets a map of " + std::to_string(in.w) + "x" +
+                         std::to_string(in.h) + " pixels, which is not made of blocks of " +
+                         std::to_string(block_),
+                     setup.description.where, "Use another input size.");
+  }
+  output_ = {in.n, in.h / block_, in.w / block_, in.c * block_ * block_};
+}
+
+void SpaceToDepthLayer::forward(const LayerCall& call) {
+  backend().space_to_depth(block_, call.inputs[0], call.output);
+}
+
+void SpaceToDepthLayer::backward(const LayerCall& call, bool) {
+  backend().space_to_depth_backward(block_, call.output_gradient, call.input_gradients[0],
+                                    call.accumulate[0]);
+}
+
 }  // namespace brightnet

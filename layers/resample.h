@@ -1,4 +1,5 @@
-// Layers that only move pixels: max-pool, spatial pyramid pooling, upsample (private to layers/).
+// Layers that only move pixels: max-pool, spatial pyramid pooling, upsample, space to depth (private to
+// layers/).
 #pragma once
 
 #include "layers/layer.h"
@@ -50,6 +51,19 @@ class UpsampleLayer : public Layer {
 
  private:
   int factor_;
+  Shape output_;
+};
+
+/// Every block of pixels becomes one. Throws InputError when the input's sides are no multiples of the block.
+class SpaceToDepthLayer : public Layer {
+ public:
+  explicit SpaceToDepthLayer(const LayerSetup& setup);
+  Shape output_shape() const override { return output_; }
+  void forward(const LayerCall& call) override;
+  void backward(const LayerCall& call, bool accumulate_parameters) override;
+
+ private:
+  int block_;
   Shape output_;
 };
 

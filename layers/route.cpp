@@ -1,5 +1,7 @@
 #include "layers/route.h"
 
+#include <algorithm>
+
 namespace brightnet {
 namespace {
 
@@ -68,7 +70,13 @@ void ShortcutLayer::bind(const LayerMemory& memory) {
 
 void ShortcutLayer::forward(const LayerCall& call) {
   const Tensor sum = sum_ ? sum_ : call.output;
-  backend().add(call.inputs[0], call.inputs[1], sum);
+  const Tensor &a = call.inputs[0], &b = call.inputs[1];
+  if (a.shape.c == b.shape.c) {
+    backend().add(a, b, sum);
+  } else {
+    backend().copy_channels(a, 0, sum, 0, a.shape.c, false);
+    backend().copy_channels(b, 0, sum, 0, std::min(a.shape.c, b.shape.c), true);
+  }
   if (activation_ != Activation::linear) backend().activation_forward(activation_, sum, call.output);
 }
 
@@ -77,7 +85,21 @@ void ShortcutLayer::backward(const LayerCall& call, bool) {
   if (activation_ != Activation::linear) backend().activation_backward(activation_, sum_, dy);
   for (size_t i = 0; i < 2; ++i) {
     const Tensor& dx = call.input_gradients[i];
-    if (dx) backend().copy_channels(dy, 0, dx, 0, dx.shape.c, call.accumulate[i]);
+    if (!dx) continue;
+    const int common = std::min(dx.shape.c, dy.shape.c);
+    if (common < dx.shape.c && !call.accumulate[i]) backend().zero(dx.data, dx.bytes());
+    backend().copy_channels(dy, 0, dx, 0, common, call.accumulate[i]);
+  }
+}
+
+void MultiplyLayer::forward(const LayerCall& call) {
+  backend().multiply(call.inputs[0], call.inputs[1], call.output, false);
+}
+
+void MultiplyLayer::backward(const LayerCall& call, bool) {
+  for (size_t i = 0; i < 2; ++i) {
+    const Tensor& dx = call.input_gradients[i];
+    if (dx) backend().multiply(call.output_gradient, call.inputs[1 - i], dx, call.accumulate[i]);
   }
 }
 

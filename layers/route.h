@@ -1,4 +1,4 @@
-// Layers that join and part ways: concat, split, shortcut (private to layers/).
+// Layers that join and part ways: concat, split, shortcut, multiply (private to layers/).
 #pragma once
 
 #include "layers/layer.h"
@@ -31,7 +31,7 @@ class SplitLayer : public Layer {
   int first_channel_ = 0;
 };
 
-/// activation(a + b).
+/// activation(a + b), of the channels that both have.
 class ShortcutLayer : public Layer {
  public:
   explicit ShortcutLayer(const LayerSetup& setup);
@@ -44,6 +44,16 @@ class ShortcutLayer : public Layer {
  private:
   Activation activation_;
   Tensor sum_;  ///< kept for the activation's derivative
+};
+
+/// a · b, element by element.
+class MultiplyLayer : public Layer {
+ public:
+  explicit MultiplyLayer(const LayerSetup& setup) : Layer(setup) {}
+  Shape output_shape() const override { return setup().inputs[0]; }
+  bool backward_reads_inputs() const override { return true; }
+  void forward(const LayerCall& call) override;
+  void backward(const LayerCall& call, bool accumulate_parameters) override;
 };
 
 }  // namespace brightnet

@@ -13,8 +13,10 @@
 #include "kernels/cpu/copy_channels.h"
 #include "kernels/cpu/image.h"
 #include "kernels/cpu/max_pool.h"
+#include "kernels/cpu/multiply.h"
 #include "kernels/cpu/optimizer.h"
 #include "kernels/cpu/reduction.h"
+#include "kernels/cpu/space_to_depth.h"
 #include "kernels/cpu/upsample.h"
 #include "kernels/cpu/yolo.h"
 #include "kernels/math/loss_scaler.h"
@@ -125,8 +127,17 @@ void CpuBackend::upsample_forward(int factor, const Tensor& x, const Tensor& y) 
 void CpuBackend::upsample_backward(int factor, const Tensor& dy, const Tensor& dx, bool accumulate) {
   cpu::upsample_backward(factor, dy, dx, accumulate);
 }
+void CpuBackend::space_to_depth(int block, const Tensor& x, const Tensor& y) {
+  cpu::space_to_depth(block, x, y);
+}
+void CpuBackend::space_to_depth_backward(int block, const Tensor& dy, const Tensor& dx, bool accumulate) {
+  cpu::space_to_depth_backward(block, dy, dx, accumulate);
+}
 void CpuBackend::add(const Tensor& a, const Tensor& b, const Tensor& y) {
   cpu::add(a, b, y);
+}
+void CpuBackend::multiply(const Tensor& a, const Tensor& b, const Tensor& y, bool accumulate) {
+  cpu::multiply(a, b, y, accumulate);
 }
 void CpuBackend::cast(const Tensor& from, const Tensor& to) {
   cpu::cast(from, to);

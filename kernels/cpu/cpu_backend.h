@@ -37,7 +37,10 @@ class CpuBackend : public Backend {
                      bool accumulate) override;
   void upsample_forward(int factor, const Tensor& x, const Tensor& y) override;
   void upsample_backward(int factor, const Tensor& dy, const Tensor& dx, bool accumulate) override;
+  void space_to_depth(int block, const Tensor& x, const Tensor& y) override;
+  void space_to_depth_backward(int block, const Tensor& dy, const Tensor& dx, bool accumulate) override;
   void add(const Tensor& a, const Tensor& b, const Tensor& y) override;
+  void multiply(const Tensor& a, const Tensor& b, const Tensor& y, bool accumulate) override;
   void cast(const Tensor& from, const Tensor& to) override;
   void normalize_image(const Tensor& pixels, const Tensor& x) override;
 

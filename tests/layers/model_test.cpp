@@ -120,7 +120,7 @@ TEST(Model, RefusesWhatMakesNoSenseAndSaysWhere) {
   expect_refused(
       head + "  - conv: {name: a, filters: 8}\n  - conv: {filters: 9}\n  - shortcut: {from: [a, conv1]}\n" +
           end,
-      "5", "cannot add 8 and 9");
+      "5", "these have 8 and 9");
   expect_refused(head + "  - conv: {name: a, filters: 8}\n  - conv: {name: b, filters: 8, stride: 2}\n" +
                      "  - concat: {from: [a, b]}\n" + end,
                  "5", "different sizes");

@@ -31,7 +31,16 @@ layers:
   - conv: {name: d, from: sum, filters: 8, size: 1, activation: swish}
   - split: {name: part, groups: 2, part: 0}
   - conv: {name: e, filters: 8, size: 1, activation: mish}
-  - concat: {name: all, from: [up, half, d, e, sum, a]}
+  - conv: {name: gate, from: d, filters: 8, size: 1, activation: logistic}
+  - multiply: {name: attended, from: [gate, d]}
+  - space_to_depth: {name: folded, from: b, block: 2}
+  - conv: {filters: 4, size: 1, activation: swish}
+  - upsample: {name: unfolded, factor: 2}
+  - multiply: {name: squared, from: [e, e]}
+  - conv: {name: wide, from: d, filters: 12, size: 1, activation: swish}
+  - shortcut: {name: first, from: [e, wide], partial: true, activation: swish}
+  - shortcut: {name: some, from: [wide, e], partial: true}
+  - concat: {name: all, from: [up, half, d, e, sum, a, attended, unfolded, squared, first, some]}
   - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
   - yolo: {mask: [0, 1]}
 )";
