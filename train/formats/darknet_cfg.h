@@ -1,0 +1,84 @@
+// darknet's .cfg as text: sections of key=value lines, each with the line it stands on. What the sections
+// mean is darknet_layers.h's and darknet_recipe.h's business.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/error.h"
+
+namespace brightnet {
+
+/// One "key=value" line.
+struct CfgSetting {
+  std::string key, value;  ///< without white space, as darknet reads them
+  int line = 0;            ///< from 1
+};
+
+/// One "[kind]" and the settings under it. Reading a setting marks it as understood, so that what nobody
+/// asked for can be told to the user.
+class CfgSection {
+ public:
+  CfgSection(std::string file, std::string kind, int line)
+      : file_(std::move(file)), kind_(std::move(kind)), line_(line) {}
+
+  const std::string& kind() const { return kind_; }  ///< "convolutional", without brackets
+  int line() const { return line_; }
+  /// "yolov4.cfg:123", of the section's head or of one key when it is there.
+  std::string where() const { return file_ + ':' + std::to_string(line_); }
+  std::string where(std::string_view key) const;
+  /// "[convolutional] " and the sentence: how every message about a section begins.
+  [[noreturn]] void refuse(std::string_view key, const std::string& what,
+                           const std::string& remedy = "") const;
+
+  bool has(std::string_view key) const { return find(key) != nullptr; }
+  /// The value, or `otherwise` when the key is not there. Numbers must be numbers from beginning to end and
+  /// lie in [low, high], else InputError: darknet itself would read the rest as 0.
+  int integer(std::string_view key, int otherwise, int low, int high) const;
+  double number(std::string_view key, double otherwise, double low, double high) const;
+  std::string text(std::string_view key, const std::string& otherwise) const;
+  /// Comma-separated; a trailing comma is allowed, as in darknet. Empty when the key is not there.
+  std::vector<double> numbers(std::string_view key, double low, double high) const;
+  std::vector<int> integers(std::string_view key, int low, int high) const;
+
+  /// Marks keys that are known to make no difference here.
+  void pass_over(std::initializer_list<std::string_view> keys) const;
+  /// Refuses each of these keys whose value is not `value`: darknet would do something that brightnet does
+  /// not.
+  void require(std::initializer_list<std::string_view> keys, double value) const;
+  /// Settings that nobody asked for.
+  std::vector<CfgSetting> not_understood() const;
+
+  /// Adds a setting. InputError when the key is already there with another value.
+  void add(CfgSetting setting);
+
+ private:
+  const CfgSetting* find(std::string_view key) const;
+  double parse(const CfgSetting& setting, std::string_view text, double low, double high) const;
+
+  std::string file_, kind_;
+  int line_;
+  std::vector<CfgSetting> settings_;
+  mutable std::set<std::string, std::less<>> understood_;
+};
+
+struct DarknetCfg {
+  std::string file;                  ///< as messages name it
+  CfgSection net;                    ///< the [net] (or [network]) section
+  std::vector<CfgSection> sections;  ///< the layers, in darknet's numbering from 0
+};
+
+/// Reads a .cfg. Blank lines and comments (#, ;) are skipped, also behind a value. Throws InputError with
+/// file and line: a line that is no setting, settings before the first section, a first section other than
+/// [net], one key twice with different values, more than 4 MiB of text or 4096 sections.
+DarknetCfg read_darknet_cfg(const std::filesystem::path& file);
+DarknetCfg parse_darknet_cfg(std::string_view text, const std::string& file);
+
+/// Whether a path names a darknet configuration: by its extension.
+bool is_darknet_cfg(const std::filesystem::path& file);
+
+}  // namespace brightnet

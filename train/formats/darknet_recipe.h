@@ -1,0 +1,17 @@
+// The [net] section (and what detection takes from the last [yolo]) as a run's configuration.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "train/formats/darknet_cfg.h"
+#include "train/formats/darknet_layers.h"
+
+namespace brightnet {
+
+/// The recipe as YAML; `model` is its `model:`. What is not carried over is added to `notes`. Throws
+/// InputError for settings that would make training another one if they were passed over.
+std::string write_darknet_recipe(const DarknetCfg& cfg, const std::string& model,
+                                 std::vector<ImportNote>& notes);
+
+}  // namespace brightnet
