@@ -26,4 +26,27 @@ Precision parse_precision(std::string_view name) {
   throw InputError("unknown precision '" + std::string(name) + "'", "", "Use fp32, tf32, bf16 or fp16.");
 }
 
+uint16_t Float16::round(float value) {
+  const uint32_t u = std::bit_cast<uint32_t>(value);
+  const uint32_t sign = (u >> 16) & 0x8000u, magnitude = u & 0x7FFFFFFFu;
+  if (magnitude > 0x7F800000u) return static_cast<uint16_t>(sign | 0x7E00u);   // NaN
+  if (magnitude >= 0x477FF000u) return static_cast<uint16_t>(sign | 0x7C00u);  // rounds to more than 65504
+  if (magnitude < 0x38800000u) {
+    // A subnormal is a multiple of 2^-24: adding 0.5, whose last place that is, rounds to one.
+    const float aligned = std::bit_cast<float>(magnitude) + 0.5f;
+    return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(aligned) - 0x3F000000u));
+  }
+  const uint32_t rounded = magnitude + 0xFFFu + ((magnitude >> 13) & 1u);
+  return static_cast<uint16_t>(sign | ((rounded - 0x38000000u) >> 13));
+}
+
+Float16::operator float() const {
+  const uint32_t sign = static_cast<uint32_t>(bits & 0x8000u) << 16;
+  const uint32_t exponent = (bits >> 10) & 0x1Fu, mantissa = bits & 0x3FFu;
+  if (exponent == 0) {  // zero or subnormal: mantissa · 2^-24
+    return std::bit_cast<float>(std::bit_cast<uint32_t>(static_cast<float>(mantissa) * 0x1p-24f) | sign);
+  }
+  return std::bit_cast<float>(sign | (exponent == 31 ? 0xFFu : exponent + 112) << 23 | mantissa << 13);
+}
+
 }  // namespace brightnet

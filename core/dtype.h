@@ -47,4 +47,16 @@ struct BFloat16 {
 };
 static_assert(sizeof(BFloat16) == 2);
 
+/// IEEE 754's binary16 on the host, rounded to nearest even.
+struct Float16 {
+  uint16_t bits = 0;
+
+  Float16() = default;
+  explicit Float16(float value) : bits(round(value)) {}
+  explicit operator float() const;
+
+  static uint16_t round(float value);
+};
+static_assert(sizeof(Float16) == 2);
+
 }  // namespace brightnet

@@ -3,6 +3,7 @@
 
 #include "data/augment/sample.h"
 #include "data/batch_queue.h"
+#include "data/darknet_image.h"
 #include "data/image_cache.h"
 #include "data/loader.h"
 
@@ -15,14 +16,12 @@ constexpr int batches_ahead = 2;
 
 class EvaluationLoader::Implementation {
  public:
-  Implementation(const Dataset& dataset, std::vector<int> order, int batch, int size, bool letterbox,
-                 int workers)
+  Implementation(const Dataset& dataset, std::vector<int> order, int batch, const InputFit& fit, int workers)
       : dataset_(dataset),
         order_(std::move(order)),
         batch_(batch),
-        size_(size),
-        letterbox_(letterbox),
-        cache_(dataset, 0, cv::Size(size, size)),
+        fit_(fit),
+        cache_(dataset, 0, cv::Size(fit.size, fit.size)),
         resamplers_(static_cast<size_t>(std::max(1, workers))),
         slots_(workers == 0 ? 1 : batches_ahead + 1) {
     BatchQueue::Work work;
@@ -43,18 +42,25 @@ class EvaluationLoader::Implementation {
  private:
   struct Slot {
     std::vector<uint8_t> pixels;
+    std::vector<float> values;
     Images images;
   };
 
-  size_t image_bytes() const { return 3 * static_cast<size_t>(size_) * static_cast<size_t>(size_); }
+  size_t image_values() const { return 3 * static_cast<size_t>(fit_.size) * static_cast<size_t>(fit_.size); }
 
   int open(uint64_t number, Slot& slot) {
     const size_t begin = number * static_cast<size_t>(batch_);
     const size_t end = std::min(order_.size(), begin + static_cast<size_t>(batch_));
-    slot.pixels.resize(image_bytes() * static_cast<size_t>(batch_));
+    const size_t values = image_values() * static_cast<size_t>(batch_);
+    if (fit_.resize == Resize::darknet) {
+      slot.values.resize(values);
+      slot.images.values = slot.values.data();
+    } else {
+      slot.pixels.resize(values);
+      slot.images.pixels = slot.pixels.data();
+    }
     slot.images.indices.assign(order_.begin() + static_cast<ptrdiff_t>(begin),
                                order_.begin() + static_cast<ptrdiff_t>(end));
-    slot.images.pixels = slot.pixels.data();
     slot.images.count = static_cast<int>(end - begin);
     return slot.images.count;
   }
@@ -62,31 +68,35 @@ class EvaluationLoader::Implementation {
   void make(Slot& slot, int item, int worker) {
     const int image = slot.images.indices[static_cast<size_t>(item)];
     const ImageRecord& record = dataset_.images[static_cast<size_t>(image)];
-    const Placement placement = place(record.width, record.height, size_, letterbox_);
-    const PixelBlock out{slot.pixels.data() + static_cast<size_t>(item) * image_bytes(),
-                         3 * static_cast<size_t>(size_), size_, size_};
-    paint_image(cache_, dataset_, image, placement, {0, 0, size_, size_}, {}, out,
-                resamplers_[static_cast<size_t>(worker)]);
+    const size_t first = static_cast<size_t>(item) * image_values();
+    if (fit_.resize == Resize::darknet) {
+      fill_darknet_input(read_darknet_image(record.file), fit_.size, fit_.letterbox,
+                         slot.values.data() + first);
+      return;
+    }
+    const int size = fit_.size;
+    const PixelBlock out{slot.pixels.data() + first, 3 * static_cast<size_t>(size), size, size};
+    paint_image(cache_, dataset_, image, place(record.width, record.height, fit_), {0, 0, size, size}, {},
+                out, resamplers_[static_cast<size_t>(worker)]);
   }
 
   const Dataset& dataset_;
   const std::vector<int> order_;
-  const int batch_, size_;
-  const bool letterbox_;
+  const int batch_;
+  const InputFit fit_;
   ImageCache cache_;
   std::vector<Resampler> resamplers_;  // one a worker
   std::vector<Slot> slots_;
   std::unique_ptr<BatchQueue> queue_;  // last: its threads end before what they use
 };
 
-EvaluationLoader::EvaluationLoader(const Dataset& dataset, std::vector<int> order, int batch, int size,
-                                   bool letterbox, int workers) {
-  BRIGHTNET_CHECK(batch > 0 && size > 0 && workers >= 0, "no such batch, size or number of workers");
+EvaluationLoader::EvaluationLoader(const Dataset& dataset, std::vector<int> order, int batch,
+                                   const InputFit& fit, int workers) {
+  BRIGHTNET_CHECK(batch > 0 && fit.size > 0 && workers >= 0, "no such batch, size or number of workers");
   for (const int image : order) {
     BRIGHTNET_CHECK(image >= 0 && static_cast<size_t>(image) < dataset.images.size(), "no such image");
   }
-  implementation_ =
-      std::make_unique<Implementation>(dataset, std::move(order), batch, size, letterbox, workers);
+  implementation_ = std::make_unique<Implementation>(dataset, std::move(order), batch, fit, workers);
 }
 
 EvaluationLoader::~EvaluationLoader() = default;

@@ -32,38 +32,6 @@ const char* remedy(ImageError::Kind kind) {
   return "";
 }
 
-// EXIF 2.3, 4.6.4: what must be done to the stored pixels to see the image upright.
-cv::Mat upright(const cv::Mat& image, int orientation) {
-  constexpr int horizontally = 1, vertically = 0, both = -1;
-  cv::Mat out;
-  switch (orientation) {
-    case 2:
-      cv::flip(image, out, horizontally);
-      return out;
-    case 3:
-      cv::flip(image, out, both);
-      return out;
-    case 4:
-      cv::flip(image, out, vertically);
-      return out;
-    case 5:
-      cv::transpose(image, out);
-      return out;
-    case 6:
-      cv::rotate(image, out, cv::ROTATE_90_CLOCKWISE);
-      return out;
-    case 7:
-      cv::transpose(image, out);
-      cv::flip(out, out, both);
-      return out;
-    case 8:
-      cv::rotate(image, out, cv::ROTATE_90_COUNTERCLOCKWISE);
-      return out;
-    default:
-      return image;
-  }
-}
-
 // BGRA of any depth that is in [0, 255] here; alpha is not premultiplied in any format we read.
 cv::Mat over_black(const cv::Mat& bgra) {
   cv::Mat rgb(bgra.size(), CV_8UC3);
@@ -148,6 +116,38 @@ cv::Mat read_by_opencv(const std::vector<uint8_t>& bytes, const fs::path& file) 
 }
 
 }  // namespace
+
+// EXIF 2.3, 4.6.4.
+cv::Mat upright(const cv::Mat& image, int orientation) {
+  constexpr int horizontally = 1, vertically = 0, both = -1;
+  cv::Mat out;
+  switch (orientation) {
+    case 2:
+      cv::flip(image, out, horizontally);
+      return out;
+    case 3:
+      cv::flip(image, out, both);
+      return out;
+    case 4:
+      cv::flip(image, out, vertically);
+      return out;
+    case 5:
+      cv::transpose(image, out);
+      return out;
+    case 6:
+      cv::rotate(image, out, cv::ROTATE_90_CLOCKWISE);
+      return out;
+    case 7:
+      cv::transpose(image, out);
+      cv::flip(out, out, both);
+      return out;
+    case 8:
+      cv::rotate(image, out, cv::ROTATE_90_COUNTERCLOCKWISE);
+      return out;
+    default:
+      return image;
+  }
+}
 
 ImageError::ImageError(Kind kind, const std::string& detail, const fs::path& file)
     : InputError((kind == Kind::missing       ? "this image cannot be read: "

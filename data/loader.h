@@ -82,15 +82,16 @@ class Loader {
 };
 
 /// Images of a validation split, one after the other without augmentation: stretched, or letterboxed, to
-/// `size`. `order` lists the images of this rank.
+/// the input. `order` lists the images of this rank.
 class EvaluationLoader {
  public:
-  EvaluationLoader(const Dataset& dataset, std::vector<int> order, int batch, int size, bool letterbox,
+  EvaluationLoader(const Dataset& dataset, std::vector<int> order, int batch, const InputFit& fit,
                    int workers);
   ~EvaluationLoader();
 
   struct Images {
-    const uint8_t* pixels = nullptr;  ///< count × size × size × 3
+    const uint8_t* pixels = nullptr;  ///< count × size × size × 3; of antialiased images
+    const float* values = nullptr;    ///< the same in [0, 1]; of those resized as darknet does
     int count = 0;
     std::vector<int> indices;  ///< into Dataset::images
   };

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "data/darknet_image.h"
 
 namespace brightnet {
 
@@ -18,6 +19,11 @@ Placement place(int image_width, int image_height, int size, bool letterbox) {
   return {static_cast<float>(width) / static_cast<float>(image_width),
           static_cast<float>(height) / static_cast<float>(image_height),
           static_cast<float>((size - width) / 2), static_cast<float>((size - height) / 2)};
+}
+
+Placement place(int image_width, int image_height, const InputFit& fit) {
+  return fit.resize == Resize::darknet ? place_as_darknet(image_width, image_height, fit.size, fit.letterbox)
+                                       : place(image_width, image_height, fit.size, fit.letterbox);
 }
 
 }  // namespace brightnet

@@ -49,6 +49,8 @@ struct Network::InputPlan {
   std::vector<int> host_offsets;
   size_t workspace = 0;
   int workspace_buffer = -1;
+  bool has_values = false;               ///< x itself was set, and the pixels do not matter
+  std::vector<std::byte> narrow_values;  ///< on their way to an x of 16 bits
 };
 
 Network::Network(const NetworkSetup& setup)
@@ -262,6 +264,24 @@ double Network::flops() const {
 
 void Network::set_pixels(const uint8_t* pixels) {
   setup_.backend->upload(input_->pixels.data, pixels, input_->pixels.bytes());
+  input_->has_values = false;
+}
+
+void Network::set_values(const float* values) {
+  BRIGHTNET_CHECK(setup_.mode == Mode::infer, "training takes pixels");
+  prepare_if_changed();  // may use memory that is x's from now on
+  const Tensor& x = input_->x;
+  const void* bytes = values;
+  const auto narrow = [&]<typename T>(T) {
+    input_->narrow_values.resize(x.bytes());
+    T* out = reinterpret_cast<T*>(input_->narrow_values.data());
+    std::transform(values, values + x.shape.count(), out, [](float value) { return T(value); });
+    bytes = out;
+  };
+  if (type_ == DType::bf16) narrow(BFloat16());
+  if (type_ == DType::f16) narrow(Float16());
+  setup_.backend->upload(x.data, bytes, x.bytes());
+  input_->has_values = true;
 }
 
 void Network::set_truths(std::span<const std::vector<Truth>> truths) {
@@ -315,7 +335,8 @@ void Network::forward() {
 void Network::infer() {
   BRIGHTNET_CHECK(setup_.mode == Mode::infer, "this network was planned for training");
   prepare_if_changed();
-  setup_.backend->normalize_image(input_->pixels, input_->x);
+  if (!input_->has_values) setup_.backend->normalize_image(input_->pixels, input_->x);
+  input_->has_values = false;  // the plan gives x's memory to later layers
   for (int i = 0; i < layer_count(); ++i) {
     timed(i, &LayerTime::forward, [&] { layers_[i]->infer(call_of(nodes_[i])); });
   }

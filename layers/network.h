@@ -46,6 +46,9 @@ class Network {
 
   /// Copies batch × height × width × 3 pixels (u8 RGB) to the input.
   void set_pixels(const uint8_t* pixels);
+  /// The same as batch × height × width × 3 values in [0, 1], for images that 8 bits would round; inference
+  /// only.
+  void set_values(const float* values);
   /// Copies the truths of each image; at most max_truths(batch) in all.
   void set_truths(std::span<const std::vector<Truth>> truths);
   static size_t max_truths(int batch) { return static_cast<size_t>(batch) * 1000; }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "data/augment/sample.h"
+#include "data/darknet_image.h"
 #include "data/image.h"
 #include "data/loader.h"
 #include "data/resample.h"
@@ -14,12 +15,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The image as the network was trained to see it: placed in a square of `size`, with the loader's fill
-/// around it.
-void place_image(const cv::Mat& image, int size, bool letterbox, uint8_t* pixels, Resampler& resample) {
-  const size_t stride = 3 * static_cast<size_t>(size);
-  std::fill(pixels, pixels + stride * static_cast<size_t>(size), fill_value);
-  const Placement placement = place(image.cols, image.rows, size, letterbox);
+/// The image as the network was trained to see it: placed in the square input, with the loader's fill around
+/// it.
+void place_image(const cv::Mat& image, const InputFit& fit, uint8_t* pixels, Resampler& resample) {
+  const size_t stride = 3 * static_cast<size_t>(fit.size);
+  std::fill(pixels, pixels + stride * static_cast<size_t>(fit.size), fill_value);
+  const Placement placement = place(image.cols, image.rows, fit);
   const int left = static_cast<int>(placement.offset_x), top = static_cast<int>(placement.offset_y);
   const PixelBlock shown{pixels + static_cast<size_t>(top) * stride + 3 * static_cast<size_t>(left), stride,
                          static_cast<int>(std::lround(placement.scale_x * static_cast<float>(image.cols))),
@@ -50,10 +51,11 @@ std::vector<SkippedImage> detect(InferenceNetwork& inference, const std::vector<
                                  const NmsOptions& nms, const std::function<void(FoundObjects&)>& sink) {
   Network& network = inference.network();
   const size_t batch = static_cast<size_t>(network.setup().batch);
-  const int size = inference.size();
-  const bool letterbox = inference.trained().letterbox;
-  const size_t bytes = 3 * static_cast<size_t>(size) * static_cast<size_t>(size);
-  std::vector<uint8_t> pixels(bytes * batch);
+  const InputFit fit = inference.fit();
+  const bool as_darknet = fit.resize == Resize::darknet;
+  const size_t image_values = 3 * static_cast<size_t>(fit.size) * static_cast<size_t>(fit.size);
+  std::vector<uint8_t> pixels(as_darknet ? 0 : image_values * batch);
+  std::vector<float> values(as_darknet ? image_values * batch : 0);
   std::vector<FoundObjects> found(batch);
   std::vector<std::string> failures(batch);
   std::vector<SkippedImage> skipped;
@@ -65,14 +67,23 @@ std::vector<SkippedImage> detect(InferenceNetwork& inference, const std::vector<
       found[i] = {images[begin + i], {}, {}};
       failures[i].clear();
       try {
-        found[i].image = read_image(found[i].file);
-        Resampler resample;
-        place_image(found[i].image, size, letterbox, pixels.data() + i * bytes, resample);
+        if (as_darknet) {
+          found[i].image = read_darknet_image(found[i].file);
+          fill_darknet_input(found[i].image, fit.size, fit.letterbox, values.data() + i * image_values);
+        } else {
+          found[i].image = read_image(found[i].file);
+          Resampler resample;
+          place_image(found[i].image, fit, pixels.data() + i * image_values, resample);
+        }
       } catch (const ImageError& e) {
         failures[i] = e.detail();
       }
     }
-    network.set_pixels(pixels.data());
+    if (as_darknet) {
+      network.set_values(values.data());
+    } else {
+      network.set_pixels(pixels.data());
+    }
     network.infer();
     const auto candidates = network.detections(nms.score);
     for (size_t i = 0; i < count; ++i) {
@@ -80,8 +91,7 @@ std::vector<SkippedImage> detect(InferenceNetwork& inference, const std::vector<
         skipped.push_back({found[i].file, failures[i]});
         continue;
       }
-      found[i].boxes = boxes_in_image(non_max_suppression(candidates[i], nms), found[i].image.cols,
-                                      found[i].image.rows, size, letterbox);
+      found[i].boxes = objects_in_image(candidates[i], nms, found[i].image.cols, found[i].image.rows, fit);
       sink(found[i]);
     }
   }

@@ -2,45 +2,52 @@
 
 #include <algorithm>
 #include <numeric>
+#include <ranges>
 
 #include "data/loader.h"
 
 namespace brightnet {
 
-std::vector<ScoredBox> boxes_in_image(const std::vector<Detection>& detections, int width, int height,
-                                      int size, bool letterbox) {
-  const Placement placement = place(width, height, size, letterbox);
-  const auto side = static_cast<float>(size);
-  const auto across = [&](float x) {
-    return std::clamp((x * side - placement.offset_x) / placement.scale_x, 0.0f, static_cast<float>(width));
-  };
-  const auto down = [&](float y) {
-    return std::clamp((y * side - placement.offset_y) / placement.scale_y, 0.0f, static_cast<float>(height));
-  };
-  std::vector<ScoredBox> boxes;
-  boxes.reserve(detections.size());
-  for (const auto& [box, class_id, score] : detections) {
-    const ScoredBox scored{across(box.x - box.w / 2),
-                           down(box.y - box.h / 2),
-                           across(box.x + box.w / 2),
-                           down(box.y + box.h / 2),
+std::vector<ScoredBox> objects_in_image(std::vector<Detection> candidates, const NmsOptions& nms, int width,
+                                        int height, const InputFit& fit) {
+  const Placement placement = place(width, height, fit);
+  const auto side = static_cast<float>(fit.size), w = static_cast<float>(width),
+             h = static_cast<float>(height);
+  const float across = side / (placement.scale_x * w), down = side / (placement.scale_y * h);
+  for (Box& box : std::views::transform(candidates, &Detection::box)) {
+    box.x = (box.x - placement.offset_x / side) * across;
+    box.y = (box.y - placement.offset_y / side) * down;
+    box.w *= across;
+    box.h *= down;
+  }
+  std::vector<ScoredBox> objects;
+  for (const auto& [box, class_id, score] : non_max_suppression(candidates, nms)) {
+    const ScoredBox object{std::clamp((box.x - box.w / 2) * w, 0.0f, w),
+                           std::clamp((box.y - box.h / 2) * h, 0.0f, h),
+                           std::clamp((box.x + box.w / 2) * w, 0.0f, w),
+                           std::clamp((box.y + box.h / 2) * h, 0.0f, h),
                            class_id,
                            score};
-    if (scored.x2 > scored.x1 && scored.y2 > scored.y1) boxes.push_back(scored);
+    if (object.x2 > object.x1 && object.y2 > object.y1) objects.push_back(object);
   }
-  return boxes;
+  return objects;
 }
 
 bool detect_images(Network& network, const Dataset& dataset, const DetectionOptions& options,
                    const DetectionSink& sink) {
-  const int batch = network.setup().batch, size = network.setup().width;
-  BRIGHTNET_CHECK(network.setup().height == size, "images are evaluated on a square input");
+  const int batch = network.setup().batch;
+  const InputFit fit{network.setup().width, options.letterbox, options.resize};
+  BRIGHTNET_CHECK(network.setup().height == fit.size, "images are evaluated on a square input");
   std::vector<int> order(dataset.images.size());
   std::iota(order.begin(), order.end(), 0);
-  EvaluationLoader loader(dataset, std::move(order), batch, size, options.letterbox, options.workers);
+  EvaluationLoader loader(dataset, std::move(order), batch, fit, options.workers);
   std::vector<std::vector<ScoredBox>> boxes(static_cast<size_t>(batch));
   while (const EvaluationLoader::Images* images = loader.next()) {
-    network.set_pixels(images->pixels);
+    if (images->values) {
+      network.set_values(images->values);
+    } else {
+      network.set_pixels(images->pixels);
+    }
     network.infer();
     const auto candidates = network.detections(options.nms.score);
     // Images are independent; how many candidates each has is not known before.
@@ -49,8 +56,7 @@ bool detect_images(Network& network, const Dataset& dataset, const DetectionOpti
       const ImageRecord& record =
           dataset.images[static_cast<size_t>(images->indices[static_cast<size_t>(i)])];
       boxes[static_cast<size_t>(i)] =
-          boxes_in_image(non_max_suppression(candidates[static_cast<size_t>(i)], options.nms), record.width,
-                         record.height, size, options.letterbox);
+          objects_in_image(candidates[static_cast<size_t>(i)], options.nms, record.width, record.height, fit);
     }
     for (int i = 0; i < images->count; ++i) {
       if (!sink(images->indices[static_cast<size_t>(i)], boxes[static_cast<size_t>(i)])) return false;

@@ -17,6 +17,7 @@ struct DetectionOptions {
   NmsOptions nms;
   bool letterbox = false;  ///< keep the aspect ratio, as in training
   int workers = 1;         ///< threads that read images
+  Resize resize = Resize::antialiased;
 };
 
 /// Called with the index of each image and what was found there, in its pixels, best first. Return false to
@@ -31,9 +32,10 @@ bool detect_images(Network& network, const Dataset& dataset, const DetectionOpti
 std::optional<Metrics> evaluate(Network& network, const Dataset& dataset, const DetectionOptions& options,
                                 const DetectionSink& sink = {});
 
-/// Detections of a network input of `size` × `size`, in pixels of the width × height image that it shows, cut
-/// at the image's border; those outside are dropped.
-std::vector<ScoredBox> boxes_in_image(const std::vector<Detection>& detections, int width, int height,
-                                      int size, bool letterbox);
+/// What a network found in its input, as objects of the width × height image that the input shows: suppressed
+/// in coordinates relative to the image, as darknet does, then in pixels, cut at the image's border; boxes
+/// outside it are dropped.
+std::vector<ScoredBox> objects_in_image(std::vector<Detection> candidates, const NmsOptions& nms, int width,
+                                        int height, const InputFit& fit);
 
 }  // namespace brightnet

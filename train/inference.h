@@ -18,6 +18,9 @@ class InferenceNetwork {
   Network& network() { return *network_; }
   const TrainedModel& trained() const { return trained_; }
   int size() const { return network_->setup().width; }
+  /// How images are fitted into the network's input.
+  InputFit fit() const { return {size(), trained_.letterbox, trained_.resize}; }
+  void set_resize(Resize resize) { trained_.resize = resize; }
 
  private:
   TrainedModel trained_;

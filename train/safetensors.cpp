@@ -96,18 +96,6 @@ SafetensorsReader::Info parse_entry(const std::filesystem::path& file, const std
   return info;
 }
 
-float half_to_float(uint16_t bits) {
-  const uint32_t sign = static_cast<uint32_t>(bits & 0x8000u) << 16;
-  const uint32_t exponent = (bits >> 10) & 0x1Fu;
-  const uint32_t mantissa = bits & 0x3FFu;
-  if (exponent == 0) {  // zero or subnormal: mantissa · 2^-24
-    const float value = static_cast<float>(mantissa) * 0x1p-24f;
-    return std::bit_cast<float>(std::bit_cast<uint32_t>(value) | sign);
-  }
-  const uint32_t wide = exponent == 31 ? 0xFFu : exponent + 112;
-  return std::bit_cast<float>(sign | wide << 23 | mantissa << 13);
-}
-
 }  // namespace
 
 void write_safetensors(const std::filesystem::path& file, std::span<const SafetensorsEntry> tensors,
@@ -238,7 +226,8 @@ std::vector<float> SafetensorsReader::read(const std::string& name) {
     fetch(bits.data());
     const bool half = info.type == "F16";
     std::transform(bits.begin(), bits.end(), values.begin(), [half](uint16_t b) {
-      return half ? half_to_float(b) : std::bit_cast<float>(static_cast<uint32_t>(b) << 16);
+      return half ? static_cast<float>(std::bit_cast<Float16>(b))
+                  : static_cast<float>(std::bit_cast<BFloat16>(b));
     });
   } else {
     throw InputError(

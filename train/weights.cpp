@@ -12,6 +12,8 @@ namespace {
 constexpr const char* format_name = "brightnet weights";
 constexpr int format_version = 1;
 
+const std::vector<std::string> resize_names{"antialiased", "darknet"};
+
 std::string shape_text(const std::vector<int64_t>& shape) {
   std::string text;
   for (const int64_t side : shape) {
@@ -31,6 +33,12 @@ nlohmann::json parse_metadata(const SafetensorsReader& reader, const std::string
 
 }  // namespace
 
+Resize parse_resize(const std::string& name) {
+  const auto found = std::find(resize_names.begin(), resize_names.end(), name);
+  if (found != resize_names.end()) return static_cast<Resize>(found - resize_names.begin());
+  throw InputError("there is no resize '" + name + "'", "", "Write antialiased or darknet.");
+}
+
 void save_weights(const std::filesystem::path& file, const TrainedModel& trained,
                   const ParameterLayout& layout, const std::vector<float>& values) {
   BRIGHTNET_CHECK(values.size() == layout.floats(), "weights of another model");
@@ -44,7 +52,10 @@ void save_weights(const std::filesystem::path& file, const TrainedModel& trained
       {"model", trained.model.yaml},
       {"classes",
        nlohmann::json(trained.classes).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)},
-      {"input", nlohmann::json{{"size", trained.size}, {"letterbox", trained.letterbox}}.dump()},
+      {"input", nlohmann::json{{"size", trained.size},
+                               {"letterbox", trained.letterbox},
+                               {"resize", resize_names[static_cast<size_t>(trained.resize)]}}
+                    .dump()},
       {"training", nlohmann::json(trained.training).dump()}};
   write_safetensors(file, entries, metadata);
 }
@@ -67,6 +78,7 @@ TrainedModel load_trained_model(const std::filesystem::path& file) {
     const nlohmann::json input = parse_metadata(reader, "input");
     trained.size = input.at("size").get<int>();
     trained.letterbox = input.at("letterbox").get<bool>();
+    trained.resize = parse_resize(input.value("resize", resize_names[0]));
     trained.training = parse_metadata(reader, "training").get<std::map<std::string, std::string>>();
   } catch (const nlohmann::json::exception&) {
     throw InputError("its metadata 'classes', 'input' or 'training' are not what brightnet writes there",
@@ -103,13 +115,13 @@ MatchReport load_matching_weights(const std::filesystem::path& file, const Param
     } else {
       const std::vector<float> read = reader.read(entry.name);
       std::copy(read.begin(), read.end(), values.begin() + static_cast<long>(entry.offset));
-      ++report.taken;
+      report.taken.push_back(entry.name);
     }
   }
   for (const auto& [name, info] : reader.tensors()) {
     if (!layout.find(name)) report.ignored.push_back(name);
   }
-  if (report.taken == 0) {
+  if (report.taken.empty()) {
     throw InputError("none of its " + std::to_string(reader.tensors().size()) +
                          " tensors has the name and shape of a parameter of the model",
                      file.string(), "These weights belong to another model.");

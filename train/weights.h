@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "data/placement.h"
 #include "layers/model.h"
 #include "layers/parameters.h"
 
@@ -19,7 +20,14 @@ struct TrainedModel {
   bool letterbox = false;  ///< how images were fitted into it
   /// How it came about: "epoch", "AP", …; for people.
   std::map<std::string, std::string> training;
+  Resize resize =
+      Resize::antialiased;  ///< whose resize `detect` and `eval` use; darknet's for imported weights
+
+  InputFit fit() const { return {size, letterbox, resize}; }
 };
+
+/// "antialiased" or "darknet"; throws InputError for another name.
+Resize parse_resize(const std::string& name);
 
 /// Writes `values` (in the layout's order) atomically, fp32, convolution weights in OHWI.
 void save_weights(const std::filesystem::path& file, const TrainedModel& trained,
@@ -33,7 +41,7 @@ std::vector<float> load_weights(const std::filesystem::path& file, const Paramet
 
 /// What load_matching_weights() did.
 struct MatchReport {
-  int taken = 0;
+  std::vector<std::string> taken;    ///< parameters that have the file's values now
   std::vector<std::string> left;     ///< parameters that keep their value: "name (why)"
   std::vector<std::string> ignored;  ///< tensors of the file that the model has no use for
 };

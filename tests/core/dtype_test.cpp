@@ -61,6 +61,30 @@ TEST(BFloat16, KeepsInfinityAndEveryNaN) {
   }
 }
 
+TEST(Float16, ReadsBackAsItselfAndRoundsHalfwayToEven) {
+  for (uint32_t bits = 0; bits < 0x10000u; ++bits) {
+    const auto half = std::bit_cast<Float16>(static_cast<uint16_t>(bits));
+    const float value = static_cast<float>(half);
+    if (std::isnan(value)) {
+      EXPECT_TRUE(std::isnan(static_cast<float>(Float16(value)))) << bits;
+      continue;
+    }
+    ASSERT_EQ(Float16(value).bits, bits);
+    const uint32_t magnitude = bits & 0x7FFFu;
+    if (magnitude >= 0x7BFFu) continue;
+    // Between this half and the next one away from zero.
+    const float next = static_cast<float>(std::bit_cast<Float16>(static_cast<uint16_t>(bits + 1)));
+    const float middle = value + (next - value) / 2;
+    ASSERT_EQ(Float16(middle).bits, bits + (bits & 1)) << bits;
+    ASSERT_EQ(Float16(std::nextafter(middle, value)).bits, bits);
+    ASSERT_EQ(Float16(std::nextafter(middle, next)).bits, bits + 1);
+  }
+  EXPECT_EQ(static_cast<float>(Float16(65504.0f)), 65504.0f);
+  EXPECT_EQ(static_cast<float>(Float16(65519.99f)), 65504.0f);
+  EXPECT_TRUE(std::isinf(static_cast<float>(Float16(65520.0f))));
+  EXPECT_EQ(static_cast<float>(Float16(1.0f / 3)), 0.333251953125f);
+}
+
 TEST(DType, SizesAndComputeTypes) {
   EXPECT_EQ(size_of(DType::f32), 4u);
   EXPECT_EQ(size_of(DType::bf16), 2u);

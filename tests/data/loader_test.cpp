@@ -317,7 +317,7 @@ TEST(EvaluationLoader, SameInOrderForAnyNumberOfWorkers) {
   const std::vector<int> order{3, 1, 4, 10, 5, 9, 2, 6, 8};
   std::vector<uint8_t> expected;
   for (const int workers : {0, 1, 8}) {
-    EvaluationLoader loader(dataset, order, 4, 64, false, workers);
+    EvaluationLoader loader(dataset, order, 4, {.size = 64}, workers);
     std::vector<uint8_t> pixels;
     std::vector<int> indices, counts;
     while (const auto* images = loader.next()) {
@@ -344,7 +344,7 @@ TEST(EvaluationLoader, PlaceMapsExactlyBackToTheImage) {
       Dataset dataset;
       dataset.images.push_back({folder / "image.png", 0, size.width, size.height, {}});
       cv::imwrite(dataset.images[0].file.string(), image);
-      EvaluationLoader loader(dataset, {0}, 1, 256, letterbox, 1);
+      EvaluationLoader loader(dataset, {0}, 1, {.size = 256, .letterbox = letterbox}, 1);
       const auto* images = loader.next();
       ASSERT_NE(images, nullptr);
       const Placement placement = place(size.width, size.height, 256, letterbox);
@@ -375,7 +375,7 @@ TEST(EvaluationLoader, PlaceMapsExactlyBackToTheImage) {
 TEST(EvaluationLoader, CarriesAWorkersError) {
   Dataset dataset = draw_dataset(test_folder(), 4);
   std::filesystem::remove(dataset.images[2].file);
-  EvaluationLoader loader(dataset, {0, 1, 2, 3}, 2, 64, true, 2);
+  EvaluationLoader loader(dataset, {0, 1, 2, 3}, 2, {.size = 64, .letterbox = true}, 2);
   EXPECT_NE(loader.next(), nullptr);
   EXPECT_THROW(loader.next(), InputError);
 }

@@ -58,7 +58,7 @@ TEST(Weights, GiveWhatFitsToAModelWithOtherClasses) {
   std::vector<float> values(to.floats(), -1.0f);
   const MatchReport report = load_matching_weights(file, to, values);
   EXPECT_EQ(report.left.size(), 4u) << "a weight and a bias of each head";
-  EXPECT_EQ(report.taken + 4, static_cast<int>(to.entries().size()));
+  EXPECT_EQ(report.taken.size() + 4, to.entries().size());
   EXPECT_EQ(values[to.find("fine.weight")->offset + 1],
             static_cast<float>(from.find("fine.weight")->offset + 1));
   EXPECT_NE(report.left[0].find("in the file"), std::string::npos);

@@ -1,6 +1,7 @@
 // brightnet detect: what trained weights see in a user's images.
 #include "train/detect.h"
 
+#include <limits>
 #include <memory>
 
 #include "core/log.h"
@@ -17,7 +18,7 @@ namespace fs = std::filesystem;
 
 struct DetectArguments {
   CommonOptions common;
-  std::string weights, source, out, json;
+  std::string weights, source, out, json, resize;
   float confidence = 0.25f, nms = 0.45f;
   int batch = 8, size = 0;
 };
@@ -33,6 +34,7 @@ NmsOptions nms_options(const Model& model, const DetectArguments& arguments) {
   }
   options.iou = arguments.nms;
   options.score = arguments.confidence;
+  options.max_detections = std::numeric_limits<int>::max();  // who wants fewer raises --conf
   return options;
 }
 
@@ -65,6 +67,7 @@ int detect_objects(const DetectArguments& arguments) {
   const auto images = find_images(arguments.source);
   const int batch = std::min<int>(arguments.batch, static_cast<int>(images.size()));
   InferenceNetwork inference(arguments.weights, *backend, precision, batch, arguments.size);
+  if (!arguments.resize.empty()) inference.set_resize(parse_resize(arguments.resize));
   const auto& classes = inference.trained().classes;
   const std::string out = arguments.out.empty() && arguments.json.empty() ? "runs/detect" : arguments.out;
   if (!out.empty()) {
@@ -112,6 +115,12 @@ void add_detect(CLI::App& app, Action& action) {
       ->check(CLI::Range(0.0, 1.0));
   command->add_option("--nms", arguments->nms, "overlap (IoU) from which the worse of two boxes goes")
       ->check(CLI::Range(0.0, 1.0));
+  command
+      ->add_option(
+          "--resize", arguments->resize,
+          "how images are brought to the input's size: antialiased, or exactly as darknet does; if not "
+          "given, as the weights say (imported ones: darknet)")
+      ->check(CLI::IsMember({"antialiased", "darknet"}));
   command->add_option("--batch", arguments->batch, "images at a time")->check(CLI::PositiveNumber);
   command->add_option("--size", arguments->size, "side of the input; 0: as trained")
       ->check(CLI::NonNegativeNumber);

@@ -39,7 +39,7 @@ int evaluate_weights(const EvalArguments& arguments) {
   const Dataset dataset = read_split(config, arguments.split == "val" ? Split::val : Split::train);
   check_classes(inference, dataset, arguments.weights);
   const DetectionOptions options{config.evaluate.nms, inference.trained().letterbox,
-                                 std::max(1, config.loader.workers)};
+                                 std::max(1, config.loader.workers), inference.trained().resize};
   const Metrics metrics = *evaluate(inference.network(), dataset, options);
   if (arguments.json != "-") std::cout << metrics_table(metrics) << std::endl;
   if (!arguments.json.empty()) write_answer(arguments.json, to_text(to_json(metrics)));

@@ -78,7 +78,7 @@ std::vector<float> starting_parameters(const RunConfig& config, const Model& mod
   std::vector<float> values = initial_parameters(model, layout, config.train.seed);
   if (config.train.weights.empty()) return values;
   const MatchReport report = load_matching_weights(config.train.weights, layout, values);
-  spdlog::info("Weights of {}: {} of {} parameters taken.", config.train.weights, report.taken,
+  spdlog::info("Weights of {}: {} of {} parameters taken.", config.train.weights, report.taken.size(),
                layout.entries().size());
   for (const auto& name : report.left) spdlog::info("  starts fresh: {}", name);
   for (const auto& name : report.ignored) spdlog::info("  not used: {}", name);
