@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "data/dataset.h"
+#include "data/placement.h"
 #include "layers/network.h"
 #include "train/metrics.h"
 #include "train/nms.h"
