@@ -9,7 +9,7 @@
 namespace brightnet {
 namespace {
 
-constexpr size_t longest_text = 4 << 20;
+constexpr size_t longest_text = 1 << 20;
 constexpr size_t most_sections = 4096;
 constexpr size_t longest_list = 4096;
 

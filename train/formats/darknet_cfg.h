@@ -74,7 +74,7 @@ struct DarknetCfg {
 
 /// Reads a .cfg. Blank lines and comments (#, ;) are skipped, also behind a value. Throws InputError with
 /// file and line: a line that is no setting, settings before the first section, a first section other than
-/// [net], one key twice with different values, more than 4 MiB of text or 4096 sections.
+/// [net], one key twice with different values, more than 1 MiB of text or 4096 sections.
 DarknetCfg read_darknet_cfg(const std::filesystem::path& file);
 DarknetCfg parse_darknet_cfg(std::string_view text, const std::string& file);
 

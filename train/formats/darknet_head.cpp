@@ -76,6 +76,11 @@ void read_loss(const CfgSection& section, YoloHead& head, std::vector<ImportNote
   if (section.has("iou_normalizer") && normalizer == 0)
     section.refuse("iou_normalizer", "has iou_normalizer=0, which would leave the boxes untaught");
   head.box_weight = imported_box_weight(head.iou_kind);
+  notes.push_back(
+      {section.where("iou_normalizer"),
+       "iou_normalizer is a factor of darknet's own, inexact box gradient and means nothing here; the "
+       "box_weight below is " +
+           std::string(head.iou_kind == IouKind::mse ? "the plain one" : "what measured mAP chose")});
   const double all = section.number("delta_normalizer", 1, 0, 1e4);
   head.objectness_weight = static_cast<float>(section.number("obj_normalizer", 1, 0, 1e4) * all);
   head.class_weight = static_cast<float>(section.number("cls_normalizer", 1, 0, 1e4) * all);

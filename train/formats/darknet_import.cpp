@@ -7,10 +7,22 @@
 namespace brightnet {
 namespace {
 
+/// Breaks a comment into lines, those after the first indented.
+void append_wrapped(std::string text, std::vector<std::string>& lines) {
+  constexpr size_t width = 112;
+  while (text.size() > width) {
+    const size_t space = text.rfind(' ', width);
+    if (space == std::string::npos || space < 4) break;
+    lines.push_back(text.substr(0, space));
+    text = "  " + text.substr(space + 1);
+  }
+  lines.push_back(std::move(text));
+}
+
 std::vector<std::string> header_of(const DarknetImport& imported, const std::string& file) {
   std::vector<std::string> lines{"From darknet's " + std::filesystem::path(file).filename().string() + '.'};
   for (const ImportNote& note : imported.notes) {
-    lines.push_back(std::filesystem::path(note.where).filename().string() + ": " + note.text + '.');
+    append_wrapped(std::filesystem::path(note.where).filename().string() + ": " + note.text + '.', lines);
   }
   return lines;
 }

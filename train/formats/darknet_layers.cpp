@@ -7,6 +7,7 @@
 namespace brightnet {
 namespace {
 
+constexpr size_t most_layers = 4096;
 constexpr int most_channels = 1 << 18;
 constexpr double most_parameters = 4e9;
 constexpr int widest_pool = 15;
@@ -50,6 +51,7 @@ class LayerReader {
       }
     }
     finish();
+    drop_repeated_notes();
     return std::move(result_);
   }
 
@@ -58,6 +60,17 @@ class LayerReader {
 
   void note(const CfgSection& section, std::string_view key, std::string text) {
     result_.notes.push_back({section.where(key), std::move(text)});
+  }
+
+  /// What is said of several heads is said once.
+  void drop_repeated_notes() {
+    std::vector<ImportNote> kept;
+    for (ImportNote& note : result_.notes) {
+      const bool said =
+          std::any_of(kept.begin(), kept.end(), [&](const auto& other) { return other.text == note.text; });
+      if (!said) kept.push_back(std::move(note));
+    }
+    result_.notes = std::move(kept);
   }
 
   void read_net() {
@@ -98,6 +111,7 @@ class LayerReader {
   }
 
   Map add(const CfgSection& section, std::vector<int> inputs, LayerAttributes attributes, Map shape) {
+    if (model().layers.size() >= most_layers) section.refuse("", "makes too many layers");
     if (shape.width < 1 || shape.height < 1) section.refuse("", "gets a map that is smaller than its window");
     if (shape.channels > most_channels)
       section.refuse("", "would make " + std::to_string(shape.channels) + " channels");
