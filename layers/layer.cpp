@@ -1,6 +1,7 @@
 #include "layers/layer.h"
 
 #include "layers/convolution.h"
+#include "layers/full_precision.h"
 #include "layers/resample.h"
 #include "layers/route.h"
 #include "layers/yolo.h"
@@ -8,8 +9,10 @@
 namespace brightnet {
 namespace {
 
-std::unique_ptr<Layer> make(const ConvAttributes&, const LayerSetup& setup) {
-  return std::make_unique<ConvolutionLayer>(setup);
+std::unique_ptr<Layer> make(const ConvAttributes& conv, const LayerSetup& setup) {
+  if (!conv.full_precision || setup.type == DType::f32) return std::make_unique<ConvolutionLayer>(setup);
+  return std::make_unique<FullPrecisionLayer>(
+      setup, std::make_unique<ConvolutionLayer>(FullPrecisionLayer::inner_setup(setup)));
 }
 std::unique_ptr<Layer> make(const MaxPoolAttributes&, const LayerSetup& setup) {
   return std::make_unique<MaxPoolLayer>(setup);

@@ -41,6 +41,7 @@ struct ConvAttributes {
   int padding = -1;  ///< on every side; −1: size / 2
   bool batch_norm = true;
   Activation activation = Activation::linear;
+  bool full_precision = false;  ///< computes in fp32 whatever the network computes in
 };
 
 struct MaxPoolAttributes {

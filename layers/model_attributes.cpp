@@ -40,6 +40,9 @@ void conv_fields(Fields& f, ConvAttributes& conv) {
   f("padding", conv.padding, "pixels on every side; -1: size / 2").within(-1, 31);
   f("batch_norm", conv.batch_norm, "normalise over the batch, else add a bias");
   activation_field(f, conv.activation);
+  std::string precision = conv.full_precision ? "fp32" : "network";
+  f.choice("precision", precision, {"network", "fp32"}, "fp32: whatever the network computes in");
+  conv.full_precision = precision == "fp32";
 }
 
 template <typename Enum>

@@ -97,7 +97,9 @@ void Network::place_in_concats() {
       if (input == network_input) continue;
       const auto* conv = std::get_if<ConvAttributes>(&layers[input].attributes);
       const auto& consumers = nodes_[input].consumers;
-      const bool placeable = conv && conv->batch_norm && consumers.back() == static_cast<int>(i) &&
+      const bool widened = conv && conv->full_precision && type_ != DType::f32;
+      const bool placeable = conv && conv->batch_norm && !widened &&
+                             consumers.back() == static_cast<int>(i) &&
                              std::all_of(consumers.begin(), consumers.end() - 1, [&](int consumer) {
                                return std::holds_alternative<SplitAttributes>(layers[consumer].attributes);
                              });

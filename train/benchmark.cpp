@@ -137,10 +137,13 @@ class BareConvolutions {
       items_.push_back(std::move(item));
     }
     workspace_ = DeviceBuffer(backend, std::max<size_t>(64, workspace));
+    // Layers that opted out to fp32 read the same buffers, so these have room for either.
     const DType type = items_.empty() ? DType::f32 : items_[0].spec.type;
+    const bool mixed =
+        std::any_of(items_.begin(), items_.end(), [&](const Item& i) { return i.spec.type != type; });
     bias_ = filled(channels, DType::f32);
-    dy_ = filled(gradient, type);
-    dx_ = filled(gradient, type);
+    dy_ = filled(gradient, mixed ? DType::f32 : type);
+    dx_ = filled(gradient, mixed ? DType::f32 : type);
     for (auto& item : items_) {
       item.convolution->bind(item.weights.data(), workspace_.data());
       const DeviceBuffer masters = filled(item.spec.weight_count(), DType::f32);

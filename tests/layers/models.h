@@ -29,6 +29,7 @@ class BoundNetwork {
         network_({&model_, &backend, &parameters_, batch, size, size, precision, mode}),
         arena_(backend, network_.memory().arena()) {
     set_values(initial_parameters(model_, layout_, 1));
+    backend.zero(gradients_.data(), gradients_.bytes());  // nobody writes the padding
     network_.bind(arena_.data());
   }
 

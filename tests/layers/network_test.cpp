@@ -162,6 +162,79 @@ TEST(Network, Bf16AgreesWithFp32) {
   EXPECT_NEAR(std::sqrt(bb / aa), 1.0, 0.05);
 }
 
+/// The model with `precision: fp32` in all its convolutions.
+std::string widened(std::string yaml) {
+  const std::string conv = "- conv: {";
+  for (size_t at = 0; (at = yaml.find(conv, at)) != std::string::npos; at += conv.size())
+    yaml.insert(at + conv.size(), "precision: fp32, ");
+  return yaml;
+}
+
+TEST(Network, AnFp32NetworkIsTheSameWithLayersThatAskForFp32) {
+  const auto backend = make_cpu_backend();
+  BoundNetwork plain(*backend, model_of(every_smooth_layer, 3), 2, 32, Precision::fp32, Mode::train);
+  BoundNetwork asking(*backend, model_of(widened(every_smooth_layer), 3), 2, 32, Precision::fp32,
+                      Mode::train);
+  give_input(plain);
+  give_input(asking);
+  EXPECT_EQ(plain.loss(), asking.loss());
+  EXPECT_EQ(plain.gradients(), asking.gradients());
+  EXPECT_EQ(plain.network().memory().arena(), asking.network().memory().arena());
+}
+
+double distance(const std::vector<float>& a, const std::vector<float>& b) {
+  double difference = 0, size = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    difference += std::pow(static_cast<double>(a[i]) - b[i], 2);
+    size += std::pow(static_cast<double>(b[i]), 2);
+  }
+  return std::sqrt(difference / size);
+}
+
+TEST(Network, LayersThatOptOutOfBf16ComeNearerToFp32) {
+  const auto backend = make_cpu_backend();
+  BoundNetwork exact(*backend, model_of(every_smooth_layer, 3), 2, 32, Precision::fp32, Mode::train);
+  BoundNetwork bf16(*backend, model_of(every_smooth_layer, 3), 2, 32, Precision::bf16, Mode::train);
+  BoundNetwork opted(*backend, model_of(widened(every_smooth_layer), 3), 2, 32, Precision::bf16, Mode::train);
+  for (auto* bound : {&exact, &bf16, &opted}) {
+    give_input(*bound);
+    bound->loss();
+  }
+  const double with = distance(opted.gradients(), exact.gradients());
+  const double without = distance(bf16.gradients(), exact.gradients());
+  EXPECT_LT(with, without);
+  EXPECT_LT(with, 0.03);
+}
+
+TEST(Network, AnOptedOutLayerNormalisesWhatBf16WouldRoundAway) {
+  // A convolution's output of 1 and 1.003: one number in bf16, whose next is 1.0078.
+  const std::string yaml = R"(
+head: {anchors: [[10, 10]]}
+layers:
+  - conv: {name: small, filters: 8, size: 1, activation: linear}
+  - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
+  - yolo: {mask: [0]}
+)";
+  const auto backend = make_cpu_backend();
+  for (const bool opted : {false, true}) {
+    BoundNetwork bound(*backend, model_of(opted ? widened(yaml) : yaml, 1), 1, 32, Precision::bf16,
+                       Mode::train);
+    auto values = bound.values();
+    values[0] = 0.003f;
+    values[1] = 1;
+    values[2] = 0;
+    bound.set_values(values);
+    std::vector<uint8_t> pixels(3 * 32 * 32, 255);
+    for (size_t i = 0; i < pixels.size(); i += 6) pixels[i] = 0;
+    bound.network().set_pixels(pixels.data());
+    bound.network().forward();
+    const auto* output = bound.network().output(0).as<BFloat16>();
+    const double expected = opted ? 0.0015 / std::sqrt(0.0015 * 0.0015 + batch_norm_epsilon) : 0.0;
+    EXPECT_NEAR(static_cast<float>(output[0]), -expected, 0.01);
+    EXPECT_NEAR(static_cast<float>(output[8]), expected, 0.01);
+  }
+}
+
 // Inference folds the batch-norm into the convolution: with the running statistics set to the batch's own, it
 // must predict what the training pass did.
 TEST(Network, InferencePredictsWhatTrainingDid) {

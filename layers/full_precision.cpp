@@ -1,0 +1,91 @@
+#include "layers/full_precision.h"
+
+namespace brightnet {
+namespace {
+
+constexpr size_t aligned(size_t bytes) {
+  return (bytes + 63) / 64 * 64;
+}
+
+size_t floats(const Shape& shape) {
+  return aligned(shape.count() * sizeof(float));
+}
+
+}  // namespace
+
+FullPrecisionLayer::FullPrecisionLayer(const LayerSetup& setup, std::unique_ptr<Layer> inner)
+    : Layer(setup), inner_(std::move(inner)) {
+  BRIGHTNET_CHECK(setup.inputs.size() == 1 && !setup.output_in_concat, "a layer that cannot be widened");
+}
+
+LayerSetup FullPrecisionLayer::inner_setup(const LayerSetup& setup) {
+  LayerSetup inner = setup;
+  inner.type = DType::f32;
+  inner.adds_input_gradient = false;
+  return inner;
+}
+
+MemoryNeeds FullPrecisionLayer::memory_needs() const {
+  MemoryNeeds needs = inner_->memory_needs();
+  needs.workspace = aligned(needs.workspace) + floats(input_shape()) + floats(output_shape());
+  if (setup().input_gradient) needs.workspace += floats(input_shape());
+  if (setup().adds_input_gradient) needs.workspace += aligned(input_shape().count() * size_of(setup().type));
+  return needs;
+}
+
+void FullPrecisionLayer::bind(const LayerMemory& memory) {
+  inner_->bind(memory);
+  std::byte* at = static_cast<std::byte*>(memory.workspace) + aligned(inner_->memory_needs().workspace);
+  const auto take = [&](const Shape& shape) {
+    const Tensor tensor{at, shape, DType::f32};
+    at += floats(shape);
+    return tensor;
+  };
+  input_ = take(input_shape());
+  output_ = take(output_shape());
+  if (setup().input_gradient) input_gradient_ = take(input_shape());
+  part_ = {at, input_shape(), setup().type};
+}
+
+void FullPrecisionLayer::infer(const LayerCall& call) {
+  backend().cast(call.inputs[0], input_);
+  inner_->infer({.inputs = {&input_, 1},
+                 .output = output_,
+                 .input_gradients = {},
+                 .accumulate = {},
+                 .output_gradient = {}});
+  backend().cast(output_, call.output);
+}
+
+void FullPrecisionLayer::forward(const LayerCall& call) {
+  backend().cast(call.inputs[0], input_);
+  inner_->forward({.inputs = {&input_, 1},
+                   .output = output_,
+                   .input_gradients = {},
+                   .accumulate = {},
+                   .output_gradient = {}});
+  backend().cast(output_, call.output);
+}
+
+void FullPrecisionLayer::backward(const LayerCall& call, bool accumulate_parameters) {
+  if (backward_reads_inputs()) backend().cast(call.inputs[0], input_);
+  backend().cast(call.output_gradient, output_);
+  const Tensor& gradient = call.input_gradients[0];
+  const Tensor wanted = gradient ? input_gradient_ : Tensor{nullptr, input_shape(), DType::f32};
+  const bool overwrite = false;
+  inner_->backward({.inputs = {&input_, 1},
+                    .output = {},
+                    .input_gradients = {&wanted, 1},
+                    .accumulate = {&overwrite, 1},
+                    .output_gradient = output_},
+                   accumulate_parameters);
+  if (!gradient) return;
+  if (!call.accumulate[0]) {
+    backend().cast(input_gradient_, gradient);
+    return;
+  }
+  backend().cast(input_gradient_, part_);
+  backend().add(gradient, part_, gradient);
+}
+
+}  // namespace brightnet

@@ -1,0 +1,40 @@
+// A layer that computes in fp32 within a network of 16-bit activations: `precision: fp32` in the model's YAML
+// (private to layers/).
+#pragma once
+
+#include <memory>
+
+#include "layers/layer.h"
+
+namespace brightnet {
+
+/// Wraps a layer of one input: what it reads is widened first, what it writes is rounded behind, both ways.
+/// Between lie its own arithmetic, its working weights and what it keeps for the backward pass, all fp32.
+/// Costs their memory and four casts.
+class FullPrecisionLayer : public Layer {
+ public:
+  /// `inner` was made from inner_setup(setup).
+  FullPrecisionLayer(const LayerSetup& setup, std::unique_ptr<Layer> inner);
+  static LayerSetup inner_setup(const LayerSetup& setup);
+
+  Shape output_shape() const override { return inner_->output_shape(); }
+  MemoryNeeds memory_needs() const override;
+  void bind(const LayerMemory& memory) override;
+  bool backward_reads_inputs() const override { return inner_->backward_reads_inputs(); }
+  double flops() const override { return inner_->flops(); }
+  const ConvolutionSpec* convolution() const override { return inner_->convolution(); }
+
+  void prepare() override { inner_->prepare(); }
+  void infer(const LayerCall& call) override;
+  void forward(const LayerCall& call) override;
+  void backward(const LayerCall& call, bool accumulate_parameters) override;
+
+ private:
+  Shape input_shape() const { return setup().inputs[0]; }
+
+  std::unique_ptr<Layer> inner_;
+  Tensor input_, output_, input_gradient_;  ///< in fp32; the output's gradient lies where the output did
+  Tensor part_;  ///< of the input's gradient, rounded, before it is added to another
+};
+
+}  // namespace brightnet
