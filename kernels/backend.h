@@ -203,10 +203,13 @@ class Backend {
   virtual size_t yolo_workspace(const YoloHead& head, const Shape& predictions) const = 0;
   /// The loss and its gradient, entirely on the device.
   virtual void yolo_loss(const YoloHead& head, const YoloLossPass& pass) = 0;
+  virtual size_t yolo_detect_workspace(const YoloHead& head, const Shape& predictions) const = 0;
   /// For every prediction and class whose objectness · class probability exceeds `threshold`,
-  /// appends a Detection to detections[image] (host memory; this waits).
+  /// appends a Detection to detections[image] (host memory; this waits). Of an image with more than
+  /// max_candidates, only those of the highest scores (of equals the first), still in the order of row,
+  /// column, anchor, class.
   virtual void yolo_detect(const YoloHead& head, const Tensor& predictions, float threshold,
-                           std::span<std::vector<Detection>> detections) = 0;
+                           std::span<std::vector<Detection>> detections, void* workspace) = 0;
 
   // Optimizer step (rules in kernels/math/loss_scaler.h). Nothing here waits; `state` is in the device's
   // memory, and so are the ranges, which ascend and do not overlap.

@@ -12,6 +12,8 @@ enum class IouKind : uint8_t { mse, iou, giou, diou, ciou };
 enum class NmsKind : uint8_t { greedy, diou };
 
 constexpr int max_anchors = 16;
+/// Of one image and head: what is handed to non-maximum suppression. A trained network has some hundred.
+constexpr unsigned max_candidates = 8192;
 
 /// Width and height of an anchor in pixels of the network's input.
 struct Anchor {

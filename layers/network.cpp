@@ -370,8 +370,8 @@ std::vector<std::vector<Detection>> Network::detections(float threshold) {
   std::vector<std::vector<Detection>> found(setup_.batch);
   for (int i = 0; i < layer_count(); ++i) {
     if (!nodes_[i].is_head) continue;
-    const auto& head = static_cast<const YoloLayer&>(*layers_[i]).head();
-    setup_.backend->yolo_detect(head, nodes_[i].output_tensor, threshold, found);
+    const auto& layer = static_cast<const YoloLayer&>(*layers_[i]);
+    setup_.backend->yolo_detect(layer.head(), nodes_[i].output_tensor, threshold, found, layer.workspace());
   }
   return found;
 }

@@ -11,8 +11,11 @@ YoloLayer::YoloLayer(const LayerSetup& setup) : Layer(setup) {
 }
 
 MemoryNeeds YoloLayer::memory_needs() const {
-  if (setup().mode == Mode::infer) return {};
   MemoryNeeds needs;
+  if (setup().mode == Mode::infer) {
+    needs.workspace = backend().yolo_detect_workspace(head_, output_shape());
+    return needs;
+  }
   needs.weights = 64 + class_weights_.size() * sizeof(float);
   needs.workspace = backend().yolo_workspace(head_, output_shape());
   return needs;

@@ -29,6 +29,8 @@ class YoloLayer : public Layer {
   /// Sums of the last backward(), in the device's memory.
   const YoloLoss* loss() const { return loss_; }
   const YoloHead& head() const { return head_; }
+  /// For detecting, after inference.
+  void* workspace() const { return workspace_; }
 
  private:
   YoloHead head_;

@@ -153,7 +153,7 @@ void CpuBackend::yolo_loss(const YoloHead& head, const YoloLossPass& pass) {
   cpu::yolo_loss(head, pass);
 }
 void CpuBackend::yolo_detect(const YoloHead& head, const Tensor& predictions, float threshold,
-                             std::span<std::vector<Detection>> detections) {
+                             std::span<std::vector<Detection>> detections, void*) {
   cpu::yolo_detect(head, predictions, threshold, detections);
 }
 

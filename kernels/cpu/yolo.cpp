@@ -184,23 +184,14 @@ void find_best_ious(const Batch& batch, const Place& place, Chunk& chunk) {
 template <typename T>
 float add_box_loss(const Batch& batch, const Place& place, int column, const float (&logits)[4],
                    const Truth& truth, T* gradient, Sums& sums) {
-  const YoloHead& head = batch.head;
-  const DecodedBox decoded =
-      decode_box_with_slope(head, head.mask[place.slot], column, place.row, batch.shape.w, batch.shape.h,
-                            logits[0], logits[1], logits[2], logits[3]);
-  const BoxLoss loss = box_loss(head.iou_kind, decoded.box, truth.box, batch.shape.w, batch.shape.h);
-  const float by_logit[4] = {loss.gradient.x * decoded.slope.x, loss.gradient.y * decoded.slope.y,
-                             loss.gradient.w * decoded.slope.w, loss.gradient.h * decoded.slope.h};
-  for (int k = 0; k < 4; ++k) {
-    float delta = head.box_weight * by_logit[k];
-    if (head.max_delta > 0) delta = std::clamp(delta, -head.max_delta, head.max_delta);
-    gradient[k] = static_cast<T>(batch.gradient_scale * delta);
-  }
-  sums.box += head.box_weight * loss.loss;
-  sums.iou += loss.iou;
+  const BoxTerm term = box_term(batch.head, batch.head.mask[place.slot], column, place.row, batch.shape.w,
+                                batch.shape.h, logits, truth.box);
+  for (int k = 0; k < 4; ++k) gradient[k] = static_cast<T>(batch.gradient_scale * term.slope[k]);
+  sums.box += term.value;
+  sums.iou += term.iou;
   sums.assigned += 1;
-  sums.recall50 += loss.iou > 0.5f;
-  return loss.iou;
+  sums.recall50 += term.iou > 0.5f;
+  return term.iou;
 }
 
 /// Marks which of the classes [first, first + count) a prediction is of: its truth's, and those of the truths
@@ -215,10 +206,8 @@ void mark_classes(const Batch& batch, const Place& place, int column, const Assi
   mark(truths[assignment.truth]);
   if (assignment.candidates < 2) return;
   for (const Truth& truth : truths) {
-    if (!is_usable(truth.box) || cell_of(truth.box.x, batch.shape.w) != column ||
-        cell_of(truth.box.y, batch.shape.h) != place.row)
-      continue;
-    if (is_assigned(batch.head, truth.box, batch.head.mask[place.slot], best_anchor(batch.head, truth.box)))
+    if (is_assigned_in_cell(batch.head, truth.box, batch.head.mask[place.slot], column, place.row,
+                            batch.shape.w, batch.shape.h))
       mark(truth);
   }
 }
@@ -234,13 +223,9 @@ void add_class_loss(const Batch& batch, const Place& place, int column, const As
     mark_classes(batch, place, column, assignment, first, count, positive);
     float sum = 0;
     for (int i = 0; i < count; ++i) {
-      const LossTerm term =
-          focal_cross_entropy(static_cast<float>(logits[first + i]),
-                              smooth_target(positive[i], head.label_smoothing), head.focal_gamma);
-      const float weight =
-          head.class_weight * (positive[i] && head.class_weights ? head.class_weights[first + i] : 1.0f);
-      sum += weight * term.value;
-      gradient[first + i] = static_cast<T>(batch.gradient_scale * weight * term.slope);
+      const LossTerm term = class_term(head, first + i, static_cast<float>(logits[first + i]), positive[i]);
+      sum += term.value;
+      gradient[first + i] = static_cast<T>(batch.gradient_scale * term.slope);
     }
     sums.classes += sum;
   }

@@ -2,7 +2,9 @@
 // so one comparison of a logit spares the rest of the work.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <numeric>
 
 #include "core/error.h"
 #include "kernels/cpu/yolo.h"
@@ -46,13 +48,32 @@ void detect_in_image(const YoloHead& head, const Shape& shape, const T* image, f
   }
 }
 
+/// Leaves the best max_candidates from `begin` on, in their order.
+void keep_best(std::vector<Detection>& detections, size_t begin) {
+  const size_t count = detections.size() - begin;
+  if (count <= max_candidates) return;
+  std::vector<uint32_t> order(count);
+  std::iota(order.begin(), order.end(), 0u);
+  const auto better = [&](uint32_t a, uint32_t b) {
+    const float first = detections[begin + a].score, second = detections[begin + b].score;
+    return first != second ? first > second : a < b;
+  };
+  std::nth_element(order.begin(), order.begin() + max_candidates, order.end(), better);
+  std::sort(order.begin(), order.begin() + max_candidates);
+  for (size_t i = 0; i < max_candidates; ++i) detections[begin + i] = detections[begin + order[i]];
+  detections.resize(begin + max_candidates);
+}
+
 template <typename T>
 void detect_in_images(const YoloHead& head, const Shape& shape, const T* predictions, float threshold,
                       std::span<std::vector<Detection>> detections) {
   const size_t image_size = static_cast<size_t>(shape.h) * shape.w * shape.c;
 #pragma omp parallel for schedule(dynamic)
-  for (int n = 0; n < shape.n; ++n)
+  for (int n = 0; n < shape.n; ++n) {
+    const size_t begin = detections[n].size();
     detect_in_image(head, shape, predictions + n * image_size, threshold, detections[n]);
+    keep_best(detections[n], begin);
+  }
 }
 
 }  // namespace

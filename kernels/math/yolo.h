@@ -6,6 +6,7 @@
 #include "kernels/math/box.h"
 #include "kernels/math/hd.h"
 #include "kernels/math/iou.h"
+#include "kernels/math/loss.h"
 #include "kernels/yolo.h"
 
 namespace brightnet {
@@ -41,6 +42,46 @@ BRIGHTNET_HD int best_anchor(const YoloHead& head, const Box& truth) {
 BRIGHTNET_HD bool is_assigned(const YoloHead& head, const Box& truth, int anchor, int best) {
   return anchor == best ||
          (head.iou_threshold < 1.0f && size_iou(relative_anchor(head, anchor), truth) > head.iou_threshold);
+}
+
+/// Whether a truth is assigned to the prediction of `anchor` in the cell (column, row).
+BRIGHTNET_HD bool is_assigned_in_cell(const YoloHead& head, const Box& truth, int anchor, int column, int row,
+                                      int grid_w, int grid_h) {
+  return is_usable(truth) && cell_of(truth.x, grid_w) == column && cell_of(truth.y, grid_h) == row &&
+         is_assigned(head, truth, anchor, best_anchor(head, truth));
+}
+
+/// What an assigned prediction costs for its box, weighted, and the derivatives by its four logits.
+struct BoxTerm {
+  float value, iou;
+  float slope[4];
+};
+
+BRIGHTNET_HD BoxTerm box_term(const YoloHead& head, int anchor, int column, int row, int grid_w, int grid_h,
+                              const float (&logits)[4], const Box& truth) {
+  const DecodedBox decoded = decode_box_with_slope(head, anchor, column, row, grid_w, grid_h, logits[0],
+                                                   logits[1], logits[2], logits[3]);
+  const BoxLoss loss = box_loss(head.iou_kind, decoded.box, truth, grid_w, grid_h);
+  BoxTerm term{head.box_weight * loss.loss,
+               loss.iou,
+               {loss.gradient.x * decoded.slope.x, loss.gradient.y * decoded.slope.y,
+                loss.gradient.w * decoded.slope.w, loss.gradient.h * decoded.slope.h}};
+  for (float& slope : term.slope) {
+    slope *= head.box_weight;
+    if (head.max_delta <= 0) continue;
+    slope = slope < -head.max_delta ? -head.max_delta : slope > head.max_delta ? head.max_delta : slope;
+  }
+  return term;
+}
+
+/// What an assigned prediction costs for one class, weighted. `positive`: a truth of that class is assigned
+/// to it.
+BRIGHTNET_HD LossTerm class_term(const YoloHead& head, int class_id, float logit, bool positive) {
+  const LossTerm term =
+      focal_cross_entropy(logit, smooth_target(positive, head.label_smoothing), head.focal_gamma);
+  const float weight =
+      head.class_weight * (positive && head.class_weights ? head.class_weights[class_id] : 1.0f);
+  return {weight * term.value, weight * term.slope};
 }
 
 /// What a prediction's objectness is compared with, and how much that counts.

@@ -1,4 +1,5 @@
 // Decoding and detection: boxes against the formulas in fp64, and which predictions become detections.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -119,6 +120,28 @@ TEST(YoloDetect, AppendsToWhatAnotherHeadFound) {
   cpu::yolo_detect(p.head, {p.values.data(), p.shape, DType::f32}, 0.5f, detections);
   EXPECT_EQ(detections[0].size(), 3u);
   EXPECT_EQ(detections[1].size(), 4u);
+}
+
+TEST(YoloDetect, KeepsTheBestOfTooManyAndTheirOrder) {
+  Predictions p(head_of(40), 2);  // 10 400 candidates an image
+  Random random(6, Purpose::test);
+  for (float& t : p.values) t = random.normal();
+  std::vector<std::vector<Detection>> found(2);
+  found[1].push_back({{}, -1, 2.0f});
+  cpu::yolo_detect(p.head, {p.values.data(), p.shape, DType::f32}, 0.0f, found);
+  ASSERT_EQ(found[0].size(), max_candidates);
+  ASSERT_EQ(found[1].size(), max_candidates + 1) << "what another head found stays";
+  EXPECT_EQ(found[1][0].class_id, -1);
+  float worst = 1;
+  for (const Detection& d : found[0]) worst = std::min(worst, d.score);
+  const auto better = p.detect(worst);
+  ASSERT_EQ(better[0].size(), max_candidates - 1) << "no better one was left out";
+  size_t at = 0;
+  for (const Detection& d : better[0]) {
+    if (found[0][at].score == worst) ++at;
+    ASSERT_EQ(found[0][at].score, d.score);
+    ASSERT_EQ(found[0][at++].class_id, d.class_id);
+  }
 }
 
 TEST(YoloDetect, ReadsBFloat16) {

@@ -1,0 +1,27 @@
+// Sums over a block's threads, in an order that does not change from run to run.
+#pragma once
+
+#include "kernels/cuda/vector.h"
+
+#if defined(__CUDACC__) || defined(BRIGHTNET_CUDA_EMULATION)
+
+namespace brightnet::cuda {
+
+/// Σ value over the block, in every thread of its first warp. The block is of whole warps, and all of it
+/// calls.
+template <typename T>
+__device__ __forceinline__ T block_sum(T value) {
+  BRIGHTNET_SHARED(T, of_warp, [warp_size]);
+  const int lane = threadIdx.x % warp_size, warp = threadIdx.x / warp_size;
+  value = warp_sum(value);
+  __syncthreads();  // the sums before this one have been read
+  if (lane == 0) of_warp[warp] = value;
+  __syncthreads();
+  if (warp > 0) return value;
+  const int warps = static_cast<int>(blockDim.x) / warp_size;
+  return warp_sum(lane < warps ? of_warp[lane] : T(0));
+}
+
+}  // namespace brightnet::cuda
+
+#endif

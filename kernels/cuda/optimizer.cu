@@ -1,0 +1,169 @@
+// One optimizer step over all parameters of a model in one launch: gradient scaling (loss scale and
+// clipping), decay, momentum or Adam's moments, update and moving average.
+//
+// SGD with an average reads four arrays and writes three, 28 bytes a parameter; AdamW 36. There is no
+// arithmetic to speak of, so the launch lasts as long as these bytes take if every access is a whole 16-byte
+// group and neighbouring threads take neighbouring groups. The parameters lie in one flat array
+// (layers/parameters.h); what differs between them, rate and decay, is a list of some hundred ranges in the
+// device's memory. A thread's groups ascend, so it walks that list once from front to back beside them, out
+// of the first-level cache. A group that two ranges share, or that reaches beyond one, is done element by
+// element.
+//
+// Whether the step is applied at all is read from the state, not decided on the host: a skipped step is the
+// same launch, which returns at once, so that a captured graph is good for both.
+#include "kernels/cuda/optimizer.h"
+#include "kernels/cuda/vector.h"
+
+#ifndef __CUDA_ARCH__
+#include <cmath>
+#endif
+
+namespace brightnet::cuda {
+namespace {
+
+constexpr int block_threads = 256;
+constexpr int group = 4;  ///< floats in 16 bytes
+
+/// A parameter with all that belongs to it, in registers.
+struct Parameter {
+  float value, gradient, first, second, ema;
+};
+
+/// The numbers that all parameters of a range share in this step.
+struct Rates {
+  float rate, decay, gradient_factor, ema_rate;
+};
+
+struct SgdRule {
+  static constexpr bool second_moment = false;
+  SgdStep sgd;
+
+  __device__ void operator()(const Rates& r, const StepState&, Parameter& p) const {
+    const float coupled = sgd.decoupled ? 0.0f : r.decay;
+    const float kept = sgd.decoupled ? 1.0f - r.rate * r.decay : 1.0f;
+    const float g = r.gradient_factor * p.gradient + coupled * p.value;
+    p.first = sgd.momentum * p.first + g;
+    p.value = kept * p.value - r.rate * (sgd.nesterov ? g + sgd.momentum * p.first : p.first);
+  }
+};
+
+struct AdamWRule {
+  static constexpr bool second_moment = true;
+  AdamWStep adam;
+
+  __device__ void operator()(const Rates& r, const StepState& step, Parameter& p) const {
+    const float g = r.gradient_factor * p.gradient;
+    p.first = adam.beta1 * p.first + (1.0f - adam.beta1) * g;
+    p.second = adam.beta2 * p.second + (1.0f - adam.beta2) * g * g;
+    const float direction =
+        p.first * step.first_correction / (std::sqrt(p.second * step.second_correction) + adam.epsilon);
+    p.value -= r.rate * (direction + r.decay * p.value);
+  }
+};
+
+/// Parameters [at, at + count) of one range: 1, or a whole group.
+template <int count, bool average, typename Rule>
+__device__ void update(const Rule& rule, const StepState& step, const OptimizerArrays& arrays,
+                       const ParameterRange& range, size_t at) {
+  const Rates rates{step.rate * range.rate, range.decay, step.gradient_factor, 1.0f - step.ema_decay};
+  float values[count], gradients[count], first[count], second[count], ema[count];
+  load_floats(arrays.values + at, values);
+  load_floats(arrays.gradients + at, gradients);
+  load_floats(arrays.first + at, first);
+  if constexpr (Rule::second_moment) load_floats(arrays.second + at, second);
+  if constexpr (average) load_floats(arrays.ema + at, ema);
+#pragma unroll
+  for (int i = 0; i < count; ++i) {
+    Parameter p{values[i], gradients[i], first[i], Rule::second_moment ? second[i] : 0.0f, 0.0f};
+    rule(rates, step, p);
+    values[i] = p.value;
+    first[i] = p.first;
+    if constexpr (Rule::second_moment) second[i] = p.second;
+    if constexpr (average) ema[i] += rates.ema_rate * (p.value - ema[i]);
+  }
+  store_floats(arrays.values + at, values);
+  store_floats(arrays.first + at, first);
+  if constexpr (Rule::second_moment) store_floats(arrays.second + at, second);
+  if constexpr (average) store_floats(arrays.ema + at, ema);
+}
+
+template <typename Rule, bool average>
+__global__ void __launch_bounds__(block_threads)
+    update_parameters(Rule rule, OptimizerArrays arrays, const ParameterRange* ranges, int range_count,
+                      const StepState* state) {
+  const StepState step = *state;
+  if (!step.apply) return;
+  int range = 0;  // the first that ends behind the group
+  for (size_t at = group * first_item(); at < arrays.count; at += group * item_step()) {
+    while (range < range_count && ranges[range].end <= at) ++range;
+    if (range == range_count) return;
+    if (ranges[range].begin <= at && at + group <= ranges[range].end) {
+      update<group, average>(rule, step, arrays, ranges[range], at);
+      continue;
+    }
+    int own = range;
+    for (size_t i = at; i < at + group && i < arrays.count; ++i) {
+      while (own < range_count && ranges[own].end <= i) ++own;
+      if (own == range_count) break;
+      if (ranges[own].begin <= i) update<1, average>(rule, step, arrays, ranges[own], i);
+    }
+  }
+}
+
+template <typename Rule>
+void update_all(const Rule& rule, const OptimizerArrays& arrays, std::span<const ParameterRange> ranges,
+                const StepState* state, cudaStream_t stream) {
+  if (arrays.count == 0 || ranges.empty()) return;
+  const unsigned blocks = blocks_for((arrays.count + group - 1) / group, block_threads,
+                                     static_cast<size_t>(multiprocessors()) * 8);
+  launch(arrays.ema ? update_parameters<Rule, true> : update_parameters<Rule, false>, blocks, block_threads,
+         0, stream, rule, arrays, ranges.data(), static_cast<int>(ranges.size()), state);
+}
+
+__global__ void __launch_bounds__(block_threads)
+    settle(float* values, float* kept, float* ema, size_t count, const StepState* state) {
+  const bool applied = state->apply;
+  const float ema_rate = 1.0f - state->ema_decay;
+  const size_t groups = count / group;
+  const auto settle_floats = [&]<int floats>(size_t at, std::integral_constant<int, floats>) {
+    float current[floats];
+    load_floats((applied ? values : kept) + at, current);
+    store_floats((applied ? kept : values) + at, current);
+    if (!applied || !ema) return;
+    float averaged[floats];
+    load_floats(ema + at, averaged);
+#pragma unroll
+    for (int i = 0; i < floats; ++i) averaged[i] += ema_rate * (current[i] - averaged[i]);
+    store_floats(ema + at, averaged);
+  };
+  for (size_t i = first_item(); i < groups; i += item_step())
+    settle_floats(group * i, std::integral_constant<int, group>());
+  const size_t rest = group * groups + first_item();
+  if (rest < count) settle_floats(rest, std::integral_constant<int, 1>());
+}
+
+}  // namespace
+
+void sgd_step(const SgdStep& sgd, const OptimizerArrays& arrays, std::span<const ParameterRange> ranges,
+              const StepState* state, cudaStream_t stream) {
+  BRIGHTNET_CHECK(arrays.values && arrays.gradients && arrays.first, "an SGD step without its arrays");
+  update_all(SgdRule{sgd}, arrays, ranges, state, stream);
+}
+
+void adamw_step(const AdamWStep& adam, const OptimizerArrays& arrays, std::span<const ParameterRange> ranges,
+                const StepState* state, cudaStream_t stream) {
+  BRIGHTNET_CHECK(arrays.values && arrays.gradients && arrays.first && arrays.second,
+                  "an AdamW step without its arrays");
+  update_all(AdamWRule{adam}, arrays, ranges, state, stream);
+}
+
+// 12 bytes a statistic and 12 more for the average; some ten thousand of them, so that the launch costs more
+// than they.
+void settle_statistics(float* values, float* kept, float* ema, size_t count, const StepState* state,
+                       cudaStream_t stream) {
+  if (count == 0) return;
+  launch(settle, blocks_for((count + group - 1) / group, block_threads), block_threads, 0, stream, values,
+         kept, ema, count, state);
+}
+
+}  // namespace brightnet::cuda

@@ -1,0 +1,318 @@
+// The YOLO loss of a batch: which prediction answers for which truth, the loss, and its gradient, without the
+// host. The rules and formulas are kernels/math's, which the CPU shares (kernels/cpu/yolo.cpp).
+//
+// It must write the whole gradient, which is as large as the predictions, and read five numbers of each
+// prediction (x, y, w, h, objectness); class logits only of the few that have a truth. At 80 classes in fp16
+// that is 170 bytes written and one or two 32-byte sectors read for a prediction. So:
+//
+//   assign_truths   one block an image, one thread a truth. Truths that compete for a prediction are settled
+//   by an
+//                   atomic maximum over (IoU of the sizes, lower index first): a result that no order of
+//                   threads changes.
+//   loss_of_tile    one block for 256 consecutive predictions, which lie in one piece of memory however wide
+//   a
+//                   prediction is. A thread takes one prediction; the truths of its image pass through shared
+//                   memory for the ignore rule. The five derivatives wait in shared memory until the block
+//                   writes its piece of the gradient in 16-byte groups, nearly all of them zeros. Predictions
+//                   with a truth then get their class gradients from one warp each, 32 classes at a time.
+//   add_up          one block adds the tiles' sums in a fixed order.
+#include <cfloat>
+
+#include "kernels/cuda/block_sum.h"
+#include "kernels/cuda/yolo_loss.h"
+#include "kernels/math/yolo.h"
+
+namespace brightnet::cuda {
+namespace {
+
+constexpr int tile = 256;  ///< predictions and threads of a block
+constexpr int truth_chunk = 128;
+constexpr int assign_threads = 128, add_up_threads = 256;
+
+/// Who wins a prediction, as one number whose maximum it is: the IoU of the sizes above (a float that is not
+/// negative orders like its bits), the truth's complement below. 0: nobody wants it.
+using Winner = unsigned long long;
+
+__device__ Winner winner(float fit, int truth) {
+  return static_cast<Winner>(__float_as_uint(fit)) << 32 | (0xffffffffu - static_cast<unsigned>(truth));
+}
+__device__ int truth_of(Winner winner) {
+  return winner == 0 ? -1 : static_cast<int>(0xffffffffu - static_cast<unsigned>(winner));
+}
+
+struct Sums {
+  double box, objectness, classes, iou, assigned, recall50;
+};
+
+template <typename T>
+struct LossArguments {
+  YoloHead head;
+  Shape shape;
+  const T* predictions;
+  T* gradient;
+  TruthList truths;
+  GradientScale scale;
+  const Winner* winners;
+  Sums* tiles;
+  size_t count;  ///< of predictions
+};
+
+/// Where a prediction is.
+struct Place {
+  int image, row, column, slot;
+};
+
+__device__ Place place_of(size_t prediction, const Shape& shape, int slots) {
+  const size_t cell = prediction / static_cast<size_t>(slots);
+  const size_t line = cell / static_cast<size_t>(shape.w);
+  return {static_cast<int>(line / static_cast<size_t>(shape.h)),
+          static_cast<int>(line % static_cast<size_t>(shape.h)),
+          static_cast<int>(cell % static_cast<size_t>(shape.w)),
+          static_cast<int>(prediction % static_cast<size_t>(slots))};
+}
+
+__global__ void __launch_bounds__(assign_threads)
+    assign_truths(YoloHead head, Shape shape, TruthList truths, Winner* winners) {
+  const int image = static_cast<int>(blockIdx.x);
+  for (int t = truths.offsets[image] + static_cast<int>(threadIdx.x); t < truths.offsets[image + 1];
+       t += assign_threads) {
+    const Box box = truths.truths[t].box;
+    if (!is_usable(box)) continue;
+    const int best = best_anchor(head, box);
+    const size_t cell =
+        (static_cast<size_t>(image) * shape.h + static_cast<size_t>(cell_of(box.y, shape.h))) * shape.w +
+        static_cast<size_t>(cell_of(box.x, shape.w));
+    for (int slot = 0; slot < head.mask_count; ++slot) {
+      const int anchor = head.mask[slot];
+      if (!is_assigned(head, box, anchor, best)) continue;
+      atomicMax(winners + cell * head.mask_count + slot,
+                winner(size_iou(relative_anchor(head, anchor), box), t));
+    }
+  }
+}
+
+/// A box by its edges. One without an inside meets no other.
+struct Corners {
+  float left, right, top, bottom, area;
+};
+
+__device__ Corners corners_of(const Box& box) {
+  return {box.x - 0.5f * box.w, box.x + 0.5f * box.w, box.y - 0.5f * box.h, box.y + 0.5f * box.h,
+          box.w * box.h};
+}
+
+__device__ float overlap_of(const Corners& a, const Corners& b) {
+  const float w = (a.right < b.right ? a.right : b.right) - (a.left > b.left ? a.left : b.left);
+  const float h = (a.bottom < b.bottom ? a.bottom : b.bottom) - (a.top > b.top ? a.top : b.top);
+  const float shared = w > 0 && h > 0 ? w * h : 0.0f;
+  const float either = a.area + b.area - shared;
+  return shared / (either > smallest_area ? either : smallest_area);
+}
+
+/// The highest IoU of this thread's box with a truth of its image. `begin` and `end` enclose the truths of
+/// all images that the block has to do with. The whole block calls.
+__device__ float best_iou(const TruthList& truths, int begin, int end, int image, const Corners& own) {
+  BRIGHTNET_SHARED(Corners, chunk, [truth_chunk]);
+  const int own_begin = truths.offsets[image], own_end = truths.offsets[image + 1];
+  float best = 0;
+  for (int first = begin; first < end; first += truth_chunk) {
+    const int last = first + truth_chunk < end ? first + truth_chunk : end;
+    __syncthreads();
+    for (int t = first + static_cast<int>(threadIdx.x); t < last; t += tile) {
+      const Box box = truths.truths[t].box;
+      chunk[t - first] = is_usable(box) ? corners_of(box) : Corners{0, -1, 0, -1, 0};
+    }
+    __syncthreads();
+    const int to = own_end < last ? own_end : last;
+    for (int t = own_begin > first ? own_begin : first; t < to; ++t) {
+      const float value = overlap_of(own, chunk[t - first]);
+      best = value > best ? value : best;
+    }
+  }
+  return best;
+}
+
+/// Class loss of a prediction with a truth, and the gradient of its class logits: by one warp; the sum is in
+/// every lane. It is of its truth's class and of those of the truths that lost it to that one.
+template <typename T>
+__device__ float class_loss(const LossArguments<T>& a, const Place& place, const T* logits, T* gradient,
+                            float scale) {
+  const int lane = static_cast<int>(threadIdx.x) % warp_size;
+  const int begin = a.truths.offsets[place.image], end = a.truths.offsets[place.image + 1];
+  float sum = 0;
+  for (int first = 0; first < a.head.classes; first += warp_size) {
+    const int own = first + lane;
+    bool positive = false;
+    for (int t = begin; t < end; t += warp_size) {
+      const bool assigned = t + lane < end && is_assigned_in_cell(a.head, a.truths.truths[t + lane].box,
+                                                                  a.head.mask[place.slot], place.column,
+                                                                  place.row, a.shape.w, a.shape.h);
+      for (unsigned found = __ballot_sync(full_warp, assigned); found != 0; found &= found - 1)
+        positive = positive || a.truths.truths[t + __ffs(static_cast<int>(found)) - 1].class_id == own;
+    }
+    if (own >= a.head.classes) continue;
+    const LossTerm term = class_term(a.head, own, widen(logits[own]), positive);
+    sum += term.value;
+    gradient[own] = narrow<T>(scale * term.slope);
+  }
+  return warp_sum(sum);
+}
+
+/// Writes the block's piece of the gradient: five derivatives of each prediction, and zeros for its classes.
+template <typename T>
+__device__ void write_gradient(T* gradient, const float (&slopes)[tile][5], size_t count, int values) {
+  constexpr int width = whole_vector<T>;
+  for (size_t at = static_cast<size_t>(threadIdx.x) * width; at < count; at += size_t{tile} * width) {
+    int prediction = static_cast<int>(at / static_cast<size_t>(values));
+    int number = static_cast<int>(at % static_cast<size_t>(values));
+    float group[width];
+#pragma unroll
+    for (int i = 0; i < width; ++i) {
+      group[i] = at + i < count && number < 5 ? slopes[prediction][number] : 0.0f;
+      if (++number < values) continue;
+      number = 0;
+      ++prediction;
+    }
+    if (at + width <= count) {
+      store_floats(gradient + at, group);
+    } else {
+      for (int i = 0; at + i < count; ++i) gradient[at + i] = narrow<T>(group[i]);
+    }
+  }
+}
+
+template <typename T>
+__global__ void __launch_bounds__(tile) loss_of_tile(LossArguments<T> a) {
+  BRIGHTNET_SHARED(float, slopes, [tile][5]);
+  BRIGHTNET_SHARED(int, owners, [tile]);
+  BRIGHTNET_SHARED(float, class_losses, [tile]);
+  const YoloHead& head = a.head;
+  const int values = head.values(), own = static_cast<int>(threadIdx.x);
+  const size_t first = static_cast<size_t>(blockIdx.x) * tile;
+  const size_t last = first + tile < a.count ? first + tile : a.count;
+  const bool inside = first + own < last;
+  // Threads behind the end keep the last prediction company and write nothing.
+  const size_t prediction = inside ? first + own : last - 1;
+  const Place place = place_of(prediction, a.shape, head.mask_count);
+  const int anchor = head.mask[place.slot];
+  const float scale = a.scale.constant * (a.scale.dynamic ? *a.scale.dynamic : 1.0f);
+
+  float logits[5];
+  for (int k = 0; k < 5; ++k) logits[k] = widen(a.predictions[prediction * values + k]);
+  const float box_logits[4] = {logits[0], logits[1], logits[2], logits[3]};
+  float highest = 0;
+  if (head.ignore_threshold < 1.0f || head.truth_threshold < 1.0f) {
+    const int first_image = place_of(first, a.shape, head.mask_count).image;
+    const int last_image = place_of(last - 1, a.shape, head.mask_count).image;
+    const Box box = decode_box(head, anchor, place.column, place.row, a.shape.w, a.shape.h, logits[0],
+                               logits[1], logits[2], logits[3]);
+    highest = best_iou(a.truths, a.truths.offsets[first_image], a.truths.offsets[last_image + 1], place.image,
+                       corners_of(box));
+  }
+
+  const int truth = inside ? truth_of(a.winners[prediction]) : -1;
+  ObjectnessTarget objectness = unassigned_objectness(head, highest);
+  BoxTerm box{};
+  if (truth >= 0) {
+    box = box_term(head, anchor, place.column, place.row, a.shape.w, a.shape.h, box_logits,
+                   a.truths.truths[truth].box);
+    objectness = assigned_objectness(head, box.iou);
+  }
+  const LossTerm seen = cross_entropy(logits[4], objectness.target);
+  for (int k = 0; k < 4; ++k) slopes[own][k] = scale * box.slope[k];
+  slopes[own][4] = scale * (objectness.weight * seen.slope);
+  owners[own] = truth;
+  const bool any_truth = __syncthreads_or(truth >= 0);
+
+  const T* const tile_predictions = a.predictions + first * values;
+  T* const tile_gradient = a.gradient + first * values;
+  write_gradient(tile_gradient, slopes, (last - first) * values, values);
+  Sums sums{};
+  sums.objectness = block_sum(inside ? static_cast<double>(objectness.weight * seen.value) : 0.0);
+  if (any_truth) {
+    __syncthreads();  // the zeros are written
+    for (int i = own / warp_size; i < tile; i += tile / warp_size) {
+      if (owners[i] < 0) continue;
+      const size_t offset = static_cast<size_t>(i) * values + 5;
+      const float loss = class_loss(a, place_of(first + i, a.shape, head.mask_count),
+                                    tile_predictions + offset, tile_gradient + offset, scale);
+      if (own % warp_size == 0) class_losses[i] = loss;
+    }
+    __syncthreads();
+    const bool assigned = truth >= 0;
+    sums.box = block_sum(assigned ? static_cast<double>(box.value) : 0.0);
+    sums.classes = block_sum(assigned ? static_cast<double>(class_losses[own]) : 0.0);
+    sums.iou = block_sum(assigned ? static_cast<double>(box.iou) : 0.0);
+    sums.assigned = block_sum(assigned ? 1.0 : 0.0);
+    sums.recall50 = block_sum(assigned && box.iou > 0.5f ? 1.0 : 0.0);
+  }
+  if (own == 0) a.tiles[blockIdx.x] = sums;
+}
+
+/// Finite losses stay finite: a sum beyond float's range becomes its largest number. NaN stays NaN.
+__device__ float to_float(double sum) {
+  return static_cast<float>(sum > FLT_MAX ? FLT_MAX : sum);
+}
+
+__global__ void __launch_bounds__(add_up_threads)
+    add_up(const Sums* tiles, unsigned count, YoloLoss* loss, LossTotals* totals) {
+  Sums own{};
+  for (unsigned i = threadIdx.x; i < count; i += add_up_threads) {
+    own.box += tiles[i].box;
+    own.objectness += tiles[i].objectness;
+    own.classes += tiles[i].classes;
+    own.iou += tiles[i].iou;
+    own.assigned += tiles[i].assigned;
+    own.recall50 += tiles[i].recall50;
+  }
+  const YoloLoss sum{to_float(block_sum(own.box)),      to_float(block_sum(own.objectness)),
+                     to_float(block_sum(own.classes)),  to_float(block_sum(own.iou)),
+                     to_float(block_sum(own.assigned)), to_float(block_sum(own.recall50))};
+  if (threadIdx.x > 0) return;
+  *loss = sum;
+  if (totals) add_loss(*totals, sum);
+}
+
+size_t winner_bytes(const YoloHead& head, const Shape& shape) {
+  return (shape.pixels() * static_cast<size_t>(head.mask_count) * sizeof(Winner) + 255) / 256 * 256;
+}
+
+unsigned tiles_of(const YoloHead& head, const Shape& shape) {
+  return blocks_for(shape.pixels() * static_cast<size_t>(head.mask_count), tile);
+}
+
+}  // namespace
+
+size_t yolo_workspace(const YoloHead& head, const Shape& predictions) {
+  return winner_bytes(head, predictions) + tiles_of(head, predictions) * sizeof(Sums);
+}
+
+void yolo_loss(const YoloHead& head, const YoloLossPass& pass, cudaStream_t stream) {
+  const Shape shape = pass.predictions.shape;
+  BRIGHTNET_CHECK(head.classes > 0 && head.mask_count > 0 && shape.c == head.channels() && shape.count() > 0,
+                  "predictions are not of this YOLO head");
+  BRIGHTNET_CHECK(pass.gradient.shape == shape && pass.gradient.type == pass.predictions.type,
+                  "the gradient's shape or type is not the predictions'");
+  auto* const winners = static_cast<Winner*>(pass.workspace);
+  auto* const sums =
+      reinterpret_cast<Sums*>(static_cast<std::byte*>(pass.workspace) + winner_bytes(head, shape));
+  const unsigned tiles = tiles_of(head, shape);
+  const size_t count = shape.pixels() * static_cast<size_t>(head.mask_count);
+  fill_async(winners, 0, winner_bytes(head, shape), stream);
+  launch(assign_truths, shape.n, assign_threads, 0, stream, head, shape, pass.truths, winners);
+  with_compute_type(pass.predictions.type, [&]<typename T>() {
+    const LossArguments<T> arguments{head,
+                                     shape,
+                                     static_cast<const T*>(pass.predictions.data),
+                                     static_cast<T*>(pass.gradient.data),
+                                     pass.truths,
+                                     pass.scale,
+                                     winners,
+                                     sums,
+                                     count};
+    launch(loss_of_tile<T>, tiles, tile, 0, stream, arguments);
+  });
+  launch(add_up, 1, add_up_threads, 0, stream, sums, tiles, pass.loss, pass.totals);
+}
+
+}  // namespace brightnet::cuda

@@ -1,0 +1,204 @@
+// The GPU's YOLO loss against the CPU's, which tests/kernels/yolo_loss_test.cpp compares with an fp64
+// reference and with finite differences.
+#include "kernels/cuda/yolo_loss.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "tests/cuda_emulation/device_array.h"
+#include "tests/kernels/yolo_problem.h"
+
+namespace brightnet::testing {
+namespace {
+
+/// Truths of all sizes all over the images, some of them in one cell and some of no use.
+void scatter_truths(Problem& problem, int per_image, uint64_t seed) {
+  Random random(seed, Purpose::test);
+  for (auto& image : problem.truths) {
+    for (int i = 0; i < per_image; ++i) {
+      const Box box{random.uniform(), random.uniform(), random.uniform(0.03f, 0.6f),
+                    random.uniform(0.03f, 0.8f)};
+      image.push_back({box, static_cast<int>(random.below(static_cast<uint32_t>(problem.head.classes)))});
+    }
+    if (per_image < 2) continue;
+    Truth twin = image.front(), equal = image.back();
+    twin.box.w *= 0.97f;
+    twin.class_id = (twin.class_id + 1) % problem.head.classes;
+    equal.class_id = (equal.class_id + 1) % problem.head.classes;
+    image.insert(image.end(), {twin, equal, {{0.5f, 0.5f, 0.0f, 0.3f}, 0}, {{NAN, 0.5f, 0.2f, 0.3f}, 0}});
+  }
+}
+
+struct Result {
+  YoloLoss loss;
+  LossTotals totals;
+  std::vector<float> gradient;
+};
+
+/// The loss on the emulated GPU; class_weights are a host pointer, as the CPU takes them.
+template <typename T>
+Result run_on_gpu(const Problem& problem, float loss_scale) {
+  YoloHead head = problem.head;
+  std::vector<Truth> list;
+  std::vector<int> offsets{0};
+  for (const auto& image : problem.truths) {
+    list.insert(list.end(), image.begin(), image.end());
+    offsets.push_back(static_cast<int>(list.size()));
+  }
+  const DeviceArray<T> predictions(rounded<T>(problem.predictions));
+  const DeviceArray<T> gradient(rounded<T>(std::vector<float>(problem.predictions.size(), NAN)));
+  const DeviceArray<Truth> truths(list);
+  const DeviceArray<int> device_offsets(offsets);
+  const DeviceArray<float> scale(std::vector<float>{loss_scale});
+  const DeviceArray<float> weights(
+      head.class_weights ? std::vector<float>(head.class_weights, head.class_weights + head.classes)
+                         : std::vector<float>{});
+  if (head.class_weights) head.class_weights = weights;
+  const DeviceArray<YoloLoss> loss(std::vector<YoloLoss>{{NAN, NAN, NAN, NAN, NAN, NAN}});
+  const DeviceArray<LossTotals> totals(std::vector<LossTotals>{{1, 2, 3, 4, 5, 6}});
+  const DeviceArray<std::byte> workspace(cuda::yolo_workspace(head, problem.shape));
+  const cuda::Stream stream;
+  cuda::yolo_loss(head,
+                  {.predictions = {predictions, problem.shape, type_of<T>},
+                   .gradient = {gradient, problem.shape, type_of<T>},
+                   .truths = {truths, device_offsets},
+                   .scale = {problem.scale.constant, scale},
+                   .loss = loss,
+                   .totals = totals,
+                   .workspace = workspace},
+                  stream);
+  stream.synchronize();
+  return {loss.get()[0], totals.get()[0], widened(gradient.get())};
+}
+
+template <typename T>
+void expect_equal_to_cpu(Problem problem) {
+  constexpr float loss_scale = 8;
+  problem.predictions = widened(rounded<T>(problem.predictions));
+  const Result gpu = run_on_gpu<T>(problem, loss_scale);
+  problem.scale.dynamic = &loss_scale;
+  problem.run();
+  const auto near = [](float a, float b) { return std::fabs(a - b) <= 1e-5f * (1 + std::fabs(b)); };
+  EXPECT_PRED2(near, gpu.loss.box, problem.loss.box);
+  EXPECT_PRED2(near, gpu.loss.objectness, problem.loss.objectness);
+  EXPECT_PRED2(near, gpu.loss.classes, problem.loss.classes);
+  EXPECT_PRED2(near, gpu.loss.iou, problem.loss.iou);
+  EXPECT_EQ(gpu.loss.assigned, problem.loss.assigned);
+  EXPECT_EQ(gpu.loss.recall50, problem.loss.recall50);
+  EXPECT_EQ(gpu.totals.box, 1.0 + gpu.loss.box);
+  EXPECT_EQ(gpu.totals.objectness, 2.0 + gpu.loss.objectness);
+  EXPECT_EQ(gpu.totals.classes, 3.0 + gpu.loss.classes);
+  EXPECT_EQ(gpu.totals.iou, 4.0 + gpu.loss.iou);
+  EXPECT_EQ(gpu.totals.assigned, 5.0 + gpu.loss.assigned);
+  EXPECT_EQ(gpu.totals.images, 6);
+  int wrong = 0;
+  for (size_t i = 0; i < problem.gradient.size() && wrong < 5; ++i) {
+    const float expected = problem.gradient[i];
+    const bool right =
+        std::fabs(gpu.gradient[i] - expected) <= 1e-6f + (1e-4f + rounding_of<T>)*std::fabs(expected);
+    EXPECT_TRUE(right) << "logit " << i % problem.head.values() << " of prediction "
+                       << i / problem.head.values() << ": " << gpu.gradient[i] << ", the CPU says "
+                       << expected;
+    wrong += !right;
+  }
+}
+
+constexpr float weights_of_classes[] = {0.5f, 2.0f, 3.0f};
+
+struct Options {
+  const char* name;
+  void (*set)(YoloHead&);
+};
+
+const Options option_sets[] = {
+    {"Plain", [](YoloHead&) {}},
+    {"Weights",
+     [](YoloHead& h) {
+       h.box_weight = 2.5f, h.objectness_weight = 0.7f, h.class_weight = 0.4f, h.negative_weight = 0.3f;
+       h.class_weights = weights_of_classes;
+     }},
+    {"MoreAnchors", [](YoloHead& h) { h.iou_threshold = 0.213f, h.label_smoothing = 0.1f; }},
+    {"FocalTwo", [](YoloHead& h) { h.focal_gamma = 2.0f, h.iou_threshold = 0.3f; }},
+    {"FocalSmoothed", [](YoloHead& h) { h.focal_gamma = 1.5f, h.label_smoothing = 0.2f; }},
+    {"SmoothObjectness",
+     [](YoloHead& h) { h.objectness_smooth = true, h.ignore_threshold = 0.3f, h.truth_threshold = 0.5f; }},
+    {"MaxDelta", [](YoloHead& h) { h.max_delta = 0.02f, h.ignore_threshold = 1.0f; }},
+};
+
+class GpuYoloLossOptions : public ::testing::TestWithParam<std::tuple<IouKind, bool>> {};
+
+TEST_P(GpuYoloLossOptions, EqualsTheCpusWithAnyOptions) {
+  const auto [kind, new_coords] = GetParam();
+  for (const Options& options : option_sets) {
+    SCOPED_TRACE(options.name);
+    Problem problem(2, 3, 5);
+    problem.head.iou_kind = kind;
+    problem.head.new_coords = new_coords;
+    problem.head.scale_xy = new_coords ? 2.0f : 1.05f;
+    options.set(problem.head);
+    problem.scale.constant = 0.25f;
+    problem.randomize(11, 0.8f);
+    scatter_truths(problem, 7, 5);
+    expect_equal_to_cpu<float>(problem);
+  }
+}
+
+std::string configuration_name(const ::testing::TestParamInfo<GpuYoloLossOptions::ParamType>& info) {
+  const char* kinds[] = {"Mse", "Iou", "Giou", "Diou", "Ciou"};
+  return std::string(kinds[static_cast<int>(std::get<0>(info.param))]) +
+         (std::get<1>(info.param) ? "NewCoords" : "Exp");
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryKind, GpuYoloLossOptions,
+                         ::testing::Combine(::testing::Values(IouKind::mse, IouKind::iou, IouKind::giou,
+                                                              IouKind::diou, IouKind::ciou),
+                                            ::testing::Bool()),
+                         configuration_name);
+
+TEST(GpuYoloLoss, EqualsTheCpusWithNoOneAndThreeHundredTruths) {
+  for (const int side : {1, 13, 19}) {
+    for (const int images : {1, 17}) {
+      for (const int truths : {0, 1, 300}) {
+        if (images == 17 && truths == 300 && side > 1) continue;
+        SCOPED_TRACE(std::to_string(side) + " by " + std::to_string(side) + ", " + std::to_string(images) +
+                     " images, " + std::to_string(truths) + " truths");
+        Problem problem(images, side, side);
+        problem.head.iou_threshold = 0.213f;
+        problem.head.ignore_threshold = 0.5f;
+        problem.randomize(21, 0.5f);
+        scatter_truths(problem, truths, 22);
+        if (images > 1) problem.truths[1].clear();
+        expect_equal_to_cpu<float>(problem);
+      }
+    }
+  }
+}
+
+TEST(GpuYoloLoss, EqualsTheCpusInHalfPrecisions) {
+  Problem problem(3, 13, 13, 81);
+  problem.head.iou_threshold = 0.213f;
+  problem.randomize(31, 0.7f);
+  scatter_truths(problem, 20, 32);
+  expect_equal_to_cpu<cuda::Half>(problem);
+  expect_equal_to_cpu<cuda::Bf16>(problem);
+}
+
+TEST(GpuYoloLoss, LetsTheGradientOverflowWhereItsTypeEnds) {
+  Problem problem(1, 3, 3);
+  problem.predictions[problem.index(0, 1, 1, 0, 4)] = 5;
+  const Result gpu = run_on_gpu<cuda::Half>(problem, 131072);
+  EXPECT_TRUE(std::isinf(gpu.gradient[problem.index(0, 1, 1, 0, 4)]));
+  EXPECT_TRUE(std::isfinite(gpu.loss.objectness));
+}
+
+TEST(GpuYoloLoss, DoesNotHideANaN) {
+  Problem problem;
+  problem.predictions[problem.index(0, 2, 3, 0, 4)] = NAN;
+  const Result gpu = run_on_gpu<float>(problem, 1);
+  EXPECT_TRUE(std::isnan(gpu.loss.objectness));
+  EXPECT_TRUE(std::isnan(gpu.gradient[problem.index(0, 2, 3, 0, 4)]));
+}
+
+}  // namespace
+}  // namespace brightnet::testing
