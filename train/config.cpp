@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "train/formats/darknet_import.h"
+
 namespace brightnet {
 namespace {
 
@@ -48,6 +50,12 @@ YamlValue child(const YamlValue& value, const char* key) {
   const YAML::Node& node = value.node;
   if (!value.defined() || !node.IsMap()) return {YAML::Node(YAML::NodeType::Undefined), value.file};
   return {node[key], value.file};
+}
+
+/// A darknet configuration is a model and a recipe in one.
+YamlDocument load_run_document(const fs::path& file) {
+  if (!is_darknet_cfg(file)) return YamlDocument::load(file);
+  return YamlDocument::parse(import_darknet(file).recipe_yaml, file.string() + " (its recipe)");
 }
 
 void resolve_file(std::string& path, const YamlValue& value, const std::string& key, const fs::path& folder) {
@@ -202,7 +210,7 @@ fs::path find_path(const std::string& path, const fs::path& folder, bool here_fi
 
 RunConfig load_run_config(const fs::path& file, const std::vector<std::string>& assignments,
                           bool needs_data) {
-  YamlDocument document = YamlDocument::load(file);
+  YamlDocument document = load_run_document(file);
   for (const auto& assignment : assignments) document.set(assignment);
   const YamlValue root = document.root();
   RunConfig config;
@@ -255,7 +263,10 @@ Model load_model(const RunConfig& config, int classes) {
     throw InputError("the configuration names no model", config.name,
                      "Add a line such as model: models/yolov4-tiny.yaml, or give --set model=FILE");
   }
-  return load_model(fs::path(config.model), classes, config.head);
+  if (!is_darknet_cfg(config.model)) return load_model(fs::path(config.model), classes, config.head);
+  DarknetImport imported = import_darknet(config.model, classes);
+  if (!config.head.defined()) return std::move(imported.model);
+  return parse_model(YamlDocument::parse(imported.model_yaml, config.model), classes, config.head);
 }
 
 }  // namespace brightnet

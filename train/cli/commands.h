@@ -22,22 +22,26 @@ void add_bench(CLI::App& app, Action& action);
 void add_memory(CLI::App& app, Action& action);
 void add_config(CLI::App& app, Action& action);
 void add_data(CLI::App& app, Action& action);
+void add_import(CLI::App& app, Action& action);
 
 /// What every command that takes a CONFIG takes.
 struct CommonOptions {
   std::string config;
+  std::string data;  ///< darknet's obj.data instead of the configuration's data set
   std::vector<std::string> assignments;
   std::string device = "auto";
   std::string precision;  ///< empty: the configuration's
 
+  void add_data(CLI::App& command);
   void add_device(CLI::App& command);
   void add_precision(CLI::App& command);
   void add_assignments(CLI::App& command);
-  /// The assignments with --precision among them.
+  /// The assignments with --data and --precision among them.
   std::vector<std::string> all_assignments() const;
 };
 
-/// The model of MODEL.yaml, or that of a run's CONFIG.yaml, with a configuration around it.
+/// The model of MODEL.yaml or of darknet's X.cfg, or that of a run's CONFIG.yaml, with a configuration around
+/// it.
 struct NamedModel {
   RunConfig config;
   Model model;

@@ -3,8 +3,13 @@
 #include "core/files.h"
 #include "core/log.h"
 #include "train/cli/commands.h"
+#include "train/formats/darknet_cfg.h"
 
 namespace brightnet::cli {
+
+void CommonOptions::add_data(CLI::App& command) {
+  command.add_option("--data", data, "darknet's obj.data: its images and class names")->type_name("obj.data");
+}
 
 void CommonOptions::add_device(CLI::App& command) {
   command.add_option("--device", device, "auto, cpu, cuda or cuda:N")->type_name("DEVICE");
@@ -22,13 +27,26 @@ void CommonOptions::add_assignments(CLI::App& command) {
 }
 
 std::vector<std::string> CommonOptions::all_assignments() const {
-  std::vector<std::string> all = assignments;
+  std::vector<std::string> all;
+  if (!data.empty()) {
+    // Paths in it start, as for darknet, where the program runs; a run that is resumed elsewhere still finds
+    // them.
+    const auto here = std::filesystem::current_path();
+    all = {"data.format=darknet", "data.root=" + quoted(here.string()),
+           "data.val=", "data.train=" + quoted(std::filesystem::absolute(data).lexically_normal().string())};
+  }
+  all.insert(all.end(), assignments.begin(), assignments.end());
   if (!precision.empty()) all.push_back("train.precision=" + quoted(precision));
   return all;
 }
 
 NamedModel read_model(const std::string& file, const std::vector<std::string>& assignments, int classes) {
   NamedModel named;
+  if (is_darknet_cfg(file)) {
+    named.config = load_run_config(file, assignments, false);
+    named.model = load_model(named.config, classes);
+    return named;
+  }
   YamlDocument document = YamlDocument::load(file);
   const YAML::Node root = document.root().node;
   const auto has = [&](const char* key) { return root[key].IsDefined(); };

@@ -10,6 +10,7 @@ void add_config(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("config", "print a configuration with every default");
   const auto arguments = std::make_shared<CommonOptions>();
   command->add_option("config", arguments->config, "the run's YAML")->type_name("CONFIG.yaml")->required();
+  arguments->add_data(*command);
   arguments->add_device(*command);
   arguments->add_precision(*command);
   arguments->add_assignments(*command);

@@ -61,6 +61,7 @@ void add_eval(CLI::App& app, Action& action) {
   command->add_option("--batch", arguments->batch, "images at a time")->check(CLI::PositiveNumber);
   command->add_option("--size", arguments->size, "side of the input; 0: as trained")
       ->check(CLI::NonNegativeNumber);
+  arguments->common.add_data(*command);
   arguments->common.add_device(*command);
   arguments->common.add_precision(*command);
   arguments->common.add_assignments(*command);

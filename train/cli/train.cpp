@@ -8,6 +8,7 @@
 #include "train/cli/commands.h"
 #include "train/cli/metrics_table.h"
 #include "train/device.h"
+#include "train/formats/darknet_import.h"
 #include "train/trainer.h"
 
 namespace brightnet::cli {
@@ -73,6 +74,16 @@ void write_description(const RunFolder& folder, const RunConfig& config, const M
   write_atomically(folder.config(), print_config(own));
 }
 
+/// What darknet users look for: what was left out of their .cfg, and that nobody edits filters= here.
+void say_what_was_imported(const RunConfig& config, int classes) {
+  if (!is_darknet_cfg(config.model)) return;
+  const DarknetImport imported = import_darknet(config.model);
+  for (const ImportNote& note : imported.notes) spdlog::info("{}: {}", note.where, note.text);
+  if (imported.declared_classes == classes) return;
+  spdlog::info("{} is written for {} classes and the data set has {}: the heads are made for {}",
+               config.model, imported.declared_classes, classes, classes);
+}
+
 std::vector<float> starting_parameters(const RunConfig& config, const Model& model,
                                        const ParameterLayout& layout) {
   std::vector<float> values = initial_parameters(model, layout, config.train.seed);
@@ -135,6 +146,7 @@ int train(const TrainArguments& arguments) {
   resolve_anchors(config, training);
   const Model model = load_model(config, static_cast<int>(training.classes.size()));
   const ParameterLayout layout(model);
+  if (!old) say_what_was_imported(config, model.classes);
   choose_micro_batch(config, model, *backend);
   const std::vector<float> initial = starting_parameters(config, model, layout);
 
@@ -168,13 +180,15 @@ int train(const TrainArguments& arguments) {
 void add_train(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("train", "train a model as a YAML describes it");
   const auto arguments = std::make_shared<TrainArguments>();
-  command->add_option("config", arguments->common.config, "the run's YAML")->type_name("CONFIG.yaml");
+  command->add_option("config", arguments->common.config, "the run's YAML, or darknet's .cfg")
+      ->type_name("CONFIG.yaml|X.cfg");
   command->add_option("--weights", arguments->weights, "safetensors to start from")->type_name("FILE");
   auto* resume =
       command->add_option("--resume", arguments->resume,
                           "go on with a run; without a folder, with the newest of this configuration");
   resume->type_name("[RUN]")->expected(0, 1);
   command->add_option("--out", arguments->out, "the run's folder; runs/NAME if not given")->type_name("RUN");
+  arguments->common.add_data(*command);
   arguments->common.add_device(*command);
   arguments->common.add_precision(*command);
   arguments->common.add_assignments(*command);

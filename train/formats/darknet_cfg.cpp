@@ -4,12 +4,9 @@
 #include <charconv>
 #include <cmath>
 
-#include "core/files.h"
-
 namespace brightnet {
 namespace {
 
-constexpr size_t longest_text = 1 << 20;
 constexpr size_t most_sections = 4096;
 constexpr size_t longest_list = 4096;
 
@@ -149,7 +146,8 @@ std::vector<CfgSetting> CfgSection::not_understood() const {
 }
 
 DarknetCfg parse_darknet_cfg(std::string_view text, const std::string& file) {
-  if (text.size() > longest_text) throw InputError("this is too long to be a darknet configuration", file);
+  if (text.size() > longest_darknet_cfg)
+    throw InputError("this is too long to be a darknet configuration", file);
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   std::vector<CfgSection> sections;
   for (int number = 1; !text.empty(); ++number) {
@@ -182,13 +180,6 @@ DarknetCfg parse_darknet_cfg(std::string_view text, const std::string& file) {
   CfgSection net = std::move(sections[0]);
   sections.erase(sections.begin());
   return {file, std::move(net), std::move(sections)};
-}
-
-DarknetCfg read_darknet_cfg(const std::filesystem::path& file) {
-  std::error_code failed;
-  if (std::filesystem::file_size(file, failed) > longest_text && !failed)
-    throw InputError("this is too long to be a darknet configuration", file.string());
-  return parse_darknet_cfg(read_file(file), file.string());
 }
 
 bool is_darknet_cfg(const std::filesystem::path& file) {

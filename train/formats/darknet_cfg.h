@@ -72,10 +72,13 @@ struct DarknetCfg {
   std::vector<CfgSection> sections;  ///< the layers, in darknet's numbering from 0
 };
 
-/// Reads a .cfg. Blank lines and comments (#, ;) are skipped, also behind a value. Throws InputError with
-/// file and line: a line that is no setting, settings before the first section, a first section other than
-/// [net], one key twice with different values, more than 1 MiB of text or 4096 sections.
-DarknetCfg read_darknet_cfg(const std::filesystem::path& file);
+/// Bytes that a .cfg may have; darknet's own have at most 40 thousand.
+constexpr size_t longest_darknet_cfg = 1 << 20;
+
+/// Reads the text of a .cfg, which messages call `file`. Blank lines and comments (#, ;) are skipped, also
+/// behind a value. Throws InputError with file and line: a line that is no setting, settings before the first
+/// section, a first section other than [net], one key twice with different values, more than 1 MiB of text or
+/// 4096 sections.
 DarknetCfg parse_darknet_cfg(std::string_view text, const std::string& file);
 
 /// Whether a path names a darknet configuration: by its extension.

@@ -8,6 +8,8 @@ namespace brightnet {
 namespace {
 
 constexpr size_t most_layers = 4096;
+constexpr double largest_scale = 4096;
+constexpr int largest_side = 1 << 14;
 constexpr int most_channels = 1 << 18;
 constexpr double most_parameters = 4e9;
 constexpr int widest_pool = 15;
@@ -16,7 +18,12 @@ constexpr int widest_pool = 15;
 struct Map {
   int layer = network_input;
   int width = 0, height = 0, channels = 0;
+  double scale = 1;   ///< input pixels per pixel
   bool head = false;  ///< a [yolo]: nothing may read it
+
+  bool fits(const Map& other) const {
+    return width == other.width && height == other.height && scale == other.scale;
+  }
 };
 
 std::string size_text(const Map& map) {
@@ -113,6 +120,8 @@ class LayerReader {
   Map add(const CfgSection& section, std::vector<int> inputs, LayerAttributes attributes, Map shape) {
     if (model().layers.size() >= most_layers) section.refuse("", "makes too many layers");
     if (shape.width < 1 || shape.height < 1) section.refuse("", "gets a map that is smaller than its window");
+    if (shape.scale > largest_scale || shape.width > largest_side)
+      section.refuse("", "would make a map of " + size_text(shape) + " at a stride beyond all measure");
     if (shape.channels > most_channels)
       section.refuse("", "would make " + std::to_string(shape.channels) + " channels");
     shape.layer = static_cast<int>(model().layers.size());
@@ -168,7 +177,8 @@ class LayerReader {
     parameters_ += static_cast<double>(conv.filters) * conv.size * conv.size * in.channels;
     if (parameters_ > most_parameters)
       section.refuse("filters", "would bring the network beyond 4 · 10⁹ parameters");
-    return add(section, {in.layer}, conv, {0, side(in.width), side(in.height), conv.filters});
+    return add(section, {in.layer}, conv,
+               {0, side(in.width), side(in.height), conv.filters, in.scale * conv.stride});
   }
 
   Map read_max_pool(const CfgSection& section) {
@@ -185,7 +195,8 @@ class LayerReader {
     if (section.integer("padding", pool.size - 1, 0, 31) != pool.size - 1)
       section.refuse("padding", "has a padding other than size − 1, which brightnet does not do");
     const auto side = [&](int from) { return (from - 1) / pool.stride + 1; };
-    return add(section, {in.layer}, pool, {0, side(in.width), side(in.height), in.channels});
+    return add(section, {in.layer}, pool,
+               {0, side(in.width), side(in.height), in.channels, in.scale * pool.stride});
   }
 
   Map read_route(const CfgSection& section) {
@@ -200,8 +211,8 @@ class LayerReader {
     Map joined;
     for (const int layer : layers) {
       Map map = named(section, "layers", layer);
-      if (inputs.empty()) joined = {0, map.width, map.height, 0};
-      if (map.width != joined.width || map.height != joined.height) {
+      if (inputs.empty()) joined = {0, map.width, map.height, 0, map.scale};
+      if (!map.fits(joined)) {
         section.refuse("layers", "joins maps of different sizes, " + size_text(map_of(index_of(layers[0]))) +
                                      " and " + size_text(map));
       }
@@ -233,7 +244,7 @@ class LayerReader {
                                           : "reads more than two layers, which brightnet does not do");
     }
     const Map other = named(section, "from", from[0]);
-    if (other.width != in.width || other.height != in.height) {
+    if (!other.fits(in)) {
       section.refuse("from", "joins maps of different sizes, " + size_text(in) + " and " + size_text(other));
     }
     return {in, other};
@@ -264,7 +275,7 @@ class LayerReader {
     section.require({"scale"}, 1);
     const int factor = section.integer("stride", 2, 1, 8);
     return add(section, {in.layer}, UpsampleAttributes{factor},
-               {0, in.width * factor, in.height * factor, in.channels});
+               {0, in.width * factor, in.height * factor, in.channels, in.scale / factor});
   }
 
   Map read_reorg(const CfgSection& section) {
@@ -275,7 +286,7 @@ class LayerReader {
       section.refuse("stride",
                      "gets a map of " + size_text(in) + ", whose sides are no multiples of the stride");
     return add(section, {in.layer}, SpaceToDepthAttributes{block},
-               {0, in.width / block, in.height / block, in.channels * block * block});
+               {0, in.width / block, in.height / block, in.channels * block * block, in.scale * block});
   }
 
   Map read_yolo(const CfgSection& section) {

@@ -1,4 +1,4 @@
-// The [net] section (and what detection takes from the last [yolo]) as a run's configuration.
+// The [net] section, and what darknet's detector takes from the last [yolo], as a run's configuration.
 #pragma once
 
 #include <string>
@@ -9,9 +9,10 @@
 
 namespace brightnet {
 
-/// The recipe as YAML; `model` is its `model:`. What is not carried over is added to `notes`. Throws
-/// InputError for settings that would make training another one if they were passed over.
-std::string write_darknet_recipe(const DarknetCfg& cfg, const std::string& model,
+/// The recipe as YAML: an optimizer step does what darknet's does with the same batch. `model` becomes its
+/// `model:`, `stride` is the model's. What is not carried over is added to `notes`. Throws InputError for
+/// settings that would make training another one if they were passed over.
+std::string write_darknet_recipe(const DarknetCfg& cfg, const std::string& model, int stride,
                                  std::vector<ImportNote>& notes);
 
 }  // namespace brightnet

@@ -18,6 +18,8 @@ namespace {
 constexpr size_t longest_block = 24;
 constexpr size_t longest_chain_link = 12;
 constexpr int most_rounds = 32;
+constexpr int most_repeats = 1000;  // as much as YAML allows
+constexpr int deepest_block = 6;
 constexpr double least_gain = 2;
 
 /// A stretch of items that could be a block.
@@ -94,7 +96,7 @@ class Folder {
     stretch.input = inputs_of(items_[begin])[0];
     for (size_t i = begin; i < items_.size() && i < begin + longest; ++i) {
       const FoldedItem& item = items_[i];
-      if (is_barrier(item)) return;
+      if (is_barrier(item) || item.depth >= deepest_block) return;
       add(item.block < 0 ? kinds_[static_cast<size_t>(item.first)] : 1000000 + item.block);
       const std::vector<int> inputs = inputs_of(item);
       add(static_cast<int64_t>(inputs.size()));
@@ -149,6 +151,7 @@ class Folder {
     uses_[static_cast<size_t>(use.block)].push_back(use.numbers);
     use.numbers.push_back(repeat);
     const auto from = items_.begin() + static_cast<long>(begin);
+    for (size_t i = begin; i < begin + length; ++i) use.depth = std::max(use.depth, items_[i].depth + 1);
     use.children.assign(std::make_move_iterator(from),
                         std::make_move_iterator(from + static_cast<long>(length)));
     items_[begin] = std::move(use);
@@ -160,12 +163,13 @@ class Folder {
   int links(size_t begin, size_t length, const Stretch& first) const {
     const std::vector<int> numbers = numbers_of(begin, length);
     int count = 1;
-    for (size_t next = begin + length;; next += length, ++count) {
+    for (size_t next = begin + length; count < most_repeats; next += length, ++count) {
       const auto stretch = stretch_at(next, length);
       if (!stretch || stretch->signature != first.signature || stretch->input != items_[next - 1].end - 1 ||
           numbers_of(next, length) != numbers)
-        return count;
+        break;
     }
+    return count;
   }
 
   /// Whether a stretch may be repeated in a row: it joins something, or it is convolutions three times whose

@@ -13,6 +13,7 @@ struct FoldedItem {
   int first = 0, end = 1;  ///< flat layers [first, end), all repetitions of a block
   int block = -1;          ///< −1: a layer
   int repeat = 1;
+  int depth = 0;                     ///< of blocks inside it
   std::vector<FoldedItem> children;  ///< of a block: the items of its first repetition
   /// What may differ between uses: a convolution's filters; of a block that of its children in order, and
   /// repeat.

@@ -67,8 +67,9 @@ YamlFields fields_of(const YoloAttributes&, Activation) {
 }  // namespace
 
 std::string yaml_number(double value) {
-  std::array<char, 32> text{};
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), static_cast<float>(value));
+  std::array<char, 128> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), static_cast<float>(value),
+                                 std::chars_format::fixed);
   return {text.data(), end.ptr};
 }
 
