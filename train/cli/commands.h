@@ -18,6 +18,7 @@ using Action = std::function<int()>;
 void add_train(CLI::App& app, Action& action);
 void add_eval(CLI::App& app, Action& action);
 void add_detect(CLI::App& app, Action& action);
+void add_export(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
 void add_memory(CLI::App& app, Action& action);
 void add_config(CLI::App& app, Action& action);

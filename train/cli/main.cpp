@@ -55,6 +55,7 @@ int main(int count, char** arguments) {
   cli::add_train(app, action);
   cli::add_eval(app, action);
   cli::add_detect(app, action);
+  cli::add_export(app, action);
   cli::add_bench(app, action);
   cli::add_memory(app, action);
   cli::add_config(app, action);

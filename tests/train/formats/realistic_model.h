@@ -1,0 +1,147 @@
+// Networks that behave like trained ones without having been trained: random convolutions whose batch-norm
+// statistics are those of a real picture, so that activations keep their scale to the last layer and scores
+// spread over (0, 1). With fresh weights every score is the prior, and an export could lose half of a network
+// unnoticed.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <opencv2/core.hpp>
+
+#include "core/random.h"
+#include "data/synth.h"
+#include "layers/network.h"
+#include "tests/layers/models.h"
+#include "train/nms.h"
+#include "train/weights.h"
+
+namespace brightnet::testing {
+
+struct RealisticModel {
+  TrainedModel trained;
+  ParameterLayout layout;
+  std::vector<float> values;
+  cv::Mat image;  ///< what the statistics are of: 8-bit RGB, trained.size pixels wide and high
+};
+
+/// Scales, shifts and biases as training leaves them, and heads whose logits spread.
+inline std::vector<float> uneven_parameters(const Model& model, const ParameterLayout& layout,
+                                            uint64_t seed) {
+  std::vector<float> values = initial_parameters(model, layout, seed);
+  const auto vary = [&](const ParameterEntry& entry, auto&& change) {
+    Random random(seed, Purpose::test, static_cast<uint64_t>(entry.kind), static_cast<uint64_t>(entry.layer));
+    for (size_t i = 0; i < entry.count; ++i) change(random, values[entry.offset + i]);
+  };
+  for (const auto& entry : layout.entries()) {
+    if (entry.kind == ParameterKind::scale)
+      vary(entry, [](Random& random, float& x) { x = random.uniform(0.6f, 1.4f); });
+    if (entry.kind == ParameterKind::shift || entry.kind == ParameterKind::bias)
+      vary(entry, [](Random& random, float& x) { x = 0.2f * random.normal(); });
+    // A forward pass moves these towards the batch's by a known fraction: from 0, to that fraction of them.
+    if (entry.kind == ParameterKind::running_variance) vary(entry, [](Random&, float& x) { x = 0; });
+  }
+  for (const auto& layer : model.layers) {
+    const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes);
+    if (!yolo) continue;
+    const std::string& source = model.layers[layer.inputs[0]].name;
+    const ParameterEntry* weight = layout.find(source + ".weight");
+    const ParameterEntry* bias = layout.find(source + ".bias");
+    if (!weight || !bias) continue;
+    const size_t inputs = weight->count / bias->count;
+    for (size_t channel = 0; channel < bias->count; ++channel) {
+      const size_t value = channel % static_cast<size_t>(yolo->head.values());
+      const bool size = value == 2 || value == 3;
+      // initial_parameters() makes heads ten times smaller than He's deviation.
+      for (size_t i = 0; i < inputs; ++i)
+        values[weight->offset + channel * inputs + i] *= size ? 4.0f : 14.0f;
+      if (value == 4) values[bias->offset + channel] -= 2.0f;
+    }
+  }
+  return values;
+}
+
+/// `model` with statistics of a synthetic picture of `size` × `size` pixels. Deterministic.
+inline RealisticModel realistic_model(Model model, int size, uint64_t seed = 1) {
+  SynthOptions options;
+  options.seed = seed;
+  options.size = size;
+  RealisticModel made{{.model = std::move(model), .size = size}, ParameterLayout(Model{}), {}, {}};
+  for (int i = 0; i < made.trained.model.classes; ++i)
+    made.trained.classes.push_back("class " + std::to_string(i));
+  made.layout = ParameterLayout(made.trained.model);
+  made.image = draw_synthetic_image(options, Split::train, 0).pixels;
+  BRIGHTNET_CHECK(made.image.isContinuous(), "a picture with gaps between its rows");
+
+  const auto backend = make_cpu_backend();
+  made.values = uneven_parameters(made.trained.model, made.layout, seed);
+  Parameters parameters{.layout = &made.layout, .values = made.values.data()};
+  Network network({.model = &made.trained.model,
+                   .backend = backend.get(),
+                   .parameters = &parameters,
+                   .batch = 1,
+                   .height = size,
+                   .width = size,
+                   .precision = Precision::fp32,
+                   .mode = Mode::train});
+  const DeviceBuffer arena(*backend, network.memory().arena());
+  network.bind(arena.data());
+  network.set_pixels(made.image.data);
+  network.forward();
+  backend->synchronize();
+  for (const auto& entry : made.layout.entries()) {
+    if (entry.kind != ParameterKind::running_mean && entry.kind != ParameterKind::running_variance) continue;
+    for (size_t i = 0; i < entry.count; ++i) made.values[entry.offset + i] /= batch_norm_momentum;
+  }
+  return made;
+}
+
+/// What the fp32 network sees in the model's own picture: candidates above `score`, before suppression.
+inline std::vector<Detection> candidates_of(const RealisticModel& made, float score) {
+  const auto backend = make_cpu_backend();
+  Parameters parameters{.layout = &made.layout, .values = const_cast<float*>(made.values.data())};
+  Network network({.model = &made.trained.model,
+                   .backend = backend.get(),
+                   .parameters = &parameters,
+                   .batch = 1,
+                   .height = made.trained.size,
+                   .width = made.trained.size,
+                   .precision = Precision::fp32,
+                   .mode = Mode::infer});
+  const DeviceBuffer arena(*backend, network.memory().arena());
+  network.bind(arena.data());
+  network.set_pixels(made.image.data);
+  network.infer();
+  return network.detections(score)[0];
+}
+
+inline float iou_of(const Box& a, const Box& b) {
+  const float w = std::min(a.x + a.w / 2, b.x + b.w / 2) - std::max(a.x - a.w / 2, b.x - b.w / 2);
+  const float h = std::min(a.y + a.h / 2, b.y + b.h / 2) - std::max(a.y - a.h / 2, b.y - b.h / 2);
+  return w <= 0 || h <= 0 ? 0 : w * h / (a.w * a.h + b.w * b.h - w * h);
+}
+
+/// Every detection of `expected` above `score` is among `found`, and the other way round: the same class, IoU
+/// ≥ 0.999, scores within 1e-3. Both lists reach a little below `score`, so that one at the threshold finds
+/// its like.
+inline void expect_same_detections(const std::vector<Detection>& expected,
+                                   const std::vector<Detection>& found, float score) {
+  const auto expect_each = [&](const std::vector<Detection>& some, const std::vector<Detection>& others,
+                               const char* what) {
+    for (const Detection& d : some) {
+      if (d.score < score) continue;
+      const bool matched = std::any_of(others.begin(), others.end(), [&](const Detection& o) {
+        return o.class_id == d.class_id && std::abs(o.score - d.score) <= 1e-3f &&
+               iou_of(o.box, d.box) >= 0.999f;
+      });
+      EXPECT_TRUE(matched) << what << ": class " << d.class_id << ", score " << d.score << ", box " << d.box.x
+                           << ' ' << d.box.y << ' ' << d.box.w << ' ' << d.box.h;
+    }
+  };
+  expect_each(expected, found, "not found");
+  expect_each(found, expected, "found, but not by us");
+}
+
+}  // namespace brightnet::testing

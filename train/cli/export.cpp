@@ -1,0 +1,163 @@
+// brightnet export: a trained network as a file that other programs run.
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/log.h"
+#include "train/cli/commands.h"
+#include "train/detections_json.h"
+#include "train/formats/onnx.h"
+#include "train/memory.h"
+
+namespace brightnet::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ExportArguments {
+  std::string weights, format, out, describe;
+  std::string heads = "decoded", batch = "1";
+  OnnxOptions onnx;
+  bool force = false;
+  std::vector<std::string> onnx_only, nms_only;  ///< options given that mean nothing elsewhere
+};
+
+/// A trained network as its file holds it.
+struct LoadedNetwork {
+  TrainedModel trained;
+  ParameterLayout layout;
+  std::vector<float> values;
+
+  explicit LoadedNetwork(const fs::path& file)
+      : trained(load_trained_model(file)), layout(trained.model), values(load_weights(file, layout)) {}
+};
+
+void refuse_options(const std::vector<std::string>& given, const std::string& meaning) {
+  if (given.empty()) return;
+  throw InputError(fmt::format("{} is for {} only", fmt::join(given, " and "), meaning), "",
+                   "Leave it out, or choose that.");
+}
+
+int batch_of(const std::string& text) {
+  if (text == "dynamic") return 0;
+  int batch = 0;
+  const bool number =
+      !text.empty() && text.size() < 7 && text.find_first_not_of("0123456789") == std::string::npos;
+  if (number) batch = std::stoi(text);
+  if (batch < 1)
+    throw InputError("'" + text + "' is no batch", "--batch", "Give a number of images, or dynamic.");
+  return batch;
+}
+
+/// A slip in --out must not cost somebody's file: only an earlier export is replaced without being told to.
+void refuse_to_replace(const fs::path& file) {
+  std::error_code error;
+  if (!fs::exists(file, error)) return;
+  try {
+    read_onnx_metadata(file);
+  } catch (const InputError&) {
+    throw InputError("there is a file of this name already, and it is no ONNX export of brightnet",
+                     file.string(), "Name another with --out, or replace it with --force.");
+  }
+}
+
+std::string description(const OnnxTensor& tensor) {
+  return fmt::format("{} {} [{}]", tensor.name, tensor.type, fmt::join(tensor.shape, ", "));
+}
+
+bool suppresses_by_diou(const Model& model) {
+  for (const auto& layer : model.layers) {
+    const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes);
+    if (yolo && yolo->nms == NmsKind::diou) return true;
+  }
+  return false;
+}
+
+int export_as_onnx(const ExportArguments& arguments) {
+  OnnxOptions options = arguments.onnx;
+  const auto& kinds = onnx_heads_names();
+  options.heads =
+      static_cast<OnnxHeads>(std::find(kinds.begin(), kinds.end(), arguments.heads) - kinds.begin());
+  options.batch = batch_of(arguments.batch);
+  if (options.heads != OnnxHeads::nms) refuse_options(arguments.nms_only, "--heads nms");
+  const fs::path file = arguments.out.empty() ? fs::path(arguments.weights).replace_extension(".onnx")
+                                              : fs::path(arguments.out);
+  if (!arguments.force) refuse_to_replace(file);
+  const LoadedNetwork network(arguments.weights);
+  const OnnxSummary summary = export_onnx(network.trained, network.layout, network.values, options, file);
+  spdlog::info("Wrote {}: {}, {}, opset {}, {} operators", file.string(), network.trained.model.name,
+               format_bytes(static_cast<double>(summary.bytes)), options.opset, summary.nodes);
+  for (const OnnxTensor& input : summary.inputs) spdlog::info("  input   {}", description(input));
+  for (const OnnxTensor& output : summary.outputs) spdlog::info("  output  {}", description(output));
+  if (options.heads == OnnxHeads::nms && suppresses_by_diou(network.trained.model)) {
+    spdlog::warn(
+        "The model asks for suppression by DIoU and ONNX's operator suppresses by plain IoU: of boxes that "
+        "overlap it keeps fewer. Export --heads decoded where that matters.");
+  }
+  return 0;
+}
+
+/// Prints what an exported file says about itself, as one JSON object.
+int describe_onnx(const fs::path& file) {
+  Json answer = Json::object();
+  for (const auto& [key, text] : to_properties(read_onnx_metadata(file))) {
+    const bool plain = key == "format" || key == "format_version" || key == "model" || key == "outputs";
+    answer[key] = plain ? Json(text) : Json::parse(text);
+  }
+  std::cout << to_text(answer) << std::flush;
+  return 0;
+}
+
+int export_network(const ExportArguments& arguments) {
+  if (!arguments.describe.empty()) return describe_onnx(arguments.describe);
+  if (arguments.weights.empty() || arguments.format.empty()) {
+    throw InputError("nothing says what to export", "",
+                     "Give --weights FILE and --format onnx, or --describe an exported file.");
+  }
+  return export_as_onnx(arguments);
+}
+
+}  // namespace
+
+void add_export(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("export", "write trained weights as ONNX");
+  const auto arguments = std::make_shared<ExportArguments>();
+  command->add_option("--weights", arguments->weights, "safetensors of a run")->type_name("FILE");
+  command->add_option("--format", arguments->format, "onnx")->check(CLI::IsMember({"onnx"}));
+  command->add_option("--out", arguments->out, "the file to write; beside the weights if not given")
+      ->type_name("FILE");
+  command->add_flag("--force", arguments->force, "replace --out whatever it is");
+  std::vector<CLI::Option*> onnx, nms;
+  onnx.push_back(command
+                     ->add_option("--heads", arguments->heads,
+                                  "raw: the heads' logits; decoded: boxes and scores; nms: detections")
+                     ->check(CLI::IsMember(onnx_heads_names())));
+  onnx.push_back(command->add_option("--size", arguments->onnx.size, "side of the input; 0: as trained")
+                     ->check(CLI::NonNegativeNumber));
+  onnx.push_back(
+      command->add_option("--batch", arguments->batch, "images of a call, or dynamic")->type_name("N"));
+  onnx.push_back(command->add_option("--opset", arguments->onnx.opset, "version of ONNX's operators")
+                     ->check(CLI::Range(onnx_oldest_opset, onnx_newest_opset)));
+  nms.push_back(command->add_option("--conf", arguments->onnx.score, "with --heads nms: lowest score")
+                    ->check(CLI::Range(0.0, 1.0)));
+  nms.push_back(command
+                    ->add_option("--nms", arguments->onnx.iou,
+                                 "with --heads nms: overlap (IoU) from which the worse of two boxes goes")
+                    ->check(CLI::Range(0.0, 1.0)));
+  command->add_option("--describe", arguments->describe, "print what an exported ONNX file says about itself")
+      ->type_name("FILE.onnx");
+  command->callback([=, &action] {
+    for (const auto* option : onnx) {
+      if (*option) arguments->onnx_only.push_back(option->get_name());
+    }
+    for (const auto* option : nms) {
+      if (*option) arguments->nms_only.push_back(option->get_name());
+    }
+    action = [arguments] { return export_network(*arguments); };
+  });
+}
+
+}  // namespace brightnet::cli

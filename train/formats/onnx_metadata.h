@@ -1,0 +1,60 @@
+// What an ONNX file from `brightnet export` says about itself beside its graph: what the input must look like
+// and what the outputs mean. It lies in the model's metadata_props, so every runtime hands it out
+// (InferenceSession.get_modelmeta().custom_metadata_map in ONNX Runtime) and deploying needs no second file.
+// docs/deploy.md describes each entry.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace brightnet {
+
+/// What the graph's outputs are.
+enum class OnnxHeads {
+  raw,      ///< each head's logits, as its convolution leaves them
+  decoded,  ///< boxes and scores of all heads
+  nms       ///< detections after NonMaxSuppression
+};
+
+/// "raw", "decoded", "nms", in the enum's order.
+const std::vector<std::string>& onnx_heads_names();
+
+/// One head, as who decodes raw outputs must know it.
+struct OnnxHead {
+  std::string output;  ///< the yolo layer's name; of raw outputs the tensor's as well
+  int stride = 0;      ///< pixels of the input per cell
+  std::vector<std::pair<float, float>> anchors;  ///< widths and heights in pixels of the input
+  float scale_xy = 1;
+  bool new_coords = false;
+  bool operator==(const OnnxHead&) const = default;
+};
+
+struct OnnxMetadata {
+  std::string model;  ///< the model's name
+  OnnxHeads heads = OnnxHeads::decoded;
+  std::vector<std::string> classes;
+  int size = 0;            ///< side of the square input, in pixels
+  int channels = 3;        ///< in the order RGB when there are three
+  bool letterbox = false;  ///< how images are fitted into the input: else stretched
+  int fill = 0;            ///< value, 0 to 255, around a letterboxed image
+  std::vector<OnnxHead> head_list;
+  float score = 0, iou = 0;  ///< of NonMaxSuppression; heads nms only
+  int max_detections = 0;    ///< a class and image; heads nms only
+  bool operator==(const OnnxMetadata&) const = default;
+};
+
+/// The entries of metadata_props.
+std::map<std::string, std::string> to_properties(const OnnxMetadata& metadata);
+
+/// Reads the metadata of a file without its graph. The file may be anything: nothing that it claims is
+/// believed before it was compared with the file's length, and no more is allocated than its metadata are
+/// long (4 MiB at most). Throws InputError when it is no ONNX file, not one that brightnet exported, or
+/// damaged.
+OnnxMetadata read_onnx_metadata(const std::filesystem::path& file);
+/// The same of a file's content; `name` is what messages call it.
+OnnxMetadata parse_onnx_metadata(std::string_view content, const std::string& name);
+
+}  // namespace brightnet
