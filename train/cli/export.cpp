@@ -68,14 +68,6 @@ std::string description(const OnnxTensor& tensor) {
   return fmt::format("{} {} [{}]", tensor.name, tensor.type, fmt::join(tensor.shape, ", "));
 }
 
-bool suppresses_by_diou(const Model& model) {
-  for (const auto& layer : model.layers) {
-    const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes);
-    if (yolo && yolo->nms == NmsKind::diou) return true;
-  }
-  return false;
-}
-
 int export_as_onnx(const ExportArguments& arguments) {
   OnnxOptions options = arguments.onnx;
   const auto& kinds = onnx_heads_names();
@@ -92,7 +84,7 @@ int export_as_onnx(const ExportArguments& arguments) {
                format_bytes(static_cast<double>(summary.bytes)), options.opset, summary.nodes);
   for (const OnnxTensor& input : summary.inputs) spdlog::info("  input   {}", description(input));
   for (const OnnxTensor& output : summary.outputs) spdlog::info("  output  {}", description(output));
-  if (options.heads == OnnxHeads::nms && suppresses_by_diou(network.trained.model)) {
+  if (options.heads == OnnxHeads::nms && read_onnx_metadata(file).suppression == NmsKind::diou) {
     spdlog::warn(
         "The model asks for suppression by DIoU and ONNX's operator suppresses by plain IoU: of boxes that "
         "overlap it keeps fewer. Export --heads decoded where that matters.");

@@ -2,6 +2,8 @@
 // the anchor alone is a constant, computed here, so that the graph adds and multiplies and nothing else.
 #include "train/formats/onnx_heads.h"
 
+#include <algorithm>
+
 #include "kernels/math/box.h"
 
 namespace brightnet {
@@ -21,7 +23,7 @@ Value rows_of_predictions(OnnxGraph& graph, const HeadLogits& logits) {
 /// What the predictions' centres are moved by and their sizes multiplied with, in the order of the
 /// predictions.
 struct PredictionConstants {
-  std::vector<float> offsets, half_anchors;  ///< x and y of each
+  std::vector<float> steps, offsets, half_anchors;  ///< x and y of each
 };
 
 PredictionConstants prediction_constants(const HeadLogits& logits) {
@@ -36,6 +38,8 @@ PredictionConstants prediction_constants(const HeadLogits& logits) {
     for (int column = 0; column < logits.shape.w; ++column) {
       for (int a = 0; a < head.mask_count; ++a) {
         const Box anchor = relative_anchor(head, head.mask[a]);
+        constants.steps.push_back(head.scale_xy / columns);
+        constants.steps.push_back(head.scale_xy / rows);
         constants.offsets.push_back((static_cast<float>(column) - margin) / columns);
         constants.offsets.push_back((static_cast<float>(row) - margin) / rows);
         constants.half_anchors.push_back(factor * anchor.w);
@@ -46,26 +50,36 @@ PredictionConstants prediction_constants(const HeadLogits& logits) {
   return constants;
 }
 
-/// Corners, as fractions of the input: [batch, predictions, 4].
-Value decoded_boxes(OnnxGraph& graph, const HeadLogits& logits, const Value& predictions) {
+/// Corners, as fractions of the input: [batch, predictions, 4]. The limits of size logits only keep products
+/// of sizes from overflowing, in the suppression, and OpenCV 4.6 reads no Clip: they are written where they
+/// are needed.
+Value decoded_boxes(OnnxGraph& graph, const HeadLogits& logits, const Value& predictions,
+                    const OnnxOptions& options) {
   const std::string& name = logits.name;
   const YoloHead& head = logits.head;
   const PredictionConstants constants = prediction_constants(logits);
   const auto count = static_cast<int64_t>(constants.offsets.size() / 2);
-  const float step[2] = {head.scale_xy / static_cast<float>(logits.shape.w),
-                         head.scale_xy / static_cast<float>(logits.shape.h)};
+  // ONNX repeats the smaller of two shapes. OpenCV 4.6 does so for a product along the batch alone, and for a
+  // sum not at all (it gets the second image wrong without a word): there each image has its own.
+  const auto constant = [&](const char* what, const std::vector<float>& values, int images) {
+    std::vector<float> repeated;
+    for (int image = 0; image < images; ++image)
+      repeated.insert(repeated.end(), values.begin(), values.end());
+    return graph.floats(name + what, {images, count, 2}, repeated);
+  };
 
   const Value position =
       graph.add(name + "/position", "Sigmoid", {graph.slice(name + "/xy", predictions, 2, 0, 2)});
-  const Value moved =
-      graph.add(name + "/moved", "Mul", {position, graph.floats(name + "/step", {1, 1, 2}, step)});
+  const Value moved = graph.add(name + "/moved", "Mul", {position, constant("/step", constants.steps, 1)});
   const Value center = graph.add(name + "/center", "Add",
-                                 {moved, graph.floats(name + "/offset", {1, count, 2}, constants.offsets)});
+                                 {moved, constant("/offset", constants.offsets, std::max(1, options.batch))});
 
-  const Value limited = graph.add(
-      name + "/limited", "Clip",
-      {graph.slice(name + "/wh", predictions, 2, 2, 4), graph.scalar(name + "/least", -size_logit_limit),
-       graph.scalar(name + "/most", size_logit_limit)});
+  Value limited = graph.slice(name + "/wh", predictions, 2, 2, 4);
+  if (options.heads == OnnxHeads::nms) {
+    limited = graph.add(name + "/limited", "Clip",
+                        {limited, graph.scalar(name + "/least", -size_logit_limit),
+                         graph.scalar(name + "/most", size_logit_limit)});
+  }
   Value growth;
   if (head.new_coords) {
     const Value sigmoid = graph.add(name + "/sigmoid", "Sigmoid", {limited});
@@ -74,8 +88,7 @@ Value decoded_boxes(OnnxGraph& graph, const HeadLogits& logits, const Value& pre
     growth = graph.add(name + "/exp", "Exp", {limited});
   }
   const Value half =
-      graph.add(name + "/half", "Mul",
-                {growth, graph.floats(name + "/half_anchor", {1, count, 2}, constants.half_anchors)});
+      graph.add(name + "/half", "Mul", {growth, constant("/half_anchor", constants.half_anchors, 1)});
   return graph.concat(name + "/boxes",
                       {graph.add(name + "/upper_left", "Sub", {center, half}),
                        graph.add(name + "/lower_right", "Add", {center, half})},
@@ -122,7 +135,7 @@ std::vector<Value> add_heads(OnnxGraph& graph, const std::vector<HeadLogits>& he
       continue;
     }
     const Value predictions = rows_of_predictions(graph, logits);
-    boxes.push_back(decoded_boxes(graph, logits, predictions));
+    boxes.push_back(decoded_boxes(graph, logits, predictions, options));
     scores.push_back(decoded_scores(graph, logits, predictions));
   }
   if (options.heads == OnnxHeads::raw) return raw;

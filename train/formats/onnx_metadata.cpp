@@ -14,7 +14,6 @@
 #include <onnx/onnx_pb.h>
 
 #include "core/error.h"
-#include "kernels/yolo.h"
 
 namespace brightnet {
 namespace {
@@ -47,7 +46,7 @@ std::map<std::string, std::string> read_properties(google::protobuf::io::ZeroCop
                                                    uint64_t bytes, const std::string& file) {
   if (bytes > INT32_MAX) broken(file, "it is larger than the 2 GiB that an ONNX file may have");
   google::protobuf::io::CodedInputStream input(&stream);
-  input.SetTotalBytesLimit(static_cast<int>(bytes));
+  const auto no_limit = input.PushLimit(static_cast<int>(bytes));
   std::map<std::string, std::string> properties;
   bool graph = false;
   size_t metadata_bytes = 0;
@@ -61,7 +60,7 @@ std::map<std::string, std::string> read_properties(google::protobuf::io::ZeroCop
     }
     uint32_t length = 0;
     if (WireFormatLite::GetTagWireType(tag) != WireFormatLite::WIRETYPE_LENGTH_DELIMITED ||
-        !input.ReadVarint32(&length) || length > static_cast<uint32_t>(input.BytesUntilTotalBytesLimit()))
+        !input.ReadVarint32(&length) || length > static_cast<uint32_t>(input.BytesUntilLimit()))
       broken(file, "an entry of its metadata is longer than the file");
     metadata_bytes += length;
     if (metadata_bytes > max_metadata_bytes) not_ours(file, "they are longer than 4 MiB");
@@ -73,8 +72,9 @@ std::map<std::string, std::string> read_properties(google::protobuf::io::ZeroCop
       not_ours(file, "the entry '" + entry.key() + "' is there twice");
   }
   // ReadTag() gives 0 at the end and for what is no tag.
-  if (!input.ConsumedEntireMessage() || input.BytesUntilTotalBytesLimit() != 0)
+  if (!input.ConsumedEntireMessage() || input.BytesUntilLimit() != 0)
     broken(file, "it ends within a field, or is no ONNX at all");
+  input.PopLimit(no_limit);
   if (!graph) broken(file, "it has no graph");
   return properties;
 }
@@ -195,6 +195,13 @@ OnnxMetadata from_properties(const std::map<std::string, std::string>& propertie
                 "'heads' is no list of heads");
   for (const Json& head : heads) metadata.head_list.push_back(read_head(reader, head, metadata.size));
 
+  const Json suppression = reader.json("suppression");
+  const std::string suppression_kind = reader.word(reader.member(suppression, "kind"), "kind");
+  reader.expect(suppression_kind == "greedy" || suppression_kind == "diou",
+                "'kind' is neither greedy nor diou");
+  metadata.suppression = suppression_kind == "diou" ? NmsKind::diou : NmsKind::greedy;
+  metadata.nms_beta = reader.real(reader.member(suppression, "beta"), "beta", 0, 1000);
+
   if (metadata.heads == OnnxHeads::nms) {
     const Json nms = reader.json("nms");
     metadata.score = reader.real(reader.member(nms, "score"), "score", 0, 1);
@@ -240,7 +247,9 @@ std::map<std::string, std::string> to_properties(const OnnxMetadata& metadata) {
       {"outputs", onnx_heads_names()[static_cast<size_t>(metadata.heads)]},
       {"classes", text(metadata.classes)},
       {"input", text(input)},
-      {"heads", text(heads)}};
+      {"heads", text(heads)},
+      {"suppression", text({{"kind", metadata.suppression == NmsKind::diou ? "diou" : "greedy"},
+                            {"beta", shortest(metadata.nms_beta)}})}};
   if (metadata.heads == OnnxHeads::nms) {
     properties["nms"] = text({{"score", shortest(metadata.score)},
                               {"iou", shortest(metadata.iou)},

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/yolo.h"
+
 namespace brightnet {
 
 /// What the graph's outputs are.
@@ -41,8 +43,10 @@ struct OnnxMetadata {
   bool letterbox = false;  ///< how images are fitted into the input: else stretched
   int fill = 0;            ///< value, 0 to 255, around a letterboxed image
   std::vector<OnnxHead> head_list;
-  float score = 0, iou = 0;  ///< of NonMaxSuppression; heads nms only
-  int max_detections = 0;    ///< a class and image; heads nms only
+  NmsKind suppression = NmsKind::greedy;  ///< what the model asks for when detections are suppressed outside
+  float nms_beta = 0.6f;                  ///< its exponent, for diou
+  float score = 0, iou = 0;               ///< of NonMaxSuppression; heads nms only
+  int max_detections = 0;                 ///< a class and image; heads nms only
   bool operator==(const OnnxMetadata&) const = default;
 };
 

@@ -79,6 +79,12 @@ OnnxMetadata metadata_of(const TrainedModel& trained, const Network& network,
   metadata.channels = trained.model.channels;
   metadata.letterbox = trained.letterbox;
   metadata.fill = fill_value;
+  for (const auto& layer : trained.model.layers) {
+    if (const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes)) {
+      metadata.suppression = yolo->nms;
+      metadata.nms_beta = yolo->nms_beta;
+    }
+  }
   for (const HeadLogits& logits : heads) {
     OnnxHead head{logits.name,
                   network.setup().width / logits.shape.w,

@@ -22,7 +22,7 @@ namespace brightnet::testing {
 
 struct RealisticModel {
   TrainedModel trained;
-  ParameterLayout layout;
+  ParameterLayout layout{Model{}};
   std::vector<float> values;
   cv::Mat image;  ///< what the statistics are of: 8-bit RGB, trained.size pixels wide and high
 };
@@ -68,7 +68,9 @@ inline RealisticModel realistic_model(Model model, int size, uint64_t seed = 1) 
   SynthOptions options;
   options.seed = seed;
   options.size = size;
-  RealisticModel made{{.model = std::move(model), .size = size}, ParameterLayout(Model{}), {}, {}};
+  RealisticModel made;
+  made.trained.model = std::move(model);
+  made.trained.size = size;
   for (int i = 0; i < made.trained.model.classes; ++i)
     made.trained.classes.push_back("class " + std::to_string(i));
   made.layout = ParameterLayout(made.trained.model);
