@@ -4,6 +4,7 @@
 #include "train/formats/onnx_layers.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace brightnet {
 namespace {
@@ -39,6 +40,11 @@ class LayerWriter {
     const int from = layer_->inputs[0];
     return from == network_input ? Shape{setup.batch, setup.height, setup.width, setup.model->channels}
                                  : network_.output_shape(from);
+  }
+  int channels_of(size_t i) const {
+    const int from = layer_->inputs[i];
+    const Model& model = *network_.setup().model;
+    return from == network_input ? model.channels : model.layers[from].channels;
   }
   std::string name(const char* what) const { return layer_->name + '/' + what; }
   const ParameterEntry* parameter(const char* what) const { return layout_.find(layer_->name + '.' + what); }
@@ -142,7 +148,37 @@ class LayerWriter {
   }
 
   Value add(const ShortcutAttributes& shortcut) {
-    return activated(shortcut.activation, graph_.add(name("add"), "Add", {input(0), input(1)}));
+    const int channels = output_.c, added = channels_of(1);
+    Value sum;
+    if (added == channels) {
+      sum = graph_.add(name("add"), "Add", {input(0), input(1)});
+    } else if (added > channels) {
+      sum = graph_.add(name("add"), "Add", {input(0), graph_.slice(name("part"), input(1), 1, 0, channels)});
+    } else {
+      const Value both = graph_.slice(name("part"), input(0), 1, 0, added);
+      const Value rest = graph_.slice(name("rest"), input(0), 1, added, channels);
+      sum = graph_.concat(name("sum"), {graph_.add(name("add"), "Add", {both, input(1)}), rest}, 1);
+    }
+    return activated(shortcut.activation, sum);
+  }
+
+  Value add(const MultiplyAttributes&) { return graph_.add(name("multiply"), "Mul", {input(0), input(1)}); }
+
+  // Every block-th pixel of every block-th row, from each of the block's places. ONNX's SpaceToDepth is the
+  // same, and OpenCV does not know it.
+  Value add(const SpaceToDepthAttributes& fold) {
+    const int64_t block = fold.block, end = std::numeric_limits<int32_t>::max();
+    const Value last = graph_.ints(name("last"), {end, end}), axes = graph_.ints(name("axes"), {2, 3});
+    const Value steps = graph_.ints(name("steps"), {block, block});
+    std::vector<Value> parts;
+    for (int64_t row = 0; row < block; ++row) {
+      for (int64_t column = 0; column < block; ++column) {
+        const std::string place = std::to_string(row) + '_' + std::to_string(column);
+        const Value first = graph_.ints(name("first") + place, {row, column});
+        parts.push_back(graph_.add(name("every") + place, "Slice", {input(0), first, last, axes, steps}));
+      }
+    }
+    return graph_.concat(name("space_to_depth"), parts, 1);
   }
 
   Value add(const UpsampleAttributes& upsample) {

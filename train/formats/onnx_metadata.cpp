@@ -184,7 +184,11 @@ OnnxMetadata from_properties(const std::map<std::string, std::string>& propertie
   metadata.size = reader.integer(input, "size", 1, max_side);
   metadata.channels = reader.integer(input, "channels", 1, 4096);
   metadata.letterbox = reader.boolean(input, "letterbox");
-  metadata.fill = reader.integer(input, "fill", 0, 255);
+  const std::string resize = reader.word(reader.member(input, "resize"), "resize");
+  reader.expect(resize == "antialiased" || resize == "darknet",
+                "'resize' is neither antialiased nor darknet");
+  metadata.resize = resize == "darknet" ? Resize::darknet : Resize::antialiased;
+  metadata.fill = reader.real(reader.member(input, "fill"), "fill", 0, 1);
   const Json colors = reader.member(input, "colors");
   reader.expect(metadata.channels == 3 ? colors == "RGB" : colors.is_null(), "'colors' is not RGB");
   reader.expect(reader.member(input, "range") == Json::array({0, 1}), "'range' is not [0, 1]");
@@ -239,7 +243,8 @@ std::map<std::string, std::string> to_properties(const OnnxMetadata& metadata) {
                    {"colors", metadata.channels == 3 ? Json("RGB") : Json()},
                    {"range", Json::array({0, 1})},
                    {"letterbox", metadata.letterbox},
-                   {"fill", metadata.fill}};
+                   {"resize", metadata.resize == Resize::darknet ? "darknet" : "antialiased"},
+                   {"fill", shortest(metadata.fill)}};
   std::map<std::string, std::string> properties{
       {"format", format_name},
       {"format_version", format_version},

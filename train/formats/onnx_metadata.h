@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "data/placement.h"
 #include "kernels/yolo.h"
 
 namespace brightnet {
@@ -41,7 +42,8 @@ struct OnnxMetadata {
   int size = 0;            ///< side of the square input, in pixels
   int channels = 3;        ///< in the order RGB when there are three
   bool letterbox = false;  ///< how images are fitted into the input: else stretched
-  int fill = 0;            ///< value, 0 to 255, around a letterboxed image
+  Resize resize = Resize::antialiased;
+  float fill = 0;  ///< value, from 0 to 1, around a letterboxed image
   std::vector<OnnxHead> head_list;
   NmsKind suppression = NmsKind::greedy;  ///< what the model asks for when detections are suppressed outside
   float nms_beta = 0.6f;                  ///< its exponent, for diou

@@ -78,7 +78,8 @@ OnnxMetadata metadata_of(const TrainedModel& trained, const Network& network,
   metadata.size = network.setup().width;
   metadata.channels = trained.model.channels;
   metadata.letterbox = trained.letterbox;
-  metadata.fill = fill_value;
+  metadata.resize = trained.resize;
+  metadata.fill = trained.resize == Resize::darknet ? 0.5f : static_cast<float>(fill_value) / 255;
   for (const auto& layer : trained.model.layers) {
     if (const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes)) {
       metadata.suppression = yolo->nms;

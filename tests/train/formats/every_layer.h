@@ -23,6 +23,15 @@ layers:
   - conv: {filters: 24, size: 5, stride: 2, padding: 2}
   - max_pool: {size: 3, stride: 1}
   - spp: {windows: [3, 5]}
+  - conv: {name: wide, filters: 24, size: 1, activation: swish}
+  - conv: {name: gate, filters: 24, size: 1, activation: logistic}
+  - multiply: {from: [gate, wide]}
+  - conv: {name: narrow, filters: 16, size: 1}
+  - shortcut: {from: [multiply1, narrow], partial: true}
+  - shortcut: {name: cut, from: [narrow, shortcut1], partial: true}
+  - conv: {name: bypass, from: fine, filters: 4, size: 1}
+  - space_to_depth: {block: 2}
+  - concat: {from: [space_to_depth1, cut]}
   - conv: {name: coarse, filters: 16, size: 1, activation: linear}
   - upsample: {factor: 2}
   - conv: {filters: 24, size: 1, activation: logistic}

@@ -20,7 +20,8 @@ OnnxMetadata some_metadata(OnnxHeads heads) {
   metadata.classes = {"red cell", "naïve \"quoted\"", ""};
   metadata.size = 416;
   metadata.letterbox = true;
-  metadata.fill = 114;
+  metadata.resize = Resize::darknet;
+  metadata.fill = 0.5f;
   metadata.head_list = {{"coarse", 32, {{81.25f, 82}, {135, 169}}, 1.05f, false},
                         {"fine", 16, {{10, 14}}, 2, true}};
   metadata.suppression = NmsKind::diou;
