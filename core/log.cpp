@@ -1,6 +1,7 @@
 #include "core/log.h"
 
 #include <memory>
+#include <string>
 
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
@@ -26,6 +27,12 @@ void log_to_file(const std::filesystem::path& file) {
   sinks.resize(1);
   sinks.push_back(std::move(sink));
   spdlog::flush_on(spdlog::level::info);
+}
+
+void log_as_rank(int rank) {
+  static_cast<void>(configured);
+  spdlog::default_logger()->sinks()[0]->set_pattern('[' + std::to_string(rank) + "] %v");
+  if (rank > 0) spdlog::set_level(spdlog::level::warn);
 }
 
 }  // namespace brightnet

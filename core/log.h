@@ -11,4 +11,7 @@ namespace brightnet {
 /// Sends every later message to `file` as well (appending, with the time in front).
 void log_to_file(const std::filesystem::path& file);
 
+/// Puts "[rank]" in front of every message on stderr. Ranks other than 0 give warnings and errors only.
+void log_as_rank(int rank);
+
 }  // namespace brightnet

@@ -18,6 +18,7 @@
 #include "core/tensor.h"
 #include "kernels/convolution.h"
 #include "kernels/math/activation.h"
+#include "kernels/statistics_exchange.h"
 #include "kernels/step_state.h"
 #include "kernels/yolo.h"
 
@@ -34,6 +35,7 @@ struct BatchNormForward {
   float epsilon = 1e-5f;
   Activation activation = Activation::linear;
   void* workspace = nullptr;
+  StatisticsExchange* exchange = nullptr;  ///< statistics over all ranks' pixels; nullptr: over these alone
 };
 
 /// dy and the parameters' gradients from dz; the activation's argument is recomputed from y. dy may be dz,
@@ -46,6 +48,9 @@ struct BatchNormBackward {
   bool frozen = false;     ///< running statistics were used: mean and inverse_std are constants
   Activation activation = Activation::linear;
   void* workspace = nullptr;
+  /// As in the forward pass: dy then flows through statistics of all ranks' pixels. The parameters' gradients
+  /// stay sums over these pixels alone, like every gradient that is yet to be summed over ranks.
+  StatisticsExchange* exchange = nullptr;
 };
 
 /// w' = w · scale/√(variance + ε) and b' = shift − mean · scale/√(variance + ε), per output channel: the

@@ -121,6 +121,7 @@ void ConvolutionLayer::forward(const LayerCall& call) {
     norm.epsilon = batch_norm_epsilon;
     norm.activation = attributes_.activation;
     norm.workspace = workspace_;
+    norm.exchange = setup().statistics;
     backend().batch_norm_forward(norm);
   } else if (keeps_output()) {
     backend().activation_forward(attributes_.activation, y, call.output);
@@ -148,6 +149,7 @@ void ConvolutionLayer::backward(const LayerCall& call, bool accumulate_parameter
     norm.accumulate = accumulate_parameters;
     norm.activation = attributes_.activation;
     norm.workspace = workspace_;
+    norm.exchange = setup().statistics;
     backend().batch_norm_backward(norm);
   } else {
     if (keeps_output())

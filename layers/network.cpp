@@ -123,6 +123,7 @@ void Network::make_layers() {
     node.is_head = std::holds_alternative<YoloAttributes>(description.attributes);
     node.needs_gradient = std::holds_alternative<ConvAttributes>(description.attributes);
     LayerSetup setup{description, {}, *setup_.backend, *setup_.parameters, setup_.mode, type_, image};
+    setup.statistics = setup_.statistics;
     for (const int input : node.inputs) {
       setup.inputs.push_back(input == network_input ? image : nodes_[input].shape);
       node.needs_gradient = node.needs_gradient || (input != network_input && nodes_[input].needs_gradient);
@@ -344,7 +345,8 @@ void Network::infer() {
   }
 }
 
-void Network::backward(const GradientScale& scale, bool accumulate, LossTotals* totals) {
+void Network::backward(const GradientScale& scale, bool accumulate, LossTotals* totals,
+                       const LayerPassed& passed) {
   for (int i = layer_count() - 1; i >= 0; --i) {
     Node& node = nodes_[i];
     if (!node.needs_gradient) continue;
@@ -352,6 +354,7 @@ void Network::backward(const GradientScale& scale, bool accumulate, LossTotals* 
       static_cast<YoloLayer&>(*layers_[i]).set_loss({input_->truths, input_->offsets}, scale, totals);
     }
     timed(i, &LayerTime::backward, [&] { layers_[i]->backward(call_of(node), accumulate); });
+    if (passed) passed(i);
   }
 }
 

@@ -2,6 +2,7 @@
 // one output feeds several layers, the later ones add to the gradient that the first one wrote.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -20,7 +21,11 @@ struct NetworkSetup {
   int batch = 1, height = 416, width = 416;
   Precision precision = Precision::fp32;
   Mode mode = Mode::train;
+  StatisticsExchange* statistics = nullptr;  ///< batch-norm over all ranks; nullptr: over this one
 };
+
+/// Called by the backward pass with the index of each layer that it has passed.
+using LayerPassed = std::function<void(int layer)>;
 
 /// Per-layer time of a profiled step, in seconds.
 struct LayerTime {
@@ -57,8 +62,11 @@ class Network {
   void forward();
   /// Loss and its gradient (times `scale`), back to every parameter's gradient, which is overwritten, or
   /// added to in later micro-batches of one optimizer step. The loss's sums are added to `totals` (device
-  /// memory; nullptr: nowhere). Follows forward().
-  void backward(const GradientScale& scale, bool accumulate, LossTotals* totals = nullptr);
+  /// memory; nullptr: nowhere). Follows forward(). Layers go from the last to the first; when `passed` is
+  /// called with one, nothing more is queued that writes its parameters' gradients or those of later layers,
+  /// so that they can travel to other ranks while the pass goes on.
+  void backward(const GradientScale& scale, bool accumulate, LossTotals* totals = nullptr,
+                const LayerPassed& passed = {});
   /// Inference with the running statistics (Mode::infer).
   void infer();
 

@@ -17,6 +17,7 @@ namespace brightnet {
 /// What the part of an epoch that is done took.
 struct EpochSums {
   double images = 0, seconds = 0, waited = 0;
+  double comm_waited = 0;  ///< seconds that the computation stood still for other ranks
 };
 
 /// Where a run is.

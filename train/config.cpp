@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "train/formats/darknet_import.h"
@@ -127,6 +128,9 @@ void TrainOptions::fields(Fields& f) {
   f("weights", weights, "safetensors to start from; empty: from scratch");
   f("save_every", save_every, "seconds between saved states; also at the end and on a signal").at_least(0);
   f("log_every", log_every, "seconds between progress lines without a terminal").above(0);
+  f("bucket_mb", bucket_mb, "MiB of gradients that the ranks sum at a time").above(0);
+  f("overlap", overlap, "ranks sum gradients during the backward pass; the same bits either way");
+  f("comm_timeout", comm_timeout, "seconds that a rank waits for others before the run ends").at_least(3);
 }
 
 void OptimizerOptions::fields(Fields& f) {
@@ -240,6 +244,27 @@ RunConfig load_run_config(const fs::path& file, const std::vector<std::string>& 
   check_sizes(config, train);
   check_schedule(config.schedule, child(root, "schedule"));
   return config;
+}
+
+int batch_of_rank(const TrainOptions& train, int ranks) {
+  return train.batch / ranks;
+}
+
+void check_batch(const TrainOptions& train, int ranks, bool resuming) {
+  if (train.batch % ranks != 0) {
+    const int below = train.batch / ranks * ranks, above = below + ranks;
+    throw InputError("'train.batch' is " + std::to_string(train.batch) + ", which " + std::to_string(ranks) +
+                         " ranks cannot share equally",
+                     "",
+                     "Set it to " + (below > 0 ? std::to_string(below) + " or " : "") +
+                         std::to_string(above) + " (--set train.batch=" + std::to_string(above) +
+                         "), or start another number of ranks.");
+  }
+  const int part = batch_of_rank(train, ranks);
+  if (resuming || train.micro_batch == 0 || part % train.micro_batch == 0) return;
+  throw InputError("'train.micro_batch' is " + std::to_string(train.micro_batch) +
+                       " and must divide a rank's part of " + "the batch, " + std::to_string(part),
+                   "", "Set it to " + std::to_string(std::gcd(part, train.micro_batch)) + ", or to auto.");
 }
 
 std::vector<ConfigDifference> compare(const RunConfig& before, const RunConfig& after) {

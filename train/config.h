@@ -35,6 +35,9 @@ struct TrainOptions {
   std::string weights;    ///< safetensors to start from; empty: from scratch
   float save_every = 30;  ///< seconds: a state is saved at the end of an epoch when the last one is this old
   float log_every = 10;   ///< seconds between progress lines where there is no terminal
+  float bucket_mb = 8;    ///< MiB of gradients that the ranks sum at a time
+  bool overlap = true;    ///< sums begin during the backward pass; the result has the same bits either way
+  float comm_timeout = 120;  ///< seconds that a rank waits for others before the run ends
   void fields(Fields& f);
 };
 
@@ -116,6 +119,12 @@ struct RunConfig {
 /// Without `needs_data`, data.root may be a place that does not exist yet.
 RunConfig load_run_config(const std::filesystem::path& file, const std::vector<std::string>& assignments = {},
                           bool needs_data = true);
+
+/// A rank's part of train.batch.
+int batch_of_rank(const TrainOptions& train, int ranks);
+/// Throws InputError when `ranks` cannot share the batch equally, or (unless the run is an old one that had
+/// other ranks) a rank's part is no multiple of train.micro_batch.
+void check_batch(const TrainOptions& train, int ranks, bool resuming = false);
 
 /// The values that differ between two runs, as "section.key: a → b".
 struct ConfigDifference {

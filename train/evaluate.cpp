@@ -1,7 +1,6 @@
 #include "train/evaluate.h"
 
 #include <algorithm>
-#include <numeric>
 #include <ranges>
 
 #include "data/loader.h"
@@ -38,8 +37,10 @@ bool detect_images(Network& network, const Dataset& dataset, const DetectionOpti
   const int batch = network.setup().batch;
   const InputFit fit{network.setup().width, options.letterbox, options.resize};
   BRIGHTNET_CHECK(network.setup().height == fit.size, "images are evaluated on a square input");
-  std::vector<int> order(dataset.images.size());
-  std::iota(order.begin(), order.end(), 0);
+  std::vector<int> order;
+  for (int i = options.part.rank; i < static_cast<int>(dataset.images.size()); i += options.part.ranks) {
+    order.push_back(i);
+  }
   EvaluationLoader loader(dataset, std::move(order), batch, fit, options.workers);
   std::vector<std::vector<ScoredBox>> boxes(static_cast<size_t>(batch));
   while (const EvaluationLoader::Images* images = loader.next()) {
@@ -65,16 +66,35 @@ bool detect_images(Network& network, const Dataset& dataset, const DetectionOpti
   return true;
 }
 
+namespace {
+
+/// Adds the other ranks' images. False when any rank has not seen all of its own.
+bool share(DetectionEvaluator& evaluator, bool whole, Communicator& communicator) {
+  if (communicator.alone()) return whole;
+  const auto all = communicator.all_gather(whole ? '+' + evaluator.serialize() : "-");
+  if (std::any_of(all.begin(), all.end(), [](const auto& of_rank) { return of_rank[0] != '+'; }))
+    return false;
+  for (int rank = 0; rank < communicator.size(); ++rank) {
+    if (rank != communicator.rank())
+      evaluator.merge(std::string_view(all[static_cast<size_t>(rank)]).substr(1));
+  }
+  return true;
+}
+
+}  // namespace
+
 std::optional<Metrics> evaluate(Network& network, const Dataset& dataset, const DetectionOptions& options,
-                                const DetectionSink& sink) {
+                                const DetectionSink& sink, Communicator& communicator) {
   DetectionEvaluator evaluator(dataset.classes);
+  DetectionOptions of_rank = options;
+  of_rank.part = {communicator.rank(), communicator.size()};
   const bool whole =
-      detect_images(network, dataset, options, [&](int index, std::span<const ScoredBox> boxes) {
+      detect_images(network, dataset, of_rank, [&](int index, std::span<const ScoredBox> boxes) {
         const ImageRecord& record = dataset.images[static_cast<size_t>(index)];
         evaluator.add(record.id, boxes, record.annotations);
         return !sink || sink(index, boxes);
       });
-  if (!whole) return std::nullopt;
+  if (!share(evaluator, whole, communicator)) return std::nullopt;
   return evaluator.finish();
 }
 

@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "data/dataset.h"
+#include "data/loader.h"
 #include "data/placement.h"
 #include "layers/network.h"
+#include "train/communicator.h"
 #include "train/metrics.h"
 #include "train/nms.h"
 
@@ -19,19 +21,24 @@ struct DetectionOptions {
   bool letterbox = false;  ///< keep the aspect ratio, as in training
   int workers = 1;         ///< threads that read images
   Resize resize = Resize::antialiased;
+  RankPart part = {};           ///< every `ranks`-th image from the `rank`-th on
 };
 
 /// Called with the index of each image and what was found there, in its pixels, best first. Return false to
 /// stop.
 using DetectionSink = std::function<bool(int index, std::span<const ScoredBox> boxes)>;
 
-/// Runs an inference network over the images of a data set, in order. Returns false when the sink stopped it.
+/// Runs an inference network over the images of a data set (this rank's part of them), in order. Returns
+/// false when the sink stopped it.
 bool detect_images(Network& network, const Dataset& dataset, const DetectionOptions& options,
                    const DetectionSink& sink);
 
-/// Metrics over a data set. `sink` also sees each image's boxes; when it stops, there are no metrics.
+/// Metrics over a data set, of which every rank looks at its part; all get the same, which are those of one
+/// rank to the last bit. `sink` also sees this rank's boxes of each image; when it stops on any rank, there
+/// are no metrics.
 std::optional<Metrics> evaluate(Network& network, const Dataset& dataset, const DetectionOptions& options,
-                                const DetectionSink& sink = {});
+                                const DetectionSink& sink = {},
+                                Communicator& communicator = Communicator::solo());
 
 /// What a network found in its input, as objects of the width × height image that the input shows: suppressed
 /// in coordinates relative to the image, as darknet does, then in pixels, cut at the image's border; boxes

@@ -5,26 +5,25 @@
 namespace brightnet {
 namespace {
 
+constexpr int stops[] = {SIGINT, SIGTERM, SIGUSR1};
+
 volatile std::sig_atomic_t signal_came = 0;
 
 extern "C" void note_signal(int) {
   signal_came = 1;
   // From now on a signal does what it does to any program.
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
+  for (const int number : stops) std::signal(number, SIG_DFL);
 }
 
 }  // namespace
 
 Interrupt::Interrupt() {
   signal_came = 0;
-  std::signal(SIGINT, note_signal);
-  std::signal(SIGTERM, note_signal);
+  for (const int number : stops) std::signal(number, note_signal);
 }
 
 Interrupt::~Interrupt() {
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
+  for (const int number : stops) std::signal(number, SIG_DFL);
 }
 
 bool Interrupt::requested() const {

@@ -13,9 +13,11 @@
 namespace brightnet {
 
 RunNetworks::RunNetworks(const RunConfig& config, const Model& model, Backend& backend, int micro_batch,
-                         const Parameters& trained, const Parameters& averaged) {
+                         const Parameters& trained, const Parameters& averaged,
+                         StatisticsExchange* statistics) {
   NetworkSetup setup{.model = &model, .backend = &backend, .parameters = &trained, .batch = micro_batch};
   setup.precision = config.precision();
+  setup.statistics = statistics;
   for (const int size : config.input_sizes()) {
     setup.height = setup.width = size;
     training_[size] = std::make_unique<Network>(setup);
@@ -65,10 +67,11 @@ PlannedRun plan_run(const RunConfig& config, const Model& model, Backend& backen
           networks.evaluation_memory()};
 }
 
-int choose_micro_batch(const RunConfig& config, const Model& model, Backend& backend, size_t budget) {
+int choose_micro_batch(const RunConfig& config, const Model& model, Backend& backend, int batch,
+                       size_t budget) {
   size_t needed = 0;
-  for (int micro_batch = config.train.batch; micro_batch >= 1; --micro_batch) {
-    if (config.train.batch % micro_batch != 0) continue;
+  for (int micro_batch = batch; micro_batch >= 1; --micro_batch) {
+    if (batch % micro_batch != 0) continue;
     needed = plan_run(config, model, backend, micro_batch).memory.peak();
     if (needed <= budget) return micro_batch;
   }

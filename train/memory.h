@@ -17,8 +17,10 @@ namespace brightnet {
 class RunNetworks {
  public:
   /// Plans all of them; `trained` and `averaged` need no memory until bind(). Both outlive this object.
+  /// `statistics`: where batch-norm's statistics meet those of other ranks, if they do.
   RunNetworks(const RunConfig& config, const Model& model, Backend& backend, int micro_batch,
-              const Parameters& trained, const Parameters& averaged);
+              const Parameters& trained, const Parameters& averaged,
+              StatisticsExchange* statistics = nullptr);
 
   size_t arena_bytes() const;
   void bind(void* arena) { arena_ = arena; }
@@ -61,9 +63,10 @@ struct PlannedRun {
 };
 PlannedRun plan_run(const RunConfig& config, const Model& model, Backend& backend, int micro_batch);
 
-/// The largest divisor of train.batch whose plan fits into `budget` bytes. Throws DeviceError, saying what
-/// one image needs, when none does.
-int choose_micro_batch(const RunConfig& config, const Model& model, Backend& backend, size_t budget);
+/// The largest divisor of `batch`, a rank's part of train.batch, whose plan fits into `budget` bytes. Throws
+/// DeviceError, saying what one image needs, when none does.
+int choose_micro_batch(const RunConfig& config, const Model& model, Backend& backend, int batch,
+                       size_t budget);
 
 /// The largest micro-batch of any kind that fits into `budget` bytes; 0 when not even one image does.
 int largest_batch(const RunConfig& config, const Model& model, Backend& backend, size_t budget);

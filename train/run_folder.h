@@ -11,6 +11,8 @@ class RunFolder {
   /// Makes `wanted`, or `wanted`-2, -3, … when it exists, with the folders inside. Throws InputError when it
   /// cannot be made.
   static RunFolder create(const std::filesystem::path& wanted);
+  /// The one at `path`, as another rank has made or opened it.
+  static RunFolder at(std::filesystem::path path) { return RunFolder(std::move(path)); }
   /// An existing one that can be resumed; InputError, saying what is missing, for anything else.
   static RunFolder open(const std::filesystem::path& path);
   /// The newest of `wanted`, `wanted`-2, … that can be resumed; InputError when there is none.

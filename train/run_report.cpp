@@ -20,9 +20,8 @@ constexpr std::chrono::seconds between_plots{20};
 
 const std::vector<std::string>& metric_columns() {
   static const std::vector<std::string> columns{
-      "box_loss",   "objectness_loss", "class_loss", "loss", "iou",  "learning_rate",
-      "loss_scale", "images_per_s",    "data_wait",  "AP",   "AP50", "AP75",
-      "AR"};
+      "box_loss",     "objectness_loss", "class_loss", "loss", "iou",  "learning_rate", "loss_scale",
+      "images_per_s", "data_wait",       "comm_wait",  "AP",   "AP50", "AP75",          "AR"};
   return columns;
 }
 
@@ -48,6 +47,7 @@ std::vector<double> epoch_values(const EpochSummary& summary) {
           summary.loss_scale > 0 ? summary.loss_scale : nothing,
           s.seconds > 0 ? s.images / s.seconds : nothing,
           s.seconds > 0 ? s.waited / s.seconds : nothing,
+          s.seconds > 0 ? s.comm_waited / s.seconds : nothing,
           metric(&Metrics::AP),
           metric(&Metrics::AP50),
           metric(&Metrics::AP75),

@@ -32,11 +32,12 @@ StepPolicy step_policy(const OptimizerOptions& options, const EmaOptions& ema, P
   return policy;
 }
 
-StepGuard::StepGuard(const RunConfig& config, const ParameterLayout& layout, Backend& backend, float* values)
+StepGuard::StepGuard(const RunConfig& config, const ParameterLayout& layout, Backend& backend, float* values,
+                     int images)
     : backend_(backend),
       layout_(layout),
       values_(values),
-      policy_(step_policy(config.optimizer, config.ema, config.precision(), config.train.batch)),
+      policy_(step_policy(config.optimizer, config.ema, config.precision(), images)),
       max_skips_(config.optimizer.max_skips),
       control_(backend, control_bytes()),
       kept_statistics_(backend, statistics_bytes(layout)),

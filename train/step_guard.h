@@ -20,7 +20,9 @@ class StepGuard {
  public:
   /// `values` are the parameters that it steps over, running statistics included, as the run begins with
   /// them.
-  StepGuard(const RunConfig& config, const ParameterLayout& layout, Backend& backend, float* values);
+  /// `images` are those of a step on this rank.
+  StepGuard(const RunConfig& config, const ParameterLayout& layout, Backend& backend, float* values,
+            int images);
 
   /// What Network::backward takes: `constant` and the loss scale, and where a step's losses go.
   GradientScale gradient_scale(float constant) const { return {constant, &device_state()->loss_scale}; }

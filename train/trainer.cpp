@@ -24,13 +24,18 @@ int64_t total_steps(const TrainOptions& train, int64_t steps_per_epoch) {
   return train.iterations > 0 ? train.iterations : train.epochs * steps_per_epoch;
 }
 
+StatisticsExchange* shared_statistics(const TrainingSetup& setup) {
+  return setup.config.train.sync_bn && !setup.communicator.alone() ? &setup.communicator : nullptr;
+}
+
 }  // namespace
 
 Trainer::Trainer(const TrainingSetup& setup, const ParameterLayout& layout, const std::vector<float>& initial)
     : setup_(setup),
       layout_(layout),
       backend_(setup.backend),
-      parts_(setup.config.train.batch / setup.config.train.micro_batch),
+      communicator_(setup.communicator),
+      parts_(batch_of_rank(setup.config.train, setup.communicator.size()) / setup.config.train.micro_batch),
       steps_per_epoch_(divided_up(static_cast<int64_t>(setup.train.images.size()), setup.config.train.batch)),
       total_(total_steps(setup.config.train, steps_per_epoch_)),
       schedule_(setup.config.schedule, setup.config.optimizer.rate, steps_per_epoch_, total_),
@@ -38,17 +43,29 @@ Trainer::Trainer(const TrainingSetup& setup, const ParameterLayout& layout, cons
       gradients_(backend_, layout.trainable_floats() * sizeof(float)),
       trained_{.layout = &layout, .values = values_.floats(), .gradients = gradients_.floats()},
       averaged_{.layout = &layout},
-      networks_(setup.config, setup.model, backend_, setup.config.train.micro_batch, trained_, averaged_),
+      networks_(setup.config, setup.model, backend_, setup.config.train.micro_batch, trained_, averaged_,
+                shared_statistics(setup)),
       memory_(plan_run_memory(setup.config, layout, networks_.arena_bytes())),
       line_(setup.config.train.log_every) {
+  const TrainOptions& train = setup.config.train;
   BRIGHTNET_CHECK(initial.size() == layout.floats(), "parameters of another model");
+  BRIGHTNET_CHECK(parts_ * train.micro_batch * communicator_.size() == train.batch,
+                  "the ranks' micro-batches do not make up the batch");
   backend_.upload(values_.data(), initial.data(), values_.bytes());
   // Nobody writes the padding between the parameters' gradients, and their norm runs over it.
   backend_.zero(gradients_.data(), gradients_.bytes());
-  guard_ = std::make_unique<StepGuard>(setup.config, layout, backend_, values_.floats());
+  guard_ = std::make_unique<StepGuard>(setup.config, layout, backend_, values_.floats(),
+                                       batch_of_rank(train, communicator_.size()));
   averaged_.values = guard_->average();
   arena_ = DeviceBuffer(backend_, networks_.arena_bytes());
   networks_.bind(arena_.data());
+  if (!communicator_.alone()) {
+    GradientExchange::Options options;
+    options.bucket_bytes = static_cast<size_t>(train.bucket_mb * (1 << 20));
+    options.overlap = train.overlap;
+    options.mean_statistics = !train.sync_bn;
+    exchange_.emplace(communicator_, trained_, options);
+  }
 }
 
 TrainingEnd Trainer::run(const Interrupt& interrupt) {
@@ -58,17 +75,19 @@ TrainingEnd Trainer::run(const Interrupt& interrupt) {
   // A run that was interrupted behind the last step of an epoch goes on with the epoch's evaluation.
   while (!out_of_patience() && (!finished() || progress_.step > 0)) {
     if (!finished() && static_cast<int64_t>(progress_.step) < steps_per_epoch_) step();
+    confer(interrupt);
     const bool epoch_done = static_cast<int64_t>(progress_.step) == steps_per_epoch_ || finished();
-    if (!epoch_done && line_.due()) line_.show(progress_text());
-    if (interrupt.requested() || (epoch_done && !end_epoch(interrupt))) {
+    if (!epoch_done && leads() && line_.due()) line_.show(progress_text());
+    if (stop_ || (epoch_done && !end_epoch(interrupt))) {
       line_.clear();
+      settle(interrupt);
       save();
       return TrainingEnd::interrupted;
     }
   }
   line_.clear();
   save();
-  report_->finish();
+  if (report_) report_->finish();
   return finished() ? TrainingEnd::finished : TrainingEnd::no_better;
 }
 
@@ -79,6 +98,7 @@ void Trainer::open_loader() {
   loader.loader = setup_.config.loader;
   const auto parts = static_cast<uint64_t>(parts_);
   loader.batch = setup_.config.train.micro_batch;
+  loader.part = {communicator_.rank(), communicator_.size()};
   loader.sizes = setup_.config.input_sizes();
   loader.size_every = setup_.config.train.size_every * parts_;
   loader.seed = setup_.config.train.seed;
@@ -90,6 +110,7 @@ void Trainer::open_loader() {
 }
 
 void Trainer::open_report() {
+  if (!leads()) return;
   report_ =
       std::make_unique<RunReport>(setup_.folder, setup_.train.classes,
                                   resumed_ ? static_cast<int>(progress_.epoch) : -1, progress_.iteration);
@@ -97,9 +118,10 @@ void Trainer::open_report() {
 
 void Trainer::step() {
   const double begin = seconds_now(), waited_before = loader_->waited_seconds();
+  const double comm_waited_before = communicator_.waited_seconds();
   guard_->set_rate(schedule_.rate(progress_.iteration));
   for (int part = 0; part < parts_; ++part) pass(part);
-  // Here the gradient of the whole batch is complete: what ranks share, they share now.
+  if (exchange_) exchange_->finish();
   guard_->step(gradients_.floats());
   ++trained_.version;
   ++progress_.iteration;
@@ -108,6 +130,7 @@ void Trainer::step() {
   const double seconds = seconds_now() - begin;
   progress_.sums.seconds += seconds;
   progress_.sums.waited += loader_->waited_seconds() - waited_before;
+  progress_.sums.comm_waited += communicator_.waited_seconds() - comm_waited_before;
   if (progress_.epoch == 0 && static_cast<int64_t>(progress_.step) == steps_per_epoch_ / 2)
     first_half_at_ = seconds_now();
   if (progress_.epoch == 0) first_epoch_at_ = seconds_now();
@@ -118,13 +141,18 @@ void Trainer::step() {
 void Trainer::pass(int part) {
   const Batch* batch = loader_->next();
   BRIGHTNET_CHECK(batch, "the loader ended before the run");
-  report_->add_batch(*batch, progress_.iteration * parts_ + part);
+  if (report_) report_->add_batch(*batch, progress_.iteration * parts_ + part);
   Network& network = networks_.training(batch->height);
   network.set_pixels(batch->pixels);
   network.set_truths(batch->truths);
   network.forward();
   const float of_batch = 1.0f / static_cast<float>(setup_.config.train.batch);
-  network.backward(guard_->gradient_scale(of_batch), part > 0, guard_->losses());
+  // With the last micro-batch, what becomes final is shared at once.
+  const bool share = exchange_ && part == parts_ - 1;
+  if (share) exchange_->forward_done();
+  network.backward(
+      guard_->gradient_scale(of_batch), part > 0, guard_->losses(),
+      share ? LayerPassed([this](int layer) { exchange_->layer_passed(layer); }) : LayerPassed());
   progress_.sums.images += batch->count;
 }
 
@@ -134,7 +162,7 @@ void Trainer::take_over(const StepState& seen) {
   const int64_t step = seen.applied + seen.skipped;
   if (step < before.applied + before.skipped) return;
   progress_.state = seen;
-  if (seen.skipped == before.skipped) return;
+  if (seen.skipped == before.skipped || !leads()) return;
   line_.clear();
   if (guard_->scales_loss()) {
     spdlog::warn(
@@ -147,6 +175,34 @@ void Trainer::take_over(const StepState& seen) {
   }
 }
 
+/// After every step the ranks tell each other their sums, and whether one of them was asked to stop.
+void Trainer::confer(const Interrupt& interrupt) {
+  const EpochSums& s = progress_.sums;
+  const LossTotals& l = progress_.state.sums;
+  const auto n = static_cast<double>(communicator_.size());
+  double words[] = {l.box,
+                    l.objectness,
+                    l.classes,
+                    l.iou,
+                    l.assigned,
+                    l.images,
+                    s.images,
+                    s.seconds / n,
+                    s.waited / n,
+                    s.comm_waited / n,
+                    interrupt.requested() ? 1.0 : 0.0};
+  communicator_.all_reduce(words);
+  all_losses_ = {words[0], words[1], words[2], words[3], words[4], words[5]};
+  all_sums_ = {words[6], words[7], words[8], words[9]};
+  stop_ = words[10] > 0;
+}
+
+/// The same behind everything that is queued.
+void Trainer::settle(const Interrupt& interrupt) {
+  take_over(guard_->state());
+  confer(interrupt);
+}
+
 bool Trainer::evaluated_this_epoch() const {
   const int epoch = static_cast<int>(progress_.epoch) + 1;
   const auto& options = setup_.config.evaluate;
@@ -154,7 +210,7 @@ bool Trainer::evaluated_this_epoch() const {
 }
 
 bool Trainer::end_epoch(const Interrupt& interrupt) {
-  take_over(guard_->state());
+  settle(interrupt);
   std::optional<Metrics> metrics;
   if (evaluated_this_epoch()) {
     const double begin = seconds_now();
@@ -166,19 +222,19 @@ bool Trainer::end_epoch(const Interrupt& interrupt) {
   ++progress_.epoch;
   EpochSummary summary{.epoch = static_cast<int>(progress_.epoch),
                        .iteration = progress_.iteration,
-                       .sums = progress_.sums,
-                       .losses = progress_.state.sums,
+                       .sums = all_sums_,
+                       .losses = all_losses_,
                        .rate = schedule_.rate(progress_.iteration - 1),
                        .loss_scale = guard_->scales_loss() ? progress_.state.loss_scale : 0,
                        .metrics = metrics ? &*metrics : nullptr};
   line_.clear();
   spdlog::info("{}", progress_text());
-  report_->add_epoch(summary);
+  if (report_) report_->add_epoch(summary);
   if (metrics) judge(*metrics);
   progress_.step = 0;
-  progress_.sums = {};
+  progress_.sums = all_sums_ = {};
   guard_->clear_sums();
-  progress_.state.sums = {};
+  progress_.state.sums = all_losses_ = {};
   if (setup_.config.train.minutes > 0 && progress_.planned == 0 && !finished()) fit_into_minutes();
   if (seconds_now() - saved_at_ >= setup_.config.train.save_every) save();
   return true;
@@ -201,6 +257,7 @@ void Trainer::fit_into_minutes() {
   const auto fitting = static_cast<int64_t>(std::max(0.0, left / epoch_seconds));
   progress_.planned =
       std::min(total_, progress_.iteration + std::max<int64_t>(1, fitting) * steps_per_epoch_);
+  broadcast_value(communicator_, progress_.planned);  // every rank has its own clock, and rank 0's counts
   if (progress_.planned == total_) return;
   plan_length(progress_.planned);
   open_loader();
@@ -210,15 +267,33 @@ void Trainer::fit_into_minutes() {
 
 std::optional<Metrics> Trainer::evaluate_average(const Interrupt& interrupt) {
   ++averaged_.version;
-  val_boxes_.clear();
+  val_boxes_.assign(std::min(pictured_images, setup_.val.images.size()), {});
   const DetectionOptions options{setup_.config.evaluate.nms, setup_.config.augment.letterbox,
                                  std::max(1, setup_.config.loader.workers)};
-  return evaluate(networks_.evaluation(), setup_.val, options,
-                  [&](int index, std::span<const ScoredBox> boxes) {
-                    if (static_cast<size_t>(index) < pictured_images)
-                      val_boxes_.emplace_back(boxes.begin(), boxes.end());
-                    return !interrupt.requested();
-                  });
+  auto metrics = evaluate(
+      networks_.evaluation(), setup_.val, options,
+      [&](int index, std::span<const ScoredBox> boxes) {
+        if (static_cast<size_t>(index) < pictured_images)
+          val_boxes_[static_cast<size_t>(index)].assign(boxes.begin(), boxes.end());
+        return !interrupt.requested();
+      },
+      communicator_);
+  if (metrics) gather_pictured();
+  return metrics;
+}
+
+/// Image i was looked at by rank i modulo their number; rank 0 draws them all.
+void Trainer::gather_pictured() {
+  if (communicator_.alone()) return;
+  for (size_t i = 0; i < val_boxes_.size(); ++i) {
+    const auto& own = val_boxes_[i];
+    const auto all =
+        communicator_.all_gather({reinterpret_cast<const char*>(own.data()), own.size() * sizeof(own[0])});
+    const std::string& bytes = all[i % all.size()];
+    std::vector<ScoredBox> boxes(bytes.size() / sizeof(ScoredBox));
+    std::copy(bytes.begin(), bytes.end(), reinterpret_cast<char*>(boxes.data()));
+    val_boxes_[i] = std::move(boxes);
+  }
 }
 
 void Trainer::judge(const Metrics& metrics) {
@@ -231,6 +306,7 @@ void Trainer::judge(const Metrics& metrics) {
   progress_.best_epoch = static_cast<int>(progress_.epoch);
   progress_.evaluations_since_best = 0;
   best_metrics_ = metrics;
+  if (!leads()) return;
   save_averaged_weights(setup_.folder.best());
   report_->add_best(metrics, setup_.val, val_boxes_, progress_.iteration);
 }
@@ -246,10 +322,15 @@ std::vector<StateArray> Trainer::state_arrays() const {
   return arrays;
 }
 
+/// The sums that are saved are those of all ranks.
 void Trainer::save() {
+  if (!leads()) return;
   take_over(guard_->state());
+  Progress progress = progress_;
+  progress.sums = all_sums_;
+  progress.state.sums = all_losses_;
   save_averaged_weights(setup_.folder.last());
-  save_state(setup_.folder.state(), progress_, state_arrays(), describe_layout(layout_), compute_threads(),
+  save_state(setup_.folder.state(), progress, state_arrays(), describe_layout(layout_), compute_threads(),
              backend_);
   saved_at_ = seconds_now();
 }
@@ -276,11 +357,17 @@ void Trainer::resume() {
   const LoadedState state =
       load_state(setup_.folder.state(), state_arrays(), describe_layout(layout_), backend_);
   progress_ = state.progress;
+  all_sums_ = progress_.sums;
+  all_losses_ = progress_.state.sums;
+  if (!leads()) {  // rank 0 goes on with what all had done
+    progress_.sums.images = 0;
+    progress_.state.sums = {};
+  }
   guard_->resume(progress_.state);
   if (progress_.planned > 0) plan_length(progress_.planned);
   resumed_ = true;
   ++trained_.version;
-  if (state.threads != compute_threads()) {
+  if (leads() && state.threads != compute_threads()) {
     spdlog::warn(
         "This run computed with {} threads and now has {}: sums round differently, so its weights will not "
         "be "
@@ -290,8 +377,8 @@ void Trainer::resume() {
 }
 
 std::string Trainer::progress_text() const {
-  const EpochSums& s = progress_.sums;
-  const LossTotals& l = progress_.state.sums;
+  const EpochSums& s = all_sums_;
+  const LossTotals& l = all_losses_;
   const double images = std::max(1.0, l.images), seconds = std::max(1e-9, s.seconds);
   const bool inside = progress_.step > 0 && static_cast<int64_t>(progress_.step) < steps_per_epoch_;
   const int64_t epochs = divided_up(total_, steps_per_epoch_);
@@ -304,6 +391,7 @@ std::string Trainer::progress_text() const {
       s.images / seconds, 100 * s.waited / seconds,
       schedule_.rate(std::max<int64_t>(0, progress_.iteration - 1)));
   if (guard_->scales_loss()) text += fmt::format("  loss scale {:g}", progress_.state.loss_scale);
+  if (!communicator_.alone()) text += fmt::format("  comm-wait {:.0f} %", 100 * s.comm_waited / seconds);
   text += "  ETA " + format_seconds(step_seconds_ * static_cast<double>(total_ - progress_.iteration));
   if (last_metrics_) text += fmt::format("  AP50 {:.3f} AP {:.3f}", last_metrics_->AP50, last_metrics_->AP);
   return text;

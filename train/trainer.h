@@ -7,7 +7,9 @@
 
 #include "data/loader.h"
 #include "train/checkpoint.h"
+#include "train/communicator.h"
 #include "train/evaluate.h"
+#include "train/gradient_exchange.h"
 #include "train/interrupt.h"
 #include "train/memory.h"
 #include "train/progress_line.h"
@@ -25,7 +27,9 @@ enum class TrainingEnd : uint8_t {
   interrupted,  ///< by a signal; the state is saved
 };
 
-/// What a run works on; everything outlives the trainer. train.micro_batch is a number by now.
+/// What a run works on; everything outlives the trainer. train.micro_batch is a number by now, and
+/// train.batch a multiple of it times the number of ranks. All ranks have the same, but for the data that
+/// they draw; rank 0 alone writes into the folder.
 struct TrainingSetup {
   const RunConfig& config;
   const Model& model;
@@ -33,6 +37,7 @@ struct TrainingSetup {
   const Dataset& val;
   Backend& backend;
   const RunFolder& folder;
+  Communicator& communicator = Communicator::solo();
 };
 
 class Trainer {
@@ -43,7 +48,8 @@ class Trainer {
 
   /// Takes over a saved state; warns when it was made with another number of threads.
   void resume();
-  /// Trains until the end, a better score stays away for too long, or a signal comes.
+  /// Trains until the end, a better score stays away for too long, or a signal comes (to any of the ranks,
+  /// which then stop after the same step).
   TrainingEnd run(const Interrupt& interrupt);
 
   const RunMemory& memory() const { return memory_; }
@@ -52,6 +58,7 @@ class Trainer {
   const std::optional<Metrics>& best_metrics() const { return best_metrics_; }
 
  private:
+  bool leads() const { return communicator_.leads(); }
   void open_loader();
   void open_report();
   void plan_length(int64_t total);
@@ -59,8 +66,11 @@ class Trainer {
   void step();
   void pass(int part);
   void take_over(const StepState& seen);
+  void confer(const Interrupt& interrupt);
+  void settle(const Interrupt& interrupt);
   bool end_epoch(const Interrupt& interrupt);
   std::optional<Metrics> evaluate_average(const Interrupt& interrupt);
+  void gather_pictured();
   void judge(const Metrics& metrics);
   bool evaluated_this_epoch() const;
   bool out_of_patience() const;
@@ -74,22 +84,27 @@ class Trainer {
   TrainingSetup setup_;
   const ParameterLayout& layout_;
   Backend& backend_;
-  int parts_;  ///< micro-batches of a step
+  Communicator& communicator_;
+  int parts_;  ///< micro-batches of a step on this rank
   int64_t steps_per_epoch_, total_;
   Schedule schedule_;
 
   DeviceBuffer values_, gradients_, arena_;
   Parameters trained_, averaged_;
+  std::optional<GradientExchange> exchange_;  ///< where there are other ranks
   std::unique_ptr<StepGuard> guard_;
   RunNetworks networks_;
   RunMemory memory_;
 
   std::unique_ptr<Loader> loader_;
-  Progress progress_;
+  Progress progress_;      ///< its sums are this rank's
+  EpochSums all_sums_;     ///< over all ranks, at the last conference
+  LossTotals all_losses_;  ///< likewise
+  bool stop_ = false;      ///< a signal has come to some rank, as of the last conference
   std::unique_ptr<RunReport> report_;
   ProgressLine line_;
   std::optional<Metrics> best_metrics_, last_metrics_;
-  std::vector<std::vector<ScoredBox>> val_boxes_;  ///< of the pictured images
+  std::vector<std::vector<ScoredBox>> val_boxes_;  ///< of the pictured images; on rank 0 of all
   double saved_at_ = 0, step_seconds_ = 0, began_at_ = 0, evaluation_seconds_ = 0;
   double first_half_at_ = 0, first_epoch_at_ = 0;  ///< when the first epoch's steps were half done, and done
   bool resumed_ = false;

@@ -10,6 +10,9 @@
 // over blocks; each thread sums its own contiguous part of the pixels, and the parts are added in order, so
 // that results are the same in every run with the same number of threads.
 //
+// Over ranks, the sums of both directions meet between the two passes: forward Σy and Σy², about zero,
+// because the ranks' k differ (fp64 has the digits to spare), backward Σg and Σg·(y − mean).
+//
 // The statistics pass walks from the end, where the convolution has just written and the cache is warm, and
 // the apply pass from the start, where the statistics pass has just been.
 #include "kernels/cpu/batch_norm.h"
@@ -45,6 +48,17 @@ struct Sums {
     for (int thread = 0; thread < compute_threads(); ++thread)
       sum += rows[static_cast<size_t>(thread) * channels + channel];
     return sum;
+  }
+
+  /// The sums of every channel over all threads, `first`'s and behind them `second`'s, in the place of the
+  /// rows.
+  double* totals(int channels) const {
+    for (int c = 0; c < channels; ++c) {
+      const double s = total(first, channels, c), t = total(second, channels, c);
+      first[c] = s;
+      first[channels + c] = t;
+    }
+    return first;
   }
 };
 
@@ -101,12 +115,22 @@ void statistics(const BatchNormForward& op, const Sums& sums) {
                    t += v * v;
                  });
   });
-  const double n = static_cast<double>(pixels);
+  double n = static_cast<double>(pixels);
+  double *s = sums.totals(channels), *t = s + channels;
+  if (op.exchange) {
+    for (int c = 0; c < channels; ++c) {
+      const double k = shift[c];
+      t[c] += k * (2 * s[c] + n * k);
+      s[c] += n * k;
+      shift[c] = 0;
+    }
+    op.exchange->sum(s, 2 * static_cast<size_t>(channels));
+    n *= op.exchange->parts();
+  }
   for (int c = 0; c < channels; ++c) {
-    const double s = Sums::total(sums.first, channels, c), t = Sums::total(sums.second, channels, c);
-    const double mean = shift[c] + s / n;
-    const double variance = std::max(0.0, (t - s * s / n) / n);
-    const double unbiased = pixels > 1 ? variance * n / (n - 1) : variance;
+    const double mean = shift[c] + s[c] / n;
+    const double variance = std::max(0.0, (t[c] - s[c] * s[c] / n) / n);
+    const double unbiased = n > 1 ? variance * n / (n - 1) : variance;
     op.mean[c] = static_cast<float>(mean);
     op.inverse_std[c] = static_cast<float>(1.0 / std::sqrt(variance + op.epsilon));
     op.running_mean[c] += op.momentum * (op.mean[c] - op.running_mean[c]);
@@ -202,16 +226,23 @@ void batch_norm_backward(const BatchNormBackward& op) {
   const int channels = op.y.shape.c;
   const Sums sums(op.workspace, channels);
   affine(op.scale, op.shift, op.mean, op.inverse_std, sums, channels);
-  const double n = static_cast<double>(op.y.shape.pixels());
+  double n = static_cast<double>(op.y.shape.pixels());
   with_compute_type(op.y.type, [&]<typename T>() {
     with_activation(op.activation, [&]<Activation A>() {
       gradient_sums<A, T>(op, sums);
       float *k0 = sums.c, *k1 = sums.c + channels;
+      double *s = sums.totals(channels), *t = s + channels;
       for (int c = 0; c < channels; ++c) {
-        const double dshift = Sums::total(sums.first, channels, c);
-        const double dscale = Sums::total(sums.second, channels, c) * op.inverse_std[c];
+        const double dshift = s[c], dscale = t[c] * op.inverse_std[c];
         op.shift_gradient[c] = static_cast<float>(dshift) + (op.accumulate ? op.shift_gradient[c] : 0.0f);
         op.scale_gradient[c] = static_cast<float>(dscale) + (op.accumulate ? op.scale_gradient[c] : 0.0f);
+      }
+      if (op.exchange && !op.frozen) {
+        op.exchange->sum(s, 2 * static_cast<size_t>(channels));
+        n *= op.exchange->parts();
+      }
+      for (int c = 0; c < channels; ++c) {
+        const double dshift = s[c], dscale = t[c] * op.inverse_std[c];
         // With frozen statistics mean and variance are constants, and nothing flows back through them.
         const double slope = op.frozen ? 0.0 : -sums.a[c] * op.inverse_std[c] * dscale / n;
         const double offset = op.frozen ? 0.0 : -sums.a[c] * dshift / n;

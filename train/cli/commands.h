@@ -32,11 +32,18 @@ struct CommonOptions {
   std::vector<std::string> assignments;
   std::string device = "auto";
   std::string precision;  ///< empty: the configuration's
+  int ranks = 0;  ///< to start on this machine; 0: those that a launcher started, or this process alone
 
   void add_data(CLI::App& command);
   void add_device(CLI::App& command);
   void add_precision(CLI::App& command);
   void add_assignments(CLI::App& command);
+  void add_ranks(CLI::App& command);
+  /// Whether `--ranks` asks for ranks that are yet to be started. Throws InputError when a launcher has
+  /// started another number of them.
+  bool must_launch() const;
+  /// Starts the ranks with this program's own command line; their exit code.
+  int launch() const;
   /// The assignments with --data and --precision among them.
   std::vector<std::string> all_assignments() const;
 };
@@ -50,8 +57,8 @@ struct NamedModel {
 /// `classes` ≤ 0: as many as the file declares (or its data set has).
 NamedModel read_model(const std::string& file, const std::vector<std::string>& assignments, int classes);
 
-/// Reads a split and says on standard error, once, what was skipped in it.
-Dataset read_split(const RunConfig& config, Split split);
+/// Reads a split and, unless another rank does, says on standard error what was skipped in it.
+Dataset read_split(const RunConfig& config, Split split, bool speaks = true);
 /// The classes that the configuration lists, else those of its data set.
 std::vector<std::string> class_names(const RunConfig& config);
 

@@ -1,8 +1,11 @@
+#include <filesystem>
 #include <iostream>
+#include <sstream>
 
 #include "core/files.h"
 #include "core/log.h"
 #include "train/cli/commands.h"
+#include "train/communicator/launch.h"
 #include "train/formats/darknet_cfg.h"
 
 namespace brightnet::cli {
@@ -24,6 +27,38 @@ void CommonOptions::add_assignments(CLI::App& command) {
       ->type_name("KEY.PATH=VALUE")
       ->expected(1, -1)
       ->allow_extra_args(false);
+}
+
+void CommonOptions::add_ranks(CLI::App& command) {
+  command.add_option("--ranks", ranks, "processes to share the work among, on this machine")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+}
+
+bool CommonOptions::must_launch() const {
+  const LaunchedRank launched = launched_rank();
+  if (!launched.is_rank) return ranks > 1;
+  if (ranks > 0 && launched.size > 0 && ranks != launched.size) {
+    throw InputError("--ranks asks for " + std::to_string(ranks) + " ranks, and a launcher has started " +
+                         std::to_string(launched.size),
+                     "", "Leave --ranks out: mpirun and srun say how many there are.");
+  }
+  return false;
+}
+
+int CommonOptions::launch() const {
+  std::vector<std::string> words;
+  std::istringstream line(read_file("/proc/self/cmdline"));
+  for (std::string word; std::getline(line, word, '\0');) words.push_back(word);
+  std::vector<std::string> arguments;
+  for (size_t i = 1; i < words.size(); ++i) {
+    if (words[i] == "--ranks") {
+      ++i;
+    } else if (words[i].rfind("--ranks=", 0) != 0) {
+      arguments.push_back(words[i]);
+    }
+  }
+  return run_ranks(ranks, std::filesystem::read_symlink("/proc/self/exe").string(), arguments);
 }
 
 std::vector<std::string> CommonOptions::all_assignments() const {
@@ -62,10 +97,10 @@ NamedModel read_model(const std::string& file, const std::vector<std::string>& a
   return named;
 }
 
-Dataset read_split(const RunConfig& config, Split split) {
+Dataset read_split(const RunConfig& config, Split split, bool speaks) {
   Dataset dataset = read_dataset(config.data, split);
   const std::string problems = summarize(dataset.problems);
-  if (!problems.empty()) spdlog::warn("{}", problems);
+  if (speaks && !problems.empty()) spdlog::warn("{}", problems);
   return dataset;
 }
 

@@ -4,6 +4,7 @@
 
 #include "train/cli/commands.h"
 #include "train/cli/metrics_table.h"
+#include "train/communicator/agreement.h"
 #include "train/detections_json.h"
 #include "train/device.h"
 #include "train/evaluate.h"
@@ -31,19 +32,33 @@ void check_classes(const InferenceNetwork& inference, const Dataset& dataset, co
       weights, "Evaluate them on the data set they were trained for");
 }
 
-int evaluate_weights(const EvalArguments& arguments) {
-  const RunConfig config = load_run_config(arguments.common.config, arguments.common.all_assignments());
-  const auto backend = open_device(arguments.common.device, config.precision());
-  InferenceNetwork inference(arguments.weights, *backend, config.precision(), arguments.batch,
-                             arguments.size);
-  const Dataset dataset = read_split(config, arguments.split == "val" ? Split::val : Split::train);
-  check_classes(inference, dataset, arguments.weights);
-  const DetectionOptions options{config.evaluate.nms, inference.trained().letterbox,
-                                 std::max(1, config.loader.workers), inference.trained().resize};
-  const Metrics metrics = *evaluate(inference.network(), dataset, options);
+int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
+  RunConfig config;
+  std::unique_ptr<Backend> backend;
+  std::optional<InferenceNetwork> inference;
+  Dataset dataset;
+  prepare_together(ranks, [&] {
+    config = load_run_config(arguments.common.config, arguments.common.all_assignments());
+    backend = open_device(arguments.common.device, config.precision());
+    inference.emplace(arguments.weights, *backend, config.precision(), arguments.batch, arguments.size);
+    dataset = read_split(config, arguments.split == "val" ? Split::val : Split::train, ranks.leads());
+    check_classes(*inference, dataset, arguments.weights);
+  });
+  const DetectionOptions options{.nms = config.evaluate.nms,
+                                 .letterbox = inference->trained().letterbox,
+                                 .workers = std::max(1, config.loader.workers),
+                                 .resize = inference->trained().resize};
+  const Metrics metrics = *evaluate(inference->network(), dataset, options, {}, ranks);
+  if (!ranks.leads()) return 0;
   if (arguments.json != "-") std::cout << metrics_table(metrics) << std::endl;
   if (!arguments.json.empty()) write_answer(arguments.json, to_text(to_json(metrics)));
   return 0;
+}
+
+int evaluate_weights(const EvalArguments& arguments) {
+  if (arguments.common.must_launch()) return arguments.common.launch();
+  const auto ranks = open_communicator();
+  return run_as_rank(*ranks, [&] { return evaluate_on_rank(arguments, *ranks); });
 }
 
 }  // namespace
@@ -62,6 +77,7 @@ void add_eval(CLI::App& app, Action& action) {
   command->add_option("--size", arguments->size, "side of the input; 0: as trained")
       ->check(CLI::NonNegativeNumber);
   arguments->common.add_data(*command);
+  arguments->common.add_ranks(*command);
   arguments->common.add_device(*command);
   arguments->common.add_precision(*command);
   arguments->common.add_assignments(*command);

@@ -44,7 +44,8 @@ MemoryReport make_report(const MemoryArguments& arguments) {
   int batch = arguments.batch > 0 ? arguments.batch : config.train.micro_batch;
   if (batch == 0) {
     const double budget = static_cast<double>(free_host_memory()) * config.train.memory_fraction;
-    batch = choose_micro_batch(config, named.model, *backend, static_cast<size_t>(budget));
+    batch =
+        choose_micro_batch(config, named.model, *backend, config.train.batch, static_cast<size_t>(budget));
   }
   const ParameterLayout layout(named.model);
   const Parameters parameters{.layout = &layout};

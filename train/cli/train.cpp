@@ -7,6 +7,7 @@
 #include "train/automatic_anchors.h"
 #include "train/cli/commands.h"
 #include "train/cli/metrics_table.h"
+#include "train/communicator/agreement.h"
 #include "train/device.h"
 #include "train/formats/darknet_import.h"
 #include "train/trainer.h"
@@ -24,8 +25,9 @@ struct TrainArguments {
 
 /// What may change between the parts of a run without making it another run.
 bool may_change(const std::string& key) {
-  for (const char* free : {"name", "loader.", "evaluate.", "data.root", "train.log_every", "train.save_every",
-                           "train.patience", "train.memory_fraction"}) {
+  for (const char* free :
+       {"name", "loader.", "evaluate.", "data.root", "train.log_every", "train.save_every", "train.patience",
+        "train.memory_fraction", "train.micro_batch", "train.comm_timeout", "train.overlap"}) {
     if (key.rfind(free, 0) == 0) return true;
   }
   return false;
@@ -96,21 +98,127 @@ std::vector<float> starting_parameters(const RunConfig& config, const Model& mod
   return values;
 }
 
-void choose_micro_batch(RunConfig& config, const Model& model, Backend& backend) {
-  if (config.train.micro_batch > 0) return;
-  const double budget = static_cast<double>(free_host_memory()) * config.train.memory_fraction;
-  config.train.micro_batch =
-      brightnet::choose_micro_batch(config, model, backend, static_cast<size_t>(budget));
+/// train.micro_batch becomes a number that divides this rank's part of the batch.
+void choose_micro_batch(RunConfig& config, const Model& model, Backend& backend, const Communicator& ranks,
+                        bool resuming) {
+  const int batch = batch_of_rank(config.train, ranks.size());
+  int& micro_batch = config.train.micro_batch;
+  if (micro_batch == 0) {
+    const double budget =
+        static_cast<double>(free_host_memory()) * config.train.memory_fraction / ranks.local_size();
+    micro_batch = brightnet::choose_micro_batch(config, model, backend, batch, static_cast<size_t>(budget));
+  } else if (resuming && batch % micro_batch != 0) {
+    // The run goes on with more ranks than it had; each has fewer images.
+    const int before = micro_batch;
+    while (batch % micro_batch != 0) --micro_batch;
+    if (ranks.leads()) {
+      spdlog::warn(
+          "With {} ranks, {} images make a micro-batch instead of {}: batch-norm sees fewer at a time.",
+          ranks.size(), micro_batch, before);
+    }
+  }
 }
 
-void announce(const RunConfig& config, const Model& model, const ParameterLayout& layout,
-              const Dataset& train, const Dataset& val, const Trainer& trainer, const Backend& backend) {
-  spdlog::info("{}: {:.2f} M parameters, {} classes, input {}x{}, {} on {} with {} threads", model.name,
-               static_cast<double>(layout.trainable_parameters()) / 1e6, model.classes, config.train.size,
-               config.train.size, config.train.precision, backend.name(), compute_threads());
-  spdlog::info("{} training and {} validation images; batch {} = {} x {}; {} of memory", train.images.size(),
-               val.images.size(), config.train.batch, config.train.batch / config.train.micro_batch,
-               config.train.micro_batch, format_bytes(static_cast<double>(trainer.memory().peak())));
+/// What a run is made of. Every rank reads all of it.
+struct Preparation {
+  std::optional<OpenRun> old;
+  RunConfig config;
+  std::unique_ptr<Backend> backend;
+  Dataset training, validation;
+  Model model;
+  std::unique_ptr<ParameterLayout> layout;
+  std::vector<float> initial;
+};
+
+RunConfig wanted_config(const TrainArguments& arguments) {
+  auto assignments = arguments.common.all_assignments();
+  if (!arguments.weights.empty()) assignments.push_back("train.weights=" + quoted(arguments.weights));
+  if (arguments.common.config.empty()) {
+    throw InputError("no configuration was given", "", "Write brightnet train CONFIG.yaml");
+  }
+  return load_run_config(arguments.common.config, assignments);
+}
+
+Preparation prepare(const TrainArguments& arguments, const Communicator& ranks) {
+  Preparation run;
+  if (arguments.resuming) {
+    run.old = open_old_run(arguments);
+    run.config = run.old->config;
+  } else {
+    run.config = wanted_config(arguments);
+  }
+  RunConfig& config = run.config;
+  check_batch(config.train, ranks.size(), arguments.resuming);
+  run.backend = open_device(arguments.common.device, config.precision());
+  run.training = read_split(config, Split::train, ranks.leads());
+  run.validation = read_split(config, Split::val, ranks.leads());
+  resolve_anchors(config, run.training);
+  run.model = load_model(config, static_cast<int>(run.training.classes.size()));
+  run.layout = std::make_unique<ParameterLayout>(run.model);
+  if (!run.old && ranks.leads()) say_what_was_imported(config, run.model.classes);
+  choose_micro_batch(config, run.model, *run.backend, ranks, run.old.has_value());
+  run.initial = starting_parameters(config, run.model, *run.layout);
+  return run;
+}
+
+/// The names and objects of a data set's images, wherever it lies on this machine.
+std::string describe(const Dataset& dataset) {
+  std::string text;
+  for (const auto& image : dataset.images) {
+    text += image.file.filename().string() + ' ' + std::to_string(image.annotations.size()) + '\n';
+  }
+  return text;
+}
+
+/// Ranks read their own copies of everything, and these must be copies of the same.
+void compare_ranks(Communicator& ranks, Preparation& run) {
+  if (ranks.alone()) return;
+  // Machines may have different amounts of free memory: all take what fits everywhere.
+  int& micro_batch = run.config.train.micro_batch;
+  for (const auto& other : ranks.all_gather(std::to_string(micro_batch))) {
+    micro_batch = std::min(micro_batch, std::stoi(other));
+  }
+  RunConfig config = run.config;
+  config.model = run.model.yaml;
+  config.data.root.clear();
+  config.train.weights.clear();
+  config.loader = {};
+  require_same(ranks, "configuration", print_config(config));
+  require_same(ranks, "training split", describe(run.training));
+  require_same(ranks, "validation split", describe(run.validation));
+  require_same(ranks, "set of initial weights",
+               {reinterpret_cast<const char*>(run.initial.data()), run.initial.size() * sizeof(float)});
+}
+
+/// The run's folder, which rank 0 makes.
+RunFolder open_folder(const TrainArguments& arguments, const Preparation& run, Communicator& ranks) {
+  std::string path;
+  prepare_together(ranks, [&] {
+    if (run.old) {
+      path = run.old->folder.path().string();
+    } else if (ranks.leads()) {
+      const RunFolder folder = RunFolder::create(arguments.out.empty() ? fs::path("runs") / run.config.name
+                                                                       : fs::path(arguments.out));
+      path = folder.path().string();
+      log_to_file(folder.log());
+      write_description(folder, run.config, run.model);
+    }
+    if (run.old && ranks.leads()) log_to_file(run.old->folder.log());
+  });
+  return RunFolder::at(ranks.all_gather(path)[0]);
+}
+
+void announce(const Preparation& run, const Trainer& trainer, const Communicator& ranks) {
+  const RunConfig& config = run.config;
+  spdlog::info("{}: {:.2f} M parameters, {} classes, input {}x{}, {} on {} with {} threads", run.model.name,
+               static_cast<double>(run.layout->trainable_parameters()) / 1e6, run.model.classes,
+               config.train.size, config.train.size, config.train.precision, run.backend->name(),
+               compute_threads());
+  const std::string shared = ranks.alone() ? "" : " on " + std::to_string(ranks.size()) + " ranks";
+  spdlog::info("{} training and {} validation images; batch {} = {} x {}{}; {} of memory",
+               run.training.images.size(), run.validation.images.size(), config.train.batch,
+               config.train.batch / config.train.micro_batch / ranks.size(), config.train.micro_batch, shared,
+               format_bytes(static_cast<double>(trainer.memory().peak())));
 }
 
 void say_where(const RunFolder& folder, const Trainer& trainer, const Dataset& dataset) {
@@ -126,42 +234,26 @@ void say_where(const RunFolder& folder, const Trainer& trainer, const Dataset& d
                (trainer.progress().best_epoch > 0 ? folder.best() : folder.last()).string());
 }
 
-int train(const TrainArguments& arguments) {
-  std::optional<OpenRun> old;
-  RunConfig config;
-  if (arguments.resuming) {
-    old = open_old_run(arguments);
-    config = old->config;
-  } else {
-    auto assignments = arguments.common.all_assignments();
-    if (!arguments.weights.empty()) assignments.push_back("train.weights=" + quoted(arguments.weights));
-    if (arguments.common.config.empty()) {
-      throw InputError("no configuration was given", "", "Write brightnet train CONFIG.yaml");
-    }
-    config = load_run_config(arguments.common.config, assignments);
+int train_on_rank(const TrainArguments& arguments, Communicator& ranks) {
+  // From the very beginning where a launcher passes signals on: they must not be the end of a rank.
+  std::optional<Interrupt> early;
+  if (!ranks.alone()) early.emplace();
+  Preparation run;
+  prepare_together(ranks, [&] { run = prepare(arguments, ranks); });
+  compare_ranks(ranks, run);
+  const RunFolder folder = open_folder(arguments, run, ranks);
+  if (!early) early.emplace();
+  ranks.set_time_limit(run.config.train.comm_timeout);
+  Trainer trainer({run.config, run.model, run.training, run.validation, *run.backend, folder, ranks},
+                  *run.layout, run.initial);
+  if (run.old) {
+    prepare_together(ranks, [&] { trainer.resume(); });
+    require_same(ranks, "saved state", std::to_string(trainer.progress().iteration));
   }
-  const auto backend = open_device(arguments.common.device, config.precision());
-  const Dataset training = read_split(config, Split::train);
-  const Dataset validation = read_split(config, Split::val);
-  resolve_anchors(config, training);
-  const Model model = load_model(config, static_cast<int>(training.classes.size()));
-  const ParameterLayout layout(model);
-  if (!old) say_what_was_imported(config, model.classes);
-  choose_micro_batch(config, model, *backend);
-  const std::vector<float> initial = starting_parameters(config, model, layout);
+  announce(run, trainer, ranks);
+  spdlog::info("{} in {}", run.old ? "Going on" : "Training", folder.path().string());
 
-  const RunFolder folder = old ? old->folder
-                               : RunFolder::create(arguments.out.empty() ? fs::path("runs") / config.name
-                                                                         : fs::path(arguments.out));
-  log_to_file(folder.log());
-  if (!old) write_description(folder, config, model);
-  const Interrupt interrupt;
-  Trainer trainer({config, model, training, validation, *backend, folder}, layout, initial);
-  if (old) trainer.resume();
-  announce(config, model, layout, training, validation, trainer, *backend);
-  spdlog::info("{} in {}", old ? "Going on" : "Training", folder.path().string());
-
-  const TrainingEnd end = trainer.run(interrupt);
+  const TrainingEnd end = trainer.run(*early);
   if (end == TrainingEnd::interrupted) {
     spdlog::info(
         "Stopped by a signal after {} steps; everything is saved. Go on with: brightnet train --resume {}",
@@ -169,10 +261,25 @@ int train(const TrainArguments& arguments) {
     return static_cast<int>(ExitCode::interrupted);
   }
   if (end == TrainingEnd::no_better) {
-    spdlog::info("No better score in {} evaluations: training ends early.", config.train.patience);
+    spdlog::info("No better score in {} evaluations: training ends early.", run.config.train.patience);
   }
-  say_where(folder, trainer, training);
+  say_where(folder, trainer, run.training);
   return static_cast<int>(ExitCode::done);
+}
+
+/// Finds what is wrong with the configuration before there are ranks that would all say it.
+void check_before_launch(const TrainArguments& arguments) {
+  const RunConfig config = arguments.resuming ? open_old_run(arguments).config : wanted_config(arguments);
+  check_batch(config.train, arguments.common.ranks, arguments.resuming);
+}
+
+int train(const TrainArguments& arguments) {
+  if (arguments.common.must_launch()) {
+    check_before_launch(arguments);
+    return arguments.common.launch();
+  }
+  const auto ranks = open_communicator();
+  return run_as_rank(*ranks, [&] { return train_on_rank(arguments, *ranks); });
 }
 
 }  // namespace
@@ -189,6 +296,7 @@ void add_train(CLI::App& app, Action& action) {
   resume->type_name("[RUN]")->expected(0, 1);
   command->add_option("--out", arguments->out, "the run's folder; runs/NAME if not given")->type_name("RUN");
   arguments->common.add_data(*command);
+  arguments->common.add_ranks(*command);
   arguments->common.add_device(*command);
   arguments->common.add_precision(*command);
   arguments->common.add_assignments(*command);

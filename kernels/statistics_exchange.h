@@ -1,0 +1,20 @@
+// Where batch-norm's sums over one rank's pixels become sums over all ranks': the one thing that synchronised
+// batch-norm (Peng et al. 2018, §3.3) needs of whoever carries numbers between ranks.
+#pragma once
+
+#include <cstddef>
+
+namespace brightnet {
+
+class StatisticsExchange {
+ public:
+  virtual ~StatisticsExchange() = default;
+  /// Ranks whose sums meet. Each has a tensor of the same shape.
+  virtual int parts() const = 0;
+  /// Replaces `count` fp64 numbers in the device's memory by their sums over all parts, which are the same to
+  /// the last bit on each of them. Like any operation of the backend it is queued behind what came before it,
+  /// and every part must come to it.
+  virtual void sum(double* values, size_t count) = 0;
+};
+
+}  // namespace brightnet

@@ -1,0 +1,6 @@
+// MPI's C interface, and only that.
+#pragma once
+
+#define OMPI_SKIP_MPICXX 1
+#define MPICH_SKIP_MPICXX 1
+#include <mpi.h>
