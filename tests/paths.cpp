@@ -10,4 +10,8 @@ std::filesystem::path program() {
   return BRIGHTNET_PROGRAM;
 }
 
+std::filesystem::path rank_program() {
+  return BRIGHTNET_RANK_PROGRAM;
+}
+
 }  // namespace brightnet::testing

@@ -6,7 +6,8 @@
 
 namespace brightnet::testing {
 
-std::filesystem::path source_dir();  ///< the project's root
-std::filesystem::path program();     ///< the built `brightnet`
+std::filesystem::path source_dir();    ///< the project's root
+std::filesystem::path program();       ///< the built `brightnet`
+std::filesystem::path rank_program();  ///< what tests/distributed starts as ranks
 
 }  // namespace brightnet::testing

@@ -61,7 +61,8 @@ class BenchmarkStep {
     backend.zero(gradients_.data(), gradients_.bytes());  // the padding, too
     RunConfig in_this_precision = config;
     in_this_precision.train.precision = to_string(options.precision);
-    guard_ = std::make_unique<StepGuard>(in_this_precision, layout_, backend, values_.floats());
+    guard_ = std::make_unique<StepGuard>(in_this_precision, layout_, backend, values_.floats(),
+                                         config.train.batch);
     // The weights hardly move, so that all rounds compute alike.
     guard_->set_rate(config.optimizer.rate * 1e-3f);
     arena_ = DeviceBuffer(backend, network_.memory().arena());
@@ -218,14 +219,20 @@ std::vector<LayerBenchmark> layer_table(BenchmarkStep& step, const Model& model,
   network.profile(&times);
   for (int round = 0; round < profiled_rounds; ++round) step.run();
   network.profile(nullptr);
+  const ParameterLayout& layout = *network.setup().parameters->layout;
   std::vector<LayerBenchmark> layers;
   for (int i = 0; i < network.layer_count(); ++i) {
     const auto& description = model.layers[static_cast<size_t>(i)];
-    LayerBenchmark layer{description.name, Model::kind(description), network.output_shape(i), 0, 0, 0, 0, ""};
+    LayerBenchmark layer{
+        .name = description.name, .kind = Model::kind(description), .output = network.output_shape(i)};
     layer.forward = times[static_cast<size_t>(i)].forward / profiled_rounds;
     layer.backward = times[static_cast<size_t>(i)].backward / profiled_rounds;
     layer.floor = median(floors[static_cast<size_t>(i)]);
     layer.flops = network.layer(i).flops();
+    for (const auto& entry : layout.entries()) {
+      if (entry.layer == i && entry.offset < layout.trainable_floats())
+        layer.gradient_bytes += entry.count * sizeof(float);
+    }
     layer.implementation = bare.description(i);
     layers.push_back(std::move(layer));
   }

@@ -21,11 +21,12 @@ struct StepBenchmarkOptions {
 /// Medians, in seconds for the whole batch.
 struct LayerBenchmark {
   std::string name, kind;
-  Shape output;
+  Shape output{};
   double forward = 0, backward = 0;
   double floor = 0;  ///< of its bare convolution: forward and both backward passes; 0 where there is none
   double flops = 0;  ///< of one forward pass
-  std::string implementation;
+  size_t gradient_bytes = 0;  ///< what ranks sum
+  std::string implementation{};
 };
 
 struct StepBenchmark {

@@ -23,11 +23,15 @@ struct ProgramResult {
 /// A started program; its output goes to files in `folder`.
 class Program {
  public:
-  Program(const std::vector<std::string>& arguments, const std::filesystem::path& folder)
+  /// brightnet with these arguments.
+  Program(std::vector<std::string> arguments, const std::filesystem::path& folder)
+      : Program(program().string(), std::move(arguments), folder) {}
+  /// Another command, which is looked for in $PATH.
+  Program(const std::string& command, std::vector<std::string> arguments, const std::filesystem::path& folder)
       : out_(folder / "stdout.txt"), err_(folder / "stderr.txt") {
-    const std::string file = program().string();
-    std::vector<char*> words{const_cast<char*>(file.c_str())};
-    for (const auto& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
+    arguments.insert(arguments.begin(), command);
+    std::vector<char*> words;
+    for (const auto& word : arguments) words.push_back(const_cast<char*>(word.c_str()));
     words.push_back(nullptr);
     // What an earlier program said must not be taken for this one's words.
     std::filesystem::remove(out_);
@@ -36,10 +40,11 @@ class Program {
     if (child_ != 0) return;
     const bool redirected =
         std::freopen(out_.c_str(), "w", stdout) && std::freopen(err_.c_str(), "w", stderr);
-    if (redirected && ::chdir(folder.c_str()) == 0) ::execv(file.c_str(), words.data());
+    if (redirected && ::chdir(folder.c_str()) == 0) ::execvp(words[0], words.data());
     ::_exit(127);
   }
 
+  pid_t process() const { return child_; }
   void signal(int number) const { ::kill(child_, number); }
   std::string err_so_far() const { return std::filesystem::exists(err_) ? read_file(err_) : ""; }
 

@@ -28,7 +28,7 @@ class StepGuardTest : public ::testing::Test {
   static void fill(DeviceBuffer& buffer, float value) {
     std::fill_n(buffer.floats(), buffer.bytes() / sizeof(float), value);
   }
-  StepGuard make() { return StepGuard(config_, layout_, *backend_, values_.floats()); }
+  StepGuard make() { return StepGuard(config_, layout_, *backend_, values_.floats(), config_.train.batch); }
   StepState step(StepGuard& guard, float rate = 0.1f) {
     guard.set_rate(rate);
     guard.step(gradients_.floats());

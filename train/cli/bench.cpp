@@ -60,6 +60,7 @@ Json step_json(const StepBenchmark& step) {
                               {"backward_ms", milliseconds(layer.backward)},
                               {"floor_ms", milliseconds(layer.floor)},
                               {"forward_gflop", layer.flops / 1e9},
+                              {"gradient_bytes", layer.gradient_bytes},
                               {"implementation", layer.implementation}});
   }
   return json;

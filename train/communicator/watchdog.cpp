@@ -69,9 +69,10 @@ void Watchdog::end(Lane lane) {
   waits_[lane].what = nullptr;
 }
 
-void Watchdog::also_check(std::function<std::string()> check) {
+void Watchdog::also_look(std::function<std::string()> look, std::function<void()> end) {
   const std::lock_guard lock(mutex_);
-  check_ = std::move(check);
+  look_ = std::move(look);
+  end_device_ = std::move(end);
 }
 
 void Watchdog::run() {
@@ -81,8 +82,8 @@ void Watchdog::run() {
     tell();
     look_for_deaths();
     look_for_silence();
-    if (!check_) continue;
-    const std::string problem = check_();
+    if (!look_) continue;
+    const std::string problem = look_();
     if (!problem.empty()) fail(name(rank_) + ": " + problem);
   }
 }
@@ -206,6 +207,7 @@ void Watchdog::fail(const std::string& message) {
     for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
   }
   spdlog::error("{}.", message);
+  if (end_device_) end_device_();
   end_();
 }
 

@@ -32,8 +32,8 @@ struct RankPlace {
 
 class Watchdog {
  public:
-  /// Calls wait in up to this many threads at once: the training thread's, and that of the buckets.
-  enum Lane : int { calls, buckets, lanes };
+  /// Who may wait at the same time: the training thread, the thread of the buckets, and the GPU.
+  enum Lane : int { calls, buckets, device, lanes };
 
   /// `channel` is the watchdog's alone. `end` ends all ranks and does not return.
   Watchdog(MPI_Comm channel, std::vector<RankPlace> places, std::function<void()> end);
@@ -42,11 +42,12 @@ class Watchdog {
   Watchdog& operator=(const Watchdog&) = delete;
 
   void set_limit(double seconds) { limit_ = seconds; }
-  /// The thread of this lane waits for other ranks in `what` (a literal) from now on.
+  /// This lane waits for other ranks in `what` (a literal) from now on.
   void begin(Lane lane, const char* what);
   void end(Lane lane);
-  /// Also looked at each time: what failed, or empty. It is called in the watchdog's thread.
-  void also_check(std::function<std::string()> check);
+  /// A device's own watch, in the watchdog's thread: `look` returns what has failed, or nothing; `end` stops
+  /// what the device does for other ranks before all of them are ended. Empty functions take it off again.
+  void also_look(std::function<std::string()> look, std::function<void()> end);
 
   /// Tells the ranks of this machine that this one ends the run, so that they do not report its death.
   void leave();
@@ -88,7 +89,8 @@ class Watchdog {
   std::vector<RankPlace> places_;
   std::vector<int> neighbours_;  ///< ranks of this machine whose processes this one sees
   std::function<void()> end_;
-  std::function<std::string()> check_;
+  std::function<std::string()> look_;
+  std::function<void()> end_device_;
   std::atomic<double> limit_;
   Wait waits_[lanes];
   std::vector<Heard> heard_;

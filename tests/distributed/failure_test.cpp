@@ -1,0 +1,171 @@
+// What ends a run on several ranks: one message that says who and why, no hang, and a state to go on from.
+#include <cmath>
+
+#include "tests/distributed/job.h"
+#include "tests/train/small_run.h"
+
+namespace brightnet::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+class FailingRanks : public ::testing::Test {
+ protected:
+  FailingRanks() { prepare_for_ranks(); }
+
+  /// The words of `brightnet train` with `config` into the folder "out".
+  static Words train(const std::string& config, const Words& settings) {
+    Words words{program().string(), "train", config, "--out", "out"};
+    for (const auto& setting : SmallRun::short_run(settings)) {
+      words.emplace_back("--set");
+      words.push_back(setting);
+    }
+    return words;
+  }
+  Program start(const Words& words) {
+    return Program(words[0], {words.begin() + 1, words.end()}, run_.folder());
+  }
+  bool epochs_done(int epochs) {
+    const fs::path metrics = run_.folder() / "out/metrics.csv";
+    return fs::exists(metrics) &&
+           read_file(metrics).find('\n' + std::to_string(epochs) + ',') != std::string::npos;
+  }
+  static void expect_once(const std::string& text, const std::string& words) {
+    const size_t at = text.find(words);
+    ASSERT_NE(at, std::string::npos) << "'" << words << "' is not in: " << text;
+    EXPECT_EQ(text.find(words, at + 1), std::string::npos) << "said twice: " << text;
+  }
+
+  SmallRun run_{12, 4};
+};
+
+TEST_F(FailingRanks, OneThatIsKilledEndsTheOthersAndTheRunGoesOn) {
+  const Words settings{"train.epochs=60", "evaluate.every=20"};
+  Words whole = train("run.yaml", settings);
+  whole[4] = "whole";
+  ASSERT_EQ(start(mpirun(2, whole)).wait().code, 0);
+
+  const Program program = start(mpirun(2, train("run.yaml", settings)));
+  ASSERT_TRUE(wait_until([&] { return epochs_done(3); }));
+  ::kill(ranks_below(program.process()).at(1), SIGKILL);
+  const auto killed = std::chrono::steady_clock::now();
+  const ProgramResult result = program.wait();
+  EXPECT_LT(std::chrono::steady_clock::now() - killed, std::chrono::seconds(30));
+  EXPECT_NE(result.code, 0);
+  expect_once(result.err, "rank 1 (process ");
+  expect_once(result.err, "has died");
+
+  const ProgramResult resumed =
+      start(mpirun(2, {testing::program().string(), "train", "--resume", "out"})).wait();
+  ASSERT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_EQ(read_file(run_.folder() / "out/weights/last.safetensors"),
+            read_file(run_.folder() / "whole/weights/last.safetensors"));
+}
+
+TEST_F(FailingRanks, OneThatStopsAnsweringEndsTheOthers) {
+  const Program program = start(mpirun(2, train("run.yaml", {"train.epochs=4000", "train.comm_timeout=3"})));
+  ASSERT_TRUE(wait_until([&] { return epochs_done(2); }));
+  ::kill(ranks_below(program.process()).at(1), SIGSTOP);
+  const ProgramResult result = program.wait();
+  EXPECT_NE(result.code, 0);
+  expect_once(result.err, "rank 1 (process ");
+  expect_once(result.err, "It has been silent for");
+  EXPECT_TRUE(fs::exists(run_.folder() / "out/state/state.safetensors"));
+}
+
+TEST_F(FailingRanks, RankZeroMayBeTheOneThatStops) {
+  const Program program = start(mpirun(2, train("run.yaml", {"train.epochs=4000", "train.comm_timeout=3"})));
+  ASSERT_TRUE(wait_until([&] { return epochs_done(2); }));
+  ::kill(ranks_below(program.process()).at(0), SIGSTOP);
+  const ProgramResult result = program.wait();
+  EXPECT_NE(result.code, 0);
+  expect_once(result.err, "rank 0 (process ");
+}
+
+TEST_F(FailingRanks, OneWithABrokenConfigurationSaysSo) {
+  write_atomically(run_.folder() / "broken.yaml", "model: model.yaml\ntrain: {epochz: 3}\n");
+  const ProgramResult result = start(mpirun_each({train("run.yaml", {}), train("broken.yaml", {})})).wait();
+  EXPECT_EQ(result.code, 2) << result.err;
+  expect_once(result.err, "rank 1 (on host ");
+  EXPECT_NE(result.err.find("broken.yaml:2"), std::string::npos) << result.err;
+  EXPECT_FALSE(fs::exists(run_.folder() / "out")) << "nothing was begun";
+}
+
+TEST_F(FailingRanks, OneThatCannotReadItsDataSaysSo) {
+  fs::copy(run_.folder() / "data", run_.folder() / "other", fs::copy_options::recursive);
+  fs::remove_all(run_.folder() / "other/images/train");
+  const ProgramResult result =
+      start(mpirun_each({train("run.yaml", {}), train("run.yaml", {"data.root=other"})})).wait();
+  EXPECT_EQ(result.code, 2) << result.err;
+  expect_once(result.err, "rank 1 (on host ");
+  EXPECT_NE(result.err.find("other"), std::string::npos) << result.err;
+}
+
+TEST_F(FailingRanks, OneWithOtherImagesIsFoundOut) {
+  fs::copy(run_.folder() / "data", run_.folder() / "other", fs::copy_options::recursive);
+  for (const auto& entry : fs::directory_iterator(run_.folder() / "other/images/train")) {
+    fs::remove(entry.path());
+    break;
+  }
+  const ProgramResult result =
+      start(mpirun_each({train("run.yaml", {}), train("run.yaml", {"data.root=other"})})).wait();
+  EXPECT_EQ(result.code, 2) << result.err;
+  expect_once(result.err, "has another training split than rank 0");
+}
+
+TEST_F(FailingRanks, OneWhoseImageBreaksInTheMiddleSaysSo) {
+  // Without a cache, images are read again in every epoch.
+  fs::copy(run_.folder() / "data", run_.folder() / "other", fs::copy_options::recursive);
+  const Words settings{"train.epochs=4000", "loader.cache_mb=0"};
+  Words other = settings;
+  other.emplace_back("data.root=other");
+  const Program program = start(mpirun_each({train("run.yaml", settings), train("run.yaml", other)}));
+  ASSERT_TRUE(wait_until([&] { return epochs_done(1); }));
+  for (const auto& entry : fs::directory_iterator(run_.folder() / "other/images/train"))
+    fs::remove(entry.path());
+  const ProgramResult result = program.wait();
+  EXPECT_EQ(result.code, 2) << result.err;
+  expect_once(result.err, "[1] rank 1 (process ");
+  EXPECT_NE(result.err.find("other/images/train"), std::string::npos) << result.err;
+}
+
+TEST_F(FailingRanks, AnErrorOfAllIsSaidOnce) {
+  run_.write_config("train:\n  epochz: 3\n");
+  const ProgramResult result = start(mpirun(3, train("run.yaml", {}))).wait();
+  EXPECT_EQ(result.code, 2) << result.err;
+  expect_once(result.err, "epochz");
+  EXPECT_EQ(result.err.find("(on host"), std::string::npos) << "it is nobody's in particular: " << result.err;
+}
+
+TEST_F(FailingRanks, ABatchThatTheyCannotShareIsRefused) {
+  const ProgramResult result =
+      Program({"train", "run.yaml", "--ranks", "3", "--set", "train.batch=16"}, run_.folder()).wait();
+  EXPECT_EQ(result.code, 2) << result.err;
+  expect_once(result.err, "3 ranks cannot share equally");
+  EXPECT_NE(result.err.find("15 or 18"), std::string::npos) << result.err;
+}
+
+TEST_F(FailingRanks, SignalsReachAllOfThemAndTheRunGoesOn) {
+  const Words settings{"train.epochs=40", "evaluate.every=20"};
+  Words whole = train("run.yaml", settings), parts = whole;
+  whole[4] = "whole";
+  whole.insert(whole.end(), {"--ranks", "2"});
+  parts.insert(parts.end(), {"--ranks", "2"});
+  ASSERT_EQ(start(whole).wait().code, 0);
+  for (const int number : {SIGINT, SIGTERM}) {
+    const Program program = start(parts);
+    const int before = number == SIGINT ? 1 : 8;
+    ASSERT_TRUE(wait_until([&] { return epochs_done(before); }));
+    program.signal(number);
+    const ProgramResult stopped = program.wait();
+    ASSERT_EQ(stopped.code, 4) << stopped.err;
+    EXPECT_NE(stopped.err.find("Go on with: brightnet train --resume out"), std::string::npos) << stopped.err;
+    parts = {testing::program().string(), "train", "--resume", "out", "--ranks", "2"};
+  }
+  ASSERT_EQ(start(parts).wait().code, 0);
+  EXPECT_EQ(read_file(run_.folder() / "out/weights/last.safetensors"),
+            read_file(run_.folder() / "whole/weights/last.safetensors"));
+}
+
+}  // namespace
+}  // namespace brightnet::testing

@@ -1,0 +1,208 @@
+// One rank of a test: rank_program SCENARIO FOLDER. What it finds goes to FOLDER/SCENARIO.RANK, for the test
+// to compare.
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <map>
+
+#include "core/files.h"
+#include "data/loader.h"
+#include "train/communicator/agreement.h"
+#include "train/config.h"
+#include "train/gradient_exchange.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The call's results on this rank, a line each.
+using Answer = std::string;
+
+std::string text(std::span<const float> values) {
+  std::string all;
+  for (const float value : values) all += std::to_string(value) + ' ';
+  return all + '\n';
+}
+
+Answer collectives(Communicator& ranks, const fs::path&) {
+  const int rank = ranks.rank(), size = ranks.size();
+  Answer answer = std::to_string(rank) + " of " + std::to_string(size) + ", here " +
+                  std::to_string(ranks.local_rank()) + " of " + std::to_string(ranks.local_size()) + '\n';
+  double sums[] = {1.0 + rank, 0.5};
+  ranks.all_reduce(sums);
+  answer += std::to_string(sums[0]) + ' ' + std::to_string(sums[1]) + '\n';
+  int word = rank == 1 ? 42 : 0;
+  broadcast_value(ranks, word, 1);
+  answer += std::to_string(word) + '\n';
+  for (const auto& bytes :
+       ranks.all_gather(std::string(static_cast<size_t>(rank), 'a' + static_cast<char>(rank)))) {
+    answer += '[' + bytes + ']';
+  }
+  ranks.barrier();
+  std::vector<float> first(5, static_cast<float>(rank + 1)), second(3, static_cast<float>(rank));
+  ranks.start_all_reduce(first.data(), first.size(), Reduction::sum);
+  ranks.start_all_reduce(second.data(), second.size(), Reduction::mean);
+  // The training thread may talk while buckets travel.
+  double beside[] = {1.0};
+  ranks.sum(beside, 1);
+  ranks.finish_all_reduces();
+  return answer + '\n' + text(first) + text(second) + std::to_string(beside[0]) + '\n';
+}
+
+/// Sums of many numbers of very different size, whose last bits show the order of summation.
+Answer bits(Communicator& ranks, const fs::path&) {
+  Random random(1, Purpose::test, 0, static_cast<uint64_t>(ranks.rank()));
+  std::vector<float> values(300007);
+  for (float& value : values) value = random.normal() * std::exp(4 * random.normal());
+  ranks.start_all_reduce(values.data(), values.size(), Reduction::sum);
+  ranks.finish_all_reduces();
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
+}
+
+/// The batch of FOLDER's run, of which this rank takes its part, and its gradient.
+struct GradientRun {
+  GradientRun(Communicator& communicator, const fs::path& folder, bool sync)
+      : ranks(communicator),
+        config(load_run_config(folder / "run.yaml")),
+        dataset(read_dataset(config.data, Split::train)),
+        model(load_model(config, static_cast<int>(dataset.classes.size()))),
+        layout(model),
+        backend(make_cpu_backend()),
+        values(*backend, layout.floats() * sizeof(float)),
+        gradients(*backend, layout.trainable_floats() * sizeof(float)),
+        parameters{.layout = &layout, .values = values.floats(), .gradients = gradients.floats()} {
+    NetworkSetup setup{.model = &model, .backend = backend.get(), .parameters = &parameters};
+    setup.batch = batch_of_rank(config.train, ranks.size());
+    setup.height = setup.width = config.train.size;
+    if (sync && !ranks.alone()) setup.statistics = &ranks;
+    network = std::make_unique<Network>(setup);
+    arena = DeviceBuffer(*backend, network->memory().arena());
+    network->bind(arena.data());
+    const auto initial = initial_parameters(model, layout, 1);
+    backend->upload(values.data(), initial.data(), values.bytes());
+    backend->zero(gradients.data(), gradients.bytes());
+  }
+
+  std::string gradient(bool overlap) {
+    Loader::Setup loading;
+    loading.dataset = &dataset;
+    loading.augment = config.augment;
+    loading.batch = network->setup().batch;
+    loading.sizes = {config.train.size};
+    loading.part = {ranks.rank(), ranks.size()};
+    Loader loader(loading);
+    const Batch* batch = loader.next();
+    network->set_pixels(batch->pixels);
+    network->set_truths(batch->truths);
+    GradientExchange::Options options;
+    options.bucket_bytes = 4096;
+    options.overlap = overlap;
+    GradientExchange exchange(ranks, parameters, options);
+    network->forward();
+    exchange.forward_done();
+    network->backward({1.0f / static_cast<float>(config.train.batch)}, false, nullptr,
+                      [&](int layer) { exchange.layer_passed(layer); });
+    exchange.finish();
+    return {static_cast<const char*>(gradients.data()), gradients.bytes()};
+  }
+
+  Communicator& ranks;
+  RunConfig config;
+  Dataset dataset;
+  Model model;
+  ParameterLayout layout;
+  std::unique_ptr<Backend> backend;
+  DeviceBuffer values, gradients, arena;
+  Parameters parameters;
+  std::unique_ptr<Network> network;
+};
+
+Answer overlapped(Communicator& ranks, const fs::path& folder) {
+  return GradientRun(ranks, folder, true).gradient(true);
+}
+
+Answer afterwards(Communicator& ranks, const fs::path& folder) {
+  return GradientRun(ranks, folder, true).gradient(false);
+}
+
+/// Which pictures this rank is shown over three epochs, and their objects: a line an image.
+Answer samples(Communicator& ranks, const fs::path& folder) {
+  const RunConfig config = load_run_config(folder / "run.yaml");
+  const Dataset dataset = read_dataset(config.data, Split::train);
+  Loader::Setup loading;
+  loading.dataset = &dataset;
+  loading.augment = config.augment;
+  loading.batch = batch_of_rank(config.train, ranks.size());
+  loading.sizes = {config.train.size, config.train.size + 32};
+  loading.size_every = 2;
+  loading.epochs = 3;
+  loading.part = {ranks.rank(), ranks.size()};
+  Loader loader(loading);
+  Answer answer;
+  while (const Batch* batch = loader.next()) {
+    const size_t bytes = 3 * static_cast<size_t>(batch->width) * static_cast<size_t>(batch->height);
+    for (int i = 0; i < batch->count; ++i) {
+      const std::string pixels(reinterpret_cast<const char*>(batch->pixels) + static_cast<size_t>(i) * bytes,
+                               bytes);
+      answer += std::to_string(batch->width) + ' ' + std::to_string(i < batch->real) + ' ' +
+                std::to_string(std::hash<std::string>()(pixels)) + ' ' +
+                std::to_string(batch->truths[static_cast<size_t>(i)].size()) + '\n';
+    }
+  }
+  return answer;
+}
+
+/// Rank 1 fails where the others do not.
+Answer unprepared(Communicator& ranks, const fs::path&) {
+  prepare_together(ranks, [&] {
+    if (ranks.rank() == 1) throw InputError("the cupboard is bare", "cupboard:1", "Fill it.");
+  });
+  return "went on";
+}
+
+Answer different(Communicator& ranks, const fs::path&) {
+  require_same(ranks, "hat", "red");
+  require_same(ranks, "coat", ranks.rank() == 1 ? "blue" : "red");
+  return "went on";
+}
+
+/// Rank 1 fails while the others already wait for it.
+Answer thrown(Communicator& ranks, const fs::path&) {
+  if (ranks.rank() == 1) throw InputError("the bridge is down", "river:7");
+  ranks.barrier();
+  return "went on";
+}
+
+/// Every rank comes upon the same trouble.
+Answer everybody(Communicator&, const fs::path&) {
+  throw InputError("it rains everywhere");
+}
+
+Answer absent(Communicator& ranks, const fs::path&) {
+  ranks.set_time_limit(3);
+  if (ranks.rank() == 1) std::this_thread::sleep_for(std::chrono::minutes(5));
+  ranks.barrier();
+  return "went on";
+}
+
+int play(Communicator& ranks, const std::string& scenario, const fs::path& folder) {
+  static const std::map<std::string, Answer (*)(Communicator&, const fs::path&)> scenarios{
+      {"collectives", collectives}, {"bits", bits},
+      {"overlapped", overlapped},   {"afterwards", afterwards},
+      {"samples", samples},         {"unprepared", unprepared},
+      {"different", different},     {"thrown", thrown},
+      {"everybody", everybody},     {"absent", absent}};
+  const Answer answer = scenarios.at(scenario)(ranks, folder);
+  write_atomically(folder / (scenario + '.' + std::to_string(ranks.rank())), answer);
+  return 0;
+}
+
+}  // namespace
+}  // namespace brightnet
+
+int main(int count, char** arguments) {
+  if (count != 3) return 2;
+  const auto ranks = brightnet::open_communicator();
+  return brightnet::run_as_rank(*ranks, [&] { return brightnet::play(*ranks, arguments[1], arguments[2]); });
+}

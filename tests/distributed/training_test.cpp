@@ -1,0 +1,157 @@
+// Whole runs on several ranks against the same run on one.
+#include <cmath>
+
+#include "tests/distributed/job.h"
+#include "tests/train/small_run.h"
+#include "train/report/metrics_csv.h"
+#include "train/safetensors.h"
+
+namespace brightnet::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+class TrainingOnRanks : public ::testing::Test {
+ protected:
+  TrainingOnRanks() { prepare_for_ranks(); }
+
+  /// `brightnet train` on this many ranks into the folder `out`; each rank passes its whole part at once.
+  ProgramResult train(int ranks, const std::string& out, Words settings = {}) {
+    Words words{program().string(), "train", "run.yaml", "--out", out};
+    settings.insert(settings.begin(), {"train.batch=16", "train.micro_batch=" + std::to_string(16 / ranks)});
+    for (const auto& setting : SmallRun::short_run(settings)) {
+      words.emplace_back("--set");
+      words.push_back(setting);
+    }
+    return run(ranks, words);
+  }
+  ProgramResult run(int ranks, Words words) {
+    if (ranks > 1) words = mpirun(ranks, words);
+    return Program(words[0], {words.begin() + 1, words.end()}, run_.folder()).wait();
+  }
+  fs::path last(const std::string& out) { return run_.folder() / out / "weights/last.safetensors"; }
+
+  /// Largest over the tensors of ‖a − b‖/‖b‖.
+  double difference(const std::string& a, const std::string& b) {
+    SafetensorsReader first(last(a)), second(last(b));
+    double largest = 0;
+    for (const auto& [name, info] : second.tensors()) {
+      const auto x = first.read(name), y = second.read(name);
+      double between = 0, size = 0;
+      for (size_t i = 0; i < y.size(); ++i) {
+        between += std::pow(static_cast<double>(x[i]) - y[i], 2);
+        size += std::pow(static_cast<double>(y[i]), 2);
+      }
+      largest = std::max(largest, std::sqrt(between / std::max(size, 1e-30)));
+    }
+    return largest;
+  }
+
+  SmallRun run_{32, 7};
+};
+
+TEST_F(TrainingOnRanks, EndsInTheWeightsOfOneRank) {
+  // 20 steps; batch-norm over all ranks, so that the split of the batch changes nothing but rounding.
+  const Words settings{"train.epochs=10", "evaluate.every=10", "train.sync_bn=true"};
+  ASSERT_EQ(train(1, "one", settings).code, 0);
+  const auto metrics = [&](const std::string& out) {
+    const auto table = read_metrics_csv(run_.folder() / out / "metrics.csv");
+    return std::pair(table.rows.back()[static_cast<size_t>(table.column("AP50"))],
+                     table.rows.back()[static_cast<size_t>(table.column("loss"))]);
+  };
+  for (const int ranks : {2, 4}) {
+    const std::string out = std::to_string(ranks);
+    const ProgramResult result = train(ranks, out, settings);
+    ASSERT_EQ(result.code, 0) << result.err;
+    EXPECT_LT(difference(out, "one"), 1e-5) << ranks << " ranks";
+    EXPECT_NEAR(metrics(out).first, metrics("one").first, 1e-6);
+    EXPECT_NEAR(metrics(out).second, metrics("one").second, 1e-4 * metrics("one").second);
+  }
+}
+
+TEST_F(TrainingOnRanks, GivesTheSameBitsWithAndWithoutOverlap) {
+  const Words settings{"train.iterations=6", "train.bucket_mb=0.01"};
+  ASSERT_EQ(train(2, "overlapped", settings).code, 0);
+  ASSERT_EQ(train(2, "again", settings).code, 0);
+  Words off = settings;
+  off.emplace_back("train.overlap=false");
+  ASSERT_EQ(train(2, "afterwards", off).code, 0);
+  EXPECT_EQ(read_file(last("overlapped")), read_file(last("again")));
+  EXPECT_EQ(difference("overlapped", "afterwards"), 0);
+}
+
+TEST_F(TrainingOnRanks, EvaluatesToTheSameNumbersAsOne) {
+  ASSERT_EQ(train(1, "one", {"train.epochs=10", "evaluate.every=10"}).code, 0);
+  Words words{program().string(), "eval", "run.yaml", "--weights", last("one").string(), "--json"};
+  std::vector<std::string> answers;
+  for (const int ranks : {1, 2, 4}) {
+    Words to_file = words;
+    to_file.push_back("eval" + std::to_string(ranks) + ".json");
+    const ProgramResult result = run(ranks, to_file);
+    ASSERT_EQ(result.code, 0) << result.err;
+    answers.push_back(read_file(run_.folder() / to_file.back()));
+  }
+  EXPECT_NE(answers[0].find("\"images\":7"), std::string::npos) << answers[0];
+  EXPECT_EQ(answers[1], answers[0]);
+  EXPECT_EQ(answers[2], answers[0]);
+}
+
+TEST_F(TrainingOnRanks, GoesOnWithAnotherNumberOfRanks) {
+  const Words settings{"train.epochs=3", "train.sync_bn=true"};
+  ASSERT_EQ(train(1, "whole", settings).code, 0);
+  // The signal is there before the first step on four ranks: one step is made and saved.
+  Words words = mpirun(4, {program().string(), "train", "run.yaml", "--out", "parts", "--set",
+                           "train.batch=16", "train.micro_batch=4"});
+  for (auto setting : SmallRun::short_run(settings)) {
+    if (setting.rfind("train.batch", 0) == 0 || setting.rfind("train.micro", 0) == 0) continue;
+    words.insert(words.end(), {"--set", setting});
+  }
+  const Program parts(words[0], {words.begin() + 1, words.end()}, run_.folder());
+  ASSERT_TRUE(wait_until([&] { return ranks_below(parts.process()).size() == 4; }));
+  ASSERT_TRUE(wait_until([&] { return fs::exists(run_.folder() / "parts/train.log"); }));
+  ::kill(ranks_below(parts.process()).at(2), SIGTERM);
+  const ProgramResult stopped = parts.wait();
+  ASSERT_EQ(stopped.code, 4) << stopped.err;
+  EXPECT_NE(stopped.err.find("[0] Stopped by a signal after"), std::string::npos) << stopped.err;
+
+  // Twice the images a rank, in micro-batches that make the same batch for batch-norm.
+  const ProgramResult resumed =
+      run(2, {program().string(), "train", "--resume", "parts", "--set", "train.micro_batch=8"});
+  ASSERT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_LT(difference("parts", "whole"), 1e-5);
+  const auto table = read_metrics_csv(run_.folder() / "parts/metrics.csv");
+  const auto undisturbed = read_metrics_csv(run_.folder() / "whole/metrics.csv");
+  ASSERT_EQ(table.rows.size(), 3u);
+  const auto loss = static_cast<size_t>(table.column("loss"));
+  for (size_t epoch = 0; epoch < 3; ++epoch) {
+    EXPECT_NEAR(table.rows[epoch][loss], undisturbed.rows[epoch][loss], 1e-4 * undisturbed.rows[epoch][loss])
+        << "the sums of an epoch that was interrupted are those of the whole epoch";
+  }
+}
+
+TEST_F(TrainingOnRanks, WritesOneRunFolderAndOneLog) {
+  const ProgramResult result = train(2, "out", {"train.log_every=0.01"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.err.find("[0] epoch 2/2"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("comm-wait"), std::string::npos) << result.err;
+  EXPECT_EQ(result.err.find("[1]"), std::string::npos) << "other ranks are quiet: " << result.err;
+  EXPECT_FALSE(fs::exists(run_.folder() / "out-2"));
+  for (const char* name : {"weights/best.safetensors", "results.png", "val_pred0.jpg", "train_batch0.jpg"}) {
+    EXPECT_TRUE(fs::exists(run_.folder() / "out" / name)) << name;
+  }
+}
+
+TEST_F(TrainingOnRanks, StartsThemItself) {
+  Words words{"train", "run.yaml", "--ranks", "2"};
+  for (const auto& setting : SmallRun::short_run({"train.iterations=2"})) {
+    words.emplace_back("--set");
+    words.push_back(setting);
+  }
+  const ProgramResult result = Program(words, run_.folder()).wait();
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.err.find("on 2 ranks"), std::string::npos) << result.err;
+  EXPECT_TRUE(fs::exists(run_.folder() / "runs/run/weights/last.safetensors"));
+}
+
+}  // namespace
+}  // namespace brightnet::testing
