@@ -14,7 +14,10 @@ constexpr size_t aligned(size_t bytes) {
 ConvolutionLayer::ConvolutionLayer(const LayerSetup& setup)
     : Layer(setup),
       attributes_(std::get<ConvAttributes>(setup.description.attributes)),
-      norm_(attributes_.batch_norm) {
+      trains_(setup.mode == Mode::train && setup.description.rate > 0),
+      passes_gradient_(setup.mode == Mode::train && (trains_ || setup.input_gradient)),
+      norm_(attributes_.batch_norm && trains_),
+      folds_(attributes_.batch_norm && !trains_) {
   const Shape& in = setup.inputs[0];
   const int kernel = attributes_.size, stride = attributes_.stride, padding = attributes_.padding;
   spec_.input = in;
@@ -29,10 +32,10 @@ ConvolutionLayer::ConvolutionLayer(const LayerSetup& setup)
   spec_.stride = stride;
   spec_.padding = padding;
   spec_.type = setup.type;
-  spec_.training = training();
+  spec_.training = passes_gradient_;
   spec_.input_gradient = setup.input_gradient;
-  spec_.bias = !training() || !norm_;
-  spec_.activation = training() ? Activation::linear : attributes_.activation;
+  spec_.bias = !norm_;
+  spec_.activation = passes_gradient_ ? Activation::linear : attributes_.activation;
   convolution_ = backend().plan_convolution(spec_);
   weight_ = parameter("weight");
   bias_ = parameter("bias");
@@ -47,7 +50,8 @@ MemoryNeeds ConvolutionLayer::memory_needs() const {
   needs.weights = aligned(convolution_->weight_bytes());
   const size_t channel = aligned(spec_.output.c * sizeof(float));
   size_t workspace = aligned(convolution_->workspace_bytes());
-  if (training()) {
+  if (folds_) needs.weights += channel;
+  if (passes_gradient_) {
     if (keeps_output()) needs.saved += aligned(spec_.output.count() * size_of(spec_.type));
     if (norm_) needs.saved += 2 * channel;
     workspace = std::max(workspace, backend().channel_workspace(spec_.output));
@@ -57,10 +61,10 @@ MemoryNeeds ConvolutionLayer::memory_needs() const {
     const size_t part = setup().adds_input_gradient ? aligned(spec_.input.count() * size_of(spec_.type)) : 0;
     needs.workspace = workspace + dense_gradient + part;
   } else {
-    if (norm_) needs.weights += channel;
-    const size_t folded = norm_ ? aligned(spec_.weight_count() * sizeof(float)) : 0;
-    needs.workspace = workspace + folded;
+    needs.workspace = workspace;
   }
+  // The folded weights, on their way to the working ones.
+  if (folds_) needs.workspace += aligned(spec_.weight_count() * sizeof(float));
   return needs;
 }
 
@@ -73,11 +77,11 @@ void ConvolutionLayer::bind(const LayerMemory& memory) {
     kept_output_ = saved;
     saved += aligned(spec_.output.count() * size_of(spec_.type));
   }
-  if (training() && norm_) {
+  if (norm_) {
     mean_ = reinterpret_cast<float*>(saved);
     inverse_std_ = reinterpret_cast<float*>(saved + channel);
   }
-  if (!training() && norm_) {
+  if (folds_) {
     folded_bias_ = reinterpret_cast<float*>(weights + aligned(convolution_->weight_bytes()));
     folded_weight_ = reinterpret_cast<float*>(workspace);
     workspace += aligned(spec_.weight_count() * sizeof(float));
@@ -91,7 +95,7 @@ Tensor ConvolutionLayer::convolution_output(const Tensor& output) const {
 }
 
 void ConvolutionLayer::prepare() {
-  if (training() || !norm_) {
+  if (!folds_) {
     convolution_->prepare(value(weight_));
     return;
   }
@@ -102,13 +106,9 @@ void ConvolutionLayer::prepare() {
   convolution_->prepare(folded_weight_);
 }
 
-void ConvolutionLayer::infer(const LayerCall& call) {
-  convolution_->forward(call.inputs[0], norm_ ? folded_bias_ : value(bias_), call.output);
-}
-
 void ConvolutionLayer::forward(const LayerCall& call) {
   const Tensor y = convolution_output(call.output);
-  convolution_->forward(call.inputs[0], norm_ ? nullptr : value(bias_), y);
+  convolution_->forward(call.inputs[0], norm_ ? nullptr : folds_ ? folded_bias_ : value(bias_), y);
   if (norm_) {
     BatchNormForward norm{.y = y, .z = call.output};
     norm.scale = value(scale_);
@@ -154,9 +154,9 @@ void ConvolutionLayer::backward(const LayerCall& call, bool accumulate_parameter
   } else {
     if (keeps_output())
       backend().activation_backward(attributes_.activation, convolution_output(call.output), dy);
-    backend().bias_gradient(dy, gradient(bias_), accumulate_parameters, workspace_);
+    if (trains_) backend().bias_gradient(dy, gradient(bias_), accumulate_parameters, workspace_);
   }
-  convolution_->backward_weights(call.inputs[0], dy, gradient(weight_), accumulate_parameters);
+  if (trains_) convolution_->backward_weights(call.inputs[0], dy, gradient(weight_), accumulate_parameters);
   const Tensor& dx = call.input_gradients[0];
   if (!dx) return;
   if (!call.accumulate[0]) {

@@ -9,7 +9,9 @@ namespace brightnet {
 
 /// y = convolution(x, weight); output = activation(batch_norm(y)), or activation(y + bias) without
 /// batch-norm. Keeps y and the batch's statistics for the backward pass and recomputes the rest from them.
-/// For inference the batch-norm is folded into the weights and the activation fused into the convolution.
+/// For inference the batch-norm is folded into the weights and the activation fused into the convolution. So
+/// it is in training for a frozen layer that no gradient passes; one that a gradient passes keeps its
+/// activation apart.
 class ConvolutionLayer : public Layer {
  public:
   explicit ConvolutionLayer(const LayerSetup& setup);
@@ -17,23 +19,26 @@ class ConvolutionLayer : public Layer {
   Shape output_shape() const override { return spec_.output; }
   MemoryNeeds memory_needs() const override;
   void bind(const LayerMemory& memory) override;
-  bool backward_reads_inputs() const override { return true; }
+  bool backward_reads_inputs() const override { return trains_; }
   double flops() const override { return spec_.flops(); }
   const ConvolutionSpec* convolution() const override { return &spec_; }
 
   void prepare() override;
-  void infer(const LayerCall& call) override;
   void forward(const LayerCall& call) override;
   void backward(const LayerCall& call, bool accumulate_parameters) override;
 
  private:
-  bool training() const { return setup().mode == Mode::train; }
   /// Whether the convolution's output is kept beside the layer's.
-  bool keeps_output() const { return training() && (norm_ || attributes_.activation != Activation::linear); }
+  bool keeps_output() const {
+    return passes_gradient_ && (norm_ || attributes_.activation != Activation::linear);
+  }
   Tensor convolution_output(const Tensor& output) const;
 
   const ConvAttributes attributes_;
-  const bool norm_;
+  const bool trains_;           ///< the parameters have gradients
+  const bool passes_gradient_;  ///< backward() will be called
+  const bool norm_;             ///< batch-norm by the batch's statistics
+  const bool folds_;            ///< batch-norm by running statistics, inside the weights
   ConvolutionSpec spec_;
   std::unique_ptr<Convolution> convolution_;
   const ParameterEntry *weight_ = nullptr, *bias_ = nullptr, *scale_ = nullptr, *shift_ = nullptr,

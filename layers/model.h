@@ -101,6 +101,9 @@ struct LayerDescription {
   LayerAttributes attributes;
   std::string where;  ///< "file:line"
   int channels = 0;   ///< of its output
+  /// Factor on the learning rate of its parameters. 0: frozen; nothing changes them, and batch-norm uses its
+  /// running statistics.
+  float rate = 1;
 };
 
 struct Model {

@@ -98,7 +98,7 @@ void Network::place_in_concats() {
       const auto* conv = std::get_if<ConvAttributes>(&layers[input].attributes);
       const auto& consumers = nodes_[input].consumers;
       const bool widened = conv && conv->full_precision && type_ != DType::f32;
-      const bool placeable = conv && conv->batch_norm && !widened &&
+      const bool placeable = conv && conv->batch_norm && layers[input].rate > 0 && !widened &&
                              consumers.back() == static_cast<int>(i) &&
                              std::all_of(consumers.begin(), consumers.end() - 1, [&](int consumer) {
                                return std::holds_alternative<SplitAttributes>(layers[consumer].attributes);
@@ -121,7 +121,8 @@ void Network::make_layers() {
     Node& node = nodes_[i];
     const LayerDescription& description = model.layers[i];
     node.is_head = std::holds_alternative<YoloAttributes>(description.attributes);
-    node.needs_gradient = std::holds_alternative<ConvAttributes>(description.attributes);
+    node.needs_gradient =
+        std::holds_alternative<ConvAttributes>(description.attributes) && description.rate > 0;
     LayerSetup setup{description, {}, *setup_.backend, *setup_.parameters, setup_.mode, type_, image};
     setup.statistics = setup_.statistics;
     for (const int input : node.inputs) {
@@ -155,7 +156,7 @@ void Network::plan_memory() {
     int last = produced;
     for (const int consumer : consumers) {
       last = std::max(last, consumer);
-      if (training && layers_[consumer]->backward_reads_inputs())
+      if (training && nodes_[consumer].needs_gradient && layers_[consumer]->backward_reads_inputs())
         last = std::max(last, backward_time(consumer));
       if (nodes_[consumer].is_head) last = end;
     }
@@ -186,7 +187,7 @@ void Network::plan_memory() {
         row.gradient = bytes;
       }
     }
-    node.saved = add(node.needs.saved, i, training ? backward_time(i) : i);
+    node.saved = add(node.needs.saved, i, training && node.needs_gradient ? backward_time(i) : i);
     node.weights_offset = memory_.working_weights;
     memory_.working_weights += aligned(node.needs.weights);
     input_->workspace = std::max(input_->workspace, node.needs.workspace);
@@ -306,7 +307,11 @@ void Network::set_truths(std::span<const std::vector<Truth>> truths) {
 void Network::prepare_if_changed() {
   BRIGHTNET_CHECK(arena_, "the network has no memory yet");
   if (prepared_version_ == setup_.parameters->version) return;
-  for (auto& layer : layers_) layer->prepare();
+  for (int i = 0; i < layer_count(); ++i) {
+    // A step does not change what is frozen.
+    const bool frozen = setup_.mode == Mode::train && setup_.model->layers[i].rate == 0;
+    if (!frozen || prepared_version_ == 0) layers_[i]->prepare();
+  }
   prepared_version_ = setup_.parameters->version;
 }
 
@@ -361,7 +366,7 @@ void Network::backward(const GradientScale& scale, bool accumulate, LossTotals* 
 std::vector<YoloLoss> Network::losses() const {
   std::vector<YoloLoss> losses;
   for (int i = 0; i < layer_count(); ++i) {
-    if (!nodes_[i].is_head) continue;
+    if (!nodes_[i].is_head || !nodes_[i].needs_gradient) continue;
     YoloLoss loss;
     setup_.backend->download(&loss, static_cast<const YoloLayer&>(*layers_[i]).loss(), sizeof loss);
     losses.push_back(loss);

@@ -70,7 +70,7 @@ class Network {
   /// Inference with the running statistics (Mode::infer).
   void infer();
 
-  /// Sums of the last backward(), one per head, not divided by the batch (this waits).
+  /// Sums of the last backward(), one per head that is trained, not divided by the batch (this waits).
   std::vector<YoloLoss> losses() const;
   /// Detections above `threshold` of each image after infer(); before any suppression (this waits).
   std::vector<std::vector<Detection>> detections(float threshold);

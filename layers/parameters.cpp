@@ -22,7 +22,7 @@ ParameterLayout::ParameterLayout(const Model& model) {
   std::vector<ParameterEntry> statistics;
   const auto add = [](std::vector<ParameterEntry>& list, const LayerDescription& layer, int index,
                       const char* what, std::vector<int64_t> shape, ParameterKind kind) {
-    ParameterEntry entry{layer.name + '.' + what, std::move(shape), kind, index, 0, 1};
+    ParameterEntry entry{layer.name + '.' + what, std::move(shape), kind, index, layer.rate, 0, 1};
     for (const int64_t side : entry.shape) entry.count *= static_cast<size_t>(side);
     list.push_back(std::move(entry));
   };

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <set>
 
+#include "train/finetune.h"
 #include "train/formats/darknet_import.h"
 
 namespace brightnet {
@@ -125,7 +126,23 @@ void TrainOptions::fields(Fields& f) {
   f("seed", seed, "names the run's random numbers");
   f("sync_bn", sync_bn, "batch-norm statistics over all ranks");
   f("patience", patience, "evaluations without a better score before stopping; 0: never").at_least(0);
-  f("weights", weights, "safetensors to start from; empty: from scratch");
+  f("weights", weights, "safetensors or darknet's .weights to start from; empty: from scratch");
+  f("weights_partial", weights_partial, "of a .weights file that does not fit, take what does");
+  f("weights_cfg", weights_cfg, "the .cfg that a .weights file is of, when the model is another");
+  f.custom(
+      "freeze",
+      [this](const YamlValue& value) {
+        freeze = value.node.IsScalar() ? std::vector<std::string>{value.node.Scalar()}
+                                       : yaml_as<std::vector<std::string>>(value, "freeze");
+      },
+      [this] {
+        YAML::Node list(YAML::NodeType::Sequence);
+        for (const auto& part : freeze) list.push_back(part);
+        return list;
+      },
+      "not trained: the first K layers, or layers and blocks by name");
+  f("pretrained_rate", pretrained_rate, "factor on the rate of layers that came with the weights").above(0);
+  f("fresh", fresh, "layers that did not come with them, and have the full rate");
   f("save_every", save_every, "seconds between saved states; also at the end and on a signal").at_least(0);
   f("log_every", log_every, "seconds between progress lines without a terminal").above(0);
   f("bucket_mb", bucket_mb, "MiB of gradients that the ranks sum at a time").above(0);
@@ -241,6 +258,7 @@ RunConfig load_run_config(const fs::path& file, const std::vector<std::string>& 
   }
   const YamlValue train = child(root, "train");
   resolve_file(config.train.weights, child(train, "weights"), "train.weights", folder);
+  resolve_file(config.train.weights_cfg, child(train, "weights_cfg"), "train.weights_cfg", folder);
   check_sizes(config, train);
   check_schedule(config.schedule, child(root, "schedule"));
   return config;
@@ -288,10 +306,15 @@ Model load_model(const RunConfig& config, int classes) {
     throw InputError("the configuration names no model", config.name,
                      "Add a line such as model: models/yolov4-tiny.yaml, or give --set model=FILE");
   }
-  if (!is_darknet_cfg(config.model)) return load_model(fs::path(config.model), classes, config.head);
-  DarknetImport imported = import_darknet(config.model, classes);
-  if (!config.head.defined()) return std::move(imported.model);
-  return parse_model(YamlDocument::parse(imported.model_yaml, config.model), classes, config.head);
+  const auto read = [&] {
+    if (!is_darknet_cfg(config.model)) return load_model(fs::path(config.model), classes, config.head);
+    DarknetImport imported = import_darknet(config.model, classes);
+    if (!config.head.defined()) return std::move(imported.model);
+    return parse_model(YamlDocument::parse(imported.model_yaml, config.model), classes, config.head);
+  };
+  Model model = read();
+  set_rates(model, config.train);
+  return model;
 }
 
 }  // namespace brightnet

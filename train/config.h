@@ -30,9 +30,16 @@ struct TrainOptions {
   float minutes = 0;   ///< limit of the run's time; fewer epochs are planned when they would take longer
   std::string precision = "fp32";
   uint64_t seed = 0;
-  bool sync_bn = false;   ///< batch-norm statistics over all ranks
-  int patience = 0;       ///< evaluations without a better score before the run stops; 0: never
-  std::string weights;    ///< safetensors to start from; empty: from scratch
+  bool sync_bn = false;  ///< batch-norm statistics over all ranks
+  int patience = 0;      ///< evaluations without a better score before the run stops; 0: never
+  std::string weights;   ///< safetensors or darknet's .weights to start from; empty: from scratch
+  bool weights_partial =
+      false;                ///< of a .weights file, take what makes sense (train/formats/darknet_weights.h)
+  std::string weights_cfg;  ///< the .cfg that a .weights file is of, when the model is another
+  std::vector<std::string>
+      freeze;                 ///< layers or blocks that are not trained, or one number: the first K layers
+  float pretrained_rate = 1;  ///< factor on the learning rate of layers that came with `weights`
+  std::vector<std::string> fresh;  ///< layers that did not; a run adds what it finds
   float save_every = 30;  ///< seconds: a state is saved at the end of an epoch when the last one is this old
   float log_every = 10;   ///< seconds between progress lines where there is no terminal
   float bucket_mb = 8;    ///< MiB of gradients that the ranks sum at a time

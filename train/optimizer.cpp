@@ -13,20 +13,17 @@ DeviceBuffer zeros(Backend& backend, size_t floats) {
 
 }  // namespace
 
-std::vector<ParameterRange> decay_ranges(const ParameterLayout& layout, float decay) {
+std::vector<ParameterRange> parameter_ranges(const ParameterLayout& layout, float decay) {
   std::vector<ParameterRange> ranges;
   const auto& entries = layout.entries();
   for (size_t i = 0; i < entries.size(); ++i) {
     const auto& entry = entries[i];
     if (entry.offset >= layout.trainable_floats()) break;
-    // Up to the next entry, padding included, so that the ranges cover the array without holes.
+    if (entry.rate == 0) continue;
+    // Up to the next entry, padding included, so that the ranges cover what is trained without holes.
     const size_t end = i + 1 < entries.size() ? entries[i + 1].offset : layout.trainable_floats();
     const float own = entry.kind == ParameterKind::weight ? decay : 0.0f;
-    if (!ranges.empty() && ranges.back().decay == own) {
-      ranges.back().end = end;
-    } else {
-      ranges.push_back({.begin = entry.offset, .end = end, .decay = own});
-    }
+    ranges.push_back({.begin = entry.offset, .end = end, .rate = entry.rate, .decay = own});
   }
   return ranges;
 }
@@ -41,7 +38,7 @@ Sgd::Sgd(const OptimizerOptions& options, const ParameterLayout& layout, Backend
       sgd_{.momentum = options.momentum,
            .nesterov = options.nesterov,
            .decoupled = options.decay_kind == "decoupled"},
-      ranges_(backend, decay_ranges(layout, options.decay)),
+      ranges_(backend, parameter_ranges(layout, options.decay)),
       momentum_(zeros(backend, layout.trainable_floats())) {}
 
 void Sgd::step(OptimizerArrays arrays, const StepState* state) {
@@ -56,7 +53,7 @@ void Sgd::append_state(std::vector<StateArray>& state) const {
 AdamW::AdamW(const OptimizerOptions& options, const ParameterLayout& layout, Backend& backend)
     : backend_(backend),
       adam_{.beta1 = options.beta1, .beta2 = options.beta2, .epsilon = options.epsilon},
-      ranges_(backend, decay_ranges(layout, options.decay)),
+      ranges_(backend, parameter_ranges(layout, options.decay)),
       first_(zeros(backend, layout.trainable_floats())),
       second_(zeros(backend, layout.trainable_floats())) {}
 
@@ -86,7 +83,7 @@ std::unique_ptr<Optimizer> make_optimizer(const OptimizerOptions& options, const
 size_t optimizer_bytes(const OptimizerOptions& options, const ParameterLayout& layout) {
   const size_t moments = options.kind == "adamw" ? 2 : 1;
   return moments * layout.trainable_floats() * sizeof(float) +
-         decay_ranges(layout, options.decay).size() * sizeof(ParameterRange);
+         parameter_ranges(layout, options.decay).size() * sizeof(ParameterRange);
 }
 
 }  // namespace brightnet

@@ -73,8 +73,10 @@ class AdamW : public Optimizer {
   DeviceBuffer first_, second_;
 };
 
-/// Which parts of the flat array decay: convolution weights do; biases, scales and shifts do not.
-std::vector<ParameterRange> decay_ranges(const ParameterLayout& layout, float decay);
+/// How the optimizer treats each parameter of the flat array: its layer's rate, and that convolution weights
+/// decay while biases, scales and shifts do not. Frozen ones are in no range, so that nothing moves them. How
+/// many ranges there are does not depend on the rates of those that are trained.
+std::vector<ParameterRange> parameter_ranges(const ParameterLayout& layout, float decay);
 
 /// The optimizer that the configuration asks for and, if `ema` wants one, the average around it. `values` are
 /// the parameters that it will step over.

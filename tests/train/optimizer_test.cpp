@@ -47,7 +47,7 @@ class OptimizerTest : public ::testing::Test {
 };
 
 TEST_F(OptimizerTest, DecaysConvolutionWeightsOnlyAndCoversEveryParameterOnce) {
-  const auto ranges = decay_ranges(layout_, 0.25f);
+  const auto ranges = parameter_ranges(layout_, 0.25f);
   size_t next = 0;
   for (const auto& range : ranges) {
     EXPECT_EQ(range.begin, next);

@@ -9,6 +9,7 @@
 #include "train/cli/metrics_table.h"
 #include "train/communicator/agreement.h"
 #include "train/device.h"
+#include "train/finetune.h"
 #include "train/formats/darknet_import.h"
 #include "train/trainer.h"
 
@@ -19,8 +20,8 @@ namespace fs = std::filesystem;
 
 struct TrainArguments {
   CommonOptions common;
-  std::string weights, out, resume;
-  bool resuming = false;
+  std::string weights, weights_cfg, out, resume;
+  bool weights_partial = false, resuming = false;
 };
 
 /// What may change between the parts of a run without making it another run.
@@ -72,6 +73,8 @@ void write_description(const RunFolder& folder, const RunConfig& config, const M
   RunConfig own = config;
   own.model = folder.model().filename().string();
   own.train.weights.clear();
+  own.train.weights_cfg.clear();
+  own.train.weights_partial = false;
   write_atomically(folder.model(), model.yaml);
   write_atomically(folder.config(), print_config(own));
 }
@@ -86,15 +89,19 @@ void say_what_was_imported(const RunConfig& config, int classes) {
                config.model, imported.declared_classes, classes, classes);
 }
 
-std::vector<float> starting_parameters(const RunConfig& config, const Model& model,
-                                       const ParameterLayout& layout) {
+/// Fresh parameters with what train.weights has over them. The rates of `model` follow from what that was.
+std::vector<float> starting_parameters(RunConfig& config, Model& model, bool resuming) {
+  const ParameterLayout layout(model);
   std::vector<float> values = initial_parameters(model, layout, config.train.seed);
-  if (config.train.weights.empty()) return values;
-  const MatchReport report = load_matching_weights(config.train.weights, layout, values);
-  spdlog::info("Weights of {}: {} of {} parameters taken.", config.train.weights, report.taken.size(),
-               layout.entries().size());
-  for (const auto& name : report.left) spdlog::info("  starts fresh: {}", name);
-  for (const auto& name : report.ignored) spdlog::info("  not used: {}", name);
+  if (resuming) return values;
+  if (!config.train.weights.empty()) {
+    read_pretrained(config.train, model, layout, values);
+    set_rates(model, config.train);
+  } else if (config.train.pretrained_rate != 1 || !config.train.freeze.empty()) {
+    spdlog::warn(
+        "train.freeze and train.pretrained_rate are for layers that come with --weights, and none are "
+        "given.");
+  }
   return values;
 }
 
@@ -133,6 +140,9 @@ struct Preparation {
 RunConfig wanted_config(const TrainArguments& arguments) {
   auto assignments = arguments.common.all_assignments();
   if (!arguments.weights.empty()) assignments.push_back("train.weights=" + quoted(arguments.weights));
+  if (!arguments.weights_cfg.empty())
+    assignments.push_back("train.weights_cfg=" + quoted(arguments.weights_cfg));
+  if (arguments.weights_partial) assignments.push_back("train.weights_partial=true");
   if (arguments.common.config.empty()) {
     throw InputError("no configuration was given", "", "Write brightnet train CONFIG.yaml");
   }
@@ -154,10 +164,10 @@ Preparation prepare(const TrainArguments& arguments, const Communicator& ranks) 
   run.validation = read_split(config, Split::val, ranks.leads());
   resolve_anchors(config, run.training);
   run.model = load_model(config, static_cast<int>(run.training.classes.size()));
-  run.layout = std::make_unique<ParameterLayout>(run.model);
   if (!run.old && ranks.leads()) say_what_was_imported(config, run.model.classes);
   choose_micro_batch(config, run.model, *run.backend, ranks, run.old.has_value());
-  run.initial = starting_parameters(config, run.model, *run.layout);
+  run.initial = starting_parameters(config, run.model, run.old.has_value());
+  run.layout = std::make_unique<ParameterLayout>(run.model);
   return run;
 }
 
@@ -214,6 +224,8 @@ void announce(const Preparation& run, const Trainer& trainer, const Communicator
                static_cast<double>(run.layout->trainable_parameters()) / 1e6, run.model.classes,
                config.train.size, config.train.size, config.train.precision, run.backend->name(),
                compute_threads());
+  if (const int frozen = frozen_convolutions(run.model); frozen > 0)
+    spdlog::info("{} convolutions are frozen", frozen);
   const std::string shared = ranks.alone() ? "" : " on " + std::to_string(ranks.size()) + " ranks";
   spdlog::info("{} training and {} validation images; batch {} = {} x {}{}; {} of memory",
                run.training.images.size(), run.validation.images.size(), config.train.batch,
@@ -289,7 +301,17 @@ void add_train(CLI::App& app, Action& action) {
   const auto arguments = std::make_shared<TrainArguments>();
   command->add_option("config", arguments->common.config, "the run's YAML, or darknet's .cfg")
       ->type_name("CONFIG.yaml|X.cfg");
-  command->add_option("--weights", arguments->weights, "safetensors to start from")->type_name("FILE");
+  command
+      ->add_option("--weights", arguments->weights,
+                   "safetensors, or darknet's .weights or .conv.N, to start from")
+      ->type_name("FILE");
+  command->add_flag(
+      "--weights-partial", arguments->weights_partial,
+      "of a .weights file that does not fit the model, take the layers before it stops fitting");
+  command
+      ->add_option("--weights-cfg", arguments->weights_cfg,
+                   "the .cfg that a .weights file is of, when the model is another")
+      ->type_name("F.cfg");
   auto* resume =
       command->add_option("--resume", arguments->resume,
                           "go on with a run; without a folder, with the newest of this configuration");

@@ -2,85 +2,72 @@
 
 #include <algorithm>
 
-#include "train/formats/layer_yaml.h"
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "train/formats/darknet_weights.h"
 
 namespace brightnet {
 namespace {
 
-class CfgWriter {
- public:
-  CfgWriter(const Model& model, const DarknetCfgOptions& options) : model_(model), options_(options) {}
+namespace fs = std::filesystem;
 
-  std::string write() {
-    write_net();
-    for (size_t i = 0; i < model_.layers.size(); ++i) {
-      layer_ = &model_.layers[i];
-      before_head_ = nullptr;
-      for (const LayerDescription& reader : model_.layers) {
-        const auto* yolo = std::get_if<YoloAttributes>(&reader.attributes);
-        if (yolo && reader.inputs[0] == static_cast<int>(i)) before_head_ = yolo;
-      }
-      std::visit([this](const auto& attributes) { write(attributes); }, layer_->attributes);
-      sections_.push_back(section_count_ - 1);
-    }
-    return std::move(text_);
+/// The sections of a .cfg behind [net], one after the other, and which of them stands for which of our
+/// layers.
+class Sections {
+ public:
+  explicit Sections(const Model& model) : model_(model) {}
+
+  void add_layer(int index) {
+    const LayerDescription& layer = model_.layers[static_cast<size_t>(index)];
+    std::visit([&](const auto& attributes) { add(layer, attributes); }, layer.attributes);
+    section_of_.push_back(count_ - 1);
   }
+
+  const std::string& text() const { return text_; }
+  int count() const { return count_; }
 
  private:
-  void begin(const char* kind) {
-    text_ += std::string("\n[") + kind + "]\n";
-    ++section_count_;
-  }
-  void set(const char* key, const std::string& value) { text_ += std::string(key) + '=' + value + '\n'; }
-  void set(const char* key, int value) { set(key, std::to_string(value)); }
-  void set(const char* key, float value) { set(key, yaml_number(value)); }
-
-  void write_net() {
-    const int size = options_.size > 0 ? options_.size : model_.size;
-    text_ = "# " + model_.name + ", written by brightnet\n[net]\n";
-    set("batch", 64);
-    set("subdivisions", 16);
-    set("width", size);
-    set("height", size);
-    set("channels", model_.channels);
-    if (options_.letterbox) set("letter_box", 1);
-    text_ +=
-        "# To train it on in darknet; brightnet's own recipe is in the run's config.yaml.\n"
-        "momentum=0.9\ndecay=0.0005\nlearning_rate=0.001\nburn_in=1000\nmax_batches=10000\npolicy=constant\n"
-        "saturation=1.5\nexposure=1.5\nhue=0.1\n";
+  int source(const LayerDescription& layer, size_t input) const {
+    const int index = layer.inputs[input];
+    if (index == network_input)
+      refuse(layer, "reads the network's input, which darknet's layers cannot name");
+    return section_of_[static_cast<size_t>(index)];
   }
 
-  /// The section that makes what a layer gives.
-  int section_of(int layer) const {
-    if (layer == network_input) {
-      throw InputError(
-          "'" + layer_->name + "' reads the image, and a .cfg can say that of its first layer only",
-          layer_->where);
-    }
-    return sections_[static_cast<size_t>(layer)];
+  [[noreturn]] static void refuse(const LayerDescription& layer, const std::string& what) {
+    throw InputError("darknet cannot have this model: '" + layer.name + "' " + what, layer.where,
+                     "Export it as ONNX");
   }
 
-  /// How the section that begins now names another: near ones from here, far ones from the start.
-  std::string reference(int section) const {
-    const int back = section - section_count_;
-    return std::to_string(back >= -9 ? back : section);
+  void open(const char* kind) {
+    text_ += fmt::format("\n[{}]\n", kind);
+    ++count_;
+  }
+  template <typename Value>
+  void set(const char* key, const Value& value) {
+    text_ += fmt::format("{}={}\n", key, value);
   }
 
-  /// Sees to it that the section that begins now follows the layer's (first) input.
-  void follow(int input) {
-    if (input == network_input && section_count_ == 0) return;
-    const int section = section_of(input);
-    if (section == section_count_ - 1) return;
-    const std::string name = reference(section);
-    begin("route");
-    set("layers", name);
+  /// A layer reads the section before it; a [route] brings it what it reads instead.
+  void need(const LayerDescription& layer) {
+    if (layer.inputs[0] == network_input && count_ == 0) return;
+    const int wanted = source(layer, 0);
+    if (wanted != count_ - 1) route({wanted});
+  }
+  void route(const std::vector<int>& sections) {
+    std::string list;
+    for (const int section : sections) list += fmt::format("{}{}", list.empty() ? "" : ",", section - count_);
+    open("route");
+    set("layers", list);
   }
 
-  void write(const ConvAttributes& conv) {
-    follow(layer_->inputs[0]);
-    begin("convolutional");
+  void add(const LayerDescription& layer, const ConvAttributes& conv) {
+    need(layer);
+    open("convolutional");
     if (conv.batch_norm) set("batch_normalize", 1);
-    set("filters", conv.filters > 0 ? conv.filters : layer_->channels);
+    set("filters", conv.filters);
     set("size", conv.size);
     set("stride", conv.stride);
     if (conv.padding == conv.size / 2) {
@@ -88,129 +75,158 @@ class CfgWriter {
     } else {
       set("padding", conv.padding);
     }
-    // A head with new_coords leaves its σ to the convolution.
-    const bool logistic = before_head_ && before_head_->head.new_coords;
-    set("activation", activation_text(logistic ? Activation::logistic : conv.activation));
+    const bool logistic = conv.activation == Activation::linear && feeds_new_coords(layer);
+    set("activation", logistic ? "logistic" : activation_name(conv.activation));
   }
 
-  void write(const MaxPoolAttributes& pool) {
-    follow(layer_->inputs[0]);
-    write_pool(pool.size, pool.stride);
-  }
-  void write_pool(int size, int stride) {
-    begin("maxpool");
-    set("size", size);
-    set("stride", stride);
+  /// The heads of Scaled-YOLOv4 leave the logistic function to the convolution before them.
+  bool feeds_new_coords(const LayerDescription& layer) const {
+    return std::any_of(model_.layers.begin(), model_.layers.end(), [&](const LayerDescription& other) {
+      const auto* yolo = std::get_if<YoloAttributes>(&other.attributes);
+      return yolo && yolo->head.new_coords && other.inputs[0] >= 0 &&
+             &model_.layers[static_cast<size_t>(other.inputs[0])] == &layer;
+    });
   }
 
-  /// As darknet's own files do it: max-pools of one map, and a route that joins them, the largest first.
-  void write(const SppAttributes& spp) {
-    std::vector<int> windows = spp.windows;
-    std::sort(windows.begin(), windows.end());
-    std::vector<int> pools;
-    for (const int window : windows) {
-      follow(layer_->inputs[0]);
-      write_pool(window, 1);
-      pools.insert(pools.begin(), section_count_ - 1);
+  void add(const LayerDescription& layer, const MaxPoolAttributes& pool) {
+    need(layer);
+    open("maxpool");
+    set("size", pool.size);
+    set("stride", pool.stride);
+  }
+
+  /// Each window is pooled from the layer's input, and all are concatenated, the largest first.
+  void add(const LayerDescription& layer, const SppAttributes& spp) {
+    need(layer);
+    const int input = count_ - 1;
+    std::vector<int> parts{input};
+    for (const int window : spp.windows) {
+      if (count_ - 1 != input) route({input});
+      open("maxpool");
+      set("stride", 1);
+      set("size", window);
+      parts.insert(parts.begin(), count_ - 1);
     }
-    pools.push_back(section_of(layer_->inputs[0]));
-    write_route(pools);
+    route(parts);
   }
 
-  void write_route(const std::vector<int>& sections) {
-    std::string list;
-    for (const int section : sections) list += (list.empty() ? "" : ",") + reference(section);
-    begin("route");
-    set("layers", list);
-  }
-
-  void write(const ConcatAttributes&) {
+  void add(const LayerDescription& layer, const ConcatAttributes&) {
     std::vector<int> sections;
-    for (const int input : layer_->inputs) sections.push_back(section_of(input));
-    write_route(sections);
+    for (size_t i = 0; i < layer.inputs.size(); ++i) sections.push_back(source(layer, i));
+    route(sections);
   }
 
-  void write(const SplitAttributes& split) {
-    write_route({section_of(layer_->inputs[0])});
+  void add(const LayerDescription& layer, const SplitAttributes& split) {
+    route({source(layer, 0)});
     set("groups", split.groups);
     set("group_id", split.part);
   }
 
-  void write_pair(const char* kind) {
-    follow(layer_->inputs[0]);
-    const std::string other = reference(section_of(layer_->inputs[1]));
-    begin(kind);
+  void add(const LayerDescription& layer, const ShortcutAttributes& shortcut) {
+    if (layer.inputs.size() != 2) refuse(layer, "adds other than two maps");
+    need(layer);
+    from(layer, "shortcut");
+    set("activation", activation_name(shortcut.activation));
+  }
+
+  void add(const LayerDescription& layer, const MultiplyAttributes&) {
+    need(layer);
+    from(layer, "sam");
+  }
+
+  void from(const LayerDescription& layer, const char* kind) {
+    const int other = source(layer, 1) - count_;
+    open(kind);
     set("from", other);
   }
-  void write(const ShortcutAttributes& shortcut) {
-    write_pair("shortcut");
-    set("activation", activation_text(shortcut.activation));
-  }
-  void write(const MultiplyAttributes&) { write_pair("sam"); }
 
-  void write(const UpsampleAttributes& up) {
-    follow(layer_->inputs[0]);
-    begin("upsample");
-    set("stride", up.factor);
-  }
-  void write(const SpaceToDepthAttributes& fold) {
-    follow(layer_->inputs[0]);
-    begin("reorg3d");
-    set("stride", fold.block);
+  void add(const LayerDescription& layer, const UpsampleAttributes& upsample) {
+    need(layer);
+    open("upsample");
+    set("stride", upsample.factor);
   }
 
-  void write(const YoloAttributes& yolo) {
-    follow(layer_->inputs[0]);
-    begin("yolo");
+  void add(const LayerDescription& layer, const SpaceToDepthAttributes& reorg) {
+    need(layer);
+    open("reorg3d");
+    set("stride", reorg.block);
+  }
+
+  void add(const LayerDescription& layer, const YoloAttributes& yolo) {
+    need(layer);
+    open("yolo");
     const YoloHead& head = yolo.head;
-    std::string mask, anchors;
-    for (int i = 0; i < head.mask_count; ++i) mask += (i > 0 ? "," : "") + std::to_string(head.mask[i]);
-    for (int i = 0; i < head.anchor_count; ++i) {
-      anchors += (i > 0 ? ",  " : "") + yaml_number(head.anchors[i].w) + ',' + yaml_number(head.anchors[i].h);
-    }
-    set("mask", mask);
+    set("mask", fmt::format("{}", fmt::join(head.mask, head.mask + head.mask_count, ",")));
+    std::string anchors;
+    for (int i = 0; i < head.anchor_count; ++i)
+      anchors += fmt::format("{}{},{}", i == 0 ? "" : ", ", head.anchors[i].w, head.anchors[i].h);
     set("anchors", anchors);
-    set("classes", model_.classes);
+    set("classes", head.classes);
     set("num", head.anchor_count);
     set("scale_x_y", head.scale_xy);
     if (head.new_coords) set("new_coords", 1);
     set("ignore_thresh", head.ignore_threshold);
     set("truth_thresh", head.truth_threshold);
-    set("iou_thresh", head.iou_threshold);
-    write_loss(head);
-    if (yolo.nms == NmsKind::diou) {
-      set("nms_kind", "diounms");
-      set("beta_nms", yolo.nms_beta);
-    }
-    set("jitter", ".3");
-    set("random", 0);
-  }
-
-  void write_loss(const YoloHead& head) {
+    if (head.iou_threshold < 1) set("iou_thresh", head.iou_threshold);
     constexpr const char* losses[] = {"mse", "iou", "giou", "diou", "ciou"};
     set("iou_loss", losses[static_cast<size_t>(head.iou_kind)]);
-    set("iou_normalizer", head.iou_kind == IouKind::mse ? "0.75" : head.new_coords ? "0.05" : "0.07");
+    set("iou_normalizer", 0.07);  // darknet's own for its own gradient; λ of ours is another number
     set("obj_normalizer", head.objectness_weight);
     set("cls_normalizer", head.class_weight);
-    if (head.objectness_smooth) set("objectness_smooth", 1);
     if (head.label_smoothing > 0) set("label_smooth_eps", head.label_smoothing);
     if (head.focal_gamma > 0) set("focal_loss", 1);
+    if (head.objectness_smooth) set("objectness_smooth", 1);
     if (head.max_delta > 0) set("max_delta", head.max_delta);
+    // What darknet calls greedynms is the distance term at this exponent; its default is the plain IoU.
+    const bool plain = yolo.nms == NmsKind::greedy, greedy = yolo.nms_beta == 0.6f;
+    set("nms_kind", plain ? "default" : greedy ? "greedynms" : "diounms");
+    if (!plain) set("beta_nms", yolo.nms_beta);
+  }
+
+  static const char* activation_name(Activation activation) {
+    constexpr const char* names[] = {"linear", "relu", "leaky", "mish", "swish", "logistic"};
+    return names[static_cast<size_t>(activation)];
   }
 
   const Model& model_;
-  const DarknetCfgOptions options_;
-  const LayerDescription* layer_ = nullptr;
-  const YoloAttributes* before_head_ = nullptr;  ///< the head that reads the layer
-  std::vector<int> sections_;                    ///< of each layer
-  int section_count_ = 0;
   std::string text_;
+  int count_ = 0;                ///< of sections so far
+  std::vector<int> section_of_;  ///< where each layer's output is
 };
 
 }  // namespace
 
-std::string write_darknet_cfg(const Model& model, const DarknetCfgOptions& options) {
-  return CfgWriter(model, options).write();
+std::string write_darknet_cfg(const Model& model, const InputFit& fit) {
+  Sections sections(model);
+  for (int i = 0; i < static_cast<int>(model.layers.size()); ++i) sections.add_layer(i);
+  std::string net = "[net]\n# Written by brightnet.";
+  if (!model.name.empty()) net += " Model: " + model.name;
+  net += fmt::format(
+      "\nbatch=1\nsubdivisions=1\nwidth={0}\nheight={0}\nchannels={1}\nmomentum=0.949\ndecay=0.0005\n"
+      "learning_rate=0.001\nburn_in=1000\nmax_batches=10000\npolicy=steps\nsteps=8000,9000\nscales=.1,.1\n",
+      fit.size > 0 ? fit.size : model.size, model.channels);
+  if (fit.letterbox) net += "letter_box=1\n";
+  return net + sections.text();
+}
+
+int darknet_layer_count(const Model& model, int index) {
+  Sections sections(model);
+  for (int i = 0; i <= index; ++i) sections.add_layer(i);
+  return sections.count();
+}
+
+DarknetFiles export_darknet(const fs::path& folder, const std::string& name, const TrainedModel& trained,
+                            const ParameterLayout& layout, const std::vector<float>& values) {
+  for (const std::string& label : trained.classes) {
+    if (label.find_first_of("\r\n") != std::string::npos)
+      throw InputError("a class is called '" + label + "', and darknet's .names have one a line", name);
+  }
+  const DarknetFiles files{folder / (name + ".cfg"), folder / (name + ".weights"),
+                           folder / (name + ".names")};
+  write_atomically(files.cfg, write_darknet_cfg(trained.model, trained.fit()));
+  save_darknet_weights(files.weights, trained.model, layout, values);
+  write_atomically(files.names, fmt::format("{}\n", fmt::join(trained.classes, "\n")));
+  return files;
 }
 
 }  // namespace brightnet

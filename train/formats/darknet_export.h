@@ -1,22 +1,29 @@
-// A model as a darknet .cfg, which darknet and OpenCV's DNN module read. With the .weights of
-// darknet_weights.h it is the whole network; imported again it is the same model.
+// A model as a darknet .cfg: the other direction of darknet_import.h. What darknet cannot say is an error.
 #pragma once
 
+#include <filesystem>
 #include <string>
+#include <vector>
 
 #include "layers/model.h"
+#include "train/weights.h"
 
 namespace brightnet {
 
-struct DarknetCfgOptions {
-  int size = 0;            ///< side of the input in pixels; 0: the model's
-  bool letterbox = false;  ///< how images are put into it
-};
+/// The text of a .cfg whose convolutions stand in the model's order, for an input of `fit` (size 0: the
+/// model's). It has what inference needs and what the heads' loss says; settings of training are darknet's
+/// defaults. Throws InputError for a layer that darknet has not.
+std::string write_darknet_cfg(const Model& model, const InputFit& fit = {.size = 0});
 
-/// The text of a .cfg whose convolutions stand in the model's order, for the model's number of classes. What
-/// a head says about training is written as far as darknet has it; box weights, class weights and
-/// negative_weight it has not, and iou_normalizer is darknet's usual one. Throws InputError for what a .cfg
-/// cannot say: a layer other than the first that reads the image.
-std::string write_darknet_cfg(const Model& model, const DarknetCfgOptions& options = {});
+/// How many layers darknet counts up to layer `index` and with it.
+int darknet_layer_count(const Model& model, int index);
+
+/// Writes NAME.cfg, NAME.weights and NAME.names.
+struct DarknetFiles {
+  std::filesystem::path cfg, weights, names;
+};
+DarknetFiles export_darknet(const std::filesystem::path& folder, const std::string& name,
+                            const TrainedModel& trained, const ParameterLayout& layout,
+                            const std::vector<float>& values);
 
 }  // namespace brightnet
