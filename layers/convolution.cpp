@@ -64,7 +64,7 @@ MemoryNeeds ConvolutionLayer::memory_needs() const {
     needs.workspace = workspace;
   }
   // The folded weights, on their way to the working ones.
-  if (folds_) needs.workspace += aligned(spec_.weight_count() * sizeof(float));
+  if (folds_) needs.preparing = spec_.weight_count() * sizeof(float);
   return needs;
 }
 
@@ -83,8 +83,7 @@ void ConvolutionLayer::bind(const LayerMemory& memory) {
   }
   if (folds_) {
     folded_bias_ = reinterpret_cast<float*>(weights + aligned(convolution_->weight_bytes()));
-    folded_weight_ = reinterpret_cast<float*>(workspace);
-    workspace += aligned(spec_.weight_count() * sizeof(float));
+    folded_weight_ = static_cast<float*>(memory.preparing);
   }
   workspace_ = workspace;
   convolution_->bind(weights, workspace);

@@ -43,10 +43,11 @@ struct MemoryNeeds {
   size_t weights = 0;    ///< for as long as the network: working copies of parameters
   size_t saved = 0;      ///< from its forward to its backward pass
   size_t workspace = 0;  ///< within one call
+  size_t preparing = 0;  ///< within prepare(); lies where the step's tensors are, which are dead then
 };
 
 struct LayerMemory {
-  void *weights = nullptr, *saved = nullptr, *workspace = nullptr;
+  void *weights = nullptr, *saved = nullptr, *workspace = nullptr, *preparing = nullptr;
 };
 
 /// The tensors of one call. Gradients are null where none is wanted.
@@ -73,7 +74,7 @@ class Layer {
   /// The convolution inside, for `bench`'s floor; nullptr for other layers.
   virtual const ConvolutionSpec* convolution() const { return nullptr; }
 
-  /// Refreshes working copies of the parameters; called after every change of their values.
+  /// Refreshes working copies of the parameters; called after every change of their values, between steps.
   virtual void prepare() {}
   /// Inference: batch-norm by running statistics.
   virtual void infer(const LayerCall& call) { forward(call); }

@@ -34,8 +34,9 @@ struct LayerMemoryRow {
 struct NetworkMemory {
   size_t input = 0;            ///< u8 pixels and truths
   size_t working_weights = 0;  ///< parameters in compute type and layout
-  size_t step = 0;             ///< activations, saved tensors, gradients and workspace, sharing by lifetime
-  size_t unshared = 0;         ///< what `step` would be without sharing
+  size_t step = 0;      ///< activations, saved tensors, gradients and workspace, sharing by lifetime, or what
+                        ///< prepare() needs there where that is more
+  size_t unshared = 0;  ///< what `step` would be without sharing
   std::vector<LayerMemoryRow> rows;
   size_t arena() const { return input + working_weights + step; }
 };

@@ -146,6 +146,7 @@ void Network::plan_memory() {
   const int end = training ? 2 * count - 1 : count - 1;
   const auto backward_time = [&](int layer) { return 2 * count - 1 - layer; };
   std::vector<Lifetime> lives;
+  size_t preparing = 0;
   const auto add = [&](size_t bytes, int first, int last) {
     if (bytes == 0) return -1;
     lives.push_back({bytes, first, last});
@@ -191,6 +192,7 @@ void Network::plan_memory() {
     node.weights_offset = memory_.working_weights;
     memory_.working_weights += aligned(node.needs.weights);
     input_->workspace = std::max(input_->workspace, node.needs.workspace);
+    preparing = std::max(preparing, node.needs.preparing);
     row.saved = node.needs.saved;
     row.working_weights = node.needs.weights;
     row.workspace = node.needs.workspace;
@@ -199,7 +201,7 @@ void Network::plan_memory() {
   input_->workspace_buffer = add(input_->workspace, 0, end);
 
   arena_plan_ = plan_arena(lives);
-  memory_.step = arena_plan_.total;
+  memory_.step = std::max(arena_plan_.total, aligned(preparing));
   for (const Lifetime& life : lives) memory_.unshared += aligned(life.bytes);
   memory_.input = aligned(input_->x.shape.count()) + aligned(max_truths(setup_.batch) * sizeof(Truth)) +
                   aligned((setup_.batch + 1) * sizeof(int));
@@ -252,7 +254,8 @@ void Network::bind(void* arena) {
       node.accumulate[k] = !image && (again || nodes_[input].consumers.back() != static_cast<int>(i));
     }
     if (node.is_head) node.output_tensor = node.input_tensors[0];
-    layers_[i]->bind({weights + node.weights_offset, place(node.saved), place(input_->workspace_buffer)});
+    layers_[i]->bind(
+        {weights + node.weights_offset, place(node.saved), place(input_->workspace_buffer), step});
   }
 }
 

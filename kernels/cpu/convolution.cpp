@@ -228,27 +228,40 @@ class OneDnnConvolution : public Convolution {
   std::unordered_map<int, memory> forward_arguments_, backward_data_arguments_, backward_weights_arguments_;
 };
 
+/// Images of a forward-only plan that are cast and convolved together: as many as divide the batch and have
+/// fp32 copies that stay in a core's cache. Training's passes need the batch as a whole, for the weights'
+/// gradient.
+int images_at_once(const ConvolutionSpec& spec) {
+  constexpr size_t cached = size_t{8} << 20;
+  if (spec.training) return spec.input.n;
+  const size_t image = (spec.input.count() + spec.output.count()) * sizeof(float) / spec.input.n;
+  int images = spec.input.n;
+  while (images > 1 && (spec.input.n % images != 0 || static_cast<size_t>(images) * image > cached)) --images;
+  return images;
+}
+
 /// bf16 activations around an fp32 convolution, for CPUs on which that is faster.
 class CastingConvolution : public Convolution {
  public:
-  explicit CastingConvolution(const ConvolutionSpec& spec) : spec_(spec), inner_(as_f32(spec)) {}
+  explicit CastingConvolution(const ConvolutionSpec& spec)
+      : spec_(spec), images_(images_at_once(spec)), inner_(in_f32(spec, images_)) {}
 
   size_t weight_bytes() const override { return inner_.weight_bytes(); }
   size_t workspace_bytes() const override {
-    return aligned(inner_.workspace_bytes()) + aligned(spec_.input.count() * 4) +
-           aligned(spec_.output.count() * 4);
+    return aligned(inner_.workspace_bytes()) + aligned(input_.bytes()) + aligned(output_.bytes());
   }
   void bind(void* weights, void* workspace) override {
     inner_.bind(weights, workspace);
-    auto* at = static_cast<std::byte*>(workspace) + aligned(inner_.workspace_bytes());
-    input_ = {at, spec_.input, DType::f32};
-    output_ = {at + aligned(input_.bytes()), spec_.output, DType::f32};
+    input_.data = static_cast<std::byte*>(workspace) + aligned(inner_.workspace_bytes());
+    output_.data = static_cast<std::byte*>(input_.data) + aligned(input_.bytes());
   }
   void prepare(const float* master) override { inner_.prepare(master); }
   void forward(const Tensor& x, const float* bias, const Tensor& y) override {
-    cast(x, input_);
-    inner_.forward(input_, bias, output_);
-    cast(output_, y);
+    for (int image = 0; image < spec_.input.n; image += images_) {
+      cast(images_from(x, image), input_);
+      inner_.forward(input_, bias, output_);
+      cast(output_, images_from(y, image));
+    }
   }
   void backward_data(const Tensor& dy, const Tensor& dx) override {
     cast(dy, output_);
@@ -265,13 +278,25 @@ class CastingConvolution : public Convolution {
   }
 
  private:
-  static ConvolutionSpec as_f32(ConvolutionSpec spec) {
+  static ConvolutionSpec in_f32(ConvolutionSpec spec, int images) {
     spec.type = DType::f32;
+    spec.input.n = spec.output.n = images;
     return spec;
   }
+  /// The `images_` images from this one on of a dense tensor.
+  Tensor images_from(const Tensor& tensor, int image) const {
+    Tensor part = tensor;
+    part.shape.n = images_;
+    part.data =
+        static_cast<std::byte*>(tensor.data) + static_cast<size_t>(image) * tensor.bytes() / tensor.shape.n;
+    return part;
+  }
+
   const ConvolutionSpec spec_;
+  const int images_;
   OneDnnConvolution inner_;
-  Tensor input_, output_;
+  Tensor input_{nullptr, in_f32(spec_, images_).input, DType::f32};
+  Tensor output_{nullptr, in_f32(spec_, images_).output, DType::f32};
 };
 
 // bf16 products are fast on AMX, and on AMD's AVX512-BF16. Intel's AVX512-BF16 without AMX works at half the
