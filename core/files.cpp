@@ -29,25 +29,36 @@ void flush_to_disk(const std::filesystem::path& path, int flags) {
 
 }  // namespace
 
-void write_atomically(const std::filesystem::path& file, const std::function<void(std::ostream&)>& write) {
-  std::filesystem::path temporary = file;
-  temporary += ".tmp";
-  try {
-    std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
-    if (!out) cannot_write(file, std::strerror(errno));
-    write(out);
-    out.flush();
-    if (!out) cannot_write(file, std::strerror(errno));
-    out.close();
-    flush_to_disk(temporary, O_RDONLY);
-    std::filesystem::rename(temporary, file);
-  } catch (...) {
-    std::error_code ignored;
-    std::filesystem::remove(temporary, ignored);
-    throw;
-  }
-  const auto folder = file.parent_path();
+AtomicFile::AtomicFile(std::filesystem::path file) : file_(std::move(file)), temporary_(file_) {
+  temporary_ += ".tmp";
+  out_.open(temporary_, std::ios::binary | std::ios::trunc);
+  if (!out_) cannot_write(file_, std::strerror(errno));
+}
+
+AtomicFile::~AtomicFile() {
+  if (committed_) return;
+  out_.close();
+  std::error_code ignored;
+  std::filesystem::remove(temporary_, ignored);
+}
+
+void AtomicFile::commit() {
+  out_.flush();
+  if (!out_) cannot_write(file_, std::strerror(errno));
+  out_.close();
+  flush_to_disk(temporary_, O_RDONLY);
+  std::error_code error;
+  std::filesystem::rename(temporary_, file_, error);
+  if (error) cannot_write(file_, error.message());
+  committed_ = true;
+  const auto folder = file_.parent_path();
   flush_to_disk(folder.empty() ? "." : folder, O_RDONLY | O_DIRECTORY);
+}
+
+void write_atomically(const std::filesystem::path& file, const std::function<void(std::ostream&)>& write) {
+  AtomicFile atomic(file);
+  write(atomic.stream());
+  atomic.commit();
 }
 
 void write_atomically(const std::filesystem::path& file, const std::string& content) {

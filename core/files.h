@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <ostream>
 #include <string>
@@ -13,6 +14,26 @@ namespace brightnet {
 /// or full; the old content is then untouched.
 void write_atomically(const std::filesystem::path& file, const std::function<void(std::ostream&)>& write);
 void write_atomically(const std::filesystem::path& file, const std::string& content);
+
+/// The same for what is written piece by piece: "FILE.tmp" becomes FILE at commit(), and is removed when
+/// there never is one.
+class AtomicFile {
+ public:
+  /// Throws InputError when the place is not writable.
+  explicit AtomicFile(std::filesystem::path file);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  std::ostream& stream() { return out_; }
+  /// Throws InputError when something could not be written.
+  void commit();
+
+ private:
+  std::filesystem::path file_, temporary_;
+  std::ofstream out_;
+  bool committed_ = false;
+};
 
 /// The whole file; throws InputError when it cannot be read.
 std::string read_file(const std::filesystem::path& file);

@@ -22,18 +22,27 @@ BatchQueue::~BatchQueue() {
   for (auto& thread : threads_) thread.join();
 }
 
-void BatchQueue::open_batch() {
-  current_slot_ = slot_of(opened_);
-  Slot& slot = slots_[static_cast<size_t>(current_slot_)];
-  slot = {};
-  next_item_ = 0;
+void BatchQueue::open_batch(std::unique_lock<std::mutex>& lock) {
+  opening_ = true;
+  const uint64_t batch = opened_;
+  Slot opened;
+  lock.unlock();
   try {
-    slot.items = slot.remaining = work_.open(opened_, current_slot_);
+    opened.items = opened.remaining = work_.open(batch, slot_of(batch));
   } catch (...) {
-    slot.error = std::current_exception();
-    batch_there_.notify_one();
+    opened.error = std::current_exception();
   }
-  ++opened_;
+  lock.lock();
+  opening_ = false;
+  if (opened.items == 0 && !opened.error) {
+    work_.batches = batch;
+  } else {
+    current_slot_ = slot_of(batch);
+    slots_[static_cast<size_t>(current_slot_)] = opened;
+    next_item_ = 0;
+    ++opened_;
+  }
+  if (opened.items == 0) batch_there_.notify_one();
 }
 
 void BatchQueue::make_item(std::unique_lock<std::mutex>& lock, int worker) {
@@ -60,7 +69,7 @@ void BatchQueue::run(int worker) {
     work_there_.wait(lock, [this] { return stop_ || has_items() || can_open(); });
     if (stop_) return;
     if (!has_items()) {
-      open_batch();
+      open_batch(lock);
       work_there_.notify_all();
       continue;
     }
@@ -72,15 +81,16 @@ int BatchQueue::next() {
   const auto start = std::chrono::steady_clock::now();
   std::unique_lock lock(mutex_);
   released_ = delivered_;
-  if (delivered_ == work_.batches) return -1;
   work_there_.notify_all();
   if (threads_.empty()) {
-    if (opened_ == delivered_) open_batch();
+    if (opened_ == delivered_ && can_open()) open_batch(lock);
     while (has_items()) make_item(lock, 0);
   }
   Slot& slot = slots_[static_cast<size_t>(slot_of(delivered_))];
-  batch_there_.wait(lock, [&] { return opened_ > delivered_ && slot.remaining == 0; });
+  const auto at_end = [&] { return delivered_ == work_.batches; };
+  batch_there_.wait(lock, [&] { return at_end() || (opened_ > delivered_ && slot.remaining == 0); });
   waited_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (at_end()) return -1;
   if (slot.error) std::rethrow_exception(slot.error);
   return slot_of(delivered_++);
 }

@@ -19,9 +19,9 @@ namespace brightnet {
 class BatchQueue {
  public:
   struct Work {
-    uint64_t batches = 0;
-    /// Prepares a slot for a batch and returns its number of items (at least 1). Called once a batch, in
-    /// order, never two at a time.
+    uint64_t batches = std::numeric_limits<uint64_t>::max();
+    /// Prepares a slot for a batch and returns its number of items; 0 when there is no such batch, and none
+    /// after it. Called once a batch, in order, never two at a time.
     std::function<int(uint64_t batch, int slot)> open;
     /// Makes one item. Called from any worker, several at a time.
     std::function<void(int slot, int item, int worker)> make;
@@ -50,11 +50,13 @@ class BatchQueue {
   };
 
   int slot_of(uint64_t batch) const { return static_cast<int>(batch % slots_.size()); }
-  bool can_open() const { return opened_ < work_.batches && opened_ < released_ + slots_.size(); }
+  bool can_open() const {
+    return !opening_ && opened_ < work_.batches && opened_ < released_ + slots_.size();
+  }
   bool has_items() const {
     return opened_ > 0 && next_item_ < slots_[static_cast<size_t>(current_slot_)].items;
   }
-  void open_batch();
+  void open_batch(std::unique_lock<std::mutex>& lock);
   void make_item(std::unique_lock<std::mutex>& lock, int worker);
   void run(int worker);
 
@@ -66,6 +68,7 @@ class BatchQueue {
   uint64_t released_ = 0;   // batches that the consumer is done with
   uint64_t delivered_ = 0;  // batches that it got
   int current_slot_ = 0, next_item_ = 0;
+  bool opening_ = false;  // by a worker, who does it without the lock: it may wait for a camera
   bool stop_ = false;
   double waited_ = 0;  // the consumer's own
   std::vector<std::thread> threads_;

@@ -123,6 +123,12 @@ nlohmann::json CheckReport::json() const {
   return out;
 }
 
+std::vector<Split> given_splits(const DataOptions& options) {
+  const bool names_both = options.format == "darknet" && fs::path(options.train).extension() == ".data";
+  if (options.val.empty() && !names_both) return {Split::train};
+  return {Split::train, Split::val};
+}
+
 CheckReport check_dataset(const DataOptions& options) {
   CheckReport out;
   constexpr bool lenient = true;
@@ -130,8 +136,7 @@ CheckReport check_dataset(const DataOptions& options) {
   decode_all(train);
   out.classes = train.classes;
   out.splits.push_back(report("train", train));
-  const bool names_both = options.format == "darknet" && fs::path(options.train).extension() == ".data";
-  if (!options.val.empty() || names_both) {
+  if (given_splits(options).size() > 1) {
     Dataset val = read_dataset(options, Split::val, lenient);
     decode_all(val);
     out.in_both_splits = shared_images(train, val);

@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "data/formats/coco.h"
 #include "data/formats/darknet.h"
+#include "data/formats/kitti.h"
 #include "data/formats/labels.h"
 #include "data/formats/voc.h"
 #include "data/formats/yolo.h"
@@ -32,7 +33,7 @@ struct KindText {
   bool detailed;     ///< the names alone do not say enough
 };
 
-constexpr std::array<KindText, 11> kind_texts{{
+constexpr std::array<KindText, 12> kind_texts{{
     {Kind::missing_image, "missing_image", "listed image is missing", "listed images are missing", "skipped",
      false},
     {Kind::undecodable_image, "undecodable_image", "image cannot be decoded", "images cannot be decoded",
@@ -46,6 +47,8 @@ constexpr std::array<KindText, 11> kind_texts{{
      "clipped, or dropped where nothing is left", false},
     {Kind::unknown_class, "unknown_class", "label has an unknown class", "labels have an unknown class",
      "training stops at it", true},
+    {Kind::unmapped_class, "unmapped_class", "label is not in data.target_class_mapping",
+     "labels are not in data.target_class_mapping", "dropped", true},
     {Kind::malformed_label, "malformed_label", "label is malformed", "labels are malformed",
      "training stops at it", true},
     {Kind::duplicate_box, "duplicate_box", "box is there twice", "boxes are there twice", "kept once", false},
@@ -60,15 +63,25 @@ const KindText& text_of(Kind kind) {
                        [&](const KindText& t) { return t.kind == kind; });
 }
 
+const std::vector<std::string>& data_formats() {
+  static const std::vector<std::string> formats{"yolo", "voc", "coco", "darknet", "kitti"};
+  return formats;
+}
+
 std::unique_ptr<LabelSource> open_source(const DataOptions& options, Split split, ProblemLog& log) {
+  if (!options.target_class_mapping.empty() && options.format != "kitti") {
+    throw InputError(
+        "data.target_class_mapping belongs to data.format: kitti, and the format is " + options.format, "",
+        "Leave it out; data.classes names the classes.");
+  }
   if (options.format == "yolo") return open_yolo(options, split);
   if (options.format == "voc") return open_voc(options, split);
   if (options.format == "coco") return open_coco(options, split, log);
   if (options.format == "darknet") return open_darknet(options, split);
-  const std::vector<std::string> known{"yolo", "voc", "coco", "darknet"};
-  const std::string nearest = nearest_word(options.format, known);
-  throw InputError("data.format is '" + options.format + "' and must be yolo, voc, coco or darknet", "",
-                   nearest.empty() ? "" : "Did you mean '" + nearest + "'?");
+  if (options.format == "kitti") return open_kitti(options, split);
+  const std::string nearest = nearest_word(options.format, data_formats());
+  throw InputError("data.format is '" + options.format + "' and must be yolo, voc, coco, darknet or kitti",
+                   "", nearest.empty() ? "" : "Did you mean '" + nearest + "'?");
 }
 
 // The corners in the image as it is shown, for a box drawn on the pixels as they are stored.
@@ -228,11 +241,24 @@ void check_not_empty(const Dataset& dataset, const DataOptions& options, Split s
 }  // namespace
 
 void DataOptions::fields(Fields& f) {
-  f.choice("format", format, {"yolo", "voc", "coco", "darknet"}, "of the labels: yolo, voc, coco or darknet");
+  f.choice("format", format, data_formats(), "of the labels: yolo, voc, coco, darknet or kitti");
   f("root", root, "folder that the paths below start from");
   f("train", train, "list file, image folder, COCO JSON or obj.data, by format");
   f("val", val, "the same for the images that the accuracy is measured on");
   f("classes", classes, "names in the order of their ids; empty: as the data set names them");
+  f.custom(
+      "target_class_mapping",
+      [this](const YamlValue& value) {
+        target_class_mapping = yaml_as<std::map<std::string, std::string>>(value, "target_class_mapping");
+      },
+      [this] {
+        YAML::Node node(YAML::NodeType::Map);
+        for (const auto& [type, name] : target_class_mapping) node[type] = name;
+        return node;
+      },
+      "kitti: from what labels say to classes; the rest is dropped");
+  f("include_difficult_in_training", include_difficult_in_training,
+    "train on objects marked difficult (voc) or occluded (kitti)");
 }
 
 const char* problem_name(Kind kind) {
@@ -265,6 +291,10 @@ Dataset read_dataset(const DataOptions& options, Split split, bool lenient) {
     if (outcome.failure) std::rethrow_exception(outcome.failure);
     dataset.problems.insert(dataset.problems.end(), outcome.problems.begin(), outcome.problems.end());
     if (outcome.record) dataset.images.push_back(std::move(*outcome.record));
+  }
+  if (split == Split::train && !options.include_difficult_in_training) {
+    for (auto& image : dataset.images)
+      std::erase_if(image.annotations, [](const Annotation& a) { return a.difficult; });
   }
   if (!lenient) check_not_empty(dataset, options, split, source->size());
   return dataset;

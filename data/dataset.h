@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,11 +14,14 @@ namespace brightnet {
 
 /// The `data:` section of a configuration.
 struct DataOptions {
-  std::string format = "yolo";  ///< yolo | voc | coco | darknet
+  std::string format = "yolo";  ///< yolo | voc | coco | darknet | kitti
   std::string root = ".";       ///< folder that relative paths below start from
   std::string train;            ///< list file, image folder, or COCO JSON, by format
   std::string val;
   std::vector<std::string> classes;  ///< empty: taken from the data set where it names them
+  std::map<std::string, std::string>
+      target_class_mapping;                   ///< kitti: what labels say → class; empty: the same
+  bool include_difficult_in_training = true;  ///< train on what is marked difficult (voc) or occluded (kitti)
   void fields(Fields& f);
 };
 
@@ -27,7 +31,7 @@ struct Annotation {
   float x1 = 0, y1 = 0, x2 = 0, y2 = 0;
   int class_id = 0;
   bool crowd = false;      ///< COCO iscrowd: not trained on; matches any number of detections in evaluation
-  bool difficult = false;  ///< VOC difficult: trained on; ignored by the VOC metric
+  bool difficult = false;  ///< VOC's mark, or KITTI's occlusion: ignored by the VOC metric
   float area = 0;          ///< pixels²; COCO's segmentation area where given, else the box's
 };
 
@@ -49,6 +53,7 @@ struct DataProblem {
     zero_area_box,      ///< dropped
     outside_box,        ///< clipped to the image; dropped when nothing is left
     unknown_class,      ///< a class name or id that is not in `classes`: stops reading (InputError)
+    unmapped_class,     ///< a label that target_class_mapping does not name: dropped
     malformed_label,    ///< a line or object that does not parse: stops reading (InputError) with file:line
     duplicate_box,      ///< the same object twice: kept once
     turned_boxes,       ///< drawn on the image before its EXIF rotation: turned with it

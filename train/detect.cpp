@@ -1,101 +1,126 @@
 #include "train/detect.h"
 
 #include <algorithm>
-#include <cmath>
+#include <charconv>
+#include <chrono>
 
-#include "data/augment/sample.h"
-#include "data/darknet_image.h"
-#include "data/image.h"
-#include "data/loader.h"
-#include "data/resample.h"
+#include <fmt/format.h>
+
+#include "core/error.h"
 #include "train/evaluate.h"
+#include "train/frame_loader.h"
 
 namespace brightnet {
 namespace {
 
-namespace fs = std::filesystem;
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
-/// The image as the network was trained to see it: placed in the square input, with the loader's fill around
-/// it.
-void place_image(const cv::Mat& image, const InputFit& fit, uint8_t* pixels, Resampler& resample) {
-  const size_t stride = 3 * static_cast<size_t>(fit.size);
-  std::fill(pixels, pixels + stride * static_cast<size_t>(fit.size), fill_value);
-  const Placement placement = place(image.cols, image.rows, fit);
-  const int left = static_cast<int>(placement.offset_x), top = static_cast<int>(placement.offset_y);
-  const PixelBlock shown{pixels + static_cast<size_t>(top) * stride + 3 * static_cast<size_t>(left), stride,
-                         static_cast<int>(std::lround(placement.scale_x * static_cast<float>(image.cols))),
-                         static_cast<int>(std::lround(placement.scale_y * static_cast<float>(image.rows)))};
-  const ImageView view{image.data, image.step, image.cols, image.rows, 0, 0, image.cols, image.rows};
-  resample(view, {0, 0, static_cast<double>(image.cols), static_cast<double>(image.rows)}, shown, {});
+/// What survives of an image's candidates, in its pixels. Classes that are not looked for go first: they take
+/// no place among the best.
+std::vector<ScoredBox> objects_in(std::vector<Detection> candidates, const Frame& frame, const InputFit& fit,
+                                  const DetectOptions& options) {
+  if (!options.classes.empty()) {
+    std::erase_if(candidates, [&](const Detection& candidate) {
+      return !options.classes[static_cast<size_t>(candidate.class_id)];
+    });
+  }
+  return objects_in_image(std::move(candidates), options.nms, frame.image.cols, frame.image.rows, fit);
 }
 
 }  // namespace
 
-std::vector<fs::path> find_images(const fs::path& source) {
-  std::error_code error;
-  if (!fs::exists(source, error)) {
-    throw InputError("there is no such file or folder", source.string(),
-                     "Give an image or a folder of images.");
-  }
-  if (!fs::is_directory(source)) return {source};
-  std::vector<fs::path> images;
-  for (const auto& entry : fs::directory_iterator(source)) {
-    if (entry.is_regular_file() && is_image_name(entry.path())) images.push_back(entry.path());
-  }
-  if (images.empty()) throw InputError("this folder has no images", source.string());
-  std::sort(images.begin(), images.end());
-  return images;
+std::string StageTimes::text(int64_t images, int workers) const {
+  const double per_image = 1e3 / static_cast<double>(std::max<int64_t>(1, images));
+  return fmt::format(
+      "{:.1f} images/s; ms an image: decode {:.2f}, prepare {:.2f}, network {:.2f}, NMS {:.2f}, output "
+      "{:.2f} "
+      "({} {})",
+      clock > 0 ? static_cast<double>(images) / clock : 0.0, decode * per_image, prepare * per_image,
+      network * per_image, nms * per_image, output * per_image, workers,
+      workers == 1 ? "thread decodes and prepares" : "threads decode and prepare");
 }
 
-std::vector<SkippedImage> detect(InferenceNetwork& inference, const std::vector<fs::path>& images,
-                                 const NmsOptions& nms, const std::function<void(FoundObjects&)>& sink) {
+DetectReport detect(InferenceNetwork& inference, Source& source, const DetectOptions& options,
+                    const std::function<bool(const FoundObjects&)>& sink) {
   Network& network = inference.network();
-  const size_t batch = static_cast<size_t>(network.setup().batch);
   const InputFit fit = inference.fit();
-  const bool as_darknet = fit.resize == Resize::darknet;
-  const size_t image_values = 3 * static_cast<size_t>(fit.size) * static_cast<size_t>(fit.size);
-  std::vector<uint8_t> pixels(as_darknet ? 0 : image_values * batch);
-  std::vector<float> values(as_darknet ? image_values * batch : 0);
-  std::vector<FoundObjects> found(batch);
-  std::vector<std::string> failures(batch);
-  std::vector<SkippedImage> skipped;
-
-  for (size_t begin = 0; begin < images.size(); begin += batch) {
-    const size_t count = std::min(batch, images.size() - begin);
-#pragma omp parallel for schedule(dynamic, 1)
-    for (size_t i = 0; i < count; ++i) {
-      found[i] = {images[begin + i], {}, {}};
-      failures[i].clear();
-      try {
-        if (as_darknet) {
-          found[i].image = read_darknet_image(found[i].file);
-          fill_darknet_input(found[i].image, fit.size, fit.letterbox, values.data() + i * image_values);
-        } else {
-          found[i].image = read_image(found[i].file);
-          Resampler resample;
-          place_image(found[i].image, fit, pixels.data() + i * image_values, resample);
-        }
-      } catch (const ImageError& e) {
-        failures[i] = e.detail();
-      }
-    }
-    if (as_darknet) {
-      network.set_values(values.data());
+  DetectReport report;
+  StageTimes& times = report.times;
+  const double start = seconds_now();
+  FrameLoader loader(source, {.batch = network.setup().batch, .fit = fit, .workers = options.workers});
+  bool wanted = true;
+  while (FrameLoader::Frames* batch = wanted ? loader.next() : nullptr) {
+    double now = seconds_now();
+    const auto took = [&now](double& stage) {
+      const double before = now;
+      now = seconds_now();
+      stage += now - before;
+    };
+    if (batch->values) {
+      network.set_values(batch->values);
     } else {
-      network.set_pixels(pixels.data());
+      network.set_pixels(batch->pixels);
     }
     network.infer();
-    const auto candidates = network.detections(nms.score);
-    for (size_t i = 0; i < count; ++i) {
-      if (!failures[i].empty()) {
-        skipped.push_back({found[i].file, failures[i]});
+    auto candidates = network.detections(options.nms.score);
+    took(times.network);
+
+    std::vector<FoundObjects> found(batch->frames.size());
+    // Images are independent; how many candidates each has is not known before.
+#pragma omp parallel for schedule(dynamic, 1)
+    for (size_t i = 0; i < found.size(); ++i) {
+      found[i].frame = std::move(batch->frames[i]);
+      if (found[i].frame.failure.empty())
+        found[i].boxes = objects_in(std::move(candidates[i]), found[i].frame, fit, options);
+    }
+    took(times.nms);
+
+    for (size_t i = 0; i < found.size() && wanted; ++i) {
+      const FoundObjects& image = found[i];
+      if (!image.frame.failure.empty()) {
+        report.skipped.push_back({image.frame.file, image.frame.failure});
         continue;
       }
-      found[i].boxes = objects_in_image(candidates[i], nms, found[i].image.cols, found[i].image.rows, fit);
-      sink(found[i]);
+      ++report.images;
+      report.objects += std::ssize(image.boxes);
+      wanted = sink(image);
     }
+    took(times.output);
   }
-  return skipped;
+  times.clock = seconds_now() - start;
+  times.decode = loader.decoding_seconds();
+  times.prepare = loader.preparing_seconds();
+  return report;
+}
+
+std::vector<bool> parse_class_filter(const std::vector<std::string>& wanted,
+                                     const std::vector<std::string>& names) {
+  if (wanted.empty()) return {};
+  std::vector<bool> filter(names.size(), false);
+  for (const std::string& word : wanted) {
+    const auto named = std::find(names.begin(), names.end(), word);
+    size_t id = static_cast<size_t>(named - names.begin());
+    if (named == names.end()) {
+      const char* end = word.data() + word.size();
+      const auto [stopped, failed] = std::from_chars(word.data(), end, id);
+      if (failed != std::errc() || stopped != end) {
+        const std::string nearest = nearest_word(word, names);
+        throw InputError("class '" + word + "' is not one of the model's " + std::to_string(names.size()),
+                         "--classes",
+                         nearest.empty() ? fmt::format("They are: {}.", fmt::join(names, ", "))
+                                         : "Did you mean '" + nearest + "'?");
+      }
+      if (id >= names.size()) {
+        throw InputError(
+            fmt::format("there is no class {}: the model has {}, counted from 0", id, names.size()),
+            "--classes");
+      }
+    }
+    filter[id] = true;
+  }
+  return filter;
 }
 
 }  // namespace brightnet

@@ -1,4 +1,4 @@
-// What the readers of the four formats share. A reader only says which images there are and what was written
+// What the readers of the formats share. A reader only says which images there are and what was written
 // about each; sizes, clipping and every other policy are applied to all formats alike, in data/dataset.cpp.
 #pragma once
 

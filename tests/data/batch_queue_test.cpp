@@ -39,6 +39,22 @@ TEST(BatchQueue, DeliversEveryBatchInOrderWithAllItsItems) {
   }
 }
 
+TEST(BatchQueue, EndsWhereNoBatchIsLeftToOpen) {
+  for (const int workers : {0, 1, 4}) {
+    for (const uint64_t batches : {0, 1, 7}) {
+      std::atomic<int> made{0};
+      BatchQueue::Work work;  // of unknown length
+      work.open = [&](uint64_t batch, int) { return batch < batches ? 2 : 0; };
+      work.make = [&](int, int, int) { ++made; };
+      BatchQueue queue(work, 3, workers);
+      for (uint64_t batch = 0; batch < batches; ++batch) ASSERT_GE(queue.next(), 0);
+      EXPECT_EQ(queue.next(), -1);
+      EXPECT_EQ(queue.next(), -1);
+      EXPECT_EQ(made, static_cast<int>(2 * batches));
+    }
+  }
+}
+
 TEST(BatchQueue, NeverTouchesTheBatchThatTheConsumerHolds) {
   std::atomic<int> held{-1};
   std::atomic<bool> touched{false};

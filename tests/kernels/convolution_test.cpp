@@ -136,6 +136,42 @@ TEST_P(ConvolutionTest, InferenceFusesBiasAndActivation) {
   }
 }
 
+// Inference may take a batch in parts; their places in it must be right.
+TEST(Convolution, ABatchIsConvolvedAsItsImagesAre) {
+  const auto backend = make_cpu_backend();
+  for (const DType type : {DType::f32, DType::bf16}) {
+    ConvolutionSpec whole = spec_of({{6, 160, 160, 8}, 16, 3, 1, 1}, type), single = whole;
+    whole.training = single.training = false;
+    single.input.n = single.output.n = 1;
+    const auto x = random_values(whole.input.count(), 1, type);
+    const auto w = random_values(whole.weight_count(), 2, type, 0.1f);
+    const auto convolve = [&](const ConvolutionSpec& spec, const std::vector<float>& images) {
+      const auto convolution = backend->plan_convolution(spec);
+      std::vector<std::byte> weights(convolution->weight_bytes() + 64),
+          workspace(convolution->workspace_bytes() + 64);
+      const auto aligned = [](std::vector<std::byte>& bytes) {
+        return bytes.data() + (64 - reinterpret_cast<uintptr_t>(bytes.data()) % 64) % 64;
+      };
+      convolution->bind(aligned(weights), aligned(workspace));
+      convolution->prepare(w.data());
+      DeviceTensor in(*backend, spec.input, type), out(*backend, spec.output, type);
+      in.set(images);
+      convolution->forward(in, nullptr, out);
+      return out.get();
+    };
+    const auto together = convolve(whole, x);
+    const float rounding = type == DType::f32 ? 1e-5f : 1.0f / 64;
+    const size_t in = single.input.count(), out = single.output.count();
+    for (size_t i = 0; i < 6; ++i) {
+      const auto alone = convolve(single, {x.begin() + static_cast<ptrdiff_t>(i * in),
+                                           x.begin() + static_cast<ptrdiff_t>((i + 1) * in)});
+      for (size_t k = 0; k < out; ++k)
+        ASSERT_NEAR(alone[k], together[i * out + k], rounding * std::max(1.0f, std::abs(alone[k])))
+            << i << ' ' << k;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Shapes, ConvolutionTest,
                          ::testing::Combine(::testing::Values(Case{{2, 8, 8, 3}, 32, 3, 2, 1},  // the image
                                                               Case{{1, 13, 13, 64}, 32, 3, 1, 1},  // a body

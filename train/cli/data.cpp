@@ -4,6 +4,7 @@
 
 #include "core/log.h"
 #include "data/check.h"
+#include "data/convert.h"
 #include "data/stats.h"
 #include "data/synth.h"
 #include "train/automatic_anchors.h"
@@ -122,6 +123,49 @@ void add_anchors(CLI::App& data, Action& action) {
   });
 }
 
+struct ConvertArguments {
+  CommonOptions common;
+  ConvertOptions options;
+};
+
+void convert(const ConvertArguments& arguments) {
+  const RunConfig config = load_run_config(arguments.common.config, arguments.common.assignments);
+  const std::vector<Split> splits = given_splits(config.data);
+  make_empty_folder(arguments.options.folder);
+  std::vector<std::string> classes;
+  for (const Split split : splits) {
+    const Dataset dataset = read_split(config, split);
+    const std::string lost = convert_split(dataset, split, arguments.options);
+    if (!lost.empty()) spdlog::warn("{}", lost);
+    spdlog::info("{}: {} images", split == Split::train ? "train" : "val", dataset.images.size());
+    classes = dataset.classes;
+  }
+  write_names(classes, splits, arguments.options);
+  spdlog::info("Written: {}", arguments.options.folder.string());
+}
+
+void add_convert(CLI::App& data, Action& action) {
+  auto* command = data.add_subcommand("convert", "write a data set in YOLO's or COCO's format");
+  const auto arguments = std::make_shared<ConvertArguments>();
+  command->add_option("config", arguments->common.config, "the run's YAML")
+      ->type_name("CONFIG.yaml")
+      ->required();
+  command->add_option("--to", arguments->options.format, "yolo or coco")
+      ->check(CLI::IsMember({"yolo", "coco"}))
+      ->required();
+  command->add_option("--out", arguments->options.folder, "a folder that does not exist yet")
+      ->type_name("DIR")
+      ->required();
+  command->add_flag("--copy", arguments->options.copy, "copy the images; else they become links");
+  arguments->common.add_assignments(*command);
+  command->callback([=, &action] {
+    action = [arguments] {
+      convert(*arguments);
+      return 0;
+    };
+  });
+}
+
 }  // namespace
 
 void add_data(CLI::App& app, Action& action) {
@@ -130,6 +174,7 @@ void add_data(CLI::App& app, Action& action) {
   add_check(*command, action);
   add_stats(*command, action);
   add_anchors(*command, action);
+  add_convert(*command, action);
   add_synth(*command, action);
 }
 

@@ -1,26 +1,43 @@
-// brightnet detect: what trained weights see in a user's images.
+// brightnet detect: what trained weights see in a user's images, videos and cameras.
 #include "train/detect.h"
 
-#include <limits>
+#include <algorithm>
 #include <memory>
 
+#include <fmt/format.h>
+
 #include "core/log.h"
-#include "data/image.h"
+#include "core/threads.h"
 #include "train/cli/commands.h"
-#include "train/detections_json.h"
 #include "train/device.h"
-#include "train/report/draw.h"
+#include "train/interrupt.h"
+#include "train/outputs/output.h"
+#include "train/progress_line.h"
 
 namespace brightnet::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* usual_folder = "runs/detect";
+
 struct DetectArguments {
   CommonOptions common;
-  std::string weights, source, out, json, resize;
+  std::string weights, source;
+  SourceOptions frames;
+  std::string out, json, coco_json, coco_ids, darknet_json, txt;
+  bool save_conf = false, save_crops = false, no_save = false;
   float confidence = 0.25f, nms = 0.45f;
-  int batch = 8, size = 0;
+  int max_detections = 300;
+  std::vector<std::string> classes;
+  int batch = 0, size = 0, workers = 0;
+
+  bool answers() const {
+    return !json.empty() || !coco_json.empty() || !darknet_json.empty() || !txt.empty();
+  }
+  /// Pictures are what a person wants who asks for nothing else.
+  bool pictures() const { return !no_save && (!out.empty() || !(answers() || save_crops)); }
+  fs::path folder() const { return out.empty() ? usual_folder : out; }
 };
 
 /// What the model says about suppression, with the command line's thresholds.
@@ -34,95 +51,205 @@ NmsOptions nms_options(const Model& model, const DetectArguments& arguments) {
   }
   options.iou = arguments.nms;
   options.score = arguments.confidence;
-  options.max_detections = std::numeric_limits<int>::max();  // who wants fewer raises --conf
+  options.max_detections = arguments.max_detections;
   return options;
 }
 
-/// Where an annotated picture goes: the image's own name, with .jpg behind it when pictures of that kind
-/// cannot be written.
-fs::path picture_path(const fs::path& folder, const fs::path& image) {
-  std::string ending = image.extension().string();
-  for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  const bool writable = ending == ".jpg" || ending == ".jpeg" || ending == ".png" || ending == ".bmp";
-  return folder / (image.filename().string() + (writable ? "" : ".jpg"));
+/// A frame that waits for others of its batch is late, so a camera's are looked at one by one.
+int choose_batch(const DetectArguments& arguments, const Source& source) {
+  constexpr int usual = 8;
+  const int batch = arguments.batch > 0 ? arguments.batch : source.live() ? 1 : usual;
+  return source.count() > 0 ? static_cast<int>(std::min<int64_t>(batch, source.count())) : batch;
 }
 
-void refuse_streams(const std::string& source) {
-  const bool camera = !source.empty() && source.find_first_not_of("0123456789") == std::string::npos;
-  std::string ending = fs::path(source).extension().string();
-  for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  const bool video =
-      ending == ".mp4" || ending == ".avi" || ending == ".mkv" || ending == ".mov" || ending == ".webm";
-  if ((camera && !fs::exists(source)) || video || source.find("://") != std::string::npos) {
-    throw InputError("this build looks at images, not at videos or cameras", source,
-                     "Extract the frames into a folder and give that");
+/// Throws InputError when pictures or labels would land among the images, where they could overwrite them or
+/// their labels, or when an answer's file is one that was read.
+void protect_inputs(const DetectArguments& arguments, const Source& source) {
+  std::error_code error;
+  const auto same = [&](const fs::path& a, const fs::path& b) {
+    return !a.empty() && fs::equivalent(a, b, error);
+  };
+  const auto refuse = [](const std::string& what, const fs::path& place, const std::string& option) {
+    throw InputError(what, place.string(), "Name another with " + option + '.');
+  };
+  const fs::path pictures = arguments.pictures() ? arguments.folder() : fs::path();
+  fs::path checked;
+  for (const fs::path& file : source.files()) {
+    const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
+    if (folder == checked) continue;
+    checked = folder;
+    if (same(pictures, folder))
+      refuse("the images lie in this folder; drawn ones would overwrite them", folder, "--out");
+    if (same(arguments.txt, folder) ||
+        (folder.filename() == "images" && same(arguments.txt, folder.parent_path() / "labels")))
+      refuse("these may be the images' own labels; found ones would overwrite them", arguments.txt, "--txt");
   }
+  std::vector<fs::path> read = source.files();
+  read.insert(read.end(), {arguments.weights, arguments.source, arguments.coco_ids});
+  const std::pair<const char*, const std::string*> answers[] = {{"--json", &arguments.json},
+                                                                {"--coco-json", &arguments.coco_json},
+                                                                {"--darknet-json", &arguments.darknet_json}};
+  for (const auto& [option, answer] : answers) {
+    for (const fs::path& file : read) {
+      if (same(*answer, file)) refuse("this file is read, and would be overwritten", file, option);
+    }
+  }
+}
+
+using Outputs = std::vector<std::unique_ptr<DetectionOutput>>;
+
+Outputs open_outputs(const DetectArguments& arguments, const Source& source,
+                     const std::vector<std::string>& classes) {
+  protect_inputs(arguments, source);
+  Outputs outputs;
+  if (!arguments.json.empty()) outputs.push_back(json_output(arguments.json, classes));
+  if (!arguments.coco_json.empty()) {
+    outputs.push_back(coco_json_output(
+        arguments.coco_json, arguments.coco_ids.empty() ? CocoIds(source.files(), classes)
+                                                        : CocoIds(fs::path(arguments.coco_ids), classes)));
+  }
+  if (!arguments.darknet_json.empty())
+    outputs.push_back(darknet_json_output(arguments.darknet_json, classes));
+  if (!arguments.txt.empty()) {
+    prepare_folder(arguments.txt, "--txt");
+    outputs.push_back(text_label_output(arguments.txt, arguments.save_conf));
+  }
+  if (arguments.save_crops) {
+    prepare_folder(arguments.folder(), "--out");
+    outputs.push_back(crop_output(arguments.folder() / "crops", classes));
+  }
+  if (arguments.pictures()) {
+    prepare_folder(arguments.folder(), "--out");
+    outputs.push_back(picture_output(arguments.folder(), classes));
+  }
+  return outputs;
+}
+
+/// What to say while it runs: where it is, how fast, and what is in the picture.
+class Progress {
+ public:
+  explicit Progress(int64_t count) : count_(count) {}
+
+  void show(const FoundObjects& found) {
+    ++images_;
+    if (!line_.due()) return;
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+    const std::string of = count_ > 0 ? fmt::format("/{}", count_) : "";
+    line_.show(fmt::format("{}{}  {:.1f} images/s  {}: {} objects", images_, of,
+                           static_cast<double>(images_) / seconds, found.frame.name, found.boxes.size()));
+  }
+  void clear() { line_.clear(); }
+
+ private:
+  ProgressLine line_{10};
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  int64_t count_, images_ = 0;
+};
+
+std::string counted(int64_t count, const char* one, const char* many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+void say_what_was_done(const DetectArguments& arguments, const DetectReport& report, int workers) {
+  for (const auto& [file, reason] : report.skipped) spdlog::warn("Skipped {}: {}.", file, reason);
+  if (report.images == 0) throw InputError("none of the images could be read", arguments.source);
+  const std::string skipped =
+      report.skipped.empty() ? "" : fmt::format(" ({} could not be read)", report.skipped.size());
+  spdlog::info("{} in {}{}", counted(report.objects, "object", "objects"),
+               counted(report.images, "image", "images"), skipped);
+  spdlog::info("{}", report.times.text(report.images, workers));
+  if (arguments.pictures()) spdlog::info("Pictures: {}", arguments.folder().string());
+  if (arguments.save_crops) spdlog::info("Crops: {}", (arguments.folder() / "crops").string());
 }
 
 int detect_objects(const DetectArguments& arguments) {
   const Precision precision =
       arguments.common.precision.empty() ? Precision::fp32 : parse_precision(arguments.common.precision);
   const auto backend = open_device(arguments.common.device, precision);
-  refuse_streams(arguments.source);
-  const auto images = find_images(arguments.source);
-  const int batch = std::min<int>(arguments.batch, static_cast<int>(images.size()));
-  InferenceNetwork inference(arguments.weights, *backend, precision, batch, arguments.size);
-  if (!arguments.resize.empty()) inference.set_resize(parse_resize(arguments.resize));
-  const auto& classes = inference.trained().classes;
-  const std::string out = arguments.out.empty() && arguments.json.empty() ? "runs/detect" : arguments.out;
-  if (!out.empty()) {
-    std::error_code error;
-    fs::create_directories(out, error);
-    if (error)
-      throw InputError("this folder cannot be made: " + error.message(), out, "Name another with --out");
-  }
+  const auto source = open_source(arguments.source, arguments.frames);
+  InferenceNetwork inference(arguments.weights, *backend, precision, choose_batch(arguments, *source),
+                             arguments.size);
+  const TrainedModel& trained = inference.trained();
+  DetectOptions options;
+  options.nms = nms_options(trained.model, arguments);
+  options.classes = parse_class_filter(arguments.classes, trained.classes);
+  options.workers = arguments.workers > 0 ? arguments.workers : std::min(compute_threads(), 8);
+  const Outputs outputs = open_outputs(arguments, *source, trained.classes);
 
-  Json answer = Json::array();
-  int64_t objects = 0, seen = 0;
-  const auto skipped =
-      detect(inference, images, nms_options(inference.trained().model, arguments), [&](FoundObjects& found) {
-        answer.push_back(
-            to_json(found.file.string(), found.image.cols, found.image.rows, found.boxes, classes));
-        objects += static_cast<int64_t>(found.boxes.size());
-        ++seen;
-        if (out.empty()) return;
-        draw_detections(found.image, found.boxes, classes);
-        write_image(picture_path(out, found.file), found.image);
-      });
-  for (const auto& [file, reason] : skipped) spdlog::warn("Skipped {}: {}.", file.string(), reason);
-  if (seen == 0) throw InputError("none of the images could be read", arguments.source);
-  if (!arguments.json.empty()) write_answer(arguments.json, to_text(answer));
-  spdlog::info("{} objects in {} images{}", objects, seen,
-               skipped.empty() ? "" : fmt::format(" ({} could not be read)", skipped.size()));
-  if (!out.empty()) spdlog::info("Pictures: {}", out);
-  return 0;
+  const Interrupt interrupt;
+  Progress progress(source->count());
+  const DetectReport report = detect(inference, *source, options, [&](const FoundObjects& found) {
+    for (const auto& output : outputs) output->add(found);
+    progress.show(found);
+    return !interrupt.requested();
+  });
+  progress.clear();
+  say_what_was_done(arguments, report, options.workers);
+  for (const auto& output : outputs) output->finish();
+  if (!interrupt.requested()) return 0;
+  spdlog::warn("Stopped by a signal; what was found up to then is written.");
+  return static_cast<int>(ExitCode::interrupted);
+}
+
+void add_outputs(CLI::App& command, DetectArguments& arguments) {
+  const auto file = [&](const char* name, std::string& value, const char* help) {
+    command.add_option(name, value, help)->type_name("FILE");
+  };
+  command
+      .add_option(
+          "--out", arguments.out,
+          "folder for images and videos with boxes, and for crops; runs/detect when no other output is "
+          "asked for")
+      ->type_name("DIR");
+  file("--json", arguments.json, "write the boxes there; - for standard output");
+  file("--coco-json", arguments.coco_json, "the same as COCO's results");
+  file("--coco-ids", arguments.coco_ids, "COCO annotations that say the images' and categories' ids");
+  file("--darknet-json", arguments.darknet_json, "the same as darknet's result.json");
+  command
+      .add_option("--txt", arguments.txt,
+                  "folder for one file an image with a line `class x y w h` an object")
+      ->type_name("DIR");
+  command.add_flag("--save-conf", arguments.save_conf, "--txt: the score at the end of each line");
+  command.add_flag("--save-crops", arguments.save_crops,
+                   "each object as a picture, DIR/crops/CLASS/NAME_k.jpg");
+  command.add_flag("--no-save", arguments.no_save, "no images and videos with boxes");
 }
 
 }  // namespace
 
 void add_detect(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("detect", "find objects in images with trained weights");
+  auto* command = app.add_subcommand("detect", "find objects in images, videos or a camera's picture");
   const auto arguments = std::make_shared<DetectArguments>();
   command->add_option("--weights", arguments->weights, "safetensors of a run")->type_name("FILE")->required();
-  command->add_option("--source", arguments->source, "an image or a folder of images")->required();
   command
-      ->add_option("--out", arguments->out,
-                   "folder for pictures with boxes; runs/detect unless --json is given")
-      ->type_name("DIR");
-  command->add_option("--json", arguments->json, "write the boxes there; - for standard output")
-      ->type_name("FILE");
+      ->add_option(
+          "--source", arguments->source,
+          "an image, a video, a folder, 'a pattern*.jpg' in quotes, a list (.txt), a camera's number, or a "
+          "stream's address")
+      ->required();
+  add_outputs(*command, *arguments);
   command->add_option("--conf", arguments->confidence, "lowest score of an object")
       ->check(CLI::Range(0.0, 1.0));
   command->add_option("--nms", arguments->nms, "overlap (IoU) from which the worse of two boxes goes")
       ->check(CLI::Range(0.0, 1.0));
+  command->add_option("--max-det", arguments->max_detections, "objects an image at most, the best")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--classes", arguments->classes, "names or numbers of the classes to look for")
+      ->type_name("CLASS")
+      ->delimiter(',')
+      ->expected(1, -1);
+  command->add_option("--frames", arguments->frames.frames, "of a video, camera or stream at most; 0: all")
+      ->check(CLI::NonNegativeNumber);
   command
-      ->add_option(
-          "--resize", arguments->resize,
-          "how images are brought to the input's size: antialiased, or exactly as darknet does; if not "
-          "given, as the weights say (imported ones: darknet)")
-      ->check(CLI::IsMember({"antialiased", "darknet"}));
-  command->add_option("--batch", arguments->batch, "images at a time")->check(CLI::PositiveNumber);
+      ->add_option("--every", arguments->frames.every, "of a video, camera or stream every such frame only")
+      ->check(CLI::PositiveNumber);
+  command
+      ->add_option("--batch", arguments->batch,
+                   "images at a time; 8, and 1 for cameras and streams, if not given")
+      ->check(CLI::PositiveNumber);
   command->add_option("--size", arguments->size, "side of the input; 0: as trained")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--workers", arguments->workers, "threads that read images; 0: one a core, at most 8")
       ->check(CLI::NonNegativeNumber);
   arguments->common.add_device(*command);
   arguments->common.add_precision(*command);

@@ -1,0 +1,220 @@
+#include "data/formats/kitti.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "data/formats/yolo.h"
+#include "data/image.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+using Kind = DataProblem::Kind;
+
+constexpr std::string_view not_labelled = "dontcare";
+
+std::string lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+std::vector<std::string> words(std::string_view line) {
+  std::vector<std::string> out;
+  for (line = trimmed(line); !line.empty(); line = trimmed(line)) {
+    const size_t end = std::min(line.find_first_of(" \t"), line.size());
+    out.emplace_back(line.substr(0, end));
+    line.remove_prefix(end);
+  }
+  return out;
+}
+
+/// TRAINING/image_2/a.png -> TRAINING/label_2/a.txt.
+fs::path parallel_label(const fs::path& image) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 4> folders{
+      {{"image_2", "label_2"}, {"image_3", "label_3"}, {"images", "labels"}, {"image", "label"}}};
+  const std::vector<fs::path> parts(image.begin(), image.end());
+  for (size_t i = parts.size() - 1; i-- > 0;) {
+    const auto found = std::find_if(folders.begin(), folders.end(),
+                                    [&](const auto& pair) { return parts[i] == pair.first; });
+    if (found == folders.end()) continue;
+    fs::path label;
+    for (size_t k = 0; k < parts.size(); ++k) label /= k == i ? fs::path(found->second) : parts[k];
+    return label.replace_extension(".txt");
+  }
+  return {};
+}
+
+/// Where the image's labels are, or, when there are none, would be.
+fs::path label_file(const fs::path& image) {
+  const fs::path parallel = parallel_label(image);
+  std::error_code failed;
+  if (!parallel.empty() && fs::exists(parallel, failed)) return parallel;
+  fs::path beside = image;
+  beside.replace_extension(".txt");
+  return parallel.empty() || fs::exists(beside, failed) ? beside : parallel;
+}
+
+/// What the labels call an object, and which class that is.
+class TypeMapping {
+ public:
+  TypeMapping(const std::map<std::string, std::string>& mapping, ClassNames classes)
+      : classes_(std::move(classes)) {
+    for (const auto& [type, name] : mapping) names_[lower(type)] = name;
+  }
+
+  const ClassNames& classes() const { return classes_; }
+
+  /// The class of a type; nullopt for one that is none.
+  std::optional<int> find(const std::string& type, const std::string& where, ProblemLog& log) const {
+    const auto& names = classes_.names();
+    const bool listed = std::find(names.begin(), names.end(), type) != names.end();
+    if (names_.empty())
+      return lower(type) == not_labelled && !listed ? std::nullopt : classes_.find(type, where, log);
+    const auto mapped = names_.find(lower(type));
+    if (mapped != names_.end()) return classes_.find(mapped->second, where, log);
+    if (lower(type) != not_labelled)
+      log.add(Kind::unmapped_class, where, "'" + type + "' is not in data.target_class_mapping");
+    return std::nullopt;
+  }
+
+ private:
+  std::map<std::string, std::string> names_;  // by type, in lower case
+  ClassNames classes_;
+};
+
+class KittiLabels : public LabelSource {
+ public:
+  KittiLabels(std::vector<fs::path> images, TypeMapping types)
+      : images_(std::move(images)), types_(std::move(types)) {}
+
+  const std::vector<std::string>& classes() const override { return types_.classes().names(); }
+  size_t size() const override { return images_.size(); }
+
+  LabelledImage image(size_t index, ProblemLog& log) const override {
+    LabelledImage out;
+    out.file = images_[index];
+    const fs::path file = label_file(out.file);
+    std::error_code failed;
+    if (!fs::exists(file, failed)) {
+      out.missing_labels = file.string();
+      return out;
+    }
+    for (const TextLine& line : read_lines(file)) {
+      if (auto box = parse_line(line.text, at_line(file, line.number), log))
+        out.boxes.push_back(std::move(*box));
+    }
+    return out;
+  }
+
+ private:
+  std::optional<LabelledBox> parse_line(const std::string& line, const std::string& where,
+                                        ProblemLog& log) const {
+    constexpr size_t needed = 8;
+    const std::vector<std::string> fields = words(line);
+    if (fields.size() < needed) {
+      log.add(Kind::malformed_label, where,
+              fmt::format("a line of KITTI's labels has 15 fields, and this one has {}", fields.size()),
+              "Check the data's format.");
+      return std::nullopt;
+    }
+    double values[needed] = {};
+    for (size_t i = 1; i < needed; ++i) {
+      const auto value = parse_number(fields[i]);
+      if (!value) {
+        log.add(Kind::malformed_label, where,
+                fmt::format("field {} is '{}' and must be a number", i + 1, fields[i]),
+                "Check the data's format.");
+        return std::nullopt;
+      }
+      values[i] = *value;
+    }
+    const auto id = types_.find(fields[0], where, log);
+    if (!id) return std::nullopt;
+    LabelledBox box;
+    box.class_id = *id;
+    box.where = where;
+    box.difficult = values[2] != 0;
+    box.x1 = values[4];
+    box.y1 = values[5];
+    box.x2 = values[6];
+    box.y2 = values[7];
+    box.empty = !(box.x2 > box.x1 && box.y2 > box.y1);
+    return box;
+  }
+
+  std::vector<fs::path> images_;
+  TypeMapping types_;
+};
+
+/// The image that a line of a list means when it is no path: "000123".
+fs::path find_image(const std::string& name, const fs::path& root) {
+  std::error_code failed;
+  for (const char* folder : {"training/image_2", "image_2", "images"}) {
+    for (const char* ending : {".png", ".jpg", ".jpeg"}) {
+      const fs::path candidate = root / folder / (name + ending);
+      if (fs::exists(candidate, failed)) return candidate;
+    }
+  }
+  return root / "image_2" / (name + ".png");
+}
+
+std::vector<fs::path> find_images(const DataOptions& options, Split split) {
+  const fs::path root = data_root(options);
+  const fs::path path = find_below(split_path(options, split), {root, root / "ImageSets"});
+  std::error_code failed;
+  if (fs::is_directory(path, failed)) return images_below(path);
+  std::vector<fs::path> images = read_image_list(path, options);
+  for (fs::path& image : images) {
+    if (!is_image_name(image)) image = find_image(image.filename().string(), root);
+  }
+  return images;
+}
+
+ClassNames class_names(const DataOptions& options) {
+  if (!options.classes.empty()) {
+    ClassNames classes(options.classes, "data.classes");
+    for (const auto& [type, name] : options.target_class_mapping) {
+      if (std::find(options.classes.begin(), options.classes.end(), name) != options.classes.end()) continue;
+      throw InputError(
+          "data.target_class_mapping makes '" + type + "' the class '" + name +
+              "', which is not in data.classes",
+          "", "List it there, or leave data.classes out: then the mapping's values are the classes.");
+    }
+    return classes;
+  }
+  std::set<std::string> names;
+  for (const auto& [type, name] : options.target_class_mapping) names.insert(name);
+  for (const Split split : {Split::train, Split::val}) {
+    const bool given = !(split == Split::train ? options.train : options.val).empty();
+    if (!options.target_class_mapping.empty() || !given) continue;
+    for (const fs::path& image : find_images(options, split)) {
+      const fs::path file = label_file(image);
+      std::error_code failed;
+      if (!fs::exists(file, failed)) continue;
+      for (const TextLine& line : read_lines(file)) {
+        const std::string type = words(line.text)[0];
+        if (lower(type) != not_labelled) names.insert(type);
+      }
+    }
+  }
+  if (names.empty()) {
+    throw InputError("no object is labelled in this data set, so there are no classes", options.root,
+                     "Check data.root, data.train and data.val.");
+  }
+  return ClassNames({names.begin(), names.end()}, options.root);
+}
+
+}  // namespace
+
+std::unique_ptr<LabelSource> open_kitti(const DataOptions& options, Split split) {
+  std::vector<fs::path> images = find_images(options, split);
+  return std::make_unique<KittiLabels>(std::move(images),
+                                       TypeMapping(options.target_class_mapping, class_names(options)));
+}
+
+}  // namespace brightnet

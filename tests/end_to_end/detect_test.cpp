@@ -1,0 +1,172 @@
+// `brightnet detect` as a user runs it: every kind of source and output together, and what it refuses.
+#include <fstream>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+#include <opencv2/imgcodecs.hpp>
+#include <opencv2/videoio.hpp>
+
+#include "tests/end_to_end/program.h"
+#include "tests/train/clip.h"
+#include "tests/train/small_weights.h"
+
+namespace brightnet::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+class DetectCommand : public ::testing::Test {
+ protected:
+  DetectCommand() { write_small_weights(run_); }
+
+  std::vector<std::string> arguments(const std::string& source, std::vector<std::string> more) const {
+    std::vector<std::string> all{"detect", "--weights", "weights.safetensors", "--source", source,
+                                 "--conf", "0.1"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+  ProgramResult detect(const std::string& source, const std::vector<std::string>& more = {}) const {
+    return run_program(arguments(source, more), run_.folder());
+  }
+  void expect_refusal(const std::string& source, const std::vector<std::string>& more,
+                      const std::string& word) const {
+    const ProgramResult result = detect(source, more);
+    EXPECT_EQ(result.code, 2) << result.err;
+    EXPECT_NE(result.err.find(word), std::string::npos) << "'" << word << "' is not in: " << result.err;
+  }
+  Json json(const fs::path& file) const { return Json::parse(read_file(run_.folder() / file)); }
+  bool exists(const fs::path& file) const { return fs::exists(run_.folder() / file); }
+
+  SmallRun run_{1, 3};
+};
+
+TEST_F(DetectCommand, WritesEveryLayoutFromOnePass) {
+  const ProgramResult result = detect(
+      "data/images/val", {"--out", "found", "--json", "a.json", "--coco-json", "coco.json", "--darknet-json",
+                          "result.json", "--txt", "labels", "--save-conf", "--save-crops", "--batch", "2"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  const Json ours = json("a.json"), coco = json("coco.json"), darknet = json("result.json");
+  ASSERT_EQ(ours.size(), 3u);
+  ASSERT_EQ(darknet.size(), 3u);
+  size_t objects = 0;
+  for (size_t i = 0; i < 3; ++i) {
+    const fs::path file = ours[i]["file"].get<std::string>();
+    EXPECT_EQ(darknet[i]["filename"], file.string());
+    EXPECT_EQ(darknet[i]["frame_id"], i + 1);
+    EXPECT_EQ(darknet[i]["objects"].size(), ours[i]["detections"].size());
+    EXPECT_TRUE(exists(fs::path("found") / file.filename()));
+    std::ifstream labels(run_.folder() / "labels" / (file.stem().string() + ".txt"));
+    size_t lines = 0;
+    for (std::string line; std::getline(labels, line);) ++lines;
+    EXPECT_EQ(lines, ours[i]["detections"].size());
+    for (size_t k = 0; k < ours[i]["detections"].size(); ++k, ++objects) {
+      const Json& detection = ours[i]["detections"][k];
+      EXPECT_EQ(coco.at(objects)["category_id"], detection["class"].get<int>() + 1);
+      EXPECT_TRUE(exists("found/crops/" + detection["name"].get<std::string>() + '/' + file.stem().string() +
+                         '_' + std::to_string(k + 1) + ".jpg"));
+    }
+  }
+  EXPECT_GT(objects, 0u);
+  EXPECT_EQ(coco.size(), objects);
+  for (const char* word : {"images/s", "decode", "prepare", "network", "NMS", "output"})
+    EXPECT_NE(result.err.find(word), std::string::npos) << result.err;
+}
+
+TEST_F(DetectCommand, DrawsAVideoOfAVideo) {
+  write_clip(run_.folder() / "clip.avi", 9, 10, {320, 240});
+  const ProgramResult result = detect("clip.avi", {"--out", "found", "--frames", "6", "--json", "-"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  const Json frames = Json::parse(result.out);
+  ASSERT_EQ(frames.size(), 6u);
+  EXPECT_EQ(frames[5]["file"], "clip.avi");
+  EXPECT_EQ(frames[5]["frame"], 5);
+  const fs::path drawn = run_.folder() / (exists("found/clip.mp4") ? "found/clip.mp4" : "found/clip.avi");
+  cv::VideoCapture video(drawn.string());
+  cv::Mat picture;
+  int count = 0;
+  while (video.read(picture)) {
+    ++count;
+    EXPECT_EQ(picture.size(), cv::Size(320, 240));
+  }
+  EXPECT_EQ(count, 6);
+}
+
+TEST_F(DetectCommand, PicturesAreLeftOutOnRequest) {
+  ASSERT_EQ(detect("data/images/val", {"--no-save"}).code, 0);
+  EXPECT_FALSE(exists("runs"));
+  ASSERT_EQ(detect("data/images/val", {"--txt", "labels"}).code, 0);
+  EXPECT_FALSE(exists("runs"));
+  ASSERT_EQ(detect("data/images/val/*.jpg").code, 0);
+  EXPECT_TRUE(exists("runs/detect"));
+}
+
+TEST_F(DetectCommand, LooksForSomeClassesOnly) {
+  const ProgramResult result =
+      detect("data/images/val", {"--classes", "square", "--max-det", "3", "--json", "-"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  for (const Json& image : Json::parse(result.out)) {
+    EXPECT_LE(image["detections"].size(), 3u);
+    for (const Json& detection : image["detections"]) EXPECT_EQ(detection["name"], "square");
+  }
+  expect_refusal("data/images/val", {"--classes", "sqare"}, "'square'");
+  expect_refusal("data/images/val", {"--classes", "0,9"}, "no class 9");
+}
+
+TEST_F(DetectCommand, SkipsWhatDoesNotDecode) {
+  std::ofstream(run_.folder() / "data/images/val/broken.jpg") << "x";
+  const ProgramResult result = detect("data/images/val", {"--json", "-"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(Json::parse(result.out).size(), 3u);
+  EXPECT_NE(result.err.find("broken.jpg"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("1 could not be read"), std::string::npos) << result.err;
+  expect_refusal("data/images/val/broken.jpg", {}, "none of the images");
+}
+
+TEST_F(DetectCommand, NeverOverwritesWhatItReads) {
+  expect_refusal("data/images/val", {"--out", "data/images/val"}, "--out");
+  expect_refusal("data/images/val", {"--out", "data/images/train/../val"}, "--out");
+  expect_refusal("data/images/val", {"--txt", "data/images/val"}, "--txt");
+  fs::create_directories(run_.folder() / "pictures/images");
+  fs::create_directories(run_.folder() / "pictures/labels");
+  fs::copy(run_.folder() / "data/images/val", run_.folder() / "pictures/images");
+  expect_refusal("pictures/images", {"--txt", "pictures/labels"}, "--txt");
+  std::ofstream(run_.folder() / "list.txt")
+      << "data/images/val/" +
+             fs::directory_iterator(run_.folder() / "data/images/val")->path().filename().string();
+  expect_refusal("list.txt", {"--json", "list.txt"}, "--json");
+  expect_refusal("list.txt", {"--coco-json", "weights.safetensors"}, "--coco-json");
+}
+
+TEST_F(DetectCommand, RefusesSourcesAndFoldersThatCannotBeUsed) {
+  std::ofstream(run_.folder() / "broken.mp4") << "x";
+  std::ofstream(run_.folder() / "file") << "x";
+  fs::create_directories(run_.folder() / "empty");
+  expect_refusal("broken.mp4", {}, "cannot be opened");
+  expect_refusal("empty", {}, "no images");
+  expect_refusal("nothing*", {}, "pattern");
+  expect_refusal("98", {}, "no camera 98");
+  expect_refusal("data/images/val", {"--out", "file"}, "cannot be made");
+  expect_refusal("data/images/val", {"--out", "/proc/none"}, "cannot be made");
+  expect_refusal("data/images/val", {"--json", "none/a.json"}, "none/a.json");
+}
+
+TEST_F(DetectCommand, ASignalEndsItWithEverythingWritten) {
+  const fs::path image = *fs::directory_iterator(run_.folder() / "data/images/val");
+  {
+    std::ofstream list(run_.folder() / "list.txt");
+    for (int i = 0; i < 300'000; ++i) list << image.string() << '\n';
+  }
+  const Program program(arguments("list.txt", {"--json", "a.json", "--txt", "labels"}), run_.folder());
+  const fs::path first = run_.folder() / "labels" / (image.stem().string() + ".txt");
+  for (int i = 0; i < 3000 && !fs::exists(first); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  program.signal(SIGINT);
+  const ProgramResult result = program.wait();
+  EXPECT_EQ(result.code, 4) << result.err;
+  EXPECT_GE(json("a.json").size(), 1u);
+  EXPECT_NE(result.err.find("images/s"), std::string::npos) << result.err;
+}
+
+}  // namespace
+}  // namespace brightnet::testing

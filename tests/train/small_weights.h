@@ -1,0 +1,24 @@
+// Weights without training: the small run's model as it is drawn, which finds something everywhere.
+#pragma once
+
+#include <filesystem>
+
+#include "tests/train/small_run.h"
+#include "train/weights.h"
+
+namespace brightnet::testing {
+
+inline std::filesystem::path write_small_weights(const SmallRun& run,
+                                                 const std::vector<std::string>& classes = {"circle",
+                                                                                            "square"}) {
+  TrainedModel trained;
+  trained.model = load_model(run.folder() / "model.yaml", static_cast<int>(classes.size()));
+  trained.classes = classes;
+  trained.size = 64;
+  const ParameterLayout layout(trained.model);
+  const std::filesystem::path file = run.folder() / "weights.safetensors";
+  save_weights(file, trained, layout, initial_parameters(trained.model, layout, 3));
+  return file;
+}
+
+}  // namespace brightnet::testing
