@@ -30,8 +30,8 @@ struct PoolVector {
     const int top = (row_of_all - image * pool.out_height) * pool.stride - pool.before;
     const int left = static_cast<int>(pixel % pool.out_width) * pool.stride - pool.before;
     const T* plane = x + static_cast<size_t>(image) * pool.height * pool.width * pool.channels + channel;
-    float best[count], candidates[count];
-    int winner[count];
+    float best[count] = {}, candidates[count];
+    int winner[count] = {};
     bool first = true;
     for (int i = top < 0 ? -top : 0; i < pool.window && top + i < pool.height; ++i) {
       for (int j = left < 0 ? -left : 0; j < pool.window && left + j < pool.width; ++j) {

@@ -56,6 +56,8 @@ void launch(void (*kernel)(Parameters...), const dim3& grid, const dim3& block, 
   static_assert((std::is_trivially_copyable_v<Parameters> && ...),
                 "a kernel's arguments are copied as bytes");
   const auto copies = std::make_shared<std::tuple<Parameters...>>(arguments...);
+  // What lies between a structure's members is whatever was there before, old pointers too.
+  std::apply([](Parameters&... argument) { (__builtin_clear_padding(&argument), ...); }, *copies);
   queue_launch(
       {grid, block, shared_bytes}, stream, where, reinterpret_cast<const void*>(kernel),
       [kernel, copies] { std::apply(kernel, *copies); },

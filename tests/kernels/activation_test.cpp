@@ -1,5 +1,3 @@
-#include "kernels/cpu/activation.h"
-
 #include "tests/kernels/reference.h"
 
 namespace brightnet::testing {
@@ -46,15 +44,15 @@ void spread(OwnedTensor& x, uint64_t stream) {
 
 TEST(Activation, ForwardIsTheTextbookFormula) {
   for (const Activation activation : activations) {
-    for (const DType type : compute_types) {
+    for (const DType type : compute_types()) {
       for (const Shape& shape : odd_shapes()) {
         OwnedTensor x(shape, type, true), y(shape, type);
         spread(x, 1);
         std::vector<double> expected = x.values();
         for (double& value : expected) value = reference(activation, value);
-        cpu::activation_forward(activation, *x, *y);
+        device().activation_forward(activation, *x, *y);
         SCOPED_TRACE("activation " + std::to_string(static_cast<int>(activation)));
-        expect_near(y, expected, rounding(type) + 1e-6, 1e-30);
+        expect_near(y, expected, rounding(type) + tested_device().formula_error, 1e-30);
       }
     }
   }
@@ -64,25 +62,25 @@ TEST(Activation, ForwardWorksInPlace) {
   for (const Activation activation : activations) {
     OwnedTensor x({3, 26, 26, 24}), y({3, 26, 26, 24});
     spread(x, 2);
-    cpu::activation_forward(activation, *x, *y);
-    cpu::activation_forward(activation, *x, *x);
+    device().activation_forward(activation, *x, *y);
+    device().activation_forward(activation, *x, *x);
     EXPECT_EQ(x.values(), y.values());
   }
 }
 
 TEST(Activation, BackwardIsTheDifferenceQuotient) {
   for (const Activation activation : activations) {
-    for (const DType type : compute_types) {
+    for (const DType type : compute_types()) {
       for (const Shape& shape : odd_shapes()) {
         OwnedTensor x(shape, type, true), dy(shape, type);
         spread(x, 3);
         dy.randomize(4);
         std::vector<double> expected = dy.values();
         for (size_t i = 0; i < expected.size(); ++i) expected[i] *= slope(activation, x[i]);
-        cpu::activation_backward(activation, *x, *dy);
+        device().activation_backward(activation, *x, *dy);
         SCOPED_TRACE("activation " + std::to_string(static_cast<int>(activation)));
         // 1 − σ is only as exact as σ: an error of 2⁻²⁴ or so, times dy.
-        expect_near(dy, expected, rounding(type) + 4e-6, 1e-6);
+        expect_near(dy, expected, rounding(type) + 4 * tested_device().formula_error, 1e-6);
       }
     }
   }
@@ -92,15 +90,15 @@ TEST(Activation, NanStaysNan) {
   for (const Activation activation : activations) {
     if (activation == Activation::relu) continue;  // x > 0 ? x : 0 has no room for it
     OwnedTensor x({1, 1, 1, 33}), y({1, 1, 1, 33});
-    cpu::activation_forward(activation, *x, *y);
+    device().activation_forward(activation, *x, *y);
     for (size_t i = 0; i < y.count(); ++i) EXPECT_TRUE(std::isnan(y[i])) << static_cast<int>(activation);
   }
 }
 
 TEST(Activation, RefusesUnlikeTensors) {
   const OwnedTensor x({1, 2, 2, 8}), y({1, 2, 2, 8}, DType::bf16);
-  EXPECT_THROW(cpu::activation_forward(Activation::mish, *x, *y), std::logic_error);
-  EXPECT_THROW(cpu::activation_backward(Activation::mish, *x, *y), std::logic_error);
+  EXPECT_THROW(device().activation_forward(Activation::mish, *x, *y), std::logic_error);
+  EXPECT_THROW(device().activation_backward(Activation::mish, *x, *y), std::logic_error);
 }
 
 }  // namespace

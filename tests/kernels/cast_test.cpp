@@ -1,5 +1,4 @@
-#include "kernels/cpu/cast.h"
-
+#include <algorithm>
 #include <bit>
 
 #include "tests/kernels/reference.h"
@@ -20,7 +19,7 @@ TEST(Cast, RoundsToTheNearestBf16) {
   for (const Shape& shape : odd_shapes()) {
     OwnedTensor from(shape), to(shape, DType::bf16, true);
     from.randomize(1);
-    cpu::cast(*from, *to);
+    device().cast(*from, *to);
     for (size_t i = 0; i < from.count(); ++i) ASSERT_EQ(to[i], nearest_bf16(from[i])) << from[i];
   }
 }
@@ -29,7 +28,7 @@ TEST(Cast, RoundsTiesToEven) {
   // 1 + 1/256 lies half way between 1 (even) and 1 + 1/128; 1 + 3/256 between 1 + 1/128 and 1 + 2/128 (even).
   OwnedTensor from({1, 1, 2, 17}), to({1, 1, 2, 17}, DType::bf16);
   for (size_t i = 0; i < from.count(); ++i) from.set(i, i % 2 == 0 ? 1 + 1.0 / 256 : -(1 + 3.0 / 256));
-  cpu::cast(*from, *to);
+  device().cast(*from, *to);
   for (size_t i = 0; i < to.count(); ++i) EXPECT_EQ(to[i], i % 2 == 0 ? 1.0 : -(1 + 2.0 / 128));
 }
 
@@ -49,8 +48,8 @@ TEST(Cast, KeepsNanInfinityAndZero) {
   constexpr int count = std::size(special);
   // Many pixels, so that both the vector loop and its remainder see each value.
   OwnedTensor from({1, 1, 7, count}), to({1, 1, 7, count}, DType::bf16);
-  for (size_t i = 0; i < from.count(); ++i) (*from).as<float>()[i] = special[i % count];
-  cpu::cast(*from, *to);
+  for (size_t i = 0; i < from.count(); ++i) from.put(i, special[i % count]);
+  device().cast(*from, *to);
   for (size_t i = 0; i < to.count(); i += count) {
     for (size_t j = 0; j < 4; ++j) EXPECT_TRUE(std::isnan(to[i + j])) << j;
     EXPECT_EQ(to[i + 4], infinity);
@@ -67,8 +66,8 @@ TEST(Cast, ThereAndBackIsExact) {
   OwnedTensor from({1, 13, 13, 255}, DType::bf16), wide({1, 13, 13, 255}),
       back({1, 13, 13, 255}, DType::bf16);
   from.randomize(2);
-  cpu::cast(*from, *wide);
-  cpu::cast(*wide, *back);
+  device().cast(*from, *wide);
+  device().cast(*wide, *back);
   EXPECT_EQ(wide.values(), from.values());
   EXPECT_EQ(back.values(), from.values());
 }
@@ -76,14 +75,39 @@ TEST(Cast, ThereAndBackIsExact) {
 TEST(Cast, BetweenEqualTypesCopies) {
   OwnedTensor from({2, 7, 5, 3}), to({2, 7, 5, 3});
   from.randomize(3);
-  cpu::cast(*from, *to);
+  device().cast(*from, *to);
   EXPECT_EQ(to.values(), from.values());
 }
 
-TEST(Cast, RefusesHalfPrecision) {
+bool computes_in_half() {
+  const auto types = compute_types();
+  return std::find(types.begin(), types.end(), DType::f16) != types.end();
+}
+
+TEST(Cast, RoundsToTheNearestHalf) {
+  if (!computes_in_half()) GTEST_SKIP() << device().name() << " does not compute in half precision";
+  for (const Shape& shape : odd_shapes()) {
+    OwnedTensor from(shape), to(shape, DType::f16, true), bf16(shape, DType::bf16), again(shape, DType::f16);
+    from.randomize(4);
+    // Every magnitude: what underflows, the subnormal, the normal, and what overflows.
+    for (size_t i = 0; i < from.count(); ++i) from.set(i, std::ldexp(from[i], static_cast<int>(i % 48) - 30));
+    device().cast(*from, *to);
+    for (size_t i = 0; i < from.count(); ++i)
+      ASSERT_EQ(to[i], half_value(half_bits(static_cast<float>(from[i])))) << from[i];
+    device().cast(*to, *from);
+    EXPECT_EQ(from.values(), to.values());
+    bf16.randomize(5);
+    device().cast(*bf16, *again);
+    for (size_t i = 0; i < bf16.count(); ++i)
+      ASSERT_EQ(again[i], half_value(half_bits(static_cast<float>(bf16[i])))) << bf16[i];
+  }
+}
+
+TEST(Cast, RefusesHalfPrecisionWhereItIsNotComputedIn) {
+  if (computes_in_half()) GTEST_SKIP() << device().name() << " computes in half precision";
   const OwnedTensor from({1, 2, 2, 8});
   const Tensor half{(*from).data, (*from).shape, DType::f16};
-  EXPECT_THROW(cpu::cast(*from, half), std::logic_error);
+  EXPECT_THROW(device().cast(*from, half), std::logic_error);
 }
 
 }  // namespace

@@ -1,5 +1,3 @@
-#include "kernels/cpu/copy_channels.h"
-
 #include "tests/kernels/reference.h"
 
 namespace brightnet::testing {
@@ -20,7 +18,7 @@ const Copy copies[] = {
 };
 
 TEST(CopyChannels, MovesTheChosenChannelsAndNoOthers) {
-  for (const DType type : compute_types) {
+  for (const DType type : compute_types()) {
     for (const bool accumulate : {false, true}) {
       for (const Copy& copy : copies) {
         Shape to_shape = copy.from;
@@ -35,7 +33,7 @@ TEST(CopyChannels, MovesTheChosenChannelsAndNoOthers) {
             element = from[pixel * copy.from.c + copy.from_channel + c] + (accumulate ? element : 0.0);
           }
         }
-        cpu::copy_channels(*from, copy.from_channel, *to, copy.to_channel, copy.channels, accumulate);
+        device().copy_channels(*from, copy.from_channel, *to, copy.to_channel, copy.channels, accumulate);
         expect_near(to, expected, accumulate ? rounding(type) : 0.0, accumulate ? 1e-7 : 0.0);
       }
     }
@@ -45,16 +43,33 @@ TEST(CopyChannels, MovesTheChosenChannelsAndNoOthers) {
 TEST(CopyChannels, OverwritesWhatWasNan) {
   OwnedTensor from({1, 5, 5, 8}), to({1, 5, 5, 8});
   from.randomize(3);
-  cpu::copy_channels(*from, 0, *to, 0, 8, false);
+  device().copy_channels(*from, 0, *to, 0, 8, false);
   EXPECT_EQ(to.values(), from.values());
+}
+
+TEST(CopyChannels, TakesSlices) {
+  for (const DType type : compute_types()) {
+    for (const int first : {0, 3, 8, 16}) {
+      OwnedTensor from({2, 5, 7, 40}, type), to({2, 5, 7, 56}, type);
+      from.randomize(4);
+      to.randomize(5);
+      std::vector<double> expected = to.values();
+      for (size_t pixel = 0; pixel < from.shape().pixels(); ++pixel) {
+        for (int c = 0; c < 16; ++c) expected[pixel * 56 + 24 + first + c] = from[pixel * 40 + first + 8 + c];
+      }
+      device().copy_channels(slice_channels(*from, first, 24), 8, slice_channels(*to, 24, 32), first, 16,
+                             false);
+      ASSERT_EQ(to.values(), expected);
+    }
+  }
 }
 
 TEST(CopyChannels, RefusesChannelsThatAreNotThere) {
   const OwnedTensor from({1, 2, 2, 8}), to({1, 2, 2, 4}), other({1, 2, 3, 8});
-  EXPECT_THROW(cpu::copy_channels(*from, 4, *to, 1, 4, false), std::logic_error);
-  EXPECT_THROW(cpu::copy_channels(*from, 5, *to, 0, 4, false), std::logic_error);
-  EXPECT_THROW(cpu::copy_channels(*from, -1, *to, 0, 4, false), std::logic_error);
-  EXPECT_THROW(cpu::copy_channels(*from, 0, *other, 0, 4, false), std::logic_error);
+  EXPECT_THROW(device().copy_channels(*from, 4, *to, 1, 4, false), std::logic_error);
+  EXPECT_THROW(device().copy_channels(*from, 5, *to, 0, 4, false), std::logic_error);
+  EXPECT_THROW(device().copy_channels(*from, -1, *to, 0, 4, false), std::logic_error);
+  EXPECT_THROW(device().copy_channels(*from, 0, *other, 0, 4, false), std::logic_error);
 }
 
 }  // namespace

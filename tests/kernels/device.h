@@ -1,64 +1,145 @@
-// Memory on a backend for tests: filled from the host, read back, and full of NaN until something writes it.
+// The device that operations are tested on, and tensors in its memory: filled from the host, read back, and
+// full of NaN until something writes them, so that an element an operation forgot shows.
 #pragma once
 
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "core/random.h"
 #include "kernels/backend.h"
+#include "tests/kernels/half.h"
 
 namespace brightnet::testing {
 
-/// A tensor on a backend that owns its memory. Values are set and read as float, whatever its type.
-class DeviceTensor {
+/// Each program of operation tests is linked with one definition of this: the CPU (cpu_device.cpp), the
+/// emulated GPU (tests/cuda_emulation/emulated_device.cpp) or a real one (gpu_device.cpp).
+struct TestedDevice {
+  Backend& backend;
+  std::span<const DType> compute_types;  ///< that it computes in
+  /// Relative error of its exponentials and divisions, which the formulas are made of.
+  double formula_error;
+};
+const TestedDevice& tested_device();
+
+inline Backend& device() {
+  return tested_device().backend;
+}
+
+/// Relative error of one rounding to the type (half a unit in the last place).
+inline double rounding(DType type) {
+  return type == DType::bf16 ? 1.0 / 256 : type == DType::f16 ? 1.0 / 2048 : 1.0 / (1 << 24);
+}
+
+/// The number that an element of the type becomes.
+inline float rounded(float value, DType type) {
+  if (type == DType::bf16) return static_cast<float>(BFloat16(value));
+  return type == DType::f16 ? half_value(half_bits(value)) : value;
+}
+
+/// A tensor and its memory, offset by one element from an aligned address when `misaligned`: no operation may
+/// count on more alignment than its element's. The host keeps a copy, which is uploaded before an operation
+/// gets the tensor and downloaded when somebody looks at it afterwards.
+class OwnedTensor {
  public:
-  DeviceTensor(Backend& backend, const Shape& shape, DType type) : backend_(backend) {
-    tensor_ = {backend.allocate(shape.count() * size_of(type)), shape, type};
-    fill(std::numeric_limits<float>::quiet_NaN());
+  explicit OwnedTensor(const Shape& shape, DType type = DType::f32, bool misaligned = false)
+      : host_(shape.count() * size_of(type)), allocated_(host_.size() + size_of(type)) {
+    memory_ = device().allocate(allocated_);
+    tensor_.data = static_cast<std::byte*>(memory_) + (misaligned ? size_of(type) : 0);
+    tensor_.shape = shape;
+    tensor_.type = type;
+    fill(std::numeric_limits<double>::quiet_NaN());
   }
-  ~DeviceTensor() { backend_.release(tensor_.data, tensor_.bytes()); }
-  DeviceTensor(const DeviceTensor&) = delete;
-  DeviceTensor& operator=(const DeviceTensor&) = delete;
-
-  operator const Tensor&() const { return tensor_; }
-  float* floats() const { return tensor_.as<float>(); }
-
-  void set(const std::vector<float>& values) {
-    if (tensor_.type == DType::f32) return backend_.upload(tensor_.data, values.data(), tensor_.bytes());
-    std::vector<BFloat16> rounded;
-    for (const float value : values) rounded.emplace_back(value);
-    backend_.upload(tensor_.data, rounded.data(), tensor_.bytes());
+  ~OwnedTensor() {
+    if (memory_) device().release(memory_, allocated_);
   }
-  void fill(float value) { set(std::vector<float>(tensor_.count(), value)); }
-  std::vector<float> get() const {
-    std::vector<float> values(tensor_.count());
-    if (tensor_.type == DType::f32) {
-      backend_.download(values.data(), tensor_.data, tensor_.bytes());
-      return values;
-    }
-    std::vector<BFloat16> rounded(tensor_.count());
-    backend_.download(rounded.data(), tensor_.data, tensor_.bytes());
-    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(rounded[i]);
-    return values;
+  OwnedTensor(const OwnedTensor&) = delete;
+  OwnedTensor& operator=(const OwnedTensor&) = delete;
+  OwnedTensor(OwnedTensor&& other) noexcept
+      : host_(std::move(other.host_)),
+        allocated_(other.allocated_),
+        memory_(std::exchange(other.memory_, nullptr)),
+        tensor_(other.tensor_),
+        newest_(other.newest_) {}
+
+  /// For an operation.
+  const Tensor& operator*() const {
+    if (newest_ == Copy::host) device().upload(tensor_.data, host_.data(), host_.size());
+    newest_ = Copy::device;
+    return tensor_;
+  }
+  float* floats() const { return (**this).as<float>(); }
+  size_t count() const { return tensor_.count(); }
+  const Shape& shape() const { return tensor_.shape; }
+  DType type() const { return tensor_.type; }
+
+  double operator[](size_t i) const {
+    bring_to_host();
+    if (type() == DType::f32) return at<float>(i);
+    if (type() == DType::u8) return at<uint8_t>(i);
+    return type() == DType::bf16 ? static_cast<float>(at<BFloat16>(i)) : half_value(at<uint16_t>(i));
+  }
+  void set(size_t i, double value) {
+    const float narrow = static_cast<float>(value);
+    if (type() == DType::f32) return put(i, narrow);
+    if (type() == DType::u8) return put(i, std::isnan(value) ? uint8_t{255} : static_cast<uint8_t>(value));
+    if (type() == DType::bf16) return put(i, BFloat16(narrow));
+    put(i, half_bits(narrow));
+  }
+  /// The element's very bits.
+  template <typename T>
+  void put(size_t i, T value) {
+    bring_to_host();
+    std::memcpy(host_.data() + i * sizeof(T), &value, sizeof(T));
+    newest_ = Copy::host;
+  }
+
+  OwnedTensor& fill(double value) {
+    for (size_t i = 0; i < count(); ++i) set(i, value);
+    return *this;
+  }
+  template <typename Number>
+  OwnedTensor& set(const std::vector<Number>& values) {
+    for (size_t i = 0; i < count(); ++i) set(i, static_cast<double>(values[i]));
+    return *this;
+  }
+  /// Normal numbers, rounded to the type.
+  OwnedTensor& randomize(uint64_t stream, float scale = 1, float offset = 0) {
+    Random random(2024, Purpose::test, 0, stream);
+    for (size_t i = 0; i < count(); ++i) set(i, scale * random.normal() + offset);
+    return *this;
+  }
+  std::vector<double> values() const {
+    std::vector<double> result(count());
+    for (size_t i = 0; i < count(); ++i) result[i] = (*this)[i];
+    return result;
   }
 
  private:
-  Backend& backend_;
-  Tensor tensor_;
-};
+  enum class Copy : uint8_t { host, device, both };
 
-/// Standard normal numbers times `scale` plus `offset`, rounded to `type` so that a reference sees the same.
-inline std::vector<float> random_values(size_t count, uint64_t seed, DType type = DType::f32, float scale = 1,
-                                        float offset = 0) {
-  Random random(seed, Purpose::test);
-  std::vector<float> values(count);
-  for (float& value : values) {
-    value = scale * random.normal() + offset;
-    if (type == DType::bf16) value = static_cast<float>(BFloat16(value));
+  void bring_to_host() const {
+    if (newest_ == Copy::device) {
+      device().download(host_.data(), tensor_.data, host_.size());
+      newest_ = Copy::both;
+    }
   }
-  return values;
-}
+  template <typename T>
+  T at(size_t i) const {
+    T value;
+    std::memcpy(&value, host_.data() + i * sizeof(T), sizeof(T));
+    return value;
+  }
+
+  mutable std::vector<std::byte> host_;
+  size_t allocated_;
+  void* memory_ = nullptr;
+  Tensor tensor_;
+  mutable Copy newest_ = Copy::host;
+};
 
 /// √(Σ(a − b)² / Σb²): the error of the whole, relative to the expected values' size.
 template <typename A, typename B>

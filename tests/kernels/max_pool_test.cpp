@@ -1,5 +1,3 @@
-#include "kernels/cpu/max_pool.h"
-
 #include <string>
 
 #include "tests/kernels/reference.h"
@@ -79,16 +77,16 @@ void expect_same_as_definition(const Case& test, const OwnedTensor& x, DType typ
   SCOPED_TRACE(name(test));
   const Reference expected = pool_by_definition(test, x);
   OwnedTensor y(output_shape(test), type), argmax(output_shape(test), DType::u8);
-  cpu::max_pool_forward(test.pool, *x, *y, *argmax);
+  device().max_pool_forward(test.pool, *x, *y, *argmax);
   expect_near(y, expected.y, 0, 0);
   ASSERT_EQ(argmax.values(), expected.argmax);
   OwnedTensor inferred(output_shape(test), type);
-  cpu::max_pool_forward(test.pool, *x, *inferred, Tensor{});
+  device().max_pool_forward(test.pool, *x, *inferred, Tensor{});
   expect_near(inferred, expected.y, 0, 0);
 }
 
 TEST(MaxPool, FindsMaximumAndWinnerOfEveryWindow) {
-  for (const DType type : compute_types) {
+  for (const DType type : compute_types()) {
     for (const Case& test : cases) {
       OwnedTensor x(test.x, type);
       expect_same_as_definition(test, x.randomize(1), type);
@@ -97,7 +95,7 @@ TEST(MaxPool, FindsMaximumAndWinnerOfEveryWindow) {
 }
 
 TEST(MaxPool, FirstOfEqualElementsWins) {
-  for (const DType type : compute_types) {
+  for (const DType type : compute_types()) {
     for (const Case& test : cases) {
       OwnedTensor x(test.x, type);
       Random random(3, Purpose::test);
@@ -114,7 +112,7 @@ TEST(MaxPool, FirstOfEqualElementsWins) {
 }
 
 TEST(MaxPool, NanReachesTheOutput) {
-  for (const DType type : compute_types) {
+  for (const DType type : compute_types()) {
     for (const Case& test : cases) {
       OwnedTensor x(test.x, type);
       x.randomize(2);
@@ -128,7 +126,7 @@ TEST(MaxPool, NanReachesTheOutput) {
 }
 
 TEST(MaxPool, BackwardAddsEveryGradientToItsWinner) {
-  for (const DType type : compute_types) {
+  for (const DType type : compute_types()) {
     for (const bool accumulate : {false, true}) {
       for (const Case& test : cases) {
         SCOPED_TRACE(name(test));
@@ -138,7 +136,7 @@ TEST(MaxPool, BackwardAddsEveryGradientToItsWinner) {
         x.randomize(5);
         dy.randomize(6);
         if (accumulate) dx.randomize(7);
-        cpu::max_pool_forward(test.pool, *x, *y, *argmax);
+        device().max_pool_forward(test.pool, *x, *y, *argmax);
         const Reference winners = pool_by_definition(test, x);
         std::vector<double> expected = accumulate ? dx.values() : std::vector<double>(dx.count());
         double largest = 1;
@@ -153,7 +151,7 @@ TEST(MaxPool, BackwardAddsEveryGradientToItsWinner) {
           sum += dy[i];
           largest = std::max(largest, std::abs(sum));
         }
-        cpu::max_pool_backward(test.pool, *dy, *argmax, *dx, accumulate);
+        device().max_pool_backward(test.pool, *dy, *argmax, *dx, accumulate);
         // fp32 sums of up to window² gradients, rounded once to the type.
         expect_near(dx, expected, rounding(type), 3e-6 * largest);
       }
@@ -174,14 +172,14 @@ TEST(MaxPool, BackwardIsTheDerivative) {
     // Quarters, so that x ± step·v is exact.
     for (size_t i = 0; i < v.count(); ++i) v.set(i, static_cast<double>(random.below(9)) / 4 - 1);
     dy.randomize(10);
-    cpu::max_pool_forward(test.pool, *x, *y, *argmax);
-    cpu::max_pool_backward(test.pool, *dy, *argmax, *dx, false);
+    device().max_pool_forward(test.pool, *x, *y, *argmax);
+    device().max_pool_backward(test.pool, *dy, *argmax, *dx, false);
     constexpr double step = 0.25;
     OwnedTensor moved(test.x);
     for (size_t i = 0; i < x.count(); ++i) moved.set(i, x[i] + step * v[i]);
-    cpu::max_pool_forward(test.pool, *moved, *ahead, Tensor{});
+    device().max_pool_forward(test.pool, *moved, *ahead, Tensor{});
     for (size_t i = 0; i < x.count(); ++i) moved.set(i, x[i] - step * v[i]);
-    cpu::max_pool_forward(test.pool, *moved, *behind, Tensor{});
+    device().max_pool_forward(test.pool, *moved, *behind, Tensor{});
     double difference = 0, derivative = 0;
     for (size_t i = 0; i < shape.count(); ++i) difference += dy[i] * (ahead[i] - behind[i]) / (2 * step);
     for (size_t i = 0; i < x.count(); ++i) derivative += dx[i] * v[i];
@@ -198,10 +196,10 @@ TEST(MaxPool, ResultsDoNotDependOnTheNumberOfThreads) {
     x.randomize(11);
     dy.randomize(12);
     omp_set_num_threads(3);
-    cpu::max_pool_forward(test.pool, *x, *y, *argmax);
-    cpu::max_pool_backward(test.pool, *dy, *argmax, *dx, false);
+    device().max_pool_forward(test.pool, *x, *y, *argmax);
+    device().max_pool_backward(test.pool, *dy, *argmax, *dx, false);
     omp_set_num_threads(1);
-    cpu::max_pool_backward(test.pool, *dy, *argmax, *dx_alone, false);
+    device().max_pool_backward(test.pool, *dy, *argmax, *dx_alone, false);
     omp_set_num_threads(threads);
     EXPECT_EQ(dx.values(), dx_alone.values());
   }
@@ -209,8 +207,8 @@ TEST(MaxPool, ResultsDoNotDependOnTheNumberOfThreads) {
 
 TEST(MaxPool, RefusesWindowsThatMissTheInput) {
   const OwnedTensor x({1, 4, 4, 8}), y({1, 3, 3, 8}), argmax({1, 3, 3, 8}, DType::u8);
-  EXPECT_THROW(cpu::max_pool_forward({2, 2, 1}, *x, *y, *argmax), std::logic_error);
-  EXPECT_THROW(cpu::max_pool_forward({16, 1, 15}, *x, *x, Tensor{}), std::logic_error);
+  EXPECT_THROW(device().max_pool_forward({2, 2, 1}, *x, *y, *argmax), std::logic_error);
+  EXPECT_THROW(device().max_pool_forward({16, 1, 15}, *x, *x, Tensor{}), std::logic_error);
 }
 
 }  // namespace

@@ -1,5 +1,3 @@
-#include "kernels/cpu/upsample.h"
-
 #include "tests/kernels/reference.h"
 
 namespace brightnet::testing {
@@ -10,13 +8,13 @@ Shape enlarged(const Shape& s, int factor) {
 }
 
 TEST(Upsample, RepeatsEveryPixel) {
-  for (const DType type : compute_types) {
+  for (const DType type : compute_types()) {
     for (const int factor : {1, 2, 3}) {
       for (const Shape& small : odd_shapes()) {
         const Shape large = enlarged(small, factor);
         OwnedTensor x(small, type), y(large, type);
         x.randomize(1);
-        cpu::upsample_forward(factor, *x, *y);
+        device().upsample_forward(factor, *x, *y);
         std::vector<double> expected(large.count());
         for (int n = 0; n < large.n; ++n) {
           for (int h = 0; h < large.h; ++h) {
@@ -34,7 +32,7 @@ TEST(Upsample, RepeatsEveryPixel) {
 }
 
 TEST(Upsample, BackwardSumsWhatCameFromOnePixel) {
-  for (const DType type : compute_types) {
+  for (const DType type : compute_types()) {
     for (const bool accumulate : {false, true}) {
       for (const int factor : {1, 2, 3}) {
         for (const Shape& small : odd_shapes()) {
@@ -52,7 +50,7 @@ TEST(Upsample, BackwardSumsWhatCameFromOnePixel) {
               }
             }
           }
-          cpu::upsample_backward(factor, *dy, *dx, accumulate);
+          device().upsample_backward(factor, *dy, *dx, accumulate);
           // One rounding to the type, after fp32 sums of up to ten numbers of order one.
           expect_near(dx, expected, rounding(type), 5e-6);
         }
@@ -63,8 +61,8 @@ TEST(Upsample, BackwardSumsWhatCameFromOnePixel) {
 
 TEST(Upsample, RefusesAnotherOutputShape) {
   const OwnedTensor x({1, 2, 2, 8}), y({1, 4, 5, 8});
-  EXPECT_THROW(cpu::upsample_forward(2, *x, *y), std::logic_error);
-  EXPECT_THROW(cpu::upsample_backward(2, *y, *x, false), std::logic_error);
+  EXPECT_THROW(device().upsample_forward(2, *x, *y), std::logic_error);
+  EXPECT_THROW(device().upsample_backward(2, *y, *x, false), std::logic_error);
 }
 
 }  // namespace

@@ -1,0 +1,121 @@
+#include "tests/cuda_emulation/convolution.h"
+
+#include <cstring>
+#include <vector>
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include "kernels/backend.h"
+#include "tests/cuda_emulation/block.h"
+#include "tests/cuda_emulation/memory.h"
+#include "tests/cuda_emulation/queue.h"
+
+namespace brightnet::emulation {
+namespace {
+
+/// Calls body with the element type of the tensor.
+template <typename Body>
+void with_element(DType type, Body&& body) {
+  if (type == DType::f32) return body(float{});
+  if (type == DType::f16) return body(__half{});
+  body(__nv_bfloat16{});
+}
+
+void widen(const void* from, DType type, std::vector<float>& to, size_t count) {
+  to.resize(count);
+  with_element(type, [&](auto element) {
+    const auto* elements = static_cast<const decltype(element)*>(from);
+    for (size_t i = 0; i < count; ++i) to[i] = static_cast<float>(elements[i]);
+  });
+}
+
+void narrow(const std::vector<float>& from, DType type, void* to) {
+  with_element(type, [&](auto element) {
+    auto* elements = static_cast<decltype(element)*>(to);
+    for (size_t i = 0; i < from.size(); ++i) elements[i] = decltype(element)(from[i]);
+  });
+}
+
+class EmulatedConvolution : public Convolution {
+ public:
+  EmulatedConvolution(const ConvolutionSpec& spec, cudaStream_t stream) : spec_(spec), stream_(stream) {
+    ConvolutionSpec in_fp32 = spec;
+    in_fp32.type = DType::f32;
+    plan_ = make_cpu_backend()->plan_convolution(in_fp32);
+  }
+
+  size_t weight_bytes() const override { return plan_->weight_bytes(); }
+  size_t workspace_bytes() const override { return plan_->workspace_bytes(); }
+  void bind(void* weights, void* workspace) override { plan_->bind(weights, workspace); }
+
+  void prepare(const float* master) override {
+    queue_work(stream_, [this, master] {
+      check(master, spec_.weight_count() * sizeof(float));
+      // Working weights are of the compute type.
+      std::vector<float> weights(master, master + spec_.weight_count());
+      with_element(spec_.type, [&](auto element) {
+        for (float& weight : weights) weight = static_cast<float>(decltype(element)(weight));
+      });
+      plan_->prepare(weights.data());
+    });
+  }
+
+  void forward(const Tensor& x, const float* bias, const Tensor& y) override {
+    queue_work(stream_, [this, x, bias, y] {
+      check(x.data, x.bytes());
+      check(y.data, y.bytes());
+      if (bias) check(bias, spec_.output.c * sizeof(float));
+      widen(x.data, x.type, x_, x.count());
+      y_.resize(y.count());
+      plan_->forward({x_.data(), x.shape, DType::f32}, bias, {y_.data(), y.shape, DType::f32});
+      narrow(y_, y.type, y.data);
+    });
+  }
+
+  void backward_data(const Tensor& dy, const Tensor& dx) override {
+    queue_work(stream_, [this, dy, dx] {
+      check(dy.data, dy.bytes());
+      check(dx.data, dx.bytes());
+      widen(dy.data, dy.type, y_, dy.count());
+      x_.resize(dx.count());
+      plan_->backward_data({y_.data(), dy.shape, DType::f32}, {x_.data(), dx.shape, DType::f32});
+      narrow(x_, dx.type, dx.data);
+    });
+  }
+
+  void backward_weights(const Tensor& x, const Tensor& dy, float* dw, bool accumulate) override {
+    queue_work(stream_, [this, x, dy, dw, accumulate] {
+      check(x.data, x.bytes());
+      check(dy.data, dy.bytes());
+      if (dw) check(dw, spec_.weight_count() * sizeof(float));
+      widen(x.data, x.type, x_, x.count());
+      widen(dy.data, dy.type, y_, dy.count());
+      plan_->backward_weights({x_.data(), x.shape, DType::f32}, {y_.data(), dy.shape, DType::f32}, dw,
+                              accumulate);
+    });
+  }
+
+  std::string description() const override { return "emulated by " + plan_->description(); }
+
+ private:
+  static void check(const void* memory, size_t bytes) {
+    if (!is_device(memory, bytes)) {
+      throw Violation("a convolution was given " + std::to_string(bytes) + " bytes from " +
+                      describe_address(memory));
+    }
+  }
+
+  ConvolutionSpec spec_;
+  cudaStream_t stream_;
+  std::unique_ptr<Convolution> plan_;
+  std::vector<float> x_, y_;  ///< widened operands and results, as there is no half precision on the CPU
+};
+
+}  // namespace
+
+std::unique_ptr<Convolution> make_convolution(const ConvolutionSpec& spec, cudaStream_t stream) {
+  return std::make_unique<EmulatedConvolution>(spec, stream);
+}
+
+}  // namespace brightnet::emulation

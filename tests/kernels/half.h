@@ -1,0 +1,34 @@
+// IEEE half precision on the host, written plainly: what tests compare the GPU's conversions with.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+namespace brightnet::testing {
+
+inline float half_value(uint16_t bits) {
+  const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+  const float size = exponent == 31  ? (fraction ? NAN : INFINITY)
+                     : exponent == 0 ? std::ldexp(static_cast<float>(fraction), -24)
+                                     : std::ldexp(static_cast<float>(1024 + fraction), exponent - 25);
+  return bits >> 15 ? -size : size;
+}
+
+/// The bits of the half nearest to the value; of two equally near ones the even one.
+inline uint16_t half_bits(float value) {
+  const uint16_t sign = std::signbit(value) ? 0x8000 : 0;
+  const float size = std::abs(value);
+  if (std::isnan(value)) return 0x7FFF;
+  if (size >= 65520.0f) return static_cast<uint16_t>(sign | 0x7C00);
+  // A unit in the last place is 2⁻²⁴ up to the smallest normal number 2⁻¹⁴, then grows with the exponent.
+  int exponent = 0;
+  if (size > 0) std::frexp(size, &exponent);
+  const int shift = std::max(exponent - 11, -24);
+  const int units = static_cast<int>(std::nearbyint(std::ldexp(size, -shift)));
+  // From 1024 units on the number is normal; 2048 of them carry into the next exponent by themselves.
+  return static_cast<uint16_t>(sign | (units < 1024 ? units : (shift + 24) * 1024 + units));
+}
+
+}  // namespace brightnet::testing
