@@ -445,12 +445,11 @@ int shuffle_source(Shuffle shuffle, int lane, int argument, int width) {
 }
 
 void check_access(const void* address, size_t bytes, const char* what) {
-  const std::string access = std::string("a ") + what + " of " + std::to_string(bytes) + " bytes";
-  if (reinterpret_cast<uintptr_t>(address) % bytes != 0)
-    throw Violation(access + " is not aligned to its size");
-  if (!is_device_accessible(address, bytes) && !is_shared(address, bytes)) {
-    throw Violation(access + " reaches beyond live device memory: " + describe_address(address));
-  }
+  const bool aligned = reinterpret_cast<uintptr_t>(address) % bytes == 0;
+  if (aligned && (is_device_accessible(address, bytes) || is_shared(address, bytes))) return;
+  const std::string access = std::string("a ") + what + " of " + std::to_string(bytes) + " bytes ";
+  if (!aligned) throw Violation(access + "is not aligned to its size");
+  throw Violation(access + "reaches beyond live device memory: " + describe_address(address));
 }
 
 }  // namespace brightnet::emulation

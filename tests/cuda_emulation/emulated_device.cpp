@@ -7,6 +7,8 @@
 #include "kernels/cuda/copy_channels.h"
 #include "kernels/cuda/image.h"
 #include "kernels/cuda/max_pool.h"
+#include "kernels/cuda/multiply.h"
+#include "kernels/cuda/space_to_depth.h"
 #include "kernels/cuda/upsample.h"
 #include "tests/cuda_emulation/convolution.h"
 #include "tests/kernels/device.h"
@@ -55,6 +57,9 @@ class Temp : public CpuBackend {
     cuda::upsample_backward(f, dy, dx, a, s);
   }
   void add(const Tensor& a, const Tensor& b, const Tensor& y) override { cuda::add(a, b, y, s); }
+  void multiply(const Tensor& a, const Tensor& b, const Tensor& y, bool acc) override { cuda::multiply(a, b, y, acc, s); }
+  void space_to_depth(int k, const Tensor& x, const Tensor& y) override { cuda::space_to_depth(k, x, y, s); }
+  void space_to_depth_backward(int k, const Tensor& x, const Tensor& y, bool acc) override { cuda::space_to_depth_backward(k, x, y, acc, s); }
   void cast(const Tensor& a, const Tensor& b) override { cuda::cast(a, b, s); }
   void normalize_image(const Tensor& a, const Tensor& b) override { cuda::normalize_image(a, b, s); }
 };

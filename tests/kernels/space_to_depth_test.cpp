@@ -1,5 +1,3 @@
-#include "kernels/cpu/space_to_depth.h"
-
 #include "tests/kernels/reference.h"
 
 namespace brightnet::testing {
@@ -23,11 +21,11 @@ const std::vector<std::pair<int, Shape>>& cases() {
 }
 
 TEST(SpaceToDepth, PutsEveryBlockOfPixelsIntoOne) {
-  for (const DType type : compute_types) {
+  for (const DType type : compute_types()) {
     for (const auto& [block, large] : cases()) {
       OwnedTensor x(large, type, true), y(folded(large, block), type);
       x.randomize(1);
-      cpu::space_to_depth(block, *x, *y);
+      device().space_to_depth(block, *x, *y);
       std::vector<double> expected(x.count());
       for (int n = 0; n < large.n; ++n) {
         for (int h = 0; h < large.h; ++h) {
@@ -43,7 +41,7 @@ TEST(SpaceToDepth, PutsEveryBlockOfPixelsIntoOne) {
 }
 
 TEST(SpaceToDepth, BackwardBringsEveryGradientHome) {
-  for (const DType type : compute_types) {
+  for (const DType type : compute_types()) {
     for (const bool accumulate : {false, true}) {
       for (const auto& [block, large] : cases()) {
         OwnedTensor dy(folded(large, block), type), dx(large, type);
@@ -60,7 +58,7 @@ TEST(SpaceToDepth, BackwardBringsEveryGradientHome) {
             }
           }
         }
-        cpu::space_to_depth_backward(block, *dy, *dx, accumulate);
+        device().space_to_depth_backward(block, *dy, *dx, accumulate);
         expect_near(dx, expected, accumulate ? rounding(type) : 0.0, accumulate ? 1e-7 : 0.0);
       }
     }
@@ -70,9 +68,9 @@ TEST(SpaceToDepth, BackwardBringsEveryGradientHome) {
 TEST(SpaceToDepth, RefusesShapesThatDoNotFold) {
   const OwnedTensor odd({1, 3, 4, 2}), even({1, 4, 4, 2}), small({1, 2, 2, 8}),
       half({1, 2, 2, 8}, DType::bf16);
-  EXPECT_THROW(cpu::space_to_depth(2, *odd, *small), std::logic_error);
-  EXPECT_THROW(cpu::space_to_depth(2, *even, *half), std::logic_error);
-  EXPECT_THROW(cpu::space_to_depth(4, *even, *small), std::logic_error);
+  EXPECT_THROW(device().space_to_depth(2, *odd, *small), std::logic_error);
+  EXPECT_THROW(device().space_to_depth(2, *even, *half), std::logic_error);
+  EXPECT_THROW(device().space_to_depth(4, *even, *small), std::logic_error);
 }
 
 }  // namespace
