@@ -185,6 +185,15 @@ class Backend {
                                 const Tensor& argmax) = 0;
   virtual void max_pool_backward(const PoolSpec& pool, const Tensor& dy, const Tensor& argmax,
                                  const Tensor& dx, bool accumulate) = 0;
+  /// y = the max-pools of `windows` at stride 1 in their order, then x: YOLO's spatial pyramid. `argmax`: one
+  /// a window as in max_pool_forward(), or all null. These two compute what single pools and copies do, and a
+  /// backend that can do it in one pass overrides them.
+  virtual size_t spatial_pyramid_workspace(const Shape& x, DType type) const;
+  virtual void spatial_pyramid_forward(std::span<const int> windows, const Tensor& x, const Tensor& y,
+                                       std::span<const Tensor> argmax, void* workspace);
+  virtual void spatial_pyramid_backward(std::span<const int> windows, const Tensor& dy,
+                                        std::span<const Tensor> argmax, const Tensor& dx, bool accumulate,
+                                        void* workspace);
   /// Copies `channels` channels of every pixel: concat and split, both ways. Takes slices.
   virtual void copy_channels(const Tensor& from, int from_channel, const Tensor& to, int to_channel,
                              int channels, bool accumulate) = 0;

@@ -48,7 +48,7 @@ MemoryNeeds SppLayer::memory_needs() const {
   const Shape& in = setup().inputs[0];
   MemoryNeeds needs;
   if (setup().mode == Mode::train) needs.saved = in.count() * windows_.size();
-  needs.workspace = in.count() * size_of(setup().type);
+  needs.workspace = backend().spatial_pyramid_workspace(in, setup().type);
   return needs;
 }
 
@@ -59,29 +59,16 @@ void SppLayer::bind(const LayerMemory& memory) {
     auto* place = static_cast<std::byte*>(memory.saved);
     argmax_.push_back({place ? place + i * in.count() : nullptr, in, DType::u8});
   }
-  pooled_ = {memory.workspace, in, setup().type};
+  workspace_ = memory.workspace;
 }
 
 void SppLayer::forward(const LayerCall& call) {
-  const int channels = setup().inputs[0].c;
-  int at = 0;
-  for (size_t i = 0; i < windows_.size(); ++i, at += channels) {
-    backend().max_pool_forward({windows_[i], 1, windows_[i] - 1}, call.inputs[0], pooled_, argmax_[i]);
-    backend().copy_channels(pooled_, 0, call.output, at, channels, false);
-  }
-  backend().copy_channels(call.inputs[0], 0, call.output, at, channels, false);
+  backend().spatial_pyramid_forward(windows_, call.inputs[0], call.output, argmax_, workspace_);
 }
 
 void SppLayer::backward(const LayerCall& call, bool) {
-  const int channels = setup().inputs[0].c;
-  const Tensor& dx = call.input_gradients[0];
-  backend().copy_channels(call.output_gradient, channels * static_cast<int>(windows_.size()), dx, 0, channels,
-                          call.accumulate[0]);
-  for (size_t i = 0; i < windows_.size(); ++i) {
-    backend().copy_channels(call.output_gradient, channels * static_cast<int>(i), pooled_, 0, channels,
-                            false);
-    backend().max_pool_backward({windows_[i], 1, windows_[i] - 1}, pooled_, argmax_[i], dx, true);
-  }
+  backend().spatial_pyramid_backward(windows_, call.output_gradient, argmax_, call.input_gradients[0],
+                                     call.accumulate[0], workspace_);
 }
 
 UpsampleLayer::UpsampleLayer(const LayerSetup& setup)

@@ -38,7 +38,7 @@ class SppLayer : public Layer {
   std::vector<int> windows_;  ///< descending
   Shape output_;
   std::vector<Tensor> argmax_;  ///< one a window
-  Tensor pooled_;               ///< workspace: one pool's output, or its gradient
+  void* workspace_ = nullptr;
 };
 
 /// Nearest neighbour.

@@ -22,7 +22,7 @@ TEST(Add, IsTheSumRoundedOnce) {
 }
 
 TEST(Add, WorksInPlace) {
-  OwnedTensor a({2, 52, 52, 33}), b({2, 52, 52, 33});
+  OwnedTensor a({2, 26, 26, 33}), b({2, 26, 26, 33});
   a.randomize(3);
   b.randomize(4);
   const std::vector<double> expected = sum(a, b);

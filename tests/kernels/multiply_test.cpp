@@ -21,7 +21,7 @@ TEST(Multiply, IsTheProductRoundedOnce) {
 }
 
 TEST(Multiply, WorksInPlace) {
-  OwnedTensor a({2, 52, 52, 33}), b({2, 52, 52, 33});
+  OwnedTensor a({2, 26, 26, 33}), b({2, 26, 26, 33});
   a.randomize(3);
   b.randomize(4);
   std::vector<double> expected(a.count());

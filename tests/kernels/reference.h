@@ -36,8 +36,8 @@ inline std::span<const DType> compute_types() {
 /// Shapes that cut vectors, blocks of channels and threads' parts at odd places, small enough for one thread
 /// and large enough for several.
 inline std::vector<Shape> odd_shapes() {
-  return {{1, 1, 1, 3},   {3, 13, 13, 24}, {1, 19, 13, 255}, {3, 19, 19, 64},
-          {1, 1, 13, 64}, {1, 40, 40, 33}, {17, 5, 3, 24}};
+  return {{1, 1, 1, 3},   {3, 13, 13, 24}, {1, 13, 5, 255}, {2, 19, 19, 32},
+          {1, 1, 13, 64}, {1, 20, 21, 33}, {17, 5, 3, 24}};
 }
 
 }  // namespace brightnet::testing
