@@ -27,6 +27,7 @@ def arguments():
     parser.add_argument("--precision", help="the bench's result to take (default: its first)")
     parser.add_argument("--tflops", help="instead of the measured times, ASSUME these rates of the GPU's convolutions, "
                         "e.g. 100,300: a layer takes its operations over the rate")
+    parser.add_argument("--size", type=int, help="with --tflops: side of the input (default: the bench's)")
     parser.add_argument("--overhead", type=float, default=0.5,
                         help="with --tflops: other work, as a part of the convolutions' time (default: %(default)s)")
     parser.add_argument("--nvlink", type=float, default=360, help="GB/s a GPU, one way (default: %(default)s)")
@@ -81,6 +82,10 @@ def predict(result, options, tflops, cluster):
     """Seconds of a step alone and on the cluster, and those that the sums take and that nothing hides."""
     layers = result["layers"]
     scale = (options.batch or result["batch"]) / result["batch"]
+    if options.size:
+        if tflops is None:
+            sys.exit("predict_scaling: measured times hold for the size they were measured at; --size needs --tflops")
+        scale *= (options.size / result["size"]) ** 2
     times = [layer_times(layer, scale, tflops, options.overhead) for layer in layers]
     forward = sum(t[0] for t in times)
     backward = sum(t[1] for t in times)

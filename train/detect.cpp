@@ -34,9 +34,8 @@ std::vector<ScoredBox> objects_in(std::vector<Detection> candidates, const Frame
 std::string StageTimes::text(int64_t images, int workers) const {
   const double per_image = 1e3 / static_cast<double>(std::max<int64_t>(1, images));
   return fmt::format(
-      "{:.1f} images/s; ms an image: decode {:.2f}, prepare {:.2f}, network {:.2f}, NMS {:.2f}, output "
-      "{:.2f} "
-      "({} {})",
+      "{:.1f} images/s; ms an image: decode {:.2f}, prepare {:.2f}, network {:.2f}, NMS {:.2f}, "
+      "output {:.2f} ({} {})",
       clock > 0 ? static_cast<double>(images) / clock : 0.0, decode * per_image, prepare * per_image,
       network * per_image, nms * per_image, output * per_image, workers,
       workers == 1 ? "thread decodes and prepares" : "threads decode and prepare");

@@ -7,8 +7,8 @@
 #include <opencv2/imgproc.hpp>
 
 #include "data/augment/sample.h"
+#include "data/darknet_image.h"
 #include "data/image.h"
-#include "data/placement.h"
 
 namespace brightnet {
 namespace {
@@ -21,12 +21,12 @@ double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// The image as the network was trained to see it: placed in a square of `size`, with the loader's fill
-/// around it.
-void place_image(const cv::Mat& image, int size, bool letterbox, uint8_t* pixels, Resampler& resample) {
-  const size_t stride = 3 * static_cast<size_t>(size);
-  std::fill(pixels, pixels + stride * static_cast<size_t>(size), fill_value);
-  const Placement placement = place(image.cols, image.rows, size, letterbox);
+/// The image as the network was trained to see it: placed in the square input, with the loader's fill around
+/// it.
+void place_image(const cv::Mat& image, const InputFit& fit, uint8_t* pixels, Resampler& resample) {
+  const size_t stride = 3 * static_cast<size_t>(fit.size);
+  std::fill(pixels, pixels + stride * static_cast<size_t>(fit.size), fill_value);
+  const Placement placement = place(image.cols, image.rows, fit);
   const int left = static_cast<int>(placement.offset_x), top = static_cast<int>(placement.offset_y);
   const PixelBlock shown{pixels + static_cast<size_t>(top) * stride + 3 * static_cast<size_t>(left), stride,
                          static_cast<int>(std::lround(placement.scale_x * static_cast<float>(image.cols))),
@@ -35,14 +35,14 @@ void place_image(const cv::Mat& image, int size, bool letterbox, uint8_t* pixels
   resample(view, {0, 0, static_cast<double>(image.cols), static_cast<double>(image.rows)}, shown, {});
 }
 
-void decode(Frame& frame) {
+void decode(Frame& frame, Resize resize) {
   if (!frame.failure.empty()) return;
   if (frame.clip) {
     cv::cvtColor(frame.image, frame.image, cv::COLOR_BGR2RGB);
     return;
   }
   try {
-    frame.image = read_image(frame.file);
+    frame.image = resize == Resize::darknet ? read_darknet_image(frame.file) : read_image(frame.file);
   } catch (const ImageError& e) {
     frame.failure = e.detail();
   }
@@ -72,9 +72,14 @@ FrameLoader::Frames* FrameLoader::next() {
 
 int FrameLoader::open(Slot& slot) {
   const double begin = seconds_now();
-  const size_t image_bytes = 3 * static_cast<size_t>(setup_.size) * static_cast<size_t>(setup_.size);
-  slot.pixels.resize(image_bytes * static_cast<size_t>(setup_.batch));
-  slot.batch.pixels = slot.pixels.data();
+  const size_t values = values_of_image() * static_cast<size_t>(setup_.batch);
+  if (setup_.fit.resize == Resize::darknet) {
+    slot.values.resize(values);
+    slot.batch.values = slot.values.data();
+  } else {
+    slot.pixels.resize(values);
+    slot.batch.pixels = slot.pixels.data();
+  }
   slot.batch.frames.clear();
   Frame frame;
   while (std::ssize(slot.batch.frames) < setup_.batch && source_.next(frame))
@@ -86,12 +91,16 @@ int FrameLoader::open(Slot& slot) {
 void FrameLoader::make(Slot& slot, size_t item, Resampler& resample) {
   Frame& frame = slot.batch.frames[item];
   const double begin = seconds_now();
-  decode(frame);
+  decode(frame, setup_.fit.resize);
   const double decoded = seconds_now();
   decoding_ += decoded - begin;
   if (!frame.failure.empty()) return;
-  const size_t image_bytes = 3 * static_cast<size_t>(setup_.size) * static_cast<size_t>(setup_.size);
-  place_image(frame.image, setup_.size, setup_.letterbox, slot.pixels.data() + item * image_bytes, resample);
+  const size_t at = item * values_of_image();
+  if (setup_.fit.resize == Resize::darknet) {
+    fill_darknet_input(frame.image, setup_.fit.size, setup_.fit.letterbox, slot.values.data() + at);
+  } else {
+    place_image(frame.image, setup_.fit, slot.pixels.data() + at, resample);
+  }
   preparing_ += seconds_now() - decoded;
 }
 

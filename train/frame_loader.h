@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "data/batch_queue.h"
+#include "data/placement.h"
 #include "data/resample.h"
 #include "train/sources/source.h"
 
@@ -24,8 +25,10 @@ class FrameLoader {
   FrameLoader(Source& source, const Setup& setup);
 
   struct Frames {
-    const uint8_t* pixels =
-        nullptr;  ///< batch × size × size × 3, u8 RGB; of failures and behind the last: anything
+    /// batch × size × size × 3, RGB: u8 pixels, or values in [0, 1] for darknet's resize, whose result 8 bits
+    /// would round. Of failures, and behind the last frame: anything.
+    const uint8_t* pixels = nullptr;
+    const float* values = nullptr;
     std::vector<Frame> frames;  ///< at most a batch; those that could not be decoded say why
   };
   /// nullptr after the last. Valid until the next call; the caller may take the frames out of it.
@@ -38,9 +41,11 @@ class FrameLoader {
  private:
   struct Slot {
     std::vector<uint8_t> pixels;
+    std::vector<float> values;
     Frames batch;
   };
 
+  size_t values_of_image() const { return 3 * static_cast<size_t>(setup_.fit.size) * setup_.fit.size; }
   int open(Slot& slot);
   void make(Slot& slot, size_t item, Resampler& resample);
 

@@ -268,8 +268,10 @@ void Trainer::fit_into_minutes() {
 std::optional<Metrics> Trainer::evaluate_average(const Interrupt& interrupt) {
   ++averaged_.version;
   val_boxes_.assign(std::min(pictured_images, setup_.val.images.size()), {});
-  const DetectionOptions options{setup_.config.evaluate.nms, setup_.config.augment.letterbox,
-                                 std::max(1, setup_.config.loader.workers)};
+  const DetectionOptions options{setup_.config.evaluate.nms,
+                                 setup_.config.augment.letterbox,
+                                 std::max(1, setup_.config.loader.workers),
+                                 {}};
   auto metrics = evaluate(
       networks_.evaluation(), setup_.val, options,
       [&](int index, std::span<const ScoredBox> boxes) {

@@ -64,13 +64,13 @@ __global__ void __launch_bounds__(channel_threads)
 /// statistics.
 template <typename T>
 struct StoreStatistics {
-  const T* k;  ///< of every channel: the first pixel
+  const T* k;  ///< of every channel: the first pixel; nullptr: the sums are about zero
   double pixels;
   float *mean, *inverse_std, *running_mean, *running_variance;
   float momentum, epsilon;
 
   __device__ void operator()(int channel, double s, double t) const {
-    const double batch_mean = static_cast<double>(widen(k[channel])) + s / pixels;
+    const double batch_mean = (k ? static_cast<double>(widen(k[channel])) : 0.0) + s / pixels;
     double variance = (t - s * s / pixels) / pixels;
     if (variance < 0) variance = 0;
     const double unbiased = pixels > 1 ? variance * pixels / (pixels - 1) : variance;
@@ -80,6 +80,48 @@ struct StoreStatistics {
     running_variance[channel] += momentum * (static_cast<float>(unbiased) - running_variance[channel]);
   }
 };
+
+/// Σy and Σy² from Σ(y − k) and Σ(y − k)²: ranks have different k, and fp64 has the digits to do without.
+template <typename T>
+struct KeepSumsAboutZero {
+  const T* k;
+  double pixels;
+  double* totals;  ///< [2][channels]
+  int channels;
+
+  __device__ void operator()(int channel, double s, double t) const {
+    const double shift = static_cast<double>(widen(k[channel]));
+    totals[channel] = s + pixels * shift;
+    totals[channels + channel] = t + shift * (2 * s + pixels * shift);
+  }
+};
+
+struct KeepSums {
+  double* totals;  ///< [2][channels]
+  int channels;
+
+  __device__ void operator()(int channel, double s, double t) const {
+    totals[channel] = s;
+    totals[channels + channel] = t;
+  }
+};
+
+/// finish(channel, s, t) with the sums over all ranks.
+template <typename Finish>
+__global__ void __launch_bounds__(channel_threads)
+    finish_kernel(const double* totals, int channels, Finish finish) {
+  const int channel = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (channel < channels) finish(channel, totals[channel], totals[channels + channel]);
+}
+
+/// Adds the sums that were kept in `totals` over the ranks, and goes on with them.
+template <typename Finish>
+void total_over_ranks(StatisticsExchange& exchange, double* totals, int channels, const Finish& finish,
+                      cudaStream_t stream) {
+  exchange.sum(totals, 2 * static_cast<size_t>(channels));
+  launch(finish_kernel<Finish>, blocks_for(channels, channel_threads), channel_threads, 0, stream,
+         static_cast<const double*>(totals), channels, finish);
+}
 
 /// What the apply pass of either direction reads and writes.
 template <typename T>
@@ -231,10 +273,16 @@ void batch_norm_forward(const BatchNormForward& op, cudaStream_t stream) {
       const T* y = op.y.as<T>();
       const ChannelTiles tiles(op.y.shape, count, blocks_of_multiprocessor);
       launch(statistics_kernel<T, count>, tiles.grid(), channel_threads, 0, stream, tiles, y, room.parts);
-      total(room, tiles,
-            StoreStatistics<T>{y, pixels, op.mean, op.inverse_std, op.running_mean, op.running_variance,
-                               op.momentum, op.epsilon},
-            stream);
+      StoreStatistics<T> store{
+          y, pixels, op.mean, op.inverse_std, op.running_mean, op.running_variance, op.momentum, op.epsilon};
+      if (op.exchange) {
+        total(room, tiles, KeepSumsAboutZero<T>{y, pixels, room.totals, op.y.shape.c}, stream);
+        store.k = nullptr;
+        store.pixels *= op.exchange->parts();
+        total_over_ranks(*op.exchange, room.totals, op.y.shape.c, store, stream);
+      } else {
+        total(room, tiles, store, stream);
+      }
       ApplyArguments<T> apply{};
       apply.y = y;
       apply.to = op.z.as<T>();
@@ -258,8 +306,9 @@ void batch_norm_backward(const BatchNormBackward& op, cudaStream_t stream) {
   float *k0 = room.coefficients, *k1 = k0 + channels;
   const StoreParameterGradients gradients{op.inverse_std, op.scale_gradient, op.shift_gradient,
                                           op.accumulate};
+  const int parts = op.exchange ? op.exchange->parts() : 1;
   const StoreGradientCoefficients coefficients{
-      static_cast<double>(op.y.shape.pixels()), op.scale, op.mean, op.inverse_std, k0, k1, op.frozen};
+      static_cast<double>(op.y.shape.pixels()) * parts, op.scale, op.mean, op.inverse_std, k0, k1, op.frozen};
   with_compute_type(op.y.type, [&]<typename T>() {
     const auto run = [&]<int count>() {
       const ApplyArguments<T> apply{op.y.as<T>(),
@@ -276,8 +325,14 @@ void batch_norm_backward(const BatchNormBackward& op, cudaStream_t stream) {
       const ChannelTiles tiles(op.y.shape, count, blocks_of_multiprocessor);
       launch(gradient_sums_kernel<T, count>, tiles.grid(), channel_threads, 0, stream, tiles, apply,
              room.parts);
-      total(room, tiles, Both<StoreParameterGradients, StoreGradientCoefficients>{gradients, coefficients},
-            stream);
+      if (op.exchange && !op.frozen) {
+        total(room, tiles, Both<StoreParameterGradients, KeepSums>{gradients, {room.totals, channels}},
+              stream);
+        total_over_ranks(*op.exchange, room.totals, channels, coefficients, stream);
+      } else {
+        total(room, tiles, Both<StoreParameterGradients, StoreGradientCoefficients>{gradients, coefficients},
+              stream);
+      }
       const ChannelTiles apply_tiles(op.y.shape, count, apply_blocks_of_multiprocessor);
       launch(apply_gradient_kernel<T, count>, apply_tiles.grid(), channel_threads, 0, stream, apply_tiles,
              apply);

@@ -2,8 +2,9 @@
 // is computed, and how a rank that cannot go on takes the others with it.
 #include "train/communicator.h"
 
+#include <cmath>
 #include <cstring>
-#include <set>
+#include <sstream>
 
 #include "tests/distributed/job.h"
 #include "tests/train/small_run.h"

@@ -1,12 +1,15 @@
 // One rank of a test: rank_program SCENARIO FOLDER. What it finds goes to FOLDER/SCENARIO.RANK, for the test
 // to compare.
-#include <cstring>
+#include <chrono>
+#include <cmath>
 #include <fstream>
-#include <iostream>
 #include <map>
+#include <thread>
 
 #include "core/files.h"
+#include "core/random.h"
 #include "data/loader.h"
+#include "layers/network.h"
 #include "train/communicator/agreement.h"
 #include "train/config.h"
 #include "train/gradient_exchange.h"

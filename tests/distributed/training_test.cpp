@@ -15,15 +15,19 @@ class TrainingOnRanks : public ::testing::Test {
  protected:
   TrainingOnRanks() { prepare_for_ranks(); }
 
-  /// `brightnet train` on this many ranks into the folder `out`; each rank passes its whole part at once.
-  ProgramResult train(int ranks, const std::string& out, Words settings = {}) {
+  /// `brightnet train` into the folder `out`; each of the ranks passes its whole part of a batch of 16 at
+  /// once.
+  static Words train_words(int ranks, const std::string& out, Words settings) {
     Words words{program().string(), "train", "run.yaml", "--out", out};
     settings.insert(settings.begin(), {"train.batch=16", "train.micro_batch=" + std::to_string(16 / ranks)});
     for (const auto& setting : SmallRun::short_run(settings)) {
       words.emplace_back("--set");
       words.push_back(setting);
     }
-    return run(ranks, words);
+    return words;
+  }
+  ProgramResult train(int ranks, const std::string& out, const Words& settings = {}) {
+    return run(ranks, train_words(ranks, out, settings));
   }
   ProgramResult run(int ranks, Words words) {
     if (ranks > 1) words = mpirun(ranks, words);
@@ -91,7 +95,7 @@ TEST_F(TrainingOnRanks, EvaluatesToTheSameNumbersAsOne) {
     ASSERT_EQ(result.code, 0) << result.err;
     answers.push_back(read_file(run_.folder() / to_file.back()));
   }
-  EXPECT_NE(answers[0].find("\"images\":7"), std::string::npos) << answers[0];
+  EXPECT_NE(answers[0].find("\"images\": 7"), std::string::npos) << answers[0];
   EXPECT_EQ(answers[1], answers[0]);
   EXPECT_EQ(answers[2], answers[0]);
 }
@@ -100,12 +104,7 @@ TEST_F(TrainingOnRanks, GoesOnWithAnotherNumberOfRanks) {
   const Words settings{"train.epochs=3", "train.sync_bn=true"};
   ASSERT_EQ(train(1, "whole", settings).code, 0);
   // The signal is there before the first step on four ranks: one step is made and saved.
-  Words words = mpirun(4, {program().string(), "train", "run.yaml", "--out", "parts", "--set",
-                           "train.batch=16", "train.micro_batch=4"});
-  for (auto setting : SmallRun::short_run(settings)) {
-    if (setting.rfind("train.batch", 0) == 0 || setting.rfind("train.micro", 0) == 0) continue;
-    words.insert(words.end(), {"--set", setting});
-  }
+  const Words words = mpirun(4, train_words(4, "parts", settings));
   const Program parts(words[0], {words.begin() + 1, words.end()}, run_.folder());
   ASSERT_TRUE(wait_until([&] { return ranks_below(parts.process()).size() == 4; }));
   ASSERT_TRUE(wait_until([&] { return fs::exists(run_.folder() / "parts/train.log"); }));

@@ -1,5 +1,7 @@
 #include "train/finetune.h"
 
+#include <csignal>
+
 #include "tests/layers/models.h"
 #include "tests/train/small_run.h"
 #include "train/formats/darknet_weights.h"
@@ -97,8 +99,9 @@ std::map<std::string, std::vector<float>> weights(const fs::path& file) {
   return all;
 }
 
-struct Run {
-  Run(const SmallRun& small, const RunConfig& run_config, const fs::path& path, bool old = false)
+/// Everything that a trainer refers to.
+struct Training {
+  Training(const RunConfig& run_config, const fs::path& path, bool old = false)
       : config(run_config),
         train(read_dataset(config.data, Split::train)),
         val(read_dataset(config.data, Split::val)),
@@ -106,7 +109,6 @@ struct Run {
         layout(model),
         backend(make_cpu_backend()),
         folder(old ? RunFolder::open(path) : RunFolder::create(path)) {
-    (void)small;
     if (!old) {
       write_atomically(folder.model(), model.yaml);
       write_atomically(folder.config(), print_config(config));
@@ -127,7 +129,7 @@ TEST(Finetune, FrozenLayersAreBitIdenticalAfterTrainingAndTheRestIsNot) {
   const SmallRun small;
   for (const char* kind : {"optimizer={kind: sgd, rate: 0.02}", "optimizer={kind: adamw, rate: 0.01}"}) {
     const RunConfig config = small.load({kind, "train.freeze=[conv1, fine]", "train.epochs=2"});
-    Run run(small, config, small.folder() / "out");
+    Training run(config, small.folder() / "out");
     std::vector<float> initial = initial_parameters(run.model, run.layout, 5);
     Trainer trainer = run.make(initial);
     EXPECT_EQ(run.backend->allocated_bytes(),
@@ -147,23 +149,23 @@ TEST(Finetune, AFineTunedRunIsResumedToTheSameWeights) {
   const SmallRun small;
   const auto options = [&](std::vector<std::string> more) {
     more.insert(more.end(),
-                {"train.freeze=[conv1]", "train.pretrained_rate=0.1", "train.fresh=[conv4, conv6]"});
+                {"train.freeze=[conv1]", "train.pretrained_rate=0.1", "train.fresh=[conv3, conv5]"});
     return small.load(more);
   };
-  Run whole(small, options({"train.epochs=2"}), small.folder() / "whole");
-  EXPECT_EQ(rate_of(whole.model, "conv4"), 1);
+  Training whole(options({"train.epochs=2"}), small.folder() / "whole");
+  EXPECT_EQ(rate_of(whole.model, "conv3"), 1);
   EXPECT_EQ(rate_of(whole.model, "conv2"), 0.1f);
   const std::vector<float> initial = initial_parameters(whole.model, whole.layout, 5);
   whole.make(initial).run(Interrupt());
   const fs::path parts = small.folder() / "parts";
   {
-    Run first(small, options({"train.epochs=2"}), parts);
+    Training first(options({"train.epochs=2"}), parts);
     const Interrupt interrupt;
     std::raise(SIGTERM);
     ASSERT_EQ(first.make(initial).run(interrupt), TrainingEnd::interrupted);
   }
   // The folder's own configuration says which layers are slow and which stand still.
-  Run second(small, load_run_config(parts / "config.yaml"), parts, true);
+  Training second(load_run_config(parts / "config.yaml"), parts, true);
   Trainer trainer = second.make(initial);
   trainer.resume();
   ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
@@ -173,10 +175,9 @@ TEST(Finetune, AFineTunedRunIsResumedToTheSameWeights) {
 TEST(Finetune, LayersThatCameWithTheWeightsLearnMoreSlowly) {
   const SmallRun small;
   const auto moved = [&](const char* rate) {
-    Run run(small,
-            small.load({rate, "train.fresh=[conv4]", "train.iterations=1", "ema.decay=0", "schedule.warmup=0",
-                        "optimizer={kind: sgd, rate: 0.001, decay: 0, clip: 0}"}),
-            small.folder() / "out");
+    Training run(small.load({rate, "train.fresh=[conv3]", "train.iterations=1", "ema.decay=0",
+                             "schedule.warmup=0", "optimizer={kind: sgd, rate: 0.001, decay: 0, clip: 0}"}),
+                 small.folder() / "out");
     const std::vector<float> initial = initial_parameters(run.model, run.layout, 5);
     run.make(initial).run(Interrupt());
     const auto last = weights(run.folder.last());
@@ -187,7 +188,7 @@ TEST(Finetune, LayersThatCameWithTheWeightsLearnMoreSlowly) {
         sum += std::abs(last.at(name)[i] - initial[entry->offset + i]);
       return sum;
     };
-    return std::pair(distance("conv2.weight"), distance("conv4.weight"));
+    return std::pair(distance("conv2.weight"), distance("conv3.weight"));
   };
   const auto fast = moved("train.pretrained_rate=1"), slow = moved("train.pretrained_rate=0.125");
   EXPECT_NEAR(slow.first / fast.first, 0.125, 1e-3);
@@ -206,9 +207,9 @@ TEST(Finetune, ListsTheLayersThatAWeightsFileHasNothingFor) {
   TrainOptions train;
   train.weights = file.string();
   read_pretrained(train, model, layout, values);
-  EXPECT_EQ(train.fresh, (std::vector<std::string>{"conv4", "conv6"}));
+  EXPECT_EQ(train.fresh, (std::vector<std::string>{"conv3", "conv5"}));
   EXPECT_EQ(values[layout.find("fine.scale")->offset], 1);
-  EXPECT_EQ(values[layout.find("conv6.bias")->offset], 0);
+  EXPECT_EQ(values[layout.find("conv5.bias")->offset], 0);
   fs::remove(file);
 }
 

@@ -2,6 +2,7 @@
 #include "train/detect.h"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 
 #include <fmt/format.h>
@@ -25,10 +26,10 @@ struct DetectArguments {
   CommonOptions common;
   std::string weights, source;
   SourceOptions frames;
-  std::string out, json, coco_json, coco_ids, darknet_json, txt;
+  std::string out, json, coco_json, coco_ids, darknet_json, txt, resize;
   bool save_conf = false, save_crops = false, no_save = false;
   float confidence = 0.25f, nms = 0.45f;
-  int max_detections = 300;
+  int max_detections = 0;
   std::vector<std::string> classes;
   int batch = 0, size = 0, workers = 0;
 
@@ -51,7 +52,8 @@ NmsOptions nms_options(const Model& model, const DetectArguments& arguments) {
   }
   options.iou = arguments.nms;
   options.score = arguments.confidence;
-  options.max_detections = arguments.max_detections;
+  options.max_detections =
+      arguments.max_detections > 0 ? arguments.max_detections : std::numeric_limits<int>::max();
   return options;
 }
 
@@ -151,8 +153,6 @@ std::string counted(int64_t count, const char* one, const char* many) {
 }
 
 void say_what_was_done(const DetectArguments& arguments, const DetectReport& report, int workers) {
-  for (const auto& [file, reason] : report.skipped) spdlog::warn("Skipped {}: {}.", file, reason);
-  if (report.images == 0) throw InputError("none of the images could be read", arguments.source);
   const std::string skipped =
       report.skipped.empty() ? "" : fmt::format(" ({} could not be read)", report.skipped.size());
   spdlog::info("{} in {}{}", counted(report.objects, "object", "objects"),
@@ -169,6 +169,7 @@ int detect_objects(const DetectArguments& arguments) {
   const auto source = open_source(arguments.source, arguments.frames);
   InferenceNetwork inference(arguments.weights, *backend, precision, choose_batch(arguments, *source),
                              arguments.size);
+  if (!arguments.resize.empty()) inference.set_resize(parse_resize(arguments.resize));
   const TrainedModel& trained = inference.trained();
   DetectOptions options;
   options.nms = nms_options(trained.model, arguments);
@@ -184,8 +185,11 @@ int detect_objects(const DetectArguments& arguments) {
     return !interrupt.requested();
   });
   progress.clear();
-  say_what_was_done(arguments, report, options.workers);
+  for (const auto& [file, reason] : report.skipped) spdlog::warn("Skipped {}: {}.", file, reason);
+  if (report.images == 0 && !interrupt.requested())
+    throw InputError("none of the images could be read", arguments.source);
   for (const auto& output : outputs) output->finish();
+  say_what_was_done(arguments, report, options.workers);
   if (!interrupt.requested()) return 0;
   spdlog::warn("Stopped by a signal; what was found up to then is written.");
   return static_cast<int>(ExitCode::interrupted);
@@ -232,8 +236,8 @@ void add_detect(CLI::App& app, Action& action) {
       ->check(CLI::Range(0.0, 1.0));
   command->add_option("--nms", arguments->nms, "overlap (IoU) from which the worse of two boxes goes")
       ->check(CLI::Range(0.0, 1.0));
-  command->add_option("--max-det", arguments->max_detections, "objects an image at most, the best")
-      ->check(CLI::PositiveNumber);
+  command->add_option("--max-det", arguments->max_detections, "objects an image at most, the best; 0: all")
+      ->check(CLI::NonNegativeNumber);
   command->add_option("--classes", arguments->classes, "names or numbers of the classes to look for")
       ->type_name("CLASS")
       ->delimiter(',')
@@ -247,6 +251,12 @@ void add_detect(CLI::App& app, Action& action) {
       ->add_option("--batch", arguments->batch,
                    "images at a time; 8, and 1 for cameras and streams, if not given")
       ->check(CLI::PositiveNumber);
+  command
+      ->add_option(
+          "--resize", arguments->resize,
+          "how images are brought to the input's size: antialiased, or exactly as darknet does; if not "
+          "given, as the weights say (imported ones: darknet)")
+      ->check(CLI::IsMember({"antialiased", "darknet"}));
   command->add_option("--size", arguments->size, "side of the input; 0: as trained")
       ->check(CLI::NonNegativeNumber);
   command->add_option("--workers", arguments->workers, "threads that read images; 0: one a core, at most 8")

@@ -74,18 +74,21 @@ void require_same(Communicator& communicator, const std::string& what, std::stri
 int run_as_rank(Communicator& communicator, const std::function<int()>& work) {
   if (communicator.alone()) return work();
   log_as_rank(communicator.rank());
+  std::string message;
+  ExitCode code = ExitCode::internal;
   try {
     return work();
   } catch (const SharedError& e) {
     if (communicator.leads()) spdlog::error("{}", e.what());
     return static_cast<int>(e.code());
   } catch (const Error& e) {
-    communicator.fail(e.what(), static_cast<int>(e.code()));
+    message = e.what();
+    code = e.code();
   } catch (const std::exception& e) {
-    communicator.fail(
-        std::string("internal error: ") + e.what() + ". This is a bug in brightnet; please report it.",
-        static_cast<int>(ExitCode::internal));
+    message = std::string("internal error: ") + e.what() + ". This is a bug in brightnet; please report it.";
   }
+  communicator.fail(message, static_cast<int>(code));
+  return static_cast<int>(code);  // g++ does not see that a virtual function never returns
 }
 
 }  // namespace brightnet

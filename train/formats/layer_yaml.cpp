@@ -19,7 +19,7 @@ const char* truth_text(bool value) {
 template <typename Items, typename Text>
 std::string list_text(const Items& items, Text&& text) {
   std::string list = "[";
-  for (const auto& item : items) list += (list.size() > 1 ? ", " : "") + text(item);
+  for (const auto& item : items) list.append(list.size() > 1 ? ", " : "").append(text(item));
   return list + ']';
 }
 
@@ -30,6 +30,7 @@ YamlFields fields_of(const ConvAttributes& conv, Activation usual) {
   if (conv.padding != conv.size / 2) fields.emplace_back("padding", std::to_string(conv.padding));
   if (!conv.batch_norm) fields.emplace_back("batch_norm", "false");
   if (conv.activation != usual) fields.emplace_back("activation", activation_text(conv.activation));
+  if (conv.full_precision) fields.emplace_back("precision", "fp32");
   return fields;
 }
 YamlFields fields_of(const MaxPoolAttributes& pool, Activation) {

@@ -26,7 +26,7 @@ Activation usual_activation(const Model& model) {
 
 std::string flow(const YamlFields& fields) {
   std::string text;
-  for (const auto& [key, value] : fields) text += (text.empty() ? "" : ", ") + key + ": " + value;
+  for (const auto& [key, value] : fields) text.append(text.empty() ? "" : ", ").append(key + ": " + value);
   return '{' + text + '}';
 }
 
@@ -154,7 +154,7 @@ class ModelWriter {
     if (!follows) {
       const size_t count = item.block >= 0 ? 1 : layer.inputs.size();
       std::string from;
-      for (size_t i = 0; i < count; ++i) from += (i > 0 ? ", " : "") + path(layer.inputs[i]);
+      for (size_t i = 0; i < count; ++i) from.append(i > 0 ? ", " : "").append(path(layer.inputs[i]));
       fields.emplace_back("from", count > 1 ? '[' + from + ']' : from);
     }
     YamlFields own;
@@ -178,7 +178,7 @@ class ModelWriter {
     text_ += "  " + names_.blocks[index] + ":\n";
     if (!parameters_[index].empty()) {
       std::string list;
-      for (const std::string& name : parameters_[index]) list += (list.empty() ? "" : ", ") + name;
+      for (const std::string& name : parameters_[index]) list.append(list.empty() ? "" : ", ").append(name);
       text_ += "    parameters: [" + list + "]\n";
     }
     text_ += "    layers:\n";
