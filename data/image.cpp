@@ -14,6 +14,11 @@
 #include "data/jpeg.h"
 
 namespace brightnet {
+
+LibraryVersion opencv_version() {
+  return {cv::getVersionString(), CV_VERSION};
+}
+
 namespace {
 
 namespace fs = std::filesystem;

@@ -8,6 +8,7 @@
 #include <opencv2/core.hpp>
 
 #include "core/error.h"
+#include "core/library_version.h"
 
 namespace brightnet {
 
@@ -53,5 +54,8 @@ bool has_end_mark(const std::filesystem::path& file);
 /// True for a name that ends, in either case, as an image does (.jpg .jpeg .png .bmp .webp .tif .tiff .ppm
 /// …).
 bool is_image_name(const std::filesystem::path& file);
+
+/// What decodes.
+LibraryVersion opencv_version();
 
 }  // namespace brightnet

@@ -10,11 +10,13 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "core/library_version.h"
 #include "core/tensor.h"
 #include "kernels/convolution.h"
 #include "kernels/math/activation.h"
@@ -32,6 +34,7 @@ struct BatchNormForward {
         *running_variance = nullptr;              ///< [c], moved by `momentum` towards this batch's
   float *mean = nullptr, *inverse_std = nullptr;  ///< [c], kept for the backward pass
   float momentum = 0.1f;                          ///< running = (1 − m)·running + m·batch's
+  bool statistics_known = false;  ///< z is made a second time: mean and inverse_std are read, nothing moves
   float epsilon = 1e-5f;
   Activation activation = Activation::linear;
   void* workspace = nullptr;
@@ -143,15 +146,36 @@ class Readback {
   virtual const void* value() = 0;
 };
 
+/// Operations that were queued once and can be queued again as a whole.
+class Recording {
+ public:
+  virtual ~Recording() = default;
+  virtual void replay() = 0;
+};
+
+/// Adds up how long a device works on what is queued between begin() and end(). Neither waits.
+class WorkClock {
+ public:
+  virtual ~WorkClock() = default;
+  virtual void begin() = 0;
+  virtual void end() = 0;
+  /// Of all stretches that are done by now.
+  virtual double seconds() = 0;
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
   virtual std::string name() const = 0;
+  /// Whether operations are queued and done later, beside the host; else each is done when its function
+  /// returns.
+  virtual bool works_beside_host() const = 0;
 
   // Memory.
   virtual void* allocate(
       size_t bytes) = 0;  ///< at least 64-byte aligned; throws DeviceError when there is not enough
   virtual void release(void* memory, size_t bytes) = 0;
+  virtual size_t free_bytes() const = 0;                 ///< that allocate() can still give
   size_t allocated_bytes() const { return allocated_; }  ///< now
   size_t peak_bytes() const { return peak_; }            ///< since the start
   /// The host's memory may change as soon as this returns.
@@ -162,6 +186,24 @@ class Backend {
   virtual void synchronize() = 0;
   /// For variables of this many bytes.
   virtual std::unique_ptr<Readback> make_readback(size_t bytes) = 0;
+
+  // Batches on their way to the device, copied beside the work that is queued.
+  /// Host memory for upload_ahead(): page-locked for a GPU. Any thread may ask for it.
+  virtual void* allocate_host(size_t bytes) = 0;
+  virtual void release_host(void* memory) = 0;
+  /// Like upload(), of memory from allocate_host(), which stays as it is until finish_uploads(). It does not
+  /// wait for what was queued since the last upload_ahead(): what reads two places by turns can have one
+  /// filled while it reads the other.
+  virtual void upload_ahead(void* device, const void* host, size_t bytes) = 0;
+  /// Waits until all uploads ahead are done, and for nothing else.
+  virtual void finish_uploads() = 0;
+  /// Later uploads ahead wait for everything that is queued by now.
+  virtual void hold_uploads() = 0;
+
+  /// Records the operations that `work` queues, without doing them; nullptr where nothing is won by it. They
+  /// must not wait for anything, and everything they name must stay where it is.
+  virtual std::unique_ptr<Recording> record(const std::function<void()>& work) = 0;
+  virtual std::unique_ptr<WorkClock> make_work_clock() = 0;
 
   // Convolution.
   virtual std::unique_ptr<Convolution> plan_convolution(const ConvolutionSpec& spec) = 0;
@@ -255,5 +297,7 @@ class Backend {
 
 /// The CPU backend (oneDNN and OpenMP).
 std::unique_ptr<Backend> make_cpu_backend();
+/// The CPU backend's library for convolutions.
+LibraryVersion onednn_version();
 
 }  // namespace brightnet

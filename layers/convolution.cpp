@@ -109,22 +109,33 @@ void ConvolutionLayer::forward(const LayerCall& call) {
   const Tensor y = convolution_output(call.output);
   convolution_->forward(call.inputs[0], norm_ ? nullptr : folds_ ? folded_bias_ : value(bias_), y);
   if (norm_) {
-    BatchNormForward norm{.y = y, .z = call.output};
-    norm.scale = value(scale_);
-    norm.shift = value(shift_);
-    norm.running_mean = value(running_mean_);
-    norm.running_variance = value(running_variance_);
-    norm.mean = mean_;
-    norm.inverse_std = inverse_std_;
-    norm.momentum = batch_norm_momentum;
-    norm.epsilon = batch_norm_epsilon;
-    norm.activation = attributes_.activation;
-    norm.workspace = workspace_;
-    norm.exchange = setup().statistics;
-    backend().batch_norm_forward(norm);
+    backend().batch_norm_forward(batch_norm(call.output));
   } else if (keeps_output()) {
     backend().activation_forward(attributes_.activation, y, call.output);
   }
+}
+
+void ConvolutionLayer::rebuild(const Tensor& output) {
+  BRIGHTNET_CHECK(norm_ && training(), "only an output of batch-norm is made a second time");
+  BatchNormForward norm = batch_norm(output);
+  norm.statistics_known = true;
+  backend().batch_norm_forward(norm);
+}
+
+BatchNormForward ConvolutionLayer::batch_norm(const Tensor& output) const {
+  BatchNormForward norm{.y = convolution_output(output), .z = output};
+  norm.scale = value(scale_);
+  norm.shift = value(shift_);
+  norm.running_mean = value(running_mean_);
+  norm.running_variance = value(running_variance_);
+  norm.mean = mean_;
+  norm.inverse_std = inverse_std_;
+  norm.momentum = batch_norm_momentum;
+  norm.epsilon = batch_norm_epsilon;
+  norm.activation = attributes_.activation;
+  norm.workspace = workspace_;
+  norm.exchange = setup().statistics;
+  return norm;
 }
 
 void ConvolutionLayer::backward(const LayerCall& call, bool accumulate_parameters) {

@@ -25,6 +25,7 @@ class ConvolutionLayer : public Layer {
 
   void prepare() override;
   void forward(const LayerCall& call) override;
+  void rebuild(const Tensor& output) override;
   void backward(const LayerCall& call, bool accumulate_parameters) override;
 
  private:
@@ -33,6 +34,7 @@ class ConvolutionLayer : public Layer {
     return passes_gradient_ && (norm_ || attributes_.activation != Activation::linear);
   }
   Tensor convolution_output(const Tensor& output) const;
+  BatchNormForward batch_norm(const Tensor& output) const;
 
   const ConvAttributes attributes_;
   const bool trains_;           ///< the parameters have gradients

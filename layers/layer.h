@@ -69,6 +69,8 @@ class Layer {
   virtual void bind(const LayerMemory&) {}
   /// True when backward() reads the layer's inputs, so that they must be kept.
   virtual bool backward_reads_inputs() const { return false; }
+  /// True when making the output again, for the backward pass, reads the inputs again.
+  virtual bool rebuilds_from_inputs() const { return false; }
   /// Multiplications and additions of one forward pass.
   virtual double flops() const { return 0; }
   /// The convolution inside, for `bench`'s floor; nullptr for other layers.
@@ -79,6 +81,10 @@ class Layer {
   /// Inference: batch-norm by running statistics.
   virtual void infer(const LayerCall& call) { forward(call); }
   virtual void forward(const LayerCall& call) = 0;
+  /// Writes the output of the last forward() once more, from what the layer keeps. Only convolutions can.
+  virtual void rebuild(const Tensor&) {
+    BRIGHTNET_CHECK(false, "this layer keeps nothing to rebuild its output from");
+  }
   /// Writes the input gradients, and writes (or, in later micro-batches of one optimizer step, adds) the
   /// parameters' gradients.
   virtual void backward(const LayerCall& call, bool accumulate_parameters) = 0;

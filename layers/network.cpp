@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 
+#include "layers/network_input.h"
 #include "layers/yolo.h"
 
 namespace brightnet {
@@ -33,28 +33,24 @@ struct Network::Node {
   size_t weights_offset = 0;
   MemoryNeeds needs;
 
-  // The tensors of its calls, fixed once the arena is bound.
-  std::vector<Tensor> input_tensors, input_gradients;
-  std::unique_ptr<bool[]> accumulate;
-  Tensor output_tensor, output_gradient;
-};
+  // When its output is made a second time for the backward pass instead of being kept.
+  bool is_rebuilt = false;
+  int rebuilt_before = -1;  ///< the layer whose backward call is the first to read it, in that order
+  int rebuilt = -1;
 
-/// What is copied from the host each step, and where.
-struct Network::InputPlan {
-  Tensor pixels, x;
-  int x_buffer = -1;
-  Truth* truths = nullptr;
-  int* offsets = nullptr;
-  std::vector<Truth> host_truths;
-  std::vector<int> host_offsets;
-  size_t workspace = 0;
-  int workspace_buffer = -1;
-  bool has_values = false;               ///< x itself was set, and the pixels do not matter
-  std::vector<std::byte> narrow_values;  ///< on their way to an x of 16 bits
+  // The tensors of its calls, fixed once the arena is bound. What the backward pass reads may be another
+  // copy.
+  std::vector<Tensor> input_tensors, backward_input_tensors, input_gradients;
+  std::unique_ptr<bool[]> accumulate;
+  Tensor output_tensor, backward_tensor, output_gradient;
 };
 
 Network::Network(const NetworkSetup& setup)
-    : setup_(setup), type_(compute_type(setup.precision)), input_(std::make_unique<InputPlan>()) {
+    : setup_(setup),
+      type_(compute_type(setup.precision)),
+      input_(std::make_unique<NetworkInput>(
+          *setup.backend, Shape{setup.batch, setup.height, setup.width, setup.model->channels},
+          setup.mode == Mode::train)) {
   const int stride = setup.model->stride;
   if (setup.height % stride != 0 || setup.width % stride != 0 || setup.height < stride ||
       setup.width < stride) {
@@ -66,6 +62,7 @@ Network::Network(const NetworkSetup& setup)
   connect();
   if (setup.mode == Mode::train) place_in_concats();
   make_layers();
+  if (setup.mode == Mode::train && setup.recompute) choose_rebuilt();
   plan_memory();
 }
 
@@ -115,8 +112,7 @@ void Network::make_layers() {
   const Model& model = *setup_.model;
   const bool training = setup_.mode == Mode::train;
   const Shape image{setup_.batch, setup_.height, setup_.width, model.channels};
-  input_->x.shape = image;
-  input_->x.type = type_;
+  x_ = {nullptr, image, type_};
   for (size_t i = 0; i < nodes_.size(); ++i) {
     Node& node = nodes_[i];
     const LayerDescription& description = model.layers[i];
@@ -139,6 +135,25 @@ void Network::make_layers() {
   }
 }
 
+// What batch-norm and activation made of a convolution's output, which is kept anyway, can be made of it
+// again: alone, or as the parts of a concat. A rebuilt concat copies its other parts again, and needs them
+// then.
+void Network::choose_rebuilt() {
+  for (int i = layer_count() - 1; i >= 0; --i) {
+    Node& node = nodes_[i];
+    const auto* conv = std::get_if<ConvAttributes>(&setup_.model->layers[i].attributes);
+    if (!(conv && conv->batch_norm && node.concat < 0) && node.first_part < 0) continue;
+    for (const int consumer : node.consumers) {
+      const Node& reader = nodes_[consumer];
+      if (layers_[consumer]->backward_reads_inputs())
+        node.rebuilt_before = std::max(node.rebuilt_before, consumer);
+      if (reader.is_rebuilt && layers_[consumer]->rebuilds_from_inputs())
+        node.rebuilt_before = std::max(node.rebuilt_before, reader.rebuilt_before);
+    }
+    node.is_rebuilt = node.rebuilt_before >= 0;
+  }
+}
+
 // The time line: layer i runs forward at time i and backward at time 2·layers − 1 − i.
 void Network::plan_memory() {
   const bool training = setup_.mode == Mode::train;
@@ -152,14 +167,19 @@ void Network::plan_memory() {
     lives.push_back({bytes, first, last});
     return static_cast<int>(lives.size()) - 1;
   };
-  // Until when a tensor is read that these layers consume.
-  const auto last_read = [&](const std::vector<int>& consumers, int produced) {
+  // Until when a tensor is read that these layers consume: on the way there, and on the way back.
+  const auto last_forward = [&](const std::vector<int>& consumers, int produced) {
     int last = produced;
+    for (const int consumer : consumers) last = std::max(last, nodes_[consumer].is_head ? end : consumer);
+    return last;
+  };
+  const auto last_backward = [&](const std::vector<int>& consumers) {
+    int last = -1;
     for (const int consumer : consumers) {
-      last = std::max(last, consumer);
       if (training && nodes_[consumer].needs_gradient && layers_[consumer]->backward_reads_inputs())
         last = std::max(last, backward_time(consumer));
-      if (nodes_[consumer].is_head) last = end;
+      if (nodes_[consumer].is_rebuilt && layers_[consumer]->rebuilds_from_inputs())
+        last = std::max(last, backward_time(nodes_[consumer].rebuilt_before));
     }
     return last;
   };
@@ -169,7 +189,7 @@ void Network::plan_memory() {
     if (std::count(nodes_[i].inputs.begin(), nodes_[i].inputs.end(), network_input))
       image_consumers.push_back(i);
   }
-  input_->x_buffer = add(input_->x.bytes(), 0, last_read(image_consumers, 0));
+  x_buffer_ = add(x_.bytes(), 0, std::max(last_forward(image_consumers, 0), last_backward(image_consumers)));
 
   for (int i = 0; i < count; ++i) {
     Node& node = nodes_[i];
@@ -181,7 +201,9 @@ void Network::plan_memory() {
     }
     if (!node.is_head && node.concat < 0) {
       const int first = node.first_part < 0 ? i : node.first_part;
-      node.output = add(bytes, first, last_read(node.consumers, i));
+      const int there = last_forward(node.consumers, i), back = last_backward(node.consumers);
+      node.output = add(bytes, first, node.is_rebuilt ? there : std::max(there, back));
+      if (node.is_rebuilt) node.rebuilt = add(bytes, backward_time(node.rebuilt_before), back);
       row.activation = bytes;
       if (training && node.needs_gradient) {
         node.gradient = add(bytes, backward_time(node.consumers.back()), backward_time(first));
@@ -191,61 +213,58 @@ void Network::plan_memory() {
     node.saved = add(node.needs.saved, i, training && node.needs_gradient ? backward_time(i) : i);
     node.weights_offset = memory_.working_weights;
     memory_.working_weights += aligned(node.needs.weights);
-    input_->workspace = std::max(input_->workspace, node.needs.workspace);
+    workspace_bytes_ = std::max(workspace_bytes_, node.needs.workspace);
     preparing = std::max(preparing, node.needs.preparing);
     row.saved = node.needs.saved;
     row.working_weights = node.needs.weights;
     row.workspace = node.needs.workspace;
     memory_.rows.push_back(std::move(row));
   }
-  input_->workspace_buffer = add(input_->workspace, 0, end);
+  workspace_buffer_ = add(workspace_bytes_, 0, end);
 
   arena_plan_ = plan_arena(lives);
   memory_.step = std::max(arena_plan_.total, aligned(preparing));
   for (const Lifetime& life : lives) memory_.unshared += aligned(life.bytes);
-  memory_.input = aligned(input_->x.shape.count()) + aligned(max_truths(setup_.batch) * sizeof(Truth)) +
-                  aligned((setup_.batch + 1) * sizeof(int));
-  input_->host_truths.reserve(max_truths(setup_.batch));
-  input_->host_offsets.reserve(setup_.batch + 1);
+  memory_.input = input_->bytes();
 }
 
 void Network::bind(void* arena) {
+  if (arena_ != arena) recordings_.clear();
   arena_ = static_cast<std::byte*>(arena);
   prepared_version_ = 0;
-  std::byte* at = arena_;
-  input_->pixels = {at, input_->x.shape, DType::u8};
-  at += aligned(input_->pixels.bytes());
-  input_->truths = reinterpret_cast<Truth*>(at);
-  at += aligned(max_truths(setup_.batch) * sizeof(Truth));
-  input_->offsets = reinterpret_cast<int*>(at);
+  input_->bind(arena_);
   std::byte* weights = arena_ + memory_.input;
   std::byte* step = weights + memory_.working_weights;
   const auto place = [&](int buffer) -> std::byte* {
     return buffer < 0 ? nullptr : step + arena_plan_.offsets[buffer];
   };
-  input_->x.data = place(input_->x_buffer);
+  x_.data = place(x_buffer_);
 
   // From the last to the first: a concat is known before the layers that lie in it.
   for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
     if (node->concat >= 0) {
       const Node& concat = nodes_[node->concat];
       node->output_tensor = slice_channels(concat.output_tensor, node->concat_channel, node->shape.c);
+      node->backward_tensor = slice_channels(concat.backward_tensor, node->concat_channel, node->shape.c);
       node->output_gradient = slice_channels(concat.output_gradient, node->concat_channel, node->shape.c);
     } else {
       node->output_tensor = {place(node->output), node->shape, type_};
+      node->backward_tensor = {place(node->is_rebuilt ? node->rebuilt : node->output), node->shape, type_};
       node->output_gradient = {place(node->gradient), node->shape, type_};
     }
   }
   for (size_t i = 0; i < nodes_.size(); ++i) {
     Node& node = nodes_[i];
     node.input_tensors.clear();
+    node.backward_input_tensors.clear();
     node.input_gradients.clear();
     node.accumulate = std::make_unique<bool[]>(node.inputs.size());
     for (size_t k = 0; k < node.inputs.size(); ++k) {
       const int input = node.inputs[k];
       const bool image = input == network_input;
-      node.input_tensors.push_back(image ? input_->x : nodes_[input].output_tensor);
-      node.input_gradients.push_back(image ? Tensor{nullptr, input_->x.shape, type_}
+      node.input_tensors.push_back(image ? x_ : nodes_[input].output_tensor);
+      node.backward_input_tensors.push_back(image ? x_ : nodes_[input].backward_tensor);
+      node.input_gradients.push_back(image ? Tensor{nullptr, x_.shape, type_}
                                            : nodes_[input].output_gradient);
       // The last consumer is the first to write on the way back. One that reads a layer twice adds the second
       // time.
@@ -254,8 +273,7 @@ void Network::bind(void* arena) {
       node.accumulate[k] = !image && (again || nodes_[input].consumers.back() != static_cast<int>(i));
     }
     if (node.is_head) node.output_tensor = node.input_tensors[0];
-    layers_[i]->bind(
-        {weights + node.weights_offset, place(node.saved), place(input_->workspace_buffer), step});
+    layers_[i]->bind({weights + node.weights_offset, place(node.saved), place(workspace_buffer_), step});
   }
 }
 
@@ -270,46 +288,34 @@ double Network::flops() const {
 }
 
 void Network::set_pixels(const uint8_t* pixels) {
-  setup_.backend->upload(input_->pixels.data, pixels, input_->pixels.bytes());
-  input_->has_values = false;
+  input_->set_pixels(pixels);
 }
 
 void Network::set_values(const float* values) {
   BRIGHTNET_CHECK(setup_.mode == Mode::infer, "training takes pixels");
   prepare_if_changed();  // may use memory that is x's from now on
-  const Tensor& x = input_->x;
-  const void* bytes = values;
-  const auto narrow = [&]<typename T>(T) {
-    input_->narrow_values.resize(x.bytes());
-    T* out = reinterpret_cast<T*>(input_->narrow_values.data());
-    std::transform(values, values + x.shape.count(), out, [](float value) { return T(value); });
-    bytes = out;
-  };
-  if (type_ == DType::bf16) narrow(BFloat16());
-  if (type_ == DType::f16) narrow(Float16());
-  setup_.backend->upload(x.data, bytes, x.bytes());
-  input_->has_values = true;
+  input_->set_values(values, x_);
+}
+
+void Network::set_pixels_ahead(const uint8_t* pixels) {
+  input_->set_pixels_ahead(pixels);
 }
 
 void Network::set_truths(std::span<const std::vector<Truth>> truths) {
-  BRIGHTNET_CHECK(static_cast<int>(truths.size()) == setup_.batch, "one list of truths an image");
-  auto& all = input_->host_truths;
-  auto& offsets = input_->host_offsets;
-  all.clear();
-  offsets.assign(1, 0);
-  for (const auto& of_image : truths) {
-    const size_t room = max_truths(setup_.batch) - all.size();
-    all.insert(all.end(), of_image.begin(),
-               of_image.begin() + static_cast<long>(std::min(room, of_image.size())));
-    offsets.push_back(static_cast<int>(all.size()));
-  }
-  setup_.backend->upload(input_->truths, all.data(), all.size() * sizeof(Truth));
-  setup_.backend->upload(input_->offsets, offsets.data(), offsets.size() * sizeof(int));
+  input_->set_truths(truths);
+}
+
+size_t Network::max_truths(int batch) {
+  return NetworkInput::max_truths(batch);
+}
+
+bool Network::is_prepare_due() const {
+  BRIGHTNET_CHECK(arena_, "the network has no memory yet");
+  return prepared_version_ != setup_.parameters->version;
 }
 
 void Network::prepare_if_changed() {
-  BRIGHTNET_CHECK(arena_, "the network has no memory yet");
-  if (prepared_version_ == setup_.parameters->version) return;
+  if (!is_prepare_due()) return;
   for (int i = 0; i < layer_count(); ++i) {
     // A step does not change what is frozen.
     const bool frozen = setup_.mode == Mode::train && setup_.model->layers[i].rate == 0;
@@ -318,8 +324,9 @@ void Network::prepare_if_changed() {
   prepared_version_ = setup_.parameters->version;
 }
 
-LayerCall Network::call_of(Node& node) const {
-  return {node.input_tensors, node.output_tensor, node.input_gradients,
+LayerCall Network::call_of(Node& node, bool backward) const {
+  return {backward ? node.backward_input_tensors : node.input_tensors,
+          backward ? node.backward_tensor : node.output_tensor, node.input_gradients,
           std::span<const bool>(node.accumulate.get(), node.inputs.size()), node.output_gradient};
 }
 
@@ -336,21 +343,26 @@ void Network::timed(int layer, double LayerTime::*part, Call&& call) {
 
 void Network::forward() {
   BRIGHTNET_CHECK(setup_.mode == Mode::train, "this network was planned for inference");
+  input_->fill(x_);
+  run_forward();
+}
+
+void Network::run_forward() {
   prepare_if_changed();
-  setup_.backend->normalize_image(input_->pixels, input_->x);
   for (int i = 0; i < layer_count(); ++i) {
-    timed(i, &LayerTime::forward, [&] { layers_[i]->forward(call_of(nodes_[i])); });
+    timed(i, &LayerTime::forward, [&] { layers_[i]->forward(call_of(nodes_[i], false)); });
   }
 }
 
 void Network::infer() {
   BRIGHTNET_CHECK(setup_.mode == Mode::infer, "this network was planned for training");
   prepare_if_changed();
-  if (!input_->has_values) setup_.backend->normalize_image(input_->pixels, input_->x);
-  input_->has_values = false;  // the plan gives x's memory to later layers
-  for (int i = 0; i < layer_count(); ++i) {
-    timed(i, &LayerTime::forward, [&] { layers_[i]->infer(call_of(nodes_[i])); });
-  }
+  input_->fill(x_);
+  recorded({}, [&] {
+    for (int i = 0; i < layer_count(); ++i) {
+      timed(i, &LayerTime::forward, [&] { layers_[i]->infer(call_of(nodes_[i], false)); });
+    }
+  });
 }
 
 void Network::backward(const GradientScale& scale, bool accumulate, LossTotals* totals,
@@ -358,12 +370,56 @@ void Network::backward(const GradientScale& scale, bool accumulate, LossTotals* 
   for (int i = layer_count() - 1; i >= 0; --i) {
     Node& node = nodes_[i];
     if (!node.needs_gradient) continue;
-    if (node.is_head) {
-      static_cast<YoloLayer&>(*layers_[i]).set_loss({input_->truths, input_->offsets}, scale, totals);
-    }
-    timed(i, &LayerTime::backward, [&] { layers_[i]->backward(call_of(node), accumulate); });
+    timed(i, &LayerTime::backward, [&] {
+      for (int k = 0; k < i; ++k) {
+        if (nodes_[k].rebuilt_before == i) rebuild(k);
+      }
+      if (node.is_head) static_cast<YoloLayer&>(*layers_[i]).set_loss(input_->truths(), scale, totals);
+      layers_[i]->backward(call_of(node, true), accumulate);
+    });
     if (passed) passed(i);
   }
+}
+
+void Network::forward_backward(const GradientScale& scale, bool accumulate, LossTotals* totals) {
+  BRIGHTNET_CHECK(setup_.mode == Mode::train, "this network was planned for inference");
+  input_->fill(x_);
+  const RecordingKey key{is_prepare_due(), accumulate, scale.constant, scale.dynamic, totals};
+  recorded(key, [&] {
+    run_forward();
+    backward(scale, accumulate, totals);
+  });
+}
+
+/// Makes a layer's output again, for the backward pass.
+void Network::rebuild(int layer) {
+  Node& node = nodes_[layer];
+  for (const int input : node.inputs) {
+    if (input != network_input && nodes_[input].concat == layer)
+      layers_[input]->rebuild(nodes_[input].backward_tensor);
+  }
+  if (node.first_part < 0) {
+    layers_[layer]->rebuild(node.backward_tensor);
+  } else {
+    layers_[layer]->forward(call_of(node, true));
+  }
+}
+
+// The first time of each kind is done as it comes: convolutions choose their engines then, and what is loaded
+// late is loaded. The second is recorded.
+template <typename Work>
+void Network::recorded(const RecordingKey& key, Work&& work) {
+  if (!recording_ || times_) return work();
+  const auto found =
+      std::find_if(recordings_.begin(), recordings_.end(), [&](const auto& r) { return r.key == key; });
+  if (found == recordings_.end()) {
+    recordings_.push_back({key, nullptr});
+    return work();
+  }
+  if (!found->recording) found->recording = setup_.backend->record(work);
+  if (!found->recording) return work();
+  found->recording->replay();
+  prepared_version_ = setup_.parameters->version;
 }
 
 std::vector<YoloLoss> Network::losses() const {

@@ -14,6 +14,8 @@
 
 namespace brightnet {
 
+class NetworkInput;
+
 struct NetworkSetup {
   const Model* model = nullptr;
   Backend* backend = nullptr;
@@ -22,6 +24,9 @@ struct NetworkSetup {
   Precision precision = Precision::fp32;
   Mode mode = Mode::train;
   StatisticsExchange* statistics = nullptr;  ///< batch-norm over all ranks; nullptr: over this one
+  /// Training keeps the convolutions' outputs and makes the activations again from them in the backward pass:
+  /// less memory, more time, the same numbers to the bit.
+  bool recompute = false;
 };
 
 /// Called by the backward pass with the index of each layer that it has passed.
@@ -54,9 +59,12 @@ class Network {
   /// The same as batch × height × width × 3 values in [0, 1], for images that 8 bits would round; inference
   /// only.
   void set_values(const float* values);
+  /// The same beside the steps that are queued; `pixels` are the backend's allocate_host() memory, and stay
+  /// until its finish_uploads().
+  void set_pixels_ahead(const uint8_t* pixels);
   /// Copies the truths of each image; at most max_truths(batch) in all.
   void set_truths(std::span<const std::vector<Truth>> truths);
-  static size_t max_truths(int batch) { return static_cast<size_t>(batch) * 1000; }
+  static size_t max_truths(int batch);
 
   /// Training: batch statistics, and everything kept that the backward pass needs.
   void forward();
@@ -67,6 +75,11 @@ class Network {
   /// so that they can travel to other ranks while the pass goes on.
   void backward(const GradientScale& scale, bool accumulate, LossTotals* totals = nullptr,
                 const LayerPassed& passed = {});
+  /// Both. Where the backend gains by it, the operations are recorded the second time and replayed from then
+  /// on.
+  void forward_backward(const GradientScale& scale, bool accumulate, LossTotals* totals = nullptr);
+  /// Whether forward_backward() and infer() may record.
+  void allow_recording(bool allowed) { recording_ = allowed; }
   /// Inference with the running statistics (Mode::infer).
   void infer();
 
@@ -84,12 +97,30 @@ class Network {
 
  private:
   struct Node;
+  /// What must be as it was for a recording to do the right thing.
+  struct RecordingKey {
+    bool prepares = false, accumulate = false;
+    float constant = 0;
+    const float* dynamic = nullptr;
+    LossTotals* totals = nullptr;
+    bool operator==(const RecordingKey&) const = default;
+  };
+  struct Recorded {
+    RecordingKey key;
+    std::unique_ptr<Recording> recording;
+  };
   void connect();
   void place_in_concats();
   void make_layers();
+  void choose_rebuilt();
   void plan_memory();
+  bool is_prepare_due() const;
   void prepare_if_changed();
-  LayerCall call_of(Node& node) const;
+  LayerCall call_of(Node& node, bool backward) const;
+  void run_forward();
+  void rebuild(int layer);
+  template <typename Work>
+  void recorded(const RecordingKey& key, Work&& work);
   template <typename Call>
   void timed(int layer, double LayerTime::*part, Call&& call);
 
@@ -102,8 +133,12 @@ class Network {
   std::byte* arena_ = nullptr;
   uint64_t prepared_version_ = 0;
   std::vector<LayerTime>* times_ = nullptr;
-  struct InputPlan;
-  std::unique_ptr<InputPlan> input_;
+  Tensor x_;  ///< the normalised image
+  int x_buffer_ = -1, workspace_buffer_ = -1;
+  size_t workspace_bytes_ = 0;
+  std::unique_ptr<NetworkInput> input_;
+  bool recording_ = true;
+  std::vector<Recorded> recordings_;
 };
 
 }  // namespace brightnet

@@ -11,6 +11,7 @@ class ConcatLayer : public Layer {
  public:
   explicit ConcatLayer(const LayerSetup& setup);
   Shape output_shape() const override { return output_; }
+  bool rebuilds_from_inputs() const override { return true; }
   void forward(const LayerCall& call) override;
   void backward(const LayerCall& call, bool accumulate_parameters) override;
 

@@ -27,10 +27,12 @@ void YoloLayer::bind(const LayerMemory& memory) {
   if (setup().mode == Mode::infer || class_weights_.empty()) return;
   device_class_weights_ = reinterpret_cast<float*>(static_cast<std::byte*>(memory.weights) + 64);
   head_.class_weights = device_class_weights_;
+  class_weights_uploaded_ = false;
 }
 
 void YoloLayer::prepare() {
-  if (!device_class_weights_) return;
+  if (!device_class_weights_ || class_weights_uploaded_) return;
+  class_weights_uploaded_ = true;
   backend().upload(device_class_weights_, class_weights_.data(), class_weights_.size() * sizeof(float));
 }
 

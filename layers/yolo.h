@@ -40,6 +40,7 @@ class YoloLayer : public Layer {
   LossTotals* totals_ = nullptr;
   YoloLoss* loss_ = nullptr;
   float* device_class_weights_ = nullptr;
+  bool class_weights_uploaded_ = false;
   void* workspace_ = nullptr;
 };
 

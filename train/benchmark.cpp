@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
 
 #include "core/random.h"
 #include "core/threads.h"
@@ -12,7 +15,7 @@ namespace brightnet {
 namespace {
 
 constexpr int boxes_per_image = 8;
-constexpr int warm_up_rounds = 2, profiled_rounds = 3;
+constexpr int warm_up_rounds = 2, profiled_rounds = 3, queued_steps = 10;
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -55,7 +58,8 @@ class BenchmarkStep {
                   .height = options.size,
                   .width = options.size,
                   .precision = options.precision,
-                  .mode = Mode::train}) {
+                  .mode = Mode::train}),
+        pixels_(nullptr, [&backend](uint8_t* pixels) { backend.release_host(pixels); }) {
     const std::vector<float> initial = initial_parameters(model, layout_, config.train.seed);
     backend.upload(values_.data(), initial.data(), values_.bytes());
     backend.zero(gradients_.data(), gradients_.bytes());  // the padding, too
@@ -76,7 +80,7 @@ class BenchmarkStep {
   Times run() {
     Times times{};
     times.forward = timed(backend_, [&] {
-      network_.set_pixels(pixels_.data());
+      network_.set_pixels_ahead(pixels_.get());
       network_.set_truths(truths_);
       network_.forward();
     });
@@ -90,13 +94,37 @@ class BenchmarkStep {
     return times;
   }
 
+  /// Seconds a step when `count` of them are queued as in training.
+  double run_queued(int count) {
+    const double seconds = timed(backend_, [&] {
+      for (int i = 0; i < count; ++i) run_recorded();
+    });
+    return seconds / count;
+  }
+
   Network& network() { return network_; }
 
  private:
+  void run_recorded() {
+    backend_.finish_uploads();
+    network_.set_pixels_ahead(pixels_.get());
+    network_.set_truths(truths_);
+    network_.forward_backward(guard_->gradient_scale(1.0f / static_cast<float>(network_.setup().batch)),
+                              false);
+    if (updates_++ == 1) update_ = backend_.record([this] { guard_->step(gradients_.floats()); });
+    if (update_) {
+      update_->replay();
+    } else {
+      guard_->step(gradients_.floats());
+    }
+    ++parameters_.version;
+  }
+
   void make_data(const Model& model, const StepBenchmarkOptions& options) {
     Random random(0, Purpose::test);
-    pixels_.resize(3 * static_cast<size_t>(options.batch) * options.size * options.size);
-    for (auto& pixel : pixels_) pixel = static_cast<uint8_t>(random.below(256));
+    const size_t bytes = 3 * static_cast<size_t>(options.batch) * options.size * options.size;
+    pixels_.reset(static_cast<uint8_t*>(backend_.allocate_host(bytes)));
+    for (size_t i = 0; i < bytes; ++i) pixels_.get()[i] = static_cast<uint8_t>(random.below(256));
     truths_.resize(static_cast<size_t>(options.batch));
     for (auto& truths : truths_) {
       for (int i = 0; i < boxes_per_image; ++i) {
@@ -115,8 +143,10 @@ class BenchmarkStep {
   Parameters parameters_;
   std::unique_ptr<StepGuard> guard_;
   Network network_;
-  std::vector<uint8_t> pixels_;
+  std::unique_ptr<uint8_t, std::function<void(uint8_t*)>> pixels_;
   std::vector<std::vector<Truth>> truths_;
+  std::unique_ptr<Recording> update_;
+  int updates_ = 0;
 };
 
 /// The convolutions of a network alone. As in a network, each has its own input and output and all share the
@@ -128,7 +158,7 @@ class BareConvolutions {
     for (int i = 0; i < network.layer_count(); ++i) {
       const ConvolutionSpec* spec = network.layer(i).convolution();
       if (!spec) continue;
-      Item item{i, *spec, backend.plan_convolution(*spec), {}, {}, {}};
+      Item item{i, *spec, backend.plan_convolution(*spec), {}, {}, {}, {}};
       item.x = filled(spec->input.count(), spec->type);
       item.y = filled(spec->output.count(), spec->type);
       item.weights = DeviceBuffer(backend, std::max<size_t>(64, item.convolution->weight_bytes()));
@@ -147,8 +177,9 @@ class BareConvolutions {
     dx_ = filled(gradient, mixed ? DType::f32 : type);
     for (auto& item : items_) {
       item.convolution->bind(item.weights.data(), workspace_.data());
-      const DeviceBuffer masters = filled(item.spec.weight_count(), DType::f32);
-      item.convolution->prepare(masters.floats());
+      // A backend may compute with the masters themselves.
+      item.masters = filled(item.spec.weight_count(), DType::f32);
+      item.convolution->prepare(item.masters.floats());
     }
   }
 
@@ -185,7 +216,7 @@ class BareConvolutions {
     int layer;
     ConvolutionSpec spec;
     std::unique_ptr<Convolution> convolution;
-    DeviceBuffer x, y, weights;
+    DeviceBuffer x, y, weights, masters;
     Tensor input() const { return {x.data(), spec.input, spec.type}; }
   };
 
@@ -198,9 +229,11 @@ class BareConvolutions {
     if (type == DType::f32) {
       backend_.upload(buffer.data(), values.data(), count * sizeof(float));
     } else {
-      BRIGHTNET_CHECK(type == DType::bf16, "the bare convolutions are measured in fp32 and bf16");
-      std::vector<BFloat16> rounded(values.begin(), values.end());
-      backend_.upload(buffer.data(), rounded.data(), count * sizeof(BFloat16));
+      const DeviceBuffer wide(backend_, std::max<size_t>(64, count * sizeof(float)));
+      backend_.upload(wide.data(), values.data(), count * sizeof(float));
+      const Shape flat{1, 1, 1, static_cast<int>(count)};
+      backend_.cast({wide.data(), flat, DType::f32}, {buffer.data(), flat, type});
+      backend_.synchronize();
     }
     return buffer;
   }
@@ -251,16 +284,18 @@ StepBenchmark measure_step(const RunConfig& config, const Model& model, Backend&
   result.threads = compute_threads();
   BenchmarkStep step(config, model, backend, options);
   result.peak_bytes = backend.peak_bytes();
-  BareConvolutions bare(step.network(), backend);
   for (int i = 0; i < step.network().layer_count(); ++i) {
     if (const ConvolutionSpec* spec = step.network().layer(i).convolution())
       result.flops += training_flops(*spec);
   }
+  std::optional<BareConvolutions> bare;
+  if (!options.steps_only) bare.emplace(step.network(), backend);
 
   for (int round = 0; round < warm_up_rounds; ++round) {
     step.run();
-    bare.run();
+    if (bare) bare->run();
   }
+  if (backend.works_beside_host()) step.run_queued(warm_up_rounds + 1);
   std::vector<double> steps, forwards, backwards, updates, floors;
   std::vector<std::vector<double>> layer_floors(static_cast<size_t>(step.network().layer_count()));
   const double begin = seconds_now();
@@ -269,22 +304,25 @@ StepBenchmark measure_step(const RunConfig& config, const Model& model, Backend&
     forwards.push_back(times.forward);
     backwards.push_back(times.backward);
     updates.push_back(times.update);
-    steps.push_back(times.forward + times.backward + times.update);
-    const auto seconds = bare.run();
+    steps.push_back(backend.works_beside_host() ? step.run_queued(queued_steps)
+                                                : times.forward + times.backward + times.update);
+    ++result.rounds;
+    if (!bare) continue;
+    const auto seconds = bare->run();
     double sum = 0;
     for (size_t i = 0; i < seconds.size(); ++i) {
       layer_floors[i].push_back(seconds[i]);
       sum += seconds[i];
     }
     floors.push_back(sum);
-    ++result.rounds;
   }
   result.step = median(steps);
   result.forward = median(forwards);
   result.backward = median(backwards);
   result.update = median(updates);
+  if (!bare) return result;
   result.floor = median(floors);
-  result.layers = layer_table(step, model, bare, layer_floors);
+  result.layers = layer_table(step, model, *bare, layer_floors);
   return result;
 }
 

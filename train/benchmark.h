@@ -16,6 +16,7 @@ struct StepBenchmarkOptions {
   Precision precision = Precision::fp32;
   double seconds = 8;  ///< of measuring, after the warm-up
   int min_rounds = 7;
+  bool steps_only = false;  ///< without the bare convolutions and the layers, which take memory and time
 };
 
 /// Medians, in seconds for the whole batch.
@@ -33,14 +34,17 @@ struct StepBenchmark {
   std::string device;
   Precision precision = Precision::fp32;
   int batch = 0, size = 0, threads = 0, rounds = 0;
-  double step = 0, forward = 0, backward = 0, update = 0;  ///< seconds; forward refreshes the working weights
-  double floor = 0;                                        ///< seconds of all bare convolutions
-  double flops = 0;                                        ///< of the step's convolutions, all three passes
-  size_t peak_bytes = 0;                                   ///< of device memory that the step needs
+  /// Seconds; forward refreshes the working weights. The parts wait for the device, each by itself; the step
+  /// is their sum where operations are done at once, and else the time from step to step when steps are
+  /// queued behind each other as in training, recorded and without a wait.
+  double step = 0, forward = 0, backward = 0, update = 0;
+  double floor = 0;       ///< seconds of all bare convolutions
+  double flops = 0;       ///< of the step's convolutions, all three passes
+  size_t peak_bytes = 0;  ///< of device memory that the step needs
   std::vector<LayerBenchmark> layers;
 
   double images_per_second() const { return batch / step; }
-  double floor_ratio() const { return floor / step; }
+  double floor_ratio() const { return step > 0 ? floor / step : 0; }
 };
 
 /// Measures whole training steps (forward, loss, backward, update) on synthetic pixels and boxes. `config`

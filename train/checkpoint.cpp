@@ -40,7 +40,7 @@ nlohmann::json to_json(const Progress& p) {
   return {{"epoch", p.epoch},           {"step", p.step},
           {"iteration", p.iteration},   {"best_score", p.best_score},
           {"best_epoch", p.best_epoch}, {"evaluations_since_best", p.evaluations_since_best},
-          {"planned", p.planned},       {"sums", {s.images, s.seconds, s.waited, s.comm_waited}},
+          {"planned", p.planned},       {"sums", {s.images, s.seconds, s.waited, s.comm_waited, s.busy}},
           {"state", to_json(p.state)}};
 }
 
@@ -53,8 +53,8 @@ Progress progress_from(const nlohmann::json& json) {
   p.best_epoch = json.at("best_epoch").get<int>();
   p.evaluations_since_best = json.at("evaluations_since_best").get<int>();
   p.planned = json.at("planned").get<int64_t>();
-  const auto sums = json.at("sums").get<std::array<double, 4>>();
-  p.sums = {sums[0], sums[1], sums[2], sums[3]};
+  const auto sums = json.at("sums").get<std::array<double, 5>>();
+  p.sums = {sums[0], sums[1], sums[2], sums[3], sums[4]};
   p.state = state_from(json.at("state"));
   return p;
 }

@@ -115,9 +115,14 @@ void TrainOptions::fields(Fields& f) {
       },
       [this] { return micro_batch > 0 ? YAML::Node(micro_batch) : YAML::Node("auto"); },
       "images of one pass; auto: what fits, the rest is gradient accumulation");
-  f("memory_fraction", memory_fraction, "of the free memory that micro_batch: auto plans for")
-      .above(0)
+  f("memory_fraction", memory_fraction,
+    "of the free memory that micro_batch: auto plans for; 0: 0.6 of a machine's, 0.9 of a GPU's")
+      .at_least(0)
       .at_most(1);
+  f.choice("recompute", recompute, {"none", "activations"},
+           "what the backward pass makes again; less memory, slower");
+  f("graph", graph, "GPU: record each step once and queue it as a whole");
+  f("deterministic", deterministic, "GPU: only convolutions whose result is the same in every run");
   f("epochs", epochs, "passes over the training split").at_least(1);
   f("iterations", iterations, "optimizer steps; 0: as many as the epochs make").at_least(0);
   f("minutes", minutes, "limit of the time: after the first epoch, epochs becomes what fits; 0: none")

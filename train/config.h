@@ -24,7 +24,12 @@ struct TrainOptions {
   int size_every = 10;  ///< optimizer steps between changes of size
   int batch = 64;       ///< images of one optimizer step, over all ranks
   int micro_batch = 0;  ///< images of one pass through the network; 0: the largest divisor of batch that fits
-  float memory_fraction = 0.6f;  ///< of the machine's free memory that `micro_batch: auto` may plan for
+  float memory_fraction = 0;  ///< of the device's free memory that `micro_batch: auto` may plan for; 0: 0.6
+                              ///< of a machine's, 0.9 of a GPU's
+  std::string recompute =
+      "none";                  ///< none | activations: make these again in the backward pass, not keep them
+  bool graph = true;           ///< GPU: record each step once and queue it as a whole
+  bool deterministic = false;  ///< GPU: only convolutions whose result is the same in every run
   int epochs = 100;
   int iterations = 0;  ///< optimizer steps; 0: as many as the epochs make
   float minutes = 0;   ///< limit of the run's time; fewer epochs are planned when they would take longer

@@ -6,12 +6,31 @@
 
 #include "core/dtype.h"
 #include "kernels/backend.h"
+#include "kernels/cuda/installation.h"
 
 namespace brightnet {
 
-/// `device`: auto, cpu, cuda, cuda:0, cuda:0,1. `auto` is the best device that this build supports. Throws
-/// InputError for another word, and DeviceError when the device, or the precision on it, cannot be had:
-/// nobody who asks for a GPU gets a slow CPU run instead.
-std::unique_ptr<Backend> open_device(const std::string& device, Precision precision);
+enum class DeviceKind : uint8_t { automatic, cpu, cuda };
+
+/// A device's name, taken apart.
+struct DeviceName {
+  DeviceKind kind = DeviceKind::automatic;
+  int index = 0;  ///< of the GPU, among those that CUDA_VISIBLE_DEVICES leaves
+};
+
+/// `device`: auto, cpu, cuda (the first GPU), cuda:N. Throws InputError for another word.
+DeviceName parse_device(const std::string& device);
+
+/// The GPU that `auto` takes, or −1 for the CPU: the first that can be used in this precision. `remark` then
+/// says why GPUs that are there are not used; nobody trains on a slow device without having been told.
+int automatic_gpu(const cuda::Installation& installation, Precision precision, std::string& remark);
+
+/// `auto` is the best device that this machine and this build have. Throws DeviceError when the device, or
+/// the precision on it, cannot be had: nobody who asks for a GPU gets a slow CPU run instead.
+std::unique_ptr<Backend> open_device(const std::string& device, Precision precision,
+                                     bool deterministic = false);
+
+/// A backend to plan with and not to compute: for a GPU it needs no GPU.
+std::unique_ptr<Backend> open_planner(const std::string& device, Precision precision);
 
 }  // namespace brightnet

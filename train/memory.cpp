@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <cstdio>
-#include <fstream>
 
 #include "train/ema.h"
 #include "train/optimizer.h"
@@ -18,15 +16,18 @@ RunNetworks::RunNetworks(const RunConfig& config, const Model& model, Backend& b
   NetworkSetup setup{.model = &model, .backend = &backend, .parameters = &trained, .batch = micro_batch};
   setup.precision = config.precision();
   setup.statistics = statistics;
+  setup.recompute = config.train.recompute == "activations";
   for (const int size : config.input_sizes()) {
     setup.height = setup.width = size;
     training_[size] = std::make_unique<Network>(setup);
+    training_[size]->allow_recording(config.train.graph);
   }
   setup.mode = Mode::infer;
   setup.parameters = &averaged;
   setup.height = setup.width = config.evaluation_size();
   if (config.evaluate.batch > 0) setup.batch = config.evaluate.batch;
   evaluation_ = std::make_unique<Network>(setup);
+  evaluation_->allow_recording(config.train.graph);
 }
 
 size_t RunNetworks::arena_bytes() const {
@@ -99,39 +100,6 @@ int largest_batch(const RunConfig& config, const Model& model, Backend& backend,
     (fits(middle) ? low : high) = middle;
   }
   return low;
-}
-
-size_t free_host_memory() {
-  size_t available = 0;
-  std::ifstream meminfo("/proc/meminfo");
-  for (std::string key, rest; meminfo >> key; std::getline(meminfo, rest)) {
-    if (key != "MemAvailable:") continue;
-    size_t kib = 0;
-    meminfo >> kib;
-    available = kib * 1024;
-    break;
-  }
-  size_t limit = 0, used = 0;
-  std::ifstream maximum("/sys/fs/cgroup/memory.max"), current("/sys/fs/cgroup/memory.current");
-  // "max" (no limit) does not read as a number.
-  if (maximum >> limit && current >> used) available = std::min(available, limit > used ? limit - used : 0);
-  return available;
-}
-
-std::string format_bytes(double bytes) {
-  constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  int unit = 0;
-  while (bytes >= 1024 && unit < 4) {
-    bytes /= 1024;
-    ++unit;
-  }
-  char text[32];
-  std::snprintf(text, sizeof text,
-                unit == 0    ? "%.0f %s"
-                : bytes < 10 ? "%.2f %s"
-                             : "%.1f %s",
-                bytes, units[unit]);
-  return text;
 }
 
 size_t parse_bytes(const std::string& text) {

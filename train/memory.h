@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "core/host_memory.h"
 #include "layers/network.h"
 #include "train/config.h"
 
@@ -71,11 +72,6 @@ int choose_micro_batch(const RunConfig& config, const Model& model, Backend& bac
 /// The largest micro-batch of any kind that fits into `budget` bytes; 0 when not even one image does.
 int largest_batch(const RunConfig& config, const Model& model, Backend& backend, size_t budget);
 
-/// Bytes that this process may still take from the machine: MemAvailable, or what its control group leaves.
-size_t free_host_memory();
-
-/// "1.5 GiB".
-std::string format_bytes(double bytes);
 /// "8GiB", "512 MB", "1000000". Throws InputError.
 size_t parse_bytes(const std::string& text);
 

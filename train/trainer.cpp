@@ -6,6 +6,7 @@
 
 #include "core/log.h"
 #include "core/threads.h"
+#include "train/loader_advice.h"
 
 namespace brightnet {
 namespace {
@@ -66,6 +67,7 @@ Trainer::Trainer(const TrainingSetup& setup, const ParameterLayout& layout, cons
     options.mean_statistics = !train.sync_bn;
     exchange_.emplace(communicator_, trained_, options);
   }
+  clock_ = backend_.make_work_clock();
 }
 
 TrainingEnd Trainer::run(const Interrupt& interrupt) {
@@ -106,6 +108,9 @@ void Trainer::open_loader() {
   loader.steps_per_epoch = static_cast<uint64_t>(steps_per_epoch_) * parts;
   loader.start_epoch = progress_.epoch;
   loader.start_step = progress_.step * parts;
+  loader.buffers = {[this](size_t bytes) { return backend_.allocate_host(bytes); },
+                    [this](void* memory) { backend_.release_host(memory); }};
+  if (loader_) backend_.finish_uploads();  // out of the old one's buffers
   loader_ = std::make_unique<Loader>(loader);
 }
 
@@ -118,11 +123,11 @@ void Trainer::open_report() {
 
 void Trainer::step() {
   const double begin = seconds_now(), waited_before = loader_->waited_seconds();
-  const double comm_waited_before = communicator_.waited_seconds();
+  const double comm_waited_before = communicator_.waited_seconds(), busy_before = clock_->seconds();
   guard_->set_rate(schedule_.rate(progress_.iteration));
   for (int part = 0; part < parts_; ++part) pass(part);
   if (exchange_) exchange_->finish();
-  guard_->step(gradients_.floats());
+  update();
   ++trained_.version;
   ++progress_.iteration;
   ++progress_.step;
@@ -131,6 +136,7 @@ void Trainer::step() {
   progress_.sums.seconds += seconds;
   progress_.sums.waited += loader_->waited_seconds() - waited_before;
   progress_.sums.comm_waited += communicator_.waited_seconds() - comm_waited_before;
+  progress_.sums.busy += clock_->seconds() - busy_before;
   if (progress_.epoch == 0 && static_cast<int64_t>(progress_.step) == steps_per_epoch_ / 2)
     first_half_at_ = seconds_now();
   if (progress_.epoch == 0) first_epoch_at_ = seconds_now();
@@ -139,21 +145,53 @@ void Trainer::step() {
 
 /// A micro-batch through the network and back.
 void Trainer::pass(int part) {
+  backend_.finish_uploads();  // the last batch's pixels go back to the loader
   const Batch* batch = loader_->next();
   BRIGHTNET_CHECK(batch, "the loader ended before the run");
   if (report_) report_->add_batch(*batch, progress_.iteration * parts_ + part);
   Network& network = networks_.training(batch->height);
-  network.set_pixels(batch->pixels);
+  network.set_pixels_ahead(batch->pixels);
   network.set_truths(batch->truths);
-  network.forward();
   const float of_batch = 1.0f / static_cast<float>(setup_.config.train.batch);
-  // With the last micro-batch, what becomes final is shared at once.
-  const bool share = exchange_ && part == parts_ - 1;
-  if (share) exchange_->forward_done();
-  network.backward(
-      guard_->gradient_scale(of_batch), part > 0, guard_->losses(),
-      share ? LayerPassed([this](int layer) { exchange_->layer_passed(layer); }) : LayerPassed());
+  clock_->begin();
+  if (exchange_ && part == parts_ - 1) {
+    // With the last micro-batch, what becomes final is shared at once; so this pass is not one recording.
+    network.forward();
+    exchange_->forward_done();
+    network.backward(guard_->gradient_scale(of_batch), part > 0, guard_->losses(),
+                     [this](int layer) { exchange_->layer_passed(layer); });
+  } else {
+    network.forward_backward(guard_->gradient_scale(of_batch), part > 0, guard_->losses());
+  }
+  clock_->end();
   progress_.sums.images += batch->count;
+}
+
+/// The optimizer step; like the passes, the second one is recorded.
+void Trainer::update() {
+  clock_->begin();
+  if (setup_.config.train.graph && updates_ > 0 && !update_)
+    update_ = backend_.record([this] { guard_->step(gradients_.floats()); });
+  if (update_) {
+    update_->replay();
+  } else {
+    guard_->step(gradients_.floats());
+  }
+  clock_->end();
+  ++updates_;
+}
+
+/// Once a run, when an epoch shows it.
+void Trainer::advise_on_loader() {
+  if (advised_) return;
+  const EpochSums& sums = progress_.sums;
+  const std::string advice = loader_advice({.waited = sums.waited / std::max(1e-9, sums.seconds),
+                                            .loader = setup_.config.loader,
+                                            .processors = omp_get_num_procs(),
+                                            .decoded_bytes = decoded_bytes(setup_.train)});
+  if (advice.empty()) return;
+  advised_ = true;
+  spdlog::info("{}", advice);
 }
 
 /// What the device says of its steps, which may be a step old; or older than what is known already.
@@ -190,11 +228,12 @@ void Trainer::confer(const Interrupt& interrupt) {
                     s.seconds / n,
                     s.waited / n,
                     s.comm_waited / n,
+                    s.busy / n,
                     interrupt.requested() ? 1.0 : 0.0};
   communicator_.all_reduce(words);
   all_losses_ = {words[0], words[1], words[2], words[3], words[4], words[5]};
-  all_sums_ = {words[6], words[7], words[8], words[9]};
-  stop_ = words[10] > 0;
+  all_sums_ = {words[6], words[7], words[8], words[9], words[10]};
+  stop_ = words[11] > 0;
 }
 
 /// The same behind everything that is queued.
@@ -229,6 +268,7 @@ bool Trainer::end_epoch(const Interrupt& interrupt) {
                        .metrics = metrics ? &*metrics : nullptr};
   line_.clear();
   spdlog::info("{}", progress_text());
+  if (leads()) advise_on_loader();
   if (report_) report_->add_epoch(summary);
   if (metrics) judge(*metrics);
   progress_.step = 0;
@@ -394,6 +434,7 @@ std::string Trainer::progress_text() const {
       schedule_.rate(std::max<int64_t>(0, progress_.iteration - 1)));
   if (guard_->scales_loss()) text += fmt::format("  loss scale {:g}", progress_.state.loss_scale);
   if (!communicator_.alone()) text += fmt::format("  comm-wait {:.0f} %", 100 * s.comm_waited / seconds);
+  if (backend_.works_beside_host()) text += fmt::format("  GPU-busy {:.0f} %", 100 * s.busy / seconds);
   text += "  ETA " + format_seconds(step_seconds_ * static_cast<double>(total_ - progress_.iteration));
   if (last_metrics_) text += fmt::format("  AP50 {:.3f} AP {:.3f}", last_metrics_->AP50, last_metrics_->AP);
   return text;

@@ -65,6 +65,7 @@ class Trainer {
   void fit_into_minutes();
   void step();
   void pass(int part);
+  void update();
   void take_over(const StepState& seen);
   void confer(const Interrupt& interrupt);
   void settle(const Interrupt& interrupt);
@@ -80,6 +81,7 @@ class Trainer {
   void save_averaged_weights(const std::filesystem::path& file) const;
   std::vector<StateArray> state_arrays() const;
   std::string progress_text() const;
+  void advise_on_loader();
 
   TrainingSetup setup_;
   const ParameterLayout& layout_;
@@ -95,6 +97,11 @@ class Trainer {
   std::unique_ptr<StepGuard> guard_;
   RunNetworks networks_;
   RunMemory memory_;
+
+  std::unique_ptr<WorkClock> clock_;
+  std::unique_ptr<Recording> update_;  ///< guard_->step(), once it was recorded
+  int64_t updates_ = 0;                ///< of this process
+  bool advised_ = false;
 
   std::unique_ptr<Loader> loader_;
   Progress progress_;      ///< its sums are this rank's

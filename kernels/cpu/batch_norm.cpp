@@ -216,7 +216,7 @@ void batch_norm_forward(const BatchNormForward& op) {
   const int channels = op.y.shape.c;
   const Sums sums(op.workspace, channels);
   with_compute_type(op.y.type, [&]<typename T>() {
-    statistics<T>(op, sums);
+    if (!op.statistics_known) statistics<T>(op, sums);
     affine(op.scale, op.shift, op.mean, op.inverse_std, sums, channels);
     with_activation(op.activation, [&]<Activation A>() { apply<A, T>(op, sums); });
   });

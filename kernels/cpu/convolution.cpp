@@ -8,6 +8,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "kernels/backend.h"
 #include "kernels/cpu/cast.h"
 #include "kernels/cpu/onednn.h"
 #include "kernels/cpu/weight_layout.h"
@@ -321,3 +322,16 @@ std::unique_ptr<Convolution> plan_convolution(const ConvolutionSpec& spec) {
 }
 
 }  // namespace brightnet::cpu
+
+namespace brightnet {
+
+LibraryVersion onednn_version() {
+  const dnnl_version_t* found = dnnl_version();
+  const auto text = [](int major, int minor, int patch) {
+    return std::to_string(major) + '.' + std::to_string(minor) + '.' + std::to_string(patch);
+  };
+  return {text(found->major, found->minor, found->patch),
+          text(DNNL_VERSION_MAJOR, DNNL_VERSION_MINOR, DNNL_VERSION_PATCH)};
+}
+
+}  // namespace brightnet

@@ -1,10 +1,13 @@
 #include "kernels/cpu/cpu_backend.h"
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include <sys/mman.h>
 
+#include "core/host_memory.h"
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/add.h"
 #include "kernels/cpu/batch_norm.h"
@@ -77,10 +80,39 @@ class CpuReadback : public Readback {
   bool requested_ = false;
 };
 
+class CpuWorkClock : public WorkClock {
+ public:
+  void begin() override { begin_ = Clock::now(); }
+  void end() override { seconds_ += std::chrono::duration<double>(Clock::now() - begin_).count(); }
+  double seconds() override { return seconds_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point begin_;
+  double seconds_ = 0;
+};
+
 }  // namespace
 
 std::unique_ptr<Readback> CpuBackend::make_readback(size_t bytes) {
   return std::make_unique<CpuReadback>(bytes);
+}
+
+size_t CpuBackend::free_bytes() const {
+  return free_host_memory();
+}
+
+void* CpuBackend::allocate_host(size_t bytes) {
+  void* memory = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
+  if (!memory) throw std::bad_alloc();
+  return memory;
+}
+void CpuBackend::release_host(void* memory) {
+  std::free(memory);
+}
+
+std::unique_ptr<WorkClock> CpuBackend::make_work_clock() {
+  return std::make_unique<CpuWorkClock>();
 }
 
 std::unique_ptr<Convolution> CpuBackend::plan_convolution(const ConvolutionSpec& spec) {

@@ -9,15 +9,25 @@ namespace brightnet {
 class CpuBackend : public Backend {
  public:
   std::string name() const override { return "cpu"; }
+  bool works_beside_host() const override { return false; }
 
   void* allocate(size_t bytes) override;
   void release(void* memory, size_t bytes) override;
+  size_t free_bytes() const override;
   void upload(void* device, const void* host, size_t bytes) override;
   void download(void* host, const void* device, size_t bytes) override;
   void copy(void* to, const void* from, size_t bytes) override;
   void zero(void* memory, size_t bytes) override;
   void synchronize() override {}
   std::unique_ptr<Readback> make_readback(size_t bytes) override;
+
+  void* allocate_host(size_t bytes) override;
+  void release_host(void* memory) override;
+  void upload_ahead(void* device, const void* host, size_t bytes) override { upload(device, host, bytes); }
+  void finish_uploads() override {}
+  void hold_uploads() override {}
+  std::unique_ptr<Recording> record(const std::function<void()>&) override { return nullptr; }
+  std::unique_ptr<WorkClock> make_work_clock() override;
 
   std::unique_ptr<Convolution> plan_convolution(const ConvolutionSpec& spec) override;
   void bias_gradient(const Tensor& dy, float* db, bool accumulate, void* workspace) override;

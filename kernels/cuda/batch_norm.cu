@@ -271,17 +271,19 @@ void batch_norm_forward(const BatchNormForward& op, cudaStream_t stream) {
   with_compute_type(op.y.type, [&]<typename T>() {
     const auto run = [&]<int count>() {
       const T* y = op.y.as<T>();
-      const ChannelTiles tiles(op.y.shape, count, blocks_of_multiprocessor);
-      launch(statistics_kernel<T, count>, tiles.grid(), channel_threads, 0, stream, tiles, y, room.parts);
-      StoreStatistics<T> store{
-          y, pixels, op.mean, op.inverse_std, op.running_mean, op.running_variance, op.momentum, op.epsilon};
-      if (op.exchange) {
-        total(room, tiles, KeepSumsAboutZero<T>{y, pixels, room.totals, op.y.shape.c}, stream);
-        store.k = nullptr;
-        store.pixels *= op.exchange->parts();
-        total_over_ranks(*op.exchange, room.totals, op.y.shape.c, store, stream);
-      } else {
-        total(room, tiles, store, stream);
+      if (!op.statistics_known) {
+        const ChannelTiles tiles(op.y.shape, count, blocks_of_multiprocessor);
+        launch(statistics_kernel<T, count>, tiles.grid(), channel_threads, 0, stream, tiles, y, room.parts);
+        StoreStatistics<T> store{
+            y, pixels, op.mean, op.inverse_std, op.running_mean, op.running_variance, op.momentum, op.epsilon};
+        if (op.exchange) {
+          total(room, tiles, KeepSumsAboutZero<T>{y, pixels, room.totals, op.y.shape.c}, stream);
+          store.k = nullptr;
+          store.pixels *= op.exchange->parts();
+          total_over_ranks(*op.exchange, room.totals, op.y.shape.c, store, stream);
+        } else {
+          total(room, tiles, store, stream);
+        }
       }
       ApplyArguments<T> apply{};
       apply.y = y;

@@ -19,14 +19,15 @@ inline Model shipped_model(const std::string& name, int classes) {
 /// A network with memory of its own and freshly drawn parameters.
 class BoundNetwork {
  public:
-  BoundNetwork(Backend& backend, Model model, int batch, int size, Precision precision, Mode mode)
+  BoundNetwork(Backend& backend, Model model, int batch, int size, Precision precision, Mode mode,
+               bool recompute = false)
       : backend_(backend),
         model_(std::move(model)),
         layout_(model_),
         values_(backend, layout_.floats() * sizeof(float)),
         gradients_(backend, layout_.trainable_floats() * sizeof(float)),
         parameters_{&layout_, values_.floats(), gradients_.floats()},
-        network_({&model_, &backend, &parameters_, batch, size, size, precision, mode}),
+        network_({&model_, &backend, &parameters_, batch, size, size, precision, mode, recompute}),
         arena_(backend, network_.memory().arena()) {
     set_values(initial_parameters(model_, layout_, 1));
     backend.zero(gradients_.data(), gradients_.bytes());  // nobody writes the padding
@@ -37,6 +38,10 @@ class BoundNetwork {
     backend_.upload(values_.data(), values.data(), values_.bytes());
     ++parameters_.version;
   }
+  /// In the backend's memory; say changed() after writing there.
+  float* device_values() const { return values_.floats(); }
+  float* device_gradients() const { return gradients_.floats(); }
+  void changed() { ++parameters_.version; }
   std::vector<float> values() const { return read(values_); }
   std::vector<float> gradients() const { return read(gradients_); }
 

@@ -11,6 +11,7 @@
 #include "train/cli/commands.h"
 #include "train/detections_json.h"
 #include "train/device.h"
+#include "train/kernel_benchmark.h"
 #include "train/memory.h"
 
 namespace brightnet::cli {
@@ -21,6 +22,7 @@ struct BenchArguments {
   std::string data, json;
   int batch = 0, size = 0, classes = 0, workers = 1;
   double seconds = 8;
+  bool kernels = false, steps_only = false;
 };
 
 std::vector<Precision> precisions(const std::string& list, const std::string& fallback) {
@@ -95,6 +97,7 @@ int bench_step(const BenchArguments& arguments) {
   if (arguments.batch > 0) options.batch = arguments.batch;
   options.size = arguments.size > 0 ? arguments.size : named.config.train.size;
   options.seconds = arguments.seconds;
+  options.steps_only = arguments.steps_only;
   Json answer{{"model", named.model.name}, {"results", Json::array()}};
   for (const Precision precision : precisions(arguments.common.precision, named.config.train.precision)) {
     options.precision = precision;
@@ -103,6 +106,33 @@ int bench_step(const BenchArguments& arguments) {
     const StepBenchmark step = measure_step(named.config, named.model, *backend, options);
     if (arguments.json != "-") std::cout << step_table(step) << std::endl;
     answer["results"].push_back(step_json(step));
+  }
+  if (!arguments.json.empty()) write_answer(arguments.json, to_text(answer));
+  return 0;
+}
+
+int bench_kernels(const BenchArguments& arguments) {
+  Json answer{{"results", Json::array()}};
+  for (const Precision precision : precisions(arguments.common.precision, "fp32")) {
+    const auto backend = open_device(arguments.common.device, precision);
+    const auto kernels = measure_kernels(*backend, precision, arguments.batch > 0 ? arguments.batch : 8);
+    std::string table =
+        fmt::format("{} in {}, of the device's memory bandwidth\n", backend->name(), to_string(precision));
+    for (const auto& kernel : kernels) {
+      table +=
+          fmt::format("{:<28} {:>18} {:>9.1f} GB/s {:>6.0f} % of copying\n", kernel.name,
+                      to_string(kernel.shape), kernel.bytes / kernel.seconds / 1e9, 100 * kernel.copy_ratio);
+      answer["results"].push_back(
+          {{"device", backend->name()},
+           {"precision", std::string(to_string(precision))},
+           {"kernel", kernel.name},
+           {"shape", {kernel.shape.n, kernel.shape.h, kernel.shape.w, kernel.shape.c}},
+           {"bytes", kernel.bytes},
+           {"ms", milliseconds(kernel.seconds)},
+           {"gb_per_s", kernel.bytes / kernel.seconds / 1e9},
+           {"copy_ratio", kernel.copy_ratio}});
+    }
+    if (arguments.json != "-") std::cout << table << std::flush;
   }
   if (!arguments.json.empty()) write_answer(arguments.json, to_text(answer));
   return 0;
@@ -147,14 +177,20 @@ int bench_loader(const BenchArguments& arguments) {
 }  // namespace
 
 void add_bench(CLI::App& app, Action& action) {
-  auto* command =
-      app.add_subcommand("bench", "measure a training step against its bare convolutions, or the loader");
+  auto* command = app.add_subcommand(
+      "bench", "measure a training step against its bare convolutions, the other operations, or the loader");
   const auto arguments = std::make_shared<BenchArguments>();
   auto* model = command->add_option("model", arguments->common.config, "a model's YAML, or a run's");
   model->type_name("MODEL.yaml");
   auto* data =
       command->add_option("--data", arguments->data, "measure the loader on this run's data instead");
   data->type_name("CONFIG.yaml")->excludes(model);
+  auto* kernels =
+      command->add_flag("--kernels", arguments->kernels,
+                        "measure the operations beside the convolutions against copying memory instead");
+  kernels->excludes(model)->excludes(data);
+  command->add_flag("--steps-only", arguments->steps_only, "leave out the bare convolutions and the layers")
+      ->needs(model);
   command->add_option("--batch", arguments->batch, "images of a step")->check(CLI::PositiveNumber);
   command->add_option("--size", arguments->size, "side of the input, in pixels")->check(CLI::PositiveNumber);
   command->add_option("--classes", arguments->classes, "number of classes; the file's if not given")
@@ -170,9 +206,13 @@ void add_bench(CLI::App& app, Action& action) {
   arguments->common.add_device(*command);
   arguments->common.add_assignments(*command);
   command->callback([=, &action] {
-    if (model->count() + data->count() == 0) throw CLI::RequiredError("MODEL.yaml or --data CONFIG.yaml");
+    if (model->count() + data->count() + kernels->count() == 0)
+      throw CLI::RequiredError("MODEL.yaml, --data CONFIG.yaml or --kernels");
     const bool loader = data->count() > 0;
-    action = [=] { return loader ? bench_loader(*arguments) : bench_step(*arguments); };
+    action = [=] {
+      if (arguments->kernels) return bench_kernels(*arguments);
+      return loader ? bench_loader(*arguments) : bench_step(*arguments);
+    };
   });
 }
 

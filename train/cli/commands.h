@@ -24,6 +24,7 @@ void add_memory(CLI::App& app, Action& action);
 void add_config(CLI::App& app, Action& action);
 void add_data(CLI::App& app, Action& action);
 void add_import(CLI::App& app, Action& action);
+void add_doctor(CLI::App& app, Action& action);
 
 /// What every command that takes a CONFIG takes.
 struct CommonOptions {

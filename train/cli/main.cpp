@@ -61,6 +61,7 @@ int main(int count, char** arguments) {
   cli::add_config(app, action);
   cli::add_data(app, action);
   cli::add_import(app, action);
+  cli::add_doctor(app, action);
   try {
     app.parse(count, arguments);
   } catch (const CLI::ParseError& e) {

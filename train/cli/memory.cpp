@@ -9,6 +9,7 @@
 #include "train/cli/commands.h"
 #include "train/detections_json.h"
 #include "train/device.h"
+#include "train/memory_advice.h"
 
 namespace brightnet::cli {
 namespace {
@@ -31,11 +32,17 @@ struct MemoryReport {
   size_t inference_peak() const { return layout.floats() * sizeof(float) + inference.arena(); }
 };
 
+/// What `micro_batch: auto` would plan for: of --device-memory, else of what the device has free.
+size_t planning_budget(const MemoryArguments& arguments, const RunConfig& config) {
+  if (!arguments.device_memory.empty()) return parse_bytes(arguments.device_memory);
+  return memory_budget(config, *open_device(arguments.common.device, config.precision()));
+}
+
 MemoryReport make_report(const MemoryArguments& arguments) {
   NamedModel named = read_model(arguments.common.config, arguments.common.assignments, arguments.classes);
   RunConfig& config = named.config;
   if (!arguments.common.precision.empty()) config.train.precision = arguments.common.precision;
-  const auto backend = open_device(arguments.common.device, config.precision());
+  const auto backend = open_planner(arguments.common.device, config.precision());
   if (arguments.size > 0) {
     config.train.size = arguments.size;
     config.train.sizes.clear();
@@ -43,9 +50,8 @@ MemoryReport make_report(const MemoryArguments& arguments) {
   // Without --batch: what a run of this configuration would choose.
   int batch = arguments.batch > 0 ? arguments.batch : config.train.micro_batch;
   if (batch == 0) {
-    const double budget = static_cast<double>(free_host_memory()) * config.train.memory_fraction;
-    batch =
-        choose_micro_batch(config, named.model, *backend, config.train.batch, static_cast<size_t>(budget));
+    batch = choose_micro_batch(config, named.model, *backend, config.train.batch,
+                               planning_budget(arguments, config));
   }
   const ParameterLayout layout(named.model);
   const Parameters parameters{.layout = &layout};

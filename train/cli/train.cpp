@@ -11,6 +11,7 @@
 #include "train/device.h"
 #include "train/finetune.h"
 #include "train/formats/darknet_import.h"
+#include "train/memory_advice.h"
 #include "train/trainer.h"
 
 namespace brightnet::cli {
@@ -21,14 +22,15 @@ namespace fs = std::filesystem;
 struct TrainArguments {
   CommonOptions common;
   std::string weights, weights_cfg, out, resume;
-  bool weights_partial = false, resuming = false;
+  bool weights_partial = false, resuming = false, no_graph = false;
 };
 
 /// What may change between the parts of a run without making it another run.
 bool may_change(const std::string& key) {
   for (const char* free :
        {"name", "loader.", "evaluate.", "data.root", "train.log_every", "train.save_every", "train.patience",
-        "train.memory_fraction", "train.micro_batch", "train.comm_timeout", "train.overlap"}) {
+        "train.memory_fraction", "train.micro_batch", "train.comm_timeout", "train.overlap", "train.graph",
+        "train.recompute"}) {
     if (key.rfind(free, 0) == 0) return true;
   }
   return false;
@@ -111,10 +113,13 @@ void choose_micro_batch(RunConfig& config, const Model& model, Backend& backend,
   const int batch = batch_of_rank(config.train, ranks.size());
   int& micro_batch = config.train.micro_batch;
   if (micro_batch == 0) {
-    const double budget =
-        static_cast<double>(free_host_memory()) * config.train.memory_fraction / ranks.local_size();
-    micro_batch = brightnet::choose_micro_batch(config, model, backend, batch, static_cast<size_t>(budget));
-  } else if (resuming && batch % micro_batch != 0) {
+    // Ranks on one machine share its memory, but each has a GPU of its own.
+    const size_t sharing = backend.works_beside_host() ? 1 : static_cast<size_t>(ranks.local_size());
+    micro_batch = brightnet::choose_micro_batch(config, model, backend, batch,
+                                                memory_budget(config, backend) / sharing);
+    return;
+  }
+  if (resuming && batch % micro_batch != 0) {
     // The run goes on with more ranks than it had; each has fewer images.
     const int before = micro_batch;
     while (batch % micro_batch != 0) --micro_batch;
@@ -124,6 +129,7 @@ void choose_micro_batch(RunConfig& config, const Model& model, Backend& backend,
           ranks.size(), micro_batch, before);
     }
   }
+  check_memory(config, model, backend);
 }
 
 /// What a run is made of. Every rank reads all of it.
@@ -158,8 +164,9 @@ Preparation prepare(const TrainArguments& arguments, const Communicator& ranks) 
     run.config = wanted_config(arguments);
   }
   RunConfig& config = run.config;
+  if (arguments.no_graph) config.train.graph = false;
   check_batch(config.train, ranks.size(), arguments.resuming);
-  run.backend = open_device(arguments.common.device, config.precision());
+  run.backend = open_device(arguments.common.device, config.precision(), config.train.deterministic);
   run.training = read_split(config, Split::train, ranks.leads());
   run.validation = read_split(config, Split::val, ranks.leads());
   resolve_anchors(config, run.training);
@@ -317,6 +324,8 @@ void add_train(CLI::App& app, Action& action) {
                           "go on with a run; without a folder, with the newest of this configuration");
   resume->type_name("[RUN]")->expected(0, 1);
   command->add_option("--out", arguments->out, "the run's folder; runs/NAME if not given")->type_name("RUN");
+  command->add_flag("--no-graph", arguments->no_graph,
+                    "queue each operation by itself on a GPU (train.graph=false)");
   arguments->common.add_data(*command);
   arguments->common.add_ranks(*command);
   arguments->common.add_device(*command);

@@ -1,0 +1,31 @@
+// Convolutions by cuDNN 9, through cudnn-frontend's graph API.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "kernels/convolution.h"
+#include "kernels/cuda/runtime.h"
+
+namespace brightnet::cuda {
+
+/// Makes the convolutions of a backend, which queue their work in the stream. The emulated backend of the
+/// tests has another one.
+using ConvolutionFactory = std::function<std::unique_ptr<Convolution>(const ConvolutionSpec&, cudaStream_t)>;
+
+struct CudnnOptions {
+  std::string gpu;             ///< its name, for the file of measured engines
+  bool tensor_float = false;   ///< fp32 convolutions may round their factors to tf32
+  bool deterministic = false;  ///< only engines whose result is the same in every run
+};
+
+/// A convolution made by this is planned without a GPU: its memory depends on the spec alone, and its engines
+/// are chosen when it is first run. Choosing waits for the device, so no stream may be capturing a graph
+/// then.
+ConvolutionFactory cudnn_convolutions(const CudnnOptions& options);
+
+/// Bytes of the arena that the engines of a convolution may use.
+size_t convolution_workspace(const ConvolutionSpec& spec);
+
+}  // namespace brightnet::cuda

@@ -1,0 +1,96 @@
+// The GPU's implementation of Backend: each operation is a free function in a file of its own, and this class
+// is where they meet the interface. All work goes through one stream, in order; pixels come in through a
+// second one beside it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "kernels/backend.h"
+#include "kernels/cuda/convolution.h"
+#include "kernels/cuda/runtime.h"
+
+namespace brightnet::cuda {
+
+class CudaBackend : public Backend {
+ public:
+  /// On the current CUDA device. `name` is what users call it, "cuda:0 (NVIDIA H200)".
+  CudaBackend(std::string name, ConvolutionFactory convolutions);
+  /// One that plans and cannot compute: it touches no device.
+  static std::unique_ptr<CudaBackend> planner(std::string name, ConvolutionFactory convolutions);
+  ~CudaBackend() override;
+
+  std::string name() const override { return name_; }
+  bool works_beside_host() const override { return true; }
+  /// Where all operations are queued.
+  cudaStream_t stream() const;
+
+  void* allocate(size_t bytes) override;
+  void release(void* memory, size_t bytes) override;
+  size_t free_bytes() const override;
+  void upload(void* device, const void* host, size_t bytes) override;
+  void download(void* host, const void* device, size_t bytes) override;
+  void copy(void* to, const void* from, size_t bytes) override;
+  void zero(void* memory, size_t bytes) override;
+  void synchronize() override;
+  std::unique_ptr<Readback> make_readback(size_t bytes) override;
+
+  void* allocate_host(size_t bytes) override;
+  void release_host(void* memory) override;
+  void upload_ahead(void* device, const void* host, size_t bytes) override;
+  void finish_uploads() override;
+  void hold_uploads() override;
+  std::unique_ptr<Recording> record(const std::function<void()>& work) override;
+  std::unique_ptr<WorkClock> make_work_clock() override;
+
+  std::unique_ptr<Convolution> plan_convolution(const ConvolutionSpec& spec) override;
+  void bias_gradient(const Tensor& dy, float* db, bool accumulate, void* workspace) override;
+
+  size_t channel_workspace(const Shape& shape) const override;
+  void batch_norm_forward(const BatchNormForward& op) override;
+  void batch_norm_backward(const BatchNormBackward& op) override;
+  void fold_batch_norm(const BatchNormFold& op) override;
+  void activation_forward(Activation activation, const Tensor& x, const Tensor& y) override;
+  void activation_backward(Activation activation, const Tensor& x, const Tensor& dy) override;
+
+  void max_pool_forward(const PoolSpec& pool, const Tensor& x, const Tensor& y,
+                        const Tensor& argmax) override;
+  void max_pool_backward(const PoolSpec& pool, const Tensor& dy, const Tensor& argmax, const Tensor& dx,
+                         bool accumulate) override;
+  void copy_channels(const Tensor& from, int from_channel, const Tensor& to, int to_channel, int channels,
+                     bool accumulate) override;
+  void upsample_forward(int factor, const Tensor& x, const Tensor& y) override;
+  void upsample_backward(int factor, const Tensor& dy, const Tensor& dx, bool accumulate) override;
+  void space_to_depth(int block, const Tensor& x, const Tensor& y) override;
+  void space_to_depth_backward(int block, const Tensor& dy, const Tensor& dx, bool accumulate) override;
+  void multiply(const Tensor& a, const Tensor& b, const Tensor& y, bool accumulate) override;
+  void add(const Tensor& a, const Tensor& b, const Tensor& y) override;
+  void cast(const Tensor& from, const Tensor& to) override;
+  void normalize_image(const Tensor& pixels, const Tensor& x) override;
+
+  size_t yolo_workspace(const YoloHead& head, const Shape& predictions) const override;
+  void yolo_loss(const YoloHead& head, const YoloLossPass& pass) override;
+  void yolo_detect(const YoloHead& head, const Tensor& predictions, float threshold,
+                   std::span<std::vector<Detection>> detections) override;
+
+  void judge_step(const StepPolicy& policy, const StepEvidence& evidence, StepState* state,
+                  void* workspace) override;
+  void sgd_step(const SgdStep& sgd, const OptimizerArrays& arrays, std::span<const ParameterRange> ranges,
+                const StepState* state) override;
+  void adamw_step(const AdamWStep& adam, const OptimizerArrays& arrays,
+                  std::span<const ParameterRange> ranges, const StepState* state) override;
+  void settle_statistics(float* values, float* kept, float* ema, size_t count,
+                         const StepState* state) override;
+
+ private:
+  struct Queues;
+  struct Planner {};
+  CudaBackend(Planner, std::string name, ConvolutionFactory convolutions);
+  Queues& queues() const;
+
+  std::string name_;
+  ConvolutionFactory convolutions_;
+  std::unique_ptr<Queues> queues_;  ///< none in one that only plans
+};
+
+}  // namespace brightnet::cuda

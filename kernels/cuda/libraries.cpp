@@ -1,0 +1,24 @@
+#include "kernels/cuda/libraries.h"
+
+#include <sstream>
+
+namespace brightnet::cuda {
+
+std::vector<std::string> library_folders() {
+  std::vector<std::string> folders;
+  std::istringstream list(BRIGHTNET_CUDA_LIBRARY_FOLDERS);
+  for (std::string folder; std::getline(list, folder, ':');) folders.push_back(folder);
+  return folders;
+}
+
+const SharedLibrary& cudnn_library() {
+  static const SharedLibrary library("libcudnn.so.9", library_folders());
+  return library;
+}
+
+const SharedLibrary& nccl_library() {
+  static const SharedLibrary library("libnccl.so.2", library_folders());
+  return library;
+}
+
+}  // namespace brightnet::cuda

@@ -1,0 +1,49 @@
+// Copies between host and device that nobody waits for longer than he must.
+#pragma once
+
+#include <array>
+#include <memory>
+
+#include "kernels/backend.h"
+#include "kernels/cuda/runtime.h"
+
+namespace brightnet::cuda {
+
+/// A ring of page-locked memory through which ordinary memory is copied: an upload returns once the bytes are
+/// in the ring, without the device having come to it.
+class StagingRing {
+ public:
+  StagingRing();
+  void upload(void* device, const void* host, size_t bytes, const Stream& stream);
+  /// Waits for the stream.
+  void download(void* host, const void* device, size_t bytes, const Stream& stream);
+
+ private:
+  static constexpr size_t slots = 16, slot_bytes = size_t{256} << 10;
+  std::byte* slot(size_t index) const { return memory_.as<std::byte>() + index * slot_bytes; }
+
+  PinnedMemory memory_;
+  std::array<Event, slots> copied_;
+  size_t next_ = 0;
+};
+
+/// Uploads through a stream of their own, beside the work; see Backend::upload_ahead.
+class UploadsAhead {
+ public:
+  void upload(void* device, const void* host, size_t bytes, const Stream& work);
+  void finish() const { copied_.synchronize(); }
+  void hold(const Stream& work);
+
+ private:
+  Stream stream_;
+  Event queued_[2], held_, copied_;
+  size_t uploads_ = 0;
+};
+
+/// Copies to page-locked memory, two that take turns; see Readback.
+std::unique_ptr<Readback> make_readback(size_t bytes, const Stream& stream);
+
+/// By timed events around each stretch of work.
+std::unique_ptr<WorkClock> make_work_clock(const Stream& stream);
+
+}  // namespace brightnet::cuda

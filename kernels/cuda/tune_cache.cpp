@@ -1,0 +1,110 @@
+#include "kernels/cuda/tune_cache.h"
+
+#include <cctype>
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+#include <sstream>
+
+#include <unistd.h>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/log.h"
+
+namespace brightnet::cuda {
+namespace {
+
+constexpr const char* header = "brightnet convolution engines, version 1";
+
+using Entries = std::map<std::string, std::string>;
+
+/// The entries of a file's text, or nothing when it is not one of ours, whole.
+std::optional<Entries> parse(const std::string& text) {
+  std::istringstream lines(text);
+  std::string line;
+  if (!std::getline(lines, line) || line != header || text.back() != '\n') return std::nullopt;
+  Entries entries;
+  while (std::getline(lines, line)) {
+    const size_t tab = line.find('\t');
+    if (tab == std::string::npos || tab == 0 || tab + 1 == line.size() ||
+        line.find('\t', tab + 1) != std::string::npos)
+      return std::nullopt;
+    entries[line.substr(0, tab)] = line.substr(tab + 1);
+  }
+  return entries;
+}
+
+Entries read(const std::filesystem::path& file) {
+  std::error_code ignored;
+  if (file.empty() || !std::filesystem::exists(file, ignored)) return {};
+  try {
+    if (auto entries = parse(read_file(file))) return *std::move(entries);
+    spdlog::warn("{} is damaged: the convolutions are measured anew.", file.string());
+  } catch (const Error& error) {
+    spdlog::warn("The convolutions are measured anew: {}", error.what());
+  }
+  return {};
+}
+
+}  // namespace
+
+TuneCache::TuneCache(std::filesystem::path file) : file_(std::move(file)), entries_(read(file_)) {}
+
+TuneCache::~TuneCache() {
+  save();
+}
+
+std::string TuneCache::find(const std::string& convolution) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(convolution);
+  return found == entries_.end() ? "" : found->second;
+}
+
+void TuneCache::remember(const std::string& convolution, const std::string& engine) {
+  BRIGHTNET_CHECK(!convolution.empty() && !engine.empty() &&
+                      (convolution + engine).find_first_of("\t\n\r") == std::string::npos,
+                  "a cache entry of more than one line");
+  const std::lock_guard lock(mutex_);
+  entries_[convolution] = engine;
+  changed_ = true;
+}
+
+void TuneCache::save() {
+  const std::lock_guard lock(mutex_);
+  if (!changed_ || file_.empty()) return;
+  changed_ = false;
+  try {
+    Entries all = read(file_);
+    for (const auto& [convolution, engine] : entries_) all[convolution] = engine;
+    std::string text = std::string(header) + '\n';
+    for (const auto& [convolution, engine] : all) text += convolution + '\t' + engine + '\n';
+    std::filesystem::create_directories(file_.parent_path());
+    // Ranks write at the same time: each its own file, and the last rename stays.
+    auto own = file_;
+    own += '.' + std::to_string(::getpid());
+    write_atomically(own, text);
+    std::filesystem::rename(own, file_);
+  } catch (const std::exception& error) {
+    spdlog::warn("The measured convolution engines are not kept for the next run: {}", error.what());
+    file_.clear();
+  }
+}
+
+std::filesystem::path tune_cache_file(const std::string& gpu, const std::string& cudnn_version) {
+  std::filesystem::path folder;
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && *cache) {
+    folder = cache;
+  } else if (const char* home = std::getenv("HOME"); home && *home) {
+    folder = std::filesystem::path(home) / ".cache";
+  } else {
+    return {};
+  }
+  std::string name = "convolutions-" + gpu + "-cudnn-" + cudnn_version + ".txt";
+  for (char& c : name) {
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '-') c = '_';
+  }
+  return folder / "brightnet" / name;
+}
+
+}  // namespace brightnet::cuda

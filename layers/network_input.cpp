@@ -1,0 +1,82 @@
+#include "layers/network_input.h"
+
+#include <algorithm>
+
+namespace brightnet {
+namespace {
+
+size_t aligned(size_t bytes) {
+  return (bytes + 63) / 64 * 64;
+}
+
+}  // namespace
+
+NetworkInput::NetworkInput(Backend& backend, const Shape& image, bool training)
+    : backend_(backend),
+      image_(image),
+      places_(training && backend.works_beside_host() ? 2 : 1, Tensor{nullptr, image, DType::u8}) {
+  host_truths_.reserve(max_truths(image.n));
+  host_offsets_.reserve(static_cast<size_t>(image.n) + 1);
+}
+
+size_t NetworkInput::bytes() const {
+  return places_.size() * aligned(image_.count()) + aligned(max_truths(image_.n) * sizeof(Truth)) +
+         aligned((static_cast<size_t>(image_.n) + 1) * sizeof(int));
+}
+
+void NetworkInput::bind(std::byte* memory) {
+  for (Tensor& place : places_) {
+    place.data = memory;
+    memory += aligned(image_.count());
+  }
+  truths_ = reinterpret_cast<Truth*>(memory);
+  offsets_ = reinterpret_cast<int*>(memory + aligned(max_truths(image_.n) * sizeof(Truth)));
+  // Another network's steps may still be at work in this memory.
+  backend_.hold_uploads();
+}
+
+void NetworkInput::set_pixels(const uint8_t* pixels) {
+  backend_.upload(places_[current_].data, pixels, image_.count());
+  has_values_ = false;
+}
+
+void NetworkInput::set_pixels_ahead(const uint8_t* pixels) {
+  current_ = (current_ + 1) % places_.size();
+  backend_.upload_ahead(places_[current_].data, pixels, image_.count());
+  has_values_ = false;
+}
+
+void NetworkInput::set_values(const float* values, const Tensor& x) {
+  const void* bytes = values;
+  const auto narrow = [&]<typename T>(T) {
+    narrow_values_.resize(x.bytes());
+    T* out = reinterpret_cast<T*>(narrow_values_.data());
+    std::transform(values, values + x.count(), out, [](float value) { return T(value); });
+    bytes = out;
+  };
+  if (x.type == DType::bf16) narrow(BFloat16());
+  if (x.type == DType::f16) narrow(Float16());
+  backend_.upload(x.data, bytes, x.bytes());
+  has_values_ = true;
+}
+
+void NetworkInput::fill(const Tensor& x) {
+  if (!has_values_) backend_.normalize_image(places_[current_], x);
+  has_values_ = false;  // the plan gives x's memory to later layers
+}
+
+void NetworkInput::set_truths(std::span<const std::vector<Truth>> truths) {
+  BRIGHTNET_CHECK(static_cast<int>(truths.size()) == image_.n, "one list of truths an image");
+  host_truths_.clear();
+  host_offsets_.assign(1, 0);
+  for (const auto& of_image : truths) {
+    const size_t room = max_truths(image_.n) - host_truths_.size();
+    host_truths_.insert(host_truths_.end(), of_image.begin(),
+                        of_image.begin() + static_cast<long>(std::min(room, of_image.size())));
+    host_offsets_.push_back(static_cast<int>(host_truths_.size()));
+  }
+  backend_.upload(truths_, host_truths_.data(), host_truths_.size() * sizeof(Truth));
+  backend_.upload(offsets_, host_offsets_.data(), host_offsets_.size() * sizeof(int));
+}
+
+}  // namespace brightnet

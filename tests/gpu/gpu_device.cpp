@@ -1,0 +1,38 @@
+// The GPU suite's device: the first GPU that can be used. Without one every test is skipped, with the reason.
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "kernels/cuda/installation.h"
+#include "tests/kernels/device.h"
+
+namespace brightnet::testing {
+namespace {
+
+std::string why_no_gpu() {
+  const auto problem = cuda::why_unusable(cuda::inspect(0), 0);
+  return problem ? problem->what : "";
+}
+
+class GpuNeeded : public ::testing::Environment {
+ public:
+  void SetUp() override {
+    const std::string reason = why_no_gpu();
+    if (!reason.empty()) GTEST_SKIP() << reason;
+  }
+};
+
+const auto* const needed = ::testing::AddGlobalTestEnvironment(new GpuNeeded);
+
+}  // namespace
+
+const TestedDevice& tested_device() {
+  static const std::unique_ptr<Backend> backend =
+      cuda::make_backend({.index = 0, .precision = Precision::fp32, .deterministic = true});
+  static constexpr DType types[] = {DType::f32, DType::bf16, DType::f16};
+  // __expf and fast division: some units in the last place.
+  static const TestedDevice device{*backend, types, 1e-6};
+  return device;
+}
+
+}  // namespace brightnet::testing

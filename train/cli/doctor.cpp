@@ -1,0 +1,26 @@
+// brightnet doctor: what this machine has, whether it works, and what to do where it does not.
+#include <iostream>
+#include <memory>
+
+#include "train/cli/commands.h"
+#include "train/diagnosis.h"
+
+namespace brightnet::cli {
+namespace {
+
+int examine(bool json) {
+  const Diagnosis diagnosis = diagnose();
+  std::cout << (json ? to_text(to_json(diagnosis)) : to_table(diagnosis)) << std::flush;
+  return static_cast<int>(diagnosis.healthy() ? ExitCode::done : ExitCode::device);
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("doctor", "say what this machine has and whether it works");
+  const auto json = std::make_shared<bool>(false);
+  command->add_flag("--json", *json, "print it for programs");
+  command->callback([=, &action] { action = [json] { return examine(*json); }; });
+}
+
+}  // namespace brightnet::cli
