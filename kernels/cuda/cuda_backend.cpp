@@ -39,6 +39,7 @@ struct CudaBackend::Queues {
   Stream work;
   StagingRing staging;
   UploadsAhead ahead;
+  YoloDetector detector;
 };
 
 CudaBackend::CudaBackend(std::string name, ConvolutionFactory convolutions)
@@ -195,9 +196,12 @@ size_t CudaBackend::yolo_workspace(const YoloHead& head, const Shape& prediction
 void CudaBackend::yolo_loss(const YoloHead& head, const YoloLossPass& pass) {
   cuda::yolo_loss(head, pass, stream());
 }
+size_t CudaBackend::yolo_detect_workspace(const YoloHead& head, const Shape& predictions) const {
+  return cuda::yolo_detect_workspace(head, predictions);
+}
 void CudaBackend::yolo_detect(const YoloHead& head, const Tensor& predictions, float threshold,
-                              std::span<std::vector<Detection>> detections) {
-  cuda::yolo_detect(head, predictions, threshold, detections, stream());
+                              std::span<std::vector<Detection>> detections, void* workspace) {
+  queues().detector.detect(head, predictions, threshold, detections, workspace, queues().work);
 }
 
 void CudaBackend::judge_step(const StepPolicy& policy, const StepEvidence& evidence, StepState* state,

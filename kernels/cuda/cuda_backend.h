@@ -70,8 +70,9 @@ class CudaBackend : public Backend {
 
   size_t yolo_workspace(const YoloHead& head, const Shape& predictions) const override;
   void yolo_loss(const YoloHead& head, const YoloLossPass& pass) override;
+  size_t yolo_detect_workspace(const YoloHead& head, const Shape& predictions) const override;
   void yolo_detect(const YoloHead& head, const Tensor& predictions, float threshold,
-                   std::span<std::vector<Detection>> detections) override;
+                   std::span<std::vector<Detection>> detections, void* workspace) override;
 
   void judge_step(const StepPolicy& policy, const StepEvidence& evidence, StepState* state,
                   void* workspace) override;
