@@ -36,6 +36,9 @@ class GraphRecording : public Recording {
 }  // namespace
 
 struct CudaBackend::Queues {
+  Queues() { check(cudaGetDevice(&gpu), "ask for the current GPU"); }
+
+  int gpu = 0;
   Stream work;
   StagingRing staging;
   UploadsAhead ahead;
@@ -101,7 +104,9 @@ std::unique_ptr<Readback> CudaBackend::make_readback(size_t bytes) {
   return cuda::make_readback(bytes, queues().work);
 }
 
+// The loader's threads ask, too, and each thread has a current GPU of its own.
 void* CudaBackend::allocate_host(size_t bytes) {
+  check(cudaSetDevice(queues().gpu), "choose the GPU");
   void* memory = nullptr;
   check(cudaMallocHost(&memory, bytes > 0 ? bytes : 1),
         "lock " + format_bytes(static_cast<double>(bytes)) + " of the host's memory");

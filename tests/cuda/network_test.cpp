@@ -24,7 +24,7 @@ layers:
   - split: {name: half, groups: 2, part: 1}
   - conv: {name: b, filters: 8, size: 3}
   - concat: {name: joined, from: [b, a]}
-  - maxpool: {size: 2, stride: 2}
+  - max_pool: {size: 2, stride: 2}
   - conv: {name: c, filters: 24, size: 1, activation: swish}
   - upsample: {name: up, factor: 2}
   - concat: {name: all, from: [up, joined]}

@@ -32,7 +32,7 @@ layers:
   - conv: {name: twice, from: inner, filters: 8, size: 1, activation: swish}
   - conv: {name: e, from: twice, filters: 8, size: 1}
   - concat: {name: outer, from: [e, inner, sum, twice, d]}
-  - maxpool: {size: 3, stride: 1}
+  - max_pool: {size: 3, stride: 1}
   - conv: {filters: 8, size: 3, stride: 2}
   - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
   - yolo: {mask: [0, 1]}
