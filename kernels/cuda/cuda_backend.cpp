@@ -15,6 +15,7 @@
 #include "kernels/cuda/multiply.h"
 #include "kernels/cuda/optimizer.h"
 #include "kernels/cuda/space_to_depth.h"
+#include "kernels/cuda/spatial_pyramid.h"
 #include "kernels/cuda/transfers.h"
 #include "kernels/cuda/upsample.h"
 #include "kernels/cuda/yolo_detect.h"
@@ -165,6 +166,15 @@ void CudaBackend::max_pool_forward(const PoolSpec& pool, const Tensor& x, const 
 void CudaBackend::max_pool_backward(const PoolSpec& pool, const Tensor& dy, const Tensor& argmax,
                                     const Tensor& dx, bool accumulate) {
   cuda::max_pool_backward(pool, dy, argmax, dx, accumulate, stream());
+}
+void CudaBackend::spatial_pyramid_forward(std::span<const int> windows, const Tensor& x, const Tensor& y,
+                                          std::span<const Tensor> argmax, void*) {
+  cuda::spatial_pyramid_forward(windows, x, y, argmax, stream());
+}
+void CudaBackend::spatial_pyramid_backward(std::span<const int> windows, const Tensor& dy,
+                                           std::span<const Tensor> argmax, const Tensor& dx, bool accumulate,
+                                           void*) {
+  cuda::spatial_pyramid_backward(windows, dy, argmax, dx, accumulate, stream());
 }
 void CudaBackend::copy_channels(const Tensor& from, int from_channel, const Tensor& to, int to_channel,
                                 int channels, bool accumulate) {

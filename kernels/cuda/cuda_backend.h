@@ -57,6 +57,12 @@ class CudaBackend : public Backend {
                         const Tensor& argmax) override;
   void max_pool_backward(const PoolSpec& pool, const Tensor& dy, const Tensor& argmax, const Tensor& dx,
                          bool accumulate) override;
+  size_t spatial_pyramid_workspace(const Shape&, DType) const override { return 0; }
+  void spatial_pyramid_forward(std::span<const int> windows, const Tensor& x, const Tensor& y,
+                               std::span<const Tensor> argmax, void* workspace) override;
+  void spatial_pyramid_backward(std::span<const int> windows, const Tensor& dy,
+                                std::span<const Tensor> argmax, const Tensor& dx, bool accumulate,
+                                void* workspace) override;
   void copy_channels(const Tensor& from, int from_channel, const Tensor& to, int to_channel, int channels,
                      bool accumulate) override;
   void upsample_forward(int factor, const Tensor& x, const Tensor& y) override;

@@ -22,11 +22,15 @@ void scatter_truths(Problem& problem, int per_image, uint64_t seed) {
       image.push_back({box, static_cast<int>(random.below(static_cast<uint32_t>(problem.head.classes)))});
     }
     if (per_image < 2) continue;
-    Truth twin = image.front(), equal = image.back();
+    Truth twin = image.front();
     twin.box.w *= 0.97f;
     twin.class_id = (twin.class_id + 1) % problem.head.classes;
-    equal.class_id = (equal.class_id + 1) % problem.head.classes;
-    image.insert(image.end(), {twin, equal, {{0.5f, 0.5f, 0.0f, 0.3f}, 0}, {{NAN, 0.5f, 0.2f, 0.3f}, 0}});
+    image.push_back(twin);
+    // Two of one size in one cell, of which the first wins, and two that teach nothing.
+    image.insert(image.end(), {{{0.51f, 0.52f, 0.2f, 0.3f}, 0},
+                               {{0.5f, 0.5f, 0.2f, 0.3f}, 1},
+                               {{0.5f, 0.5f, 0.0f, 0.3f}, 0},
+                               {{NAN, 0.5f, 0.2f, 0.3f}, 0}});
   }
 }
 

@@ -57,6 +57,7 @@ class BoundNetwork {
   Network& network() { return network_; }
   const Model& model() const { return model_; }
   const ParameterLayout& layout() const { return layout_; }
+  Parameters& parameters() { return parameters_; }
 
  private:
   std::vector<float> read(const DeviceBuffer& buffer) const {

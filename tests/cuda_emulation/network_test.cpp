@@ -1,0 +1,235 @@
+// Whole networks on the emulated GPU against the CPU: every kernel of kernels/cuda in the places where
+// networks use it.
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "core/random.h"
+#include "tests/cuda_emulation/emulated_device.h"
+#include "tests/layers/models.h"
+
+namespace brightnet::testing {
+namespace {
+
+// One cross-stage partial stage of yolov4 with its pyramid and a lateral connection, narrow.
+constexpr const char* block_of_yolov4 = R"(
+activation: mish
+head: {anchors: [[10, 12], [24, 20]], scale_xy: 1.05, iou_threshold: 0.213, max_delta: 5}
+blocks:
+  residual:
+    parameters: [hidden, filters]
+    layers:
+      - conv: {filters: $hidden, size: 1}
+      - conv: {name: b, filters: $filters, size: 3}
+      - shortcut: {from: [b, input]}
+layers:
+  - conv: {name: stem, filters: 8, size: 3}
+  - conv: {name: down, filters: 16, size: 3, stride: 2}
+  - conv: {name: bypass, filters: 16, size: 1}
+  - conv: {from: down, filters: 16, size: 1}
+  - residual: {name: body, hidden: 8, filters: 16, repeat: 2}
+  - conv: {name: out, filters: 16, size: 1}
+  - concat: {from: [out, bypass]}
+  - conv: {name: merge, filters: 16, size: 1}
+  - conv: {name: deep, filters: 24, size: 3, stride: 2, activation: leaky}
+  - spp: {windows: [13, 9, 5]}
+  - conv: {filters: 16, size: 1, activation: leaky}
+  - upsample: {factor: 2}
+  - concat: {from: [-1, merge]}
+  - conv: {filters: 16, size: 1, activation: leaky}
+  - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
+  - yolo: {mask: [0, 1]}
+)";
+
+constexpr const char* small_network = R"(
+head: {anchors: [[10, 12], [24, 20]]}
+layers:
+  - conv: {filters: 8, size: 3, stride: 2, activation: leaky}
+  - conv: {name: a, filters: 16, size: 3, activation: mish}
+  - split: {groups: 2, part: 1}
+  - conv: {filters: 8, size: 3, activation: swish}
+  - concat: {from: [-1, a]}
+  - maxpool: {size: 2, stride: 2}
+  - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
+  - yolo: {mask: [0, 1]}
+)";
+
+void give_input(BoundNetwork& bound, uint64_t seed) {
+  const auto& setup = bound.network().setup();
+  Random random(seed, Purpose::test);
+  std::vector<uint8_t> pixels(static_cast<size_t>(setup.batch) * setup.height * setup.width * 3);
+  for (auto& pixel : pixels) pixel = static_cast<uint8_t>(random.below(256));
+  std::vector<std::vector<Truth>> truths(setup.batch);
+  for (auto& of_image : truths) {
+    for (int i = 0; i < 3; ++i) {
+      const float w = random.uniform(0.2f, 0.6f), h = random.uniform(0.2f, 0.6f);
+      of_image.push_back({{random.uniform(w / 2, 1 - w / 2), random.uniform(h / 2, 1 - h / 2), w, h},
+                          static_cast<int>(random.below(setup.model->classes))});
+    }
+  }
+  bound.network().set_pixels(pixels.data());
+  bound.network().set_truths(truths);
+}
+
+/// Cosine of the angle between two gradients, and the ratio of their lengths.
+struct Comparison {
+  double cosine, ratio;
+};
+Comparison compare(const std::vector<float>& actual, const std::vector<float>& expected) {
+  double dot = 0, aa = 0, bb = 0;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    dot += static_cast<double>(actual[i]) * expected[i];
+    aa += static_cast<double>(actual[i]) * actual[i];
+    bb += static_cast<double>(expected[i]) * expected[i];
+  }
+  return {dot / std::sqrt(aa * bb), std::sqrt(aa / bb)};
+}
+
+struct Tolerance {
+  Precision precision;
+  double loss, one_minus_cosine, length;
+};
+
+/// Forward and backward of one model in one precision on the emulated GPU against fp32 on the CPU.
+void expect_agreement(const Model& model, int size, const Tolerance& tolerance) {
+  SCOPED_TRACE(std::string(to_string(tolerance.precision)));
+  const auto cpu = make_cpu_backend(), gpu = make_emulated_backend();
+  BoundNetwork expected(*cpu, model, 2, size, Precision::fp32, Mode::train);
+  BoundNetwork actual(*gpu, model, 2, size, tolerance.precision, Mode::train);
+  give_input(expected, 1);
+  give_input(actual, 1);
+  constexpr float scale = 256;  // gradients of a half-precision network lie near its smallest numbers
+  const double loss = expected.loss(scale);
+  EXPECT_NEAR(actual.loss(scale) / loss, 1, tolerance.loss);
+  const Comparison gradients = compare(actual.gradients(), expected.gradients());
+  EXPECT_NEAR(gradients.cosine, 1, tolerance.one_minus_cosine);
+  EXPECT_NEAR(gradients.ratio, 1, tolerance.length);
+}
+
+constexpr Tolerance fp32{Precision::fp32, 1e-5, 1e-6, 1e-4};
+
+TEST(EmulatedNetwork, TinyAgreesWithTheCpu) {
+  const Model model = shipped_model("yolov4-tiny", 3);
+  expect_agreement(model, 64, fp32);
+  expect_agreement(model, 64, {Precision::fp16, 0.01, 0.02, 0.05});
+  expect_agreement(model, 64, {Precision::bf16, 0.05, 0.2, 0.15});
+}
+
+TEST(EmulatedNetwork, ABlockOfYolov4AgreesWithTheCpu) {
+  const Model model = model_of(block_of_yolov4, 3);
+  expect_agreement(model, 32, fp32);
+  expect_agreement(model, 32, {Precision::fp16, 0.005, 0.005, 0.02});
+  expect_agreement(model, 32, {Precision::bf16, 0.02, 0.05, 0.05});
+}
+
+TEST(EmulatedNetwork, InferenceAgreesWithTheCpu) {
+  const Model model = model_of(block_of_yolov4, 3);
+  const auto cpu = make_cpu_backend(), gpu = make_emulated_backend();
+  BoundNetwork expected(*cpu, model, 1, 32, Precision::fp32, Mode::infer);
+  BoundNetwork actual(*gpu, model, 1, 32, Precision::fp32, Mode::infer);
+  give_input(expected, 2);
+  give_input(actual, 2);
+  expected.network().infer();
+  actual.network().infer();
+  const int head = expected.network().layer_count() - 1;
+  const Tensor a = expected.network().output(head), b = actual.network().output(head);
+  std::vector<float> host(b.count());
+  gpu->download(host.data(), b.data, b.bytes());
+  const Comparison outputs = compare(host, {a.as<float>(), a.as<float>() + a.count()});
+  EXPECT_NEAR(outputs.cosine, 1, 1e-8);
+  EXPECT_NEAR(outputs.ratio, 1, 1e-5);
+}
+
+/// A network in training: forward, backward, and a step of SGD that the device judges.
+class Training {
+ public:
+  Training(Backend& backend, Precision precision)
+      : backend_(backend),
+        bound_(backend, model_of(small_network, 3), 2, 32, precision, Mode::train),
+        momentum_(backend, bound_.layout().trainable_floats() * sizeof(float)),
+        ranges_(backend, sizeof(ParameterRange)),
+        state_(backend, sizeof(StepState)),
+        workspace_(backend, step_workspace_bytes) {
+    backend.zero(momentum_.data(), momentum_.bytes());
+    const ParameterRange all{0, bound_.layout().trainable_floats(), 1, 5e-4f};
+    backend.upload(ranges_.data(), &all, sizeof all);
+    StepState state;
+    state.rate = 0.01f;
+    state.loss_scale = precision == Precision::fp16 ? 1024.0f : 1.0f;
+    backend.upload(state_.data(), &state, sizeof state);
+    policy_.scales_loss = precision == Precision::fp16;
+    policy_.images = 2;
+  }
+
+  void give(uint64_t seed) { give_input(bound_, seed); }
+  /// Queues one step on what was given.
+  void step() {
+    auto* state = static_cast<StepState*>(state_.data());
+    Parameters& parameters = bound_.parameters();
+    const size_t trainable = bound_.layout().trainable_floats();
+    bound_.network().forward();
+    bound_.network().backward({0.5f, &state->loss_scale}, false);
+    backend_.judge_step(policy_, {parameters.gradients, trainable, nullptr, 0}, state, workspace_.data());
+    OptimizerArrays arrays;
+    arrays.count = trainable;
+    arrays.values = parameters.values;
+    arrays.gradients = parameters.gradients;
+    arrays.first = momentum_.floats();
+    backend_.sgd_step({}, arrays, {static_cast<const ParameterRange*>(ranges_.data()), 1}, state);
+    ++parameters.version;
+  }
+  double loss() const {
+    double sum = 0;
+    for (const YoloLoss& part : bound_.network().losses()) sum += part.box + part.objectness + part.classes;
+    return sum;
+  }
+  int64_t applied() const {
+    StepState state;
+    backend_.download(&state, state_.data(), sizeof state);
+    return state.applied;
+  }
+  std::vector<float> values() const { return bound_.values(); }
+
+ private:
+  Backend& backend_;
+  mutable BoundNetwork bound_;
+  DeviceBuffer momentum_, ranges_, state_, workspace_;
+  StepPolicy policy_;
+};
+
+TEST(EmulatedNetwork, TenTrainingStepsGoTheCpusWay) {
+  for (const Precision precision : {Precision::fp32, Precision::bf16, Precision::fp16}) {
+    const auto cpu = make_cpu_backend(), gpu = make_emulated_backend();
+    Training expected(*cpu, Precision::fp32), actual(*gpu, precision);
+    for (uint64_t step = 0; step < 10; ++step) {
+      expected.give(step);
+      actual.give(step);
+      expected.step();
+      actual.step();
+      EXPECT_NEAR(actual.loss() / expected.loss(), 1, precision == Precision::fp32 ? 1e-4 : 0.05)
+          << to_string(precision) << ", step " << step;
+    }
+    EXPECT_EQ(actual.applied(), 10);
+    if (precision == Precision::fp32) {
+      const Comparison values = compare(actual.values(), expected.values());
+      EXPECT_NEAR(values.cosine, 1, 1e-6);
+      EXPECT_NEAR(values.ratio, 1, 1e-5);
+    }
+  }
+}
+
+TEST(EmulatedNetwork, StepsAreTheSameInEveryRun) {
+  const auto gpu = make_emulated_backend();
+  const auto train = [&] {
+    Training training(*gpu, Precision::fp16);
+    for (uint64_t step = 0; step < 3; ++step) {
+      training.give(step);
+      training.step();
+    }
+    return training.values();
+  };
+  EXPECT_EQ(train(), train()) << "although the threads of the second run came in another order";
+}
+
+}  // namespace
+}  // namespace brightnet::testing
