@@ -116,7 +116,7 @@ void ConvolutionLayer::forward(const LayerCall& call) {
 }
 
 void ConvolutionLayer::rebuild(const Tensor& output) {
-  BRIGHTNET_CHECK(norm_ && training(), "only an output of batch-norm is made a second time");
+  BRIGHTNET_CHECK(norm_, "only an output of batch-norm is made a second time");
   BatchNormForward norm = batch_norm(output);
   norm.statistics_known = true;
   backend().batch_norm_forward(norm);

@@ -142,8 +142,9 @@ void Network::choose_rebuilt() {
   for (int i = layer_count() - 1; i >= 0; --i) {
     Node& node = nodes_[i];
     const auto* conv = std::get_if<ConvAttributes>(&setup_.model->layers[i].attributes);
-    if (!(conv && conv->batch_norm && !conv->full_precision && node.concat < 0) && node.first_part < 0)
-      continue;
+    const bool normalizes =
+        conv && conv->batch_norm && !conv->full_precision && setup_.model->layers[i].rate > 0;
+    if (!(normalizes && node.concat < 0) && node.first_part < 0) continue;
     for (const int consumer : node.consumers) {
       const Node& reader = nodes_[consumer];
       if (layers_[consumer]->backward_reads_inputs())

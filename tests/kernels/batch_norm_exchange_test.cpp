@@ -1,5 +1,5 @@
-// Batch-norm over the parts of a batch that several ranks hold: the same as batch-norm over the whole batch. The
-// ranks are threads here.
+// Batch-norm over the parts of a batch that several ranks hold: the same as batch-norm over the whole batch.
+// The ranks are threads here.
 #include <algorithm>
 #include <barrier>
 #include <memory>
@@ -46,7 +46,7 @@ struct BatchNormPass {
         dshift(shape.c),
         running_mean(shape.c, 1.0f),
         running_variance(shape.c, 2.0f) {
-    const auto scale = random_values(shape.c, 2, DType::f32, 0.3f, 1.0f), shift = random_values(shape.c, 3);
+    const auto scale = random_values(shape.c, 2, 0.3f, 1.0f), shift = random_values(shape.c, 3);
     std::vector<float> mean(shape.c), inverse_std(shape.c);
     std::vector<double> workspace(backend.channel_workspace(shape) / sizeof(double) + 1);
     const Tensor y_tensor{y.data(), shape}, dz_tensor{dy.data(), shape};
@@ -80,7 +80,7 @@ TEST(BatchNormExchange, OverThePartsOfABatchIsBatchNormOverTheBatch) {
   const Shape whole{4, 9, 7, 24}, part{2, 9, 7, 24};
   const auto backend = make_cpu_backend();
   // A mean that differs from part to part: without the exchange the parts would come out quite different.
-  auto y = random_values(whole.count(), 1, DType::f32, 2.0f, 5.0f);
+  auto y = random_values(whole.count(), 1, 2.0f, 5.0f);
   const auto dz = random_values(whole.count(), 4);
   for (size_t i = part.count(); i < y.size(); ++i) y[i] += 3.0f;
   const BatchNormPass expected(*backend, whole, y, dz, nullptr);

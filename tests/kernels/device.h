@@ -141,6 +141,14 @@ class OwnedTensor {
   mutable Copy newest_ = Copy::host;
 };
 
+/// Standard normal numbers times `scale` plus `offset`, on the host.
+inline std::vector<float> random_values(size_t count, uint64_t seed, float scale = 1, float offset = 0) {
+  Random random(seed, Purpose::test);
+  std::vector<float> values(count);
+  for (float& value : values) value = scale * random.normal() + offset;
+  return values;
+}
+
 /// √(Σ(a − b)² / Σb²): the error of the whole, relative to the expected values' size.
 template <typename A, typename B>
 double relative_error(const A& actual, const B& expected) {

@@ -27,7 +27,15 @@ class BoundNetwork {
         values_(backend, layout_.floats() * sizeof(float)),
         gradients_(backend, layout_.trainable_floats() * sizeof(float)),
         parameters_{&layout_, values_.floats(), gradients_.floats()},
-        network_({&model_, &backend, &parameters_, batch, size, size, precision, mode, recompute}),
+        network_({.model = &model_,
+                  .backend = &backend,
+                  .parameters = &parameters_,
+                  .batch = batch,
+                  .height = size,
+                  .width = size,
+                  .precision = precision,
+                  .mode = mode,
+                  .recompute = recompute}),
         arena_(backend, network_.memory().arena()) {
     set_values(initial_parameters(model_, layout_, 1));
     backend.zero(gradients_.data(), gradients_.bytes());  // nobody writes the padding
