@@ -316,6 +316,12 @@ bool Network::is_prepare_due() const {
   return prepared_version_ != setup_.parameters->version;
 }
 
+// Folding a frozen batch-norm takes memory where the step's tensors lie, the input's among them. It is done
+// once, before the first of them is written.
+void Network::prepare_frozen() {
+  if (prepared_version_ == 0) prepare_if_changed();
+}
+
 void Network::prepare_if_changed() {
   if (!is_prepare_due()) return;
   for (int i = 0; i < layer_count(); ++i) {
@@ -345,6 +351,7 @@ void Network::timed(int layer, double LayerTime::*part, Call&& call) {
 
 void Network::forward() {
   BRIGHTNET_CHECK(setup_.mode == Mode::train, "this network was planned for inference");
+  prepare_frozen();
   input_->fill(x_);
   run_forward();
 }
@@ -385,6 +392,7 @@ void Network::backward(const GradientScale& scale, bool accumulate, LossTotals* 
 
 void Network::forward_backward(const GradientScale& scale, bool accumulate, LossTotals* totals) {
   BRIGHTNET_CHECK(setup_.mode == Mode::train, "this network was planned for inference");
+  prepare_frozen();
   input_->fill(x_);
   const RecordingKey key{is_prepare_due(), accumulate, scale.constant, scale.dynamic, totals};
   recorded(key, [&] {

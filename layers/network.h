@@ -115,6 +115,7 @@ class Network {
   void choose_rebuilt();
   void plan_memory();
   bool is_prepare_due() const;
+  void prepare_frozen();
   void prepare_if_changed();
   LayerCall call_of(Node& node, bool backward) const;
   void run_forward();

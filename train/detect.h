@@ -13,9 +13,9 @@
 namespace brightnet {
 
 struct DetectOptions {
-  NmsOptions nms;
-  std::vector<bool> classes;  ///< which are looked for, by id; empty: all
-  int workers = 1;            ///< threads that decode and prepare images ahead of the network
+  NmsOptions nms = {};
+  std::vector<bool> classes = {};  ///< which are looked for, by id; empty: all
+  int workers = 1;                 ///< threads that decode and prepare images ahead of the network
 };
 
 struct FoundObjects {

@@ -83,7 +83,8 @@ TEST(Export, WritesOnnxThatFindsInOpenCvWhatDetectFinds) {
     return d;
   };
   std::vector<Detection> ours, theirs;
-  for (const json& d : json::parse(detected.out).at(0).at("detections")) {
+  const json answer = json::parse(detected.out);
+  for (const json& d : answer.at(0).at("detections")) {
     const auto corners = d.at("box").get<std::vector<float>>();
     const float x1 = corners[0] / 192, y1 = corners[1] / 192, x2 = corners[2] / 192, y2 = corners[3] / 192;
     ours.push_back({{(x1 + x2) / 2, (y1 + y2) / 2, x2 - x1, y2 - y1}, d.at("class"), d.at("score")});

@@ -1,5 +1,7 @@
 #include "train/gradient_exchange.h"
 
+#include <gtest/gtest.h>
+
 #include "tests/layers/models.h"
 #include "train/communicator/solo.h"
 
@@ -33,16 +35,23 @@ TEST(GradientExchange, CutsTheWholeGradientAtTheBordersOfLayers) {
       EXPECT_EQ(buckets[i].end, end) << "without a gap, the last bucket first";
       EXPECT_LT(buckets[i].begin, end);
       end = buckets[i].begin;
-      if (i + 1 < buckets.size()) EXPECT_GE((buckets[i].end - buckets[i].begin) * sizeof(float), bytes);
+      if (i + 1 < buckets.size()) {
+        EXPECT_GE((buckets[i].end - buckets[i].begin) * sizeof(float), bytes);
+      }
       for (const auto& entry : layout.entries()) {
         if (entry.offset >= layout.trainable_floats()) continue;
         const bool inside = entry.offset >= buckets[i].begin && entry.offset < buckets[i].end;
-        if (inside) EXPECT_GE(entry.layer, buckets[i].first_layer) << entry.name;
-        if (entry.offset < buckets[i].begin) EXPECT_LT(entry.layer, buckets[i].first_layer) << entry.name;
+        if (inside) {
+          EXPECT_GE(entry.layer, buckets[i].first_layer) << entry.name;
+        } else if (entry.offset < buckets[i].begin) {
+          EXPECT_LT(entry.layer, buckets[i].first_layer) << entry.name;
+        }
       }
     }
     EXPECT_EQ(end, 0u);
-    if (bytes > (size_t{1} << 30)) EXPECT_EQ(buckets.size(), 1u);
+    if (bytes > (size_t{1} << 30)) {
+      EXPECT_EQ(buckets.size(), 1u);
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 // Weights without training: the small run's model as it is drawn, which finds something everywhere.
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 
 #include "tests/train/small_run.h"
@@ -17,7 +18,13 @@ inline std::filesystem::path write_small_weights(const SmallRun& run,
   trained.size = 64;
   const ParameterLayout layout(trained.model);
   const std::filesystem::path file = run.folder() / "weights.safetensors";
-  save_weights(file, trained, layout, initial_parameters(trained.model, layout, 3));
+  std::vector<float> values = initial_parameters(trained.model, layout, 3);
+  // A fresh head's biases say that there is nothing anywhere.
+  for (const auto& entry : layout.entries()) {
+    if (entry.kind == ParameterKind::bias)
+      std::fill_n(values.begin() + static_cast<long>(entry.offset), entry.count, 0.0f);
+  }
+  save_weights(file, trained, layout, values);
   return file;
 }
 

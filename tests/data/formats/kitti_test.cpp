@@ -122,7 +122,7 @@ TEST(Kitti, WhatIsNoLabelNamesItsLine) {
   EXPECT_TRUE(contains(message(options), "a.txt:2"));
   data.text("training/label_2/a.txt", line("Car", "1 wide 9 9"));
   EXPECT_TRUE(contains(message(options), "'wide'"));
-  data.text("training/label_2/a.txt", line("Cra", "1 1 9 9"));
+  data.text("training/label_2/a.txt", line("Cars", "1 1 9 9"));
   EXPECT_TRUE(contains(message(options), "'Car'"));
   data.text("training/label_2/a.txt", line("Car", "9 1 9 9"));
   const Dataset dataset = read_dataset(options, Split::train);

@@ -201,7 +201,7 @@ const Refusal refusals[] = {
     {"num=2", "num=3", "small.cfg:120: [yolo]", "num=3"},
     {"nms_kind=greedynms", "nms_kind=softnms", "small.cfg:127: [yolo]", "softnms"},
     {"height=64", "height=96", "small.cfg:5: [net]", "square"},
-    {"width=64\nheight=64", "width=68\nheight=68", "small.cfg", "multiple"},
+    {"width=64\nheight=64", "width=66\nheight=66", "small.cfg", "multiple"},
     {"channels=3", "channels=1", "small.cfg:6: [net]", "three channels"},
     {"subdivisions=2", "subdivisions=3", "small.cfg:3: [net]", "does not divide"},
     {"policy=steps", "policy=poly", "small.cfg:12: [net]", "poly"},

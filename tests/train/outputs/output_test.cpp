@@ -82,13 +82,15 @@ TEST_F(Outputs, CocoResultsTakeIdsFromNumberedFiles) {
   EXPECT_EQ(json.dump(), R"([{"image_id":139,"category_id":2,"bbox":[10.0,20.0,20.5,40.0],"score":0.75}])");
 }
 
+using Files = std::vector<fs::path>;
+
 TEST_F(Outputs, CocoIdsCountWhereNamesAreNoNumbersOrNotUnique) {
   Frame frame;
   frame.file = "5.jpg";
-  EXPECT_EQ(CocoIds({"5.jpg", "b.jpg"}, names_).image(frame, 1), 1);
-  EXPECT_EQ(CocoIds({"5.jpg", "x/005.jpg"}, names_).image(frame, 1), 1);
-  EXPECT_EQ(CocoIds({"5.jpg", "x/6.jpg"}, names_).image(frame, 1), 5);
-  EXPECT_EQ(CocoIds({"clip.mp4"}, names_).image(frame, 9), 9);
+  EXPECT_EQ(CocoIds(Files{"5.jpg", "b.jpg"}, names_).image(frame, 1), 1);
+  EXPECT_EQ(CocoIds(Files{"5.jpg", "x/005.jpg"}, names_).image(frame, 1), 1);
+  EXPECT_EQ(CocoIds(Files{"5.jpg", "x/6.jpg"}, names_).image(frame, 1), 5);
+  EXPECT_EQ(CocoIds(Files{"clip.mp4"}, names_).image(frame, 9), 9);
 }
 
 TEST_F(Outputs, CocosOwnClassesHaveCocosCategories) {
@@ -96,7 +98,7 @@ TEST_F(Outputs, CocosOwnClassesHaveCocosCategories) {
   names[0] = "person";
   names[40] = "wine glass";
   names[79] = "toothbrush";
-  const CocoIds ids({}, names);
+  const CocoIds ids(Files{}, names);
   EXPECT_EQ(ids.category(0), 1);
   EXPECT_EQ(ids.category(11), 13);  // stop sign: 12 is not in use
   EXPECT_EQ(ids.category(40), 46);  // wine glass
