@@ -1,12 +1,15 @@
-// brightnet import: a darknet .cfg as a model YAML, and a recipe to train it beside it.
+// brightnet import: a darknet .cfg as a model YAML, and a recipe to train it beside it; with its .weights
+// also as the one file that `eval`, `detect` and `export` take.
 #include <iostream>
 #include <memory>
+#include <optional>
 
 #include "core/files.h"
 #include "core/log.h"
 #include "layers/parameters.h"
 #include "train/cli/commands.h"
 #include "train/formats/darknet_import.h"
+#include "train/formats/darknet_trained.h"
 
 namespace brightnet::cli {
 namespace {
@@ -15,6 +18,7 @@ namespace fs = std::filesystem;
 
 struct ImportArguments {
   std::string cfg, out;
+  DarknetFilesToRead weights;  ///< no weights: the .cfg alone is imported
   bool force = false;
 };
 
@@ -30,15 +34,34 @@ void refuse_to_overwrite(const fs::path& file) {
                    "Give another --out, or --force to replace it.");
 }
 
+/// Reads the .weights; what it has nothing for, as in a .conv.137, is said.
+DarknetTrained read_weights(const ImportArguments& arguments) {
+  DarknetFilesToRead files = arguments.weights;
+  files.cfg = arguments.cfg;
+  DarknetTrained network = read_darknet_trained(files);
+  const DarknetWeightsReport& report = network.report;
+  spdlog::info("{}: {}, of version {}.{}.{} after {} images", files.weights.string(), report.summary(),
+               report.header.major, report.header.minor, report.header.revision, report.header.seen);
+  for (const auto& name : report.match.left) spdlog::warn("  initialised fresh: {}", name);
+  return network;
+}
+
 int import(const ImportArguments& arguments) {
   const fs::path model = arguments.out, recipe = recipe_path(model);
+  const bool trained = !arguments.weights.weights.empty();
+  const fs::path safetensors = fs::path(model).replace_extension(".safetensors");
+  if (!trained && (!arguments.weights.names.empty() || arguments.weights.partial))
+    throw InputError("--names and --weights-partial are for --weights, which is not given", "--names");
   if (model.extension() != ".yaml" && model.extension() != ".yml")
     throw InputError("--out is '" + arguments.out + "' and must end in .yaml", "--out");
   if (!arguments.force) {
     refuse_to_overwrite(model);
     refuse_to_overwrite(recipe);
+    if (trained) refuse_to_overwrite(safetensors);
   }
   const DarknetImport imported = import_darknet(arguments.cfg, 0, model.filename().string());
+  std::optional<DarknetTrained> network;
+  if (trained) network = read_weights(arguments);
   write_atomically(model, imported.model_yaml);
   write_atomically(recipe, imported.recipe_yaml);
   for (const ImportNote& note : imported.notes) spdlog::info("{}: {}", note.where, note.text);
@@ -47,6 +70,10 @@ int import(const ImportArguments& arguments) {
                static_cast<double>(ParameterLayout(imported.model).trainable_parameters()) / 1e6,
                imported.declared_classes);
   spdlog::info("Train it: brightnet train {} --data obj.data", recipe.string());
+  if (network) {
+    save_weights(safetensors, network->trained, network->layout, network->values);
+    spdlog::info("Find things with it: brightnet detect --weights {} --source FOLDER", safetensors.string());
+  }
   return 0;
 }
 
@@ -59,6 +86,15 @@ void add_import(CLI::App& app, Action& action) {
   command->add_option("--out", arguments->out, "the model's YAML; the recipe is MODEL-train.yaml beside it")
       ->type_name("MODEL.yaml")
       ->required();
+  command
+      ->add_option("--weights", arguments->weights.weights,
+                   "darknet's .weights of that .cfg; they become MODEL.safetensors beside it")
+      ->type_name("X.weights");
+  command
+      ->add_option("--names", arguments->weights.names, "names of the classes: a .names file, or an obj.data")
+      ->type_name("FILE");
+  command->add_flag("--weights-partial", arguments->weights.partial,
+                    "of a .weights file that does not fit, take the layers before it stops fitting");
   command->add_flag("--force", arguments->force, "replace files that are there");
   command->callback([=, &action] { action = [arguments] { return import(*arguments); }; });
 }
