@@ -9,6 +9,7 @@
 #include "core/log.h"
 #include "train/cli/commands.h"
 #include "train/detections_json.h"
+#include "train/formats/darknet_export.h"
 #include "train/formats/onnx.h"
 #include "train/memory.h"
 
@@ -92,6 +93,35 @@ int export_as_onnx(const ExportArguments& arguments) {
   return 0;
 }
 
+/// X.cfg, X.weights and X.names for an --out of X (with any of these endings, or none), or in a folder.
+int export_as_darknet(const ExportArguments& arguments) {
+  refuse_options(arguments.onnx_only, "--format onnx");
+  refuse_options(arguments.nms_only, "--format onnx");
+  fs::path out = arguments.out.empty() ? fs::path(arguments.weights) : fs::path(arguments.out);
+  const fs::path ending = out.extension();
+  if (fs::is_directory(out)) {
+    out /= fs::path(arguments.weights).stem();
+  } else if (arguments.out.empty() || ending == ".cfg" || ending == ".weights" || ending == ".names") {
+    out.replace_extension();
+  }
+  if (!arguments.force) {
+    for (const char* kind : {".cfg", ".weights", ".names"}) {
+      const fs::path file = out.string() + kind;
+      if (fs::exists(file))
+        throw InputError("there is a file of this name already", file.string(),
+                         "Name another with --out, or replace it with --force.");
+    }
+  }
+  const LoadedNetwork network(arguments.weights);
+  const DarknetFiles files = export_darknet(out.parent_path(), out.filename().string(), network.trained,
+                                            network.layout, network.values);
+  spdlog::info("Wrote {}, {} and {}: {}, {} classes, input {}x{}{}", files.cfg.string(),
+               files.weights.string(), files.names.string(), network.trained.model.name,
+               network.trained.classes.size(), network.trained.size, network.trained.size,
+               network.trained.letterbox ? ", letterboxed" : "");
+  return 0;
+}
+
 /// Prints what an exported file says about itself, as one JSON object.
 int describe_onnx(const fs::path& file) {
   Json answer = Json::object();
@@ -107,18 +137,20 @@ int export_network(const ExportArguments& arguments) {
   if (!arguments.describe.empty()) return describe_onnx(arguments.describe);
   if (arguments.weights.empty() || arguments.format.empty()) {
     throw InputError("nothing says what to export", "",
-                     "Give --weights FILE and --format onnx, or --describe an exported file.");
+                     "Give --weights FILE and --format onnx or darknet, or --describe an exported file.");
   }
+  if (arguments.format == "darknet") return export_as_darknet(arguments);
   return export_as_onnx(arguments);
 }
 
 }  // namespace
 
 void add_export(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("export", "write trained weights as ONNX");
+  auto* command = app.add_subcommand("export", "write trained weights as ONNX, or for darknet and OpenCV");
   const auto arguments = std::make_shared<ExportArguments>();
   command->add_option("--weights", arguments->weights, "safetensors of a run")->type_name("FILE");
-  command->add_option("--format", arguments->format, "onnx")->check(CLI::IsMember({"onnx"}));
+  command->add_option("--format", arguments->format, "onnx, or darknet: .cfg, .weights and .names")
+      ->check(CLI::IsMember({"onnx", "darknet"}));
   command->add_option("--out", arguments->out, "the file to write; beside the weights if not given")
       ->type_name("FILE");
   command->add_flag("--force", arguments->force, "replace --out whatever it is");
