@@ -1,5 +1,6 @@
 // What the original darknet printed for a network and three pictures, against what `brightnet import` and
 // `brightnet detect` say of them by their plain commands.
+#include <algorithm>
 #include <cmath>
 
 #include <gtest/gtest.h>

@@ -93,32 +93,40 @@ int export_as_onnx(const ExportArguments& arguments) {
   return 0;
 }
 
-/// X.cfg, X.weights and X.names for an --out of X (with any of these endings, or none), or in a folder.
+/// The files' name without an ending: that of --out, or in a folder, or beside them, that of the weights.
+fs::path darknet_base(const ExportArguments& arguments) {
+  const fs::path weights = fs::path(arguments.weights).replace_extension();
+  if (arguments.out.empty()) return weights;
+  fs::path out = arguments.out;
+  std::error_code error;
+  if (!out.has_filename() || fs::is_directory(out, error)) {
+    fs::create_directories(out, error);
+    if (error) throw InputError("this folder cannot be made: " + error.message(), out.string());
+    return out / weights.filename();
+  }
+  const fs::path ending = out.extension();
+  if (ending == ".cfg" || ending == ".weights" || ending == ".names") out.replace_extension();
+  return out;
+}
+
 int export_as_darknet(const ExportArguments& arguments) {
   refuse_options(arguments.onnx_only, "--format onnx");
   refuse_options(arguments.nms_only, "--format onnx");
-  fs::path out = arguments.out.empty() ? fs::path(arguments.weights) : fs::path(arguments.out);
-  const fs::path ending = out.extension();
-  if (fs::is_directory(out)) {
-    out /= fs::path(arguments.weights).stem();
-  } else if (arguments.out.empty() || ending == ".cfg" || ending == ".weights" || ending == ".names") {
-    out.replace_extension();
-  }
-  if (!arguments.force) {
-    for (const char* kind : {".cfg", ".weights", ".names"}) {
-      const fs::path file = out.string() + kind;
-      if (fs::exists(file))
-        throw InputError("there is a file of this name already", file.string(),
-                         "Name another with --out, or replace it with --force.");
-    }
+  const fs::path base = darknet_base(arguments);
+  for (const char* kind : {".cfg", ".weights", ".names"}) {
+    const fs::path file = base.string() + kind;
+    std::error_code error;
+    if (arguments.force || !fs::exists(file, error)) continue;
+    throw InputError("there is a file of this name already", file.string(),
+                     "Name another with --out, or replace it with --force.");
   }
   const LoadedNetwork network(arguments.weights);
-  const DarknetFiles files = export_darknet(out.parent_path(), out.filename().string(), network.trained,
-                                            network.layout, network.values);
+  const TrainedModel& trained = network.trained;
+  const DarknetFiles files =
+      export_darknet(base.parent_path(), base.filename().string(), trained, network.layout, network.values);
   spdlog::info("Wrote {}, {} and {}: {}, {} classes, input {}x{}{}", files.cfg.string(),
-               files.weights.string(), files.names.string(), network.trained.model.name,
-               network.trained.classes.size(), network.trained.size, network.trained.size,
-               network.trained.letterbox ? ", letterboxed" : "");
+               files.weights.string(), files.names.string(), trained.model.name, trained.classes.size(),
+               trained.size, trained.size, trained.letterbox ? ", letterboxed" : "");
   return 0;
 }
 

@@ -17,9 +17,8 @@ namespace {
 namespace fs = std::filesystem;
 
 struct ImportArguments {
-  std::string cfg, out;
-  DarknetFilesToRead weights;  ///< no weights: the .cfg alone is imported
-  bool force = false;
+  std::string cfg, weights, names, out;
+  bool partial = false, force = false;
 };
 
 /// "yolov4.yaml" → "yolov4-train.yaml".
@@ -36,11 +35,10 @@ void refuse_to_overwrite(const fs::path& file) {
 
 /// Reads the .weights; what it has nothing for, as in a .conv.137, is said.
 DarknetTrained read_weights(const ImportArguments& arguments) {
-  DarknetFilesToRead files = arguments.weights;
-  files.cfg = arguments.cfg;
-  DarknetTrained network = read_darknet_trained(files);
+  DarknetTrained network =
+      read_darknet_trained({arguments.cfg, arguments.weights, arguments.names, arguments.partial});
   const DarknetWeightsReport& report = network.report;
-  spdlog::info("{}: {}, of version {}.{}.{} after {} images", files.weights.string(), report.summary(),
+  spdlog::info("{}: {}, of version {}.{}.{} after {} images", arguments.weights, report.summary(),
                report.header.major, report.header.minor, report.header.revision, report.header.seen);
   for (const auto& name : report.match.left) spdlog::warn("  initialised fresh: {}", name);
   return network;
@@ -48,9 +46,9 @@ DarknetTrained read_weights(const ImportArguments& arguments) {
 
 int import(const ImportArguments& arguments) {
   const fs::path model = arguments.out, recipe = recipe_path(model);
-  const bool trained = !arguments.weights.weights.empty();
+  const bool trained = !arguments.weights.empty();
   const fs::path safetensors = fs::path(model).replace_extension(".safetensors");
-  if (!trained && (!arguments.weights.names.empty() || arguments.weights.partial))
+  if (!trained && (!arguments.names.empty() || arguments.partial))
     throw InputError("--names and --weights-partial are for --weights, which is not given", "--names");
   if (model.extension() != ".yaml" && model.extension() != ".yml")
     throw InputError("--out is '" + arguments.out + "' and must end in .yaml", "--out");
@@ -87,13 +85,12 @@ void add_import(CLI::App& app, Action& action) {
       ->type_name("MODEL.yaml")
       ->required();
   command
-      ->add_option("--weights", arguments->weights.weights,
+      ->add_option("--weights", arguments->weights,
                    "darknet's .weights of that .cfg; they become MODEL.safetensors beside it")
       ->type_name("X.weights");
-  command
-      ->add_option("--names", arguments->weights.names, "names of the classes: a .names file, or an obj.data")
+  command->add_option("--names", arguments->names, "names of the classes: a .names file, or an obj.data")
       ->type_name("FILE");
-  command->add_flag("--weights-partial", arguments->weights.partial,
+  command->add_flag("--weights-partial", arguments->partial,
                     "of a .weights file that does not fit, take the layers before it stops fitting");
   command->add_flag("--force", arguments->force, "replace files that are there");
   command->callback([=, &action] { action = [arguments] { return import(*arguments); }; });
