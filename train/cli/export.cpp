@@ -1,4 +1,5 @@
 // brightnet export: a trained network as a file that other programs run.
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <memory>

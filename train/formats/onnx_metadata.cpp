@@ -23,7 +23,7 @@ using google::protobuf::internal::WireFormatLite;
 
 constexpr const char* format_name = "brightnet onnx";
 constexpr const char* format_version = "1";
-constexpr size_t max_metadata_bytes = size_t{4} << 20;
+constexpr size_t max_metadata_bytes = size_t{4} << 20, max_entries = 1000;
 constexpr int max_side = 1 << 16;
 constexpr size_t max_heads = 64;
 
@@ -64,6 +64,7 @@ std::map<std::string, std::string> read_properties(google::protobuf::io::ZeroCop
       broken(file, "an entry of its metadata is longer than the file");
     metadata_bytes += length;
     if (metadata_bytes > max_metadata_bytes) not_ours(file, "they are longer than 4 MiB");
+    if (properties.size() >= max_entries) not_ours(file, "they have more than 1000 entries");
     std::string text;
     onnx::StringStringEntryProto entry;
     if (!input.ReadString(&text, static_cast<int>(length)) || !entry.ParseFromString(text))
@@ -92,8 +93,13 @@ class PropertyReader {
   }
 
   Json json(const std::string& key) const {
+    // Ours are three deep. A file of brackets would take a hundred times its size in memory.
+    const auto limit_depth = [&](int depth, Json::parse_event_t, Json&) {
+      if (depth > 8) not_ours(file_, "the entry '" + key + "' is nested too deeply");
+      return true;
+    };
     try {
-      return Json::parse(text(key));
+      return Json::parse(text(key), limit_depth);
     } catch (const Json::exception&) {
       not_ours(file_, "the entry '" + key + "' is not JSON");
     }

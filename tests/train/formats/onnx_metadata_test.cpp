@@ -106,6 +106,7 @@ TEST(OnnxMetadata, OfOtherProgramsAreRefusedSayingWhatIsMissing) {
   EXPECT_NE(refusal_with("classes", "[]").find("'classes'"), std::string::npos);
   EXPECT_NE(refusal_with("classes", "[1]").find("'classes'"), std::string::npos);
   EXPECT_NE(refusal_with("input", "{").find("not JSON"), std::string::npos);
+  EXPECT_NE(refusal_with("input", std::string(1'000'000, '[')).find("nested too deeply"), std::string::npos);
   EXPECT_NE(refusal_with("input", R"({"size": 1e300})").find("'size'"), std::string::npos);
   EXPECT_NE(refusal_with("input", R"({"size": 18446744073709551615})").find("'size'"), std::string::npos);
   EXPECT_NE(refusal_with("heads", R"([{"output": "a", "stride": 0}])").find("'stride'"), std::string::npos);
