@@ -158,7 +158,8 @@ TEST_F(Runs, MemoryPrintsThePlanOfTheRun) {
   ASSERT_EQ(planned.code, 0) << planned.err;
   const Json json = Json::parse(planned.out);
   size_t sum = 0;
-  for (const char* part : {"parameters", "gradients", "optimizer", "average", "statistics", "arena"}) {
+  for (const char* part :
+       {"parameters", "gradients", "optimizer", "average", "statistics", "control", "arena"}) {
     sum += json[part].get<size_t>();
   }
   EXPECT_EQ(json["peak_bytes"], sum);

@@ -199,10 +199,10 @@ class Sections {
 std::string write_darknet_cfg(const Model& model, const InputFit& fit) {
   Sections sections(model);
   for (int i = 0; i < static_cast<int>(model.layers.size()); ++i) sections.add_layer(i);
-  std::string net = "[net]\n# Written by brightnet.";
-  if (!model.name.empty()) net += " Model: " + model.name;
-  net += fmt::format(
-      "\nbatch=1\nsubdivisions=1\nwidth={0}\nheight={0}\nchannels={1}\nmomentum=0.949\ndecay=0.0005\n"
+  std::string net = fmt::format(
+      "[net]\n# Written by "
+      "brightnet.\nbatch=1\nsubdivisions=1\nwidth={0}\nheight={0}\nchannels={1}\nmomentum=0.949\ndecay=0."
+      "0005\n"
       "learning_rate=0.001\nburn_in=1000\nmax_batches=10000\npolicy=steps\nsteps=8000,9000\nscales=.1,.1\n",
       fit.size > 0 ? fit.size : model.size, model.channels);
   if (fit.letterbox) net += "letter_box=1\n";
