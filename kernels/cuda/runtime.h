@@ -9,9 +9,8 @@
 // spellings of its own:
 //
 //   launch(kernel, grid, block, shared_bytes, stream, arguments...)   instead of <<<...>>>
-//   BRIGHTNET_SHARED(float, tile, [32][33]);                          instead of __shared__ float
-//   tile[32][33]; float* row = dynamic_shared<float>();                             instead of extern
-//   __shared__
+//   BRIGHTNET_SHARED(float, tile, [32][33]);    instead of __shared__ float tile[32][33];
+//   float* row = dynamic_shared<float>();       instead of extern __shared__
 //
 // Threads, barriers, shuffles, votes and atomics are CUDA's: threadIdx, __syncthreads(), __shfl_down_sync(),
 // __ballot_sync(), atomicAdd(), ... Kernels are written for compute capability 7.5 and up.
