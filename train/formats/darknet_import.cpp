@@ -90,7 +90,8 @@ DarknetImport import_darknet_text(std::string_view text, const std::string& file
   std::vector<ImportNote> of_training;
   const std::string model =
       yaml_text(model_path.empty() ? std::filesystem::path(file).filename().string() : model_path);
-  const std::string recipe = write_darknet_recipe(cfg, model, imported.model.stride, of_training);
+  const std::string recipe =
+      write_darknet_recipe(cfg, model, imported.model.stride, layers.frozen + 1, of_training);
   for (const std::string& line : header_of(file, "How darknet trains ", of_training))
     imported.recipe_yaml += "# " + line + '\n';
   imported.recipe_yaml += recipe;

@@ -29,6 +29,9 @@ struct DarknetLayers {
 /// sense. Nothing that the text merely claims is allocated: channels, layers and parameters are bounded.
 DarknetLayers read_darknet_layers(const DarknetCfg& cfg);
 
+/// Replaces max-pools of one map and the concat that joins them by spp layers (private to train/formats).
+void merge_spp(DarknetLayers& result);
+
 /// The attributes of one [yolo] section (private to train/formats). `classes` is what the head says.
 YoloAttributes read_darknet_head(const CfgSection& section, int& classes, std::vector<ImportNote>& notes);
 

@@ -13,8 +13,8 @@ namespace {
 
 class RecipeWriter {
  public:
-  RecipeWriter(const DarknetCfg& cfg, int stride, std::vector<ImportNote>& notes)
-      : net_(cfg.net), notes_(notes), stride_(stride) {
+  RecipeWriter(const DarknetCfg& cfg, int stride, int frozen, std::vector<ImportNote>& notes)
+      : net_(cfg.net), notes_(notes), stride_(stride), frozen_(frozen) {
     for (const CfgSection& section : cfg.sections) {
       if (section.kind() == "yolo") yolo_ = &section;
     }
@@ -99,6 +99,7 @@ class RecipeWriter {
     line("  micro_batch: " + std::to_string(batch / parts), "batch / subdivisions; auto takes what fits");
     const int steps = net_.integer("max_batches", 0, 0, 2000000000);
     if (steps > 0) line("  iterations: " + std::to_string(steps));
+    if (frozen_ > 0) line("  freeze: " + std::to_string(frozen_), "stopbackward=1");
   }
 
   /// random=1: every ten steps darknet draws a factor between 1/1.4 and 1.4 and rounds up to the next
@@ -215,15 +216,15 @@ class RecipeWriter {
   const CfgSection& net_;
   std::vector<ImportNote>& notes_;
   const CfgSection* yolo_ = nullptr;
-  const int stride_;
+  const int stride_, frozen_;
   std::string text_;
 };
 
 }  // namespace
 
-std::string write_darknet_recipe(const DarknetCfg& cfg, const std::string& model, int stride,
+std::string write_darknet_recipe(const DarknetCfg& cfg, const std::string& model, int stride, int frozen,
                                  std::vector<ImportNote>& notes) {
-  return RecipeWriter(cfg, stride, notes).write(model);
+  return RecipeWriter(cfg, stride, frozen, notes).write(model);
 }
 
 }  // namespace brightnet

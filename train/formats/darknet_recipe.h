@@ -10,9 +10,10 @@
 namespace brightnet {
 
 /// The recipe as YAML: an optimizer step does what darknet's does with the same batch. `model` becomes its
-/// `model:`, `stride` is the model's. What is not carried over is added to `notes`. Throws InputError for
+/// `model:`, `stride` is the model's, `frozen` how many of its layers are not to be
+/// trained. What is not carried over is added to `notes`. Throws InputError for
 /// settings that would make training another one if they were passed over.
-std::string write_darknet_recipe(const DarknetCfg& cfg, const std::string& model, int stride,
+std::string write_darknet_recipe(const DarknetCfg& cfg, const std::string& model, int stride, int frozen,
                                  std::vector<ImportNote>& notes);
 
 }  // namespace brightnet

@@ -266,6 +266,16 @@ TEST(DarknetRecipe, MakesDarknetsSteps) {
   EXPECT_EQ(config.evaluate.nms.kind, "diou");
 }
 
+TEST(DarknetRecipe, FreezesWhatStopbackwardFreezes) {
+  const auto imported =
+      import_darknet_text(with(small_cfg, "filters=12", "stopbackward=1\nfilters=12"), "small.cfg");
+  RunConfig config;
+  read_config(YamlDocument::parse(imported.recipe_yaml, "recipe").root(), config);
+  ASSERT_EQ(config.train.freeze, std::vector<std::string>{"10"});
+  EXPECT_EQ(std::get<ConvAttributes>(imported.model.layers[9].attributes).filters, 12)
+      << "the tenth, pools merged";
+}
+
 TEST(DarknetExport, ComesBackTheSame) {
   const DarknetImport imported = import_darknet_text(small_cfg, "small.cfg");
   const std::string cfg = write_darknet_cfg(imported.model, {0, true});

@@ -1,0 +1,67 @@
+// A darknet project, as it lies there, through the program: trained in one command, imported, and refused
+// with a line.
+#include "tests/end_to_end/program.h"
+#include "tests/train/formats/small_cfg.h"
+#include "tests/train/small_run.h"
+#include "train/formats/darknet_import.h"
+#include "train/formats/model_yaml.h"
+
+namespace brightnet::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// small.cfg with as many steps as a test has time for, obj.data, and what that names.
+class DarknetProject : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string cfg = with(with(small_cfg, "max_batches = 2000", "max_batches = 2"), "random=1", "random=0");
+    write("small.cfg", with(cfg, "steps=1600,1800", "steps=1,2"));
+    write("obj.data",
+          "classes= 3\ntrain = train.txt\nvalid = data/images/val\nnames = obj.names\nbackup = backup/\n");
+    write("obj.names", "circle\nsquare\nstar\n");
+    std::string list;
+    for (const auto& entry : fs::directory_iterator(run_.folder() / "data/images/train"))
+      list += "data/images/train/" + entry.path().filename().string() + '\n';
+    write("train.txt", list);
+  }
+  void write(const std::string& name, const std::string& text) {
+    write_atomically(run_.folder() / name, text);
+  }
+  ProgramResult run(const std::vector<std::string>& arguments) {
+    return run_program(arguments, run_.folder());
+  }
+
+  SmallRun run_{8, 2};
+};
+
+TEST_F(DarknetProject, TrainsInOneCommandWithTheClassesOfItsData) {
+  const ProgramResult result = run({"train", "small.cfg", "--data", "obj.data", "--out", "run"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.err.find("written for 2 classes and the data set has 3"), std::string::npos) << result.err;
+  EXPECT_TRUE(fs::exists(run_.folder() / "run/weights/last.safetensors"));
+  const ProgramResult eval =
+      run({"eval", "small.cfg", "--data", "obj.data", "--weights", "run/weights/last.safetensors"});
+  EXPECT_EQ(eval.code, 0) << eval.err;
+}
+
+TEST_F(DarknetProject, IsImportedAsAModelAndARecipe) {
+  const ProgramResult result = run({"import", "--cfg", "small.cfg", "--out", "mine.yaml"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  const Model model = load_model(run_.folder() / "mine.yaml", 0);
+  EXPECT_TRUE(same_layers(model.layers, import_darknet(run_.folder() / "small.cfg").model.layers));
+  EXPECT_EQ(load_run_config(run_.folder() / "mine-train.yaml", {}, false).train.iterations, 2);
+  EXPECT_EQ(run({"import", "--cfg", "small.cfg", "--out", "mine.yaml"}).code, 2) << "it would overwrite";
+  EXPECT_EQ(run({"memory", "small.cfg", "--batch", "2"}).code, 0);
+  EXPECT_EQ(run({"config", "small.cfg"}).code, 0);
+}
+
+TEST_F(DarknetProject, IsRefusedWithSectionAndLine) {
+  write("small.cfg", with(small_cfg, "[sam]", "[crnn]"));
+  const ProgramResult result = run({"train", "small.cfg", "--data", "obj.data"});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_NE(result.err.find("small.cfg:93: [crnn]"), std::string::npos) << result.err;
+}
+
+}  // namespace
+}  // namespace brightnet::testing
