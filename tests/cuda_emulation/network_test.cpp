@@ -34,8 +34,8 @@ layers:
   - conv: {name: deep, filters: 24, size: 3, stride: 2, activation: leaky}
   - spp: {windows: [13, 9, 5]}
   - conv: {filters: 16, size: 1, activation: leaky}
-  - upsample: {factor: 2}
-  - concat: {from: [-1, merge]}
+  - upsample: {name: up, factor: 2}
+  - concat: {from: [up, merge]}
   - conv: {filters: 16, size: 1, activation: leaky}
   - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
   - yolo: {mask: [0, 1]}
@@ -47,8 +47,8 @@ layers:
   - conv: {filters: 8, size: 3, stride: 2, activation: leaky}
   - conv: {name: a, filters: 16, size: 3, activation: mish}
   - split: {groups: 2, part: 1}
-  - conv: {filters: 8, size: 3, activation: swish}
-  - concat: {from: [-1, a]}
+  - conv: {name: b, filters: 8, size: 3, activation: swish}
+  - concat: {from: [b, a]}
   - maxpool: {size: 2, stride: 2}
   - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
   - yolo: {mask: [0, 1]}
