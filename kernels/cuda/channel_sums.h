@@ -61,7 +61,8 @@ struct ChannelWorkspace {
     const size_t parts =
         std::min(most_parts,
                  channels * ((shape.pixels() + fewest_pixels_of_thread - 1) / fewest_pixels_of_thread + 1));
-    return channels * (2 * sizeof(double) + 4 * sizeof(float)) + parts * sizeof(float2);
+    const size_t bytes = channels * (2 * sizeof(double) + 4 * sizeof(float)) + parts * sizeof(float2);
+    return (bytes + 255) / 256 * 256;  // tensors lie behind it, and vectors want them aligned
   }
 };
 
