@@ -38,12 +38,30 @@ struct LaunchSize {
   size_t shared_bytes = 0;
 };
 
-/// A kernel's argument as bytes: every pointer in it is checked.
+/// A kernel's argument as bytes: every pointer in it is checked. What lies between a structure's members is
+/// whatever was there before, old pointers too: `values` has zeros there, and bits where there are members.
 struct ArgumentBytes {
   const void* data;
+  const unsigned char* values;
   size_t bytes;
   bool is_pointer;
 };
+
+/// Asks the compiler where a type has no members. It is asked about a pattern and not to clean the argument
+/// itself, because g++ 12 also clears an element of some arrays.
+template <typename T>
+const unsigned char* value_bytes() {
+  struct alignas(T) Pattern {
+    unsigned char bytes[sizeof(T)];
+  };
+  static const Pattern pattern = [] {
+    Pattern all;
+    std::memset(all.bytes, 0xFF, sizeof all.bytes);
+    __builtin_clear_padding(reinterpret_cast<T*>(all.bytes));
+    return all;
+  }();
+  return pattern.bytes;
+}
 
 void queue_launch(const LaunchSize& size, cudaStream_t stream, const Where& where, const void* kernel,
                   std::function<void()> thread, std::function<std::vector<ArgumentBytes>()> arguments);
@@ -56,8 +74,6 @@ void launch(void (*kernel)(Parameters...), const dim3& grid, const dim3& block, 
   static_assert((std::is_trivially_copyable_v<Parameters> && ...),
                 "a kernel's arguments are copied as bytes");
   const auto copies = std::make_shared<std::tuple<Parameters...>>(arguments...);
-  // What lies between a structure's members is whatever was there before, old pointers too.
-  std::apply([](Parameters&... argument) { (__builtin_clear_padding(&argument), ...); }, *copies);
   queue_launch(
       {grid, block, shared_bytes}, stream, where, reinterpret_cast<const void*>(kernel),
       [kernel, copies] { std::apply(kernel, *copies); },
@@ -65,7 +81,7 @@ void launch(void (*kernel)(Parameters...), const dim3& grid, const dim3& block, 
         return std::apply(
             [](const Parameters&... argument) {
               return std::vector<ArgumentBytes>{
-                  {&argument, sizeof argument, std::is_pointer_v<Parameters>}...};
+                  {&argument, value_bytes<Parameters>(), sizeof argument, std::is_pointer_v<Parameters>}...};
             },
             *copies);
       });

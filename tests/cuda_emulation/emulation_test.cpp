@@ -327,6 +327,35 @@ TEST(CudaEmulation, RefusesHostAndFreedPointers) {
             "no violation");
 }
 
+struct Pair {
+  float a = 0, b = 0;
+};
+struct ManyMembers {
+  bool flag = true;
+  Pair pairs[16];
+  int count = 16, numbers[16] = {};
+  char last = 1;
+  float* to = nullptr;
+};
+__global__ void sum_members(ManyMembers m) {
+  float sum = 0;
+  for (int i = 0; i < m.count; ++i) sum += m.pairs[i].a + m.pairs[i].b + static_cast<float>(m.numbers[i]);
+  *m.to = sum + static_cast<float>(m.flag) + static_cast<float>(m.last);
+}
+
+TEST(CudaEmulation, HandsStructuresOverAsTheyAre) {
+  const Stream stream;
+  const Array<float> sum(size_t{1});
+  ManyMembers members;
+  for (int i = 0; i < 16; ++i) {
+    members.pairs[i] = {1, 2};
+    members.numbers[i] = 3;
+  }
+  members.to = sum;
+  launch(sum_members, 1, 1, 0, stream, members);
+  EXPECT_EQ(sum.get(stream)[0], 98);
+}
+
 __global__ void copy_vectors(const float* x, float* y) {
   store<4>(y + 4 * threadIdx.x, load<4>(x + 4 * threadIdx.x));
 }

@@ -256,8 +256,10 @@ void check_arguments(const std::vector<ArgumentBytes>& arguments) {
   for (size_t i = 0; i < arguments.size(); ++i) {
     const auto* bytes = static_cast<const unsigned char*>(arguments[i].data);
     for (size_t offset = 0; offset + sizeof(uintptr_t) <= arguments[i].bytes; offset += sizeof(uintptr_t)) {
-      uintptr_t word = 0;
+      uintptr_t word = 0, values = 0;
       std::memcpy(&word, bytes + offset, sizeof word);
+      std::memcpy(&values, arguments[i].values + offset, sizeof values);
+      word &= values;
       const void* address = reinterpret_cast<const void*>(word);
       if (word == 0 || is_device_accessible(address, 0)) continue;
       // A struct's padding may hold half of some old address: of the reserved space, what was never handed
