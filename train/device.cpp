@@ -60,6 +60,23 @@ int automatic_gpu(const cuda::Installation& installation, Precision precision, s
   return -1;
 }
 
+std::string device_of_rank(const std::string& device, int local_rank, int local_size,
+                           const cuda::Installation& installation) {
+  const DeviceKind kind = parse_device(device).kind;
+  const auto gpus = static_cast<int>(installation.gpus.size());
+  if (local_size == 1 || kind == DeviceKind::cpu || gpus == 0) return device;
+  if (device.rfind("cuda:", 0) == 0) {
+    throw InputError(
+        "all " + std::to_string(local_size) + " ranks of this machine would share '" + device + "'",
+        "--device", "Write --device cuda: each rank takes a GPU of its own.");
+  }
+  if (gpus == 1) return device;
+  if (local_rank < gpus) return "cuda:" + std::to_string(local_rank);
+  throw DeviceError(
+      "this machine has " + std::to_string(gpus) + " GPUs for " + std::to_string(local_size) + " ranks",
+      "--device", "Start as many ranks as there are GPUs, or use --device cpu");
+}
+
 std::unique_ptr<Backend> open_device(const std::string& device, Precision precision, bool deterministic) {
   DeviceName name = parse_device(device);
   if (name.kind == DeviceKind::cpu) return open_cpu(precision);

@@ -25,6 +25,12 @@ DeviceName parse_device(const std::string& device);
 /// says why GPUs that are there are not used; nobody trains on a slow device without having been told.
 int automatic_gpu(const cuda::Installation& installation, Precision precision, std::string& remark);
 
+/// What `device` means for one of several ranks of a machine: cuda, and auto where there are GPUs, become the
+/// rank's own GPU. Throws DeviceError when there are fewer GPUs than ranks, and InputError for cuda:N, which
+/// all of them would share. A launcher that shows each rank a single GPU has divided them already.
+std::string device_of_rank(const std::string& device, int local_rank, int local_size,
+                           const cuda::Installation& installation);
+
 /// `auto` is the best device that this machine and this build have. Throws DeviceError when the device, or
 /// the precision on it, cannot be had: nobody who asks for a GPU gets a slow CPU run instead.
 std::unique_ptr<Backend> open_device(const std::string& device, Precision precision,

@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include "core/dtype.h"
+#include "train/communicator.h"
 #include "train/config.h"
 
 namespace brightnet::cli {
@@ -37,6 +38,8 @@ struct CommonOptions {
 
   void add_data(CLI::App& command);
   void add_device(CLI::App& command);
+  /// The device of this rank.
+  std::string device_of(const Communicator& ranks) const;
   void add_precision(CLI::App& command);
   void add_assignments(CLI::App& command);
   void add_ranks(CLI::App& command);

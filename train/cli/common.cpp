@@ -6,6 +6,7 @@
 #include "core/log.h"
 #include "train/cli/commands.h"
 #include "train/communicator/launch.h"
+#include "train/device.h"
 #include "train/formats/darknet_cfg.h"
 
 namespace brightnet::cli {
@@ -16,6 +17,11 @@ void CommonOptions::add_data(CLI::App& command) {
 
 void CommonOptions::add_device(CLI::App& command) {
   command.add_option("--device", device, "auto, cpu, cuda or cuda:N")->type_name("DEVICE");
+}
+
+std::string CommonOptions::device_of(const Communicator& ranks) const {
+  if (ranks.local_size() == 1) return device;
+  return device_of_rank(device, ranks.local_rank(), ranks.local_size(), cuda::inspect(ranks.local_rank()));
 }
 
 void CommonOptions::add_precision(CLI::App& command) {

@@ -39,7 +39,7 @@ int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
   Dataset dataset;
   prepare_together(ranks, [&] {
     config = load_run_config(arguments.common.config, arguments.common.all_assignments());
-    backend = open_device(arguments.common.device, config.precision());
+    backend = open_device(arguments.common.device_of(ranks), config.precision());
     inference.emplace(arguments.weights, *backend, config.precision(), arguments.batch, arguments.size);
     dataset = read_split(config, arguments.split == "val" ? Split::val : Split::train, ranks.leads());
     check_classes(*inference, dataset, arguments.weights);

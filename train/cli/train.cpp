@@ -8,6 +8,7 @@
 #include "train/cli/commands.h"
 #include "train/cli/metrics_table.h"
 #include "train/communicator/agreement.h"
+#include "train/communicator/nccl.h"
 #include "train/device.h"
 #include "train/finetune.h"
 #include "train/formats/darknet_import.h"
@@ -27,10 +28,9 @@ struct TrainArguments {
 
 /// What may change between the parts of a run without making it another run.
 bool may_change(const std::string& key) {
-  for (const char* free :
-       {"name", "loader.", "evaluate.", "data.root", "train.log_every", "train.save_every", "train.patience",
-        "train.memory_fraction", "train.micro_batch", "train.comm_timeout", "train.overlap", "train.graph",
-        "train.recompute"}) {
+  for (const char* free : {"name", "loader.", "evaluate.", "data.root", "train.log_every", "train.save_every",
+                           "train.patience", "train.memory_fraction", "train.micro_batch",
+                           "train.comm_timeout", "train.overlap", "train.graph", "train.recompute"}) {
     if (key.rfind(free, 0) == 0) return true;
   }
   return false;
@@ -166,7 +166,8 @@ Preparation prepare(const TrainArguments& arguments, const Communicator& ranks) 
   RunConfig& config = run.config;
   if (arguments.no_graph) config.train.graph = false;
   check_batch(config.train, ranks.size(), arguments.resuming);
-  run.backend = open_device(arguments.common.device, config.precision(), config.train.deterministic);
+  run.backend =
+      open_device(arguments.common.device_of(ranks), config.precision(), config.train.deterministic);
   run.training = read_split(config, Split::train, ranks.leads());
   run.validation = read_split(config, Split::val, ranks.leads());
   resolve_anchors(config, run.training);
@@ -262,9 +263,12 @@ int train_on_rank(const TrainArguments& arguments, Communicator& ranks) {
   compare_ranks(ranks, run);
   const RunFolder folder = open_folder(arguments, run, ranks);
   if (!early) early.emplace();
+  std::unique_ptr<Communicator> gpus;
+  if (!ranks.alone()) prepare_together(ranks, [&] { gpus = make_gpu_communicator(ranks, *run.backend); });
   ranks.set_time_limit(run.config.train.comm_timeout);
-  Trainer trainer({run.config, run.model, run.training, run.validation, *run.backend, folder, ranks},
-                  *run.layout, run.initial);
+  Trainer trainer(
+      {run.config, run.model, run.training, run.validation, *run.backend, folder, gpus ? *gpus : ranks},
+      *run.layout, run.initial);
   if (run.old) {
     prepare_together(ranks, [&] { trainer.resume(); });
     require_same(ranks, "saved state", std::to_string(trainer.progress().iteration));

@@ -6,6 +6,7 @@
 #include <nccl.h>
 
 #include "core/error.h"
+#include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/libraries.h"
 #include "kernels/cuda/runtime.h"
 #include "train/communicator/mpi.h"
@@ -70,12 +71,11 @@ void stamp(const cuda::Event& event, cudaStream_t stream) {
 
 class NcclCommunicator : public Communicator {
  public:
-  NcclCommunicator(std::unique_ptr<Communicator> ranks, cudaStream_t stream)
-      : ranks_(std::move(ranks)), stream_(stream) {
+  NcclCommunicator(Communicator& ranks, cudaStream_t stream) : ranks_(ranks), stream_(stream) {
     const Nccl& nccl = Nccl::library();
     ncclUniqueId id;
     if (leads()) check(nccl.get_unique_id(&id), "name the group of ranks");
-    broadcast_value(*ranks_, id);
+    broadcast_value(ranks_, id);
     check(nccl.init(&communicator_, size(), id, rank()), "connect the GPUs of the ranks");
     for (const cuda::Event* event : {&origin_, &before_wait_, &behind_wait_, &tick_}) stamp(*event, stream_);
     watch();
@@ -86,17 +86,19 @@ class NcclCommunicator : public Communicator {
     Nccl::library().destroy(communicator_);
   }
 
-  int rank() const override { return ranks_->rank(); }
-  int size() const override { return ranks_->size(); }
-  int local_rank() const override { return ranks_->local_rank(); }
-  int local_size() const override { return ranks_->local_size(); }
-  void all_reduce(std::span<double> values) override { ranks_->all_reduce(values); }
-  void broadcast(std::span<std::byte> bytes, int root) override { ranks_->broadcast(bytes, root); }
-  std::vector<std::string> all_gather(std::string_view bytes) override { return ranks_->all_gather(bytes); }
-  void barrier() override { ranks_->barrier(); }
-  void set_time_limit(double seconds) override { ranks_->set_time_limit(seconds); }
+  int rank() const override { return ranks_.rank(); }
+  int size() const override { return ranks_.size(); }
+  int local_rank() const override { return ranks_.local_rank(); }
+  int local_size() const override { return ranks_.local_size(); }
+  void all_reduce(std::span<double> values) override { ranks_.all_reduce(values); }
+  void broadcast(std::span<std::byte> bytes, int root) override { ranks_.broadcast(bytes, root); }
+  std::vector<std::string> all_gather(std::string_view bytes) override { return ranks_.all_gather(bytes); }
+  void barrier() override { ranks_.barrier(); }
+  void set_time_limit(double seconds) override { ranks_.set_time_limit(seconds); }
   [[noreturn]] void fail(const std::string& message, int exit_code) override {
-    ranks_->fail(message, exit_code);
+    // Sums that wait for other ranks would keep the GPU, and so this process, from ending.
+    Nccl::library().abort(communicator_);
+    ranks_.fail(message, exit_code);
   }
 
   void sum(double* values, size_t count) override {
@@ -140,7 +142,7 @@ class NcclCommunicator : public Communicator {
   }
 
   void watch() {
-    auto* mpi = dynamic_cast<MpiCommunicator*>(ranks_.get());
+    auto* mpi = dynamic_cast<MpiCommunicator*>(&ranks_);
     if (!mpi) return;
     watchdog_ = &mpi->watchdog();
     watchdog_->also_look([this] { return look(); }, [this] { Nccl::library().abort(communicator_); });
@@ -165,7 +167,7 @@ class NcclCommunicator : public Communicator {
     return "";
   }
 
-  std::unique_ptr<Communicator> ranks_;
+  Communicator& ranks_;
   cudaStream_t stream_;
   cuda::Stream sums_;
   cuda::Event ready_, done_, tick_, origin_{true}, before_wait_{true}, behind_wait_{true};
@@ -179,9 +181,10 @@ class NcclCommunicator : public Communicator {
 
 }  // namespace
 
-std::unique_ptr<Communicator> make_nccl_communicator(std::unique_ptr<Communicator> ranks,
-                                                     CUstream_st* stream) {
-  return std::make_unique<NcclCommunicator>(std::move(ranks), stream);
+std::unique_ptr<Communicator> make_gpu_communicator(Communicator& ranks, Backend& backend) {
+  const auto* gpu = dynamic_cast<const cuda::CudaBackend*>(&backend);
+  if (!gpu) return nullptr;
+  return std::make_unique<NcclCommunicator>(ranks, gpu->stream());
 }
 
 }  // namespace brightnet

@@ -1,5 +1,6 @@
 // Ranks with a GPU each: tensors in GPU memory through NCCL, everything else through the communicator that
-// started them.
+// started them. NCCL is loaded when it is needed; a build without CUDA has nccl_absent.cpp in the place of
+// nccl.cpp.
 //
 // All sums go through one stream beside the backend's, in the order in which the ranks asked for them. A
 // bucket waits for what the backend has queued so far and for nothing later, so the backward pass goes on
@@ -11,15 +12,14 @@
 
 #include <memory>
 
+#include "kernels/backend.h"
 #include "train/communicator.h"
-
-struct CUstream_st;
 
 namespace brightnet {
 
-/// `stream` is the backend's (cudaStream_t), on the current device, and outlives the communicator; `ranks` is
-/// what they were started with. Throws DeviceError when NCCL is missing or cannot connect the GPUs.
-std::unique_ptr<Communicator> make_nccl_communicator(std::unique_ptr<Communicator> ranks,
-                                                     CUstream_st* stream);
+/// The communicator for tensors of this backend; nullptr when they lie in host memory, where `ranks` carries
+/// them itself. Both outlive it. Throws DeviceError when NCCL is missing or cannot connect the GPUs: every
+/// rank needs one of its own.
+std::unique_ptr<Communicator> make_gpu_communicator(Communicator& ranks, Backend& backend);
 
 }  // namespace brightnet
