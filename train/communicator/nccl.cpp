@@ -1,6 +1,6 @@
 #include "train/communicator/nccl.h"
 
-#include <array>
+#include <exception>
 #include <mutex>
 
 #include <nccl.h>
@@ -83,7 +83,9 @@ class NcclCommunicator : public Communicator {
 
   ~NcclCommunicator() override {
     if (watchdog_) watchdog_->also_look({}, {});
-    Nccl::library().destroy(communicator_);
+    // While an error takes this rank away, sums may wait for others that will never come.
+    const Nccl& nccl = Nccl::library();
+    std::uncaught_exceptions() > 0 ? nccl.abort(communicator_) : nccl.destroy(communicator_);
   }
 
   int rank() const override { return ranks_.rank(); }
