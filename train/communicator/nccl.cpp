@@ -1,5 +1,6 @@
 #include "train/communicator/nccl.h"
 
+#include <cstdlib>
 #include <exception>
 #include <mutex>
 
@@ -101,6 +102,7 @@ class NcclCommunicator : public Communicator {
     // Sums that wait for other ranks would keep the GPU, and so this process, from ending.
     Nccl::library().abort(communicator_);
     ranks_.fail(message, exit_code);
+    std::abort();  // not reached: g++ does not know that a virtual function does not return
   }
 
   void sum(double* values, size_t count) override {
