@@ -49,7 +49,7 @@ layers:
   - split: {groups: 2, part: 1}
   - conv: {name: b, filters: 8, size: 3, activation: swish}
   - concat: {from: [b, a]}
-  - maxpool: {size: 2, stride: 2}
+  - max_pool: {size: 2, stride: 2}
   - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
   - yolo: {mask: [0, 1]}
 )";
@@ -96,8 +96,9 @@ void expect_agreement(const Model& model, int size, const Tolerance& tolerance) 
   const auto cpu = make_cpu_backend(), gpu = make_emulated_backend();
   BoundNetwork expected(*cpu, model, 2, size, Precision::fp32, Mode::train);
   BoundNetwork actual(*gpu, model, 2, size, tolerance.precision, Mode::train);
-  give_input(expected, 1);
-  give_input(actual, 1);
+  // Not seed 1: there a prediction lies so near a threshold of the loss that fp16 decides the other way.
+  give_input(expected, 2);
+  give_input(actual, 2);
   constexpr float scale = 256;  // gradients of a half-precision network lie near its smallest numbers
   const double loss = expected.loss(scale);
   EXPECT_NEAR(actual.loss(scale) / loss, 1, tolerance.loss);
@@ -118,8 +119,8 @@ TEST(EmulatedNetwork, TinyAgreesWithTheCpu) {
 TEST(EmulatedNetwork, ABlockOfYolov4AgreesWithTheCpu) {
   const Model model = model_of(block_of_yolov4, 3);
   expect_agreement(model, 32, fp32);
-  expect_agreement(model, 32, {Precision::fp16, 0.005, 0.005, 0.02});
-  expect_agreement(model, 32, {Precision::bf16, 0.02, 0.05, 0.05});
+  expect_agreement(model, 32, {Precision::fp16, 0.001, 0.001, 0.002});
+  expect_agreement(model, 32, {Precision::bf16, 0.005, 0.01, 0.03});
 }
 
 TEST(EmulatedNetwork, InferenceAgreesWithTheCpu) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::chrono::milliseconds between_looks{250};
 constexpr std::chrono::seconds between_beats{1};
-constexpr double silence = 10;  ///< seconds without a word after which a rank is called silent
+constexpr double longest_silence = 10;  ///< seconds without a word after which a rank is called silent
 constexpr int tag = 1;
 
 /// Until the configuration has said otherwise: ranks may read their data sets for a long time.
@@ -150,8 +150,7 @@ void Watchdog::look_for_deaths() {
   if (dead.empty() || first_living != rank_) return;
   fail(name(dead[0]) +
        " has died: it was killed, perhaps because memory ran out (`dmesg` would say so). All ranks end; the "
-       "last "
-       "saved state is whole, and --resume goes on from it");
+       "last saved state is whole, and --resume goes on from it");
 }
 
 void Watchdog::look_for_silence() {
@@ -166,12 +165,16 @@ void Watchdog::look_for_silence() {
   }
 }
 
+bool Watchdog::is_silent(double quiet) const {
+  return quiet > std::min(longest_silence, limit_ / 2);
+}
+
 std::string Watchdog::missing(int rank, Lane lane, double waited) const {
   const Heard& heard = heard_[static_cast<size_t>(rank)];
   const double quiet = seconds_since(heard.at);
   std::string text = name(rank) + " has not come to " + waits_[lane].what.load() +
                      ", where the others wait, for " + std::to_string(static_cast<int>(waited)) + " s. ";
-  if (quiet > std::min(silence, limit_.load())) {
+  if (is_silent(quiet)) {
     text += "It has been silent for " + std::to_string(static_cast<int>(quiet)) +
             " s: it is stopped, or its machine or the network is lost";
   } else {
@@ -188,7 +191,7 @@ std::string Watchdog::verdict(Lane lane, double waited) const {
   const int known = rank_ == 0 ? static_cast<int>(heard_.size()) : 1;
   for (int other = 0; other < known && who.empty(); ++other) {
     const Heard& heard = heard_[static_cast<size_t>(other)];
-    const bool behind = heard.beat.begun[lane] < mine || seconds_since(heard.at) > silence;
+    const bool behind = heard.beat.begun[lane] < mine || is_silent(seconds_since(heard.at));
     if (other != rank_ && behind) who = missing(other, lane, waited);
   }
   if (who.empty()) {
@@ -197,8 +200,7 @@ std::string Watchdog::verdict(Lane lane, double waited) const {
   }
   return who +
          ". All ranks end; the last saved state is whole, and --resume goes on from it. If this was only "
-         "slow, raise "
-         "train.comm_timeout";
+         "slow, raise train.comm_timeout";
 }
 
 void Watchdog::fail(const std::string& message) {

@@ -82,6 +82,8 @@ class Watchdog {
   void look_for_deaths();
   void look_for_silence();
   std::string verdict(Lane lane, double waited) const;
+  /// Whether a rank of which nothing was heard for so many seconds is stopped or lost, not merely slow.
+  bool is_silent(double quiet) const;
   std::string missing(int rank, Lane lane, double waited) const;
 
   MPI_Comm channel_;
