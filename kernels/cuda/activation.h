@@ -15,8 +15,9 @@ void activation_backward(Activation activation, const Tensor& x, const Tensor& d
 #if defined(__CUDACC__) || defined(BRIGHTNET_CUDA_EMULATION)
 
 /// Calls body.template operator()<A>() for the activation of a kernel's argument. All threads take the same
-/// branch, once a vector; a kernel compiled for each activation would be little faster, and the program six
-/// times larger.
+/// branch, once a vector, or once for all vectors where registers are scarce (a loop inside `body` keeps no
+/// unpacked vectors over the branch); a kernel compiled for each activation would be little faster, and the
+/// program six times larger.
 template <typename Body>
 __device__ __forceinline__ void for_activation(Activation activation, const Body& body) {
   switch (activation) {

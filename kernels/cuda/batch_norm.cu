@@ -21,11 +21,21 @@
 namespace brightnet::cuda {
 namespace {
 
-/// `count` channels of fp32 parameters.
+/// Blocks of a multiprocessor in the passes that apply: what their coefficients leave of its registers. The
+/// grid is as large, so that all blocks run at once and end together.
+constexpr int apply_blocks = 6, apply_gradient_blocks = 4;
+
+/// `count` channels of fp32 parameters, four at a time: small maps have no more than some ten vectors for a
+/// thread, and single numbers would take more instructions than those.
 template <int count>
 __device__ __forceinline__ void load_parameters(const float* from, int channel, float (&values)[count]) {
+  constexpr int width = count < 4 ? count : 4;
 #pragma unroll
-  for (int k = 0; k < count; ++k) values[k] = from[channel + k];
+  for (int first = 0; first < count; first += width) {
+    const Vector<float, width> part = load<width>(from + channel + first);
+#pragma unroll
+    for (int k = 0; k < width; ++k) values[first + k] = part.element[k];
+  }
 }
 
 /// Coefficients of a·y + b.
@@ -33,11 +43,15 @@ template <int count>
 __device__ __forceinline__ void load_affine(const float* scale, const float* shift, const float* mean,
                                             const float* inverse_std, int channel, float (&a)[count],
                                             float (&b)[count]) {
+  float means[count];
+  load_parameters<count>(scale, channel, a);
+  load_parameters<count>(inverse_std, channel, b);
 #pragma unroll
-  for (int k = 0; k < count; ++k) {
-    a[k] = scale[channel + k] * inverse_std[channel + k];
-    b[k] = shift[channel + k] - mean[channel + k] * a[k];
-  }
+  for (int k = 0; k < count; ++k) a[k] *= b[k];
+  load_parameters<count>(shift, channel, b);
+  load_parameters<count>(mean, channel, means);
+#pragma unroll
+  for (int k = 0; k < count; ++k) b[k] -= means[k] * a[k];
 }
 
 template <typename T, int count>
@@ -136,24 +150,26 @@ struct ApplyArguments {
 };
 
 template <typename T, int count>
-__global__ void __launch_bounds__(channel_threads) apply_kernel(ChannelTiles tiles, ApplyArguments<T> op) {
+__global__ void __launch_bounds__(channel_threads, resident(apply_blocks))
+    apply_kernel(ChannelTiles tiles, ApplyArguments<T> op) {
   const ChannelPlace place = ChannelPlace::of_thread<count>(tiles);
   if (place.pixels == 0) return;
-  float a[count], b[count], values[count];
+  float a[count], b[count];
   load_affine<count>(op.scale, op.shift, op.mean, op.inverse_std, place.channel, a, b);
-#pragma unroll 2
-  for (size_t pixel = place.first; pixel < place.pixels; pixel += place.step) {
-    load_floats<count>(op.y + pixel * tiles.channels + place.channel, values);
+  for_activation(op.activation, [&]<Activation A>() {
+    for (size_t pixel = place.first; pixel < place.pixels; pixel += place.step) {
+      float values[count];
+      load_floats<count>(op.y + pixel * tiles.channels + place.channel, values);
 #pragma unroll
-    for (int c = 0; c < count; ++c) values[c] = a[c] * values[c] + b[c];
-    activate_all(op.activation, values);
-    store_floats<count>(op.to + pixel * op.stride + place.channel, values);
-  }
+      for (int c = 0; c < count; ++c) values[c] = activate<A>(a[c] * values[c] + b[c]);
+      store_floats<count>(op.to + pixel * op.stride + place.channel, values);
+    }
+  });
 }
 
 /// Σg and Σg·(y − mean) of every channel.
 template <typename T, int count>
-__global__ void __launch_bounds__(channel_threads)
+__global__ void __launch_bounds__(channel_threads, resident(blocks_of_multiprocessor))
     gradient_sums_kernel(ChannelTiles tiles, ApplyArguments<T> op, float2* parts) {
   const ChannelPlace place = ChannelPlace::of_thread<count>(tiles);
   float a[count] = {}, b[count] = {}, mean[count] = {}, s[count] = {}, t[count] = {};
@@ -161,21 +177,20 @@ __global__ void __launch_bounds__(channel_threads)
     load_affine<count>(op.scale, op.shift, op.mean, op.inverse_std, place.channel, a, b);
     load_parameters<count>(op.mean, place.channel, mean);
   }
-#pragma unroll 2
-  for (size_t i = place.first; i < place.pixels; i += place.step) {
-    const size_t pixel = place.pixels - 1 - i;
-    float values[count], g[count], arguments[count];
-    load_floats<count>(op.y + pixel * tiles.channels + place.channel, values);
-    load_floats<count>(op.dz + pixel * op.stride + place.channel, g);
+  for_activation(op.activation, [&]<Activation A>() {
+    for (size_t i = place.first; i < place.pixels; i += place.step) {
+      const size_t pixel = place.pixels - 1 - i;
+      float values[count], g[count];
+      load_floats<count>(op.y + pixel * tiles.channels + place.channel, values);
+      load_floats<count>(op.dz + pixel * op.stride + place.channel, g);
 #pragma unroll
-    for (int c = 0; c < count; ++c) arguments[c] = a[c] * values[c] + b[c];
-    multiply_by_slope(op.activation, arguments, g);
-#pragma unroll
-    for (int c = 0; c < count; ++c) {
-      s[c] += g[c];
-      t[c] += g[c] * (values[c] - mean[c]);
+      for (int c = 0; c < count; ++c) {
+        g[c] *= activation_gradient<A>(a[c] * values[c] + b[c]);
+        s[c] += g[c];
+        t[c] += g[c] * (values[c] - mean[c]);
+      }
     }
-  }
+  });
   sum_rows<count>(tiles, s, t, parts);
 }
 
@@ -221,7 +236,7 @@ struct Both {
 };
 
 template <typename T, int count>
-__global__ void __launch_bounds__(channel_threads)
+__global__ void __launch_bounds__(channel_threads, resident(apply_gradient_blocks))
     apply_gradient_kernel(ChannelTiles tiles, ApplyArguments<T> op) {
   const ChannelPlace place = ChannelPlace::of_thread<count>(tiles);
   if (place.pixels == 0) return;
@@ -229,19 +244,20 @@ __global__ void __launch_bounds__(channel_threads)
   load_affine<count>(op.scale, op.shift, op.mean, op.inverse_std, place.channel, a, b);
   load_parameters<count>(op.k0, place.channel, k0);
   load_parameters<count>(op.k1, place.channel, k1);
-#pragma unroll 2
-  for (size_t pixel = place.first; pixel < place.pixels; pixel += place.step) {
-    float values[count], g[count], arguments[count];
-    const size_t at = pixel * tiles.channels + place.channel;
-    load_floats<count>(op.y + at, values);
-    load_floats<count>(op.dz + pixel * op.stride + place.channel, g);
+  for_activation(op.activation, [&]<Activation A>() {
+    for (size_t pixel = place.first; pixel < place.pixels; pixel += place.step) {
+      float values[count], g[count];
+      const size_t at = pixel * tiles.channels + place.channel;
+      load_floats<count>(op.y + at, values);
+      load_floats<count>(op.dz + pixel * op.stride + place.channel, g);
 #pragma unroll
-    for (int c = 0; c < count; ++c) arguments[c] = a[c] * values[c] + b[c];
-    multiply_by_slope(op.activation, arguments, g);
-#pragma unroll
-    for (int c = 0; c < count; ++c) g[c] = a[c] * g[c] + (k1[c] * values[c] + k0[c]);
-    store_floats<count>(op.to + at, g);
-  }
+      for (int c = 0; c < count; ++c) {
+        g[c] *= activation_gradient<A>(a[c] * values[c] + b[c]);
+        g[c] = a[c] * g[c] + (k1[c] * values[c] + k0[c]);
+      }
+      store_floats<count>(op.to + at, g);
+    }
+  });
 }
 
 constexpr int fold_threads = 256;
@@ -255,9 +271,6 @@ __global__ void __launch_bounds__(fold_threads) fold_kernel(BatchNormFold op) {
   float* to = op.folded_weight + channel * op.weights_per_channel;
   for (size_t i = threadIdx.x; i < op.weights_per_channel; i += fold_threads) to[i] = from[i] * factor;
 }
-
-/// Applying needs fewer registers than summing, and no workspace: more blocks hide more latency.
-constexpr int apply_blocks_of_multiprocessor = 8;
 
 }  // namespace
 
@@ -275,7 +288,8 @@ void batch_norm_forward(const BatchNormForward& op, cudaStream_t stream) {
         const ChannelTiles tiles(op.y.shape, count, blocks_of_multiprocessor);
         launch(statistics_kernel<T, count>, tiles.grid(), channel_threads, 0, stream, tiles, y, room.parts);
         StoreStatistics<T> store{
-            y, pixels, op.mean, op.inverse_std, op.running_mean, op.running_variance, op.momentum, op.epsilon};
+            y,           pixels,    op.mean, op.inverse_std, op.running_mean, op.running_variance,
+            op.momentum, op.epsilon};
         if (op.exchange) {
           total(room, tiles, KeepSumsAboutZero<T>{y, pixels, room.totals, op.y.shape.c}, stream);
           store.k = nullptr;
@@ -294,7 +308,7 @@ void batch_norm_forward(const BatchNormForward& op, cudaStream_t stream) {
       apply.mean = op.mean;
       apply.inverse_std = op.inverse_std;
       apply.activation = op.activation;
-      const ChannelTiles apply_tiles(op.y.shape, count, apply_blocks_of_multiprocessor);
+      const ChannelTiles apply_tiles(op.y.shape, count, apply_blocks);
       launch(apply_kernel<T, count>, apply_tiles.grid(), channel_threads, 0, stream, apply_tiles, apply);
     };
     channels_fill_vectors({op.y, op.z}) ? run.template operator()<whole_vector<T>>()
@@ -335,7 +349,7 @@ void batch_norm_backward(const BatchNormBackward& op, cudaStream_t stream) {
         total(room, tiles, Both<StoreParameterGradients, StoreGradientCoefficients>{gradients, coefficients},
               stream);
       }
-      const ChannelTiles apply_tiles(op.y.shape, count, apply_blocks_of_multiprocessor);
+      const ChannelTiles apply_tiles(op.y.shape, count, apply_gradient_blocks);
       launch(apply_gradient_kernel<T, count>, apply_tiles.grid(), channel_threads, 0, stream, apply_tiles,
              apply);
     };

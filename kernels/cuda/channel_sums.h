@@ -20,6 +20,16 @@ constexpr int blocks_of_multiprocessor = 4;  ///< as many as the registers of th
 constexpr int most_multiprocessors = 192;    ///< of any GPU; larger ones get no larger grid
 constexpr int fewest_pixels_of_thread = 8;   ///< less would not be worth a row of partial sums
 
+/// Blocks that a multiprocessor is to hold at once, for a kernel's launch bounds: the compiler keeps to the
+/// registers that this leaves. Compute capability 7.5 holds 1024 threads.
+constexpr int resident(int blocks) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+  return blocks < 1024 / channel_threads ? blocks : 1024 / channel_threads;
+#else
+  return blocks;
+#endif
+}
+
 /// How a tensor is divided: blockIdx.y chooses vectors of channels, blockIdx.x and the thread's row pixels.
 struct ChannelTiles {
   size_t pixels = 0;
