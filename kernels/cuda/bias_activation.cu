@@ -1,65 +1,91 @@
 // bias_activation: y = activation(y + bias[c]), in place. It reads and writes every element once, 2 · size
-// bytes; the biases are a few kilobytes that stay in the cache. A thread takes 16 bytes of a pixel at a time
-// where the channels allow it; of YOLO's heads, whose 255 channels do not, one element.
+// bytes; the biases are a few kilobytes that stay in the cache. The tensor is dense, so a thread takes 16
+// bytes wherever they lie, over the end of a pixel, too: the 255 channels of YOLO's heads fill no vectors.
 //
 // add_weight_gradient: dw = or += part. Reads part (2 or 4 bytes an element) and, to accumulate, dw; writes
 // dw.
+#include "kernels/cuda/activation.h"
 #include "kernels/cuda/bias_activation.h"
-#include "kernels/cuda/vector.h"
+#include "kernels/cuda/elementwise.h"
 
 namespace brightnet::cuda {
 namespace {
 
-constexpr int threads = 256;
+template <typename T>
+struct BiasElements {
+  Activation activation;
+  T* y;
+  const float* bias;
+  unsigned channels;
+  bool by_four;  ///< four biases at a time
 
-template <typename T, Activation A, int count>
-__global__ void __launch_bounds__(threads) bias_kernel(T* y, const float* bias, int channels, size_t items) {
-  for (size_t i = first_item(); i < items; i += item_step()) {
-    const size_t at = i * count;
-    const int channel = static_cast<int>(at % static_cast<size_t>(channels));
-    float values[count];
-    load_floats<count>(y + at, values);
-#pragma unroll
-    for (int k = 0; k < count; ++k) values[k] = activate<A>(values[k] + bias[channel + k]);
-    store_floats<count>(y + at, values);
+  /// Vectors are numbered with 32 bits: dividing 64-bit numbers would take longer than moving 16 bytes.
+  template <int count>
+  __device__ unsigned channel_of(size_t i) const {
+    if constexpr (count == 1) return static_cast<unsigned>(i % channels);
+    return static_cast<unsigned>(i / count) % channels * count % channels;
   }
-}
 
-template <typename T, Activation A, int count>
-void launch_bias(const Tensor& y, const float* bias, cudaStream_t stream) {
-  const size_t items = y.count() / count;
-  launch(bias_kernel<T, A, count>, blocks_for(items, threads, 16 * static_cast<size_t>(multiprocessors())),
-         threads, 0, stream, static_cast<T*>(y.data), bias, y.shape.c, items);
-}
+  template <int count>
+  __device__ void operator()(size_t i) const {
+    float values[count];
+    load_floats<count>(y + i, values);
+    unsigned channel = channel_of<count>(i);
+    constexpr int width = count < 4 ? count : 4;
+    if (by_four) {
+#pragma unroll
+      for (int first = 0; first < count; first += width) {
+        const Vector<float, width> part = load<width>(bias + channel);
+#pragma unroll
+        for (int k = 0; k < width; ++k) values[first + k] += part.element[k];
+        channel = channel + width < channels ? channel + width : 0;
+      }
+    } else {
+#pragma unroll
+      for (int k = 0; k < count; ++k) {
+        values[k] += bias[channel];
+        channel = channel + 1 < channels ? channel + 1 : 0;
+      }
+    }
+    activate_all(activation, values);
+    store_floats<count>(y + i, values);
+  }
+};
 
 template <typename T>
-__global__ void __launch_bounds__(threads)
-    gradient_kernel(const T* part, float* dw, size_t count, bool accumulate) {
-  for (size_t i = first_item(); i < count; i += item_step()) {
-    const float value = widen(part[i]);
-    dw[i] = accumulate ? dw[i] + value : value;
+struct GradientElements {
+  const T* part;
+  float* dw;
+  bool accumulate;
+
+  template <int count>
+  __device__ void operator()(size_t i) const {
+    float values[count], before[count] = {};
+    load_floats<count>(part + i, values);
+    if (accumulate) load_floats<count>(dw + i, before);
+#pragma unroll
+    for (int k = 0; k < count; ++k) values[k] += before[k];
+    store_floats<count>(dw + i, values);
   }
-}
+};
 
 }  // namespace
 
 void bias_activation(const Tensor& y, const float* bias, Activation activation, cudaStream_t stream) {
   BRIGHTNET_CHECK(y.pixel_stride() == static_cast<size_t>(y.shape.c), "a bias is added to a dense tensor");
+  BRIGHTNET_CHECK(y.count() / 4 <= 0xffffffffu, "a tensor of more than 2^32 vectors");
+  const bool by_four = y.shape.c % 4 == 0 && aligned_for_vectors({bias});
   with_compute_type(y.type, [&]<typename T>() {
-    with_activation(activation, [&]<Activation A>() {
-      if (y.shape.c % whole_vector<T> == 0) {
-        launch_bias<T, A, whole_vector<T>>(y, bias, stream);
-      } else {
-        launch_bias<T, A, 1>(y, bias, stream);
-      }
-    });
+    for_each_element<whole_vector<T>>(
+        y.count(), {y.data},
+        BiasElements<T>{activation, y.as<T>(), bias, static_cast<unsigned>(y.shape.c), by_four}, stream);
   });
 }
 
 void add_weight_gradient(const Tensor& part, float* dw, bool accumulate, cudaStream_t stream) {
   with_compute_type(part.type, [&]<typename T>() {
-    launch(gradient_kernel<T>, blocks_for(part.count(), threads, 16 * static_cast<size_t>(multiprocessors())),
-           threads, 0, stream, static_cast<const T*>(part.data), dw, part.count(), accumulate);
+    for_each_element<4>(part.count(), {part.data, dw}, GradientElements<T>{part.as<T>(), dw, accumulate},
+                        stream);
   });
 }
 
