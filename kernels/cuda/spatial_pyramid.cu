@@ -155,8 +155,9 @@ struct BackwardArguments {
 constexpr int scatter_lanes = warp_size;  ///< a channel each
 constexpr int scatter_pixels =
     static_cast<int>(shared_bytes_of_block / sizeof(float) / scatter_lanes);  ///< 384
-constexpr int scatter_batch =
-    8;  ///< outputs that are read before the first is added: their latencies overlap
+/// Elements that are read before the first is used: a multiprocessor has room for the sums of four warps
+/// only, so each must have many loads on their way at once.
+constexpr int scatter_batch = 32;
 
 template <typename T>
 __global__ void __launch_bounds__(scatter_lanes) pyramid_backward_kernel(BackwardArguments<T> a) {
@@ -169,10 +170,19 @@ __global__ void __launch_bounds__(scatter_lanes) pyramid_backward_kernel(Backwar
   const auto pixel_of = [&](int p) {
     return (image * a.height + tile.row + p / tile.width) * a.width + tile.column + p % tile.width;
   };
-  for (int p = 0; p < tile.height * tile.width; ++p) {
-    float sum = a.accumulate ? widen(a.dx[pixel_of(p) * a.channels + channel]) : 0.0f;
-    if (a.dx_part) sum += widen(a.dx_part[pixel_of(p) * a.dy_stride + channel]);
-    sums[p * scatter_lanes] = sum;
+  const int pixels = tile.height * tile.width;
+  for (int begin = 0; begin < pixels; begin += scatter_batch) {
+    float sum[scatter_batch];
+#pragma unroll
+    for (int i = 0; i < scatter_batch; ++i) {
+      const size_t pixel = pixel_of(min(begin + i, pixels - 1));
+      sum[i] = a.accumulate ? widen(a.dx[pixel * a.channels + channel]) : 0.0f;
+      if (a.dx_part) sum[i] += widen(a.dx_part[pixel * a.dy_stride + channel]);
+    }
+#pragma unroll
+    for (int i = 0; i < scatter_batch; ++i) {
+      if (begin + i < pixels) sums[(begin + i) * scatter_lanes] = sum[i];
+    }
   }
   for (int k = 0; k < a.pool_count; ++k) {
     const Pool<const T>& pool = a.pools[k];
@@ -202,7 +212,7 @@ __global__ void __launch_bounds__(scatter_lanes) pyramid_backward_kernel(Backwar
       }
     }
   }
-  for (int p = 0; p < tile.height * tile.width; ++p)
+  for (int p = 0; p < pixels; ++p)
     a.dx[pixel_of(p) * a.channels + channel] = narrow<T>(sums[p * scatter_lanes]);
 }
 
