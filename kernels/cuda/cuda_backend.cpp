@@ -47,7 +47,7 @@ struct CudaBackend::Queues {
 };
 
 CudaBackend::CudaBackend(std::string name, ConvolutionFactory convolutions)
-    : name_(std::move(name)), convolutions_(std::move(convolutions)), queues_(std::make_unique<Queues>()) {}
+    : name_(std::move(name)), queues_(std::make_unique<Queues>()), convolutions_(std::move(convolutions)) {}
 
 CudaBackend::CudaBackend(Planner, std::string name, ConvolutionFactory convolutions)
     : name_(std::move(name)), convolutions_(std::move(convolutions)) {}
@@ -114,6 +114,7 @@ void* CudaBackend::allocate_host(size_t bytes) {
   return memory;
 }
 void CudaBackend::release_host(void* memory) {
+  cudaSetDevice(queues().gpu);  // else a thread of the loader would make itself a context on GPU 0
   cudaFreeHost(memory);
 }
 void CudaBackend::upload_ahead(void* device, const void* host, size_t bytes) {

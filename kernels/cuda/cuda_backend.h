@@ -96,8 +96,8 @@ class CudaBackend : public Backend {
   Queues& queues() const;
 
   std::string name_;
-  ConvolutionFactory convolutions_;
-  std::unique_ptr<Queues> queues_;  ///< none in one that only plans
+  std::unique_ptr<Queues> queues_;   ///< none in one that only plans
+  ConvolutionFactory convolutions_;  ///< gone before its stream is
 };
 
 }  // namespace brightnet::cuda
