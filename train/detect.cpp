@@ -17,16 +17,18 @@ double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// What survives of an image's candidates, in its pixels. Classes that are not looked for go first: they take
-/// no place among the best.
-std::vector<ScoredBox> objects_in(std::vector<Detection> candidates, const Frame& frame, const InputFit& fit,
-                                  const DetectOptions& options) {
+/// What survives of an image's candidates. Classes that are not looked for go first: they take no place among
+/// the best.
+void find_objects(std::vector<Detection> candidates, const InputFit& fit, const DetectOptions& options,
+                  FoundObjects& found) {
   if (!options.classes.empty()) {
     std::erase_if(candidates, [&](const Detection& candidate) {
       return !options.classes[static_cast<size_t>(candidate.class_id)];
     });
   }
-  return objects_in_image(std::move(candidates), options.nms, frame.image.cols, frame.image.rows, fit);
+  const cv::Size size = found.frame.image.size();
+  found.uncut = objects_in_image(std::move(candidates), options.nms, size.width, size.height, fit);
+  found.boxes = cut_at_border(found.uncut, size.width, size.height);
 }
 
 }  // namespace
@@ -71,8 +73,7 @@ DetectReport detect(InferenceNetwork& inference, Source& source, const DetectOpt
 #pragma omp parallel for schedule(dynamic, 1)
     for (size_t i = 0; i < found.size(); ++i) {
       found[i].frame = std::move(batch->frames[i]);
-      if (found[i].frame.failure.empty())
-        found[i].boxes = objects_in(std::move(candidates[i]), found[i].frame, fit, options);
+      if (found[i].frame.failure.empty()) find_objects(std::move(candidates[i]), fit, options, found[i]);
     }
     took(times.nms);
 

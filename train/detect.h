@@ -20,7 +20,9 @@ struct DetectOptions {
 
 struct FoundObjects {
   Frame frame;
-  std::vector<ScoredBox> boxes;  ///< in pixels of the frame, best first
+  std::vector<ScoredBox> boxes;  ///< in pixels of the frame, cut at its border, best first
+  std::vector<ScoredBox>
+      uncut;  ///< the same and those outside it, as darknet prints them: over the border too
 };
 
 /// Seconds by stage, added up over the images. Decoding and preparing are done by several threads at a time,

@@ -13,7 +13,8 @@
 //         COCO's evaluation reads it; pixels from the upper left corner. Ids: train/outputs/coco_ids.h.
 // detect --darknet-json: [{"frame_id", "filename", "objects": [{"class_id", "name", "relative_coordinates":
 //         {"center_x", "center_y", "width", "height"}, "confidence"}]}], what `darknet detector test
-//         -ext_output -out result.json` writes: frames from 1, fractions of the image, six decimals.
+//         -ext_output -out result.json` writes: frames from 1, fractions of the image, six decimals. Boxes
+//         are not cut at the image's border.
 //
 // Keys are never renamed or removed; new ones may come.
 #pragma once

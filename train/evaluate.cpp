@@ -21,15 +21,22 @@ std::vector<ScoredBox> objects_in_image(std::vector<Detection> candidates, const
   }
   std::vector<ScoredBox> objects;
   for (const auto& [box, class_id, score] : non_max_suppression(candidates, nms)) {
-    const ScoredBox object{std::clamp((box.x - box.w / 2) * w, 0.0f, w),
-                           std::clamp((box.y - box.h / 2) * h, 0.0f, h),
-                           std::clamp((box.x + box.w / 2) * w, 0.0f, w),
-                           std::clamp((box.y + box.h / 2) * h, 0.0f, h),
-                           class_id,
-                           score};
-    if (object.x2 > object.x1 && object.y2 > object.y1) objects.push_back(object);
+    objects.push_back({(box.x - box.w / 2) * w, (box.y - box.h / 2) * h, (box.x + box.w / 2) * w,
+                       (box.y + box.h / 2) * h, class_id, score});
   }
   return objects;
+}
+
+std::vector<ScoredBox> cut_at_border(std::vector<ScoredBox> boxes, int width, int height) {
+  const auto w = static_cast<float>(width), h = static_cast<float>(height);
+  for (ScoredBox& box : boxes) {
+    box.x1 = std::clamp(box.x1, 0.0f, w);
+    box.y1 = std::clamp(box.y1, 0.0f, h);
+    box.x2 = std::clamp(box.x2, 0.0f, w);
+    box.y2 = std::clamp(box.y2, 0.0f, h);
+  }
+  std::erase_if(boxes, [](const ScoredBox& box) { return box.x2 <= box.x1 || box.y2 <= box.y1; });
+  return boxes;
 }
 
 bool detect_images(Network& network, const Dataset& dataset, const DetectionOptions& options,
@@ -56,8 +63,9 @@ bool detect_images(Network& network, const Dataset& dataset, const DetectionOpti
     for (int i = 0; i < images->count; ++i) {
       const ImageRecord& record =
           dataset.images[static_cast<size_t>(images->indices[static_cast<size_t>(i)])];
-      boxes[static_cast<size_t>(i)] =
-          objects_in_image(candidates[static_cast<size_t>(i)], options.nms, record.width, record.height, fit);
+      boxes[static_cast<size_t>(i)] = cut_at_border(
+          objects_in_image(candidates[static_cast<size_t>(i)], options.nms, record.width, record.height, fit),
+          record.width, record.height);
     }
     for (int i = 0; i < images->count; ++i) {
       if (!sink(images->indices[static_cast<size_t>(i)], boxes[static_cast<size_t>(i)])) return false;

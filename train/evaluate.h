@@ -21,7 +21,7 @@ struct DetectionOptions {
   bool letterbox = false;  ///< keep the aspect ratio, as in training
   int workers = 1;         ///< threads that read images
   Resize resize = Resize::antialiased;
-  RankPart part = {};           ///< every `ranks`-th image from the `rank`-th on
+  RankPart part = {};  ///< every `ranks`-th image from the `rank`-th on
 };
 
 /// Called with the index of each image and what was found there, in its pixels, best first. Return false to
@@ -40,10 +40,13 @@ std::optional<Metrics> evaluate(Network& network, const Dataset& dataset, const 
                                 const DetectionSink& sink = {},
                                 Communicator& communicator = Communicator::solo());
 
-/// What a network found in its input, as objects of the width × height image that the input shows: suppressed
-/// in coordinates relative to the image, as darknet does, then in pixels, cut at the image's border; boxes
-/// outside it are dropped.
+/// What a network found in its input, as objects of the width × height image that the input shows, best
+/// first: suppressed in coordinates relative to the image, as darknet does, then in pixels. Boxes may reach
+/// over the image's border, or lie outside it.
 std::vector<ScoredBox> objects_in_image(std::vector<Detection> candidates, const NmsOptions& nms, int width,
                                         int height, const InputFit& fit);
+
+/// The boxes cut at the border of a width × height image; those outside it are dropped.
+std::vector<ScoredBox> cut_at_border(std::vector<ScoredBox> boxes, int width, int height);
 
 }  // namespace brightnet

@@ -67,7 +67,7 @@ std::unique_ptr<DetectionOutput> darknet_json_output(const std::string& file,
   return std::make_unique<JsonOutput>(
       file, [names = std::move(class_names)](const FoundObjects& found, int64_t place) {
         return std::vector<Json>{darknet_result(place, found.frame.file, found.frame.image.cols,
-                                                found.frame.image.rows, found.boxes, names)};
+                                                found.frame.image.rows, found.uncut, names)};
       });
 }
 

@@ -30,7 +30,8 @@ class Outputs : public ::testing::Test {
     found.frame.file = file;
     found.frame.name = fs::path(file).stem();
     found.frame.image = cv::Mat(100, 200, CV_8UC3, cv::Scalar(200, 40, 10));
-    found.boxes = std::move(boxes);
+    found.boxes = boxes;
+    found.uncut = std::move(boxes);
     return found;
   }
   static FoundObjects frame(const std::shared_ptr<const Clip>& clip, int64_t number) {
@@ -122,13 +123,15 @@ TEST_F(Outputs, AnnotationsSayTheIds) {
   EXPECT_THROW(CocoIds(folder_ / "no.json", names_), InputError);
 }
 
-TEST_F(Outputs, DarknetsResultCountsFramesFromOneWithSixDecimals) {
+TEST_F(Outputs, DarknetsResultCountsFramesFromOneWithSixDecimalsAndCutsNoBox) {
   const auto output = darknet_json_output((folder_ / "result.json").string(), names_);
-  const Json json = Json::parse(written(
-      *output, {image("a.jpg", {}), image("b.jpg", {{20, 10, 80, 43, 0, 0.123456789f}})}, "result.json"));
+  FoundObjects over_the_border = image("b.jpg", {{20, 10, 80, 43, 0, 0.123456789f}});
+  over_the_border.boxes = {};
+  over_the_border.uncut[0].x1 = -20;
+  const Json json = Json::parse(written(*output, {image("a.jpg", {}), over_the_border}, "result.json"));
   EXPECT_EQ(json[0].dump(), R"({"frame_id":1,"filename":"a.jpg","objects":[]})");
   EXPECT_EQ(json[1].dump(), R"({"frame_id":2,"filename":"b.jpg","objects":[{"class_id":0,"name":"dog",)"
-                            R"("relative_coordinates":{"center_x":0.25,"center_y":0.265,"width":0.3,)"
+                            R"("relative_coordinates":{"center_x":0.15,"center_y":0.265,"width":0.5,)"
                             R"("height":0.33},"confidence":0.123457}]})");
 }
 
