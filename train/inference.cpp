@@ -2,14 +2,13 @@
 
 namespace brightnet {
 
-InferenceNetwork::InferenceNetwork(const std::filesystem::path& weights, Backend& backend,
-                                   Precision precision, int batch, int size)
-    : trained_(load_trained_model(weights)),
-      layout_(trained_.model),
+InferenceNetwork::InferenceNetwork(TrainedNetwork network, Backend& backend, Precision precision, int batch,
+                                   int size)
+    : trained_(std::move(network.trained)),
+      layout_(std::move(network.layout)),
       values_(backend, layout_.floats() * sizeof(float)),
       parameters_{.layout = &layout_, .values = values_.floats()} {
-  const std::vector<float> host = load_weights(weights, layout_);
-  backend.upload(values_.data(), host.data(), values_.bytes());
+  backend.upload(values_.data(), network.values.data(), values_.bytes());
   const int side = size > 0 ? size : trained_.size;
   network_ = std::make_unique<Network>(NetworkSetup{.model = &trained_.model,
                                                     .backend = &backend,

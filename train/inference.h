@@ -1,7 +1,7 @@
 // A trained network, ready to look at images: what `eval` and `detect` run.
 #pragma once
 
-#include <filesystem>
+#include <memory>
 
 #include "layers/network.h"
 #include "train/weights.h"
@@ -10,10 +10,8 @@ namespace brightnet {
 
 class InferenceNetwork {
  public:
-  /// Loads a weights file and plans for `batch` images of `size` × `size`; size 0: the one it was evaluated
-  /// at.
-  InferenceNetwork(const std::filesystem::path& weights, Backend& backend, Precision precision, int batch,
-                   int size);
+  /// Plans for `batch` images of `size` × `size`; size 0: the one it was evaluated at.
+  InferenceNetwork(TrainedNetwork network, Backend& backend, Precision precision, int batch, int size);
 
   Network& network() { return *network_; }
   const TrainedModel& trained() const { return trained_; }
@@ -21,6 +19,7 @@ class InferenceNetwork {
   /// How images are fitted into the network's input.
   InputFit fit() const { return {size(), trained_.letterbox, trained_.resize}; }
   void set_resize(Resize resize) { trained_.resize = resize; }
+  void set_letterbox(bool letterbox) { trained_.letterbox = letterbox; }
 
  private:
   TrainedModel trained_;

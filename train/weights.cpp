@@ -100,6 +100,13 @@ std::vector<float> load_weights(const std::filesystem::path& file, const Paramet
   return values;
 }
 
+TrainedNetwork load_trained_network(const std::filesystem::path& file) {
+  TrainedModel trained = load_trained_model(file);
+  ParameterLayout layout(trained.model);
+  std::vector<float> values = load_weights(file, layout);
+  return {std::move(trained), std::move(layout), std::move(values)};
+}
+
 MatchReport load_matching_weights(const std::filesystem::path& file, const ParameterLayout& layout,
                                   std::vector<float>& values) {
   BRIGHTNET_CHECK(values.size() == layout.floats(), "values of another model");

@@ -39,6 +39,14 @@ TrainedModel load_trained_model(const std::filesystem::path& file);
 /// The values of every parameter of `layout`; InputError when one is missing or has another shape.
 std::vector<float> load_weights(const std::filesystem::path& file, const ParameterLayout& layout);
 
+/// A trained network with its numbers.
+struct TrainedNetwork {
+  TrainedModel trained;
+  ParameterLayout layout;
+  std::vector<float> values;  ///< in the layout's order
+};
+TrainedNetwork load_trained_network(const std::filesystem::path& file);
+
 /// What load_matching_weights() did.
 struct MatchReport {
   std::vector<std::string> taken;    ///< parameters that have the file's values now

@@ -10,6 +10,7 @@
 #include "core/dtype.h"
 #include "train/communicator.h"
 #include "train/config.h"
+#include "train/weights.h"
 
 namespace brightnet::cli {
 
@@ -50,6 +51,16 @@ struct CommonOptions {
   int launch() const;
   /// The assignments with --data and --precision among them.
   std::vector<std::string> all_assignments() const;
+};
+
+/// Trained weights as the commands that use them take them: brightnet's, or darknet's with their .cfg.
+struct WeightsOptions {
+  std::string weights, cfg, names;
+
+  void add(CLI::App& command);
+  /// The network. `classes` are the names of darknet's classes when no file has them; without either they are
+  /// numbered. Throws InputError for darknet's weights without a .cfg, or that are not of all layers.
+  TrainedNetwork load(const std::vector<std::string>& classes = {}) const;
 };
 
 /// The model of MODEL.yaml or of darknet's X.cfg, or that of a run's CONFIG.yaml, with a configuration around

@@ -8,6 +8,7 @@
 #include "train/communicator/launch.h"
 #include "train/device.h"
 #include "train/formats/darknet_cfg.h"
+#include "train/formats/darknet_trained.h"
 
 namespace brightnet::cli {
 
@@ -79,6 +80,42 @@ std::vector<std::string> CommonOptions::all_assignments() const {
   all.insert(all.end(), assignments.begin(), assignments.end());
   if (!precision.empty()) all.push_back("train.precision=" + quoted(precision));
   return all;
+}
+
+void WeightsOptions::add(CLI::App& command) {
+  command.add_option("--weights", weights, "safetensors of a run, or darknet's .weights with their --cfg")
+      ->type_name("FILE");
+  command.add_option("--cfg", cfg, "darknet's configuration that a .weights is of")->type_name("X.cfg");
+  command
+      .add_option("--names", names, "of darknet's .weights: the classes' names, a .names file or an obj.data")
+      ->type_name("FILE");
+}
+
+TrainedNetwork WeightsOptions::load(const std::vector<std::string>& classes) const {
+  if (weights.empty()) {
+    throw InputError("nothing says which network", "",
+                     "Give --weights best.safetensors, or darknet's --weights X.weights --cfg X.cfg.");
+  }
+  if (!is_darknet_weights(weights)) {
+    if (!cfg.empty() || !names.empty()) {
+      throw InputError("--cfg and --names are for darknet's .weights, and this is brightnet's own", weights,
+                       "Leave them out: a .safetensors knows its model and classes.");
+    }
+    return load_trained_network(weights);
+  }
+  if (cfg.empty()) {
+    throw InputError("these are darknet's weights, which do not say of which network", weights,
+                     "Give its .cfg with --cfg.");
+  }
+  DarknetTrained read = read_darknet_trained({cfg, weights, names});
+  if (!read.report.whole()) {
+    throw InputError(
+        "it has only " + read.report.summary(), weights,
+        "That is a start for `brightnet train`; to find things, give the weights of all layers.");
+  }
+  if (names.empty() && classes.size() == read.network.trained.classes.size())
+    read.network.trained.classes = classes;
+  return std::move(read.network);
 }
 
 NamedModel read_model(const std::string& file, const std::vector<std::string>& assignments, int classes) {

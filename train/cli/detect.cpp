@@ -24,9 +24,10 @@ constexpr const char* usual_folder = "runs/detect";
 
 struct DetectArguments {
   CommonOptions common;
-  std::string weights, source;
+  WeightsOptions weights;
+  std::string source;
   SourceOptions frames;
-  std::string out, json, coco_json, coco_ids, darknet_json, txt, resize;
+  std::string out, json, coco_json, coco_ids, darknet_json, txt, resize, letterbox;
   bool save_conf = false, save_crops = false, no_save = false;
   float confidence = 0.25f, nms = 0.45f;
   int max_detections = 0;
@@ -87,7 +88,9 @@ void protect_inputs(const DetectArguments& arguments, const Source& source) {
       refuse("these may be the images' own labels; found ones would overwrite them", arguments.txt, "--txt");
   }
   std::vector<fs::path> read = source.files();
-  read.insert(read.end(), {arguments.weights, arguments.source, arguments.coco_ids});
+  const WeightsOptions& weights = arguments.weights;
+  read.insert(read.end(),
+              {weights.weights, weights.cfg, weights.names, arguments.source, arguments.coco_ids});
   const std::pair<const char*, const std::string*> answers[] = {{"--json", &arguments.json},
                                                                 {"--coco-json", &arguments.coco_json},
                                                                 {"--darknet-json", &arguments.darknet_json}};
@@ -167,9 +170,10 @@ int detect_objects(const DetectArguments& arguments) {
       arguments.common.precision.empty() ? Precision::fp32 : parse_precision(arguments.common.precision);
   const auto backend = open_device(arguments.common.device, precision);
   const auto source = open_source(arguments.source, arguments.frames);
-  InferenceNetwork inference(arguments.weights, *backend, precision, choose_batch(arguments, *source),
+  InferenceNetwork inference(arguments.weights.load(), *backend, precision, choose_batch(arguments, *source),
                              arguments.size);
   if (!arguments.resize.empty()) inference.set_resize(parse_resize(arguments.resize));
+  if (!arguments.letterbox.empty()) inference.set_letterbox(arguments.letterbox == "on");
   const TrainedModel& trained = inference.trained();
   DetectOptions options;
   options.nms = nms_options(trained.model, arguments);
@@ -224,7 +228,7 @@ void add_outputs(CLI::App& command, DetectArguments& arguments) {
 void add_detect(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("detect", "find objects in images, videos or a camera's picture");
   const auto arguments = std::make_shared<DetectArguments>();
-  command->add_option("--weights", arguments->weights, "safetensors of a run")->type_name("FILE")->required();
+  arguments->weights.add(*command);
   command
       ->add_option(
           "--source", arguments->source,
@@ -257,6 +261,11 @@ void add_detect(CLI::App& app, Action& action) {
           "how images are brought to the input's size: antialiased, or exactly as darknet does; if not "
           "given, as the weights say (imported ones: darknet)")
       ->check(CLI::IsMember({"antialiased", "darknet"}));
+  command
+      ->add_option(
+          "--letterbox", arguments->letterbox,
+          "on: the whole image with bars around it; off: stretched; if not given, as the weights say")
+      ->check(CLI::IsMember({"on", "off"}));
   command->add_option("--size", arguments->size, "side of the input; 0: as trained")
       ->check(CLI::NonNegativeNumber);
   command->add_option("--workers", arguments->workers, "threads that read images; 0: one a core, at most 8")

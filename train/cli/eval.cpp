@@ -8,6 +8,8 @@
 #include "train/detections_json.h"
 #include "train/device.h"
 #include "train/evaluate.h"
+#include "train/formats/darknet_cfg.h"
+#include "train/formats/darknet_weights.h"
 #include "train/inference.h"
 
 namespace brightnet::cli {
@@ -15,7 +17,8 @@ namespace {
 
 struct EvalArguments {
   CommonOptions common;
-  std::string weights, split = "val", json;
+  WeightsOptions weights;
+  std::string split = "val", json;
   int batch = 8, size = 0;
 };
 
@@ -32,6 +35,15 @@ void check_classes(const InferenceNetwork& inference, const Dataset& dataset, co
       weights, "Evaluate them on the data set they were trained for");
 }
 
+/// The .cfg that is evaluated is, unless another is given, the one of its weights.
+TrainedNetwork load_weights(const EvalArguments& arguments, const Dataset& dataset) {
+  WeightsOptions options = arguments.weights;
+  const std::string& config = arguments.common.config;
+  if (options.cfg.empty() && is_darknet_cfg(config) && is_darknet_weights(options.weights))
+    options.cfg = config;
+  return options.load(dataset.classes);
+}
+
 int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
   RunConfig config;
   std::unique_ptr<Backend> backend;
@@ -40,9 +52,10 @@ int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
   prepare_together(ranks, [&] {
     config = load_run_config(arguments.common.config, arguments.common.all_assignments());
     backend = open_device(arguments.common.device_of(ranks), config.precision());
-    inference.emplace(arguments.weights, *backend, config.precision(), arguments.batch, arguments.size);
     dataset = read_split(config, arguments.split == "val" ? Split::val : Split::train, ranks.leads());
-    check_classes(*inference, dataset, arguments.weights);
+    inference.emplace(load_weights(arguments, dataset), *backend, config.precision(), arguments.batch,
+                      arguments.size);
+    check_classes(*inference, dataset, arguments.weights.weights);
   });
   const DetectionOptions options{.nms = config.evaluate.nms,
                                  .letterbox = inference->trained().letterbox,
@@ -69,7 +82,7 @@ void add_eval(CLI::App& app, Action& action) {
   command->add_option("config", arguments->common.config, "the run's YAML")
       ->type_name("CONFIG.yaml")
       ->required();
-  command->add_option("--weights", arguments->weights, "safetensors of a run")->type_name("FILE")->required();
+  arguments->weights.add(*command);
   command->add_option("--split", arguments->split, "val or train")->check(CLI::IsMember({"val", "train"}));
   command->add_option("--json", arguments->json, "write the metrics there; - for standard output")
       ->type_name("FILE");

@@ -20,21 +20,12 @@ namespace {
 namespace fs = std::filesystem;
 
 struct ExportArguments {
-  std::string weights, format, out, describe;
-  std::string heads = "decoded", batch = "1";
+  WeightsOptions weights;
+  std::string format, out, describe;
+  std::string heads = "decoded", batch = "1", numbers;
   OnnxOptions onnx;
   bool force = false;
-  std::vector<std::string> onnx_only, nms_only;  ///< options given that mean nothing elsewhere
-};
-
-/// A trained network as its file holds it.
-struct LoadedNetwork {
-  TrainedModel trained;
-  ParameterLayout layout;
-  std::vector<float> values;
-
-  explicit LoadedNetwork(const fs::path& file)
-      : trained(load_trained_model(file)), layout(trained.model), values(load_weights(file, layout)) {}
+  std::vector<std::string> onnx_only, nms_only, darknet_only;  ///< options given that mean nothing elsewhere
 };
 
 void refuse_options(const std::vector<std::string>& given, const std::string& meaning) {
@@ -71,16 +62,17 @@ std::string description(const OnnxTensor& tensor) {
 }
 
 int export_as_onnx(const ExportArguments& arguments) {
+  refuse_options(arguments.darknet_only, "--format darknet");
   OnnxOptions options = arguments.onnx;
   const auto& kinds = onnx_heads_names();
   options.heads =
       static_cast<OnnxHeads>(std::find(kinds.begin(), kinds.end(), arguments.heads) - kinds.begin());
   options.batch = batch_of(arguments.batch);
   if (options.heads != OnnxHeads::nms) refuse_options(arguments.nms_only, "--heads nms");
-  const fs::path file = arguments.out.empty() ? fs::path(arguments.weights).replace_extension(".onnx")
+  const fs::path file = arguments.out.empty() ? fs::path(arguments.weights.weights).replace_extension(".onnx")
                                               : fs::path(arguments.out);
   if (!arguments.force) refuse_to_replace(file);
-  const LoadedNetwork network(arguments.weights);
+  const TrainedNetwork network = arguments.weights.load();
   const OnnxSummary summary = export_onnx(network.trained, network.layout, network.values, options, file);
   spdlog::info("Wrote {}: {}, {}, opset {}, {} operators", file.string(), network.trained.model.name,
                format_bytes(static_cast<double>(summary.bytes)), options.opset, summary.nodes);
@@ -96,7 +88,7 @@ int export_as_onnx(const ExportArguments& arguments) {
 
 /// The files' name without an ending: that of --out, or in a folder, or beside them, that of the weights.
 fs::path darknet_base(const ExportArguments& arguments) {
-  const fs::path weights = fs::path(arguments.weights).replace_extension();
+  const fs::path weights = fs::path(arguments.weights.weights).replace_extension();
   if (arguments.out.empty()) return weights;
   fs::path out = arguments.out;
   std::error_code error;
@@ -121,13 +113,21 @@ int export_as_darknet(const ExportArguments& arguments) {
     throw InputError("there is a file of this name already", file.string(),
                      "Name another with --out, or replace it with --force.");
   }
-  const LoadedNetwork network(arguments.weights);
+  const TrainedNetwork network = arguments.weights.load();
   const TrainedModel& trained = network.trained;
+  // What came from darknet goes back as it came.
+  const bool imported = trained.resize == Resize::darknet;
+  const bool kept = arguments.numbers.empty() ? imported : arguments.numbers == "kept";
   const DarknetFiles files =
-      export_darknet(base.parent_path(), base.filename().string(), trained, network.layout, network.values);
+      export_darknet(base.parent_path(), base.filename().string(), trained, network.layout, network.values,
+                     kept ? DarknetNumbers::kept : DarknetNumbers::scaled);
   spdlog::info("Wrote {}, {} and {}: {}, {} classes, input {}x{}{}", files.cfg.string(),
                files.weights.string(), files.names.string(), trained.model.name, trained.classes.size(),
                trained.size, trained.size, trained.letterbox ? ", letterboxed" : "");
+  spdlog::info(
+      kept ? "The numbers are kept to the bit; --numbers scaled makes OpenCV compute what darknet does."
+           : "The numbers are scaled for OpenCV and darknet to compute the same; --numbers kept leaves "
+             "every bit.");
   return 0;
 }
 
@@ -144,7 +144,7 @@ int describe_onnx(const fs::path& file) {
 
 int export_network(const ExportArguments& arguments) {
   if (!arguments.describe.empty()) return describe_onnx(arguments.describe);
-  if (arguments.weights.empty() || arguments.format.empty()) {
+  if (arguments.weights.weights.empty() || arguments.format.empty()) {
     throw InputError("nothing says what to export", "",
                      "Give --weights FILE and --format onnx or darknet, or --describe an exported file.");
   }
@@ -157,7 +157,7 @@ int export_network(const ExportArguments& arguments) {
 void add_export(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("export", "write trained weights as ONNX, or for darknet and OpenCV");
   const auto arguments = std::make_shared<ExportArguments>();
-  command->add_option("--weights", arguments->weights, "safetensors of a run")->type_name("FILE");
+  arguments->weights.add(*command);
   command->add_option("--format", arguments->format, "onnx, or darknet: .cfg, .weights and .names")
       ->check(CLI::IsMember({"onnx", "darknet"}));
   command->add_option("--out", arguments->out, "the file to write; beside the weights if not given")
@@ -180,6 +180,13 @@ void add_export(CLI::App& app, Action& action) {
                     ->add_option("--nms", arguments->onnx.iou,
                                  "with --heads nms: overlap (IoU) from which the worse of two boxes goes")
                     ->check(CLI::Range(0.0, 1.0)));
+  CLI::Option* numbers =
+      command
+          ->add_option(
+              "--numbers", arguments->numbers,
+              "of a .weights. kept: to the bit; scaled: such that OpenCV and darknet compute the same "
+              "from them; if not given, kept for what was imported from darknet, else scaled")
+          ->check(CLI::IsMember({"kept", "scaled"}));
   command->add_option("--describe", arguments->describe, "print what an exported ONNX file says about itself")
       ->type_name("FILE.onnx");
   command->callback([=, &action] {
@@ -189,6 +196,7 @@ void add_export(CLI::App& app, Action& action) {
     for (const auto* option : nms) {
       if (*option) arguments->nms_only.push_back(option->get_name());
     }
+    if (*numbers) arguments->darknet_only.push_back(numbers->get_name());
     action = [arguments] { return export_network(*arguments); };
   });
 }

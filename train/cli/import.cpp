@@ -34,14 +34,14 @@ void refuse_to_overwrite(const fs::path& file) {
 }
 
 /// Reads the .weights; what it has nothing for, as in a .conv.137, is said.
-DarknetTrained read_weights(const ImportArguments& arguments) {
-  DarknetTrained network =
+TrainedNetwork read_weights(const ImportArguments& arguments) {
+  DarknetTrained read =
       read_darknet_trained({arguments.cfg, arguments.weights, arguments.names, arguments.partial});
-  const DarknetWeightsReport& report = network.report;
+  const DarknetWeightsReport& report = read.report;
   spdlog::info("{}: {}, of version {}.{}.{} after {} images", arguments.weights, report.summary(),
                report.header.major, report.header.minor, report.header.revision, report.header.seen);
   for (const auto& name : report.match.left) spdlog::warn("  initialised fresh: {}", name);
-  return network;
+  return std::move(read.network);
 }
 
 int import(const ImportArguments& arguments) {
@@ -58,7 +58,7 @@ int import(const ImportArguments& arguments) {
     if (trained) refuse_to_overwrite(safetensors);
   }
   const DarknetImport imported = import_darknet(arguments.cfg, 0, model.filename().string());
-  std::optional<DarknetTrained> network;
+  std::optional<TrainedNetwork> network;
   if (trained) network = read_weights(arguments);
   write_atomically(model, imported.model_yaml);
   write_atomically(recipe, imported.recipe_yaml);

@@ -1,11 +1,14 @@
 #include "train/formats/darknet_export.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 
 #include <fmt/format.h>
 
 #include "core/error.h"
 #include "core/files.h"
+#include "layers/layer.h"
 #include "train/formats/darknet_weights.h"
 
 namespace brightnet {
@@ -194,6 +197,14 @@ class Sections {
   std::vector<int> section_of_;  ///< where each layer's output is
 };
 
+/// Which darknet_trained.cpp notes of what it imports; a network that was trained here is new to darknet.
+uint64_t images_seen(const TrainedModel& trained) {
+  uint64_t seen = 0;
+  if (const auto noted = trained.training.find("images_seen"); noted != trained.training.end())
+    std::from_chars(noted->second.data(), noted->second.data() + noted->second.size(), seen);
+  return seen;
+}
+
 }  // namespace
 
 std::string write_darknet_cfg(const Model& model, const InputFit& fit) {
@@ -215,8 +226,32 @@ int darknet_layer_count(const Model& model, int index) {
   return sections.count();
 }
 
+std::vector<float> scaled_to_large_variances(const ParameterLayout& layout, std::vector<float> values) {
+  for (const ParameterEntry& variance : layout.entries()) {
+    if (variance.kind != ParameterKind::running_variance) continue;
+    const std::string layer = variance.name.substr(0, variance.name.rfind('.'));
+    const ParameterEntry *weight = layout.find(layer + ".weight"),
+                         *mean = layout.find(layer + ".running_mean");
+    BRIGHTNET_CHECK(weight && mean, "batch-norm without a convolution");
+    const size_t inputs = weight->count / variance.count;
+    for (size_t channel = 0; channel < variance.count; ++channel) {
+      float& value = values[variance.offset + channel];
+      const double under_root = static_cast<double>(value) + batch_norm_epsilon;
+      if (under_root >= 1) continue;
+      const int exponent = static_cast<int>(std::ceil(-0.5 * std::log2(under_root)));
+      value = static_cast<float>(std::ldexp(under_root, 2 * exponent) - batch_norm_epsilon);
+      float& average = values[mean->offset + channel];
+      average = std::ldexp(average, exponent);
+      float* row = values.data() + weight->offset + channel * inputs;
+      for (size_t i = 0; i < inputs; ++i) row[i] = std::ldexp(row[i], exponent);
+    }
+  }
+  return values;
+}
+
 DarknetFiles export_darknet(const fs::path& folder, const std::string& name, const TrainedModel& trained,
-                            const ParameterLayout& layout, const std::vector<float>& values) {
+                            const ParameterLayout& layout, const std::vector<float>& values,
+                            DarknetNumbers numbers) {
   for (const std::string& label : trained.classes) {
     if (label.find_first_of("\r\n") != std::string::npos)
       throw InputError("a class is called '" + label + "', and darknet's .names have one a line", name);
@@ -224,7 +259,10 @@ DarknetFiles export_darknet(const fs::path& folder, const std::string& name, con
   const DarknetFiles files{folder / (name + ".cfg"), folder / (name + ".weights"),
                            folder / (name + ".names")};
   write_atomically(files.cfg, write_darknet_cfg(trained.model, trained.fit()));
-  save_darknet_weights(files.weights, trained.model, layout, values);
+  const bool kept = numbers == DarknetNumbers::kept;
+  save_darknet_weights(files.weights, trained.model, layout,
+                       kept ? values : scaled_to_large_variances(layout, values),
+                       {.seen = images_seen(trained)});
   write_atomically(files.names, fmt::format("{}\n", fmt::join(trained.classes, "\n")));
   return files;
 }

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "layers/parameters.h"
 #include "train/formats/darknet_weights.h"
 #include "train/weights.h"
 
@@ -20,11 +19,9 @@ struct DarknetFilesToRead {
   bool partial = false;  ///< as in DarknetWeightsOptions
 };
 
-/// A trained network with its numbers, and how they were read.
+/// A trained network, and how its numbers were read.
 struct DarknetTrained {
-  TrainedModel trained;  ///< images are resized as darknet does
-  ParameterLayout layout;
-  std::vector<float> values;
+  TrainedNetwork network;  ///< images are resized as darknet does
   DarknetWeightsReport report;
 };
 
