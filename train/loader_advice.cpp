@@ -34,8 +34,7 @@ std::string loader_advice(const LoaderSituation& situation) {
   }
   return begin +
          "All processors work and all images are cached: lower augment.mosaic or augment.mixup, store the "
-         "images "
-         "smaller, or train where there are more processors.";
+         "images smaller, or train where there are more processors.";
 }
 
 double decoded_bytes(const Dataset& dataset) {

@@ -205,8 +205,7 @@ void Trainer::take_over(const StepState& seen) {
   if (guard_->scales_loss()) {
     spdlog::warn(
         "The gradient of step {} overflowed under a loss scale of {:g}: the step is skipped and the scale is "
-        "now "
-        "{:g}. Now and then that is how the scale is found.",
+        "now {:g}. Now and then that is how the scale is found.",
         step, before.loss_scale, seen.loss_scale);
   } else {
     spdlog::warn("The gradient of step {} is not finite: the step is skipped.", step);
@@ -412,8 +411,7 @@ void Trainer::resume() {
   if (leads() && state.threads != compute_threads()) {
     spdlog::warn(
         "This run computed with {} threads and now has {}: sums round differently, so its weights will not "
-        "be "
-        "bit-identical to those of an uninterrupted run. OMP_NUM_THREADS={} restores that.",
+        "be bit-identical to those of an uninterrupted run. OMP_NUM_THREADS={} restores that.",
         state.threads, compute_threads(), state.threads);
   }
 }

@@ -20,8 +20,7 @@ void check(cudaError_t status, const std::string& action, const std::source_loca
       "CUDA could not " + action + ": " + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) + ')',
       place,
       broken ? "A kernel failed: the GPU's memory of this process is lost. Run again under compute-sanitizer "
-               "to see "
-               "where."
+               "to see where."
              : "");
 }
 

@@ -159,8 +159,7 @@ void explain_fault(int signal, siginfo_t* information, void* context) {
   if (device().reserved(information->si_addr)) {
     const char text[] =
         "\nthe host touched device memory, or a kernel memory that was freed or lies beyond an allocation; "
-        "only "
-        "kernels and copies may touch it\n";
+        "only kernels and copies may touch it\n";
     [[maybe_unused]] const auto written = write(STDERR_FILENO, text, sizeof text - 1);
   }
   if (previous_action.sa_flags & SA_SIGINFO)

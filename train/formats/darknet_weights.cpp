@@ -164,8 +164,7 @@ std::string ordinal(size_t number) {
 
 constexpr const char* partial_remedy =
     "Give the model that these weights belong to (its .cfg tells their shapes), or --weights-partial to take "
-    "the "
-    "layers before.";
+    "the layers before.";
 
 [[noreturn]] void refuse_length(const WeightsFile& weights, const Model& network, const Extent& extent) {
   const uint64_t expected = weights.header().bytes() + sizeof(float) * floats_of(extent.blocks);
