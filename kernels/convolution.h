@@ -39,8 +39,8 @@ class Convolution {
   virtual void forward(const Tensor& x, const float* bias, const Tensor& y) = 0;
   /// dx = dy ∗ wᵀ, overwriting dx.
   virtual void backward_data(const Tensor& dy, const Tensor& dx) = 0;
-  /// dw (fp32, OHWI) = or += x ∗ dy. Without a dw the result stays in the workspace, in the primitive's own layout:
-  /// what `bench` takes for the floor.
+  /// dw (fp32, OHWI) = or += x ∗ dy. Without a dw the result stays in the workspace, in the primitive's own
+  /// layout: what `bench` takes for the floor.
   virtual void backward_weights(const Tensor& x, const Tensor& dy, float* dw, bool accumulate) = 0;
 
   /// Names of the implementations chosen, for `bench` and `doctor`.

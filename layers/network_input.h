@@ -37,8 +37,8 @@ class NetworkInput {
   Backend& backend_;
   const Shape image_;
   std::vector<Tensor> places_;
-  size_t current_ = 0;                   ///< place of the last batch
-  bool has_values_ = false;              ///< x itself was set, and the pixels do not matter
+  size_t current_ = 0;                    ///< place of the last batch
+  bool has_values_ = false;               ///< x itself was set, and the pixels do not matter
   std::vector<std::byte> narrow_values_;  ///< on their way to an x of 16 bits
   Truth* truths_ = nullptr;
   int* offsets_ = nullptr;

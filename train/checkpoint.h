@@ -18,7 +18,7 @@ namespace brightnet {
 struct EpochSums {
   double images = 0, seconds = 0, waited = 0;
   double comm_waited = 0;  ///< seconds that the computation stood still for other ranks
-  double busy = 0;  ///< seconds of the device's work
+  double busy = 0;         ///< seconds of the device's work
 };
 
 /// Where a run is.

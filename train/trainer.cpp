@@ -217,18 +217,9 @@ void Trainer::confer(const Interrupt& interrupt) {
   const EpochSums& s = progress_.sums;
   const LossTotals& l = progress_.state.sums;
   const auto n = static_cast<double>(communicator_.size());
-  double words[] = {l.box,
-                    l.objectness,
-                    l.classes,
-                    l.iou,
-                    l.assigned,
-                    l.images,
-                    s.images,
-                    s.seconds / n,
-                    s.waited / n,
-                    s.comm_waited / n,
-                    s.busy / n,
-                    interrupt.requested() ? 1.0 : 0.0};
+  double words[] = {l.box,        l.objectness,      l.classes,  l.iou,
+                    l.assigned,   l.images,          s.images,   s.seconds / n,
+                    s.waited / n, s.comm_waited / n, s.busy / n, interrupt.requested() ? 1.0 : 0.0};
   communicator_.all_reduce(words);
   all_losses_ = {words[0], words[1], words[2], words[3], words[4], words[5]};
   all_sums_ = {words[6], words[7], words[8], words[9], words[10]};

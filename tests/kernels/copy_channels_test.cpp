@@ -13,8 +13,8 @@ struct Copy {
 const Copy copies[] = {
     {{3, 13, 13, 24}, 12, 12, 0, 12},  // the second group of a split
     {{1, 19, 3, 255}, 0, 258, 3, 255}, {{1, 1, 1, 3}, 1, 3, 2, 1},
-    {{3, 26, 26, 64}, 0, 128, 64, 64},  // the second half of a concatenation
-    {{1, 26, 26, 64}, 32, 64, 32, 32},  {{2, 20, 20, 33}, 0, 33, 0, 33},  // whole pixels: one run
+    {{3, 26, 26, 64}, 0, 128, 64, 64},                                   // the second half of a concatenation
+    {{1, 26, 26, 64}, 32, 64, 32, 32}, {{2, 20, 20, 33}, 0, 33, 0, 33},  // whole pixels: one run
 };
 
 TEST(CopyChannels, MovesTheChosenChannelsAndNoOthers) {

@@ -14,8 +14,9 @@ namespace fs = std::filesystem;
 class Runs : public ::testing::Test {
  protected:
   Runs()  // a folder of each test's own: ctest runs them side by side
-      : base_(fs::path(::testing::TempDir()) /
-              (std::string("run_folder_") + ::testing::UnitTest::GetInstance()->current_test_info()->name())) {
+      : base_(
+            fs::path(::testing::TempDir()) /
+            (std::string("run_folder_") + ::testing::UnitTest::GetInstance()->current_test_info()->name())) {
     fs::remove_all(base_);
   }
   ~Runs() override { fs::remove_all(base_); }

@@ -347,7 +347,8 @@ TEST(DarknetExport, IsTheSameNetworkAgainForEveryConfiguration) {
     SCOPED_TRACE(file.filename().string());
     const Model model = import_darknet(file).model, again = exported_and_imported(model);
     const std::string cfg = write_darknet_cfg(model, {.size = model.size});
-    EXPECT_EQ(parse_darknet_cfg(cfg, "exported.cfg").sections.size(), parse_darknet_cfg(read_file(file), file.string()).sections.size());
+    EXPECT_EQ(parse_darknet_cfg(cfg, "exported.cfg").sections.size(),
+              parse_darknet_cfg(read_file(file), file.string()).sections.size());
     EXPECT_TRUE(same_layers(again.layers, model.layers));
     EXPECT_TRUE(write_darknet_cfg(again, {.size = again.size}) == cfg);
     ++files;
