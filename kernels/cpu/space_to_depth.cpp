@@ -14,7 +14,7 @@ void check_shapes(int block, const Tensor& large, const Tensor& small) {
   const Shape& s = small.shape;
   BRIGHTNET_CHECK(
       block >= 1 && s.c % (block * block) == 0 &&
-          large.shape == Shape(s.n, s.h * block, s.w * block, s.c / (block * block)),
+          (large.shape == Shape{s.n, s.h * block, s.w * block, s.c / (block * block)}),
       "blocks of " + std::to_string(block) + " between " + to_string(large.shape) + " and " + to_string(s));
   BRIGHTNET_CHECK(large.type == small.type, "pixels rearranged between types");
 }

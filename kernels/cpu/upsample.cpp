@@ -63,7 +63,7 @@ void sum_four(const T* dy, size_t row_step, size_t pixel_step, T* dx, size_t cha
 
 void check_shapes(int factor, const Shape& small, const Shape& large) {
   BRIGHTNET_CHECK(
-      factor >= 1 && large == Shape(small.n, small.h * factor, small.w * factor, small.c),
+      factor >= 1 && (large == Shape{small.n, small.h * factor, small.w * factor, small.c}),
       "upsampling of " + to_string(small) + " by " + std::to_string(factor) + " to " + to_string(large));
 }
 

@@ -37,7 +37,7 @@ struct MoveVector {
 template <bool to_deep>
 void move(int block, const Tensor& wide, const Tensor& deep, bool accumulate, cudaStream_t stream) {
   const Shape &w = wide.shape, &d = deep.shape;
-  BRIGHTNET_CHECK(block >= 1 && w == Shape(d.n, d.h * block, d.w * block, d.c / (block * block)) &&
+  BRIGHTNET_CHECK(block >= 1 && (w == Shape{d.n, d.h * block, d.w * block, d.c / (block * block)}) &&
                       d.c % (block * block) == 0 && wide.type == deep.type,
                   "blocks of " + std::to_string(block) + " from " + to_string(w) + " to " + to_string(d));
   const Tensor &from = to_deep ? wide : deep, &to = to_deep ? deep : wide;

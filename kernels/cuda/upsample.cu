@@ -62,7 +62,7 @@ struct SumVectors {
 void check_shapes(int factor, const Tensor& small, const Tensor& large) {
   const Shape& s = small.shape;
   BRIGHTNET_CHECK(
-      factor >= 1 && large.shape == Shape(s.n, s.h * factor, s.w * factor, s.c),
+      factor >= 1 && (large.shape == Shape{s.n, s.h * factor, s.w * factor, s.c}),
       "upsampling of " + to_string(s) + " by " + std::to_string(factor) + " to " + to_string(large.shape));
   BRIGHTNET_CHECK(small.type == large.type, "upsampling between types");
 }
