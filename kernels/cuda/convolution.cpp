@@ -1,18 +1,18 @@
 // Activations are NHWC and weights OHWI, which is what cuDNN calls channels-last of NCHW and KCRS. Each pass
 // of each shape has a list of engines that can do it: the frontend's heuristics name them, and those that
 // need no more than the plan's workspace are run and timed, once; the fastest is remembered
-// (kernels/cuda/tune_cache.h). What the engines may use of the arena is a function of the shape, not of the
-// engine chosen, so that a plan of the memory needs no GPU and is the same for every candidate of a
-// micro-batch.
+// (kernels/cuda/tune_cache.h), and made once for all convolutions that are alike. What the engines may use of
+// the arena is a function of the shape, not of the engine chosen, so that a plan of the memory needs no GPU
+// and is the same for every candidate of a micro-batch.
 //
-// Weight gradients come out in fp32 where an engine offers that, else in the compute type; sums over
-// micro-batches are fp32 either way. For inference, bias and activation go into cuDNN's engine where it has
-// one that is faster than a kernel of ours behind the convolution.
+// Weight gradients come out in fp32 where an engine offers that (cuDNN 9.19 has none for fp16 and bf16), else
+// in the compute type; sums over micro-batches are fp32 either way. For inference, bias and activation go
+// into cuDNN's engine where it has one that is faster than a kernel of ours behind the convolution.
 #include "kernels/cuda/convolution.h"
 
 #include <algorithm>
 #include <limits>
-#include <optional>
+#include <map>
 #include <vector>
 
 #include <cudnn_frontend.h>
@@ -35,8 +35,12 @@ using fe::graph::Graph;
 using fe::graph::Tensor_attributes;
 using TensorPointer = std::shared_ptr<Tensor_attributes>;
 
-constexpr int most_engines = 8;  // of the heuristics' list, best first, that are timed
+constexpr int most_engines = 8;   // of the heuristics' list, best first, that are timed
+constexpr int most_compiled = 2;  // of those that cuDNN compiles for the occasion, a second or so each
 constexpr int timed_runs = 3;
+// cuDNN compiles every engine with an epilogue of ours, in each process anew: that is worth it where the pass
+// over the output that it saves takes longer than some microseconds.
+constexpr size_t least_fused_bytes = size_t{8} << 20;
 
 enum Slot : int64_t { x_slot = 1, w_slot, y_slot, bias_slot };
 using Pointers = std::unordered_map<int64_t, void*>;
@@ -51,11 +55,27 @@ fe::DataType_t frontend_type(DType type) {
                                : fe::DataType_t::FLOAT;
 }
 
+/// One way to do a pass: a graph, the engines that can run it, and what of ours follows.
+struct Variant {
+  std::string name;
+  std::shared_ptr<Graph> graph;
+  std::function<void(const Pointers&)> epilogue;  ///< queued behind the engine; may be empty
+};
+
+/// An engine that was chosen.
+struct Engine {
+  Variant variant;
+  int64_t index = -1;
+  std::string name;  ///< "plain:ConvFwd_eng3_k2=1", as the cache knows it
+};
+using EnginePointer = std::shared_ptr<const Engine>;
+
 /// cuDNN, opened when the first convolution runs: making plans needs neither it nor a GPU.
 class Cudnn {
  public:
   explicit Cudnn(CudnnOptions options) : options_(std::move(options)) {}
   ~Cudnn() {
+    engines_.clear();
     if (handle_) fe::detail::destroy_handle(handle_);
   }
   Cudnn(const Cudnn&) = delete;
@@ -63,6 +83,8 @@ class Cudnn {
 
   const CudnnOptions& options() const { return options_; }
   TuneCache& cache() { return *cache_; }
+  /// The engine that was chosen for this pass of a convolution; empty while none is.
+  EnginePointer& engine(const std::string& pass) { return engines_[pass]; }
   std::string version() const {
     const size_t v = fe::detail::get_backend_version();
     return std::to_string(v / 10000) + '.' + std::to_string(v % 10000 / 100) + '.' + std::to_string(v % 100);
@@ -89,6 +111,7 @@ class Cudnn {
   CudnnOptions options_;
   cudnnHandle_t handle_ = nullptr;
   std::unique_ptr<TuneCache> cache_;
+  std::map<std::string, EnginePointer> engines_;
 };
 
 /// A tensor of a convolution graph, channels last.
@@ -114,20 +137,6 @@ void set_output(const TensorPointer& tensor, int64_t slot, int64_t n, int64_t c,
       .set_stride({h * w * c, 1, w * c, c})
       .set_data_type(frontend_type(type));
 }
-
-/// One way to do a pass: a graph, the engines that can run it, and what of ours follows.
-struct Variant {
-  std::string name;
-  std::shared_ptr<Graph> graph;
-  std::function<void(const Pointers&)> epilogue;  ///< queued behind the engine; may be empty
-};
-
-/// An engine that was chosen.
-struct Engine {
-  Variant variant;
-  int64_t index = -1;
-  std::string name;  ///< "plain:ConvFwd_eng3_k2=1", as the cache knows it
-};
 
 class CudnnConvolution : public Convolution {
  public:
@@ -184,7 +193,7 @@ class CudnnConvolution : public Convolution {
   }
 
   std::string description() const override {
-    const auto name = [](const std::optional<Engine>& engine) {
+    const auto name = [](const EnginePointer& engine) {
       return engine ? engine->name : std::string("not chosen yet");
     };
     std::string text = "cuDNN " + name(forward_);
@@ -225,12 +234,13 @@ class CudnnConvolution : public Convolution {
   std::vector<Variant> forward_variants() {
     std::vector<Variant> variants;
     const bool epilogue = spec_.bias || spec_.activation != Activation::linear;
-    if (epilogue) variants.push_back({"fused", forward_graph(true), {}});
+    if (epilogue && spec_.output.count() * size_of(spec_.type) >= least_fused_bytes)
+      variants.push_back({"fused", forward_graph(true), {}});
     Variant plain{"plain", forward_graph(false), {}};
     if (epilogue) {
-      plain.epilogue = [this](const Pointers& pointers) {
-        bias_activation({pointers.at(y_slot), spec_.output, spec_.type},
-                        static_cast<const float*>(pointers.at(bias_slot)), spec_.activation, stream_);
+      plain.epilogue = [spec = spec_, stream = stream_](const Pointers& pointers) {
+        bias_activation({pointers.at(y_slot), spec.output, spec.type},
+                        static_cast<const float*>(pointers.at(bias_slot)), spec.activation, stream);
       };
     }
     variants.push_back(std::move(plain));
@@ -302,7 +312,7 @@ class CudnnConvolution : public Convolution {
   // Engines.
 
   template <typename Variants>
-  void run(std::optional<Engine>& engine, const char* pass, const Pointers& pointers, Variants&& variants) {
+  void run(EnginePointer& engine, const char* pass, const Pointers& pointers, Variants&& variants) {
     choose_once(engine, pass, pointers, variants);
     execute(*engine, pointers);
   }
@@ -316,7 +326,7 @@ class CudnnConvolution : public Convolution {
     }
   }
 
-  fe::error_t try_execute(const Engine& engine, const Pointers& pointers) {
+  fe::error_t try_execute(const Engine& engine, const Pointers& pointers) const {
     Pointers own = pointers;  // the frontend adds to it
     auto status =
         engine.variant.graph->execute_plan_at_index(cudnn_->handle(stream_), own, workspace_, engine.index);
@@ -325,42 +335,54 @@ class CudnnConvolution : public Convolution {
   }
 
   template <typename Variants>
-  void choose_once(std::optional<Engine>& engine, const char* pass, const Pointers& pointers,
-                   Variants&& variants) {
+  void choose_once(EnginePointer& engine, const char* pass, const Pointers& pointers, Variants&& variants) {
     if (engine) return;
     cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
     check(cudaStreamIsCapturing(stream_, &capturing), "ask whether a graph is captured");
     BRIGHTNET_CHECK(capturing == cudaStreamCaptureStatusNone,
                     "a convolution chose its engine inside a graph");
     const cudnnHandle_t handle = cudnn_->handle(stream_);  // opens the cache
-    const std::string name = key(pass), remembered = cudnn_->cache().find(name);
+    const std::string name = key(pass);
+    EnginePointer& chosen = cudnn_->engine(name);
+    const std::string remembered = cudnn_->cache().find(name);
+    if (!chosen && !remembered.empty()) chosen = named(variants(), handle, remembered);
+    // Also what was remembered and is no longer offered, by another build of the same version, is measured.
+    if (!chosen) {
+      chosen = fastest(variants(), handle, pointers, name);
+      cudnn_->cache().remember(name, chosen->name);
+      cudnn_->cache().save();  // a run that is killed need not be measured again
+    }
+    engine = chosen;
+  }
+
+  EnginePointer named(std::vector<Variant> variants, cudnnHandle_t handle, const std::string& name) const {
+    for (const Variant& variant : variants) {
+      const bool own = name.rfind(variant.name + ':', 0) == 0;
+      if (!own || !plan_engines(*variant.graph, handle).empty()) continue;
+      for (int64_t i = 0; i < variant.graph->get_execution_plan_count(); ++i) {
+        if (engine_name(variant, i) == name && variant.graph->build_plan_at_index(i).is_good())
+          return std::make_shared<const Engine>(Engine{variant, i, name});
+      }
+    }
+    return nullptr;
+  }
+
+  EnginePointer fastest(std::vector<Variant> variants, cudnnHandle_t handle, const Pointers& pointers,
+                        const std::string& name) const {
     std::string problems;
-    for (Variant& variant : variants()) {
-      if (const std::string problem = plan_engines(*variant.graph, handle); !problem.empty()) {
-        problems += ' ' + problem;
-        continue;
-      }
-      if (remembered.empty()) {
-        keep_fastest(engine, variant, pointers);
-        if (engine && variant.name == "fp32") break;
+    Timed best;
+    for (const Variant& variant : variants) {
+      if (const std::string problem = plan_engines(*variant.graph, handle); problem.empty()) {
+        keep_fastest(best, variant, pointers);
       } else {
-        keep_named(engine, variant, remembered);
-        if (engine) return;
+        problems += ' ' + problem;
       }
+      if (best.engine && variant.name == "fp32") break;
     }
-    // What was remembered is no longer offered: another build of the same version. It is measured again.
-    if (!engine && !remembered.empty()) {
-      for (Variant& variant : variants()) {
-        if (plan_engines(*variant.graph, handle).empty()) keep_fastest(engine, variant, pointers);
-        if (engine && variant.name == "fp32") break;
-      }
-    }
-    if (!engine) {
-      throw DeviceError(
-          "cuDNN " + cudnn_->version() + " has no engine for the convolution " + name + ":" + problems, "",
-          "Try another precision or another version of cuDNN");
-    }
-    cudnn_->cache().remember(name, engine->name);
+    if (best.engine) return best.engine;
+    throw DeviceError(
+        "cuDNN " + cudnn_->version() + " has no engine for the convolution " + name + ":" + problems, "",
+        "Try another precision or another version of cuDNN");
   }
 
   /// Asks the heuristics for the engines of a graph, best first; a reason when there are none.
@@ -389,30 +411,34 @@ class CudnnConvolution : public Convolution {
     return variant.name + ':' + tag;
   }
 
-  void keep_named(std::optional<Engine>& engine, const Variant& variant, const std::string& name) const {
-    for (int64_t i = 0; i < variant.graph->get_execution_plan_count(); ++i) {
-      if (engine_name(variant, i) != name) continue;
-      if (variant.graph->build_plan_at_index(i).is_good()) engine = Engine{variant, i, name};
-      return;
-    }
+  struct Timed {
+    EnginePointer engine;
+    float milliseconds = std::numeric_limits<float>::max();
+  };
+
+  static bool is_compiled_now(const Graph& graph, int64_t index) {
+    std::vector<fe::BehaviorNote_t> notes;
+    return graph.get_behavior_notes_for_plan_at_index(index, notes).is_good() &&
+           std::count(notes.begin(), notes.end(), fe::BehaviorNote_t::RUNTIME_COMPILATION) > 0;
   }
 
-  void keep_fastest(std::optional<Engine>& engine, const Variant& variant, const Pointers& pointers) {
-    int timed = 0;
+  void keep_fastest(Timed& best, const Variant& variant, const Pointers& pointers) const {
+    int timed = 0, compiled = 0;
     for (int64_t i = 0; i < variant.graph->get_execution_plan_count() && timed < most_engines; ++i) {
+      const bool compiles = is_compiled_now(*variant.graph, i);
+      if (compiles && compiled == most_compiled) continue;
       if (variant.graph->build_plan_at_index(i).is_bad()) continue;
-      Engine candidate{variant, i, engine_name(variant, i)};
+      const Engine candidate{variant, i, engine_name(variant, i)};
       const float milliseconds = time(candidate, pointers);
       if (milliseconds < 0) continue;
       ++timed;
-      if (engine && milliseconds >= fastest_ms_) continue;
-      engine = std::move(candidate);
-      fastest_ms_ = milliseconds;
+      compiled += compiles ? 1 : 0;
+      if (milliseconds < best.milliseconds) best = {std::make_shared<const Engine>(candidate), milliseconds};
     }
   }
 
   /// The shortest of some runs, after one to warm up; negative when the engine does not run.
-  float time(const Engine& engine, const Pointers& pointers) {
+  float time(const Engine& engine, const Pointers& pointers) const {
     if (try_execute(engine, pointers).is_bad()) return -1;
     const Event begin(true), end(true);
     float shortest = std::numeric_limits<float>::max();
@@ -444,8 +470,7 @@ class CudnnConvolution : public Convolution {
   const std::shared_ptr<Cudnn> cudnn_;
   const size_t engine_bytes_;
   void *weights_ = nullptr, *workspace_ = nullptr, *gradient_ = nullptr;
-  std::optional<Engine> forward_, backward_data_, backward_weights_;
-  float fastest_ms_ = 0;
+  EnginePointer forward_, backward_data_, backward_weights_;
 };
 
 }  // namespace
