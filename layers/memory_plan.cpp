@@ -6,7 +6,8 @@
 namespace brightnet {
 
 ArenaPlan plan_arena(const std::vector<Lifetime>& lifetimes) {
-  constexpr size_t alignment = 64;
+  // As memory from cudaMalloc is: cuDNN's engines take it for granted of their workspace.
+  constexpr size_t alignment = 256;
   ArenaPlan plan;
   plan.offsets.assign(lifetimes.size(), 0);
   std::vector<size_t> order(lifetimes.size());

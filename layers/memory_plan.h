@@ -16,7 +16,7 @@ struct Lifetime {
 };
 
 /// Offsets such that tensors alive at the same time do not overlap: largest first, each at the lowest place
-/// that is free during its life. `total` is the arena's size. Offsets are multiples of 64.
+/// that is free during its life. `total` is the arena's size. Offsets are multiples of 256.
 struct ArenaPlan {
   std::vector<size_t> offsets;
   size_t total = 0;

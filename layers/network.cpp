@@ -9,8 +9,9 @@
 namespace brightnet {
 namespace {
 
+/// Like the arena's plan.
 size_t aligned(size_t bytes) {
-  return (bytes + 63) / 64 * 64;
+  return (bytes + 255) / 256 * 256;
 }
 
 double seconds_now() {
@@ -227,7 +228,7 @@ void Network::plan_memory() {
   arena_plan_ = plan_arena(lives);
   memory_.step = std::max(arena_plan_.total, aligned(preparing));
   for (const Lifetime& life : lives) memory_.unshared += aligned(life.bytes);
-  memory_.input = input_->bytes();
+  memory_.input = aligned(input_->bytes());
 }
 
 void Network::bind(void* arena) {

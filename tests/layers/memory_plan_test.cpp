@@ -20,7 +20,7 @@ TEST(ArenaPlan, TensorsAliveTogetherNeverOverlap) {
     }
     const ArenaPlan plan = plan_arena(lives);
     for (size_t i = 0; i < lives.size(); ++i) {
-      EXPECT_EQ(plan.offsets[i] % 64, 0u);
+      EXPECT_EQ(plan.offsets[i] % 256, 0u);
       EXPECT_LE(plan.offsets[i] + lives[i].bytes, plan.total);
       for (size_t j = 0; j < i; ++j) {
         const bool together = lives[i].first <= lives[j].last && lives[j].first <= lives[i].last;
@@ -33,8 +33,8 @@ TEST(ArenaPlan, TensorsAliveTogetherNeverOverlap) {
 }
 
 TEST(ArenaPlan, ReusesMemoryOfTheDead) {
-  const ArenaPlan plan = plan_arena({{640, 0, 1}, {640, 2, 3}, {640, 4, 5}});
-  EXPECT_EQ(plan.total, 640u);
+  const ArenaPlan plan = plan_arena({{768, 0, 1}, {768, 2, 3}, {768, 4, 5}});
+  EXPECT_EQ(plan.total, 768u);
 }
 
 TEST(ArenaPlan, IsNearTheLowerBoundForAChain) {
