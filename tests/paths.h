@@ -6,7 +6,7 @@
 
 namespace brightnet::testing {
 
-std::filesystem::path source_dir();    ///< the project's root
+std::filesystem::path source_dir();    ///< the project's root; $BRIGHTNET_SOURCE_DIR overrides it
 std::filesystem::path program();       ///< the built `brightnet`
 std::filesystem::path rank_program();  ///< what tests/distributed starts as ranks
 

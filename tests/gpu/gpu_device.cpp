@@ -30,8 +30,9 @@ const TestedDevice& tested_device() {
   static const std::unique_ptr<Backend> backend =
       cuda::make_backend({.index = 0, .precision = Precision::fp32, .deterministic = true});
   static constexpr DType types[] = {DType::f32, DType::bf16, DType::f16};
-  // __expf and fast division: some units in the last place.
-  static const TestedDevice device{*backend, types, 1e-6};
+  // __expf and fast division: some units in the last place in the middle, and some ten in the tails, where
+  // the rounding of x · log2(e) becomes the exponential's.
+  static const TestedDevice device{*backend, types, 5e-6};
   return device;
 }
 

@@ -73,7 +73,8 @@ class ConvolutionTest : public ::testing::TestWithParam<Case> {};
 TEST_P(ConvolutionTest, AllThreePassesAgreeWithTheDefinition) {
   for (const DType type : compute_types()) {
     const ConvolutionSpec spec = spec_of(GetParam(), type);
-    const double tolerance = type == DType::f32 ? 2e-6 : 1.5 * rounding(type);
+    // A GPU's engines add up in orders of their own.
+    const double tolerance = type == DType::f32 ? 2e-6 + tested_device().formula_error : 1.5 * rounding(type);
     BoundConvolution bound(spec);
     OwnedTensor x(spec.input, type), dx(spec.input, type), y(spec.output, type), dy(spec.output, type);
     OwnedTensor w = master_weights(spec), dw = numbers(spec.weight_count());
