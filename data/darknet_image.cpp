@@ -29,36 +29,49 @@ cv::Size letterboxed(int width, int height, int size) {
   return {static_cast<int>(static_cast<int64_t>(width) * size / height), size};
 }
 
-/// What an output pixel is blended from: source pixels first and first + 1, the second weighing `weight`.
+/// What an output pixel is blended from: source pixels first and first + 1, which weigh so much.
 struct Tap {
   int first = 0;
-  float weight = 0;
+  float weight = 1, next_weight = 0;
 };
 
-std::vector<Tap> taps(int from, int to) {
-  std::vector<Tap> all(static_cast<size_t>(to));
-  const float scale = static_cast<float>(from - 1) / static_cast<float>(to - 1);
-  for (int i = 0; i < to; ++i) {
-    Tap& tap = all[static_cast<size_t>(i)];
-    if (i == to - 1 || from == 1) {
-      tap = {from - 1, 0};
-      continue;
-    }
-    const float source = static_cast<float>(i) * scale;
-    tap.first = std::min(static_cast<int>(source), from - 1);
-    tap.weight = tap.first + 1 < from ? source - static_cast<float>(tap.first) : 0.0f;
-  }
+Tap tap_at(float source) {
+  const auto first = static_cast<int>(source);
+  const float next = source - static_cast<float>(first);
+  return {first, 1 - next, next};
+}
+
+float scale_between(int from, int to) {
+  return to > 1 ? static_cast<float>(from - 1) / static_cast<float>(to - 1) : 0.0f;
+}
+
+std::vector<Tap> column_taps(int from, int to) {
+  std::vector<Tap> all;
+  for (int i = 0; i + 1 < to; ++i)
+    all.push_back(from == 1 ? Tap{} : tap_at(static_cast<float>(i) * scale_between(from, to)));
+  all.push_back({from - 1, 1, 0});
+  return all;
+}
+
+/// Rows are as columns but for the last: darknet leaves the next row out there and keeps the weight of the
+/// first. Where rounding puts the source a hair above the image's last row, that weight is nearly 0, and
+/// the input's last row nearly black.
+std::vector<Tap> row_taps(int from, int to) {
+  std::vector<Tap> all;
+  for (int i = 0; i < to; ++i) all.push_back(tap_at(static_cast<float>(i) * scale_between(from, to)));
+  if (to == 1) all.back() = {from - 1, 1, 0};
+  all.back().next_weight = 0;
   return all;
 }
 
 /// One row of the image with its columns blended.
 void blend_columns(const uint8_t* row, const std::vector<Tap>& columns, float* out) {
-  for (const auto& [first, weight] : columns) {
+  for (const auto& [first, weight, next_weight] : columns) {
     const uint8_t* left = row + 3 * static_cast<ptrdiff_t>(first);
-    const uint8_t* right = weight > 0 ? left + 3 : left;
+    const uint8_t* right = next_weight > 0 ? left + 3 : left;
     for (int c = 0; c < 3; ++c) {
-      *out++ = (1 - weight) * (static_cast<float>(left[c]) / 255.0f) +
-               weight * (static_cast<float>(right[c]) / 255.0f);
+      *out++ = weight * (static_cast<float>(left[c]) / 255.0f) +
+               next_weight * (static_cast<float>(right[c]) / 255.0f);
     }
   }
 }
@@ -93,7 +106,8 @@ void fill_darknet_input(const cv::Mat& image, int size, bool letterbox, float* v
   if (shown.empty()) return;
   float* corner = values + static_cast<size_t>((size - shown.height) / 2) * row_values +
                   3 * static_cast<size_t>((size - shown.width) / 2);
-  const std::vector<Tap> columns = taps(image.cols, shown.width), rows = taps(image.rows, shown.height);
+  const std::vector<Tap> columns = column_taps(image.cols, shown.width),
+                         rows = row_taps(image.rows, shown.height);
   std::vector<float> upper(shown_values), lower(shown_values);
   int upper_row = -1, lower_row = -1;  // the source rows that are there
   const auto blend = [&](int row, std::vector<float>& into, int& now) {
@@ -101,16 +115,16 @@ void fill_darknet_input(const cv::Mat& image, int size, bool letterbox, float* v
     now = row;
   };
   for (int y = 0; y < shown.height; ++y) {
-    const auto [first, weight] = rows[static_cast<size_t>(y)];
+    const auto [first, weight, next_weight] = rows[static_cast<size_t>(y)];
     if (first == lower_row) {
       std::swap(upper, lower);
       std::swap(upper_row, lower_row);
     }
     blend(first, upper, upper_row);
-    if (weight > 0) blend(first + 1, lower, lower_row);
+    if (next_weight > 0) blend(first + 1, lower, lower_row);
     float* out = corner + static_cast<size_t>(y) * row_values;
     for (size_t i = 0; i < shown_values; ++i) {
-      out[i] = weight > 0 ? (1 - weight) * upper[i] + weight * lower[i] : upper[i];
+      out[i] = next_weight > 0 ? weight * upper[i] + next_weight * lower[i] : weight * upper[i];
     }
   }
 }

@@ -1,10 +1,10 @@
 // Images as darknet puts them before a network, so that weights trained there see here what they saw there.
 //
-// It differs from this program's own way (data/resample.h) in four points, each small and each enough to move
+// It differs from this program's own way (data/resample.h) in five points, each small and each enough to move
 // a detection: JPEG is decoded by stb_image; the resize is bilinear between the corners' pixel centres
 // (source x = column · (in − 1)/(out − 1)) and skips pixels when it shrinks; its result is not rounded to 8
-// bits; and a letterbox truncates its sides and is grey at 0.5. (AlexeyAB/darknet, src/image.c:
-// load_image_stb, resize_image, letterbox_image.)
+// bits; its last row is nearly black for some heights, by rounding; and a letterbox truncates its sides and
+// is grey at 0.5. (AlexeyAB/darknet, src/image.c: load_image_stb, resize_image, letterbox_image.)
 #pragma once
 
 #include <filesystem>

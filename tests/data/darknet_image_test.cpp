@@ -50,6 +50,22 @@ TEST(DarknetImage, IsBilinearBetweenTheCornersPixels) {
   }
 }
 
+// 119 · (479 / 119) is 478.99997 in fp32, and so the last row is blended of row 478 with a weight of 3e-5
+// and, by darknet's exception for last rows, of nothing else.
+TEST(DarknetImage, HasDarknetsBlackLastRowWhereRoundingFallsShort) {
+  const float source = 119 * (479.0f / 119);
+  ASSERT_LT(source, 479.0f);
+  const cv::Mat image = noise(40, 480);
+  std::vector<float> values(3 * 120 * 120);
+  fill_darknet_input(image, 120, false, values.data());
+  const size_t row = 3 * 120;
+  for (size_t i = 0; i < row; ++i) {
+    EXPECT_LT(values[119 * row + i], 1e-4f);
+    EXPECT_NEAR(values[118 * row + i],
+                blended(image, static_cast<int>(i / 3), 118, static_cast<int>(i % 3), 120, 120), 5e-5);
+  }
+}
+
 TEST(DarknetImage, LeavesAnImageOfTheInputsSizeAsItIs) {
   const cv::Mat image = noise(32, 32);
   std::vector<float> values(3 * 32 * 32);
