@@ -45,6 +45,26 @@ TEST_F(DarknetProject, TrainsInOneCommandWithTheClassesOfItsData) {
   EXPECT_EQ(eval.code, 0) << eval.err;
 }
 
+TEST_F(DarknetProject, IsMeasuredAndUsedByItsOwnFiles) {
+  ASSERT_EQ(run({"train", "small.cfg", "--data", "obj.data", "--out", "run"}).code, 0);
+  const ProgramResult exported = run(
+      {"export", "--weights", "run/weights/last.safetensors", "--format", "darknet", "--out", "back/small"});
+  ASSERT_EQ(exported.code, 0) << exported.err;
+  const auto metrics = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"eval", "--json", "-", "--data", "obj.data"});
+    const ProgramResult result = run(more);
+    EXPECT_EQ(result.code, 0) << result.err;
+    return result.out;
+  };
+  const std::string measured = metrics({"back/small.cfg", "--weights", "back/small.weights"});
+  EXPECT_EQ(metrics({"small.cfg", "--weights", "back/small.weights", "--cfg", "back/small.cfg"}), measured);
+  const ProgramResult detected =
+      run({"detect", "--weights", "back/small.weights", "--cfg", "back/small.cfg", "--names", "obj.data",
+           "--source", "data/images/val", "--conf", "0.001", "--json", "a.json"});
+  ASSERT_EQ(detected.code, 0) << detected.err;
+  EXPECT_NE(read_file(run_.folder() / "a.json").find("\"star\""), std::string::npos);
+}
+
 TEST_F(DarknetProject, IsImportedAsAModelAndARecipe) {
   const ProgramResult result = run({"import", "--cfg", "small.cfg", "--out", "mine.yaml"});
   ASSERT_EQ(result.code, 0) << result.err;

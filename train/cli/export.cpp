@@ -13,6 +13,7 @@
 #include "train/formats/darknet_export.h"
 #include "train/formats/onnx.h"
 #include "train/memory.h"
+#include "train/outputs/output.h"
 
 namespace brightnet::cli {
 namespace {
@@ -73,6 +74,7 @@ int export_as_onnx(const ExportArguments& arguments) {
                                               : fs::path(arguments.out);
   if (!arguments.force) refuse_to_replace(file);
   const TrainedNetwork network = arguments.weights.load();
+  prepare_folder(file.parent_path(), "--out");
   const OnnxSummary summary = export_onnx(network.trained, network.layout, network.values, options, file);
   spdlog::info("Wrote {}: {}, {}, opset {}, {} operators", file.string(), network.trained.model.name,
                format_bytes(static_cast<double>(summary.bytes)), options.opset, summary.nodes);
@@ -92,11 +94,7 @@ fs::path darknet_base(const ExportArguments& arguments) {
   if (arguments.out.empty()) return weights;
   fs::path out = arguments.out;
   std::error_code error;
-  if (!out.has_filename() || fs::is_directory(out, error)) {
-    fs::create_directories(out, error);
-    if (error) throw InputError("this folder cannot be made: " + error.message(), out.string());
-    return out / weights.filename();
-  }
+  if (!out.has_filename() || fs::is_directory(out, error)) return out / weights.filename();
   const fs::path ending = out.extension();
   if (ending == ".cfg" || ending == ".weights" || ending == ".names") out.replace_extension();
   return out;
@@ -117,6 +115,7 @@ int export_as_darknet(const ExportArguments& arguments) {
   const TrainedModel& trained = network.trained;
   // What came from darknet goes back as it came.
   const bool imported = trained.resize == Resize::darknet;
+  prepare_folder(base.parent_path(), "--out");
   const bool kept = arguments.numbers.empty() ? imported : arguments.numbers == "kept";
   const DarknetFiles files =
       export_darknet(base.parent_path(), base.filename().string(), trained, network.layout, network.values,

@@ -10,6 +10,7 @@
 #include "train/cli/commands.h"
 #include "train/formats/darknet_import.h"
 #include "train/formats/darknet_trained.h"
+#include "train/outputs/output.h"
 
 namespace brightnet::cli {
 namespace {
@@ -60,6 +61,7 @@ int import(const ImportArguments& arguments) {
   const DarknetImport imported = import_darknet(arguments.cfg, 0, model.filename().string());
   std::optional<TrainedNetwork> network;
   if (trained) network = read_weights(arguments);
+  prepare_folder(model.parent_path(), "--out");
   write_atomically(model, imported.model_yaml);
   write_atomically(recipe, imported.recipe_yaml);
   for (const ImportNote& note : imported.notes) spdlog::info("{}: {}", note.where, note.text);

@@ -41,7 +41,8 @@ std::unique_ptr<DetectionOutput> crop_output(const std::filesystem::path& folder
 std::unique_ptr<DetectionOutput> picture_output(const std::filesystem::path& folder,
                                                 std::vector<std::string> class_names);
 
-/// Makes the folder if need be. Throws InputError when it cannot be made or written to.
+/// Makes the folder if need be (an empty path is the current one). Throws InputError when it cannot be made
+/// or written to.
 void prepare_folder(const std::filesystem::path& folder, const std::string& option);
 
 }  // namespace brightnet

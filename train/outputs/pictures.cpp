@@ -122,7 +122,8 @@ std::unique_ptr<DetectionOutput> picture_output(const fs::path& folder,
   return std::make_unique<PictureOutput>(folder, std::move(class_names));
 }
 
-void prepare_folder(const fs::path& folder, const std::string& option) {
+void prepare_folder(const fs::path& path, const std::string& option) {
+  const fs::path folder = path.empty() ? fs::path(".") : path;
   std::error_code error;
   fs::create_directories(folder, error);
   if (!error && !fs::is_directory(folder)) error = std::make_error_code(std::errc::not_a_directory);
