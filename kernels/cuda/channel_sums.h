@@ -135,9 +135,11 @@ __device__ void sum_rows(const ChannelTiles& tiles, const float (&s)[count], con
   }
 }
 
-constexpr int total_channels = 16;  ///< of a block of total_kernel; its other threads share the chunks
+constexpr int total_channels = 4;  ///< of a block of total_kernel: one sector; its threads share the chunks
 
-/// Adds up the parts of every channel in fp64 and hands the two sums to finish(channel, s, t).
+/// Adds up the parts of every channel in fp64 and hands the two sums to finish(channel, s, t). There are two
+/// of these launches a layer and next to nothing to compute, so what counts is how seldom they wait: a thread
+/// has some eight parts, read at once, and a tree adds up the threads.
 template <typename Finish>
 __global__ void __launch_bounds__(channel_threads)
     total_kernel(const float2* parts, int chunks, int channels, Finish finish) {
@@ -147,7 +149,7 @@ __global__ void __launch_bounds__(channel_threads)
   const int channel = static_cast<int>(blockIdx.x) * total_channels + thread % total_channels;
   double s = 0, t = 0;
   if (channel < channels) {
-#pragma unroll 4
+#pragma unroll 8
     for (int chunk = part; chunk < chunks; chunk += sharing) {
       const float2 sum = parts[static_cast<size_t>(chunk) * channels + channel];
       s += static_cast<double>(sum.x);
@@ -156,13 +158,15 @@ __global__ void __launch_bounds__(channel_threads)
   }
   sums[0][thread] = s;
   sums[1][thread] = t;
-  __syncthreads();
-  if (part > 0 || channel >= channels) return;
-  for (int other = 1; other < sharing; ++other) {
-    s += sums[0][other * total_channels + thread];
-    t += sums[1][other * total_channels + thread];
+  for (int half = sharing / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (part >= half) continue;
+    s += sums[0][half * total_channels + thread];
+    t += sums[1][half * total_channels + thread];
+    sums[0][thread] = s;
+    sums[1][thread] = t;
   }
-  finish(channel, s, t);
+  if (part == 0 && channel < channels) finish(channel, s, t);
 }
 
 template <typename Finish>
