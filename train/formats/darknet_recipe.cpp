@@ -194,7 +194,12 @@ class RecipeWriter {
     line("  hue: " + number("hue", 0, 0, 0.5));
     line("  saturation: " + factor("saturation"));
     line("  exposure: " + factor("exposure"));
-    line(std::string("  letterbox: ") + (net_.integer("letter_box", 0, 0, 1) != 0 ? "true" : "false"));
+    const bool letterbox = net_.integer("letter_box", 0, 0, 1) != 0;
+    line(std::string("  letterbox: ") + (letterbox ? "true" : "false"));
+    if (!letterbox) return;
+    notes_.push_back({net_.where("letter_box"),
+                      "images are letterboxed wherever the network is used, as in darknet's training; its "
+                      "`detector test` and `detector map` do so with -letter_box only"});
   }
 
   /// A factor and its inverse are drawn alike, so one below 1 means its inverse.
