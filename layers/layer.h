@@ -50,7 +50,8 @@ struct LayerMemory {
   void *weights = nullptr, *saved = nullptr, *workspace = nullptr, *preparing = nullptr;
 };
 
-/// The tensors of one call. Gradients are null where none is wanted.
+/// The tensors of one call. Gradients are null where none is wanted; a shortcut's gradient may already lie
+/// where one of its inputs wants it.
 struct LayerCall {
   std::span<const Tensor> inputs;
   Tensor output;

@@ -157,6 +157,19 @@ void Network::choose_rebuilt() {
   }
 }
 
+// A sum hands its gradient on as it is. One of its inputs can have it where it lies: one whose gradient
+// begins with it.
+int Network::heir_of_gradient(int layer) const {
+  const Node& node = nodes_[layer];
+  if (!std::holds_alternative<ShortcutAttributes>(setup_.model->layers[layer].attributes)) return -1;
+  for (const int input : node.inputs) {
+    if (input == network_input || std::count(node.inputs.begin(), node.inputs.end(), input) > 1) continue;
+    const Node& source = nodes_[input];
+    if (source.gradient >= 0 && source.shape == node.shape && source.consumers.back() == layer) return input;
+  }
+  return -1;
+}
+
 // The time line: layer i runs forward at time i and backward at time 2·layers − 1 − i.
 void Network::plan_memory() {
   const bool training = setup_.mode == Mode::train;
@@ -209,8 +222,14 @@ void Network::plan_memory() {
       if (node.is_rebuilt) node.rebuilt = add(bytes, backward_time(node.rebuilt_before), back);
       row.activation = bytes;
       if (training && node.needs_gradient) {
-        node.gradient = add(bytes, backward_time(node.consumers.back()), backward_time(first));
-        row.gradient = bytes;
+        const int begin = backward_time(node.consumers.back());
+        if (const int input = heir_of_gradient(i); input >= 0) {
+          node.gradient = nodes_[input].gradient;
+          lives[static_cast<size_t>(node.gradient)].first = begin;
+        } else {
+          node.gradient = add(bytes, begin, backward_time(first));
+          row.gradient = bytes;
+        }
       }
     }
     node.saved = add(node.needs.saved, i, training && node.needs_gradient ? backward_time(i) : i);

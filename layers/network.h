@@ -113,6 +113,7 @@ class Network {
   void place_in_concats();
   void make_layers();
   void choose_rebuilt();
+  int heir_of_gradient(int layer) const;
   void plan_memory();
   bool is_prepare_due() const;
   void prepare_frozen();

@@ -85,7 +85,7 @@ void ShortcutLayer::backward(const LayerCall& call, bool) {
   if (activation_ != Activation::linear) backend().activation_backward(activation_, sum_, dy);
   for (size_t i = 0; i < 2; ++i) {
     const Tensor& dx = call.input_gradients[i];
-    if (!dx) continue;
+    if (!dx || dx.data == dy.data) continue;
     const int common = std::min(dx.shape.c, dy.shape.c);
     if (common < dx.shape.c && !call.accumulate[i]) backend().zero(dx.data, dx.bytes());
     backend().copy_channels(dy, 0, dx, 0, common, call.accumulate[i]);
