@@ -52,7 +52,8 @@ struct BatchNormBackward {
   Activation activation = Activation::linear;
   void* workspace = nullptr;
   /// As in the forward pass: dy then flows through statistics of all ranks' pixels. The parameters' gradients
-  /// stay sums over these pixels alone, like every gradient that is yet to be summed over ranks.
+  /// are yet to be summed over the ranks, like every gradient: what a rank gets is its own pixels' share, or
+  /// the first rank gets the sum over all and the others zero, as the device finds it easier.
   StatisticsExchange* exchange = nullptr;
 };
 
@@ -207,8 +208,9 @@ class Backend {
 
   // Convolution.
   virtual std::unique_ptr<Convolution> plan_convolution(const ConvolutionSpec& spec) = 0;
-  /// db[c] = or += Σ dy over pixels; in fp32.
-  virtual void bias_gradient(const Tensor& dy, float* db, bool accumulate, void* workspace) = 0;
+  /// db[c] = or += Σ dy over pixels; in fp32. With an exchange, as batch-norm's parameters' gradients.
+  virtual void bias_gradient(const Tensor& dy, float* db, bool accumulate, void* workspace,
+                             StatisticsExchange* exchange) = 0;
 
   // Normalisation and activation.
   virtual size_t channel_workspace(const Shape& shape) const = 0;  ///< for batch_norm_* and bias_gradient

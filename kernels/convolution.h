@@ -7,6 +7,7 @@
 
 #include "core/tensor.h"
 #include "kernels/math/activation.h"
+#include "kernels/statistics_exchange.h"
 
 namespace brightnet {
 
@@ -18,6 +19,9 @@ struct ConvolutionSpec {
   bool input_gradient = true;                  ///< false for the layer that reads the image
   bool bias = false;                           ///< forward adds a bias per output channel
   Activation activation = Activation::linear;  ///< forward applies it after the bias (inference only)
+  /// Where the weights' gradient may meet those of other ranks already. It is yet to be summed over them in
+  /// any case: what a rank gets is its own share, or the first rank gets the sum and the others zero.
+  StatisticsExchange* exchange = nullptr;
 
   size_t weight_count() const { return static_cast<size_t>(output.c) * kernel * kernel * input.c; }
   /// Multiplications and additions of one forward pass over the batch.

@@ -36,6 +36,7 @@ ConvolutionLayer::ConvolutionLayer(const LayerSetup& setup)
   spec_.input_gradient = setup.input_gradient;
   spec_.bias = !norm_;
   spec_.activation = passes_gradient_ ? Activation::linear : attributes_.activation;
+  spec_.exchange = trains_ ? setup.statistics : nullptr;
   convolution_ = backend().plan_convolution(spec_);
   weight_ = parameter("weight");
   bias_ = parameter("bias");
@@ -164,7 +165,8 @@ void ConvolutionLayer::backward(const LayerCall& call, bool accumulate_parameter
   } else {
     if (keeps_output())
       backend().activation_backward(attributes_.activation, convolution_output(call.output), dy);
-    if (trains_) backend().bias_gradient(dy, gradient(bias_), accumulate_parameters, workspace_);
+    if (trains_)
+      backend().bias_gradient(dy, gradient(bias_), accumulate_parameters, workspace_, setup().statistics);
   }
   if (trains_) convolution_->backward_weights(call.inputs[0], dy, gradient(weight_), accumulate_parameters);
   const Tensor& dx = call.input_gradients[0];

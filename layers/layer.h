@@ -30,7 +30,7 @@ struct LayerSetup {
   Mode mode = Mode::train;
   DType type = DType::f32;
   Shape network_input;
-  StatisticsExchange* statistics = nullptr;  ///< batch-norm over all ranks; nullptr: over this one
+  StatisticsExchange* statistics = nullptr;  ///< sums over all ranks' images; nullptr: over these alone
   bool input_gradient = true;                ///< false when no layer before this one has parameters
   bool adds_input_gradient =
       false;  ///< another consumer of the first input writes its gradient before this one

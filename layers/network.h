@@ -23,7 +23,7 @@ struct NetworkSetup {
   int batch = 1, height = 416, width = 416;
   Precision precision = Precision::fp32;
   Mode mode = Mode::train;
-  StatisticsExchange* statistics = nullptr;  ///< batch-norm over all ranks; nullptr: over this one
+  StatisticsExchange* statistics = nullptr;  ///< sums over all ranks' images; nullptr: over these alone
   /// Training keeps the convolutions' outputs and makes the activations again from them in the backward pass:
   /// less memory, more time, the same numbers to the bit.
   bool recompute = false;

@@ -54,6 +54,7 @@ class Communicator : public StatisticsExchange {
   /// The backend's next operations see everything that was started; on the CPU, this waits for it.
   virtual void finish_all_reduces() = 0;
   int parts() const override { return size(); }
+  int part() const override { return rank(); }
 
   /// Seconds in which the computation stood still for other ranks, since the start.
   virtual double waited_seconds() = 0;

@@ -66,7 +66,7 @@ class KernelBench {
     measure("upsample backward", 1.25 * count * element,
             [&] { backend_.upsample_backward(2, x, small, false); });
     measure("bias_gradient", count * element,
-            [&] { backend_.bias_gradient(x, channel_[0].floats(), false, workspace_.data()); });
+            [&] { backend_.bias_gradient(x, channel_[0].floats(), false, workspace_.data(), nullptr); });
     if (type_ != DType::f32) {
       const DeviceBuffer wide(backend_, shape_.count() * sizeof(float));
       backend_.cast(x, {wide.data(), shape_, DType::f32});

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "train/communicator.h"
 #include "train/ema.h"
 #include "train/optimizer.h"
 #include "train/step_guard.h"
@@ -63,7 +64,9 @@ RunMemory plan_run_memory(const RunConfig& config, const ParameterLayout& layout
 PlannedRun plan_run(const RunConfig& config, const Model& model, Backend& backend, int micro_batch) {
   const ParameterLayout layout(model);
   const Parameters parameters{.layout = &layout};
-  const RunNetworks networks(config, model, backend, micro_batch, parameters, parameters);
+  // Sums that ranks share take workspace, however many they are.
+  StatisticsExchange* const statistics = config.train.sync_bn ? &Communicator::solo() : nullptr;
+  const RunNetworks networks(config, model, backend, micro_batch, parameters, parameters, statistics);
   return {plan_run_memory(config, layout, networks.arena_bytes()), networks.training_memory(),
           networks.evaluation_memory()};
 }

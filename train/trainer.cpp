@@ -25,8 +25,9 @@ int64_t total_steps(const TrainOptions& train, int64_t steps_per_epoch) {
   return train.iterations > 0 ? train.iterations : train.epochs * steps_per_epoch;
 }
 
+/// Also for a rank that is alone: then it computes as several do.
 StatisticsExchange* shared_statistics(const TrainingSetup& setup) {
-  return setup.config.train.sync_bn && !setup.communicator.alone() ? &setup.communicator : nullptr;
+  return setup.config.train.sync_bn ? &setup.communicator : nullptr;
 }
 
 }  // namespace

@@ -5,13 +5,19 @@
 //   dshift = Σg,  dscale = Σg·x̂,  dy = a·(g − dshift/n − x̂·dscale/n)  (Ioffe & Szegedy 2015).
 //   Reads y and dz twice and writes dy: five passes.
 //
-// Statistics are one pass of shifted sums: Σ(y − k) and Σ(y − k)² with k the channel's value in the first
-// pixel, so that a mean far from zero does not cancel. Sums run in fp32 over a block of pixels and in fp64
-// over blocks; each thread sums its own contiguous part of the pixels, and the parts are added in order, so
-// that results are the same in every run with the same number of threads.
+// Sums of a channel are taken over blocks of one image's pixels in fp32, and over blocks in fp64. Where the
+// blocks lie does not depend on the threads, or on the images that this rank has of a batch: what a block
+// adds has always the same bits, and fp64 hides in which order it was added. So statistics are those of a
+// batch to the last bit of fp32 however it is divided among threads or ranks, and nothing of a division gets
+// into what the network decides (the side of a leaky ReLU's kink that a value lies on).
 //
-// Over ranks, the sums of both directions meet between the two passes: forward Σy and Σy², about zero,
-// because the ranks' k differ (fp64 has the digits to spare), backward Σg and Σg·(y − mean).
+// Statistics are one pass of shifted sums: Σ(y − k) and Σ(y − k)² with k the channel's value in the block's
+// first pixel, so that a mean far from zero does not cancel in fp32. Blocks have different k; their sums meet
+// about zero, for which fp64 has the digits.
+//
+// Over ranks, the sums of both directions meet between the two passes: forward Σy and Σy², backward Σg and
+// Σg·(y − mean), of which the first rank takes the parameters' gradients: rounded to fp32 once, as by one
+// rank that has the whole batch.
 //
 // The statistics pass walks from the end, where the convolution has just written and the cache is warm, and
 // the apply pass from the start, where the statistics pass has just been.
@@ -25,7 +31,7 @@
 namespace brightnet::cpu {
 namespace {
 
-constexpr size_t block_pixels = 512;  ///< summed in fp32 before they join the fp64 sums
+constexpr size_t block_pixels = 128;  ///< of one image, summed in fp32 before they join the fp64 sums
 constexpr int channel_group = 64;     ///< channels summed at a time, in registers
 
 /// Parts of the workspace. `first` and `second` are one row of sums a thread.
@@ -62,74 +68,107 @@ struct Sums {
   }
 };
 
-/// Calls body(begin, end, thread) on each thread's part of the pixels, and clears the sums first.
+/// Pixels [begin, end) of one image, and a group of channels.
+struct Block {
+  size_t begin, end;
+  int channel, width;
+  double *first, *second;  ///< where the sums of these channels are added
+};
+
+/// Clears the sums, and calls body on every block, from the last to the first.
 template <typename Body>
-void over_pixels(const Sums& sums, int channels, size_t pixels, Body&& body) {
-  const size_t count = static_cast<size_t>(compute_threads()) * channels;
-  std::fill_n(sums.first, 2 * count, 0.0);
-  parallel_ranges(
-      pixels, [&](size_t begin, size_t end) { body(begin, end, static_cast<size_t>(omp_get_thread_num())); });
+void over_blocks(const Sums& sums, const Shape& shape, Body&& body) {
+  const auto channels = static_cast<size_t>(shape.c);
+  const size_t image = static_cast<size_t>(shape.h) * static_cast<size_t>(shape.w);
+  const size_t blocks_of_image = (image + block_pixels - 1) / block_pixels;
+  const size_t groups = (channels + channel_group - 1) / channel_group;
+  const size_t count = static_cast<size_t>(shape.n) * blocks_of_image * groups;
+  std::fill_n(sums.first, 2 * static_cast<size_t>(compute_threads()) * channels, 0.0);
+  parallel_ranges(count, [&](size_t begin, size_t end) {
+    const size_t row = static_cast<size_t>(omp_get_thread_num()) * channels;
+    for (size_t i = begin; i < end; ++i) {
+      const size_t from_the_end = count - 1 - i;
+      const size_t channel = from_the_end % groups * channel_group, place = from_the_end / groups;
+      const size_t first_pixel = place % blocks_of_image * block_pixels;
+      const size_t image_begin = place / blocks_of_image * image;
+      body(Block{.begin = image_begin + first_pixel,
+                 .end = image_begin + std::min(image, first_pixel + block_pixels),
+                 .channel = static_cast<int>(channel),
+                 .width = static_cast<int>(std::min<size_t>(channel_group, channels - channel)),
+                 .first = sums.first + row + channel,
+                 .second = sums.second + row + channel});
+    }
+  });
 }
 
-/// Adds, over pixels [begin, end) and from the last block to the first, what `term(pixel, channel)`
-/// returns as a pair to the sums of each channel. Channels go in groups whose fp32 sums stay in registers.
-template <typename Term>
-void sum_channels(size_t begin, size_t end, int channels, double* first, double* second, Term&& term) {
-  for (size_t block_end = end; block_end > begin;) {
-    const size_t block_begin = block_end - begin > block_pixels ? block_end - block_pixels : begin;
-    for (int group = 0; group < channels; group += channel_group) {
-      const int width = std::min(channel_group, channels - group);
-      float s[channel_group] = {}, t[channel_group] = {};
-      const auto add_pixel = [&](size_t pixel, int count) {
+/// Sums of a block's channels in fp32.
+struct BlockSums {
+  float s[channel_group] = {}, t[channel_group] = {};
+
+  /// Calls term(pixel, i, s[i], t[i]) for the i-th channel of the block in every pixel.
+  template <typename Term>
+  void add(const Block& block, Term&& term) {
+    const auto add_pixels = [&](int width) {
+      for (size_t pixel = block.begin; pixel < block.end; ++pixel) {
 #pragma omp simd
-        for (int i = 0; i < count; ++i) term(pixel, group + i, s[i], t[i]);
-      };
-      if (width == channel_group) {
-        for (size_t pixel = block_begin; pixel < block_end; ++pixel) add_pixel(pixel, channel_group);
-      } else if (width == channel_group / 2) {
-        for (size_t pixel = block_begin; pixel < block_end; ++pixel) add_pixel(pixel, channel_group / 2);
-      } else {
-        for (size_t pixel = block_begin; pixel < block_end; ++pixel) add_pixel(pixel, width);
+        for (int i = 0; i < width; ++i) term(pixel, i, s[i], t[i]);
       }
-      for (int i = 0; i < width; ++i) {
-        first[group + i] += static_cast<double>(s[i]);
-        second[group + i] += static_cast<double>(t[i]);
-      }
+    };
+    // With their number known, the sums stay in registers.
+    if (block.width == channel_group) {
+      add_pixels(channel_group);
+    } else if (block.width == channel_group / 2) {
+      add_pixels(channel_group / 2);
+    } else {
+      add_pixels(block.width);
     }
-    block_end = block_begin;
   }
+};
+
+void add(const Block& block, const BlockSums& sums) {
+  for (int i = 0; i < block.width; ++i) {
+    block.first[i] += static_cast<double>(sums.s[i]);
+    block.second[i] += static_cast<double>(sums.t[i]);
+  }
+}
+
+/// Σy and Σy² of every channel.
+template <typename T>
+void value_sums(const Tensor& tensor, const Sums& sums) {
+  const T* y = tensor.as<T>();
+  const auto channels = static_cast<size_t>(tensor.shape.c);
+  over_blocks(sums, tensor.shape, [&](const Block& block) {
+    const T* from = y + block.channel;
+    float k[channel_group] = {};
+    for (int i = 0; i < block.width; ++i) k[i] = widen(from[block.begin * channels + static_cast<size_t>(i)]);
+    BlockSums about_k;
+    about_k.add(block, [&](size_t pixel, int i, float& s, float& t) {
+      const float v = widen(from[pixel * channels + static_cast<size_t>(i)]) - k[i];
+      s += v;
+      t += v * v;
+    });
+    const auto n = static_cast<double>(block.end - block.begin);
+    for (int i = 0; i < block.width; ++i) {
+      const double shift = k[i], s = about_k.s[i], t = about_k.t[i];
+      block.first[i] += s + n * shift;
+      block.second[i] += t + shift * (2 * s + n * shift);
+    }
+  });
 }
 
 template <typename T>
 void statistics(const BatchNormForward& op, const Sums& sums) {
-  const T* y = op.y.as<T>();
+  value_sums<T>(op.y, sums);
   const int channels = op.y.shape.c;
-  const size_t pixels = op.y.shape.pixels();
-  float* shift = sums.c;
-  for (int c = 0; c < channels; ++c) shift[c] = widen(y[c]);
-  over_pixels(sums, channels, pixels, [&](size_t begin, size_t end, size_t thread) {
-    sum_channels(begin, end, channels, sums.first + thread * channels, sums.second + thread * channels,
-                 [=](size_t pixel, int c, float& s, float& t) {
-                   const float v = widen(y[pixel * channels + c]) - shift[c];
-                   s += v;
-                   t += v * v;
-                 });
-  });
-  double n = static_cast<double>(pixels);
+  double n = static_cast<double>(op.y.shape.pixels());
   double *s = sums.totals(channels), *t = s + channels;
   if (op.exchange) {
-    for (int c = 0; c < channels; ++c) {
-      const double k = shift[c];
-      t[c] += k * (2 * s[c] + n * k);
-      s[c] += n * k;
-      shift[c] = 0;
-    }
     op.exchange->sum(s, 2 * static_cast<size_t>(channels));
     n *= op.exchange->parts();
   }
   for (int c = 0; c < channels; ++c) {
-    const double mean = shift[c] + s[c] / n;
-    const double variance = std::max(0.0, (t[c] - s[c] * s[c] / n) / n);
+    const double mean = s[c] / n;
+    const double variance = std::max(0.0, t[c] / n - mean * mean);
     const double unbiased = n > 1 ? variance * n / (n - 1) : variance;
     op.mean[c] = static_cast<float>(mean);
     op.inverse_std[c] = static_cast<float>(1.0 / std::sqrt(variance + op.epsilon));
@@ -171,14 +210,17 @@ void gradient_sums(const BatchNormBackward& op, const Sums& sums) {
   const int channels = op.y.shape.c;
   const size_t stride = op.dz.pixel_stride();
   const float *a = sums.a, *b = sums.b, *mean = op.mean;
-  over_pixels(sums, channels, op.y.shape.pixels(), [&](size_t begin, size_t end, size_t thread) {
-    sum_channels(begin, end, channels, sums.first + thread * channels, sums.second + thread * channels,
-                 [=](size_t pixel, int c, float& s, float& t) {
-                   const float v = widen(y[pixel * channels + c]);
-                   const float g = widen(dz[pixel * stride + c]) * activation_gradient<A>(a[c] * v + b[c]);
-                   s += g;
-                   t += g * (v - mean[c]);
-                 });
+  over_blocks(sums, op.y.shape, [&](const Block& block) {
+    BlockSums block_sums;
+    const size_t channel = static_cast<size_t>(block.channel);
+    block_sums.add(block, [=](size_t pixel, int i, float& s, float& t) {
+      const size_t c = channel + static_cast<size_t>(i);
+      const float v = widen(y[pixel * channels + c]);
+      const float g = widen(dz[pixel * stride + c]) * activation_gradient<A>(a[c] * v + b[c]);
+      s += g;
+      t += g * (v - mean[c]);
+    });
+    add(block, block_sums);
   });
 }
 
@@ -204,6 +246,15 @@ void apply_gradient(const BatchNormBackward& op, const Sums& sums, const float* 
       }
     }
   });
+}
+
+/// Of sums that are the same on all ranks, and yet to be added over them, one rank's counts.
+bool keeps_sum(const StatisticsExchange* exchange) {
+  return !exchange || exchange->part() == 0;
+}
+
+float gradient(double sum, bool accumulate, float before) {
+  return static_cast<float>(sum) + (accumulate ? before : 0.0f);
 }
 
 }  // namespace
@@ -232,17 +283,15 @@ void batch_norm_backward(const BatchNormBackward& op) {
       gradient_sums<A, T>(op, sums);
       float *k0 = sums.c, *k1 = sums.c + channels;
       double *s = sums.totals(channels), *t = s + channels;
-      for (int c = 0; c < channels; ++c) {
-        const double dshift = s[c], dscale = t[c] * op.inverse_std[c];
-        op.shift_gradient[c] = static_cast<float>(dshift) + (op.accumulate ? op.shift_gradient[c] : 0.0f);
-        op.scale_gradient[c] = static_cast<float>(dscale) + (op.accumulate ? op.scale_gradient[c] : 0.0f);
-      }
-      if (op.exchange && !op.frozen) {
+      if (op.exchange) {
         op.exchange->sum(s, 2 * static_cast<size_t>(channels));
         n *= op.exchange->parts();
       }
+      const bool keeps = keeps_sum(op.exchange);
       for (int c = 0; c < channels; ++c) {
         const double dshift = s[c], dscale = t[c] * op.inverse_std[c];
+        op.shift_gradient[c] = gradient(keeps ? dshift : 0.0, op.accumulate, op.shift_gradient[c]);
+        op.scale_gradient[c] = gradient(keeps ? dscale : 0.0, op.accumulate, op.scale_gradient[c]);
         // With frozen statistics mean and variance are constants, and nothing flows back through them.
         const double slope = op.frozen ? 0.0 : -sums.a[c] * op.inverse_std[c] * dscale / n;
         const double offset = op.frozen ? 0.0 : -sums.a[c] * dshift / n;
@@ -265,19 +314,24 @@ void fold_batch_norm(const BatchNormFold& op) {
   }
 }
 
-void bias_gradient(const Tensor& dy, float* db, bool accumulate, void* workspace) {
+void bias_gradient(const Tensor& dy, float* db, bool accumulate, void* workspace,
+                   StatisticsExchange* exchange) {
   const int channels = dy.shape.c;
   const Sums sums(workspace, channels);
   with_compute_type(dy.type, [&]<typename T>() {
     const T* from = dy.as<T>();
-    over_pixels(sums, channels, dy.shape.pixels(), [&](size_t begin, size_t end, size_t thread) {
-      sum_channels(begin, end, channels, sums.first + thread * channels, sums.second + thread * channels,
-                   [=](size_t pixel, int c, float& s, float&) { s += widen(from[pixel * channels + c]); });
+    over_blocks(sums, dy.shape, [&](const Block& block) {
+      BlockSums block_sums;
+      block_sums.add(block, [=](size_t pixel, int i, float& s, float&) {
+        s += widen(from[pixel * static_cast<size_t>(channels) + static_cast<size_t>(block.channel + i)]);
+      });
+      add(block, block_sums);
     });
   });
-  for (int c = 0; c < channels; ++c) {
-    db[c] = static_cast<float>(Sums::total(sums.first, channels, c)) + (accumulate ? db[c] : 0.0f);
-  }
+  double* totals = sums.totals(channels);
+  if (exchange) exchange->sum(totals, static_cast<size_t>(channels));
+  const bool keeps = keeps_sum(exchange);
+  for (int c = 0; c < channels; ++c) db[c] = gradient(keeps ? totals[c] : 0.0, accumulate, db[c]);
 }
 
 }  // namespace brightnet::cpu

@@ -12,6 +12,7 @@ void batch_norm_forward(const BatchNormForward& op);
 void batch_norm_backward(const BatchNormBackward& op);
 void fold_batch_norm(const BatchNormFold& op);
 /// db[c] = or += Σ dy.
-void bias_gradient(const Tensor& dy, float* db, bool accumulate, void* workspace);
+void bias_gradient(const Tensor& dy, float* db, bool accumulate, void* workspace,
+                   StatisticsExchange* exchange);
 
 }  // namespace brightnet::cpu

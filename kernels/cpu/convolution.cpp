@@ -11,6 +11,7 @@
 #include "kernels/backend.h"
 #include "kernels/cpu/cast.h"
 #include "kernels/cpu/onednn.h"
+#include "kernels/cpu/shared_convolution.h"
 #include "kernels/cpu/weight_layout.h"
 
 namespace brightnet::cpu {
@@ -315,6 +316,7 @@ bool bf16_products_are_fast() {
 }  // namespace
 
 std::unique_ptr<Convolution> plan_convolution(const ConvolutionSpec& spec) {
+  if (spec.exchange && spec.training) return make_shared_convolution(spec);
   BRIGHTNET_CHECK(spec.type == DType::f32 || spec.type == DType::bf16, "the CPU computes in fp32 and bf16");
   if (spec.type == DType::bf16 && !bf16_products_are_fast())
     return std::make_unique<CastingConvolution>(spec);

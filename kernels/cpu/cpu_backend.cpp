@@ -118,8 +118,9 @@ std::unique_ptr<WorkClock> CpuBackend::make_work_clock() {
 std::unique_ptr<Convolution> CpuBackend::plan_convolution(const ConvolutionSpec& spec) {
   return cpu::plan_convolution(spec);
 }
-void CpuBackend::bias_gradient(const Tensor& dy, float* db, bool accumulate, void* workspace) {
-  cpu::bias_gradient(dy, db, accumulate, workspace);
+void CpuBackend::bias_gradient(const Tensor& dy, float* db, bool accumulate, void* workspace,
+                               StatisticsExchange* exchange) {
+  cpu::bias_gradient(dy, db, accumulate, workspace, exchange);
 }
 
 size_t CpuBackend::channel_workspace(const Shape& shape) const {

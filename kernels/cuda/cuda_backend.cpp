@@ -137,7 +137,8 @@ std::unique_ptr<WorkClock> CudaBackend::make_work_clock() {
 std::unique_ptr<Convolution> CudaBackend::plan_convolution(const ConvolutionSpec& spec) {
   return convolutions_(spec, queues_ ? stream() : nullptr);
 }
-void CudaBackend::bias_gradient(const Tensor& dy, float* db, bool accumulate, void* workspace) {
+void CudaBackend::bias_gradient(const Tensor& dy, float* db, bool accumulate, void* workspace,
+                                StatisticsExchange*) {
   cuda::bias_gradient(dy, db, accumulate, workspace, stream());
 }
 

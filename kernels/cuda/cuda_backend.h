@@ -44,7 +44,8 @@ class CudaBackend : public Backend {
   std::unique_ptr<WorkClock> make_work_clock() override;
 
   std::unique_ptr<Convolution> plan_convolution(const ConvolutionSpec& spec) override;
-  void bias_gradient(const Tensor& dy, float* db, bool accumulate, void* workspace) override;
+  void bias_gradient(const Tensor& dy, float* db, bool accumulate, void* workspace,
+                     StatisticsExchange*) override;
 
   size_t channel_workspace(const Shape& shape) const override;
   void batch_norm_forward(const BatchNormForward& op) override;

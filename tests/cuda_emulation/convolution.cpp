@@ -42,6 +42,7 @@ class EmulatedConvolution : public Convolution {
   EmulatedConvolution(const ConvolutionSpec& spec, cudaStream_t stream) : spec_(spec), stream_(stream) {
     ConvolutionSpec in_fp32 = spec;
     in_fp32.type = DType::f32;
+    in_fp32.exchange = nullptr;
     plan_ = make_cpu_backend()->plan_convolution(in_fp32);
   }
 

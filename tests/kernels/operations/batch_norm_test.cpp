@@ -295,7 +295,7 @@ TEST(BiasGradient, IsTheSumOverPixels) {
       for (const bool accumulate : {true, false}) {
         std::vector<double> expected = sum;
         for (int c = 0; c < shape.c; ++c) expected[c] += accumulate ? before[c] : 0.0;
-        device().bias_gradient(*dy, db.floats(), accumulate, (*workspace).data);
+        device().bias_gradient(*dy, db.floats(), accumulate, (*workspace).data, nullptr);
         expect_near(db, expected, 1e-5, 1e-5);
       }
     }
