@@ -36,7 +36,7 @@ TEST_F(Nccl, SumsBucketsBesideTheBackend) {
     EXPECT_EQ(read(other), values) << "the sum over one rank";
   }
   backend_.synchronize();
-  EXPECT_GE(ranks_->waited_seconds(), 0);
+  EXPECT_GT(ranks_->waited_seconds(), 0) << "the second sum was waited for at once";
 }
 
 TEST_F(Nccl, SumsStatisticsInTheBackendsOrder) {
@@ -63,7 +63,6 @@ TEST_F(Nccl, TravelsInsideARecording) {
     backend_.zero(bucket.data(), bucket.bytes());
     recording->replay();
     EXPECT_EQ(read(bucket), values);
-    EXPECT_GE(ranks_->waited_seconds(), 0);
   }
 }
 

@@ -57,6 +57,58 @@ TEST(Device, AutoIsQuietWhereThereIsNoGpu) {
   EXPECT_EQ(remark, "");
 }
 
+/// On a machine with two GPUs.
+std::string device_of(const std::string& device, int rank, int ranks) {
+  const cuda::GpuFacts hopper{"Hopper", 9, 0, 1, 1, ""};
+  return device_of_rank(device, rank, ranks, machine_with({hopper, hopper}));
+}
+
+TEST(DeviceOfRank, EachRankTakesAGpuOfItsOwn) {
+  for (const char* device : {"cuda", "auto"}) {
+    EXPECT_EQ(device_of(device, 0, 2), "cuda:0");
+    EXPECT_EQ(device_of(device, 1, 2), "cuda:1");
+  }
+}
+
+TEST(DeviceOfRank, AloneOnItsMachineARankTakesWhatWasSaid) {
+  EXPECT_EQ(device_of("auto", 0, 1), "auto");
+  EXPECT_EQ(device_of("cuda:1", 0, 1), "cuda:1");
+}
+
+TEST(DeviceOfRank, RanksOnTheCpuShareIt) {
+  EXPECT_EQ(device_of("cpu", 5, 8), "cpu");
+  EXPECT_EQ(device_of_rank("auto", 1, 2, machine_with({})), "auto");
+  EXPECT_EQ(device_of_rank("cuda", 1, 2, machine_with({})), "cuda") << "opening it says that there is none";
+}
+
+TEST(DeviceOfRank, MoreRanksThanGpusAreADeviceError) {
+  try {
+    device_of("auto", 2, 3);
+    FAIL();
+  } catch (const DeviceError& e) {
+    EXPECT_NE(std::string(e.what()).find("2 GPUs for 3 ranks"), std::string::npos) << e.what();
+  }
+}
+
+TEST(DeviceOfRank, OneGpuForAllIsAnInputError) {
+  EXPECT_THROW(device_of("cuda:0", 0, 2), InputError);
+  EXPECT_THROW(device_of("cuda:0", 1, 2), InputError);
+}
+
+TEST(DeviceOfRank, ALauncherThatShowsEachRankOneGpuHasDividedThem) {
+  const auto machine = machine_with({{"Hopper", 9, 0, 1, 1, ""}});
+  EXPECT_EQ(device_of_rank("auto", 3, 4, machine), "auto");
+  EXPECT_EQ(device_of_rank("cuda", 3, 4, machine), "cuda");
+}
+
+TEST(DeviceOfRank, GpusThatCannotBeUsedLeaveAutoOnTheCpu) {
+  cuda::Installation without_backend = machine_with({{"Hopper", 9, 0, 1, 1, ""}, {"Hopper", 9, 0, 1, 1, ""}});
+  without_backend.built = false;
+  EXPECT_EQ(device_of_rank("auto", 1, 4, without_backend), "auto");
+  const cuda::GpuFacts old{"Old", 6, 1, 1, 1, ""};
+  EXPECT_EQ(device_of_rank("auto", 2, 4, machine_with({old, old})), "auto");
+}
+
 TEST(Device, TheCpuRefusesWhatItCannotCompute) {
   EXPECT_THROW(open_device("cpu", Precision::fp16), DeviceError);
   EXPECT_THROW(open_device("cpu", Precision::tf32), DeviceError);

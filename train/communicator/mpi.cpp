@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <climits>
+#include <csignal>
 #include <cstdlib>
 
 #include <sched.h>
@@ -17,8 +18,8 @@
 namespace brightnet {
 namespace {
 
-/// Seconds that leaving together may take.
-constexpr unsigned farewell = 60;
+/// Seconds that meeting, and leaving together, may take.
+constexpr unsigned meeting = 120, farewell = 60;
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -28,6 +29,32 @@ int as_int(size_t count) {
   BRIGHTNET_CHECK(count <= INT_MAX, "MPI counts in int");
   return static_cast<int>(count);
 }
+
+// Until the watchdog stands, nobody else would notice a rank that cannot connect. Only what a signal handler
+// may do.
+extern "C" void give_up_meeting(int) {
+  constexpr char text[] =
+      "This rank has not reached the others through MPI: one of them did not start, or the network between "
+      "them is "
+      "closed. `mpirun --mca btl_base_verbose 30 ...` shows what MPI tries.\n";
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text, sizeof text - 1);
+  ::_exit(static_cast<int>(ExitCode::internal));
+}
+
+/// Limits the time that MPI may take for something in which nobody watches.
+class Alarm {
+ public:
+  Alarm(unsigned seconds, void (*handler)(int)) {
+    std::signal(SIGALRM, handler);
+    ::alarm(seconds);
+  }
+  ~Alarm() {
+    ::alarm(0);
+    std::signal(SIGALRM, SIG_DFL);
+  }
+  Alarm(const Alarm&) = delete;
+  Alarm& operator=(const Alarm&) = delete;
+};
 
 /// Ranks that are not bound to cores of their own would each compute with all of them.
 void share_cores(int local_size) {
@@ -42,6 +69,7 @@ void share_cores(int local_size) {
 }  // namespace
 
 MpiCommunicator::MpiCommunicator() {
+  const Alarm alarm(meeting, give_up_meeting);
   // Who waits inside MPI lets those who compute have the core. A setting of the user's own stays.
   ::setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
   int provided = MPI_THREAD_SINGLE;
@@ -73,10 +101,9 @@ MpiCommunicator::~MpiCommunicator() {
   barrier();
   watchdog_.reset();
   // Nobody watches from here on: should a rank die now, the alarm ends this one.
-  ::alarm(farewell);
+  const Alarm alarm(farewell, SIG_DFL);
   for (MPI_Comm* communicator : {&calls_, &buckets_, &watch_}) MPI_Comm_free(communicator);
   MPI_Finalize();
-  ::alarm(0);
 }
 
 std::vector<RankPlace> MpiCommunicator::meet() {
@@ -196,7 +223,7 @@ void MpiCommunicator::reduce(const Bucket& bucket) {
 // Ranks that come upon the same trouble do so at about the same time: the others wait for rank 0's word.
 void MpiCommunicator::fail(const std::string& message, int exit_code) {
   if (rank_ != 0) std::this_thread::sleep_for(std::chrono::milliseconds(600));
-  if (watchdog_->somebody_leaves()) {
+  if (watchdog_->somebody_leaves() || !watchdog_->first_to_fail()) {
     std::this_thread::sleep_for(std::chrono::seconds(farewell));
     ::_exit(exit_code);
   }

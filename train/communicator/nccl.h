@@ -18,8 +18,9 @@
 namespace brightnet {
 
 /// The communicator for tensors of this backend; nullptr when they lie in host memory, where `ranks` carries
-/// them itself. Both outlive it. Throws DeviceError when NCCL is missing or cannot connect the GPUs: every
-/// rank needs one of its own.
+/// them itself. Both outlive it. All ranks call it. They throw a SharedError together when NCCL is missing
+/// somewhere, or when not each of them has a GPU of its own; a rank that then cannot connect throws
+/// DeviceError alone, while the others may be waiting for it.
 std::unique_ptr<Communicator> make_gpu_communicator(Communicator& ranks, Backend& backend);
 
 }  // namespace brightnet

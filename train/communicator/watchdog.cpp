@@ -60,7 +60,7 @@ Watchdog::~Watchdog() {
 
 void Watchdog::begin(Lane lane, const char* what) {
   Wait& wait = waits_[lane];
-  wait.begun.fetch_add(1);
+  count(lane);
   wait.since = Clock::now().time_since_epoch().count();
   wait.what = what;
 }
@@ -204,7 +204,7 @@ std::string Watchdog::verdict(Lane lane, double waited) const {
 }
 
 void Watchdog::fail(const std::string& message) {
-  if (failing_.exchange(true)) {
+  if (!first_to_fail()) {
     // The thread that came first ends this process.
     for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
   }

@@ -42,7 +42,9 @@ class Watchdog {
   Watchdog& operator=(const Watchdog&) = delete;
 
   void set_limit(double seconds) { limit_ = seconds; }
-  /// This lane waits for other ranks in `what` (a literal) from now on.
+  /// This lane has come to another call, as all ranks do.
+  void count(Lane lane) { waits_[lane].begun.fetch_add(1); }
+  /// The same, and it waits there for other ranks in `what` (a literal) from now on.
   void begin(Lane lane, const char* what);
   void end(Lane lane);
   /// A device's own watch, in the watchdog's thread: `look` returns what has failed, or nothing; `end` stops
@@ -55,6 +57,8 @@ class Watchdog {
   bool somebody_leaves() const { return somebody_leaves_; }
   /// Says what ended the run, once however many notice it, and ends it.
   void fail(const std::string& message);
+  /// Whether this call is the first that would end the run; later ones have nothing to say.
+  bool first_to_fail() { return !failing_.exchange(true); }
 
   /// "rank 1 (process 123 on host gpu07)".
   std::string name(int rank) const;
