@@ -1,6 +1,7 @@
 #include "core/error.h"
 
 #include <algorithm>
+#include <new>
 #include <numeric>
 #include <vector>
 
@@ -19,6 +20,15 @@ std::string paragraph(const std::string& what, const std::string& where, const s
 
 Error::Error(ExitCode code, const std::string& what, const std::string& where, const std::string& remedy)
     : std::runtime_error(paragraph(what, where, remedy)), code_(code) {}
+
+std::string describe_internal(const std::exception& problem) {
+  if (dynamic_cast<const std::bad_alloc*>(&problem)) {
+    return "this machine has no memory left for the process. Use a smaller train.micro_batch or "
+           "loader.cache_mb, "
+           "or fewer ranks on this machine.";
+  }
+  return std::string("internal error: ") + problem.what() + ". This is a bug in brightnet; please report it.";
+}
 
 int edit_distance(const std::string& a, const std::string& b) {
   std::vector<int> row(b.size() + 1);

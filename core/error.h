@@ -2,6 +2,7 @@
 // paragraph: what happened, where (file:line), what to do. Our own mistakes are BRIGHTNET_CHECKs instead.
 #pragma once
 
+#include <exception>
 #include <stdexcept>
 #include <string>
 
@@ -40,6 +41,9 @@ class DeviceError : public Error {
   explicit DeviceError(const std::string& what, const std::string& where = "", const std::string& remedy = "")
       : Error(ExitCode::device, what, where, remedy) {}
 };
+
+/// What to say of an exception outside this family (exit code 1): memory has run out, or it is a bug of ours.
+std::string describe_internal(const std::exception& problem);
 
 /// The known word nearest to `word` by edit distance, or "" when nothing is near enough to be a slip of the
 /// pen.

@@ -1,5 +1,7 @@
 #include "core/error.h"
 
+#include <new>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,13 @@ TEST(Error, CarriesTheProcessExitCode) {
   EXPECT_EQ(static_cast<int>(InputError("x").code()), 2);
   EXPECT_EQ(static_cast<int>(DeviceError("x").code()), 3);
   EXPECT_EQ(static_cast<int>(Error(ExitCode::interrupted, "x", "", "").code()), 4);
+}
+
+TEST(Error, MemoryThatRanOutIsNoBug) {
+  EXPECT_EQ(describe_internal(std::bad_alloc()).find("bug"), std::string::npos);
+  EXPECT_NE(describe_internal(std::bad_alloc()).find("no memory left"), std::string::npos);
+  EXPECT_EQ(describe_internal(std::out_of_range("seven")),
+            "internal error: seven. This is a bug in brightnet; please report it.");
 }
 
 TEST(Error, EditDistanceCountsSingleCharacterEdits) {

@@ -44,9 +44,10 @@ struct CommonOptions {
   void add_precision(CLI::App& command);
   void add_assignments(CLI::App& command);
   void add_ranks(CLI::App& command);
-  /// Whether `--ranks` asks for ranks that are yet to be started. Throws InputError when a launcher has
-  /// started another number of them.
+  /// Whether `--ranks` asks for ranks that are yet to be started.
   bool must_launch() const;
+  /// Throws InputError when a launcher has started another number of them.
+  void check_ranks(const Communicator& communicator) const;
   /// Starts the ranks with this program's own command line; their exit code.
   int launch() const;
   /// The assignments with --data and --precision among them.

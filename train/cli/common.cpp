@@ -1,3 +1,4 @@
+#include <charconv>
 #include <filesystem>
 #include <iostream>
 #include <sstream>
@@ -37,20 +38,27 @@ void CommonOptions::add_assignments(CLI::App& command) {
 }
 
 void CommonOptions::add_ranks(CLI::App& command) {
+  const auto positive = [](const std::string& word) -> std::string {
+    int number = 0;
+    const char* end = word.data() + word.size();
+    const auto [stop, error] = std::from_chars(word.data(), end, number);
+    return error == std::errc() && stop == end && number > 0 ? ""
+                                                             : "'" + word + "' is no number of processes";
+  };
   command.add_option("--ranks", ranks, "processes to share the work among, on this machine")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Validator(positive, ""));
 }
 
 bool CommonOptions::must_launch() const {
-  const LaunchedRank launched = launched_rank();
-  if (!launched.is_rank) return ranks > 1;
-  if (ranks > 0 && launched.size > 0 && ranks != launched.size) {
-    throw InputError("--ranks asks for " + std::to_string(ranks) + " ranks, and a launcher has started " +
-                         std::to_string(launched.size),
-                     "", "Leave --ranks out: mpirun and srun say how many there are.");
-  }
-  return false;
+  return ranks > 1 && !launched_rank().is_rank;
+}
+
+void CommonOptions::check_ranks(const Communicator& communicator) const {
+  if (ranks == 0 || ranks == communicator.size()) return;
+  throw InputError("--ranks asks for " + std::to_string(ranks) + " ranks, and a launcher has started " +
+                       std::to_string(communicator.size()),
+                   "", "Leave --ranks out: mpirun and srun say how many there are.");
 }
 
 int CommonOptions::launch() const {

@@ -50,6 +50,7 @@ int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
   std::optional<InferenceNetwork> inference;
   Dataset dataset;
   prepare_together(ranks, [&] {
+    arguments.common.check_ranks(ranks);
     config = load_run_config(arguments.common.config, arguments.common.all_assignments());
     backend = open_device(arguments.common.device_of(ranks), config.precision());
     dataset = read_split(config, arguments.split == "val" ? Split::val : Split::train, ranks.leads());

@@ -76,7 +76,6 @@ int main(int count, char** arguments) {
   } catch (const Error& e) {
     return fail(e.code(), e.what());
   } catch (const std::exception& e) {
-    return fail(ExitCode::internal, std::string("internal error: ") + e.what() +
-                                        ". This is a bug in brightnet; please report it.");
+    return fail(ExitCode::internal, describe_internal(e));
   }
 }

@@ -1,5 +1,6 @@
 // brightnet train: a new run, or the rest of an old one.
 #include <memory>
+#include <sstream>
 
 #include "core/files.h"
 #include "core/log.h"
@@ -242,7 +243,11 @@ void announce(const Preparation& run, const Trainer& trainer, const Communicator
 }
 
 void say_where(const RunFolder& folder, const Trainer& trainer, const Dataset& dataset) {
-  if (trainer.best_metrics()) spdlog::info("{}", metrics_table(*trainer.best_metrics()));
+  if (trainer.best_metrics()) {
+    // Line by line, since a rank's lines begin with its number.
+    std::istringstream table(metrics_table(*trainer.best_metrics()));
+    for (std::string line; std::getline(table, line);) spdlog::info("{}", line);
+  }
   if (trainer.progress().best_epoch > 0) {
     spdlog::info("Best weights (epoch {}): {}", trainer.progress().best_epoch, folder.best().string());
   }
@@ -259,12 +264,14 @@ int train_on_rank(const TrainArguments& arguments, Communicator& ranks) {
   std::optional<Interrupt> early;
   if (!ranks.alone()) early.emplace();
   Preparation run;
-  prepare_together(ranks, [&] { run = prepare(arguments, ranks); });
+  prepare_together(ranks, [&] {
+    arguments.common.check_ranks(ranks);
+    run = prepare(arguments, ranks);
+  });
   compare_ranks(ranks, run);
   const RunFolder folder = open_folder(arguments, run, ranks);
   if (!early) early.emplace();
-  std::unique_ptr<Communicator> gpus;
-  if (!ranks.alone()) prepare_together(ranks, [&] { gpus = make_gpu_communicator(ranks, *run.backend); });
+  const auto gpus = ranks.alone() ? nullptr : make_gpu_communicator(ranks, *run.backend);
   ranks.set_time_limit(run.config.train.comm_timeout);
   Trainer trainer(
       {run.config, run.model, run.training, run.validation, *run.backend, folder, gpus ? *gpus : ranks},

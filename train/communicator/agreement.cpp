@@ -28,7 +28,7 @@ std::string attempt(const std::function<void()>& prepare) {
   } catch (const Error& e) {
     return report(e.code(), e.what());
   } catch (const std::exception& e) {
-    return report(ExitCode::internal, std::string("internal error: ") + e.what());
+    return report(ExitCode::internal, describe_internal(e));
   }
 }
 
@@ -85,7 +85,7 @@ int run_as_rank(Communicator& communicator, const std::function<int()>& work) {
     message = e.what();
     code = e.code();
   } catch (const std::exception& e) {
-    message = std::string("internal error: ") + e.what() + ". This is a bug in brightnet; please report it.";
+    message = describe_internal(e);
   }
   communicator.fail(message, static_cast<int>(code));
   return static_cast<int>(code);  // g++ does not see that a virtual function never returns

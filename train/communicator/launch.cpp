@@ -15,6 +15,9 @@
 namespace brightnet {
 namespace {
 
+/// Beyond this, `--ranks` is a slip of the pen that would freeze the machine.
+constexpr int most_ranks_of_a_processor = 16;
+
 volatile std::sig_atomic_t launcher = 0;
 volatile std::sig_atomic_t asked = 0;
 
@@ -55,12 +58,21 @@ LaunchedRank launched_rank() {
 }
 
 int run_ranks(int ranks, const std::string& program, const std::vector<std::string>& arguments) {
+  const auto processors = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  if (ranks > most_ranks_of_a_processor * processors) {
+    throw InputError("this machine's " + std::to_string(processors) + " processors cannot do the work of " +
+                         std::to_string(ranks) + " ranks",
+                     "--ranks", "Take one rank for each GPU, or on CPUs one for each processor at most.");
+  }
   std::vector<std::string> words{"mpirun", "--quiet", "--oversubscribe",     "--bind-to",
                                  "none",   "-np",     std::to_string(ranks), program};
   words.insert(words.end(), arguments.begin(), arguments.end());
   // Containers run as root, where mpirun wants to be told so twice.
   ::setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
   ::setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
+  // Within a cluster's job, mpirun would start them where the scheduler says; `--ranks` means here.
+  ::setenv("OMPI_MCA_ras", "^slurm,tm,lsf,gridengine", 0);
+  ::setenv("OMPI_MCA_plm", "isolated", 0);
 
   // Until the handlers stand, signals wait.
   sigset_t stops, before;
