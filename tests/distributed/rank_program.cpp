@@ -65,7 +65,7 @@ Answer bits(Communicator& ranks, const fs::path&) {
 
 /// The batch of FOLDER's run, of which this rank takes its part, and its gradient.
 struct GradientRun {
-  GradientRun(Communicator& communicator, const fs::path& folder, bool sync)
+  GradientRun(Communicator& communicator, const fs::path& folder)
       : ranks(communicator),
         config(load_run_config(folder / "run.yaml")),
         dataset(read_dataset(config.data, Split::train)),
@@ -78,7 +78,6 @@ struct GradientRun {
     NetworkSetup setup{.model = &model, .backend = backend.get(), .parameters = &parameters};
     setup.batch = batch_of_rank(config.train, ranks.size());
     setup.height = setup.width = config.train.size;
-    if (sync && !ranks.alone()) setup.statistics = &ranks;
     network = std::make_unique<Network>(setup);
     arena = DeviceBuffer(*backend, network->memory().arena());
     network->bind(arena.data());
@@ -122,11 +121,11 @@ struct GradientRun {
 };
 
 Answer overlapped(Communicator& ranks, const fs::path& folder) {
-  return GradientRun(ranks, folder, true).gradient(true);
+  return GradientRun(ranks, folder).gradient(true);
 }
 
 Answer afterwards(Communicator& ranks, const fs::path& folder) {
-  return GradientRun(ranks, folder, true).gradient(false);
+  return GradientRun(ranks, folder).gradient(false);
 }
 
 /// Which pictures this rank is shown over three epochs, and their objects: a line an image.
