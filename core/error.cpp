@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 #include <numeric>
+#include <system_error>
 #include <vector>
 
 namespace brightnet {
@@ -22,10 +23,13 @@ Error::Error(ExitCode code, const std::string& what, const std::string& where, c
     : std::runtime_error(paragraph(what, where, remedy)), code_(code) {}
 
 std::string describe_internal(const std::exception& problem) {
-  if (dynamic_cast<const std::bad_alloc*>(&problem)) {
-    return "this machine has no memory left for the process. Use a smaller train.micro_batch or "
-           "loader.cache_mb, "
-           "or fewer ranks on this machine.";
+  const auto* refused = dynamic_cast<const std::system_error*>(&problem);
+  const bool no_threads = refused && refused->code() == std::errc::resource_unavailable_try_again;
+  if (no_threads || dynamic_cast<const std::bad_alloc*>(&problem)) {
+    return std::string("this machine has no more ") + (no_threads ? "threads" : "memory") +
+           " for the process. Use a smaller train.micro_batch or loader.cache_mb, fewer loader.workers, or "
+           "fewer "
+           "ranks on this machine; `ulimit -a` shows what the process may have.";
   }
   return std::string("internal error: ") + problem.what() + ". This is a bug in brightnet; please report it.";
 }

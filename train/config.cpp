@@ -129,7 +129,7 @@ void TrainOptions::fields(Fields& f) {
       .at_least(0);
   f.choice("precision", precision, {"fp32", "tf32", "bf16", "fp16"}, "of activations and working weights");
   f("seed", seed, "names the run's random numbers");
-  f("sync_bn", sync_bn, "batch-norm statistics over all ranks");
+  f("sync_bn", sync_bn, "batch-norm over all ranks; on the CPU, the same bits for any number of them");
   f("patience", patience, "evaluations without a better score before stopping; 0: never").at_least(0);
   f("weights", weights, "safetensors or darknet's .weights to start from; empty: from scratch");
   f("weights_partial", weights_partial, "of a .weights file that does not fit, take what does");

@@ -3,6 +3,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -26,9 +27,11 @@ TEST(Error, CarriesTheProcessExitCode) {
   EXPECT_EQ(static_cast<int>(Error(ExitCode::interrupted, "x", "", "").code()), 4);
 }
 
-TEST(Error, MemoryThatRanOutIsNoBug) {
+TEST(Error, WhatTheMachineHasNoMoreOfIsNoBug) {
   EXPECT_EQ(describe_internal(std::bad_alloc()).find("bug"), std::string::npos);
-  EXPECT_NE(describe_internal(std::bad_alloc()).find("no memory left"), std::string::npos);
+  EXPECT_NE(describe_internal(std::bad_alloc()).find("no more memory"), std::string::npos);
+  const std::system_error refused(std::make_error_code(std::errc::resource_unavailable_try_again));
+  EXPECT_NE(describe_internal(refused).find("no more threads"), std::string::npos);
   EXPECT_EQ(describe_internal(std::out_of_range("seven")),
             "internal error: seven. This is a bug in brightnet; please report it.");
 }

@@ -40,7 +40,7 @@ class FailingRanks : public ::testing::Test {
 };
 
 TEST_F(FailingRanks, OneThatIsKilledEndsTheOthersAndTheRunGoesOn) {
-  const Words settings{"train.epochs=60", "evaluate.every=20"};
+  const Words settings{"train.epochs=24", "evaluate.every=8"};
   Words whole = train("run.yaml", settings);
   whole[4] = "whole";
   ASSERT_EQ(start(mpirun(2, whole)).wait().code, 0);
@@ -146,7 +146,7 @@ TEST_F(FailingRanks, ABatchThatTheyCannotShareIsRefused) {
 }
 
 TEST_F(FailingRanks, SignalsReachAllOfThemAndTheRunGoesOn) {
-  const Words settings{"train.epochs=40", "evaluate.every=20"};
+  const Words settings{"train.epochs=16", "evaluate.every=8"};
   Words whole = train("run.yaml", settings), parts = whole;
   whole[4] = "whole";
   whole.insert(whole.end(), {"--ranks", "2"});
@@ -154,7 +154,7 @@ TEST_F(FailingRanks, SignalsReachAllOfThemAndTheRunGoesOn) {
   ASSERT_EQ(start(whole).wait().code, 0);
   for (const int number : {SIGINT, SIGTERM}) {
     const Program program = start(parts);
-    const int before = number == SIGINT ? 1 : 8;
+    const int before = number == SIGINT ? 1 : 5;
     ASSERT_TRUE(wait_until([&] { return epochs_done(before); }));
     program.signal(number);
     const ProgramResult stopped = program.wait();

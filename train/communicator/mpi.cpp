@@ -19,7 +19,7 @@ namespace brightnet {
 namespace {
 
 /// Seconds that meeting, and leaving together, may take.
-constexpr unsigned meeting = 120, farewell = 60;
+constexpr unsigned meeting = 300, farewell = 60;
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
