@@ -87,7 +87,6 @@ TEST_F(BadInput, BrokenWeightsAreExitCodeTwo) {
         << bytes.size() << " bytes";
   }
   write("broken.weights", negative);
-  write("list.txt", "");
   EXPECT_TRUE(refuses({"export", "--weights", "broken.weights", "--cfg", "good.cfg", "--format", "onnx"},
                       "broken.weights"));
 }
@@ -117,7 +116,6 @@ TEST_F(BadInput, DarknetsWeightsNeedTheirConfiguration) {
     return more;
   };
   EXPECT_TRUE(refuses(export_with({"good.weights"}), "--cfg"));
-  EXPECT_TRUE(refuses({"detect", "--weights", "good.weights", "--source", "list.txt"}, "list.txt"));
   EXPECT_TRUE(refuses(export_with({"none.weights", "--cfg", "good.cfg"}), "none.weights"));
   EXPECT_TRUE(refuses(export_with({"good.weights", "--cfg", "none.cfg"}), "none.cfg"));
   write("two.names", "one\ntwo\n");
