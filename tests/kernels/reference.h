@@ -5,9 +5,21 @@
 
 #include "core/tensor.h"
 #include "core/threads.h"
+#include "kernels/math/activation.h"
 #include "tests/kernels/device.h"
 
-namespace brightnet::testing {
+namespace brightnet {
+
+/// How tests with parameters are listed.
+inline void PrintTo(const Shape& shape, std::ostream* out) {
+  *out << to_string(shape);
+}
+inline void PrintTo(Activation activation, std::ostream* out) {
+  constexpr const char* names[] = {"linear", "relu", "leaky", "mish", "swish", "logistic"};
+  *out << names[static_cast<size_t>(activation)];
+}
+
+namespace testing {
 
 inline size_t index(const Shape& s, int n, int h, int w, int c) {
   return ((static_cast<size_t>(n) * s.h + h) * s.w + w) * s.c + c;
@@ -40,4 +52,5 @@ inline std::vector<Shape> odd_shapes() {
           {1, 1, 13, 64}, {1, 20, 21, 33}, {17, 5, 3, 24}};
 }
 
-}  // namespace brightnet::testing
+}  // namespace testing
+}  // namespace brightnet

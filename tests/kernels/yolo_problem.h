@@ -1,12 +1,19 @@
 // A small YOLO head with predictions and truths, and a call of the CPU's loss on them.
 #pragma once
 
+#include <ostream>
 #include <vector>
 
 #include "core/random.h"
 #include "kernels/cpu/yolo.h"
 
 namespace brightnet {
+
+/// How tests with parameters are listed.
+inline void PrintTo(IouKind kind, std::ostream* out) {
+  constexpr const char* names[] = {"mse", "iou", "giou", "diou", "ciou"};
+  *out << names[static_cast<size_t>(kind)];
+}
 
 /// A head, its predictions and truths, and what the loss made of them.
 struct Problem {

@@ -115,6 +115,10 @@ struct BrokenHeader {
   const char* header;
   size_t data;
   const char* says;
+
+  friend std::ostream& operator<<(std::ostream& out, const BrokenHeader& broken) {
+    return out << broken.name;
+  }
 };
 
 class BrokenSafetensors : public ::testing::TestWithParam<BrokenHeader> {};

@@ -7,6 +7,11 @@ namespace {
 struct Case {
   Shape input;
   int filters, kernel, stride, padding;
+
+  friend std::ostream& operator<<(std::ostream& out, const Case& c) {
+    return out << to_string(c.input) << " to " << c.filters << ", " << c.kernel << "x" << c.kernel
+               << ", stride " << c.stride;
+  }
 };
 
 // Calls visit(x index, w index, y index) for every product of the convolution; w is OHWI.
