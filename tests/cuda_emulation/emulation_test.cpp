@@ -311,8 +311,10 @@ TEST(CudaEmulation, RefusesHostAndFreedPointers) {
               "argument 1 is a pointer to the host's memory");
   EXPECT_SAYS(violation_of_launch(copy_by_pointers, 1, 32, 0, static_cast<const float*>(x), local),
               "argument 2 is a pointer to the host's memory");
+#ifndef __SANITIZE_ADDRESS__  // which fills padding with such pointers
   EXPECT_SAYS(violation_of_launch(copy_by_struct, 1, 32, 0, Arguments{32, host.data(), y}),
               "argument 1 holds, at byte 8, a pointer to the host's memory");
+#endif
   EXPECT_EQ(violation_of_launch(copy_by_struct, 1, 32, 0, Arguments{32, x, y}), "no violation");
   EXPECT_EQ(y.get(stream), first_numbers(32));
   auto* freed = static_cast<float*>(allocate(128));

@@ -38,6 +38,16 @@ void* operator new(size_t bytes) {
 void* operator new[](size_t bytes) {
   return allocated(bytes);
 }
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept try {
+  return allocated(bytes);
+} catch (const std::bad_alloc&) {
+  return nullptr;
+}
+void* operator new[](size_t bytes, const std::nothrow_t&) noexcept try {
+  return allocated(bytes);
+} catch (const std::bad_alloc&) {
+  return nullptr;
+}
 void operator delete(void* memory) noexcept {
   std::free(memory);
 }
