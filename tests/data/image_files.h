@@ -1,0 +1,102 @@
+// Image files for tests: drawn, encoded, with EXIF, and what reading them must end with.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <opencv2/imgcodecs.hpp>
+#include <opencv2/imgproc.hpp>
+
+#include "data/image.h"
+
+namespace brightnet::image_files {
+
+namespace fs = std::filesystem;
+using Bytes = std::vector<uint8_t>;
+
+inline fs::path temporary(const std::string& name) {
+  const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+  const fs::path folder =
+      fs::path(testing::TempDir()) / (std::string(test->test_suite_name()) + "_" + test->name());
+  fs::create_directories(folder);
+  return folder / name;
+}
+
+inline fs::path write(const std::string& name, const Bytes& bytes) {
+  const fs::path file = temporary(name);
+  std::ofstream(file, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  return file;
+}
+
+inline Bytes encode(const std::string& extension, const cv::Mat& image,
+                    const std::vector<int>& options = {}) {
+  Bytes bytes;
+  EXPECT_TRUE(cv::imencode(extension, image, bytes, options));
+  return bytes;
+}
+
+// Smooth, so that JPEG keeps it, with no symmetry, so that every rotation and flip is another image. BGR.
+inline cv::Mat gradient(int width, int height) {
+  cv::Mat image(height, width, CV_8UC3);
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width; ++x) {
+      image.at<cv::Vec3b>(y, x) = {static_cast<uint8_t>(40 + 150 * x / width),
+                                   static_cast<uint8_t>(30 + 200 * y / height),
+                                   static_cast<uint8_t>(220 - 100 * (x + y) / (width + height))};
+    }
+  }
+  return image;
+}
+
+inline cv::Mat rgb(const cv::Mat& bgr) {
+  cv::Mat out;
+  cv::cvtColor(bgr, out, cv::COLOR_BGR2RGB);
+  return out;
+}
+
+inline int largest_difference(const cv::Mat& a, const cv::Mat& b) {
+  if (a.size() != b.size() || a.type() != b.type()) return 256;
+  return static_cast<int>(cv::norm(a, b, cv::NORM_INF));
+}
+
+// An EXIF block with one entry, the orientation.
+inline Bytes exif(int orientation, bool little_endian) {
+  const auto o = static_cast<uint8_t>(orientation);
+  if (little_endian)
+    return {'I', 'I', 42, 0, 8, 0, 0, 0, 1, 0, 0x12, 1, 3, 0, 1, 0, 0, 0, o, 0, 0, 0, 0, 0, 0, 0};
+  return {'M', 'M', 0, 42, 0, 0, 0, 8, 0, 1, 1, 0x12, 0, 3, 0, 0, 0, 1, 0, o, 0, 0, 0, 0, 0, 0};
+}
+
+inline Bytes with_jpeg_segment(Bytes jpeg, uint8_t code, const Bytes& payload) {
+  const size_t length = payload.size() + 2;
+  Bytes segment{0xFF, code, static_cast<uint8_t>(length >> 8), static_cast<uint8_t>(length)};
+  segment.insert(segment.end(), payload.begin(), payload.end());
+  jpeg.insert(jpeg.begin() + 2, segment.begin(), segment.end());
+  return jpeg;
+}
+
+inline Bytes with_exif(const Bytes& jpeg, int orientation, bool little_endian) {
+  Bytes payload{'E', 'x', 'i', 'f', 0, 0};
+  const Bytes block = exif(orientation, little_endian);
+  payload.insert(payload.end(), block.begin(), block.end());
+  return with_jpeg_segment(jpeg, 0xE1, payload);
+}
+
+inline ImageError::Kind failure(const fs::path& file) {
+  try {
+    read_image(file);
+  } catch (const ImageError& e) {
+    EXPECT_NE(std::string(e.what()).find(file.string()), std::string::npos) << e.what();
+    EXPECT_EQ(e.code(), ExitCode::input);
+    return e.kind();
+  }
+  ADD_FAILURE() << file << " was read";
+  return {};
+}
+
+}  // namespace brightnet::image_files
