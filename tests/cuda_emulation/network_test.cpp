@@ -54,23 +54,6 @@ layers:
   - yolo: {mask: [0, 1]}
 )";
 
-void give_input(BoundNetwork& bound, uint64_t seed) {
-  const auto& setup = bound.network().setup();
-  Random random(seed, Purpose::test);
-  std::vector<uint8_t> pixels(static_cast<size_t>(setup.batch) * setup.height * setup.width * 3);
-  for (auto& pixel : pixels) pixel = static_cast<uint8_t>(random.below(256));
-  std::vector<std::vector<Truth>> truths(setup.batch);
-  for (auto& of_image : truths) {
-    for (int i = 0; i < 3; ++i) {
-      const float w = random.uniform(0.2f, 0.6f), h = random.uniform(0.2f, 0.6f);
-      of_image.push_back({{random.uniform(w / 2, 1 - w / 2), random.uniform(h / 2, 1 - h / 2), w, h},
-                          static_cast<int>(random.below(setup.model->classes))});
-    }
-  }
-  bound.network().set_pixels(pixels.data());
-  bound.network().set_truths(truths);
-}
-
 /// Cosine of the angle between two gradients, and the ratio of their lengths.
 struct Comparison {
   double cosine, ratio;

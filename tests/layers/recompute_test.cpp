@@ -38,18 +38,6 @@ layers:
   - yolo: {mask: [0, 1]}
 )";
 
-void give_input(BoundNetwork& bound) {
-  const auto& setup = bound.network().setup();
-  Random random(1, Purpose::test);
-  std::vector<uint8_t> pixels(static_cast<size_t>(setup.batch) * setup.height * setup.width * 3);
-  for (auto& pixel : pixels) pixel = static_cast<uint8_t>(random.below(256));
-  std::vector<std::vector<Truth>> truths(static_cast<size_t>(setup.batch));
-  for (auto& of_image : truths)
-    of_image.push_back({{random.uniform(0.3f, 0.7f), random.uniform(0.3f, 0.7f), 0.3f, 0.4f}, 1});
-  bound.network().set_pixels(pixels.data());
-  bound.network().set_truths(truths);
-}
-
 void expect_same_gradients(const Model& model, int size, Precision precision) {
   const auto backend = make_cpu_backend();
   BoundNetwork kept(*backend, model, 2, size, precision, Mode::train);

@@ -1,0 +1,37 @@
+// A layer's place in a network's graph and in its memory: what planning decides and running reads.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "layers/network.h"
+
+namespace brightnet {
+
+/// A layer's place in the graph. Buffers are indices into the arena plan; −1: none.
+struct Network::Node {
+  std::vector<int> inputs;
+  std::vector<int> consumers;
+  Shape shape;
+  bool needs_gradient = false;  ///< of its output
+  bool is_head = false;
+  int output = -1, gradient = -1, saved = -1;
+  int concat = -1;  ///< the concat that its output is a slice of
+  int concat_channel = 0;
+  int first_part = -1;  ///< of a concat: the earliest layer whose output is a slice of this one's
+  size_t weights_offset = 0;
+  MemoryNeeds needs;
+
+  // When its output is made a second time for the backward pass instead of being kept.
+  bool is_rebuilt = false;
+  int rebuilt_before = -1;  ///< the layer whose backward call is the first to read it, in that order
+  int rebuilt = -1;
+
+  // The tensors of its calls, fixed once the arena is bound. What the backward pass reads may be another
+  // copy.
+  std::vector<Tensor> input_tensors, backward_input_tensors, input_gradients;
+  std::unique_ptr<bool[]> accumulate;
+  Tensor output_tensor, backward_tensor, output_gradient;
+};
+
+}  // namespace brightnet

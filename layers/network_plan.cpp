@@ -1,0 +1,248 @@
+// Planning of a network: which outputs are written straight into a concat, which are made a second time
+// instead of being kept, and from when to when each buffer of the arena lives.
+#include <algorithm>
+
+#include "layers/network_input.h"
+#include "layers/network_node.h"
+
+namespace brightnet {
+namespace {
+
+/// Like the arena's plan.
+size_t aligned(size_t bytes) {
+  return (bytes + 255) / 256 * 256;
+}
+
+}  // namespace
+
+void Network::connect() {
+  const Model& model = *setup_.model;
+  nodes_.resize(model.layers.size());
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    nodes_[i].inputs = model.layers[i].inputs;
+    for (const int input : nodes_[i].inputs) {
+      if (input != network_input) nodes_[input].consumers.push_back(static_cast<int>(i));
+    }
+  }
+}
+
+// In training, batch-norm can write its output straight to where a concat wants it, and read its gradient
+// there: the copies of YOLO's many concats disappear. It takes an output that nobody needs dense: only the
+// concat, and splits before it, may read it. The concat is the last of them, so that on the way back its
+// gradient is there first and the splits add to it.
+void Network::place_in_concats() {
+  const auto& layers = setup_.model->layers;
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    if (!std::holds_alternative<ConcatAttributes>(layers[i].attributes)) continue;
+    int channel = 0;
+    for (const int input : nodes_[i].inputs) {
+      const int first_channel = channel;
+      channel += input == network_input ? setup_.model->channels : layers[input].channels;
+      if (input == network_input) continue;
+      const auto* conv = std::get_if<ConvAttributes>(&layers[input].attributes);
+      const auto& consumers = nodes_[input].consumers;
+      const bool widened = conv && conv->full_precision && type_ != DType::f32;
+      const bool placeable = conv && conv->batch_norm && layers[input].rate > 0 && !widened &&
+                             consumers.back() == static_cast<int>(i) &&
+                             std::all_of(consumers.begin(), consumers.end() - 1, [&](int consumer) {
+                               return std::holds_alternative<SplitAttributes>(layers[consumer].attributes);
+                             });
+      if (!placeable) continue;
+      nodes_[input].concat = static_cast<int>(i);
+      nodes_[input].concat_channel = first_channel;
+      nodes_[i].first_part = nodes_[i].first_part < 0 ? input : std::min(nodes_[i].first_part, input);
+    }
+  }
+}
+
+void Network::make_layers() {
+  const Model& model = *setup_.model;
+  const bool training = setup_.mode == Mode::train;
+  const Shape image{setup_.batch, setup_.height, setup_.width, model.channels};
+  x_ = {nullptr, image, type_};
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    Node& node = nodes_[i];
+    const LayerDescription& description = model.layers[i];
+    node.is_head = std::holds_alternative<YoloAttributes>(description.attributes);
+    node.needs_gradient =
+        std::holds_alternative<ConvAttributes>(description.attributes) && description.rate > 0;
+    LayerSetup setup{description, {}, *setup_.backend, *setup_.parameters, setup_.mode, type_, image};
+    setup.statistics = setup_.statistics;
+    for (const int input : node.inputs) {
+      setup.inputs.push_back(input == network_input ? image : nodes_[input].shape);
+      node.needs_gradient = node.needs_gradient || (input != network_input && nodes_[input].needs_gradient);
+    }
+    const int first = node.inputs[0];
+    setup.input_gradient = first != network_input && nodes_[first].needs_gradient;
+    setup.adds_input_gradient =
+        training && setup.input_gradient && nodes_[first].consumers.back() != static_cast<int>(i);
+    setup.output_in_concat = node.concat >= 0;
+    layers_.push_back(make_layer(setup));
+    node.shape = layers_.back()->output_shape();
+  }
+}
+
+// What batch-norm and activation made of a convolution's output, which is kept anyway, can be made of it
+// again: alone, or as the parts of a concat. A rebuilt concat copies its other parts again, and needs them
+// then.
+void Network::choose_rebuilt() {
+  for (int i = layer_count() - 1; i >= 0; --i) {
+    Node& node = nodes_[i];
+    const auto* conv = std::get_if<ConvAttributes>(&setup_.model->layers[i].attributes);
+    const bool normalizes =
+        conv && conv->batch_norm && !conv->full_precision && setup_.model->layers[i].rate > 0;
+    if (!(normalizes && node.concat < 0) && node.first_part < 0) continue;
+    for (const int consumer : node.consumers) {
+      const Node& reader = nodes_[consumer];
+      if (layers_[consumer]->backward_reads_inputs())
+        node.rebuilt_before = std::max(node.rebuilt_before, consumer);
+      if (reader.is_rebuilt && layers_[consumer]->rebuilds_from_inputs())
+        node.rebuilt_before = std::max(node.rebuilt_before, reader.rebuilt_before);
+    }
+    node.is_rebuilt = node.rebuilt_before >= 0;
+  }
+}
+
+// A sum hands its gradient on as it is. One of its inputs can have it where it lies: one whose gradient
+// begins with it.
+int Network::heir_of_gradient(int layer) const {
+  const Node& node = nodes_[layer];
+  if (!std::holds_alternative<ShortcutAttributes>(setup_.model->layers[layer].attributes)) return -1;
+  for (const int input : node.inputs) {
+    if (input == network_input || std::count(node.inputs.begin(), node.inputs.end(), input) > 1) continue;
+    const Node& source = nodes_[input];
+    if (source.gradient >= 0 && source.shape == node.shape && source.consumers.back() == layer) return input;
+  }
+  return -1;
+}
+
+// The time line: layer i runs forward at time i and backward at time 2·layers − 1 − i.
+void Network::plan_memory() {
+  const bool training = setup_.mode == Mode::train;
+  const int count = layer_count();
+  const int end = training ? 2 * count - 1 : count - 1;
+  const auto backward_time = [&](int layer) { return 2 * count - 1 - layer; };
+  std::vector<Lifetime> lives;
+  size_t preparing = 0;
+  const auto add = [&](size_t bytes, int first, int last) {
+    if (bytes == 0) return -1;
+    lives.push_back({bytes, first, last});
+    return static_cast<int>(lives.size()) - 1;
+  };
+  // Until when a tensor is read that these layers consume: on the way there, and on the way back.
+  const auto last_forward = [&](const std::vector<int>& consumers, int produced) {
+    int last = produced;
+    for (const int consumer : consumers) last = std::max(last, nodes_[consumer].is_head ? end : consumer);
+    return last;
+  };
+  const auto last_backward = [&](const std::vector<int>& consumers) {
+    int last = -1;
+    for (const int consumer : consumers) {
+      if (training && nodes_[consumer].needs_gradient && layers_[consumer]->backward_reads_inputs())
+        last = std::max(last, backward_time(consumer));
+      if (nodes_[consumer].is_rebuilt && layers_[consumer]->rebuilds_from_inputs())
+        last = std::max(last, backward_time(nodes_[consumer].rebuilt_before));
+    }
+    return last;
+  };
+
+  std::vector<int> image_consumers;
+  for (int i = 0; i < count; ++i) {
+    if (std::count(nodes_[i].inputs.begin(), nodes_[i].inputs.end(), network_input))
+      image_consumers.push_back(i);
+  }
+  x_buffer_ = add(x_.bytes(), 0, std::max(last_forward(image_consumers, 0), last_backward(image_consumers)));
+
+  for (int i = 0; i < count; ++i) {
+    Node& node = nodes_[i];
+    const size_t bytes = node.shape.count() * size_of(type_);
+    node.needs = layers_[i]->memory_needs();
+    LayerMemoryRow row{setup_.model->layers[i].name, Model::kind(setup_.model->layers[i]), node.shape};
+    for (const auto& entry : setup_.parameters->layout->entries()) {
+      if (entry.layer == i) row.parameters += entry.count * sizeof(float);
+    }
+    if (!node.is_head && node.concat < 0) {
+      const int first = node.first_part < 0 ? i : node.first_part;
+      const int there = last_forward(node.consumers, i), back = last_backward(node.consumers);
+      node.output = add(bytes, first, node.is_rebuilt ? there : std::max(there, back));
+      if (node.is_rebuilt) node.rebuilt = add(bytes, backward_time(node.rebuilt_before), back);
+      row.activation = bytes;
+      if (training && node.needs_gradient) {
+        const int begin = backward_time(node.consumers.back());
+        if (const int input = heir_of_gradient(i); input >= 0) {
+          node.gradient = nodes_[input].gradient;
+          lives[static_cast<size_t>(node.gradient)].first = begin;
+        } else {
+          node.gradient = add(bytes, begin, backward_time(first));
+          row.gradient = bytes;
+        }
+      }
+    }
+    node.saved = add(node.needs.saved, i, training && node.needs_gradient ? backward_time(i) : i);
+    node.weights_offset = memory_.working_weights;
+    memory_.working_weights += aligned(node.needs.weights);
+    workspace_bytes_ = std::max(workspace_bytes_, node.needs.workspace);
+    preparing = std::max(preparing, node.needs.preparing);
+    row.saved = node.needs.saved;
+    row.working_weights = node.needs.weights;
+    row.workspace = node.needs.workspace;
+    memory_.rows.push_back(std::move(row));
+  }
+  workspace_buffer_ = add(workspace_bytes_, 0, end);
+
+  arena_plan_ = plan_arena(lives);
+  memory_.step = std::max(arena_plan_.total, aligned(preparing));
+  for (const Lifetime& life : lives) memory_.unshared += aligned(life.bytes);
+  memory_.input = aligned(input_->bytes());
+}
+
+void Network::bind(void* arena) {
+  if (arena_ != arena) recordings_.clear();
+  arena_ = static_cast<std::byte*>(arena);
+  prepared_version_ = 0;
+  input_->bind(arena_);
+  std::byte* weights = arena_ + memory_.input;
+  std::byte* step = weights + memory_.working_weights;
+  const auto place = [&](int buffer) -> std::byte* {
+    return buffer < 0 ? nullptr : step + arena_plan_.offsets[buffer];
+  };
+  x_.data = place(x_buffer_);
+
+  // From the last to the first: a concat is known before the layers that lie in it.
+  for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
+    if (node->concat >= 0) {
+      const Node& concat = nodes_[node->concat];
+      node->output_tensor = slice_channels(concat.output_tensor, node->concat_channel, node->shape.c);
+      node->backward_tensor = slice_channels(concat.backward_tensor, node->concat_channel, node->shape.c);
+      node->output_gradient = slice_channels(concat.output_gradient, node->concat_channel, node->shape.c);
+    } else {
+      node->output_tensor = {place(node->output), node->shape, type_};
+      node->backward_tensor = {place(node->is_rebuilt ? node->rebuilt : node->output), node->shape, type_};
+      node->output_gradient = {place(node->gradient), node->shape, type_};
+    }
+  }
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    Node& node = nodes_[i];
+    node.input_tensors.clear();
+    node.backward_input_tensors.clear();
+    node.input_gradients.clear();
+    node.accumulate = std::make_unique<bool[]>(node.inputs.size());
+    for (size_t k = 0; k < node.inputs.size(); ++k) {
+      const int input = node.inputs[k];
+      const bool image = input == network_input;
+      node.input_tensors.push_back(image ? x_ : nodes_[input].output_tensor);
+      node.backward_input_tensors.push_back(image ? x_ : nodes_[input].backward_tensor);
+      node.input_gradients.push_back(image ? Tensor{nullptr, x_.shape, type_}
+                                           : nodes_[input].output_gradient);
+      // The last consumer is the first to write on the way back. One that reads a layer twice adds the second
+      // time.
+      const bool again =
+          std::count(node.inputs.begin(), node.inputs.begin() + static_cast<long>(k), input) > 0;
+      node.accumulate[k] = !image && (again || nodes_[input].consumers.back() != static_cast<int>(i));
+    }
+    if (node.is_head) node.output_tensor = node.input_tensors[0];
+    layers_[i]->bind({weights + node.weights_offset, place(node.saved), place(workspace_buffer_), step});
+  }
+}
+
+}  // namespace brightnet
