@@ -1,26 +1,13 @@
 #include "train/optimizer.h"
 
 #include "kernels/math/loss_scaler.h"
-#include "tests/train/small_run.h"
+#include "tests/train/small_parameters.h"
 
 namespace brightnet::testing {
 namespace {
 
-class OptimizerTest : public ::testing::Test {
+class OptimizerTest : public SmallParameters {
  protected:
-  OptimizerTest()
-      : model_(parse_model(YamlDocument::parse(small_model, "small"), 2)),
-        layout_(model_),
-        backend_(make_cpu_backend()),
-        values_(*backend_, layout_.floats() * sizeof(float)),
-        gradients_(*backend_, layout_.trainable_floats() * sizeof(float)) {
-    fill(values_, 1.0f);
-    fill(gradients_, 0.5f);
-  }
-
-  static void fill(DeviceBuffer& buffer, float value) {
-    std::fill_n(buffer.floats(), buffer.bytes() / sizeof(float), value);
-  }
   std::unique_ptr<Optimizer> make(float ema_decay = 0) {
     const EmaOptions ema{.decay = ema_decay};
     return make_optimizer(options_, ema, layout_, *backend_, values_.floats());
@@ -36,13 +23,8 @@ class OptimizerTest : public ::testing::Test {
         {.count = layout_.trainable_floats(), .values = values_.floats(), .gradients = gradients_.floats()},
         &state);
   }
-  float value(const std::string& name) const { return values_.floats()[layout_.find(name)->offset]; }
 
   int64_t steps_ = 0;
-  Model model_;
-  ParameterLayout layout_;
-  std::unique_ptr<Backend> backend_;
-  DeviceBuffer values_, gradients_;
   OptimizerOptions options_ = OptimizerOptions::sgd();
 };
 

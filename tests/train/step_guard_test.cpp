@@ -3,31 +3,21 @@
 #include <cmath>
 #include <limits>
 
-#include "tests/train/small_run.h"
+#include "tests/train/small_parameters.h"
 
 namespace brightnet::testing {
 namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-class StepGuardTest : public ::testing::Test {
+class StepGuardTest : public SmallParameters {
  protected:
-  StepGuardTest()
-      : model_(parse_model(YamlDocument::parse(small_model, "small"), 2)),
-        layout_(model_),
-        backend_(make_cpu_backend()),
-        values_(*backend_, layout_.floats() * sizeof(float)),
-        gradients_(*backend_, layout_.trainable_floats() * sizeof(float)) {
-    fill(values_, 1.0f);
-    fill(gradients_, 0.5f);
+  StepGuardTest() {
     config_.optimizer = OptimizerOptions::sgd();
     config_.optimizer.decay = 0;
     config_.ema = {.decay = 0, .ramp = 10};
   }
 
-  static void fill(DeviceBuffer& buffer, float value) {
-    std::fill_n(buffer.floats(), buffer.bytes() / sizeof(float), value);
-  }
   StepGuard make() { return StepGuard(config_, layout_, *backend_, values_.floats(), config_.train.batch); }
   StepState step(StepGuard& guard, float rate = 0.1f) {
     guard.set_rate(rate);
@@ -36,12 +26,8 @@ class StepGuardTest : public ::testing::Test {
   }
   std::vector<float> copy(const float* from, size_t count) const { return {from, from + count}; }
   std::vector<float> values() const { return copy(values_.floats(), layout_.floats()); }
-  float& statistic() { return values_.floats()[layout_.find("conv1.running_variance")->offset]; }
+  float& statistic() { return value("conv1.running_variance"); }
 
-  Model model_;
-  ParameterLayout layout_;
-  std::unique_ptr<Backend> backend_;
-  DeviceBuffer values_, gradients_;
   RunConfig config_;
 };
 
