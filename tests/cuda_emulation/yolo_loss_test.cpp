@@ -108,33 +108,11 @@ void expect_equal_to_cpu(Problem problem) {
   }
 }
 
-constexpr float weights_of_classes[] = {0.5f, 2.0f, 3.0f};
-
-struct Options {
-  const char* name;
-  void (*set)(YoloHead&);
-};
-
-const Options option_sets[] = {
-    {"Plain", [](YoloHead&) {}},
-    {"Weights",
-     [](YoloHead& h) {
-       h.box_weight = 2.5f, h.objectness_weight = 0.7f, h.class_weight = 0.4f, h.negative_weight = 0.3f;
-       h.class_weights = weights_of_classes;
-     }},
-    {"MoreAnchors", [](YoloHead& h) { h.iou_threshold = 0.213f, h.label_smoothing = 0.1f; }},
-    {"FocalTwo", [](YoloHead& h) { h.focal_gamma = 2.0f, h.iou_threshold = 0.3f; }},
-    {"FocalSmoothed", [](YoloHead& h) { h.focal_gamma = 1.5f, h.label_smoothing = 0.2f; }},
-    {"SmoothObjectness",
-     [](YoloHead& h) { h.objectness_smooth = true, h.ignore_threshold = 0.3f, h.truth_threshold = 0.5f; }},
-    {"MaxDelta", [](YoloHead& h) { h.max_delta = 0.02f, h.ignore_threshold = 1.0f; }},
-};
-
 class GpuYoloLossOptions : public ::testing::TestWithParam<std::tuple<IouKind, bool>> {};
 
 TEST_P(GpuYoloLossOptions, EqualsTheCpusWithAnyOptions) {
   const auto [kind, new_coords] = GetParam();
-  for (const Options& options : option_sets) {
+  const auto check = [kind = kind, new_coords = new_coords](const LossOptions& options) {
     SCOPED_TRACE(options.name);
     Problem problem(2, 3, 5);
     problem.head.iou_kind = kind;
@@ -145,13 +123,13 @@ TEST_P(GpuYoloLossOptions, EqualsTheCpusWithAnyOptions) {
     problem.randomize(11, 0.8f);
     scatter_truths(problem, 7, 5);
     expect_equal_to_cpu<float>(problem);
-  }
+  };
+  for (const LossOptions& options : loss_option_sets) check(options);
+  check({"MaxDelta", [](YoloHead& h) { h.max_delta = 0.02f, h.ignore_threshold = 1.0f; }});
 }
 
 std::string configuration_name(const ::testing::TestParamInfo<GpuYoloLossOptions::ParamType>& info) {
-  const char* kinds[] = {"Mse", "Iou", "Giou", "Diou", "Ciou"};
-  return std::string(kinds[static_cast<int>(std::get<0>(info.param))]) +
-         (std::get<1>(info.param) ? "NewCoords" : "Exp");
+  return loss_kind_name(std::get<0>(info.param), std::get<1>(info.param));
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryKind, GpuYoloLossOptions,

@@ -68,27 +68,6 @@ void expect_matches_reference(Problem& problem) {
   }
 }
 
-struct Options {
-  const char* name;
-  void (*set)(YoloHead&);
-};
-
-constexpr float weights_of_classes[] = {0.5f, 2.0f, 3.0f};
-
-const Options option_sets[] = {
-    {"Plain", [](YoloHead&) {}},
-    {"Weights",
-     [](YoloHead& h) {
-       h.box_weight = 2.5f, h.objectness_weight = 0.7f, h.class_weight = 0.4f, h.negative_weight = 0.3f;
-       h.class_weights = weights_of_classes;
-     }},
-    {"MoreAnchors", [](YoloHead& h) { h.iou_threshold = 0.213f, h.label_smoothing = 0.1f; }},
-    {"FocalTwo", [](YoloHead& h) { h.focal_gamma = 2.0f, h.iou_threshold = 0.3f; }},
-    {"FocalSmoothed", [](YoloHead& h) { h.focal_gamma = 1.5f, h.label_smoothing = 0.2f; }},
-    {"SmoothObjectness",
-     [](YoloHead& h) { h.objectness_smooth = true, h.ignore_threshold = 0.3f, h.truth_threshold = 0.5f; }},
-};
-
 class LossGradient : public testing::TestWithParam<std::tuple<IouKind, bool, int>> {};
 
 TEST_P(LossGradient, EqualsFiniteDifferencesOfTheReference) {
@@ -97,7 +76,7 @@ TEST_P(LossGradient, EqualsFiniteDifferencesOfTheReference) {
   problem.head.iou_kind = kind;
   problem.head.new_coords = new_coords;
   problem.head.scale_xy = new_coords ? 2.0f : 1.05f;
-  option_sets[options].set(problem.head);
+  loss_option_sets[options].set(problem.head);
   problem.scale.constant = 0.25f;
   problem.randomize(11 + options, 0.8f);
   scatter_truths(problem, 7, 5);
@@ -105,9 +84,8 @@ TEST_P(LossGradient, EqualsFiniteDifferencesOfTheReference) {
 }
 
 std::string configuration_name(const testing::TestParamInfo<LossGradient::ParamType>& info) {
-  const char* kinds[] = {"Mse", "Iou", "Giou", "Diou", "Ciou"};
-  return std::string(kinds[static_cast<int>(std::get<0>(info.param))]) +
-         (std::get<1>(info.param) ? "NewCoords" : "Exp") + option_sets[std::get<2>(info.param)].name;
+  const auto [kind, new_coords, options] = info.param;
+  return loss_kind_name(kind, new_coords) + loss_option_sets[options].name;
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryConfiguration, LossGradient,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <ostream>
+#include <string>
 #include <vector>
 
 #include "core/random.h"
@@ -13,6 +14,12 @@ namespace brightnet {
 inline void PrintTo(IouKind kind, std::ostream* out) {
   constexpr const char* names[] = {"mse", "iou", "giou", "diou", "ciou"};
   *out << names[static_cast<size_t>(kind)];
+}
+
+/// The same in the names of tests.
+inline std::string loss_kind_name(IouKind kind, bool new_coords) {
+  constexpr const char* names[] = {"Mse", "Iou", "Giou", "Diou", "Ciou"};
+  return std::string(names[static_cast<size_t>(kind)]) + (new_coords ? "NewCoords" : "Exp");
 }
 
 /// A head, its predictions and truths, and what the loss made of them.
@@ -88,6 +95,26 @@ struct Problem {
             if (gradient[index(n, r, c, s, 2)] != 0) found.push_back({n, r, c, s});
     return found;
   }
+};
+
+/// A set of the loss's options that tests go through.
+struct LossOptions {
+  const char* name;
+  void (*set)(YoloHead&);
+};
+inline constexpr float weights_of_classes[] = {0.5f, 2.0f, 3.0f};
+inline const LossOptions loss_option_sets[] = {
+    {"Plain", [](YoloHead&) {}},
+    {"Weights",
+     [](YoloHead& h) {
+       h.box_weight = 2.5f, h.objectness_weight = 0.7f, h.class_weight = 0.4f, h.negative_weight = 0.3f;
+       h.class_weights = weights_of_classes;
+     }},
+    {"MoreAnchors", [](YoloHead& h) { h.iou_threshold = 0.213f, h.label_smoothing = 0.1f; }},
+    {"FocalTwo", [](YoloHead& h) { h.focal_gamma = 2.0f, h.iou_threshold = 0.3f; }},
+    {"FocalSmoothed", [](YoloHead& h) { h.focal_gamma = 1.5f, h.label_smoothing = 0.2f; }},
+    {"SmoothObjectness",
+     [](YoloHead& h) { h.objectness_smooth = true, h.ignore_threshold = 0.3f, h.truth_threshold = 0.5f; }},
 };
 
 }  // namespace brightnet
