@@ -9,6 +9,7 @@
 
 #include "tests/cuda_emulation/fiber.h"
 #include "tests/cuda_emulation/memory.h"
+#include "tests/cuda_emulation/shared_memory.h"
 
 uint3 threadIdx{}, blockIdx{};
 dim3 blockDim, gridDim;
@@ -17,9 +18,6 @@ namespace brightnet::emulation {
 namespace {
 
 constexpr int lanes = 32;
-constexpr size_t shared_limit = 64 << 10;  ///< of a block on compute capability 7.5
-constexpr size_t gap = 64;                 ///< between shared variables, to see writes beyond one
-constexpr unsigned char untouched = 0xA5, undefined = 0xFF;
 
 /// A small generator for shuffling (SplitMix64, Steele et al. 2014).
 class Shuffler {
@@ -50,11 +48,6 @@ struct Thread {
   uint64_t value = 0, result = 0;
 };
 
-struct SharedVariable {
-  const void* key;
-  size_t offset, bytes;
-};
-
 std::string place(const Where& where) {
   return std::string(where.file_name()) + ':' + std::to_string(where.line());
 }
@@ -67,9 +60,7 @@ class Runner {
   int lane() const { return current_ % lanes; }
   int meet_block(BlockVote vote, bool predicate, const Where& where);
   uint64_t meet_warp(const char* operation, unsigned mask, uint64_t value, int source, const Where& where);
-  void* shared_variable(const void* key, size_t bytes, size_t alignment);
-  void* dynamic_shared() { return shared_.data() + gap; }
-  bool is_shared(const void* address, size_t bytes) const;
+  SharedMemory& shared() { return shared_; }
 
  private:
   using State = Thread::State;
@@ -85,8 +76,6 @@ class Runner {
   void leave(int thread);
   void resume(Thread& thread);
   std::string standstill() const;
-  void clear_shared(size_t dynamic_bytes);
-  void check_shared_gaps() const;
 
   const std::function<void()>* body_ = nullptr;
   LaunchSize size_;
@@ -99,9 +88,7 @@ class Runner {
   int current_ = -1, live_ = 0, at_barrier_ = 0;
   BlockVote vote_ = BlockVote::none;
   std::exception_ptr failure_;
-  alignas(256) std::vector<unsigned char> shared_;
-  std::vector<SharedVariable> variables_;
-  size_t shared_end_ = 0, shared_bytes_ = 0;
+  SharedMemory shared_;
 };
 
 Runner& runner() {
@@ -133,7 +120,7 @@ void Runner::run_block() {
   live_ = count;
   at_barrier_ = 0;
   failure_ = nullptr;
-  clear_shared(size_.shared_bytes);
+  shared_.clear(size_.shared_bytes);
   advance(host_);
   current_ = -1;
   if (!failure_ && live_ > 0) failure_ = std::make_exception_ptr(Violation(standstill()));
@@ -143,7 +130,7 @@ void Runner::run_block() {
     fibers_.clear();
     std::rethrow_exception(failure_);
   }
-  check_shared_gaps();
+  shared_.check_gaps();
 }
 
 /// Picks a thread that can run, makes it the current one, and returns the fiber it runs on.
@@ -329,64 +316,6 @@ std::string Runner::standstill() const {
   return text;
 }
 
-void Runner::clear_shared(size_t dynamic_bytes) {
-  variables_.clear();
-  shared_bytes_ = dynamic_bytes;
-  shared_end_ = gap + (dynamic_bytes + 15) / 16 * 16;
-  const size_t room = 4 * shared_limit;
-  if (shared_.size() < room) shared_.resize(room);
-  std::fill_n(shared_.begin(), gap, untouched);
-  std::fill_n(shared_.begin() + gap, dynamic_bytes, undefined);
-  std::fill_n(shared_.begin() + static_cast<long>(gap + dynamic_bytes),
-              shared_end_ - gap - dynamic_bytes + gap, untouched);
-}
-
-void* Runner::shared_variable(const void* key, size_t bytes, size_t alignment) {
-  for (const SharedVariable& variable : variables_) {
-    if (variable.key == key) return shared_.data() + variable.offset;
-  }
-  shared_bytes_ = (shared_bytes_ + alignment - 1) / alignment * alignment + bytes;
-  const size_t limit = std::max(size_t{48} << 10, size_.shared_bytes);  // more only for dynamic, by opting in
-  if (shared_bytes_ > limit) {
-    throw Violation("the block's shared memory, " + std::to_string(shared_bytes_) +
-                    " bytes, is over the limit of " + std::to_string(limit));
-  }
-  const size_t offset = (shared_end_ + gap + 63) / 64 * 64;
-  std::fill_n(shared_.begin() + static_cast<long>(shared_end_), offset - shared_end_, untouched);
-  std::fill_n(shared_.begin() + static_cast<long>(offset), bytes, undefined);
-  shared_end_ = offset + bytes;
-  std::fill_n(shared_.begin() + static_cast<long>(shared_end_), gap, untouched);
-  variables_.push_back({key, offset, bytes});
-  return shared_.data() + offset;
-}
-
-bool Runner::is_shared(const void* address, size_t bytes) const {
-  const auto* at = static_cast<const unsigned char*>(address);
-  const auto inside = [&](size_t offset, size_t length) {
-    const unsigned char* begin = shared_.data() + offset;
-    return at >= begin && at + bytes <= begin + length;
-  };
-  if (inside(gap, size_.shared_bytes)) return true;
-  return std::any_of(variables_.begin(), variables_.end(),
-                     [&](const SharedVariable& v) { return inside(v.offset, v.bytes); });
-}
-
-void Runner::check_shared_gaps() const {
-  size_t at = 0;
-  const auto check_until = [&](size_t end) {
-    for (; at < end; ++at) {
-      if (shared_[at] != untouched) throw Violation("the kernel writes beyond a variable in shared memory");
-    }
-  };
-  check_until(gap);
-  at += size_.shared_bytes;
-  for (const SharedVariable& variable : variables_) {
-    check_until(variable.offset);
-    at += variable.bytes;
-  }
-  check_until(at + gap);
-}
-
 }  // namespace
 
 std::string describe(const Where& where) {
@@ -408,13 +337,13 @@ bool in_kernel() {
   return runner().running();
 }
 bool is_shared(const void* address, size_t bytes) {
-  return in_kernel() && runner().is_shared(address, bytes);
+  return in_kernel() && runner().shared().holds(address, bytes);
 }
 void* shared_variable(const void* key, size_t bytes, size_t alignment) {
-  return runner().shared_variable(key, bytes, alignment);
+  return runner().shared().variable(key, bytes, alignment);
 }
 void* dynamic_shared_memory() {
-  return runner().dynamic_shared();
+  return runner().shared().dynamic();
 }
 int meet_block(BlockVote vote, bool predicate, const Where& where) {
   return runner().meet_block(vote, predicate, where);
