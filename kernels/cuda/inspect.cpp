@@ -100,7 +100,8 @@ std::vector<GpuFacts> inspect_gpus(LibraryFacts& driver, int only) {
   }
   std::vector<GpuFacts> gpus;
   int before = 0;
-  const bool restore = count > 0 && cudaGetDevice(&before) == cudaSuccess;
+  // To choose a GPU makes a context in its memory: the one before is chosen again only where all were.
+  const bool restore = only == every_gpu && count > 0 && cudaGetDevice(&before) == cudaSuccess;
   for (int i = 0; i < count; ++i) {
     cudaDeviceProp properties{};
     GpuFacts gpu;

@@ -158,7 +158,8 @@ function(brightnet_add_cuda link)
   target_link_libraries(brightnet_cuda PUBLIC brightnet_flags ${link} PRIVATE ${CMAKE_DL_LIBS})
   list(JOIN BRIGHTNET_CUDA_ARCHITECTURES "," architectures)
   list(JOIN BRIGHTNET_CUDA_LIBRARY_FOLDERS ":" folders)
-  set_source_files_properties(kernels/cuda/convolution.cpp PROPERTIES COMPILE_DEFINITIONS
+  file(GLOB cudnn_users CONFIGURE_DEPENDS kernels/cuda/convolution*.cpp)
+  set_source_files_properties(${cudnn_users} PROPERTIES COMPILE_DEFINITIONS
     "NV_CUDNN_FRONTEND_USE_DYNAMIC_LOADING;CUDNN_FRONTEND_SKIP_JSON_LIB")
   target_compile_definitions(brightnet_cuda PRIVATE BRIGHTNET_CUDA_ARCHITECTURES="${architectures}"
     BRIGHTNET_CUDA_LIBRARY_FOLDERS="${folders}" BRIGHTNET_CUDA_ABSENCE="${BRIGHTNET_CUDA_ABSENCE}")

@@ -29,11 +29,19 @@ float activated(Activation activation, float v) {
   return result;
 }
 
+/// Every 31st value: more take the host long.
+std::vector<double> thinned(const OwnedTensor& tensor) {
+  const std::vector<double> all = tensor.values();
+  std::vector<double> some;
+  for (size_t i = 0; i < all.size(); i += 31) some.push_back(all[i]);
+  return some;
+}
+
 TEST(CudaConvolution, FusedEpiloguesAreThoseThatFollow) {
   for (const DType type : compute_types()) {
     ConvolutionSpec plain;
-    plain.input = {2, 130, 130, 16};
-    plain.output = {2, 130, 130, 128};
+    plain.input = {16, 130, 130, 16};
+    plain.output = {16, 130, 130, 128};
     plain.kernel = 3;
     plain.padding = 1;
     plain.type = type;
@@ -45,9 +53,13 @@ TEST(CudaConvolution, FusedEpiloguesAreThoseThatFollow) {
     bias.randomize(3);
     const Planned without(plain, w.floats());
     without.convolution->forward(*x, nullptr, *y);
-    const std::vector<double> sums = y.values(), biases = bias.values();
-    for (const Activation activation :
-         {Activation::linear, Activation::leaky, Activation::mish, Activation::swish, Activation::logistic}) {
+    const std::vector<double> sums = thinned(y), biases = bias.values();
+    // cuDNN compiles each for some seconds: all in one type, the one with most parts in the others.
+    std::vector<Activation> activations{Activation::mish};
+    if (type == DType::f16)
+      activations = {Activation::linear, Activation::leaky, Activation::mish, Activation::swish,
+                     Activation::logistic};
+    for (const Activation activation : activations) {
       ConvolutionSpec spec = plain;
       spec.bias = true;
       spec.activation = activation;
@@ -55,8 +67,8 @@ TEST(CudaConvolution, FusedEpiloguesAreThoseThatFollow) {
       with.convolution->forward(*x, bias.floats(), *fused_y);
       std::vector<double> expected = sums;
       for (size_t i = 0; i < expected.size(); ++i)
-        expected[i] = activated(activation, static_cast<float>(sums[i] + biases[i % biases.size()]));
-      EXPECT_LT(relative_error(fused_y.values(), expected), 1e-5 + 2 * rounding(type))
+        expected[i] = activated(activation, static_cast<float>(sums[i] + biases[31 * i % biases.size()]));
+      EXPECT_LT(relative_error(thinned(fused_y), expected), 1e-5 + 2 * rounding(type))
           << with.convolution->description() << ' ' << static_cast<int>(activation) << ' ' << to_string(type);
     }
   }

@@ -1,0 +1,195 @@
+#include "kernels/cuda/convolution_engine.h"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "kernels/cuda/libraries.h"
+
+namespace cudnn_frontend {
+// Where the frontend looks for cuDNN's functions.
+void* cudnn_dlhandle = nullptr;
+}  // namespace cudnn_frontend
+
+namespace brightnet::cuda {
+namespace {
+
+namespace fe = cudnn_frontend;
+
+constexpr int most_engines = 16;  // of the heuristics' list, best first, that are timed
+constexpr int most_compiled = 2;  // of those that cuDNN compiles for the occasion, a second or so each
+constexpr int timed_rounds = 3;
+constexpr int queued_runs = 4;  // of a round: behind each other, as in a step, the host's part does not count
+constexpr float hopeless = 1.5f;  // times the best: not worth the rounds
+
+std::string cudnn_version() {
+  const size_t v = fe::detail::get_backend_version();
+  return std::to_string(v / 10000) + '.' + std::to_string(v % 10000 / 100) + '.' + std::to_string(v % 100);
+}
+
+std::string engine_name(const ConvolutionVariant& variant, int64_t index) {
+  std::string tag;
+  if (variant.graph->get_plan_name_at_index(index, tag).is_bad()) tag = "engine " + std::to_string(index);
+  return variant.name + ':' + tag;
+}
+
+bool is_compiled_now(const fe::graph::Graph& graph, int64_t index) {
+  std::vector<fe::BehaviorNote_t> notes;
+  return graph.get_behavior_notes_for_plan_at_index(index, notes).is_good() &&
+         std::count(notes.begin(), notes.end(), fe::BehaviorNote_t::RUNTIME_COMPILATION) > 0;
+}
+
+}  // namespace
+
+struct ConvolutionEngines::Timed {
+  EnginePointer engine;
+  float milliseconds = std::numeric_limits<float>::max();
+};
+
+ConvolutionEngines::~ConvolutionEngines() {
+  chosen_.clear();
+  if (handle_) fe::detail::destroy_handle(handle_);
+}
+
+void ConvolutionEngines::open(cudaStream_t stream) {
+  if (handle_) return;
+  const SharedLibrary& library = cudnn_library();
+  if (!library.loaded())
+    throw DeviceError("cuDNN cannot be loaded: " + library.problem(), "",
+                      "`brightnet doctor` says what is missing");
+  fe::cudnn_dlhandle = library.handle();
+  cudnnHandle_t handle = nullptr;
+  cudnnStatus_t status = fe::detail::create_handle(&handle);
+  if (status == CUDNN_STATUS_SUCCESS) status = fe::detail::set_stream(handle, stream);
+  if (status != CUDNN_STATUS_SUCCESS) {
+    if (handle) fe::detail::destroy_handle(handle);
+    throw DeviceError(std::string("cuDNN does not start: ") + fe::detail::get_error_string(status),
+                      library.path(), "`brightnet doctor` looks at the versions of driver and cuDNN");
+  }
+  cache_ = std::make_unique<TuneCache>(tune_cache_file(options_.gpu, cudnn_version()));
+  handle_ = handle;
+}
+
+EnginePointer ConvolutionEngines::choose(const Pass& pass, const Pointers& pointers,
+                                         EngineWorkspace workspace, cudaStream_t stream) {
+  cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
+  check(cudaStreamIsCapturing(stream, &capturing), "ask whether a graph is captured");
+  BRIGHTNET_CHECK(capturing == cudaStreamCaptureStatusNone, "a convolution chose its engine inside a graph");
+  open(stream);
+  EnginePointer& chosen = chosen_[pass.name];
+  const std::string remembered = cache_->find(pass.name);
+  if (!chosen && !remembered.empty()) chosen = named(pass, remembered, workspace.bytes);
+  // Also what was remembered and is no longer offered, by another build of the same version, is measured.
+  if (!chosen) {
+    chosen = fastest(pass, pointers, workspace, stream);
+    cache_->remember(pass.name, chosen->name);
+    cache_->save();  // a run that is killed need not be measured again
+  }
+  return chosen;
+}
+
+void ConvolutionEngines::execute(const ConvolutionEngine& engine, const Pointers& pointers,
+                                 EngineWorkspace workspace, cudaStream_t stream) {
+  open(stream);
+  auto status = try_execute(engine, pointers, workspace);
+  if (status.is_bad()) {
+    throw DeviceError("cuDNN failed in a convolution's " + engine.name + ": " + status.get_message(), "",
+                      "`brightnet doctor` tries convolutions in each precision");
+  }
+}
+
+fe::error_t ConvolutionEngines::try_execute(const ConvolutionEngine& engine, const Pointers& pointers,
+                                            EngineWorkspace workspace) const {
+  Pointers own = pointers;  // the frontend adds to it
+  auto status = engine.variant.graph->execute_plan_at_index(handle_, own, workspace.data, engine.index);
+  if (status.is_good() && engine.variant.epilogue) engine.variant.epilogue(pointers);
+  return status;
+}
+
+/// Asks the heuristics for the engines of a graph, best first; a reason when there are none.
+std::string ConvolutionEngines::plan_engines(const ConvolutionVariant& variant, DType type,
+                                             size_t workspace_bytes) const {
+  fe::graph::Graph& graph = *variant.graph;
+  auto status = graph.validate();
+  if (status.is_good()) status = graph.build_operation_graph(handle_);
+  if (status.is_good()) status = graph.create_execution_plans({fe::HeurMode_t::A, fe::HeurMode_t::FALLBACK});
+  if (status.is_bad()) return status.get_message();
+  using Note = fe::NumericalNote_t;
+  std::vector<Note> unwanted{Note::REDUCED_PRECISION_REDUCTION, Note::FFT, Note::WINOGRAD_TILE_6x6,
+                             Note::WINOGRAD_TILE_13x13};
+  if (type == DType::f32 && !options_.tensor_float) {
+    unwanted.push_back(Note::TENSOR_CORE);
+    unwanted.push_back(Note::DOWN_CONVERT_INPUTS);
+  }
+  if (options_.deterministic) unwanted.push_back(Note::NONDETERMINISTIC);
+  graph.deselect_numeric_notes(unwanted);
+  graph.deselect_workspace_greater_than(static_cast<int64_t>(workspace_bytes));
+  return "";
+}
+
+EnginePointer ConvolutionEngines::named(const Pass& pass, const std::string& name,
+                                        size_t workspace_bytes) const {
+  for (const ConvolutionVariant& variant : pass.variants()) {
+    const bool own = name.rfind(variant.name + ':', 0) == 0;
+    if (!own || !plan_engines(variant, pass.type, workspace_bytes).empty()) continue;
+    for (int64_t i = 0; i < variant.graph->get_execution_plan_count(); ++i) {
+      if (engine_name(variant, i) == name && variant.graph->build_plan_at_index(i).is_good())
+        return std::make_shared<const ConvolutionEngine>(ConvolutionEngine{variant, i, name});
+    }
+  }
+  return nullptr;
+}
+
+EnginePointer ConvolutionEngines::fastest(const Pass& pass, const Pointers& pointers,
+                                          EngineWorkspace workspace, cudaStream_t stream) const {
+  std::string problems;
+  Timed best;
+  for (const ConvolutionVariant& variant : pass.variants()) {
+    if (const std::string problem = plan_engines(variant, pass.type, workspace.bytes); problem.empty()) {
+      keep_fastest(best, variant, pointers, workspace, stream);
+    } else {
+      problems += ' ' + problem;
+    }
+  }
+  if (best.engine) return best.engine;
+  throw DeviceError(
+      "cuDNN " + cudnn_version() + " has no engine for the convolution " + pass.name + ":" + problems, "",
+      "Try another precision or another version of cuDNN");
+}
+
+void ConvolutionEngines::keep_fastest(Timed& best, const ConvolutionVariant& variant,
+                                      const Pointers& pointers, EngineWorkspace workspace,
+                                      cudaStream_t stream) const {
+  int timed = 0, compiled = 0;
+  for (int64_t i = 0; i < variant.graph->get_execution_plan_count() && timed < most_engines; ++i) {
+    // One that cannot be compiled has taken its second too.
+    if (is_compiled_now(*variant.graph, i) && ++compiled > most_compiled) continue;
+    if (variant.graph->build_plan_at_index(i).is_bad()) continue;
+    const ConvolutionEngine candidate{variant, i, engine_name(variant, i)};
+    const auto run = [&](int times) {
+      return time(candidate, pointers, workspace, stream, times) * variant.handicap;
+    };
+    if (run(1) < 0) continue;  // the first run loads what it needs
+    ++timed;
+    float milliseconds = run(1);
+    for (int round = 0; round < timed_rounds && milliseconds < hopeless * best.milliseconds; ++round)
+      milliseconds = std::min(milliseconds, run(queued_runs));
+    if (milliseconds < best.milliseconds)
+      best = {std::make_shared<const ConvolutionEngine>(candidate), milliseconds};
+  }
+}
+
+/// Of one of so many runs behind each other; negative when the engine does not run.
+float ConvolutionEngines::time(const ConvolutionEngine& engine, const Pointers& pointers,
+                               EngineWorkspace workspace, cudaStream_t stream, int times) const {
+  const Event begin(true), end(true);
+  begin.record(stream);
+  for (int i = 0; i < times; ++i) {
+    if (try_execute(engine, pointers, workspace).is_bad()) return -1;
+  }
+  end.record(stream);
+  end.synchronize();
+  return end.elapsed_ms(begin) / static_cast<float>(times);
+}
+
+}  // namespace brightnet::cuda

@@ -1,0 +1,76 @@
+// The engines of cuDNN that convolutions run on. Each pass of each shape has a list of engines that can do
+// it: the frontend's heuristics name them, and those that need no more than the plan's workspace are run and
+// timed, once; the fastest is remembered (kernels/cuda/tune_cache.h), and made once for all convolutions that
+// are alike.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "kernels/cuda/convolution.h"
+#include "kernels/cuda/convolution_graph.h"
+#include "kernels/cuda/tune_cache.h"
+
+namespace brightnet::cuda {
+
+/// An engine that was chosen.
+struct ConvolutionEngine {
+  ConvolutionVariant variant;
+  int64_t index = -1;  ///< among the graph's execution plans
+  std::string name;    ///< "plain:ConvFwd_eng3_k2=1", as the cache knows it
+};
+using EnginePointer = std::shared_ptr<const ConvolutionEngine>;
+
+/// Memory of the arena that an engine may use while it runs.
+struct EngineWorkspace {
+  void* data = nullptr;
+  size_t bytes = 0;
+};
+
+/// cuDNN, opened when the first convolution runs: making plans needs neither it nor a GPU.
+class ConvolutionEngines {
+ public:
+  explicit ConvolutionEngines(CudnnOptions options) : options_(std::move(options)) {}
+  ~ConvolutionEngines();
+  ConvolutionEngines(const ConvolutionEngines&) = delete;
+  ConvolutionEngines& operator=(const ConvolutionEngines&) = delete;
+
+  const CudnnOptions& options() const { return options_; }
+
+  /// A pass that wants an engine.
+  struct Pass {
+    std::string name;  ///< of its kind, shape, type and workspace: passes of one name share an engine
+    DType type = DType::f32;
+    std::function<ConvolutionVariants()> variants;
+  };
+  /// The fastest engine for the pass: known, remembered, or measured now, which writes to the pass's output
+  /// and waits for the device. No stream may be capturing a graph.
+  EnginePointer choose(const Pass& pass, const Pointers& pointers, EngineWorkspace workspace,
+                       cudaStream_t stream);
+  /// Queues the engine's work.
+  void execute(const ConvolutionEngine& engine, const Pointers& pointers, EngineWorkspace workspace,
+               cudaStream_t stream);
+
+ private:
+  struct Timed;
+  void open(cudaStream_t stream);
+  cudnn_frontend::error_t try_execute(const ConvolutionEngine& engine, const Pointers& pointers,
+                                      EngineWorkspace workspace) const;
+  std::string plan_engines(const ConvolutionVariant& variant, DType type, size_t workspace_bytes) const;
+  EnginePointer named(const Pass& pass, const std::string& name, size_t workspace_bytes) const;
+  EnginePointer fastest(const Pass& pass, const Pointers& pointers, EngineWorkspace workspace,
+                        cudaStream_t stream) const;
+  void keep_fastest(Timed& best, const ConvolutionVariant& variant, const Pointers& pointers,
+                    EngineWorkspace workspace, cudaStream_t stream) const;
+  float time(const ConvolutionEngine& engine, const Pointers& pointers, EngineWorkspace workspace,
+             cudaStream_t stream, int times) const;
+
+  CudnnOptions options_;
+  cudnnHandle_t handle_ = nullptr;
+  std::unique_ptr<TuneCache> cache_;
+  std::map<std::string, EnginePointer> chosen_;
+};
+
+}  // namespace brightnet::cuda

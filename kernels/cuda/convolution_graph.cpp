@@ -1,0 +1,151 @@
+#include "kernels/cuda/convolution_graph.h"
+
+#include "kernels/cuda/bias_activation.h"
+
+namespace brightnet::cuda {
+namespace {
+
+namespace fe = cudnn_frontend;
+using fe::graph::Graph;  // not the captured one of runtime.h
+using fe::graph::Pointwise_attributes;
+using fe::graph::Tensor_attributes;
+using TensorPointer = std::shared_ptr<Tensor_attributes>;
+
+// cuDNN compiles every engine with an epilogue of ours, in each process anew: that is worth it where the pass
+// over the output that it saves takes longer than some microseconds.
+constexpr size_t least_fused_bytes = size_t{64} << 20;
+
+fe::DataType_t frontend_type(DType type) {
+  return type == DType::f16    ? fe::DataType_t::HALF
+         : type == DType::bf16 ? fe::DataType_t::BFLOAT16
+                               : fe::DataType_t::FLOAT;
+}
+
+Tensor_attributes& describe(Tensor_attributes& tensor, int64_t slot, int64_t n, int64_t c, int64_t h,
+                            int64_t w, DType type) {
+  return tensor.set_uid(slot)
+      .set_dim({n, c, h, w})
+      .set_stride({h * w * c, 1, w * c, c})
+      .set_data_type(frontend_type(type));
+}
+
+/// The graph of one pass, and the tensors that passes have in common.
+struct PassGraph {
+  const ConvolutionSpec& spec;
+  std::shared_ptr<Graph> graph = std::make_shared<Graph>();
+
+  explicit PassGraph(const ConvolutionSpec& convolution) : spec(convolution) {
+    graph->set_io_data_type(frontend_type(spec.type))
+        .set_intermediate_data_type(fe::DataType_t::FLOAT)
+        .set_compute_data_type(fe::DataType_t::FLOAT);
+  }
+
+  TensorPointer tensor(int64_t slot, const char* name, int64_t n, int64_t c, int64_t h, int64_t w,
+                       DType type) {
+    Tensor_attributes attributes;
+    describe(attributes, slot, n, c, h, w, type).set_name(name);
+    return graph->tensor(attributes);
+  }
+  TensorPointer image(int64_t slot, const char* name, const Shape& s) {
+    return tensor(slot, name, s.n, s.c, s.h, s.w, spec.type);
+  }
+  TensorPointer x() { return image(x_slot, "x", spec.input); }
+  TensorPointer y() { return image(y_slot, "y", spec.output); }
+  TensorPointer w() {
+    return tensor(w_slot, "w", spec.output.c, spec.input.c, spec.kernel, spec.kernel, spec.type);
+  }
+  TensorPointer bias() { return tensor(bias_slot, "bias", 1, spec.output.c, 1, 1, DType::f32); }
+
+  template <typename Attributes>
+  Attributes geometry() const {
+    return Attributes()
+        .set_padding({spec.padding, spec.padding})
+        .set_stride({spec.stride, spec.stride})
+        .set_dilation({1, 1});
+  }
+
+  TensorPointer pointwise(fe::PointwiseMode_t mode, const TensorPointer& a) {
+    return graph->pointwise(a, Pointwise_attributes().set_mode(mode));
+  }
+  TensorPointer pointwise(fe::PointwiseMode_t mode, const TensorPointer& a, const TensorPointer& b) {
+    return graph->pointwise(a, b, Pointwise_attributes().set_mode(mode));
+  }
+  TensorPointer activated(const TensorPointer& x);
+
+  std::shared_ptr<Graph> with_output(const TensorPointer& tensor, int64_t slot, const Shape& s) {
+    describe(tensor->set_output(true), slot, s.n, s.c, s.h, s.w, spec.type);
+    return graph;
+  }
+  std::shared_ptr<Graph> with_weight_output(const TensorPointer& tensor, DType type) {
+    describe(tensor->set_output(true), w_slot, spec.output.c, spec.input.c, spec.kernel, spec.kernel, type);
+    return graph;
+  }
+};
+
+TensorPointer PassGraph::activated(const TensorPointer& x) {
+  using Mode = fe::PointwiseMode_t;
+  switch (spec.activation) {
+    case Activation::linear:
+      return x;
+    case Activation::relu:
+      return pointwise(Mode::RELU_FWD, x);
+    case Activation::leaky:
+      return graph->pointwise(
+          x, Pointwise_attributes().set_mode(Mode::RELU_FWD).set_relu_lower_clip_slope(0.1f));
+    case Activation::mish:
+      return pointwise(Mode::MUL, x, pointwise(Mode::TANH_FWD, pointwise(Mode::SOFTPLUS_FWD, x)));
+    case Activation::swish:
+      return graph->pointwise(x, Pointwise_attributes().set_mode(Mode::SWISH_FWD).set_swish_beta(1.0f));
+    case Activation::logistic:
+      return pointwise(Mode::SIGMOID_FWD, x);
+  }
+  return x;
+}
+
+std::shared_ptr<Graph> forward_graph(const ConvolutionSpec& spec, bool fused) {
+  PassGraph pass(spec);
+  auto y = pass.graph->conv_fprop(pass.x(), pass.w(), pass.geometry<fe::graph::Conv_fprop_attributes>());
+  if (fused) y = pass.activated(pass.pointwise(fe::PointwiseMode_t::ADD, y, pass.bias()));
+  return pass.with_output(y, y_slot, spec.output);
+}
+
+std::shared_ptr<Graph> backward_weights_graph(const ConvolutionSpec& spec, DType type) {
+  PassGraph pass(spec);
+  const auto dw =
+      pass.graph->conv_wgrad(pass.y(), pass.x(), pass.geometry<fe::graph::Conv_wgrad_attributes>());
+  return pass.with_weight_output(dw, type);
+}
+
+}  // namespace
+
+ConvolutionVariants forward_variants(const ConvolutionSpec& spec, cudaStream_t stream) {
+  ConvolutionVariants variants;
+  const bool epilogue = spec.bias || spec.activation != Activation::linear;
+  if (epilogue && spec.output.count() * size_of(spec.type) >= least_fused_bytes)
+    variants.push_back({"fused", forward_graph(spec, true), {}});
+  ConvolutionVariant plain{"plain", forward_graph(spec, false), {}};
+  if (epilogue) {
+    plain.epilogue = [spec, stream](const Pointers& pointers) {
+      bias_activation({pointers.at(y_slot), spec.output, spec.type},
+                      static_cast<const float*>(pointers.at(bias_slot)), spec.activation, stream);
+    };
+  }
+  variants.push_back(std::move(plain));
+  return variants;
+}
+
+ConvolutionVariants backward_data_variants(const ConvolutionSpec& spec) {
+  PassGraph pass(spec);
+  const auto dx =
+      pass.graph->conv_dgrad(pass.y(), pass.w(), pass.geometry<fe::graph::Conv_dgrad_attributes>());
+  return {{"plain", pass.with_output(dx, x_slot, spec.input), {}}};
+}
+
+ConvolutionVariants backward_weights_variants(const ConvolutionSpec& spec) {
+  ConvolutionVariants variants{{"fp32", backward_weights_graph(spec, DType::f32), {}}};
+  if (spec.type != DType::f32)
+    variants.push_back({"rounded", backward_weights_graph(spec, spec.type), {}, 1.1f});
+  return variants;
+}
+
+}  // namespace brightnet::cuda

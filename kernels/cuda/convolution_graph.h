@@ -1,0 +1,39 @@
+// A convolution's passes as graphs of cuDNN's frontend. Activations are NHWC and weights OHWI, which is what
+// cuDNN calls channels-last of NCHW and KCRS.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <cudnn_frontend.h>
+
+#include "kernels/convolution.h"
+#include "kernels/cuda/runtime.h"
+
+namespace brightnet::cuda {
+
+/// The tensors of a pass. Gradients have the slot of what they are the gradient of.
+enum ConvolutionSlot : int64_t { x_slot = 1, w_slot, y_slot, bias_slot };
+using Pointers = std::unordered_map<int64_t, void*>;
+
+/// One way to do a pass: a graph, and what of ours follows.
+struct ConvolutionVariant {
+  std::string name;
+  std::shared_ptr<cudnn_frontend::graph::Graph> graph;
+  std::function<void(const Pointers&)> epilogue;  ///< queued behind the engine; may be empty
+  float handicap = 1;  ///< its time counts so much in comparisons: for what it costs elsewhere
+};
+using ConvolutionVariants = std::vector<ConvolutionVariant>;
+
+/// For inference, bias and activation in cuDNN's engine ("fused") or in a kernel of ours behind it ("plain").
+ConvolutionVariants forward_variants(const ConvolutionSpec& spec, cudaStream_t stream);
+ConvolutionVariants backward_data_variants(const ConvolutionSpec& spec);
+/// "fp32", and in half precision also "rounded" to the compute type, as PyTorch's are; a kernel of ours then
+/// widens them.
+ConvolutionVariants backward_weights_variants(const ConvolutionSpec& spec);
+
+}  // namespace brightnet::cuda
