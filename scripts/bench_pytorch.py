@@ -13,6 +13,7 @@ PyYAML.
 """
 
 import argparse
+import gc
 import json
 import os
 import re
@@ -362,6 +363,8 @@ def measure(description, arguments, device, precision, mode):
     for _ in range(3):
         step()
     if kind == "cuda":
+        gc.collect()
+        torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
     queued = measure_queued() if kind == "cuda" else None
     steps, start = [], time.perf_counter()

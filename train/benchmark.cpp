@@ -220,21 +220,21 @@ class BareConvolutions {
     Tensor input() const { return {x.data(), spec.input, spec.type}; }
   };
 
-  // Small numbers of both signs: neither denormal nor growing, in any type.
+  // Small numbers of both signs: neither denormal nor growing, in any type. A million of them, again and
+  // again.
   DeviceBuffer filled(size_t count, DType type) {
     Random random(1, Purpose::test, 0, ++drawn_);
     DeviceBuffer buffer(backend_, std::max<size_t>(64, count * size_of(type)));
-    std::vector<float> values(count);
+    std::vector<float> values(std::min(count, size_t{1} << 20));
     for (auto& value : values) value = random.uniform(-0.1f, 0.1f);
-    if (type == DType::f32) {
-      backend_.upload(buffer.data(), values.data(), count * sizeof(float));
-    } else {
-      const DeviceBuffer wide(backend_, std::max<size_t>(64, count * sizeof(float)));
-      backend_.upload(wide.data(), values.data(), count * sizeof(float));
-      const Shape flat{1, 1, 1, static_cast<int>(count)};
-      backend_.cast({wide.data(), flat, DType::f32}, {buffer.data(), flat, type});
-      backend_.synchronize();
-    }
+    const DeviceBuffer wide(backend_, std::max<size_t>(64, values.size() * sizeof(float)));
+    backend_.upload(wide.data(), values.data(), values.size() * sizeof(float));
+    const Shape flat{1, 1, 1, static_cast<int>(values.size())};
+    backend_.cast({wide.data(), flat, DType::f32}, {buffer.data(), flat, type});
+    auto* bytes = static_cast<std::byte*>(buffer.data());
+    for (size_t at = values.size(); at < count; at += values.size())
+      backend_.copy(bytes + at * size_of(type), bytes, std::min(values.size(), count - at) * size_of(type));
+    backend_.synchronize();
     return buffer;
   }
 
