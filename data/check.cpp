@@ -64,21 +64,23 @@ bool needs_attention(Kind kind) {
          kind == Kind::truncated_image;
 }
 
+bool CheckReport::any(bool (*which)(DataProblem::Kind)) const {
+  return std::any_of(splits.begin(), splits.end(), [&](const SplitReport& split) {
+    return std::any_of(split.problems.begin(), split.problems.end(),
+                       [&](const DataProblem& problem) { return which(problem.kind); });
+  });
+}
+
 ExitCode CheckReport::exit_code() const {
-  for (const auto& split : splits) {
-    if (split.images == 0) return ExitCode::input;
-    for (const auto& problem : split.problems) {
-      if (needs_attention(problem.kind)) return ExitCode::input;
-    }
-  }
-  return ExitCode::done;
+  return any(needs_attention) ? ExitCode::input : ExitCode::done;
 }
 
 std::string CheckReport::text() const {
   std::string out;
   for (const auto& split : splits) {
-    out += fmt::format("{}: {} images ({} without objects), {} boxes, {} classes\n", split.name, split.images,
-                       split.background, split.boxes, classes.size());
+    out += fmt::format("{}: {} ({} without objects), {}, {}\n", split.name,
+                       counted(split.images, "image", "images"), split.background,
+                       counted(split.boxes, "box", "boxes"), counted(classes.size(), "class", "classes"));
     std::string summary = summarize(split.problems);
     for (size_t at = 0; at < summary.size();) {
       const size_t end = std::min(summary.find('\n', at), summary.size());
@@ -87,18 +89,13 @@ std::string CheckReport::text() const {
     }
   }
   if (!in_both_splits.empty()) {
-    out +=
-        fmt::format("{} images are in both splits, where the accuracy measured says nothing; the first: {}\n",
-                    in_both_splits.size(), in_both_splits.front());
+    out += fmt::format("{} in both splits, where the accuracy measured says nothing; the first: {}\n",
+                       counted(in_both_splits.size(), "image is", "images are"), in_both_splits.front());
   }
-  const bool any =
-      std::any_of(splits.begin(), splits.end(), [](const auto& s) { return !s.problems.empty(); });
-  if (exit_code() != ExitCode::done) {
-    out += "Not in order: images are lost or labels would stop the training.\n";
-  } else {
-    out += any ? "In order: training handles the above as it says there.\n" : "In order.\n";
-  }
-  return out;
+  if (any(stops_training)) return out + "Not in order: training would stop at the above.\n";
+  if (any(needs_attention)) return out + "Not in order: training would go without the images named above.\n";
+  const bool mended = any([](Kind) { return true; });
+  return out + (mended ? "In order: training handles the above as it says there.\n" : "In order.\n");
 }
 
 nlohmann::json CheckReport::json() const {

@@ -24,10 +24,9 @@ struct CheckReport {
   std::vector<SplitReport> splits;
   std::vector<std::string> in_both_splits;  ///< images; the accuracy measured on them says nothing
 
-  /// ExitCode::input when an image is lost (missing, undecodable, truncated), a label would stop the training
-  /// (unknown class, malformed), or a split has no image; done when there is nothing, or only what the
-  /// policies mend: zero-area, outside and duplicate boxes, images without labels, turned boxes, other sizes,
-  /// images in both splits.
+  /// ExitCode::input when there is a problem that needs_attention(); done when there is nothing, or only what
+  /// the policies mend: zero-area, outside and duplicate boxes, images without labels, turned boxes, other
+  /// sizes, images in both splits.
   ExitCode exit_code() const;
 
   /// A paragraph a split, ending in a verdict.
@@ -36,17 +35,21 @@ struct CheckReport {
   /// {"ok", "classes": [name], "splits": [{"name", "images", "background", "boxes", "problems": {kind:
   /// {"count", "names": [{"where", "detail"}]}}}], "in_both_splits": [file]}; every problem is there by name.
   nlohmann::json json() const;
+
+ private:
+  /// Whether there is a problem of such a kind in a split.
+  bool any(bool (*which)(DataProblem::Kind)) const;
 };
 
-/// True for the kinds that make `data check` fail.
+/// True for the kinds that make `data check` fail: those that stop training and those that lose an image.
 bool needs_attention(DataProblem::Kind kind);
 
 /// train, and val where data.val is set or data.train is an obj.data, which names both.
 std::vector<Split> given_splits(const DataOptions& options);
 
 /// Checks data.train and, where it is set (or where the format finds it by itself), data.val. Throws
-/// InputError only for what leaves nothing to read: a missing list or folder, JSON that does not parse, no
-/// class names.
+/// InputError only for what leaves nothing to read: a missing list or folder, JSON that does not parse, a
+/// format that needs a list of class names without one.
 CheckReport check_dataset(const DataOptions& options);
 
 }  // namespace brightnet

@@ -77,7 +77,7 @@ Json coco_annotation(const Annotation& a, size_t id, size_t image_id) {
 }
 
 std::string what_is_lost(const Dataset& dataset, bool yolo) {
-  int64_t crowds = 0, difficult = 0;
+  size_t crowds = 0, difficult = 0;
   for (const auto& image : dataset.images) {
     for (const auto& a : image.annotations) {
       crowds += a.crowd;
@@ -85,10 +85,13 @@ std::string what_is_lost(const Dataset& dataset, bool yolo) {
     }
   }
   std::string text;
-  if (yolo && crowds > 0) text += fmt::format("{} crowds are left out: YOLO's labels have none", crowds);
+  if (yolo && crowds > 0) {
+    text = counted(crowds, "crowd is", "crowds are") + " left out: YOLO's labels have none";
+  }
   if (difficult > 0) {
-    text += fmt::format("{}{} objects lose their mark 'difficult', which {} labels have not",
-                        text.empty() ? "" : "\n", difficult, yolo ? "YOLO's" : "COCO's");
+    text += fmt::format("{}{} 'difficult', which {} labels have not", text.empty() ? "" : "\n",
+                        counted(difficult, "object loses its mark", "objects lose their mark"),
+                        yolo ? "YOLO's" : "COCO's");
   }
   return text;
 }

@@ -33,7 +33,12 @@ struct KindText {
   bool detailed;     ///< the names alone do not say enough
 };
 
-constexpr std::array<KindText, 12> kind_texts{{
+constexpr const char* stops = "which stops the training";
+
+constexpr std::array<KindText, 16> kind_texts{{
+    {Kind::no_images, "no_images", "split has no image", "splits have no image", stops, true},
+    {Kind::no_labels, "no_labels", "split has no labels", "splits have no labels", stops, true},
+    {Kind::no_classes, "no_classes", "split has no classes", "splits have no classes", stops, true},
     {Kind::missing_image, "missing_image", "listed image is missing", "listed images are missing", "skipped",
      false},
     {Kind::undecodable_image, "undecodable_image", "image cannot be decoded", "images cannot be decoded",
@@ -42,15 +47,16 @@ constexpr std::array<KindText, 12> kind_texts{{
      "images are truncated or damaged", "skipped", false},
     {Kind::no_label_file, "no_label_file", "image has no label file", "images have no label file",
      "kept as background", false},
+    {Kind::unreadable_labels, "unreadable_labels", "label file cannot be read", "label files cannot be read",
+     stops, true},
     {Kind::zero_area_box, "zero_area_box", "box has no area", "boxes have no area", "dropped", false},
     {Kind::outside_box, "outside_box", "box reaches outside its image", "boxes reach outside their images",
      "clipped, or dropped where nothing is left", false},
     {Kind::unknown_class, "unknown_class", "label has an unknown class", "labels have an unknown class",
-     "training stops at it", true},
+     stops, true},
     {Kind::unmapped_class, "unmapped_class", "label is not in data.target_class_mapping",
      "labels are not in data.target_class_mapping", "dropped", true},
-    {Kind::malformed_label, "malformed_label", "label is malformed", "labels are malformed",
-     "training stops at it", true},
+    {Kind::malformed_label, "malformed_label", "label is malformed", "labels are malformed", stops, true},
     {Kind::duplicate_box, "duplicate_box", "box is there twice", "boxes are there twice", "kept once", false},
     {Kind::turned_boxes, "turned_boxes", "image is labelled as it was before its EXIF rotation",
      "images are labelled as they were before their EXIF rotation", "boxes turned with the image", false},
@@ -75,10 +81,10 @@ std::unique_ptr<LabelSource> open_source(const DataOptions& options, Split split
         "Leave it out; data.classes names the classes.");
   }
   if (options.format == "yolo") return open_yolo(options, split);
-  if (options.format == "voc") return open_voc(options, split);
+  if (options.format == "voc") return open_voc(options, split, log);
   if (options.format == "coco") return open_coco(options, split, log);
   if (options.format == "darknet") return open_darknet(options, split);
-  if (options.format == "kitti") return open_kitti(options, split);
+  if (options.format == "kitti") return open_kitti(options, split, log);
   const std::string nearest = nearest_word(options.format, data_formats());
   throw InputError("data.format is '" + options.format + "' and must be yolo, voc, coco, darknet or kitti",
                    "", nearest.empty() ? "" : "Did you mean '" + nearest + "'?");
@@ -172,7 +178,12 @@ std::optional<ImageRecord> read_record(const LabelSource& source, size_t index, 
   LabelledImage image = source.image(index, log);
   std::error_code failed;
   if (!fs::exists(image.file, failed)) {
-    log.add(Kind::missing_image, image.file.string(), "there is no such file");
+    // Not every file that cannot be looked at is missing: a folder may lack the permission.
+    if (failed) {
+      log.add(Kind::undecodable_image, image.file.string(), failed.message());
+    } else {
+      log.add(Kind::missing_image, image.file.string(), "there is no such file");
+    }
     return std::nullopt;
   }
   const auto info = image_info(image.file);
@@ -217,25 +228,33 @@ std::vector<Outcome> read_records(const LabelSource& source, bool lenient) {
 }
 
 // A data set without an image, or without a single label file, is a wrong path and not a data set.
-void check_not_empty(const Dataset& dataset, const DataOptions& options, Split split, size_t listed) {
+void check_not_empty(Dataset& dataset, const DataOptions& options, Split split, size_t listed, bool lenient) {
   const std::string name = std::string("data.") + split_name(split);
   const std::string where =
       (fs::path(options.root) / (split == Split::train ? options.train : options.val)).string();
-  if (listed == 0) throw InputError(name + " lists no images", where, "Check data.root and " + name + '.');
-  const auto count = [&](Kind kind) {
-    return std::count_if(dataset.problems.begin(), dataset.problems.end(),
-                         [&](const DataProblem& p) { return p.kind == kind; });
-  };
-  if (dataset.images.empty()) {
-    throw InputError("none of the " + std::to_string(listed) + " images of " + name + " can be used", where,
-                     summarize(dataset.problems));
+  auto& problems = dataset.problems;
+  ProblemLog log(lenient);
+  if (listed == 0) {
+    log.add(Kind::no_images, where, name + " lists no images", "Check data.root and " + name + '.');
+  } else if (dataset.images.empty()) {
+    log.add(Kind::no_images, where,
+            listed == 1 ? "the only image of " + name + " cannot be used"
+                        : fmt::format("none of the {} images of {} can be used", listed, name),
+            summarize(problems));
+  } else {
+    const auto unlabelled = [](const DataProblem& p) { return p.kind == Kind::no_label_file; };
+    if (std::count_if(problems.begin(), problems.end(), unlabelled) != std::ssize(dataset.images)) return;
+    const std::string looked = std::find_if(problems.begin(), problems.end(), unlabelled)->detail;
+    const size_t images = dataset.images.size();
+    log.add(Kind::no_labels, where,
+            images == 1
+                ? "the only image has no label file: it was looked for at " + looked
+                : fmt::format("none of the {} images has a label file: the first was looked for at {}",
+                              images, looked),
+            "Check " + name + " and where the labels are.");
+    std::erase_if(problems, unlabelled);  // one thing to say, not as many as there are images
   }
-  if (count(Kind::no_label_file) == std::ssize(dataset.images)) {
-    const auto first = std::find_if(dataset.problems.begin(), dataset.problems.end(),
-                                    [](const DataProblem& p) { return p.kind == Kind::no_label_file; });
-    throw InputError("none of the " + std::to_string(dataset.images.size()) + " images has a label file",
-                     where, "The first was looked for at " + first->detail + '.');
-  }
+  problems.insert(problems.end(), log.problems().begin(), log.problems().end());
 }
 
 }  // namespace
@@ -266,7 +285,7 @@ const char* problem_name(Kind kind) {
 }
 
 bool stops_training(Kind kind) {
-  return kind == Kind::unknown_class || kind == Kind::malformed_label;
+  return std::string_view(text_of(kind).done) == stops;
 }
 
 std::optional<DataProblem> decoding_problem(const fs::path& file) {
@@ -274,7 +293,9 @@ std::optional<DataProblem> decoding_problem(const fs::path& file) {
     read_image(file);
     return std::nullopt;
   } catch (const ImageError& e) {
-    const Kind kind = e.kind() == ImageError::Kind::missing     ? Kind::missing_image
+    std::error_code failed;
+    const bool missing = e.kind() == ImageError::Kind::missing && !fs::exists(file, failed);
+    const Kind kind = missing                                   ? Kind::missing_image
                       : e.kind() == ImageError::Kind::truncated ? Kind::truncated_image
                                                                 : Kind::undecodable_image;
     return DataProblem{kind, file.string(), e.detail()};
@@ -296,8 +317,12 @@ Dataset read_dataset(const DataOptions& options, Split split, bool lenient) {
     for (auto& image : dataset.images)
       std::erase_if(image.annotations, [](const Annotation& a) { return a.difficult; });
   }
-  if (!lenient) check_not_empty(dataset, options, split, source->size());
+  check_not_empty(dataset, options, split, source->size(), lenient);
   return dataset;
+}
+
+std::string counted(size_t count, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
 std::string summarize(const std::vector<DataProblem>& problems) {
@@ -313,7 +338,7 @@ std::string summarize(const std::vector<DataProblem>& problems) {
     }
     if (count == 0) continue;
     if (!text.empty()) text += '\n';
-    text += fmt::format("{} {}, {}: {}", count, count == 1 ? kind.one : kind.many, kind.done, names);
+    text += fmt::format("{}, {}: {}", counted(count, kind.one, kind.many), kind.done, names);
     if (count > named) text += fmt::format(" and {} more", count - named);
   }
   return text;

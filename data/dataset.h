@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/config.h"
@@ -46,10 +47,14 @@ struct ImageRecord {
 /// What a reader met and what it did about it, each kind counted and reported once, with names.
 struct DataProblem {
   enum class Kind {
+    no_images,          ///< a split of which no image can be used: stops reading (InputError)
+    no_labels,          ///< a split of which no image has a label file: stops reading (InputError)
+    no_classes,         ///< nothing in the labels names a class, nor does anybody else: stops (InputError)
     missing_image,      ///< listed, not on disk: the image is skipped
-    undecodable_image,  ///< header cannot be read, or `data check` could not decode it: skipped
+    undecodable_image,  ///< no permission, no header, or `data check` could not decode it: skipped
     truncated_image,    ///< decodes in part: skipped
     no_label_file,      ///< an image without one is kept as background
+    unreadable_labels,  ///< a label file is there and cannot be read: stops reading (InputError)
     zero_area_box,      ///< dropped
     outside_box,        ///< clipped to the image; dropped when nothing is left
     unknown_class,      ///< a class name or id that is not in `classes`: stops reading (InputError)
@@ -67,7 +72,7 @@ struct DataProblem {
 /// The kind as a word for JSON, "missing_image".
 const char* problem_name(DataProblem::Kind kind);
 
-/// True for unknown_class and malformed_label, at which training refuses to start.
+/// True for the kinds at which training refuses to start, above "stops".
 bool stops_training(DataProblem::Kind kind);
 
 /// Decodes an image in full and says what is wrong with it; nullopt when it can be used.
@@ -82,8 +87,12 @@ struct Dataset {
 enum class Split { train, val };
 
 /// Reads one split. With `lenient` (for `data check`) nothing stops the reading: every problem is collected.
-/// Throws InputError: unknown format, missing list, class outside `classes`, malformed label, no images.
+/// Throws InputError: unknown format or missing list; unless lenient, also at a problem that
+/// stops_training().
 Dataset read_dataset(const DataOptions& options, Split split, bool lenient = false);
+
+/// "1 image", "12 images".
+std::string counted(size_t count, std::string_view one, std::string_view many);
 
 /// One line a kind, with the count, what was done about it and the first names; empty when there is nothing.
 std::string summarize(const std::vector<DataProblem>& problems);

@@ -71,7 +71,8 @@ DatasetStats dataset_stats(const Dataset& dataset) {
 }
 
 std::string DatasetStats::text() const {
-  std::string out = fmt::format("{} images ({} without objects), {} boxes", images, background, boxes);
+  std::string out = fmt::format("{} ({} without objects), {}", counted(images, "image", "images"), background,
+                                counted(boxes, "box", "boxes"));
   if (crowds) out += fmt::format(", {} of them crowds", crowds);
   if (difficult) out += fmt::format(", {} of them difficult", difficult);
   out +=

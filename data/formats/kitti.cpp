@@ -49,14 +49,10 @@ fs::path parallel_label(const fs::path& image) {
   return {};
 }
 
-/// Where the image's labels are, or, when there are none, would be.
-fs::path label_file(const fs::path& image) {
-  const fs::path parallel = parallel_label(image);
-  std::error_code failed;
-  if (!parallel.empty() && fs::exists(parallel, failed)) return parallel;
+LabelFile label_file(const fs::path& image) {
   fs::path beside = image;
   beside.replace_extension(".txt");
-  return parallel.empty() || fs::exists(beside, failed) ? beside : parallel;
+  return find_label_file({parallel_label(image), beside});
 }
 
 /// What the labels call an object, and which class that is.
@@ -98,14 +94,10 @@ class KittiLabels : public LabelSource {
   LabelledImage image(size_t index, ProblemLog& log) const override {
     LabelledImage out;
     out.file = images_[index];
-    const fs::path file = label_file(out.file);
-    std::error_code failed;
-    if (!fs::exists(file, failed)) {
-      out.missing_labels = file.string();
-      return out;
-    }
-    for (const TextLine& line : read_lines(file)) {
-      if (auto box = parse_line(line.text, at_line(file, line.number), log))
+    const LabelFile labels = label_file(out.file);
+    if (!has_labels(labels, out, log)) return out;
+    for (const TextLine& line : read_lines(labels.path)) {
+      if (auto box = parse_line(line.text, at_line(labels.path, line.number), log))
         out.boxes.push_back(std::move(*box));
     }
     return out;
@@ -175,7 +167,7 @@ std::vector<fs::path> find_images(const DataOptions& options, Split split) {
   return images;
 }
 
-ClassNames class_names(const DataOptions& options) {
+ClassNames class_names(const DataOptions& options, ProblemLog& log) {
   if (!options.classes.empty()) {
     ClassNames classes(options.classes, "data.classes");
     for (const auto& [type, name] : options.target_class_mapping) {
@@ -188,33 +180,31 @@ ClassNames class_names(const DataOptions& options) {
     return classes;
   }
   std::set<std::string> names;
+  ProblemLog problems(true);  // reported when the split is read
   for (const auto& [type, name] : options.target_class_mapping) names.insert(name);
   for (const Split split : {Split::train, Split::val}) {
     const bool given = !(split == Split::train ? options.train : options.val).empty();
     if (!options.target_class_mapping.empty() || !given) continue;
     for (const fs::path& image : find_images(options, split)) {
-      const fs::path file = label_file(image);
-      std::error_code failed;
-      if (!fs::exists(file, failed)) continue;
-      for (const TextLine& line : read_lines(file)) {
+      const LabelFile labels = label_file(image);
+      LabelledImage unused;
+      if (!has_labels(labels, unused, problems)) continue;
+      for (const TextLine& line : read_lines(labels.path)) {
         const std::string type = words(line.text)[0];
         if (lower(type) != not_labelled) names.insert(type);
       }
     }
   }
-  if (names.empty()) {
-    throw InputError("no object is labelled in this data set, so there are no classes", options.root,
-                     "Check data.root, data.train and data.val.");
-  }
+  if (names.empty()) report_no_classes(options, problems, log);
   return ClassNames({names.begin(), names.end()}, options.root);
 }
 
 }  // namespace
 
-std::unique_ptr<LabelSource> open_kitti(const DataOptions& options, Split split) {
+std::unique_ptr<LabelSource> open_kitti(const DataOptions& options, Split split, ProblemLog& log) {
   std::vector<fs::path> images = find_images(options, split);
   return std::make_unique<KittiLabels>(std::move(images),
-                                       TypeMapping(options.target_class_mapping, class_names(options)));
+                                       TypeMapping(options.target_class_mapping, class_names(options, log)));
 }
 
 }  // namespace brightnet

@@ -25,6 +25,6 @@ namespace brightnet {
 /// one a line: paths, or bare names that are looked for below data.root in training/image_2, image_2 and
 /// images. Without data.classes the classes are the mapping's values, or without a mapping all types in both
 /// splits; sorted.
-std::unique_ptr<LabelSource> open_kitti(const DataOptions& options, Split split);
+std::unique_ptr<LabelSource> open_kitti(const DataOptions& options, Split split, ProblemLog& log);
 
 }  // namespace brightnet

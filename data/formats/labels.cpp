@@ -1,9 +1,14 @@
 #include "data/formats/labels.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <set>
+
+#include <fmt/format.h>
+#include <unistd.h>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -17,6 +22,38 @@ void ProblemLog::add(DataProblem::Kind kind, const std::string& where, const std
                      const std::string& remedy) {
   if (!lenient_ && stops_training(kind)) throw InputError(detail, where, remedy);
   problems_.push_back({kind, where, detail});
+}
+
+LabelFile find_label_file(const std::vector<fs::path>& places) {
+  LabelFile labels;
+  for (const fs::path& place : places) {
+    if (place.empty()) continue;
+    if (labels.path.empty()) labels.path = place;
+    std::error_code failed;
+    const fs::file_status status = fs::status(place, failed);
+    if (status.type() == fs::file_type::not_found) continue;
+    labels.path = place;
+    labels.found = true;
+    if (!fs::exists(status)) {
+      labels.unreadable = failed.message();
+    } else if (fs::is_directory(status)) {
+      labels.unreadable = "it is a folder";
+    } else if (::access(place.c_str(), R_OK) != 0) {
+      labels.unreadable = std::strerror(errno);
+    }
+    break;
+  }
+  return labels;
+}
+
+bool has_labels(const LabelFile& labels, LabelledImage& image, ProblemLog& log) {
+  if (!labels.found) {
+    image.missing_labels = labels.path.string();
+  } else if (!labels.unreadable.empty()) {
+    log.add(DataProblem::Kind::unreadable_labels, labels.path.string(), labels.unreadable,
+            "Check the file and the permissions of its folders.");
+  }
+  return labels.found && labels.unreadable.empty();
 }
 
 ClassNames::ClassNames(std::vector<std::string> names, const std::string& where) : names_(std::move(names)) {
@@ -33,7 +70,7 @@ std::optional<int> ClassNames::find(const std::string& name, const std::string& 
   if (found != names_.end()) return static_cast<int>(found - names_.begin());
   const std::string nearest = nearest_word(name, names_);
   log.add(DataProblem::Kind::unknown_class, where,
-          "class '" + name + "' is not one of the " + std::to_string(names_.size()) + " classes",
+          "class '" + name + "' is not one of the " + counted(names_.size(), "class", "classes"),
           nearest.empty() ? "Correct the label or add the name to data.classes."
                           : "Did you mean '" + nearest + "'?");
   return std::nullopt;
@@ -46,11 +83,21 @@ std::optional<int> ClassNames::check(double id, const std::string& where, Proble
   char number[32];
   std::snprintf(number, sizeof number, "%.7g", id);
   log.add(DataProblem::Kind::unknown_class, where,
-          std::string("class id ") + number + " is out of range: there are " + std::to_string(names_.size()) +
-              " classes, 0 to " + std::to_string(last),
+          std::string("class id ") + number + " is out of range: " +
+              (last == 0 ? "there is 1 class, 0"
+                         : fmt::format("there are {} classes, 0 to {}", names_.size(), last)),
           "Ids count from 0; the nearest known class is " + std::to_string(nearest) + ", '" +
               names_[nearest] + "'. Correct the label or add the missing names to data.classes.");
   return std::nullopt;
+}
+
+void report_no_classes(const DataOptions& options, const ProblemLog& met, ProblemLog& log) {
+  if (!log.lenient()) {
+    for (const DataProblem& problem : met.problems()) log.add(problem.kind, problem.where, problem.detail);
+  }
+  log.add(DataProblem::Kind::no_classes, options.root,
+          "no object is labelled in this data set, so there are no classes",
+          "Check data.root, data.train and data.val.");
 }
 
 std::string_view trimmed(std::string_view text) {

@@ -28,6 +28,16 @@ struct LabelledBox {
   std::string where;           ///< "file:line"
 };
 
+/// Where an image's labels are.
+struct LabelFile {
+  std::filesystem::path path;  ///< the first place where they are; the first of all when they are nowhere
+  bool found = false;
+  std::string unreadable;  ///< why what was found cannot be read; empty when it can
+};
+
+/// Looks at the places in their order; empty ones are passed over.
+LabelFile find_label_file(const std::vector<std::filesystem::path>& places);
+
 /// One image as it was written.
 struct LabelledImage {
   std::filesystem::path file;
@@ -52,6 +62,10 @@ class ProblemLog {
   std::vector<DataProblem> problems_;
 };
 
+/// True when the image's labels can be read. Else `image` says that they are missing, or the log, that they
+/// cannot be read.
+bool has_labels(const LabelFile& labels, LabelledImage& image, ProblemLog& log);
+
 /// The names of the classes and the one place where labels are checked against them.
 class ClassNames {
  public:
@@ -66,6 +80,10 @@ class ClassNames {
  private:
   std::vector<std::string> names_;
 };
+
+/// Logs that no label of the data set names a class. Where the reading must stop at something, `met`, what
+/// was met while looking for names, comes first: a broken file is a better answer than none.
+void report_no_classes(const DataOptions& options, const ProblemLog& met, ProblemLog& log);
 
 /// One split in one format.
 class LabelSource {

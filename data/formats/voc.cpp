@@ -64,7 +64,12 @@ std::optional<LabelledBox> parse_object(const pugi::xml_node& object, const Docu
     log.add(Kind::malformed_label, where, "this <object> has no <name>");
     return std::nullopt;
   }
-  const auto id = classes.find(text_of(name), where, log);
+  const std::string class_name = text_of(name);
+  if (class_name.empty()) {
+    log.add(Kind::malformed_label, where, "the <name> of this <object> is empty");
+    return std::nullopt;
+  }
+  const auto id = classes.find(class_name, where, log);
   if (!id) return std::nullopt;
   LabelledBox box;
   box.class_id = *id;
@@ -127,14 +132,10 @@ class ImageFolder {
   std::unordered_map<std::string, fs::path> by_name_;
 };
 
-fs::path annotation_file(const Entry& entry, const fs::path& root) {
-  std::error_code failed;
-  if (!entry.image.empty()) {
-    fs::path beside = entry.image;
-    beside.replace_extension(".xml");
-    if (fs::exists(beside, failed)) return beside;
-  }
-  return (root / "Annotations" / (entry.name + ".xml")).lexically_normal();
+LabelFile annotation_file(const Entry& entry, const fs::path& root) {
+  fs::path beside = entry.image;
+  if (!beside.empty()) beside.replace_extension(".xml");
+  return find_label_file({beside, (root / "Annotations" / (entry.name + ".xml")).lexically_normal()});
 }
 
 // "NAME" or "NAME -1", the form of VOC's lists by class. A name may end in a number too: then its XML
@@ -169,26 +170,27 @@ std::vector<Entry> read_entries(const DataOptions& options, Split split) {
   return entries;
 }
 
-ClassNames collect_names(const DataOptions& options) {
+ClassNames collect_names(const DataOptions& options, ProblemLog& log) {
+  ProblemLog problems(true);  // reported when the split is read
   std::set<std::string> names;
   for (const Split split : {Split::train, Split::val}) {
     if ((split == Split::train ? options.train : options.val).empty()) continue;
     for (const Entry& entry : read_entries(options, split)) {
-      const fs::path file = annotation_file(entry, options.root);
-      std::error_code failed;
-      if (!fs::exists(file, failed)) continue;
-      ProblemLog ignored(true);  // reported when the split is read
-      const Document document(file);
-      for (const auto& object : document.annotation(ignored).children("object")) {
+      const LabelFile labels = annotation_file(entry, options.root);
+      LabelledImage unused;
+      if (!has_labels(labels, unused, problems)) continue;
+      const Document document(labels.path);
+      for (const auto& object : document.annotation(problems).children("object")) {
         const std::string name = text_of(object.child("name"));
-        if (!name.empty()) names.insert(name);
+        if (name.empty()) {
+          problems.add(Kind::malformed_label, document.where(object), "this <object> has no <name>");
+        } else {
+          names.insert(name);
+        }
       }
     }
   }
-  if (names.empty()) {
-    throw InputError("no object is labelled in this data set, so there are no classes", options.root,
-                     "Check data.root, data.train and data.val.");
-  }
+  if (names.empty()) report_no_classes(options, problems, log);
   return ClassNames({names.begin(), names.end()}, options.root);
 }
 
@@ -208,15 +210,12 @@ class VocLabels : public LabelSource {
     LabelledImage out;
     out.file =
         entry.image.empty() ? images_.find(entry.name).value_or(images_.expected(entry.name)) : entry.image;
-    const fs::path file = annotation_file(entry, root_);
-    std::error_code failed;
-    if (!fs::exists(file, failed)) {
-      out.missing_labels = file.string();
-      return out;
-    }
-    const Document document(file);
+    const LabelFile labels = annotation_file(entry, root_);
+    if (!has_labels(labels, out, log)) return out;
+    const Document document(labels.path);
     const pugi::xml_node annotation = document.annotation(log);
     // The image beside the XML's own name comes first: <filename> is often left over from a renaming.
+    std::error_code failed;
     if (!fs::exists(out.file, failed)) {
       const std::string named = without_extension(text_of(annotation.child("filename")));
       if (const auto other = images_.find(named)) out.file = *other;
@@ -238,11 +237,11 @@ class VocLabels : public LabelSource {
 
 }  // namespace
 
-std::unique_ptr<LabelSource> open_voc(const DataOptions& options, Split split) {
+std::unique_ptr<LabelSource> open_voc(const DataOptions& options, Split split, ProblemLog& log) {
   data_root(options);
   std::vector<Entry> entries = read_entries(options, split);
   ClassNames classes =
-      options.classes.empty() ? collect_names(options) : ClassNames(options.classes, "data.classes");
+      options.classes.empty() ? collect_names(options, log) : ClassNames(options.classes, "data.classes");
   return std::make_unique<VocLabels>(options, std::move(entries), std::move(classes));
 }
 

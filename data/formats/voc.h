@@ -12,6 +12,6 @@ namespace brightnet {
 /// data.train or data.val is a list of names, as it stands or below ImageSets/Main (a second column, the flag
 /// of VOC's lists by class, is ignored), or a folder of images with the XML files beside them or in
 /// Annotations. Without data.classes the classes are all names in both splits, sorted.
-std::unique_ptr<LabelSource> open_voc(const DataOptions& options, Split split);
+std::unique_ptr<LabelSource> open_voc(const DataOptions& options, Split split, ProblemLog& log);
 
 }  // namespace brightnet

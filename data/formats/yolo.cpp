@@ -27,19 +27,10 @@ fs::path parallel_label(const fs::path& image) {
   return {};
 }
 
-struct LabelPlace {
-  fs::path file;
-  bool found = false;
-};
-
-LabelPlace find_label(const fs::path& image) {
-  std::error_code failed;
-  const fs::path parallel = parallel_label(image);
-  if (!parallel.empty() && fs::exists(parallel, failed)) return {parallel, true};
+LabelFile label_file(const fs::path& image) {
   fs::path beside = image;
   beside.replace_extension(".txt");
-  if (fs::exists(beside, failed)) return {beside, true};
-  return {parallel.empty() ? beside : parallel, false};
+  return find_label_file({parallel_label(image), beside});
 }
 
 // The numbers of a line; empty when one of them is not a number.
@@ -114,13 +105,10 @@ class TextLabels : public LabelSource {
     LabelledImage out;
     out.file = images_[index];
     out.relative = true;
-    const LabelPlace label = find_label(out.file);
-    if (!label.found) {
-      out.missing_labels = label.file.string();
-      return out;
-    }
-    for (const TextLine& line : read_lines(label.file)) {
-      if (auto box = parse_line(line.text, at_line(label.file, line.number), classes_, log)) {
+    const LabelFile labels = label_file(out.file);
+    if (!has_labels(labels, out, log)) return out;
+    for (const TextLine& line : read_lines(labels.path)) {
+      if (auto box = parse_line(line.text, at_line(labels.path, line.number), classes_, log)) {
         out.boxes.push_back(std::move(*box));
       }
     }

@@ -29,7 +29,7 @@ TEST(Check, CleanDataIsInOrder) {
   EXPECT_EQ(report.exit_code(), ExitCode::done);
   EXPECT_EQ(report.text(),
             "train: 2 images (1 without objects), 2 boxes, 2 classes\n"
-            "val: 1 images (0 without objects), 1 boxes, 2 classes\n"
+            "val: 1 image (0 without objects), 1 box, 2 classes\n"
             "In order.\n");
   const Json expected = Json::parse(R"({"ok": true, "classes": ["x", "y"], "in_both_splits": [], "splits": [
     {"name": "train", "images": 2, "background": 1, "boxes": 2, "problems": {}},
@@ -101,6 +101,86 @@ TEST(Check, ASplitWithoutImagesFails) {
   const CheckReport report = check_dataset(data.options("yolo", "train", {"x", "y"}, "empty.txt"));
   EXPECT_EQ(report.exit_code(), ExitCode::input);
   EXPECT_EQ(report.splits.at(1).images, 0u);
+  EXPECT_EQ(report.json()["splits"][1]["problems"]["no_images"]["count"], 1);
+  EXPECT_TRUE(contains(report.text(), "1 split has no image, which stops the training: "));
+  EXPECT_TRUE(contains(report.text(), "data.val lists no images"));
+  EXPECT_TRUE(contains(report.text(), "Not in order: training would stop at the above."));
+}
+
+TEST(Check, ASplitWithoutAnyLabelFileFailsAsTrainingDoes) {
+  const DatasetFolder data;
+  write_clean(data);
+  fs::remove(data.root() / "train/a.txt");
+  fs::remove(data.root() / "train/b.txt");
+  const DataOptions options = data.options("yolo", "train", {"x", "y"}, "val");
+  EXPECT_THROW(read_dataset(options, Split::train), InputError);
+  const CheckReport report = check_dataset(options);
+  EXPECT_EQ(report.exit_code(), ExitCode::input);
+  const Json problems = report.json()["splits"][0]["problems"];
+  EXPECT_EQ(problems["no_labels"]["count"], 1);
+  EXPECT_FALSE(problems.contains("no_label_file"));  // they are not "kept as background"
+  EXPECT_TRUE(contains(report.text(), "none of the 2 images has a label file"));
+  EXPECT_TRUE(contains(report.text(), (data.root() / "train/a.txt").string()));
+}
+
+TEST(Check, ALabelFileThatCannotBeReadIsNotABackground) {
+  const DatasetFolder data;
+  write_clean(data);
+  fs::remove(data.root() / "train/a.txt");
+  fs::create_symlink("a.txt", data.root() / "train/a.txt");  // fails for root too, as permissions do not
+  fs::remove(data.root() / "train/b.txt");
+  fs::create_directory(data.root() / "train/b.txt");
+  const DataOptions options = data.options("yolo", "train", {"x", "y"}, "val");
+  EXPECT_TRUE(contains(message(options), "a.txt: "));
+  const CheckReport report = check_dataset(options);
+  EXPECT_EQ(report.exit_code(), ExitCode::input);
+  const Json problems = report.json()["splits"][0]["problems"];
+  EXPECT_EQ(problems["unreadable_labels"]["count"], 2);
+  EXPECT_FALSE(problems.contains("no_label_file"));
+  EXPECT_TRUE(contains(report.text(), "b.txt (it is a folder)"));
+}
+
+TEST(Check, AnImageThatCannotBeLookedAtIsNotCalledMissing) {
+  const DatasetFolder data;
+  write_clean(data);
+  fs::create_symlink("c.jpg", data.root() / "c.jpg");
+  data.text("list.txt", "train/a.jpg\nc.jpg\n");
+  const Json problems =
+      check_dataset(data.options("yolo", "list.txt", {"x", "y"})).json()["splits"][0]["problems"];
+  EXPECT_FALSE(problems.contains("missing_image"));
+  EXPECT_EQ(problems["undecodable_image"]["count"], 1);
+}
+
+TEST(Check, BrokenXmlIsNamedWhereNoOtherLabelNamesAClass) {
+  const DatasetFolder data;
+  data.image("JPEGImages/a.jpg");
+  data.text("list.txt", "a\n");
+  const DataOptions options = data.options("voc", "list.txt", {});
+  const auto expect = [&](const std::string& xml, const std::string& said) {
+    data.text("Annotations/a.xml", xml);
+    EXPECT_TRUE(contains(message(options), said));
+    const CheckReport report = check_dataset(options);
+    EXPECT_EQ(report.exit_code(), ExitCode::input);
+    EXPECT_EQ(report.json()["splits"][0]["problems"]["no_classes"]["count"], 1);
+    EXPECT_TRUE(contains(report.text(), said));
+  };
+  expect("<annotation>\n<object>", "a.xml:2");
+  expect("", "a.xml:1");
+  expect("<annotation>\n<object><name></name></object></annotation>", "a.xml:2");
+  expect("<annotation></annotation>", "no object is labelled");
+  fs::remove(data.root() / "Annotations/a.xml");
+  EXPECT_TRUE(contains(check_dataset(options).text(), "a.xml"));
+}
+
+TEST(Check, OfOneItSpeaksInTheSingular) {
+  const DatasetFolder data;
+  data.image("train/a.jpg");
+  data.text("train/a.txt", "1 0.5 0.5 0.2 0.2\n0 0.5\n0 x\n");
+  const std::string text = check_dataset(data.options("yolo", "train", {"x"})).text();
+  EXPECT_TRUE(contains(text, "train: 1 image (1 without objects), 0 boxes, 1 class\n"));
+  EXPECT_TRUE(contains(text, "there is 1 class, 0)"));
+  EXPECT_TRUE(contains(text, "1 label has an unknown class, which stops the training: "));
+  EXPECT_TRUE(contains(text, "2 labels are malformed, which stops the training: "));
 }
 
 TEST(Check, ImagesInBothSplitsAreNamed) {
@@ -110,7 +190,7 @@ TEST(Check, ImagesInBothSplitsAreNamed) {
   const CheckReport report = check_dataset(data.options("yolo", "train", {"x", "y"}, "val.txt"));
   EXPECT_EQ(report.exit_code(), ExitCode::done);
   ASSERT_EQ(report.in_both_splits.size(), 1u);
-  EXPECT_TRUE(contains(report.text(), "1 images are in both splits"));
+  EXPECT_TRUE(contains(report.text(), "1 image is in both splits"));
 }
 
 TEST(Check, AMissingListIsAnError) {

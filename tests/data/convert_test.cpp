@@ -43,7 +43,7 @@ TEST(Convert, YolosFoldersReadBackAsTheSame) {
   const Dataset dataset = written(data);
   const ConvertOptions options{"yolo", data.root() / "yolo", false};
   make_empty_folder(options.folder);
-  EXPECT_TRUE(contains(convert_split(dataset, Split::train, options), "1 objects lose their mark"));
+  EXPECT_TRUE(contains(convert_split(dataset, Split::train, options), "1 object loses its mark"));
   write_names(dataset.classes, {Split::train}, options);
   EXPECT_TRUE(fs::is_symlink(options.folder / "images/train/1.png"));
   EXPECT_TRUE(fs::exists(options.folder / "labels/train/1_2.txt"));
@@ -73,7 +73,7 @@ TEST(Convert, CrowdsHaveNoPlaceInYolosLabels) {
   Dataset dataset = written(data);
   dataset.images[0].annotations[0].crowd = true;
   const ConvertOptions options{"yolo", data.root() / "yolo", false};
-  EXPECT_TRUE(contains(convert_split(dataset, Split::train, options), "1 crowds are left out"));
+  EXPECT_TRUE(contains(convert_split(dataset, Split::train, options), "1 crowd is left out"));
   EXPECT_EQ(read_file(options.folder / "labels/train/1.txt").substr(0, 2), "1 ");
 }
 

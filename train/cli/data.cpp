@@ -36,9 +36,9 @@ void add_synth(CLI::App& data, Action& action) {
   command->callback([=, &action] {
     action = [arguments] {
       make_synthetic_dataset(arguments->options, arguments->folder);
-      spdlog::info("{} training and {} validation images in {}; {}/data.yaml says how to train on them.",
-                   arguments->options.train_images, arguments->options.val_images, arguments->folder,
-                   arguments->folder);
+      const std::string yaml = (std::filesystem::path(arguments->folder) / "data.yaml").string();
+      spdlog::info("{} training and {} validation images in {}; {} says how to train on them.",
+                   arguments->options.train_images, arguments->options.val_images, arguments->folder, yaml);
       return 0;
     };
   });
@@ -137,7 +137,8 @@ void convert(const ConvertArguments& arguments) {
     const Dataset dataset = read_split(config, split);
     const std::string lost = convert_split(dataset, split, arguments.options);
     if (!lost.empty()) spdlog::warn("{}", lost);
-    spdlog::info("{}: {} images", split == Split::train ? "train" : "val", dataset.images.size());
+    spdlog::info("{}: {}", split == Split::train ? "train" : "val",
+                 counted(dataset.images.size(), "image", "images"));
     classes = dataset.classes;
   }
   write_names(classes, splits, arguments.options);
