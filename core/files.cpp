@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <regex>
 #include <sstream>
 
 #include <fcntl.h>
@@ -27,12 +28,31 @@ void flush_to_disk(const std::filesystem::path& path, int flags) {
   if (failed != 0 && reason != EINVAL) cannot_write(path, std::strerror(reason));
 }
 
+/// Makes an empty file that was not there before: process ids repeat among machines that share a folder.
+std::filesystem::path create_temporary(const std::filesystem::path& file) {
+  for (int number = 0;; ++number) {
+    std::filesystem::path path = file;
+    path += '.' + std::to_string(::getpid()) + '-' + std::to_string(number) + ".tmp";
+    const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor >= 0) {
+      ::close(descriptor);
+      return path;
+    }
+    if (errno != EEXIST) cannot_write(file, std::strerror(errno));
+  }
+}
+
 }  // namespace
 
-AtomicFile::AtomicFile(std::filesystem::path file) : file_(std::move(file)), temporary_(file_) {
-  temporary_ += ".tmp";
+AtomicFile::AtomicFile(std::filesystem::path file)
+    : file_(std::move(file)), temporary_(create_temporary(file_)) {
   out_.open(temporary_, std::ios::binary | std::ios::trunc);
   if (!out_) cannot_write(file_, std::strerror(errno));
+}
+
+bool AtomicFile::is_temporary(const std::filesystem::path& file) {
+  static const std::regex pattern(R"(.+\.[0-9]+-[0-9]+\.tmp)");
+  return std::regex_match(file.filename().string(), pattern);
 }
 
 AtomicFile::~AtomicFile() {

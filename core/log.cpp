@@ -6,6 +6,8 @@
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 
+#include "core/error.h"
+
 namespace brightnet {
 namespace {
 
@@ -21,7 +23,12 @@ const bool configured = [] {
 
 void log_to_file(const std::filesystem::path& file) {
   static_cast<void>(configured);
-  auto sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(file.string());
+  std::shared_ptr<spdlog::sinks::basic_file_sink_mt> sink;
+  try {
+    sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(file.string());
+  } catch (const spdlog::spdlog_ex&) {
+    throw InputError("this file cannot be written", file.string(), "Check that you may write there.");
+  }
   sink->set_pattern("%Y-%m-%d %H:%M:%S %l %v");
   auto& sinks = spdlog::default_logger()->sinks();
   sinks.resize(1);

@@ -8,7 +8,8 @@
 
 namespace brightnet {
 
-/// Sends every later message to `file` as well (appending, with the time in front).
+/// Sends every later message to `file` as well (appending, with the time in front). Throws InputError when it
+/// cannot be written.
 void log_to_file(const std::filesystem::path& file);
 
 /// Puts "[rank]" in front of every message on stderr. Ranks other than 0 give warnings and errors only.

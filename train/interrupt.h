@@ -1,11 +1,15 @@
 // Ctrl-C and a scheduler's SIGTERM end a run in order: the step that runs is finished and the state is saved.
 // A second signal ends the program at once. SIGUSR1 asks for the same: mpirun passes it on to all ranks and
-// leaves them their time, whereas it answers the other two by killing them within two seconds.
+// leaves them their time, whereas it answers the other two by killing them within two seconds. A terminal
+// that is closed or a connection that drops sends SIGHUP, and the shell often sends it once more: however
+// many come, they count as one signal.
 #pragma once
 
 namespace brightnet {
 
-/// Listens for SIGINT, SIGTERM and SIGUSR1 while it lives; one at a time.
+/// Listens for SIGINT, SIGTERM, SIGUSR1 and SIGHUP while it lives; one at a time. Those that the program was
+/// started to ignore (nohup; a script's background job) stay ignored. SIGPIPE is ignored meanwhile: who reads
+/// the messages (`| head`, a `tee` that died) may go, and the run and its train.log go on.
 class Interrupt {
  public:
   Interrupt();

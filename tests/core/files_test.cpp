@@ -1,8 +1,10 @@
 #include "core/files.h"
 
+#include <csignal>
 #include <fstream>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "core/error.h"
 
@@ -61,13 +63,42 @@ TEST(Files, AWriterThatFailsLeavesTheOldContentAndNothingBeside) {
 }
 
 TEST(Files, AFullDiskIsAnInputErrorAndKeepsTheOldContent) {
-  if (!fs::exists("/dev/full")) GTEST_SKIP() << "this system has no /dev/full";
   const auto folder = fresh_folder("full");
   write_atomically(folder / "weights", "old");
-  // The temporary file leads to a device without space, as a full disk would.
-  fs::create_symlink("/dev/full", folder / "weights.tmp");
-  EXPECT_THROW(write_atomically(folder / "weights", std::string(1 << 20, 'x')), InputError);
+  // What a limit on file sizes (ulimit -f) refuses fails as on a full disk, once its signal is ignored.
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit low{1 << 16, before.rlim_max};
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  ::setrlimit(RLIMIT_FSIZE, &low);
+  std::string words;
+  try {
+    write_atomically(folder / "weights", std::string(1 << 20, 'x'));
+  } catch (const InputError& e) {
+    words = e.what();
+  }
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_NE(words.find("File too large"), std::string::npos) << words;
   EXPECT_EQ(read_file(folder / "weights"), "old");
+  EXPECT_EQ(entries(folder), 1u);
+}
+
+TEST(Files, TwoWritersOfOneFileDoNotMeet) {
+  const auto folder = fresh_folder("two");
+  AtomicFile one(folder / "weights"), other(folder / "weights");
+  one.stream() << "one";
+  other.stream() << "other";
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    EXPECT_TRUE(AtomicFile::is_temporary(entry.path())) << entry.path();
+  }
+  EXPECT_EQ(entries(folder), 2u);
+  one.commit();
+  EXPECT_EQ(read_file(folder / "weights"), "one");
+  other.commit();
+  EXPECT_EQ(read_file(folder / "weights"), "other");
+  EXPECT_EQ(entries(folder), 1u);
+  EXPECT_FALSE(AtomicFile::is_temporary("mine.tmp"));
 }
 
 TEST(Files, AMissingFolderIsAnInputErrorThatNamesTheFile) {

@@ -5,9 +5,11 @@
 #include <thread>
 
 #include <nlohmann/json.hpp>
+#include <sys/resource.h>
 
 #include "tests/end_to_end/program.h"
 #include "tests/train/small_run.h"
+#include "train/run_lock.h"
 
 namespace brightnet::testing {
 namespace {
@@ -82,7 +84,7 @@ TEST_F(Runs, SayHowToGoOnWhenASignalStopsThem) {
        ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  program.signal(SIGINT);
+  program.signal(SIGHUP);  // as a terminal does that is closed
   const ProgramResult stopped = program.wait();
   EXPECT_EQ(stopped.code, 4) << stopped.err;
   EXPECT_NE(stopped.err.find("brightnet train --resume parts"), std::string::npos) << stopped.err;
@@ -129,6 +131,49 @@ TEST_F(Runs, RefuseToGoOnAsSomethingElse) {
   EXPECT_EQ(other.code, 2);
   EXPECT_NE(other.err.find("optimizer.rate"), std::string::npos) << other.err;
   EXPECT_EQ(run({"train", "--resume", "runs/run", "--set", "loader.workers=0"}).code, 0);
+}
+
+TEST_F(Runs, AreLeftAloneWhileAnotherProgramHasThem) {
+  ASSERT_EQ(run(train({}, {"train.iterations=1"})).code, 0);
+  {
+    const RunLock lock(RunFolder::open(run_.folder() / "runs/run"));
+    const ProgramResult second = run({"train", "--resume", "runs/run"});
+    EXPECT_EQ(second.code, 2) << second.err;
+    EXPECT_NE(second.err.find("is training in this folder"), std::string::npos) << second.err;
+  }
+  EXPECT_EQ(run({"train", "--resume", "runs/run"}).code, 0);
+}
+
+TEST_F(Runs, SayWhichFileTheyCannotWrite) {
+  ASSERT_EQ(run(train({}, {"train.iterations=1"})).code, 0);
+  const fs::path log = run_.folder() / "runs/run/train.log";
+  fs::remove(log);
+  fs::create_directory(log);  // not even root can write there
+  const ProgramResult resumed = run({"train", "--resume", "runs/run"});
+  EXPECT_EQ(resumed.code, 2) << resumed.err;
+  EXPECT_NE(resumed.err.find("train.log"), std::string::npos) << resumed.err;
+  EXPECT_EQ(resumed.err.find("bug"), std::string::npos) << resumed.err;
+}
+
+TEST_F(Runs, TellOfALimitOnFileSizes) {
+  rlimit before{};
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit low{1 << 15, before.rlim_max};
+  ::setrlimit(RLIMIT_FSIZE, &low);
+  const Program program(train({"--out", "limited"}, {"train.iterations=1"}), run_.folder());
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  const ProgramResult limited = program.wait();
+  EXPECT_EQ(limited.code, 2) << limited.err;
+  EXPECT_NE(limited.err.find("File too large"), std::string::npos) << limited.err;
+}
+
+TEST_F(Runs, OutliveTheReaderOfTheirMessages) {
+  std::string words = program().string();
+  for (const auto& word : train({"--out", "heard"}, {"train.epochs=3"})) words += " '" + word + "'";
+  const ProgramResult piped =
+      Program("bash", {"-c", words + " 2>&1 | head -1; exit ${PIPESTATUS[0]}"}, run_.folder()).wait();
+  EXPECT_EQ(piped.code, 0) << piped.err;
+  EXPECT_NE(file("heard/train.log").find("epoch 3/3"), std::string::npos);
 }
 
 TEST_F(Runs, StartFromOtherWeights) {

@@ -1,5 +1,6 @@
 // brightnet: trains and runs YOLOv4 detectors. This file turns what went wrong into one paragraph and an exit
 // code.
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -49,6 +50,8 @@ int fail(ExitCode code, const std::string& message) {
 }  // namespace
 
 int main(int count, char** arguments) {
+  // A file that outgrows `ulimit -f` is told of by the write that fails, like a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
   CLI::App app("brightnet trains YOLOv4 and tiny-YOLOv4 detectors on your own images.", "brightnet");
   app.require_subcommand(1);
   cli::Action action;

@@ -14,6 +14,7 @@
 #include "train/finetune.h"
 #include "train/formats/darknet_import.h"
 #include "train/memory_advice.h"
+#include "train/run_lock.h"
 #include "train/trainer.h"
 
 namespace brightnet::cli {
@@ -136,6 +137,7 @@ void choose_micro_batch(RunConfig& config, const Model& model, Backend& backend,
 /// What a run is made of. Every rank reads all of it.
 struct Preparation {
   std::optional<OpenRun> old;
+  std::unique_ptr<RunLock> lock;  ///< on rank 0, once there is a folder
   RunConfig config;
   std::unique_ptr<Backend> backend;
   Dataset training, validation;
@@ -160,6 +162,7 @@ Preparation prepare(const TrainArguments& arguments, const Communicator& ranks) 
   Preparation run;
   if (arguments.resuming) {
     run.old = open_old_run(arguments);
+    if (ranks.leads()) run.lock = std::make_unique<RunLock>(run.old->folder);
     run.config = run.old->config;
   } else {
     run.config = wanted_config(arguments);
@@ -210,7 +213,7 @@ void compare_ranks(Communicator& ranks, Preparation& run) {
 }
 
 /// The run's folder, which rank 0 makes.
-RunFolder open_folder(const TrainArguments& arguments, const Preparation& run, Communicator& ranks) {
+RunFolder open_folder(const TrainArguments& arguments, Preparation& run, Communicator& ranks) {
   std::string path;
   prepare_together(ranks, [&] {
     if (run.old) {
@@ -219,6 +222,7 @@ RunFolder open_folder(const TrainArguments& arguments, const Preparation& run, C
       const RunFolder folder = RunFolder::create(arguments.out.empty() ? fs::path("runs") / run.config.name
                                                                        : fs::path(arguments.out));
       path = folder.path().string();
+      run.lock = std::make_unique<RunLock>(folder);
       log_to_file(folder.log());
       write_description(folder, run.config, run.model);
     }

@@ -23,12 +23,15 @@ volatile std::sig_atomic_t asked = 0;
 
 // mpirun answers SIGINT and SIGTERM by killing its processes within two seconds, too soon for a step and a
 // checkpoint. SIGUSR1 it passes on.
-extern "C" void pass_on(int) {
+extern "C" void pass_on(int signal) {
   const int saved = errno;
-  ::kill(static_cast<pid_t>(launcher), asked ? SIGTERM : SIGUSR1);
+  // A closed terminal and its shell both send a hangup, which must not count as a second request.
+  if (signal != SIGHUP || !asked) ::kill(static_cast<pid_t>(launcher), asked ? SIGTERM : SIGUSR1);
   asked = 1;
   errno = saved;
 }
+
+constexpr int passed_on[] = {SIGINT, SIGTERM, SIGHUP};
 
 int number(const char* name) {
   const char* text = std::getenv(name);
@@ -77,8 +80,7 @@ int run_ranks(int ranks, const std::string& program, const std::vector<std::stri
   // Until the handlers stand, signals wait.
   sigset_t stops, before;
   sigemptyset(&stops);
-  sigaddset(&stops, SIGINT);
-  sigaddset(&stops, SIGTERM);
+  for (const int signal : passed_on) sigaddset(&stops, signal);
   ::sigprocmask(SIG_BLOCK, &stops, &before);
   const pid_t child = ::fork();
   if (child < 0)
@@ -95,15 +97,16 @@ int run_ranks(int ranks, const std::string& program, const std::vector<std::stri
   }
   launcher = child;
   asked = 0;
-  std::signal(SIGINT, pass_on);
-  std::signal(SIGTERM, pass_on);
+  // What this program was started to ignore (nohup) stays ignored.
+  for (const int signal : passed_on) {
+    if (std::signal(signal, pass_on) == SIG_IGN) std::signal(signal, SIG_IGN);
+  }
   ::sigprocmask(SIG_SETMASK, &before, nullptr);
 
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
+  for (const int signal : passed_on) std::signal(signal, SIG_DFL);
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   if (code == 127) {
     throw InputError("mpirun, which starts the ranks, cannot be run", "--ranks",

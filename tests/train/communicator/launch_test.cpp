@@ -155,7 +155,7 @@ TEST_F(RunRanks, WithoutMpirunSayWhatToInstall) {
 }
 
 TEST_F(RunRanks, ASignalReachesMpirunAsARequestToSave) {
-  for (const int number : {SIGINT, SIGTERM}) {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
     fs::remove(folder_ / "ready");
     be_mpirun("trap 'exit 4' USR1; trap 'exit 9' INT TERM; touch " + (folder_ / "ready").string() +
               "; while :; do sleep 0.01; done");
