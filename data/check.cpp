@@ -61,7 +61,7 @@ std::vector<std::string> shared_images(const Dataset& train, const Dataset& val)
 
 bool needs_attention(Kind kind) {
   return stops_training(kind) || kind == Kind::missing_image || kind == Kind::undecodable_image ||
-         kind == Kind::truncated_image;
+         kind == Kind::truncated_image || kind == Kind::unknown_ending;
 }
 
 bool CheckReport::any(bool (*which)(DataProblem::Kind)) const {

@@ -35,7 +35,7 @@ struct KindText {
 
 constexpr const char* stops = "which stops the training";
 
-constexpr std::array<KindText, 16> kind_texts{{
+constexpr std::array<KindText, 19> kind_texts{{
     {Kind::no_images, "no_images", "split has no image", "splits have no image", stops, true},
     {Kind::no_labels, "no_labels", "split has no labels", "splits have no labels", stops, true},
     {Kind::no_classes, "no_classes", "split has no classes", "splits have no classes", stops, true},
@@ -45,10 +45,14 @@ constexpr std::array<KindText, 16> kind_texts{{
      "skipped", true},
     {Kind::truncated_image, "truncated_image", "image is truncated or damaged",
      "images are truncated or damaged", "skipped", false},
+    {Kind::unknown_ending, "unknown_ending", "labelled file has an ending that is no image's",
+     "labelled files have endings that are no image's", "not read", false},
     {Kind::no_label_file, "no_label_file", "image has no label file", "images have no label file",
      "kept as background", false},
     {Kind::unreadable_labels, "unreadable_labels", "label file cannot be read", "label files cannot be read",
      stops, true},
+    {Kind::unused_labels, "unused_labels", "label file belongs to no image", "label files belong to no image",
+     "not used", false},
     {Kind::zero_area_box, "zero_area_box", "box has no area", "boxes have no area", "dropped", false},
     {Kind::outside_box, "outside_box", "box reaches outside its image", "boxes reach outside their images",
      "clipped, or dropped where nothing is left", false},
@@ -57,6 +61,8 @@ constexpr std::array<KindText, 16> kind_texts{{
     {Kind::unmapped_class, "unmapped_class", "label is not in data.target_class_mapping",
      "labels are not in data.target_class_mapping", "dropped", true},
     {Kind::malformed_label, "malformed_label", "label is malformed", "labels are malformed", stops, true},
+    {Kind::triangle, "triangle", "line of 7 numbers could be a box with a score and an id",
+     "lines of 7 numbers could be boxes with scores and ids", "read as a class and three points", false},
     {Kind::duplicate_box, "duplicate_box", "box is there twice", "boxes are there twice", "kept once", false},
     {Kind::turned_boxes, "turned_boxes", "image is labelled as it was before its EXIF rotation",
      "images are labelled as they were before their EXIF rotation", "boxes turned with the image", false},
@@ -80,10 +86,10 @@ std::unique_ptr<LabelSource> open_source(const DataOptions& options, Split split
         "data.target_class_mapping belongs to data.format: kitti, and the format is " + options.format, "",
         "Leave it out; data.classes names the classes.");
   }
-  if (options.format == "yolo") return open_yolo(options, split);
+  if (options.format == "yolo") return open_yolo(options, split, log);
   if (options.format == "voc") return open_voc(options, split, log);
   if (options.format == "coco") return open_coco(options, split, log);
-  if (options.format == "darknet") return open_darknet(options, split);
+  if (options.format == "darknet") return open_darknet(options, split, log);
   if (options.format == "kitti") return open_kitti(options, split, log);
   const std::string nearest = nearest_word(options.format, data_formats());
   throw InputError("data.format is '" + options.format + "' and must be yolo, voc, coco, darknet or kitti",

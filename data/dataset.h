@@ -52,14 +52,17 @@ struct DataProblem {
     no_classes,         ///< nothing in the labels names a class, nor does anybody else: stops (InputError)
     missing_image,      ///< listed, not on disk: the image is skipped
     undecodable_image,  ///< no permission, no header, or `data check` could not decode it: skipped
+    unknown_ending,     ///< has labels, and an ending that is no image's (.gif, .heic): not read
     truncated_image,    ///< decodes in part: skipped
     no_label_file,      ///< an image without one is kept as background
+    unused_labels,      ///< yolo, darknet: labels of objects without an image: not used
     unreadable_labels,  ///< a label file is there and cannot be read: stops reading (InputError)
     zero_area_box,      ///< dropped
     outside_box,        ///< clipped to the image; dropped when nothing is left
     unknown_class,      ///< a class name or id that is not in `classes`: stops reading (InputError)
     unmapped_class,     ///< a label that target_class_mapping does not name: dropped
     malformed_label,    ///< a line or object that does not parse: stops reading (InputError) with file:line
+    triangle,           ///< yolo, darknet: a line of seven numbers, read as a class and three points
     duplicate_box,      ///< the same object twice: kept once
     turned_boxes,       ///< drawn on the image before its EXIF rotation: turned with it
     other_size,         ///< the labels claim another size for the image: the image's own counts

@@ -76,7 +76,7 @@ bool is_obj_data(const fs::path& path) {
 
 }  // namespace
 
-std::unique_ptr<LabelSource> open_darknet(const DataOptions& options, Split split) {
+std::unique_ptr<LabelSource> open_darknet(const DataOptions& options, Split split, ProblemLog& log) {
   const fs::path root = data_root(options);
   const bool from_train = split == Split::val && options.val.empty() && is_obj_data(options.train);
   const fs::path path = find_below(from_train ? options.train : split_path(options, split), {root, "."});
@@ -86,7 +86,7 @@ std::unique_ptr<LabelSource> open_darknet(const DataOptions& options, Split spli
       const ObjData data(find_below(options.train, {root, "."}));
       lists.classes = read_names_file(data.file_of("names", options)).names();
     }
-    return open_yolo(lists, split);
+    return open_yolo(lists, split, log);
   }
   const ObjData data(path);
   const fs::path list = data.file_of(split == Split::train ? "train" : "valid", options);
@@ -95,9 +95,7 @@ std::unique_ptr<LabelSource> open_darknet(const DataOptions& options, Split spli
   if (classes.names().empty())
     throw InputError("this file of class names is empty", data.find("names")->where);
   check_count(data, classes);
-  std::error_code failed;
-  std::vector<fs::path> images =
-      fs::is_directory(list, failed) ? images_below(list) : read_image_list(list, options);
+  std::vector<fs::path> images = read_images(list, options, log);
   return open_text_labels(std::move(images), std::move(classes));
 }
 

@@ -11,6 +11,6 @@ namespace brightnet {
 /// data.train is an obj.data file (data.val may then be empty: its `valid` is read) or a list file, for which
 /// the names come from data.classes. Paths inside start at data.root, at the file's own folder, or at the
 /// current folder, as darknet's do: the first that exists.
-std::unique_ptr<LabelSource> open_darknet(const DataOptions& options, Split split);
+std::unique_ptr<LabelSource> open_darknet(const DataOptions& options, Split split, ProblemLog& log);
 
 }  // namespace brightnet

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "data/formats/folder.h"
 #include "data/formats/yolo.h"
 #include "data/image.h"
 
@@ -155,11 +156,15 @@ fs::path find_image(const std::string& name, const fs::path& root) {
   return root / "image_2" / (name + ".png");
 }
 
-std::vector<fs::path> find_images(const DataOptions& options, Split split) {
+std::vector<fs::path> find_images(const DataOptions& options, Split split, ProblemLog& log) {
   const fs::path root = data_root(options);
   const fs::path path = find_below(split_path(options, split), {root, root / "ImageSets"});
   std::error_code failed;
-  if (fs::is_directory(path, failed)) return images_below(path);
+  if (fs::is_directory(path, failed)) {
+    FolderFiles files = files_below(path);
+    report_unknown_endings(files, label_file, log);
+    return std::move(files.images);
+  }
   std::vector<fs::path> images = read_image_list(path, options);
   for (fs::path& image : images) {
     if (!is_image_name(image)) image = find_image(image.filename().string(), root);
@@ -185,7 +190,7 @@ ClassNames class_names(const DataOptions& options, ProblemLog& log) {
   for (const Split split : {Split::train, Split::val}) {
     const bool given = !(split == Split::train ? options.train : options.val).empty();
     if (!options.target_class_mapping.empty() || !given) continue;
-    for (const fs::path& image : find_images(options, split)) {
+    for (const fs::path& image : find_images(options, split, problems)) {
       const LabelFile labels = label_file(image);
       LabelledImage unused;
       if (!has_labels(labels, unused, problems)) continue;
@@ -202,7 +207,7 @@ ClassNames class_names(const DataOptions& options, ProblemLog& log) {
 }  // namespace
 
 std::unique_ptr<LabelSource> open_kitti(const DataOptions& options, Split split, ProblemLog& log) {
-  std::vector<fs::path> images = find_images(options, split);
+  std::vector<fs::path> images = find_images(options, split, log);
   return std::make_unique<KittiLabels>(std::move(images),
                                        TypeMapping(options.target_class_mapping, class_names(options, log)));
 }

@@ -12,7 +12,6 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "data/image.h"
 
 namespace brightnet {
 
@@ -172,22 +171,6 @@ fs::path find_below(const std::string& path, const std::vector<fs::path>& folder
     }
   }
   return folders.empty() ? fs::path(path) : (folders.front() / path).lexically_normal();
-}
-
-std::vector<fs::path> images_below(const fs::path& folder) {
-  std::vector<fs::path> images;
-  try {
-    const auto options = fs::directory_options::follow_directory_symlink;
-    for (const auto& entry : fs::recursive_directory_iterator(folder, options)) {
-      if (is_image_name(entry.path()) && !entry.is_directory())
-        images.push_back(entry.path().lexically_normal());
-    }
-  } catch (const fs::filesystem_error& e) {
-    throw InputError("this folder cannot be read: " + e.code().message(), e.path1().string(),
-                     "Check the path and its permissions.");
-  }
-  std::sort(images.begin(), images.end());
-  return images;
 }
 
 }  // namespace brightnet

@@ -125,7 +125,4 @@ std::filesystem::path data_root(const DataOptions& options);
 /// when none does. Backslashes of lists made on Windows are read as slashes when that is what finds the file.
 std::filesystem::path find_below(const std::string& path, const std::vector<std::filesystem::path>& folders);
 
-/// All image files below a folder, sorted by path.
-std::vector<std::filesystem::path> images_below(const std::filesystem::path& folder);
-
 }  // namespace brightnet

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "data/formats/folder.h"
 #include "data/image.h"
 
 namespace brightnet {
@@ -153,7 +154,7 @@ std::string name_of_line(const std::string& line, const fs::path& root) {
   return is_image_name(path) || path.extension() == ".xml" ? without_extension(path.filename()) : line;
 }
 
-std::vector<Entry> read_entries(const DataOptions& options, Split split) {
+std::vector<Entry> read_entries(const DataOptions& options, Split split, ProblemLog& log) {
   const fs::path root = options.root;
   fs::path path = find_below(split_path(options, split), {root, root / "ImageSets/Main"});
   std::error_code failed;
@@ -163,7 +164,11 @@ std::vector<Entry> read_entries(const DataOptions& options, Split split) {
   }
   std::vector<Entry> entries;
   if (fs::is_directory(path, failed)) {
-    for (const auto& image : images_below(path)) entries.push_back({image.stem().string(), image});
+    const FolderFiles files = files_below(path);
+    const auto entry = [](const fs::path& file) { return Entry{file.stem().string(), file}; };
+    report_unknown_endings(
+        files, [&](const fs::path& file) { return annotation_file(entry(file), root); }, log);
+    for (const auto& image : files.images) entries.push_back(entry(image));
   } else {
     for (const TextLine& line : read_lines(path)) entries.push_back({name_of_line(line.text, root), {}});
   }
@@ -175,7 +180,7 @@ ClassNames collect_names(const DataOptions& options, ProblemLog& log) {
   std::set<std::string> names;
   for (const Split split : {Split::train, Split::val}) {
     if ((split == Split::train ? options.train : options.val).empty()) continue;
-    for (const Entry& entry : read_entries(options, split)) {
+    for (const Entry& entry : read_entries(options, split, problems)) {
       const LabelFile labels = annotation_file(entry, options.root);
       LabelledImage unused;
       if (!has_labels(labels, unused, problems)) continue;
@@ -239,7 +244,7 @@ class VocLabels : public LabelSource {
 
 std::unique_ptr<LabelSource> open_voc(const DataOptions& options, Split split, ProblemLog& log) {
   data_root(options);
-  std::vector<Entry> entries = read_entries(options, split);
+  std::vector<Entry> entries = read_entries(options, split, log);
   ClassNames classes =
       options.classes.empty() ? collect_names(options, log) : ClassNames(options.classes, "data.classes");
   return std::make_unique<VocLabels>(options, std::move(entries), std::move(classes));

@@ -1,13 +1,17 @@
 #include "data/formats/yolo.h"
 
 #include <algorithm>
+#include <fstream>
 #include <limits>
 #include <map>
+#include <set>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
 #include "core/config.h"
 #include "core/error.h"
+#include "data/formats/folder.h"
 
 namespace brightnet {
 namespace {
@@ -67,11 +71,18 @@ std::optional<LabelledBox> parse_line(const std::string& text, const std::string
   const bool polygon = values.size() >= 7 && values.size() % 2 == 1;
   if (values.size() != 5 && !polygon) {
     return malformed(fmt::format("'{}' is not 'class x y width height'", text.substr(0, 80)),
-                     "Five numbers with decimal points are expected, separated by spaces.");
+                     values.size() == 6
+                         ? "A score or an id behind a box makes it a detection: write the labels without."
+                         : "Five numbers with decimal points are expected, separated by spaces.");
   }
   // A label may hang over the image's edge, but not by an image: those are pixels, not fractions.
   const bool fractions =
       std::all_of(values.begin() + 1, values.end(), [](double v) { return v > -1 && v < 2; });
+  if (!fractions && values.size() == 7) {
+    return malformed(fmt::format("the points of '{}' are not fractions of the image", text.substr(0, 80)),
+                     "Seven numbers are a class and three points. A score and an id behind a box make it a "
+                     "detection: write the labels without.");
+  }
   if (!fractions) {
     return malformed("the coordinates are not fractions of the image",
                      "Divide x and width by the image's width, y and height by its height.");
@@ -82,6 +93,7 @@ std::optional<LabelledBox> parse_line(const std::string& text, const std::string
   box.class_id = *id;
   box.where = where;
   if (polygon) {
+    if (values.size() == 7) log.add(Kind::triangle, where, text);
     around_points(values, box);
   } else {
     box.x1 = values[1] - values[3] / 2;
@@ -91,6 +103,51 @@ std::optional<LabelledBox> parse_line(const std::string& text, const std::string
   }
   box.empty = !(box.x2 > box.x1 && box.y2 > box.y1);
   return box;
+}
+
+// Whether the first line that says anything is a label's.
+bool holds_labels(const fs::path& file) {
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) {
+    if (!trimmed(line).empty()) return numbers(line).size() >= 5;
+  }
+  return false;
+}
+
+// Labels that nobody reads because their image is lost, renamed or of an ending that is none's: beside the
+// files of a folder, and in the parallel folders of it and its subfolders.
+void report_unused_labels(const fs::path& folder, const FolderFiles& files, ProblemLog& log) {
+  std::unordered_set<std::string> used;  // label files without ".txt"
+  std::map<fs::path, fs::path> parallel;
+  const auto parallel_folder = [&](const fs::path& of) {
+    const auto [at, added] = parallel.try_emplace(of);
+    if (added) at->second = parallel_label(of / "x").parent_path();
+    return at->second;
+  };
+  const auto use = [&](const fs::path& file) {
+    const fs::path stem = file.stem();
+    used.insert((file.parent_path() / stem).string());
+    used.insert((parallel_folder(file.parent_path()) / stem).string());
+  };
+  std::set<fs::path> labels;
+  for (const auto& image : files.images) use(image);
+  for (const auto& file : files.others) {
+    parallel_folder(file.parent_path());
+    if (file.extension() == ".txt") labels.insert(file);
+    if (!is_label_name(file)) use(file);  // reported by its ending
+  }
+  parallel_folder(folder.lexically_normal());
+  for (const auto& [of, place] : parallel) {
+    std::error_code failed;
+    if (place.empty()) continue;
+    for (const auto& entry : fs::directory_iterator(place, failed)) {
+      if (entry.path().extension() == ".txt") labels.insert(entry.path().lexically_normal());
+    }
+  }
+  for (const auto& file : labels) {
+    if (used.contains((file.parent_path() / file.stem()).string()) || !holds_labels(file)) continue;
+    log.add(Kind::unused_labels, file.string(), "");
+  }
 }
 
 class TextLabels : public LabelSource {
@@ -177,16 +234,22 @@ std::vector<fs::path> read_image_list(const fs::path& list, const DataOptions& o
   return images;
 }
 
+std::vector<fs::path> read_images(const fs::path& place, const DataOptions& options, ProblemLog& log) {
+  std::error_code failed;
+  if (!fs::is_directory(place, failed)) return read_image_list(place, options);
+  FolderFiles files = files_below(place);
+  report_unknown_endings(files, label_file, log);
+  report_unused_labels(place, files, log);
+  return std::move(files.images);
+}
+
 std::unique_ptr<LabelSource> open_text_labels(std::vector<fs::path> images, ClassNames classes) {
   return std::make_unique<TextLabels>(std::move(images), std::move(classes));
 }
 
-std::unique_ptr<LabelSource> open_yolo(const DataOptions& options, Split split) {
+std::unique_ptr<LabelSource> open_yolo(const DataOptions& options, Split split, ProblemLog& log) {
   const fs::path root = data_root(options);
-  const fs::path path = root / split_path(options, split);
-  std::error_code failed;
-  std::vector<fs::path> images =
-      fs::is_directory(path, failed) ? images_below(path) : read_image_list(path, options);
+  std::vector<fs::path> images = read_images(root / split_path(options, split), options, log);
   ClassNames classes =
       options.classes.empty() ? find_names(root, images) : ClassNames(options.classes, "data.classes");
   return open_text_labels(std::move(images), std::move(classes));

@@ -3,7 +3,8 @@
 //
 // A label file is looked for in the parallel folder (the last "images" or "JPEGImages" of the image's path
 // replaced by "labels") and then beside the image. A line of a class and three or more points, the
-// segmentation form, is read as the box around the points.
+// segmentation form, is read as the box around the points, as by Ultralytics' programs; that takes seven
+// numbers, as many as a box with a score and a track id has, so lines of seven are reported.
 #pragma once
 
 #include "data/formats/labels.h"
@@ -13,10 +14,15 @@ namespace brightnet {
 /// data.train or data.val is a folder of images or a file that lists images, one a line. Without data.classes
 /// the names come from the first of data.yaml, dataset.yaml (`names` or `classes`), classes.txt, obj.names in
 /// data.root, or classes.txt beside the images or labels.
-std::unique_ptr<LabelSource> open_yolo(const DataOptions& options, Split split);
+std::unique_ptr<LabelSource> open_yolo(const DataOptions& options, Split split, ProblemLog& log);
 
 /// The same labels for images listed elsewhere.
 std::unique_ptr<LabelSource> open_text_labels(std::vector<std::filesystem::path> images, ClassNames classes);
+
+/// The images of a folder, or those that a list file names. What a folder has besides, files of other endings
+/// with labels and labels without images, is reported.
+std::vector<std::filesystem::path> read_images(const std::filesystem::path& place, const DataOptions& options,
+                                               ProblemLog& log);
 
 /// The images that a list file names. A relative path starts at data.root, at the list's own folder, or at
 /// the current folder: the first where the image exists.

@@ -87,6 +87,43 @@ TEST(Yolo, PolygonsBecomeTheBoxAroundThem) {
   expect_box(dataset.images[0].annotations.at(0), 0, 20, 20, 60, 60);
 }
 
+TEST(Yolo, LinesOfSevenNumbersAreReportedSinceABoxMayHaveAScoreAndAnId) {
+  const DatasetFolder data;
+  data.image("a.jpg");
+  const DataOptions options = data.options("yolo", ".", {"x"});
+  data.text("a.txt", "0 .375 .375 .25 .25 0.93 0.1\n0 0.1 0.1 0.3 0.1 0.3 0.3 0.1 0.3\n");
+  const Dataset dataset = read_dataset(options, Split::train);
+  ASSERT_EQ(count(dataset, Kind::triangle), 1);
+  EXPECT_TRUE(contains(dataset.problems[0].where, "a.txt:1"));
+  expect_box(dataset.images[0].annotations.at(0), 0, 25, 8, 93, 30);
+  EXPECT_TRUE(contains(summarize(dataset.problems), "read as a class and three points: "));
+  data.text("a.txt", "0 .375 .375 .25 .25 0.93 17\n");
+  EXPECT_TRUE(contains(message(options), "A score and an id behind a box make it a detection"));
+  data.text("a.txt", "0 .375 .375 .25 .25 0.93\n");
+  EXPECT_TRUE(contains(message(options), "write the labels without"));
+}
+
+TEST(Yolo, LabelsWithoutAnImageAreReported) {
+  const DatasetFolder data;
+  data.image("images/train/a.jpg");
+  data.image("images/train/sub/b.jpg");
+  data.text("images/train/c.gif", "reported by its ending");
+  data.text("images/train/beside.txt", one_box);
+  data.text("images/train/notes.txt", "photographed in May\n");
+  for (const char* name : {"a", "sub/b", "c", "lost", "sub/lost"})
+    data.text("labels/train/" + std::string(name) + ".txt", "\n" + one_box);
+  data.text("labels/train/classes.txt", "x\n");
+  data.text("labels/train/empty.txt", "");
+  data.text("labels/val/v.txt", one_box);  // another split's
+  const Dataset dataset = read_dataset(data.options("yolo", "images/train", {"x"}), Split::train);
+  EXPECT_EQ(count(dataset, Kind::unknown_ending), 1);
+  ASSERT_EQ(count(dataset, Kind::unused_labels), 3) << summarize(dataset.problems);
+  EXPECT_TRUE(contains(summarize(dataset.problems), "3 label files belong to no image, not used: "));
+  EXPECT_TRUE(contains(dataset.problems[1].where, "images/train/beside.txt"));
+  EXPECT_TRUE(contains(dataset.problems[2].where, "labels/train/lost.txt"));
+  EXPECT_TRUE(contains(dataset.problems[3].where, "labels/train/sub/lost.txt"));
+}
+
 TEST(Yolo, MalformedLinesAreErrorsWithFileAndLine) {
   const DatasetFolder data;
   data.image("a.jpg");
