@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -18,10 +19,18 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 using Kind = DataProblem::Kind;
 
-// Parses a file without the members named in `skip`, which are never built in memory.
+// Some programs write an empty box instead of none.
+bool lacks_box(const Json& annotation) {
+  const auto box = annotation.find("bbox");
+  return box == annotation.end() || box->is_null() || (box->is_array() && box->empty());
+}
+
+// Parses a file without the members named in `skip`, which are never built in memory, and without the
+// segmentations of what has a box.
 Json parse(const fs::path& file, const std::set<std::string>& skip) {
   const std::string text = read_file(file);
   const auto keep = [&](int, Json::parse_event_t event, Json& parsed) {
+    if (event == Json::parse_event_t::object_end && !lacks_box(parsed)) parsed.erase("segmentation");
     return event != Json::parse_event_t::key || !skip.contains(parsed.get_ref<const std::string&>());
   };
   try {
@@ -102,10 +111,57 @@ fs::path find_image_folder(const std::vector<LabelledImage>& images, const Paths
   for (const auto& folder : candidates) {
     for (size_t i = 0; i < std::min(enough, images.size()); ++i) {
       std::error_code failed;
-      if (fs::exists(folder / images[i].file, failed)) return folder;
+      if (fs::exists(find_below(images[i].file.string(), {folder}), failed)) return folder;
     }
   }
   return root;
+}
+
+bool numbers(const Json& list) {
+  return list.is_array() &&
+         std::all_of(list.begin(), list.end(), [](const Json& v) { return v.is_number(); });
+}
+
+bool written_box(const Json& annotation, LabelledBox& box, const std::string& where, ProblemLog& log) {
+  const Json& corners = annotation["bbox"];
+  if (!numbers(corners) || corners.size() != 4) {
+    log.add(Kind::malformed_label, where, "its 'bbox' is not four numbers [x, y, width, height]");
+    return false;
+  }
+  box.x1 = corners[0];
+  box.y1 = corners[1];
+  box.x2 = box.x1 + corners[2].get<double>();
+  box.y2 = box.y1 + corners[3].get<double>();
+  return true;
+}
+
+bool box_around_polygons(const Json& annotation, LabelledBox& box, const std::string& where,
+                         ProblemLog& log) {
+  const auto polygons = annotation.find("segmentation");
+  if (polygons == annotation.end() || !polygons->is_array() || polygons->empty()) {
+    const bool mask = polygons != annotation.end() && polygons->is_object();
+    log.add(Kind::malformed_label, where,
+            mask ? "it has no 'bbox', and its segmentation is a mask in runs, not polygons"
+                 : "it has no 'bbox' and no polygons in its 'segmentation'",
+            mask ? "Write a bbox beside the mask, as pycocotools' mask.toBbox gives it." : "");
+    return false;
+  }
+  box.x1 = box.y1 = std::numeric_limits<double>::infinity();
+  box.x2 = box.y2 = -box.x1;
+  for (const Json& polygon : *polygons) {
+    if (!numbers(polygon) || polygon.size() < 6 || polygon.size() % 2 != 0) {
+      log.add(Kind::malformed_label, where,
+              "it has no 'bbox', and a polygon of its segmentation is not x and y of three or more points");
+      return false;
+    }
+    for (size_t i = 0; i < polygon.size(); i += 2) {
+      box.x1 = std::min(box.x1, polygon[i].get<double>());
+      box.x2 = std::max(box.x2, polygon[i].get<double>());
+      box.y1 = std::min(box.y1, polygon[i + 1].get<double>());
+      box.y2 = std::max(box.y2, polygon[i + 1].get<double>());
+    }
+  }
+  return true;
 }
 
 class CocoLabels : public LabelSource {
@@ -114,7 +170,12 @@ class CocoLabels : public LabelSource {
       : file_(paths.json), classes_(std::move(classes)) {
     read_images(document, log);
     const fs::path folder = find_image_folder(images_, paths);
-    for (auto& image : images_) image.file = (folder / image.file).lexically_normal();
+    // Only names with backslashes, of lists made on Windows, need a look at the disk.
+    for (auto& image : images_) {
+      const std::string name = image.file.string();
+      image.file = name.find('\\') == std::string::npos ? (folder / name).lexically_normal()
+                                                        : find_below(name, {folder});
+    }
     read_annotations(document, log);
   }
 
@@ -183,23 +244,14 @@ class CocoLabels : public LabelSource {
     }
     const auto class_id = classes_.find(name->second, where, log);
     if (!class_id) return std::nullopt;
-    const auto corners = annotation.find("bbox");
-    const bool four =
-        corners != annotation.end() && corners->is_array() && corners->size() == 4 &&
-        std::all_of(corners->begin(), corners->end(), [](const Json& v) { return v.is_number(); });
-    if (!four) {
-      log.add(Kind::malformed_label, where, "its 'bbox' is not four numbers [x, y, width, height]");
+    LabelledBox box;
+    if (lacks_box(annotation) ? !box_around_polygons(annotation, box, where, log)
+                              : !written_box(annotation, box, where, log)) {
       return std::nullopt;
     }
-    const double x = (*corners)[0], y = (*corners)[1], width = (*corners)[2], height = (*corners)[3];
-    LabelledBox box;
-    box.x1 = x;
-    box.y1 = y;
-    box.x2 = x + width;
-    box.y2 = y + height;
     box.class_id = *class_id;
     box.crowd = number(annotation, "iscrowd").value_or(0) != 0;
-    box.empty = !(width > 0 && height > 0);
+    box.empty = !(box.x2 > box.x1 && box.y2 > box.y1);
     box.area = number(annotation, "area");
     box.where = where;
     return box;
@@ -234,7 +286,10 @@ ClassNames class_names(const DataOptions& options, Split split, const Json& docu
 std::unique_ptr<LabelSource> open_coco(const DataOptions& options, Split split, ProblemLog& log) {
   const fs::path root = data_root(options);
   const fs::path file = find_below(split_path(options, split), {root});
-  const Json document = parse(file, {"segmentation", "licenses", "info"});
+  Json document = parse(file, {"segmentation", "licenses", "info"});
+  const Json& annotations = list(document, "annotations", file);
+  if (std::any_of(annotations.begin(), annotations.end(), lacks_box))
+    document = parse(file, {"licenses", "info"});
   return std::make_unique<CocoLabels>(document, Paths{root, file, split},
                                       class_names(options, split, document, file), log);
 }

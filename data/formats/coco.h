@@ -1,8 +1,9 @@
 // COCO: one JSON file with images, annotations and categories, and a folder of images.
 //
 // Category ids, which have gaps, become 0, 1, 2 … in the order of the ids, or the places of their names in
-// data.classes. Crowds (iscrowd) and areas are kept for the evaluation; segmentations are skipped while
-// parsing, since they are nine tenths of the file.
+// data.classes. Crowds (iscrowd) and areas are kept for the evaluation. Segmentations are skipped while
+// parsing, since they are nine tenths of the file, unless an annotation has nothing else: then its box is the
+// one around its polygons.
 #pragma once
 
 #include "data/formats/labels.h"

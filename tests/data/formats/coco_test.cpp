@@ -90,6 +90,55 @@ TEST(Coco, ImagesAreFoundWhereDataSetsPutThem) {
   }
 }
 
+TEST(Coco, AnAnnotationWithPolygonsOnlyHasTheBoxAroundThem) {
+  const DatasetFolder data;
+  Json json = example();
+  json["annotations"] = Json::parse(R"([
+    {"id": 1, "image_id": 3, "category_id": 2, "segmentation": [[10, 20, 40.5, 25, 30, 60], [5, 30, 9, 30, 9, 40]]},
+    {"id": 2, "image_id": 3, "category_id": 2, "bbox": [], "area": 50, "segmentation": [[1, 1, 11, 1, 11, 11]]},
+    {"id": 3, "image_id": 3, "category_id": 2, "bbox": null, "segmentation": [[1, 1, 9, 1, 9, 9]]},
+    {"id": 4, "image_id": 3, "category_id": 2, "segmentation": [[0, 0, 90, 0, 90, 70]], "bbox": [1, 2, 3, 4]}])");
+  write(data, json);
+  const Dataset dataset = read_dataset(data.options("coco", "train.json", {}), Split::train);
+  const auto& boxes = dataset.images.at(1).annotations;
+  ASSERT_EQ(boxes.size(), 4u);
+  expect_box(boxes[0], 0, 5, 20, 40.5, 60);
+  expect_box(boxes[1], 0, 1, 1, 11, 11);
+  EXPECT_FLOAT_EQ(boxes[1].area, 50);
+  expect_box(boxes[2], 0, 1, 1, 9, 9);
+  expect_box(boxes[3], 0, 1, 2, 4, 6);
+}
+
+TEST(Coco, AnAnnotationWithNeitherBoxNorPolygonsIsAnError) {
+  const DatasetFolder data;
+  const auto error = [&](const Json& segmentation) {
+    Json json = example();
+    json["annotations"][0].erase("bbox");
+    json["annotations"][0]["segmentation"] = segmentation;
+    write(data, json);
+    return message(data.options("coco", "train.json", {}));
+  };
+  EXPECT_TRUE(contains(error({{"counts", "abc"}, {"size", {80, 100}}}), "a mask in runs"));
+  EXPECT_TRUE(contains(error(Json::array()), "annotation id 1: it has no 'bbox' and no polygons"));
+  EXPECT_TRUE(contains(error(nullptr), "no polygons"));
+  EXPECT_TRUE(contains(error({{1, 2, 3, 4}}), "three or more points"));
+  EXPECT_TRUE(contains(error({{1, 2, 3, 4, 5, 6, 7}}), "three or more points"));
+  EXPECT_TRUE(contains(error({{1, 2, 3, 4, 5, "6"}}), "three or more points"));
+}
+
+TEST(Coco, BackslashesInFileNamesAreSlashes) {
+  const DatasetFolder data;
+  Json json = example();
+  json["images"][0]["file_name"] = "photos\\a.jpg";
+  json["images"][1]["file_name"] = "photos\\b.jpg";
+  data.image("images/photos/a.jpg");
+  data.image("images/photos/b.jpg");
+  data.text("train.json", json.dump());
+  const Dataset dataset = read_dataset(data.options("coco", "train.json", {}), Split::train);
+  EXPECT_EQ(dataset.images.size(), 2u);
+  EXPECT_TRUE(dataset.problems.empty()) << summarize(dataset.problems);
+}
+
 TEST(Coco, WhatDoesNotFitIsAnErrorThatNamesTheAnnotation) {
   const DatasetFolder data;
   const DataOptions options = data.options("coco", "train.json", {});
