@@ -1,6 +1,8 @@
 #include "train/progress_line.h"
 
 #include <cstdio>
+#include <cstdlib>
+#include <string_view>
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -14,6 +16,12 @@ int terminal_columns() {
   winsize size{};
   if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
   return 80;
+}
+
+/// A terminal, and one that knows how to erase a line.
+bool can_rewrite_lines() {
+  const char* kind = std::getenv("TERM");
+  return ::isatty(STDERR_FILENO) == 1 && kind && *kind != '\0' && std::string_view(kind) != "dumb";
 }
 
 // A line that wraps cannot be rewritten, so it is cut to the terminal's width: counted in characters, not
@@ -30,7 +38,7 @@ std::string cut(const std::string& line, int columns) {
 }  // namespace
 
 ProgressLine::ProgressLine(double every)
-    : terminal_(::isatty(STDERR_FILENO) == 1),
+    : terminal_(can_rewrite_lines()),
       every_(std::chrono::duration_cast<Clock::duration>(
           std::chrono::duration<double>(terminal_ ? 0.2 : every))),
       shown_(terminal_ ? Clock::time_point{} : Clock::now()) {}

@@ -9,7 +9,8 @@ namespace brightnet {
 
 class ProgressLine {
  public:
-  /// `every`: seconds between plain lines. Whether standard error is a terminal decides between the two.
+  /// `every`: seconds between plain lines. Whether standard error is a terminal that can
+  /// rewrite a line ($TERM is neither unset nor "dumb") decides between the two.
   explicit ProgressLine(double every);
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;

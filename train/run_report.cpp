@@ -33,15 +33,16 @@ MetricsCsv open_csv(const std::filesystem::path& file, int after_epoch) {
 std::vector<double> epoch_values(const EpochSummary& summary) {
   const EpochSums& s = summary.sums;
   const LossTotals& l = summary.losses;
-  const double images = std::max(1.0, l.images);
   const double nothing = std::numeric_limits<double>::quiet_NaN();
+  // An epoch whose steps were all skipped has no loss, and no metric is one of nothing to be found.
+  const auto loss = [&](double sum) { return l.images > 0 ? sum / l.images : nothing; };
   const auto metric = [&](double Metrics::*which) {
-    return summary.metrics ? summary.metrics->*which : nothing;
+    return summary.metrics && summary.metrics->*which != no_truths ? summary.metrics->*which : nothing;
   };
-  return {l.box / images,
-          l.objectness / images,
-          l.classes / images,
-          (l.box + l.objectness + l.classes) / images,
+  return {loss(l.box),
+          loss(l.objectness),
+          loss(l.classes),
+          loss(l.box + l.objectness + l.classes),
           l.assigned > 0 ? l.iou / l.assigned : nothing,
           summary.rate,
           summary.loss_scale > 0 ? summary.loss_scale : nothing,

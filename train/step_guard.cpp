@@ -74,8 +74,9 @@ void StepGuard::stop(const StepState& seen) const {
   const std::string begin = "the gradient was not finite for " + std::to_string(seen.skips_in_a_row) +
                             " steps in a row, so training stops";
   const std::string remedy =
-      "The weights of the last checkpoint are sound. Lower optimizer.rate or optimizer.clip, or lengthen "
-      "schedule.warmup, and look at the labels with `brightnet data check`.";
+      "Lower optimizer.rate or optimizer.clip, or lengthen schedule.warmup, and look at the labels with "
+      "`brightnet data check`. What was saved before holds no such numbers, but a rate that is too high "
+      "spoils weights long before: go on from it only if metrics.csv shows a falling loss up to then.";
   if (!policy_.scales_loss) throw InputError(begin, "", remedy);
   throw InputError(
       begin + "; the loss scale has come down to " + std::to_string(seen.loss_scale), "",

@@ -87,6 +87,7 @@ TEST_F(StepGuardTest, StopsWithAnExplanationAfterARunOfSkips) {
     EXPECT_NE(text.find("3 steps in a row"), std::string::npos) << text;
     EXPECT_NE(text.find("optimizer.rate"), std::string::npos) << text;
     EXPECT_EQ(text.find("loss scale"), std::string::npos) << text;
+    EXPECT_EQ(text.find("are sound"), std::string::npos) << "it cannot know that: " << text;
   }
 }
 

@@ -1,4 +1,5 @@
 // brightnet eval: the metrics of trained weights on a split of a data set.
+#include <algorithm>
 #include <iostream>
 #include <memory>
 
@@ -54,8 +55,10 @@ int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
     config = load_run_config(arguments.common.config, arguments.common.all_assignments());
     backend = open_device(arguments.common.device_of(ranks), config.precision());
     dataset = read_split(config, arguments.split == "val" ? Split::val : Split::train, ranks.leads());
-    inference.emplace(load_weights(arguments, dataset), *backend, config.precision(), arguments.batch,
-                      arguments.size);
+    // No rank has more images than these to look at: a larger batch would take memory for nothing.
+    const auto share = (static_cast<int64_t>(dataset.images.size()) + ranks.size() - 1) / ranks.size();
+    const int batch = static_cast<int>(std::min<int64_t>(arguments.batch, share));
+    inference.emplace(load_weights(arguments, dataset), *backend, config.precision(), batch, arguments.size);
     check_classes(*inference, dataset, arguments.weights.weights);
   });
   const DetectionOptions options{.nms = config.evaluate.nms,

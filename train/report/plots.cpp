@@ -166,6 +166,7 @@ void draw_results_panel(Canvas& canvas, const cv::Rect2d& place, const MetricsTa
     // Ticks at whole epochs, but no empty room to the left and right of what was measured.
     plot.x.low = first;
     plot.x.high = std::max(last, first + 1);
+    plot.x.step = std::max(1.0, plot.x.step);
     std::erase_if(plot.x.ticks, [&](double tick) {
       return tick < plot.x.low - 1e-9 || tick > plot.x.high + 1e-9 || tick != std::round(tick);
     });

@@ -47,6 +47,18 @@ TEST(Plots, ResultsRiseAndFallAsTheNumbersDo) {
   EXPECT_TRUE(std::isnan(height_of(plot, 120, blue)));  // before the first evaluation
 }
 
+TEST(Plots, EpochsAreWholeNumbers) {
+  const cv::Mat plot = plot_results({{"epoch", "AP"}, {{1, 0.5}, {2, 0.6}}}, {{"AP", {"AP"}}});
+  // The first epoch's number is centred at the left end, 68 pixels from the left, below the axis at 284.
+  const auto darkest = [&](int left, int right) {
+    double dark = 255;
+    cv::minMaxLoc(plot(cv::Rect(left, 291, right - left, 14)).reshape(1), &dark);
+    return dark;
+  };
+  EXPECT_LT(darkest(64, 72), 150) << "a 1";
+  EXPECT_GT(darkest(73, 84), 200) << "and not 1.0";
+}
+
 TEST(Plots, ResultsSurviveEveryTable) {
   const std::vector<ResultsPanel> panels{{"loss", {"loss"}, true}, {"AP", {"AP"}}, {"none", {}}};
   for (const MetricsTable& table :
