@@ -1,16 +1,21 @@
 #include "train/checkpoint.h"
 
 #include <array>
+#include <map>
 #include <stdexcept>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/hash.h"
+#include "train/detections_json.h"
 #include "train/safetensors.h"
 
 namespace brightnet {
 namespace {
 
 constexpr const char* format_name = "brightnet state";
+constexpr const char* checksum_key = "checksum";
 
 // Doubles travel through JSON as shortest text that reads back as the same number.
 nlohmann::json to_json(const StepState& s) {
@@ -59,6 +64,48 @@ Progress progress_from(const nlohmann::json& json) {
   return p;
 }
 
+nlohmann::json to_json(const SplitFingerprint& print) {
+  return {{"images", print.images}, {"objects", print.objects}, {"hash", print.hash}};
+}
+
+SplitFingerprint fingerprint_from(const nlohmann::json& json) {
+  return {json.at("images").get<int64_t>(), json.at("objects").get<int64_t>(),
+          json.at("hash").get<uint64_t>()};
+}
+
+/// Hashes of arrays by name: the order in which they lie in the file does not matter.
+using ArrayHashes = std::map<std::string, uint64_t>;
+
+std::string checksum(const std::map<std::string, std::string>& metadata, const ArrayHashes& arrays) {
+  uint64_t hash = 0;
+  for (const auto& [key, value] : metadata) {
+    if (key != checksum_key) hash = hash_text(value, hash_text(key, hash));
+  }
+  for (const auto& [name, of_array] : arrays) {
+    hash = hash_bytes(&of_array, sizeof of_array, hash_text(name, hash));
+  }
+  return fmt::format("{:016x}", hash);
+}
+
+uint64_t hash_of(const std::vector<float>& values) {
+  return hash_bytes(values.data(), values.size() * sizeof(float));
+}
+
+/// What the metadata say beside the arrays. Throws what json and stoi throw.
+RunState read_metadata(const SafetensorsReader& reader) {
+  RunState state;
+  state.progress = progress_from(nlohmann::json::parse(reader.metadata("progress")));
+  state.layout = reader.metadata("layout");
+  state.threads = std::stoi(reader.metadata("threads"));
+  if (reader.metadata().contains("best")) state.best = metrics_from(Json::parse(reader.metadata("best")));
+  if (reader.metadata().contains("data")) {
+    const auto data = nlohmann::json::parse(reader.metadata("data"));
+    state.train = fingerprint_from(data.at("train"));
+    state.val = fingerprint_from(data.at("val"));
+  }
+  return state;
+}
+
 }  // namespace
 
 std::string describe_layout(const ParameterLayout& layout) {
@@ -74,25 +121,34 @@ std::string describe_layout(const ParameterLayout& layout) {
          " floats, " + std::to_string(hash);
 }
 
-void save_state(const std::filesystem::path& file, const Progress& progress,
-                const std::vector<StateArray>& arrays, const std::string& layout, int threads,
-                Backend& backend) {
+void save_state(const std::filesystem::path& file, const RunState& state,
+                const std::vector<StateArray>& arrays, Backend& backend) {
   std::vector<std::vector<float>> host;
   std::vector<SafetensorsEntry> entries;
+  ArrayHashes hashes;
   for (const auto& array : arrays) {
     auto& values = host.emplace_back(array.count);
     backend.download(values.data(), array.values, array.count * sizeof(float));
     entries.push_back({array.name, {static_cast<int64_t>(array.count)}, values.data()});
+    hashes[array.name] = hash_of(values);
   }
-  write_safetensors(file, entries,
-                    {{"format", format_name},
-                     {"layout", layout},
-                     {"threads", std::to_string(threads)},
-                     {"progress", to_json(progress).dump()}});
+  std::map<std::string, std::string> metadata{{"format", format_name},
+                                              {"layout", state.layout},
+                                              {"threads", std::to_string(state.threads)},
+                                              {"progress", to_json(state.progress).dump()}};
+  if (state.best) {
+    // A class may be named in any bytes.
+    metadata["best"] = brightnet::to_json(*state.best).dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
+  if (state.train && state.val) {
+    metadata["data"] = nlohmann::json{{"train", to_json(*state.train)}, {"val", to_json(*state.val)}}.dump();
+  }
+  metadata[checksum_key] = checksum(metadata, hashes);
+  write_safetensors(file, entries, metadata);
 }
 
-LoadedState load_state(const std::filesystem::path& file, const std::vector<StateArray>& arrays,
-                       const std::string& layout, Backend& backend) {
+RunState load_state(const std::filesystem::path& file, const std::vector<StateArray>& arrays,
+                    const std::string& layout, Backend& backend) {
   SafetensorsReader reader(file);
   if (reader.metadata("format") != format_name) {
     throw InputError("this is not the state of a run", file.string(), "Name the run's folder.");
@@ -102,23 +158,31 @@ LoadedState load_state(const std::filesystem::path& file, const std::vector<Stat
                          layout + " was expected",
                      file.string(), "Resume with the run's own config.yaml and model.yaml.");
   }
-  LoadedState state;
+  RunState state;
   try {
-    state.progress = progress_from(nlohmann::json::parse(reader.metadata("progress")));
-    state.threads = std::stoi(reader.metadata("threads"));
+    state = read_metadata(reader);
   } catch (const std::logic_error&) {
     throw InputError("its metadata 'threads' is no number", file.string());
   } catch (const nlohmann::json::exception&) {
-    throw InputError("its metadata 'progress' is not what brightnet writes there", file.string());
+    throw InputError("its metadata 'progress', 'best' or 'data' is not what brightnet writes there",
+                     file.string());
   }
   if (reader.tensors().size() != arrays.size()) {
     throw InputError("this state has " + std::to_string(reader.tensors().size()) + " arrays and " +
                          std::to_string(arrays.size()) + " were expected",
                      file.string(), "Resume with the optimizer and ema settings that the run began with.");
   }
+  ArrayHashes hashes;
   for (const auto& array : arrays) {
     const std::vector<float> values = reader.read(array.name, array.count);
+    hashes[array.name] = hash_of(values);
     backend.upload(array.values, values.data(), array.count * sizeof(float));
+  }
+  const auto written = reader.metadata().find(checksum_key);
+  if (written != reader.metadata().end() && written->second != checksum(reader.metadata(), hashes)) {
+    throw InputError("this state is damaged: what is in it does not match its checksum", file.string(),
+                     "Put back a copy of it, or start a new run from the weights beside it: --weights "
+                     "RUN/weights/last.safetensors.");
   }
   return state;
 }

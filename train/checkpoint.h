@@ -6,10 +6,13 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "kernels/backend.h"
+#include "train/data_fingerprint.h"
+#include "train/metrics.h"
 #include "train/optimizer.h"
 
 namespace brightnet {
@@ -35,20 +38,23 @@ struct Progress {
       state;  ///< the device's, as the host last saw it: loss sums, loss scale, steps applied and skipped
 };
 
-/// Writes the arrays and the place atomically. `layout` is a description of the model's parameters that must
-/// be the same when the state is read, `threads` the number the arithmetic used.
-void save_state(const std::filesystem::path& file, const Progress& progress,
-                const std::vector<StateArray>& arrays, const std::string& layout, int threads,
-                Backend& backend);
-
-struct LoadedState {
+/// What a state is beside its arrays.
+struct RunState {
   Progress progress;
-  int threads = 0;
+  std::string layout;           ///< describe_layout() of the model; must be the same when the state is read
+  int threads = 0;              ///< that the arithmetic used
+  std::optional<Metrics> best;  ///< of the best evaluation; without its curves and confusion matrix
+  std::optional<SplitFingerprint> train, val;  ///< of the data; none in states of earlier versions
 };
 
-/// Fills the arrays. Throws InputError when the file is broken or belongs to another model or optimizer.
-LoadedState load_state(const std::filesystem::path& file, const std::vector<StateArray>& arrays,
-                       const std::string& layout, Backend& backend);
+/// Writes the arrays and the rest atomically, with a checksum (core/hash.h) over all of it.
+void save_state(const std::filesystem::path& file, const RunState& state,
+                const std::vector<StateArray>& arrays, Backend& backend);
+
+/// Fills the arrays. Throws InputError when the file is broken, does not match its checksum (those of earlier
+/// versions have none), or belongs to another model or optimizer.
+RunState load_state(const std::filesystem::path& file, const std::vector<StateArray>& arrays,
+                    const std::string& layout, Backend& backend);
 
 /// A fingerprint of the names, shapes and places of a model's parameters.
 std::string describe_layout(const ParameterLayout& layout);

@@ -65,6 +65,41 @@ Json to_json(const Metrics& metrics) {
           {"detections", metrics.detections}};
 }
 
+Metrics metrics_from(const Json& json) {
+  Metrics metrics;
+  const auto read = [](const Json& from, const char* key, auto& value) { from.at(key).get_to(value); };
+  for (const Json& one : json.at("per_class")) {
+    ClassMetrics& c = metrics.per_class.emplace_back();
+    read(one, "name", c.name);
+    read(one, "AP", c.AP);
+    read(one, "AP50", c.AP50);
+    read(one, "truths", c.truths);
+    read(one, "voc_AP50", c.voc_AP50);
+    read(one, "precision", c.best.precision);
+    read(one, "recall", c.best.recall);
+    read(one, "f1", c.best.f1);
+    read(one, "score", c.best.score);
+  }
+  read(json, "AP", metrics.AP);
+  read(json, "AP50", metrics.AP50);
+  read(json, "AP75", metrics.AP75);
+  read(json, "APs", metrics.APs);
+  read(json, "APm", metrics.APm);
+  read(json, "APl", metrics.APl);
+  read(json, "AR", metrics.AR);
+  read(json, "images", metrics.images);
+  read(json, "AR1", metrics.AR1);
+  read(json, "AR10", metrics.AR10);
+  read(json, "ARs", metrics.ARs);
+  read(json, "ARm", metrics.ARm);
+  read(json, "ARl", metrics.ARl);
+  read(json, "voc_AP50", metrics.voc_AP50);
+  read(json, "voc_AP50_11point", metrics.voc_AP50_11point);
+  read(json, "truths", metrics.truths);
+  read(json, "detections", metrics.detections);
+  return metrics;
+}
+
 Json to_json(const std::string& file, int width, int height, std::span<const ScoredBox> detections,
              const std::vector<std::string>& class_names) {
   std::vector<ScoredBox> sorted(detections.begin(), detections.end());

@@ -33,6 +33,9 @@ namespace brightnet {
 using Json = nlohmann::ordered_json;
 
 Json to_json(const Metrics& metrics);
+/// The metrics that such JSON was made from, but for their curves and confusion matrix, which are not in it.
+/// Throws nlohmann::json::exception for other JSON.
+Metrics metrics_from(const Json& json);
 
 /// One image of `detect`. Names that are not UTF-8 (a file name may be anything) have the offending bytes
 /// replaced.

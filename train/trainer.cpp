@@ -7,6 +7,7 @@
 #include "core/log.h"
 #include "core/threads.h"
 #include "train/loader_advice.h"
+#include "train/progress_text.h"
 
 namespace brightnet {
 namespace {
@@ -41,6 +42,8 @@ Trainer::Trainer(const TrainingSetup& setup, const ParameterLayout& layout, cons
       steps_per_epoch_(divided_up(static_cast<int64_t>(setup.train.images.size()), setup.config.train.batch)),
       total_(total_steps(setup.config.train, steps_per_epoch_)),
       schedule_(setup.config.schedule, setup.config.optimizer.rate, steps_per_epoch_, total_),
+      train_data_(fingerprint(setup.train)),
+      val_data_(fingerprint(setup.val)),
       values_(backend_, layout.floats() * sizeof(float)),
       gradients_(backend_, layout.trainable_floats() * sizeof(float)),
       trained_{.layout = &layout, .values = values_.floats(), .gradients = gradients_.floats()},
@@ -80,7 +83,7 @@ TrainingEnd Trainer::run(const Interrupt& interrupt) {
     if (!finished() && static_cast<int64_t>(progress_.step) < steps_per_epoch_) step();
     confer(interrupt);
     const bool epoch_done = static_cast<int64_t>(progress_.step) == steps_per_epoch_ || finished();
-    if (!epoch_done && leads() && line_.due()) line_.show(progress_text());
+    if (!epoch_done && leads() && line_.due()) line_.show(describe_progress(last_metrics_));
     if (stop_ || (epoch_done && !end_epoch(interrupt))) {
       line_.clear();
       settle(interrupt);
@@ -105,7 +108,7 @@ void Trainer::open_loader() {
   loader.sizes = setup_.config.input_sizes();
   loader.size_every = setup_.config.train.size_every * parts_;
   loader.seed = setup_.config.train.seed;
-  loader.epochs = static_cast<uint64_t>(divided_up(total_, steps_per_epoch_));
+  loader.epochs = static_cast<uint64_t>(epochs());
   loader.steps_per_epoch = static_cast<uint64_t>(steps_per_epoch_) * parts;
   loader.start_epoch = progress_.epoch;
   loader.start_step = progress_.step * parts;
@@ -250,6 +253,7 @@ bool Trainer::end_epoch(const Interrupt& interrupt) {
     last_metrics_ = metrics;
   }
   ++progress_.epoch;
+  progress_.step = 0;
   EpochSummary summary{.epoch = static_cast<int>(progress_.epoch),
                        .iteration = progress_.iteration,
                        .sums = all_sums_,
@@ -258,17 +262,23 @@ bool Trainer::end_epoch(const Interrupt& interrupt) {
                        .loss_scale = guard_->scales_loss() ? progress_.state.loss_scale : 0,
                        .metrics = metrics ? &*metrics : nullptr};
   line_.clear();
-  spdlog::info("{}", progress_text());
+  spdlog::info("{}", describe_progress(metrics));
   if (leads()) advise_on_loader();
   if (report_) report_->add_epoch(summary);
   if (metrics) judge(*metrics);
-  progress_.step = 0;
   progress_.sums = all_sums_ = {};
   guard_->clear_sums();
   progress_.state.sums = all_losses_ = {};
   if (setup_.config.train.minutes > 0 && progress_.planned == 0 && !finished()) fit_into_minutes();
   if (seconds_now() - saved_at_ >= setup_.config.train.save_every) save();
   return true;
+}
+
+/// All epochs of the run: those begun earlier, which may have had other steps when the data have changed
+/// since, and those that the rest of the steps make.
+int64_t Trainer::epochs() const {
+  const auto done = static_cast<int64_t>(progress_.epoch), step = static_cast<int64_t>(progress_.step);
+  return done + divided_up(total_ - (progress_.iteration - step), steps_per_epoch_);
 }
 
 void Trainer::plan_length(int64_t total) {
@@ -292,8 +302,7 @@ void Trainer::fit_into_minutes() {
   if (progress_.planned == total_) return;
   plan_length(progress_.planned);
   open_loader();
-  spdlog::info("{} epochs fit into train.minutes = {:g}.", divided_up(total_, steps_per_epoch_),
-               setup_.config.train.minutes);
+  spdlog::info("{} epochs fit into train.minutes = {:g}.", epochs(), setup_.config.train.minutes);
 }
 
 std::optional<Metrics> Trainer::evaluate_average(const Interrupt& interrupt) {
@@ -329,9 +338,11 @@ void Trainer::gather_pictured() {
   }
 }
 
+/// Without anything to be found in the validation split no score is better than another: then the newest
+/// weights are the best.
 void Trainer::judge(const Metrics& metrics) {
   const double score = setup_.config.evaluate.best_by == "AP50" ? metrics.AP50 : metrics.AP;
-  if (progress_.best_epoch > 0 && score <= progress_.best_score) {
+  if (progress_.best_epoch > 0 && score <= progress_.best_score && score != no_truths) {
     ++progress_.evaluations_since_best;
     return;
   }
@@ -363,8 +374,9 @@ void Trainer::save() {
   progress.sums = all_sums_;
   progress.state.sums = all_losses_;
   save_averaged_weights(setup_.folder.last());
-  save_state(setup_.folder.state(), progress, state_arrays(), describe_layout(layout_), compute_threads(),
-             backend_);
+  save_state(setup_.folder.state(),
+             {progress, describe_layout(layout_), compute_threads(), best_metrics_, train_data_, val_data_},
+             state_arrays(), backend_);
   saved_at_ = seconds_now();
 }
 
@@ -379,7 +391,7 @@ void Trainer::save_averaged_weights(const std::filesystem::path& file) const {
   trained.training = {{"run", setup_.config.name},
                       {"epoch", std::to_string(progress_.epoch)},
                       {"iteration", std::to_string(progress_.iteration)}};
-  if (last_metrics_) {
+  if (last_metrics_ && last_metrics_->AP != no_truths) {
     trained.training["AP"] = std::to_string(last_metrics_->AP);
     trained.training["AP50"] = std::to_string(last_metrics_->AP50);
   }
@@ -387,9 +399,10 @@ void Trainer::save_averaged_weights(const std::filesystem::path& file) const {
 }
 
 void Trainer::resume() {
-  const LoadedState state =
+  const RunState state =
       load_state(setup_.folder.state(), state_arrays(), describe_layout(layout_), backend_);
   progress_ = state.progress;
+  best_metrics_ = state.best;
   all_sums_ = progress_.sums;
   all_losses_ = progress_.state.sums;
   if (!leads()) {  // rank 0 goes on with what all had done
@@ -397,9 +410,20 @@ void Trainer::resume() {
     progress_.state.sums = {};
   }
   guard_->resume(progress_.state);
-  if (progress_.planned > 0) plan_length(progress_.planned);
+  if (progress_.step > 0) step_seconds_ = all_sums_.seconds / static_cast<double>(progress_.step);
+  // Fewer images than before make an epoch that is over by now.
+  progress_.step = std::min(progress_.step, static_cast<uint64_t>(steps_per_epoch_));
+  const TrainOptions& train = setup_.config.train;
+  if (progress_.planned > 0) {
+    plan_length(progress_.planned);
+  } else if (train.iterations == 0) {
+    // The same number as at the beginning, unless the data have changed: then the epochs still to come count.
+    const auto step = static_cast<int64_t>(progress_.step), epoch = static_cast<int64_t>(progress_.epoch);
+    plan_length(progress_.iteration - step + std::max<int64_t>(0, train.epochs - epoch) * steps_per_epoch_);
+  }
   resumed_ = true;
   ++trained_.version;
+  if (leads()) compare_data(state);
   if (leads() && state.threads != compute_threads()) {
     spdlog::warn(
         "This run computed with {} threads and now has {}: sums round differently, so its weights will not "
@@ -408,26 +432,37 @@ void Trainer::resume() {
   }
 }
 
-std::string Trainer::progress_text() const {
-  const EpochSums& s = all_sums_;
-  const LossTotals& l = all_losses_;
-  const double images = std::max(1.0, l.images), seconds = std::max(1e-9, s.seconds);
+void Trainer::compare_data(const RunState& state) const {
+  const auto compare = [](const char* split, const std::optional<SplitFingerprint>& before,
+                          const SplitFingerprint& now, const char* consequence) {
+    const std::string change = before ? describe_change(*before, now) : "";
+    if (!change.empty())
+      spdlog::warn("The {} split is not what it was when this run's state was saved: {}. {}", split, change,
+                   consequence);
+  };
+  compare(
+      "training", state.train, train_data_,
+      "The run goes on with what there is now; if that is not meant, put the data back and resume again.");
+  compare("validation", state.val, val_data_, "Scores from now on do not compare with the earlier ones.");
+}
+
+std::string Trainer::describe_progress(const std::optional<Metrics>& metrics) const {
   const bool inside = progress_.step > 0 && static_cast<int64_t>(progress_.step) < steps_per_epoch_;
-  const int64_t epochs = divided_up(total_, steps_per_epoch_);
-  std::string text =
-      fmt::format("epoch {}/{}", std::min<int64_t>(epochs, progress_.epoch + (inside ? 1 : 0)), epochs);
-  if (inside) text += fmt::format(" {}/{}", progress_.step, steps_per_epoch_);
-  text += fmt::format(
-      "  loss {:.3f} (box {:.3f} obj {:.3f} cls {:.3f})  {:.1f} images/s  data-wait {:.0f} %  lr {:.2g}",
-      (l.box + l.objectness + l.classes) / images, l.box / images, l.objectness / images, l.classes / images,
-      s.images / seconds, 100 * s.waited / seconds,
-      schedule_.rate(std::max<int64_t>(0, progress_.iteration - 1)));
-  if (guard_->scales_loss()) text += fmt::format("  loss scale {:g}", progress_.state.loss_scale);
-  if (!communicator_.alone()) text += fmt::format("  comm-wait {:.0f} %", 100 * s.comm_waited / seconds);
-  if (backend_.works_beside_host()) text += fmt::format("  GPU-busy {:.0f} %", 100 * s.busy / seconds);
-  text += "  ETA " + format_seconds(step_seconds_ * static_cast<double>(total_ - progress_.iteration));
-  if (last_metrics_) text += fmt::format("  AP50 {:.3f} AP {:.3f}", last_metrics_->AP50, last_metrics_->AP);
-  return text;
+  RunProgress run;
+  run.epochs = epochs();
+  run.epoch = std::min<int64_t>(run.epochs, static_cast<int64_t>(progress_.epoch) + (inside ? 1 : 0));
+  run.step = inside ? static_cast<int64_t>(progress_.step) : 0;
+  run.steps_per_epoch = steps_per_epoch_;
+  run.sums = all_sums_;
+  run.losses = all_losses_;
+  const int64_t left = total_ - progress_.iteration;
+  run.seconds_left = left == 0 || step_seconds_ > 0 ? step_seconds_ * static_cast<double>(left) : -1;
+  run.rate = schedule_.rate(std::max<int64_t>(0, progress_.iteration - 1));
+  run.loss_scale = guard_->scales_loss() ? progress_.state.loss_scale : 0;
+  run.many_ranks = !communicator_.alone();
+  run.device_beside_host = backend_.works_beside_host();
+  run.metrics = metrics ? &*metrics : nullptr;
+  return progress_text(run);
 }
 
 }  // namespace brightnet

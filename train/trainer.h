@@ -46,15 +46,18 @@ class Trainer {
   /// `initial` are the parameters to start from, in the layout's order.
   Trainer(const TrainingSetup& setup, const ParameterLayout& layout, const std::vector<float>& initial);
 
-  /// Takes over a saved state; warns when it was made with another number of threads.
+  /// Takes over a saved state; warns when it was made with another number of threads or from other data.
   void resume();
+  /// Whether there is nothing left to train: all steps are done, or a better score has stayed away too long.
+  bool over() const { return (finished() && progress_.step == 0) || out_of_patience(); }
   /// Trains until the end, a better score stays away for too long, or a signal comes (to any of the ranks,
   /// which then stop after the same step).
   TrainingEnd run(const Interrupt& interrupt);
 
   const RunMemory& memory() const { return memory_; }
   const Progress& progress() const { return progress_; }
-  /// Of the best evaluation of this process; none before the first.
+  /// Of the best evaluation so far; without its curves and confusion matrix if that was before the run was
+  /// resumed. None before the first, or when a version that did not save them made it.
   const std::optional<Metrics>& best_metrics() const { return best_metrics_; }
 
  private:
@@ -80,7 +83,9 @@ class Trainer {
   void save();
   void save_averaged_weights(const std::filesystem::path& file) const;
   std::vector<StateArray> state_arrays() const;
-  std::string progress_text() const;
+  std::string describe_progress(const std::optional<Metrics>& metrics) const;
+  int64_t epochs() const;
+  void compare_data(const RunState& state) const;
   void advise_on_loader();
 
   TrainingSetup setup_;
@@ -90,6 +95,7 @@ class Trainer {
   int parts_;  ///< micro-batches of a step on this rank
   int64_t steps_per_epoch_, total_;
   Schedule schedule_;
+  SplitFingerprint train_data_, val_data_;
 
   DeviceBuffer values_, gradients_, arena_;
   Parameters trained_, averaged_;

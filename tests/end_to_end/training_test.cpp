@@ -133,6 +133,66 @@ TEST_F(Runs, RefuseToGoOnAsSomethingElse) {
   EXPECT_EQ(run({"train", "--resume", "runs/run", "--set", "loader.workers=0"}).code, 0);
 }
 
+TEST_F(Runs, SayInWhatAnEditedConfigurationDiffersFromTheirOwn) {
+  const std::string settings =
+      "optimizer: {kind: sgd, rate: 0.02}\nschedule: {warmup: 1}\nema: {decay: 0.9, ramp: 4}\n"
+      "head: {anchors: auto}\ntrain: {size: 64, batch: 4, epochs: ";
+  run_.write_config(settings + "1}\nloader: {workers: 1}\n");
+  ASSERT_EQ(run({"train", "run.yaml"}).code, 0);
+  const ProgramResult same = run({"train", "run.yaml", "--resume"});
+  EXPECT_EQ(same.code, 0) << same.err;
+  EXPECT_EQ(same.err.find("differs"), std::string::npos) << same.err;
+
+  run_.write_config(settings + "9}\nloader: {workers: 2}\n");
+  std::string model = small_model;
+  model.replace(model.find("filters: 8"), 10, "filters: 12");
+  write_atomically(run_.folder() / "model.yaml", model);
+  const ProgramResult edited = run({"train", "run.yaml", "--resume", "runs/run"});
+  EXPECT_EQ(edited.code, 0) << edited.err;
+  for (const char* words : {"train.epochs: 1 in the run, 9 in run.yaml",
+                            "loader.workers: 1 in the run, 2 in run.yaml", "by --set: loader.workers.",
+                            "model: not the one in run.yaml", "This run is finished: all its 1 epoch"}) {
+    EXPECT_NE(edited.err.find(words), std::string::npos) << words << " in: " << edited.err;
+  }
+}
+
+TEST_F(Runs, RefuseToGoOnWithContradictoryOptions) {
+  ASSERT_EQ(run(train({}, {"train.iterations=1"})).code, 0);
+  const auto refuses = [&](std::vector<std::string> more, const std::string& word) {
+    more.insert(more.begin(), {"train", "--resume", "runs/run"});
+    const ProgramResult result = run(more);
+    EXPECT_EQ(result.code, 2) << result.err;
+    EXPECT_NE(result.err.find(word), std::string::npos) << result.err;
+  };
+  refuses({"--weights", "runs/run/weights/last.safetensors"}, "--weights");
+  refuses({"--weights-partial"}, "--weights-partial");
+  refuses({"--out", "elsewhere"}, "--out");
+  refuses({"--set", "train.batch=6"}, "train.batch = 4");
+  EXPECT_EQ(run({"train", "--resume", "runs/run", "--out", "./runs/run/"}).code, 0);
+}
+
+TEST_F(Runs, SayThatTheyAreFinishedAndWhatTheyReached) {
+  ASSERT_EQ(run(train({}, {"train.iterations=1"})).code, 0);
+  const std::string state = file("runs/run/state/state.safetensors");
+  const ProgramResult again = run({"train", "--resume", "runs/run"});
+  EXPECT_EQ(again.code, 0) << again.err;
+  for (const char* words : {"This run is finished", "square", "precision", "best.safetensors"}) {
+    EXPECT_NE(again.err.find(words), std::string::npos) << words << " in: " << again.err;
+  }
+  EXPECT_EQ(again.err.find("Going on"), std::string::npos) << again.err;
+  EXPECT_EQ(file("runs/run/state/state.safetensors"), state);
+}
+
+TEST_F(Runs, TakeNoLargerBatchThanThereAreImages) {
+  const ProgramResult trained = run(train({}, {"train.iterations=1", "train.batch=24"}));
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_NE(trained.err.find("train.batch is 24 and there are 12 training images"), std::string::npos)
+      << trained.err;
+  EXPECT_EQ(
+      run({"eval", "run.yaml", "--weights", "runs/run/weights/last.safetensors", "--batch", "1000000"}).code,
+      0);
+}
+
 TEST_F(Runs, AreLeftAloneWhileAnotherProgramHasThem) {
   ASSERT_EQ(run(train({}, {"train.iterations=1"})).code, 0);
   {

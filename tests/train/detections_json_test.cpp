@@ -25,6 +25,17 @@ TEST(DetectionsJson, EvalHasTheDocumentedKeysInTheirOrder) {
   EXPECT_EQ(json["per_class"][1]["AP50"], -1.0);
 }
 
+TEST(DetectionsJson, MetricsComeBackFromTheirJson) {
+  DetectionEvaluator evaluator({"a", "b"});
+  const Annotation truth{0, 0, 20, 20, 0, false, false, 400};
+  evaluator.add(1, std::vector<ScoredBox>{{0, 0, 19, 20, 0, 0.5f}}, std::vector<Annotation>{truth});
+  const Json json = to_json(evaluator.finish());
+  EXPECT_EQ(to_json(metrics_from(Json::parse(json.dump()))), json);
+  Json shorter = json;
+  shorter.erase("AR");
+  EXPECT_THROW(metrics_from(shorter), Json::exception);
+}
+
 TEST(DetectionsJson, DetectListsTheBestFirstWithShortNumbers) {
   const std::vector<ScoredBox> detections{{1, 2, 3, 4, 1, 0.25f}, {10.1f, 20, 30.5f, 40, 0, 0.87f}};
   const Json json = to_json("photos/ä.jpg", 640, 480, detections, {"dog", "cat"});

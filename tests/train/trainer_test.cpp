@@ -257,6 +257,102 @@ TEST(Trainer, EndsARunOfOverflowsWithSoundWeightsAndAnExplanation) {
   for (const float value : weights(training.folder.last())) ASSERT_TRUE(std::isfinite(value));
 }
 
+TEST(Trainer, LeavesCellsEmptyForAnEpochWithoutAStep) {
+  SmallRun run;
+  // Three steps an epoch, and all of the second one's overflow; the third epoch alone is evaluated.
+  Training training(run.load({"train.epochs=3", "evaluate.start=3"}), run.folder() / "out", false,
+                    overflowing({3, 4, 5}));
+  ASSERT_EQ(training.make().run(Interrupt()), TrainingEnd::finished);
+  const auto table = read_metrics_csv(training.folder.metrics());
+  ASSERT_EQ(table.rows.size(), 3u);
+  for (const char* name : {"loss", "box_loss", "objectness_loss", "class_loss", "iou"}) {
+    const auto column = static_cast<size_t>(table.column(name));
+    EXPECT_TRUE(std::isfinite(table.rows[0][column])) << name;
+    EXPECT_TRUE(std::isnan(table.rows[1][column])) << name;
+  }
+  const auto AP = static_cast<size_t>(table.column("AP"));
+  EXPECT_TRUE(std::isnan(table.rows[1][AP]));
+  EXPECT_FALSE(std::isnan(table.rows[2][AP]));
+}
+
+TEST(Trainer, TakesTheNewestWeightsForTheBestWhereNothingCanBeScored) {
+  SmallRun run;
+  for (const auto& label : fs::directory_iterator(run.folder() / "data/labels/val"))
+    write_atomically(label.path(), "");
+  Training training(run.load({"train.epochs=3", "train.patience=1"}), run.folder() / "out");
+  Trainer trainer = training.make();
+  EXPECT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+  EXPECT_EQ(trainer.progress().best_epoch, 3);
+  EXPECT_EQ(weights(training.folder.best()), weights(training.folder.last()));
+  const auto table = read_metrics_csv(training.folder.metrics());
+  EXPECT_TRUE(std::isnan(table.rows[0][static_cast<size_t>(table.column("AP50"))]));
+}
+
+/// A run of three epochs that was stopped in the first one, behind the second of three steps.
+void stop_in_the_first_epoch(const RunConfig& config, const fs::path& folder) {
+  for (const bool old : {false, true}) {
+    Training training(config, folder, old);
+    Trainer trainer = training.make();
+    if (old) trainer.resume();
+    const Interrupt interrupt;
+    std::raise(SIGTERM);
+    ASSERT_EQ(trainer.run(interrupt), TrainingEnd::interrupted);
+    EXPECT_FALSE(trainer.over());
+  }
+}
+
+TEST(Trainer, DoesTheRestOfItsEpochsWithDataThatHaveChanged) {
+  SmallRun run;
+  const fs::path images = run.folder() / "data/images/train", labels = run.folder() / "data/labels/train";
+  std::vector<fs::path> names;
+  for (const auto& image : fs::directory_iterator(images)) names.push_back(image.path().filename());
+  const RunConfig config = run.load({"train.epochs=3"});
+  for (const bool more : {true, false}) {
+    const fs::path folder = run.folder() / (more ? "more" : "fewer");
+    stop_in_the_first_epoch(config, folder);
+    for (size_t i = 0; i < names.size(); ++i) {
+      const fs::path name = names[i], label = fs::path(name).replace_extension(".txt");
+      if (more) {
+        fs::copy(images / name, images / ("more_" + name.string()));
+        fs::copy(labels / label, labels / ("more_" + label.string()));
+      } else if (i >= 4) {
+        fs::remove(images / name);
+      }
+      if (!more) fs::remove(images / ("more_" + name.string()));
+    }
+    Training training(config, folder, true);
+    ASSERT_EQ(training.train.images.size(), more ? 24u : 4u);
+    Trainer trainer = training.make();
+    ::testing::internal::CaptureStderr();
+    trainer.resume();
+    const std::string words = ::testing::internal::GetCapturedStderr();
+    EXPECT_NE(words.find("training split is not what it was"), std::string::npos) << words;
+    EXPECT_EQ(words.find("validation split"), std::string::npos) << words;
+    ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+    EXPECT_EQ(trainer.progress().epoch, 3u);
+    EXPECT_EQ(read_metrics_csv(training.folder.metrics()).rows.size(), 3u);
+    // Six steps an epoch now, of which two are done; or one, which with two is over.
+    EXPECT_EQ(trainer.progress().iteration, more ? 18 : 4);
+  }
+}
+
+TEST(Trainer, KnowsItsBestScoreAndThatItIsOverAfterAResume) {
+  SmallRun run;
+  Training training(run.load(), run.folder() / "out");
+  Trainer trainer = training.make();
+  ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+  EXPECT_TRUE(trainer.over());
+  Training again(training.config, training.folder.path(), true);
+  Trainer resumed = again.make();
+  ::testing::internal::CaptureStderr();
+  resumed.resume();
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "") << "nothing has changed";
+  EXPECT_TRUE(resumed.over());
+  ASSERT_TRUE(resumed.best_metrics().has_value());
+  EXPECT_EQ(resumed.best_metrics()->AP, trainer.best_metrics()->AP);
+  EXPECT_EQ(resumed.best_metrics()->per_class.size(), 2u);
+}
+
 TEST(Trainer, StopsWhenABetterScoreStaysAway) {
   SmallRun run;
   // With a rate of next to nothing every evaluation gives the same score.

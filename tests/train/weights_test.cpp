@@ -1,7 +1,6 @@
 #include "train/weights.h"
 
 #include "tests/train/small_run.h"
-#include "train/checkpoint.h"
 #include "train/safetensors.h"
 
 namespace brightnet::testing {
@@ -76,62 +75,6 @@ TEST(Weights, RefuseFilesOfSomethingElse) {
   write_safetensors(file, std::vector<SafetensorsEntry>{{"x", {1}, one.data()}},
                     {{"format", "brightnet weights"}, {"format_version", "99"}});
   EXPECT_THROW(load_trained_model(file), InputError);
-}
-
-TEST(State, ComesBackToTheLastBit) {
-  const auto backend = make_cpu_backend();
-  std::vector<float> a{0.1f, -2e-39f, 3}, b{4};
-  Progress progress;
-  progress.epoch = 3;
-  progress.step = 7;
-  progress.iteration = 1234567890123;
-  progress.best_score = 0.1 + 0.2;
-  progress.best_epoch = 2;
-  progress.evaluations_since_best = 4;
-  progress.sums = {.images = 6, .seconds = 7, .waited = 8};
-  progress.state.sums = {
-      .box = 1.0 / 3, .objectness = 2, .classes = 3, .iou = 4, .assigned = 5, .images = 6.5};
-  progress.state.loss_scale = 0.1f;
-  progress.state.good_steps = 1999;
-  progress.state.skips_in_a_row = 3;
-  progress.state.applied = 1234567890120;
-  progress.state.skipped = 9;
-  const fs::path file = temporary("state.safetensors");
-  save_state(file, progress, {{"a", a.data(), 3}, {"b", b.data(), 1}}, "layout", 2, *backend);
-  std::vector<float> c(3), d(1);
-  const LoadedState state = load_state(file, {{"b", d.data(), 1}, {"a", c.data(), 3}}, "layout", *backend);
-  EXPECT_EQ(c, a);
-  EXPECT_EQ(d, b);
-  EXPECT_EQ(state.threads, 2);
-  EXPECT_EQ(state.progress.epoch, 3u);
-  EXPECT_EQ(state.progress.step, 7u);
-  EXPECT_EQ(state.progress.iteration, 1234567890123);
-  EXPECT_EQ(state.progress.best_score, 0.1 + 0.2);
-  EXPECT_EQ(state.progress.state.sums.box, 1.0 / 3);
-  EXPECT_EQ(state.progress.state.sums.images, 6.5);
-  EXPECT_EQ(state.progress.state.loss_scale, 0.1f);
-  EXPECT_EQ(state.progress.state.good_steps, 1999);
-  EXPECT_EQ(state.progress.state.skips_in_a_row, 3);
-  EXPECT_EQ(state.progress.state.applied, 1234567890120);
-  EXPECT_EQ(state.progress.state.skipped, 9);
-  EXPECT_EQ(state.progress.sums.waited, 8);
-  EXPECT_EQ(state.progress.evaluations_since_best, 4);
-}
-
-TEST(State, OfAnotherModelOrOptimizerIsRefused) {
-  const auto backend = make_cpu_backend();
-  std::vector<float> a(3);
-  const fs::path file = temporary("other_state.safetensors");
-  save_state(file, {}, {{"a", a.data(), 3}}, "layout", 2, *backend);
-  EXPECT_THROW(load_state(file, {{"a", a.data(), 3}}, "another", *backend), InputError);
-  EXPECT_THROW(load_state(file, {{"a", a.data(), 2}}, "layout", *backend), InputError);
-  EXPECT_THROW(load_state(file, {{"b", a.data(), 3}}, "layout", *backend), InputError);
-  EXPECT_THROW(load_state(file, {{"a", a.data(), 3}, {"b", a.data(), 3}}, "layout", *backend), InputError);
-}
-
-TEST(State, KnowsModelsApart) {
-  EXPECT_EQ(describe_layout(ParameterLayout(model_of(2))), describe_layout(ParameterLayout(model_of(2))));
-  EXPECT_NE(describe_layout(ParameterLayout(model_of(2))), describe_layout(ParameterLayout(model_of(3))));
 }
 
 }  // namespace

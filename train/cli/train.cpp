@@ -1,4 +1,7 @@
 // brightnet train: a new run, or the rest of an old one.
+#include "train/cli/train.h"
+
+#include <algorithm>
 #include <memory>
 #include <sstream>
 
@@ -6,7 +9,6 @@
 #include "core/log.h"
 #include "core/threads.h"
 #include "train/automatic_anchors.h"
-#include "train/cli/commands.h"
 #include "train/cli/metrics_table.h"
 #include "train/communicator/agreement.h"
 #include "train/communicator/nccl.h"
@@ -21,56 +23,6 @@ namespace brightnet::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct TrainArguments {
-  CommonOptions common;
-  std::string weights, weights_cfg, out, resume;
-  bool weights_partial = false, resuming = false, no_graph = false;
-};
-
-/// What may change between the parts of a run without making it another run.
-bool may_change(const std::string& key) {
-  for (const char* free : {"name", "loader.", "evaluate.", "data.root", "train.log_every", "train.save_every",
-                           "train.patience", "train.memory_fraction", "train.micro_batch",
-                           "train.comm_timeout", "train.overlap", "train.graph", "train.recompute"}) {
-    if (key.rfind(free, 0) == 0) return true;
-  }
-  return false;
-}
-
-void refuse_changes(const RunConfig& before, const RunConfig& after) {
-  for (const auto& [key, old_value, new_value] : compare(before, after)) {
-    if (may_change(key)) continue;
-    throw InputError("the run began with " + key + " = " + old_value + " and cannot go on with " + new_value,
-                     "--resume",
-                     "Leave it as it was, or start a new run with --weights weights/last.safetensors");
-  }
-}
-
-struct OpenRun {
-  RunConfig config;
-  RunFolder folder;
-};
-
-/// The run to go on with: the folder named, else the newest run of this configuration.
-OpenRun open_old_run(const TrainArguments& arguments) {
-  const auto assignments = arguments.common.all_assignments();
-  fs::path wanted = arguments.resume;
-  if (wanted.empty() && !arguments.out.empty()) wanted = arguments.out;
-  const bool named = !arguments.resume.empty();
-  if (wanted.empty()) {
-    if (arguments.common.config.empty()) {
-      throw InputError("there is nothing to resume", "--resume",
-                       "Name a run's folder (--resume runs/NAME) or the configuration it began with.");
-    }
-    wanted = fs::path("runs") / load_run_config(arguments.common.config, assignments).name;
-  }
-  RunFolder folder = named ? RunFolder::open(wanted) : RunFolder::latest(wanted);
-  const RunConfig before = load_run_config(folder.config());
-  RunConfig config = load_run_config(folder.config(), assignments);
-  refuse_changes(before, config);
-  return {std::move(config), std::move(folder)};
-}
 
 /// The run's folder gets everything that going on needs: it refers to nothing outside but the images.
 void write_description(const RunFolder& folder, const RunConfig& config, const Model& model) {
@@ -158,6 +110,33 @@ RunConfig wanted_config(const TrainArguments& arguments) {
   return load_run_config(arguments.common.config, assignments);
 }
 
+/// What can be meant, but hardly is, and costs much or gives nothing.
+void remark_on_sizes(const RunConfig& config, const Dataset& training, const Dataset& validation) {
+  const auto images = static_cast<int>(training.images.size());
+  if (config.train.batch > images) {
+    spdlog::warn(
+        "train.batch is {} and there are {} training images: each step sees every image {:.3g} times. "
+        "A batch of {} or less costs less memory and makes more steps of an epoch.",
+        config.train.batch, images, static_cast<double>(config.train.batch) / images, images);
+  }
+  int side = 0;
+  for (const ImageRecord& image : training.images) side = std::max({side, image.width, image.height});
+  const auto sizes = config.input_sizes();
+  const int size = *std::max_element(sizes.begin(), sizes.end());
+  if (size > 1024 && size > 4 * side) {
+    spdlog::warn(
+        "The network's input is {} pixels wide and the largest training image has {}: enlarging adds work "
+        "and memory, but no detail. Planning it takes long.",
+        size, side);
+  }
+  const auto empty = [](const ImageRecord& image) { return image.annotations.empty(); };
+  if (std::all_of(validation.images.begin(), validation.images.end(), empty)) {
+    spdlog::warn(
+        "No object is labelled in the validation split, so nothing can be scored: the newest weights count "
+        "as the best.");
+  }
+}
+
 Preparation prepare(const TrainArguments& arguments, const Communicator& ranks) {
   Preparation run;
   if (arguments.resuming) {
@@ -174,22 +153,23 @@ Preparation prepare(const TrainArguments& arguments, const Communicator& ranks) 
       open_device(arguments.common.device_of(ranks), config.precision(), config.train.deterministic);
   run.training = read_split(config, Split::train, ranks.leads());
   run.validation = read_split(config, Split::val, ranks.leads());
+  if (ranks.leads()) remark_on_sizes(config, run.training, run.validation);
   resolve_anchors(config, run.training);
   run.model = load_model(config, static_cast<int>(run.training.classes.size()));
   if (!run.old && ranks.leads()) say_what_was_imported(config, run.model.classes);
+  if (run.old && ranks.leads()) {
+    const std::string differences = describe_differences(*run.old, arguments.common.config, run.model);
+    if (!differences.empty()) spdlog::warn("{}", differences);
+  }
   choose_micro_batch(config, run.model, *run.backend, ranks, run.old.has_value());
   run.initial = starting_parameters(config, run.model, run.old.has_value());
   run.layout = std::make_unique<ParameterLayout>(run.model);
   return run;
 }
 
-/// The names and objects of a data set's images, wherever it lies on this machine.
-std::string describe(const Dataset& dataset) {
-  std::string text;
-  for (const auto& image : dataset.images) {
-    text += image.file.filename().string() + ' ' + std::to_string(image.annotations.size()) + '\n';
-  }
-  return text;
+/// The same words for the same data.
+std::string describe(const SplitFingerprint& print) {
+  return fmt::format("{} {} {}", print.images, print.objects, print.hash);
 }
 
 /// Ranks read their own copies of everything, and these must be copies of the same.
@@ -206,8 +186,8 @@ void compare_ranks(Communicator& ranks, Preparation& run) {
   config.train.weights.clear();
   config.loader = {};
   require_same(ranks, "configuration", print_config(config));
-  require_same(ranks, "training split", describe(run.training));
-  require_same(ranks, "validation split", describe(run.validation));
+  require_same(ranks, "training split", describe(fingerprint(run.training)));
+  require_same(ranks, "validation split", describe(fingerprint(run.validation)));
   require_same(ranks, "set of initial weights",
                {reinterpret_cast<const char*>(run.initial.data()), run.initial.size() * sizeof(float)});
 }
@@ -233,10 +213,10 @@ RunFolder open_folder(const TrainArguments& arguments, Preparation& run, Communi
 
 void announce(const Preparation& run, const Trainer& trainer, const Communicator& ranks) {
   const RunConfig& config = run.config;
-  spdlog::info("{}: {:.2f} M parameters, {} classes, input {}x{}, {} on {} with {} threads", run.model.name,
+  spdlog::info("{}: {:.2f} M parameters, {} {}, input {}x{}, {} on {} with {} threads", run.model.name,
                static_cast<double>(run.layout->trainable_parameters()) / 1e6, run.model.classes,
-               config.train.size, config.train.size, config.train.precision, run.backend->name(),
-               compute_threads());
+               run.model.classes == 1 ? "class" : "classes", config.train.size, config.train.size,
+               config.train.precision, run.backend->name(), compute_threads());
   if (const int frozen = frozen_convolutions(run.model); frozen > 0)
     spdlog::info("{} convolutions are frozen", frozen);
   const std::string shared = ranks.alone() ? "" : " on " + std::to_string(ranks.size()) + " ranks";
@@ -263,6 +243,21 @@ void say_where(const RunFolder& folder, const Trainer& trainer, const Dataset& d
                (trainer.progress().best_epoch > 0 ? folder.best() : folder.last()).string());
 }
 
+/// What to say of a run that is resumed when nothing is left to do.
+void say_over(const RunConfig& config, const RunFolder& folder, const Progress& progress) {
+  if (config.train.patience > 0 && progress.evaluations_since_best >= config.train.patience) {
+    spdlog::info(
+        "This run has ended early: no better score in {} evaluations. To go on with it all the same, "
+        "resume it with --set train.patience=0.",
+        config.train.patience);
+    return;
+  }
+  spdlog::info(
+      "This run is finished: all its {} epochs are done, and there is nothing left to train. To train "
+      "further, start a new run with --weights {}.",
+      progress.epoch, folder.last().string());
+}
+
 int train_on_rank(const TrainArguments& arguments, Communicator& ranks) {
   // From the very beginning where a launcher passes signals on: they must not be the end of a rank.
   std::optional<Interrupt> early;
@@ -285,6 +280,11 @@ int train_on_rank(const TrainArguments& arguments, Communicator& ranks) {
     require_same(ranks, "saved state", std::to_string(trainer.progress().iteration));
   }
   announce(run, trainer, ranks);
+  if (trainer.over()) {
+    say_over(run.config, folder, trainer.progress());
+    say_where(folder, trainer, run.training);
+    return static_cast<int>(ExitCode::done);
+  }
   spdlog::info("{} in {}", run.old ? "Going on" : "Training", folder.path().string());
 
   const TrainingEnd end = trainer.run(*early);

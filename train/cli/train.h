@@ -1,0 +1,34 @@
+// What `brightnet train` is told, and the run that it goes on with.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "train/cli/commands.h"
+#include "train/run_folder.h"
+
+namespace brightnet::cli {
+
+struct TrainArguments {
+  CommonOptions common;
+  std::string weights, weights_cfg, out, resume;
+  bool weights_partial = false, resuming = false, no_graph = false;
+};
+
+/// A run that is resumed. It keeps the configuration it began with.
+struct OpenRun {
+  RunConfig config;  ///< its own, with the command line's values over it
+  RunFolder folder;
+  std::optional<RunConfig> asked;  ///< the one that the command line names, if it does
+};
+
+/// The run to go on with: the folder named, else the newest run of this configuration. Throws InputError for
+/// values that would make another run of it, and for options that contradict going on.
+OpenRun open_old_run(const TrainArguments& arguments);
+
+/// In what the configuration that was named differs from the one that the run keeps, key by key, and whether
+/// their models do; empty when they agree. What a run settles by itself (micro_batch: auto, anchors: auto)
+/// and where it found its model and weights is no difference. `model` is the run's.
+std::string describe_differences(const OpenRun& run, const std::string& asked_file, const Model& model);
+
+}  // namespace brightnet::cli
