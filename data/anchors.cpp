@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -120,19 +122,95 @@ std::vector<BoxShape> improve(const std::vector<BoxShape>& shapes, std::vector<B
   return best;
 }
 
-void check_options(const std::vector<BoxShape>& shapes, const AnchorOptions& options) {
-  if (options.count < 1 || options.size < 1 || options.restarts < 1) {
-    throw InputError("the number of anchors, the size and the restarts must be at least 1");
+double area(const BoxShape& shape) {
+  return shape.width * shape.height;
+}
+
+struct Smaller {
+  bool operator()(const BoxShape& a, const BoxShape& b) const {
+    return std::pair(area(a), a.width) < std::pair(area(b), b.width);
   }
-  std::set<std::pair<double, double>> different;
+};
+using Shapes = std::set<BoxShape, Smaller>;
+
+BoxShape whole_pixels(const BoxShape& shape) {
+  return {std::max(1.0, std::round(shape.width)), std::max(1.0, std::round(shape.height))};
+}
+
+// The shape between the two neighbours that are farthest apart by area and have room for one; `ratio` is that
+// of their areas.
+std::optional<BoxShape> between_neighbours(const Shapes& shapes, double& ratio) {
+  std::optional<BoxShape> best;
+  ratio = 0;
+  for (auto next = std::next(shapes.begin()); next != shapes.end(); ++next) {
+    const BoxShape &low = *std::prev(next), &high = *next;
+    const BoxShape middle =
+        whole_pixels({std::sqrt(low.width * high.width), std::sqrt(low.height * high.height)});
+    if (area(high) / area(low) <= ratio || shapes.contains(middle)) continue;
+    ratio = area(high) / area(low);
+    best = middle;
+  }
+  return best;
+}
+
+// Adds shapes where they are likeliest to suit boxes yet to come: into gaps of more than a factor of two in
+// the sides, then by turns half an octave below the smallest and above the largest as far as the input has
+// room, and at last into smaller gaps.
+void fill_up(Shapes& shapes, const AnchorOptions& options) {
+  constexpr double wide_gap = 4;  // of areas
+  const double step = std::sqrt(2.0);
+  int above = 0, below = 0;
+  while (std::ssize(shapes) < options.count) {
+    double ratio = 0;
+    const std::optional<BoxShape> middle = between_neighbours(shapes, ratio);
+    if (middle && ratio > wide_gap) {
+      shapes.insert(*middle);
+      continue;
+    }
+    const BoxShape &smallest = *shapes.begin(), &largest = *shapes.rbegin();
+    const BoxShape smaller = whole_pixels({smallest.width / step, smallest.height / step});
+    const BoxShape larger = whole_pixels({std::max(largest.width * step, largest.width + 1),
+                                          std::max(largest.height * step, largest.height + 1)});
+    const bool room_below = !shapes.contains(smaller);
+    const bool room_above = !shapes.contains(larger) && std::max(larger.width, larger.height) <= options.size;
+    if (room_below && (below <= above || !room_above)) {
+      shapes.insert(smaller);
+      ++below;
+    } else if (room_above) {
+      shapes.insert(larger);
+      ++above;
+    } else if (middle) {
+      shapes.insert(*middle);
+    } else {
+      throw InputError(fmt::format("an input of {0}x{0} pixels has no room for {1} different anchors",
+                                   options.size, options.count),
+                       "", "Choose a larger size.");
+    }
+  }
+}
+
+size_t different(const std::vector<BoxShape>& shapes, size_t enough) {
+  Shapes seen;
   for (const auto& shape : shapes) {
-    different.insert({shape.width, shape.height});
-    if (std::ssize(different) >= options.count) return;
+    seen.insert(shape);
+    if (seen.size() >= enough) break;
   }
-  throw InputError(
-      fmt::format("{} anchors were asked for, but the data has boxes of only {} different shapes",
-                  options.count, different.size()),
-      "", "Ask for fewer anchors or label more images.");
+  return seen.size();
+}
+
+// The best of some k-means runs.
+std::vector<BoxShape> cluster(const std::vector<BoxShape>& shapes, int count, const AnchorOptions& options) {
+  std::vector<BoxShape> best;
+  double best_iou = -1;
+  for (int restart = 0; restart < options.restarts; ++restart) {
+    Random random(options.seed, Purpose::anchors, 0, static_cast<uint64_t>(restart));
+    double iou = 0;
+    std::vector<BoxShape> centres = improve(shapes, spread_centres(shapes, count, random), iou);
+    if (iou <= best_iou) continue;
+    best_iou = iou;
+    best = std::move(centres);
+  }
+  return best;
 }
 
 }  // namespace
@@ -143,39 +221,52 @@ double shape_iou(const BoxShape& a, const BoxShape& b) {
 }
 
 AnchorResult find_anchors(const Dataset& dataset, const AnchorOptions& options) {
-  const std::vector<BoxShape> shapes = shapes_of(dataset, options);
-  check_options(shapes, options);
-  AnchorResult out;
-  out.boxes = shapes.size();
-  for (int restart = 0; restart < options.restarts; ++restart) {
-    Random random(options.seed, Purpose::anchors, 0, static_cast<uint64_t>(restart));
-    double iou = 0;
-    std::vector<BoxShape> centres = improve(shapes, spread_centres(shapes, options.count, random), iou);
-    if (restart > 0 && iou <= out.mean_iou) continue;
-    out.mean_iou = iou;
-    out.anchors = std::move(centres);
+  if (options.count < 1 || options.size < 1 || options.restarts < 1) {
+    throw InputError("the number of anchors, the size and the restarts must be at least 1");
   }
-  std::sort(out.anchors.begin(), out.anchors.end(),
-            [](const BoxShape& a, const BoxShape& b) { return a.width * a.height < b.width * b.height; });
+  const std::vector<BoxShape> shapes = shapes_of(dataset, options);
+  if (shapes.empty()) throw InputError("anchors are found from boxes, and the training split has none");
+  const auto count = static_cast<int>(different(shapes, static_cast<size_t>(options.count)));
+  Shapes anchors;
+  for (const auto& centre : cluster(shapes, count, options)) anchors.insert(whole_pixels(centre));
+  AnchorResult out;
+  out.filled = options.count - static_cast<int>(anchors.size());
+  fill_up(anchors, options);
+  out.anchors.assign(anchors.begin(), anchors.end());
+  out.boxes = shapes.size();
   const Assignment assignment = assign(shapes, out.anchors);
+  out.mean_iou = mean(assignment.iou);
   const auto found =
       std::count_if(assignment.iou.begin(), assignment.iou.end(), [](double iou) { return iou > 0.5; });
   out.recall_50 = static_cast<double>(found) / static_cast<double>(shapes.size());
   return out;
 }
 
-std::string AnchorResult::text() const {
-  std::string list;
-  for (const auto& a : anchors) {
-    const auto pixels = [](double side) { return std::max(1L, std::lround(side)); };
-    list += fmt::format("{}[{}, {}]", list.empty() ? "" : ", ", pixels(a.width), pixels(a.height));
+std::string AnchorResult::list() const {
+  std::string text;
+  for (const auto& a : anchors)
+    text += fmt::format("{}[{}, {}]", text.empty() ? "" : ", ", a.width, a.height);
+  return '[' + text + ']';
+}
+
+std::string AnchorResult::fit() const {
+  std::string text = fmt::format("of {}: mean best IoU {:.3f}, {:.1f} % above 0.5",
+                                 counted(boxes, "box", "boxes"), mean_iou, 100 * recall_50);
+  if (filled > 0) {
+    text += fmt::format("; {} added to the {} that the data has",
+                        counted(static_cast<size_t>(filled), "shape", "shapes"),
+                        anchors.size() - static_cast<size_t>(filled));
   }
-  return fmt::format("anchors: [{}]\n# of {} boxes: mean best IoU {:.3f}, {:.1f} % above 0.5\n", list, boxes,
-                     mean_iou, 100 * recall_50);
+  return text;
+}
+
+std::string AnchorResult::text() const {
+  return "anchors: " + list() + "\n# " + fit() + '\n';
 }
 
 nlohmann::json AnchorResult::json() const {
   nlohmann::json out{{"anchors", nlohmann::json::array()},
+                     {"filled", filled},
                      {"boxes", boxes},
                      {"mean_iou", mean_iou},
                      {"recall_50", recall_50}};

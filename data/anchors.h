@@ -26,14 +26,19 @@ struct BoxShape {
 };
 
 struct AnchorResult {
-  std::vector<BoxShape> anchors;  ///< by area, smallest first
+  std::vector<BoxShape> anchors;  ///< whole pixels, no two the same; by area, smallest first
+  int filled = 0;                 ///< of the anchors, added because the data has not so many different shapes
   size_t boxes = 0;               ///< that were clustered
   double mean_iou = 0;            ///< of each box with its best anchor, both centred on the same point
   double recall_50 = 0;           ///< share of the boxes whose best IoU exceeds 0.5
 
+  /// "[[10, 14], [23, 27]]", as the model's YAML wants them.
+  std::string list() const;
+  /// How well they fit the boxes, in a line.
+  std::string fit() const;
   /// The anchors as the model's YAML wants them, and how well they fit.
   std::string text() const;
-  /// {"anchors": [[w, h]], "boxes", "mean_iou", "recall_50"}
+  /// {"anchors": [[w, h]], "filled", "boxes", "mean_iou", "recall_50"}
   nlohmann::json json() const;
 };
 
@@ -41,7 +46,9 @@ struct AnchorResult {
 double shape_iou(const BoxShape& a, const BoxShape& b);
 
 /// The same data, options and seed give the same anchors for any number of threads. Crowds do not count.
-/// Throws InputError when the data has fewer different box shapes than anchors are asked for.
+/// Where the boxes have fewer different shapes, in whole pixels, than anchors are asked for, shapes between
+/// and around them are added. Throws InputError when there is no box, or when so many different anchors have
+/// no room in an input of this size.
 AnchorResult find_anchors(const Dataset& dataset, const AnchorOptions& options);
 
 }  // namespace brightnet

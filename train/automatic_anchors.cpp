@@ -23,8 +23,8 @@ void resolve_anchors(RunConfig& config, const Dataset& train) {
   if (!anchors.IsDefined() || !anchors.IsScalar() || anchors.Scalar() != "auto") return;
   const Model model = load_model(config, static_cast<int>(train.classes.size()));
   const AnchorResult found = find_anchors(train, anchor_options(config, model));
-  config.head.node["anchors"] = YAML::Load(found.text())["anchors"];
-  spdlog::info("Anchors that suit the data, {}", found.text());
+  config.head.node["anchors"] = YAML::Load(found.list());
+  spdlog::info("Anchors for this data: {} ({}).", found.list(), found.fit());
 }
 
 }  // namespace brightnet

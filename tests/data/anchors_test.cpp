@@ -63,12 +63,12 @@ TEST(Anchors, SeparateClustersAreFoundInUnitsOfTheNetworksInput) {
 }
 
 TEST(Anchors, OneAnchorIsTheMeanShape) {
-  Dataset dataset = clusters({{20, 20}, {40, 30}}, 1, 0);
+  Dataset dataset = clusters({{40, 40}, {80, 60}}, 1, 0);
   const AnchorResult result = find_anchors(dataset, options(1, 100, true));
   const double mean_iou = result.mean_iou;
   // Nothing beats what was returned among the boxes and their mean.
-  for (const BoxShape a : {BoxShape{10, 10}, BoxShape{20, 15}, BoxShape{15, 12.5}}) {
-    EXPECT_LE((shape_iou(a, {10, 10}) + shape_iou(a, {20, 15})) / 2, mean_iou + 1e-12);
+  for (const BoxShape a : {BoxShape{20, 20}, BoxShape{40, 30}, BoxShape{30, 25}}) {
+    EXPECT_LE((shape_iou(a, {20, 20}) + shape_iou(a, {40, 30})) / 2, mean_iou + 1e-12);
   }
 }
 
@@ -122,16 +122,63 @@ TEST(Anchors, CrowdsDoNotCount) {
   EXPECT_EQ(find_anchors(dataset, options(1, 100)).boxes, 5u);
 }
 
-TEST(Anchors, FewerShapesThanAnchorsIsAnError) {
-  const Dataset dataset = clusters({{20, 20}, {40, 30}}, 10, 0);
-  EXPECT_NO_THROW(find_anchors(dataset, options(2, 416)));
-  EXPECT_THROW(find_anchors(dataset, options(3, 416)), InputError);
+void expect_sorted_different_and_inside(const AnchorResult& result, int count, int size) {
+  ASSERT_EQ(std::ssize(result.anchors), count);
+  for (size_t i = 0; i < result.anchors.size(); ++i) {
+    const BoxShape& b = result.anchors[i];
+    EXPECT_EQ(b.width, std::round(b.width));
+    EXPECT_EQ(b.height, std::round(b.height));
+    EXPECT_GE(std::min(b.width, b.height), 1);
+    EXPECT_LE(std::max(b.width, b.height), size);
+    if (i == 0) continue;
+    const BoxShape& a = result.anchors[i - 1];
+    EXPECT_LE(a.width * a.height, b.width * b.height);
+    EXPECT_TRUE(a.width != b.width || a.height != b.height) << i;
+  }
+}
+
+bool has(const AnchorResult& result, double width, double height) {
+  return std::any_of(result.anchors.begin(), result.anchors.end(),
+                     [&](const BoxShape& a) { return a.width == width && a.height == height; });
+}
+
+TEST(Anchors, ShapesAreAddedAroundOneShape) {
+  const AnchorResult result = find_anchors(clusters({{50, 25}}, 10, 0), options(6, 200, true));
+  expect_sorted_different_and_inside(result, 6, 200);
+  EXPECT_TRUE(has(result, 50, 25));
+  EXPECT_TRUE(has(result, 71, 35));  // half an octave up
+  EXPECT_TRUE(has(result, 35, 18));  // and down
+  EXPECT_EQ(result.filled, 5);
+  EXPECT_DOUBLE_EQ(result.mean_iou, 1);
+  EXPECT_TRUE(contains(result.text(), "; 5 shapes added to the 1 that the data has\n"));
+}
+
+TEST(Anchors, AWideGapBetweenTheShapesIsFilledFirst) {
+  const AnchorResult result = find_anchors(clusters({{4, 4}, {64, 64}}, 10, 0), options(5, 200, true));
+  expect_sorted_different_and_inside(result, 5, 200);
+  for (const double side : {4, 8, 16, 32, 64}) EXPECT_TRUE(has(result, side, side)) << side;
+}
+
+TEST(Anchors, AddedShapesStayInTheInputAndDifferentInWholePixels) {
+  for (const int size : {16, 64, 200}) {
+    for (const BoxShape shape : {BoxShape{200, 100}, BoxShape{1, 1}, BoxShape{200, 2}, BoxShape{90, 90}}) {
+      SCOPED_TRACE(std::to_string(size) + " " + std::to_string(shape.width));
+      const Dataset dataset = clusters({shape}, 3, 0);
+      expect_sorted_different_and_inside(find_anchors(dataset, options(9, size)), 9, size);
+    }
+  }
+  // Boxes of many shapes that are one in whole pixels.
+  expect_sorted_different_and_inside(find_anchors(clusters({{30, 15}}, 50, 0.3f), options(6, 8)), 6, 8);
+}
+
+TEST(Anchors, NoBoxAndNoRoomAreErrors) {
   EXPECT_THROW(find_anchors(Dataset{}, options(1, 416)), InputError);
+  EXPECT_THROW(find_anchors(clusters({{20, 20}, {40, 30}}, 10, 0.3f), options(6, 1)), InputError);
 }
 
 TEST(Anchors, TextIsWhatAModelFileTakes) {
   AnchorResult result;
-  result.anchors = {{10.4, 14.6}, {0.2, 300}};
+  result.anchors = {{10, 15}, {1, 300}};
   result.boxes = 12;
   result.mean_iou = 0.75;
   result.recall_50 = 0.9;

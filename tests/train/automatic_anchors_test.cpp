@@ -32,8 +32,8 @@ TEST(AutomaticAnchors, AreThoseOfTheTrainingSplitAndStandInTheConfiguration) {
   const auto found = anchors_of(load_model(config, static_cast<int>(train.classes.size())));
   ASSERT_EQ(found.size(), expected.anchors.size());
   for (size_t i = 0; i < found.size(); ++i) {
-    EXPECT_NEAR(found[i][0], expected.anchors[i].width, 0.5);
-    EXPECT_NEAR(found[i][1], expected.anchors[i].height, 0.5);
+    EXPECT_EQ(found[i][0], expected.anchors[i].width);
+    EXPECT_EQ(found[i][1], expected.anchors[i].height);
   }
   EXPECT_NE(found, anchors_of(before));
   EXPECT_FALSE(config.head.node["anchors"].IsScalar());
