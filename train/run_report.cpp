@@ -7,6 +7,7 @@
 #include "core/log.h"
 #include "data/image.h"
 #include "train/report/draw.h"
+#include "train/report/letters.h"
 #include "train/report/plots.h"
 
 namespace brightnet {
@@ -62,7 +63,9 @@ RunReport::RunReport(const RunFolder& folder, std::vector<std::string> classes, 
     : folder_(folder),
       classes_(std::move(classes)),
       csv_(open_csv(folder.metrics(), after_epoch)),
-      events_(folder.path(), iteration) {}
+      events_(folder.path(), iteration) {
+  if (const std::string numbered = numbered_names(classes_); !numbered.empty()) spdlog::warn("{}", numbered);
+}
 
 void RunReport::add_batch(const Batch& batch, int64_t number) {
   if (number >= pictured_batches) return;

@@ -10,6 +10,7 @@
 #include "core/log.h"
 #include "train/outputs/output.h"
 #include "train/report/draw.h"
+#include "train/report/letters.h"
 
 namespace brightnet {
 namespace {
@@ -50,7 +51,10 @@ class CropOutput : public DetectionOutput {
 class PictureOutput : public DetectionOutput {
  public:
   PictureOutput(const fs::path& folder, std::vector<std::string> class_names)
-      : folder_(folder), class_names_(std::move(class_names)) {}
+      : folder_(folder), class_names_(std::move(class_names)) {
+    if (const std::string numbered = numbered_names(class_names_); !numbered.empty())
+      spdlog::warn("{}", numbered);
+  }
 
   void add(const FoundObjects& found) override {
     cv::Mat picture = found.frame.image.clone();

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <opencv2/imgproc.hpp>
 
+#include "train/report/letters.h"
+
 namespace brightnet {
 namespace {
 
@@ -121,19 +123,6 @@ cv::Mat Canvas::finish() const {
   cv::resize(pixels_, picture, cv::Size(pixels_.cols / oversampling, pixels_.rows / oversampling), 0, 0,
              cv::INTER_AREA);
   return picture;
-}
-
-std::string drawable(const std::string& words) {
-  std::string letters;
-  for (char c : words) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte < 0x7F) {
-      letters += c;
-    } else if ((byte & 0xC0) != 0x80) {  // the first byte of a character stands for all of it
-      letters += '?';
-    }
-  }
-  return letters;
 }
 
 std::vector<double> round_ticks(double low, double high, int count) {

@@ -20,7 +20,7 @@ class Canvas {
   void dot(cv::Point2d center, double radius, const cv::Scalar& color);
   void fill(const cv::Rect2d& area, const cv::Scalar& color);
   void frame(const cv::Rect2d& area, const cv::Scalar& color, double width);
-  /// One line of text whose vertical middle is at `at.y`; `height` is that of a capital letter.
+  /// One line of text (as drawable() has it) whose vertical middle is at `at.y`; `height` is that of a capital letter.
   void text(const std::string& words, cv::Point2d at, double height, const cv::Scalar& color,
             Align align = Align::left, bool bold = false);
   /// The same, turned to be read from below; it is centred (or aligned) along the vertical.
@@ -34,9 +34,6 @@ class Canvas {
  private:
   cv::Mat pixels_;
 };
-
-/// OpenCV draws ASCII letters only: every other character of a UTF-8 text becomes a '?'.
-std::string drawable(const std::string& words);
 
 /// Round numbers (1, 2 or 5 times a power of ten apart) that cover [low, high] with about `count` steps.
 std::vector<double> round_ticks(double low, double high, int count);

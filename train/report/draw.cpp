@@ -10,7 +10,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "train/report/canvas.h"
+#include "train/report/letters.h"
 
 namespace brightnet {
 namespace {
@@ -72,7 +72,7 @@ void draw_box(cv::Mat& rgb, const cv::Rect2d& box, int class_id, const std::stri
 
 std::string class_name(int class_id, const std::vector<std::string>& names) {
   const bool known = class_id >= 0 && static_cast<size_t>(class_id) < names.size();
-  return known ? names[class_id] : fmt::format("class {}", class_id);
+  return known ? drawable_name(names[class_id], class_id) : fmt::format("class {}", class_id);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "train/report/canvas.h"
 #include "train/report/draw.h"
+#include "train/report/letters.h"
 
 namespace brightnet {
 namespace {
@@ -239,7 +240,8 @@ cv::Mat plot_precision_recall(const Metrics& metrics) {
   for (size_t i = 0; i < shown.size(); ++i) {
     const cv::Scalar color = named ? line_colors[i] : cv::Scalar(190, 198, 208);
     draw_curve(plot, shown[i]->curve, color, named ? 1.8 : 1);
-    if (named) entry(shown[i]->name, shown[i]->AP50, color, 2.4);
+    const auto class_id = static_cast<int>(shown[i] - metrics.per_class.data());
+    if (named) entry(drawable_name(shown[i]->name, class_id), shown[i]->AP50, color, 2.4);
   }
   if (!shown.empty()) draw_curve(plot, metrics.curve, ink, 3.2);
   entry(fmt::format("all {} classes", shown.size()), metrics.AP50, ink, 3.2);
@@ -278,7 +280,7 @@ cv::Mat plot_confusion(const Metrics& metrics) {
   }
   canvas.frame(area, gray, 1);
   for (int i = 0; i < size && labels; ++i) {
-    const std::string name = i < matrix.classes ? metrics.per_class[i].name : "background";
+    const std::string name = i < matrix.classes ? drawable_name(metrics.per_class[i].name, i) : "background";
     const std::string text = shortened(name, 120, letters);
     canvas.text(text, {area.x - 8, area.y + (i + 0.5) * cell}, letters, ink, Align::right);
     canvas.text_upward(text, {area.x + (i + 0.5) * cell, area.y + side + 8}, letters, ink, Align::right);

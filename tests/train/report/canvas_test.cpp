@@ -22,11 +22,6 @@ TEST(Canvas, LabelsAreAsShortAsTheStepAllows) {
   EXPECT_EQ(tick_label(0.008, 0.002), "0.008");
 }
 
-TEST(Canvas, CharactersThatCannotBeDrawnAreOneQuestionMarkEach) {
-  EXPECT_EQ(drawable("Z\xc3\xa4hler \xe7\x8c\xab"), "Z?hler ?");
-  EXPECT_EQ(drawable("a b~"), "a b~");
-}
-
 /// Bounding box of everything that is not white.
 cv::Rect inked(const cv::Mat& picture) {
   int left = picture.cols, right = -1, top = picture.rows, bottom = -1;
