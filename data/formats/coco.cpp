@@ -285,7 +285,11 @@ ClassNames class_names(const DataOptions& options, Split split, const Json& docu
 
 std::unique_ptr<LabelSource> open_coco(const DataOptions& options, Split split, ProblemLog& log) {
   const fs::path root = data_root(options);
-  const fs::path file = find_below(split_path(options, split), {root});
+  const fs::path file = split_place(options, split, {root});
+  if (fs::is_directory(file)) {
+    throw InputError(std::string("data.") + split_name(split) + " names a folder", file.string(),
+                     "With data.format: coco it is the JSON file of the annotations.");
+  }
   Json document = parse(file, {"segmentation", "licenses", "info"});
   const Json& annotations = list(document, "annotations", file);
   if (std::any_of(annotations.begin(), annotations.end(), lacks_box))

@@ -79,7 +79,7 @@ bool is_obj_data(const fs::path& path) {
 std::unique_ptr<LabelSource> open_darknet(const DataOptions& options, Split split, ProblemLog& log) {
   const fs::path root = data_root(options);
   const bool from_train = split == Split::val && options.val.empty() && is_obj_data(options.train);
-  const fs::path path = find_below(from_train ? options.train : split_path(options, split), {root, "."});
+  const fs::path path = split_place(options, from_train ? Split::train : split, {root, "."});
   if (!is_obj_data(path)) {
     DataOptions lists = options;
     if (options.classes.empty() && is_obj_data(options.train)) {

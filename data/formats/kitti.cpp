@@ -158,7 +158,7 @@ fs::path find_image(const std::string& name, const fs::path& root) {
 
 std::vector<fs::path> find_images(const DataOptions& options, Split split, ProblemLog& log) {
   const fs::path root = data_root(options);
-  const fs::path path = find_below(split_path(options, split), {root, root / "ImageSets"});
+  const fs::path path = split_place(options, split, {root, root / "ImageSets"});
   std::error_code failed;
   if (fs::is_directory(path, failed)) {
     FolderFiles files = files_below(path);

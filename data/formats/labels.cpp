@@ -147,6 +147,18 @@ std::string split_path(const DataOptions& options, Split split) {
   return path;
 }
 
+fs::path split_place(const DataOptions& options, Split split, const std::vector<fs::path>& folders) {
+  const std::string key = std::string("data.") + split_name(split);
+  const fs::path place = find_below(split_path(options, split), folders);
+  std::error_code failed;
+  if (!fs::exists(place, failed)) {
+    throw InputError(
+        "what " + key + " names " + (failed ? "cannot be looked at: " + failed.message() : "does not exist"),
+        place.string(), "Check data.root and " + key + '.');
+  }
+  return place;
+}
+
 fs::path data_root(const DataOptions& options) {
   const fs::path root(options.root);
   std::error_code failed;

@@ -118,6 +118,11 @@ std::optional<double> parse_number(std::string_view text);
 std::string split_path(const DataOptions& options, Split split);
 const char* split_name(Split split);
 
+/// What `data.train` or `data.val` names, below the first of the folders where it exists. Throws InputError
+/// when it is at none of them.
+std::filesystem::path split_place(const DataOptions& options, Split split,
+                                  const std::vector<std::filesystem::path>& folders);
+
 /// options.root; throws InputError when it is not a folder.
 std::filesystem::path data_root(const DataOptions& options);
 

@@ -156,12 +156,12 @@ std::string name_of_line(const std::string& line, const fs::path& root) {
 
 std::vector<Entry> read_entries(const DataOptions& options, Split split, ProblemLog& log) {
   const fs::path root = options.root;
-  fs::path path = find_below(split_path(options, split), {root, root / "ImageSets/Main"});
   std::error_code failed;
-  if (!fs::exists(path, failed)) {
-    const fs::path short_form = root / "ImageSets/Main" / (split_path(options, split) + ".txt");
-    if (fs::exists(short_form, failed)) path = short_form;
-  }
+  const fs::path short_form = root / "ImageSets/Main" / (split_path(options, split) + ".txt");
+  const std::vector<fs::path> folders{root, root / "ImageSets/Main"};
+  const bool is_short =
+      !fs::exists(find_below(split_path(options, split), folders), failed) && fs::exists(short_form, failed);
+  const fs::path path = is_short ? short_form : split_place(options, split, folders);
   std::vector<Entry> entries;
   if (fs::is_directory(path, failed)) {
     const FolderFiles files = files_below(path);

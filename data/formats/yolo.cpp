@@ -249,7 +249,7 @@ std::unique_ptr<LabelSource> open_text_labels(std::vector<fs::path> images, Clas
 
 std::unique_ptr<LabelSource> open_yolo(const DataOptions& options, Split split, ProblemLog& log) {
   const fs::path root = data_root(options);
-  std::vector<fs::path> images = read_images(root / split_path(options, split), options, log);
+  std::vector<fs::path> images = read_images(split_place(options, split, {root}), options, log);
   ClassNames classes =
       options.classes.empty() ? find_names(root, images) : ClassNames(options.classes, "data.classes");
   return open_text_labels(std::move(images), std::move(classes));

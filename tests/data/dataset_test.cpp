@@ -140,7 +140,11 @@ TEST(Dataset, EmptyDatasetsAreErrors) {
   EXPECT_TRUE(contains(text, "none of the 2 images of data.train can be used"));
   EXPECT_TRUE(contains(text, "2 listed images are missing"));
   EXPECT_TRUE(contains(message(data.options("yolo", "", {"x"})), "data.train is not set"));
-  EXPECT_TRUE(contains(message(data.options("yolo", "nowhere.txt", {"x"})), "nowhere.txt"));
+  for (const char* format : {"yolo", "voc", "coco", "darknet", "kitti"}) {
+    const std::string missing = message(data.options(format, "nowhere", {"x"}));
+    EXPECT_TRUE(contains(missing, "nowhere: what data.train names does not exist")) << format;
+  }
+  EXPECT_TRUE(contains(message(data.options("coco", "images", {})), "data.train names a folder"));
   DataOptions elsewhere = data.options("yolo", ".", {"x"});
   elsewhere.root = (data.root() / "nowhere").string();
   EXPECT_TRUE(contains(message(elsewhere), "data.root is not a folder"));
