@@ -36,9 +36,10 @@ void add_synth(CLI::App& data, Action& action) {
   command->callback([=, &action] {
     action = [arguments] {
       make_synthetic_dataset(arguments->options, arguments->folder);
-      const std::string yaml = (std::filesystem::path(arguments->folder) / "data.yaml").string();
+      const auto folder = std::filesystem::path(arguments->folder).lexically_normal();
       spdlog::info("{} training and {} validation images in {}; {} says how to train on them.",
-                   arguments->options.train_images, arguments->options.val_images, arguments->folder, yaml);
+                   arguments->options.train_images, arguments->options.val_images, folder.string(),
+                   (folder / "data.yaml").string());
       return 0;
     };
   });
