@@ -69,6 +69,18 @@ TEST(Draw, TagsStayInTheImage) {
   EXPECT_GT(tag_pixels(40, 30, {5, 5, 20, 20, 0, 0.9f}, true), 0);  // wider than the image: made smaller
 }
 
+TEST(Draw, NamesOfOtherScriptsAreShownAsNumbers) {
+  const auto drawn = [](const std::string& name) {
+    cv::Mat rgb = gray_image(320, 240);
+    draw_detections(rgb, std::vector<ScoredBox>{{100, 80, 200, 180, 1, 0.5f}}, {"a", name});
+    draw_truths(rgb, std::vector<Truth>{{{0.5f, 0.9f, 0.2f, 0.1f}, 1}}, {"a", name});
+    return rgb;
+  };
+  EXPECT_EQ(cv::norm(drawn("猫"), drawn("class 1"), cv::NORM_INF), 0);
+  EXPECT_EQ(cv::norm(drawn("Käfer"), drawn("Kafer"), cv::NORM_INF), 0);
+  EXPECT_GT(cv::norm(drawn("猫"), drawn("?"), cv::NORM_INF), 0);
+}
+
 TEST(Draw, BoxesThatAreNotOnTheImageAreLeftOut) {
   cv::Mat rgb = gray_image(64, 64);
   const float nan = std::numeric_limits<float>::quiet_NaN();

@@ -72,6 +72,14 @@ TEST(Plots, ResultsSurviveEveryTable) {
   EXPECT_FALSE(plot_results({{"epoch"}, {}}, {}).empty());
 }
 
+TEST(Plots, NamesOfOtherScriptsAreShownAsNumbers) {
+  const Metrics plain = some_metrics(2);
+  Metrics renamed = plain;
+  renamed.per_class[1].name = "猫";
+  EXPECT_EQ(cv::norm(plot_confusion(plain), plot_confusion(renamed), cv::NORM_INF), 0);
+  EXPECT_EQ(cv::norm(plot_precision_recall(plain), plot_precision_recall(renamed), cv::NORM_INF), 0);
+}
+
 TEST(Plots, ConfusionIsDarkOnTheDiagonalOfAGoodDetector) {
   const cv::Mat plot = plot_confusion(some_metrics(3));
   // Cells are 90 pixels, from (170, 56) on; the corner of a cell carries no number.
