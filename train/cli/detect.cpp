@@ -217,7 +217,8 @@ void add_outputs(CLI::App& command, DetectArguments& arguments) {
       .add_option("--txt", arguments.txt,
                   "folder for one file an image with a line `class x y w h` an object")
       ->type_name("DIR");
-  command.add_flag("--save-conf", arguments.save_conf, "--txt: the score at the end of each line");
+  command.add_flag("--save-conf", arguments.save_conf,
+                   "--txt: the score at the end of each line; such lines are no labels to train on");
   command.add_flag("--save-crops", arguments.save_crops,
                    "each object as a picture, DIR/crops/CLASS/NAME_k.jpg");
   command.add_flag("--no-save", arguments.no_save, "no images and videos with boxes");
