@@ -55,20 +55,29 @@ __device__ __forceinline__ void load_affine(const float* scale, const float* shi
 }
 
 template <typename T, int count>
-__global__ void __launch_bounds__(channel_threads)
+__global__ void __launch_bounds__(channel_threads, resident(blocks_of_multiprocessor))
     statistics_kernel(ChannelTiles tiles, const T* y, float2* parts) {
   const ChannelPlace place = ChannelPlace::of_thread<count>(tiles);
-  float k[count] = {}, s[count] = {}, t[count] = {}, values[count];
+  float k[count] = {}, s[count] = {}, t[count] = {};
   if (place.pixels > 0) load_floats<count>(y + place.channel, k);
-#pragma unroll 4
-  for (size_t i = place.first; i < place.pixels; i += place.step) {
-    const size_t pixel = place.pixels - 1 - i;
-    load_floats<count>(y + pixel * tiles.channels + place.channel, values);
+  // Some loads are on their way before the first is used; in place of a pixel before the first there is k,
+  // which adds nothing. Pixels descend, and behind 0 they wrap beyond the last.
+  constexpr int batch = 4;
+  for (unsigned pixel = place.pixels - 1 - place.first; pixel < place.pixels; pixel -= batch * place.step) {
+    Vector<T, count> vectors[batch];
 #pragma unroll
-    for (int c = 0; c < count; ++c) {
-      const float v = values[c] - k[c];
-      s[c] += v;
-      t[c] += v * v;
+    for (unsigned j = 0; j < batch; ++j) {
+      const unsigned own = pixel - j * place.step;
+      vectors[j] = load<count>(y + place.at<count>(own < place.pixels ? own : 0, tiles.channels));
+    }
+#pragma unroll
+    for (int j = 0; j < batch; ++j) {
+#pragma unroll
+      for (int c = 0; c < count; ++c) {
+        const float v = widen(vectors[j].element[c]) - k[c];
+        s[c] += v;
+        t[c] += v * v;
+      }
     }
   }
   sum_rows<count>(tiles, s, t, parts);
@@ -141,9 +150,9 @@ void total_over_ranks(StatisticsExchange& exchange, double* totals, int channels
 template <typename T>
 struct ApplyArguments {
   const T* y;
-  const T* dz;    ///< backward
-  T* to;          ///< z or dy
-  size_t stride;  ///< of z or dz
+  const T* dz;      ///< backward
+  T* to;            ///< z or dy
+  unsigned stride;  ///< of z or dz
   const float *scale, *shift, *mean, *inverse_std;
   const float *k0, *k1;  ///< backward: dy = a·g + k1·y + k0
   Activation activation;
@@ -157,12 +166,12 @@ __global__ void __launch_bounds__(channel_threads, resident(apply_blocks))
   float a[count], b[count];
   load_affine<count>(op.scale, op.shift, op.mean, op.inverse_std, place.channel, a, b);
   for_activation(op.activation, [&]<Activation A>() {
-    for (size_t pixel = place.first; pixel < place.pixels; pixel += place.step) {
+    for (unsigned pixel = place.first; pixel < place.pixels; pixel += place.step) {
       float values[count];
-      load_floats<count>(op.y + pixel * tiles.channels + place.channel, values);
+      load_floats<count>(op.y + place.at<count>(pixel, tiles.channels), values);
 #pragma unroll
       for (int c = 0; c < count; ++c) values[c] = activate<A>(a[c] * values[c] + b[c]);
-      store_floats<count>(op.to + pixel * op.stride + place.channel, values);
+      store_floats<count>(op.to + place.at<count>(pixel, op.stride), values);
     }
   });
 }
@@ -178,11 +187,10 @@ __global__ void __launch_bounds__(channel_threads, resident(blocks_of_multiproce
     load_parameters<count>(op.mean, place.channel, mean);
   }
   for_activation(op.activation, [&]<Activation A>() {
-    for (size_t i = place.first; i < place.pixels; i += place.step) {
-      const size_t pixel = place.pixels - 1 - i;
+    for (unsigned pixel = place.pixels - 1 - place.first; pixel < place.pixels; pixel -= place.step) {
       float values[count], g[count];
-      load_floats<count>(op.y + pixel * tiles.channels + place.channel, values);
-      load_floats<count>(op.dz + pixel * op.stride + place.channel, g);
+      load_floats<count>(op.y + place.at<count>(pixel, tiles.channels), values);
+      load_floats<count>(op.dz + place.at<count>(pixel, op.stride), g);
 #pragma unroll
       for (int c = 0; c < count; ++c) {
         g[c] *= activation_gradient<A>(a[c] * values[c] + b[c]);
@@ -245,11 +253,11 @@ __global__ void __launch_bounds__(channel_threads, resident(apply_gradient_block
   load_parameters<count>(op.k0, place.channel, k0);
   load_parameters<count>(op.k1, place.channel, k1);
   for_activation(op.activation, [&]<Activation A>() {
-    for (size_t pixel = place.first; pixel < place.pixels; pixel += place.step) {
+    for (unsigned pixel = place.first; pixel < place.pixels; pixel += place.step) {
       float values[count], g[count];
-      const size_t at = pixel * tiles.channels + place.channel;
+      const size_t at = place.at<count>(pixel, tiles.channels);
       load_floats<count>(op.y + at, values);
-      load_floats<count>(op.dz + pixel * op.stride + place.channel, g);
+      load_floats<count>(op.dz + place.at<count>(pixel, op.stride), g);
 #pragma unroll
       for (int c = 0; c < count; ++c) {
         g[c] *= activation_gradient<A>(a[c] * values[c] + b[c]);
@@ -302,7 +310,7 @@ void batch_norm_forward(const BatchNormForward& op, cudaStream_t stream) {
       ApplyArguments<T> apply{};
       apply.y = y;
       apply.to = op.z.as<T>();
-      apply.stride = op.z.pixel_stride();
+      apply.stride = pixel_stride(op.z, count);
       apply.scale = op.scale;
       apply.shift = op.shift;
       apply.mean = op.mean;
@@ -330,7 +338,7 @@ void batch_norm_backward(const BatchNormBackward& op, cudaStream_t stream) {
       const ApplyArguments<T> apply{op.y.as<T>(),
                                     op.dz.as<T>(),
                                     op.dy.as<T>(),
-                                    op.dz.pixel_stride(),
+                                    pixel_stride(op.dz, count),
                                     op.scale,
                                     op.shift,
                                     op.mean,

@@ -7,15 +7,25 @@ namespace brightnet::cuda {
 namespace {
 
 template <typename T, int count>
-__global__ void __launch_bounds__(channel_threads)
-    sum_kernel(ChannelTiles tiles, const T* dy, size_t stride, float2* parts) {
+__global__ void __launch_bounds__(channel_threads, resident(blocks_of_multiprocessor))
+    sum_kernel(ChannelTiles tiles, const T* dy, unsigned stride, float2* parts) {
   const ChannelPlace place = ChannelPlace::of_thread<count>(tiles);
-  float sum[count] = {}, unused[count] = {}, values[count];
-#pragma unroll 4
-  for (size_t pixel = place.first; pixel < place.pixels; pixel += place.step) {
-    load_floats<count>(dy + pixel * stride + place.channel, values);
+  float sum[count] = {}, unused[count] = {};
+  constexpr int batch = 4;  // loads on their way at once
+  for (unsigned pixel = place.first; pixel < place.pixels; pixel += batch * place.step) {
+    Vector<T, count> vectors[batch];
+    float once[batch];  // 0 for what stands in for a pixel behind the last
 #pragma unroll
-    for (int k = 0; k < count; ++k) sum[k] += values[k];
+    for (unsigned j = 0; j < batch; ++j) {
+      const unsigned own = pixel + j * place.step;
+      once[j] = own < place.pixels ? 1.0f : 0.0f;
+      vectors[j] = load<count>(dy + place.at<count>(own < place.pixels ? own : pixel, stride));
+    }
+#pragma unroll
+    for (int j = 0; j < batch; ++j) {
+#pragma unroll
+      for (int k = 0; k < count; ++k) sum[k] += once[j] * widen(vectors[j].element[k]);
+    }
   }
   sum_rows<count>(tiles, sum, unused, parts);
 }
@@ -37,7 +47,7 @@ void bias_gradient(const Tensor& dy, float* db, bool accumulate, void* workspace
     const auto run = [&]<int count>() {
       const ChannelTiles tiles(dy.shape, count, blocks_of_multiprocessor);
       launch(sum_kernel<T, count>, tiles.grid(), channel_threads, 0, stream, tiles, dy.as<T>(),
-             dy.pixel_stride(), room.parts);
+             pixel_stride(dy, count), room.parts);
       total(room, tiles, StoreGradient{db, accumulate}, stream);
     };
     channels_fill_vectors({dy}) ? run.template operator()<whole_vector<T>>() : run.template operator()<1>();

@@ -39,6 +39,8 @@ struct ChannelTiles {
   ChannelTiles() = default;
   ChannelTiles(const Shape& shape, int count, int blocks_a_multiprocessor)
       : pixels(shape.pixels()), channels(shape.c) {
+    BRIGHTNET_CHECK(pixels <= 0x7fffffffu, "a tensor of more than 2^31 pixels");
+    item_count(pixels, channels, count);
     const int vectors = shape.c / count;
     columns = std::min(vectors, most_columns);
     rows = channel_threads / columns;
@@ -76,12 +78,20 @@ struct ChannelWorkspace {
   }
 };
 
+/// Elements from one pixel of a tensor to the next, which may be those of the concat that it lies in: in 32
+/// bits, as places are counted in vectors of `count`.
+inline unsigned pixel_stride(const Tensor& tensor, int count) {
+  const size_t stride = tensor.pixel_stride();
+  item_count(tensor.shape.pixels(), static_cast<int>(stride), count);
+  return static_cast<unsigned>(stride);
+}
+
 #if defined(__CUDACC__) || defined(BRIGHTNET_CUDA_EMULATION)
 
 /// The thread's first channel and its pixels: first, first + step, ... below `pixels`.
 struct ChannelPlace {
   int channel;
-  size_t first, step, pixels;
+  unsigned first, step, pixels;  ///< 32 bits: 64-bit numbers take registers and instructions
 
   template <int count>
   __device__ static ChannelPlace of_thread(const ChannelTiles& tiles) {
@@ -89,8 +99,15 @@ struct ChannelPlace {
               row = thread / tiles.columns;
     const int channel = (static_cast<int>(blockIdx.y) * tiles.columns + column) * count;
     const bool active = row < tiles.rows && channel < tiles.channels;
-    return {channel, static_cast<size_t>(blockIdx.x) * tiles.rows + row,
-            static_cast<size_t>(gridDim.x) * tiles.rows, active ? tiles.pixels : 0};
+    const unsigned rows = static_cast<unsigned>(tiles.rows);
+    return {channel, blockIdx.x * rows + row, gridDim.x * rows,
+            active ? static_cast<unsigned>(tiles.pixels) : 0};
+  }
+
+  /// Where the thread's vector of a pixel begins, in a tensor of this many elements a pixel.
+  template <int count>
+  __device__ size_t at(unsigned pixel, unsigned stride) const {
+    return static_cast<size_t>(pixel * (stride / count) + static_cast<unsigned>(channel) / count) * count;
   }
 };
 

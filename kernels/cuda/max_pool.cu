@@ -2,12 +2,14 @@
 // thread takes a vector of channels of one output. Windows that overlap read their common elements from the
 // cache.
 //
-// Backward reads dy and the places, and writes dx: a thread takes a vector of channels of one input and
-// gathers from the windows over it, which needs no atomics and always adds in the same order. Of 2 × 2
-// windows at stride 2 there is one.
+// Backward reads dy and the places, and writes dx. Where windows lie side by side, a thread takes a vector of
+// one output and writes its whole window; where they overlap, it takes one input and gathers from the windows
+// over it, which needs no atomics and always adds in the same order.
 //
 // Large windows at stride 1 would be read window² times that way; they are a pyramid of one
 // (spatial_pyramid.cu).
+#include <cmath>
+
 #include "kernels/cuda/channel_vectors.h"
 #include "kernels/cuda/max_pool.h"
 #include "kernels/cuda/max_pool_window.h"
@@ -45,6 +47,55 @@ struct PoolVector {
           winner[k] = wins ? place : winner[k];
         }
         first = false;
+      }
+    }
+    const size_t at = static_cast<size_t>(pixel) * pool.channels + channel;
+    store_floats<count>(y + at, best);
+    if (argmax == nullptr) return;
+    Vector<uint8_t, count> places;
+#pragma unroll
+    for (int k = 0; k < count; ++k) places.element[k] = static_cast<uint8_t>(winner[k]);
+    store<count>(argmax + at, places);
+  }
+};
+
+/// The same for windows of 2 × 2: all four elements are on their way before the first is looked at.
+template <typename T, int count>
+struct PoolSquareVector {
+  static constexpr int width = count;
+  PoolGeometry pool;
+  const T* x;
+  T* y;
+  uint8_t* argmax;
+
+  __device__ void operator()(unsigned pixel, unsigned channel) const {
+    const unsigned row_of_all = pixel / static_cast<unsigned>(pool.out_width),
+                   image = row_of_all / static_cast<unsigned>(pool.out_height);
+    const int top = static_cast<int>(row_of_all - image * pool.out_height) * pool.stride - pool.before;
+    const int left = static_cast<int>(pixel - row_of_all * pool.out_width) * pool.stride - pool.before;
+    const T* plane = x + static_cast<size_t>(image) * pool.height * pool.width * pool.channels + channel;
+    Vector<T, count> elements[4];
+    bool inside[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int row = top + i / 2, column = left + i % 2;
+      inside[i] = row >= 0 && row < pool.height && column >= 0 && column < pool.width;
+      const int safe = inside[i] ? row * pool.width + column : 0;
+      elements[i] = load<count>(plane + static_cast<size_t>(safe) * pool.channels);
+    }
+    const int first = inside[0] ? 0 : inside[1] ? 1 : inside[2] ? 2 : 3;  // wins where all are -∞
+    float best[count];
+    int winner[count];
+#pragma unroll
+    for (int k = 0; k < count; ++k) best[k] = -INFINITY, winner[k] = first;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+#pragma unroll
+      for (int k = 0; k < count; ++k) {
+        const float candidate = inside[i] ? widen(elements[i].element[k]) : -INFINITY;
+        const bool wins = displaces(candidate, best[k]);
+        best[k] = wins ? candidate : best[k];
+        winner[k] = wins ? i : winner[k];
       }
     }
     const size_t at = static_cast<size_t>(pixel) * pool.channels + channel;
@@ -101,6 +152,45 @@ struct GatherVector {
   }
 };
 
+/// Backward where windows lie side by side, so that an input is in one of them at most: a thread takes one
+/// output and writes all inputs of its window, and what the last windows leave at the edges.
+template <typename T, int count>
+struct ScatterVector {
+  static constexpr int width = count;
+  PoolGeometry pool;
+  const T* dy;
+  const uint8_t* argmax;
+  T* dx;
+  bool accumulate;
+
+  __device__ void operator()(unsigned pixel, unsigned channel) const {
+    const unsigned row_of_all = pixel / static_cast<unsigned>(pool.out_width),
+                   image = row_of_all / static_cast<unsigned>(pool.out_height);
+    const int row = static_cast<int>(row_of_all - image * pool.out_height),
+              column = static_cast<int>(pixel - row_of_all * pool.out_width);
+    const int top = row * pool.stride, bottom = row + 1 < pool.out_height ? top + pool.stride : pool.height;
+    const int left = column * pool.stride,
+              right = column + 1 < pool.out_width ? left + pool.stride : pool.width;
+    const size_t at = static_cast<size_t>(pixel) * pool.channels + channel;
+    const Vector<uint8_t, count> winner = load<count>(argmax + at);
+    float gradient[count];
+    load_floats<count>(dy + at, gradient);
+    T* line =
+        dx + ((static_cast<size_t>(image) * pool.height + top) * pool.width + left) * pool.channels + channel;
+    for (int i = 0; i < bottom - top; ++i, line += static_cast<size_t>(pool.width) * pool.channels) {
+      T* to = line;
+      for (int j = 0; j < right - left; ++j, to += pool.channels) {
+        const int place = i < pool.window && j < pool.window ? i * pool.window + j : -1;
+        float sum[count] = {};
+        if (accumulate) load_floats<count>(to, sum);
+#pragma unroll
+        for (int k = 0; k < count; ++k) sum[k] += winner.element[k] == place ? gradient[k] : 0.0f;
+        store_floats<count>(to, sum);
+      }
+    }
+  }
+};
+
 bool is_large(const PoolSpec& pool) {
   return pool.stride == 1 && pool.window > 3;
 }
@@ -117,6 +207,11 @@ void max_pool_forward(const PoolSpec& pool, const Tensor& x, const Tensor& y, co
   with_compute_type(x.type, [&]<typename T>() {
     const auto run = [&]<int count>() {
       uint8_t* winners = argmax ? argmax.as<uint8_t>() : nullptr;
+      if (pool.window == 2) {
+        for_each_channel_vector(y.shape.pixels(), y.shape.c,
+                                PoolSquareVector<T, count>{geometry, x.as<T>(), y.as<T>(), winners}, stream);
+        return;
+      }
       for_each_channel_vector(y.shape.pixels(), y.shape.c,
                               PoolVector<T, count>{geometry, x.as<T>(), y.as<T>(), winners}, stream);
     };
@@ -135,6 +230,13 @@ void max_pool_backward(const PoolSpec& pool, const Tensor& dy, const Tensor& arg
     return scatter_large_windows({&pool, 1}, dy, {&argmax, 1}, dx, accumulate, false, stream);
   with_compute_type(dx.type, [&]<typename T>() {
     const auto run = [&]<int count>() {
+      if (pool.window == pool.stride && geometry.before == 0) {
+        for_each_channel_vector(
+            dy.shape.pixels(), dy.shape.c,
+            ScatterVector<T, count>{geometry, dy.as<T>(), argmax.as<uint8_t>(), dx.as<T>(), accumulate},
+            stream);
+        return;
+      }
       for_each_channel_vector(
           dx.shape.pixels(), dx.shape.c,
           GatherVector<T, count>{geometry, dy.as<T>(), argmax.as<uint8_t>(), dx.as<T>(), accumulate}, stream);

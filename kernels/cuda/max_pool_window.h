@@ -34,7 +34,7 @@ struct PoolGeometry {
 
 /// Whether a later element displaces the best so far: it is greater, or NaN.
 __device__ __forceinline__ bool displaces(float candidate, float best) {
-  return candidate > best || candidate != candidate;
+  return (candidate > best) | (candidate != candidate);  // no branch
 }
 
 #endif

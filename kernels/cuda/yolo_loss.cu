@@ -163,8 +163,9 @@ template <typename T>
 __device__ void write_gradient(T* gradient, const float (&slopes)[tile][5], size_t count, int values) {
   constexpr int width = whole_vector<T>;
   for (size_t at = static_cast<size_t>(threadIdx.x) * width; at < count; at += size_t{tile} * width) {
-    int prediction = static_cast<int>(at / static_cast<size_t>(values));
-    int number = static_cast<int>(at % static_cast<size_t>(values));
+    // A tile has less than 2^32 numbers, and to divide 64-bit ones would take longer than to write 16 bytes.
+    const unsigned first = static_cast<unsigned>(at), all = static_cast<unsigned>(values);
+    int prediction = static_cast<int>(first / all), number = static_cast<int>(first % all);
     float group[width];
 #pragma unroll
     for (int i = 0; i < width; ++i) {
@@ -176,7 +177,10 @@ __device__ void write_gradient(T* gradient, const float (&slopes)[tile][5], size
     if (at + width <= count) {
       store_floats(gradient + at, group);
     } else {
-      for (int i = 0; at + i < count; ++i) gradient[at + i] = narrow<T>(group[i]);
+#pragma unroll  // else the group would live in local memory
+      for (int i = 0; i < width; ++i) {
+        if (at + i < count) gradient[at + i] = narrow<T>(group[i]);
+      }
     }
   }
 }
