@@ -19,6 +19,7 @@ struct ConvolutionSpec {
   bool input_gradient = true;                  ///< false for the layer that reads the image
   bool bias = false;                           ///< forward adds a bias per output channel
   Activation activation = Activation::linear;  ///< forward applies it after the bias (inference only)
+  bool statistics = false;                     ///< batch-norm follows, which wants output_sums()
   /// Where the weights' gradient may meet those of other ranks already. It is yet to be summed over them in
   /// any case: what a rank gets is its own share, or the first rank gets the sum and the others zero.
   StatisticsExchange* exchange = nullptr;
@@ -41,6 +42,9 @@ class Convolution {
   virtual void prepare(const float* master) = 0;
   /// y = activation(x ∗ w + bias); bias is fp32, or nullptr when the spec has none.
   virtual void forward(const Tensor& x, const float* bias, const Tensor& y) = 0;
+  /// Σy and Σy² over the pixels of each channel ([2][c], in the workspace) when the last forward() made them
+  /// in passing, because that is faster than reading y again; else nullptr.
+  virtual const float* output_sums() const { return nullptr; }
   /// dx = dy ∗ wᵀ, overwriting dx.
   virtual void backward_data(const Tensor& dy, const Tensor& dx) = 0;
   /// dw (fp32, OHWI) = or += x ∗ dy. Without a dw the result stays in the workspace, in the primitive's own

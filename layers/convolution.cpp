@@ -36,6 +36,7 @@ ConvolutionLayer::ConvolutionLayer(const LayerSetup& setup)
   spec_.input_gradient = setup.input_gradient;
   spec_.bias = !norm_;
   spec_.activation = passes_gradient_ ? Activation::linear : attributes_.activation;
+  spec_.statistics = norm_;
   spec_.exchange = trains_ ? setup.statistics : nullptr;
   convolution_ = backend().plan_convolution(spec_);
   weight_ = parameter("weight");
@@ -110,7 +111,9 @@ void ConvolutionLayer::forward(const LayerCall& call) {
   const Tensor y = convolution_output(call.output);
   convolution_->forward(call.inputs[0], norm_ ? nullptr : folds_ ? folded_bias_ : value(bias_), y);
   if (norm_) {
-    backend().batch_norm_forward(batch_norm(call.output));
+    BatchNormForward norm = batch_norm(call.output);
+    norm.sums = convolution_->output_sums();
+    backend().batch_norm_forward(norm);
   } else if (keeps_output()) {
     backend().activation_forward(attributes_.activation, y, call.output);
   }

@@ -158,10 +158,11 @@ void value_sums(const Tensor& tensor, const Sums& sums) {
 
 template <typename T>
 void statistics(const BatchNormForward& op, const Sums& sums) {
-  value_sums<T>(op.y, sums);
   const int channels = op.y.shape.c;
   double n = static_cast<double>(op.y.shape.pixels());
+  if (!op.sums) value_sums<T>(op.y, sums);
   double *s = sums.totals(channels), *t = s + channels;
+  if (op.sums) std::copy_n(op.sums, 2 * channels, s);
   if (op.exchange) {
     op.exchange->sum(s, 2 * static_cast<size_t>(channels));
     n *= op.exchange->parts();

@@ -1,6 +1,7 @@
 // Forward:  z = f(a·y + b) with a = scale/√(var + ε), b = shift − mean·a.
 //   Reads y twice (statistics, then apply) and writes z: 3 · size bytes, the fewest while the convolution and
-//   the statistics are separate.
+//   the statistics are separate. Where cuDNN's convolution makes Σy and Σy² in passing
+//   (kernels/cuda/convolution_graph.h), y is read once.
 // Backward: with g = dz·f'(a·y + b), recomputed instead of stored, and x̂ = (y − mean)/√(var + ε),
 //   dshift = Σg,  dscale = Σg·x̂,  dy = a·(g − dshift/n − x̂·dscale/n)  (Ioffe & Szegedy 2015).
 //   Reads y and dz twice and writes dy: 5 · size bytes.
@@ -129,12 +130,19 @@ struct KeepSums {
   }
 };
 
-/// finish(channel, s, t) with the sums over all ranks.
-template <typename Finish>
+/// finish(channel, s, t) with sums that others have added up.
+template <typename Number, typename Finish>
 __global__ void __launch_bounds__(channel_threads)
-    finish_kernel(const double* totals, int channels, Finish finish) {
+    finish_kernel(const Number* totals, int channels, Finish finish) {
   const int channel = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
-  if (channel < channels) finish(channel, totals[channel], totals[channels + channel]);
+  if (channel < channels)
+    finish(channel, static_cast<double>(totals[channel]), static_cast<double>(totals[channels + channel]));
+}
+
+template <typename Number, typename Finish>
+void finish_sums(const Number* totals, int channels, const Finish& finish, cudaStream_t stream) {
+  launch(finish_kernel<Number, Finish>, blocks_for(channels, channel_threads), channel_threads, 0, stream,
+         totals, channels, finish);
 }
 
 /// Adds the sums that were kept in `totals` over the ranks, and goes on with them.
@@ -142,8 +150,7 @@ template <typename Finish>
 void total_over_ranks(StatisticsExchange& exchange, double* totals, int channels, const Finish& finish,
                       cudaStream_t stream) {
   exchange.sum(totals, 2 * static_cast<size_t>(channels));
-  launch(finish_kernel<Finish>, blocks_for(channels, channel_threads), channel_threads, 0, stream,
-         static_cast<const double*>(totals), channels, finish);
+  finish_sums<double>(totals, channels, finish, stream);
 }
 
 /// What the apply pass of either direction reads and writes.
@@ -268,6 +275,15 @@ __global__ void __launch_bounds__(channel_threads, resident(apply_gradient_block
   });
 }
 
+/// The parts of the statistics' sums, into the workspace.
+template <typename T, int count>
+ChannelTiles queue_statistics(const Tensor& y, const ChannelWorkspace& room, cudaStream_t stream) {
+  const ChannelTiles tiles(y.shape, count, blocks_of_multiprocessor);
+  launch(statistics_kernel<T, count>, tiles.grid(), channel_threads, 0, stream, tiles, y.as<const T>(),
+         room.parts);
+  return tiles;
+}
+
 constexpr int fold_threads = 256;
 
 /// A block folds one output channel.
@@ -286,26 +302,40 @@ size_t channel_workspace(const Shape& shape) {
   return ChannelWorkspace::bytes(shape);
 }
 
+void read_for_statistics(const Tensor& y, void* workspace, cudaStream_t stream) {
+  const ChannelWorkspace room(workspace, y.shape.c);
+  with_compute_type(y.type, [&]<typename T>() {
+    channels_fill_vectors({y}) ? queue_statistics<T, whole_vector<T>>(y, room, stream)
+                               : queue_statistics<T, 1>(y, room, stream);
+  });
+}
+
 void batch_norm_forward(const BatchNormForward& op, cudaStream_t stream) {
-  const ChannelWorkspace room(op.workspace, op.y.shape.c);
+  const int channels = op.y.shape.c;
+  const ChannelWorkspace room(op.workspace, channels);
   const double pixels = static_cast<double>(op.y.shape.pixels());
   with_compute_type(op.y.type, [&]<typename T>() {
     const auto run = [&]<int count>() {
       const T* y = op.y.as<T>();
       if (!op.statistics_known) {
-        const ChannelTiles tiles(op.y.shape, count, blocks_of_multiprocessor);
-        launch(statistics_kernel<T, count>, tiles.grid(), channel_threads, 0, stream, tiles, y, room.parts);
         StoreStatistics<T> store{
             y,           pixels,    op.mean, op.inverse_std, op.running_mean, op.running_variance,
             op.momentum, op.epsilon};
-        if (op.exchange) {
-          total(room, tiles, KeepSumsAboutZero<T>{y, pixels, room.totals, op.y.shape.c}, stream);
-          store.k = nullptr;
-          store.pixels *= op.exchange->parts();
-          total_over_ranks(*op.exchange, room.totals, op.y.shape.c, store, stream);
+        if (op.sums || op.exchange) store.k = nullptr;
+        if (op.exchange) store.pixels *= op.exchange->parts();
+        if (op.sums && op.exchange) {
+          finish_sums(op.sums, channels, KeepSums{room.totals, channels}, stream);
+        } else if (op.sums) {
+          finish_sums(op.sums, channels, store, stream);
         } else {
-          total(room, tiles, store, stream);
+          const ChannelTiles tiles = queue_statistics<T, count>(op.y, room, stream);
+          if (op.exchange) {
+            total(room, tiles, KeepSumsAboutZero<T>{y, pixels, room.totals, channels}, stream);
+          } else {
+            total(room, tiles, store, stream);
+          }
         }
+        if (op.exchange) total_over_ranks(*op.exchange, room.totals, channels, store, stream);
       }
       ApplyArguments<T> apply{};
       apply.y = y;

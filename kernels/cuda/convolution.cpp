@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "kernels/cuda/batch_norm.h"
 #include "kernels/cuda/bias_activation.h"
 #include "kernels/cuda/cast.h"
 #include "kernels/cuda/convolution_engine.h"
@@ -32,12 +33,13 @@ class CudnnConvolution : public Convolution {
     return uses_masters() ? 0 : aligned(spec_.weight_count() * size_of(spec_.type));
   }
   size_t workspace_bytes() const override {
-    return aligned(engine_bytes_) + (spec_.training ? aligned(spec_.weight_count() * sizeof(float)) : 0);
+    return aligned(engine_bytes_) + (spec_.training ? aligned(std::max(gradient_bytes(), sums_bytes())) : 0);
   }
   void bind(void* weights, void* workspace) override {
     weights_ = weights;
     workspace_ = workspace;
-    gradient_ = static_cast<std::byte*>(workspace) + aligned(engine_bytes_);
+    behind_engine_ =
+        static_cast<float*>(static_cast<void*>(static_cast<std::byte*>(workspace) + aligned(engine_bytes_)));
   }
 
   void prepare(const float* master) override {
@@ -49,10 +51,19 @@ class CudnnConvolution : public Convolution {
   }
 
   void forward(const Tensor& x, const float* bias, const Tensor& y) override {
-    const Pointers pointers{
-        {x_slot, x.data}, {w_slot, weights_}, {y_slot, y.data}, {bias_slot, const_cast<float*>(bias)}};
-    choose_once(forward_, "forward", pointers, [this] { return forward_variants(spec_, stream_); });
+    Pointers pointers{{x_slot, x.data}, {w_slot, weights_}, {y_slot, y.data}};
+    if (spec_.bias) pointers[bias_slot] = const_cast<float*>(bias);
+    if (spec_.statistics) {
+      pointers[sum_slot] = behind_engine_;
+      pointers[square_sum_slot] = behind_engine_ + spec_.output.c;
+    }
+    choose_once(forward_, "forward", pointers,
+                [this] { return forward_variants(spec_, workspace_, stream_); });
     execute(forward_, pointers);
+  }
+
+  const float* output_sums() const override {
+    return forward_ && forward_->variant.name == "sums" ? behind_engine_ : nullptr;
   }
 
   void backward_data(const Tensor& dy, const Tensor& dx) override {
@@ -65,14 +76,14 @@ class CudnnConvolution : public Convolution {
 
   void backward_weights(const Tensor& x, const Tensor& dy, float* dw, bool accumulate) override {
     BRIGHTNET_CHECK(spec_.training, "this convolution was planned for inference");
-    Pointers pointers{{x_slot, x.data}, {w_slot, gradient_}, {y_slot, dy.data}};
+    Pointers pointers{{x_slot, x.data}, {w_slot, behind_engine_}, {y_slot, dy.data}};
     choose_once(backward_weights_, "backward weights", pointers,
-                [this] { return backward_weights_variants(spec_); });
+                [this] { return backward_weights_variants(spec_, stream_); });
     const DType type = backward_weights_->variant.name == "fp32" ? DType::f32 : spec_.type;
     const bool direct = type == DType::f32 && !accumulate && dw;
     if (direct) pointers[w_slot] = dw;
     execute(backward_weights_, pointers);
-    if (!direct && dw) add_weight_gradient({gradient_, flat(), type}, dw, accumulate, stream_);
+    if (!direct && dw) add_weight_gradient({behind_engine_, flat(), type}, dw, accumulate, stream_);
   }
 
   std::string description() const override {
@@ -86,6 +97,8 @@ class CudnnConvolution : public Convolution {
 
  private:
   bool uses_masters() const { return spec_.training && spec_.type == DType::f32; }
+  size_t gradient_bytes() const { return spec_.weight_count() * sizeof(float); }
+  size_t sums_bytes() const { return spec_.statistics ? 2 * sizeof(float) * spec_.output.c : 0; }
   Shape flat() const { return {1, 1, 1, static_cast<int>(spec_.weight_count())}; }
   EngineWorkspace workspace() const { return {workspace_, engine_bytes_}; }
 
@@ -105,6 +118,7 @@ class CudnnConvolution : public Convolution {
     if (spec_.bias) text += " bias";
     if (spec_.activation != Activation::linear)
       text += " activation" + std::to_string(static_cast<int>(spec_.activation));
+    if (spec_.statistics) text += " statistics";
     if (engines_->options().tensor_float) text += " tf32";
     if (engines_->options().deterministic) text += " deterministic";
     return text + " in " + std::to_string(engine_bytes_);
@@ -114,7 +128,8 @@ class CudnnConvolution : public Convolution {
   const cudaStream_t stream_;
   const std::shared_ptr<ConvolutionEngines> engines_;
   const size_t engine_bytes_;
-  void *weights_ = nullptr, *workspace_ = nullptr, *gradient_ = nullptr;
+  void *weights_ = nullptr, *workspace_ = nullptr;
+  float* behind_engine_ = nullptr;  ///< forward: the output's sums; backward: the weights' gradient
   EnginePointer forward_, backward_data_, backward_weights_;
 };
 
@@ -126,7 +141,9 @@ size_t convolution_workspace(const ConvolutionSpec& spec) {
   constexpr size_t least = size_t{4} << 20, most = size_t{256} << 20;
   const size_t tensors = (spec.input.count() + spec.output.count()) * size_of(spec.type);
   const size_t weights = spec.weight_count() * sizeof(float);
-  return std::clamp(spec.training ? tensors + 8 * weights : tensors, least, most);
+  // What is timed in the place of batch-norm's statistics wants room too.
+  const size_t statistics = spec.statistics ? channel_workspace(spec.output) : 0;
+  return std::max(statistics, std::clamp(spec.training ? tensors + 8 * weights : tensors, least, most));
 }
 
 ConvolutionFactory cudnn_convolutions(const CudnnOptions& options) {

@@ -1,5 +1,6 @@
 #include "kernels/cuda/convolution_graph.h"
 
+#include "kernels/cuda/batch_norm.h"
 #include "kernels/cuda/bias_activation.h"
 
 namespace brightnet::cuda {
@@ -109,6 +110,16 @@ std::shared_ptr<Graph> forward_graph(const ConvolutionSpec& spec, bool fused) {
   return pass.with_output(y, y_slot, spec.output);
 }
 
+std::shared_ptr<Graph> sums_graph(const ConvolutionSpec& spec) {
+  PassGraph pass(spec);
+  const auto y =
+      pass.graph->conv_fprop(pass.x(), pass.w(), pass.geometry<fe::graph::Conv_fprop_attributes>());
+  const auto [sum, square_sum] = pass.graph->genstats(y, fe::graph::Genstats_attributes());
+  describe(sum->set_output(true), sum_slot, 1, spec.output.c, 1, 1, DType::f32);
+  describe(square_sum->set_output(true), square_sum_slot, 1, spec.output.c, 1, 1, DType::f32);
+  return pass.with_output(y, y_slot, spec.output);
+}
+
 std::shared_ptr<Graph> backward_weights_graph(const ConvolutionSpec& spec, DType type) {
   PassGraph pass(spec);
   const auto dw =
@@ -118,16 +129,25 @@ std::shared_ptr<Graph> backward_weights_graph(const ConvolutionSpec& spec, DType
 
 }  // namespace
 
-ConvolutionVariants forward_variants(const ConvolutionSpec& spec, cudaStream_t stream) {
+ConvolutionVariants forward_variants(const ConvolutionSpec& spec, void* workspace, cudaStream_t stream) {
   ConvolutionVariants variants;
+  const auto y_of = [spec](const Pointers& pointers) {
+    return Tensor{pointers.at(y_slot), spec.output, spec.type};
+  };
   const bool epilogue = spec.bias || spec.activation != Activation::linear;
   if (epilogue && spec.output.count() * size_of(spec.type) >= least_fused_bytes)
-    variants.push_back({"fused", forward_graph(spec, true), {}});
-  ConvolutionVariant plain{"plain", forward_graph(spec, false), {}};
+    variants.push_back({"fused", forward_graph(spec, true), {}, {}});
+  if (spec.statistics && spec.type != DType::f32) variants.push_back({"sums", sums_graph(spec), {}, {}});
+  ConvolutionVariant plain{"plain", forward_graph(spec, false), {}, {}};
   if (epilogue) {
-    plain.epilogue = [spec, stream](const Pointers& pointers) {
-      bias_activation({pointers.at(y_slot), spec.output, spec.type},
-                      static_cast<const float*>(pointers.at(bias_slot)), spec.activation, stream);
+    plain.epilogue = [y_of, spec, stream](const Pointers& pointers) {
+      bias_activation(y_of(pointers), static_cast<const float*>(pointers.at(bias_slot)), spec.activation,
+                      stream);
+    };
+  }
+  if (spec.statistics) {
+    plain.elsewhere = [y_of, workspace, stream](const Pointers& pointers) {
+      read_for_statistics(y_of(pointers), workspace, stream);
     };
   }
   variants.push_back(std::move(plain));
@@ -138,13 +158,17 @@ ConvolutionVariants backward_data_variants(const ConvolutionSpec& spec) {
   PassGraph pass(spec);
   const auto dx =
       pass.graph->conv_dgrad(pass.y(), pass.w(), pass.geometry<fe::graph::Conv_dgrad_attributes>());
-  return {{"plain", pass.with_output(dx, x_slot, spec.input), {}}};
+  return {{"plain", pass.with_output(dx, x_slot, spec.input), {}, {}}};
 }
 
-ConvolutionVariants backward_weights_variants(const ConvolutionSpec& spec) {
-  ConvolutionVariants variants{{"fp32", backward_weights_graph(spec, DType::f32), {}}};
-  if (spec.type != DType::f32)
-    variants.push_back({"rounded", backward_weights_graph(spec, spec.type), {}, 1.1f});
+ConvolutionVariants backward_weights_variants(const ConvolutionSpec& spec, cudaStream_t stream) {
+  ConvolutionVariants variants{{"fp32", backward_weights_graph(spec, DType::f32), {}, {}}};
+  if (spec.type == DType::f32) return variants;
+  const auto widen = [spec, stream](const Pointers& pointers) {
+    const Tensor dw{pointers.at(w_slot), {1, 1, 1, static_cast<int>(spec.weight_count())}, spec.type};
+    add_weight_gradient(dw, static_cast<float*>(pointers.at(w_slot)), false, stream);
+  };
+  variants.push_back({"rounded", backward_weights_graph(spec, spec.type), {}, widen});
   return variants;
 }
 

@@ -17,23 +17,26 @@
 namespace brightnet::cuda {
 
 /// The tensors of a pass. Gradients have the slot of what they are the gradient of.
-enum ConvolutionSlot : int64_t { x_slot = 1, w_slot, y_slot, bias_slot };
+enum ConvolutionSlot : int64_t { x_slot = 1, w_slot, y_slot, bias_slot, sum_slot, square_sum_slot };
 using Pointers = std::unordered_map<int64_t, void*>;
 
 /// One way to do a pass: a graph, and what of ours follows.
 struct ConvolutionVariant {
   std::string name;
   std::shared_ptr<cudnn_frontend::graph::Graph> graph;
-  std::function<void(const Pointers&)> epilogue;  ///< queued behind the engine; may be empty
-  float handicap = 1;  ///< its time counts so much in comparisons: for what it costs elsewhere
+  using Work = std::function<void(const Pointers&)>;
+  Work epilogue;   ///< queued behind the engine; may be empty
+  Work elsewhere;  ///< what others have to do because of this variant; timed with it, and done by them
 };
 using ConvolutionVariants = std::vector<ConvolutionVariant>;
 
 /// For inference, bias and activation in cuDNN's engine ("fused") or in a kernel of ours behind it ("plain").
-ConvolutionVariants forward_variants(const ConvolutionSpec& spec, cudaStream_t stream);
+/// Where batch-norm follows, the sums of its statistics in the engine ("sums") or left to batch-norm
+/// ("plain"), which is timed in `workspace`.
+ConvolutionVariants forward_variants(const ConvolutionSpec& spec, void* workspace, cudaStream_t stream);
 ConvolutionVariants backward_data_variants(const ConvolutionSpec& spec);
 /// "fp32", and in half precision also "rounded" to the compute type, as PyTorch's are; a kernel of ours then
 /// widens them.
-ConvolutionVariants backward_weights_variants(const ConvolutionSpec& spec);
+ConvolutionVariants backward_weights_variants(const ConvolutionSpec& spec, cudaStream_t stream);
 
 }  // namespace brightnet::cuda

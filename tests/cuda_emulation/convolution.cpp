@@ -47,8 +47,15 @@ class EmulatedConvolution : public Convolution {
   }
 
   size_t weight_bytes() const override { return plan_->weight_bytes(); }
-  size_t workspace_bytes() const override { return plan_->workspace_bytes(); }
-  void bind(void* weights, void* workspace) override { plan_->bind(weights, workspace); }
+  size_t workspace_bytes() const override {
+    return std::max<size_t>(plan_->workspace_bytes(), 4 << 20) + 2 * sizeof(float) * spec_.output.c;
+  }
+  void bind(void* weights, void* workspace) override {
+    plan_->bind(weights, workspace);
+    // Behind what batch-norm uses, as cuDNN's are.
+    sums_ =
+        reinterpret_cast<float*>(static_cast<std::byte*>(workspace) + workspace_bytes()) - 2 * spec_.output.c;
+  }
 
   void prepare(const float* master) override {
     queue_work(stream_, [this, master] {
@@ -71,7 +78,11 @@ class EmulatedConvolution : public Convolution {
       y_.resize(y.count());
       plan_->forward({x_.data(), x.shape, DType::f32}, bias, {y_.data(), y.shape, DType::f32});
       narrow(y_, y.type, y.data);
+      if (output_sums()) sum_up();
     });
+  }
+  const float* output_sums() const override {
+    return spec_.statistics && spec_.type == DType::f16 && spec_.output.c % 8 == 0 ? sums_ : nullptr;
   }
 
   void backward_data(const Tensor& dy, const Tensor& dx) override {
@@ -107,9 +118,22 @@ class EmulatedConvolution : public Convolution {
     }
   }
 
+  void sum_up() {
+    const size_t channels = static_cast<size_t>(spec_.output.c);
+    check(sums_, 2 * channels * sizeof(float));
+    std::vector<double> sums(2 * channels, 0.0);
+    for (size_t i = 0; i < y_.size(); ++i) {
+      const double value = y_[i];
+      sums[i % channels] += value;
+      sums[channels + i % channels] += value * value;
+    }
+    std::copy(sums.begin(), sums.end(), sums_);
+  }
+
   ConvolutionSpec spec_;
   cudaStream_t stream_;
   std::unique_ptr<Convolution> plan_;
+  float* sums_ = nullptr;
   std::vector<float> x_, y_;  ///< widened operands and results, as there is no half precision on the CPU
 };
 

@@ -1,5 +1,6 @@
-// cuDNN's fused epilogues are tried for large outputs only, larger than those that the definition is summed
-// up for; here they are held against the same convolution with the bias and the activation taken on the host.
+// What cuDNN does besides a convolution. Its fused epilogues are tried for large outputs only, larger than
+// those that the definition is summed up for; here they are held against the same convolution with the bias
+// and the activation taken on the host, and the sums for batch-norm against the output that they are of.
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -72,6 +73,45 @@ TEST(CudaConvolution, FusedEpiloguesAreThoseThatFollow) {
           << with.convolution->description() << ' ' << static_cast<int>(activation) << ' ' << to_string(type);
     }
   }
+}
+
+TEST(CudaConvolution, SumsForBatchNormAreThoseOfTheOutput) {
+  int summed = 0;
+  for (const DType type : {DType::f16, DType::bf16}) {
+    for (const Shape& input : {Shape{8, 76, 76, 64}, Shape{4, 152, 152, 32}, Shape{16, 19, 19, 256}}) {
+      ConvolutionSpec spec;
+      spec.input = input;
+      spec.output = {input.n, input.h, input.w, 64};
+      spec.kernel = 3;
+      spec.padding = 1;
+      spec.type = type;
+      spec.statistics = true;
+      OwnedTensor x(spec.input, type), y(spec.output, type);
+      OwnedTensor w({1, 1, 1, static_cast<int>(spec.weight_count())});
+      x.randomize(1, 1.0f, 0.5f);
+      w.randomize(2, 0.1f);
+      const Planned planned(spec, w.floats());
+      planned.convolution->forward(*x, nullptr, *y);
+      const float* sums = planned.convolution->output_sums();
+      if (!sums) continue;  // to read the output again was faster
+      ++summed;
+      std::vector<float> actual(128);
+      device().download(actual.data(), sums, actual.size() * sizeof(float));
+      std::vector<double> expected(128), magnitude(128);
+      const std::vector<double> values = y.values();
+      for (size_t i = 0; i < values.size(); ++i) {
+        expected[i % 64] += values[i];
+        magnitude[i % 64] += std::fabs(values[i]);
+        expected[64 + i % 64] += values[i] * values[i];
+      }
+      for (size_t c = 0; c < 64; ++c) {
+        // Of numbers before they are rounded, or after.
+        EXPECT_NEAR(actual[c], expected[c], 1e-3 * magnitude[c]) << planned.convolution->description();
+        EXPECT_NEAR(actual[64 + c], expected[64 + c], 2e-3 * expected[64 + c]);
+      }
+    }
+  }
+  if (summed == 0) GTEST_SKIP() << "for none of these shapes the sums were faster in the convolution";
 }
 
 }  // namespace

@@ -79,8 +79,9 @@ struct Layer {
     dshift.fill(7);
   }
 
-  void forward(const Tensor& z) {
+  void forward(const Tensor& z, const float* sums = nullptr) {
     BatchNormForward op{.y = *y, .z = z};
+    op.sums = sums;
     op.scale = scale.floats();
     op.shift = shift.floats();
     op.running_mean = running_mean.floats();
@@ -199,6 +200,35 @@ TEST(BatchNorm, StatisticsSurviveAMeanFarFromZero) {
     layer.forward(*z);
     const Reference r = layer.reference();
     for (int c = 0; c < 16; ++c) EXPECT_NEAR(layer.inverse_std[c] * std::sqrt(r.variance[c]), 1.0, 1e-4);
+  }
+}
+
+TEST(BatchNorm, TakesSumsThatTheConvolutionHasMade) {
+  for (const DType type : compute_types()) {
+    Layer layer({3, 7, 5, 40}, Activation::mish, type, 2, 0.5f);
+    OwnedTensor z(layer.shape, type), sums({1, 1, 2, 40});
+    std::vector<double> expected_sums(80);
+    for (size_t i = 0; i < layer.y.count(); ++i) {
+      expected_sums[i % 40] += layer.y[i];
+      expected_sums[40 + i % 40] += layer.y[i] * layer.y[i];
+    }
+    const auto set_sums = [&] {
+      for (size_t i = 0; i < expected_sums.size(); ++i) sums.set(i, expected_sums[i]);
+    };
+    set_sums();
+    const Reference r = layer.reference();
+    layer.forward(*z, sums.floats());
+    EXPECT_LT(relative_error(z, r.z), 5 * tested_device().formula_error + rounding(type)) << to_string(type);
+    for (int c = 0; c < 40; ++c) {
+      EXPECT_NEAR(layer.mean[c], r.mean[c], 1e-5);
+      EXPECT_NEAR(layer.running_variance[c], 1.5 + 0.25 * r.variance[c] * 105 / 104,
+                  1e-5 * r.variance[c] + 1e-5);
+    }
+    // They are believed: twice the sums are another mean.
+    for (double& sum : expected_sums) sum *= 2;
+    set_sums();
+    layer.forward(*z, sums.floats());
+    for (int c = 0; c < 40; ++c) EXPECT_NEAR(layer.mean[c], 2 * r.mean[c], 1e-5);
   }
 }
 
