@@ -263,6 +263,12 @@ bool Trainer::end_epoch(const Interrupt& interrupt) {
                        .metrics = metrics ? &*metrics : nullptr};
   line_.clear();
   spdlog::info("{}", describe_progress(metrics));
+  if (leads() && all_losses_.images == 0) {
+    spdlog::warn(
+        "Nothing was learned in epoch {}: no step had a finite gradient. Lower optimizer.rate or lengthen "
+        "schedule.warmup.",
+        progress_.epoch);
+  }
   if (leads()) advise_on_loader();
   if (report_) report_->add_epoch(summary);
   if (metrics) judge(*metrics);

@@ -262,7 +262,12 @@ TEST(Trainer, LeavesCellsEmptyForAnEpochWithoutAStep) {
   // Three steps an epoch, and all of the second one's overflow; the third epoch alone is evaluated.
   Training training(run.load({"train.epochs=3", "evaluate.start=3"}), run.folder() / "out", false,
                     overflowing({3, 4, 5}));
-  ASSERT_EQ(training.make().run(Interrupt()), TrainingEnd::finished);
+  ::testing::internal::CaptureStderr();
+  const TrainingEnd end = training.make().run(Interrupt());
+  const std::string words = ::testing::internal::GetCapturedStderr();
+  ASSERT_EQ(end, TrainingEnd::finished);
+  EXPECT_NE(words.find("Nothing was learned in epoch 2"), std::string::npos) << words;
+  EXPECT_EQ(words.find("Nothing was learned in epoch 3"), std::string::npos) << words;
   const auto table = read_metrics_csv(training.folder.metrics());
   ASSERT_EQ(table.rows.size(), 3u);
   for (const char* name : {"loss", "box_loss", "objectness_loss", "class_loss", "iou"}) {
