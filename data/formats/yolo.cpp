@@ -19,18 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 using Kind = DataProblem::Kind;
 
-// IMAGES/a/b.jpg -> LABELS/a/b.txt for the last folder called images or JPEGImages; empty when there is none.
-fs::path parallel_label(const fs::path& image) {
-  const std::vector<fs::path> parts(image.begin(), image.end());
-  for (size_t i = parts.size() - 1; i-- > 0;) {
-    if (parts[i] != "images" && parts[i] != "JPEGImages") continue;
-    fs::path label;
-    for (size_t k = 0; k < parts.size(); ++k) label /= k == i ? fs::path("labels") : parts[k];
-    return label.replace_extension(".txt");
-  }
-  return {};
-}
-
 LabelFile label_file(const fs::path& image) {
   fs::path beside = image;
   beside.replace_extension(".txt");
@@ -220,6 +208,17 @@ ClassNames find_names(const fs::path& root, const std::vector<fs::path>& images)
 }
 
 }  // namespace
+
+fs::path parallel_label(const fs::path& image) {
+  const std::vector<fs::path> parts(image.begin(), image.end());
+  for (size_t i = parts.empty() ? 0 : parts.size() - 1; i-- > 0;) {
+    if (parts[i] != "images" && parts[i] != "JPEGImages") continue;
+    fs::path label;
+    for (size_t k = 0; k < parts.size(); ++k) label /= k == i ? fs::path("labels") : parts[k];
+    return label.replace_extension(".txt");
+  }
+  return {};
+}
 
 ClassNames read_names_file(const fs::path& file) {
   std::vector<std::string> names;

@@ -19,6 +19,10 @@ std::unique_ptr<LabelSource> open_yolo(const DataOptions& options, Split split, 
 /// The same labels for images listed elsewhere.
 std::unique_ptr<LabelSource> open_text_labels(std::vector<std::filesystem::path> images, ClassNames classes);
 
+/// IMAGES/a/b.jpg → LABELS/a/b.txt: where an image's labels are looked for first, the last folder called
+/// images or JPEGImages replaced by labels. Empty when there is no such folder.
+std::filesystem::path parallel_label(const std::filesystem::path& image);
+
 /// The images of a folder, or those that a list file names. What a folder has besides, files of other endings
 /// with labels and labels without images, is reported.
 std::vector<std::filesystem::path> read_images(const std::filesystem::path& place, const DataOptions& options,

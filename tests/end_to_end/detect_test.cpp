@@ -138,6 +138,68 @@ TEST_F(DetectCommand, NeverOverwritesWhatItReads) {
   expect_refusal("list.txt", {"--coco-json", "weights.safetensors"}, "--coco-json");
 }
 
+TEST_F(DetectCommand, NeverWritesWhereTrainingLooksForLabels) {
+  const fs::path label = *fs::directory_iterator(run_.folder() / "data/labels/val");
+  const std::string truth = read_file(label);
+  expect_refusal("data/images/val", {"--txt", "data/labels/val"}, "--txt");
+  expect_refusal("data/images/val", {"--txt", run_.folder() / "data/labels/val/"}, "--txt");
+  const fs::path image = *fs::directory_iterator(run_.folder() / "data/images/val");
+  expect_refusal("data/images/val/" + image.filename().string(), {"--txt", "data/labels/val"}, "--txt");
+  fs::create_directory_symlink("data/images/val", run_.folder() / "linked");
+  expect_refusal("linked", {"--txt", "data/labels/val"}, "--txt");
+  EXPECT_EQ(read_file(label), truth);
+  fs::remove_all(run_.folder() / "data/labels/val");
+  expect_refusal("data/images/val", {"--txt", "data/labels/val"}, "--txt");
+  EXPECT_FALSE(exists("data/labels/val"));
+}
+
+TEST_F(DetectCommand, ReplacesWhatItWroteAndNothingElse) {
+  const fs::path image = *fs::directory_iterator(run_.folder() / "data/images/val");
+  const auto write = [&](const std::string& file, const std::string& text) {
+    fs::create_directories((run_.folder() / file).parent_path());
+    std::ofstream(run_.folder() / file) << text;
+  };
+  // The same command as often as one likes.
+  const std::vector<std::string> outputs{"--out",        "found",          "--txt",      "labels",
+                                         "--save-crops", "--json",         "a.json",     "--coco-json",
+                                         "coco.json",    "--darknet-json", "result.json"};
+  for (int i = 0; i < 2; ++i) {
+    const ProgramResult result = detect("data/images/val", outputs);
+    ASSERT_EQ(result.code, 0) << result.err;
+  }
+  // What somebody corrected is somebody's.
+  const std::string label = "labels/" + image.stem().string() + ".txt";
+  write(label, "0 0.5 0.5 0.1 0.1\n");
+  const std::string other = read_file(run_.folder() / "found" / image.filename());
+  expect_refusal("data/images/val", outputs, label);
+  EXPECT_EQ(read_file(run_.folder() / label), "0 0.5 0.5 0.1 0.1\n");
+  // What was never its own is refused before anything is written.
+  const std::string picture = "mine/" + image.filename().string();
+  write(picture, "precious");
+  expect_refusal("data/images/val", {"--out", "mine"}, picture);
+  EXPECT_EQ(read_file(run_.folder() / picture), "precious");
+  EXPECT_EQ(std::distance(fs::directory_iterator(run_.folder() / "mine"), fs::directory_iterator()), 1);
+  write("mine/notes.txt", "of another name");
+  EXPECT_EQ(detect("data/images/val", {"--txt", "mine"}).code, 0);
+}
+
+TEST_F(DetectCommand, AnAnswerReplacesOnlyAnAnswerOfItsKind) {
+  const std::string config = read_file(run_.folder() / "run.yaml");
+  expect_refusal("data/images/val", {"--json", "run.yaml"}, "run.yaml");
+  EXPECT_EQ(read_file(run_.folder() / "run.yaml"), config);
+  ASSERT_EQ(detect("data/images/val", {"--json", "a.json"}).code, 0);
+  expect_refusal("data/images/val", {"--coco-json", "a.json"}, "no earlier answer");
+  expect_refusal("data/images/val", {"--json", "a.json", "--darknet-json", "./a.json"}, "two answers");
+  expect_refusal("data/images/val", {"--json", "-", "--coco-json", "-"}, "two answers");
+  fs::create_directories(run_.folder() / "folder");
+  expect_refusal("data/images/val", {"--json", "folder"}, "no file");
+  // Nothing is printed when there is nothing to say.
+  std::ofstream(run_.folder() / "broken.jpg") << "x";
+  const ProgramResult result = detect("broken.jpg", {"--json", "-"});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_EQ(result.out, "");
+}
+
 TEST_F(DetectCommand, RefusesSourcesAndFoldersThatCannotBeUsed) {
   std::ofstream(run_.folder() / "broken.mp4") << "x";
   std::ofstream(run_.folder() / "file") << "x";
@@ -148,7 +210,7 @@ TEST_F(DetectCommand, RefusesSourcesAndFoldersThatCannotBeUsed) {
   expect_refusal("98", {}, "no camera 98");
   expect_refusal("data/images/val", {"--out", "file"}, "cannot be made");
   expect_refusal("data/images/val", {"--out", "/proc/none"}, "cannot be made");
-  expect_refusal("data/images/val", {"--json", "none/a.json"}, "none/a.json");
+  expect_refusal("data/images/val", {"--json", "file/a.json"}, "--json");
 }
 
 TEST_F(DetectCommand, ASignalEndsItWithEverythingWritten) {

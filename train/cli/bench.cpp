@@ -91,6 +91,7 @@ std::string step_table(const StepBenchmark& step) {
 }
 
 int bench_step(const BenchArguments& arguments) {
+  check_answer(arguments.json, "model");
   const NamedModel named =
       read_model(arguments.common.config, arguments.common.assignments, arguments.classes);
   StepBenchmarkOptions options;
@@ -112,6 +113,7 @@ int bench_step(const BenchArguments& arguments) {
 }
 
 int bench_kernels(const BenchArguments& arguments) {
+  check_answer(arguments.json, "results");
   Json answer{{"results", Json::array()}};
   for (const Precision precision : precisions(arguments.common.precision, "fp32")) {
     const auto backend = open_device(arguments.common.device, precision);
@@ -143,6 +145,7 @@ Json rate_json(const Rate& rate) {
 }
 
 int bench_loader(const BenchArguments& arguments) {
+  check_answer(arguments.json, "loader");
   const RunConfig config = load_run_config(arguments.data, arguments.common.assignments);
   const Dataset dataset = read_split(config, Split::train);
   LoaderBenchmarkOptions options;
@@ -191,14 +194,14 @@ void add_bench(CLI::App& app, Action& action) {
   kernels->excludes(model)->excludes(data);
   command->add_flag("--steps-only", arguments->steps_only, "leave out the bare convolutions and the layers")
       ->needs(model);
-  command->add_option("--batch", arguments->batch, "images of a step")->check(CLI::PositiveNumber);
-  command->add_option("--size", arguments->size, "side of the input, in pixels")->check(CLI::PositiveNumber);
+  command->add_option("--batch", arguments->batch, "images of a step")->check(at_least(1));
+  command->add_option("--size", arguments->size, "side of the input, in pixels")->check(input_side());
   command->add_option("--classes", arguments->classes, "number of classes; the file's if not given")
-      ->check(CLI::PositiveNumber);
+      ->check(at_least(1));
   command->add_option("--workers", arguments->workers, "with --data: threads of the loader")
-      ->check(CLI::NonNegativeNumber);
+      ->check(at_least(0));
   command->add_option("--seconds", arguments->seconds, "of measuring, for each precision")
-      ->check(CLI::PositiveNumber);
+      ->check(above_zero());
   command->add_option("--json", arguments->json, "write the figures there; - for standard output")
       ->type_name("FILE");
   command->add_option("--precision", arguments->common.precision, "one or more of fp32, tf32, bf16, fp16")

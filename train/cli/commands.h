@@ -1,6 +1,7 @@
 // The commands of `brightnet`. Each declares its options and leaves behind what to do; main() does it.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
@@ -81,7 +82,24 @@ std::vector<std::string> class_names(const RunConfig& config);
 /// YAML text of a value that is to be a text whatever it contains, for "key=value" assignments.
 std::string quoted(const std::string& text);
 
-/// Writes to a file, or to standard output for "-".
+/// Writes a JSON object to a file, or to standard output for "-". Throws InputError when that would replace
+/// something else than an earlier answer of the same kind (train/outputs/answer_file.h).
 void write_answer(const std::string& file, const std::string& text);
+/// The same objection before the work that leads to the answer, which has this first key; "" is no file.
+void check_answer(const std::string& file, const std::string& first_key);
+
+/// Throws InputError when a file that is to be written is one of those that are read, by whatever name.
+void refuse_to_replace_inputs(const std::vector<std::filesystem::path>& written,
+                              const std::vector<std::filesystem::path>& read);
+
+/// "1 class", "2 classes".
+std::string counted(int64_t count, const char* one, const char* many);
+
+/// Checks of an option's number. CLI11's own accept what is no number (nan), and print limits of 309 digits.
+CLI::Validator at_least(double low);
+CLI::Validator above_zero();
+CLI::Validator within(double low, double high);
+/// Sides of an input that an option may ask for, in pixels; 0 is for options that have a meaning for it.
+CLI::Validator input_side(int low = 1);
 
 }  // namespace brightnet::cli

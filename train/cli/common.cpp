@@ -1,4 +1,5 @@
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <sstream>
@@ -10,6 +11,7 @@
 #include "train/device.h"
 #include "train/formats/darknet_cfg.h"
 #include "train/formats/darknet_trained.h"
+#include "train/outputs/answer_file.h"
 
 namespace brightnet::cli {
 
@@ -82,11 +84,11 @@ std::vector<std::string> CommonOptions::all_assignments() const {
     // Paths in it start, as for darknet, where the program runs; a run that is resumed elsewhere still finds
     // them.
     const auto here = std::filesystem::current_path();
-    all = {"data.format=darknet", "data.root=" + quoted(here.string()),
-           "data.val=", "data.train=" + quoted(std::filesystem::absolute(data).lexically_normal().string())};
+    all = {"--data:data.format=darknet", "--data:data.root=" + quoted(here.string()), "--data:data.val=\"\"",
+           "--data:data.train=" + quoted(std::filesystem::absolute(data).lexically_normal().string())};
   }
   all.insert(all.end(), assignments.begin(), assignments.end());
-  if (!precision.empty()) all.push_back("train.precision=" + quoted(precision));
+  if (!precision.empty()) all.push_back("--precision:train.precision=" + quoted(precision));
   return all;
 }
 
@@ -171,7 +173,67 @@ void write_answer(const std::string& file, const std::string& text) {
     std::cout << text << std::flush;
     return;
   }
+  check_answer_file(file, "--json", text.substr(0, text.find(':') + 1));
   write_atomically(file, text);
+}
+
+void check_answer(const std::string& file, const std::string& first_key) {
+  if (!file.empty()) check_answer_file(file, "--json", answer_beginning(first_key));
+}
+
+void refuse_to_replace_inputs(const std::vector<std::filesystem::path>& written,
+                              const std::vector<std::filesystem::path>& read) {
+  std::error_code error;
+  for (const auto& file : written) {
+    for (const auto& input : read) {
+      if (!std::filesystem::equivalent(file, input, error)) continue;
+      throw InputError("this file is read, and would be overwritten", file.string(),
+                       "Name another with --out.");
+    }
+  }
+}
+
+std::string counted(int64_t count, const char* one, const char* many) {
+  return std::to_string(count) + ' ' + (count == 1 ? one : many);
+}
+
+namespace {
+
+/// Passes numbers that `good` accepts; `rule` says which these are.
+CLI::Validator number_check(const std::function<bool(double)>& good, const std::string& rule) {
+  const auto check = [good, rule](const std::string& word) -> std::string {
+    double number = 0;
+    const char* end = word.data() + word.size();
+    const auto [stop, error] = std::from_chars(word.data(), end, number);
+    const bool whole = error == std::errc() && stop == end && std::isfinite(number);
+    return whole && good(number) ? "" : '\'' + word + "' must be a number " + rule;
+  };
+  return CLI::Validator(check, "");
+}
+
+std::string plain(double number) {
+  std::ostringstream text;
+  text << number;
+  return text.str();
+}
+
+}  // namespace
+
+CLI::Validator at_least(double low) {
+  return number_check([low](double x) { return x >= low; }, "of at least " + plain(low));
+}
+
+CLI::Validator above_zero() {
+  return number_check([](double x) { return x > 0; }, "above 0");
+}
+
+CLI::Validator within(double low, double high) {
+  return number_check([=](double x) { return x >= low && x <= high; },
+                      "from " + plain(low) + " to " + plain(high));
+}
+
+CLI::Validator input_side(int low) {
+  return within(low, 8192);
 }
 
 }  // namespace brightnet::cli

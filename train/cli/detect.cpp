@@ -2,13 +2,17 @@
 #include "train/detect.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <map>
 #include <memory>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "core/log.h"
 #include "core/threads.h"
+#include "data/formats/yolo.h"
 #include "train/cli/commands.h"
 #include "train/device.h"
 #include "train/interrupt.h"
@@ -34,6 +38,10 @@ struct DetectArguments {
   std::vector<std::string> classes;
   int batch = 0, size = 0, workers = 0;
 
+  /// The files for programs by their options; empty: not asked for.
+  std::array<std::pair<const char*, std::string>, 3> answer_files() const {
+    return {{{"--json", json}, {"--coco-json", coco_json}, {"--darknet-json", darknet_json}}};
+  }
   bool answers() const {
     return !json.empty() || !coco_json.empty() || !darknet_json.empty() || !txt.empty();
   }
@@ -65,8 +73,21 @@ int choose_batch(const DetectArguments& arguments, const Source& source) {
   return source.count() > 0 ? static_cast<int>(std::min<int64_t>(batch, source.count())) : batch;
 }
 
-/// Throws InputError when pictures or labels would land among the images, where they could overwrite them or
-/// their labels, or when an answer's file is one that was read.
+/// Where training looks for the labels of this folder's images, by the name it was given and by what that is.
+std::vector<fs::path> label_folders(const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::path> folders{folder};
+  for (const fs::path& name :
+       {fs::absolute(folder).lexically_normal(), fs::weakly_canonical(folder, error)}) {
+    const fs::path label = parallel_label(name / "x.jpg");
+    if (!label.empty()) folders.push_back(label.parent_path());
+  }
+  return folders;
+}
+
+/// Throws InputError when pictures or labels would land among the images or their labels, where images
+/// without objects would become background and others get labels, or when an answer's file is one that was
+/// read.
 void protect_inputs(const DetectArguments& arguments, const Source& source) {
   std::error_code error;
   const auto same = [&](const fs::path& a, const fs::path& b) {
@@ -75,29 +96,46 @@ void protect_inputs(const DetectArguments& arguments, const Source& source) {
   const auto refuse = [](const std::string& what, const fs::path& place, const std::string& option) {
     throw InputError(what, place.string(), "Name another with " + option + '.');
   };
+  // A folder of labels need not be there to be looked for.
+  const auto normal = [](const fs::path& path) { return (fs::absolute(path) / "").lexically_normal(); };
   const fs::path pictures = arguments.pictures() ? arguments.folder() : fs::path();
-  fs::path checked;
+  std::set<fs::path> checked;
   for (const fs::path& file : source.files()) {
     const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
-    if (folder == checked) continue;
-    checked = folder;
+    if (!checked.insert(folder).second) continue;
     if (same(pictures, folder))
       refuse("the images lie in this folder; drawn ones would overwrite them", folder, "--out");
-    if (same(arguments.txt, folder) ||
-        (folder.filename() == "images" && same(arguments.txt, folder.parent_path() / "labels")))
-      refuse("these may be the images' own labels; found ones would overwrite them", arguments.txt, "--txt");
+    for (const fs::path& labels : label_folders(folder)) {
+      if (same(arguments.txt, labels) || (!arguments.txt.empty() && normal(arguments.txt) == normal(labels)))
+        refuse("the images' own labels belong in this folder; found ones would be taken for them",
+               arguments.txt, "--txt");
+    }
   }
   std::vector<fs::path> read = source.files();
   const WeightsOptions& weights = arguments.weights;
   read.insert(read.end(),
               {weights.weights, weights.cfg, weights.names, arguments.source, arguments.coco_ids});
-  const std::pair<const char*, const std::string*> answers[] = {{"--json", &arguments.json},
-                                                                {"--coco-json", &arguments.coco_json},
-                                                                {"--darknet-json", &arguments.darknet_json}};
-  for (const auto& [option, answer] : answers) {
+  std::map<fs::path, const char*> written;
+  for (const auto& [option, answer] : arguments.answer_files()) {
+    if (answer.empty()) continue;
     for (const fs::path& file : read) {
-      if (same(*answer, file)) refuse("this file is read, and would be overwritten", file, option);
+      if (answer != "-" && same(answer, file))
+        refuse("this file is read, and would be overwritten", file, option);
     }
+    const auto [other, first] =
+        written.emplace(answer == "-" ? fs::path("-") : fs::absolute(answer).lexically_normal(), option);
+    if (!first)
+      refuse(std::string("two answers would go there, that of ") + other->second + " too", answer, option);
+  }
+}
+
+/// Finds files that are not to be replaced before there is anything to lose.
+void check_outputs(const std::vector<std::unique_ptr<DetectionOutput>>& outputs, const Source& source) {
+  Frame frame;
+  for (size_t i = 0; i < source.files().size(); ++i) {
+    frame.file = source.files()[i].string();
+    frame.name = source.names()[i];
+    for (const auto& output : outputs) output->check(frame);
   }
 }
 
@@ -127,6 +165,7 @@ Outputs open_outputs(const DetectArguments& arguments, const Source& source,
     prepare_folder(arguments.folder(), "--out");
     outputs.push_back(picture_output(arguments.folder(), classes));
   }
+  check_outputs(outputs, source);
   return outputs;
 }
 
@@ -151,10 +190,6 @@ class Progress {
   int64_t count_, images_ = 0;
 };
 
-std::string counted(int64_t count, const char* one, const char* many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
-}
-
 void say_what_was_done(const DetectArguments& arguments, const DetectReport& report, int workers) {
   const std::string skipped =
       report.skipped.empty() ? "" : fmt::format(" ({} could not be read)", report.skipped.size());
@@ -165,7 +200,19 @@ void say_what_was_done(const DetectArguments& arguments, const DetectReport& rep
   if (arguments.save_crops) spdlog::info("Crops: {}", (arguments.folder() / "crops").string());
 }
 
+/// An option that would do nothing was meant to do something.
+void refuse_idle_options(const DetectArguments& arguments) {
+  if (arguments.save_conf && arguments.txt.empty())
+    throw InputError("--save-conf is for the labels of --txt, which is not given", "--save-conf",
+                     "Name their folder with --txt.");
+  if (!arguments.coco_ids.empty() && arguments.coco_json.empty())
+    throw InputError("--coco-ids is for --coco-json, which is not given", "--coco-ids");
+  if (!arguments.out.empty() && arguments.no_save && !arguments.save_crops)
+    throw InputError("--no-save leaves nothing to put there", "--out", "Leave one of the two out.");
+}
+
 int detect_objects(const DetectArguments& arguments) {
+  refuse_idle_options(arguments);
   const Precision precision =
       arguments.common.precision.empty() ? Precision::fp32 : parse_precision(arguments.common.precision);
   const auto backend = open_device(arguments.common.device, precision);
@@ -237,25 +284,24 @@ void add_detect(CLI::App& app, Action& action) {
           "stream's address")
       ->required();
   add_outputs(*command, *arguments);
-  command->add_option("--conf", arguments->confidence, "lowest score of an object")
-      ->check(CLI::Range(0.0, 1.0));
+  command->add_option("--conf", arguments->confidence, "lowest score of an object")->check(within(0, 1));
   command->add_option("--nms", arguments->nms, "overlap (IoU) from which the worse of two boxes goes")
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(within(0, 1));
   command->add_option("--max-det", arguments->max_detections, "objects an image at most, the best; 0: all")
-      ->check(CLI::NonNegativeNumber);
+      ->check(at_least(0));
   command->add_option("--classes", arguments->classes, "names or numbers of the classes to look for")
       ->type_name("CLASS")
       ->delimiter(',')
       ->expected(1, -1);
   command->add_option("--frames", arguments->frames.frames, "of a video, camera or stream at most; 0: all")
-      ->check(CLI::NonNegativeNumber);
+      ->check(at_least(0));
   command
       ->add_option("--every", arguments->frames.every, "of a video, camera or stream every such frame only")
-      ->check(CLI::PositiveNumber);
+      ->check(at_least(1));
   command
       ->add_option("--batch", arguments->batch,
                    "images at a time; 8, and 1 for cameras and streams, if not given")
-      ->check(CLI::PositiveNumber);
+      ->check(at_least(1));
   command
       ->add_option(
           "--resize", arguments->resize,
@@ -267,10 +313,9 @@ void add_detect(CLI::App& app, Action& action) {
           "--letterbox", arguments->letterbox,
           "on: the whole image with bars around it; off: stretched; if not given, as the weights say")
       ->check(CLI::IsMember({"on", "off"}));
-  command->add_option("--size", arguments->size, "side of the input; 0: as trained")
-      ->check(CLI::NonNegativeNumber);
+  command->add_option("--size", arguments->size, "side of the input; 0: as trained")->check(input_side(0));
   command->add_option("--workers", arguments->workers, "threads that read images; 0: one a core, at most 8")
-      ->check(CLI::NonNegativeNumber);
+      ->check(at_least(0));
   arguments->common.add_device(*command);
   arguments->common.add_precision(*command);
   command->callback([=, &action] { action = [arguments] { return detect_objects(*arguments); }; });

@@ -45,6 +45,20 @@ TrainedNetwork load_weights(const EvalArguments& arguments, const Dataset& datas
   return options.load(dataset.classes);
 }
 
+/// The weights bring the model and its input along, and nothing is trained: a value for these would be
+/// ignored.
+void refuse_idle_assignments(const std::vector<std::string>& assignments) {
+  for (const std::string& assignment : assignments) {
+    const std::string key = assignment.substr(0, assignment.find('='));
+    const auto begins = [&](const char* part) { return key.rfind(part, 0) == 0; };
+    if (begins("data.") || begins("loader.") || begins("evaluate.nms") || key == "train.precision") continue;
+    std::string remedy = "What matters here: data., loader., evaluate.nms. and train.precision.";
+    if (key == "train.size" || key == "evaluate.size") remedy = "The side of the input is given with --size.";
+    if (key == "train.batch" || key == "evaluate.batch") remedy = "Images at a time are given with --batch.";
+    throw InputError("'" + key + "' means nothing when weights are evaluated", "--set", remedy);
+  }
+}
+
 int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
   RunConfig config;
   std::unique_ptr<Backend> backend;
@@ -52,6 +66,8 @@ int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
   Dataset dataset;
   prepare_together(ranks, [&] {
     arguments.common.check_ranks(ranks);
+    refuse_idle_assignments(arguments.common.assignments);
+    check_answer(arguments.json, "AP");
     config = load_run_config(arguments.common.config, arguments.common.all_assignments());
     backend = open_device(arguments.common.device_of(ranks), config.precision());
     dataset = read_split(config, arguments.split == "val" ? Split::val : Split::train, ranks.leads());
@@ -90,9 +106,8 @@ void add_eval(CLI::App& app, Action& action) {
   command->add_option("--split", arguments->split, "val or train")->check(CLI::IsMember({"val", "train"}));
   command->add_option("--json", arguments->json, "write the metrics there; - for standard output")
       ->type_name("FILE");
-  command->add_option("--batch", arguments->batch, "images at a time")->check(CLI::PositiveNumber);
-  command->add_option("--size", arguments->size, "side of the input; 0: as trained")
-      ->check(CLI::NonNegativeNumber);
+  command->add_option("--batch", arguments->batch, "images at a time")->check(at_least(1));
+  command->add_option("--size", arguments->size, "side of the input; 0: as trained")->check(input_side(0));
   arguments->common.add_data(*command);
   arguments->common.add_ranks(*command);
   arguments->common.add_device(*command);

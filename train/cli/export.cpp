@@ -58,6 +58,11 @@ void refuse_to_replace(const fs::path& file) {
   }
 }
 
+/// What is read is not replaced, --force or not: without it there is nothing to write.
+std::vector<fs::path> inputs(const ExportArguments& arguments) {
+  return {arguments.weights.weights, arguments.weights.cfg, arguments.weights.names};
+}
+
 std::string description(const OnnxTensor& tensor) {
   return fmt::format("{} {} [{}]", tensor.name, tensor.type, fmt::join(tensor.shape, ", "));
 }
@@ -72,6 +77,7 @@ int export_as_onnx(const ExportArguments& arguments) {
   if (options.heads != OnnxHeads::nms) refuse_options(arguments.nms_only, "--heads nms");
   const fs::path file = arguments.out.empty() ? fs::path(arguments.weights.weights).replace_extension(".onnx")
                                               : fs::path(arguments.out);
+  refuse_to_replace_inputs({file}, inputs(arguments));
   if (!arguments.force) refuse_to_replace(file);
   const TrainedNetwork network = arguments.weights.load();
   prepare_folder(file.parent_path(), "--out");
@@ -106,6 +112,7 @@ int export_as_darknet(const ExportArguments& arguments) {
   const fs::path base = darknet_base(arguments);
   for (const char* kind : {".cfg", ".weights", ".names"}) {
     const fs::path file = base.string() + kind;
+    refuse_to_replace_inputs({file}, inputs(arguments));
     std::error_code error;
     if (arguments.force || !fs::exists(file, error)) continue;
     throw InputError("there is a file of this name already", file.string(),
@@ -120,9 +127,10 @@ int export_as_darknet(const ExportArguments& arguments) {
   const DarknetFiles files =
       export_darknet(base.parent_path(), base.filename().string(), trained, network.layout, network.values,
                      kept ? DarknetNumbers::kept : DarknetNumbers::scaled);
-  spdlog::info("Wrote {}, {} and {}: {}, {} classes, input {}x{}{}", files.cfg.string(),
-               files.weights.string(), files.names.string(), trained.model.name, trained.classes.size(),
-               trained.size, trained.size, trained.letterbox ? ", letterboxed" : "");
+  spdlog::info("Wrote {}, {} and {}: {}, {}, input {}x{}{}", files.cfg.string(), files.weights.string(),
+               files.names.string(), trained.model.name,
+               counted(std::ssize(trained.classes), "class", "classes"), trained.size, trained.size,
+               trained.letterbox ? ", letterboxed" : "");
   spdlog::info(
       kept ? "The numbers are kept to the bit; --numbers scaled makes OpenCV compute what darknet does."
            : "The numbers are scaled for OpenCV and darknet to compute the same; --numbers kept leaves "
@@ -168,17 +176,17 @@ void add_export(CLI::App& app, Action& action) {
                                   "raw: the heads' logits; decoded: boxes and scores; nms: detections")
                      ->check(CLI::IsMember(onnx_heads_names())));
   onnx.push_back(command->add_option("--size", arguments->onnx.size, "side of the input; 0: as trained")
-                     ->check(CLI::NonNegativeNumber));
+                     ->check(input_side(0)));
   onnx.push_back(
       command->add_option("--batch", arguments->batch, "images of a call, or dynamic")->type_name("N"));
   onnx.push_back(command->add_option("--opset", arguments->onnx.opset, "version of ONNX's operators")
-                     ->check(CLI::Range(onnx_oldest_opset, onnx_newest_opset)));
+                     ->check(within(onnx_oldest_opset, onnx_newest_opset)));
   nms.push_back(command->add_option("--conf", arguments->onnx.score, "with --heads nms: lowest score")
-                    ->check(CLI::Range(0.0, 1.0)));
+                    ->check(within(0, 1)));
   nms.push_back(command
                     ->add_option("--nms", arguments->onnx.iou,
                                  "with --heads nms: overlap (IoU) from which the worse of two boxes goes")
-                    ->check(CLI::Range(0.0, 1.0)));
+                    ->check(within(0, 1)));
   CLI::Option* numbers =
       command
           ->add_option(

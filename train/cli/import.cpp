@@ -53,6 +53,7 @@ int import(const ImportArguments& arguments) {
     throw InputError("--names and --weights-partial are for --weights, which is not given", "--names");
   if (model.extension() != ".yaml" && model.extension() != ".yml")
     throw InputError("--out is '" + arguments.out + "' and must end in .yaml", "--out");
+  refuse_to_replace_inputs({model, recipe, safetensors}, {arguments.cfg, arguments.weights, arguments.names});
   if (!arguments.force) {
     refuse_to_overwrite(model);
     refuse_to_overwrite(recipe);
@@ -65,10 +66,9 @@ int import(const ImportArguments& arguments) {
   write_atomically(model, imported.model_yaml);
   write_atomically(recipe, imported.recipe_yaml);
   for (const ImportNote& note : imported.notes) spdlog::info("{}: {}", note.where, note.text);
-  spdlog::info("{}: {} layers, {:.2f} M parameters with {} classes", model.string(),
-               imported.model.layers.size(),
+  spdlog::info("{}: {} layers, {:.2f} M parameters with {}", model.string(), imported.model.layers.size(),
                static_cast<double>(ParameterLayout(imported.model).trainable_parameters()) / 1e6,
-               imported.declared_classes);
+               counted(imported.declared_classes, "class", "classes"));
   spdlog::info("Train it: brightnet train {} --data obj.data", recipe.string());
   if (network) {
     save_weights(safetensors, network->trained, network->layout, network->values);

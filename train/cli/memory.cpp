@@ -167,6 +167,7 @@ Json answer(const MemoryReport& report) {
 }
 
 int print_memory(const MemoryArguments& arguments) {
+  check_answer(arguments.json, "model");
   const MemoryReport report = make_report(arguments);
   if (arguments.json != "-") std::cout << table(report) << std::flush;
   if (!arguments.json.empty()) write_answer(arguments.json, to_text(answer(report)));
@@ -182,10 +183,10 @@ void add_memory(CLI::App& app, Action& action) {
       ->type_name("MODEL.yaml")
       ->required();
   command->add_option("--batch", arguments->batch, "images of one pass; as a run would choose if not given")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--size", arguments->size, "side of the input, in pixels")->check(CLI::PositiveNumber);
+      ->check(at_least(1));
+  command->add_option("--size", arguments->size, "side of the input, in pixels")->check(input_side());
   command->add_option("--classes", arguments->classes, "number of classes; the file's if not given")
-      ->check(CLI::PositiveNumber);
+      ->check(at_least(1));
   command
       ->add_option("--device-memory", arguments->device_memory, "say the largest batch that fits into this")
       ->type_name("8GiB");

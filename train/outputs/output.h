@@ -1,4 +1,5 @@
 // What becomes of the objects that `detect` finds: answers for programs, labels, and pictures for people.
+// None of it replaces a file that is something else (answer_file.h, written_files.h).
 #pragma once
 
 #include <filesystem>
@@ -15,6 +16,9 @@ namespace brightnet {
 class DetectionOutput {
  public:
   virtual ~DetectionOutput() = default;
+  /// Throws InputError when what this image or video becomes would replace a file that `detect` did not
+  /// write; only its names are looked at. Asked before there is anything to add.
+  virtual void check(const Frame&) {}
   virtual void add(const FoundObjects& found) = 0;
   /// After the last image, also when that was sooner than planned.
   virtual void finish() {}

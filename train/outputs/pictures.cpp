@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "train/outputs/output.h"
+#include "train/outputs/written_files.h"
 #include "train/report/draw.h"
 #include "train/report/letters.h"
 
@@ -26,7 +27,7 @@ std::string as_folder(std::string name) {
 class CropOutput : public DetectionOutput {
  public:
   CropOutput(const fs::path& folder, std::vector<std::string> class_names)
-      : folder_(folder), class_names_(std::move(class_names)) {}
+      : folder_(folder), files_(folder, "--out"), class_names_(std::move(class_names)) {}
 
   void add(const FoundObjects& found) override {
     const cv::Mat& image = found.frame.image;
@@ -37,23 +38,30 @@ class CropOutput : public DetectionOutput {
       const cv::Rect inside = cv::Rect(begin, end) & cv::Rect(0, 0, image.cols, image.rows);
       ++k;
       if (inside.empty()) continue;
-      const fs::path folder = folder_ / as_folder(class_names_[static_cast<size_t>(box.class_id)]);
-      prepare_folder(folder, "--out");
-      write_image(folder / fmt::format("{}_{}.jpg", found.frame.name, k), image(inside));
+      const std::string name = as_folder(class_names_[static_cast<size_t>(box.class_id)]);
+      prepare_folder(folder_ / name, "--out");
+      const std::string file = fmt::format("{}/{}_{}.jpg", name, found.frame.name, k);
+      write_image(files_.place(file), image(inside));
+      files_.note(file);
     }
   }
 
  private:
   fs::path folder_;
+  WrittenFiles files_;
   std::vector<std::string> class_names_;
 };
 
 class PictureOutput : public DetectionOutput {
  public:
   PictureOutput(const fs::path& folder, std::vector<std::string> class_names)
-      : folder_(folder), class_names_(std::move(class_names)) {
+      : files_(folder, "--out"), class_names_(std::move(class_names)) {
     if (const std::string numbered = numbered_names(class_names_); !numbered.empty())
       spdlog::warn("{}", numbered);
+  }
+
+  void check(const Frame& frame) override {
+    files_.place(is_video_name(frame.file) ? frame.name + video_ending : picture_name(frame));
   }
 
   void add(const FoundObjects& found) override {
@@ -67,16 +75,21 @@ class PictureOutput : public DetectionOutput {
     if (clip_) {
       add_to_video(picture);
     } else {
-      write_image(folder_ / picture_name(found.frame), picture);
+      const std::string name = picture_name(found.frame);
+      write_image(files_.place(name), picture);
+      files_.note(name);
     }
   }
 
   void finish() override {
     video_.release();  // writes the index at the file's end
+    if (clip_) files_.note(video_name_);
     clip_.reset();
   }
 
  private:
+  static constexpr const char* video_ending = ".mp4";
+
   /// With the image's own ending where pictures of that kind can be written.
   static std::string picture_name(const Frame& frame) {
     std::string ending = fs::path(frame.file).extension().string();
@@ -88,17 +101,24 @@ class PictureOutput : public DetectionOutput {
   /// MPEG-4, which every player knows; Motion JPEG where OpenCV was built without an encoder for it.
   void open_video(cv::Size size) {
     size_ = size;
-    fs::path file = folder_ / (clip_->name + ".mp4");
+    fs::path file = begin_video(video_ending);
     if (video_.open(file.string(), cv::VideoWriter::fourcc('m', 'p', '4', 'v'), clip_->frames_per_second,
                     size))
       return;
-    file.replace_extension(".avi");
+    file = begin_video(".avi");
     if (video_.open(file.string(), cv::CAP_OPENCV_MJPEG, cv::VideoWriter::fourcc('M', 'J', 'P', 'G'),
                     clip_->frames_per_second, size)) {
       spdlog::warn("OpenCV cannot write MPEG-4 here; {} is Motion JPEG.", file.string());
       return;
     }
     throw InputError("this video cannot be written", file.string(), "Check the folder, or use --no-save.");
+  }
+
+  fs::path begin_video(const std::string& ending) {
+    video_name_ = clip_->name + ending;
+    const fs::path file = files_.place(video_name_);
+    files_.begin(video_name_);
+    return file;
   }
 
   void add_to_video(cv::Mat& picture) {
@@ -108,9 +128,10 @@ class PictureOutput : public DetectionOutput {
     video_.write(picture);
   }
 
-  fs::path folder_;
+  WrittenFiles files_;
   std::vector<std::string> class_names_;
   std::shared_ptr<const Clip> clip_;
+  std::string video_name_;
   cv::VideoWriter video_;
   cv::Size size_;
 };

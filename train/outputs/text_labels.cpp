@@ -2,6 +2,7 @@
 
 #include "core/files.h"
 #include "train/outputs/output.h"
+#include "train/outputs/written_files.h"
 
 namespace brightnet {
 namespace {
@@ -9,7 +10,11 @@ namespace {
 class TextLabelOutput : public DetectionOutput {
  public:
   TextLabelOutput(const std::filesystem::path& folder, bool with_scores)
-      : folder_(folder), with_scores_(with_scores) {}
+      : files_(folder, "--txt"), with_scores_(with_scores) {}
+
+  void check(const Frame& frame) override {
+    if (!is_video_name(frame.file)) files_.place(file_name(frame));
+  }
 
   void add(const FoundObjects& found) override {
     const double width = found.frame.image.cols, height = found.frame.image.rows;
@@ -21,11 +26,14 @@ class TextLabelOutput : public DetectionOutput {
       if (with_scores_) text += fmt::format(" {:.6f}", box.score);
       text += '\n';
     }
-    write_atomically(folder_ / (found.frame.name + ".txt"), text);
+    write_atomically(files_.place(file_name(found.frame)), text);
+    files_.note(file_name(found.frame));
   }
 
  private:
-  std::filesystem::path folder_;
+  static std::string file_name(const Frame& frame) { return frame.name + ".txt"; }
+
+  WrittenFiles files_;
   bool with_scores_;
 };
 

@@ -69,8 +69,10 @@ class FileSource : public Source {
  public:
   FileSource(std::vector<fs::path> files, const SourceOptions& options)
       : files_(std::move(files)), options_(options) {
+    UniqueNames unique;
+    for (const fs::path& file : files_) names_.push_back(unique.of(file.stem().string()));
     // A video by itself is opened at once: when it cannot be, there is nothing to do.
-    if (files_.size() == 1 && is_video_name(files_[0])) open(files_[at_++]);
+    if (files_.size() == 1 && is_video_name(files_[0])) open(at_++);
     count_ = clip_ ? clip_->count() : static_cast<int64_t>(files_.size());
     if (!clip_ && std::any_of(files_.begin(), files_.end(), is_video_name)) count_ = -1;
   }
@@ -81,10 +83,10 @@ class FileSource : public Source {
       if (clip_ && clip_->next(frame)) return true;
       clip_.reset();
       if (at_ == files_.size()) return false;
-      const fs::path& file = files_[at_++];
-      frame.file = file.string();
-      if (!is_video_name(file)) {
-        frame.name = names_.of(file.stem().string());
+      const size_t file = at_++;
+      frame.file = files_[file].string();
+      if (!is_video_name(files_[file])) {
+        frame.name = names_[file];
         return true;
       }
       try {
@@ -99,18 +101,19 @@ class FileSource : public Source {
   int64_t count() const override { return count_; }
   bool live() const override { return false; }
   const std::vector<fs::path>& files() const override { return files_; }
+  const std::vector<std::string>& names() const override { return names_; }
 
  private:
-  void open(const fs::path& file) {
-    clip_.emplace(VideoCapture::of_file(file, options_), file.string(), names_.of(file.stem().string()));
+  void open(size_t file) {
+    clip_.emplace(VideoCapture::of_file(files_[file], options_), files_[file].string(), names_[file]);
   }
 
   std::vector<fs::path> files_;
+  std::vector<std::string> names_;
   SourceOptions options_;
   int64_t count_ = -1;
   size_t at_ = 0;
   std::optional<ClipSource> clip_;
-  UniqueNames names_;
 };
 
 /// A camera or a stream.
@@ -126,10 +129,12 @@ class LiveSource : public Source {
   int64_t count() const override { return clip_.count(); }
   bool live() const override { return true; }
   const std::vector<fs::path>& files() const override { return files_; }
+  const std::vector<std::string>& names() const override { return names_; }
 
  private:
   ClipSource clip_;
   std::vector<fs::path> files_;
+  std::vector<std::string> names_;
 };
 
 std::vector<fs::path> files_in(const fs::path& folder) {

@@ -43,6 +43,8 @@ class Source {
   virtual bool live() const = 0;
   /// The files among it, in order, each as it was named.
   virtual const std::vector<std::filesystem::path>& files() const = 0;
+  /// What Frame::name, or of a video Clip::name, will be of each of the files.
+  virtual const std::vector<std::string>& names() const = 0;
 };
 
 struct SourceOptions {

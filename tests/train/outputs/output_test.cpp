@@ -186,5 +186,44 @@ TEST_F(Outputs, AFolderThatCannotBeMadeIsRefused) {
   EXPECT_TRUE(fs::is_directory(folder_ / "new/one"));
 }
 
+TEST_F(Outputs, AVideoThatWasNeverFinishedIsReplaced) {
+  const auto clip = std::make_shared<Clip>(Clip{"clip", 10});
+  const auto unfinished = picture_output(folder_, names_);
+  unfinished->add(frame(clip, 0));
+  const auto again = picture_output(folder_, names_);
+  EXPECT_NO_THROW(again->add(frame(clip, 0)));
+  again->finish();
+  for (const auto& entry : fs::directory_iterator(folder_)) {
+    if (entry.path().stem() == "clip") std::ofstream(entry.path()) << "a user's own";
+  }
+  EXPECT_THROW(picture_output(folder_, names_)->add(frame(clip, 0)), InputError);
+}
+
+TEST_F(Outputs, TheListOfWhatIsOursStaysShortAndSurvivesCopying) {
+  const fs::path found = folder_ / "found", copy = folder_ / "copy";
+  fs::create_directories(found);
+  for (int i = 0; i < 5; ++i)
+    text_label_output(found, false)
+        ->add(image("a.jpg", {{0, 0, 10.0f + static_cast<float>(i), 10, 0, 0.5f}}));
+  fs::copy(found, copy, fs::copy_options::recursive);
+  EXPECT_NO_THROW(text_label_output(copy, false)->add(image("a.jpg", {})));
+  const std::string list = read_file(found / ".brightnet-detect");
+  EXPECT_LE(std::count(list.begin(), list.end(), '\n'), 2) << list;
+  EXPECT_THROW(text_label_output(folder_, false)->check({.file = "x.jpg", .name = "../found/a"}), InputError);
+}
+
+TEST_F(Outputs, AnEmptyAnswerIsAnAnswerAndMayBeReplaced) {
+  const std::string file = (folder_ / "a.json").string();
+  const auto answer = [&] { return json_output(file, names_); };
+  answer()->finish();
+  EXPECT_EQ(read_file(file), "[\n]\n");
+  const auto second = answer();
+  second->add(image("a.jpg", {}));
+  second->finish();
+  EXPECT_NO_THROW(answer());
+  write_atomically(file, std::string("[\n]\nmine"));
+  EXPECT_THROW(answer(), InputError);
+}
+
 }  // namespace
 }  // namespace brightnet

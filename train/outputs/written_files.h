@@ -1,0 +1,39 @@
+// What `detect` wrote into a folder. It may replace that, and nothing else: a label that somebody corrected
+// by hand looks like one that was found, and a user's picture like a drawn one.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+
+namespace brightnet {
+
+/// A folder's list of the files that `detect` wrote there, kept in the folder (".brightnet-detect"; a line
+/// "hash name" a file) so that the same command can be given again.
+class WrittenFiles {
+ public:
+  /// Reads the folder's list; the folder may not be there yet. `option` named the folder.
+  WrittenFiles(std::filesystem::path folder, std::string option);
+
+  /// FOLDER/NAME, for writing. Throws InputError when a file is there that is not in the list, or that was
+  /// changed since.
+  std::filesystem::path place(const std::string& name);
+
+  /// Puts FOLDER/NAME, as it is now, on the list.
+  void note(const std::string& name);
+  /// Says that writing FOLDER/NAME begins. Without a note() behind it, since the program was killed, it may
+  /// be replaced whatever it is.
+  void begin(const std::string& name);
+
+ private:
+  void put(const std::string& name, const std::string& hash);
+
+  std::filesystem::path folder_, list_;
+  std::string option_;
+  std::map<std::string, std::string> written_;  ///< name → hash of the content
+  std::set<std::string> ours_;                  ///< of them, those found to be as they were written
+  bool was_empty_ = true;                       ///< nothing was there that could be replaced
+};
+
+}  // namespace brightnet
