@@ -1,5 +1,6 @@
 #include "core/config.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
@@ -9,8 +10,9 @@
 namespace brightnet {
 namespace {
 
-// Nodes set from the command line have no line in any file; a tag carries where they came from.
-constexpr const char* command_line_tag = "!set";
+// Nodes set from the command line have no line in any file; a tag carries where they came from: this and an
+// option's name.
+constexpr std::string_view command_line_tag = "!--";
 
 std::string number(double value) {
   char text[32];
@@ -18,10 +20,18 @@ std::string number(double value) {
   return text;
 }
 
+bool is_from_command_line(const YAML::Node& node) {
+  return node.IsDefined() && std::string_view(node.Tag()).starts_with(command_line_tag);
+}
+
 }  // namespace
 
+bool YamlValue::from_command_line() const {
+  return is_from_command_line(node);
+}
+
 std::string YamlValue::where() const {
-  if (node.IsDefined() && node.Tag() == command_line_tag) return "--set";
+  if (from_command_line()) return node.Tag().substr(1);
   const auto mark = node.IsDefined() ? node.Mark() : YAML::Mark::null_mark();
   if (mark.is_null()) return file;
   return file + ':' + std::to_string(mark.line + 1);
@@ -31,7 +41,14 @@ YamlDocument YamlDocument::parse(const std::string& text, const std::string& nam
   YamlDocument document;
   document.file_ = name;
   try {
-    document.root_ = YAML::Load(text);
+    for (const YAML::Node& part : YAML::LoadAll(text)) {
+      if (part.IsNull()) continue;
+      if (document.root_.IsDefined() && !document.root_.IsNull()) {
+        throw InputError("a second document begins here, behind a line ---, and only one is read",
+                         YamlValue{part, name}.where(), "Remove the line, or make it a file of its own.");
+      }
+      document.root_.reset(part);
+    }
   } catch (const YAML::ParserException& e) {
     throw InputError("this is not valid YAML: " + e.msg, name + ':' + std::to_string(e.mark.line + 1),
                      "Check the indentation, quotes and brackets there and on the line before.");
@@ -53,19 +70,22 @@ YamlDocument YamlDocument::load(const std::filesystem::path& file) {
   return parse(text.str(), file.string());
 }
 
-void YamlDocument::set(const std::string& assignment) {
+void YamlDocument::set(const std::string& text) {
+  const size_t colon = text.rfind("--", 0) == 0 ? text.find(':') : std::string::npos;
+  const std::string option = colon == std::string::npos ? "--set" : text.substr(0, colon);
+  const std::string assignment = colon == std::string::npos ? text : text.substr(colon + 1);
   const auto equals = assignment.find('=');
   const std::string whole_path = '.' + assignment.substr(0, equals) + '.';  // an empty key shows as two dots
   if (equals == std::string::npos || whole_path.find("..") != std::string::npos) {
-    throw InputError("'" + assignment + "' is not of the form key.path=value", "--set");
+    throw InputError("'" + assignment + "' is not of the form key.path=value", option);
   }
   YAML::Node value;
   try {
     value = YAML::Load(assignment.substr(equals + 1));
   } catch (const YAML::ParserException& e) {
-    throw InputError("the value of '" + assignment + "' is not valid YAML: " + e.msg, "--set");
+    throw InputError("the value of '" + assignment + "' is not valid YAML: " + e.msg, option);
   }
-  value.SetTag(command_line_tag);
+  value.SetTag('!' + option);
   YAML::Node node = root_;
   std::istringstream path(assignment.substr(0, equals));
   std::vector<std::string> keys;
@@ -74,10 +94,10 @@ void YamlDocument::set(const std::string& assignment) {
     YAML::Node next = node[keys[i]];
     if (!next.IsDefined() || next.IsNull()) {
       next = YAML::Node(YAML::NodeType::Map);
-      next.SetTag(command_line_tag);
+      next.SetTag('!' + option);
       node[keys[i]] = next;
     } else if (!next.IsMap()) {
-      throw InputError("'" + keys[i] + "' of '" + assignment + "' is not a mapping", "--set");
+      throw InputError("'" + keys[i] + "' of '" + assignment + "' is not a mapping", option);
     }
     node.reset(next);
   }
@@ -143,6 +163,18 @@ Fields::Limits Fields::choice(const char* key, std::string& value, const std::ve
 
 namespace {
 
+template <typename T>
+bool is_finite(const T&) {
+  return true;
+}
+bool is_finite(float number) {
+  return std::isfinite(number);
+}
+template <typename T>
+bool is_finite(const std::vector<T>& numbers) {
+  return std::all_of(numbers.begin(), numbers.end(), [](const T& number) { return is_finite(number); });
+}
+
 class FieldReader : public Fields {
  public:
   explicit FieldReader(const YamlValue& value) : value_(value) {
@@ -165,13 +197,14 @@ class FieldReader : public Fields {
                          "Remove one of the two.");
       }
       if (known_.contains(key)) continue;
-      const YamlValue place{entry.second.Tag() == command_line_tag ? entry.second : entry.first, value_.file};
+      const YamlValue place{is_from_command_line(entry.second) ? entry.second : entry.first, value_.file};
       const std::string nearest = nearest_word(key, known_);
       std::string remedy = "Did you mean '" + nearest + "'?";
       if (nearest.empty()) {
         remedy = "Known here:";
         for (const auto& word : known_) remedy += ' ' + word;
       }
+      if (key == "<<") remedy = "YAML's merging of mappings is not supported: write the keys out.";
       throw InputError("unknown key '" + key + "'", place.where(), remedy);
     }
   }
@@ -179,12 +212,14 @@ class FieldReader : public Fields {
   void custom(const char* key, const std::function<void(const YamlValue&)>& read,
               const std::function<YAML::Node()>&, const char*) override {
     const YamlValue value = child(key);
+    refuse_null(value, key);
     if (value.defined()) read(value);
   }
 
  protected:
   void visit(const char* key, Kind kind, void* out, const char*) override {
     const YamlValue value = child(key);
+    refuse_null(value, key);
     if (!value.defined()) return;
     switch (kind) {
       case Kind::boolean:
@@ -244,6 +279,15 @@ class FieldReader : public Fields {
       const std::string got = value.node.IsScalar() ? "'" + value.node.Scalar() + "'" : "a list or mapping";
       throw InputError("'" + std::string(key) + "' is " + got + " and must be " + expected, value.where());
     }
+    if (!is_finite(*static_cast<const T*>(out)))
+      throw InputError("'" + std::string(key) + "' has a number that is not finite", value.where());
+  }
+
+  /// A key that is there with nothing behind it looks as if it said something.
+  static void refuse_null(const YamlValue& value, const std::string& key) {
+    if (!value.node.IsDefined() || !value.node.IsNull()) return;
+    throw InputError("'" + key + "' has no value", value.where(),
+                     "Write one (\"\" for an empty text), or leave the key out.");
   }
 
   YamlValue value_;

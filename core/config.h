@@ -29,20 +29,23 @@ struct YamlValue {
   YAML::Node node;
   std::string file;
 
-  /// "file:line" of this node, or of `set` for a value from the command line.
+  /// "file:line" of this node, or the option ("--set") of a value from the command line.
   std::string where() const;
+  bool from_command_line() const;
   bool defined() const { return node.IsDefined() && !node.IsNull(); }
 };
 
 /// A parsed file with the command line's overrides applied.
 class YamlDocument {
  public:
-  /// Throws InputError for a missing file and for YAML that does not parse (with its line).
+  /// Throws InputError for a missing file, for YAML that does not parse (with its line), and for several
+  /// documents in one file, of which all but the first would be ignored.
   static YamlDocument load(const std::filesystem::path& file);
   static YamlDocument parse(const std::string& text, const std::string& name);
 
-  /// Applies "key.path=value" (the value is YAML); intermediate maps are made. Throws InputError for a path
-  /// that runs through something that is not a map.
+  /// Applies "key.path=value" (the value is YAML); intermediate maps are made. Messages about it name
+  /// `--set`, or the option that "--option:key.path=value" begins with. Throws InputError for a path that
+  /// runs through something that is not a map.
   void set(const std::string& assignment);
 
   YamlValue root() const { return {root_, file_}; }
@@ -53,7 +56,8 @@ class YamlDocument {
   std::string file_;
 };
 
-/// Visits the fields of a struct; the reader and the printer are its two implementations.
+/// Visits the fields of a struct; the reader and the printer are its two implementations. A key with nothing
+/// behind it is refused unless it is a section, and so are numbers that are not finite.
 class Fields {
  public:
   virtual ~Fields() = default;
@@ -124,13 +128,19 @@ std::string print_config(const Struct& value, bool docs = true) {
   return print_fields([&copy](Fields& f) { copy.fields(f); }, docs);
 }
 
-/// Converts one node; throws InputError with its place when it is not a T. `what` names it in the message.
+/// Converts one node; throws InputError with its place when it is not a T. `what` names it in the message,
+/// and `expected` says what it may be ("a number").
 template <typename T>
-T yaml_as(const YamlValue& value, const std::string& what) {
+T yaml_as(const YamlValue& value, const std::string& what, const std::string& expected = "") {
   try {
     return value.node.as<T>();
   } catch (const YAML::Exception&) {
-    throw InputError("'" + what + "' has a value of the wrong type", value.where());
+    const std::string is =
+        value.node.IsScalar() ? " is '" + value.node.Scalar() + "'" : " is a list or mapping";
+    throw InputError(
+        "'" + what + "'" +
+            (expected.empty() ? " has a value of the wrong type" : is + " and must be " + expected),
+        value.where());
   }
 }
 

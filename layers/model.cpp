@@ -190,6 +190,7 @@ class ModelReader {
     layer.name = scope.prefix + name;
     const int index = static_cast<int>(model_.layers.size());
     std::visit([&](auto& attributes) { complete(attributes, layer); }, layer.attributes);
+    check_channels(layer, layer.channels);
     model_.layers.push_back(std::move(layer));
     scope.names[name] = index;
     scope.previous = index;
@@ -203,6 +204,13 @@ class ModelReader {
           layer.where, "Only a yolo layer may read it.");
     }
     return model_.layers[index].channels;
+  }
+
+  static void check_channels(const LayerDescription& layer, int64_t channels) {
+    if (channels <= max_channels) return;
+    throw InputError("'" + layer.name + "' would have " + std::to_string(channels) +
+                         " channels, and a layer can have " + std::to_string(max_channels),
+                     layer.where);
   }
 
   void one_input(const LayerDescription& layer) const {
@@ -275,6 +283,7 @@ class ModelReader {
                            std::to_string(model_.classes) + " classes",
                        layer.where);
     }
+    check_channels(layer, int64_t{yolo.head.mask_count} * (5 + int64_t{model_.classes}));
     const int needed = yolo.head.mask_count * (5 + model_.classes);
     LayerDescription& source = model_.layers[layer.inputs[0]];
     if (source.channels == 0) {

@@ -80,9 +80,13 @@ struct SpaceToDepthAttributes {
   int block = 2;
 };
 
+/// Channels of a layer at most: more than any network has, and few enough to count a layer's weights.
+constexpr int max_channels = 65536;
+
 /// `head` is complete but for the input's size, which the network knows.
 struct YoloAttributes {
   YoloHead head;
+  std::string anchors_where;         ///< the place that the anchors were read at, for messages
   std::vector<float> class_weights;  ///< empty: all 1
   NmsKind nms = NmsKind::greedy;     ///< what `detect` does unless told otherwise
   float nms_beta = 0.6f;

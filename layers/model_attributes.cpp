@@ -1,6 +1,7 @@
 #include "layers/model_attributes.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace brightnet {
 namespace {
@@ -31,8 +32,10 @@ void conv_fields(Fields& f, ConvAttributes& conv) {
           conv.filters = 0;
           return;
         }
-        conv.filters = yaml_as<int>(value, "filters");
-        if (conv.filters < 1) throw InputError("'filters' must be at least 1, or auto", value.where());
+        const std::string rule = "a whole number from 1 to " + std::to_string(max_channels) + ", or auto";
+        conv.filters = yaml_as<int>(value, "filters", rule);
+        if (conv.filters < 1 || conv.filters > max_channels)
+          throw InputError("'filters' is " + value.node.Scalar() + " and must be " + rule, value.where());
       },
       [] { return YAML::Node(); }, "output channels, or auto before a yolo layer");
   f("size", conv.size, "side of the kernel").within(1, 31);
@@ -53,20 +56,24 @@ void enum_choice(Fields& f, const char* key, Enum& value, const std::vector<std:
   value = static_cast<Enum>(std::find(names.begin(), names.end(), name) - names.begin());
 }
 
-void anchors_field(Fields& f, YoloHead& head) {
+void anchors_field(Fields& f, YoloAttributes& yolo) {
+  YoloHead& head = yolo.head;
   f.custom(
       "anchors",
       [&](const YamlValue& value) {
         // Training replaces `auto` by the anchors of its data; until then those of the model's file stand.
         if (value.node.IsScalar() && value.node.Scalar() == "auto" && head.anchor_count > 0) return;
-        const auto rows = yaml_as<std::vector<std::vector<float>>>(value, "anchors");
+        const auto rows = yaml_as<std::vector<std::vector<float>>>(
+            value, "anchors", "a list of pairs [width, height], or auto");
+        yolo.anchors_where = value.where();
         if (rows.empty() || rows.size() > max_anchors) {
           throw InputError("'anchors' must list 1 to " + std::to_string(max_anchors) + " pairs",
                            value.where());
         }
         head.anchor_count = static_cast<int>(rows.size());
         for (size_t i = 0; i < rows.size(); ++i) {
-          if (rows[i].size() != 2 || !(rows[i][0] > 0) || !(rows[i][1] > 0)) {
+          const auto length = [](float side) { return side > 0 && std::isfinite(side); };
+          if (rows[i].size() != 2 || !length(rows[i][0]) || !length(rows[i][1])) {
             throw InputError(
                 "each anchor is a pair of positive numbers, width and height in pixels of the input",
                 value.where());
@@ -80,7 +87,7 @@ void anchors_field(Fields& f, YoloHead& head) {
 
 void head_fields(Fields& f, YoloAttributes& yolo) {
   YoloHead& head = yolo.head;
-  anchors_field(f, head);
+  anchors_field(f, yolo);
   f("scale_xy", head.scale_xy, "s of (σ(t)·s − (s−1)/2 + cell)").within(1, 4);
   f("new_coords", head.new_coords, "sizes are anchor·(2σ(t))²");
   f("ignore_threshold", head.ignore_threshold, "IoU from which an unassigned prediction is left alone")
@@ -117,7 +124,7 @@ void yolo_fields(Fields& f, YoloAttributes& yolo) {
           if (mask[i] < 0 || mask[i] >= head.anchor_count) {
             throw InputError("'mask' names anchor " + std::to_string(mask[i]) + ", but there are " +
                                  std::to_string(head.anchor_count) + ", counted from 0",
-                             value.where());
+                             value.where(), "The anchors are listed at " + yolo.anchors_where + '.');
           }
           head.mask[i] = mask[i];
         }

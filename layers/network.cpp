@@ -27,7 +27,9 @@ Network::Network(const NetworkSetup& setup)
       setup.width < stride) {
     throw InputError("an input of " + std::to_string(setup.width) + "x" + std::to_string(setup.height) +
                          " pixels does not fit the model '" + setup.model->name + "'",
-                     "", "Its sides must be multiples of " + std::to_string(stride) + '.');
+                     "",
+                     "Its sides must be multiples of " + std::to_string(stride) + ", such as " +
+                         nearest_input_sizes(setup.width, stride) + '.');
   }
   BRIGHTNET_CHECK(setup.batch > 0, "a network needs a batch");
   connect();
@@ -215,6 +217,11 @@ std::vector<std::vector<Detection>> Network::detections(float threshold) {
 
 Tensor Network::output(int layer) const {
   return nodes_[layer].output_tensor;
+}
+
+std::string nearest_input_sizes(int size, int stride) {
+  const int below = size / stride * stride;
+  return (below > 0 ? std::to_string(below) + " and " : "") + std::to_string(below + stride);
 }
 
 }  // namespace brightnet

@@ -143,4 +143,7 @@ class Network {
   std::vector<Recorded> recordings_;
 };
 
+/// The sides nearest to `size` that a model of this stride takes, for messages: "96 and 128".
+std::string nearest_input_sizes(int size, int stride);
+
 }  // namespace brightnet

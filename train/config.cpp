@@ -4,7 +4,9 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <sstream>
 
+#include "layers/network.h"
 #include "train/finetune.h"
 #include "train/formats/darknet_import.h"
 
@@ -12,6 +14,8 @@ namespace brightnet {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr int largest_size = 8192;  // pixels
 
 // A copy without tags and marks: what came from --set prints like everything else.
 YAML::Node plain(const YAML::Node& node) {
@@ -62,7 +66,7 @@ YamlDocument load_run_document(const fs::path& file) {
 
 void resolve_file(std::string& path, const YamlValue& value, const std::string& key, const fs::path& folder) {
   if (path.empty()) return;
-  const fs::path found = find_path(path, folder, value.where() == "--set");
+  const fs::path found = find_path(path, folder, value.from_command_line());
   if (found.empty()) {
     throw InputError("'" + key + "' names '" + path + "', which does not exist", value.where(),
                      "It was looked for in " + fs::absolute(folder).lexically_normal().string() + " and in " +
@@ -78,9 +82,23 @@ void check_sizes(const RunConfig& config, const YamlValue& train) {
                      child(train, "micro_batch").where());
   }
   for (const int size : config.train.sizes) {
-    if (size < 32)
-      throw InputError("'sizes' has a side of less than 32 pixels", child(train, "sizes").where());
+    if (size < 32 || size > largest_size)
+      throw InputError("'sizes' has a side of " + std::to_string(size) + ", and they must be from 32 to " +
+                           std::to_string(largest_size) + " pixels",
+                       child(train, "sizes").where());
   }
+}
+
+void check_stride(const RunConfig& config, const Model& model) {
+  const auto check = [&](const std::string& key, int size) {
+    if (size % model.stride == 0) return;
+    throw InputError("'" + key + "' is " + std::to_string(size) + " and must be a multiple of " +
+                         std::to_string(model.stride) + ", the stride of '" + model.name + "'",
+                     config.where(key), "The nearest are " + nearest_input_sizes(size, model.stride) + '.');
+  };
+  if (config.train.sizes.empty()) check("train.size", config.train.size);
+  for (const int size : config.train.sizes) check("train.sizes", size);
+  check("evaluate.size", config.evaluate.size);
 }
 
 void check_schedule(const ScheduleOptions& schedule, const YamlValue& value) {
@@ -97,7 +115,7 @@ void check_schedule(const ScheduleOptions& schedule, const YamlValue& value) {
 }  // namespace
 
 void TrainOptions::fields(Fields& f) {
-  f("size", size, "side of the square input, in pixels").at_least(32);
+  f("size", size, "side of the square input, in pixels").within(32, largest_size);
   f("sizes", sizes, "multi-scale: sides to draw from; empty: size alone");
   f("size_every", size_every, "optimizer steps between changes of size").at_least(1);
   f("batch", batch, "images of one optimizer step, over all ranks").at_least(1);
@@ -198,7 +216,7 @@ void EvaluateOptions::fields(Fields& f) {
   f("every", every, "epochs between evaluations").at_least(1);
   f("start", start, "first epoch that is evaluated").at_least(1);
   f("batch", batch, "images at a time; 0: the micro-batch").at_least(0);
-  f("size", size, "side of the input; 0: train.size").at_least(0);
+  f("size", size, "side of the input; 0: train.size").within(0, largest_size);
   f.choice("best_by", best_by, {"AP", "AP50"}, "what makes weights the best");
   f("nms", nms, "non-maximum suppression");
 }
@@ -220,6 +238,13 @@ void RunConfig::fields(Fields& f) {
   f("evaluate", evaluate, "");
 }
 
+std::string RunConfig::where(const std::string& key) const {
+  YamlValue value = source;
+  std::istringstream path(key);
+  for (std::string part; std::getline(path, part, '.');) value = child(value, part.c_str());
+  return value.where();
+}
+
 std::vector<int> RunConfig::input_sizes() const {
   const std::set<int> unique(train.sizes.begin(), train.sizes.end());
   return unique.empty() ? std::vector<int>{train.size} : std::vector<int>(unique.begin(), unique.end());
@@ -238,12 +263,17 @@ RunConfig load_run_config(const fs::path& file, const std::vector<std::string>& 
                           bool needs_data) {
   YamlDocument document = load_run_document(file);
   for (const auto& assignment : assignments) document.set(assignment);
+  if (document.root().node.size() == 0) {
+    throw InputError("this file is empty", file.string(),
+                     "A run needs a model and data; the YAMLs in configs/ are examples.");
+  }
   const YamlValue root = document.root();
   RunConfig config;
   const YamlValue kind = child(child(root, "optimizer"), "kind");
   if (kind.defined() && kind.node.IsScalar() && kind.node.Scalar() == "sgd")
     config.optimizer = OptimizerOptions::sgd();
   read_config(root, config);
+  config.source = root;
 
   const fs::path folder = fs::absolute(file).parent_path();
   if (config.name.empty()) config.name = file.stem().string();
@@ -306,6 +336,17 @@ std::vector<ConfigDifference> compare(const RunConfig& before, const RunConfig& 
   return differences;
 }
 
+std::vector<std::string> config_keys() {
+  std::vector<std::string> keys;
+  for (const auto& section : YAML::Load(print_config(RunConfig(), false))) {
+    const std::string name = section.first.Scalar();
+    std::map<std::string, std::string> inner;
+    collect_leaves(section.second, name, inner);
+    for (const auto& [key, value] : inner) keys.push_back(key);
+  }
+  return keys;
+}
+
 Model load_model(const RunConfig& config, int classes) {
   if (config.model.empty()) {
     throw InputError("the configuration names no model", config.name,
@@ -318,6 +359,7 @@ Model load_model(const RunConfig& config, int classes) {
     return parse_model(YamlDocument::parse(imported.model_yaml, config.model), classes, config.head);
   };
   Model model = read();
+  check_stride(config, model);
   set_rates(model, config.train);
   return model;
 }

@@ -116,8 +116,11 @@ struct RunConfig {
   AugmentOptions augment;
   LoaderOptions loader;
   EvaluateOptions evaluate;
+  YamlValue source;  ///< what all this was read from, for messages
 
   void fields(Fields& f);
+  /// "file:line" or the option that "train.size" was set by; the file when it was not.
+  std::string where(const std::string& key) const;
 
   Precision precision() const { return parse_precision(train.precision); }
   /// All input sizes that training uses, without repetition.
@@ -125,10 +128,10 @@ struct RunConfig {
   int evaluation_size() const { return evaluate.size > 0 ? evaluate.size : train.size; }
 };
 
-/// Reads a run's YAML with the command line's `--set` assignments laid over it. Paths that are not absolute
-/// are looked for beside the YAML first and in the current directory second (the other way round for those
-/// set on the command line), and are absolute in the result. Throws InputError for what does not make sense.
-/// Without `needs_data`, data.root may be a place that does not exist yet.
+/// Reads a run's YAML with the command line's assignments (YamlDocument::set) laid over it. Paths that are
+/// not absolute are looked for beside the YAML first and in the current directory second (the other way round
+/// for those set on the command line), and are absolute in the result. Throws InputError for what does not
+/// make sense. Without `needs_data`, data.root may be a place that does not exist yet.
 RunConfig load_run_config(const std::filesystem::path& file, const std::vector<std::string>& assignments = {},
                           bool needs_data = true);
 
@@ -144,7 +147,11 @@ struct ConfigDifference {
 };
 std::vector<ConfigDifference> compare(const RunConfig& before, const RunConfig& after);
 
-/// The model with heads for this many classes and the run's head options. InputError when the run names none.
+/// The paths of all values that a run has, "train.batch", in the order they are printed in.
+std::vector<std::string> config_keys();
+
+/// The model with heads for this many classes and the run's head options. InputError when the run names none,
+/// or its input sizes are no multiples of the model's stride.
 Model load_model(const RunConfig& config, int classes);
 
 /// `path` as it is when absolute; else the first of folder/path and ./path that exists (`here_first`: the

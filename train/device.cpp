@@ -12,8 +12,8 @@ namespace {
 
 std::unique_ptr<Backend> open_cpu(Precision precision) {
   if (precision == Precision::fp16 || precision == Precision::tf32) {
-    throw DeviceError("the CPU does not compute in " + std::string(to_string(precision)), "--precision",
-                      "Use --precision fp32 or bf16");
+    throw DeviceError("the CPU does not compute in " + std::string(to_string(precision)), "",
+                      "Use fp32 or bf16: --precision, or train.precision in the configuration.");
   }
   return make_cpu_backend();
 }

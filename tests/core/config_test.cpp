@@ -123,6 +123,35 @@ TEST(Config, AValueOutsideItsLimitsIsRefusedWithTheLimit) {
   expect_refused(refusal("schedule: {warmup: -1}\n"), {"'warmup'", "at least 0"});
 }
 
+TEST(Config, NumbersThatAreNotFiniteAreRefused) {
+  expect_refused(refusal("epochs: 2\nrate: .inf\n"), {"run.yaml:2", "'rate'", "not finite"});
+  expect_refused(refusal("schedule:\n  steps: [1, .nan]\n"), {"run.yaml:2", "'steps'", "not finite"});
+  expect_refused(refusal("anchors: [[1, 2], [3, -.inf]]\n"), {"run.yaml:1", "'anchors'", "not finite"});
+  expect_refused(refusal("", {"schedule.warmup=.inf"}), {"--set", "'warmup'", "not finite"});
+}
+
+TEST(Config, AKeyWithoutAValueIsRefused) {
+  expect_refused(refusal("rate: 1\nepochs:\n"), {"run.yaml:2", "'epochs' has no value"});
+  expect_refused(refusal("model: ~\n"), {"run.yaml:1", "'model' has no value"});
+  expect_refused(refusal("", {"epochs="}), {"--set", "'epochs' has no value"});
+  EXPECT_EQ(read("model: \"\"\n").model, "");
+}
+
+TEST(Config, ASecondDocumentIsRefusedAndNotIgnored) {
+  expect_refused(refusal("epochs: 2\n---\nrate: 1\n"), {"run.yaml:3", "second document", "---"});
+  EXPECT_EQ(read("---\nepochs: 2\n...\n").epochs, 2);
+  EXPECT_EQ(read("epochs: 2\n---\n").epochs, 2);
+}
+
+TEST(Config, MergingMappingsIsRefusedWithWhatToDo) {
+  expect_refused(refusal("schedule: &s {warmup: 1}\n<<: *s\n"), {"run.yaml:2", "'<<'", "write the keys out"});
+}
+
+TEST(Config, AnAssignmentNamesTheOptionItCameFrom) {
+  expect_refused(refusal("", {"--speed:rate=fast"}), {"--speed: ", "'rate'", "'fast'"});
+  EXPECT_FLOAT_EQ(read("", {"--speed:rate=2"}).rate, 2);
+}
+
 TEST(Config, AnUnknownChoiceIsRefusedWithTheNearest) {
   expect_refused(refusal("schedule:\n  kind: cosin\n"),
                  {"run.yaml:2", "cosine, steps, constant", "Did you mean 'cosine'?"});

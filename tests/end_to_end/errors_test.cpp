@@ -3,7 +3,7 @@
 #include <fstream>
 
 #include "tests/end_to_end/program.h"
-#include "tests/train/small_run.h"
+#include "tests/train/small_weights.h"
 
 namespace brightnet::testing {
 namespace {
@@ -82,7 +82,7 @@ TEST_F(Errors, EmptyDataset) {
 }
 
 TEST_F(Errors, SizeThatDoesNotFitTheModel) {
-  expect(train({"--set", "train.size=100"}), 2, {"100", "multiples of"});
+  expect(train({"--set", "train.size=100"}), 2, {"--set", "'train.size'", "100", "multiple of", "96"});
 }
 
 TEST_F(Errors, DeviceThatIsNotThere) {
@@ -90,7 +90,8 @@ TEST_F(Errors, DeviceThatIsNotThere) {
   expect(train({"--device", "cuda:x"}), 2, {"cuda:x", "cuda:0"});
   expect(train({"--device", "cpuu"}), 2, {"cpuu", "'cpu'"});
   expect(train({"--precision", "fp16"}), 3, {"fp16", "bf16"});
-  expect(train({"--precision", "fp8"}), 2, {"fp8"});
+  expect(train({"--precision", "fp8"}), 2, {"--precision: ", "fp8"});
+  expect(train({"--weights", "none.safetensors"}), 2, {"--weights: ", "none.safetensors"});
 }
 
 TEST_F(Errors, CommandLine) {
@@ -101,6 +102,91 @@ TEST_F(Errors, CommandLine) {
   expect(run_program({"memory", "model.yaml", "--batch", "many"}, run_.folder()), 2, {"--batch"});
   EXPECT_EQ(run_program({"--help"}, run_.folder()).code, 0);
   EXPECT_EQ(run_program({"train", "--help"}, run_.folder()).code, 0);
+}
+
+TEST_F(Errors, AnUnknownWordIsNamedWithWhatItMayMean) {
+  const auto of = [&](const std::vector<std::string>& arguments) {
+    return run_program(arguments, run_.folder());
+  };
+  expect(of({"train", "run.yaml", "--bathc", "8"}), 2, {"'--bathc'", "--set train.batch"});
+  expect(of({"-x"}), 2, {"'-x'"});
+  expect(of({"data", "chekc", "run.yaml"}), 2, {"'data chekc'", "'check'"});
+  expect(of({"config", "run.yaml", "again.yaml"}), 2, {"'again.yaml'", "too many"});
+  expect(of({"config", "run.yaml", "--device", "cuda:7"}), 2, {"'--device'"});
+}
+
+TEST_F(Errors, ANumberThatAnOptionCannotHaveIsAnsweredInWords) {
+  const auto of = [&](const std::vector<std::string>& arguments) {
+    const ProgramResult result = run_program(arguments, run_.folder());
+    EXPECT_LT(result.err.size(), 200u) << result.err;
+    return result;
+  };
+  expect(of({"memory", "model.yaml", "--batch", "0"}), 2, {"--batch", "'0'", "at least 1"});
+  expect(of({"memory", "model.yaml", "--size", "100000"}), 2, {"--size", "from 1 to 8192"});
+  expect(of({"bench", "model.yaml", "--seconds", "0"}), 2, {"--seconds", "above 0"});
+  expect(of({"detect", "--weights", "w", "--source", "s", "--conf", "nan"}), 2,
+         {"--conf", "'nan'", "from 0 to 1"});
+}
+
+TEST_F(Errors, OptionsThatWouldDoNothingAreRefused) {
+  const auto detect = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"detect", "--weights", "w", "--source", "s"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_program(arguments, run_.folder());
+  };
+  expect(detect({"--save-conf"}), 2, {"--save-conf", "--txt"});
+  expect(detect({"--out", "found", "--no-save"}), 2, {"--out", "--no-save"});
+  expect(detect({"--coco-ids", "ids.json"}), 2, {"--coco-ids", "--coco-json"});
+  const auto eval = [&](const std::string& assignment) {
+    return run_program({"eval", "run.yaml", "--weights", "w", "--set", assignment}, run_.folder());
+  };
+  expect(eval("model=other.yaml"), 2, {"--set", "'model'"});
+  expect(eval("train.size=64"), 2, {"'train.size'", "--size"});
+}
+
+TEST_F(Errors, AnAnswerThatDoesNotArriveIsNoSuccess) {
+  const auto shell = [&](const std::string& tail) {
+    return Program("sh", {"-c", program().string() + " config run.yaml " + tail}, run_.folder()).wait();
+  };
+  expect(shell("> /dev/full"), 2, {"standard output"});
+  expect(shell(">&-"), 2, {"standard output"});
+  EXPECT_EQ(shell("2>&-").code, 0);
+}
+
+TEST_F(Errors, MessagesNeverLandInAFileThatIsWritten) {
+  fs::copy(run_.folder() / "data/images/val", run_.folder() / "pictures");
+  std::ofstream(run_.folder() / "pictures/broken.jpg") << "x";
+  write_small_weights(run_);
+  const std::string command =
+      program().string() + " detect --weights weights.safetensors --source pictures --json found.json 2>&-";
+  ASSERT_EQ(Program("sh", {"-c", command}, run_.folder()).wait().code, 0);
+  const std::string found = read_file(run_.folder() / "found.json");
+  EXPECT_EQ(found.find("Skipped"), std::string::npos) << found;
+  EXPECT_EQ(found.front(), '[');
+}
+
+TEST_F(Errors, AnAnswersPlaceIsCheckedBeforeTheWork) {
+  const auto of = [&](const std::vector<std::string>& arguments) {
+    return run_program(arguments, run_.folder());
+  };
+  const std::string config = read_file(run_.folder() / "run.yaml");
+  expect(of({"memory", "model.yaml", "--json", "run.yaml"}), 2, {"run.yaml", "--json"});
+  expect(of({"eval", "run.yaml", "--weights", "none", "--json", "run.yaml"}), 2,
+         {"run.yaml: there is a file"});
+  expect(of({"bench", "model.yaml", "--json", "run.yaml/a.json"}), 2, {"--json"});
+  EXPECT_EQ(read_file(run_.folder() / "run.yaml"), config);
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(of({"memory", "model.yaml", "--batch", "1", "--json", "plans/memory.json"}).code, 0);
+}
+
+TEST_F(Errors, ExportNeverReplacesTheWeightsItReads) {
+  write_small_weights(run_);
+  const std::string weights = read_file(run_.folder() / "weights.safetensors");
+  expect(run_program({"export", "--weights", "weights.safetensors", "--format", "onnx", "--out",
+                      "./weights.safetensors", "--force"},
+                     run_.folder()),
+         2, {"is read"});
+  EXPECT_EQ(read_file(run_.folder() / "weights.safetensors"), weights);
 }
 
 TEST_F(Errors, WeightsThatAreNone) {

@@ -131,6 +131,25 @@ TEST(Model, RefusesWhatMakesNoSenseAndSaysWhere) {
   expect_refused(head + "  - conv: {filters: auto}\n  - conv: {filters: 7}\n" + "  - yolo: {mask: [0]}\n",
                  "4", "auto");
   expect_refused("layers: []\nhead: {anchor: []}\n", "2", "Did you mean 'anchors'?");
+  expect_refused("layers: []\nhead: {anchors: automatic}\n", "2", "'automatic' and must be a list of pairs");
+  expect_refused("layers: []\nhead: {anchors: [[1, .inf]]}\n", "2", "positive numbers");
+  expect_refused(head + "  - conv: {filters: 7}\n  - yolo: {mask: [0, 1]}\n", "4", "listed at test.yaml:1");
+}
+
+TEST(Model, RefusesMoreChannelsThanCanBeCounted) {
+  const std::string head = "head: {anchors: [[10, 10]]}\nlayers:\n";
+  const std::string end = "  - conv: {filters: auto, batch_norm: false}\n  - yolo: {mask: [0]}\n";
+  expect_refused(head + "  - conv: {filters: 1000000000}\n" + end, "3", "from 1 to 65536");
+  expect_refused(head + "  - conv: {filters: 60000, stride: 2}\n  - space_to_depth: {block: 8}\n" + end, "4",
+                 "3840000 channels");
+  expect_refused(head + "  - conv: {name: a, filters: 60000}\n  - concat: {from: [a, a]}\n" + end, "4",
+                 "120000 channels");
+  try {
+    parse_model(YamlDocument::parse(head + end, "test.yaml"), 2'000'000'000);
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("2000000005 channels"), std::string::npos) << error.what();
+  }
 }
 
 }  // namespace

@@ -86,6 +86,42 @@ TEST_F(RunConfigFile, RefusesWhatDoesNotFitTogether) {
   EXPECT_NE(failure("train: {epochs: 0}\n").find("at least 1"), std::string::npos);
 }
 
+TEST_F(RunConfigFile, AnEmptyFileIsCalledEmpty) {
+  EXPECT_NE(failure("").find("run.yaml: this file is empty"), std::string::npos) << failure("");
+  EXPECT_NE(failure("# nothing yet\n").find("empty"), std::string::npos);
+}
+
+TEST_F(RunConfigFile, SaysWhereAValueCameFrom) {
+  const fs::path file = write("run.yaml", "name: a\ntrain:\n  size: 96\n");
+  const RunConfig config = load_run_config(file, {"train.epochs=2", "--precision:train.precision=bf16"});
+  EXPECT_EQ(config.where("train.size"), file.string() + ":3");
+  EXPECT_EQ(config.where("train.epochs"), "--set");
+  EXPECT_EQ(config.where("train.precision"), "--precision");
+  EXPECT_EQ(config.where("evaluate.size"), file.string());
+}
+
+TEST_F(RunConfigFile, AnInputThatDoesNotFitTheModelIsRefusedWithTheNearestThatDoes) {
+  write("models/m.yaml",
+        "head: {anchors: [[8, 8]]}\nlayers:\n  - conv: {filters: 8, stride: 32}\n  - conv: {filters: auto}\n"
+        "  - yolo: {mask: [0]}\n");
+  const auto refusal = [&](const std::string& text, const std::vector<std::string>& assignments = {}) {
+    const RunConfig config = load_run_config(write("run.yaml", "model: models/m.yaml\n" + text), assignments);
+    try {
+      load_model(config, 1);
+    } catch (const InputError& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  const std::string message = refusal("train:\n  size: 100\n");
+  for (const char* word : {"run.yaml:3", "'train.size' is 100", "multiple of 32", "96 and 128"})
+    EXPECT_NE(message.find(word), std::string::npos) << "'" << word << "' is not in: " << message;
+  EXPECT_NE(refusal("train: {sizes: [64, 100]}\n").find("'train.sizes' is 100"), std::string::npos);
+  EXPECT_NE(refusal("evaluate: {size: 50}\n").find("32 and 64"), std::string::npos);
+  EXPECT_NE(refusal("", {"train.size=40"}).find("--set: 'train.size'"), std::string::npos);
+  EXPECT_EQ(refusal("train: {size: 128}\n"), "");
+}
+
 TEST_F(RunConfigFile, NamesTheNearestKeyForAnUnknownOne) {
   const std::string message = failure("train:\n  epoch: 5\n");
   EXPECT_NE(message.find("run.yaml:2"), std::string::npos) << message;

@@ -100,9 +100,10 @@ struct Preparation {
 
 RunConfig wanted_config(const TrainArguments& arguments) {
   auto assignments = arguments.common.all_assignments();
-  if (!arguments.weights.empty()) assignments.push_back("train.weights=" + quoted(arguments.weights));
+  if (!arguments.weights.empty())
+    assignments.push_back("--weights:train.weights=" + quoted(arguments.weights));
   if (!arguments.weights_cfg.empty())
-    assignments.push_back("train.weights_cfg=" + quoted(arguments.weights_cfg));
+    assignments.push_back("--weights-cfg:train.weights_cfg=" + quoted(arguments.weights_cfg));
   if (arguments.weights_partial) assignments.push_back("train.weights_partial=true");
   if (arguments.common.config.empty()) {
     throw InputError("no configuration was given", "", "Write brightnet train CONFIG.yaml");
