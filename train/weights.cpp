@@ -1,6 +1,7 @@
 #include "train/weights.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <nlohmann/json.hpp>
 
@@ -29,6 +30,26 @@ nlohmann::json parse_metadata(const SafetensorsReader& reader, const std::string
   } catch (const nlohmann::json::exception&) {
     throw InputError("its metadata '" + key + "' is not what brightnet writes there", reader.file().string());
   }
+}
+
+/// What a run that diverged left behind finds nothing, and says nothing either.
+void check_finite(const std::filesystem::path& file, const ParameterLayout& layout,
+                  const std::vector<float>& values) {
+  std::string first;
+  int broken = 0;
+  for (const auto& entry : layout.entries()) {
+    const auto begin = values.begin() + static_cast<long>(entry.offset);
+    const auto finite = [](float value) { return std::isfinite(value); };
+    if (std::all_of(begin, begin + static_cast<long>(entry.count), finite)) continue;
+    if (broken++ == 0) first = entry.name;
+  }
+  if (broken == 0) return;
+  throw InputError(
+      std::to_string(broken) + " of its " + std::to_string(layout.entries().size()) +
+          " tensors hold values that are not finite (NaN or infinite), the first of them " + first,
+      file.string(),
+      "The training that wrote it diverged, or the file was damaged: use other weights, or train "
+      "again with a smaller optimizer.rate.");
 }
 
 }  // namespace
@@ -133,6 +154,7 @@ MatchReport load_matching_weights(const std::filesystem::path& file, const Param
                          " tensors has the name and shape of a parameter of the model",
                      file.string(), "These weights belong to another model.");
   }
+  check_finite(file, layout, values);
   return report;
 }
 

@@ -1,5 +1,8 @@
 #include "train/weights.h"
 
+#include <cmath>
+#include <limits>
+
 #include "tests/train/small_run.h"
 #include "train/safetensors.h"
 
@@ -38,6 +41,26 @@ TEST(Weights, HoldEverythingThatDetectionNeeds) {
   EXPECT_EQ(trained.model.layers.size(), model.layers.size());
   EXPECT_EQ(trained.model.classes, 2);
   EXPECT_EQ(load_weights(file, ParameterLayout(trained.model)), numbered(layout));
+}
+
+TEST(Weights, ThatAreNotFiniteAreRefusedWithTheirNumber) {
+  const Model model = model_of(2);
+  const ParameterLayout layout(model);
+  const fs::path file = temporary("diverged.safetensors");
+  for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
+    std::vector<float> values = numbered(layout);
+    values[layout.entries()[1].offset] = bad;
+    values[layout.entries()[2].offset + layout.entries()[2].count - 1] = bad;
+    save_weights(file, {model, {"a", "b"}, 64, false, {}}, layout, values);
+    try {
+      load_trained_network(file);
+      FAIL();
+    } catch (const InputError& e) {
+      const std::string message = e.what();
+      EXPECT_NE(message.find(file.string() + ": 2 of its"), std::string::npos) << message;
+      EXPECT_NE(message.find(layout.entries()[1].name), std::string::npos) << message;
+    }
+  }
 }
 
 TEST(Weights, KeepConvolutionsInOhwi) {
