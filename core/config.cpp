@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <set>
 #include <sstream>
+
+#include "core/files.h"
 
 namespace brightnet {
 namespace {
@@ -61,13 +62,7 @@ YamlDocument YamlDocument::parse(const std::string& text, const std::string& nam
 }
 
 YamlDocument YamlDocument::load(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in || std::filesystem::is_directory(file)) {
-    throw InputError("this file cannot be read", file.string(), "Check the path and its permissions.");
-  }
-  std::ostringstream text;
-  text << in.rdbuf();
-  return parse(text.str(), file.string());
+  return parse(read_file(file), file.string());
 }
 
 void YamlDocument::set(const std::string& text) {

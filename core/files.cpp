@@ -87,9 +87,10 @@ void write_atomically(const std::filesystem::path& file, const std::string& cont
 
 std::string read_file(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);
-  if (!in || std::filesystem::is_directory(file)) {
-    throw InputError("this file cannot be read", file.string(), "Check the path and its permissions.");
-  }
+  std::error_code error;
+  if (std::filesystem::is_directory(file, error))
+    throw InputError("this is a folder, and a file was expected", file.string());
+  if (!in) throw InputError("this file cannot be read", file.string(), "Check the path and its permissions.");
   std::ostringstream text;
   text << in.rdbuf();
   return text.str();

@@ -308,7 +308,23 @@ std::optional<DataProblem> decoding_problem(const fs::path& file) {
   }
 }
 
+void check_place(const DataOptions& options, Split split) {
+  // An obj.data has the lists of both splits.
+  if (options.format == "darknet" && split == Split::val && options.val.empty()) return;
+  const std::string path = split_path(options, split);
+  const fs::path root(options.root);
+  std::error_code failed;
+  if (!fs::is_directory(root, failed)) return;  // said by data_root()
+  const std::vector<fs::path> folders{root, root / "ImageSets", root / "ImageSets/Main", "."};
+  for (const std::string& name : {path, path + ".txt"}) {
+    if (fs::exists(find_below(name, folders), failed)) return;
+  }
+  throw InputError(std::string("data.") + split_name(split) + " names '" + path + "', which does not exist",
+                   find_below(path, folders).string(), "Relative paths start at data.root.");
+}
+
 Dataset read_dataset(const DataOptions& options, Split split, bool lenient) {
+  check_place(options, split);
   ProblemLog log(lenient);
   const auto source = open_source(options, split, log);
   Dataset dataset;

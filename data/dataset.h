@@ -89,6 +89,10 @@ struct Dataset {
 
 enum class Split { train, val };
 
+/// Throws InputError when data.train or data.val names nothing, or nothing that is there: the message has the
+/// key, which a reader of the file does not know.
+void check_place(const DataOptions& options, Split split);
+
 /// Reads one split. With `lenient` (for `data check`) nothing stops the reading: every problem is collected.
 /// Throws InputError: unknown format or missing list; unless lenient, also at a problem that
 /// stops_training().

@@ -73,7 +73,10 @@ TEST_F(Errors, MissingModel) {
 
 TEST_F(Errors, MissingData) {
   expect(train({"--set", "data.root=/nowhere"}), 2, {"data.root", "/nowhere"});
-  expect(train({"--set", "data.train=images/none"}), 2, {"images/none"});
+  expect(train({"--set", "data.train=images/none"}), 2, {"data.train names", "images/none"});
+  // Also when the other split would have to be read first.
+  expect(train({"--set", "data.val=images/none"}), 2, {"data.val names", "images/none"});
+  expect(run_program({"train", "data"}, run_.folder()), 2, {"data", "is a folder"});
 }
 
 TEST_F(Errors, EmptyDataset) {

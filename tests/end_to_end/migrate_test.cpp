@@ -34,7 +34,7 @@ std::vector<Named> named_in_tables() {
   return all;
 }
 
-/// {a: {b: ~}} for "a.b": an unknown key is refused, a known one without a value is left alone.
+/// {a: {b: ~}} for "a.b": an unknown key is refused as such, a known one for having no value.
 YamlValue nested(const std::string& key) {
   const size_t dot = key.find('.');
   YAML::Node node(YAML::NodeType::Map);
@@ -62,7 +62,8 @@ TEST(Migrate, EveryKeyExists) {
         read_config(nested(text), config);
       }
     } catch (const InputError& e) {
-      ADD_FAILURE() << "docs/migrate.md:" << line << ": " << e.what();
+      const bool known = std::string(e.what()).find("has no value") != std::string::npos;
+      EXPECT_TRUE(known) << "docs/migrate.md:" << line << ": " << e.what();
     }
   }
   EXPECT_GT(keys, 80);

@@ -107,9 +107,9 @@ void add_anchors(CLI::App& data, Action& action) {
   auto* command = data.add_subcommand("anchors", "find the box shapes that suit a data set");
   const auto arguments = examine_arguments(*command);
   command->add_option("--count", arguments->anchors, "number of anchors; the model's if not given")
-      ->check(CLI::PositiveNumber);
+      ->check(at_least(1));
   command->add_option("--size", arguments->size, "side of the input in pixels; train.size if not given")
-      ->check(CLI::PositiveNumber);
+      ->check(input_side());
   command->callback([=, &action] {
     action = [arguments] {
       const RunConfig config = config_of(*arguments);

@@ -67,7 +67,7 @@ int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
   prepare_together(ranks, [&] {
     arguments.common.check_ranks(ranks);
     refuse_idle_assignments(arguments.common.assignments);
-    check_answer(arguments.json, "AP");
+    if (ranks.leads()) check_answer(arguments.json, "AP");
     config = load_run_config(arguments.common.config, arguments.common.all_assignments());
     backend = open_device(arguments.common.device_of(ranks), config.precision());
     dataset = read_split(config, arguments.split == "val" ? Split::val : Split::train, ranks.leads());

@@ -152,6 +152,8 @@ Preparation prepare(const TrainArguments& arguments, const Communicator& ranks) 
   check_batch(config.train, ranks.size(), arguments.resuming);
   run.backend =
       open_device(arguments.common.device_of(ranks), config.precision(), config.train.deterministic);
+  // Reading the images of one split takes a while: what is wrong with the other is said before.
+  for (const Split split : {Split::train, Split::val}) check_place(config.data, split);
   run.training = read_split(config, Split::train, ranks.leads());
   run.validation = read_split(config, Split::val, ranks.leads());
   if (ranks.leads()) remark_on_sizes(config, run.training, run.validation);
