@@ -278,10 +278,16 @@ class FieldReader : public Fields {
       throw InputError("'" + std::string(key) + "' has a number that is not finite", value.where());
   }
 
-  /// A key that is there with nothing behind it looks as if it said something.
-  static void refuse_null(const YamlValue& value, const std::string& key) {
+  /// A key that is there with nothing behind it looks as if it said something. The place is the key's: that
+  /// of nothing is wherever the next thing begins.
+  void refuse_null(const YamlValue& value, const std::string& key) const {
     if (!value.node.IsDefined() || !value.node.IsNull()) return;
-    throw InputError("'" + key + "' has no value", value.where(),
+    YamlValue place = value;
+    for (const auto& entry : value_.node) {
+      if (!value.from_command_line() && entry.first.IsScalar() && entry.first.Scalar() == key)
+        place.node.reset(entry.first);
+    }
+    throw InputError("'" + key + "' has no value", place.where(),
                      "Write one (\"\" for an empty text), or leave the key out.");
   }
 

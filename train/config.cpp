@@ -58,6 +58,14 @@ YamlValue child(const YamlValue& value, const char* key) {
   return {node[key], value.file};
 }
 
+/// Where the value of "section.key" was given; the file when it was not.
+std::string place_of(const YamlValue& value, const std::string& path) {
+  const size_t dot = path.find('.');
+  const YamlValue next = child(value, path.substr(0, dot).c_str());
+  if (!next.node.IsDefined()) return value.file;
+  return dot == std::string::npos ? next.where() : place_of(next, path.substr(dot + 1));
+}
+
 /// A darknet configuration is a model and a recipe in one.
 YamlDocument load_run_document(const fs::path& file) {
   if (!is_darknet_cfg(file)) return YamlDocument::load(file);
@@ -239,10 +247,7 @@ void RunConfig::fields(Fields& f) {
 }
 
 std::string RunConfig::where(const std::string& key) const {
-  YamlValue value = source;
-  std::istringstream path(key);
-  for (std::string part; std::getline(path, part, '.');) value = child(value, part.c_str());
-  return value.where();
+  return source ? place_of(*source, key) : "";
 }
 
 std::vector<int> RunConfig::input_sizes() const {
@@ -273,7 +278,7 @@ RunConfig load_run_config(const fs::path& file, const std::vector<std::string>& 
   if (kind.defined() && kind.node.IsScalar() && kind.node.Scalar() == "sgd")
     config.optimizer = OptimizerOptions::sgd();
   read_config(root, config);
-  config.source = root;
+  config.source = std::make_shared<const YamlValue>(root);
 
   const fs::path folder = fs::absolute(file).parent_path();
   if (config.name.empty()) config.name = file.stem().string();

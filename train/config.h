@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -116,7 +117,7 @@ struct RunConfig {
   AugmentOptions augment;
   LoaderOptions loader;
   EvaluateOptions evaluate;
-  YamlValue source;  ///< what all this was read from, for messages
+  std::shared_ptr<const YamlValue> source;  ///< what all this was read from, for messages; may be none
 
   void fields(Fields& f);
   /// "file:line" or the option that "train.size" was set by; the file when it was not.

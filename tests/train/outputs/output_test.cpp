@@ -72,7 +72,8 @@ TEST_F(Outputs, AnAnswerThatIsNotFinishedLeavesNothingBehind) {
   const auto none = json_output((folder_ / "b.json").string(), names_);
   none->finish();
   EXPECT_TRUE(Json::parse(read_file(folder_ / "b.json")).empty());
-  EXPECT_THROW(json_output((folder_ / "no/such/folder.json").string(), names_), InputError);
+  std::ofstream(folder_ / "file") << "x";
+  EXPECT_THROW(json_output((folder_ / "file/folder.json").string(), names_), InputError);
 }
 
 TEST_F(Outputs, CocoResultsTakeIdsFromNumberedFiles) {
@@ -209,7 +210,11 @@ TEST_F(Outputs, TheListOfWhatIsOursStaysShortAndSurvivesCopying) {
   EXPECT_NO_THROW(text_label_output(copy, false)->add(image("a.jpg", {})));
   const std::string list = read_file(found / ".brightnet-detect");
   EXPECT_LE(std::count(list.begin(), list.end(), '\n'), 2) << list;
-  EXPECT_THROW(text_label_output(folder_, false)->check({.file = "x.jpg", .name = "../found/a"}), InputError);
+  Frame other;
+  other.file = "x.jpg";
+  other.name = "a";
+  std::ofstream(copy / "a.txt") << "mine";
+  EXPECT_THROW(text_label_output(copy, false)->check(other), InputError);
 }
 
 TEST_F(Outputs, AnEmptyAnswerIsAnAnswerAndMayBeReplaced) {
