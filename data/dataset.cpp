@@ -315,16 +315,12 @@ void check_place(const DataOptions& options, Split split) {
   const fs::path root(options.root);
   std::error_code failed;
   if (!fs::is_directory(root, failed)) return;  // said by data_root()
+  // Wherever one of the formats looks for it.
   const std::vector<fs::path> folders{root, root / "ImageSets", root / "ImageSets/Main", "."};
-  for (const std::string& name : {path, path + ".txt"}) {
-    if (fs::exists(find_below(name, folders), failed)) return;
-  }
-  throw InputError(std::string("data.") + split_name(split) + " names '" + path + "', which does not exist",
-                   find_below(path, folders).string(), "Relative paths start at data.root.");
+  if (!fs::exists(find_below(path + ".txt", folders), failed)) check_exists(find_below(path, folders), split);
 }
 
 Dataset read_dataset(const DataOptions& options, Split split, bool lenient) {
-  check_place(options, split);
   ProblemLog log(lenient);
   const auto source = open_source(options, split, log);
   Dataset dataset;

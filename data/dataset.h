@@ -89,8 +89,8 @@ struct Dataset {
 
 enum class Split { train, val };
 
-/// Throws InputError when data.train or data.val names nothing, or nothing that is there: the message has the
-/// key, which a reader of the file does not know.
+/// Throws InputError when data.train or data.val names nothing, or nothing that is there: at once, where
+/// reading the one would take long before the other is looked for.
 void check_place(const DataOptions& options, Split split);
 
 /// Reads one split. With `lenient` (for `data check`) nothing stops the reading: every problem is collected.

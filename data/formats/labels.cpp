@@ -147,15 +147,18 @@ std::string split_path(const DataOptions& options, Split split) {
   return path;
 }
 
-fs::path split_place(const DataOptions& options, Split split, const std::vector<fs::path>& folders) {
-  const std::string key = std::string("data.") + split_name(split);
-  const fs::path place = find_below(split_path(options, split), folders);
+void check_exists(const fs::path& place, Split split) {
   std::error_code failed;
-  if (!fs::exists(place, failed)) {
-    throw InputError(
-        "what " + key + " names " + (failed ? "cannot be looked at: " + failed.message() : "does not exist"),
-        place.string(), "Check data.root and " + key + '.');
-  }
+  if (fs::exists(place, failed)) return;
+  const std::string key = std::string("data.") + split_name(split);
+  throw InputError(
+      "what " + key + " names " + (failed ? "cannot be looked at: " + failed.message() : "does not exist"),
+      place.string(), "Check data.root and " + key + "; relative paths start at data.root.");
+}
+
+fs::path split_place(const DataOptions& options, Split split, const std::vector<fs::path>& folders) {
+  const fs::path place = find_below(split_path(options, split), folders);
+  check_exists(place, split);
   return place;
 }
 

@@ -118,6 +118,9 @@ std::optional<double> parse_number(std::string_view text);
 std::string split_path(const DataOptions& options, Split split);
 const char* split_name(Split split);
 
+/// Throws InputError when the place that `data.train` or `data.val` names is not there.
+void check_exists(const std::filesystem::path& place, Split split);
+
 /// What `data.train` or `data.val` names, below the first of the folders where it exists. Throws InputError
 /// when it is at none of them.
 std::filesystem::path split_place(const DataOptions& options, Split split,
