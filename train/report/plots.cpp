@@ -254,7 +254,7 @@ cv::Mat plot_confusion(const Metrics& metrics) {
   const double cell = std::clamp(900.0 / size, 1.0, 90.0);
   const double letters = std::clamp(cell * 0.55, 4.0, 12.0);
   const bool labels = cell >= 9, numbers = cell >= 30;
-  const double margin = labels ? 170 : 60;
+  const double margin = labels ? 170 : 80;
   const double side = cell * size;
   const cv::Rect2d area(margin, 56, side, side);
   Canvas canvas(static_cast<int>(std::max(margin + side + 90, 560.0)), static_cast<int>(56 + side + margin));
@@ -284,6 +284,14 @@ cv::Mat plot_confusion(const Metrics& metrics) {
     const std::string text = shortened(name, 120, letters);
     canvas.text(text, {area.x - 8, area.y + (i + 0.5) * cell}, letters, ink, Align::right);
     canvas.text_upward(text, {area.x + (i + 0.5) * cell, area.y + side + 8}, letters, ink, Align::right);
+  }
+  // Too many for their names: the numbers of some.
+  int step = 10;
+  while (step * cell < 40) step *= 2;
+  for (int i = 0; i < matrix.classes && !labels; i += step) {
+    const double middle = (i + 0.5) * cell;
+    canvas.text(std::to_string(i), {area.x - 8, area.y + middle}, 9, ink, Align::right);
+    canvas.text(std::to_string(i), {area.x + middle, area.y + side + 12}, 9, ink, Align::center);
   }
   canvas.text_upward("predicted", {22, area.y + side / 2}, 12, ink);
   canvas.text("true", {area.x + side / 2, area.y + side + margin - 18}, 12, ink, Align::center);
