@@ -1,20 +1,13 @@
 #include "layers/network.h"
 
 #include <algorithm>
-#include <chrono>
 
+#include "core/clock.h"
 #include "layers/network_input.h"
 #include "layers/network_node.h"
 #include "layers/yolo.h"
 
 namespace brightnet {
-namespace {
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-}  // namespace
 
 Network::Network(const NetworkSetup& setup)
     : setup_(setup),

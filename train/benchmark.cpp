@@ -1,11 +1,11 @@
 #include "train/benchmark.h"
 
 #include <algorithm>
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
 
+#include "core/clock.h"
 #include "core/random.h"
 #include "core/threads.h"
 #include "train/memory.h"
@@ -16,10 +16,6 @@ namespace {
 
 constexpr int boxes_per_image = 8;
 constexpr int warm_up_rounds = 2, profiled_rounds = 3, queued_steps = 10;
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 double median(std::vector<double> values) {
   std::nth_element(values.begin(), values.begin() + static_cast<long>(values.size() / 2), values.end());

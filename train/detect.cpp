@@ -2,20 +2,16 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 
 #include <fmt/format.h>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "train/evaluate.h"
 #include "train/frame_loader.h"
 
 namespace brightnet {
 namespace {
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 /// What survives of an image's candidates. Classes that are not looked for go first: they take no place among
 /// the best.

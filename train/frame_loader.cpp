@@ -1,11 +1,11 @@
 #include "train/frame_loader.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include <opencv2/imgproc.hpp>
 
+#include "core/clock.h"
 #include "data/augment/sample.h"
 #include "data/darknet_image.h"
 #include "data/image.h"
@@ -16,10 +16,6 @@ namespace {
 // One batch is at the network's while the others are made. A camera's frames grow old in a queue, so no more.
 constexpr int slots = 3;
 constexpr int live_slots = 2;
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 /// The image as the network was trained to see it: placed in the square input, with the loader's fill around
 /// it.

@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "core/threads.h"
@@ -20,10 +21,6 @@ namespace {
 
 /// Seconds that meeting, and leaving together, may take.
 constexpr unsigned meeting = 300, farewell = 60;
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 int as_int(size_t count) {
   BRIGHTNET_CHECK(count <= INT_MAX, "MPI counts in int");

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/hash.h"
 
 namespace brightnet {
 namespace {
@@ -16,18 +17,14 @@ namespace fs = std::filesystem;
 
 constexpr const char* unfinished = "-";
 
-/// Of the file's content (FNV-1a, 64 bits): times of change do not survive copying.
+/// Of the file's content: times of change do not survive copying.
 std::string hash_of(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
   if (!in) return "unreadable";
-  uint64_t hash = 0xcbf29ce484222325u;
+  uint64_t hash = 0;
   std::array<char, 1 << 16> block{};
-  while (in.read(block.data(), block.size()), in.gcount() > 0) {
-    for (std::streamsize i = 0; i < in.gcount(); ++i) {
-      hash ^= static_cast<unsigned char>(block[static_cast<size_t>(i)]);
-      hash *= 0x100000001b3u;
-    }
-  }
+  while (in.read(block.data(), block.size()), in.gcount() > 0)
+    hash = hash_bytes(block.data(), static_cast<size_t>(in.gcount()), hash);
   return fmt::format("{:016x}", hash);
 }
 

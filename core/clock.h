@@ -1,0 +1,12 @@
+// Time that only goes on, whatever is done to the calendar.
+#pragma once
+
+#include <chrono>
+
+namespace brightnet {
+
+inline double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace brightnet
