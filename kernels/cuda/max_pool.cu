@@ -18,6 +18,31 @@
 namespace brightnet::cuda {
 namespace {
 
+/// Where an output lies, from its number among all.
+struct OutputPlace {
+  size_t image;
+  int row, column;
+
+  __device__ OutputPlace(const PoolGeometry& pool, unsigned pixel) {
+    const unsigned row_of_all = pixel / static_cast<unsigned>(pool.out_width),
+                   of_image = row_of_all / static_cast<unsigned>(pool.out_height);
+    image = of_image;
+    row = static_cast<int>(row_of_all - of_image * pool.out_height);
+    column = static_cast<int>(pixel - row_of_all * pool.out_width);
+  }
+};
+
+template <typename T, int count>
+__device__ void store_pooled(T* y, uint8_t* argmax, size_t at, const float (&best)[count],
+                             const int (&winner)[count]) {
+  store_floats<count>(y + at, best);
+  if (argmax == nullptr) return;
+  Vector<uint8_t, count> places;
+#pragma unroll
+  for (int k = 0; k < count; ++k) places.element[k] = static_cast<uint8_t>(winner[k]);
+  store<count>(argmax + at, places);
+}
+
 template <typename T, int count>
 struct PoolVector {
   static constexpr int width = count;
@@ -27,11 +52,9 @@ struct PoolVector {
   uint8_t* argmax;
 
   __device__ void operator()(unsigned pixel, unsigned channel) const {
-    const int row_of_all = static_cast<int>(pixel / pool.out_width);
-    const int image = row_of_all / pool.out_height;
-    const int top = (row_of_all - image * pool.out_height) * pool.stride - pool.before;
-    const int left = static_cast<int>(pixel % pool.out_width) * pool.stride - pool.before;
-    const T* plane = x + static_cast<size_t>(image) * pool.height * pool.width * pool.channels + channel;
+    const OutputPlace place(pool, pixel);
+    const int top = place.row * pool.stride - pool.before, left = place.column * pool.stride - pool.before;
+    const T* plane = x + place.image * pool.height * pool.width * pool.channels + channel;
     float best[count] = {}, candidates[count];
     int winner[count] = {};
     bool first = true;
@@ -39,23 +62,17 @@ struct PoolVector {
       for (int j = left < 0 ? -left : 0; j < pool.window && left + j < pool.width; ++j) {
         load_floats<count>(plane + (static_cast<size_t>(top + i) * pool.width + left + j) * pool.channels,
                            candidates);
-        const int place = i * pool.window + j;
+        const int number = i * pool.window + j;
 #pragma unroll
         for (int k = 0; k < count; ++k) {
           const bool wins = first || displaces(candidates[k], best[k]);
           best[k] = wins ? candidates[k] : best[k];
-          winner[k] = wins ? place : winner[k];
+          winner[k] = wins ? number : winner[k];
         }
         first = false;
       }
     }
-    const size_t at = static_cast<size_t>(pixel) * pool.channels + channel;
-    store_floats<count>(y + at, best);
-    if (argmax == nullptr) return;
-    Vector<uint8_t, count> places;
-#pragma unroll
-    for (int k = 0; k < count; ++k) places.element[k] = static_cast<uint8_t>(winner[k]);
-    store<count>(argmax + at, places);
+    store_pooled(y, argmax, static_cast<size_t>(pixel) * pool.channels + channel, best, winner);
   }
 };
 
@@ -69,11 +86,9 @@ struct PoolSquareVector {
   uint8_t* argmax;
 
   __device__ void operator()(unsigned pixel, unsigned channel) const {
-    const unsigned row_of_all = pixel / static_cast<unsigned>(pool.out_width),
-                   image = row_of_all / static_cast<unsigned>(pool.out_height);
-    const int top = static_cast<int>(row_of_all - image * pool.out_height) * pool.stride - pool.before;
-    const int left = static_cast<int>(pixel - row_of_all * pool.out_width) * pool.stride - pool.before;
-    const T* plane = x + static_cast<size_t>(image) * pool.height * pool.width * pool.channels + channel;
+    const OutputPlace place(pool, pixel);
+    const int top = place.row * pool.stride - pool.before, left = place.column * pool.stride - pool.before;
+    const T* plane = x + place.image * pool.height * pool.width * pool.channels + channel;
     Vector<T, count> elements[4];
     bool inside[4];
 #pragma unroll
@@ -98,13 +113,7 @@ struct PoolSquareVector {
         winner[k] = wins ? i : winner[k];
       }
     }
-    const size_t at = static_cast<size_t>(pixel) * pool.channels + channel;
-    store_floats<count>(y + at, best);
-    if (argmax == nullptr) return;
-    Vector<uint8_t, count> places;
-#pragma unroll
-    for (int k = 0; k < count; ++k) places.element[k] = static_cast<uint8_t>(winner[k]);
-    store<count>(argmax + at, places);
+    store_pooled(y, argmax, static_cast<size_t>(pixel) * pool.channels + channel, best, winner);
   }
 };
 
@@ -140,12 +149,12 @@ struct GatherVector {
         const size_t at =
             ((static_cast<size_t>(image) * pool.out_height + i) * pool.out_width + j) * pool.channels +
             channel;
-        const int place =
+        const int number =
             (row - i * pool.stride + pool.before) * pool.window + column - j * pool.stride + pool.before;
         const Vector<uint8_t, count> winner = load<count>(argmax + at);
         load_floats<count>(dy + at, gradient);
 #pragma unroll
-        for (int k = 0; k < count; ++k) sum[k] += winner.element[k] == place ? gradient[k] : 0.0f;
+        for (int k = 0; k < count; ++k) sum[k] += winner.element[k] == number ? gradient[k] : 0.0f;
       }
     }
     store_floats<count>(to, sum);
@@ -164,27 +173,23 @@ struct ScatterVector {
   bool accumulate;
 
   __device__ void operator()(unsigned pixel, unsigned channel) const {
-    const unsigned row_of_all = pixel / static_cast<unsigned>(pool.out_width),
-                   image = row_of_all / static_cast<unsigned>(pool.out_height);
-    const int row = static_cast<int>(row_of_all - image * pool.out_height),
-              column = static_cast<int>(pixel - row_of_all * pool.out_width);
-    const int top = row * pool.stride, bottom = row + 1 < pool.out_height ? top + pool.stride : pool.height;
-    const int left = column * pool.stride,
-              right = column + 1 < pool.out_width ? left + pool.stride : pool.width;
+    const OutputPlace place(pool, pixel);
+    const int top = place.row * pool.stride, left = place.column * pool.stride;
+    const int bottom = place.row + 1 < pool.out_height ? top + pool.stride : pool.height;
+    const int right = place.column + 1 < pool.out_width ? left + pool.stride : pool.width;
     const size_t at = static_cast<size_t>(pixel) * pool.channels + channel;
     const Vector<uint8_t, count> winner = load<count>(argmax + at);
     float gradient[count];
     load_floats<count>(dy + at, gradient);
-    T* line =
-        dx + ((static_cast<size_t>(image) * pool.height + top) * pool.width + left) * pool.channels + channel;
+    T* line = dx + ((place.image * pool.height + top) * pool.width + left) * pool.channels + channel;
     for (int i = 0; i < bottom - top; ++i, line += static_cast<size_t>(pool.width) * pool.channels) {
       T* to = line;
       for (int j = 0; j < right - left; ++j, to += pool.channels) {
-        const int place = i < pool.window && j < pool.window ? i * pool.window + j : -1;
+        const int number = i < pool.window && j < pool.window ? i * pool.window + j : -1;
         float sum[count] = {};
         if (accumulate) load_floats<count>(to, sum);
 #pragma unroll
-        for (int k = 0; k < count; ++k) sum[k] += winner.element[k] == place ? gradient[k] : 0.0f;
+        for (int k = 0; k < count; ++k) sum[k] += winner.element[k] == number ? gradient[k] : 0.0f;
         store_floats<count>(to, sum);
       }
     }
