@@ -5,6 +5,7 @@
 
 #include "core/clock.h"
 #include "core/log.h"
+#include "core/threads.h"
 #include "train/loader_advice.h"
 #include "train/progress_text.h"
 
