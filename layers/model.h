@@ -88,7 +88,7 @@ struct YoloAttributes {
   YoloHead head;
   std::string anchors_where;         ///< the place that the anchors were read at, for messages
   std::vector<float> class_weights;  ///< empty: all 1
-  NmsKind nms = NmsKind::greedy;     ///< what `detect` does unless told otherwise
+  NmsKind nms = NmsKind::greedy;     ///< where nothing else is asked for
   float nms_beta = 0.6f;
 };
 

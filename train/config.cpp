@@ -174,7 +174,8 @@ void TrainOptions::fields(Fields& f) {
       "not trained: the first K layers, or layers and blocks by name");
   f("pretrained_rate", pretrained_rate, "factor on the rate of layers that came with the weights").above(0);
   f("fresh", fresh, "layers that did not come with them, and have the full rate");
-  f("save_every", save_every, "seconds between saved states; also at the end and on a signal").at_least(0);
+  f("save_every", save_every, "seconds between saved states; more where saving would take 2 % of the time")
+      .at_least(0);
   f("log_every", log_every, "seconds between progress lines without a terminal").above(0);
   f("bucket_mb", bucket_mb, "MiB of gradients that the ranks sum at a time").above(0);
   f("overlap", overlap, "ranks sum gradients during the backward pass; the same bits either way");

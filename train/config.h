@@ -46,10 +46,10 @@ struct TrainOptions {
       freeze;                 ///< layers or blocks that are not trained, or one number: the first K layers
   float pretrained_rate = 1;  ///< factor on the learning rate of layers that came with `weights`
   std::vector<std::string> fresh;  ///< layers that did not; a run adds what it finds
-  float save_every = 30;  ///< seconds: a state is saved at the end of an epoch when the last one is this old
-  float log_every = 10;   ///< seconds between progress lines where there is no terminal
-  float bucket_mb = 8;    ///< MiB of gradients that the ranks sum at a time
-  bool overlap = true;    ///< sums begin during the backward pass; the result has the same bits either way
+  float save_every = 30;     ///< seconds: a state is saved when the last one is this old, in an epoch too
+  float log_every = 10;      ///< seconds between progress lines where there is no terminal
+  float bucket_mb = 8;       ///< MiB of gradients that the ranks sum at a time
+  bool overlap = true;       ///< sums begin during the backward pass; the result has the same bits either way
   float comm_timeout = 120;  ///< seconds that a rank waits for others before the run ends
   void fields(Fields& f);
 };
@@ -100,7 +100,7 @@ struct EvaluateOptions {
   int batch = 0;               ///< images at a time; 0: the micro-batch
   int size = 0;                ///< side of the input; 0: train.size
   std::string best_by = "AP";  ///< AP | AP50: what makes weights the best
-  NmsOptions nms;
+  NmsOptions nms{.kind = "model"};
   void fields(Fields& f);
 };
 

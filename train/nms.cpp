@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "core/error.h"
+#include "layers/model.h"
 
 namespace brightnet {
 namespace {
@@ -47,12 +48,25 @@ bool usable(const Detection& d, float threshold) {
 }  // namespace
 
 void NmsOptions::fields(Fields& f) {
-  f.choice("kind", kind, {"greedy", "diou"},
-           "greedy: by IoU; diou: by IoU less a term for the centres' distance");
+  f.choice(
+      "kind", kind, {"model", "greedy", "diou"},
+      "greedy: by IoU; diou: by IoU less a term for the centres' distance; model: as the head's nms says");
   f("iou", iou, "a box falls when it overlaps a better one of its class by more").within(0, 1);
-  f("beta", beta, "exponent of the distance term of diou").above(0);
+  f("beta", beta, "exponent of the distance term of diou; for model the head's nms_beta counts").above(0);
   f("score", score, "candidates with a lower score are not looked at").within(0, 1);
   f("max_detections", max_detections, "detections kept an image").at_least(1);
+}
+
+NmsOptions for_model(NmsOptions options, const Model& model) {
+  if (options.kind != "model") return options;
+  options.kind = "greedy";
+  for (const auto& layer : model.layers) {
+    const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes);
+    if (!yolo) continue;
+    options.kind = yolo->nms == NmsKind::diou ? "diou" : "greedy";
+    options.beta = yolo->nms_beta;
+  }
+  return options;
 }
 
 std::vector<Detection> non_max_suppression(const std::vector<Detection>& candidates,

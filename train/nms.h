@@ -9,12 +9,15 @@
 
 namespace brightnet {
 
+struct Model;
+
 /// The `nms:` section.
 struct NmsOptions {
   /// greedy: a box falls when its IoU with a better one of its class exceeds `iou`.
   /// diou: it falls when IoU - (d²/c²)^beta exceeds `iou`, where d is the distance of the two centres and c
   /// the diagonal of the smallest box around both, so that two objects side by side both stay (Zheng et al.
   /// 2020, "Distance-IoU Loss", section 3.3; the exponent is YOLOv4's beta_nms).
+  /// model: what the model's heads say; for_model() puts it in.
   std::string kind = "greedy";
   float iou = 0.45f;
   float beta = 0.6f;         ///< exponent of the distance term; diou only
@@ -22,6 +25,9 @@ struct NmsOptions {
   int max_detections = 300;  ///< an image, over all classes, best first
   void fields(Fields& f);
 };
+
+/// With the kind and exponent of the model's heads where `kind` leaves them to the model.
+NmsOptions for_model(NmsOptions options, const Model& model);
 
 /// The detections of one image that survive, best score first; equal scores keep the order they came in, so
 /// the result depends on the input alone. Suppression is within a class. Boxes are compared in the

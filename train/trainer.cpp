@@ -80,11 +80,16 @@ TrainingEnd Trainer::run(const Interrupt& interrupt) {
     confer(interrupt);
     const bool epoch_done = static_cast<int64_t>(progress_.step) == steps_per_epoch_ || finished();
     if (!epoch_done && leads() && line_.due()) line_.show(describe_progress(last_metrics_));
+    const bool save_now = !epoch_done && save_due_;
     if (stop_ || (epoch_done && !end_epoch(interrupt))) {
       line_.clear();
       settle(interrupt);
       save();
       return TrainingEnd::interrupted;
+    }
+    if (save_now) {
+      settle(interrupt);
+      save();
     }
   }
   line_.clear();
@@ -131,7 +136,10 @@ void Trainer::step() {
   ++trained_.version;
   ++progress_.iteration;
   ++progress_.step;
-  if (const StepState* seen = guard_->observe()) take_over(*seen);
+  // A copy that was made before an epoch's sums were cleared tells of no further step.
+  const StepState* const seen = guard_->observe();
+  if (seen && seen->applied + seen->skipped > progress_.state.applied + progress_.state.skipped)
+    take_over(*seen);
   const double seconds = seconds_now() - begin;
   progress_.sums.seconds += seconds;
   progress_.sums.waited += loader_->waited_seconds() - waited_before;
@@ -212,18 +220,25 @@ void Trainer::take_over(const StepState& seen) {
   }
 }
 
-/// After every step the ranks tell each other their sums, and whether one of them was asked to stop.
+/// After every step the ranks tell each other their sums, whether one of them was asked to stop, and rank 0
+/// whether it is time to save: an epoch of a large data set takes hours, and a power cut must not cost them.
 void Trainer::confer(const Interrupt& interrupt) {
+  constexpr double steps_over_saving = 50;  // a large state on a slow disk is saved less often
+  const bool due =
+      leads() && seconds_now() - saved_at_ >=
+                     std::max<double>(setup_.config.train.save_every, steps_over_saving * saving_seconds_);
   const EpochSums& s = progress_.sums;
   const LossTotals& l = progress_.state.sums;
   const auto n = static_cast<double>(communicator_.size());
-  double words[] = {l.box,        l.objectness,      l.classes,  l.iou,
-                    l.assigned,   l.images,          s.images,   s.seconds / n,
-                    s.waited / n, s.comm_waited / n, s.busy / n, interrupt.requested() ? 1.0 : 0.0};
+  double words[] = {l.box,          l.objectness,      l.classes,  l.iou,
+                    l.assigned,     l.images,          s.images,   s.seconds / n,
+                    s.waited / n,   s.comm_waited / n, s.busy / n, interrupt.requested() ? 1.0 : 0.0,
+                    due ? 1.0 : 0.0};
   communicator_.all_reduce(words);
   all_losses_ = {words[0], words[1], words[2], words[3], words[4], words[5]};
   all_sums_ = {words[6], words[7], words[8], words[9], words[10]};
   stop_ = words[11] > 0;
+  save_due_ = words[12] > 0;
 }
 
 /// The same behind everything that is queued.
@@ -310,7 +325,7 @@ void Trainer::fit_into_minutes() {
 std::optional<Metrics> Trainer::evaluate_average(const Interrupt& interrupt) {
   ++averaged_.version;
   val_boxes_.assign(std::min(pictured_images, setup_.val.images.size()), {});
-  const DetectionOptions options{setup_.config.evaluate.nms,
+  const DetectionOptions options{for_model(setup_.config.evaluate.nms, setup_.model),
                                  setup_.config.augment.letterbox,
                                  std::max(1, setup_.config.loader.workers),
                                  {}};

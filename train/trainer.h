@@ -114,11 +114,12 @@ class Trainer {
   EpochSums all_sums_;     ///< over all ranks, at the last conference
   LossTotals all_losses_;  ///< likewise
   bool stop_ = false;      ///< a signal has come to some rank, as of the last conference
+  bool save_due_ = false;  ///< the last saved state is old, as of the last conference
   std::unique_ptr<RunReport> report_;
   ProgressLine line_;
   std::optional<Metrics> best_metrics_, last_metrics_;
   std::vector<std::vector<ScoredBox>> val_boxes_;  ///< of the pictured images; on rank 0 of all
-  double saved_at_ = 0, step_seconds_ = 0, began_at_ = 0, evaluation_seconds_ = 0;
+  double saved_at_ = 0, saving_seconds_ = 0, step_seconds_ = 0, began_at_ = 0, evaluation_seconds_ = 0;
   double first_half_at_ = 0, first_epoch_at_ = 0;  ///< when the first epoch's steps were half done, and done
   bool resumed_ = false;
 };

@@ -17,6 +17,7 @@ std::vector<StateArray> Trainer::state_arrays() const {
 /// The sums that are saved are those of all ranks.
 void Trainer::save() {
   if (!leads()) return;
+  const double begin = seconds_now();
   take_over(guard_->state());
   Progress progress = progress_;
   progress.sums = all_sums_;
@@ -26,6 +27,7 @@ void Trainer::save() {
              {progress, describe_layout(layout_), compute_threads(), best_metrics_, train_data_, val_data_},
              state_arrays(), backend_);
   saved_at_ = seconds_now();
+  saving_seconds_ = saved_at_ - begin;
 }
 
 void Trainer::save_averaged_weights(const std::filesystem::path& file) const {

@@ -105,6 +105,9 @@ TEST_F(Errors, CommandLine) {
   expect(run_program({"memory", "model.yaml", "--batch", "many"}, run_.folder()), 2, {"--batch"});
   EXPECT_EQ(run_program({"--help"}, run_.folder()).code, 0);
   EXPECT_EQ(run_program({"train", "--help"}, run_.folder()).code, 0);
+  const ProgramResult version = run_program({"--version"}, run_.folder());
+  EXPECT_EQ(version.code, 0);
+  EXPECT_EQ(version.out.rfind("brightnet ", 0), 0u) << version.out;
 }
 
 TEST_F(Errors, AnUnknownWordIsNamedWithWhatItMayMean) {
@@ -133,13 +136,15 @@ TEST_F(Errors, ANumberThatAnOptionCannotHaveIsAnsweredInWords) {
 
 TEST_F(Errors, OptionsThatWouldDoNothingAreRefused) {
   const auto detect = [&](const std::vector<std::string>& more) {
-    std::vector<std::string> arguments{"detect", "--weights", "w", "--source", "s"};
+    std::vector<std::string> arguments{"detect", "--weights", "w", "--source", "data/images/val"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run_program(arguments, run_.folder());
   };
   expect(detect({"--save-conf"}), 2, {"--save-conf", "--txt"});
   expect(detect({"--out", "found", "--no-save"}), 2, {"--out", "--no-save"});
   expect(detect({"--coco-ids", "ids.json"}), 2, {"--coco-ids", "--coco-json"});
+  expect(detect({"--frames", "2"}), 2, {"--frames", "videos", "data/images/val"});
+  expect(detect({"--every", "3"}), 2, {"--every", "videos", "data/images/val"});
   const auto eval = [&](const std::string& assignment) {
     return run_program({"eval", "run.yaml", "--weights", "w", "--set", assignment}, run_.folder());
   };

@@ -6,9 +6,23 @@
 #include <gtest/gtest.h>
 
 #include "core/random.h"
+#include "layers/model.h"
 
 namespace brightnet {
 namespace {
+
+TEST(Nms, IsTheModelsUnlessSaidOtherwise) {
+  Model model;
+  model.layers.emplace_back();
+  auto& yolo = model.layers[0].attributes.emplace<YoloAttributes>();
+  yolo.nms = NmsKind::diou;
+  yolo.nms_beta = 0.8f;
+  const NmsOptions of_model = for_model({.kind = "model", .iou = 0.3f}, model);
+  EXPECT_EQ(of_model.kind, "diou");
+  EXPECT_FLOAT_EQ(of_model.beta, 0.8f);
+  EXPECT_FLOAT_EQ(of_model.iou, 0.3f);
+  EXPECT_EQ(for_model({.kind = "greedy"}, model).kind, "greedy");
+}
 
 /// The textbook's sweep over all pairs, in fp64.
 std::vector<Detection> reference_nms(std::vector<Detection> boxes, const NmsOptions& options) {

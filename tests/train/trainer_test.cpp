@@ -124,6 +124,38 @@ TEST(Trainer, EndsInTheSameWeightsHoweverOftenItWasInterrupted) {
   }
 }
 
+/// A machine that goes down in the loss of a step.
+class FailingBackend : public CpuBackend {
+ public:
+  struct Down {};
+  explicit FailingBackend(int losses) : left_(losses) {}
+  void yolo_loss(const YoloHead& head, const YoloLossPass& pass) override {
+    if (--left_ < 0) throw Down();
+    CpuBackend::yolo_loss(head, pass);
+  }
+
+ private:
+  int left_;
+};
+
+TEST(Trainer, SavesWithinAnEpochSoThatACrashCostsLittle) {
+  SmallRun run;
+  const RunConfig config = run.load();  // three steps an epoch, of two micro-batches and two heads each
+  Training whole(config, run.folder() / "whole");
+  ASSERT_EQ(whole.make().run(Interrupt()), TrainingEnd::finished);
+
+  const fs::path parts = run.folder() / "parts";
+  Training crashed(config, parts, false, std::make_unique<FailingBackend>(4));
+  EXPECT_THROW(crashed.make().run(Interrupt()), FailingBackend::Down);
+  Training rest(config, parts, true);
+  Trainer trainer = rest.make();
+  trainer.resume();
+  EXPECT_EQ(trainer.progress().iteration, 1);
+  EXPECT_EQ(trainer.progress().step, 1u);
+  ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+  EXPECT_EQ(weights(whole.folder.last()), weights(parts / "weights/last.safetensors"));
+}
+
 TEST(Trainer, AccumulatesMicroBatchesIntoTheGradientOfTheBatch) {
   // Without batch-norm's statistics, which belong to a micro-batch, the split must not matter.
   SmallRun run;

@@ -52,18 +52,12 @@ struct DetectArguments {
 
 /// What the model says about suppression, with the command line's thresholds.
 NmsOptions nms_options(const Model& model, const DetectArguments& arguments) {
-  NmsOptions options;
-  for (const auto& layer : model.layers) {
-    const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes);
-    if (!yolo) continue;
-    options.kind = yolo->nms == NmsKind::diou ? "diou" : "greedy";
-    options.beta = yolo->nms_beta;
-  }
-  options.iou = arguments.nms;
-  options.score = arguments.confidence;
-  options.max_detections =
-      arguments.max_detections > 0 ? arguments.max_detections : std::numeric_limits<int>::max();
-  return options;
+  return for_model({.kind = "model",
+                    .iou = arguments.nms,
+                    .score = arguments.confidence,
+                    .max_detections = arguments.max_detections > 0 ? arguments.max_detections
+                                                                   : std::numeric_limits<int>::max()},
+                   model);
 }
 
 /// A frame that waits for others of its batch is late, so a camera's are looked at one by one.
@@ -211,12 +205,26 @@ void refuse_idle_options(const DetectArguments& arguments) {
     throw InputError("--no-save leaves nothing to put there", "--out", "Leave one of the two out.");
 }
 
+/// The same of options for videos, once it is known what the source is.
+void refuse_idle_clip_options(const DetectArguments& arguments, const Source& source) {
+  const auto& files = source.files();
+  if (source.live() || std::any_of(files.begin(), files.end(), is_video_name)) return;
+  for (const auto& [option, given] : {std::pair{"--frames", arguments.frames.frames > 0},
+                                      std::pair{"--every", arguments.frames.every > 1}}) {
+    if (given)
+      throw InputError(fmt::format("{} is for videos, cameras and streams, and there is none in {}", option,
+                                   arguments.source),
+                       option, "Leave it out, or name fewer images.");
+  }
+}
+
 int detect_objects(const DetectArguments& arguments) {
   refuse_idle_options(arguments);
   const Precision precision =
       arguments.common.precision.empty() ? Precision::fp32 : parse_precision(arguments.common.precision);
   const auto backend = open_device(arguments.common.device, precision);
   const auto source = open_source(arguments.source, arguments.frames);
+  refuse_idle_clip_options(arguments, *source);
   InferenceNetwork inference(arguments.weights.load(), *backend, precision, choose_batch(arguments, *source),
                              arguments.size);
   if (!arguments.resize.empty()) inference.set_resize(parse_resize(arguments.resize));

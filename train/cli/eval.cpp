@@ -77,7 +77,7 @@ int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
     inference.emplace(load_weights(arguments, dataset), *backend, config.precision(), batch, arguments.size);
     check_classes(*inference, dataset, arguments.weights.weights);
   });
-  const DetectionOptions options{.nms = config.evaluate.nms,
+  const DetectionOptions options{.nms = for_model(config.evaluate.nms, inference->trained().model),
                                  .letterbox = inference->trained().letterbox,
                                  .workers = std::max(1, config.loader.workers),
                                  .resize = inference->trained().resize};

@@ -112,6 +112,7 @@ int main(int count, char** arguments) {
   std::signal(SIGXFSZ, SIG_IGN);
   take_closed_streams();
   CLI::App app("brightnet trains YOLOv4 and tiny-YOLOv4 detectors on your own images.", "brightnet");
+  app.set_version_flag("--version", "brightnet " BRIGHTNET_VERSION);
   app.require_subcommand(1);
   cli::Action action;
   cli::add_train(app, action);
@@ -127,7 +128,7 @@ int main(int count, char** arguments) {
   try {
     app.parse(count, arguments);
   } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success))  // --help
+    if (e.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success))  // --help, --version
       return check_standard_output(app.exit(e));
     return fail(ExitCode::input, complaint(app, e));
   }

@@ -209,13 +209,8 @@ class RecipeWriter {
   }
 
   void write_evaluate() {
-    std::vector<ImportNote> said;
-    int classes = 0;
-    const YoloAttributes yolo = read_darknet_head(*yolo_, classes, said);
     line("evaluate:");
     line("  every: 4", "epochs, as darknet's -map");
-    line(yolo.nms == NmsKind::diou ? "  nms: {kind: diou, beta: " + yaml_number(yolo.nms_beta) + '}'
-                                   : "  nms: {kind: greedy}");
   }
 
   const CfgSection& net_;

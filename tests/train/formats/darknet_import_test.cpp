@@ -263,7 +263,9 @@ TEST(DarknetRecipe, MakesDarknetsSteps) {
   EXPECT_FLOAT_EQ(config.augment.resize, 1.5f);
   EXPECT_FLOAT_EQ(config.augment.hue, 0);
   EXPECT_TRUE(config.augment.letterbox);
-  EXPECT_EQ(config.evaluate.nms.kind, "diou");
+  const NmsOptions nms = for_model(config.evaluate.nms, imported.model);
+  EXPECT_EQ(nms.kind, "diou");
+  EXPECT_FLOAT_EQ(nms.beta, 0.6f);
 }
 
 TEST(DarknetRecipe, FreezesWhatStopbackwardFreezes) {
