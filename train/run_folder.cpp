@@ -1,6 +1,9 @@
 #include "train/run_folder.h"
 
+#include <algorithm>
+#include <charconv>
 #include <optional>
+#include <vector>
 
 #include "core/error.h"
 
@@ -11,6 +14,26 @@ namespace fs = std::filesystem;
 
 fs::path numbered(const fs::path& wanted, int number) {
   return number == 1 ? wanted : fs::path(wanted.string() + '-' + std::to_string(number));
+}
+
+/// Those of `wanted`, `wanted`-2, … that exist, in order.
+std::vector<int> numbers_of(const fs::path& wanted) {
+  const std::string name = wanted.filename().string();
+  std::vector<int> numbers;
+  std::error_code error;
+  const fs::path parent = wanted.has_parent_path() ? wanted.parent_path() : fs::path(".");
+  for (fs::directory_iterator entry(parent, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string other = entry->path().filename().string();
+    if (other == name) numbers.push_back(1);
+    if (other.rfind(name + '-', 0) != 0) continue;
+    const char* digits = other.c_str() + name.size() + 1;
+    const char* behind = other.c_str() + other.size();
+    int number = 0;
+    const auto [at, failed] = std::from_chars(digits, behind, number);
+    if (failed == std::errc() && at == behind && number > 1 && *digits != '0') numbers.push_back(number);
+  }
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
 }
 
 }  // namespace
@@ -52,11 +75,17 @@ RunFolder RunFolder::open(const fs::path& path) {
 }
 
 RunFolder RunFolder::latest(const fs::path& wanted) {
+  // Not the highest number: a folder that was deleted leaves its number to a later run.
   std::optional<RunFolder> found;
-  for (int number = 1; fs::exists(numbered(wanted, number)); ++number) {
-    RunFolder folder(numbered(wanted, number));
-    if (fs::exists(folder.state()) && fs::exists(folder.config()) && fs::exists(folder.model()))
-      found = folder;
+  fs::file_time_type saved;
+  for (const int number : numbers_of(wanted)) {
+    const RunFolder folder(numbered(wanted, number));
+    std::error_code error;
+    const auto time = fs::last_write_time(folder.state(), error);
+    if (error || !fs::exists(folder.config(), error) || !fs::exists(folder.model(), error)) continue;
+    if (found && time < saved) continue;
+    found = folder;
+    saved = time;
   }
   if (!found) {
     throw InputError("there is no run to resume", wanted.string(),

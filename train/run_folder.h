@@ -15,7 +15,8 @@ class RunFolder {
   static RunFolder at(std::filesystem::path path) { return RunFolder(std::move(path)); }
   /// An existing one that can be resumed; InputError, saying what is missing, for anything else.
   static RunFolder open(const std::filesystem::path& path);
-  /// The newest of `wanted`, `wanted`-2, … that can be resumed; InputError when there is none.
+  /// Of `wanted`, `wanted`-2, … that can be resumed, the one whose state was saved last; InputError when
+  /// there is none.
   static RunFolder latest(const std::filesystem::path& wanted);
 
   const std::filesystem::path& path() const { return path_; }

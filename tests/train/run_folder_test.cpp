@@ -1,5 +1,6 @@
 #include "train/run_folder.h"
 
+#include <chrono>
 #include <fstream>
 
 #include <gtest/gtest.h>
@@ -60,6 +61,21 @@ TEST_F(Runs, AreResumedFromTheNewestThatHasAState) {
   EXPECT_EQ(RunFolder::latest(base_ / "cells").path(), second.path());
   EXPECT_THROW(RunFolder::open(third.path()), InputError);
   EXPECT_EQ(RunFolder::open(base_ / "cells/").path(), first.path());
+}
+
+TEST_F(Runs, AreResumedFromTheNewestWhateverItsNumberIs) {
+  RunFolder::create(base_ / "cells");
+  const RunFolder second = RunFolder::create(base_ / "cells");
+  make_resumable(second);
+  fs::last_write_time(second.state(), fs::file_time_type::clock::now() - std::chrono::hours(1));
+  fs::remove_all(base_ / "cells");
+  for (const char* other : {"cells-02", "cells-3x", "cells-", "cellsb-4"})
+    make_resumable(RunFolder::create(base_ / other));
+  EXPECT_EQ(RunFolder::latest(base_ / "cells").path(), second.path());
+  const RunFolder again = RunFolder::create(base_ / "cells");
+  make_resumable(again);
+  EXPECT_EQ(again.path(), base_ / "cells");
+  EXPECT_EQ(RunFolder::latest(base_ / "cells").path(), again.path());
 }
 
 }  // namespace
