@@ -20,6 +20,7 @@ struct ConvolutionSpec {
   bool bias = false;                           ///< forward adds a bias per output channel
   Activation activation = Activation::linear;  ///< forward applies it after the bias (inference only)
   bool statistics = false;                     ///< batch-norm follows, which wants output_sums()
+  bool folded = false;  ///< what prepare() gets are not the masters, and gone after the call
   /// Where the weights' gradient may meet those of other ranks already. It is yet to be summed over them in
   /// any case: what a rank gets is its own share, or the first rank gets the sum and the others zero.
   StatisticsExchange* exchange = nullptr;
@@ -38,7 +39,8 @@ class Convolution {
   virtual size_t workspace_bytes() const = 0;
   virtual void bind(void* weights, void* workspace) = 0;
 
-  /// Fills the working weights from fp32 master weights in OHWI; once after each change of the masters.
+  /// Fills the working weights from fp32 master weights in OHWI; once after each change of the masters, which
+  /// stay where they are until the next call (unless `folded`): a backend may compute with them themselves.
   virtual void prepare(const float* master) = 0;
   /// y = activation(x ∗ w + bias); bias is fp32, or nullptr when the spec has none.
   virtual void forward(const Tensor& x, const float* bias, const Tensor& y) = 0;

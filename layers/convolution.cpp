@@ -37,6 +37,7 @@ ConvolutionLayer::ConvolutionLayer(const LayerSetup& setup)
   spec_.bias = !norm_;
   spec_.activation = passes_gradient_ ? Activation::linear : attributes_.activation;
   spec_.statistics = norm_;
+  spec_.folded = folds_;
   spec_.exchange = trains_ ? setup.statistics : nullptr;
   convolution_ = backend().plan_convolution(spec_);
   weight_ = parameter("weight");

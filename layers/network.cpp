@@ -181,8 +181,12 @@ void Network::recorded(const RecordingKey& key, Work&& work) {
     recordings_.push_back({key, nullptr});
     return work();
   }
+  const auto prepared = prepared_version_;
   if (!found->recording) found->recording = setup_.backend->record(work);
-  if (!found->recording) return work();
+  if (!found->recording) {
+    prepared_version_ = prepared;  // an attempt at recording prepared nothing
+    return work();
+  }
   found->recording->replay();
   prepared_version_ = setup_.parameters->version;
 }

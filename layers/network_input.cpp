@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/log.h"
+
 namespace brightnet {
 namespace {
 
@@ -69,11 +71,20 @@ void NetworkInput::set_truths(std::span<const std::vector<Truth>> truths) {
   BRIGHTNET_CHECK(static_cast<int>(truths.size()) == image_.n, "one list of truths an image");
   host_truths_.clear();
   host_offsets_.assign(1, 0);
+  size_t left_out = 0;
   for (const auto& of_image : truths) {
     const size_t room = max_truths(image_.n) - host_truths_.size();
     host_truths_.insert(host_truths_.end(), of_image.begin(),
                         of_image.begin() + static_cast<long>(std::min(room, of_image.size())));
+    left_out += of_image.size() - std::min(room, of_image.size());
     host_offsets_.push_back(static_cast<int>(host_truths_.size()));
+  }
+  if (left_out > 0 && !said_left_out_) {
+    said_left_out_ = true;
+    spdlog::warn(
+        "{} objects of a batch are not learned: there is room for {} in {} images. Fewer mosaics "
+        "(augment.mosaic, augment.mixup) keep their number down. This is said once.",
+        left_out, max_truths(image_.n), image_.n);
   }
   backend_.upload(truths_, host_truths_.data(), host_truths_.size() * sizeof(Truth));
   backend_.upload(offsets_, host_offsets_.data(), host_offsets_.size() * sizeof(int));

@@ -42,6 +42,7 @@ class NetworkInput {
   std::vector<std::byte> narrow_values_;  ///< on their way to an x of 16 bits
   Truth* truths_ = nullptr;
   int* offsets_ = nullptr;
+  bool said_left_out_ = false;
   std::vector<Truth> host_truths_;
   std::vector<int> host_offsets_;
 };

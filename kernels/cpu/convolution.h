@@ -1,6 +1,7 @@
 // Convolutions on the CPU, by oneDNN.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "kernels/convolution.h"
@@ -10,5 +11,10 @@ namespace brightnet::cpu {
 /// bf16 products run on AMX or AVX512-BF16 where those are faster than fp32; elsewhere a bf16 convolution is
 /// an fp32 one between casts: correct on every CPU, and description() says so.
 std::unique_ptr<Convolution> plan_convolution(const ConvolutionSpec& spec);
+
+/// How bf16 convolutions can be computed; native ones need AVX-512.
+enum class Bf16Products : uint8_t { native, in_fp32 };
+/// One of bf16 that is computed in this way, whatever is faster here.
+std::unique_ptr<Convolution> plan_bf16_convolution(const ConvolutionSpec& spec, Bf16Products products);
 
 }  // namespace brightnet::cpu

@@ -28,7 +28,7 @@ class CudnnConvolution : public Convolution {
         engines_(std::move(engines)),
         engine_bytes_(convolution_workspace(spec)) {}
 
-  // In fp32 training the masters are the working weights.
+  // In fp32 training the masters are the working weights; a frozen layer's folded ones are not there to stay.
   size_t weight_bytes() const override {
     return uses_masters() ? 0 : aligned(spec_.weight_count() * size_of(spec_.type));
   }
@@ -96,7 +96,7 @@ class CudnnConvolution : public Convolution {
   }
 
  private:
-  bool uses_masters() const { return spec_.training && spec_.type == DType::f32; }
+  bool uses_masters() const { return spec_.training && spec_.type == DType::f32 && !spec_.folded; }
   size_t gradient_bytes() const { return spec_.weight_count() * sizeof(float); }
   size_t sums_bytes() const { return spec_.statistics ? 2 * sizeof(float) * spec_.output.c : 0; }
   Shape flat() const { return {1, 1, 1, static_cast<int>(spec_.weight_count())}; }

@@ -77,11 +77,12 @@ EnginePointer ConvolutionEngines::choose(const Pass& pass, const Pointers& point
   BRIGHTNET_CHECK(capturing == cudaStreamCaptureStatusNone, "a convolution chose its engine inside a graph");
   open(stream);
   EnginePointer& chosen = chosen_[pass.name];
-  const std::string remembered = cache_->find(pass.name);
+  const std::string remembered = options_.deterministic ? "" : cache_->find(pass.name);
   if (!chosen && !remembered.empty()) chosen = named(pass, remembered, workspace.bytes);
   // Also what was remembered and is no longer offered, by another build of the same version, is measured.
   if (!chosen) {
     chosen = fastest(pass, pointers, workspace, stream);
+    if (options_.deterministic) return chosen;
     cache_->remember(pass.name, chosen->name);
     cache_->save();  // a run that is killed need not be measured again
   }
@@ -145,6 +146,7 @@ EnginePointer ConvolutionEngines::fastest(const Pass& pass, const Pointers& poin
   std::string problems;
   Timed best;
   for (const ConvolutionVariant& variant : pass.variants()) {
+    if (options_.deterministic && best.engine) break;
     if (const std::string problem = plan_engines(variant, pass.type, workspace.bytes); problem.empty()) {
       keep_fastest(best, variant, pointers, workspace, stream);
     } else {
@@ -169,6 +171,11 @@ void ConvolutionEngines::keep_fastest(Timed& best, const ConvolutionVariant& var
     const auto run = [&](int times) { return time(candidate, pointers, workspace, stream, times); };
     if (run(1) < 0) continue;  // the first run loads what it needs
     ++timed;
+    // Times vary, and with them the choice: the same bits in every run need the heuristics' first that runs.
+    if (options_.deterministic) {
+      best.engine = std::make_shared<const ConvolutionEngine>(candidate);
+      return;
+    }
     float milliseconds = run(1);
     for (int round = 0; round < timed_rounds && milliseconds < hopeless * best.milliseconds; ++round)
       milliseconds = std::min(milliseconds, run(queued_runs));

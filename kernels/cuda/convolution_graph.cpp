@@ -137,7 +137,9 @@ ConvolutionVariants forward_variants(const ConvolutionSpec& spec, void* workspac
   const bool epilogue = spec.bias || spec.activation != Activation::linear;
   if (epilogue && spec.output.count() * size_of(spec.type) >= least_fused_bytes)
     variants.push_back({"fused", forward_graph(spec, true), {}, {}});
-  if (spec.statistics && spec.type != DType::f32) variants.push_back({"sums", sums_graph(spec), {}, {}});
+  // The second row of sums lies behind the first, and engines are promised 16-byte alignment.
+  const bool sums = spec.statistics && spec.type != DType::f32 && spec.output.c % 4 == 0;
+  if (sums) variants.push_back({"sums", sums_graph(spec), {}, {}});
   ConvolutionVariant plain{"plain", forward_graph(spec, false), {}, {}};
   if (epilogue) {
     plain.epilogue = [y_of, spec, stream](const Pointers& pointers) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/host_memory.h"
+#include "core/log.h"
 #include "kernels/cuda/activation.h"
 #include "kernels/cuda/add.h"
 #include "kernels/cuda/batch_norm.h"
@@ -128,7 +129,18 @@ void CudaBackend::hold_uploads() {
 }
 
 std::unique_ptr<Recording> CudaBackend::record(const std::function<void()>& work) {
-  return std::make_unique<GraphRecording>(Graph::capture(stream(), work), queues().work);
+  if (!captures_) return nullptr;
+  try {
+    return std::make_unique<GraphRecording>(Graph::capture(stream(), work), queues().work);
+  } catch (const DeviceError& e) {
+    captures_ = false;
+    cudaGetLastError();  // not to be taken for a later launch's
+    spdlog::warn(
+        "This step cannot be captured as a CUDA graph ({}). Its operations are queued one by one instead, "
+        "as with --no-graph, which is slower.",
+        e.what());
+    return nullptr;
+  }
 }
 std::unique_ptr<WorkClock> CudaBackend::make_work_clock() {
   return cuda::make_work_clock(queues().work);

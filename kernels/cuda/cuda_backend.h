@@ -99,6 +99,7 @@ class CudaBackend : public Backend {
   std::string name_;
   std::unique_ptr<Queues> queues_;   ///< none in one that only plans
   ConvolutionFactory convolutions_;  ///< gone before its stream is
+  bool captures_ = true;             ///< no step has been refused as a graph
 };
 
 }  // namespace brightnet::cuda

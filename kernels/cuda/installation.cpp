@@ -20,9 +20,8 @@ std::string capability(const GpuFacts& gpu) {
 }
 
 std::string visible(const Installation& installation) {
-  return installation.visible_devices.empty()
-             ? ""
-             : " (CUDA_VISIBLE_DEVICES is '" + installation.visible_devices + "')";
+  const auto& devices = installation.visible_devices;
+  return devices ? " (CUDA_VISIBLE_DEVICES is '" + *devices + "')" : "";
 }
 
 std::optional<Problem> missing_gpu(const Installation& installation, int index) {
@@ -30,9 +29,9 @@ std::optional<Problem> missing_gpu(const Installation& installation, int index) 
   if (index < count) return std::nullopt;
   if (count == 0) {
     return Problem{"no NVIDIA GPU is visible to this process" + visible(installation),
-                   installation.visible_devices.empty()
-                       ? "Look whether `nvidia-smi` lists one, or use --device cpu"
-                       : "Name GPUs in CUDA_VISIBLE_DEVICES or unset it, or use --device cpu"};
+                   installation.visible_devices
+                       ? "Name GPUs in CUDA_VISIBLE_DEVICES or unset it, or use --device cpu"
+                       : "Look whether `nvidia-smi` lists one, or use --device cpu"};
   }
   return Problem{
       "there is no GPU " + std::to_string(index) + ": " + std::to_string(count) +

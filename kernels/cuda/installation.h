@@ -35,9 +35,9 @@ struct Installation {
   std::string absence;             ///< why it has not
   std::vector<int> architectures;  ///< compute capabilities with machine code in this build: 75, 80, ...
   LibraryFacts driver, runtime, cudnn, nccl;
-  std::vector<GpuFacts> gpus;   ///< those that CUDA_VISIBLE_DEVICES leaves, in its order
-  std::string visible_devices;  ///< CUDA_VISIBLE_DEVICES; empty: not set
-  bool gpu_files = false;       ///< the kernel has a driver for an NVIDIA GPU, usable by us or not
+  std::vector<GpuFacts> gpus;                  ///< those that CUDA_VISIBLE_DEVICES leaves, in its order
+  std::optional<std::string> visible_devices;  ///< CUDA_VISIBLE_DEVICES, where it is set
+  bool gpu_files = false;  ///< the kernel has a driver for an NVIDIA GPU, usable by us or not
 };
 
 /// Looks at this machine; at the memory of GPU `gpu` alone, or of all. Asking one for its memory makes a

@@ -57,23 +57,18 @@ class EmulatedConvolution : public Convolution {
         reinterpret_cast<float*>(static_cast<std::byte*>(workspace) + workspace_bytes()) - 2 * spec_.output.c;
   }
 
+  // As cuDNN's: in fp32 training the masters themselves are read when the convolution runs.
   void prepare(const float* master) override {
-    queue_work(stream_, [this, master] {
-      check(master, spec_.weight_count() * sizeof(float));
-      // Working weights are of the compute type.
-      std::vector<float> weights(master, master + spec_.weight_count());
-      with_element(spec_.type, [&](auto element) {
-        for (float& weight : weights) weight = static_cast<float>(decltype(element)(weight));
-      });
-      plan_->prepare(weights.data());
-    });
+    masters_ = spec_.training && spec_.type == DType::f32 && !spec_.folded ? master : nullptr;
+    if (!masters_) queue_work(stream_, [this, master] { fill(master); });
   }
 
   void forward(const Tensor& x, const float* bias, const Tensor& y) override {
-    queue_work(stream_, [this, x, bias, y] {
+    queue_work(stream_, [this, x, bias, y, masters = masters_] {
       check(x.data, x.bytes());
       check(y.data, y.bytes());
       if (bias) check(bias, spec_.output.c * sizeof(float));
+      if (masters) fill(masters);
       widen(x.data, x.type, x_, x.count());
       y_.resize(y.count());
       plan_->forward({x_.data(), x.shape, DType::f32}, bias, {y_.data(), y.shape, DType::f32});
@@ -86,9 +81,10 @@ class EmulatedConvolution : public Convolution {
   }
 
   void backward_data(const Tensor& dy, const Tensor& dx) override {
-    queue_work(stream_, [this, dy, dx] {
+    queue_work(stream_, [this, dy, dx, masters = masters_] {
       check(dy.data, dy.bytes());
       check(dx.data, dx.bytes());
+      if (masters) fill(masters);
       widen(dy.data, dy.type, y_, dy.count());
       x_.resize(dx.count());
       plan_->backward_data({y_.data(), dy.shape, DType::f32}, {x_.data(), dx.shape, DType::f32});
@@ -130,9 +126,20 @@ class EmulatedConvolution : public Convolution {
     std::copy(sums.begin(), sums.end(), sums_);
   }
 
+  void fill(const float* master) {
+    check(master, spec_.weight_count() * sizeof(float));
+    // Working weights are of the compute type.
+    std::vector<float> weights(master, master + spec_.weight_count());
+    with_element(spec_.type, [&](auto element) {
+      for (float& weight : weights) weight = static_cast<float>(decltype(element)(weight));
+    });
+    plan_->prepare(weights.data());
+  }
+
   ConvolutionSpec spec_;
   cudaStream_t stream_;
   std::unique_ptr<Convolution> plan_;
+  const float* masters_ = nullptr;  ///< what is computed with, unless there are working weights
   float* sums_ = nullptr;
   std::vector<float> x_, y_;  ///< widened operands and results, as there is no half precision on the CPU
 };
