@@ -1,4 +1,4 @@
-// Memory of the emulated GPU for one test, of just the size asked for.
+// Memory of the emulated GPU for one test of the emulation itself, which brings streams of its own.
 #pragma once
 
 #include <vector>
@@ -40,29 +40,5 @@ class DeviceArray {
   T* data_;
   size_t count_;
 };
-
-/// Rounded to an element type, and back.
-template <typename T>
-std::vector<T> rounded(const std::vector<float>& values) {
-  std::vector<T> result;
-  for (const float value : values) result.push_back(cuda::narrow<T>(value));
-  return result;
-}
-template <typename T>
-std::vector<float> widened(const std::vector<T>& values) {
-  std::vector<float> result;
-  for (const T value : values) result.push_back(cuda::widen(value));
-  return result;
-}
-
-template <typename T>
-constexpr DType type_of = std::is_same_v<T, float>        ? DType::f32
-                          : std::is_same_v<T, cuda::Half> ? DType::f16
-                                                          : DType::bf16;
-/// Half a unit in the last place, relative.
-template <typename T>
-constexpr float rounding_of = std::is_same_v<T, float>        ? 0.0f
-                              : std::is_same_v<T, cuda::Half> ? 1.0f / 2048
-                                                              : 1.0f / 256;
 
 }  // namespace brightnet::testing

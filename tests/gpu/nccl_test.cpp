@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/cuda/installation.h"
 #include "layers/parameters.h"
 #include "tests/kernels/device.h"
 
@@ -12,6 +13,12 @@ namespace {
 
 class Nccl : public ::testing::Test {
  protected:
+  void SetUp() override {
+    const std::string problem = cuda::inspect(0).nccl.problem;
+    if (!problem.empty()) GTEST_SKIP() << "NCCL: " << problem;
+    ranks_ = make_gpu_communicator(Communicator::solo(), backend_);
+    ASSERT_NE(ranks_, nullptr);
+  }
   std::vector<float> read(const DeviceBuffer& buffer) {
     std::vector<float> values(buffer.bytes() / sizeof(float));
     backend_.download(values.data(), buffer.data(), buffer.bytes());
@@ -19,11 +26,10 @@ class Nccl : public ::testing::Test {
   }
 
   Backend& backend_ = device();
-  std::unique_ptr<Communicator> ranks_ = make_gpu_communicator(Communicator::solo(), backend_);
+  std::unique_ptr<Communicator> ranks_;
 };
 
 TEST_F(Nccl, SumsBucketsBesideTheBackend) {
-  ASSERT_NE(ranks_, nullptr);
   const auto values = random_values(1 << 20, 1);
   DeviceBuffer bucket(backend_, values.size() * sizeof(float)),
       other(backend_, values.size() * sizeof(float));

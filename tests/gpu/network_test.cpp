@@ -1,25 +1,110 @@
-// The whole of yolov4 against the CPU: too much for the emulated GPU (tests/cuda/network_test.cpp has the
-// rest).
+// Whole training steps on a GPU against the CPU's, with train/'s optimizer step. The emulated suite has steps
+// of its own (tests/cuda_emulation/network_test.cpp): train/ is linked with the real backend.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
 #include <gtest/gtest.h>
 
 #include "core/random.h"
 #include "tests/kernels/device.h"
 #include "tests/layers/models.h"
+#include "train/step_guard.h"
 
 namespace brightnet::testing {
 namespace {
 
+constexpr int batch = 2;
+
+constexpr const char* small_model = R"(
+activation: mish
+head: {anchors: [[10, 12], [24, 20]]}
+layers:
+  - conv: {name: stem, filters: 16, size: 3, stride: 2}
+  - conv: {name: a, filters: 16, size: 3, activation: leaky}
+  - split: {name: half, groups: 2, part: 1}
+  - conv: {name: b, filters: 8, size: 3}
+  - concat: {name: joined, from: [b, a]}
+  - max_pool: {size: 2, stride: 2}
+  - conv: {name: c, filters: 24, size: 1, activation: swish}
+  - upsample: {name: up, factor: 2}
+  - concat: {name: all, from: [up, joined]}
+  - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
+  - yolo: {mask: [0, 1]}
+)";
+
+/// Pixels and boxes of one step.
+struct MadeUpBatch {
+  MadeUpBatch(int size, uint64_t seed) : pixels(3 * static_cast<size_t>(batch) * size * size), truths(batch) {
+    Random random(seed, Purpose::test);
+    for (auto& pixel : pixels) pixel = static_cast<uint8_t>(random.below(256));
+    for (auto& of_image : truths) {
+      for (int i = 0; i < 3; ++i) {
+        of_image.push_back({{random.uniform(0.2f, 0.8f), random.uniform(0.2f, 0.8f),
+                             random.uniform(0.1f, 0.4f), random.uniform(0.1f, 0.4f)},
+                            static_cast<int>(random.below(3))});
+      }
+    }
+  }
+  void give(Network& network) const {
+    network.set_pixels(pixels.data());
+    network.set_truths(truths);
+  }
+  std::vector<uint8_t> pixels;
+  std::vector<std::vector<Truth>> truths;
+};
+
+double error(const std::vector<float>& actual, const std::vector<float>& expected, size_t count) {
+  double difference = 0, size = 0;
+  for (size_t i = 0; i < count; ++i) {
+    difference += std::pow(static_cast<double>(actual[i]) - static_cast<double>(expected[i]), 2);
+    size += std::pow(static_cast<double>(expected[i]), 2);
+  }
+  return std::sqrt(difference / size);
+}
+
+/// Loss and gradients of one step on the device, against the CPU's in fp32; nothing where the device does not
+/// compute in this precision.
+void expect_step_like_the_cpus(const Model& model, int size, Precision precision, double loss_error,
+                               double gradient_error) {
+  const auto& types = tested_device().compute_types;
+  if (std::find(types.begin(), types.end(), compute_type(precision)) == types.end()) return;
+  const auto cpu = make_cpu_backend();
+  BoundNetwork expected(*cpu, model, batch, size, Precision::fp32, Mode::train);
+  BoundNetwork actual(device(), model, batch, size, precision, Mode::train);
+  const MadeUpBatch data(size, 1);
+  data.give(expected.network());
+  data.give(actual.network());
+  const double cpu_loss = expected.loss();
+  EXPECT_NEAR(actual.loss(), cpu_loss, loss_error * cpu_loss);
+  EXPECT_LT(error(actual.gradients(), expected.gradients(), expected.layout().trainable_floats()),
+            gradient_error)
+      << to_string(precision);
+}
+
+TEST(CudaNetwork, AStepThroughEveryKindOfLayerIsLikeTheCpus) {
+  const Model model = model_of(small_model, 3);
+  expect_step_like_the_cpus(model, 32, Precision::fp32, 1e-5, 1e-4);
+  expect_step_like_the_cpus(model, 32, Precision::fp16, 5e-3, 3e-2);
+  expect_step_like_the_cpus(model, 32, Precision::bf16, 3e-2, 2e-1);
+}
+
+TEST(CudaNetwork, AStepOfTinyIsLikeTheCpus) {
+  const Model model = shipped_model("yolov4-tiny", 3);
+  expect_step_like_the_cpus(model, 64, Precision::fp32, 1e-4, 1e-3);
+}
+
 TEST(CudaNetwork, AStepOfYolov4IsLikeTheCpus) {
-  constexpr int batch = 4, size = 96;
+  constexpr int images = 4, size = 96;
   const Model model = shipped_model("yolov4", 3);
   const auto cpu = make_cpu_backend();
   Random random(7, Purpose::test);
-  std::vector<uint8_t> pixels(3 * size_t{batch} * size * size);
+  std::vector<uint8_t> pixels(3 * size_t{images} * size * size);
   for (auto& pixel : pixels) pixel = static_cast<uint8_t>(random.below(256));
-  std::vector<std::vector<Truth>> truths(batch);
+  std::vector<std::vector<Truth>> truths(images);
   for (auto& of_image : truths) of_image = {{{0.4f, 0.6f, 0.3f, 0.2f}, 1}, {{0.7f, 0.3f, 0.2f, 0.5f}, 2}};
   const auto step = [&](Backend& backend, Precision precision, double& loss) {
-    BoundNetwork bound(backend, model, batch, size, precision, Mode::train);
+    BoundNetwork bound(backend, model, images, size, precision, Mode::train);
     bound.network().set_pixels(pixels.data());
     bound.network().set_truths(truths);
     // Through a hundred layers gradients become smaller than fp16's smallest number, unless they are scaled.
@@ -38,6 +123,146 @@ TEST(CudaNetwork, AStepOfYolov4IsLikeTheCpus) {
   EXPECT_NEAR(loss, expected_loss, 1e-4 * expected_loss);
   step(device(), Precision::fp16, loss);
   EXPECT_NEAR(loss, expected_loss, 1e-2 * expected_loss);
+}
+
+/// A network with an optimizer step.
+struct TrainedNetwork {
+  TrainedNetwork(Backend& backend, Precision precision, const RunConfig& config)
+      : bound(backend, model_of(small_model, 3), batch, 32, precision, Mode::train),
+        guard(config, bound.layout(), backend, bound.device_values(), batch) {
+    guard.set_rate(0.01f);
+    // Nobody writes the padding between the parameters' gradients, and their norm runs over it.
+    backend.zero(bound.device_gradients(), bound.layout().trainable_floats() * sizeof(float));
+  }
+  void step(const MadeUpBatch& data) {
+    data.give(bound.network());
+    bound.network().forward_backward(guard.gradient_scale(1.0f / batch), false, guard.losses());
+    guard.step(bound.device_gradients());
+    bound.changed();
+  }
+  BoundNetwork bound;
+  StepGuard guard;
+};
+
+RunConfig small_config(Precision precision, const std::string& optimizer = "sgd") {
+  RunConfig config;
+  config.train.batch = batch;
+  config.train.precision = to_string(precision);
+  config.optimizer.kind = optimizer;
+  return config;
+}
+
+void expect_ten_steps_like_the_cpus(const std::string& optimizer) {
+  const auto cpu = make_cpu_backend();
+  const RunConfig config = small_config(Precision::fp32, optimizer);
+  TrainedNetwork expected(*cpu, Precision::fp32, config);
+  TrainedNetwork actual(device(), Precision::fp32, config);
+  for (uint64_t i = 0; i < 10; ++i) {
+    const MadeUpBatch data(32, i);
+    expected.step(data);
+    actual.step(data);
+  }
+  const StepState cpu_state = expected.guard.state(), state = actual.guard.state();
+  EXPECT_EQ(state.applied, 10);
+  EXPECT_NEAR(state.sums.box, cpu_state.sums.box, 1e-3 * cpu_state.sums.box);
+  EXPECT_NEAR(state.sums.objectness, cpu_state.sums.objectness, 1e-3 * cpu_state.sums.objectness);
+  EXPECT_NEAR(state.sums.classes, cpu_state.sums.classes, 1e-3 * cpu_state.sums.classes);
+  const auto values = actual.bound.values(), cpu_values = expected.bound.values();
+  EXPECT_LT(error(values, cpu_values, values.size()), 1e-3);
+}
+
+TEST(CudaNetwork, TenTrainingStepsStayWithTheCpus) {
+  expect_ten_steps_like_the_cpus("sgd");
+}
+
+TEST(CudaNetwork, TenStepsOfAdamWStayWithTheCpus) {
+  expect_ten_steps_like_the_cpus("adamw");
+}
+
+TEST(CudaNetwork, RecordedStepsAreThoseThatAreQueuedOneByOneToTheBit) {
+  TrainedNetwork recorded(device(), Precision::fp32, small_config(Precision::fp32));
+  TrainedNetwork queued(device(), Precision::fp32, small_config(Precision::fp32));
+  queued.bound.network().allow_recording(false);
+  for (uint64_t i = 0; i < 5; ++i) {
+    const MadeUpBatch data(32, i);
+    recorded.step(data);
+    queued.step(data);
+    const auto a = recorded.bound.values(), b = queued.bound.values();
+    EXPECT_EQ(std::memcmp(a.data(), b.data(), a.size() * sizeof(float)), 0) << "after step " << i + 1;
+  }
+}
+
+TEST(CudaNetwork, RecomputedActivationsGiveTheSameGradientsToTheBit) {
+  const Model model = model_of(small_model, 3);
+  BoundNetwork kept(device(), model, batch, 32, Precision::fp16, Mode::train);
+  BoundNetwork rebuilt(device(), model, batch, 32, Precision::fp16, Mode::train, true);
+  const MadeUpBatch data(32, 1);
+  data.give(kept.network());
+  data.give(rebuilt.network());
+  EXPECT_EQ(kept.loss(), rebuilt.loss());
+  const auto a = kept.gradients(), b = rebuilt.gradients();
+  for (const auto& entry : kept.layout().entries()) {
+    if (entry.offset >= kept.layout().trainable_floats()) continue;
+    EXPECT_EQ(std::memcmp(&a[entry.offset], &b[entry.offset], entry.count * sizeof(float)), 0) << entry.name;
+  }
+}
+
+TEST(CudaNetwork, AnOverflowInFp16SkipsTheStepAndHalvesTheScale) {
+  RunConfig config = small_config(Precision::fp16);
+  config.optimizer.loss_scale = 1e30f;
+  TrainedNetwork network(device(), Precision::fp16, config);
+  const auto before = network.bound.values();
+  network.step(MadeUpBatch(32, 1));
+  const StepState state = network.guard.state();
+  EXPECT_EQ(state.skipped, 1);
+  EXPECT_EQ(state.applied, 0);
+  EXPECT_FLOAT_EQ(state.loss_scale, 0.5e30f);
+  const auto after = network.bound.values();
+  EXPECT_EQ(std::memcmp(before.data(), after.data(), before.size() * sizeof(float)), 0);
+}
+
+TEST(CudaNetwork, PixelsThatAreUploadedAheadAreThoseOfTheirOwnStep) {
+  const auto cpu = make_cpu_backend();
+  BoundNetwork expected(*cpu, model_of(small_model, 3), batch, 32, Precision::fp32, Mode::train);
+  BoundNetwork actual(device(), model_of(small_model, 3), batch, 32, Precision::fp32, Mode::train);
+  const size_t bytes = MadeUpBatch(32, 0).pixels.size();
+  auto* host = static_cast<uint8_t*>(device().allocate_host(bytes));
+  for (uint64_t i = 0; i < 5; ++i) {
+    const MadeUpBatch data(32, i);
+    device().finish_uploads();  // the one buffer there is may change
+    std::memcpy(host, data.pixels.data(), bytes);
+    actual.network().set_pixels_ahead(host);
+    actual.network().set_truths(data.truths);
+    data.give(expected.network());
+    EXPECT_NEAR(actual.loss(), expected.loss(), 1e-4 * expected.loss()) << "step " << i;
+  }
+  device().finish_uploads();
+  device().release_host(host);
+}
+
+TEST(CudaNetwork, InferenceIsLikeTheCpus) {
+  const auto cpu = make_cpu_backend();
+  const Model model = model_of(small_model, 3);
+  BoundNetwork expected(*cpu, model, batch, 32, Precision::fp32, Mode::infer);
+  BoundNetwork actual(device(), model, batch, 32, Precision::fp32, Mode::infer);
+  for (uint64_t i = 0; i < 4; ++i) {  // as it comes, recorded, replayed
+    const MadeUpBatch data(32, i);
+    expected.network().set_pixels(data.pixels.data());
+    actual.network().set_pixels(data.pixels.data());
+    expected.network().infer();
+    actual.network().infer();
+    const auto a = actual.network().detections(0.001f), b = expected.network().detections(0.001f);
+    for (int image = 0; image < batch; ++image) {
+      const auto& mine = a[static_cast<size_t>(image)];
+      const auto& theirs = b[static_cast<size_t>(image)];
+      ASSERT_EQ(mine.size(), theirs.size()) << "image " << image;
+      for (size_t k = 0; k < mine.size(); ++k) {
+        EXPECT_EQ(mine[k].class_id, theirs[k].class_id);
+        EXPECT_NEAR(mine[k].score, theirs[k].score, 1e-5);
+        EXPECT_NEAR(mine[k].box.x, theirs[k].box.x, 1e-4);
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
-// The device that operations are tested on, and tensors in its memory: filled from the host, read back, and
-// full of NaN until something writes them, so that an element an operation forgot shows.
+// The device that operations are tested on, tensors in its memory: filled from the host, read back, and full
+// of NaN until something writes them, so that an element an operation forgot shows; and arrays of anything
+// else.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -16,7 +18,7 @@
 namespace brightnet::testing {
 
 /// Each program of operation tests is linked with one definition of this: the CPU (cpu_device.cpp), the
-/// emulated GPU (tests/cuda_emulation/emulated_device.cpp) or a real one (gpu_device.cpp).
+/// emulated GPU (tests/cuda_emulation/emulated_device.cpp) or a real one (tests/gpu/gpu_device.cpp).
 struct TestedDevice {
   Backend& backend;
   std::span<const DType> compute_types;  ///< that it computes in
@@ -139,6 +141,35 @@ class OwnedTensor {
   void* memory_ = nullptr;
   Tensor tensor_;
   mutable Copy newest_ = Copy::host;
+};
+
+/// Values of any type in the device's memory, of just their size.
+template <typename T>
+class OwnedArray {
+ public:
+  /// Undefined contents.
+  explicit OwnedArray(size_t count) : count_(count), data_(static_cast<T*>(device().allocate(room()))) {}
+  explicit OwnedArray(const std::vector<T>& values) : OwnedArray(values.size()) { set(values); }
+  ~OwnedArray() { device().release(data_, room()); }
+  OwnedArray(const OwnedArray&) = delete;
+  OwnedArray& operator=(const OwnedArray&) = delete;
+
+  T* data() const { return data_; }
+  operator T*() const { return data_; }
+  void set(const std::vector<T>& values) const {
+    if (count_ > 0) device().upload(data_, values.data(), count_ * sizeof(T));
+  }
+  std::vector<T> get() const {
+    std::vector<T> values(count_);
+    if (count_ > 0) device().download(values.data(), data_, count_ * sizeof(T));
+    return values;
+  }
+
+ private:
+  size_t room() const { return std::max<size_t>(1, count_) * sizeof(T); }
+
+  size_t count_;
+  T* data_;
 };
 
 /// Standard normal numbers times `scale` plus `offset`, on the host.

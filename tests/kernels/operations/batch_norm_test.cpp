@@ -1,128 +1,17 @@
 // Batch-norm with its activation against an fp64 reference, and its gradient against differences of that.
-#include "tests/kernels/reference.h"
+#include "tests/kernels/batch_norm_layer.h"
 
 namespace brightnet::testing {
 namespace {
-
-double activation_in_fp64(Activation activation, double v) {
-  const double sigmoid = 1 / (1 + std::exp(-v));
-  switch (activation) {
-    case Activation::relu:
-      return std::max(v, 0.0);
-    case Activation::leaky:
-      return v > 0 ? v : 0.1 * v;
-    case Activation::mish:
-      return v * std::tanh(std::log1p(std::exp(v)));
-    case Activation::swish:
-      return v * sigmoid;
-    case Activation::logistic:
-      return sigmoid;
-    default:
-      return v;
-  }
-}
-
-struct Reference {
-  std::vector<double> z, mean, variance;
-};
-
-Reference forward_in_fp64(const std::vector<double>& y, const std::vector<double>& scale,
-                          const std::vector<double>& shift, Activation activation, double epsilon) {
-  const size_t channels = scale.size(), pixels = y.size() / channels;
-  Reference r{std::vector<double>(y.size()), std::vector<double>(channels), std::vector<double>(channels)};
-  for (size_t i = 0; i < y.size(); ++i) r.mean[i % channels] += y[i] / pixels;
-  for (size_t i = 0; i < y.size(); ++i)
-    r.variance[i % channels] += std::pow(y[i] - r.mean[i % channels], 2) / pixels;
-  for (size_t i = 0; i < y.size(); ++i) {
-    const size_t c = i % channels;
-    r.z[i] = activation_in_fp64(
-        activation, scale[c] * (y[i] - r.mean[c]) / std::sqrt(r.variance[c] + epsilon) + shift[c]);
-  }
-  return r;
-}
-
-OwnedTensor channel_vector(int channels) {
-  return OwnedTensor({1, 1, 1, channels});
-}
-
-/// Memory for the workspace of the channels' sums.
-OwnedTensor workspace_for(const Shape& shape) {
-  return OwnedTensor({1, 1, 1, static_cast<int>(device().channel_workspace(shape) / sizeof(float) + 1)});
-}
-
-/// A layer's tensors, and its two passes.
-struct Layer {
-  Shape shape;
-  Activation activation;
-  OwnedTensor y, scale, shift, running_mean, running_variance, mean, inverse_std, dscale, dshift, workspace;
-  float epsilon = 1e-5f;
-
-  Layer(const Shape& shape, Activation activation, DType type, float spread = 2, float offset = 5)
-      : shape(shape),
-        activation(activation),
-        y(shape, type),
-        scale(channel_vector(shape.c)),
-        shift(channel_vector(shape.c)),
-        running_mean(channel_vector(shape.c)),
-        running_variance(channel_vector(shape.c)),
-        mean(channel_vector(shape.c)),
-        inverse_std(channel_vector(shape.c)),
-        dscale(channel_vector(shape.c)),
-        dshift(channel_vector(shape.c)),
-        workspace(workspace_for(shape)) {
-    y.randomize(1, spread, offset);
-    scale.randomize(2, 0.3f, 1.0f);
-    shift.randomize(3);
-    running_mean.fill(1);
-    running_variance.fill(2);
-    dscale.fill(7);
-    dshift.fill(7);
-  }
-
-  void forward(const Tensor& z, const float* sums = nullptr) {
-    BatchNormForward op{.y = *y, .z = z};
-    op.sums = sums;
-    op.scale = scale.floats();
-    op.shift = shift.floats();
-    op.running_mean = running_mean.floats();
-    op.running_variance = running_variance.floats();
-    op.mean = mean.floats();
-    op.inverse_std = inverse_std.floats();
-    op.momentum = 0.25f;
-    op.epsilon = epsilon;
-    op.activation = activation;
-    op.workspace = (*workspace).data;
-    device().batch_norm_forward(op);
-  }
-
-  void backward(const Tensor& dz, const Tensor& dy, bool accumulate = false, bool frozen = false) {
-    BatchNormBackward op{.y = *y, .dz = dz, .dy = dy};
-    op.scale = scale.floats();
-    op.shift = shift.floats();
-    op.mean = mean.floats();
-    op.inverse_std = inverse_std.floats();
-    op.scale_gradient = dscale.floats();
-    op.shift_gradient = dshift.floats();
-    op.accumulate = accumulate;
-    op.frozen = frozen;
-    op.activation = activation;
-    op.workspace = (*workspace).data;
-    device().batch_norm_backward(op);
-  }
-
-  Reference reference() const {
-    return forward_in_fp64(y.values(), scale.values(), shift.values(), activation, epsilon);
-  }
-};
 
 class BatchNormTest : public ::testing::TestWithParam<std::tuple<Shape, Activation>> {};
 
 TEST_P(BatchNormTest, ForwardAgreesWithFp64) {
   for (const DType type : compute_types()) {
-    Layer layer(std::get<0>(GetParam()), std::get<1>(GetParam()), type);
+    BatchNormLayer layer(std::get<0>(GetParam()), std::get<1>(GetParam()), type);
     OwnedTensor z(layer.shape, type);
     layer.forward(*z);
-    const Reference r = layer.reference();
+    const BatchNormReference r = layer.reference();
     EXPECT_LT(relative_error(z, r.z), 3 * tested_device().formula_error + rounding(type)) << to_string(type);
     const double n = static_cast<double>(layer.shape.pixels());
     for (int c = 0; c < layer.shape.c; ++c) {
@@ -136,7 +25,7 @@ TEST_P(BatchNormTest, ForwardAgreesWithFp64) {
 
 TEST_P(BatchNormTest, BackwardIsTheDerivative) {
   for (const DType type : compute_types()) {
-    Layer layer(std::get<0>(GetParam()), std::get<1>(GetParam()), type);
+    BatchNormLayer layer(std::get<0>(GetParam()), std::get<1>(GetParam()), type);
     OwnedTensor z(layer.shape, type), gradient(layer.shape, type);
     gradient.randomize(4);
     const std::vector<double> dz = gradient.values();
@@ -147,7 +36,7 @@ TEST_P(BatchNormTest, BackwardIsTheDerivative) {
     // Central differences of Σ dz·z in fp64, with steps so small that hardly an element crosses a kink.
     const auto objective = [&](const std::vector<double>& y, const std::vector<double>& scale,
                                const std::vector<double>& shift) {
-      const Reference r = forward_in_fp64(y, scale, shift, layer.activation, layer.epsilon);
+      const BatchNormReference r = forward_in_fp64(y, scale, shift, layer.activation, layer.epsilon);
       double sum = 0;
       for (size_t i = 0; i < dz.size(); ++i) sum += dz[i] * r.z[i];
       return sum;
@@ -194,18 +83,18 @@ TEST(BatchNorm, StatisticsSurviveAMeanFarFromZero) {
   for (const DType type : compute_types()) {
     // A spread of ten units in the last place at the mean.
     const float offset = 1000, spread = static_cast<float>(20 * rounding(type) * offset);
-    Layer layer({4, 32, 32, 16}, Activation::linear, type, spread, offset);
+    BatchNormLayer layer({4, 32, 32, 16}, Activation::linear, type, spread, offset);
     layer.epsilon = 0;
     OwnedTensor z(layer.shape, type);
     layer.forward(*z);
-    const Reference r = layer.reference();
+    const BatchNormReference r = layer.reference();
     for (int c = 0; c < 16; ++c) EXPECT_NEAR(layer.inverse_std[c] * std::sqrt(r.variance[c]), 1.0, 1e-4);
   }
 }
 
 TEST(BatchNorm, TakesSumsThatTheConvolutionHasMade) {
   for (const DType type : compute_types()) {
-    Layer layer({3, 7, 5, 40}, Activation::mish, type, 2, 0.5f);
+    BatchNormLayer layer({3, 7, 5, 40}, Activation::mish, type, 2, 0.5f);
     OwnedTensor z(layer.shape, type), sums({1, 1, 2, 40});
     std::vector<double> expected_sums(80);
     for (size_t i = 0; i < layer.y.count(); ++i) {
@@ -216,7 +105,7 @@ TEST(BatchNorm, TakesSumsThatTheConvolutionHasMade) {
       for (size_t i = 0; i < expected_sums.size(); ++i) sums.set(i, expected_sums[i]);
     };
     set_sums();
-    const Reference r = layer.reference();
+    const BatchNormReference r = layer.reference();
     layer.forward(*z, sums.floats());
     EXPECT_LT(relative_error(z, r.z), 5 * tested_device().formula_error + rounding(type)) << to_string(type);
     for (int c = 0; c < 40; ++c) {
@@ -235,7 +124,7 @@ TEST(BatchNorm, TakesSumsThatTheConvolutionHasMade) {
 TEST(BatchNorm, ReadsAndWritesSlices) {
   for (const DType type : compute_types()) {
     for (const int first : {0, 3, 16}) {
-      Layer layer({2, 9, 11, 32}, Activation::mish, type);
+      BatchNormLayer layer({2, 9, 11, 32}, Activation::mish, type);
       OwnedTensor z(layer.shape, type), wide({2, 9, 11, 64}, type), dz(layer.shape, type),
           wide_dz({2, 9, 11, 64}, type), dy(layer.shape, type), dy_of_slice(layer.shape, type);
       wide.fill(3);
@@ -258,7 +147,7 @@ TEST(BatchNorm, ReadsAndWritesSlices) {
 }
 
 TEST(BatchNorm, FrozenStatisticsAreConstants) {
-  Layer layer({2, 6, 5, 24}, Activation::swish, DType::f32);
+  BatchNormLayer layer({2, 6, 5, 24}, Activation::swish, DType::f32);
   OwnedTensor z(layer.shape), dz(layer.shape), dy(layer.shape);
   layer.forward(*z);
   dz.randomize(9);
@@ -275,7 +164,7 @@ TEST(BatchNorm, FrozenStatisticsAreConstants) {
 }
 
 TEST(BatchNorm, ParameterGradientsAddUp) {
-  Layer layer({2, 6, 5, 24}, Activation::leaky, DType::f32);
+  BatchNormLayer layer({2, 6, 5, 24}, Activation::leaky, DType::f32);
   OwnedTensor z(layer.shape), dz(layer.shape), dy(layer.shape);
   layer.forward(*z);
   dz.randomize(9);

@@ -173,7 +173,8 @@ INSTANTIATE_TEST_SUITE_P(Shapes, ConvolutionTest,
                                            Case{{3, 7, 5, 48}, 24, 1, 1, 0},
                                            Case{{1, 13, 13, 32}, 255, 1, 1, 0},  // a head
                                            Case{{2, 19, 19, 24}, 16, 3, 2, 1},
-                                           Case{{1, 1, 1, 17}, 5, 1, 1, 0}, Case{{1, 9, 9, 8}, 16, 5, 1, 2}));
+                                           Case{{1, 1, 1, 17}, 5, 1, 1, 0}, Case{{1, 9, 9, 8}, 16, 5, 1, 2},
+                                           Case{{17, 5, 3, 8}, 16, 3, 1, 1}));
 
 }  // namespace
 }  // namespace brightnet::testing

@@ -15,6 +15,7 @@ const Copy copies[] = {
     {{1, 19, 3, 255}, 0, 258, 3, 255}, {{1, 1, 1, 3}, 1, 3, 2, 1},
     {{3, 26, 26, 64}, 0, 128, 64, 64},                                   // the second half of a concatenation
     {{1, 26, 26, 64}, 32, 64, 32, 32}, {{2, 20, 20, 33}, 0, 33, 0, 33},  // whole pixels: one run
+    {{17, 5, 3, 24}, 8, 40, 24, 16},
 };
 
 TEST(CopyChannels, MovesTheChosenChannelsAndNoOthers) {

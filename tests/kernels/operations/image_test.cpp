@@ -5,7 +5,8 @@ namespace {
 
 TEST(NormalizeImage, DividesEveryByteBy255) {
   for (const DType type : compute_types()) {
-    for (const Shape& shape : {Shape{1, 1, 1, 3}, Shape{3, 13, 19, 3}, Shape{2, 128, 96, 3}}) {
+    for (const Shape& shape :
+         {Shape{1, 1, 1, 3}, Shape{3, 13, 19, 3}, Shape{17, 5, 7, 3}, Shape{2, 128, 96, 3}}) {
       OwnedTensor pixels(shape, DType::u8), x(shape, type, true);
       Random random(7, Purpose::test);
       for (size_t i = 0; i < pixels.count(); ++i)

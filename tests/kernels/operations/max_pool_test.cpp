@@ -21,6 +21,7 @@ Shape output_shape(const Case& test) {
 const Case cases[] = {
     {{2, 2, 1}, {3, 13, 19, 24}},    // the hot case on odd sizes: windows cut at the end
     {{2, 2, 1}, {1, 26, 26, 64}},    // and on even ones
+    {{2, 2, 1}, {17, 5, 3, 24}},     //
     {{2, 2, 0}, {1, 13, 7, 255}},    // a last row and column that no window contains
     {{2, 2, 1}, {1, 1, 1, 3}},       //
     {{2, 1, 1}, {1, 13, 13, 24}},    // darknet's last pool of yolov3-tiny
@@ -31,6 +32,7 @@ const Case cases[] = {
     {{3, 1, 2}, {1, 13, 13, 64}},    //
     {{5, 1, 4}, {3, 13, 13, 24}},    // SPP's three
     {{9, 1, 8}, {1, 13, 19, 64}},    //
+    {{9, 1, 8}, {17, 5, 3, 24}},     //
     {{13, 1, 12}, {3, 13, 13, 24}},  //
     {{13, 1, 12}, {1, 19, 19, 40}},  //
     {{13, 1, 12}, {1, 45, 23, 3}},   // several tiles

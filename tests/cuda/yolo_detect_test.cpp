@@ -1,10 +1,8 @@
-#include "kernels/cuda/yolo_detect.h"
-
+// The GPU's detections against the CPU's, which tests/kernels/yolo_detect_test.cpp compares with fp64
+// formulas.
 #include <cmath>
 
-#include <gtest/gtest.h>
-
-#include "tests/cuda_emulation/device_array.h"
+#include "tests/kernels/reference.h"
 #include "tests/kernels/yolo_problem.h"
 
 namespace brightnet::testing {
@@ -12,15 +10,12 @@ namespace {
 
 using Lists = std::vector<std::vector<Detection>>;
 
-template <typename T>
-Lists detect_on_gpu(const Problem& problem, float threshold, cuda::YoloDetector& detector) {
-  const DeviceArray<T> predictions(rounded<T>(problem.predictions));
-  const DeviceArray<std::byte> workspace(cuda::yolo_detect_workspace(problem.head, problem.shape));
-  const cuda::Stream stream;
-  Lists found(static_cast<size_t>(problem.shape.n));
-  detector.detect(problem.head, {predictions, problem.shape, type_of<T>}, threshold, found, workspace,
-                  stream);
-  return found;
+/// Appends what the GPU finds in these predictions, rounded to the type.
+void detect_on_gpu(const Problem& problem, DType type, float threshold, Lists& found) {
+  OwnedTensor predictions(problem.shape, type);
+  predictions.set(problem.predictions);
+  const OwnedArray<std::byte> workspace(device().yolo_detect_workspace(problem.head, problem.shape));
+  device().yolo_detect(problem.head, *predictions, threshold, found, workspace);
 }
 
 Lists detect_on_cpu(const Problem& problem, float threshold) {
@@ -38,16 +33,16 @@ void expect_same(const Detection& a, const Detection& b) {
                              {a.box.y, b.box.y},
                              {a.box.w, b.box.w},
                              {a.box.h, b.box.h}}) {
-    EXPECT_NEAR(x, y, 1e-6f * std::max(1.0f, std::abs(y)));
+    EXPECT_NEAR(x, y, tested_device().formula_error * std::max(1.0f, std::abs(y)));
   }
 }
 
 /// The same detections in the same order.
-template <typename T>
-void expect_equal_to_cpu(Problem problem, float threshold) {
-  problem.predictions = widened(rounded<T>(problem.predictions));
-  cuda::YoloDetector detector;
-  const Lists gpu = detect_on_gpu<T>(problem, threshold, detector), cpu = detect_on_cpu(problem, threshold);
+void expect_equal_to_cpu(Problem problem, DType type, float threshold) {
+  for (float& prediction : problem.predictions) prediction = rounded(prediction, type);
+  Lists gpu(static_cast<size_t>(problem.shape.n));
+  detect_on_gpu(problem, type, threshold, gpu);
+  const Lists cpu = detect_on_cpu(problem, threshold);
   for (size_t image = 0; image < cpu.size(); ++image) {
     ASSERT_EQ(gpu[image].size(), cpu[image].size()) << "image " << image;
     for (size_t i = 0; i < cpu[image].size(); ++i) {
@@ -58,7 +53,7 @@ void expect_equal_to_cpu(Problem problem, float threshold) {
   }
 }
 
-TEST(GpuYoloDetect, FindsWhatTheCpuFindsInItsOrder) {
+TEST(CudaYoloDetect, FindsWhatTheCpuFindsInItsOrder) {
   for (const int side : {1, 13, 19}) {
     for (const int images : {1, 17}) {
       for (const float threshold : {0.0f, 0.3f, 1.0f}) {
@@ -67,21 +62,20 @@ TEST(GpuYoloDetect, FindsWhatTheCpuFindsInItsOrder) {
         Problem problem(images, side, side, 3);
         problem.head.scale_xy = 1.1f;
         problem.randomize(1, 2.0f);
-        expect_equal_to_cpu<float>(problem, threshold);
+        expect_equal_to_cpu(problem, DType::f32, threshold);
       }
     }
   }
 }
 
-TEST(GpuYoloDetect, FindsManyClassesInHalfPrecisions) {
+TEST(CudaYoloDetect, FindsManyClassesInEveryPrecision) {
   Problem problem(2, 13, 11, 81);
   problem.head.new_coords = true;
   problem.randomize(2, 2.0f);
-  expect_equal_to_cpu<cuda::Half>(problem, 0.6f);
-  expect_equal_to_cpu<cuda::Bf16>(problem, 0.6f);
+  for (const DType type : compute_types()) expect_equal_to_cpu(problem, type, 0.6f);
 }
 
-TEST(GpuYoloDetect, KeepsTheBestOfTooManyJustAsTheCpuDoes) {
+TEST(CudaYoloDetect, KeepsTheBestOfTooManyJustAsTheCpuDoes) {
   Problem problem(3, 19, 19, 20);  // 14 440 candidates an image
   problem.randomize(3, 1.0f);
   // The second image has few, and the third very many of the same score.
@@ -91,24 +85,20 @@ TEST(GpuYoloDetect, KeepsTheBestOfTooManyJustAsTheCpuDoes) {
   const Lists cpu = detect_on_cpu(problem, 0.0f);
   EXPECT_EQ(cpu[0].size(), max_candidates);
   EXPECT_EQ(cpu[2].size(), max_candidates);
-  expect_equal_to_cpu<float>(problem, 0.0f);
-  expect_equal_to_cpu<float>(problem, 0.001f);
+  expect_equal_to_cpu(problem, DType::f32, 0.0f);
+  expect_equal_to_cpu(problem, DType::f32, 0.001f);
 }
 
-TEST(GpuYoloDetect, AppendsToWhatOtherHeadsFoundAndMissesNaN) {
+TEST(CudaYoloDetect, AppendsToWhatOtherHeadsFoundAndMissesNaN) {
   Problem problem(1, 2, 2, 1);
   std::fill(problem.predictions.begin(), problem.predictions.end(), -20.0f);
   problem.predictions[problem.index(0, 1, 0, 1, 4)] = problem.predictions[problem.index(0, 1, 0, 1, 5)] = 5;
   problem.predictions[problem.index(0, 0, 1, 0, 4)] = NAN;
   problem.predictions[problem.index(0, 1, 1, 0, 4)] = 5;
   problem.predictions[problem.index(0, 1, 1, 0, 5)] = NAN;
-  const DeviceArray<float> predictions(problem.predictions);
-  const DeviceArray<std::byte> workspace(cuda::yolo_detect_workspace(problem.head, problem.shape));
-  const cuda::Stream stream;
-  cuda::YoloDetector detector;
   Lists found(1);
   for (const size_t expected : {1u, 2u}) {
-    detector.detect(problem.head, {predictions, problem.shape, DType::f32}, 0.5f, found, workspace, stream);
+    detect_on_gpu(problem, DType::f32, 0.5f, found);
     EXPECT_EQ(found[0].size(), expected);
   }
 }

@@ -1,7 +1,6 @@
-// The epilogue that follows a convolution where cuDNN fuses none.
+// The epilogue that follows a convolution where cuDNN fuses none, and the gradient's way into fp32. No
+// operation of Backend is one of them alone.
 #include "kernels/cuda/bias_activation.h"
-
-#include <gtest/gtest.h>
 
 #include "kernels/cuda/cuda_backend.h"
 #include "tests/kernels/reference.h"
@@ -14,7 +13,7 @@ cudaStream_t stream() {
 }
 
 // Heads have 255 channels; of 20 a vector of 8 ends inside a pixel, of 3 it covers several.
-TEST(BiasActivation, EveryElementGetsItsChannelsBias) {
+TEST(CudaBiasActivation, EveryElementGetsItsChannelsBias) {
   for (const DType type : compute_types()) {
     for (const int channels : {3, 20, 24, 255, 512}) {
       for (const bool misaligned : {false, true}) {
@@ -35,7 +34,7 @@ TEST(BiasActivation, EveryElementGetsItsChannelsBias) {
   }
 }
 
-TEST(BiasActivation, AWeightGradientIsTakenOverOrAdded) {
+TEST(CudaBiasActivation, AWeightGradientIsTakenOverOrAdded) {
   for (const DType type : compute_types()) {
     OwnedTensor part({1, 1, 1, 1027}, type), dw({1, 1, 1, 1027});
     part.randomize(1);

@@ -1,14 +1,11 @@
 // The GPU's optimizer step against the CPU's, which tests/kernels/optimizer_test.cpp compares with fp64
 // formulas.
-#include "kernels/cuda/optimizer.h"
-
 #include <cmath>
 
 #include <gtest/gtest.h>
 
-#include "core/random.h"
 #include "kernels/cpu/cpu_backend.h"
-#include "tests/cuda_emulation/device_array.h"
+#include "tests/kernels/device.h"
 
 namespace brightnet::testing {
 namespace {
@@ -21,36 +18,29 @@ const std::vector<ParameterRange> ranges{{3, 20, 1.0f, 0.0f},
                                          {8000, 13002, 0.2f, 0.0f}};
 constexpr size_t parameters = 13003;
 
-std::vector<float> random_floats(size_t count, uint64_t seed, float scale) {
-  Random random(seed, Purpose::test);
-  std::vector<float> values(count);
-  for (float& value : values) value = scale * random.normal();
-  return values;
-}
-
 /// The arrays of a step, of which both devices get a copy.
 struct Arrays {
-  std::vector<float> values = random_floats(parameters, 1, 1), gradients = random_floats(parameters, 2, 10),
-                     first = random_floats(parameters, 3, 0.1f), second = random_floats(parameters, 4, 0.1f),
-                     ema = random_floats(parameters, 5, 1);
+  std::vector<float> values = random_values(parameters, 1), gradients = random_values(parameters, 2, 10),
+                     first = random_values(parameters, 3, 0.1f), second = random_values(parameters, 4, 0.1f),
+                     ema = random_values(parameters, 5);
   Arrays() {
     for (float& value : second) value = std::fabs(value);
   }
-  OptimizerArrays cpu(bool average) {
+  OptimizerArrays arrays(bool average) {
     return {parameters,   values.data(), gradients.data(),
             first.data(), second.data(), average ? ema.data() : nullptr};
   }
 };
 
-struct DeviceArrays {
-  DeviceArray<float> values, gradients, first, second, ema;
-  explicit DeviceArrays(const Arrays& host)
+struct OwnedArrays {
+  OwnedArray<float> values, gradients, first, second, ema;
+  explicit OwnedArrays(const Arrays& host)
       : values(host.values),
         gradients(host.gradients),
         first(host.first),
         second(host.second),
         ema(host.ema) {}
-  OptimizerArrays gpu(bool average) const {
+  OptimizerArrays arrays(bool average) const {
     return {parameters, values, gradients, first, second, average ? ema.data() : nullptr};
   }
 };
@@ -61,7 +51,7 @@ void expect_close(const std::vector<float>& gpu, const std::vector<float>& cpu, 
     ASSERT_NEAR(gpu[i], cpu[i], 1e-6f + 1e-5f * std::fabs(cpu[i])) << what << ' ' << i;
 }
 
-void expect_close(const DeviceArrays& gpu, const Arrays& cpu) {
+void expect_close(const OwnedArrays& gpu, const Arrays& cpu) {
   expect_close(gpu.values.get(), cpu.values, "value");
   expect_close(gpu.first.get(), cpu.first, "first moment");
   expect_close(gpu.second.get(), cpu.second, "second moment");
@@ -79,66 +69,101 @@ StepState applied_state() {
   return state;
 }
 
-TEST(GpuOptimizer, StepsAsTheCpuDoes) {
+TEST(CudaOptimizer, StepsAsTheCpuDoes) {
   CpuBackend cpu;
-  const cuda::Stream stream;
   const StepState state = applied_state();
-  const DeviceArray<StepState> device_state(std::vector<StepState>{state});
-  const DeviceArray<ParameterRange> device_ranges(ranges);
+  const OwnedArray<StepState> device_state(std::vector<StepState>{state});
+  const OwnedArray<ParameterRange> device_ranges(ranges);
   const std::span<const ParameterRange> on_device{device_ranges.data(), ranges.size()};
   for (const bool average : {false, true}) {
     for (const SgdStep& sgd : {SgdStep{}, SgdStep{.nesterov = true}, SgdStep{.decoupled = true}}) {
       Arrays host;
-      const DeviceArrays device(host);
+      const OwnedArrays gpu(host);
       for (int step = 0; step < 3; ++step) {
-        cpu.sgd_step(sgd, host.cpu(average), ranges, &state);
-        cuda::sgd_step(sgd, device.gpu(average), on_device, device_state, stream);
+        cpu.sgd_step(sgd, host.arrays(average), ranges, &state);
+        device().sgd_step(sgd, gpu.arrays(average), on_device, device_state);
       }
-      expect_close(device, host);
+      expect_close(gpu, host);
     }
     Arrays host;
-    const DeviceArrays device(host);
+    const OwnedArrays gpu(host);
     for (int step = 0; step < 3; ++step) {
-      cpu.adamw_step({}, host.cpu(average), ranges, &state);
-      cuda::adamw_step({}, device.gpu(average), on_device, device_state, stream);
+      cpu.adamw_step({}, host.arrays(average), ranges, &state);
+      device().adamw_step({}, gpu.arrays(average), on_device, device_state);
     }
-    expect_close(device, host);
+    expect_close(gpu, host);
   }
 }
 
-TEST(GpuOptimizer, TouchesNothingInASkippedStep) {
-  const cuda::Stream stream;
+TEST(CudaOptimizer, TouchesNothingInASkippedStep) {
   Arrays host;
   host.gradients[5] = NAN;
-  const DeviceArrays device(host);
-  const DeviceArray<StepState> state(std::vector<StepState>{StepState{}});
-  const DeviceArray<ParameterRange> device_ranges(ranges);
+  const OwnedArrays gpu(host);
+  const OwnedArray<StepState> state(std::vector<StepState>{StepState{}});
+  const OwnedArray<ParameterRange> device_ranges(ranges);
   const std::span<const ParameterRange> on_device{device_ranges.data(), ranges.size()};
-  cuda::sgd_step({}, device.gpu(true), on_device, state, stream);
-  cuda::adamw_step({}, device.gpu(true), on_device, state, stream);
-  EXPECT_EQ(device.values.get(), host.values);
-  EXPECT_EQ(device.first.get(), host.first);
-  EXPECT_EQ(device.second.get(), host.second);
-  EXPECT_EQ(device.ema.get(), host.ema);
+  device().sgd_step({}, gpu.arrays(true), on_device, state);
+  device().adamw_step({}, gpu.arrays(true), on_device, state);
+  EXPECT_EQ(gpu.values.get(), host.values);
+  EXPECT_EQ(gpu.first.get(), host.first);
+  EXPECT_EQ(gpu.second.get(), host.second);
+  EXPECT_EQ(gpu.ema.get(), host.ema);
 }
 
-TEST(GpuOptimizer, SettlesStatisticsAsTheCpuDoes) {
+TEST(CudaOptimizer, SettlesStatisticsAsTheCpuDoes) {
   CpuBackend cpu;
-  const cuda::Stream stream;
   for (const bool apply : {true, false}) {
     for (const bool average : {true, false}) {
       Arrays host;
-      const DeviceArrays device(host);
+      const OwnedArrays gpu(host);
       StepState state = applied_state();
       state.apply = apply;
-      const DeviceArray<StepState> device_state(std::vector<StepState>{state});
+      const OwnedArray<StepState> device_state(std::vector<StepState>{state});
       cpu.settle_statistics(host.values.data(), host.first.data(), average ? host.ema.data() : nullptr,
                             parameters, &state);
-      cuda::settle_statistics(device.values, device.first, average ? device.ema.data() : nullptr, parameters,
-                              device_state, stream);
-      expect_close(device, host);
+      device().settle_statistics(gpu.values, gpu.first, average ? gpu.ema.data() : nullptr, parameters,
+                                 device_state);
+      expect_close(gpu, host);
     }
   }
+}
+
+// Only what they name is recorded: rate and gradients are those of the replay.
+TEST(CudaOptimizer, ReplayedFromARecordingStepsTheSameToTheBit) {
+  const OwnedArray<ParameterRange> device_ranges(ranges);
+  const std::span<const ParameterRange> on_device{device_ranges.data(), ranges.size()};
+  const StepPolicy policy{
+      .clip = 3, .scales_loss = true, .images = 4, .beta1 = 0.9f, .beta2 = 0.999f, .ema_decay = 0.99f};
+  const Arrays host;
+  const OwnedArrays replayed(host), queued(host);
+  const OwnedArray<StepState> replayed_state(std::vector<StepState>{StepState{}}),
+      queued_state(std::vector<StepState>{StepState{}});
+  const OwnedArray<std::byte> workspace(step_workspace_bytes);
+  const auto queue = [&](const OwnedArrays& arrays, StepState* state) {
+    device().judge_step(policy, {arrays.gradients, parameters, nullptr, 0}, state, workspace);
+    device().sgd_step({}, arrays.arrays(false), on_device, state);
+    device().adamw_step({}, arrays.arrays(true), on_device, state);
+  };
+  const auto recording = device().record([&] { queue(replayed, replayed_state); });
+  ASSERT_NE(recording, nullptr);
+  EXPECT_EQ(replayed.values.get(), host.values) << "recording does nothing yet";
+  for (uint64_t step = 0; step < 3; ++step) {
+    const std::vector<float> gradients = random_values(parameters, 20 + step, 10);
+    const float rate = 0.1f / static_cast<float>(1 + step);
+    for (const OwnedArrays* arrays : {&replayed, &queued}) arrays->gradients.set(gradients);
+    for (const OwnedArray<StepState>* state : {&replayed_state, &queued_state})
+      device().upload(&state->data()->rate, &rate, sizeof rate);
+    recording->replay();
+    queue(queued, queued_state);
+    const StepState of_replay = replayed_state.get()[0], of_queue = queued_state.get()[0];
+    EXPECT_EQ(of_replay.applied, static_cast<int64_t>(step) + 1);
+    EXPECT_EQ(of_replay.norm, of_queue.norm);
+    EXPECT_EQ(replayed.values.get(), queued.values.get());
+    EXPECT_EQ(replayed.first.get(), queued.first.get());
+    EXPECT_EQ(replayed.second.get(), queued.second.get());
+    EXPECT_EQ(replayed.ema.get(), queued.ema.get());
+  }
+  EXPECT_NE(replayed.values.get(), host.values);
 }
 
 /// Judges the same gradient on both devices.
@@ -156,16 +181,15 @@ void expect_same_judgement(const std::vector<float>& gradients, const std::vecto
   cpu_state.good_steps = 1;
   cpu_state.applied = 7;
   cpu_state.pending = {1, 2, 3, 4, 5, 0};
-  const DeviceArray<StepState> state(std::vector<StepState>{cpu_state});
-  const DeviceArray<float> device_gradients(gradients), device_statistics(statistics);
-  const DeviceArray<std::byte> workspace(step_workspace_bytes);
-  const cuda::Stream stream;
+  const OwnedArray<StepState> state(std::vector<StepState>{cpu_state});
+  const OwnedArray<float> device_gradients(gradients), device_statistics(statistics);
+  const OwnedArray<std::byte> workspace(step_workspace_bytes);
   CpuBackend cpu;
   for (int step = 0; step < 3; ++step) {
     cpu.judge_step(policy, {gradients.data(), gradients.size(), statistics.data(), statistics.size()},
                    &cpu_state, nullptr);
-    cuda::judge_step(policy, {device_gradients, gradients.size(), device_statistics, statistics.size()},
-                     state, workspace, stream);
+    device().judge_step(policy, {device_gradients, gradients.size(), device_statistics, statistics.size()},
+                        state, workspace);
     const StepState gpu = state.get()[0];
     EXPECT_EQ(gpu.apply, cpu_state.apply);
     EXPECT_EQ(gpu.loss_scale, cpu_state.loss_scale);
@@ -183,20 +207,20 @@ void expect_same_judgement(const std::vector<float>& gradients, const std::vecto
   }
 }
 
-TEST(GpuJudgeStep, DecidesAsTheCpuDoes) {
+TEST(CudaJudgeStep, DecidesAsTheCpuDoes) {
   for (const size_t count : {size_t{1}, size_t{3}, size_t{4}, size_t{257}, size_t{4099}, size_t{70001}}) {
     for (const size_t statistics : {size_t{0}, size_t{5}, size_t{3000}}) {
       SCOPED_TRACE(std::to_string(count) + " gradients, " + std::to_string(statistics) + " statistics");
-      expect_same_judgement(random_floats(count, 6, 100), random_floats(statistics, 7, 1));
+      expect_same_judgement(random_values(count, 6, 100), random_values(statistics, 7, 1));
     }
   }
 }
 
-TEST(GpuJudgeStep, FindsAnyElementThatIsNotFinite) {
+TEST(CudaJudgeStep, FindsAnyElementThatIsNotFinite) {
   for (const size_t count : {size_t{1}, size_t{4103}}) {
     for (const float bad : {NAN, INFINITY, -INFINITY}) {
       for (const size_t place : {size_t{0}, count / 2, count - 1}) {
-        std::vector<float> gradients = random_floats(count, 8, 1), statistics = random_floats(10, 9, 1);
+        std::vector<float> gradients = random_values(count, 8, 1), statistics = random_values(10, 9, 1);
         gradients[place] = bad;
         expect_same_judgement(gradients, statistics);
         gradients[place] = 1;
@@ -207,7 +231,7 @@ TEST(GpuJudgeStep, FindsAnyElementThatIsNotFinite) {
   }
 }
 
-TEST(GpuJudgeStep, DoesNotOverflowForFiniteNumbers) {
+TEST(CudaJudgeStep, DoesNotOverflowForFiniteNumbers) {
   expect_same_judgement(std::vector<float>(5000, 3e38f), std::vector<float>(5, 3e38f));
 }
 

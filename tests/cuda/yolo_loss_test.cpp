@@ -1,12 +1,8 @@
 // The GPU's YOLO loss against the CPU's, which tests/kernels/yolo_loss_test.cpp compares with an fp64
 // reference and with finite differences.
-#include "kernels/cuda/yolo_loss.h"
-
 #include <cmath>
 
-#include <gtest/gtest.h>
-
-#include "tests/cuda_emulation/device_array.h"
+#include "tests/kernels/reference.h"
 #include "tests/kernels/yolo_problem.h"
 
 namespace brightnet::testing {
@@ -37,12 +33,11 @@ void scatter_truths(Problem& problem, int per_image, uint64_t seed) {
 struct Result {
   YoloLoss loss;
   LossTotals totals;
-  std::vector<float> gradient;
+  std::vector<double> gradient;
 };
 
-/// The loss on the emulated GPU; class_weights are a host pointer, as the CPU takes them.
-template <typename T>
-Result run_on_gpu(const Problem& problem, float loss_scale) {
+/// The loss on the GPU; class_weights are a host pointer, as the CPU takes them.
+Result run_on_gpu(const Problem& problem, DType type, float loss_scale) {
   YoloHead head = problem.head;
   std::vector<Truth> list;
   std::vector<int> offsets{0};
@@ -50,40 +45,39 @@ Result run_on_gpu(const Problem& problem, float loss_scale) {
     list.insert(list.end(), image.begin(), image.end());
     offsets.push_back(static_cast<int>(list.size()));
   }
-  const DeviceArray<T> predictions(rounded<T>(problem.predictions));
-  const DeviceArray<T> gradient(rounded<T>(std::vector<float>(problem.predictions.size(), NAN)));
-  const DeviceArray<Truth> truths(list);
-  const DeviceArray<int> device_offsets(offsets);
-  const DeviceArray<float> scale(std::vector<float>{loss_scale});
-  const DeviceArray<float> weights(
+  OwnedTensor predictions(problem.shape, type);
+  const OwnedTensor gradient(problem.shape, type);
+  predictions.set(problem.predictions);
+  const OwnedArray<Truth> truths(list);
+  const OwnedArray<int> device_offsets(offsets);
+  const OwnedArray<float> scale(std::vector<float>{loss_scale});
+  const OwnedArray<float> weights(
       head.class_weights ? std::vector<float>(head.class_weights, head.class_weights + head.classes)
                          : std::vector<float>{});
   if (head.class_weights) head.class_weights = weights;
-  const DeviceArray<YoloLoss> loss(std::vector<YoloLoss>{{NAN, NAN, NAN, NAN, NAN, NAN}});
-  const DeviceArray<LossTotals> totals(std::vector<LossTotals>{{1, 2, 3, 4, 5, 6}});
-  const DeviceArray<std::byte> workspace(cuda::yolo_workspace(head, problem.shape));
-  const cuda::Stream stream;
-  cuda::yolo_loss(head,
-                  {.predictions = {predictions, problem.shape, type_of<T>},
-                   .gradient = {gradient, problem.shape, type_of<T>},
-                   .truths = {truths, device_offsets},
-                   .scale = {problem.scale.constant, scale},
-                   .loss = loss,
-                   .totals = totals,
-                   .workspace = workspace},
-                  stream);
-  stream.synchronize();
-  return {loss.get()[0], totals.get()[0], widened(gradient.get())};
+  const OwnedArray<YoloLoss> loss(std::vector<YoloLoss>{{NAN, NAN, NAN, NAN, NAN, NAN}});
+  const OwnedArray<LossTotals> totals(std::vector<LossTotals>{{1, 2, 3, 4, 5, 6}});
+  const OwnedArray<std::byte> workspace(device().yolo_workspace(head, problem.shape));
+  device().yolo_loss(head, {.predictions = *predictions,
+                            .gradient = *gradient,
+                            .truths = {truths, device_offsets},
+                            .scale = {problem.scale.constant, scale},
+                            .loss = loss,
+                            .totals = totals,
+                            .workspace = workspace});
+  return {loss.get()[0], totals.get()[0], gradient.values()};
 }
 
-template <typename T>
-void expect_equal_to_cpu(Problem problem) {
+void expect_equal_to_cpu(Problem problem, DType type) {
   constexpr float loss_scale = 8;
-  problem.predictions = widened(rounded<T>(problem.predictions));
-  const Result gpu = run_on_gpu<T>(problem, loss_scale);
+  for (float& prediction : problem.predictions) prediction = rounded(prediction, type);
+  const Result gpu = run_on_gpu(problem, type, loss_scale);
   problem.scale.dynamic = &loss_scale;
   problem.run();
-  const auto near = [](float a, float b) { return std::fabs(a - b) <= 1e-5f * (1 + std::fabs(b)); };
+  const double formula_error = tested_device().formula_error;
+  const auto near = [=](float a, float b) {
+    return std::fabs(a - b) <= 10 * formula_error * (1 + std::fabs(b));
+  };
   EXPECT_PRED2(near, gpu.loss.box, problem.loss.box);
   EXPECT_PRED2(near, gpu.loss.objectness, problem.loss.objectness);
   EXPECT_PRED2(near, gpu.loss.classes, problem.loss.classes);
@@ -99,8 +93,8 @@ void expect_equal_to_cpu(Problem problem) {
   int wrong = 0;
   for (size_t i = 0; i < problem.gradient.size() && wrong < 5; ++i) {
     const float expected = problem.gradient[i];
-    const bool right =
-        std::fabs(gpu.gradient[i] - expected) <= 1e-6f + (1e-4f + rounding_of<T>)*std::fabs(expected);
+    const bool right = std::fabs(gpu.gradient[i] - expected) <=
+                       formula_error + (100 * formula_error + rounding(type)) * std::fabs(expected);
     EXPECT_TRUE(right) << "logit " << i % problem.head.values() << " of prediction "
                        << i / problem.head.values() << ": " << gpu.gradient[i] << ", the CPU says "
                        << expected;
@@ -108,9 +102,9 @@ void expect_equal_to_cpu(Problem problem) {
   }
 }
 
-class GpuYoloLossOptions : public ::testing::TestWithParam<std::tuple<IouKind, bool>> {};
+class CudaYoloLossOptions : public ::testing::TestWithParam<std::tuple<IouKind, bool>> {};
 
-TEST_P(GpuYoloLossOptions, EqualsTheCpusWithAnyOptions) {
+TEST_P(CudaYoloLossOptions, EqualsTheCpusWithAnyOptions) {
   const auto [kind, new_coords] = GetParam();
   const auto check = [kind = kind, new_coords = new_coords](const LossOptions& options) {
     SCOPED_TRACE(options.name);
@@ -122,23 +116,23 @@ TEST_P(GpuYoloLossOptions, EqualsTheCpusWithAnyOptions) {
     problem.scale.constant = 0.25f;
     problem.randomize(11, 0.8f);
     scatter_truths(problem, 7, 5);
-    expect_equal_to_cpu<float>(problem);
+    expect_equal_to_cpu(problem, DType::f32);
   };
   for (const LossOptions& options : loss_option_sets) check(options);
   check({"MaxDelta", [](YoloHead& h) { h.max_delta = 0.02f, h.ignore_threshold = 1.0f; }});
 }
 
-std::string configuration_name(const ::testing::TestParamInfo<GpuYoloLossOptions::ParamType>& info) {
+std::string configuration_name(const ::testing::TestParamInfo<CudaYoloLossOptions::ParamType>& info) {
   return loss_kind_name(std::get<0>(info.param), std::get<1>(info.param));
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryKind, GpuYoloLossOptions,
+INSTANTIATE_TEST_SUITE_P(EveryKind, CudaYoloLossOptions,
                          ::testing::Combine(::testing::Values(IouKind::mse, IouKind::iou, IouKind::giou,
                                                               IouKind::diou, IouKind::ciou),
                                             ::testing::Bool()),
                          configuration_name);
 
-TEST(GpuYoloLoss, EqualsTheCpusWithNoOneAndThreeHundredTruths) {
+TEST(CudaYoloLoss, EqualsTheCpusWithNoOneAndThreeHundredTruths) {
   for (const int side : {1, 13, 19}) {
     for (const int images : {1, 17}) {
       for (const int truths : {0, 1, 300}) {
@@ -151,33 +145,32 @@ TEST(GpuYoloLoss, EqualsTheCpusWithNoOneAndThreeHundredTruths) {
         problem.randomize(21, 0.5f);
         scatter_truths(problem, truths, 22);
         if (images > 1) problem.truths[1].clear();
-        expect_equal_to_cpu<float>(problem);
+        expect_equal_to_cpu(problem, DType::f32);
       }
     }
   }
 }
 
-TEST(GpuYoloLoss, EqualsTheCpusInHalfPrecisions) {
+TEST(CudaYoloLoss, EqualsTheCpusInEveryPrecision) {
   Problem problem(3, 13, 13, 81);
   problem.head.iou_threshold = 0.213f;
   problem.randomize(31, 0.7f);
   scatter_truths(problem, 20, 32);
-  expect_equal_to_cpu<cuda::Half>(problem);
-  expect_equal_to_cpu<cuda::Bf16>(problem);
+  for (const DType type : compute_types()) expect_equal_to_cpu(problem, type);
 }
 
-TEST(GpuYoloLoss, LetsTheGradientOverflowWhereItsTypeEnds) {
+TEST(CudaYoloLoss, LetsTheGradientOverflowWhereItsTypeEnds) {
   Problem problem(1, 3, 3);
   problem.predictions[problem.index(0, 1, 1, 0, 4)] = 5;
-  const Result gpu = run_on_gpu<cuda::Half>(problem, 131072);
+  const Result gpu = run_on_gpu(problem, DType::f16, 131072);
   EXPECT_TRUE(std::isinf(gpu.gradient[problem.index(0, 1, 1, 0, 4)]));
   EXPECT_TRUE(std::isfinite(gpu.loss.objectness));
 }
 
-TEST(GpuYoloLoss, DoesNotHideANaN) {
+TEST(CudaYoloLoss, DoesNotHideANaN) {
   Problem problem;
   problem.predictions[problem.index(0, 2, 3, 0, 4)] = NAN;
-  const Result gpu = run_on_gpu<float>(problem, 1);
+  const Result gpu = run_on_gpu(problem, DType::f32, 1);
   EXPECT_TRUE(std::isnan(gpu.loss.objectness));
   EXPECT_TRUE(std::isnan(gpu.gradient[problem.index(0, 2, 3, 0, 4)]));
 }
