@@ -1,6 +1,7 @@
 #include "data/check.h"
 
 #include <algorithm>
+#include <exception>
 #include <map>
 #include <set>
 
@@ -17,8 +18,17 @@ using Kind = DataProblem::Kind;
 // Decodes every image and moves those that fail from the images to the problems.
 void decode_all(Dataset& dataset) {
   std::vector<std::optional<DataProblem>> found(dataset.images.size());
+  std::exception_ptr failure;  // none may leave the threads
 #pragma omp parallel for schedule(dynamic, 4)
-  for (size_t i = 0; i < found.size(); ++i) found[i] = decoding_problem(dataset.images[i].file);
+  for (size_t i = 0; i < found.size(); ++i) {
+    try {
+      found[i] = decoding_problem(dataset.images[i].file);
+    } catch (...) {
+#pragma omp critical
+      failure = std::current_exception();
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
   std::vector<ImageRecord> usable;
   for (size_t i = 0; i < found.size(); ++i) {
     if (found[i]) {
