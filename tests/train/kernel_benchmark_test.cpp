@@ -21,7 +21,6 @@ TEST(KernelBenchmark, MeasuresEveryOperationAtEveryShapeOnceAfterACopyOfThatShap
                                         "batch_norm apply",
                                         "batch_norm backward",
                                         "bias_gradient",
-                                        "bias and activation",
                                         "activation forward",
                                         "activation backward",
                                         "add",
@@ -50,6 +49,7 @@ TEST(KernelBenchmark, MeasuresEveryOperationAtEveryShapeOnceAfterACopyOfThatShap
       {"1x1x1x5280", {"copy", "judge_step", "sgd_step with EMA", "adamw_step with EMA"}}};
   std::map<std::string, std::set<std::string>> measured;
   for (const auto& kernel : measure(Precision::bf16)) {
+    if (kernel.name == "bias and activation") continue;  // not there where convolutions do them on the way
     auto& of_shape = measured[to_string(kernel.shape)];
     EXPECT_EQ(of_shape.empty(), kernel.name == "copy") << kernel.name;
     EXPECT_TRUE(of_shape.insert(kernel.name).second) << kernel.name;
