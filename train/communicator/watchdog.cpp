@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::chrono::milliseconds between_looks{250};
 constexpr std::chrono::seconds between_beats{1};
+constexpr double own_pause = 2;  ///< seconds between two looks that say that this process was stopped itself
 constexpr double longest_silence = 10;  ///< seconds without a word after which a rank is called silent
 constexpr int tag = 1;
 
@@ -77,7 +78,11 @@ void Watchdog::also_look(std::function<std::string()> look, std::function<void()
 
 void Watchdog::run() {
   std::unique_lock lock(mutex_);
+  Clock::time_point looked = Clock::now();
   while (!wake_.wait_for(lock, between_looks, [this] { return stopping_; })) {
+    // What a process waited while it was stopped, nobody kept it waiting.
+    if (seconds_since(looked) > own_pause) awake_since_ = Clock::now();
+    looked = Clock::now();
     listen();
     tell();
     look_for_deaths();
@@ -158,7 +163,7 @@ void Watchdog::look_for_silence() {
     const Wait& wait = waits_[lane];
     if (!wait.what.load()) continue;
     const Clock::time_point since{Clock::duration(wait.since.load())};
-    const double waited = seconds_since(since), limit = limit_;
+    const double waited = seconds_since(std::max(since, awake_since_)), limit = limit_;
     // Rank 0 knows most. Who is behind it speaks only when it is silent itself.
     const double patience = limit + (rank_ == 0 ? 0 : 2 + std::min(rank_, 8));
     if (waited > patience && wait.what.load()) fail(verdict(static_cast<Lane>(lane), waited));

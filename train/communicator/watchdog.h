@@ -104,6 +104,7 @@ class Watchdog {
   Beat farewell_;
   std::vector<MPI_Request> requests_;
   Clock::time_point told_{};
+  Clock::time_point awake_since_{};  ///< when this process last went on after it was stopped
   std::atomic<bool> failing_{false}, somebody_leaves_{false};
 
   std::mutex mutex_;
