@@ -58,6 +58,8 @@ TEST(CudaInstallation, AGpuThatIsNotThereIsNamedWithThoseThatAre) {
   EXPECT_EQ(refusal(machine, 1), "");
   machine.gpus.clear();
   expect_mentions(refusal(machine), {"no NVIDIA GPU is visible", "CUDA_VISIBLE_DEVICES", "2,3", "unset"});
+  machine.visible_devices = "";  // which hides them all
+  expect_mentions(refusal(machine), {"no NVIDIA GPU is visible", "CUDA_VISIBLE_DEVICES is ''", "unset"});
 }
 
 TEST(CudaInstallation, AnUnsupportedCardIsNamedWithWhatTheBuildCarries) {
