@@ -23,6 +23,7 @@ class FullPrecisionLayer : public Layer {
   bool backward_reads_inputs() const override { return inner_->backward_reads_inputs(); }
   double flops() const override { return inner_->flops(); }
   const ConvolutionSpec* convolution() const override { return inner_->convolution(); }
+  std::string implementation() const override { return inner_->implementation(); }
 
   void prepare() override { inner_->prepare(); }
   void infer(const LayerCall& call) override;

@@ -21,6 +21,8 @@ constexpr float batch_norm_epsilon = 1e-5f;
 /// small batches that detectors are trained with.
 constexpr float batch_norm_momentum = 0.03f;
 
+class ConvolutionLayer;
+
 /// What a layer is made from. Everything referred to outlives the layer.
 struct LayerSetup {
   const LayerDescription& description;
@@ -36,6 +38,9 @@ struct LayerSetup {
       false;  ///< another consumer of the first input writes its gradient before this one
   bool output_in_concat =
       false;  ///< the output is a slice of the concat that reads it, and so is its gradient
+  /// The layer before a convolution: its output is batch-norm's, and nobody else reads it. nullptr: none
+  /// such.
+  ConvolutionLayer* normalized_by = nullptr;
 };
 
 /// Bytes of memory a layer asks for, by how long they must last.
@@ -76,6 +81,8 @@ class Layer {
   virtual double flops() const { return 0; }
   /// The convolution inside, for `bench`'s floor; nullptr for other layers.
   virtual const ConvolutionSpec* convolution() const { return nullptr; }
+  /// What computes it, for `bench`; empty for layers without a choice.
+  virtual std::string implementation() const { return ""; }
 
   /// Refreshes working copies of the parameters; called after every change of their values, between steps.
   virtual void prepare() {}

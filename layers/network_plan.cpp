@@ -2,6 +2,7 @@
 // instead of being kept, and from when to when each buffer of the arena lives.
 #include <algorithm>
 
+#include "layers/convolution.h"
 #include "layers/network_input.h"
 #include "layers/network_node.h"
 
@@ -39,11 +40,8 @@ void Network::place_in_concats() {
       const int first_channel = channel;
       channel += input == network_input ? setup_.model->channels : layers[input].channels;
       if (input == network_input) continue;
-      const auto* conv = std::get_if<ConvAttributes>(&layers[input].attributes);
       const auto& consumers = nodes_[input].consumers;
-      const bool widened = conv && conv->full_precision && type_ != DType::f32;
-      const bool placeable = conv && conv->batch_norm && layers[input].rate > 0 && !widened &&
-                             consumers.back() == static_cast<int>(i) &&
+      const bool placeable = normalizes(input) && consumers.back() == static_cast<int>(i) &&
                              std::all_of(consumers.begin(), consumers.end() - 1, [&](int consumer) {
                                return std::holds_alternative<SplitAttributes>(layers[consumer].attributes);
                              });
@@ -53,6 +51,23 @@ void Network::place_in_concats() {
       nodes_[i].first_part = nodes_[i].first_part < 0 ? input : std::min(nodes_[i].first_part, input);
     }
   }
+}
+
+/// Whether this is a convolution whose output batch-norm makes of the batch's own statistics, in the
+/// network's compute type.
+bool Network::normalizes(int layer) const {
+  const auto* conv = std::get_if<ConvAttributes>(&setup_.model->layers[layer].attributes);
+  const bool widened = conv && conv->full_precision && type_ != DType::f32;
+  return conv && conv->batch_norm && setup_.model->layers[layer].rate > 0 && !widened;
+}
+
+ConvolutionLayer* Network::layer_that_normalizes_for(int layer) const {
+  const auto* conv = std::get_if<ConvAttributes>(&setup_.model->layers[layer].attributes);
+  const int input = nodes_[layer].inputs[0];
+  if (setup_.mode != Mode::train || !conv || conv->full_precision || input == network_input) return nullptr;
+  const Node& source = nodes_[input];
+  if (!normalizes(input) || source.consumers.size() > 1 || source.concat >= 0) return nullptr;
+  return static_cast<ConvolutionLayer*>(layers_[input].get());
 }
 
 void Network::make_layers() {
@@ -77,6 +92,7 @@ void Network::make_layers() {
     setup.adds_input_gradient =
         training && setup.input_gradient && nodes_[first].consumers.back() != static_cast<int>(i);
     setup.output_in_concat = node.concat >= 0;
+    setup.normalized_by = layer_that_normalizes_for(static_cast<int>(i));
     layers_.push_back(make_layer(setup));
     node.shape = layers_.back()->output_shape();
   }
@@ -88,10 +104,7 @@ void Network::make_layers() {
 void Network::choose_rebuilt() {
   for (int i = layer_count() - 1; i >= 0; --i) {
     Node& node = nodes_[i];
-    const auto* conv = std::get_if<ConvAttributes>(&setup_.model->layers[i].attributes);
-    const bool normalizes =
-        conv && conv->batch_norm && !conv->full_precision && setup_.model->layers[i].rate > 0;
-    if (!(normalizes && node.concat < 0) && node.first_part < 0) continue;
+    if (!(normalizes(i) && node.concat < 0) && node.first_part < 0) continue;
     for (const int consumer : node.consumers) {
       const Node& reader = nodes_[consumer];
       if (layers_[consumer]->backward_reads_inputs())

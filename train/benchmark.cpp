@@ -200,13 +200,6 @@ class BareConvolutions {
     return seconds;
   }
 
-  std::string description(int layer) const {
-    for (const auto& item : items_) {
-      if (item.layer == layer) return item.convolution->description();
-    }
-    return "";
-  }
-
  private:
   struct Item {
     int layer;
@@ -241,7 +234,7 @@ class BareConvolutions {
   uint64_t drawn_ = 0;
 };
 
-std::vector<LayerBenchmark> layer_table(BenchmarkStep& step, const Model& model, const BareConvolutions& bare,
+std::vector<LayerBenchmark> layer_table(BenchmarkStep& step, const Model& model,
                                         const std::vector<std::vector<double>>& floors) {
   Network& network = step.network();
   std::vector<LayerTime> times;
@@ -262,7 +255,7 @@ std::vector<LayerBenchmark> layer_table(BenchmarkStep& step, const Model& model,
       if (entry.layer == i && entry.offset < layout.trainable_floats())
         layer.gradient_bytes += entry.count * sizeof(float);
     }
-    layer.implementation = bare.description(i);
+    layer.implementation = network.layer(i).implementation();
     layers.push_back(std::move(layer));
   }
   return layers;
@@ -318,7 +311,7 @@ StepBenchmark measure_step(const RunConfig& config, const Model& model, Backend&
   result.update = median(updates);
   if (!bare) return result;
   result.floor = median(floors);
-  result.layers = layer_table(step, model, *bare, layer_floors);
+  result.layers = layer_table(step, model, layer_floors);
   return result;
 }
 

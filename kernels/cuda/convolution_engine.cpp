@@ -39,7 +39,27 @@ bool is_compiled_now(const fe::graph::Graph& graph, int64_t index) {
          std::count(notes.begin(), notes.end(), fe::BehaviorNote_t::RUNTIME_COMPILATION) > 0;
 }
 
+/// Of one of so many runs behind each other; negative when one fails.
+float time(const std::function<bool()>& work, cudaStream_t stream, int times) {
+  const Event begin(true), end(true);
+  begin.record(stream);
+  for (int i = 0; i < times; ++i) {
+    if (!work()) return -1;
+  }
+  end.record(stream);
+  end.synchronize();
+  return end.elapsed_ms(begin) / static_cast<float>(times);
+}
+
 }  // namespace
+
+float fastest_run(const std::function<bool()>& work, cudaStream_t stream, float hopeless) {
+  if (time(work, stream, 1) < 0) return -1;  // the first run loads what it needs
+  float milliseconds = time(work, stream, 1);
+  for (int round = 0; round < timed_rounds && milliseconds < hopeless; ++round)
+    milliseconds = std::min(milliseconds, time(work, stream, queued_runs));
+  return milliseconds;
+}
 
 struct ConvolutionEngines::Timed {
   EnginePointer engine;
@@ -82,11 +102,22 @@ EnginePointer ConvolutionEngines::choose(const Pass& pass, const Pointers& point
   // Also what was remembered and is no longer offered, by another build of the same version, is measured.
   if (!chosen) {
     chosen = fastest(pass, pointers, workspace, stream);
-    if (options_.deterministic) return chosen;
+    if (options_.deterministic || !chosen) return chosen;
     cache_->remember(pass.name, chosen->name);
     cache_->save();  // a run that is killed need not be measured again
   }
   return chosen;
+}
+
+bool ConvolutionEngines::decide(const std::string& question, const std::function<bool()>& measure,
+                                cudaStream_t stream) {
+  open(stream);
+  const std::string remembered = cache_->find(question);
+  if (remembered == "yes" || remembered == "no") return remembered == "yes";
+  const bool answer = measure();
+  cache_->remember(question, answer ? "yes" : "no");
+  cache_->save();
+  return answer;
 }
 
 void ConvolutionEngines::execute(const ConvolutionEngine& engine, const Pointers& pointers,
@@ -153,7 +184,7 @@ EnginePointer ConvolutionEngines::fastest(const Pass& pass, const Pointers& poin
       problems += ' ' + problem;
     }
   }
-  if (best.engine) return best.engine;
+  if (best.engine || pass.optional) return best.engine;
   throw DeviceError(
       "cuDNN " + cudnn_version() + " has no engine for the convolution " + pass.name + ":" + problems, "",
       "Try another precision or another version of cuDNN");
@@ -168,34 +199,32 @@ void ConvolutionEngines::keep_fastest(Timed& best, const ConvolutionVariant& var
     if (is_compiled_now(*variant.graph, i) && ++compiled > most_compiled) continue;
     if (variant.graph->build_plan_at_index(i).is_bad()) continue;
     const ConvolutionEngine candidate{variant, i, engine_name(variant, i)};
-    const auto run = [&](int times) { return time(candidate, pointers, workspace, stream, times); };
-    if (run(1) < 0) continue;  // the first run loads what it needs
-    ++timed;
     // Times vary, and with them the choice: the same bits in every run need the heuristics' first that runs.
     if (options_.deterministic) {
+      if (time([&] { return try_run(candidate, pointers, workspace); }, stream, 1) < 0) continue;
       best.engine = std::make_shared<const ConvolutionEngine>(candidate);
       return;
     }
-    float milliseconds = run(1);
-    for (int round = 0; round < timed_rounds && milliseconds < hopeless * best.milliseconds; ++round)
-      milliseconds = std::min(milliseconds, run(queued_runs));
+    const float milliseconds = fastest_run([&] { return try_run(candidate, pointers, workspace); }, stream,
+                                           hopeless * best.milliseconds);
+    if (milliseconds < 0) continue;
+    ++timed;
     if (milliseconds < best.milliseconds)
       best = {std::make_shared<const ConvolutionEngine>(candidate), milliseconds};
   }
 }
 
-/// Of one of so many runs behind each other; negative when the engine does not run.
-float ConvolutionEngines::time(const ConvolutionEngine& engine, const Pointers& pointers,
-                               EngineWorkspace workspace, cudaStream_t stream, int times) const {
-  const Event begin(true), end(true);
-  begin.record(stream);
-  for (int i = 0; i < times; ++i) {
-    if (try_execute(engine, pointers, workspace).is_bad()) return -1;
-    if (engine.variant.elsewhere) engine.variant.elsewhere(pointers);
-  }
-  end.record(stream);
-  end.synchronize();
-  return end.elapsed_ms(begin) / static_cast<float>(times);
+float ConvolutionEngines::milliseconds(const ConvolutionEngine& engine, const Pointers& pointers,
+                                       EngineWorkspace workspace, cudaStream_t stream) const {
+  return fastest_run([&] { return try_run(engine, pointers, workspace); }, stream);
+}
+
+/// With what it costs others; false when the engine does not run.
+bool ConvolutionEngines::try_run(const ConvolutionEngine& engine, const Pointers& pointers,
+                                 EngineWorkspace workspace) const {
+  if (try_execute(engine, pointers, workspace).is_bad()) return false;
+  if (engine.variant.elsewhere) engine.variant.elsewhere(pointers);
+  return true;
 }
 
 }  // namespace brightnet::cuda

@@ -51,6 +51,19 @@ struct PassGraph {
     return tensor(slot, name, s.n, s.c, s.h, s.w, spec.type);
   }
   TensorPointer x() { return image(x_slot, "x", spec.input); }
+  /// As the convolution reads it. cuDNN pads what batch-norm makes, not what it is made of, and has engines
+  /// for coefficients of the input's own type only.
+  TensorPointer input(InputKind kind) {
+    if (kind == InputKind::plain) return x();
+    using Mode = fe::PointwiseMode_t;
+    const int channels = spec.input.c;
+    const auto factor = tensor(factor_slot, "factor", 1, channels, 1, 1, spec.type);
+    const auto offset = tensor(offset_slot, "offset", 1, channels, 1, 1, spec.type);
+    const auto made =
+        activated(pointwise(Mode::ADD, pointwise(Mode::MUL, x(), factor), offset), spec.input_activation);
+    made->set_data_type(frontend_type(spec.type));
+    return made;
+  }
   TensorPointer y() { return image(y_slot, "y", spec.output); }
   TensorPointer w() {
     return tensor(w_slot, "w", spec.output.c, spec.input.c, spec.kernel, spec.kernel, spec.type);
@@ -71,21 +84,22 @@ struct PassGraph {
   TensorPointer pointwise(fe::PointwiseMode_t mode, const TensorPointer& a, const TensorPointer& b) {
     return graph->pointwise(a, b, Pointwise_attributes().set_mode(mode));
   }
-  TensorPointer activated(const TensorPointer& x);
+  TensorPointer activated(const TensorPointer& x, Activation activation);
 
   std::shared_ptr<Graph> with_output(const TensorPointer& tensor, int64_t slot, const Shape& s) {
     describe(tensor->set_output(true), slot, s.n, s.c, s.h, s.w, spec.type);
     return graph;
   }
-  std::shared_ptr<Graph> with_weight_output(const TensorPointer& tensor, DType type) {
-    describe(tensor->set_output(true), w_slot, spec.output.c, spec.input.c, spec.kernel, spec.kernel, type);
+  std::shared_ptr<Graph> with_weight_output(const TensorPointer& tensor) {
+    describe(tensor->set_output(true), w_slot, spec.output.c, spec.input.c, spec.kernel, spec.kernel,
+             spec.type);
     return graph;
   }
 };
 
-TensorPointer PassGraph::activated(const TensorPointer& x) {
+TensorPointer PassGraph::activated(const TensorPointer& x, Activation activation) {
   using Mode = fe::PointwiseMode_t;
-  switch (spec.activation) {
+  switch (activation) {
     case Activation::linear:
       return x;
     case Activation::relu:
@@ -103,44 +117,39 @@ TensorPointer PassGraph::activated(const TensorPointer& x) {
   return x;
 }
 
-std::shared_ptr<Graph> forward_graph(const ConvolutionSpec& spec, bool fused) {
+std::shared_ptr<Graph> forward_graph(const ConvolutionSpec& spec, InputKind input, bool fused) {
   PassGraph pass(spec);
-  auto y = pass.graph->conv_fprop(pass.x(), pass.w(), pass.geometry<fe::graph::Conv_fprop_attributes>());
-  if (fused) y = pass.activated(pass.pointwise(fe::PointwiseMode_t::ADD, y, pass.bias()));
+  auto y =
+      pass.graph->conv_fprop(pass.input(input), pass.w(), pass.geometry<fe::graph::Conv_fprop_attributes>());
+  if (fused) y = pass.activated(pass.pointwise(fe::PointwiseMode_t::ADD, y, pass.bias()), spec.activation);
   return pass.with_output(y, y_slot, spec.output);
 }
 
-std::shared_ptr<Graph> sums_graph(const ConvolutionSpec& spec) {
+std::shared_ptr<Graph> sums_graph(const ConvolutionSpec& spec, InputKind input) {
   PassGraph pass(spec);
   const auto y =
-      pass.graph->conv_fprop(pass.x(), pass.w(), pass.geometry<fe::graph::Conv_fprop_attributes>());
+      pass.graph->conv_fprop(pass.input(input), pass.w(), pass.geometry<fe::graph::Conv_fprop_attributes>());
   const auto [sum, square_sum] = pass.graph->genstats(y, fe::graph::Genstats_attributes());
   describe(sum->set_output(true), sum_slot, 1, spec.output.c, 1, 1, DType::f32);
   describe(square_sum->set_output(true), square_sum_slot, 1, spec.output.c, 1, 1, DType::f32);
   return pass.with_output(y, y_slot, spec.output);
 }
 
-std::shared_ptr<Graph> backward_weights_graph(const ConvolutionSpec& spec, DType type) {
-  PassGraph pass(spec);
-  const auto dw =
-      pass.graph->conv_wgrad(pass.y(), pass.x(), pass.geometry<fe::graph::Conv_wgrad_attributes>());
-  return pass.with_weight_output(dw, type);
-}
-
 }  // namespace
 
-ConvolutionVariants forward_variants(const ConvolutionSpec& spec, void* workspace, cudaStream_t stream) {
+ConvolutionVariants forward_variants(const ConvolutionSpec& spec, InputKind input, void* workspace,
+                                     cudaStream_t stream) {
   ConvolutionVariants variants;
   const auto y_of = [spec](const Pointers& pointers) {
     return Tensor{pointers.at(y_slot), spec.output, spec.type};
   };
   const bool epilogue = spec.bias || spec.activation != Activation::linear;
   if (epilogue && spec.output.count() * size_of(spec.type) >= least_fused_bytes)
-    variants.push_back({"fused", forward_graph(spec, true), {}, {}});
+    variants.push_back({"fused", forward_graph(spec, input, true), {}, {}});
   // The second row of sums lies behind the first, and engines are promised 16-byte alignment.
   const bool sums = spec.statistics && spec.type != DType::f32 && spec.output.c % 4 == 0;
-  if (sums) variants.push_back({"sums", sums_graph(spec), {}, {}});
-  ConvolutionVariant plain{"plain", forward_graph(spec, false), {}, {}};
+  if (sums) variants.push_back({"sums", sums_graph(spec, input), {}, {}});
+  ConvolutionVariant plain{"plain", forward_graph(spec, input, false), {}, {}};
   if (epilogue) {
     plain.epilogue = [y_of, spec, stream](const Pointers& pointers) {
       bias_activation(y_of(pointers), static_cast<const float*>(pointers.at(bias_slot)), spec.activation,
@@ -163,15 +172,11 @@ ConvolutionVariants backward_data_variants(const ConvolutionSpec& spec) {
   return {{"plain", pass.with_output(dx, x_slot, spec.input), {}, {}}};
 }
 
-ConvolutionVariants backward_weights_variants(const ConvolutionSpec& spec, cudaStream_t stream) {
-  ConvolutionVariants variants{{"fp32", backward_weights_graph(spec, DType::f32), {}, {}}};
-  if (spec.type == DType::f32) return variants;
-  const auto widen = [spec, stream](const Pointers& pointers) {
-    const Tensor dw{pointers.at(w_slot), {1, 1, 1, static_cast<int>(spec.weight_count())}, spec.type};
-    add_weight_gradient(dw, static_cast<float*>(pointers.at(w_slot)), false, stream);
-  };
-  variants.push_back({"rounded", backward_weights_graph(spec, spec.type), {}, widen});
-  return variants;
+ConvolutionVariants backward_weights_variants(const ConvolutionSpec& spec, InputKind input) {
+  PassGraph pass(spec);
+  const auto dw =
+      pass.graph->conv_wgrad(pass.y(), pass.input(input), pass.geometry<fe::graph::Conv_wgrad_attributes>());
+  return {{"plain", pass.with_weight_output(dw), {}, {}}};
 }
 
 }  // namespace brightnet::cuda

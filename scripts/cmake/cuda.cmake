@@ -145,6 +145,9 @@ if(BRIGHTNET_CUDA_FOUND)
   endif()
 endif()
 
+# How the sources that include cudnn-frontend do it.
+set(BRIGHTNET_CUDNN_DEFINITIONS NV_CUDNN_FRONTEND_USE_DYNAMIC_LOADING CUDNN_FRONTEND_SKIP_JSON_LIB)
+
 # The library brightnet_cuda: the backend where CUDA was found, else who says that there is none. `link` is what it
 # stands on.
 function(brightnet_add_cuda link)
@@ -159,8 +162,7 @@ function(brightnet_add_cuda link)
   list(JOIN BRIGHTNET_CUDA_ARCHITECTURES "," architectures)
   list(JOIN BRIGHTNET_CUDA_LIBRARY_FOLDERS ":" folders)
   file(GLOB cudnn_users CONFIGURE_DEPENDS kernels/cuda/convolution*.cpp)
-  set_source_files_properties(${cudnn_users} PROPERTIES COMPILE_DEFINITIONS
-    "NV_CUDNN_FRONTEND_USE_DYNAMIC_LOADING;CUDNN_FRONTEND_SKIP_JSON_LIB")
+  set_source_files_properties(${cudnn_users} PROPERTIES COMPILE_DEFINITIONS "${BRIGHTNET_CUDNN_DEFINITIONS}")
   target_compile_definitions(brightnet_cuda PRIVATE BRIGHTNET_CUDA_ARCHITECTURES="${architectures}"
     BRIGHTNET_CUDA_LIBRARY_FOLDERS="${folders}" BRIGHTNET_CUDA_ABSENCE="${BRIGHTNET_CUDA_ABSENCE}")
   if(BRIGHTNET_CUDA_FOUND)

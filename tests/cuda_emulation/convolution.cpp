@@ -1,6 +1,7 @@
 #include "tests/cuda_emulation/convolution.h"
 
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include <cuda_bf16.h>
@@ -13,6 +14,9 @@
 
 namespace brightnet::emulation {
 namespace {
+
+bool may_normalize = true;
+int passes_that_normalized = 0;
 
 /// Calls body with the element type of the tensor.
 template <typename Body>
@@ -37,7 +41,7 @@ void narrow(const std::vector<float>& from, DType type, void* to) {
   });
 }
 
-class EmulatedConvolution : public Convolution {
+class EmulatedConvolution : public Convolution, public NormalizingConvolution {
  public:
   EmulatedConvolution(const ConvolutionSpec& spec, cudaStream_t stream) : spec_(spec), stream_(stream) {
     ConvolutionSpec in_fp32 = spec;
@@ -65,15 +69,15 @@ class EmulatedConvolution : public Convolution {
 
   void forward(const Tensor& x, const float* bias, const Tensor& y) override {
     queue_work(stream_, [this, x, bias, y, masters = masters_] {
-      check(x.data, x.bytes());
-      check(y.data, y.bytes());
-      if (bias) check(bias, spec_.output.c * sizeof(float));
+      read(x);
       if (masters) fill(masters);
-      widen(x.data, x.type, x_, x.count());
-      y_.resize(y.count());
-      plan_->forward({x_.data(), x.shape, DType::f32}, bias, {y_.data(), y.shape, DType::f32});
-      narrow(y_, y.type, y.data);
-      if (output_sums()) sum_up();
+      convolve(bias, y);
+    });
+  }
+  void forward(const NormalizedInput& input, const float* bias, const Tensor& y) override {
+    queue_work(stream_, [this, input, bias, y] {
+      read(input);
+      convolve(bias, y);
     });
   }
   const float* output_sums() const override {
@@ -94,14 +98,33 @@ class EmulatedConvolution : public Convolution {
 
   void backward_weights(const Tensor& x, const Tensor& dy, float* dw, bool accumulate) override {
     queue_work(stream_, [this, x, dy, dw, accumulate] {
-      check(x.data, x.bytes());
-      check(dy.data, dy.bytes());
-      if (dw) check(dw, spec_.weight_count() * sizeof(float));
-      widen(x.data, x.type, x_, x.count());
-      widen(dy.data, dy.type, y_, dy.count());
-      plan_->backward_weights({x_.data(), x.shape, DType::f32}, {y_.data(), dy.shape, DType::f32}, dw,
-                              accumulate);
+      read(x);
+      sum_products(dy, dw, accumulate);
     });
+  }
+  void backward_weights(const NormalizedInput& input, const Tensor& dy, float* dw, bool accumulate) override {
+    queue_work(stream_, [this, input, dy, dw, accumulate] {
+      read(input);
+      sum_products(dy, dw, accumulate);
+    });
+  }
+
+  NormalizingConvolution* normalizing() override {
+    return spec_.normalized_input && spec_.statistics && spec_.type == DType::f16 && spec_.input.c % 8 == 0
+               ? this
+               : nullptr;
+  }
+  // As on a GPU x is good for nothing then.
+  bool is_faster(const NormalizedInput&, const Tensor& x, const Tensor& y,
+                 const std::function<void()>& apply) override {
+    apply();
+    queue_work(stream_, [x, y] {
+      for (const Tensor& tensor : {x, y}) {
+        check(tensor.data, tensor.bytes());
+        std::memset(tensor.data, 0xff, tensor.bytes());
+      }
+    });
+    return may_normalize && spec_.kernel > 1;
   }
 
   std::string description() const override { return "emulated by " + plan_->description(); }
@@ -112,6 +135,43 @@ class EmulatedConvolution : public Convolution {
       throw Violation("a convolution was given " + std::to_string(bytes) + " bytes from " +
                       describe_address(memory));
     }
+  }
+
+  void read(const Tensor& x) {
+    check(x.data, x.bytes());
+    widen(x.data, x.type, x_, x.count());
+  }
+  /// The application is fp32, of coefficients in half precision; what comes out is rounded for the tensor
+  /// cores.
+  void read(const NormalizedInput& input) {
+    ++passes_that_normalized;
+    read(input.y);
+    const size_t channels = static_cast<size_t>(spec_.input.c);
+    check(input.affine, 2 * channels * size_of(spec_.type));
+    std::vector<float> affine;
+    widen(input.affine, spec_.type, affine, 2 * channels);
+    with_activation(spec_.input_activation, [&]<Activation A>() {
+      for (size_t i = 0; i < x_.size(); ++i)
+        x_[i] = activate<A>(affine[i % channels] * x_[i] + affine[channels + i % channels]);
+    });
+    with_element(spec_.type, [&](auto element) {
+      for (float& value : x_) value = static_cast<float>(decltype(element)(value));
+    });
+  }
+  void convolve(const float* bias, const Tensor& y) {
+    check(y.data, y.bytes());
+    if (bias) check(bias, spec_.output.c * sizeof(float));
+    y_.resize(y.count());
+    plan_->forward({x_.data(), spec_.input, DType::f32}, bias, {y_.data(), y.shape, DType::f32});
+    narrow(y_, y.type, y.data);
+    if (output_sums()) sum_up();
+  }
+  void sum_products(const Tensor& dy, float* dw, bool accumulate) {
+    check(dy.data, dy.bytes());
+    if (dw) check(dw, spec_.weight_count() * sizeof(float));
+    widen(dy.data, dy.type, y_, dy.count());
+    plan_->backward_weights({x_.data(), spec_.input, DType::f32}, {y_.data(), dy.shape, DType::f32}, dw,
+                            accumulate);
   }
 
   void sum_up() {
@@ -148,6 +208,13 @@ class EmulatedConvolution : public Convolution {
 
 std::unique_ptr<Convolution> make_convolution(const ConvolutionSpec& spec, cudaStream_t stream) {
   return std::make_unique<EmulatedConvolution>(spec, stream);
+}
+
+void let_convolutions_normalize(bool allowed) {
+  may_normalize = allowed;
+}
+int normalizing_passes() {
+  return passes_that_normalized;
 }
 
 }  // namespace brightnet::emulation

@@ -88,9 +88,10 @@ struct BatchNormLayer {
     running_variance.fill(2);
   }
 
-  void forward(const Tensor& z, const float* sums = nullptr) {
+  void forward(const Tensor& z, const float* sums = nullptr, void* affine = nullptr) {
     BatchNormForward op{.y = *y, .z = z};
     op.sums = sums;
+    op.affine = affine;
     op.scale = scale.floats();
     op.shift = shift.floats();
     op.running_mean = running_mean.floats();

@@ -1,10 +1,14 @@
 // Networks as wholes: gradients by finite differences, precision, memory that is never shared too early.
 #include "layers/network.h"
 
+#include <algorithm>
 #include <cmath>
+#include <sstream>
 
 #include <gtest/gtest.h>
+#include <spdlog/sinks/ostream_sink.h>
 
+#include "core/log.h"
 #include "core/random.h"
 #include "tests/layers/models.h"
 
@@ -277,6 +281,32 @@ TEST(Network, TwoNetworksMayShareAnArena) {
   small.set_pixels(pixels.data());
   small.infer();
   EXPECT_EQ(first, step());
+}
+
+TEST(Network, ObjectsWithoutRoomAreLeftOutAndThatIsSaidOnce) {
+  const auto backend = make_cpu_backend();
+  BoundNetwork all(*backend, shipped_model("demo", 3), 1, 64, Precision::fp32, Mode::train);
+  BoundNetwork some(*backend, shipped_model("demo", 3), 1, 64, Precision::fp32, Mode::train);
+  give_input(all);
+  give_input(some);
+  Random random(5, Purpose::test);
+  std::vector<std::vector<Truth>> truths(1);
+  for (size_t i = 0; i < Network::max_truths(1) + 7; ++i) {
+    truths[0].push_back({{random.uniform(0.3f, 0.7f), random.uniform(0.3f, 0.7f), 0.2f, 0.2f}, 1});
+  }
+  std::ostringstream said;
+  const auto logger = spdlog::default_logger();
+  spdlog::set_default_logger(
+      std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::ostream_sink_mt>(said)));
+  for (int step = 0; step < 2; ++step) all.network().set_truths(truths);
+  spdlog::set_default_logger(logger);
+  const std::string text = said.str();
+  EXPECT_NE(text.find("7 objects of a batch are not learned"), std::string::npos) << text;
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
+  truths[0].resize(Network::max_truths(1));
+  some.network().set_truths(truths);
+  EXPECT_EQ(all.loss(), some.loss());
+  EXPECT_EQ(all.gradients(), some.gradients());
 }
 
 TEST(Network, RefusesASizeThatDoesNotFit) {

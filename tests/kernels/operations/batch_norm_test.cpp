@@ -121,6 +121,23 @@ TEST(BatchNorm, TakesSumsThatTheConvolutionHasMade) {
   }
 }
 
+TEST(BatchNorm, LeavesItsApplicationToOthers) {
+  for (const DType type : compute_types()) {
+    BatchNormLayer layer({3, 7, 5, 40}, Activation::leaky, type, 2, 0.5f);
+    OwnedTensor affine({1, 1, 2, 40}, type);
+    affine.fill(7);
+    layer.forward({}, nullptr, (*affine).data);
+    const BatchNormReference r = layer.reference();
+    for (int c = 0; c < 40; ++c) {
+      const double a = layer.scale[c] / std::sqrt(r.variance[c] + static_cast<double>(layer.epsilon));
+      const double b = layer.shift[c] - r.mean[c] * a;
+      EXPECT_NEAR(affine[c], a, (rounding(type) + 1e-5) * std::abs(a)) << to_string(type);
+      EXPECT_NEAR(affine[40 + c], b, (rounding(type) + 1e-5) * std::abs(b) + 1e-5) << to_string(type);
+      EXPECT_NEAR(layer.running_mean[c], 0.75 + 0.25 * r.mean[c], 1e-5);
+    }
+  }
+}
+
 TEST(BatchNorm, ReadsAndWritesSlices) {
   for (const DType type : compute_types()) {
     for (const int first : {0, 3, 16}) {
