@@ -65,8 +65,7 @@ ConvolutionLayer* Network::layer_that_normalizes_for(int layer) const {
   const auto* conv = std::get_if<ConvAttributes>(&setup_.model->layers[layer].attributes);
   const int input = nodes_[layer].inputs[0];
   if (setup_.mode != Mode::train || !conv || conv->full_precision || input == network_input) return nullptr;
-  const Node& source = nodes_[input];
-  if (!normalizes(input) || source.consumers.size() > 1 || source.concat >= 0) return nullptr;
+  if (!normalizes(input) || nodes_[input].consumers.size() > 1) return nullptr;
   return static_cast<ConvolutionLayer*>(layers_[input].get());
 }
 
