@@ -69,8 +69,11 @@ Json step_json(const StepBenchmark& step) {
 }
 
 std::string step_table(const StepBenchmark& step) {
-  std::string text = fmt::format("{:<24} {:<10} {:>18} {:>10} {:>10} {:>10} {:>8}\n", "layer", "kind",
-                                 "output (n,h,w,c)", "forward", "backward", "floor", "ratio");
+  std::string text;
+  if (!step.layers.empty()) {
+    text = fmt::format("{:<24} {:<10} {:>18} {:>10} {:>10} {:>10} {:>8}\n", "layer", "kind",
+                       "output (n,h,w,c)", "forward", "backward", "floor", "ratio");
+  }
   for (const auto& layer : step.layers) {
     const double both = layer.forward + layer.backward;
     text += fmt::format(
@@ -79,14 +82,17 @@ std::string step_table(const StepBenchmark& step) {
         milliseconds(layer.floor),
         layer.floor > 0 && both > 0 ? fmt::format("{:.2f}", layer.floor / both) : std::string("-"));
   }
+  const std::string floor = step.floor > 0 ? fmt::format("bare convolutions {:.1f} ms: floor ratio {:.3f}   ",
+                                                         milliseconds(step.floor), step.floor_ratio())
+                                           : "";
   text += fmt::format(
       "\n{} {} on {} with {} threads, batch {} at {}x{}, medians of {} rounds\n"
       "  {:.2f} images/s  step {:.1f} ms = forward {:.1f} + backward {:.1f} + update {:.1f}\n"
-      "  bare convolutions {:.1f} ms: floor ratio {:.3f}   {:.0f} GFLOP/s   peak {}\n",
+      "  {}{:.0f} GFLOP/s   peak {}\n",
       "training step,", to_string(step.precision), step.device, step.threads, step.batch, step.size,
       step.size, step.rounds, step.images_per_second(), milliseconds(step.step), milliseconds(step.forward),
-      milliseconds(step.backward), milliseconds(step.update), milliseconds(step.floor), step.floor_ratio(),
-      step.flops / step.step / 1e9, format_bytes(static_cast<double>(step.peak_bytes)));
+      milliseconds(step.backward), milliseconds(step.update), floor, step.flops / step.step / 1e9,
+      format_bytes(static_cast<double>(step.peak_bytes)));
   return text;
 }
 
