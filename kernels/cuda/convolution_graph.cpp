@@ -51,8 +51,8 @@ struct PassGraph {
     return tensor(slot, name, s.n, s.c, s.h, s.w, spec.type);
   }
   TensorPointer x() { return image(x_slot, "x", spec.input); }
-  /// As the convolution reads it. cuDNN pads what batch-norm makes, not what it is made of, and has engines
-  /// for coefficients of the input's own type only.
+  /// As the convolution reads it. What batch-norm makes is padded, not what it is made of. cuDNN's engines
+  /// for the weights' gradient want the coefficients in the input's own type.
   TensorPointer input(InputKind kind) {
     if (kind == InputKind::plain) return x();
     using Mode = fe::PointwiseMode_t;
