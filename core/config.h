@@ -20,6 +20,7 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include "core/enum_names.h"
 #include "core/error.h"
 
 namespace brightnet {
@@ -90,6 +91,13 @@ class Fields {
   /// A string out of a fixed list; an unknown one is an InputError that names the nearest.
   Limits choice(const char* key, std::string& value, const std::vector<std::string>& choices,
                 const char* doc);
+  /// An enum by its name; an unknown name is an InputError that names the nearest.
+  template <NamedEnum Enum>
+  void operator()(const char* key, Enum& value, const char* doc) {
+    std::string name(enum_name(value));
+    choice(key, name, enum_names<Enum>(), doc);
+    value = enum_value<Enum>(name).value();
+  }
   /// A nested struct with its own fields().
   template <typename Struct>
   requires requires(Struct& s, Fields& f) { s.fields(f); }
