@@ -2,7 +2,7 @@
 """Predicts how well data-parallel training scales, from `brightnet bench --json` and assumptions about the network.
 
 A prediction, not a measurement. What is modelled: the backward pass, layer by layer; the buckets that the gradient is
-cut into (train/gradient_exchange.h cuts alike); their sums over the ranks, one after the other beside the backward
+cut into (train/distributed/gradient_exchange.h cuts alike); their sums over the ranks, one after the other beside the backward
 pass; and the optimizer step, which waits for the last of them. What is not: ranks that wait for data or for the
 slowest of them, other traffic in the network, and the small sums of synchronised batch-norm unless asked for.
 

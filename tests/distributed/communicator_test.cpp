@@ -1,6 +1,6 @@
 // What ranks say to each other, with real processes: the calls themselves, the sum of the gradient while it
 // is computed, and how a rank that cannot go on takes the others with it.
-#include "train/communicator.h"
+#include "train/distributed/communicator.h"
 
 #include <cmath>
 #include <cstring>

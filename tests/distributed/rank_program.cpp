@@ -10,9 +10,9 @@
 #include "core/random.h"
 #include "data/loader.h"
 #include "layers/network.h"
-#include "train/communicator/agreement.h"
-#include "train/config.h"
-#include "train/gradient_exchange.h"
+#include "train/config/config.h"
+#include "train/distributed/agreement.h"
+#include "train/distributed/gradient_exchange.h"
 
 namespace brightnet {
 namespace {

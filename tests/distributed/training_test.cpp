@@ -3,8 +3,8 @@
 
 #include "tests/distributed/job.h"
 #include "tests/train/small_run.h"
-#include "train/report/metrics_csv.h"
-#include "train/safetensors.h"
+#include "train/formats/safetensors.h"
+#include "train/run/report/metrics_csv.h"
 
 namespace brightnet::testing {
 namespace {

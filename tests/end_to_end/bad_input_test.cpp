@@ -3,9 +3,9 @@
 // is tested beside them: darknet_fuzz_test, weights_mutation_test, onnx_metadata_test.)
 #include "tests/end_to_end/program.h"
 #include "tests/train/formats/small_cfg.h"
-#include "train/formats/darknet_import.h"
-#include "train/formats/darknet_weights.h"
-#include "train/formats/onnx_model.h"
+#include "train/formats/darknet/import.h"
+#include "train/formats/darknet/weights.h"
+#include "train/formats/onnx/model.h"
 
 namespace brightnet::testing {
 namespace {

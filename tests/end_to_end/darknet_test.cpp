@@ -3,7 +3,7 @@
 #include "tests/end_to_end/program.h"
 #include "tests/train/formats/small_cfg.h"
 #include "tests/train/small_run.h"
-#include "train/formats/darknet_import.h"
+#include "train/formats/darknet/import.h"
 #include "train/formats/model_yaml.h"
 
 namespace brightnet::testing {

@@ -5,7 +5,7 @@
 
 #include "layers/model_attributes.h"
 #include "tests/end_to_end/program.h"
-#include "train/config.h"
+#include "train/config/config.h"
 
 namespace brightnet::testing {
 namespace {

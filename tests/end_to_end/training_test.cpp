@@ -9,7 +9,7 @@
 
 #include "tests/end_to_end/program.h"
 #include "tests/train/small_run.h"
-#include "train/run_lock.h"
+#include "train/run/run_lock.h"
 
 namespace brightnet::testing {
 namespace {

@@ -1,6 +1,6 @@
 // NCCL with one rank on one GPU: it connects, sums, runs beside the backend's stream and within a recording,
 // and ends when it must.
-#include "train/communicator/nccl.h"
+#include "train/distributed/nccl.h"
 
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@
 #include "core/files.h"
 #include "core/log.h"
 #include "data/synth.h"
-#include "train/config.h"
+#include "train/config/config.h"
 
 namespace brightnet::testing {
 

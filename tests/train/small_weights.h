@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "tests/train/small_run.h"
-#include "train/weights.h"
+#include "train/formats/weights.h"
 
 namespace brightnet::testing {
 

@@ -7,12 +7,12 @@
 
 #include "core/log.h"
 #include "data/benchmark.h"
-#include "train/benchmark.h"
+#include "train/bench/benchmark.h"
+#include "train/bench/kernel_benchmark.h"
 #include "train/cli/commands.h"
-#include "train/detections_json.h"
-#include "train/device.h"
-#include "train/kernel_benchmark.h"
-#include "train/memory.h"
+#include "train/detect/detections_json.h"
+#include "train/device/device.h"
+#include "train/loop/memory.h"
 
 namespace brightnet::cli {
 namespace {

@@ -9,9 +9,9 @@
 #include <CLI/CLI.hpp>
 
 #include "core/dtype.h"
-#include "train/communicator.h"
-#include "train/config.h"
-#include "train/weights.h"
+#include "train/config/config.h"
+#include "train/distributed/communicator.h"
+#include "train/formats/weights.h"
 
 namespace brightnet::cli {
 
@@ -83,7 +83,7 @@ std::vector<std::string> class_names(const RunConfig& config);
 std::string quoted(const std::string& text);
 
 /// Writes a JSON object to a file, or to standard output for "-". Throws InputError when that would replace
-/// something else than an earlier answer of the same kind (train/outputs/answer_file.h).
+/// something else than an earlier answer of the same kind (train/detect/outputs/answer_file.h).
 void write_answer(const std::string& file, const std::string& text);
 /// The same objection before the work that leads to the answer, which has this first key; "" is no file.
 void check_answer(const std::string& file, const std::string& first_key);

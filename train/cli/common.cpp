@@ -7,11 +7,11 @@
 #include "core/files.h"
 #include "core/log.h"
 #include "train/cli/commands.h"
-#include "train/communicator/launch.h"
-#include "train/device.h"
-#include "train/formats/darknet_cfg.h"
-#include "train/formats/darknet_trained.h"
-#include "train/outputs/answer_file.h"
+#include "train/detect/outputs/answer_file.h"
+#include "train/device/device.h"
+#include "train/distributed/launch.h"
+#include "train/formats/darknet/cfg.h"
+#include "train/formats/darknet/trained.h"
 
 namespace brightnet::cli {
 

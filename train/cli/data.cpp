@@ -7,9 +7,9 @@
 #include "data/convert.h"
 #include "data/stats.h"
 #include "data/synth.h"
-#include "train/automatic_anchors.h"
 #include "train/cli/commands.h"
-#include "train/detections_json.h"
+#include "train/detect/detections_json.h"
+#include "train/setup/automatic_anchors.h"
 
 namespace brightnet::cli {
 namespace {

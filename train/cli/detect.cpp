@@ -1,5 +1,5 @@
 // brightnet detect: what trained weights see in a user's images, videos and cameras.
-#include "train/detect.h"
+#include "train/detect/detect.h"
 
 #include <algorithm>
 #include <array>
@@ -14,10 +14,10 @@
 #include "core/threads.h"
 #include "data/formats/yolo.h"
 #include "train/cli/commands.h"
-#include "train/device.h"
-#include "train/interrupt.h"
-#include "train/outputs/output.h"
-#include "train/progress_line.h"
+#include "train/detect/outputs/output.h"
+#include "train/device/device.h"
+#include "train/loop/interrupt.h"
+#include "train/run/progress_line.h"
 
 namespace brightnet::cli {
 namespace {

@@ -1,9 +1,10 @@
 // brightnet doctor: what this machine has, whether it works, and what to do where it does not.
+#include "train/bench/doctor.h"
+
 #include <iostream>
 #include <memory>
 
 #include "train/cli/commands.h"
-#include "train/diagnosis.h"
 
 namespace brightnet::cli {
 namespace {

@@ -5,13 +5,13 @@
 
 #include "train/cli/commands.h"
 #include "train/cli/metrics_table.h"
-#include "train/communicator/agreement.h"
-#include "train/detections_json.h"
-#include "train/device.h"
-#include "train/evaluate.h"
-#include "train/formats/darknet_cfg.h"
-#include "train/formats/darknet_weights.h"
-#include "train/inference.h"
+#include "train/detect/detections_json.h"
+#include "train/detect/inference.h"
+#include "train/device/device.h"
+#include "train/distributed/agreement.h"
+#include "train/evaluate/evaluate.h"
+#include "train/formats/darknet/cfg.h"
+#include "train/formats/darknet/weights.h"
 
 namespace brightnet::cli {
 namespace {

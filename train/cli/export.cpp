@@ -1,4 +1,6 @@
 // brightnet export: a trained network as a file that other programs run.
+#include "train/formats/darknet/export.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -9,11 +11,10 @@
 
 #include "core/log.h"
 #include "train/cli/commands.h"
-#include "train/detections_json.h"
-#include "train/formats/darknet_export.h"
-#include "train/formats/onnx.h"
-#include "train/memory.h"
-#include "train/outputs/output.h"
+#include "train/detect/detections_json.h"
+#include "train/detect/outputs/output.h"
+#include "train/formats/onnx/export.h"
+#include "train/loop/memory.h"
 
 namespace brightnet::cli {
 namespace {

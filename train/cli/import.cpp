@@ -1,5 +1,7 @@
 // brightnet import: a darknet .cfg as a model YAML, and a recipe to train it beside it; with its .weights
 // also as the one file that `eval`, `detect` and `export` take.
+#include "train/formats/darknet/import.h"
+
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -8,9 +10,8 @@
 #include "core/log.h"
 #include "layers/parameters.h"
 #include "train/cli/commands.h"
-#include "train/formats/darknet_import.h"
-#include "train/formats/darknet_trained.h"
-#include "train/outputs/output.h"
+#include "train/detect/outputs/output.h"
+#include "train/formats/darknet/trained.h"
 
 namespace brightnet::cli {
 namespace {

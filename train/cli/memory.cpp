@@ -1,5 +1,5 @@
 // brightnet memory: what a run will take, before it takes it.
-#include "train/memory.h"
+#include "train/loop/memory.h"
 
 #include <iostream>
 #include <memory>
@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 
 #include "train/cli/commands.h"
-#include "train/detections_json.h"
-#include "train/device.h"
-#include "train/memory_advice.h"
+#include "train/detect/detections_json.h"
+#include "train/device/device.h"
+#include "train/setup/memory_advice.h"
 
 namespace brightnet::cli {
 namespace {

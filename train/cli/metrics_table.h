@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "train/metrics.h"
+#include "train/evaluate/metrics.h"
 
 namespace brightnet::cli {
 

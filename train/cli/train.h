@@ -5,7 +5,7 @@
 #include <string>
 
 #include "train/cli/commands.h"
-#include "train/run_folder.h"
+#include "train/run/run_folder.h"
 
 namespace brightnet::cli {
 

@@ -16,8 +16,8 @@
 #include "data/synth.h"
 #include "layers/network.h"
 #include "tests/layers/models.h"
-#include "train/nms.h"
-#include "train/weights.h"
+#include "train/evaluate/nms.h"
+#include "train/formats/weights.h"
 
 namespace brightnet::testing {
 

@@ -13,8 +13,8 @@
 #include "core/files.h"
 #include "core/random.h"
 #include "tests/layers/models.h"
-#include "train/formats/darknet_weights.h"
-#include "train/safetensors.h"
+#include "train/formats/darknet/weights.h"
+#include "train/formats/safetensors.h"
 
 namespace {
 

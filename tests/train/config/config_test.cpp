@@ -1,0 +1,203 @@
+#include "train/config/config.h"
+
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+
+class RunConfigFile : public ::testing::Test {
+ protected:
+  RunConfigFile()
+      : folder_(fs::path(::testing::TempDir()) /
+                ("config_" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()))) {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_ / "models");
+    fs::create_directories(folder_ / "pictures");
+    write("models/m.yaml", "layers: []\n");
+  }
+  ~RunConfigFile() override { fs::remove_all(folder_); }
+
+  fs::path write(const std::string& name, const std::string& text) {
+    std::ofstream(folder_ / name) << text;
+    return folder_ / name;
+  }
+
+  std::string failure(const std::string& text, const std::vector<std::string>& assignments = {}) {
+    try {
+      load_run_config(write("run.yaml", text), assignments);
+    } catch (const InputError& e) {
+      return e.what();
+    }
+    return "";
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(RunConfigFile, FindsPathsBesideTheYamlAndNamesTheRunAfterIt) {
+  const RunConfig config =
+      load_run_config(write("cells.yaml", "model: models/m.yaml\ndata: {root: pictures}\n"));
+  EXPECT_EQ(config.name, "cells");
+  EXPECT_EQ(config.model, (folder_ / "models/m.yaml").lexically_normal().string());
+  EXPECT_EQ(config.data.root, (folder_ / "pictures").lexically_normal().string());
+}
+
+TEST_F(RunConfigFile, TakesPathsOfTheCommandLineFromTheCurrentDirectoryFirst) {
+  const fs::path here = fs::current_path();
+  const fs::path other = folder_ / "other";
+  fs::create_directories(other / "pictures");
+  const fs::path file = write("run.yaml", "model: models/m.yaml\ndata: {root: pictures}\n");
+  fs::current_path(other);
+  const RunConfig from_file = load_run_config(file);
+  const RunConfig from_command = load_run_config(file, {"data.root=pictures"});
+  fs::current_path(here);
+  EXPECT_EQ(from_file.data.root, (folder_ / "pictures").lexically_normal().string());
+  EXPECT_EQ(from_command.data.root, (other / "pictures").lexically_normal().string());
+}
+
+TEST_F(RunConfigFile, StartsDataPathsWhereTheYamlLiesWhenItNamesNoRoot) {
+  const RunConfig config = load_run_config(write("run.yaml", "model: models/m.yaml\n"));
+  EXPECT_TRUE(fs::equivalent(config.data.root, folder_)) << config.data.root;
+}
+
+TEST_F(RunConfigFile, SaysBothPlacesWhereAMissingFileWasLookedFor) {
+  const std::string message = failure("name: a\nmodel: models/none.yaml\n");
+  EXPECT_NE(message.find("run.yaml:2"), std::string::npos) << message;
+  EXPECT_NE(message.find("models/none.yaml"), std::string::npos) << message;
+  EXPECT_NE(message.find(fs::current_path().string()), std::string::npos) << message;
+}
+
+TEST_F(RunConfigFile, MayBePrintedBeforeItsDataAreThere) {
+  const fs::path file = write("run.yaml", "data: {root: later}\n");
+  EXPECT_THROW(load_run_config(file), InputError);
+  EXPECT_EQ(load_run_config(file, {}, false).data.root, (folder_ / "later").lexically_normal().string());
+}
+
+TEST_F(RunConfigFile, RefusesWhatDoesNotFitTogether) {
+  EXPECT_NE(failure("train:\n  batch: 64\n  micro_batch: 24\n").find("run.yaml:3"), std::string::npos);
+  EXPECT_NE(failure("train: {micro_batch: some}\n").find("auto"), std::string::npos);
+  EXPECT_NE(failure("schedule: {steps: [10, 5]}\n").find("upwards"), std::string::npos);
+  EXPECT_NE(failure("schedule: {steps: [5, 10], scales: [0.1]}\n").find("one factor"), std::string::npos);
+  EXPECT_NE(failure("name: a/b\n").find("not a path"), std::string::npos);
+  EXPECT_NE(failure("train: {epochs: 0}\n").find("at least 1"), std::string::npos);
+}
+
+TEST_F(RunConfigFile, AnEmptyFileIsCalledEmpty) {
+  EXPECT_NE(failure("").find("run.yaml: this file is empty"), std::string::npos) << failure("");
+  EXPECT_NE(failure("# nothing yet\n").find("empty"), std::string::npos);
+}
+
+TEST_F(RunConfigFile, SaysWhereAValueCameFrom) {
+  const fs::path file = write("run.yaml", "name: a\ntrain:\n  size: 96\n");
+  const RunConfig config = load_run_config(file, {"train.epochs=2", "--precision:train.precision=bf16"});
+  EXPECT_EQ(config.where("train.size"), file.string() + ":3");
+  EXPECT_EQ(config.where("train.epochs"), "--set");
+  EXPECT_EQ(config.where("train.precision"), "--precision");
+  EXPECT_EQ(config.where("evaluate.size"), file.string());
+}
+
+TEST_F(RunConfigFile, AnInputThatDoesNotFitTheModelIsRefusedWithTheNearestThatDoes) {
+  write("models/m.yaml",
+        "head: {anchors: [[8, 8]]}\nlayers:\n  - conv: {filters: 8, stride: 32}\n  - conv: {filters: auto}\n"
+        "  - yolo: {mask: [0]}\n");
+  const auto refusal = [&](const std::string& text, const std::vector<std::string>& assignments = {}) {
+    const RunConfig config = load_run_config(write("run.yaml", "model: models/m.yaml\n" + text), assignments);
+    try {
+      load_model(config, 1);
+    } catch (const InputError& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  const std::string message = refusal("train:\n  size: 100\n");
+  for (const char* word : {"run.yaml:3", "'train.size' is 100", "multiple of 32", "96 and 128"})
+    EXPECT_NE(message.find(word), std::string::npos) << "'" << word << "' is not in: " << message;
+  EXPECT_NE(refusal("train: {sizes: [64, 100]}\n").find("'train.sizes' is 100"), std::string::npos);
+  EXPECT_NE(refusal("evaluate: {size: 50}\n").find("32 and 64"), std::string::npos);
+  EXPECT_NE(refusal("", {"train.size=40"}).find("--set: 'train.size'"), std::string::npos);
+  EXPECT_EQ(refusal("train: {size: 128}\n"), "");
+}
+
+TEST_F(RunConfigFile, NamesTheNearestKeyForAnUnknownOne) {
+  const std::string message = failure("train:\n  epoch: 5\n");
+  EXPECT_NE(message.find("run.yaml:2"), std::string::npos) << message;
+  EXPECT_NE(message.find("'epochs'"), std::string::npos) << message;
+  EXPECT_NE(failure("", {"optimiser.rate=1"}).find("'optimizer'"), std::string::npos);
+}
+
+TEST_F(RunConfigFile, PrintsItselfSoThatReadingItBackGivesTheSame) {
+  const fs::path file = write("run.yaml",
+                              "model: models/m.yaml\nhead: {box_weight: 0.07, iou: giou}\n"
+                              "data: {classes: [\"no\", \"1\", tree]}\n"
+                              "train: {micro_batch: 8, sizes: [320, 416]}\nschedule: {steps: [3, 4.5]}\n");
+  const RunConfig first = load_run_config(file, {"head.class_weight=0.3", "optimizer.rate=0.02"});
+  const RunConfig again = load_run_config(write("again.yaml", print_config(first)));
+  EXPECT_EQ(print_config(again), print_config(first));
+  EXPECT_TRUE(compare(first, again).empty());
+  EXPECT_EQ(again.train.micro_batch, 8);
+  EXPECT_EQ(again.data.classes, (std::vector<std::string>{"no", "1", "tree"}));
+  EXPECT_EQ(again.head.node["class_weight"].as<float>(), 0.3f);
+}
+
+TEST_F(RunConfigFile, EachOptimizerHasDefaultsOfItsOwn) {
+  const fs::path plain = write("plain.yaml", "model: models/m.yaml\n");
+  EXPECT_EQ(load_run_config(plain).optimizer.kind, "adamw");
+  EXPECT_EQ(load_run_config(plain).optimizer.rate, 0.002f);
+  const RunConfig sgd = load_run_config(plain, {"optimizer.kind=sgd", "optimizer.decay=0.001"});
+  EXPECT_EQ(sgd.optimizer.rate, 0.01f);
+  EXPECT_EQ(sgd.optimizer.decay, 0.001f);
+}
+
+TEST_F(RunConfigFile, NamesEveryDifferenceBetweenTwoRuns) {
+  const fs::path file = write("run.yaml", "model: models/m.yaml\nhead: {box_weight: 1}\n");
+  const auto differences =
+      compare(load_run_config(file), load_run_config(file, {"train.batch=32", "head.box_weight=2"}));
+  ASSERT_EQ(differences.size(), 2u);
+  EXPECT_EQ(differences[0].key, "head.box_weight");
+  EXPECT_EQ(differences[1].key, "train.batch");
+  EXPECT_EQ(differences[1].before, "64");
+  EXPECT_EQ(differences[1].after, "32");
+}
+
+/// What check_batch() says of this batch and micro-batch on so many ranks; "" when they fit.
+std::string objection(int batch, int micro_batch, int ranks, bool resuming = false) {
+  TrainOptions train;
+  train.batch = batch;
+  train.micro_batch = micro_batch;
+  try {
+    check_batch(train, ranks, resuming);
+  } catch (const InputError& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(RunConfig, ABatchIsSharedEquallyOrRefused) {
+  EXPECT_EQ(objection(16, 0, 1), "");
+  EXPECT_EQ(objection(16, 0, 4), "");
+  EXPECT_NE(objection(16, 0, 3).find("15 or 18"), std::string::npos) << objection(16, 0, 3);
+  const std::string too_many = objection(16, 0, 64);
+  EXPECT_NE(too_many.find("Set it to 64 (--set train.batch=64)"), std::string::npos) << too_many;
+}
+
+TEST(RunConfig, AMicroBatchDividesARanksPart) {
+  EXPECT_EQ(objection(16, 4, 4), "");
+  EXPECT_NE(objection(16, 8, 4).find("Set it to 4"), std::string::npos) << objection(16, 8, 4);
+  EXPECT_EQ(objection(16, 8, 4, true), "") << "a run that goes on makes it smaller itself";
+  EXPECT_NE(objection(16, 8, 3, true), "") << "but the batch stays";
+}
+
+TEST(RunConfig, ListsEveryInputSizeOnce) {
+  RunConfig config;
+  config.train.size = 416;
+  EXPECT_EQ(config.input_sizes(), (std::vector<int>{416}));
+  config.train.sizes = {416, 320, 416};
+  EXPECT_EQ(config.input_sizes(), (std::vector<int>{320, 416}));
+}
+
+}  // namespace
+}  // namespace brightnet

@@ -1,0 +1,182 @@
+// Which processes take themselves for ranks, and what `--ranks` makes of mpirun: a script in its place says
+// how it was called.
+#include "train/distributed/launch.h"
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "core/error.h"
+#include "core/files.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Environment variables for the time of a test.
+class Environment {
+ public:
+  ~Environment() {
+    for (const auto& [name, value] : before_) {
+      value ? ::setenv(name.c_str(), value->c_str(), 1) : ::unsetenv(name.c_str());
+    }
+  }
+  void set(const std::string& name, const std::optional<std::string>& value) {
+    const char* old = std::getenv(name.c_str());
+    before_.emplace(name, old ? std::optional<std::string>(old) : std::nullopt);
+    value ? ::setenv(name.c_str(), value->c_str(), 1) : ::unsetenv(name.c_str());
+  }
+
+ private:
+  std::map<std::string, std::optional<std::string>> before_;
+};
+
+class LaunchedRankOf : public ::testing::Test {
+ protected:
+  LaunchedRankOf() {
+    for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "SLURM_STEP_ID",
+                             "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"}) {
+      environment_.set(name, std::nullopt);
+    }
+  }
+  void expect(bool is_rank, int size) {
+    const LaunchedRank rank = launched_rank();
+    EXPECT_EQ(rank.is_rank, is_rank);
+    EXPECT_EQ(rank.size, size);
+  }
+  Environment environment_;
+};
+
+TEST_F(LaunchedRankOf, AShellIsNone) {
+  expect(false, 0);
+}
+
+TEST_F(LaunchedRankOf, MpirunIsOneOfItsSize) {
+  environment_.set("OMPI_COMM_WORLD_SIZE", "4");
+  expect(true, 4);
+  environment_.set("OMPI_COMM_WORLD_SIZE", "1");
+  expect(false, 1);
+}
+
+TEST_F(LaunchedRankOf, HydraIsOneOfItsSize) {
+  environment_.set("PMI_SIZE", "8");
+  expect(true, 8);
+}
+
+TEST_F(LaunchedRankOf, SrunIsOneOfTheStepsTasks) {
+  environment_.set("SLURM_STEP_ID", "0");
+  environment_.set("SLURM_STEP_NUM_TASKS", "16");
+  expect(true, 16);
+  environment_.set("SLURM_STEP_NUM_TASKS", "1");
+  expect(false, 1);
+}
+
+TEST_F(LaunchedRankOf, ABatchScriptIsNoneThoughItKnowsItsTasks) {
+  environment_.set("SLURM_NTASKS", "16");
+  expect(false, 0);
+}
+
+TEST_F(LaunchedRankOf, AnUnknownLauncherOfThePmixFamilyTellsNoSize) {
+  environment_.set("PMIX_RANK", "3");
+  expect(true, 0);
+}
+
+class RunRanks : public ::testing::Test {
+ protected:
+  RunRanks() {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  ~RunRanks() override { fs::remove_all(folder_); }
+
+  /// `script` is what mpirun does.
+  void be_mpirun(const std::string& script) {
+    write_atomically(folder_ / "mpirun", "#!/bin/sh\n" + script + '\n');
+    fs::permissions(folder_ / "mpirun", fs::perms::owner_all);
+    environment_.set("PATH", folder_.string() + ":/usr/bin:/bin");
+  }
+  std::string read(const std::string& name) const { return read_file(folder_ / name); }
+  /// Sends `number` to this process as soon as mpirun is ready for it.
+  std::thread send_when_ready(int number) const {
+    return std::thread([this, number] {
+      while (!fs::exists(folder_ / "ready")) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      ::kill(::getpid(), number);
+    });
+  }
+
+  Environment environment_;
+  fs::path folder_ =
+      fs::path(::testing::TempDir()) /
+      ("launch_" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
+};
+
+TEST_F(RunRanks, CallsMpirunWithTheProgramAndItsWordsUnchanged) {
+  be_mpirun("for word in \"$@\"; do echo \"$word\"; done > " + (folder_ / "words").string());
+  EXPECT_EQ(run_ranks(3, "/bin/true", {"train", "a b.yaml", "--set", "x=$HOME"}), 0);
+  const std::string words = read("words");
+  EXPECT_NE(words.find("-np\n3\n"), std::string::npos) << words;
+  const std::string last = "/bin/true\ntrain\na b.yaml\n--set\nx=$HOME\n";
+  ASSERT_GE(words.size(), last.size());
+  EXPECT_EQ(words.substr(words.size() - last.size()), last);
+}
+
+TEST_F(RunRanks, AllowsRootAsContainersHaveIt) {
+  environment_.set("OMPI_ALLOW_RUN_AS_ROOT", std::nullopt);
+  environment_.set("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", std::nullopt);
+  be_mpirun("[ \"$OMPI_ALLOW_RUN_AS_ROOT$OMPI_ALLOW_RUN_AS_ROOT_CONFIRM\" = 11 ]");
+  EXPECT_EQ(run_ranks(2, "/bin/true", {}), 0);
+}
+
+TEST_F(RunRanks, HaveTheExitCodeOfMpirun) {
+  be_mpirun("exit 4");
+  EXPECT_EQ(run_ranks(2, "/bin/true", {}), 4);
+  be_mpirun("kill -9 $$");
+  EXPECT_EQ(run_ranks(2, "/bin/true", {}), 128 + SIGKILL);
+}
+
+TEST_F(RunRanks, WithoutMpirunSayWhatToInstall) {
+  environment_.set("PATH", folder_.string());
+  try {
+    run_ranks(2, "/bin/true", {});
+    FAIL() << "there is no mpirun";
+  } catch (const InputError& e) {
+    const std::string text = e.what();
+    EXPECT_NE(text.find("mpirun"), std::string::npos) << text;
+    EXPECT_NE(text.find("openmpi-bin"), std::string::npos) << text;
+  }
+}
+
+TEST_F(RunRanks, ASignalReachesMpirunAsARequestToSave) {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    fs::remove(folder_ / "ready");
+    be_mpirun("trap 'exit 4' USR1; trap 'exit 9' INT TERM; touch " + (folder_ / "ready").string() +
+              "; while :; do sleep 0.01; done");
+    std::thread sender = send_when_ready(number);
+    EXPECT_EQ(run_ranks(2, "/bin/true", {}), 4) << number;
+    sender.join();
+  }
+}
+
+TEST_F(RunRanks, ASecondSignalEndsThem) {
+  be_mpirun("trap 'touch " + (folder_ / "asked").string() + "' USR1; trap 'exit 9' TERM; touch " +
+            (folder_ / "ready").string() + "; while :; do sleep 0.01; done");
+  std::thread sender([this] {
+    while (!fs::exists(folder_ / "ready")) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    ::kill(::getpid(), SIGINT);
+    while (!fs::exists(folder_ / "asked")) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    ::kill(::getpid(), SIGINT);
+  });
+  EXPECT_EQ(run_ranks(2, "/bin/true", {}), 9);
+  sender.join();
+}
+
+}  // namespace
+}  // namespace brightnet

@@ -1,0 +1,185 @@
+// Broken configurations: a hundred thousand of them, the same ones every time. Each is imported or refused
+// with an InputError; nothing else may happen, and what comes out is in proportion to what went in.
+#include <gtest/gtest.h>
+
+#include "core/files.h"
+#include "core/random.h"
+#include "tests/paths.h"
+#include "tests/train/formats/small_cfg.h"
+#include "train/formats/darknet/import.h"
+
+namespace brightnet::testing {
+namespace {
+
+const char* const tokens[] = {
+    "-1",
+    "0",
+    "1",
+    "2",
+    "3",
+    "255",
+    "65536",
+    "2147483647",
+    "2147483648",
+    "-2147483649",
+    "1e308",
+    "1e-320",
+    "nan",
+    "inf",
+    "0x10",
+    ".",
+    ",",
+    ",,",
+    "=",
+    "[",
+    "]",
+    "#",
+    ";",
+    "\n",
+    "\r\n",
+    "\xff",
+    "[yolo]\n",
+    "[route]\nlayers=-1,-1\n",
+    "[route]\nlayers=-1,-1,-1,-1,-1,-1,-1,-1\n",
+    "[upsample]\nstride=8\n",
+    "[convolutional]\n",
+    "[maxpool]\nsize=2\nstride=2\n",
+    "[reorg3d]\nstride=2\n",
+    "filters=65536\n",
+    "groups=2\n",
+    "stride=2\n",
+    "random=1\n",
+    "counters_per_class=1,2\n",
+    "[shortcut]\nfrom=-2\n",
+    "[sam]\nfrom=-2\n",
+    "[dropout]\nprobability=0\n",
+    "stopbackward=1\n",
+};
+
+class Mutator {
+ public:
+  explicit Mutator(uint64_t number) : random_(17, Purpose::test, 0, number) {}
+
+  std::string mutate(std::string text) {
+    for (uint64_t i = 1 + random_.below(3); i > 0 && !text.empty(); --i) change(text);
+    return text;
+  }
+
+ private:
+  size_t place(const std::string& text) { return random_.below(static_cast<uint32_t>(text.size())); }
+  size_t line_start(const std::string& text) {
+    const size_t before = text.rfind('\n', place(text));
+    return before == std::string::npos ? 0 : before + 1;
+  }
+  static size_t line_end(const std::string& text, size_t start) {
+    return std::min(text.find('\n', start), text.size() - 1) + 1;
+  }
+
+  void change(std::string& text) {
+    const std::string token = tokens[random_.below(std::size(tokens))];
+    const size_t at = place(text), start = line_start(text), end = line_end(text, start);
+    switch (random_.below(8)) {
+      case 0:
+        text[at] = static_cast<char>(random_.below(256));
+        break;
+      case 1:
+        text.insert(at, token);
+        break;
+      case 2:
+        text.erase(at, 1 + random_.below(8));
+        break;
+      case 3:
+        text.erase(start, end - start);
+        break;
+      case 4:
+        text.insert(line_start(text), text.substr(start, end - start));
+        break;
+      case 5:
+        text.insert(start, token);
+        break;
+      case 6:
+        replace_number(text, at, token);
+        break;
+      default:
+        repeat_stretch(text, start, line_end(text, at));
+        break;
+    }
+  }
+  static void replace_number(std::string& text, size_t at, const std::string& token) {
+    const size_t begin = text.find_first_of("0123456789", at);
+    if (begin == std::string::npos) return;
+    const size_t end = std::min(text.find_first_not_of("0123456789.", begin), text.size());
+    text.replace(begin, end - begin, token);
+  }
+  void repeat_stretch(std::string& text, size_t start, size_t end) {
+    if (end <= start) return;
+    const std::string stretch = text.substr(start, std::min<size_t>(end - start, 400));
+    for (uint64_t i = random_.below(20); i > 0; --i) text.insert(start, stretch);
+  }
+
+  Random random_;
+};
+
+/// Whether it was imported; fails the test when something else than an InputError comes out.
+bool try_import(const std::string& text) {
+  try {
+    const DarknetImport imported = import_darknet_text(text, "broken.cfg");
+    EXPECT_LE(imported.model.layers.size(), text.size());
+    EXPECT_LE(imported.model_yaml.size(), 4096 + 64 * text.size());
+    return true;
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("broken.cfg"), std::string::npos) << error.what();
+  } catch (const std::exception& error) {
+    ADD_FAILURE() << error.what() << "\nfor\n" << text;
+  }
+  return false;
+}
+
+int imported_of(const std::string& seed, int begin, int end) {
+  int imported = 0;
+  for (int i = begin; i < end && !::testing::Test::HasFailure(); ++i)
+    imported += try_import(Mutator(static_cast<uint64_t>(i)).mutate(seed));
+  return imported;
+}
+
+TEST(DarknetFuzz, BrokenConfigurationsAreImportedOrRefused) {
+  constexpr int inputs = 100000, large = 10000;
+  // Mostly a head with one convolution before it: what is small is broken at more of its places in the same
+  // time.
+  const std::string tiny_cfg = small_cfg.substr(0, small_cfg.find("[convolutional]", 400)) +
+                               small_cfg.substr(small_cfg.find("[route]\nlayers=-1,-4") + 21);
+  const int imported = imported_of(small_cfg, 0, large) + imported_of(tiny_cfg, large, inputs);
+  // The mutations must leave many alive, or they would only test the first check.
+  EXPECT_GT(imported, inputs / 20);
+  EXPECT_LT(imported, inputs * 9 / 10);
+}
+
+TEST(DarknetFuzz, DarknetsOwnFilesBrokenAreImportedOrRefused) {
+  const auto suite = source_dir() / "../shared/darknet-cfg";
+  if (!std::filesystem::exists(suite)) GTEST_SKIP() << "darknet's configurations are not at " << suite;
+  int begin = 1000000;
+  for (const auto& entry : std::filesystem::directory_iterator(suite)) {
+    if (!is_darknet_cfg(entry.path())) continue;
+    imported_of(read_file(entry.path()), begin, begin + 20);
+    begin += 1000;
+  }
+}
+
+// What grows by itself must stop at a bound, not at the end of memory.
+TEST(DarknetFuzz, WhatClaimsTooMuchIsRefused) {
+  const std::string head =
+      "[net]\nwidth=64\nheight=64\nchannels=3\n[convolutional]\nfilters=64\nsize=3\npad=1\n";
+  std::string doubling = head, wide = head, large = head, many = head, strided = head;
+  for (int i = 0; i < 64; ++i) {
+    doubling += "[route]\nlayers=-1,-1\n";
+    wide += "[convolutional]\nfilters=65536\nsize=31\npad=1\n";
+    large += "[upsample]\nstride=8\n";
+    strided += "[maxpool]\nsize=8\nstride=8\n";
+  }
+  for (int i = 0; i < 5000; ++i) many += "[route]\nlayers=-1,-1\ngroups=2\n";
+  for (const std::string& text : {doubling, wide, large, many, strided}) EXPECT_FALSE(try_import(text));
+  EXPECT_FALSE(try_import(std::string(longest_darknet_cfg + 1, '\n')));
+}
+
+}  // namespace
+}  // namespace brightnet::testing

@@ -1,0 +1,301 @@
+// darknet's own configurations as models, and what is refused of others.
+#include "train/formats/darknet/import.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "layers/parameters.h"
+#include "tests/paths.h"
+#include "tests/train/formats/small_cfg.h"
+#include "train/config/config.h"
+#include "train/formats/darknet/export.h"
+#include "train/formats/model_yaml.h"
+
+namespace brightnet::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path suite() {
+  return source_dir() / "../shared/darknet-cfg";
+}
+
+/// Convolution weights, biases, scales and shifts in millions with 80 classes, as published or as darknet
+/// counts them.
+struct KnownModel {
+  const char* name;
+  double parameters;
+  int heads, size, stride;
+  bool letterbox;
+};
+
+void PrintTo(const KnownModel& known, std::ostream* out) {
+  *out << known.name;
+}
+
+const KnownModel known_models[] = {
+    {"yolov3", 61.95, 3, 416, 32, false},          {"yolov3-tiny", 8.86, 2, 416, 32, false},
+    {"yolov4", 64.36, 3, 608, 32, false},          {"yolov4-custom", 64.36, 3, 608, 32, false},
+    {"yolov4-tiny", 6.06, 2, 416, 32, false},      {"yolov4-tiny-custom", 6.06, 2, 416, 32, false},
+    {"yolov4-tiny-3l", 6.33, 3, 608, 32, false},   {"yolov4-csp", 52.92, 3, 512, 32, true},
+    {"yolov4-csp-swish", 52.92, 3, 640, 32, true}, {"yolov4x-mish", 99.75, 3, 640, 32, true},
+    {"yolov4-p5", 70.8, 3, 896, 32, true},         {"yolov4-p6", 127.6, 4, 1280, 64, true},
+    {"yolov7-tiny", 6.2, 3, 416, 32, false},       {"yolov4-sam-mish-csp-reorg-bfm", 61.49, 3, 512, 64, true},
+};
+
+class DarknetSuite : public ::testing::TestWithParam<KnownModel> {
+ protected:
+  void SetUp() override {
+    if (!fs::exists(suite())) GTEST_SKIP() << "darknet's configurations are not at " << suite();
+  }
+  fs::path file() const { return suite() / (std::string(GetParam().name) + ".cfg"); }
+};
+
+TEST_P(DarknetSuite, HasItsKnownSize) {
+  const DarknetImport imported = import_darknet(file());
+  const ParameterLayout layout(imported.model);
+  EXPECT_NEAR(static_cast<double>(layout.trainable_parameters()) * 1e-6, GetParam().parameters, 0.06);
+  int heads = 0;
+  for (const auto& layer : imported.model.layers)
+    heads += std::holds_alternative<YoloAttributes>(layer.attributes);
+  EXPECT_EQ(heads, GetParam().heads);
+  EXPECT_EQ(imported.model.size, GetParam().size);
+  EXPECT_EQ(imported.model.stride, GetParam().stride);
+  EXPECT_EQ(imported.letterbox, GetParam().letterbox);
+  EXPECT_EQ(imported.declared_classes, 80);
+}
+
+size_t lines_of(const std::string& text) {
+  return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+// import_darknet() itself checks that its YAML means the layers it read; here it goes through a file, as
+// users do.
+TEST_P(DarknetSuite, ItsYamlReadsBackAsTheSameModelAndIsShort) {
+  const DarknetImport imported = import_darknet(file());
+  const Model again = parse_model(YamlDocument::parse(imported.model_yaml, "written.yaml"), 0);
+  ASSERT_TRUE(same_layers(imported.model.layers, again.layers));
+  for (size_t i = 0; i < again.layers.size(); ++i)
+    EXPECT_EQ(imported.model.layers[i].name, again.layers[i].name);
+  EXPECT_EQ(again.size, imported.model.size);
+  EXPECT_EQ(again.classes, 80);
+  EXPECT_LT(lines_of(imported.model_yaml), 130u) << imported.model_yaml;
+}
+
+TEST_P(DarknetSuite, ComesBackTheSameFromTheCfgThatWeWrite) {
+  const DarknetImport imported = import_darknet(file());
+  const std::string cfg = write_darknet_cfg(imported.model, {0, imported.letterbox});
+  const DarknetImport again = import_darknet_text(cfg, "written.cfg");
+  EXPECT_TRUE(same_layers(imported.model.layers, again.model.layers));
+  EXPECT_EQ(again.model.size, imported.model.size);
+  EXPECT_EQ(again.model.classes, imported.model.classes);
+  EXPECT_EQ(again.letterbox, imported.letterbox);
+  const std::string twice = write_darknet_cfg(again.model, {0, again.letterbox});
+  EXPECT_TRUE(twice.substr(twice.find("[net]")) == cfg.substr(cfg.find("[net]"))) << twice;
+}
+
+TEST_P(DarknetSuite, FollowsTheClassesOfTheData) {
+  const Model model = import_darknet(file(), 3).model;
+  EXPECT_EQ(model.classes, 3);
+  for (const auto& layer : model.layers) {
+    const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes);
+    if (yolo) {
+      EXPECT_EQ(layer.channels, yolo->head.mask_count * 8);
+    }
+  }
+}
+
+TEST_P(DarknetSuite, ItsRecipeIsARun) {
+  const RunConfig config = load_run_config(file(), {}, false);
+  EXPECT_EQ(config.train.size, GetParam().size);
+  EXPECT_EQ(config.optimizer.kind, "sgd");
+  EXPECT_EQ(config.schedule.warmup, 1000);
+  EXPECT_EQ(config.augment.letterbox, GetParam().letterbox);
+  EXPECT_EQ(load_model(config, 0).classes, 80);
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, DarknetSuite, ::testing::ValuesIn(known_models), [](const auto& info) {
+  std::string name = info.param.name;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+});
+
+const YoloAttributes& head_of(const Model& model) {
+  return std::get<YoloAttributes>(model.layers.back().attributes);
+}
+
+TEST(DarknetImport, ReadsEveryKindOfSection) {
+  const Model model = import_darknet_text(small_cfg, "small.cfg").model;
+  std::vector<std::string> kinds;
+  for (const auto& layer : model.layers) kinds.push_back(Model::kind(layer));
+  EXPECT_EQ(kinds, (std::vector<std::string>{"conv", "conv", "conv", "shortcut", "conv", "conv", "shortcut",
+                                             "split", "spp", "conv", "multiply", "space_to_depth", "max_pool",
+                                             "upsample", "concat", "conv", "yolo"}));
+  EXPECT_EQ(std::get<SppAttributes>(model.layers[8].attributes).windows, (std::vector<int>{5, 9}));
+  EXPECT_EQ(model.layers[10].inputs, (std::vector<int>{9, 8}));
+  EXPECT_EQ(model.layers[14].inputs, (std::vector<int>{13, 10}));
+  EXPECT_EQ(model.layers[14].channels, 4 * 12 + 12);
+  EXPECT_EQ(model.layers[4].where, "small.cfg:46");
+}
+
+TEST(DarknetImport, CarriesAHeadsSettingsOver) {
+  const YoloAttributes yolo = head_of(import_darknet_text(small_cfg, "small.cfg").model);
+  EXPECT_TRUE(yolo.head.new_coords);
+  EXPECT_FLOAT_EQ(yolo.head.scale_xy, 2);
+  EXPECT_FLOAT_EQ(yolo.head.iou_threshold, 0.2f);
+  EXPECT_FLOAT_EQ(yolo.head.objectness_weight, 0.4f);
+  EXPECT_FLOAT_EQ(yolo.head.max_delta, 5);
+  EXPECT_EQ(yolo.head.iou_kind, IouKind::ciou);
+  EXPECT_EQ(yolo.nms, NmsKind::diou) << "darknet's greedynms subtracts a distance";
+  EXPECT_FLOAT_EQ(yolo.nms_beta, 0.6f) << "and its exponent is not beta_nms";
+}
+
+TEST(DarknetImport, HasDarknetsDefaultsForWhatAHeadDoesNotSay) {
+  std::string bare = small_cfg.substr(0, small_cfg.find("jitter=")) + "new_coords=1\n";
+  const YoloAttributes yolo = head_of(import_darknet_text(bare, "small.cfg").model);
+  EXPECT_FLOAT_EQ(yolo.head.ignore_threshold, 0.5f);
+  EXPECT_FLOAT_EQ(yolo.head.truth_threshold, 1);
+  EXPECT_FLOAT_EQ(yolo.head.iou_threshold, 1);
+  EXPECT_FLOAT_EQ(yolo.head.scale_xy, 1);
+  EXPECT_FLOAT_EQ(yolo.head.max_delta, 0);
+  EXPECT_EQ(yolo.head.iou_kind, IouKind::mse);
+  EXPECT_EQ(yolo.nms, NmsKind::greedy);
+}
+
+TEST(DarknetImport, FoldsWhatRepeats) {
+  const DarknetImport imported = import_darknet_text(small_cfg, "small.cfg");
+  EXPECT_NE(imported.model_yaml.find("residual: {name: stage1, repeat: 2}"), std::string::npos)
+      << imported.model_yaml;
+  EXPECT_EQ(imported.model.layers[6].name, "stage1.2.shortcut1");
+}
+
+TEST(DarknetImport, AddsUnequalShortcutsAsDarknetDoes) {
+  const std::string wide = with(small_cfg, "filters=8\nsize=1", "filters=6\nsize=1");
+  const std::string unequal = with(wide, "[shortcut]\nfrom=-3", "[shortcut]\nfrom=-2");
+  const Model model = import_darknet_text(unequal, "small.cfg").model;
+  EXPECT_TRUE(std::get<ShortcutAttributes>(model.layers[3].attributes).partial);
+  EXPECT_EQ(model.layers[3].channels, 8);
+}
+
+struct Refusal {
+  const char *from, *to, *line, *words;
+};
+
+const Refusal refusals[] = {
+    {"[sam]\nfrom=-2", "[crnn]\nfrom=-2", "small.cfg:93: [crnn]", "kind of layer"},
+    {"[reorg3d]", "[reorg]", "small.cfg:96: [reorg]", "reorg3d"},
+    {"size=3\nstride=2", "size=three\nstride=2", "small.cfg:21: [convolutional]", "no number"},
+    {"size=3\nstride=2", "size=3\ngroups=2\nstride=2", "small.cfg:22: [convolutional]", "groups=2"},
+    {"size=3\nstride=2", "size=3\nstride=-1", "small.cfg:22: [convolutional]", "between 1 and 32"},
+    {"activation=leaky", "activation=gelu", "small.cfg:24: [convolutional]", "gelu"},
+    {"from=-3", "from=-30", "small.cfg:43: [shortcut]", "not one of the 3"},
+    {"groups=2", "groups=3", "small.cfg:68: [route]", "8 channels into 3"},
+    {"layers=-1,-4", "layers=-1,-3", "small.cfg:107: [route]", "different sizes"},
+    {"group_id=1", "group_id=2", "small.cfg:69: [route]", "group 2 of 2"},
+    {"filters=14", "filters=255", "small.cfg:113: [convolutional]", "2 · (5 + 2 classes) = 14"},
+    {"filters=14\nactivation=logistic", "filters=14\nactivation=linear", "small.cfg:114: [convolutional]",
+     "logistic"},
+    {"new_coords=1", "new_coords=0", "small.cfg:114: [convolutional]", "linear"},
+    {"mask = 0,1", "mask = 0,2", "small.cfg:117: [yolo]", "between 0 and 1"},
+    {"num=2", "num=3", "small.cfg:118: [yolo]", "num=3"},
+    {"nms_kind=greedynms", "nms_kind=softnms", "small.cfg:127: [yolo]", "softnms"},
+    {"height=64", "height=96", "small.cfg:5: [net]", "square"},
+    {"width=64\nheight=64", "width=66\nheight=66", "small.cfg", "multiple"},
+    {"channels=3", "channels=1", "small.cfg:6: [net]", "three channels"},
+    {"subdivisions=2", "subdivisions=3", "small.cfg:3: [net]", "does not divide"},
+    {"policy=steps", "policy=poly", "small.cfg:12: [net]", "poly"},
+    {"scales=.1,.1", "scales=.1", "small.cfg:14: [net]", "as many"},
+    {"mosaic=1", "adam=1", "small.cfg:15: [net]", "adam=1"},
+    {"mosaic=1", "width=32", "small.cfg:15", "twice"},
+    {"[net]", "[convolutional]", "small.cfg:1", "must be [net]"},
+    {"batch=8", "batch", "small.cfg:2", "neither"},
+    {"[route]\nlayers=-2", "[dropout]\nprobability=.5", "small.cfg:76: [dropout]", "probability"},
+};
+
+std::string refusal_of(const std::string& cfg) {
+  try {
+    import_darknet_text(cfg, "small.cfg");
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(DarknetImport, RefusesWhatItCannotImportAndSaysWhere) {
+  for (const Refusal& refusal : refusals) {
+    const std::string message = refusal_of(with(small_cfg, refusal.from, refusal.to));
+    EXPECT_NE(message.find(refusal.line), std::string::npos) << refusal.to << ": " << message;
+    EXPECT_NE(message.find(refusal.words), std::string::npos) << refusal.to << ": " << message;
+  }
+  EXPECT_NE(refusal_of(small_cfg.substr(0, small_cfg.find("[yolo]"))).find("[yolo]"), std::string::npos);
+}
+
+TEST(DarknetImport, SaysWhatItLeavesOut) {
+  const auto imported =
+      import_darknet_text(with(small_cfg, "classes=2", "classes=2\nbeta1=0.6"), "small.cfg");
+  const bool said = std::any_of(imported.notes.begin(), imported.notes.end(), [](const ImportNote& note) {
+    return note.where == "small.cfg:120" && note.text.find("'beta1'") != std::string::npos;
+  });
+  EXPECT_TRUE(said);
+  EXPECT_NE(imported.model_yaml.find("beta1"), std::string::npos);
+}
+
+TEST(DarknetRecipe, MakesDarknetsSteps) {
+  const auto imported = import_darknet_text(small_cfg, "small.cfg", 0, "small.yaml");
+  RunConfig config;
+  read_config(YamlDocument::parse(imported.recipe_yaml, "recipe").root(), config);
+  EXPECT_EQ(config.model, "small.yaml");
+  EXPECT_EQ(config.train.batch, 8);
+  EXPECT_EQ(config.train.micro_batch, 4);
+  EXPECT_EQ(config.train.iterations, 2000);
+  EXPECT_EQ(config.train.sizes,
+            (std::vector<int>{64, 96, 128}));  // random=1: round(64 / 1.4 / 32) + 1 = 2 to 4
+  EXPECT_EQ(config.optimizer.kind, "sgd");
+  EXPECT_EQ(config.optimizer.decay_kind, "l2");
+  EXPECT_FLOAT_EQ(config.optimizer.rate, 0.001f);
+  EXPECT_FLOAT_EQ(config.optimizer.decay, 0.0005f);
+  EXPECT_EQ(config.schedule.kind, "steps");
+  EXPECT_EQ(config.schedule.unit, "iterations");
+  EXPECT_EQ(config.schedule.steps, (std::vector<float>{1600, 1800}));
+  EXPECT_FLOAT_EQ(config.ema.decay, 0);
+  EXPECT_FLOAT_EQ(config.augment.mosaic, 0.5f);
+  EXPECT_FLOAT_EQ(config.augment.resize, 1.5f);
+  EXPECT_FLOAT_EQ(config.augment.hue, 0);
+  EXPECT_TRUE(config.augment.letterbox);
+  const NmsOptions nms = for_model(config.evaluate.nms, imported.model);
+  EXPECT_EQ(nms.kind, "diou");
+  EXPECT_FLOAT_EQ(nms.beta, 0.6f);
+}
+
+TEST(DarknetRecipe, FreezesWhatStopbackwardFreezes) {
+  const auto imported =
+      import_darknet_text(with(small_cfg, "filters=12", "stopbackward=1\nfilters=12"), "small.cfg");
+  RunConfig config;
+  read_config(YamlDocument::parse(imported.recipe_yaml, "recipe").root(), config);
+  ASSERT_EQ(config.train.freeze, std::vector<std::string>{"10"});
+  EXPECT_EQ(std::get<ConvAttributes>(imported.model.layers[9].attributes).filters, 12)
+      << "the tenth, pools merged";
+}
+
+TEST(DarknetExport, ComesBackTheSame) {
+  const DarknetImport imported = import_darknet_text(small_cfg, "small.cfg");
+  const std::string cfg = write_darknet_cfg(imported.model, {0, true});
+  EXPECT_TRUE(same_layers(import_darknet_text(cfg, "again.cfg").model.layers, imported.model.layers)) << cfg;
+}
+
+TEST(DarknetExport, WritesOurOwnModels) {
+  for (const char* name : {"yolov4", "yolov4-tiny", "yolov4-tiny-3l", "demo"}) {
+    const Model model = load_model(source_dir() / "configs/models" / (std::string(name) + ".yaml"), 3);
+    const DarknetImport again = import_darknet_text(write_darknet_cfg(model), "written.cfg");
+    ASSERT_EQ(again.model.layers.size(), model.layers.size()) << name;
+    for (size_t i = 0; i < model.layers.size(); ++i) {
+      EXPECT_EQ(again.model.layers[i].inputs, model.layers[i].inputs);
+      EXPECT_EQ(again.model.layers[i].attributes.index(), model.layers[i].attributes.index());
+      EXPECT_EQ(again.model.layers[i].channels, model.layers[i].channels);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace brightnet::testing

@@ -1,0 +1,41 @@
+#include "train/loop/memory.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/paths.h"
+
+namespace brightnet {
+namespace {
+
+// All that a run keeps on its device (parameters, gradients, optimizer, average, a step) against what
+// detecting with the same batch keeps.
+TEST(Memory, InferenceTakesAtMostAThirdOfTraining) {
+  const auto backend = make_cpu_backend();
+  for (const char* name : {"yolov4-tiny", "yolov4-tiny-3l", "yolov4"}) {
+    const Model model =
+        load_model(testing::source_dir() / "configs/models" / (std::string(name) + ".yaml"), 80);
+    const ParameterLayout layout(model);
+    const Parameters parameters{.layout = &layout};
+    for (const char* precision : {"fp32", "bf16"}) {
+      RunConfig config;
+      config.train.precision = precision;
+      config.train.size = model.size;
+      for (const int batch : {1, 8}) {
+        const Network infer({.model = &model,
+                             .backend = backend.get(),
+                             .parameters = &parameters,
+                             .batch = batch,
+                             .height = model.size,
+                             .width = model.size,
+                             .precision = config.precision(),
+                             .mode = Mode::infer});
+        const size_t detecting = layout.floats() * sizeof(float) + infer.memory().arena();
+        const size_t training = plan_run(config, model, *backend, batch).memory.peak();
+        EXPECT_LE(detecting * 100, training * 35) << name << ' ' << precision << ' ' << batch;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace brightnet

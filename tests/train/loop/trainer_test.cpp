@@ -1,0 +1,452 @@
+#include "train/loop/trainer.h"
+
+#include <cmath>
+#include <csignal>
+#include <limits>
+#include <set>
+
+#include "kernels/cpu/cpu_backend.h"
+#include "tests/train/small_run.h"
+#include "train/formats/safetensors.h"
+
+namespace brightnet::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A CPU whose gradient of the loss overflows in some optimizer steps, counted from 0 over its life.
+class OverflowingBackend : public CpuBackend {
+ public:
+  OverflowingBackend(int losses_per_step, std::set<int> steps)
+      : losses_per_step_(losses_per_step), steps_(std::move(steps)) {}
+  void yolo_loss(const YoloHead& head, const YoloLossPass& pass) override {
+    CpuBackend::yolo_loss(head, pass);
+    if (steps_.count(losses_++ / losses_per_step_))
+      pass.gradient.as<float>()[0] = std::numeric_limits<float>::infinity();
+  }
+
+ private:
+  int losses_per_step_;
+  std::set<int> steps_;
+  int losses_ = 0;
+};
+
+/// Everything that a trainer refers to.
+struct Training {
+  explicit Training(const RunConfig& run_config, const fs::path& folder_path, bool old = false,
+                    std::unique_ptr<Backend> device = make_cpu_backend())
+      : config(run_config),
+        train(read_dataset(config.data, Split::train)),
+        val(read_dataset(config.data, Split::val)),
+        model(load_model(config, 2)),
+        layout(model),
+        backend(std::move(device)),
+        folder(old ? RunFolder::open(folder_path) : RunFolder::create(folder_path)) {
+    if (!old) {
+      write_atomically(folder.model(), model.yaml);
+      write_atomically(folder.config(), print_config(config));
+    }
+  }
+  Trainer make() {
+    return Trainer({config, model, train, val, *backend, folder}, layout,
+                   initial_parameters(model, layout, config.train.seed));
+  }
+
+  RunConfig config;
+  Dataset train, val;
+  Model model;
+  ParameterLayout layout;
+  std::unique_ptr<Backend> backend;
+  RunFolder folder;
+};
+
+std::vector<float> weights(const fs::path& file) {
+  SafetensorsReader reader(file);
+  std::vector<float> all;
+  for (const auto& [name, info] : reader.tensors()) {
+    const auto values = reader.read(name);
+    all.insert(all.end(), values.begin(), values.end());
+  }
+  return all;
+}
+
+TEST(Trainer, TakesExactlyThePlannedMemory) {
+  SmallRun run;
+  for (const auto& more : std::vector<std::vector<std::string>>{
+           {},
+           {"optimizer.kind=adamw", "train.sizes=[64, 96]", "train.size_every=1"},
+           {"ema.decay=0", "evaluate.size=128", "evaluate.batch=4", "train.precision=bf16"}}) {
+    const RunConfig config = run.load(more);
+    Training training(config, run.folder() / "out");
+    const size_t planned =
+        plan_run(config, training.model, *training.backend, config.train.micro_batch).memory.peak();
+    EXPECT_EQ(training.backend->peak_bytes(), 0u) << "planning must allocate nothing";
+    Trainer trainer = training.make();
+    EXPECT_EQ(training.backend->allocated_bytes(), planned);
+    trainer.run(Interrupt());
+    EXPECT_EQ(training.backend->peak_bytes(), planned) << "nor must steps and evaluations";
+    EXPECT_EQ(trainer.memory().peak(), planned);
+  }
+}
+
+TEST(Trainer, EndsInTheSameWeightsHoweverOftenItWasInterrupted) {
+  SmallRun run;
+  // 12 images in batches of 4: three steps an epoch.
+  const RunConfig config = run.load({"train.epochs=3"});
+  Training whole(config, run.folder() / "whole");
+  ASSERT_EQ(whole.make().run(Interrupt()), TrainingEnd::finished);
+
+  const fs::path parts = run.folder() / "parts";
+  for (int part = 1;; ++part) {
+    const bool old = part > 1;
+    Training training(config, parts, old);
+    Trainer trainer = training.make();
+    if (old) trainer.resume();
+    const Interrupt interrupt;
+    // A signal that is there from the beginning lets one step be made: after one step, after two, and after
+    // the last one of the epoch, before its evaluation. The fourth part ends the run.
+    if (part <= 3) std::raise(part == 2 ? SIGINT : SIGTERM);
+    const TrainingEnd end = trainer.run(interrupt);
+    ASSERT_EQ(end, part <= 3 ? TrainingEnd::interrupted : TrainingEnd::finished);
+    if (part > 3) break;
+    ASSERT_EQ(trainer.progress().iteration, part);
+    ASSERT_EQ(trainer.progress().epoch, 0u);
+  }
+  EXPECT_EQ(weights(whole.folder.last()), weights(parts / "weights/last.safetensors"));
+  EXPECT_EQ(weights(whole.folder.best()), weights(parts / "weights/best.safetensors"));
+  EXPECT_EQ(read_metrics_csv(whole.folder.metrics()).rows.size(), 3u);
+  const auto table = read_metrics_csv(parts / "metrics.csv");
+  ASSERT_EQ(table.rows.size(), 3u);
+  const int loss = table.column("loss");
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(table.rows[i][static_cast<size_t>(loss)],
+              read_metrics_csv(whole.folder.metrics()).rows[i][static_cast<size_t>(loss)]);
+  }
+}
+
+/// A machine that goes down in the loss of a step.
+class FailingBackend : public CpuBackend {
+ public:
+  struct Down {};
+  explicit FailingBackend(int losses) : left_(losses) {}
+  void yolo_loss(const YoloHead& head, const YoloLossPass& pass) override {
+    if (--left_ < 0) throw Down();
+    CpuBackend::yolo_loss(head, pass);
+  }
+
+ private:
+  int left_;
+};
+
+TEST(Trainer, SavesWithinAnEpochSoThatACrashCostsLittle) {
+  SmallRun run;
+  const RunConfig config = run.load();  // three steps an epoch, of two micro-batches and two heads each
+  Training whole(config, run.folder() / "whole");
+  ASSERT_EQ(whole.make().run(Interrupt()), TrainingEnd::finished);
+
+  const fs::path parts = run.folder() / "parts";
+  Training crashed(config, parts, false, std::make_unique<FailingBackend>(4));
+  EXPECT_THROW(crashed.make().run(Interrupt()), FailingBackend::Down);
+  Training rest(config, parts, true);
+  Trainer trainer = rest.make();
+  trainer.resume();
+  EXPECT_EQ(trainer.progress().iteration, 1);
+  EXPECT_EQ(trainer.progress().step, 1u);
+  ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+  EXPECT_EQ(weights(whole.folder.last()), weights(parts / "weights/last.safetensors"));
+}
+
+TEST(Trainer, AccumulatesMicroBatchesIntoTheGradientOfTheBatch) {
+  // Without batch-norm's statistics, which belong to a micro-batch, the split must not matter.
+  SmallRun run;
+  std::string model = small_model;
+  for (size_t at = 0; (at = model.find("size: 3, ", at)) != std::string::npos; at += 9) {
+    model.insert(at, "batch_norm: false, ");
+    at += 19;
+  }
+  write_atomically(run.folder() / "model.yaml", model);
+  std::vector<std::vector<float>> results;
+  for (const char* micro_batch : {"train.micro_batch=4", "train.micro_batch=1"}) {
+    Training training(run.load({micro_batch, "train.iterations=2", "ema.decay=0"}), run.folder() / "out");
+    training.make().run(Interrupt());
+    results.push_back(weights(training.folder.last()));
+  }
+  ASSERT_EQ(results[0].size(), results[1].size());
+  double difference = 0, size = 0;
+  for (size_t i = 0; i < results[0].size(); ++i) {
+    difference = std::max(difference, std::abs(static_cast<double>(results[0][i]) - results[1][i]));
+    size = std::max(size, std::abs(static_cast<double>(results[0][i])));
+  }
+  EXPECT_LT(difference, 1e-5 * size);
+}
+
+TEST(Trainer, NeverWritesANumberThatIsNotFinite) {
+  SmallRun run;
+  // The first step throws the weights so far that nothing finite comes of the later ones; three of them are
+  // still in the first epoch, at whose end everything is saved.
+  Training training(run.load({"optimizer.rate=1e30", "optimizer.clip=0", "schedule.warmup=0",
+                              "optimizer.max_skips=4", "train.epochs=5"}),
+                    run.folder() / "out");
+  Trainer trainer = training.make();
+  try {
+    trainer.run(Interrupt());
+    FAIL() << "training went on";
+  } catch (const InputError& e) {
+    EXPECT_NE(std::string(e.what()).find("optimizer.rate"), std::string::npos) << e.what();
+  }
+  EXPECT_EQ(trainer.progress().state.applied, 1);
+  for (const float value : weights(training.folder.last())) ASSERT_TRUE(std::isfinite(value));
+  SafetensorsReader state(training.folder.state());
+  for (const auto& [name, info] : state.tensors()) {
+    for (const float value : state.read(name)) ASSERT_TRUE(std::isfinite(value)) << name;
+  }
+}
+
+/// Two micro-batches of two heads are a step of a small run.
+std::unique_ptr<Backend> overflowing(std::set<int> steps) {
+  return std::make_unique<OverflowingBackend>(4, std::move(steps));
+}
+
+TEST(Trainer, SkipsOverflowsAndMovesTheLossScale) {
+  SmallRun run;
+  const RunConfig config =
+      run.load({"train.epochs=3", "optimizer.loss_scale=65536", "optimizer.loss_scale_growth=3"});
+  Training training(config, run.folder() / "out", false, overflowing({1, 2}));
+  Trainer trainer = training.make();
+  ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+  EXPECT_EQ(trainer.progress().iteration, 9);
+  EXPECT_EQ(trainer.progress().state.applied, 7);
+  EXPECT_EQ(trainer.progress().state.skipped, 2);
+  const auto table = read_metrics_csv(training.folder.metrics());
+  std::vector<double> scales;
+  for (const auto& row : table.rows) {
+    scales.push_back(row[static_cast<size_t>(table.column("loss_scale"))]);
+    EXPECT_TRUE(std::isfinite(row[static_cast<size_t>(table.column("loss"))]));
+  }
+  // Halved twice in the first epoch; three good steps in each of the others.
+  EXPECT_EQ(scales, (std::vector<double>{16384, 32768, 65536}));
+}
+
+TEST(Trainer, TrainsToTheSameWeightsUnderALossScale) {
+  // Scales are powers of two: they change exponents and no mantissa.
+  SmallRun run;
+  std::vector<std::vector<float>> results;
+  for (const char* scale : {"optimizer.loss_scale=0", "optimizer.loss_scale=4096"}) {
+    Training training(run.load({scale, "optimizer.loss_scale_growth=2", "optimizer.clip=1"}),
+                      run.folder() / "out");
+    training.make().run(Interrupt());
+    results.push_back(weights(training.folder.last()));
+  }
+  EXPECT_EQ(results[0], results[1]);
+}
+
+TEST(Trainer, ResumesBetweenOverflowsAsIfItHadNeverStopped) {
+  SmallRun run;
+  const RunConfig config = run.load({"optimizer.loss_scale=65536", "optimizer.loss_scale_growth=2"});
+  Training whole(config, run.folder() / "whole", false, overflowing({1, 2}));
+  whole.make().run(Interrupt());
+  const fs::path parts = run.folder() / "parts";
+  {
+    Training first(config, parts, false, overflowing({1}));
+    const Interrupt interrupt;
+    std::raise(SIGTERM);
+    Trainer trainer = first.make();
+    ASSERT_EQ(trainer.run(interrupt), TrainingEnd::interrupted);
+  }
+  {
+    Training second(config, parts, true, overflowing({0}));
+    const Interrupt interrupt;
+    std::raise(SIGTERM);
+    Trainer trainer = second.make();
+    trainer.resume();
+    ASSERT_EQ(trainer.run(interrupt), TrainingEnd::interrupted);
+    ASSERT_EQ(trainer.progress().state.loss_scale, 32768);
+    ASSERT_EQ(trainer.progress().state.skips_in_a_row, 1);
+  }
+  Training rest(config, parts, true, overflowing({0}));
+  Trainer trainer = rest.make();
+  trainer.resume();
+  trainer.run(Interrupt());
+  EXPECT_EQ(trainer.progress().state.skipped, 2);
+  EXPECT_EQ(weights(whole.folder.last()), weights(parts / "weights/last.safetensors"));
+  EXPECT_EQ(read_metrics_csv(whole.folder.metrics()).rows.size(), 2u);
+}
+
+TEST(Trainer, EndsARunOfOverflowsWithSoundWeightsAndAnExplanation) {
+  SmallRun run;
+  const RunConfig config =
+      run.load({"optimizer.loss_scale=65536", "optimizer.max_skips=5", "train.epochs=9", "evaluate.start=9"});
+  Training training(config, run.folder() / "out", false, overflowing({1, 2, 3, 4, 5, 6}));
+  Trainer trainer = training.make();
+  try {
+    trainer.run(Interrupt());
+    FAIL() << "it went on";
+  } catch (const InputError& e) {
+    EXPECT_NE(std::string(e.what()).find("5 steps in a row"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("2048"), std::string::npos) << "65536 / 2⁵: " << e.what();
+  }
+  EXPECT_EQ(trainer.progress().state.applied, 1);
+  for (const float value : weights(training.folder.last())) ASSERT_TRUE(std::isfinite(value));
+}
+
+TEST(Trainer, LeavesCellsEmptyForAnEpochWithoutAStep) {
+  SmallRun run;
+  // Three steps an epoch, and all of the second one's overflow; the third epoch alone is evaluated.
+  Training training(run.load({"train.epochs=3", "evaluate.start=3"}), run.folder() / "out", false,
+                    overflowing({3, 4, 5}));
+  ::testing::internal::CaptureStderr();
+  const TrainingEnd end = training.make().run(Interrupt());
+  const std::string words = ::testing::internal::GetCapturedStderr();
+  ASSERT_EQ(end, TrainingEnd::finished);
+  EXPECT_NE(words.find("Nothing was learned in epoch 2"), std::string::npos) << words;
+  EXPECT_EQ(words.find("Nothing was learned in epoch 3"), std::string::npos) << words;
+  const auto table = read_metrics_csv(training.folder.metrics());
+  ASSERT_EQ(table.rows.size(), 3u);
+  for (const char* name : {"loss", "box_loss", "objectness_loss", "class_loss", "iou"}) {
+    const auto column = static_cast<size_t>(table.column(name));
+    EXPECT_TRUE(std::isfinite(table.rows[0][column])) << name;
+    EXPECT_TRUE(std::isnan(table.rows[1][column])) << name;
+  }
+  const auto AP = static_cast<size_t>(table.column("AP"));
+  EXPECT_TRUE(std::isnan(table.rows[1][AP]));
+  EXPECT_FALSE(std::isnan(table.rows[2][AP]));
+}
+
+TEST(Trainer, TakesTheNewestWeightsForTheBestWhereNothingCanBeScored) {
+  SmallRun run;
+  for (const auto& label : fs::directory_iterator(run.folder() / "data/labels/val"))
+    write_atomically(label.path(), "");
+  Training training(run.load({"train.epochs=3", "train.patience=1"}), run.folder() / "out");
+  Trainer trainer = training.make();
+  EXPECT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+  EXPECT_EQ(trainer.progress().best_epoch, 3);
+  EXPECT_EQ(weights(training.folder.best()), weights(training.folder.last()));
+  const auto table = read_metrics_csv(training.folder.metrics());
+  EXPECT_TRUE(std::isnan(table.rows[0][static_cast<size_t>(table.column("AP50"))]));
+}
+
+/// A run of three epochs that was stopped in the first one, behind the second of three steps.
+void stop_in_the_first_epoch(const RunConfig& config, const fs::path& folder) {
+  for (const bool old : {false, true}) {
+    Training training(config, folder, old);
+    Trainer trainer = training.make();
+    if (old) trainer.resume();
+    const Interrupt interrupt;
+    std::raise(SIGTERM);
+    ASSERT_EQ(trainer.run(interrupt), TrainingEnd::interrupted);
+    EXPECT_FALSE(trainer.over());
+  }
+}
+
+TEST(Trainer, DoesTheRestOfItsEpochsWithDataThatHaveChanged) {
+  SmallRun run;
+  const fs::path images = run.folder() / "data/images/train", labels = run.folder() / "data/labels/train";
+  std::vector<fs::path> names;
+  for (const auto& image : fs::directory_iterator(images)) names.push_back(image.path().filename());
+  const RunConfig config = run.load({"train.epochs=3"});
+  for (const bool more : {true, false}) {
+    const fs::path folder = run.folder() / (more ? "more" : "fewer");
+    stop_in_the_first_epoch(config, folder);
+    for (size_t i = 0; i < names.size(); ++i) {
+      const fs::path name = names[i], label = fs::path(name).replace_extension(".txt");
+      if (more) {
+        fs::copy(images / name, images / ("more_" + name.string()));
+        fs::copy(labels / label, labels / ("more_" + label.string()));
+      } else if (i >= 4) {
+        fs::remove(images / name);
+      }
+      if (!more) fs::remove(images / ("more_" + name.string()));
+    }
+    Training training(config, folder, true);
+    ASSERT_EQ(training.train.images.size(), more ? 24u : 4u);
+    Trainer trainer = training.make();
+    ::testing::internal::CaptureStderr();
+    trainer.resume();
+    const std::string words = ::testing::internal::GetCapturedStderr();
+    EXPECT_NE(words.find("training split is not what it was"), std::string::npos) << words;
+    EXPECT_EQ(words.find("validation split"), std::string::npos) << words;
+    ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+    EXPECT_EQ(trainer.progress().epoch, 3u);
+    EXPECT_EQ(read_metrics_csv(training.folder.metrics()).rows.size(), 3u);
+    // Six steps an epoch now, of which two are done; or one, which with two is over.
+    EXPECT_EQ(trainer.progress().iteration, more ? 18 : 4);
+  }
+}
+
+TEST(Trainer, KnowsItsBestScoreAndThatItIsOverAfterAResume) {
+  SmallRun run;
+  Training training(run.load(), run.folder() / "out");
+  Trainer trainer = training.make();
+  ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+  EXPECT_TRUE(trainer.over());
+  Training again(training.config, training.folder.path(), true);
+  Trainer resumed = again.make();
+  ::testing::internal::CaptureStderr();
+  resumed.resume();
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "") << "nothing has changed";
+  EXPECT_TRUE(resumed.over());
+  ASSERT_TRUE(resumed.best_metrics().has_value());
+  EXPECT_EQ(resumed.best_metrics()->AP, trainer.best_metrics()->AP);
+  EXPECT_EQ(resumed.best_metrics()->per_class.size(), 2u);
+}
+
+TEST(Trainer, StopsWhenABetterScoreStaysAway) {
+  SmallRun run;
+  // With a rate of next to nothing every evaluation gives the same score.
+  Training training(run.load({"optimizer.rate=1e-20", "train.epochs=50", "train.patience=2"}),
+                    run.folder() / "out");
+  Trainer trainer = training.make();
+  EXPECT_EQ(trainer.run(Interrupt()), TrainingEnd::no_better);
+  EXPECT_EQ(trainer.progress().best_epoch, 1);
+  EXPECT_EQ(trainer.progress().epoch, 3u);
+  Training again(training.config, training.folder.path(), true);
+  Trainer resumed = again.make();
+  resumed.resume();
+  EXPECT_EQ(resumed.run(Interrupt()), TrainingEnd::no_better) << "and does not go on when it is resumed";
+  EXPECT_EQ(resumed.progress().epoch, 3u);
+}
+
+TEST(Trainer, PlansAsManyEpochsAsFitIntoItsMinutes) {
+  SmallRun run;
+  Training training(run.load({"train.epochs=100000", "train.minutes=0.01"}), run.folder() / "out");
+  Trainer trainer = training.make();
+  EXPECT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+  const Progress& progress = trainer.progress();
+  EXPECT_GE(progress.epoch, 2u) << "one that tells the pace, and at least one more";
+  EXPECT_LT(progress.epoch, 100000u);
+  EXPECT_EQ(progress.iteration, progress.planned);
+  Training again(training.config, training.folder.path(), true);
+  Trainer resumed = again.make();
+  resumed.resume();
+  EXPECT_EQ(resumed.run(Interrupt()), TrainingEnd::finished) << "the plan is part of the saved state";
+  EXPECT_EQ(resumed.progress().iteration, progress.planned);
+}
+
+TEST(Trainer, LeavesARunFolderAsPeopleExpectIt) {
+  SmallRun run;
+  Training training(run.load(), run.folder() / "out");
+  training.make().run(Interrupt());
+  for (const char* name :
+       {"weights/best.safetensors", "weights/last.safetensors", "state/state.safetensors", "metrics.csv",
+        "results.png", "pr_curve.png", "confusion_matrix.png", "train_batch0.jpg", "val_pred0.jpg"}) {
+    EXPECT_TRUE(fs::exists(training.folder.file(name))) << name;
+  }
+}
+
+TEST(Trainer, LearnsEightImagesByHeart) {
+  SmallRun run(8, 1, 96);
+  const std::string data = (run.folder() / "data").string();
+  Training training(
+      run.load({"data.val=images/train", "train.size=96", "train.batch=8", "train.micro_batch=8",
+                "train.epochs=220", "schedule.warmup=5", "optimizer.rate=0.02", "ema={decay: 0.95, ramp: 20}",
+                "evaluate.every=220", "evaluate.start=220", "train.save_every=1000",
+                "augment={mosaic: 0, flip: 0, jitter: 0, hue: 0, saturation: 1, exposure: 1}"}),
+      run.folder() / "out");
+  Trainer trainer = training.make();
+  ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+  ASSERT_TRUE(trainer.best_metrics().has_value());
+  EXPECT_GE(trainer.best_metrics()->AP50, 0.99);
+}
+
+}  // namespace
+}  // namespace brightnet::testing

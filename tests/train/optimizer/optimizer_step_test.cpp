@@ -1,0 +1,188 @@
+#include "train/optimizer/optimizer_step.h"
+
+#include <cmath>
+#include <limits>
+
+#include "tests/train/small_parameters.h"
+
+namespace brightnet::testing {
+namespace {
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
+class StepGuardTest : public SmallParameters {
+ protected:
+  StepGuardTest() {
+    config_.optimizer = OptimizerOptions::sgd();
+    config_.optimizer.decay = 0;
+    config_.ema = {.decay = 0, .ramp = 10};
+  }
+
+  StepGuard make() { return StepGuard(config_, layout_, *backend_, values_.floats(), config_.train.batch); }
+  StepState step(StepGuard& guard, float rate = 0.1f) {
+    guard.set_rate(rate);
+    guard.step(gradients_.floats());
+    return *guard.observe();
+  }
+  std::vector<float> copy(const float* from, size_t count) const { return {from, from + count}; }
+  std::vector<float> values() const { return copy(values_.floats(), layout_.floats()); }
+  float& statistic() { return value("conv1.running_variance"); }
+
+  RunConfig config_;
+};
+
+TEST_F(StepGuardTest, ScalesTheWholeGradientDownToTheNormAskedFor) {
+  config_.optimizer.clip = 1;
+  StepGuard guard = make();
+  const StepState seen = step(guard, 1.0f);
+  const double norm = 0.5 * std::sqrt(static_cast<double>(layout_.trainable_floats()));
+  EXPECT_NEAR(seen.norm, norm, 1e-4);
+  EXPECT_NEAR(values_.floats()[0], 1 - 0.5 / norm, 1e-5);
+}
+
+TEST_F(StepGuardTest, SkipsAGradientThatIsNotFiniteAndPutsTheStatisticsBack) {
+  config_.ema.decay = 0.9f;
+  StepGuard guard = make();
+  const std::vector<float> before = values(), average = copy(guard.average(), layout_.floats());
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), infinity}) {
+    gradients_.floats()[7] = bad;
+    statistic() = bad;  // as the forward pass of such a batch leaves it
+    EXPECT_EQ(step(guard).apply, 0);
+    EXPECT_EQ(values(), before);
+    EXPECT_EQ(copy(guard.average(), layout_.floats()), average);
+  }
+  gradients_.floats()[7] = 0.5f;
+  statistic() = 3;
+  EXPECT_EQ(step(guard).applied, 1);
+  EXPECT_EQ(statistic(), 3);
+  gradients_.floats()[7] = infinity;
+  statistic() = 4;
+  step(guard);
+  EXPECT_EQ(statistic(), 3) << "those of the last sound step, not of the beginning";
+}
+
+TEST_F(StepGuardTest, SkipsAStepWhoseStatisticsAreNotFinite) {
+  StepGuard guard = make();
+  statistic() = infinity;
+  EXPECT_EQ(step(guard).apply, 0);
+  for (const float value : values()) ASSERT_EQ(value, 1.0f);
+}
+
+TEST_F(StepGuardTest, StopsWithAnExplanationAfterARunOfSkips) {
+  config_.optimizer.max_skips = 3;
+  StepGuard guard = make();
+  gradients_.floats()[7] = infinity;
+  step(guard);
+  step(guard);
+  gradients_.floats()[7] = 0.5f;
+  EXPECT_EQ(step(guard).skips_in_a_row, 0) << "a sound step ends the run";
+  gradients_.floats()[7] = infinity;
+  step(guard);
+  step(guard);
+  try {
+    step(guard);
+    FAIL() << "it went on";
+  } catch (const InputError& e) {
+    const std::string text = e.what();
+    EXPECT_NE(text.find("3 steps in a row"), std::string::npos) << text;
+    EXPECT_NE(text.find("optimizer.rate"), std::string::npos) << text;
+    EXPECT_EQ(text.find("loss scale"), std::string::npos) << text;
+    EXPECT_EQ(text.find("are sound"), std::string::npos) << "it cannot know that: " << text;
+  }
+}
+
+TEST_F(StepGuardTest, ExplainsARunOfSkipsUnderLossScaling) {
+  config_.train.precision = "fp16";
+  config_.optimizer.max_skips = 2;
+  StepGuard guard = make();
+  gradients_.floats()[7] = infinity;
+  step(guard);
+  try {
+    step(guard);
+    FAIL() << "it went on";
+  } catch (const InputError& e) {
+    const std::string text = e.what();
+    EXPECT_NE(text.find("loss scale has come down to 16384"), std::string::npos) << text;
+    EXPECT_NE(text.find("precision: fp32"), std::string::npos) << text;
+  }
+}
+
+TEST_F(StepGuardTest, ScalesTheLossInFp16AndWhereAskedTo) {
+  const auto first_scale = [&](const char* precision, float asked) {
+    config_.train.precision = precision;
+    config_.optimizer.loss_scale = asked;
+    StepGuard guard = make();
+    EXPECT_EQ(*guard.gradient_scale(0.25f).dynamic, guard.state().loss_scale);
+    EXPECT_EQ(guard.gradient_scale(0.25f).constant, 0.25f);
+    return guard.scales_loss() ? guard.state().loss_scale : 0;
+  };
+  EXPECT_EQ(first_scale("fp32", 0), 0);
+  EXPECT_EQ(first_scale("bf16", 0), 0);
+  EXPECT_EQ(first_scale("fp16", 0), 65536);
+  EXPECT_EQ(first_scale("fp16", 512), 512);
+  EXPECT_EQ(first_scale("fp32", 1024), 1024);
+}
+
+TEST_F(StepGuardTest, TakesTheSameStepUnderAnyLossScale) {
+  const auto after = [&](float scale) {
+    fill(values_, 1.0f);
+    fill(gradients_, 0.5f * std::max(1.0f, scale));
+    config_.optimizer.loss_scale = scale;
+    config_.optimizer.clip = 3;
+    StepGuard guard = make();
+    step(guard);
+    return values();
+  };
+  EXPECT_EQ(after(0), after(65536));
+}
+
+TEST_F(StepGuardTest, AveragesParametersAndStatisticsWithARampedDecay) {
+  config_.ema.decay = 0.8f;
+  StepGuard guard = make();
+  StepState later = guard.state();
+  later.applied = 4;
+  guard.resume(later);
+  const size_t at = static_cast<size_t>(&statistic() - values_.floats());
+  statistic() = 3.0f;  // statistics move in the forward pass, before the step
+  step(guard);
+  const double decay = 0.8 * (1 - std::exp(-0.5));
+  EXPECT_NEAR(guard.average()[0], decay * 1 + (1 - decay) * values_.floats()[0], 1e-6);
+  EXPECT_NEAR(guard.average()[at], decay * 1 + (1 - decay) * 3, 1e-6);
+}
+
+TEST_F(StepGuardTest, GoesOnAfterAResumeAsIfNothingHadHappened) {
+  config_.optimizer.kind = "adamw";
+  config_.optimizer.loss_scale = 65536;
+  config_.optimizer.loss_scale_growth = 3;
+  config_.ema.decay = 0.8f;
+  const auto run = [&](int resume_at) {
+    fill(values_, 1.0f);
+    auto guard = std::make_unique<StepGuard>(make());
+    for (int i = 0; i < 8; ++i) {
+      if (i == resume_at) {
+        std::vector<StateArray> arrays;
+        guard->append_state(arrays);
+        std::vector<std::vector<float>> saved;
+        for (const auto& array : arrays) saved.push_back(copy(array.values, array.count));
+        const StepState state = guard->state();
+        guard = std::make_unique<StepGuard>(make());
+        guard->resume(state);
+        arrays.clear();
+        guard->append_state(arrays);
+        for (size_t k = 0; k < arrays.size(); ++k)
+          std::copy(saved[k].begin(), saved[k].end(), arrays[k].values);
+      }
+      fill(gradients_, 1000.0f * static_cast<float>(i + 1));
+      if (i == 2 || i == 3) gradients_.floats()[0] = infinity;
+      step(*guard);
+    }
+    EXPECT_EQ(guard->state().loss_scale, 65536.0f / 4 * 2);
+    EXPECT_EQ(guard->state().good_steps, 1);
+    return values();
+  };
+  const std::vector<float> whole = run(-1);
+  for (const int at : {1, 3, 4, 7}) EXPECT_EQ(run(at), whole) << "resumed before step " << at;
+}
+
+}  // namespace
+}  // namespace brightnet::testing

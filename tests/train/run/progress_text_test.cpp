@@ -1,0 +1,64 @@
+#include "train/run/progress_text.h"
+
+#include <gtest/gtest.h>
+
+namespace brightnet {
+namespace {
+
+RunProgress in_the_middle() {
+  RunProgress run;
+  run.epoch = 12;
+  run.epochs = 300;
+  run.step = 120;
+  run.steps_per_epoch = 250;
+  run.sums = {.images = 640, .seconds = 8, .waited = 2};
+  run.losses.box = 640;
+  run.losses.objectness = 1280;
+  run.losses.images = 640;
+  run.seconds_left = 3723;
+  run.rate = 0.0013f;
+  return run;
+}
+
+TEST(ProgressText, HasWhatIsWantedMostInEightyColumns) {
+  Metrics metrics;
+  metrics.AP50 = 0.5124;
+  metrics.AP = 0.3;
+  RunProgress run = in_the_middle();
+  run.metrics = &metrics;
+  const std::string shown = progress_text(run).substr(0, 79);
+  for (const char* part :
+       {"epoch 12/300 120/250", "loss 3.000", "ETA 1:02:03", "AP50 0.512 AP 0.300", "lr 0.0013"}) {
+    EXPECT_NE(shown.find(part), std::string::npos) << part << " in: " << shown;
+  }
+  EXPECT_NE(progress_text(run).find("80.0 images/s  data-wait 25 %"), std::string::npos);
+  EXPECT_NE(progress_text(run).find("box 1.000 obj 2.000 cls 0.000"), std::string::npos);
+}
+
+TEST(ProgressText, SaysThatSomethingWasNotMeasured) {
+  RunProgress run = in_the_middle();
+  run.losses = {};
+  run.seconds_left = -1;
+  const std::string text = progress_text(run);
+  EXPECT_NE(text.find("loss -  ETA -  AP50 - AP -  "), std::string::npos) << text;
+  EXPECT_NE(text.find("box - obj - cls -"), std::string::npos) << text;
+  const Metrics background_only;
+  run.metrics = &background_only;
+  EXPECT_NE(progress_text(run).find("AP50 - AP -"), std::string::npos) << progress_text(run);
+}
+
+TEST(ProgressText, ShowsWhatOnlySomeRunsHave) {
+  RunProgress run = in_the_middle();
+  run.step = 0;
+  const std::string plain = progress_text(run);
+  EXPECT_EQ(plain.find("epoch 12/300  loss"), 0u) << plain;
+  for (const char* part : {"comm-wait", "GPU-busy", "loss scale"})
+    EXPECT_EQ(plain.find(part), std::string::npos);
+  run.many_ranks = run.device_beside_host = true;
+  run.loss_scale = 65536;
+  for (const char* part : {"comm-wait 0 %", "GPU-busy 0 %", "loss scale 65536"})
+    EXPECT_NE(progress_text(run).find(part), std::string::npos) << progress_text(run);
+}
+
+}  // namespace
+}  // namespace brightnet

@@ -1,0 +1,129 @@
+#include "train/run/report/draw.h"
+
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "data/image.h"
+
+namespace brightnet {
+namespace {
+
+cv::Mat gray_image(int width, int height) {
+  return {height, width, CV_8UC3, cv::Scalar(128, 128, 128)};
+}
+
+bool is_color(const cv::Mat& rgb, int x, int y, const cv::Scalar& color) {
+  const cv::Vec3b pixel = rgb.at<cv::Vec3b>(y, x);
+  return pixel == cv::Vec3b(cv::saturate_cast<uchar>(color[0]), cv::saturate_cast<uchar>(color[1]),
+                            cv::saturate_cast<uchar>(color[2]));
+}
+
+int count_color(const cv::Mat& rgb, const cv::Scalar& color) {
+  int count = 0;
+  for (int y = 0; y < rgb.rows; ++y) {
+    for (int x = 0; x < rgb.cols; ++x) count += is_color(rgb, x, y, color);
+  }
+  return count;
+}
+
+TEST(Draw, ClassesThatAreNearHaveColoursFarApart) {
+  for (int a = 0; a < 80; ++a) {
+    for (int b = a + 1; b < a + 6; ++b)
+      EXPECT_GT(cv::norm(class_color(a) - class_color(b)), 60) << a << " " << b;
+  }
+  EXPECT_EQ(class_color(3), class_color(3));
+}
+
+TEST(Draw, BoxesLieOnTheirPixels) {
+  cv::Mat rgb = gray_image(200, 100);
+  draw_detections(rgb, std::vector<ScoredBox>{{100, 50, 180, 90, 1, 0.5f}}, {"a", "b"});
+  EXPECT_TRUE(is_color(rgb, 100, 70, class_color(1)));
+  EXPECT_TRUE(is_color(rgb, 150, 50, class_color(1)));
+  EXPECT_TRUE(is_color(rgb, 150, 70, cv::Scalar(128, 128, 128)));
+  EXPECT_TRUE(is_color(rgb, 50, 70, cv::Scalar(128, 128, 128)));
+
+  cv::Mat labelled = gray_image(200, 100);
+  draw_truths(labelled, std::vector<Truth>{{{0.7f, 0.7f, 0.4f, 0.4f}, 1}}, {"a", "b"});
+  EXPECT_TRUE(is_color(labelled, 100, 70, class_color(1)));
+  EXPECT_TRUE(is_color(labelled, 150, 50, class_color(1)));
+}
+
+TEST(Draw, TagsStayInTheImage) {
+  const std::vector<ScoredBox> corners{{0, 0, 30, 30, 0, 0.9f},
+                                       {600, 0, 638, 30, 0, 0.9f},
+                                       {600, 450, 639, 479, 0, 0.9f},
+                                       {0, 450, 30, 479, 0, 0.9f}};
+  const auto tag_pixels = [](int width, int height, const ScoredBox& box, bool named) {
+    cv::Mat rgb = gray_image(width, height);
+    draw_detections(rgb, std::vector<ScoredBox>{box}, {named ? "a rather long name" : ""});
+    return count_color(rgb, class_color(0));
+  };
+  // A tag in the middle of the image is whole; one at the border must show as many pixels but for its overlap
+  // with the box's own lines.
+  const int whole = tag_pixels(640, 480, {300, 200, 330, 230, 0, 0.9f}, true);
+  for (const ScoredBox& box : corners) EXPECT_GT(tag_pixels(640, 480, box, true), 0.85 * whole) << box.x1;
+  EXPECT_GT(tag_pixels(40, 30, {5, 5, 20, 20, 0, 0.9f}, true), 0);  // wider than the image: made smaller
+}
+
+TEST(Draw, NamesOfOtherScriptsAreShownAsNumbers) {
+  const auto drawn = [](const std::string& name) {
+    cv::Mat rgb = gray_image(320, 240);
+    draw_detections(rgb, std::vector<ScoredBox>{{100, 80, 200, 180, 1, 0.5f}}, {"a", name});
+    draw_truths(rgb, std::vector<Truth>{{{0.5f, 0.9f, 0.2f, 0.1f}, 1}}, {"a", name});
+    return rgb;
+  };
+  EXPECT_EQ(cv::norm(drawn("猫"), drawn("class 1"), cv::NORM_INF), 0);
+  EXPECT_EQ(cv::norm(drawn("Käfer"), drawn("Kafer"), cv::NORM_INF), 0);
+  EXPECT_GT(cv::norm(drawn("猫"), drawn("?"), cv::NORM_INF), 0);
+}
+
+TEST(Draw, BoxesThatAreNotOnTheImageAreLeftOut) {
+  cv::Mat rgb = gray_image(64, 64);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  draw_detections(
+      rgb, std::vector<ScoredBox>{{nan, 0, 10, 10, 0, 1}, {100, 100, 200, 200, 0, 1}, {30, 30, 10, 10, 0, 1}},
+      {"a"});
+  EXPECT_EQ(count_color(rgb, cv::Scalar(128, 128, 128)), 64 * 64);
+}
+
+TEST(Draw, LinesGrowWithTheImage) {
+  const auto line_width = [](int side) {
+    cv::Mat rgb = gray_image(side, side);
+    draw_detections(
+        rgb, std::vector<ScoredBox>{{side * 0.2f, side * 0.2f, side * 0.8f, side * 0.8f, 0, 0.5f}}, {"a"});
+    int width = 0;
+    for (int x = side / 10; x < side / 2; ++x) width += is_color(rgb, x, side / 2, class_color(0));
+    return width;
+  };
+  EXPECT_LE(line_width(200), 2);
+  EXPECT_GE(line_width(2000), 6);
+}
+
+TEST(Draw, TilesShowEveryImageAndKeepItsShape) {
+  std::vector<cv::Mat> images;
+  for (int i = 0; i < 5; ++i) images.emplace_back(i % 2 ? 100 : 200, 200, CV_8UC3, class_color(i));
+  const cv::Mat sheet = tile(images, 400);
+  EXPECT_LE(std::max(sheet.cols, sheet.rows), 400);
+  EXPECT_GE(std::max(sheet.cols, sheet.rows), 380);
+  const int cell = sheet.cols / 3;
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_NEAR(count_color(sheet, class_color(i)), cell * cell / (i % 2 ? 2 : 1), cell * 6) << i;
+  }
+  EXPECT_TRUE(tile({}).empty());
+}
+
+TEST(Draw, WrittenImagesAreReadBack) {
+  const auto folder = std::filesystem::path(::testing::TempDir());
+  cv::Mat rgb(8, 8, CV_8UC3, cv::Scalar(200, 100, 50));
+  write_image(folder / "draw_test.png", rgb);
+  EXPECT_TRUE(is_color(read_image(folder / "draw_test.png"), 4, 4, cv::Scalar(200, 100, 50)));
+  EXPECT_THROW(write_image(folder / "draw_test.xyz", rgb), InputError);
+  EXPECT_THROW(write_image(folder / "no such folder" / "a.png", rgb), InputError);
+}
+
+}  // namespace
+}  // namespace brightnet

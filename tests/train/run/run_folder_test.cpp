@@ -1,0 +1,82 @@
+#include "train/run/run_folder.h"
+
+#include <chrono>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Runs : public ::testing::Test {
+ protected:
+  Runs()  // a folder of each test's own: ctest runs them side by side
+      : base_(
+            fs::path(::testing::TempDir()) /
+            (std::string("run_folder_") + ::testing::UnitTest::GetInstance()->current_test_info()->name())) {
+    fs::remove_all(base_);
+  }
+  ~Runs() override { fs::remove_all(base_); }
+
+  static void make_resumable(const RunFolder& run) {
+    for (const auto& file : {run.config(), run.model(), run.state()}) std::ofstream(file) << "x";
+  }
+  fs::path base_;
+};
+
+TEST_F(Runs, AreNumberedAndNeverOverwritten) {
+  const RunFolder first = RunFolder::create(base_ / "runs/cells");
+  std::ofstream(first.log()) << "kept";
+  EXPECT_EQ(first.path(), base_ / "runs/cells");
+  EXPECT_EQ(RunFolder::create(base_ / "runs/cells").path(), base_ / "runs/cells-2");
+  EXPECT_EQ(RunFolder::create(base_ / "runs/cells/").path(), base_ / "runs/cells-3");
+  EXPECT_TRUE(fs::exists(first.log()));
+  EXPECT_TRUE(fs::is_directory(first.last().parent_path()));
+  EXPECT_TRUE(fs::is_directory(first.state().parent_path()));
+}
+
+TEST_F(Runs, StepAsideForAFileOfTheirName) {
+  fs::create_directories(base_);
+  std::ofstream(base_ / "cells") << "not a folder";
+  EXPECT_EQ(RunFolder::create(base_ / "cells").path(), base_ / "cells-2");
+}
+
+TEST_F(Runs, CannotBeMadeInsideAFile) {
+  fs::create_directories(base_);
+  std::ofstream(base_ / "file") << "x";
+  EXPECT_THROW(RunFolder::create(base_ / "file" / "run"), InputError);
+}
+
+TEST_F(Runs, AreResumedFromTheNewestThatHasAState) {
+  const RunFolder first = RunFolder::create(base_ / "cells"), second = RunFolder::create(base_ / "cells"),
+                  third = RunFolder::create(base_ / "cells");
+  EXPECT_THROW(RunFolder::latest(base_ / "cells"), InputError);
+  make_resumable(first);
+  EXPECT_EQ(RunFolder::latest(base_ / "cells").path(), first.path());
+  make_resumable(second);
+  EXPECT_EQ(RunFolder::latest(base_ / "cells").path(), second.path());
+  EXPECT_THROW(RunFolder::open(third.path()), InputError);
+  EXPECT_EQ(RunFolder::open(base_ / "cells/").path(), first.path());
+}
+
+TEST_F(Runs, AreResumedFromTheNewestWhateverItsNumberIs) {
+  RunFolder::create(base_ / "cells");
+  const RunFolder second = RunFolder::create(base_ / "cells");
+  make_resumable(second);
+  fs::last_write_time(second.state(), fs::file_time_type::clock::now() - std::chrono::hours(1));
+  fs::remove_all(base_ / "cells");
+  for (const char* other : {"cells-02", "cells-3x", "cells-", "cellsb-4"})
+    make_resumable(RunFolder::create(base_ / other));
+  EXPECT_EQ(RunFolder::latest(base_ / "cells").path(), second.path());
+  const RunFolder again = RunFolder::create(base_ / "cells");
+  make_resumable(again);
+  EXPECT_EQ(again.path(), base_ / "cells");
+  EXPECT_EQ(RunFolder::latest(base_ / "cells").path(), again.path());
+}
+
+}  // namespace
+}  // namespace brightnet

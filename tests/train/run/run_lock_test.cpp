@@ -1,0 +1,92 @@
+#include "train/run/run_lock.h"
+
+#include <csignal>
+#include <fstream>
+#include <optional>
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/error.h"
+#include "core/files.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+
+class RunLocks : public ::testing::Test {
+ protected:
+  RunLocks()
+      : base_(fs::path(::testing::TempDir()) /
+              (std::string("run_lock_") + ::testing::UnitTest::GetInstance()->current_test_info()->name())) {
+    fs::remove_all(base_);
+    folder_.emplace(RunFolder::create(base_ / "run"));
+  }
+  ~RunLocks() override { fs::remove_all(base_); }
+
+  /// What RunLock says when it refuses; "" when it does not.
+  std::string refusal() const {
+    try {
+      const RunLock lock(*folder_);
+      return "";
+    } catch (const InputError& e) {
+      return e.what();
+    }
+  }
+
+  fs::path base_;
+  std::optional<RunFolder> folder_;
+};
+
+TEST_F(RunLocks, HoldOffASecondProcessAndNameTheFirst) {
+  {
+    const RunLock lock(*folder_);
+    const std::string words = refusal();
+    EXPECT_NE(words.find("process " + std::to_string(::getpid())), std::string::npos) << words;
+    EXPECT_NE(words.find(folder_->path().string()), std::string::npos) << words;
+  }
+  EXPECT_EQ(refusal(), "") << "it is free again";
+}
+
+TEST_F(RunLocks, DoNotSurviveAProcessThatIsKilled) {
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const RunLock lock(*folder_);
+    static_cast<void>(!::write(ready[1], "x", 1));
+    for (;;) ::pause();
+  }
+  char word = 0;
+  ASSERT_EQ(::read(ready[0], &word, 1), 1);
+  EXPECT_NE(refusal().find("process " + std::to_string(child)), std::string::npos);
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  EXPECT_EQ(refusal(), "");
+}
+
+TEST_F(RunLocks, SayThatAFolderCannotBeWritten) {
+  // Also true for root, whom permissions do not stop: a folder lies where the file belongs.
+  fs::create_directory(folder_->state().parent_path() / "lock");
+  EXPECT_NE(refusal().find("cannot be written"), std::string::npos) << refusal();
+}
+
+TEST_F(RunLocks, ClearWhatAKilledProcessLeftHalfWritten) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    AtomicFile half(folder_->last());
+    half.stream() << "half" << std::flush;
+    ::_exit(0);
+  }
+  ::waitpid(child, nullptr, 0);
+  std::ofstream(folder_->path() / "notes.tmp") << "somebody's own";
+  EXPECT_FALSE(fs::is_empty(folder_->last().parent_path()));
+  const RunLock lock(*folder_);
+  EXPECT_TRUE(fs::is_empty(folder_->last().parent_path()));
+  EXPECT_TRUE(fs::exists(folder_->path() / "notes.tmp"));
+}
+
+}  // namespace
+}  // namespace brightnet

@@ -1,0 +1,217 @@
+#include "train/setup/finetune.h"
+
+#include <csignal>
+
+#include "tests/layers/models.h"
+#include "tests/train/small_run.h"
+#include "train/formats/darknet/weights.h"
+#include "train/formats/safetensors.h"
+#include "train/loop/trainer.h"
+
+namespace brightnet::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+float rate_of(const Model& model, const std::string& name) {
+  for (const auto& layer : model.layers) {
+    if (layer.name == name) return layer.rate;
+  }
+  ADD_FAILURE() << "there is no layer " << name;
+  return -1;
+}
+
+TEST(Finetune, FreezesTheFirstLayersOrNamedParts) {
+  Model model = shipped_model("yolov4-tiny", 3);
+  TrainOptions train;
+  train.freeze = {"3"};
+  set_rates(model, train);
+  EXPECT_EQ(frozen_convolutions(model), 3);
+  EXPECT_EQ(rate_of(model, "stage1.in"), 0);
+  EXPECT_EQ(rate_of(model, "stage1.a"), 1);
+  train.freeze = {"stage1", "neck"};
+  train.pretrained_rate = 0.25f;
+  train.fresh = {"predict32"};
+  set_rates(model, train);
+  EXPECT_EQ(frozen_convolutions(model), 5);
+  EXPECT_EQ(rate_of(model, "stage1.merge"), 0);
+  EXPECT_EQ(rate_of(model, "stage2.merge"), 0.25f);
+  EXPECT_EQ(rate_of(model, "predict32"), 1);
+  train.freeze = {"stge1"};
+  try {
+    set_rates(model, train);
+    FAIL();
+  } catch (const InputError& e) {
+    EXPECT_NE(std::string(e.what()).find("'stage1'"), std::string::npos) << e.what();
+  }
+  train.freeze = {"999"};
+  EXPECT_THROW(set_rates(model, train), InputError);
+  train.freeze = {std::to_string(model.layers.size())};
+  EXPECT_THROW(set_rates(model, train), InputError) << "nothing would be trained";
+}
+
+TEST(Finetune, AFrozenNetworkComputesAsInInferenceAndPassesTheGradientOn) {
+  const auto backend = make_cpu_backend();
+  Model model = model_of(small_model, 2);
+  const auto run = [&](const std::vector<std::string>& freeze) {
+    TrainOptions train;
+    train.freeze = freeze;
+    set_rates(model, train);
+    auto bound = std::make_unique<BoundNetwork>(*backend, model, 2, 64, Precision::fp32, Mode::train);
+    std::vector<uint8_t> pixels(2 * 64 * 64 * 3);
+    for (size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<uint8_t>(i * i % 251);
+    bound->network().set_pixels(pixels.data());
+    const std::vector<std::vector<Truth>> truths{{{{0.4f, 0.5f, 0.3f, 0.4f}, 1}},
+                                                 {{{0.7f, 0.2f, 0.2f, 0.2f}, 0}}};
+    bound->network().set_truths(truths);
+    return bound;
+  };
+  // Finite differences of the first layer's weight through a frozen `fine`, which both heads read.
+  const auto bound = run({"fine"});
+  bound->loss();
+  const std::vector<float> gradients = bound->gradients();
+  std::vector<float> values = bound->values();
+  const ParameterEntry* weight = bound->layout().find("conv1.weight");
+  for (const size_t i : {size_t{0}, weight->count / 2, weight->count - 1}) {
+    const float step = 1e-3f;
+    std::vector<float> moved = values;
+    moved[weight->offset + i] += step;
+    bound->set_values(moved);
+    const double up = bound->loss();
+    moved[weight->offset + i] -= 2 * step;
+    bound->set_values(moved);
+    const double down = bound->loss();
+    const double numeric = (up - down) / (2 * step);
+    EXPECT_NEAR(gradients[weight->offset + i], numeric, 0.02 * std::abs(numeric) + 0.02) << i;
+  }
+  for (const char* name : {"fine.weight", "fine.scale", "fine.shift"}) {
+    const ParameterEntry* entry = bound->layout().find(name);
+    for (size_t i = 0; i < entry->count; ++i) EXPECT_EQ(gradients[entry->offset + i], 0) << name;
+  }
+  // Below the lowest trainable layer there is no gradient at all, and less memory.
+  EXPECT_LT(run({"conv1", "conv2", "fine"})->network().memory().step, run({})->network().memory().step);
+}
+
+std::map<std::string, std::vector<float>> weights(const fs::path& file) {
+  SafetensorsReader reader(file);
+  std::map<std::string, std::vector<float>> all;
+  for (const auto& [name, info] : reader.tensors()) all[name] = reader.read(name);
+  return all;
+}
+
+/// Everything that a trainer refers to.
+struct Training {
+  Training(const RunConfig& run_config, const fs::path& path, bool old = false)
+      : config(run_config),
+        train(read_dataset(config.data, Split::train)),
+        val(read_dataset(config.data, Split::val)),
+        model(load_model(config, 2)),
+        layout(model),
+        backend(make_cpu_backend()),
+        folder(old ? RunFolder::open(path) : RunFolder::create(path)) {
+    if (!old) {
+      write_atomically(folder.model(), model.yaml);
+      write_atomically(folder.config(), print_config(config));
+    }
+  }
+  Trainer make(const std::vector<float>& initial) {
+    return Trainer({config, model, train, val, *backend, folder}, layout, initial);
+  }
+  RunConfig config;
+  Dataset train, val;
+  Model model;
+  ParameterLayout layout;
+  std::unique_ptr<Backend> backend;
+  RunFolder folder;
+};
+
+TEST(Finetune, FrozenLayersAreBitIdenticalAfterTrainingAndTheRestIsNot) {
+  const SmallRun small;
+  for (const char* kind : {"optimizer={kind: sgd, rate: 0.02}", "optimizer={kind: adamw, rate: 0.01}"}) {
+    const RunConfig config = small.load({kind, "train.freeze=[conv1, fine]", "train.epochs=2"});
+    Training run(config, small.folder() / "out");
+    std::vector<float> initial = initial_parameters(run.model, run.layout, 5);
+    Trainer trainer = run.make(initial);
+    EXPECT_EQ(run.backend->allocated_bytes(),
+              plan_run(config, run.model, *run.backend, config.train.micro_batch).memory.peak());
+    trainer.run(Interrupt());
+    const auto last = weights(run.folder.last());
+    for (const auto& entry : run.layout.entries()) {
+      const std::vector<float> before(initial.begin() + static_cast<long>(entry.offset),
+                                      initial.begin() + static_cast<long>(entry.offset + entry.count));
+      const bool frozen = entry.name.rfind("conv1.", 0) == 0 || entry.name.rfind("fine.", 0) == 0;
+      EXPECT_EQ(last.at(entry.name) == before, frozen) << entry.name;
+    }
+  }
+}
+
+TEST(Finetune, AFineTunedRunIsResumedToTheSameWeights) {
+  const SmallRun small;
+  const auto options = [&](std::vector<std::string> more) {
+    more.insert(more.end(),
+                {"train.freeze=[conv1]", "train.pretrained_rate=0.1", "train.fresh=[conv3, conv5]"});
+    return small.load(more);
+  };
+  Training whole(options({"train.epochs=2"}), small.folder() / "whole");
+  EXPECT_EQ(rate_of(whole.model, "conv3"), 1);
+  EXPECT_EQ(rate_of(whole.model, "conv2"), 0.1f);
+  const std::vector<float> initial = initial_parameters(whole.model, whole.layout, 5);
+  whole.make(initial).run(Interrupt());
+  const fs::path parts = small.folder() / "parts";
+  {
+    Training first(options({"train.epochs=2"}), parts);
+    const Interrupt interrupt;
+    std::raise(SIGTERM);
+    ASSERT_EQ(first.make(initial).run(interrupt), TrainingEnd::interrupted);
+  }
+  // The folder's own configuration says which layers are slow and which stand still.
+  Training second(load_run_config(parts / "config.yaml"), parts, true);
+  Trainer trainer = second.make(initial);
+  trainer.resume();
+  ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+  EXPECT_EQ(weights(whole.folder.last()), weights(parts / "weights/last.safetensors"));
+}
+
+TEST(Finetune, LayersThatCameWithTheWeightsLearnMoreSlowly) {
+  const SmallRun small;
+  const auto moved = [&](const char* rate) {
+    Training run(small.load({rate, "train.fresh=[conv3]", "train.iterations=1", "ema.decay=0",
+                             "schedule.warmup=0", "optimizer={kind: sgd, rate: 0.001, decay: 0, clip: 0}"}),
+                 small.folder() / "out");
+    const std::vector<float> initial = initial_parameters(run.model, run.layout, 5);
+    run.make(initial).run(Interrupt());
+    const auto last = weights(run.folder.last());
+    const auto distance = [&](const std::string& name) {
+      const ParameterEntry* entry = run.layout.find(name);
+      double sum = 0;
+      for (size_t i = 0; i < entry->count; ++i)
+        sum += std::abs(last.at(name)[i] - initial[entry->offset + i]);
+      return sum;
+    };
+    return std::pair(distance("conv2.weight"), distance("conv3.weight"));
+  };
+  const auto fast = moved("train.pretrained_rate=1"), slow = moved("train.pretrained_rate=0.125");
+  EXPECT_NEAR(slow.first / fast.first, 0.125, 1e-3);
+  EXPECT_NEAR(slow.second / fast.second, 1, 1e-6);
+}
+
+TEST(Finetune, ListsTheLayersThatAWeightsFileHasNothingFor) {
+  const Model eighty = model_of(small_model, 80);
+  const ParameterLayout theirs(eighty);
+  const std::vector<float> ones(theirs.floats(), 1.0f);
+  const fs::path file = fs::path(::testing::TempDir()) / "finetune_eighty.weights";
+  save_darknet_weights(file, eighty, theirs, ones);
+  const Model model = model_of(small_model, 2);
+  const ParameterLayout layout(model);
+  std::vector<float> values(layout.floats(), 0.0f);
+  TrainOptions train;
+  train.weights = file.string();
+  read_pretrained(train, model, layout, values);
+  EXPECT_EQ(train.fresh, (std::vector<std::string>{"conv3", "conv5"}));
+  EXPECT_EQ(values[layout.find("fine.scale")->offset], 1);
+  EXPECT_EQ(values[layout.find("conv5.bias")->offset], 0);
+  fs::remove(file);
+}
+
+}  // namespace
+}  // namespace brightnet::testing

@@ -1,0 +1,318 @@
+#include "train/bench/benchmark.h"
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "core/clock.h"
+#include "core/random.h"
+#include "core/threads.h"
+#include "train/loop/memory.h"
+#include "train/optimizer/optimizer_step.h"
+
+namespace brightnet {
+namespace {
+
+constexpr int boxes_per_image = 8;
+constexpr int warm_up_rounds = 2, profiled_rounds = 3, queued_steps = 10;
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + static_cast<long>(values.size() / 2), values.end());
+  return values[values.size() / 2];
+}
+
+// Multiplications and additions of a convolution's passes in training.
+double training_flops(const ConvolutionSpec& spec) {
+  return spec.flops() * (spec.input_gradient ? 3 : 2);
+}
+
+/// Seconds that a call takes until the device has finished it.
+template <typename Call>
+double timed(Backend& backend, Call&& call) {
+  backend.synchronize();
+  const double begin = seconds_now();
+  call();
+  backend.synchronize();
+  return seconds_now() - begin;
+}
+
+/// One training step on made-up data.
+class BenchmarkStep {
+ public:
+  BenchmarkStep(const RunConfig& config, const Model& model, Backend& backend,
+                const StepBenchmarkOptions& options)
+      : backend_(backend),
+        layout_(model),
+        values_(backend, layout_.floats() * sizeof(float)),
+        gradients_(backend, layout_.trainable_floats() * sizeof(float)),
+        parameters_{.layout = &layout_, .values = values_.floats(), .gradients = gradients_.floats()},
+        network_({.model = &model,
+                  .backend = &backend,
+                  .parameters = &parameters_,
+                  .batch = options.batch,
+                  .height = options.size,
+                  .width = options.size,
+                  .precision = options.precision,
+                  .mode = Mode::train}),
+        pixels_(nullptr, [&backend](uint8_t* pixels) { backend.release_host(pixels); }) {
+    const std::vector<float> initial = initial_parameters(model, layout_, config.train.seed);
+    backend.upload(values_.data(), initial.data(), values_.bytes());
+    backend.zero(gradients_.data(), gradients_.bytes());  // the padding, too
+    RunConfig in_this_precision = config;
+    in_this_precision.train.precision = to_string(options.precision);
+    guard_ = std::make_unique<StepGuard>(in_this_precision, layout_, backend, values_.floats(),
+                                         config.train.batch);
+    // The weights hardly move, so that all rounds compute alike.
+    guard_->set_rate(config.optimizer.rate * 1e-3f);
+    arena_ = DeviceBuffer(backend, network_.memory().arena());
+    network_.bind(arena_.data());
+    make_data(model, options);
+  }
+
+  struct Times {
+    double forward, backward, update;
+  };
+  Times run() {
+    Times times{};
+    times.forward = timed(backend_, [&] {
+      network_.set_pixels_ahead(pixels_.get());
+      network_.set_truths(truths_);
+      network_.forward();
+    });
+    times.backward = timed(backend_, [&] {
+      network_.backward(guard_->gradient_scale(1.0f / static_cast<float>(network_.setup().batch)), false);
+    });
+    times.update = timed(backend_, [&] {
+      guard_->step(gradients_.floats());
+      ++parameters_.version;
+    });
+    return times;
+  }
+
+  /// Seconds a step when `count` of them are queued as in training.
+  double run_queued(int count) {
+    const double seconds = timed(backend_, [&] {
+      for (int i = 0; i < count; ++i) run_recorded();
+    });
+    return seconds / count;
+  }
+
+  Network& network() { return network_; }
+
+ private:
+  void run_recorded() {
+    backend_.finish_uploads();
+    network_.set_pixels_ahead(pixels_.get());
+    network_.set_truths(truths_);
+    network_.forward_backward(guard_->gradient_scale(1.0f / static_cast<float>(network_.setup().batch)),
+                              false);
+    if (updates_++ == 1) update_ = backend_.record([this] { guard_->step(gradients_.floats()); });
+    if (update_) {
+      update_->replay();
+    } else {
+      guard_->step(gradients_.floats());
+    }
+    ++parameters_.version;
+  }
+
+  void make_data(const Model& model, const StepBenchmarkOptions& options) {
+    Random random(0, Purpose::test);
+    const size_t bytes = 3 * static_cast<size_t>(options.batch) * options.size * options.size;
+    pixels_.reset(static_cast<uint8_t*>(backend_.allocate_host(bytes)));
+    for (size_t i = 0; i < bytes; ++i) pixels_.get()[i] = static_cast<uint8_t>(random.below(256));
+    truths_.resize(static_cast<size_t>(options.batch));
+    for (auto& truths : truths_) {
+      for (int i = 0; i < boxes_per_image; ++i) {
+        Truth truth;
+        truth.box = {random.uniform(0.2f, 0.8f), random.uniform(0.2f, 0.8f), random.uniform(0.05f, 0.4f),
+                     random.uniform(0.05f, 0.4f)};
+        truth.class_id = static_cast<int>(random.below(static_cast<uint32_t>(model.classes)));
+        truths.push_back(truth);
+      }
+    }
+  }
+
+  Backend& backend_;
+  ParameterLayout layout_;
+  DeviceBuffer values_, gradients_, arena_;
+  Parameters parameters_;
+  std::unique_ptr<StepGuard> guard_;
+  Network network_;
+  std::unique_ptr<uint8_t, std::function<void(uint8_t*)>> pixels_;
+  std::vector<std::vector<Truth>> truths_;
+  std::unique_ptr<Recording> update_;
+  int updates_ = 0;
+};
+
+/// The convolutions of a network alone. As in a network, each has its own input and output and all share the
+/// workspace; nothing is reordered, normalised or updated.
+class BareConvolutions {
+ public:
+  BareConvolutions(const Network& network, Backend& backend) : backend_(backend), network_(network) {
+    size_t workspace = 0, gradient = 0, channels = 0;
+    for (int i = 0; i < network.layer_count(); ++i) {
+      const ConvolutionSpec* spec = network.layer(i).convolution();
+      if (!spec) continue;
+      Item item{i, *spec, backend.plan_convolution(*spec), {}, {}, {}, {}};
+      item.x = filled(spec->input.count(), spec->type);
+      item.y = filled(spec->output.count(), spec->type);
+      item.weights = DeviceBuffer(backend, std::max<size_t>(64, item.convolution->weight_bytes()));
+      workspace = std::max(workspace, item.convolution->workspace_bytes());
+      gradient = std::max({gradient, spec->input.count(), spec->output.count()});
+      channels = std::max(channels, static_cast<size_t>(spec->output.c));
+      items_.push_back(std::move(item));
+    }
+    workspace_ = DeviceBuffer(backend, std::max<size_t>(64, workspace));
+    // Layers that opted out to fp32 read the same buffers, so these have room for either.
+    const DType type = items_.empty() ? DType::f32 : items_[0].spec.type;
+    const bool mixed =
+        std::any_of(items_.begin(), items_.end(), [&](const Item& i) { return i.spec.type != type; });
+    bias_ = filled(channels, DType::f32);
+    dy_ = filled(gradient, mixed ? DType::f32 : type);
+    dx_ = filled(gradient, mixed ? DType::f32 : type);
+    for (auto& item : items_) {
+      item.convolution->bind(item.weights.data(), workspace_.data());
+      // A backend may compute with the masters themselves.
+      item.masters = filled(item.spec.weight_count(), DType::f32);
+      item.convolution->prepare(item.masters.floats());
+    }
+  }
+
+  /// Seconds of each layer, forward through the list and back; zero where a layer has no convolution.
+  std::vector<double> run() {
+    std::vector<double> seconds(static_cast<size_t>(network_.layer_count()), 0.0);
+    for (auto& item : items_) {
+      seconds[static_cast<size_t>(item.layer)] += timed(backend_, [&] {
+        item.convolution->forward(item.input(), item.spec.bias ? bias_.floats() : nullptr,
+                                  {item.y.data(), item.spec.output, item.spec.type});
+      });
+    }
+    for (auto item = items_.rbegin(); item != items_.rend(); ++item) {
+      const Tensor dy{dy_.data(), item->spec.output, item->spec.type};
+      seconds[static_cast<size_t>(item->layer)] += timed(backend_, [&] {
+        item->convolution->backward_weights(item->input(), dy, nullptr, false);
+        if (item->spec.input_gradient) {
+          item->convolution->backward_data(dy, {dx_.data(), item->spec.input, item->spec.type});
+        }
+      });
+    }
+    return seconds;
+  }
+
+ private:
+  struct Item {
+    int layer;
+    ConvolutionSpec spec;
+    std::unique_ptr<Convolution> convolution;
+    DeviceBuffer x, y, weights, masters;
+    Tensor input() const { return {x.data(), spec.input, spec.type}; }
+  };
+
+  // Small numbers of both signs: neither denormal nor growing, in any type. A million of them, again and
+  // again.
+  DeviceBuffer filled(size_t count, DType type) {
+    Random random(1, Purpose::test, 0, ++drawn_);
+    DeviceBuffer buffer(backend_, std::max<size_t>(64, count * size_of(type)));
+    std::vector<float> values(std::min(count, size_t{1} << 20));
+    for (auto& value : values) value = random.uniform(-0.1f, 0.1f);
+    const DeviceBuffer wide(backend_, std::max<size_t>(64, values.size() * sizeof(float)));
+    backend_.upload(wide.data(), values.data(), values.size() * sizeof(float));
+    const Shape flat{1, 1, 1, static_cast<int>(values.size())};
+    backend_.cast({wide.data(), flat, DType::f32}, {buffer.data(), flat, type});
+    auto* bytes = static_cast<std::byte*>(buffer.data());
+    for (size_t at = values.size(); at < count; at += values.size())
+      backend_.copy(bytes + at * size_of(type), bytes, std::min(values.size(), count - at) * size_of(type));
+    backend_.synchronize();
+    return buffer;
+  }
+
+  Backend& backend_;
+  const Network& network_;
+  std::vector<Item> items_;
+  DeviceBuffer workspace_, bias_, dy_, dx_;
+  uint64_t drawn_ = 0;
+};
+
+std::vector<LayerBenchmark> layer_table(BenchmarkStep& step, const Model& model,
+                                        const std::vector<std::vector<double>>& floors) {
+  Network& network = step.network();
+  std::vector<LayerTime> times;
+  network.profile(&times);
+  for (int round = 0; round < profiled_rounds; ++round) step.run();
+  network.profile(nullptr);
+  const ParameterLayout& layout = *network.setup().parameters->layout;
+  std::vector<LayerBenchmark> layers;
+  for (int i = 0; i < network.layer_count(); ++i) {
+    const auto& description = model.layers[static_cast<size_t>(i)];
+    LayerBenchmark layer{
+        .name = description.name, .kind = Model::kind(description), .output = network.output_shape(i)};
+    layer.forward = times[static_cast<size_t>(i)].forward / profiled_rounds;
+    layer.backward = times[static_cast<size_t>(i)].backward / profiled_rounds;
+    layer.floor = median(floors[static_cast<size_t>(i)]);
+    layer.flops = network.layer(i).flops();
+    for (const auto& entry : layout.entries()) {
+      if (entry.layer == i && entry.offset < layout.trainable_floats())
+        layer.gradient_bytes += entry.count * sizeof(float);
+    }
+    layer.implementation = network.layer(i).implementation();
+    layers.push_back(std::move(layer));
+  }
+  return layers;
+}
+
+}  // namespace
+
+StepBenchmark measure_step(const RunConfig& config, const Model& model, Backend& backend,
+                           const StepBenchmarkOptions& options) {
+  StepBenchmark result;
+  result.device = backend.name();
+  result.precision = options.precision;
+  result.batch = options.batch;
+  result.size = options.size;
+  result.threads = compute_threads();
+  BenchmarkStep step(config, model, backend, options);
+  result.peak_bytes = backend.peak_bytes();
+  for (int i = 0; i < step.network().layer_count(); ++i) {
+    if (const ConvolutionSpec* spec = step.network().layer(i).convolution())
+      result.flops += training_flops(*spec);
+  }
+  std::optional<BareConvolutions> bare;
+  if (!options.steps_only) bare.emplace(step.network(), backend);
+
+  for (int round = 0; round < warm_up_rounds; ++round) {
+    step.run();
+    if (bare) bare->run();
+  }
+  if (backend.works_beside_host()) step.run_queued(warm_up_rounds + 1);
+  std::vector<double> steps, forwards, backwards, updates, floors;
+  std::vector<std::vector<double>> layer_floors(static_cast<size_t>(step.network().layer_count()));
+  const double begin = seconds_now();
+  while (result.rounds < options.min_rounds || seconds_now() - begin < options.seconds) {
+    const auto times = step.run();
+    forwards.push_back(times.forward);
+    backwards.push_back(times.backward);
+    updates.push_back(times.update);
+    steps.push_back(backend.works_beside_host() ? step.run_queued(queued_steps)
+                                                : times.forward + times.backward + times.update);
+    ++result.rounds;
+    if (!bare) continue;
+    const auto seconds = bare->run();
+    double sum = 0;
+    for (size_t i = 0; i < seconds.size(); ++i) {
+      layer_floors[i].push_back(seconds[i]);
+      sum += seconds[i];
+    }
+    floors.push_back(sum);
+  }
+  result.step = median(steps);
+  result.forward = median(forwards);
+  result.backward = median(backwards);
+  result.update = median(updates);
+  if (!bare) return result;
+  result.floor = median(floors);
+  result.layers = layer_table(step, model, layer_floors);
+  return result;
+}
+
+}  // namespace brightnet

@@ -1,0 +1,228 @@
+#include "train/bench/doctor.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "core/host_memory.h"
+#include "data/image.h"
+#include "train/device/device.h"
+
+namespace brightnet {
+namespace {
+
+const char* word(Health health) {
+  return health == Health::good ? "ok" : health == Health::absent ? "absent" : "FAILED";
+}
+
+LibraryDiagnosis of_facts(const std::string& name, const cuda::LibraryFacts& facts) {
+  LibraryDiagnosis library{name,         Health::good, facts.found,   facts.built_for,
+                           facts.needed, facts.path,   facts.problem, ""};
+  if (!facts.problem.empty()) library.health = Health::broken;
+  return library;
+}
+
+LibraryDiagnosis of_version(const std::string& name, const LibraryVersion& version) {
+  return {name, Health::good, version.found, version.built_for, "", "", "", ""};
+}
+
+LibraryDiagnosis judge_driver(const cuda::Installation& installation) {
+  LibraryDiagnosis driver = of_facts("NVIDIA driver (CUDA)", installation.driver);
+  if (driver.health == Health::good) return driver;
+  driver.remedy = "Install NVIDIA's driver, 580 or newer; `nvidia-smi` says what is there.";
+  // Nobody misses a driver where there is no GPU.
+  if (driver.found.empty() && !installation.gpu_files) driver.health = Health::absent;
+  return driver;
+}
+
+LibraryDiagnosis judge_cudnn(const cuda::Installation& installation) {
+  LibraryDiagnosis cudnn = of_facts("cuDNN", installation.cudnn);
+  if (cudnn.health == Health::good) return cudnn;
+  cudnn.remedy =
+      "Install cuDNN 9 for CUDA 13 (`scripts/setup --cuda` brings it), or put its folder into "
+      "LD_LIBRARY_PATH.";
+  if (cudnn.found.empty() && installation.gpus.empty()) cudnn.health = Health::absent;
+  return cudnn;
+}
+
+LibraryDiagnosis judge_nccl(const cuda::Installation& installation) {
+  LibraryDiagnosis nccl = of_facts("NCCL", installation.nccl);
+  if (nccl.health == Health::good) return nccl;
+  nccl.remedy =
+      "Install NCCL 2 for CUDA 13 (`scripts/setup --cuda` brings it), or put its folder into "
+      "LD_LIBRARY_PATH.";
+  if (nccl.found.empty() && installation.gpus.size() < 2) nccl.health = Health::absent;
+  return nccl;
+}
+
+std::vector<Precision> precisions_of_cpu() {
+  return {Precision::fp32, Precision::bf16};
+}
+
+ConvolutionDiagnosis try_convolution(const std::string& device, Precision precision) {
+  ConvolutionDiagnosis result{device, precision, Health::good, {}, "", ""};
+  try {
+    const auto backend = open_device(device, precision);
+    result.check = check_convolution(*backend, precision);
+    if (!result.check.passed()) {
+      result.problem = "its numbers are wrong";
+      result.remedy = device == "cpu"
+                          ? "Update oneDNN, or report this with the output of `brightnet doctor --json`."
+                          : "Update the driver and cuDNN, test the GPU's memory, or report this with the "
+                            "output of `brightnet doctor --json`.";
+    }
+  } catch (const std::exception& error) {
+    result.problem = error.what();
+  }
+  if (!result.problem.empty()) result.health = Health::broken;
+  return result;
+}
+
+std::string library_line(const LibraryDiagnosis& library) {
+  std::string text = fmt::format("{:<22} {:<7} {}", library.name, word(library.health),
+                                 library.found.empty() ? "not found" : library.found);
+  if (!library.built_for.empty() && library.built_for != library.found)
+    text += fmt::format(", built for {}", library.built_for);
+  if (!library.path.empty()) text += "  (" + library.path + ')';
+  return text + '\n';
+}
+
+std::string trouble(const std::string& problem, const std::string& remedy) {
+  std::string text;
+  if (!problem.empty()) text += fmt::format("{:<22}         {}\n", "", problem);
+  if (!remedy.empty()) text += fmt::format("{:<22}         -> {}\n", "", remedy);
+  return text;
+}
+
+Json trouble_json(Json json, Health health, const std::string& problem, const std::string& remedy) {
+  json["status"] = health == Health::good ? "ok" : health == Health::absent ? "absent" : "failed";
+  json["problem"] = problem;
+  json["remedy"] = remedy;
+  return json;
+}
+
+}  // namespace
+
+bool Diagnosis::healthy() const {
+  const auto good = [](const auto& line) { return line.health != Health::broken; };
+  return std::all_of(libraries.begin(), libraries.end(), good) &&
+         std::all_of(gpus.begin(), gpus.end(), good) &&
+         std::all_of(convolutions.begin(), convolutions.end(), good);
+}
+
+std::vector<LibraryDiagnosis> judge_cuda(const cuda::Installation& installation) {
+  if (!installation.built) {
+    LibraryDiagnosis backend{
+        "CUDA backend", Health::absent, "", "", "", "", "this build has none: " + installation.absence, ""};
+    if (installation.gpu_files) {
+      backend.health = Health::broken;
+      backend.remedy = "This machine has an NVIDIA GPU: run `scripts/setup --cuda` and build again.";
+    }
+    return {backend};
+  }
+  return {judge_driver(installation), of_facts("CUDA runtime", installation.runtime),
+          judge_cudnn(installation), judge_nccl(installation)};
+}
+
+std::vector<GpuDiagnosis> judge_gpus(const cuda::Installation& installation) {
+  std::vector<GpuDiagnosis> gpus;
+  for (int i = 0; i < static_cast<int>(installation.gpus.size()); ++i) {
+    GpuDiagnosis gpu{i, installation.gpus[static_cast<size_t>(i)], false, Health::good, "", ""};
+    gpu.has_code = cuda::has_code_for(installation.architectures, gpu.facts.major, gpu.facts.minor);
+    if (const auto problem = cuda::why_unusable(installation, i)) {
+      gpu.health = Health::broken;
+      gpu.problem = problem->what;
+      gpu.remedy = problem->remedy + '.';
+    }
+    gpus.push_back(std::move(gpu));
+  }
+  return gpus;
+}
+
+Diagnosis diagnose() {
+  const cuda::Installation installation = cuda::inspect();
+  Diagnosis diagnosis;
+  diagnosis.libraries = judge_cuda(installation);
+  diagnosis.libraries.push_back(of_version("oneDNN", onednn_version()));
+  diagnosis.libraries.push_back(of_version("OpenCV", opencv_version()));
+  diagnosis.gpus = judge_gpus(installation);
+  for (const int code : installation.architectures)
+    diagnosis.cuda_code +=
+        fmt::format("{}{}.{}", diagnosis.cuda_code.empty() ? "" : " ", code / 10, code % 10);
+  for (const Precision precision : precisions_of_cpu())
+    diagnosis.convolutions.push_back(try_convolution("cpu", precision));
+  for (const GpuDiagnosis& gpu : diagnosis.gpus) {
+    if (gpu.health != Health::good) continue;
+    for (const Precision precision : {Precision::fp32, Precision::tf32, Precision::bf16, Precision::fp16}) {
+      if (!cuda::why_not_in(precision, gpu.facts))
+        diagnosis.convolutions.push_back(try_convolution("cuda:" + std::to_string(gpu.index), precision));
+    }
+  }
+  return diagnosis;
+}
+
+std::string to_table(const Diagnosis& diagnosis) {
+  std::string text;
+  for (const auto& library : diagnosis.libraries)
+    text += library_line(library) + trouble(library.problem, library.remedy);
+  if (!diagnosis.cuda_code.empty())
+    text += fmt::format("{:<22} {:<7} compute capability {} and newer (PTX)\n", "GPU code", "",
+                        diagnosis.cuda_code);
+  for (const auto& gpu : diagnosis.gpus) {
+    text +=
+        fmt::format("{:<22} {:<7} {}, compute capability {}.{} ({}), {} of {} free\n",
+                    "cuda:" + std::to_string(gpu.index), word(gpu.health), gpu.facts.name, gpu.facts.major,
+                    gpu.facts.minor, gpu.has_code ? "code in this build" : "no code in this build",
+                    format_bytes(static_cast<double>(gpu.facts.free_bytes)),
+                    format_bytes(static_cast<double>(gpu.facts.total_bytes)));
+    text += trouble(gpu.problem, gpu.remedy);
+  }
+  for (const auto& convolution : diagnosis.convolutions) {
+    const ConvolutionCheck& check = convolution.check;
+    text += fmt::format("{:<22} {:<7} ", fmt::format("convolution {}", to_string(convolution.precision)),
+                        word(convolution.health));
+    text += fmt::format("{}: error forward {:.1e}, backward {:.1e} and {:.1e}, allowed {:.0e}\n",
+                        convolution.device, check.forward, check.backward_data, check.backward_weights,
+                        check.tolerance);
+    text += trouble(convolution.problem, convolution.remedy);
+  }
+  return text;
+}
+
+Json to_json(const Diagnosis& diagnosis) {
+  Json json{{"healthy", diagnosis.healthy()},
+            {"libraries", Json::array()},
+            {"cuda_code", diagnosis.cuda_code},
+            {"gpus", Json::array()},
+            {"convolutions", Json::array()}};
+  for (const auto& l : diagnosis.libraries) {
+    json["libraries"].push_back(trouble_json({{"name", l.name},
+                                              {"found", l.found},
+                                              {"built_for", l.built_for},
+                                              {"needed", l.needed},
+                                              {"path", l.path}},
+                                             l.health, l.problem, l.remedy));
+  }
+  for (const auto& g : diagnosis.gpus) {
+    json["gpus"].push_back(
+        trouble_json({{"index", g.index},
+                      {"name", g.facts.name},
+                      {"compute_capability", fmt::format("{}.{}", g.facts.major, g.facts.minor)},
+                      {"code_in_build", g.has_code},
+                      {"total_bytes", g.facts.total_bytes},
+                      {"free_bytes", g.facts.free_bytes}},
+                     g.health, g.problem, g.remedy));
+  }
+  for (const auto& c : diagnosis.convolutions) {
+    json["convolutions"].push_back(trouble_json({{"device", c.device},
+                                                 {"precision", std::string(to_string(c.precision))},
+                                                 {"forward_error", c.check.forward},
+                                                 {"backward_data_error", c.check.backward_data},
+                                                 {"backward_weights_error", c.check.backward_weights},
+                                                 {"tolerance", c.check.tolerance}},
+                                                c.health, c.problem, c.remedy));
+  }
+  return json;
+}
+
+}  // namespace brightnet

@@ -1,0 +1,373 @@
+#include "train/config/config.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+#include <sstream>
+
+#include "layers/network.h"
+#include "train/formats/darknet/import.h"
+#include "train/setup/finetune.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int largest_size = 8192;  // pixels
+
+// A copy without tags and marks: what came from --set prints like everything else.
+YAML::Node plain(const YAML::Node& node) {
+  if (node.IsMap()) {
+    YAML::Node copy(YAML::NodeType::Map);
+    for (const auto& entry : node) copy[entry.first.Scalar()] = plain(entry.second);
+    return copy;
+  }
+  if (node.IsSequence()) {
+    YAML::Node copy(YAML::NodeType::Sequence);
+    for (const auto& item : node) copy.push_back(plain(item));
+    return copy;
+  }
+  return node.IsScalar() ? YAML::Node(node.Scalar()) : YAML::Node();
+}
+
+void collect_leaves(const YAML::Node& node, const std::string& path,
+                    std::map<std::string, std::string>& out) {
+  if (!node.IsMap()) {
+    YAML::Emitter text;
+    text << YAML::Flow << node;
+    out[path] = text.c_str();
+    return;
+  }
+  for (const auto& entry : node) {
+    collect_leaves(entry.second, path.empty() ? entry.first.Scalar() : path + '.' + entry.first.Scalar(),
+                   out);
+  }
+}
+
+std::map<std::string, std::string> leaves(const RunConfig& config) {
+  std::map<std::string, std::string> out;
+  collect_leaves(YAML::Load(print_config(config, false)), "", out);
+  return out;
+}
+
+YamlValue child(const YamlValue& value, const char* key) {
+  const YAML::Node& node = value.node;
+  if (!value.defined() || !node.IsMap()) return {YAML::Node(YAML::NodeType::Undefined), value.file};
+  return {node[key], value.file};
+}
+
+/// Where the value of "section.key" was given; the file when it was not.
+std::string place_of(const YamlValue& value, const std::string& path) {
+  const size_t dot = path.find('.');
+  const YamlValue next = child(value, path.substr(0, dot).c_str());
+  if (!next.node.IsDefined()) return value.file;
+  return dot == std::string::npos ? next.where() : place_of(next, path.substr(dot + 1));
+}
+
+/// A darknet configuration is a model and a recipe in one.
+YamlDocument load_run_document(const fs::path& file) {
+  if (!is_darknet_cfg(file)) return YamlDocument::load(file);
+  return YamlDocument::parse(import_darknet(file).recipe_yaml, file.string() + " (its recipe)");
+}
+
+void resolve_file(std::string& path, const YamlValue& value, const std::string& key, const fs::path& folder) {
+  if (path.empty()) return;
+  const fs::path found = find_path(path, folder, value.from_command_line());
+  if (found.empty()) {
+    throw InputError("'" + key + "' names '" + path + "', which does not exist", value.where(),
+                     "It was looked for in " + fs::absolute(folder).lexically_normal().string() + " and in " +
+                         fs::current_path().string());
+  }
+  path = found.string();
+}
+
+void check_sizes(const RunConfig& config, const YamlValue& train) {
+  if (config.train.batch % std::max(1, config.train.micro_batch) != 0) {
+    throw InputError("'micro_batch' is " + std::to_string(config.train.micro_batch) +
+                         " and must divide 'batch', " + std::to_string(config.train.batch),
+                     child(train, "micro_batch").where());
+  }
+  for (const int size : config.train.sizes) {
+    if (size < 32 || size > largest_size)
+      throw InputError("'sizes' has a side of " + std::to_string(size) + ", and they must be from 32 to " +
+                           std::to_string(largest_size) + " pixels",
+                       child(train, "sizes").where());
+  }
+}
+
+void check_stride(const RunConfig& config, const Model& model) {
+  const auto check = [&](const std::string& key, int size) {
+    if (size % model.stride == 0) return;
+    throw InputError("'" + key + "' is " + std::to_string(size) + " and must be a multiple of " +
+                         std::to_string(model.stride) + ", the stride of '" + model.name + "'",
+                     config.where(key), "The nearest are " + nearest_input_sizes(size, model.stride) + '.');
+  };
+  if (config.train.sizes.empty()) check("train.size", config.train.size);
+  for (const int size : config.train.sizes) check("train.sizes", size);
+  check("evaluate.size", config.evaluate.size);
+}
+
+void check_schedule(const ScheduleOptions& schedule, const YamlValue& value) {
+  if (!schedule.scales.empty() && schedule.scales.size() != schedule.steps.size()) {
+    throw InputError("'scales' has " + std::to_string(schedule.scales.size()) + " entries and 'steps' " +
+                         std::to_string(schedule.steps.size()) + ": one factor for each step is needed",
+                     child(value, "scales").where());
+  }
+  if (!std::is_sorted(schedule.steps.begin(), schedule.steps.end())) {
+    throw InputError("'steps' must go upwards", child(value, "steps").where());
+  }
+}
+
+}  // namespace
+
+void TrainOptions::fields(Fields& f) {
+  f("size", size, "side of the square input, in pixels").within(32, largest_size);
+  f("sizes", sizes, "multi-scale: sides to draw from; empty: size alone");
+  f("size_every", size_every, "optimizer steps between changes of size").at_least(1);
+  f("batch", batch, "images of one optimizer step, over all ranks").at_least(1);
+  f.custom(
+      "micro_batch",
+      [this](const YamlValue& value) {
+        const std::string remedy = "Write a number of images or auto.";
+        if (!value.node.IsScalar())
+          throw InputError("'micro_batch' is a list or mapping", value.where(), remedy);
+        if (value.node.Scalar() == "auto") {
+          micro_batch = 0;
+        } else if (!YAML::convert<int>::decode(value.node, micro_batch) || micro_batch < 1) {
+          throw InputError("'micro_batch' is '" + value.node.Scalar() + "'", value.where(), remedy);
+        }
+      },
+      [this] { return micro_batch > 0 ? YAML::Node(micro_batch) : YAML::Node("auto"); },
+      "images of one pass; auto: what fits, the rest is gradient accumulation");
+  f("memory_fraction", memory_fraction,
+    "of the free memory that micro_batch: auto plans for; 0: 0.6 of a machine's, 0.9 of a GPU's")
+      .at_least(0)
+      .at_most(1);
+  f.choice("recompute", recompute, {"none", "activations"},
+           "what the backward pass makes again; less memory, slower");
+  f("graph", graph, "GPU: record each step once and queue it as a whole");
+  f("deterministic", deterministic, "GPU: only convolutions whose result is the same in every run");
+  f("epochs", epochs, "passes over the training split").at_least(1);
+  f("iterations", iterations, "optimizer steps; 0: as many as the epochs make").at_least(0);
+  f("minutes", minutes, "limit of the time: after the first epoch, epochs becomes what fits; 0: none")
+      .at_least(0);
+  f.choice("precision", precision, {"fp32", "tf32", "bf16", "fp16"}, "of activations and working weights");
+  f("seed", seed, "names the run's random numbers");
+  f("sync_bn", sync_bn, "batch-norm over all ranks; on the CPU, the same bits for any number of them");
+  f("patience", patience, "evaluations without a better score before stopping; 0: never").at_least(0);
+  f("weights", weights, "safetensors or darknet's .weights to start from; empty: from scratch");
+  f("weights_partial", weights_partial, "of a .weights file that does not fit, take what does");
+  f("weights_cfg", weights_cfg, "the .cfg that a .weights file is of, when the model is another");
+  f.custom(
+      "freeze",
+      [this](const YamlValue& value) {
+        freeze = value.node.IsScalar() ? std::vector<std::string>{value.node.Scalar()}
+                                       : yaml_as<std::vector<std::string>>(value, "freeze");
+      },
+      [this] {
+        YAML::Node list(YAML::NodeType::Sequence);
+        for (const auto& part : freeze) list.push_back(part);
+        return list;
+      },
+      "not trained: the first K layers, or layers and blocks by name");
+  f("pretrained_rate", pretrained_rate, "factor on the rate of layers that came with the weights").above(0);
+  f("fresh", fresh, "layers that did not come with them, and have the full rate");
+  f("save_every", save_every, "seconds between saved states; more where saving would take 2 % of the time")
+      .at_least(0);
+  f("log_every", log_every, "seconds between progress lines without a terminal").above(0);
+  f("bucket_mb", bucket_mb, "MiB of gradients that the ranks sum at a time").above(0);
+  f("overlap", overlap, "ranks sum gradients during the backward pass; the same bits either way");
+  f("comm_timeout", comm_timeout, "seconds that a rank waits for others before the run ends").at_least(3);
+}
+
+void OptimizerOptions::fields(Fields& f) {
+  f.choice("kind", kind, {"adamw", "sgd"}, "adamw or sgd");
+  f("rate", rate, "learning rate at the schedule's peak").above(0);
+  f("momentum", momentum, "sgd").within(0, 1);
+  f("nesterov", nesterov, "sgd");
+  f("decay", decay, "weight decay of convolution weights").at_least(0);
+  f.choice("decay_kind", decay_kind, {"l2", "decoupled"}, "sgd: l2 as in darknet, or decoupled");
+  f("beta1", beta1, "adamw").within(0, 1);
+  f("beta2", beta2, "adamw").within(0, 1);
+  f("epsilon", epsilon, "adamw").above(0);
+  f("clip", clip, "largest norm of the whole gradient; 0: any").at_least(0);
+  f("max_skips", max_skips, "steps in a row with a gradient that is not finite before stopping").at_least(1);
+  f("loss_scale", loss_scale, "first loss scale, in any precision; 0: 65536 in fp16, none else").at_least(0);
+  f("loss_scale_growth", loss_scale_growth, "steps in a row without overflow until it doubles").at_least(1);
+}
+
+OptimizerOptions OptimizerOptions::sgd() {
+  OptimizerOptions options;
+  options.kind = "sgd";
+  options.rate = 0.01f;
+  options.decay = 0.0005f;
+  return options;
+}
+
+void ScheduleOptions::fields(Fields& f) {
+  f.choice("kind", kind, {"cosine", "steps", "linear", "constant"}, "of the rate after the burn-in");
+  f.choice("unit", unit, {"epochs", "iterations"}, "of warmup and steps");
+  f("warmup", warmup, "length of the burn-in").at_least(0);
+  f("power", power, "of the burn-in").at_least(0);
+  f("final", final, "fraction of the rate at the end of cosine and linear").within(0, 1);
+  f("steps", steps, "where the rate falls; empty: at 80 % and 90 % of the run");
+  f("scales", scales, "factors there; empty: 0.1 each");
+}
+
+void EmaOptions::fields(Fields& f) {
+  f("decay", decay, "of the averaged weights; 0: no average").at_least(0).at_most(0.999999);
+  f("ramp", ramp, "iterations over which the decay grows").at_least(0);
+}
+
+void EvaluateOptions::fields(Fields& f) {
+  f("every", every, "epochs between evaluations").at_least(1);
+  f("start", start, "first epoch that is evaluated").at_least(1);
+  f("batch", batch, "images at a time; 0: the micro-batch").at_least(0);
+  f("size", size, "side of the input; 0: train.size").within(0, largest_size);
+  f.choice("best_by", best_by, {"AP", "AP50"}, "what makes weights the best");
+  f("nms", nms, "non-maximum suppression");
+}
+
+void RunConfig::fields(Fields& f) {
+  f("name", name, "of the run's folder");
+  f("model", model, "YAML of the model");
+  f.custom(
+      "head", [this](const YamlValue& value) { head = value; },
+      [this] { return head.defined() ? plain(head.node) : YAML::Node(YAML::NodeType::Map); },
+      "laid over the model's head");
+  f("data", data, "");
+  f("train", train, "");
+  f("optimizer", optimizer, "");
+  f("schedule", schedule, "");
+  f("ema", ema, "");
+  f("augment", augment, "");
+  f("loader", loader, "");
+  f("evaluate", evaluate, "");
+}
+
+std::string RunConfig::where(const std::string& key) const {
+  return source ? place_of(*source, key) : "";
+}
+
+std::vector<int> RunConfig::input_sizes() const {
+  const std::set<int> unique(train.sizes.begin(), train.sizes.end());
+  return unique.empty() ? std::vector<int>{train.size} : std::vector<int>(unique.begin(), unique.end());
+}
+
+fs::path find_path(const std::string& path, const fs::path& folder, bool here_first) {
+  const fs::path beside = folder / path, here = path;
+  for (const auto& candidate : here_first ? std::vector{here, beside} : std::vector{beside, here}) {
+    std::error_code ignored;
+    if (fs::exists(candidate, ignored)) return fs::absolute(candidate).lexically_normal();
+  }
+  return {};
+}
+
+RunConfig load_run_config(const fs::path& file, const std::vector<std::string>& assignments,
+                          bool needs_data) {
+  YamlDocument document = load_run_document(file);
+  for (const auto& assignment : assignments) document.set(assignment);
+  if (document.root().node.size() == 0) {
+    throw InputError("this file is empty", file.string(),
+                     "A run needs a model and data; the YAMLs in configs/ are examples.");
+  }
+  const YamlValue root = document.root();
+  RunConfig config;
+  const YamlValue kind = child(child(root, "optimizer"), "kind");
+  if (kind.defined() && kind.node.IsScalar() && kind.node.Scalar() == "sgd")
+    config.optimizer = OptimizerOptions::sgd();
+  read_config(root, config);
+  config.source = std::make_shared<const YamlValue>(root);
+
+  const fs::path folder = fs::absolute(file).parent_path();
+  if (config.name.empty()) config.name = file.stem().string();
+  if (config.name.find('/') != std::string::npos || config.name == "." || config.name == "..") {
+    throw InputError("'name' is '" + config.name + "' and must be a name, not a path",
+                     child(root, "name").where());
+  }
+  resolve_file(config.model, child(root, "model"), "model", folder);
+  const YamlValue data = child(root, "data");
+  // Without `root`, relative paths start where the YAML lies.
+  if (!child(data, "root").defined()) {
+    config.data.root = fs::absolute(folder).lexically_normal().string();
+  } else if (!needs_data && find_path(config.data.root, folder, false).empty()) {
+    config.data.root = (folder / config.data.root).lexically_normal().string();
+  } else {
+    resolve_file(config.data.root, child(data, "root"), "data.root", folder);
+  }
+  const YamlValue train = child(root, "train");
+  resolve_file(config.train.weights, child(train, "weights"), "train.weights", folder);
+  resolve_file(config.train.weights_cfg, child(train, "weights_cfg"), "train.weights_cfg", folder);
+  check_sizes(config, train);
+  check_schedule(config.schedule, child(root, "schedule"));
+  return config;
+}
+
+int batch_of_rank(const TrainOptions& train, int ranks) {
+  return train.batch / ranks;
+}
+
+void check_batch(const TrainOptions& train, int ranks, bool resuming) {
+  if (train.batch % ranks != 0) {
+    const int below = train.batch / ranks * ranks, above = below + ranks;
+    throw InputError("'train.batch' is " + std::to_string(train.batch) + ", which " + std::to_string(ranks) +
+                         " ranks cannot share equally",
+                     "",
+                     "Set it to " + (below > 0 ? std::to_string(below) + " or " : "") +
+                         std::to_string(above) + " (--set train.batch=" + std::to_string(above) +
+                         "), or start another number of ranks.");
+  }
+  const int part = batch_of_rank(train, ranks);
+  if (resuming || train.micro_batch == 0 || part % train.micro_batch == 0) return;
+  throw InputError("'train.micro_batch' is " + std::to_string(train.micro_batch) +
+                       " and must divide a rank's part of " + "the batch, " + std::to_string(part),
+                   "", "Set it to " + std::to_string(std::gcd(part, train.micro_batch)) + ", or to auto.");
+}
+
+std::vector<ConfigDifference> compare(const RunConfig& before, const RunConfig& after) {
+  const auto a = leaves(before), b = leaves(after);
+  std::set<std::string> keys;
+  for (const auto& [key, value] : a) keys.insert(key);
+  for (const auto& [key, value] : b) keys.insert(key);
+  const auto text = [](const auto& map, const std::string& key) {
+    const auto found = map.find(key);
+    return found == map.end() ? std::string("(not given)") : found->second;
+  };
+  std::vector<ConfigDifference> differences;
+  for (const auto& key : keys) {
+    if (text(a, key) != text(b, key)) differences.push_back({key, text(a, key), text(b, key)});
+  }
+  return differences;
+}
+
+std::vector<std::string> config_keys() {
+  std::vector<std::string> keys;
+  for (const auto& section : YAML::Load(print_config(RunConfig(), false))) {
+    const std::string name = section.first.Scalar();
+    std::map<std::string, std::string> inner;
+    collect_leaves(section.second, name, inner);
+    for (const auto& [key, value] : inner) keys.push_back(key);
+  }
+  return keys;
+}
+
+Model load_model(const RunConfig& config, int classes) {
+  if (config.model.empty()) {
+    throw InputError("the configuration names no model", config.name,
+                     "Add a line such as model: models/yolov4-tiny.yaml, or give --set model=FILE");
+  }
+  const auto read = [&] {
+    if (!is_darknet_cfg(config.model)) return load_model(fs::path(config.model), classes, config.head);
+    DarknetImport imported = import_darknet(config.model, classes);
+    if (!config.head.defined()) return std::move(imported.model);
+    return parse_model(YamlDocument::parse(imported.model_yaml, config.model), classes, config.head);
+  };
+  Model model = read();
+  check_stride(config, model);
+  set_rates(model, config.train);
+  return model;
+}
+
+}  // namespace brightnet

@@ -1,0 +1,103 @@
+#include "train/detect/frame_loader.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <opencv2/imgproc.hpp>
+
+#include "core/clock.h"
+#include "data/augment/sample.h"
+#include "data/darknet_image.h"
+#include "data/image.h"
+
+namespace brightnet {
+namespace {
+
+// One batch is at the network's while the others are made. A camera's frames grow old in a queue, so no more.
+constexpr int slots = 3;
+constexpr int live_slots = 2;
+
+/// The image as the network was trained to see it: placed in the square input, with the loader's fill around
+/// it.
+void place_image(const cv::Mat& image, const InputFit& fit, uint8_t* pixels, Resampler& resample) {
+  const size_t stride = 3 * static_cast<size_t>(fit.size);
+  std::fill(pixels, pixels + stride * static_cast<size_t>(fit.size), fill_value);
+  const Placement placement = place(image.cols, image.rows, fit);
+  const int left = static_cast<int>(placement.offset_x), top = static_cast<int>(placement.offset_y);
+  const PixelBlock shown{pixels + static_cast<size_t>(top) * stride + 3 * static_cast<size_t>(left), stride,
+                         static_cast<int>(std::lround(placement.scale_x * static_cast<float>(image.cols))),
+                         static_cast<int>(std::lround(placement.scale_y * static_cast<float>(image.rows)))};
+  const ImageView view{image.data, image.step, image.cols, image.rows, 0, 0, image.cols, image.rows};
+  resample(view, {0, 0, static_cast<double>(image.cols), static_cast<double>(image.rows)}, shown, {});
+}
+
+void decode(Frame& frame, Resize resize) {
+  if (!frame.failure.empty()) return;
+  if (frame.clip) {
+    cv::cvtColor(frame.image, frame.image, cv::COLOR_BGR2RGB);
+    return;
+  }
+  try {
+    frame.image = resize == Resize::darknet ? read_darknet_image(frame.file) : read_image(frame.file);
+  } catch (const ImageError& e) {
+    frame.failure = e.detail();
+  }
+}
+
+}  // namespace
+
+FrameLoader::FrameLoader(Source& source, const Setup& setup)
+    : source_(source),
+      setup_(setup),
+      resamplers_(static_cast<size_t>(setup.workers)),
+      slots_(static_cast<size_t>(source.live() ? live_slots : slots)) {
+  BRIGHTNET_CHECK(setup.batch > 0 && setup.workers > 0, "a loader without a batch or a thread");
+  BatchQueue::Work work;
+  work.open = [this](uint64_t, int slot) { return open(slots_[static_cast<size_t>(slot)]); };
+  work.make = [this](int slot, int item, int worker) {
+    make(slots_[static_cast<size_t>(slot)], static_cast<size_t>(item),
+         resamplers_[static_cast<size_t>(worker)]);
+  };
+  queue_ = std::make_unique<BatchQueue>(std::move(work), static_cast<int>(slots_.size()), setup.workers);
+}
+
+FrameLoader::Frames* FrameLoader::next() {
+  const int slot = queue_->next();
+  return slot < 0 ? nullptr : &slots_[static_cast<size_t>(slot)].batch;
+}
+
+int FrameLoader::open(Slot& slot) {
+  const double begin = seconds_now();
+  const size_t values = values_of_image() * static_cast<size_t>(setup_.batch);
+  if (setup_.fit.resize == Resize::darknet) {
+    slot.values.resize(values);
+    slot.batch.values = slot.values.data();
+  } else {
+    slot.pixels.resize(values);
+    slot.batch.pixels = slot.pixels.data();
+  }
+  slot.batch.frames.clear();
+  Frame frame;
+  while (std::ssize(slot.batch.frames) < setup_.batch && source_.next(frame))
+    slot.batch.frames.push_back(std::move(frame));
+  decoding_ += seconds_now() - begin;
+  return static_cast<int>(slot.batch.frames.size());
+}
+
+void FrameLoader::make(Slot& slot, size_t item, Resampler& resample) {
+  Frame& frame = slot.batch.frames[item];
+  const double begin = seconds_now();
+  decode(frame, setup_.fit.resize);
+  const double decoded = seconds_now();
+  decoding_ += decoded - begin;
+  if (!frame.failure.empty()) return;
+  const size_t at = item * values_of_image();
+  if (setup_.fit.resize == Resize::darknet) {
+    fill_darknet_input(frame.image, setup_.fit.size, setup_.fit.letterbox, slot.values.data() + at);
+  } else {
+    place_image(frame.image, setup_.fit, slot.pixels.data() + at, resample);
+  }
+  preparing_ += seconds_now() - decoded;
+}
+
+}  // namespace brightnet

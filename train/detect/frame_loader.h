@@ -1,0 +1,60 @@
+// Frames made ready for the network ahead of it: decoded and fitted into the input by threads, handed out in
+// order, a batch at a time.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "data/batch_queue.h"
+#include "data/placement.h"
+#include "data/resample.h"
+#include "train/detect/sources/source.h"
+
+namespace brightnet {
+
+class FrameLoader {
+ public:
+  struct Setup {
+    int batch = 1;
+    InputFit fit;
+    int workers = 1;  ///< threads
+  };
+  /// `source` outlives the loader, and is the loader's alone.
+  FrameLoader(Source& source, const Setup& setup);
+
+  struct Frames {
+    /// batch × size × size × 3, RGB: u8 pixels, or values in [0, 1] for darknet's resize, whose result 8 bits
+    /// would round. Of failures, and behind the last frame: anything.
+    const uint8_t* pixels = nullptr;
+    const float* values = nullptr;
+    std::vector<Frame> frames;  ///< at most a batch; those that could not be decoded say why
+  };
+  /// nullptr after the last. Valid until the next call; the caller may take the frames out of it.
+  Frames* next();
+
+  /// Seconds of work so far, added up over the threads.
+  double decoding_seconds() const { return decoding_; }
+  double preparing_seconds() const { return preparing_; }
+
+ private:
+  struct Slot {
+    std::vector<uint8_t> pixels;
+    std::vector<float> values;
+    Frames batch;
+  };
+
+  size_t values_of_image() const { return 3 * static_cast<size_t>(setup_.fit.size) * setup_.fit.size; }
+  int open(Slot& slot);
+  void make(Slot& slot, size_t item, Resampler& resample);
+
+  Source& source_;
+  const Setup setup_;
+  std::atomic<double> decoding_{0}, preparing_{0};
+  std::vector<Resampler> resamplers_;  // one a worker
+  std::vector<Slot> slots_;
+  std::unique_ptr<BatchQueue> queue_;  // last: its threads end before what they use
+};
+
+}  // namespace brightnet

@@ -1,0 +1,32 @@
+// A trained network, ready to look at images: what `eval` and `detect` run.
+#pragma once
+
+#include <memory>
+
+#include "layers/network.h"
+#include "train/formats/weights.h"
+
+namespace brightnet {
+
+class InferenceNetwork {
+ public:
+  /// Plans for `batch` images of `size` × `size`; size 0: the one it was evaluated at.
+  InferenceNetwork(TrainedNetwork network, Backend& backend, Precision precision, int batch, int size);
+
+  Network& network() { return *network_; }
+  const TrainedModel& trained() const { return trained_; }
+  int size() const { return network_->setup().width; }
+  /// How images are fitted into the network's input.
+  InputFit fit() const { return {size(), trained_.letterbox, trained_.resize}; }
+  void set_resize(Resize resize) { trained_.resize = resize; }
+  void set_letterbox(bool letterbox) { trained_.letterbox = letterbox; }
+
+ private:
+  TrainedModel trained_;
+  ParameterLayout layout_;
+  DeviceBuffer values_, arena_;
+  Parameters parameters_;
+  std::unique_ptr<Network> network_;
+};
+
+}  // namespace brightnet

@@ -1,0 +1,111 @@
+#include "train/device/device.h"
+
+#include <algorithm>
+#include <charconv>
+#include <vector>
+
+#include "core/error.h"
+#include "core/log.h"
+
+namespace brightnet {
+namespace {
+
+std::unique_ptr<Backend> open_cpu(Precision precision) {
+  if (precision == Precision::fp16 || precision == Precision::tf32) {
+    throw DeviceError("the CPU does not compute in " + std::string(to_string(precision)), "",
+                      "Use fp32 or bf16: --precision, or train.precision in the configuration.");
+  }
+  return make_cpu_backend();
+}
+
+void refuse(const std::optional<cuda::Problem>& problem, const std::string& device, const char* where) {
+  if (problem) throw DeviceError("'" + device + "' was asked for: " + problem->what, where, problem->remedy);
+}
+
+}  // namespace
+
+DeviceName parse_device(const std::string& device) {
+  if (device == "auto") return {DeviceKind::automatic, 0};
+  if (device == "cpu") return {DeviceKind::cpu, 0};
+  if (device == "cuda") return {DeviceKind::cuda, 0};
+  if (device.rfind("cuda:", 0) == 0) {
+    int index = -1;
+    const char* end = device.data() + device.size();
+    const auto [stop, error] = std::from_chars(device.data() + 5, end, index);
+    if (error == std::errc() && stop == end && index >= 0) return {DeviceKind::cuda, index};
+    throw InputError("'" + device + "' names no GPU", "--device",
+                     "Write cuda:0 for the first, cuda:1 for the second, and so on.");
+  }
+  const std::string nearest = nearest_word(device, std::vector<std::string>{"auto", "cpu", "cuda"});
+  throw InputError(
+      "'" + device + "' is no device", "--device",
+      nearest.empty() ? "Known are auto, cpu, cuda and cuda:N." : "Did you mean '" + nearest + "'?");
+}
+
+int automatic_gpu(const cuda::Installation& installation, Precision precision, std::string& remark) {
+  remark.clear();
+  if (installation.gpus.empty()) {
+    if (installation.gpu_files) {
+      const auto problem = cuda::why_unusable(installation, 0);
+      remark = problem->what + ". " + problem->remedy;
+    }
+    return -1;
+  }
+  for (int i = 0; i < static_cast<int>(installation.gpus.size()); ++i) {
+    auto problem = cuda::why_unusable(installation, i);
+    if (!problem) problem = cuda::why_not_in(precision, installation.gpus[static_cast<size_t>(i)]);
+    if (!problem) return i;
+    if (remark.empty()) remark = problem->what + ". " + problem->remedy;
+  }
+  return -1;
+}
+
+std::string device_of_rank(const std::string& device, int local_rank, int local_size,
+                           const cuda::Installation& installation) {
+  const DeviceKind kind = parse_device(device).kind;
+  const auto gpus = static_cast<int>(installation.gpus.size());
+  if (local_size == 1 || kind == DeviceKind::cpu || gpus == 0) return device;
+  if (device.rfind("cuda:", 0) == 0) {
+    throw InputError(
+        "all " + std::to_string(local_size) + " ranks of this machine would share '" + device + "'",
+        "--device", "Write --device cuda: each rank takes a GPU of its own.");
+  }
+  // GPUs that are of no use leave `auto` on the CPU, as they do without ranks.
+  if (kind == DeviceKind::automatic && cuda::why_unusable(installation, std::min(local_rank, gpus - 1)))
+    return device;
+  if (gpus == 1) return device;
+  if (local_rank < gpus) return "cuda:" + std::to_string(local_rank);
+  throw DeviceError(
+      "this machine has " + std::to_string(gpus) + " GPUs for " + std::to_string(local_size) + " ranks",
+      "--device", "Start as many ranks as there are GPUs, or use --device cpu");
+}
+
+std::unique_ptr<Backend> open_device(const std::string& device, Precision precision, bool deterministic) {
+  DeviceName name = parse_device(device);
+  if (name.kind == DeviceKind::cpu) return open_cpu(precision);
+  const cuda::Installation installation = cuda::inspect(name.index);
+  if (name.kind == DeviceKind::automatic) {
+    std::string remark;
+    name.index = automatic_gpu(installation, precision, remark);
+    if (name.index < 0) {
+      if (!remark.empty()) spdlog::warn("The CPU computes, not the GPU: {}.", remark);
+      return open_cpu(precision);
+    }
+  }
+  refuse(cuda::why_unusable(installation, name.index), device, "--device");
+  refuse(cuda::why_not_in(precision, installation.gpus[static_cast<size_t>(name.index)]), device,
+         "--precision");
+  return cuda::make_backend({name.index, precision, deterministic});
+}
+
+std::unique_ptr<Backend> open_planner(const std::string& device, Precision precision) {
+  DeviceName name = parse_device(device);
+  if (name.kind == DeviceKind::automatic) {
+    std::string remark;
+    const int gpu = automatic_gpu(cuda::inspect(0), precision, remark);
+    name.kind = gpu < 0 ? DeviceKind::cpu : DeviceKind::cuda;
+  }
+  return name.kind == DeviceKind::cpu ? open_cpu(precision) : cuda::make_planning_backend(precision);
+}
+
+}  // namespace brightnet

@@ -1,0 +1,52 @@
+#include "train/distributed/gradient_exchange.h"
+
+namespace brightnet {
+
+std::vector<GradientBucket> cut_into_buckets(const ParameterLayout& layout, size_t bytes) {
+  std::vector<GradientBucket> buckets;
+  size_t end = layout.trainable_floats();
+  const auto& entries = layout.entries();
+  for (size_t i = entries.size(); i-- > 0;) {
+    const ParameterEntry& entry = entries[i];
+    if (entry.offset >= layout.trainable_floats()) continue;
+    const bool begins_layer = i == 0 || entries[i - 1].layer != entry.layer;
+    if (!begins_layer) continue;
+    if (i > 0 && (end - entry.offset) * sizeof(float) < bytes) continue;
+    buckets.push_back({entry.offset, end, entry.layer});
+    end = entry.offset;
+  }
+  return buckets;
+}
+
+GradientExchange::GradientExchange(Communicator& communicator, const Parameters& parameters,
+                                   const Options& options)
+    : communicator_(communicator),
+      parameters_(parameters),
+      options_(options),
+      buckets_(cut_into_buckets(*parameters.layout, options.bucket_bytes)) {}
+
+void GradientExchange::forward_done() {
+  if (!options_.mean_statistics) return;
+  const size_t trainable = parameters_.layout->trainable_floats();
+  communicator_.start_all_reduce(parameters_.values + trainable, parameters_.layout->floats() - trainable,
+                                 Reduction::mean);
+  if (!options_.overlap) communicator_.finish_all_reduces();
+}
+
+void GradientExchange::layer_passed(int layer) {
+  while (options_.overlap && next_ < buckets_.size() && buckets_[next_].first_layer >= layer) start_next();
+}
+
+void GradientExchange::finish() {
+  while (next_ < buckets_.size()) start_next();
+  communicator_.finish_all_reduces();
+  next_ = 0;
+}
+
+void GradientExchange::start_next() {
+  const GradientBucket& bucket = buckets_[next_++];
+  communicator_.start_all_reduce(parameters_.gradients + bucket.begin, bucket.end - bucket.begin,
+                                 Reduction::sum);
+}
+
+}  // namespace brightnet

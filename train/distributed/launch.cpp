@@ -1,0 +1,118 @@
+#include "train/distributed/launch.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/error.h"
+
+namespace brightnet {
+namespace {
+
+/// Beyond this, `--ranks` is a slip of the pen that would freeze the machine.
+constexpr int most_ranks_of_a_processor = 16;
+
+volatile std::sig_atomic_t launcher = 0;
+volatile std::sig_atomic_t asked = 0;
+
+// mpirun answers SIGINT and SIGTERM by killing its processes within two seconds, too soon for a step and a
+// checkpoint. SIGUSR1 it passes on.
+extern "C" void pass_on(int signal) {
+  const int saved = errno;
+  // A closed terminal and its shell both send a hangup, which must not count as a second request.
+  if (signal != SIGHUP || !asked) ::kill(static_cast<pid_t>(launcher), asked ? SIGTERM : SIGUSR1);
+  asked = 1;
+  errno = saved;
+}
+
+constexpr int passed_on[] = {SIGINT, SIGTERM, SIGHUP};
+
+int number(const char* name) {
+  const char* text = std::getenv(name);
+  return text ? std::atoi(text) : 0;
+}
+
+[[noreturn]] void become_mpirun(const std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (const auto& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
+  pointers.push_back(nullptr);
+  ::execvp(pointers[0], pointers.data());
+  ::_exit(127);
+}
+
+}  // namespace
+
+LaunchedRank launched_rank() {
+  // Open MPI's mpirun, and launchers of the PMI family.
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
+    if (std::getenv(name)) return {number(name) > 1, number(name)};
+  }
+  // srun. A batch script itself, which has a SLURM_NTASKS as well, is no step.
+  if (std::getenv("SLURM_STEP_ID") && std::getenv("SLURM_STEP_NUM_TASKS")) {
+    return {number("SLURM_STEP_NUM_TASKS") > 1, number("SLURM_STEP_NUM_TASKS")};
+  }
+  return {std::getenv("PMIX_RANK") != nullptr, 0};
+}
+
+int run_ranks(int ranks, const std::string& program, const std::vector<std::string>& arguments) {
+  const auto processors = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  if (ranks > most_ranks_of_a_processor * processors) {
+    throw InputError("this machine's " + std::to_string(processors) + " processors cannot do the work of " +
+                         std::to_string(ranks) + " ranks",
+                     "--ranks", "Take one rank for each GPU, or on CPUs one for each processor at most.");
+  }
+  std::vector<std::string> words{"mpirun", "--quiet", "--oversubscribe",     "--bind-to",
+                                 "none",   "-np",     std::to_string(ranks), program};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  // Containers run as root, where mpirun wants to be told so twice.
+  ::setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
+  ::setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
+  // Within a cluster's job, mpirun would start them where the scheduler says; `--ranks` means here.
+  ::setenv("OMPI_MCA_ras", "^slurm,tm,lsf,gridengine", 0);
+  ::setenv("OMPI_MCA_plm", "isolated", 0);
+
+  // Until the handlers stand, signals wait.
+  sigset_t stops, before;
+  sigemptyset(&stops);
+  for (const int signal : passed_on) sigaddset(&stops, signal);
+  ::sigprocmask(SIG_BLOCK, &stops, &before);
+  const pid_t child = ::fork();
+  if (child < 0)
+    throw InputError(std::string("no process can be started: ") + std::strerror(errno), "--ranks");
+  if (child == 0) {
+    // A group of its own: the terminal's Ctrl-C is for us to pass on. Without us it would not be passed on at
+    // all.
+    ::setpgid(0, 0);
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    const int nothing = ::open("/dev/null", O_RDONLY);
+    if (nothing > 0) ::dup2(nothing, STDIN_FILENO);
+    ::sigprocmask(SIG_SETMASK, &before, nullptr);
+    become_mpirun(words);
+  }
+  launcher = child;
+  asked = 0;
+  // What this program was started to ignore (nohup) stays ignored.
+  for (const int signal : passed_on) {
+    if (std::signal(signal, pass_on) == SIG_IGN) std::signal(signal, SIG_IGN);
+  }
+  ::sigprocmask(SIG_SETMASK, &before, nullptr);
+
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  for (const int signal : passed_on) std::signal(signal, SIG_DFL);
+  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  if (code == 127) {
+    throw InputError("mpirun, which starts the ranks, cannot be run", "--ranks",
+                     "Install Open MPI (Debian and Ubuntu: openmpi-bin), or leave --ranks out.");
+  }
+  return code;
+}
+
+}  // namespace brightnet

@@ -1,0 +1,282 @@
+#include "train/distributed/nccl.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <utility>
+
+#include <nccl.h>
+#include <unistd.h>
+
+#include "core/error.h"
+#include "kernels/cuda/cuda_backend.h"
+#include "kernels/cuda/libraries.h"
+#include "kernels/cuda/runtime.h"
+#include "train/distributed/agreement.h"
+#include "train/distributed/mpi.h"
+
+namespace brightnet {
+namespace {
+
+/// NCCL's functions, from the library that is loaded when the first GPU communicator is made.
+struct Nccl {
+  decltype(&ncclGetUniqueId) get_unique_id;
+  decltype(&ncclCommInitRank) init;
+  decltype(&ncclCommDestroy) destroy;
+  decltype(&ncclCommAbort) abort;
+  decltype(&ncclCommGetAsyncError) async_error;
+  decltype(&ncclAllReduce) all_reduce;
+  decltype(&ncclGetErrorString) error_string;
+
+  static const Nccl& library() {
+    static const Nccl nccl;
+    return nccl;
+  }
+
+ private:
+  Nccl() {
+    find(get_unique_id, "ncclGetUniqueId");
+    find(init, "ncclCommInitRank");
+    find(destroy, "ncclCommDestroy");
+    find(abort, "ncclCommAbort");
+    find(async_error, "ncclCommGetAsyncError");
+    find(all_reduce, "ncclAllReduce");
+    find(error_string, "ncclGetErrorString");
+  }
+
+  template <typename Function>
+  static void find(Function*& function, const char* name) {
+    const SharedLibrary& library = cuda::nccl_library();
+    function = library.function<Function>(name);
+    if (function) return;
+    throw DeviceError("NCCL, which several GPUs need, cannot be used: " +
+                          (library.loaded() ? library.path() + " has no " + name : library.problem()),
+                      library.name(), "Install NCCL 2 (libnccl2), or train on one GPU");
+  }
+};
+
+void check(ncclResult_t status, const std::string& action) {
+  if (status == ncclSuccess) return;
+  throw DeviceError("NCCL could not " + action + ": " + Nccl::library().error_string(status), "",
+                    "NCCL_DEBUG=INFO makes it say more");
+}
+
+bool capturing(cudaStream_t stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  cuda::check(cudaStreamIsCapturing(stream, &status), "ask whether a stream is being recorded");
+  return status != cudaStreamCaptureStatusNone;
+}
+
+int current_gpu() {
+  int gpu = 0;
+  cuda::check(cudaGetDevice(&gpu), "ask for the current GPU");
+  return gpu;
+}
+
+/// How long the backend's stream stood still for a sum. Of waits that are recorded into a graph nothing is
+/// known.
+class WaitTimes {
+ public:
+  /// `hold` queues the wait into the stream.
+  template <typename Hold>
+  void measure(cudaStream_t stream, Hold&& hold) {
+    if (capturing(stream)) return hold();
+    if (free_.empty()) free_.push_back(std::make_unique<Wait>());
+    std::unique_ptr<Wait> wait = std::move(free_.back());
+    free_.pop_back();
+    wait->begin.record(stream);
+    hold();
+    wait->end.record(stream);
+    open_.push_back(std::move(wait));
+  }
+
+  /// Of the waits that are over by now.
+  double seconds() {
+    while (!open_.empty() && open_.front()->end.reached()) {
+      seconds_ += 1e-3 * static_cast<double>(open_.front()->end.elapsed_ms(open_.front()->begin));
+      free_.push_back(std::move(open_.front()));
+      open_.pop_front();
+    }
+    return seconds_;
+  }
+
+ private:
+  struct Wait {
+    cuda::Event begin{true}, end{true};
+  };
+  std::deque<std::unique_ptr<Wait>> open_;  ///< in the stream's order
+  std::vector<std::unique_ptr<Wait>> free_;
+  double seconds_ = 0;
+};
+
+class NcclCommunicator : public Communicator {
+ public:
+  NcclCommunicator(Communicator& ranks, cudaStream_t stream)
+      : ranks_(ranks), stream_(stream), gpu_(current_gpu()) {
+    const Nccl& nccl = Nccl::library();
+    if (auto* mpi = dynamic_cast<MpiCommunicator*>(&ranks_)) watchdog_ = &mpi->watchdog();
+    ncclUniqueId id{};
+    if (leads()) check(nccl.get_unique_id(&id), "name the group of ranks");
+    broadcast_value(ranks_, id);
+    if (watchdog_) watchdog_->begin(Watchdog::device, "connecting the GPUs");
+    check(nccl.init(&communicator_, size(), id, rank()), "connect the GPUs of the ranks");
+    if (!watchdog_) return;
+    watchdog_->end(Watchdog::device);
+    watchdog_->also_look([this] { return look(); }, [this] { abort_sums(); });
+  }
+
+  ~NcclCommunicator() override {
+    if (watchdog_) watchdog_->also_look({}, {});
+    // While an error takes this rank away, sums may wait for others that will never come.
+    if (std::uncaught_exceptions() > 0) abort_sums();
+    if (communicator_) Nccl::library().destroy(communicator_);
+  }
+
+  int rank() const override { return ranks_.rank(); }
+  int size() const override { return ranks_.size(); }
+  int local_rank() const override { return ranks_.local_rank(); }
+  int local_size() const override { return ranks_.local_size(); }
+  void all_reduce(std::span<double> values) override { ranks_.all_reduce(values); }
+  void broadcast(std::span<std::byte> bytes, int root) override { ranks_.broadcast(bytes, root); }
+  std::vector<std::string> all_gather(std::string_view bytes) override { return ranks_.all_gather(bytes); }
+  void barrier() override { ranks_.barrier(); }
+  void set_time_limit(double seconds) override { ranks_.set_time_limit(seconds); }
+  [[noreturn]] void fail(const std::string& message, int exit_code) override {
+    // Sums that wait for other ranks would keep the GPU, and so this process, from ending.
+    abort_sums();
+    ranks_.fail(message, exit_code);
+    std::abort();  // not reached: g++ does not know that a virtual function does not return
+  }
+
+  void sum(double* values, size_t count) override {
+    queue(values, count, ncclDouble, ncclSum);
+    finish_all_reduces();
+  }
+
+  void start_all_reduce(float* values, size_t count, Reduction reduction) override {
+    queue(values, count, ncclFloat, reduction == Reduction::mean ? ncclAvg : ncclSum);
+  }
+
+  void finish_all_reduces() override {
+    done_.record(sums_);
+    waits_.measure(stream_, [this] { done_.hold(stream_); });
+  }
+
+  /// Of the steps that the GPU has done by now. Called at both ends of every step, which is where the
+  /// watchdog gets its marks from.
+  double waited_seconds() override {
+    if (watchdog_) set_mark();
+    return waits_.seconds();
+  }
+
+ private:
+  void queue(void* values, size_t count, ncclDataType_t type, ncclRedOp_t reduction) {
+    ready_.record(stream_);
+    ready_.hold(sums_);
+    check(Nccl::library().all_reduce(values, values, count, type, reduction, communicator_, sums_),
+          "sum over the ranks");
+  }
+
+  /// At most once, by whichever thread comes first. Nobody asks NCCL anything from then on.
+  void abort_sums() {
+    ncclComm_t communicator = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      communicator = std::exchange(communicator_, nullptr);
+    }
+    if (communicator) Nccl::library().abort(communicator);
+  }
+
+  /// The watchdog waits from here on until the GPU has done what is queued by now, and counts how often this
+  /// rank has come here: who is behind in that is the one that the others wait for.
+  void set_mark() {
+    const std::lock_guard lock(mutex_);
+    if (marked_) return watchdog_->count(Watchdog::device);
+    mark_.record(stream_);
+    marked_ = true;
+    watchdog_->begin(Watchdog::device, "the GPUs' sum of gradients");
+  }
+
+  /// In the watchdog's thread: what NCCL has noticed, and whether the GPU has passed the mark.
+  std::string look() {
+    const std::lock_guard lock(mutex_);
+    if (!communicator_) return "";
+    ncclResult_t problem = ncclSuccess;
+    Nccl::library().async_error(communicator_, &problem);
+    if (problem != ncclSuccess && problem != ncclInProgress)
+      return std::string("NCCL reports: ") + Nccl::library().error_string(problem);
+    if (!marked_) return "";
+    // A thread's first GPU is the machine's, on which this rank has no business.
+    cudaSetDevice(gpu_);
+    const cudaError_t status = cudaEventQuery(mark_);
+    if (status == cudaErrorNotReady) return "";
+    if (status != cudaSuccess) return std::string("CUDA reports: ") + cudaGetErrorString(status);
+    marked_ = false;
+    watchdog_->end(Watchdog::device);
+    return "";
+  }
+
+  Communicator& ranks_;
+  cudaStream_t stream_;
+  int gpu_;
+  cuda::Stream sums_;
+  cuda::Event ready_, done_, mark_;
+  WaitTimes waits_;
+  Watchdog* watchdog_ = nullptr;
+  std::mutex mutex_;  ///< of what the watchdog's thread also reads
+  ncclComm_t communicator_ = nullptr;
+  bool marked_ = false;
+};
+
+/// Which GPU this process uses, on whichever machine: "0000:3b:00.0".
+std::string bus_address() {
+  char address[32] = {};
+  cuda::check(cudaDeviceGetPCIBusId(address, sizeof address, current_gpu()),
+              "ask where the GPU is plugged in");
+  return address;
+}
+
+std::string host_name() {
+  char host[256] = {};
+  ::gethostname(host, sizeof host - 1);
+  return host;
+}
+
+/// Each rank's own reasons, before any of them waits for the others in NCCL.
+void check_gpus(Communicator& ranks, const cuda::CudaBackend* gpu) {
+  std::string place;
+  prepare_together(ranks, [&] {
+    if (!gpu) return;
+    Nccl::library();
+    place = "GPU " + bus_address() + " of " + host_name();
+  });
+  const std::vector<std::string> places = ranks.all_gather(place);
+  for (size_t rank = 0; rank < places.size(); ++rank) {
+    const std::string who = "rank " + std::to_string(rank);
+    if (places[rank].empty() != places[0].empty()) {
+      throw SharedError(ExitCode::device, who + " computes on the " + (places[rank].empty() ? "CPU" : "GPU") +
+                                              " and rank 0 on the " + (places[0].empty() ? "CPU" : "GPU") +
+                                              ". Give all of them the same --device.");
+    }
+    const auto same = std::find(places.begin(), places.end(), places[rank]);
+    const auto other = static_cast<size_t>(same - places.begin());
+    if (!place.empty() && other < rank) {
+      throw SharedError(ExitCode::device,
+                        "rank " + std::to_string(other) + " and " + who + " would share " + places[rank] +
+                            ". Start as many ranks as there are GPUs, or use --device cpu.");
+    }
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Communicator> make_gpu_communicator(Communicator& ranks, Backend& backend) {
+  const auto* gpu = dynamic_cast<const cuda::CudaBackend*>(&backend);
+  check_gpus(ranks, gpu);
+  if (!gpu) return nullptr;
+  return std::make_unique<NcclCommunicator>(ranks, gpu->stream());
+}
+
+}  // namespace brightnet

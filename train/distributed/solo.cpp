@@ -1,0 +1,19 @@
+#include "train/distributed/solo.h"
+
+#include <cstdlib>
+
+#include "core/log.h"
+
+namespace brightnet {
+
+void SoloCommunicator::fail(const std::string& message, int exit_code) {
+  spdlog::error("{}", message);
+  std::exit(exit_code);
+}
+
+Communicator& Communicator::solo() {
+  static SoloCommunicator communicator;
+  return communicator;
+}
+
+}  // namespace brightnet

@@ -1,0 +1,227 @@
+#include "train/distributed/watchdog.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+
+#include <unistd.h>
+
+#include "core/log.h"
+
+namespace brightnet {
+namespace {
+
+constexpr std::chrono::milliseconds between_looks{250};
+constexpr std::chrono::seconds between_beats{1};
+constexpr double own_pause = 2;  ///< seconds between two looks that say that this process was stopped itself
+constexpr double longest_silence = 10;  ///< seconds without a word after which a rank is called silent
+constexpr int tag = 1;
+
+/// Until the configuration has said otherwise: ranks may read their data sets for a long time.
+constexpr double first_limit = 600;
+
+bool exists(pid_t process) {
+  return ::kill(process, 0) == 0 || errno == EPERM;
+}
+
+double seconds_since(std::chrono::steady_clock::time_point then) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - then).count();
+}
+
+}  // namespace
+
+Watchdog::Watchdog(MPI_Comm channel, std::vector<RankPlace> places, std::function<void()> end)
+    : channel_(channel), places_(std::move(places)), end_(std::move(end)), limit_(first_limit) {
+  MPI_Comm_rank(channel_, &rank_);
+  heard_.resize(places_.size());
+  for (int other = 0; other < static_cast<int>(places_.size()); ++other) {
+    const auto index = static_cast<size_t>(other);
+    if (other == rank_) continue;
+    // Containers on one machine may carry its name and yet not see each other's processes.
+    if (places_[index].host == places_[static_cast<size_t>(rank_)].host && exists(places_[index].process)) {
+      neighbours_.push_back(other);
+    }
+  }
+  outgoing_.resize(rank_ == 0 ? places_.size() : 1);
+  requests_.assign(outgoing_.size(), MPI_REQUEST_NULL);
+  thread_ = std::thread([this] { run(); });
+}
+
+Watchdog::~Watchdog() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+  for (auto& request : requests_) {
+    if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
+  }
+}
+
+void Watchdog::begin(Lane lane, const char* what) {
+  Wait& wait = waits_[lane];
+  count(lane);
+  wait.since = Clock::now().time_since_epoch().count();
+  wait.what = what;
+}
+
+void Watchdog::end(Lane lane) {
+  waits_[lane].what = nullptr;
+}
+
+void Watchdog::also_look(std::function<std::string()> look, std::function<void()> end) {
+  const std::lock_guard lock(mutex_);
+  look_ = std::move(look);
+  end_device_ = std::move(end);
+}
+
+void Watchdog::run() {
+  std::unique_lock lock(mutex_);
+  Clock::time_point looked = Clock::now();
+  while (!wake_.wait_for(lock, between_looks, [this] { return stopping_; })) {
+    // What a process waited while it was stopped, nobody kept it waiting.
+    if (seconds_since(looked) > own_pause) awake_since_ = Clock::now();
+    looked = Clock::now();
+    listen();
+    tell();
+    look_for_deaths();
+    look_for_silence();
+    if (!look_) continue;
+    const std::string problem = look_();
+    if (!problem.empty()) fail(name(rank_) + ": " + problem);
+  }
+}
+
+Watchdog::Beat Watchdog::own_beat() const {
+  Beat beat;
+  for (int lane = 0; lane < lanes; ++lane) beat.begun[lane] = waits_[lane].begun;
+  return beat;
+}
+
+void Watchdog::listen() {
+  for (;;) {
+    int there = 0;
+    MPI_Status status;
+    MPI_Iprobe(MPI_ANY_SOURCE, tag, channel_, &there, &status);
+    if (!there) return;
+    Heard& heard = heard_[static_cast<size_t>(status.MPI_SOURCE)];
+    Beat beat;
+    MPI_Recv(&beat, sizeof beat, MPI_BYTE, status.MPI_SOURCE, tag, channel_, MPI_STATUS_IGNORE);
+    beat.leaving = std::max(beat.leaving, heard.beat.leaving);
+    if (beat.leaving) somebody_leaves_ = true;
+    heard = {beat, Clock::now()};
+  }
+}
+
+void Watchdog::tell() {
+  if (Clock::now() - told_ < between_beats) return;
+  told_ = Clock::now();
+  for (size_t i = 0; i < requests_.size(); ++i) {
+    const int to = rank_ == 0 ? static_cast<int>(i) : 0;
+    if (to == rank_) continue;
+    int sent = 1;
+    if (requests_[i] != MPI_REQUEST_NULL) MPI_Test(&requests_[i], &sent, MPI_STATUS_IGNORE);
+    if (!sent) continue;  // it does not listen; one word waiting for it is enough
+    outgoing_[i] = own_beat();
+    MPI_Isend(&outgoing_[i], sizeof(Beat), MPI_BYTE, to, tag, channel_, &requests_[i]);
+  }
+}
+
+void Watchdog::leave() {
+  farewell_ = own_beat();
+  farewell_.leaving = 1;
+  for (const int neighbour : neighbours_) {
+    // So small that it is gone at once; nobody waits for it, since the neighbour may be the one that is
+    // stuck.
+    MPI_Request request;
+    MPI_Isend(&farewell_, sizeof farewell_, MPI_BYTE, neighbour, tag, channel_, &request);
+    MPI_Request_free(&request);
+  }
+}
+
+void Watchdog::look_for_deaths() {
+  int first_living = rank_;
+  std::vector<int> dead;
+  for (const int neighbour : neighbours_) {
+    const auto index = static_cast<size_t>(neighbour);
+    if (exists(places_[index].process)) {
+      first_living = std::min(first_living, neighbour);
+    } else if (!heard_[index].beat.leaving) {
+      dead.push_back(neighbour);
+    }
+  }
+  // One of the survivors is enough to say it.
+  if (dead.empty() || first_living != rank_) return;
+  fail(name(dead[0]) +
+       " has died: it was killed, perhaps because memory ran out (`dmesg` would say so). All ranks end; the "
+       "last saved state is whole, and --resume goes on from it");
+}
+
+void Watchdog::look_for_silence() {
+  for (int lane = 0; lane < lanes; ++lane) {
+    const Wait& wait = waits_[lane];
+    if (!wait.what.load()) continue;
+    const Clock::time_point since{Clock::duration(wait.since.load())};
+    const double waited = seconds_since(std::max(since, awake_since_)), limit = limit_;
+    // Rank 0 knows most. Who is behind it speaks only when it is silent itself.
+    const double patience = limit + (rank_ == 0 ? 0 : 2 + std::min(rank_, 8));
+    if (waited > patience && wait.what.load()) fail(verdict(static_cast<Lane>(lane), waited));
+  }
+}
+
+bool Watchdog::is_silent(double quiet) const {
+  return quiet > std::min(longest_silence, limit_ / 2);
+}
+
+std::string Watchdog::missing(int rank, Lane lane, double waited) const {
+  const Heard& heard = heard_[static_cast<size_t>(rank)];
+  const double quiet = seconds_since(heard.at);
+  std::string text = name(rank) + " has not come to " + waits_[lane].what.load() +
+                     ", where the others wait, for " + std::to_string(static_cast<int>(waited)) + " s. ";
+  if (is_silent(quiet)) {
+    text += "It has been silent for " + std::to_string(static_cast<int>(quiet)) +
+            " s: it is stopped, or its machine or the network is lost";
+  } else {
+    text +=
+        "Its process lives, but something in it takes too long (a file that cannot be read, a device that "
+        "hangs)";
+  }
+  return text;
+}
+
+std::string Watchdog::verdict(Lane lane, double waited) const {
+  const uint64_t mine = waits_[lane].begun;
+  std::string who;
+  const int known = rank_ == 0 ? static_cast<int>(heard_.size()) : 1;
+  for (int other = 0; other < known && who.empty(); ++other) {
+    const Heard& heard = heard_[static_cast<size_t>(other)];
+    const bool behind = heard.beat.begun[lane] < mine || is_silent(seconds_since(heard.at));
+    if (other != rank_ && behind) who = missing(other, lane, waited);
+  }
+  if (who.empty()) {
+    who = name(rank_) + " has waited " + std::to_string(static_cast<int>(waited)) + " s in " +
+          waits_[lane].what.load() + ", and nobody knows for whom: messages get lost between the ranks";
+  }
+  return who +
+         ". All ranks end; the last saved state is whole, and --resume goes on from it. If this was only "
+         "slow, raise train.comm_timeout";
+}
+
+void Watchdog::fail(const std::string& message) {
+  if (!first_to_fail()) {
+    // The thread that came first ends this process.
+    for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+  }
+  spdlog::error("{}.", message);
+  if (end_device_) end_device_();
+  end_();
+}
+
+std::string Watchdog::name(int rank) const {
+  const RankPlace& place = places_[static_cast<size_t>(rank)];
+  return "rank " + std::to_string(rank) + " (process " + std::to_string(place.process) + " on host " +
+         place.host + ')';
+}
+
+}  // namespace brightnet

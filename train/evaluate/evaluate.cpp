@@ -1,0 +1,109 @@
+#include "train/evaluate/evaluate.h"
+
+#include <algorithm>
+#include <ranges>
+
+#include "data/loader.h"
+
+namespace brightnet {
+
+std::vector<ScoredBox> objects_in_image(std::vector<Detection> candidates, const NmsOptions& nms, int width,
+                                        int height, const InputFit& fit) {
+  const Placement placement = place(width, height, fit);
+  const auto side = static_cast<float>(fit.size), w = static_cast<float>(width),
+             h = static_cast<float>(height);
+  const float across = side / (placement.scale_x * w), down = side / (placement.scale_y * h);
+  for (Box& box : std::views::transform(candidates, &Detection::box)) {
+    box.x = (box.x - placement.offset_x / side) * across;
+    box.y = (box.y - placement.offset_y / side) * down;
+    box.w *= across;
+    box.h *= down;
+  }
+  std::vector<ScoredBox> objects;
+  for (const auto& [box, class_id, score] : non_max_suppression(candidates, nms)) {
+    objects.push_back({(box.x - box.w / 2) * w, (box.y - box.h / 2) * h, (box.x + box.w / 2) * w,
+                       (box.y + box.h / 2) * h, class_id, score});
+  }
+  return objects;
+}
+
+std::vector<ScoredBox> cut_at_border(std::vector<ScoredBox> boxes, int width, int height) {
+  const auto w = static_cast<float>(width), h = static_cast<float>(height);
+  for (ScoredBox& box : boxes) {
+    box.x1 = std::clamp(box.x1, 0.0f, w);
+    box.y1 = std::clamp(box.y1, 0.0f, h);
+    box.x2 = std::clamp(box.x2, 0.0f, w);
+    box.y2 = std::clamp(box.y2, 0.0f, h);
+  }
+  std::erase_if(boxes, [](const ScoredBox& box) { return box.x2 <= box.x1 || box.y2 <= box.y1; });
+  return boxes;
+}
+
+bool detect_images(Network& network, const Dataset& dataset, const DetectionOptions& options,
+                   const DetectionSink& sink) {
+  const int batch = network.setup().batch;
+  const InputFit fit{network.setup().width, options.letterbox, options.resize};
+  BRIGHTNET_CHECK(network.setup().height == fit.size, "images are evaluated on a square input");
+  std::vector<int> order;
+  for (int i = options.part.rank; i < static_cast<int>(dataset.images.size()); i += options.part.ranks) {
+    order.push_back(i);
+  }
+  EvaluationLoader loader(dataset, std::move(order), batch, fit, options.workers);
+  std::vector<std::vector<ScoredBox>> boxes(static_cast<size_t>(batch));
+  while (const EvaluationLoader::Images* images = loader.next()) {
+    if (images->values) {
+      network.set_values(images->values);
+    } else {
+      network.set_pixels(images->pixels);
+    }
+    network.infer();
+    const auto candidates = network.detections(options.nms.score);
+    // Images are independent; how many candidates each has is not known before.
+#pragma omp parallel for schedule(dynamic, 1)
+    for (int i = 0; i < images->count; ++i) {
+      const ImageRecord& record =
+          dataset.images[static_cast<size_t>(images->indices[static_cast<size_t>(i)])];
+      boxes[static_cast<size_t>(i)] = cut_at_border(
+          objects_in_image(candidates[static_cast<size_t>(i)], options.nms, record.width, record.height, fit),
+          record.width, record.height);
+    }
+    for (int i = 0; i < images->count; ++i) {
+      if (!sink(images->indices[static_cast<size_t>(i)], boxes[static_cast<size_t>(i)])) return false;
+    }
+  }
+  return true;
+}
+
+namespace {
+
+/// Adds the other ranks' images. False when any rank has not seen all of its own.
+bool share(DetectionEvaluator& evaluator, bool whole, Communicator& communicator) {
+  if (communicator.alone()) return whole;
+  const auto all = communicator.all_gather(whole ? '+' + evaluator.serialize() : "-");
+  if (std::any_of(all.begin(), all.end(), [](const auto& of_rank) { return of_rank[0] != '+'; }))
+    return false;
+  for (int rank = 0; rank < communicator.size(); ++rank) {
+    if (rank != communicator.rank())
+      evaluator.merge(std::string_view(all[static_cast<size_t>(rank)]).substr(1));
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<Metrics> evaluate(Network& network, const Dataset& dataset, const DetectionOptions& options,
+                                const DetectionSink& sink, Communicator& communicator) {
+  DetectionEvaluator evaluator(dataset.classes);
+  DetectionOptions of_rank = options;
+  of_rank.part = {communicator.rank(), communicator.size()};
+  const bool whole =
+      detect_images(network, dataset, of_rank, [&](int index, std::span<const ScoredBox> boxes) {
+        const ImageRecord& record = dataset.images[static_cast<size_t>(index)];
+        evaluator.add(record.id, boxes, record.annotations);
+        return !sink || sink(index, boxes);
+      });
+  if (!share(evaluator, whole, communicator)) return std::nullopt;
+  return evaluator.finish();
+}
+
+}  // namespace brightnet

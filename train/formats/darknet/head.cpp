@@ -1,0 +1,144 @@
+// One [yolo] section. The defaults are darknet's (parse_yolo), not ours: a key that is not there means what
+// it means to darknet.
+#include <algorithm>
+#include <cmath>
+
+#include "train/formats/darknet/layers.h"
+
+namespace brightnet {
+namespace {
+
+constexpr int most_classes = 100000;
+
+bool flag(const CfgSection& section, std::string_view key) {
+  return section.integer(key, 0, 0, 1) != 0;
+}
+
+float real(const CfgSection& section, std::string_view key, double otherwise, double low, double high) {
+  return static_cast<float>(section.number(key, otherwise, low, high));
+}
+
+void read_anchors(const CfgSection& section, YoloHead& head) {
+  const int number = section.integer("num", 1, 1, 10000);
+  if (number > max_anchors) {
+    section.refuse("num", "has num=" + std::to_string(number) + ", and brightnet's heads share at most " +
+                              std::to_string(max_anchors) + " anchors");
+  }
+  const std::vector<double> sides = section.numbers("anchors", 0, 1e6);
+  if (sides.size() < 2 * static_cast<size_t>(number)) {
+    section.refuse("anchors", "has num=" + std::to_string(number) + " and " +
+                                  std::to_string(sides.size() / 2) + " anchors");
+  }
+  head.anchor_count = number;
+  for (int i = 0; i < number; ++i) {
+    const auto side = [&](int k) { return static_cast<float>(sides[static_cast<size_t>(2 * i + k)]); };
+    head.anchors[i] = {side(0), side(1)};
+    if (!(side(0) > 0) || !(side(1) > 0)) section.refuse("anchors", "has an anchor without area");
+  }
+  std::vector<int> mask = section.integers("mask", 0, number - 1);
+  if (!section.has("mask")) {
+    for (int i = 0; i < number; ++i) mask.push_back(i);
+  }
+  if (mask.empty() || mask.size() > max_anchors) section.refuse("mask", "must name anchors");
+  head.mask_count = static_cast<int>(mask.size());
+  std::copy(mask.begin(), mask.end(), head.mask);
+}
+
+/// darknet's greedynms subtracts (d/c)^0.6 from the IoU as diounms does with beta_nms; only its default kind
+/// is the plain IoU.
+void read_suppression(const CfgSection& section, YoloAttributes& yolo) {
+  const std::string kind = section.text("nms_kind", "default");
+  const float beta = real(section, "beta_nms", 0.6, 1e-3, 100);
+  yolo.nms = NmsKind::greedy;
+  if (kind == "greedynms" || kind == "diounms") {
+    yolo.nms = NmsKind::diou;
+    yolo.nms_beta = kind == "greedynms" ? 0.6f : beta;
+  } else if (kind != "default") {
+    section.refuse("nms_kind", "has nms_kind=" + kind.substr(0, 40) + ", which brightnet does not have",
+                   "It has default, greedynms and diounms.");
+  }
+}
+
+IouKind read_iou_loss(const CfgSection& section) {
+  const std::string kind = section.text("iou_loss", "mse");
+  if (kind == "mse") return IouKind::mse;
+  if (kind == "iou") return IouKind::iou;
+  if (kind == "giou") return IouKind::giou;
+  if (kind == "diou") return IouKind::diou;
+  if (kind == "ciou") return IouKind::ciou;
+  section.refuse("iou_loss", "has iou_loss=" + kind.substr(0, 40) + ", which brightnet does not have",
+                 "It has mse, iou, giou, diou and ciou.");
+}
+
+void read_loss(const CfgSection& section, YoloHead& head, std::vector<ImportNote>& notes) {
+  head.iou_kind = read_iou_loss(section);
+  const double normalizer = section.number("iou_normalizer", 0.75, 0, 1e4);
+  if (section.has("iou_normalizer") && normalizer == 0)
+    section.refuse("iou_normalizer", "has iou_normalizer=0, which would leave the boxes untaught");
+  head.box_weight = imported_box_weight(head.iou_kind);
+  notes.push_back(
+      {section.where("iou_normalizer"),
+       "iou_normalizer is a factor of darknet's own, inexact box gradient and means nothing here; the "
+       "box_weight below is " +
+           std::string(head.iou_kind == IouKind::mse ? "the plain one" : "what measured mAP chose")});
+  const double all = section.number("delta_normalizer", 1, 0, 1e4);
+  head.objectness_weight = static_cast<float>(section.number("obj_normalizer", 1, 0, 1e4) * all);
+  head.class_weight = static_cast<float>(section.number("cls_normalizer", 1, 0, 1e4) * all);
+  head.label_smoothing = real(section, "label_smooth_eps", 0, 0, 0.5);
+  head.objectness_smooth = flag(section, "objectness_smooth");
+  if (flag(section, "focal_loss")) {
+    head.focal_gamma = 2;
+    notes.push_back(
+        {section.where("focal_loss"), "focal_loss=1 becomes focal_gamma: 2, without darknet's factor of ½"});
+  }
+  if (section.has("max_delta")) head.max_delta = real(section, "max_delta", 0, 0, 1e30);
+}
+
+/// darknet's multiplier of a class: the most frequent one's count over its own, at most max_delta.
+void read_class_counts(const CfgSection& section, YoloAttributes& yolo, int classes) {
+  const std::vector<double> counts = section.numbers("counters_per_class", 0, 1e12);
+  if (counts.empty()) return;
+  if (static_cast<int>(counts.size()) != classes) {
+    section.refuse("counters_per_class",
+                   "counts " + std::to_string(counts.size()) + " classes of " + std::to_string(classes));
+  }
+  const double most = *std::max_element(counts.begin(), counts.end());
+  const double limit = yolo.head.max_delta > 0 ? yolo.head.max_delta : 1e6;
+  for (const double count : counts) {
+    if (count < 1) section.refuse("counters_per_class", "counts a class without objects");
+    yolo.class_weights.push_back(static_cast<float>(std::min(most / count, limit)));
+  }
+}
+
+}  // namespace
+
+float imported_box_weight(IouKind kind) {
+  return kind == IouKind::mse ? 1.0f : 2.0f;
+}
+
+YoloAttributes read_darknet_head(const CfgSection& section, int& classes, std::vector<ImportNote>& notes) {
+  YoloAttributes yolo;
+  YoloHead& head = yolo.head;
+  classes = section.integer("classes", 20, 1, most_classes);
+  read_anchors(section, head);
+  head.scale_xy = real(section, "scale_x_y", 1, 1, 4);
+  head.new_coords = flag(section, "new_coords");
+  head.ignore_threshold = real(section, "ignore_thresh", 0.5, 0, 1);
+  head.truth_threshold = real(section, "truth_thresh", 1, 0, 1);
+  head.iou_threshold = real(section, "iou_thresh", 1, 0, 1);
+  if (section.text("iou_thresh_kind", "iou") != "iou" && head.iou_threshold < 1)
+    section.refuse("iou_thresh_kind",
+                   "compares anchors by another measure than IoU, which brightnet does not do");
+  read_loss(section, head, notes);
+  read_class_counts(section, yolo, classes);
+  read_suppression(section, yolo);
+  for (const char* key : {"map", "embedding_layer"}) {
+    if (section.has(key)) section.refuse(key, std::string("has ") + key + "=, which brightnet does not do");
+  }
+  // What the recipe takes from here, and what changes nothing that is learnt or found.
+  section.pass_over({"jitter", "resize", "random", "max", "show_details", "track_history_size", "sim_thresh",
+                     "dets_for_track", "dets_for_show", "track_ciou_norm"});
+  return yolo;
+}
+
+}  // namespace brightnet

@@ -1,0 +1,111 @@
+#include "train/formats/darknet/import.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "core/files.h"
+#include "train/formats/darknet/recipe.h"
+#include "train/formats/model_yaml.h"
+
+namespace brightnet {
+namespace {
+
+/// For a comment: what is no printable ASCII comes from the file and might end the line or be no UTF-8.
+std::string shown(std::string text) {
+  for (char& c : text) c = c >= ' ' && c < 127 ? c : '?';
+  return text;
+}
+
+/// Breaks a comment into lines, those after the first indented.
+void append_wrapped(std::string text, std::vector<std::string>& lines) {
+  constexpr size_t width = 112;
+  while (text.size() > width) {
+    const size_t space = text.rfind(' ', width);
+    if (space == std::string::npos || space < 4) break;
+    lines.push_back(text.substr(0, space));
+    text = "  " + text.substr(space + 1);
+  }
+  lines.push_back(std::move(text));
+}
+
+std::vector<std::string> header_of(const std::string& file, const std::string& title,
+                                   const std::vector<ImportNote>& notes) {
+  std::vector<std::string> lines{title + shown(std::filesystem::path(file).filename().string()) + '.'};
+  for (const ImportNote& note : notes) {
+    append_wrapped(shown(std::filesystem::path(note.where).filename().string() + ": " + note.text) + '.',
+                   lines);
+  }
+  return lines;
+}
+
+/// A text as YAML, in quotes where it might be something else.
+std::string yaml_text(const std::string& text) {
+  const bool plain = std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return std::isalnum(c) || c == '/' || c == '.' || c == '-' || c == '_';
+  });
+  if (plain && !text.empty() && std::isalpha(static_cast<unsigned char>(text[0]))) return text;
+  YAML::Emitter emitter;
+  emitter << YAML::DoubleQuoted << text;
+  return emitter.c_str();
+}
+
+/// A name that YAML and a folder can carry, whatever the file is called.
+std::string model_name(const std::string& file) {
+  std::string name;
+  for (const char c : std::filesystem::path(file).stem().string()) {
+    const bool plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+    name += plain ? c : '-';
+  }
+  return name.empty() || name.find_first_not_of("0123456789-") == std::string::npos ? "model" + name : name;
+}
+
+}  // namespace
+
+DarknetImport import_darknet_text(std::string_view text, const std::string& file, int classes,
+                                  const std::string& model_path) {
+  const DarknetCfg cfg = parse_darknet_cfg(text, file);
+  DarknetLayers layers = read_darknet_layers(cfg);
+  layers.model.name = model_name(file);
+  const std::vector<ImportNote> of_layers = layers.notes;
+  DarknetImport imported;
+  imported.declared_classes = layers.model.classes;
+  imported.letterbox = cfg.net.integer("letter_box", 0, 0, 1) != 0;
+  imported.model_yaml = write_model_yaml(layers.model, header_of(file, "From darknet's ", of_layers));
+
+  const YamlDocument document = YamlDocument::parse(imported.model_yaml, file);
+  imported.model = parse_model(document, imported.declared_classes);
+  BRIGHTNET_CHECK(same_layers(imported.model.layers, layers.model.layers),
+                  "the model's YAML is another model");
+  if (imported.model.size % imported.model.stride != 0) {
+    cfg.net.refuse("width", "has width=" + std::to_string(imported.model.size) +
+                                ", and the layers need a multiple of " +
+                                std::to_string(imported.model.stride));
+  }
+  if (classes > 0 && classes != imported.declared_classes) imported.model = parse_model(document, classes);
+  for (size_t i = 0; i < imported.model.layers.size(); ++i) {
+    imported.model.layers[i].where = layers.model.layers[i].where;
+  }
+
+  std::vector<ImportNote> of_training;
+  const std::string model =
+      yaml_text(model_path.empty() ? std::filesystem::path(file).filename().string() : model_path);
+  const std::string recipe =
+      write_darknet_recipe(cfg, model, imported.model.stride, layers.frozen + 1, of_training);
+  for (const std::string& line : header_of(file, "How darknet trains ", of_training))
+    imported.recipe_yaml += "# " + line + '\n';
+  imported.recipe_yaml += recipe;
+  imported.notes = of_layers;
+  imported.notes.insert(imported.notes.end(), of_training.begin(), of_training.end());
+  return imported;
+}
+
+DarknetImport import_darknet(const std::filesystem::path& file, int classes, const std::string& model_path) {
+  std::error_code failed;
+  // Before it is read: what is megabytes long is another kind of file.
+  if (std::filesystem::file_size(file, failed) > longest_darknet_cfg && !failed)
+    throw InputError("this is too long to be a darknet configuration", file.string());
+  return import_darknet_text(read_file(file), file.string(), classes, model_path);
+}
+
+}  // namespace brightnet

@@ -1,0 +1,380 @@
+#include "train/formats/darknet/layers.h"
+
+#include <algorithm>
+#include <map>
+
+namespace brightnet {
+namespace {
+
+constexpr size_t most_layers = 4096;
+constexpr double largest_scale = 4096;
+constexpr int largest_side = 1 << 14;
+constexpr int most_channels = 1 << 18;
+constexpr double most_parameters = 4e9;
+constexpr int widest_pool = 15;
+
+/// The output of a section: the layer that makes it, and its shape at the configuration's input size.
+struct Map {
+  int layer = network_input;
+  int width = 0, height = 0, channels = 0;
+  double scale = 1;   ///< input pixels per pixel
+  bool head = false;  ///< a [yolo]: nothing may read it
+
+  bool fits(const Map& other) const {
+    return width == other.width && height == other.height && scale == other.scale;
+  }
+};
+
+std::string size_text(const Map& map) {
+  return std::to_string(map.width) + 'x' + std::to_string(map.height) + 'x' + std::to_string(map.channels);
+}
+
+Activation read_activation(const CfgSection& section, const std::string& otherwise) {
+  static const std::map<std::string, Activation> known{
+      {"linear", Activation::linear}, {"relu", Activation::relu},   {"leaky", Activation::leaky},
+      {"mish", Activation::mish},     {"swish", Activation::swish}, {"logistic", Activation::logistic}};
+  const std::string name = section.text("activation", otherwise);
+  const auto found = known.find(name);
+  if (found == known.end()) {
+    section.refuse("activation", "has activation=" + name.substr(0, 40) + ", which brightnet does not have",
+                   "It has linear, relu, leaky, mish, swish and logistic.");
+  }
+  return found->second;
+}
+
+class LayerReader {
+ public:
+  explicit LayerReader(const DarknetCfg& cfg) : cfg_(cfg) {}
+
+  DarknetLayers read() {
+    read_net();
+    for (const CfgSection& section : cfg_.sections) {
+      maps_.push_back(read_section(section));
+      read_training_keys(section);
+      for (const CfgSetting& setting : section.not_understood()) {
+        note(section, setting.key,
+             "'" + setting.key + "' is not read by darknet in [" + section.kind() + "] either");
+      }
+    }
+    finish();
+    drop_repeated_notes();
+    return std::move(result_);
+  }
+
+ private:
+  Model& model() { return result_.model; }
+
+  void note(const CfgSection& section, std::string_view key, std::string text) {
+    result_.notes.push_back({section.where(key), std::move(text)});
+  }
+
+  /// What is said of several heads is said once.
+  void drop_repeated_notes() {
+    std::vector<ImportNote> kept;
+    for (ImportNote& note : result_.notes) {
+      const bool said =
+          std::any_of(kept.begin(), kept.end(), [&](const auto& other) { return other.text == note.text; });
+      if (!said) kept.push_back(std::move(note));
+    }
+    result_.notes = std::move(kept);
+  }
+
+  void read_net() {
+    const CfgSection& net = cfg_.net;
+    const int width = net.integer("width", 0, 0, 8192), height = net.integer("height", 0, 0, 8192);
+    if (width == 0 || height == 0) net.refuse("", "does not say width and height");
+    if (width != height) {
+      net.refuse("height",
+                 "has width=" + std::to_string(width) + " and height=" + std::to_string(height) +
+                     ", and brightnet's inputs are square",
+                 "Set both to the same: the network is convolutional, so its weights fit any size.");
+    }
+    if (net.integer("channels", 3, 0, 4096) != 3)
+      net.refuse("channels", "wants images without three channels");
+    model().size = width;
+    input_ = {network_input, width, height, 3};
+  }
+
+  /// What section `index` gives, as a later one may read it.
+  const Map& map_of(int index) const { return index < 0 ? input_ : maps_[static_cast<size_t>(index)]; }
+
+  Map previous(const CfgSection& section) const {
+    const Map map = map_of(static_cast<int>(maps_.size()) - 1);
+    if (map.head) section.refuse("", "reads the [yolo] before it", "Begin the next branch with a [route].");
+    return map;
+  }
+
+  /// A layer named by index: from the start, or negative and from here.
+  Map named(const CfgSection& section, std::string_view key, int index) const {
+    const int here = static_cast<int>(maps_.size()), layer = index < 0 ? here + index : index;
+    if (layer < 0 || layer >= here) {
+      section.refuse(key, "reads layer " + std::to_string(index) + ", which is not one of the " +
+                              std::to_string(here) + " before it");
+    }
+    const Map map = map_of(layer);
+    if (map.head) section.refuse(key, "reads layer " + std::to_string(index) + ", a [yolo]");
+    return map;
+  }
+
+  Map add(const CfgSection& section, std::vector<int> inputs, LayerAttributes attributes, Map shape) {
+    if (model().layers.size() >= most_layers) section.refuse("", "makes too many layers");
+    if (shape.width < 1 || shape.height < 1) section.refuse("", "gets a map that is smaller than its window");
+    if (shape.scale > largest_scale || shape.width > largest_side)
+      section.refuse("", "would make a map of " + size_text(shape) + " at a stride beyond all measure");
+    if (shape.channels > most_channels)
+      section.refuse("", "would make " + std::to_string(shape.channels) + " channels");
+    shape.layer = static_cast<int>(model().layers.size());
+    model().layers.push_back({"", std::move(inputs), std::move(attributes), section.where(), shape.channels});
+    sections_.push_back(&section);
+    return shape;
+  }
+
+  Map read_section(const CfgSection& section) {
+    const std::string& kind = section.kind();
+    if (kind == "convolutional" || kind == "conv") return read_convolution(section);
+    if (kind == "maxpool" || kind == "max") return read_max_pool(section);
+    if (kind == "route") return read_route(section);
+    if (kind == "shortcut") return read_shortcut(section);
+    if (kind == "sam") return read_sam(section);
+    if (kind == "upsample") return read_upsample(section);
+    if (kind == "reorg3d") return read_reorg(section);
+    if (kind == "yolo") return read_yolo(section);
+    if (kind == "dropout") {
+      section.require({"probability", "dropblock"}, 0);
+      if (!section.has("probability"))
+        section.refuse("", "would drop half of the numbers, which brightnet does not do");
+      return previous(section);
+    }
+    section.refuse(
+        "", "is a kind of layer that brightnet does not have",
+        kind == "reorg"
+            ? "darknet's [reorg] orders channels by a historical mistake; [reorg3d] is the one "
+              "that is read."
+            : "It reads convolutional, maxpool, route, shortcut, sam, upsample, reorg3d and yolo.");
+  }
+
+  Map read_convolution(const CfgSection& section) {
+    const Map in = previous(section);
+    section.require({"groups", "dilation"}, 1);
+    section.require({"stretch", "sway", "rotate", "stretch_sway", "coordconv", "binary", "xnor", "bin_output",
+                     "flipped", "dot", "angle", "grad_centr", "antialiasing", "assisted_excitation", "deform",
+                     "share_index", "reverse"},
+                    0);
+    ConvAttributes conv;
+    conv.filters = section.integer("filters", 1, 1, 65536);
+    conv.size = section.integer("size", 1, 1, 31);
+    conv.stride = section.integer("stride", 1, 1, 32);
+    for (const char* key : {"stride_x", "stride_y"}) {
+      if (section.integer(key, conv.stride, 1, 32) != conv.stride)
+        section.refuse(key, "has other strides across than down, which brightnet does not do");
+    }
+    conv.padding = section.integer("padding", 0, 0, 31);
+    if (section.integer("pad", 0, 0, 1) != 0) conv.padding = conv.size / 2;
+    conv.batch_norm = section.integer("batch_normalize", 0, 0, 1) != 0;
+    conv.activation = read_activation(section, "logistic");
+    const auto side = [&](int from) { return (from + 2 * conv.padding - conv.size) / conv.stride + 1; };
+    parameters_ += static_cast<double>(conv.filters) * conv.size * conv.size * in.channels;
+    if (parameters_ > most_parameters)
+      section.refuse("filters", "would bring the network beyond 4 · 10⁹ parameters");
+    return add(section, {in.layer}, conv,
+               {0, side(in.width), side(in.height), conv.filters, in.scale * conv.stride});
+  }
+
+  Map read_max_pool(const CfgSection& section) {
+    const Map in = previous(section);
+    section.require({"maxpool_depth", "antialiasing"}, 0);
+    section.pass_over({"out_channels"});
+    MaxPoolAttributes pool;
+    pool.stride = section.integer("stride", 1, 1, widest_pool);
+    pool.size = section.integer("size", pool.stride, 1, widest_pool);
+    for (const char* key : {"stride_x", "stride_y"}) {
+      if (section.integer(key, pool.stride, 1, widest_pool) != pool.stride)
+        section.refuse(key, "has other strides across than down, which brightnet does not do");
+    }
+    if (section.integer("padding", pool.size - 1, 0, 31) != pool.size - 1)
+      section.refuse("padding", "has a padding other than size − 1, which brightnet does not do");
+    const auto side = [&](int from) { return (from - 1) / pool.stride + 1; };
+    return add(section, {in.layer}, pool,
+               {0, side(in.width), side(in.height), in.channels, in.scale * pool.stride});
+  }
+
+  Map read_route(const CfgSection& section) {
+    const std::vector<int> layers = section.integers("layers", -100000, 100000);
+    if (layers.empty()) section.refuse("", "names no layers");
+    section.pass_over({"stream"});
+    const int groups = section.integer("groups", 1, 1, most_channels);
+    const int part = section.integer("group_id", 0, 0, most_channels);
+    if (part >= groups)
+      section.refuse("group_id", "takes group " + std::to_string(part) + " of " + std::to_string(groups));
+    std::vector<int> inputs;
+    Map joined;
+    for (const int layer : layers) {
+      Map map = named(section, "layers", layer);
+      if (inputs.empty()) joined = {0, map.width, map.height, 0, map.scale};
+      if (!map.fits(joined)) {
+        section.refuse("layers", "joins maps of different sizes, " + size_text(map_of(index_of(layers[0]))) +
+                                     " and " + size_text(map));
+      }
+      if (groups > 1) {
+        if (map.channels % groups != 0)
+          section.refuse("groups", "cannot part " + std::to_string(map.channels) + " channels into " +
+                                       std::to_string(groups) + " groups");
+        map.channels /= groups;
+        map = add(section, {map.layer}, SplitAttributes{groups, part}, map);
+      }
+      joined.channels += map.channels;
+      if (joined.channels > most_channels) section.refuse("layers", "joins too many channels");
+      inputs.push_back(map.layer);
+    }
+    if (inputs.size() == 1) {
+      joined.layer = inputs[0];
+      return joined;
+    }
+    return add(section, std::move(inputs), ConcatAttributes{}, joined);
+  }
+  int index_of(int named) const { return named < 0 ? static_cast<int>(maps_.size()) + named : named; }
+
+  /// The layer before and the one that `from` names, which must be of one size.
+  std::pair<Map, Map> two_maps(const CfgSection& section) const {
+    const Map in = previous(section);
+    const std::vector<int> from = section.integers("from", -100000, 100000);
+    if (from.size() != 1) {
+      section.refuse("from", from.empty() ? "does not say 'from'"
+                                          : "reads more than two layers, which brightnet does not do");
+    }
+    const Map other = named(section, "from", from[0]);
+    if (!other.fits(in)) {
+      section.refuse("from", "joins maps of different sizes, " + size_text(in) + " and " + size_text(other));
+    }
+    return {in, other};
+  }
+
+  Map read_shortcut(const CfgSection& section) {
+    const auto [in, other] = two_maps(section);
+    if (section.text("weights_type", "none") != "none")
+      section.refuse("weights_type", "weighs what it adds, which brightnet does not do");
+    section.pass_over({"weights_normalization"});
+    // darknet adds the channels that both have and keeps those of the layer before.
+    const ShortcutAttributes shortcut{read_activation(section, "linear"), in.channels != other.channels};
+    return add(section, {in.layer, other.layer}, shortcut, in);
+  }
+
+  Map read_sam(const CfgSection& section) {
+    const auto [in, other] = two_maps(section);
+    if (read_activation(section, "linear") != Activation::linear)
+      section.refuse("activation", "has an activation behind the product, which brightnet does not do");
+    if (in.channels != other.channels)
+      section.refuse("from",
+                     "multiplies maps of different shapes, " + size_text(in) + " and " + size_text(other));
+    return add(section, {in.layer, other.layer}, MultiplyAttributes{}, in);
+  }
+
+  Map read_upsample(const CfgSection& section) {
+    const Map in = previous(section);
+    section.require({"scale"}, 1);
+    const int factor = section.integer("stride", 2, 1, 8);
+    return add(section, {in.layer}, UpsampleAttributes{factor},
+               {0, in.width * factor, in.height * factor, in.channels, in.scale / factor});
+  }
+
+  Map read_reorg(const CfgSection& section) {
+    const Map in = previous(section);
+    section.require({"reverse"}, 0);
+    const int block = section.integer("stride", 1, 1, 8);
+    if (in.width % block != 0 || in.height % block != 0)
+      section.refuse("stride",
+                     "gets a map of " + size_text(in) + ", whose sides are no multiples of the stride");
+    return add(section, {in.layer}, SpaceToDepthAttributes{block},
+               {0, in.width / block, in.height / block, in.channels * block * block, in.scale * block});
+  }
+
+  Map read_yolo(const CfgSection& section) {
+    const Map in = previous(section);
+    int classes = 0;
+    YoloAttributes yolo = read_darknet_head(section, classes, result_.notes);
+    if (model().classes != 0 && model().classes != classes) {
+      section.refuse("classes", "has classes=" + std::to_string(classes) + ", and an earlier [yolo] has " +
+                                    std::to_string(model().classes));
+    }
+    model().classes = yolo.head.classes = classes;
+    if (in.layer == network_input ||
+        !std::holds_alternative<ConvAttributes>(model().layers[in.layer].attributes))
+      section.refuse("", "must stand behind a [convolutional]");
+    auto& conv = std::get<ConvAttributes>(model().layers[in.layer].attributes);
+    const CfgSection& source = *sections_[static_cast<size_t>(in.layer)];
+    const int needed = yolo.head.mask_count * (5 + classes);
+    if (conv.filters != needed) {
+      source.refuse("filters",
+                    "has filters=" + std::to_string(conv.filters) + ", and the [yolo] in line " +
+                        std::to_string(section.line()) + " needs " + std::to_string(yolo.head.mask_count) +
+                        " · (5 + " + std::to_string(classes) + " classes) = " + std::to_string(needed),
+                    "Correct filters, mask or classes.");
+    }
+    const Activation needs = yolo.head.new_coords ? Activation::logistic : Activation::linear;
+    if (conv.activation != needs) {
+      source.refuse("activation",
+                    std::string("stands before a [yolo] ") +
+                        (yolo.head.new_coords ? "with new_coords=1 and must have activation=logistic"
+                                              : "without new_coords and must have activation=linear"));
+    }
+    conv.activation = Activation::linear;  // the head's own σ
+    Map out = add(section, {in.layer}, std::move(yolo), in);
+    out.head = true;
+    return out;
+  }
+
+  /// Settings that every section may have.
+  void read_training_keys(const CfgSection& section) {
+    section.require({"train_only_bn", "dontload", "dontloadscales", "onlyforward", "dont_update", "dropblock",
+                     "assisted_excitation", "clip"},
+                    0);
+    section.require({"learning_rate"}, 1);
+    section.pass_over({"dontsave", "burnin_update", "wait_stream", "stream"});
+    const int stop = section.integer("stopbackward", 0, 0, 1 << 30);
+    if (stop == 1) {
+      result_.frozen = static_cast<int>(model().layers.size()) - 1;
+    } else if (stop > 1) {
+      note(section, "stopbackward",
+           "stopbackward=" + std::to_string(stop) + " (nothing before it learns in the first " +
+               std::to_string(stop) +
+               " steps) is left out: the burn-in's small rates protect pretrained layers");
+    }
+  }
+
+  void finish() {
+    auto& layers = model().layers;
+    std::vector<int> readers(layers.size());
+    bool any_head = false;
+    for (const LayerDescription& layer : layers) {
+      for (const int input : layer.inputs) {
+        if (input != network_input) ++readers[static_cast<size_t>(input)];
+      }
+      any_head = any_head || std::holds_alternative<YoloAttributes>(layer.attributes);
+    }
+    if (!any_head)
+      throw InputError("there is no [yolo] section", cfg_.file, "brightnet reads YOLO detectors.");
+    for (size_t i = 0; i < layers.size(); ++i) {
+      const bool head = std::holds_alternative<YoloAttributes>(layers[i].attributes);
+      if (!head && readers[i] == 0) sections_[i]->refuse("", "is read by no later layer", "Remove it.");
+      if (head && readers[static_cast<size_t>(layers[i].inputs[0])] > 1)
+        sections_[i]->refuse("", "shares the [convolutional] before it with another layer");
+    }
+  }
+
+  const DarknetCfg& cfg_;
+  DarknetLayers result_;
+  Map input_;
+  std::vector<Map> maps_;                    ///< one a section
+  std::vector<const CfgSection*> sections_;  ///< of each layer
+  double parameters_ = 0;
+};
+
+}  // namespace
+
+DarknetLayers read_darknet_layers(const DarknetCfg& cfg) {
+  DarknetLayers result = LayerReader(cfg).read();
+  merge_spp(result);
+  return result;
+}
+
+}  // namespace brightnet

@@ -1,0 +1,41 @@
+// What the sections of a darknet .cfg mean as layers: routes become edges, max-pools of one map become spp,
+// and the logistic in front of a new_coords head becomes part of the head.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "layers/model.h"
+#include "train/formats/darknet/cfg.h"
+
+namespace brightnet {
+
+/// Something of the .cfg that is not carried over, or not as it stands.
+struct ImportNote {
+  std::string where;  ///< "file:line"
+  std::string text;   ///< one sentence without its full stop
+};
+
+struct DarknetLayers {
+  /// Everything but names and YAML. Convolutions stand in the order of the .cfg, which is that of .weights
+  /// files; `where` is the section's "file:line".
+  Model model;
+  /// Index of the layer up to which (and with which) the .cfg freezes the network (stopbackward=1); −1: none.
+  int frozen = -1;
+  std::vector<ImportNote> notes;
+};
+
+/// Throws InputError, naming section and line, for what brightnet has no layer for and for what makes no
+/// sense. Nothing that the text merely claims is allocated: channels, layers and parameters are bounded.
+DarknetLayers read_darknet_layers(const DarknetCfg& cfg);
+
+/// Replaces max-pools of one map and the concat that joins them by spp layers (private to train/formats).
+void merge_spp(DarknetLayers& result);
+
+/// The attributes of one [yolo] section (private to train/formats). `classes` is what the head says.
+YoloAttributes read_darknet_head(const CfgSection& section, int& classes, std::vector<ImportNote>& notes);
+
+/// λ of the box loss that an import chooses, since darknet's iou_normalizer is a factor of another gradient.
+float imported_box_weight(IouKind kind);
+
+}  // namespace brightnet

@@ -1,0 +1,35 @@
+// A network as darknet leaves it behind: .cfg, .weights and .names together are what brightnet keeps in one
+// file.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "train/formats/darknet/weights.h"
+#include "train/formats/weights.h"
+
+namespace brightnet {
+
+struct DarknetFilesToRead {
+  std::filesystem::path cfg, weights;
+  /// A file with a class's name on each line, or an obj.data that points at one; empty: the classes are
+  /// numbered.
+  std::filesystem::path names;
+  bool partial = false;  ///< as in DarknetWeightsOptions
+};
+
+/// A trained network, and how its numbers were read.
+struct DarknetTrained {
+  TrainedNetwork network;  ///< images are resized as darknet does
+  DarknetWeightsReport report;
+};
+
+/// Throws InputError for what cannot be imported, and when there are not as many names as classes. What the
+/// .weights has nothing for (see the report) is initialised fresh.
+DarknetTrained read_darknet_trained(const DarknetFilesToRead& files);
+
+/// The names of classes in a .names or obj.data file.
+std::vector<std::string> read_darknet_names(const std::filesystem::path& file);
+
+}  // namespace brightnet

@@ -1,0 +1,67 @@
+// darknet's .weights: a header, then for each convolution in the order of the .cfg its biases (with
+// batch-norm: shift, scale, running mean, running variance) and its weights in OIHW, all as fp32 and nothing
+// else. No names, no shapes: which numbers belong to which layer follows from the network alone, so the
+// file's length and what must be true of a running variance are all there is to tell whether a file is of
+// this network. (AlexeyAB/darknet, src/parser.c: load_weights_upto, load_convolutional_weights.)
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "layers/model.h"
+#include "layers/parameters.h"
+#include "train/formats/weights.h"
+
+namespace brightnet {
+
+/// Little-endian; the images seen take 32 bits before version 0.2 and 64 from there on.
+struct DarknetHeader {
+  int32_t major = 0, minor = 2, revision = 5;
+  uint64_t seen = 0;
+  bool wide() const { return major * 10 + minor >= 2; }
+  size_t bytes() const { return wide() ? 20 : 16; }
+};
+
+/// Whether a file that can be read is darknet's by its first bytes, and not safetensors.
+bool is_darknet_weights(const std::filesystem::path& file);
+
+struct DarknetWeightsOptions {
+  /// The network that the file is of, as its own .cfg says; nullptr: the model itself, with any number of
+  /// classes.
+  const Model* network = nullptr;
+  /// Take the convolutions before the one where the file stops making sense, instead of refusing it.
+  bool partial = false;
+};
+
+/// What load_darknet_weights() found.
+struct DarknetWeightsReport {
+  DarknetHeader header;
+  int convolutions = 0, all_convolutions = 0;  ///< that the file holds, of how many the network has
+  int layers = 0;   ///< darknet's count of the layers up to there: 137 for a yolov4.conv.137
+  int classes = 0;  ///< of the file's heads
+  MatchReport match;
+  bool whole() const { return convolutions == all_convolutions; }
+  /// "107 of 110 convolutions (the first 137 layers as darknet counts them)".
+  std::string summary() const;
+};
+
+/// Overwrites those of `values` (in the layout's order) whose convolution the file has in the same shape.
+///
+/// The file is taken for the whole network when its length is that of the model, or that of the model with
+/// another number of classes; the prediction layers then keep their values. It is taken for its first layers
+/// when it ends where a layer does (as yolov4.conv.137). Anything else throws InputError with what was
+/// expected and where the file ends, and so do numbers that cannot be of this network (a negative or infinite
+/// running variance, a NaN), unless `partial`: then the convolutions up to the last batch-normalised one that
+/// makes sense are taken. InputError when nothing fits.
+DarknetWeightsReport load_darknet_weights(const std::filesystem::path& file, const Model& model,
+                                          const ParameterLayout& layout, std::vector<float>& values,
+                                          const DarknetWeightsOptions& options = {});
+
+/// Writes the whole network atomically.
+void save_darknet_weights(const std::filesystem::path& file, const Model& model,
+                          const ParameterLayout& layout, const std::vector<float>& values,
+                          const DarknetHeader& header = {});
+
+}  // namespace brightnet

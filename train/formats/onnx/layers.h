@@ -1,0 +1,18 @@
+// A network's layers as ONNX operators (private to train/formats).
+#pragma once
+
+#include <vector>
+
+#include "layers/network.h"
+#include "train/formats/onnx/graph.h"
+
+namespace brightnet {
+
+/// Appends every layer and returns the value that each one leaves, NCHW; that of a yolo layer is its input's.
+/// The network is only asked for shapes: the weights are `values`, in the layout's order, with batch-norm
+/// folded in.
+std::vector<OnnxGraph::Value> add_layers(OnnxGraph& graph, const OnnxGraph::Value& input,
+                                         const Network& network, const ParameterLayout& layout,
+                                         const std::vector<float>& values);
+
+}  // namespace brightnet

@@ -1,0 +1,14 @@
+// The network as ONNX's own object (private to train/formats and its tests; onnx.h is what others include).
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+#include "train/formats/onnx/export.h"
+
+namespace brightnet {
+
+/// The whole model, checked: onnx::checker and strict shape inference passed. Throws as export_onnx() does.
+onnx::ModelProto make_onnx_model(const TrainedModel& trained, const ParameterLayout& layout,
+                                 const std::vector<float>& values, const OnnxOptions& options);
+
+}  // namespace brightnet

@@ -1,0 +1,161 @@
+#include "train/formats/weights.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "train/formats/safetensors.h"
+
+namespace brightnet {
+namespace {
+
+constexpr const char* format_name = "brightnet weights";
+constexpr int format_version = 1;
+
+const std::vector<std::string> resize_names{"antialiased", "darknet"};
+
+std::string shape_text(const std::vector<int64_t>& shape) {
+  std::string text;
+  for (const int64_t side : shape) {
+    if (!text.empty()) text += 'x';
+    text += std::to_string(side);
+  }
+  return text.empty() ? "scalar" : text;
+}
+
+nlohmann::json parse_metadata(const SafetensorsReader& reader, const std::string& key) {
+  try {
+    return nlohmann::json::parse(reader.metadata(key));
+  } catch (const nlohmann::json::exception&) {
+    throw InputError("its metadata '" + key + "' is not what brightnet writes there", reader.file().string());
+  }
+}
+
+/// What a run that diverged left behind finds nothing, and says nothing either.
+void check_finite(const std::filesystem::path& file, const ParameterLayout& layout,
+                  const std::vector<float>& values) {
+  std::string first;
+  int broken = 0;
+  for (const auto& entry : layout.entries()) {
+    const auto begin = values.begin() + static_cast<long>(entry.offset);
+    const auto finite = [](float value) { return std::isfinite(value); };
+    if (std::all_of(begin, begin + static_cast<long>(entry.count), finite)) continue;
+    if (broken++ == 0) first = entry.name;
+  }
+  if (broken == 0) return;
+  throw InputError(
+      std::to_string(broken) + " of its " + std::to_string(layout.entries().size()) +
+          " tensors hold values that are not finite (NaN or infinite), the first of them " + first,
+      file.string(),
+      "The training that wrote it diverged, or the file was damaged: use other weights, or train "
+      "again with a smaller optimizer.rate.");
+}
+
+}  // namespace
+
+Resize parse_resize(const std::string& name) {
+  const auto found = std::find(resize_names.begin(), resize_names.end(), name);
+  if (found != resize_names.end()) return static_cast<Resize>(found - resize_names.begin());
+  throw InputError("there is no resize '" + name + "'", "", "Write antialiased or darknet.");
+}
+
+void save_weights(const std::filesystem::path& file, const TrainedModel& trained,
+                  const ParameterLayout& layout, const std::vector<float>& values) {
+  BRIGHTNET_CHECK(values.size() == layout.floats(), "weights of another model");
+  std::vector<SafetensorsEntry> entries;
+  for (const auto& entry : layout.entries()) {
+    entries.push_back({entry.name, entry.shape, values.data() + entry.offset});
+  }
+  const std::map<std::string, std::string> metadata{
+      {"format", format_name},
+      {"format_version", std::to_string(format_version)},
+      {"model", trained.model.yaml},
+      {"classes",
+       nlohmann::json(trained.classes).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)},
+      {"input", nlohmann::json{{"size", trained.size},
+                               {"letterbox", trained.letterbox},
+                               {"resize", resize_names[static_cast<size_t>(trained.resize)]}}
+                    .dump()},
+      {"training", nlohmann::json(trained.training).dump()}};
+  write_safetensors(file, entries, metadata);
+}
+
+TrainedModel load_trained_model(const std::filesystem::path& file) {
+  const SafetensorsReader reader(file);
+  if (reader.metadata("format") != format_name) {
+    throw InputError(
+        "its metadata call it '" + reader.metadata("format") + "' and '" + format_name + "' was expected",
+        file.string());
+  }
+  if (parse_metadata(reader, "format_version") != format_version) {
+    throw InputError("it is of format version " + reader.metadata("format_version") +
+                         " and this program reads " + std::to_string(format_version),
+                     file.string(), "Use a newer brightnet.");
+  }
+  TrainedModel trained;
+  try {
+    trained.classes = parse_metadata(reader, "classes").get<std::vector<std::string>>();
+    const nlohmann::json input = parse_metadata(reader, "input");
+    trained.size = input.at("size").get<int>();
+    trained.letterbox = input.at("letterbox").get<bool>();
+    trained.resize = parse_resize(input.value("resize", resize_names[0]));
+    trained.training = parse_metadata(reader, "training").get<std::map<std::string, std::string>>();
+  } catch (const nlohmann::json::exception&) {
+    throw InputError("its metadata 'classes', 'input' or 'training' are not what brightnet writes there",
+                     file.string());
+  }
+  const auto document = YamlDocument::parse(reader.metadata("model"), file.string() + " (model)");
+  trained.model = parse_model(document, static_cast<int>(trained.classes.size()));
+  return trained;
+}
+
+std::vector<float> load_weights(const std::filesystem::path& file, const ParameterLayout& layout) {
+  std::vector<float> values(layout.floats(), 0.0f);
+  const MatchReport report = load_matching_weights(file, layout, values);
+  if (!report.left.empty()) {
+    throw InputError("it lacks " + std::to_string(report.left.size()) +
+                         " of the model's parameters, among them " + report.left[0],
+                     file.string(), "These weights belong to another model.");
+  }
+  return values;
+}
+
+TrainedNetwork load_trained_network(const std::filesystem::path& file) {
+  TrainedModel trained = load_trained_model(file);
+  ParameterLayout layout(trained.model);
+  std::vector<float> values = load_weights(file, layout);
+  return {std::move(trained), std::move(layout), std::move(values)};
+}
+
+MatchReport load_matching_weights(const std::filesystem::path& file, const ParameterLayout& layout,
+                                  std::vector<float>& values) {
+  BRIGHTNET_CHECK(values.size() == layout.floats(), "values of another model");
+  SafetensorsReader reader(file);
+  MatchReport report;
+  for (const auto& entry : layout.entries()) {
+    const auto found = reader.tensors().find(entry.name);
+    if (found == reader.tensors().end()) {
+      report.left.push_back(entry.name + " (not in the file)");
+    } else if (found->second.shape != entry.shape) {
+      report.left.push_back(entry.name + " (" + shape_text(found->second.shape) + " in the file, " +
+                            shape_text(entry.shape) + " here)");
+    } else {
+      const std::vector<float> read = reader.read(entry.name);
+      std::copy(read.begin(), read.end(), values.begin() + static_cast<long>(entry.offset));
+      report.taken.push_back(entry.name);
+    }
+  }
+  for (const auto& [name, info] : reader.tensors()) {
+    if (!layout.find(name)) report.ignored.push_back(name);
+  }
+  if (report.taken.empty()) {
+    throw InputError("none of its " + std::to_string(reader.tensors().size()) +
+                         " tensors has the name and shape of a parameter of the model",
+                     file.string(), "These weights belong to another model.");
+  }
+  check_finite(file, layout, values);
+  return report;
+}
+
+}  // namespace brightnet

@@ -1,0 +1,134 @@
+#include "train/loop/memory.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
+#include "train/distributed/communicator.h"
+#include "train/optimizer/ema.h"
+#include "train/optimizer/optimizer.h"
+#include "train/optimizer/optimizer_step.h"
+
+namespace brightnet {
+
+RunNetworks::RunNetworks(const RunConfig& config, const Model& model, Backend& backend, int micro_batch,
+                         const Parameters& trained, const Parameters& averaged,
+                         StatisticsExchange* statistics) {
+  NetworkSetup setup{.model = &model, .backend = &backend, .parameters = &trained, .batch = micro_batch};
+  setup.precision = config.precision();
+  setup.statistics = statistics;
+  setup.recompute = config.train.recompute == "activations";
+  for (const int size : config.input_sizes()) {
+    setup.height = setup.width = size;
+    training_[size] = std::make_unique<Network>(setup);
+    training_[size]->allow_recording(config.train.graph);
+  }
+  setup.mode = Mode::infer;
+  setup.parameters = &averaged;
+  setup.height = setup.width = config.evaluation_size();
+  if (config.evaluate.batch > 0) setup.batch = config.evaluate.batch;
+  evaluation_ = std::make_unique<Network>(setup);
+  evaluation_->allow_recording(config.train.graph);
+}
+
+size_t RunNetworks::arena_bytes() const {
+  return std::max(training_memory().arena(), evaluation_memory().arena());
+}
+
+const NetworkMemory& RunNetworks::training_memory() const {
+  const auto larger = [](const auto& a, const auto& b) {
+    return a.second->memory().arena() < b.second->memory().arena();
+  };
+  return std::max_element(training_.begin(), training_.end(), larger)->second->memory();
+}
+
+Network& RunNetworks::use(Network& network) {
+  BRIGHTNET_CHECK(arena_, "the networks have no arena yet");
+  if (bound_ != &network) network.bind(arena_);
+  bound_ = &network;
+  return network;
+}
+
+RunMemory plan_run_memory(const RunConfig& config, const ParameterLayout& layout, size_t arena_bytes) {
+  RunMemory memory;
+  memory.parameters = layout.floats() * sizeof(float);
+  memory.gradients = layout.trainable_floats() * sizeof(float);
+  memory.optimizer = optimizer_bytes(config.optimizer, layout);
+  memory.average = Ema::bytes(config.ema, layout);
+  memory.statistics = StepGuard::statistics_bytes(layout);
+  memory.control = StepGuard::control_bytes();
+  memory.arena = arena_bytes;
+  return memory;
+}
+
+PlannedRun plan_run(const RunConfig& config, const Model& model, Backend& backend, int micro_batch) {
+  const ParameterLayout layout(model);
+  const Parameters parameters{.layout = &layout};
+  // Sums that ranks share take workspace, however many they are.
+  StatisticsExchange* const statistics = config.train.sync_bn ? &Communicator::solo() : nullptr;
+  const RunNetworks networks(config, model, backend, micro_batch, parameters, parameters, statistics);
+  return {plan_run_memory(config, layout, networks.arena_bytes()), networks.training_memory(),
+          networks.evaluation_memory()};
+}
+
+int choose_micro_batch(const RunConfig& config, const Model& model, Backend& backend, int batch,
+                       size_t budget) {
+  size_t needed = 0;
+  for (int micro_batch = batch; micro_batch >= 1; --micro_batch) {
+    if (batch % micro_batch != 0) continue;
+    needed = plan_run(config, model, backend, micro_batch).memory.peak();
+    if (needed <= budget) return micro_batch;
+  }
+  throw DeviceError(
+      "a step of a single image needs " + format_bytes(static_cast<double>(needed)) + ", and " +
+          format_bytes(static_cast<double>(budget)) + " may be used",
+      "",
+      "Lower train.size, use --precision bf16, raise train.memory_fraction, or set train.micro_batch to "
+      "1 to try nevertheless");
+}
+
+int largest_batch(const RunConfig& config, const Model& model, Backend& backend, size_t budget) {
+  const auto fits = [&](int batch) {
+    return plan_run(config, model, backend, batch).memory.peak() <= budget;
+  };
+  if (!fits(1)) return 0;
+  int low = 1, high = 2;
+  constexpr int limit = 1 << 14;
+  while (high < limit && fits(high)) {
+    low = high;
+    high *= 2;
+  }
+  while (high - low > 1) {
+    const int middle = low + (high - low) / 2;
+    (fits(middle) ? low : high) = middle;
+  }
+  return low;
+}
+
+size_t parse_bytes(const std::string& text) {
+  size_t used = 0;
+  double value = 0;
+  try {
+    value = std::stod(text, &used);
+  } catch (const std::logic_error&) {
+    used = 0;
+  }
+  std::string unit;
+  for (size_t i = used; i < text.size(); ++i) {
+    if (!std::isspace(static_cast<unsigned char>(text[i]))) {
+      unit += static_cast<char>(std::tolower(static_cast<unsigned char>(text[i])));
+    }
+  }
+  static const std::map<std::string, double> units{
+      {"", 1},       {"b", 1},         {"kb", 1e3},         {"mb", 1e6},           {"gb", 1e9},
+      {"tb", 1e12},  {"k", 1024},      {"m", 1048576},      {"g", 1073741824},     {"t", 1099511627776},
+      {"kib", 1024}, {"mib", 1048576}, {"gib", 1073741824}, {"tib", 1099511627776}};
+  const auto factor = units.find(unit);
+  if (used == 0 || factor == units.end() || !(value > 0) || value * factor->second > 1e18) {
+    throw InputError("'" + text + "' is no amount of memory", "",
+                     "Write it as 8GiB, 512MB or a number of bytes.");
+  }
+  return static_cast<size_t>(value * factor->second);
+}
+
+}  // namespace brightnet

@@ -1,0 +1,78 @@
+// What a run takes from its device, planned before anything is allocated. The same numbers are printed by
+// `brightnet memory`, choose the micro-batch, and are what the trainer then allocates.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "core/host_memory.h"
+#include "layers/network.h"
+#include "train/config/config.h"
+
+namespace brightnet {
+
+/// The networks of a run: one for each input size, and one for evaluation. Their steps never interleave, so
+/// they share one arena.
+class RunNetworks {
+ public:
+  /// Plans all of them; `trained` and `averaged` need no memory until bind(). Both outlive this object.
+  /// `statistics`: where batch-norm's statistics meet those of other ranks, if they do.
+  RunNetworks(const RunConfig& config, const Model& model, Backend& backend, int micro_batch,
+              const Parameters& trained, const Parameters& averaged,
+              StatisticsExchange* statistics = nullptr);
+
+  size_t arena_bytes() const;
+  void bind(void* arena) { arena_ = arena; }
+
+  /// The network for this input size, bound to the arena.
+  Network& training(int size) { return use(*training_.at(size)); }
+  Network& evaluation() { return use(*evaluation_); }
+
+  /// The largest training plan, and the evaluation's.
+  const NetworkMemory& training_memory() const;
+  const NetworkMemory& evaluation_memory() const { return evaluation_->memory(); }
+
+ private:
+  Network& use(Network& network);
+
+  std::map<int, std::unique_ptr<Network>> training_;
+  std::unique_ptr<Network> evaluation_;
+  void* arena_ = nullptr;
+  Network* bound_ = nullptr;
+};
+
+/// Device memory of a training run, in bytes.
+struct RunMemory {
+  size_t parameters = 0;  ///< values, running statistics included
+  size_t gradients = 0;
+  size_t optimizer = 0;
+  size_t average = 0;     ///< EMA of the parameters
+  size_t statistics = 0;  ///< copy of the running statistics, for a step that must be undone
+  size_t control = 0;     ///< what a step decides by (train/optimizer/optimizer_step.h)
+  size_t arena = 0;       ///< the largest of the networks' plans
+  size_t peak() const { return parameters + gradients + optimizer + average + statistics + control + arena; }
+};
+
+RunMemory plan_run_memory(const RunConfig& config, const ParameterLayout& layout, size_t arena_bytes);
+
+/// The plan of a run with this micro-batch, and the two networks' parts of it.
+struct PlannedRun {
+  RunMemory memory;
+  NetworkMemory training, evaluation;
+};
+PlannedRun plan_run(const RunConfig& config, const Model& model, Backend& backend, int micro_batch);
+
+/// The largest divisor of `batch`, a rank's part of train.batch, whose plan fits into `budget` bytes. Throws
+/// DeviceError, saying what one image needs, when none does.
+int choose_micro_batch(const RunConfig& config, const Model& model, Backend& backend, int batch,
+                       size_t budget);
+
+/// The largest micro-batch of any kind that fits into `budget` bytes; 0 when not even one image does.
+int largest_batch(const RunConfig& config, const Model& model, Backend& backend, size_t budget);
+
+/// "8GiB", "512 MB", "1000000". Throws InputError.
+size_t parse_bytes(const std::string& text);
+
+}  // namespace brightnet

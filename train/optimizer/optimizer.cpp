@@ -1,0 +1,89 @@
+#include "train/optimizer/optimizer.h"
+
+#include "train/optimizer/ema.h"
+
+namespace brightnet {
+namespace {
+
+DeviceBuffer zeros(Backend& backend, size_t floats) {
+  DeviceBuffer buffer(backend, floats * sizeof(float));
+  backend.zero(buffer.data(), buffer.bytes());
+  return buffer;
+}
+
+}  // namespace
+
+std::vector<ParameterRange> parameter_ranges(const ParameterLayout& layout, float decay) {
+  std::vector<ParameterRange> ranges;
+  const auto& entries = layout.entries();
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const auto& entry = entries[i];
+    if (entry.offset >= layout.trainable_floats()) break;
+    if (entry.rate == 0) continue;
+    // Up to the next entry, padding included, so that the ranges cover what is trained without holes.
+    const size_t end = i + 1 < entries.size() ? entries[i + 1].offset : layout.trainable_floats();
+    const float own = entry.kind == ParameterKind::weight ? decay : 0.0f;
+    ranges.push_back({.begin = entry.offset, .end = end, .rate = entry.rate, .decay = own});
+  }
+  return ranges;
+}
+
+DeviceRanges::DeviceRanges(Backend& backend, const std::vector<ParameterRange>& ranges)
+    : memory_(backend, ranges.size() * sizeof(ParameterRange)) {
+  backend.upload(memory_.data(), ranges.data(), memory_.bytes());
+}
+
+Sgd::Sgd(const OptimizerOptions& options, const ParameterLayout& layout, Backend& backend)
+    : backend_(backend),
+      sgd_{.momentum = options.momentum,
+           .nesterov = options.nesterov,
+           .decoupled = options.decay_kind == "decoupled"},
+      ranges_(backend, parameter_ranges(layout, options.decay)),
+      momentum_(zeros(backend, layout.trainable_floats())) {}
+
+void Sgd::step(OptimizerArrays arrays, const StepState* state) {
+  arrays.first = momentum_.floats();
+  backend_.sgd_step(sgd_, arrays, ranges_.span(), state);
+}
+
+void Sgd::append_state(std::vector<StateArray>& state) const {
+  state.push_back({"optimizer.momentum", momentum_.floats(), momentum_.bytes() / sizeof(float)});
+}
+
+AdamW::AdamW(const OptimizerOptions& options, const ParameterLayout& layout, Backend& backend)
+    : backend_(backend),
+      adam_{.beta1 = options.beta1, .beta2 = options.beta2, .epsilon = options.epsilon},
+      ranges_(backend, parameter_ranges(layout, options.decay)),
+      first_(zeros(backend, layout.trainable_floats())),
+      second_(zeros(backend, layout.trainable_floats())) {}
+
+void AdamW::step(OptimizerArrays arrays, const StepState* state) {
+  arrays.first = first_.floats();
+  arrays.second = second_.floats();
+  backend_.adamw_step(adam_, arrays, ranges_.span(), state);
+}
+
+void AdamW::append_state(std::vector<StateArray>& state) const {
+  state.push_back({"optimizer.first", first_.floats(), first_.bytes() / sizeof(float)});
+  state.push_back({"optimizer.second", second_.floats(), second_.bytes() / sizeof(float)});
+}
+
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerOptions& options, const EmaOptions& ema,
+                                          const ParameterLayout& layout, Backend& backend, float* values) {
+  std::unique_ptr<Optimizer> optimizer;
+  if (options.kind == "adamw") {
+    optimizer = std::make_unique<AdamW>(options, layout, backend);
+  } else {
+    optimizer = std::make_unique<Sgd>(options, layout, backend);
+  }
+  if (ema.decay > 0) optimizer = std::make_unique<Ema>(std::move(optimizer), ema, layout, backend, values);
+  return optimizer;
+}
+
+size_t optimizer_bytes(const OptimizerOptions& options, const ParameterLayout& layout) {
+  const size_t moments = options.kind == "adamw" ? 2 : 1;
+  return moments * layout.trainable_floats() * sizeof(float) +
+         parameter_ranges(layout, options.decay).size() * sizeof(ParameterRange);
+}
+
+}  // namespace brightnet

@@ -1,0 +1,112 @@
+#include "train/optimizer/optimizer_step.h"
+
+#include <cstddef>
+
+#include "kernels/math/loss_scaler.h"
+
+namespace brightnet {
+namespace {
+
+constexpr size_t state_bytes = (sizeof(StepState) + 63) / 64 * 64;
+
+float first_scale(const OptimizerOptions& options, Precision precision) {
+  if (options.loss_scale > 0) return options.loss_scale;
+  return precision == Precision::fp16 ? first_loss_scale : 1.0f;
+}
+
+}  // namespace
+
+StepPolicy step_policy(const OptimizerOptions& options, const EmaOptions& ema, Precision precision,
+                       int images) {
+  StepPolicy policy;
+  policy.clip = options.clip;
+  policy.scales_loss = precision == Precision::fp16 || options.loss_scale > 0;
+  policy.growth_interval = options.loss_scale_growth;
+  policy.images = images;
+  if (options.kind == "adamw") {
+    policy.beta1 = options.beta1;
+    policy.beta2 = options.beta2;
+  }
+  policy.ema_decay = ema.decay;
+  policy.ema_ramp = ema.ramp;
+  return policy;
+}
+
+StepGuard::StepGuard(const RunConfig& config, const ParameterLayout& layout, Backend& backend, float* values,
+                     int images)
+    : backend_(backend),
+      layout_(layout),
+      values_(values),
+      policy_(step_policy(config.optimizer, config.ema, config.precision(), images)),
+      max_skips_(config.optimizer.max_skips),
+      control_(backend, control_bytes()),
+      kept_statistics_(backend, statistics_bytes(layout)),
+      optimizer_(make_optimizer(config.optimizer, config.ema, layout, backend, values)),
+      readback_(backend.make_readback(sizeof(StepState))) {
+  StepState state;
+  state.loss_scale = first_scale(config.optimizer, config.precision());
+  resume(state);
+}
+
+void StepGuard::set_rate(float rate) {
+  backend_.upload(&device_state()->rate, &rate, sizeof rate);
+}
+
+void StepGuard::step(const float* gradients) {
+  const size_t trainable = layout_.trainable_floats(), statistics = layout_.floats() - trainable;
+  StepState* const state = device_state();
+  backend_.judge_step(policy_, {gradients, trainable, values_ + trainable, statistics}, state,
+                      static_cast<std::byte*>(control_.data()) + state_bytes);
+  optimizer_->step({.count = trainable, .values = values_, .gradients = gradients}, state);
+  float* const average = optimizer_->average();
+  backend_.settle_statistics(values_ + trainable, kept_statistics_.floats(),
+                             average ? average + trainable : nullptr, statistics, state);
+}
+
+const StepState* StepGuard::observe() {
+  readback_->request(device_state());
+  const auto* seen = static_cast<const StepState*>(readback_->value());
+  if (seen && seen->skips_in_a_row >= max_skips_) stop(*seen);
+  return seen;
+}
+
+void StepGuard::stop(const StepState& seen) const {
+  const std::string begin = "the gradient was not finite for " + std::to_string(seen.skips_in_a_row) +
+                            " steps in a row, so training stops";
+  const std::string remedy =
+      "Lower optimizer.rate or optimizer.clip, or lengthen schedule.warmup, and look at the labels with "
+      "`brightnet data check`. What was saved before holds no such numbers, but a rate that is too high "
+      "spoils weights long before: go on from it only if metrics.csv shows a falling loss up to then.";
+  if (!policy_.scales_loss) throw InputError(begin, "", remedy);
+  throw InputError(
+      begin + "; the loss scale has come down to " + std::to_string(seen.loss_scale), "",
+      remedy +
+          " If --precision bf16 or fp32 trains well, the values themselves leave fp16's range: train "
+          "in bf16, or give the layers concerned `precision: fp32` in the model's YAML.");
+}
+
+StepState StepGuard::state() const {
+  StepState state;
+  backend_.download(&state, device_state(), sizeof state);
+  return state;
+}
+
+void StepGuard::resume(const StepState& state) {
+  backend_.upload(device_state(), &state, sizeof state);
+  backend_.copy(kept_statistics_.data(), values_ + layout_.trainable_floats(), kept_statistics_.bytes());
+}
+
+void StepGuard::clear_sums() {
+  const LossTotals nothing;
+  backend_.upload(&device_state()->sums, &nothing, sizeof nothing);
+}
+
+size_t StepGuard::control_bytes() {
+  return state_bytes + step_workspace_bytes;
+}
+
+size_t StepGuard::statistics_bytes(const ParameterLayout& layout) {
+  return (layout.floats() - layout.trainable_floats()) * sizeof(float);
+}
+
+}  // namespace brightnet

@@ -1,0 +1,190 @@
+#include "train/run/checkpoint.h"
+
+#include <array>
+#include <map>
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "core/hash.h"
+#include "train/detect/detections_json.h"
+#include "train/formats/safetensors.h"
+
+namespace brightnet {
+namespace {
+
+constexpr const char* format_name = "brightnet state";
+constexpr const char* checksum_key = "checksum";
+
+// Doubles travel through JSON as shortest text that reads back as the same number.
+nlohmann::json to_json(const StepState& s) {
+  const LossTotals& l = s.sums;
+  return {{"loss_scale", s.loss_scale},
+          {"good_steps", s.good_steps},
+          {"skips_in_a_row", s.skips_in_a_row},
+          {"applied", s.applied},
+          {"skipped", s.skipped},
+          {"losses", {l.box, l.objectness, l.classes, l.iou, l.assigned, l.images}}};
+}
+
+StepState state_from(const nlohmann::json& json) {
+  StepState s;
+  s.loss_scale = json.at("loss_scale").get<float>();
+  s.good_steps = json.at("good_steps").get<int32_t>();
+  s.skips_in_a_row = json.at("skips_in_a_row").get<int32_t>();
+  s.applied = json.at("applied").get<int64_t>();
+  s.skipped = json.at("skipped").get<int64_t>();
+  const auto losses = json.at("losses").get<std::array<double, 6>>();
+  s.sums = {losses[0], losses[1], losses[2], losses[3], losses[4], losses[5]};
+  return s;
+}
+
+nlohmann::json to_json(const Progress& p) {
+  const EpochSums& s = p.sums;
+  return {{"epoch", p.epoch},           {"step", p.step},
+          {"iteration", p.iteration},   {"best_score", p.best_score},
+          {"best_epoch", p.best_epoch}, {"evaluations_since_best", p.evaluations_since_best},
+          {"planned", p.planned},       {"sums", {s.images, s.seconds, s.waited, s.comm_waited, s.busy}},
+          {"state", to_json(p.state)}};
+}
+
+Progress progress_from(const nlohmann::json& json) {
+  Progress p;
+  p.epoch = json.at("epoch").get<uint64_t>();
+  p.step = json.at("step").get<uint64_t>();
+  p.iteration = json.at("iteration").get<int64_t>();
+  p.best_score = json.at("best_score").get<double>();
+  p.best_epoch = json.at("best_epoch").get<int>();
+  p.evaluations_since_best = json.at("evaluations_since_best").get<int>();
+  p.planned = json.at("planned").get<int64_t>();
+  const auto sums = json.at("sums").get<std::array<double, 5>>();
+  p.sums = {sums[0], sums[1], sums[2], sums[3], sums[4]};
+  p.state = state_from(json.at("state"));
+  return p;
+}
+
+nlohmann::json to_json(const SplitFingerprint& print) {
+  return {{"images", print.images}, {"objects", print.objects}, {"hash", print.hash}};
+}
+
+SplitFingerprint fingerprint_from(const nlohmann::json& json) {
+  return {json.at("images").get<int64_t>(), json.at("objects").get<int64_t>(),
+          json.at("hash").get<uint64_t>()};
+}
+
+/// Hashes of arrays by name: the order in which they lie in the file does not matter.
+using ArrayHashes = std::map<std::string, uint64_t>;
+
+std::string checksum(const std::map<std::string, std::string>& metadata, const ArrayHashes& arrays) {
+  uint64_t hash = 0;
+  for (const auto& [key, value] : metadata) {
+    if (key != checksum_key) hash = hash_text(value, hash_text(key, hash));
+  }
+  for (const auto& [name, of_array] : arrays) {
+    hash = hash_bytes(&of_array, sizeof of_array, hash_text(name, hash));
+  }
+  return fmt::format("{:016x}", hash);
+}
+
+uint64_t hash_of(const std::vector<float>& values) {
+  return hash_bytes(values.data(), values.size() * sizeof(float));
+}
+
+/// What the metadata say beside the arrays. Throws what json and stoi throw.
+RunState read_metadata(const SafetensorsReader& reader) {
+  RunState state;
+  state.progress = progress_from(nlohmann::json::parse(reader.metadata("progress")));
+  state.layout = reader.metadata("layout");
+  state.threads = std::stoi(reader.metadata("threads"));
+  if (reader.metadata().contains("best")) state.best = metrics_from(Json::parse(reader.metadata("best")));
+  if (reader.metadata().contains("data")) {
+    const auto data = nlohmann::json::parse(reader.metadata("data"));
+    state.train = fingerprint_from(data.at("train"));
+    state.val = fingerprint_from(data.at("val"));
+  }
+  return state;
+}
+
+}  // namespace
+
+std::string describe_layout(const ParameterLayout& layout) {
+  uint64_t hash = 14695981039346656037u;  // FNV-1a
+  const auto mix = [&hash](const std::string& text) {
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  };
+  for (const auto& entry : layout.entries()) {
+    mix(entry.name + '@' + std::to_string(entry.offset));
+    for (const int64_t side : entry.shape) mix('x' + std::to_string(side));
+  }
+  return std::to_string(layout.entries().size()) + " tensors, " + std::to_string(layout.floats()) +
+         " floats, " + std::to_string(hash);
+}
+
+void save_state(const std::filesystem::path& file, const RunState& state,
+                const std::vector<StateArray>& arrays, Backend& backend) {
+  std::vector<std::vector<float>> host;
+  std::vector<SafetensorsEntry> entries;
+  ArrayHashes hashes;
+  for (const auto& array : arrays) {
+    auto& values = host.emplace_back(array.count);
+    backend.download(values.data(), array.values, array.count * sizeof(float));
+    entries.push_back({array.name, {static_cast<int64_t>(array.count)}, values.data()});
+    hashes[array.name] = hash_of(values);
+  }
+  std::map<std::string, std::string> metadata{{"format", format_name},
+                                              {"layout", state.layout},
+                                              {"threads", std::to_string(state.threads)},
+                                              {"progress", to_json(state.progress).dump()}};
+  if (state.best) {
+    // A class may be named in any bytes.
+    metadata["best"] = brightnet::to_json(*state.best).dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
+  if (state.train && state.val) {
+    metadata["data"] = nlohmann::json{{"train", to_json(*state.train)}, {"val", to_json(*state.val)}}.dump();
+  }
+  metadata[checksum_key] = checksum(metadata, hashes);
+  write_safetensors(file, entries, metadata);
+}
+
+RunState load_state(const std::filesystem::path& file, const std::vector<StateArray>& arrays,
+                    const std::string& layout, Backend& backend) {
+  SafetensorsReader reader(file);
+  if (reader.metadata("format") != format_name) {
+    throw InputError("this is not the state of a run", file.string(), "Name the run's folder.");
+  }
+  if (reader.metadata("layout") != layout) {
+    throw InputError("this state belongs to another model: it has " + reader.metadata("layout") + " and " +
+                         layout + " was expected",
+                     file.string(), "Resume with the run's own config.yaml and model.yaml.");
+  }
+  RunState state;
+  try {
+    state = read_metadata(reader);
+  } catch (const std::logic_error&) {
+    throw InputError("its metadata 'threads' is no number", file.string());
+  } catch (const nlohmann::json::exception&) {
+    throw InputError("its metadata 'progress', 'best' or 'data' is not what brightnet writes there",
+                     file.string());
+  }
+  if (reader.tensors().size() != arrays.size()) {
+    throw InputError("this state has " + std::to_string(reader.tensors().size()) + " arrays and " +
+                         std::to_string(arrays.size()) + " were expected",
+                     file.string(), "Resume with the optimizer and ema settings that the run began with.");
+  }
+  ArrayHashes hashes;
+  for (const auto& array : arrays) {
+    const std::vector<float> values = reader.read(array.name, array.count);
+    hashes[array.name] = hash_of(values);
+    backend.upload(array.values, values.data(), array.count * sizeof(float));
+  }
+  const auto written = reader.metadata().find(checksum_key);
+  if (written != reader.metadata().end() && written->second != checksum(reader.metadata(), hashes)) {
+    throw InputError("this state is damaged: what is in it does not match its checksum", file.string(),
+                     "Put back a copy of it, or start a new run from the weights beside it: --weights "
+                     "RUN/weights/last.safetensors.");
+  }
+  return state;
+}
+
+}  // namespace brightnet

@@ -1,0 +1,46 @@
+#include "train/run/loader_advice.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "core/host_memory.h"
+
+namespace brightnet {
+
+std::string loader_advice(const LoaderSituation& situation) {
+  constexpr double bearable = 0.1;
+  if (situation.waited < bearable) return "";
+  const std::string begin =
+      fmt::format("The loader is the bottleneck: training waited for images during {:.0f} % of this epoch. ",
+                  100 * situation.waited);
+  const LoaderOptions& loader = situation.loader;
+  const double cache = loader.cache_mb * 1048576.0;
+  if (loader.workers < situation.processors) {
+    // Each worker adds what the ones there are give now.
+    const int wanted =
+        static_cast<int>(std::ceil(std::max(1, loader.workers) / (1 - std::min(0.9, situation.waited))));
+    return begin + fmt::format("Raise loader.workers ({} now, of {} processors): --set loader.workers={}.",
+                               loader.workers, situation.processors,
+                               std::clamp(wanted, loader.workers + 1, situation.processors));
+  }
+  if (cache < situation.decoded_bytes) {
+    return begin +
+           fmt::format(
+               "Raise loader.cache_mb ({:g} now): all decoded images take {}: --set loader.cache_mb={:.0f}.",
+               loader.cache_mb, format_bytes(situation.decoded_bytes),
+               std::ceil(situation.decoded_bytes / 1048576.0));
+  }
+  return begin +
+         "All processors work and all images are cached: lower augment.mosaic or augment.mixup, store the "
+         "images smaller, or train where there are more processors.";
+}
+
+double decoded_bytes(const Dataset& dataset) {
+  double bytes = 0;
+  for (const auto& image : dataset.images) bytes += 3.0 * image.width * image.height;
+  return bytes;
+}
+
+}  // namespace brightnet

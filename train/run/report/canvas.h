@@ -1,0 +1,44 @@
+// A drawing surface for plots: OpenCV's lines and letters, drawn at twice the size and scaled down, which
+// makes them smooth. Coordinates and sizes are in pixels of the finished picture.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <opencv2/core.hpp>
+
+namespace brightnet {
+
+enum class Align { left, center, right };
+
+class Canvas {
+ public:
+  Canvas(int width, int height, cv::Scalar background = {255, 255, 255});
+
+  void line(cv::Point2d from, cv::Point2d to, const cv::Scalar& color, double width);
+  void polyline(const std::vector<cv::Point2d>& points, const cv::Scalar& color, double width);
+  void dot(cv::Point2d center, double radius, const cv::Scalar& color);
+  void fill(const cv::Rect2d& area, const cv::Scalar& color);
+  void frame(const cv::Rect2d& area, const cv::Scalar& color, double width);
+  /// One line of text (as drawable() has it) whose vertical middle is at `at.y`; `height` is that of a
+  /// capital letter.
+  void text(const std::string& words, cv::Point2d at, double height, const cv::Scalar& color,
+            Align align = Align::left, bool bold = false);
+  /// The same, turned to be read from below; it is centred (or aligned) along the vertical.
+  void text_upward(const std::string& words, cv::Point2d at, double height, const cv::Scalar& color,
+                   Align align = Align::center, bool bold = false);
+  static double text_width(const std::string& words, double height, bool bold = false);
+
+  /// The picture (RGB).
+  cv::Mat finish() const;
+
+ private:
+  cv::Mat pixels_;
+};
+
+/// Round numbers (1, 2 or 5 times a power of ten apart) that cover [low, high] with about `count` steps.
+std::vector<double> round_ticks(double low, double high, int count);
+/// As short as tells it from a neighbour `step` away: "0.25", "20", "1e-05".
+std::string tick_label(double value, double step);
+
+}  // namespace brightnet

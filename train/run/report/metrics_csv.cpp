@@ -1,0 +1,119 @@
+#include "train/run/report/metrics_csv.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <span>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "core/files.h"
+
+namespace brightnet {
+namespace {
+
+std::string header_line(const std::vector<std::string>& columns) {
+  std::string line = "epoch";
+  for (const std::string& column : columns) {
+    BRIGHTNET_CHECK(column.find_first_of(",\"\r\n") == std::string::npos,
+                    "a column's name would need quotes");
+    line += ',' + column;
+  }
+  return line + '\n';
+}
+
+std::string row_line(double epoch, std::span<const double> values) {
+  std::string line = fmt::format("{:.0f}", epoch);
+  for (double value : values) line += std::isnan(value) ? "," : fmt::format(",{:.7g}", value);
+  return line + '\n';
+}
+
+std::vector<std::string> split(const std::string& line) {
+  std::vector<std::string> cells{""};
+  for (char c : line) {
+    if (c == ',') {
+      cells.emplace_back();
+    } else if (c != '\r') {
+      cells.back() += c;
+    }
+  }
+  return cells;
+}
+
+double parse_cell(const std::string& cell, const std::string& where) {
+  if (cell.empty()) return std::numeric_limits<double>::quiet_NaN();
+  char* end = nullptr;
+  const double value = std::strtod(cell.c_str(), &end);
+  if (*end != '\0') throw InputError("'" + cell + "' is not a number", where);
+  return value;
+}
+
+}  // namespace
+
+int MetricsTable::column(const std::string& name) const {
+  const auto found = std::find(columns.begin(), columns.end(), name);
+  return found == columns.end() ? -1 : static_cast<int>(found - columns.begin());
+}
+
+MetricsTable read_metrics_csv(const std::filesystem::path& file) {
+  std::string text = read_file(file);
+  text.resize(text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n'));
+  std::istringstream lines(text);
+  std::string line;
+  MetricsTable table;
+  for (int number = 1; std::getline(lines, line); ++number) {
+    const std::vector<std::string> cells = split(line);
+    const std::string where = file.string() + ":" + std::to_string(number);
+    if (number == 1) {
+      table.columns = cells;
+      continue;
+    }
+    if (cells.size() != table.columns.size()) {
+      throw InputError(fmt::format("a row has {} cells, the header {}", cells.size(), table.columns.size()),
+                       where);
+    }
+    std::vector<double>& row = table.rows.emplace_back();
+    for (const std::string& cell : cells) row.push_back(parse_cell(cell, where));
+  }
+  if (table.columns.empty() || table.columns[0] != "epoch") {
+    throw InputError("not a table of metrics: its first column is not 'epoch'", file.string());
+  }
+  return table;
+}
+
+MetricsCsv::MetricsCsv(std::filesystem::path file, const std::vector<std::string>& columns)
+    : file_(std::move(file)), columns_(columns.size()) {
+  write_atomically(file_, header_line(columns));
+}
+
+MetricsCsv::MetricsCsv(std::filesystem::path file, const std::vector<std::string>& columns, int after_epoch)
+    : file_(std::move(file)), columns_(columns.size()) {
+  std::string text = header_line(columns);
+  if (std::filesystem::exists(file_)) {
+    const MetricsTable old = read_metrics_csv(file_);
+    if (!std::equal(old.columns.begin() + 1, old.columns.end(), columns.begin(), columns.end())) {
+      throw InputError("the run's table of metrics has other columns than this version writes",
+                       file_.string(), "Move the file away to start a new table.");
+    }
+    for (const std::vector<double>& row : old.rows) {
+      if (row[0] <= after_epoch) text += row_line(row[0], std::span(row).subspan(1));
+    }
+  }
+  write_atomically(file_, text);
+}
+
+void MetricsCsv::append(int epoch, const std::vector<double>& values) {
+  BRIGHTNET_CHECK(values.size() == columns_, "a row of metrics has another length than its header");
+  std::ofstream out(file_, std::ios::app | std::ios::binary);
+  out << row_line(epoch, values) << std::flush;
+  if (!out) {
+    throw InputError("the table of metrics cannot be written", file_.string(),
+                     "Free some disk space or choose another run folder.");
+  }
+}
+
+}  // namespace brightnet

@@ -1,0 +1,72 @@
+#include "train/run/run_lock.h"
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/log.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string this_process() {
+  char host[256] = "";
+  ::gethostname(host, sizeof host - 1);
+  return "process " + std::to_string(::getpid()) + " on " + host;
+}
+
+/// What the holder has written into the file, which for a moment may be nothing.
+std::string holder(int file) {
+  char words[512];
+  const ssize_t length = ::pread(file, words, sizeof words, 0);
+  return length > 0 ? std::string(words, static_cast<size_t>(length)) : "another process";
+}
+
+void remove_temporaries(const fs::path& folder) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    if (AtomicFile::is_temporary(entry.path())) fs::remove(entry.path(), ignored);
+  }
+}
+
+}  // namespace
+
+RunLock::RunLock(const RunFolder& folder) {
+  const fs::path path = folder.state().parent_path() / "lock";
+  file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (file_ < 0) {
+    throw InputError(std::string("this run's folder cannot be written: ") + std::strerror(errno),
+                     path.string(), "Check that you may write there, or train under another --out.");
+  }
+  if (::flock(file_, LOCK_EX | LOCK_NB) != 0) {
+    const int reason = errno;
+    const std::string who = holder(file_);
+    if (reason == EWOULDBLOCK) {
+      ::close(file_);
+      throw InputError(who + " is training in this folder", folder.path().string(),
+                       "Wait for it, or stop it (a signal lets it save), or train under another --out.");
+    }
+    spdlog::warn("{} cannot be locked ({}): see to it that nothing else trains in this folder.",
+                 path.string(), std::strerror(reason));
+    return;
+  }
+  const std::string words = this_process();
+  if (::ftruncate(file_, 0) == 0) static_cast<void>(!::pwrite(file_, words.data(), words.size(), 0));
+  for (const auto& place : {folder.path(), folder.last().parent_path(), folder.state().parent_path()}) {
+    remove_temporaries(place);
+  }
+}
+
+RunLock::~RunLock() {
+  if (file_ >= 0) ::close(file_);
+}
+
+}  // namespace brightnet
