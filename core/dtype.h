@@ -14,7 +14,19 @@ enum class DType : uint8_t { f32, bf16, f16, u8 };
 constexpr size_t size_of(DType type) {
   return type == DType::f32 ? 4 : type == DType::u8 ? 1 : 2;
 }
-std::string_view to_string(DType type);
+constexpr std::string_view enum_name(DType type) {
+  switch (type) {
+    case DType::f32:
+      return "f32";
+    case DType::bf16:
+      return "bf16";
+    case DType::f16:
+      return "f16";
+    case DType::u8:
+      return "u8";
+  }
+  return {};
+}
 
 /// What a run computes in. Master weights, batch-norm statistics, losses and weight gradients are fp32 in
 /// all.
@@ -24,7 +36,19 @@ enum class Precision : uint8_t { fp32, tf32, bf16, fp16 };
 constexpr DType compute_type(Precision precision) {
   return precision == Precision::bf16 ? DType::bf16 : precision == Precision::fp16 ? DType::f16 : DType::f32;
 }
-std::string_view to_string(Precision precision);
+constexpr std::string_view enum_name(Precision precision) {
+  switch (precision) {
+    case Precision::fp32:
+      return "fp32";
+    case Precision::tf32:
+      return "tf32";
+    case Precision::bf16:
+      return "bf16";
+    case Precision::fp16:
+      return "fp16";
+  }
+  return {};
+}
 /// Throws InputError for an unknown name.
 Precision parse_precision(std::string_view name);
 

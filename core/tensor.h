@@ -40,8 +40,8 @@ struct Tensor {
   template <typename T>
   T* as() const {
     constexpr DType wanted = sizeof(T) == 4 ? DType::f32 : sizeof(T) == 1 ? DType::u8 : DType::bf16;
-    BRIGHTNET_CHECK(size_of(type) == sizeof(T), "a tensor of " + std::string(to_string(type)) +
-                                                    " was read as " + std::string(to_string(wanted)));
+    BRIGHTNET_CHECK(size_of(type) == sizeof(T), "a tensor of " + std::string(enum_name(type)) +
+                                                    " was read as " + std::string(enum_name(wanted)));
     return static_cast<T*>(data);
   }
 };

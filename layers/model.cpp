@@ -366,7 +366,7 @@ Model parse_model(const YamlDocument& document, int classes, const YamlValue& he
         "input",
         [&](const YamlValue& value) {
           read_fields(value, [&](Fields& input) {
-            input("size", model.size, "pixels").within(1, 8192);
+            input("size", model.size, "pixels").within(1, largest_input_side);
             input("channels", model.channels, "").within(1, 4096);
           });
         },

@@ -96,6 +96,9 @@ using LayerAttributes = std::variant<ConvAttributes, MaxPoolAttributes, SppAttri
                                      SplitAttributes, ShortcutAttributes, MultiplyAttributes,
                                      UpsampleAttributes, SpaceToDepthAttributes, YoloAttributes>;
 
+/// Largest side of a network's input, in pixels.
+constexpr int largest_input_side = 8192;
+
 /// Index of the network's input where a layer's inputs are listed.
 constexpr int network_input = -1;
 

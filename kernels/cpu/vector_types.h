@@ -26,7 +26,7 @@ void with_compute_type(DType type, Body&& body) {
       return body.template operator()<BFloat16>();
     default:
       check_failed("type is f32 or bf16", __FILE__, __LINE__,
-                   "the CPU computes in f32 and bf16, not in " + std::string(to_string(type)));
+                   "the CPU computes in f32 and bf16, not in " + std::string(enum_name(type)));
   }
 }
 

@@ -101,7 +101,7 @@ std::optional<Problem> why_not_in(Precision precision, const GpuFacts& gpu) {
   const bool newer_type = precision == Precision::bf16 || precision == Precision::tf32;
   if (!newer_type || gpu.major >= 8) return std::nullopt;
   return Problem{"the GPU '" + gpu.name + "' has compute capability " + capability(gpu) +
-                     " and does not compute in " + std::string(to_string(precision)) + ", which needs 8.0",
+                     " and does not compute in " + std::string(enum_name(precision)) + ", which needs 8.0",
                  precision == Precision::bf16 ? "Use --precision fp16" : "Use --precision fp32 or fp16"};
 }
 

@@ -26,7 +26,7 @@ void with_compute_type(DType type, Body&& body) {
       return body.template operator()<Bf16>();
     default:
       check_failed("type is f32, f16 or bf16", __FILE__, __LINE__,
-                   "the GPU computes in f32, f16 and bf16, not in " + std::string(to_string(type)));
+                   "the GPU computes in f32, f16 and bf16, not in " + std::string(enum_name(type)));
   }
 }
 

@@ -95,7 +95,7 @@ using Benchmark = std::function<void(benchmark::State&, DType)>;
 void add_benchmark(const std::string& name, const Benchmark& body, bool both_types = true) {
   for (const DType type : {DType::f32, DType::bf16}) {
     if (type == DType::bf16 && !both_types) continue;
-    const std::string full = both_types ? name + '/' + std::string(to_string(type)) : name;
+    const std::string full = both_types ? name + '/' + std::string(enum_name(type)) : name;
     benchmark::RegisterBenchmark(full.c_str(), [=](benchmark::State& state) { body(state, type); })
         ->Unit(benchmark::kMillisecond)
         ->MinTime(0.2)

@@ -98,7 +98,7 @@ TEST(DType, SizesAndComputeTypes) {
 
 TEST(DType, PrecisionNamesReadBackAndOthersAreRefused) {
   for (const auto precision : {Precision::fp32, Precision::tf32, Precision::bf16, Precision::fp16}) {
-    EXPECT_EQ(parse_precision(to_string(precision)), precision);
+    EXPECT_EQ(parse_precision(enum_name(precision)), precision);
   }
   EXPECT_THROW(parse_precision("fp64"), InputError);
   EXPECT_THROW(parse_precision(""), InputError);

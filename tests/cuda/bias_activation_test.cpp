@@ -27,7 +27,7 @@ TEST(CudaBiasActivation, EveryElementGetsItsChannelsBias) {
           expected[i] = v > 0 ? v : 0.1 * v;
         }
         cuda::bias_activation(*y, bias.floats(), Activation::leaky, stream());
-        SCOPED_TRACE(std::to_string(channels) + ' ' + std::string(to_string(type)));
+        SCOPED_TRACE(std::to_string(channels) + ' ' + std::string(enum_name(type)));
         expect_near(y, expected, rounding(type), 1e-6);
       }
     }

@@ -75,7 +75,7 @@ struct Tolerance {
 
 /// Forward and backward of one model in one precision on the emulated GPU against fp32 on the CPU.
 void expect_agreement(const Model& model, int size, const Tolerance& tolerance) {
-  SCOPED_TRACE(std::string(to_string(tolerance.precision)));
+  SCOPED_TRACE(std::string(enum_name(tolerance.precision)));
   const auto cpu = make_cpu_backend(), gpu = make_emulated_backend();
   BoundNetwork expected(*cpu, model, 2, size, Precision::fp32, Mode::train);
   BoundNetwork actual(*gpu, model, 2, size, tolerance.precision, Mode::train);
@@ -248,7 +248,7 @@ TEST(EmulatedNetwork, TenTrainingStepsGoTheCpusWay) {
       expected.step();
       actual.step();
       EXPECT_NEAR(actual.loss() / expected.loss(), 1, precision == Precision::fp32 ? 1e-4 : 0.05)
-          << to_string(precision) << ", step " << step;
+          << enum_name(precision) << ", step " << step;
     }
     EXPECT_EQ(actual.applied(), 10);
     if (precision == Precision::fp32) {

@@ -13,6 +13,7 @@
 #include "train/config/config.h"
 #include "train/distributed/agreement.h"
 #include "train/distributed/gradient_exchange.h"
+#include "train/setup/run_model.h"
 
 namespace brightnet {
 namespace {

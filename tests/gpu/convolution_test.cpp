@@ -70,7 +70,7 @@ TEST(CudaConvolution, FusedEpiloguesAreThoseThatFollow) {
       for (size_t i = 0; i < expected.size(); ++i)
         expected[i] = activated(activation, static_cast<float>(sums[i] + biases[31 * i % biases.size()]));
       EXPECT_LT(relative_error(thinned(fused_y), expected), 1e-5 + 2 * rounding(type))
-          << with.convolution->description() << ' ' << static_cast<int>(activation) << ' ' << to_string(type);
+          << with.convolution->description() << ' ' << static_cast<int>(activation) << ' ' << enum_name(type);
     }
   }
 }

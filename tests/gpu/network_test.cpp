@@ -79,7 +79,7 @@ void expect_step_like_the_cpus(const Model& model, int size, Precision precision
   EXPECT_NEAR(actual.loss(), cpu_loss, loss_error * cpu_loss);
   EXPECT_LT(error(actual.gradients(), expected.gradients(), expected.layout().trainable_floats()),
             gradient_error)
-      << to_string(precision);
+      << enum_name(precision);
 }
 
 TEST(CudaNetwork, AStepThroughEveryKindOfLayerIsLikeTheCpus) {
@@ -129,30 +129,32 @@ TEST(CudaNetwork, AStepOfYolov4IsLikeTheCpus) {
 struct TrainedNetwork {
   TrainedNetwork(Backend& backend, Precision precision, const RunConfig& config)
       : bound(backend, model_of(small_model, 3), batch, 32, precision, Mode::train),
-        guard(config, bound.layout(), backend, bound.device_values(), batch) {
-    guard.set_rate(0.01f);
+        optimizer_step(config.optimizer, config.ema, precision, bound.layout(), backend,
+                       bound.device_values(), batch) {
+    optimizer_step.set_rate(0.01f);
     // Nobody writes the padding between the parameters' gradients, and their norm runs over it.
     backend.zero(bound.device_gradients(), bound.layout().trainable_floats() * sizeof(float));
   }
   void step(const MadeUpBatch& data) {
     data.give(bound.network());
-    bound.network().forward_backward(guard.gradient_scale(1.0f / batch), false, guard.losses());
-    guard.step(bound.device_gradients());
+    bound.network().forward_backward(optimizer_step.gradient_scale(1.0f / batch), false,
+                                     optimizer_step.losses());
+    optimizer_step.step(bound.device_gradients());
     bound.changed();
   }
   BoundNetwork bound;
-  StepGuard guard;
+  OptimizerStep optimizer_step;
 };
 
-RunConfig small_config(Precision precision, const std::string& optimizer = "sgd") {
+RunConfig small_config(Precision precision, OptimizerKind optimizer = OptimizerKind::sgd) {
   RunConfig config;
   config.train.batch = batch;
-  config.train.precision = to_string(precision);
+  config.train.precision = precision;
   config.optimizer.kind = optimizer;
   return config;
 }
 
-void expect_ten_steps_like_the_cpus(const std::string& optimizer) {
+void expect_ten_steps_like_the_cpus(OptimizerKind optimizer) {
   const auto cpu = make_cpu_backend();
   const RunConfig config = small_config(Precision::fp32, optimizer);
   TrainedNetwork expected(*cpu, Precision::fp32, config);
@@ -162,7 +164,7 @@ void expect_ten_steps_like_the_cpus(const std::string& optimizer) {
     expected.step(data);
     actual.step(data);
   }
-  const StepState cpu_state = expected.guard.state(), state = actual.guard.state();
+  const StepState cpu_state = expected.optimizer_step.state(), state = actual.optimizer_step.state();
   EXPECT_EQ(state.applied, 10);
   EXPECT_NEAR(state.sums.box, cpu_state.sums.box, 1e-3 * cpu_state.sums.box);
   EXPECT_NEAR(state.sums.objectness, cpu_state.sums.objectness, 1e-3 * cpu_state.sums.objectness);
@@ -172,11 +174,11 @@ void expect_ten_steps_like_the_cpus(const std::string& optimizer) {
 }
 
 TEST(CudaNetwork, TenTrainingStepsStayWithTheCpus) {
-  expect_ten_steps_like_the_cpus("sgd");
+  expect_ten_steps_like_the_cpus(OptimizerKind::sgd);
 }
 
 TEST(CudaNetwork, TenStepsOfAdamWStayWithTheCpus) {
-  expect_ten_steps_like_the_cpus("adamw");
+  expect_ten_steps_like_the_cpus(OptimizerKind::adamw);
 }
 
 TEST(CudaNetwork, RecordedStepsAreThoseThatAreQueuedOneByOneToTheBit) {
@@ -213,7 +215,7 @@ TEST(CudaNetwork, AnOverflowInFp16SkipsTheStepAndHalvesTheScale) {
   TrainedNetwork network(device(), Precision::fp16, config);
   const auto before = network.bound.values();
   network.step(MadeUpBatch(32, 1));
-  const StepState state = network.guard.state();
+  const StepState state = network.optimizer_step.state();
   EXPECT_EQ(state.skipped, 1);
   EXPECT_EQ(state.applied, 0);
   EXPECT_FLOAT_EQ(state.loss_scale, 0.5e30f);

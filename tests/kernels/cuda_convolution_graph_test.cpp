@@ -89,7 +89,7 @@ TEST_F(CudaConvolutionGraph, EveryPassHasEngines) {
       for (const ConvolutionSpec& spec :
            {spec_of(608, 3, 32, 3, 1, type), spec_of(608, 32, 64, 3, 2, type),
             spec_of(76, 256, 128, 1, 1, type), spec_of(19, 1024, 255, 1, 1, type)}) {
-        SCOPED_TRACE(to_string(spec.input) + ' ' + std::string(to_string(type)) + " on " +
+        SCOPED_TRACE(to_string(spec.input) + ' ' + std::string(enum_name(type)) + " on " +
                      std::to_string(gpu.compute_capability));
         EXPECT_GT(engines_for(forward_variants(spec, InputKind::plain, nullptr, nullptr), "plain", gpu), 0);
         EXPECT_GT(engines_for(backward_data_variants(spec), "plain", gpu), 0);

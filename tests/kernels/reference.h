@@ -37,7 +37,7 @@ inline void expect_near(const OwnedTensor& actual, const std::vector<double>& ex
                           ? std::isnan(actual[i])
                           : actual[i] == expected[i] || std::abs(actual[i] - expected[i]) <= allowed;
     ASSERT_TRUE(near) << "element " << i << " of " << to_string(actual.shape()) << ' '
-                      << to_string(actual.type()) << ": " << actual[i] << " instead of " << expected[i];
+                      << enum_name(actual.type()) << ": " << actual[i] << " instead of " << expected[i];
   }
 }
 

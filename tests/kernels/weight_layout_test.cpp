@@ -24,7 +24,7 @@ struct Case {
 /// The test's name: without it the parameters' bytes, addresses among them, would be.
 std::ostream& operator<<(std::ostream& out, const Case& c) {
   return out << c.dims[0] << 'x' << c.dims[1] << 'x' << c.dims[2] << " tag " << static_cast<int>(c.tag) << ' '
-             << to_string(c.type);
+             << enum_name(c.type);
 }
 
 class WeightLayoutTest : public ::testing::TestWithParam<Case> {

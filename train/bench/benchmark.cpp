@@ -59,12 +59,10 @@ class BenchmarkStep {
     const std::vector<float> initial = initial_parameters(model, layout_, config.train.seed);
     backend.upload(values_.data(), initial.data(), values_.bytes());
     backend.zero(gradients_.data(), gradients_.bytes());  // the padding, too
-    RunConfig in_this_precision = config;
-    in_this_precision.train.precision = to_string(options.precision);
-    guard_ = std::make_unique<StepGuard>(in_this_precision, layout_, backend, values_.floats(),
-                                         config.train.batch);
+    optimizer_step_ = std::make_unique<OptimizerStep>(config.optimizer, config.ema, options.precision,
+                                                      layout_, backend, values_.floats(), config.train.batch);
     // The weights hardly move, so that all rounds compute alike.
-    guard_->set_rate(config.optimizer.rate * 1e-3f);
+    optimizer_step_->set_rate(config.optimizer.rate * 1e-3f);
     arena_ = DeviceBuffer(backend, network_.memory().arena());
     network_.bind(arena_.data());
     make_data(model, options);
@@ -81,10 +79,11 @@ class BenchmarkStep {
       network_.forward();
     });
     times.backward = timed(backend_, [&] {
-      network_.backward(guard_->gradient_scale(1.0f / static_cast<float>(network_.setup().batch)), false);
+      network_.backward(optimizer_step_->gradient_scale(1.0f / static_cast<float>(network_.setup().batch)),
+                        false);
     });
     times.update = timed(backend_, [&] {
-      guard_->step(gradients_.floats());
+      optimizer_step_->step(gradients_.floats());
       ++parameters_.version;
     });
     return times;
@@ -105,13 +104,13 @@ class BenchmarkStep {
     backend_.finish_uploads();
     network_.set_pixels_ahead(pixels_.get());
     network_.set_truths(truths_);
-    network_.forward_backward(guard_->gradient_scale(1.0f / static_cast<float>(network_.setup().batch)),
-                              false);
-    if (updates_++ == 1) update_ = backend_.record([this] { guard_->step(gradients_.floats()); });
+    network_.forward_backward(
+        optimizer_step_->gradient_scale(1.0f / static_cast<float>(network_.setup().batch)), false);
+    if (updates_++ == 1) update_ = backend_.record([this] { optimizer_step_->step(gradients_.floats()); });
     if (update_) {
       update_->replay();
     } else {
-      guard_->step(gradients_.floats());
+      optimizer_step_->step(gradients_.floats());
     }
     ++parameters_.version;
   }
@@ -137,7 +136,7 @@ class BenchmarkStep {
   ParameterLayout layout_;
   DeviceBuffer values_, gradients_, arena_;
   Parameters parameters_;
-  std::unique_ptr<StepGuard> guard_;
+  std::unique_ptr<OptimizerStep> optimizer_step_;
   Network network_;
   std::unique_ptr<uint8_t, std::function<void(uint8_t*)>> pixels_;
   std::vector<std::vector<Truth>> truths_;

@@ -179,7 +179,7 @@ std::string to_table(const Diagnosis& diagnosis) {
   }
   for (const auto& convolution : diagnosis.convolutions) {
     const ConvolutionCheck& check = convolution.check;
-    text += fmt::format("{:<22} {:<7} ", fmt::format("convolution {}", to_string(convolution.precision)),
+    text += fmt::format("{:<22} {:<7} ", fmt::format("convolution {}", enum_name(convolution.precision)),
                         word(convolution.health));
     text += fmt::format("{}: error forward {:.1e}, backward {:.1e} and {:.1e}, allowed {:.0e}\n",
                         convolution.device, check.forward, check.backward_data, check.backward_weights,
@@ -215,7 +215,7 @@ Json to_json(const Diagnosis& diagnosis) {
   }
   for (const auto& c : diagnosis.convolutions) {
     json["convolutions"].push_back(trouble_json({{"device", c.device},
-                                                 {"precision", std::string(to_string(c.precision))},
+                                                 {"precision", std::string(enum_name(c.precision))},
                                                  {"forward_error", c.check.forward},
                                                  {"backward_data_error", c.check.backward_data},
                                                  {"backward_weights_error", c.check.backward_weights},

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "core/json.h"
 #include "kernels/cuda/installation.h"
 #include "train/bench/convolution_check.h"
-#include "train/detect/detections_json.h"
 
 namespace brightnet {
 

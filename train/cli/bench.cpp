@@ -5,12 +5,12 @@
 
 #include <fmt/format.h>
 
+#include "core/json.h"
 #include "core/log.h"
 #include "data/benchmark.h"
 #include "train/bench/benchmark.h"
 #include "train/bench/kernel_benchmark.h"
 #include "train/cli/commands.h"
-#include "train/detect/detections_json.h"
 #include "train/device/device.h"
 #include "train/loop/memory.h"
 
@@ -25,9 +25,10 @@ struct BenchArguments {
   bool kernels = false, steps_only = false;
 };
 
-std::vector<Precision> precisions(const std::string& list, const std::string& fallback) {
+std::vector<Precision> precisions(const std::string& list, Precision fallback) {
+  if (list.empty()) return {fallback};
   std::vector<Precision> all;
-  std::stringstream in(list.empty() ? fallback : list);
+  std::stringstream in(list);
   for (std::string name; std::getline(in, name, ',');) all.push_back(parse_precision(name));
   return all;
 }
@@ -38,7 +39,7 @@ double milliseconds(double seconds) {
 
 Json step_json(const StepBenchmark& step) {
   Json json{{"device", step.device},
-            {"precision", std::string(to_string(step.precision))},
+            {"precision", std::string(enum_name(step.precision))},
             {"batch", step.batch},
             {"size", step.size},
             {"threads", step.threads},
@@ -89,7 +90,7 @@ std::string step_table(const StepBenchmark& step) {
       "\n{} {} on {} with {} threads, batch {} at {}x{}, medians of {} rounds\n"
       "  {:.2f} images/s  step {:.1f} ms = forward {:.1f} + backward {:.1f} + update {:.1f}\n"
       "  {}{:.0f} GFLOP/s   peak {}\n",
-      "training step,", to_string(step.precision), step.device, step.threads, step.batch, step.size,
+      "training step,", enum_name(step.precision), step.device, step.threads, step.batch, step.size,
       step.size, step.rounds, step.images_per_second(), milliseconds(step.step), milliseconds(step.forward),
       milliseconds(step.backward), milliseconds(step.update), floor, step.flops / step.step / 1e9,
       format_bytes(static_cast<double>(step.peak_bytes)));
@@ -121,18 +122,18 @@ int bench_step(const BenchArguments& arguments) {
 int bench_kernels(const BenchArguments& arguments) {
   check_answer(arguments.json, "results");
   Json answer{{"results", Json::array()}};
-  for (const Precision precision : precisions(arguments.common.precision, "fp32")) {
+  for (const Precision precision : precisions(arguments.common.precision, Precision::fp32)) {
     const auto backend = open_device(arguments.common.device, precision);
     const auto kernels = measure_kernels(*backend, precision, arguments.batch > 0 ? arguments.batch : 8);
     std::string table =
-        fmt::format("{} in {}, of the device's memory bandwidth\n", backend->name(), to_string(precision));
+        fmt::format("{} in {}, of the device's memory bandwidth\n", backend->name(), enum_name(precision));
     for (const auto& kernel : kernels) {
       table +=
           fmt::format("{:<28} {:>18} {:>9.1f} GB/s {:>6.0f} % of copying\n", kernel.name,
                       to_string(kernel.shape), kernel.bytes / kernel.seconds / 1e9, 100 * kernel.copy_ratio);
       answer["results"].push_back(
           {{"device", backend->name()},
-           {"precision", std::string(to_string(precision))},
+           {"precision", std::string(enum_name(precision))},
            {"kernel", kernel.name},
            {"shape", {kernel.shape.n, kernel.shape.h, kernel.shape.w, kernel.shape.c}},
            {"bytes", kernel.bytes},

@@ -12,6 +12,7 @@
 #include "train/distributed/launch.h"
 #include "train/formats/darknet/cfg.h"
 #include "train/formats/darknet/trained.h"
+#include "train/setup/run_model.h"
 
 namespace brightnet::cli {
 
@@ -233,7 +234,7 @@ CLI::Validator within(double low, double high) {
 }
 
 CLI::Validator input_side(int low) {
-  return within(low, 8192);
+  return within(low, largest_input_side);
 }
 
 }  // namespace brightnet::cli

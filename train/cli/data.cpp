@@ -2,14 +2,15 @@
 #include <iostream>
 #include <memory>
 
+#include "core/json.h"
 #include "core/log.h"
 #include "data/check.h"
 #include "data/convert.h"
 #include "data/stats.h"
 #include "data/synth.h"
 #include "train/cli/commands.h"
-#include "train/detect/detections_json.h"
 #include "train/setup/automatic_anchors.h"
+#include "train/setup/run_model.h"
 
 namespace brightnet::cli {
 namespace {

@@ -52,7 +52,7 @@ struct DetectArguments {
 
 /// What the model says about suppression, with the command line's thresholds.
 NmsOptions nms_options(const Model& model, const DetectArguments& arguments) {
-  return for_model({.kind = "model",
+  return for_model({.kind = NmsMethod::model,
                     .iou = arguments.nms,
                     .score = arguments.confidence,
                     .max_detections = arguments.max_detections > 0 ? arguments.max_detections

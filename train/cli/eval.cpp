@@ -5,11 +5,11 @@
 
 #include "train/cli/commands.h"
 #include "train/cli/metrics_table.h"
-#include "train/detect/detections_json.h"
 #include "train/detect/inference.h"
 #include "train/device/device.h"
 #include "train/distributed/agreement.h"
 #include "train/evaluate/evaluate.h"
+#include "train/evaluate/metrics_json.h"
 #include "train/formats/darknet/cfg.h"
 #include "train/formats/darknet/weights.h"
 
@@ -69,12 +69,13 @@ int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
     refuse_idle_assignments(arguments.common.assignments);
     if (ranks.leads()) check_answer(arguments.json, "AP");
     config = load_run_config(arguments.common.config, arguments.common.all_assignments());
-    backend = open_device(arguments.common.device_of(ranks), config.precision());
+    backend = open_device(arguments.common.device_of(ranks), config.train.precision);
     dataset = read_split(config, arguments.split == "val" ? Split::val : Split::train, ranks.leads());
     // No rank has more images than these to look at: a larger batch would take memory for nothing.
     const auto share = (static_cast<int64_t>(dataset.images.size()) + ranks.size() - 1) / ranks.size();
     const int batch = static_cast<int>(std::min<int64_t>(arguments.batch, share));
-    inference.emplace(load_weights(arguments, dataset), *backend, config.precision(), batch, arguments.size);
+    inference.emplace(load_weights(arguments, dataset), *backend, config.train.precision, batch,
+                      arguments.size);
     check_classes(*inference, dataset, arguments.weights.weights);
   });
   const DetectionOptions options{.nms = for_model(config.evaluate.nms, inference->trained().model),

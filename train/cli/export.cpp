@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/json.h"
 #include "core/log.h"
 #include "train/cli/commands.h"
-#include "train/detect/detections_json.h"
 #include "train/detect/outputs/output.h"
 #include "train/formats/onnx/export.h"
 #include "train/loop/memory.h"

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "core/json.h"
 #include "train/cli/commands.h"
-#include "train/detect/detections_json.h"
 #include "train/device/device.h"
 #include "train/setup/memory_advice.h"
 
@@ -35,14 +35,15 @@ struct MemoryReport {
 /// What `micro_batch: auto` would plan for: of --device-memory, else of what the device has free.
 size_t planning_budget(const MemoryArguments& arguments, const RunConfig& config) {
   if (!arguments.device_memory.empty()) return parse_bytes(arguments.device_memory);
-  return memory_budget(config, *open_device(arguments.common.device, config.precision()));
+  return memory_budget(config, *open_device(arguments.common.device, config.train.precision));
 }
 
 MemoryReport make_report(const MemoryArguments& arguments) {
   NamedModel named = read_model(arguments.common.config, arguments.common.assignments, arguments.classes);
   RunConfig& config = named.config;
-  if (!arguments.common.precision.empty()) config.train.precision = arguments.common.precision;
-  const auto backend = open_planner(arguments.common.device, config.precision());
+  if (!arguments.common.precision.empty())
+    config.train.precision = parse_precision(arguments.common.precision);
+  const auto backend = open_planner(arguments.common.device, config.train.precision);
   if (arguments.size > 0) {
     config.train.size = arguments.size;
     config.train.sizes.clear();
@@ -61,7 +62,7 @@ MemoryReport make_report(const MemoryArguments& arguments) {
                            .batch = batch,
                            .height = config.evaluation_size(),
                            .width = config.evaluation_size(),
-                           .precision = config.precision(),
+                           .precision = config.train.precision,
                            .mode = Mode::infer});
   MemoryReport report{named, plan_run(config, named.model, *backend, batch), inference.memory(), layout,
                       batch};
@@ -100,15 +101,16 @@ std::string table(const MemoryReport& report) {
   };
   std::string text = layer_table(report);
   text += fmt::format("\nTraining, batch {} at {}x{} in {}\n", report.batch, report.named.config.train.size,
-                      report.named.config.train.size, report.named.config.train.precision);
+                      report.named.config.train.size, enum_name(report.named.config.train.precision));
   text += line("parameters", memory.parameters);
   text += line("gradients", memory.gradients);
-  text += line("optimizer", memory.optimizer, report.named.config.optimizer.kind);
+  text += line("optimizer", memory.optimizer, std::string(enum_name(report.named.config.optimizer.kind)));
   text += line("average (ema)", memory.average);
   text += line("copy of the statistics", memory.statistics);
   text += line("control of the step", memory.control);
   text += line("input", training.input, "pixels and boxes");
-  text += line("working weights", training.working_weights, report.named.config.train.precision);
+  text += line("working weights", training.working_weights,
+               std::string(enum_name(report.named.config.train.precision)));
   text += line("step", training.step,
                "activations, gradients, workspace; " + bytes(training.unshared) + " without sharing");
   if (memory.arena > training.arena()) text += line("more for evaluation", memory.arena - training.arena());
@@ -149,7 +151,7 @@ Json answer(const MemoryReport& report) {
   Json json{{"model", report.named.model.name},
             {"batch", report.batch},
             {"size", report.named.config.train.size},
-            {"precision", report.named.config.train.precision},
+            {"precision", enum_name(report.named.config.train.precision)},
             {"parameters", memory.parameters},
             {"gradients", memory.gradients},
             {"optimizer", memory.optimizer},

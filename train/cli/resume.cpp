@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "train/cli/train.h"
+#include "train/setup/run_model.h"
 
 namespace brightnet::cli {
 namespace {

@@ -18,6 +18,7 @@
 #include "train/setup/automatic_anchors.h"
 #include "train/setup/finetune.h"
 #include "train/setup/memory_advice.h"
+#include "train/setup/run_model.h"
 
 namespace brightnet::cli {
 namespace {
@@ -151,7 +152,7 @@ Preparation prepare(const TrainArguments& arguments, const Communicator& ranks) 
   if (arguments.no_graph) config.train.graph = false;
   check_batch(config.train, ranks.size(), arguments.resuming);
   run.backend =
-      open_device(arguments.common.device_of(ranks), config.precision(), config.train.deterministic);
+      open_device(arguments.common.device_of(ranks), config.train.precision, config.train.deterministic);
   // Reading the images of one split takes a while: what is wrong with the other is said before.
   for (const Split split : {Split::train, Split::val}) check_place(config.data, split);
   run.training = read_split(config, Split::train, ranks.leads());
@@ -219,7 +220,7 @@ void announce(const Preparation& run, const Trainer& trainer, const Communicator
   spdlog::info("{}: {:.2f} M parameters, {} {}, input {}x{}, {} on {} with {} threads", run.model.name,
                static_cast<double>(run.layout->trainable_parameters()) / 1e6, run.model.classes,
                run.model.classes == 1 ? "class" : "classes", config.train.size, config.train.size,
-               config.train.precision, run.backend->name(), compute_threads());
+               enum_name(config.train.precision), run.backend->name(), compute_threads());
   if (const int frozen = frozen_convolutions(run.model); frozen > 0)
     spdlog::info("{} convolutions are frozen", frozen);
   const std::string shared = ranks.alone() ? "" : " on " + std::to_string(ranks.size()) + " ranks";

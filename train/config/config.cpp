@@ -8,14 +8,11 @@
 
 #include "layers/network.h"
 #include "train/formats/darknet/import.h"
-#include "train/setup/finetune.h"
 
 namespace brightnet {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr int largest_size = 8192;  // pixels
 
 // A copy without tags and marks: what came from --set prints like everything else.
 YAML::Node plain(const YAML::Node& node) {
@@ -90,23 +87,11 @@ void check_sizes(const RunConfig& config, const YamlValue& train) {
                      child(train, "micro_batch").where());
   }
   for (const int size : config.train.sizes) {
-    if (size < 32 || size > largest_size)
+    if (size < 32 || size > largest_input_side)
       throw InputError("'sizes' has a side of " + std::to_string(size) + ", and they must be from 32 to " +
-                           std::to_string(largest_size) + " pixels",
+                           std::to_string(largest_input_side) + " pixels",
                        child(train, "sizes").where());
   }
-}
-
-void check_stride(const RunConfig& config, const Model& model) {
-  const auto check = [&](const std::string& key, int size) {
-    if (size % model.stride == 0) return;
-    throw InputError("'" + key + "' is " + std::to_string(size) + " and must be a multiple of " +
-                         std::to_string(model.stride) + ", the stride of '" + model.name + "'",
-                     config.where(key), "The nearest are " + nearest_input_sizes(size, model.stride) + '.');
-  };
-  if (config.train.sizes.empty()) check("train.size", config.train.size);
-  for (const int size : config.train.sizes) check("train.sizes", size);
-  check("evaluate.size", config.evaluate.size);
 }
 
 void check_schedule(const ScheduleOptions& schedule, const YamlValue& value) {
@@ -123,7 +108,7 @@ void check_schedule(const ScheduleOptions& schedule, const YamlValue& value) {
 }  // namespace
 
 void TrainOptions::fields(Fields& f) {
-  f("size", size, "side of the square input, in pixels").within(32, largest_size);
+  f("size", size, "side of the square input, in pixels").within(32, largest_input_side);
   f("sizes", sizes, "multi-scale: sides to draw from; empty: size alone");
   f("size_every", size_every, "optimizer steps between changes of size").at_least(1);
   f("batch", batch, "images of one optimizer step, over all ranks").at_least(1);
@@ -145,15 +130,14 @@ void TrainOptions::fields(Fields& f) {
     "of the free memory that micro_batch: auto plans for; 0: 0.6 of a machine's, 0.9 of a GPU's")
       .at_least(0)
       .at_most(1);
-  f.choice("recompute", recompute, {"none", "activations"},
-           "what the backward pass makes again; less memory, slower");
+  f("recompute", recompute, "what the backward pass makes again; less memory, slower");
   f("graph", graph, "GPU: record each step once and queue it as a whole");
   f("deterministic", deterministic, "GPU: only convolutions whose result is the same in every run");
   f("epochs", epochs, "passes over the training split").at_least(1);
   f("iterations", iterations, "optimizer steps; 0: as many as the epochs make").at_least(0);
   f("minutes", minutes, "limit of the time: after the first epoch, epochs becomes what fits; 0: none")
       .at_least(0);
-  f.choice("precision", precision, {"fp32", "tf32", "bf16", "fp16"}, "of activations and working weights");
+  f("precision", precision, "of activations and working weights");
   f("seed", seed, "names the run's random numbers");
   f("sync_bn", sync_bn, "batch-norm over all ranks; on the CPU, the same bits for any number of them");
   f("patience", patience, "evaluations without a better score before stopping; 0: never").at_least(0);
@@ -180,54 +164,6 @@ void TrainOptions::fields(Fields& f) {
   f("bucket_mb", bucket_mb, "MiB of gradients that the ranks sum at a time").above(0);
   f("overlap", overlap, "ranks sum gradients during the backward pass; the same bits either way");
   f("comm_timeout", comm_timeout, "seconds that a rank waits for others before the run ends").at_least(3);
-}
-
-void OptimizerOptions::fields(Fields& f) {
-  f.choice("kind", kind, {"adamw", "sgd"}, "adamw or sgd");
-  f("rate", rate, "learning rate at the schedule's peak").above(0);
-  f("momentum", momentum, "sgd").within(0, 1);
-  f("nesterov", nesterov, "sgd");
-  f("decay", decay, "weight decay of convolution weights").at_least(0);
-  f.choice("decay_kind", decay_kind, {"l2", "decoupled"}, "sgd: l2 as in darknet, or decoupled");
-  f("beta1", beta1, "adamw").within(0, 1);
-  f("beta2", beta2, "adamw").within(0, 1);
-  f("epsilon", epsilon, "adamw").above(0);
-  f("clip", clip, "largest norm of the whole gradient; 0: any").at_least(0);
-  f("max_skips", max_skips, "steps in a row with a gradient that is not finite before stopping").at_least(1);
-  f("loss_scale", loss_scale, "first loss scale, in any precision; 0: 65536 in fp16, none else").at_least(0);
-  f("loss_scale_growth", loss_scale_growth, "steps in a row without overflow until it doubles").at_least(1);
-}
-
-OptimizerOptions OptimizerOptions::sgd() {
-  OptimizerOptions options;
-  options.kind = "sgd";
-  options.rate = 0.01f;
-  options.decay = 0.0005f;
-  return options;
-}
-
-void ScheduleOptions::fields(Fields& f) {
-  f.choice("kind", kind, {"cosine", "steps", "linear", "constant"}, "of the rate after the burn-in");
-  f.choice("unit", unit, {"epochs", "iterations"}, "of warmup and steps");
-  f("warmup", warmup, "length of the burn-in").at_least(0);
-  f("power", power, "of the burn-in").at_least(0);
-  f("final", final, "fraction of the rate at the end of cosine and linear").within(0, 1);
-  f("steps", steps, "where the rate falls; empty: at 80 % and 90 % of the run");
-  f("scales", scales, "factors there; empty: 0.1 each");
-}
-
-void EmaOptions::fields(Fields& f) {
-  f("decay", decay, "of the averaged weights; 0: no average").at_least(0).at_most(0.999999);
-  f("ramp", ramp, "iterations over which the decay grows").at_least(0);
-}
-
-void EvaluateOptions::fields(Fields& f) {
-  f("every", every, "epochs between evaluations").at_least(1);
-  f("start", start, "first epoch that is evaluated").at_least(1);
-  f("batch", batch, "images at a time; 0: the micro-batch").at_least(0);
-  f("size", size, "side of the input; 0: train.size").within(0, largest_size);
-  f.choice("best_by", best_by, {"AP", "AP50"}, "what makes weights the best");
-  f("nms", nms, "non-maximum suppression");
 }
 
 void RunConfig::fields(Fields& f) {
@@ -351,23 +287,6 @@ std::vector<std::string> config_keys() {
     for (const auto& [key, value] : inner) keys.push_back(key);
   }
   return keys;
-}
-
-Model load_model(const RunConfig& config, int classes) {
-  if (config.model.empty()) {
-    throw InputError("the configuration names no model", config.name,
-                     "Add a line such as model: models/yolov4-tiny.yaml, or give --set model=FILE");
-  }
-  const auto read = [&] {
-    if (!is_darknet_cfg(config.model)) return load_model(fs::path(config.model), classes, config.head);
-    DarknetImport imported = import_darknet(config.model, classes);
-    if (!config.head.defined()) return std::move(imported.model);
-    return parse_model(YamlDocument::parse(imported.model_yaml, config.model), classes, config.head);
-  };
-  Model model = read();
-  check_stride(config, model);
-  set_rates(model, config.train);
-  return model;
 }
 
 }  // namespace brightnet

@@ -12,7 +12,7 @@ namespace {
 
 std::unique_ptr<Backend> open_cpu(Precision precision) {
   if (precision == Precision::fp16 || precision == Precision::tf32) {
-    throw DeviceError("the CPU does not compute in " + std::string(to_string(precision)), "",
+    throw DeviceError("the CPU does not compute in " + std::string(enum_name(precision)), "",
                       "Use fp32 or bf16: --precision, or train.precision in the configuration.");
   }
   return make_cpu_backend();

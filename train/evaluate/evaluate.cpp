@@ -7,6 +7,15 @@
 
 namespace brightnet {
 
+void EvaluateOptions::fields(Fields& f) {
+  f("every", every, "epochs between evaluations").at_least(1);
+  f("start", start, "first epoch that is evaluated").at_least(1);
+  f("batch", batch, "images at a time; 0: the micro-batch").at_least(0);
+  f("size", size, "side of the input; 0: train.size").within(0, largest_input_side);
+  f("best_by", best_by, "what makes weights the best");
+  f("nms", nms, "non-maximum suppression");
+}
+
 std::vector<ScoredBox> objects_in_image(std::vector<Detection> candidates, const NmsOptions& nms, int width,
                                         int height, const InputFit& fit) {
   const Placement placement = place(width, height, fit);

@@ -16,6 +16,33 @@
 
 namespace brightnet {
 
+enum class BestBy : uint8_t { AP, AP50 };
+constexpr std::string_view enum_name(BestBy score) {
+  switch (score) {
+    case BestBy::AP:
+      return "AP";
+    case BestBy::AP50:
+      return "AP50";
+  }
+  return {};
+}
+
+/// The `evaluate:` section.
+struct EvaluateOptions {
+  /// Epochs between evaluations; the last epoch is always evaluated.
+  int every = 1;
+  /// First epoch (from 1) that is evaluated.
+  int start = 1;
+  /// Images at a time; 0: the micro-batch.
+  int batch = 0;
+  /// Side of the input; 0: train.size.
+  int size = 0;
+  /// The score by which weights are the best.
+  BestBy best_by = BestBy::AP;
+  NmsOptions nms{.kind = NmsMethod::model};
+  void fields(Fields& f);
+};
+
 struct DetectionOptions {
   NmsOptions nms;
   bool letterbox = false;  ///< keep the aspect ratio, as in training

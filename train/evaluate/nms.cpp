@@ -48,9 +48,8 @@ bool usable(const Detection& d, float threshold) {
 }  // namespace
 
 void NmsOptions::fields(Fields& f) {
-  f.choice(
-      "kind", kind, {"model", "greedy", "diou"},
-      "greedy: by IoU; diou: by IoU less a term for the centres' distance; model: as the head's nms says");
+  f("kind", kind,
+    "greedy: by IoU; diou: by IoU less a term for the centres' distance; model: as the head's nms says");
   f("iou", iou, "a box falls when it overlaps a better one of its class by more").within(0, 1);
   f("beta", beta, "exponent of the distance term of diou; for model the head's nms_beta counts").above(0);
   f("score", score, "candidates with a lower score are not looked at").within(0, 1);
@@ -58,12 +57,12 @@ void NmsOptions::fields(Fields& f) {
 }
 
 NmsOptions for_model(NmsOptions options, const Model& model) {
-  if (options.kind != "model") return options;
-  options.kind = "greedy";
+  if (options.kind != NmsMethod::model) return options;
+  options.kind = NmsMethod::greedy;
   for (const auto& layer : model.layers) {
     const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes);
     if (!yolo) continue;
-    options.kind = yolo->nms == NmsKind::diou ? "diou" : "greedy";
+    options.kind = yolo->nms == NmsKind::diou ? NmsMethod::diou : NmsMethod::greedy;
     options.beta = yolo->nms_beta;
   }
   return options;
@@ -71,8 +70,8 @@ NmsOptions for_model(NmsOptions options, const Model& model) {
 
 std::vector<Detection> non_max_suppression(const std::vector<Detection>& candidates,
                                            const NmsOptions& options) {
-  const bool diou = options.kind == "diou";
-  BRIGHTNET_CHECK(diou || options.kind == "greedy", "unknown kind of NMS: " + options.kind);
+  BRIGHTNET_CHECK(options.kind != NmsMethod::model, "for_model() has not chosen the kind of NMS");
+  const bool diou = options.kind == NmsMethod::diou;
   std::vector<int> order;
   order.reserve(candidates.size());
   for (size_t i = 0; i < candidates.size(); ++i) {

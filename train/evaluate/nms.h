@@ -1,7 +1,8 @@
 // Non-maximum suppression: of several detections of one object, the best stays.
 #pragma once
 
-#include <string>
+#include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "core/box.h"
@@ -11,14 +12,27 @@ namespace brightnet {
 
 struct Model;
 
+/// greedy: a box is suppressed when its IoU with a better one of its class exceeds `iou`.
+/// diou: it is suppressed when IoU - (d²/c²)^beta exceeds `iou`, where d is the distance of the two centres
+/// and c the diagonal of the smallest box around both, so that two objects side by side both stay (Zheng et
+/// al. 2020, "Distance-IoU Loss", section 3.3; the exponent is YOLOv4's beta_nms). model: as the model's
+/// heads say; for_model() puts it in.
+enum class NmsMethod : uint8_t { greedy, diou, model };
+constexpr std::string_view enum_name(NmsMethod method) {
+  switch (method) {
+    case NmsMethod::greedy:
+      return "greedy";
+    case NmsMethod::diou:
+      return "diou";
+    case NmsMethod::model:
+      return "model";
+  }
+  return {};
+}
+
 /// The `nms:` section.
 struct NmsOptions {
-  /// greedy: a box falls when its IoU with a better one of its class exceeds `iou`.
-  /// diou: it falls when IoU - (d²/c²)^beta exceeds `iou`, where d is the distance of the two centres and c
-  /// the diagonal of the smallest box around both, so that two objects side by side both stay (Zheng et al.
-  /// 2020, "Distance-IoU Loss", section 3.3; the exponent is YOLOv4's beta_nms).
-  /// model: what the model's heads say; for_model() puts it in.
-  std::string kind = "greedy";
+  NmsMethod kind = NmsMethod::greedy;
   float iou = 0.45f;
   float beta = 0.6f;         ///< exponent of the distance term; diou only
   float score = 0.001f;      ///< candidates below it are not looked at

@@ -15,9 +15,9 @@ RunNetworks::RunNetworks(const RunConfig& config, const Model& model, Backend& b
                          const Parameters& trained, const Parameters& averaged,
                          StatisticsExchange* statistics) {
   NetworkSetup setup{.model = &model, .backend = &backend, .parameters = &trained, .batch = micro_batch};
-  setup.precision = config.precision();
+  setup.precision = config.train.precision;
   setup.statistics = statistics;
-  setup.recompute = config.train.recompute == "activations";
+  setup.recompute = config.train.recompute == Recompute::activations;
   for (const int size : config.input_sizes()) {
     setup.height = setup.width = size;
     training_[size] = std::make_unique<Network>(setup);
@@ -55,8 +55,8 @@ RunMemory plan_run_memory(const RunConfig& config, const ParameterLayout& layout
   memory.gradients = layout.trainable_floats() * sizeof(float);
   memory.optimizer = optimizer_bytes(config.optimizer, layout);
   memory.average = Ema::bytes(config.ema, layout);
-  memory.statistics = StepGuard::statistics_bytes(layout);
-  memory.control = StepGuard::control_bytes();
+  memory.statistics = OptimizerStep::statistics_bytes(layout);
+  memory.control = OptimizerStep::control_bytes();
   memory.arena = arena_bytes;
   return memory;
 }

@@ -55,9 +55,10 @@ Trainer::Trainer(const TrainingSetup& setup, const ParameterLayout& layout, cons
   backend_.upload(values_.data(), initial.data(), values_.bytes());
   // Nobody writes the padding between the parameters' gradients, and their norm runs over it.
   backend_.zero(gradients_.data(), gradients_.bytes());
-  guard_ = std::make_unique<StepGuard>(setup.config, layout, backend_, values_.floats(),
-                                       batch_of_rank(train, communicator_.size()));
-  averaged_.values = guard_->average();
+  optimizer_step_ = std::make_unique<OptimizerStep>(
+      setup.config.optimizer, setup.config.ema, setup.config.train.precision, layout, backend_,
+      values_.floats(), batch_of_rank(train, communicator_.size()));
+  averaged_.values = optimizer_step_->average();
   arena_ = DeviceBuffer(backend_, networks_.arena_bytes());
   networks_.bind(arena_.data());
   if (!communicator_.alone()) {
@@ -129,7 +130,7 @@ void Trainer::open_report() {
 void Trainer::step() {
   const double begin = seconds_now(), waited_before = loader_->waited_seconds();
   const double comm_waited_before = communicator_.waited_seconds(), busy_before = clock_->seconds();
-  guard_->set_rate(schedule_.rate(progress_.iteration));
+  optimizer_step_->set_rate(schedule_.rate(progress_.iteration));
   for (int part = 0; part < parts_; ++part) pass(part);
   if (exchange_) exchange_->finish();
   update();
@@ -137,7 +138,7 @@ void Trainer::step() {
   ++progress_.iteration;
   ++progress_.step;
   // A copy that was made before an epoch's sums were cleared tells of no further step.
-  const StepState* const seen = guard_->observe();
+  const StepState* const seen = optimizer_step_->observe();
   if (seen && seen->applied + seen->skipped > progress_.state.applied + progress_.state.skipped)
     take_over(*seen);
   const double seconds = seconds_now() - begin;
@@ -166,10 +167,10 @@ void Trainer::pass(int part) {
     // With the last micro-batch, what becomes final is shared at once; so this pass is not one recording.
     network.forward();
     exchange_->forward_done();
-    network.backward(guard_->gradient_scale(of_batch), part > 0, guard_->losses(),
+    network.backward(optimizer_step_->gradient_scale(of_batch), part > 0, optimizer_step_->losses(),
                      [this](int layer) { exchange_->layer_passed(layer); });
   } else {
-    network.forward_backward(guard_->gradient_scale(of_batch), part > 0, guard_->losses());
+    network.forward_backward(optimizer_step_->gradient_scale(of_batch), part > 0, optimizer_step_->losses());
   }
   clock_->end();
   progress_.sums.images += batch->count;
@@ -179,11 +180,11 @@ void Trainer::pass(int part) {
 void Trainer::update() {
   clock_->begin();
   if (setup_.config.train.graph && updates_ > 0 && !update_)
-    update_ = backend_.record([this] { guard_->step(gradients_.floats()); });
+    update_ = backend_.record([this] { optimizer_step_->step(gradients_.floats()); });
   if (update_) {
     update_->replay();
   } else {
-    guard_->step(gradients_.floats());
+    optimizer_step_->step(gradients_.floats());
   }
   clock_->end();
   ++updates_;
@@ -210,7 +211,7 @@ void Trainer::take_over(const StepState& seen) {
   progress_.state = seen;
   if (seen.skipped == before.skipped || !leads()) return;
   line_.clear();
-  if (guard_->scales_loss()) {
+  if (optimizer_step_->scales_loss()) {
     spdlog::warn(
         "The gradient of step {} overflowed under a loss scale of {:g}: the step is skipped and the scale is "
         "now {:g}. Now and then that is how the scale is found.",
@@ -243,7 +244,7 @@ void Trainer::confer(const Interrupt& interrupt) {
 
 /// The same behind everything that is queued.
 void Trainer::settle(const Interrupt& interrupt) {
-  take_over(guard_->state());
+  take_over(optimizer_step_->state());
   confer(interrupt);
 }
 
@@ -270,7 +271,7 @@ bool Trainer::end_epoch(const Interrupt& interrupt) {
                        .sums = all_sums_,
                        .losses = all_losses_,
                        .rate = schedule_.rate(progress_.iteration - 1),
-                       .loss_scale = guard_->scales_loss() ? progress_.state.loss_scale : 0,
+                       .loss_scale = optimizer_step_->scales_loss() ? progress_.state.loss_scale : 0,
                        .metrics = metrics ? &*metrics : nullptr};
   line_.clear();
   spdlog::info("{}", describe_progress(metrics));
@@ -284,7 +285,7 @@ bool Trainer::end_epoch(const Interrupt& interrupt) {
   if (report_) report_->add_epoch(summary);
   if (metrics) judge(*metrics);
   progress_.sums = all_sums_ = {};
-  guard_->clear_sums();
+  optimizer_step_->clear_sums();
   progress_.state.sums = all_losses_ = {};
   if (setup_.config.train.minutes > 0 && progress_.planned == 0 && !finished()) fit_into_minutes();
   if (seconds_now() - saved_at_ >= setup_.config.train.save_every) save();
@@ -358,7 +359,7 @@ void Trainer::gather_pictured() {
 /// Without anything to be found in the validation split no score is better than another: then the newest
 /// weights are the best.
 void Trainer::judge(const Metrics& metrics) {
-  const double score = setup_.config.evaluate.best_by == "AP50" ? metrics.AP50 : metrics.AP;
+  const double score = setup_.config.evaluate.best_by == BestBy::AP50 ? metrics.AP50 : metrics.AP;
   if (progress_.best_epoch > 0 && score <= progress_.best_score && score != no_truths) {
     ++progress_.evaluations_since_best;
     return;
@@ -389,7 +390,7 @@ std::string Trainer::describe_progress(const std::optional<Metrics>& metrics) co
   const int64_t left = total_ - progress_.iteration;
   run.seconds_left = left == 0 || step_seconds_ > 0 ? step_seconds_ * static_cast<double>(left) : -1;
   run.rate = schedule_.rate(std::max<int64_t>(0, progress_.iteration - 1));
-  run.loss_scale = guard_->scales_loss() ? progress_.state.loss_scale : 0;
+  run.loss_scale = optimizer_step_->scales_loss() ? progress_.state.loss_scale : 0;
   run.many_ranks = !communicator_.alone();
   run.device_beside_host = backend_.works_beside_host();
   run.metrics = metrics ? &*metrics : nullptr;

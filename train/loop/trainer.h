@@ -100,12 +100,12 @@ class Trainer {
   DeviceBuffer values_, gradients_, arena_;
   Parameters trained_, averaged_;
   std::optional<GradientExchange> exchange_;  ///< where there are other ranks
-  std::unique_ptr<StepGuard> guard_;
+  std::unique_ptr<OptimizerStep> optimizer_step_;
   RunNetworks networks_;
   RunMemory memory_;
 
   std::unique_ptr<WorkClock> clock_;
-  std::unique_ptr<Recording> update_;  ///< guard_->step(), once it was recorded
+  std::unique_ptr<Recording> update_;  ///< optimizer_step_->step(), once it was recorded
   int64_t updates_ = 0;                ///< of this process
   bool advised_ = false;
 

@@ -10,7 +10,7 @@ namespace brightnet {
 
 std::vector<StateArray> Trainer::state_arrays() const {
   std::vector<StateArray> arrays{{"values", values_.floats(), layout_.floats()}};
-  guard_->append_state(arrays);
+  optimizer_step_->append_state(arrays);
   return arrays;
 }
 
@@ -18,7 +18,7 @@ std::vector<StateArray> Trainer::state_arrays() const {
 void Trainer::save() {
   if (!leads()) return;
   const double begin = seconds_now();
-  take_over(guard_->state());
+  take_over(optimizer_step_->state());
   Progress progress = progress_;
   progress.sums = all_sums_;
   progress.state.sums = all_losses_;
@@ -59,7 +59,7 @@ void Trainer::resume() {
     progress_.sums.images = 0;
     progress_.state.sums = {};
   }
-  guard_->resume(progress_.state);
+  optimizer_step_->resume(progress_.state);
   if (progress_.step > 0) step_seconds_ = all_sums_.seconds / static_cast<double>(progress_.step);
   // Fewer images than before make an epoch that is over by now.
   progress_.step = std::min(progress_.step, static_cast<uint64_t>(steps_per_epoch_));

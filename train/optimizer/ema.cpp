@@ -2,6 +2,11 @@
 
 namespace brightnet {
 
+void EmaOptions::fields(Fields& f) {
+  f("decay", decay, "of the averaged weights; 0: no average").at_least(0).at_most(0.999999);
+  f("ramp", ramp, "iterations over which the decay grows").at_least(0);
+}
+
 Ema::Ema(std::unique_ptr<Optimizer> inner, const EmaOptions& options, const ParameterLayout& layout,
          Backend& backend, const float* values)
     : inner_(std::move(inner)), layout_(layout), average_(backend, bytes(options, layout)) {

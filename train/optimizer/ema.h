@@ -10,6 +10,13 @@
 
 namespace brightnet {
 
+/// The `ema:` section: the averaged weights that are evaluated and saved for use.
+struct EmaOptions {
+  float decay = 0.9998f;  ///< 0: no average
+  float ramp = 2000.0f;   ///< iterations: decay(t) = decay · (1 − exp(−t / ramp))
+  void fields(Fields& f);
+};
+
 class Ema : public Optimizer {
  public:
   /// Starts at `values`.

@@ -13,6 +13,30 @@ DeviceBuffer zeros(Backend& backend, size_t floats) {
 
 }  // namespace
 
+void OptimizerOptions::fields(Fields& f) {
+  f("kind", kind, "adamw or sgd");
+  f("rate", rate, "learning rate at the schedule's peak").above(0);
+  f("momentum", momentum, "sgd").within(0, 1);
+  f("nesterov", nesterov, "sgd");
+  f("decay", decay, "weight decay of convolution weights").at_least(0);
+  f("decay_kind", decay_kind, "sgd: l2 as in darknet, or decoupled");
+  f("beta1", beta1, "adamw").within(0, 1);
+  f("beta2", beta2, "adamw").within(0, 1);
+  f("epsilon", epsilon, "adamw").above(0);
+  f("clip", clip, "largest norm of the whole gradient; 0: any").at_least(0);
+  f("max_skips", max_skips, "steps in a row with a gradient that is not finite before stopping").at_least(1);
+  f("loss_scale", loss_scale, "first loss scale, in any precision; 0: 65536 in fp16, none else").at_least(0);
+  f("loss_scale_growth", loss_scale_growth, "steps in a row without overflow until it doubles").at_least(1);
+}
+
+OptimizerOptions OptimizerOptions::sgd() {
+  OptimizerOptions options;
+  options.kind = OptimizerKind::sgd;
+  options.rate = 0.01f;
+  options.decay = 0.0005f;
+  return options;
+}
+
 std::vector<ParameterRange> parameter_ranges(const ParameterLayout& layout, float decay) {
   std::vector<ParameterRange> ranges;
   const auto& entries = layout.entries();
@@ -37,7 +61,7 @@ Sgd::Sgd(const OptimizerOptions& options, const ParameterLayout& layout, Backend
     : backend_(backend),
       sgd_{.momentum = options.momentum,
            .nesterov = options.nesterov,
-           .decoupled = options.decay_kind == "decoupled"},
+           .decoupled = options.decay_kind == DecayKind::decoupled},
       ranges_(backend, parameter_ranges(layout, options.decay)),
       momentum_(zeros(backend, layout.trainable_floats())) {}
 
@@ -71,7 +95,7 @@ void AdamW::append_state(std::vector<StateArray>& state) const {
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerOptions& options, const EmaOptions& ema,
                                           const ParameterLayout& layout, Backend& backend, float* values) {
   std::unique_ptr<Optimizer> optimizer;
-  if (options.kind == "adamw") {
+  if (options.kind == OptimizerKind::adamw) {
     optimizer = std::make_unique<AdamW>(options, layout, backend);
   } else {
     optimizer = std::make_unique<Sgd>(options, layout, backend);
@@ -81,7 +105,7 @@ std::unique_ptr<Optimizer> make_optimizer(const OptimizerOptions& options, const
 }
 
 size_t optimizer_bytes(const OptimizerOptions& options, const ParameterLayout& layout) {
-  const size_t moments = options.kind == "adamw" ? 2 : 1;
+  const size_t moments = options.kind == OptimizerKind::adamw ? 2 : 1;
   return moments * layout.trainable_floats() * sizeof(float) +
          parameter_ranges(layout, options.decay).size() * sizeof(ParameterRange);
 }

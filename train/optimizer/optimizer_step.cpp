@@ -23,7 +23,7 @@ StepPolicy step_policy(const OptimizerOptions& options, const EmaOptions& ema, P
   policy.scales_loss = precision == Precision::fp16 || options.loss_scale > 0;
   policy.growth_interval = options.loss_scale_growth;
   policy.images = images;
-  if (options.kind == "adamw") {
+  if (options.kind == OptimizerKind::adamw) {
     policy.beta1 = options.beta1;
     policy.beta2 = options.beta2;
   }
@@ -32,27 +32,27 @@ StepPolicy step_policy(const OptimizerOptions& options, const EmaOptions& ema, P
   return policy;
 }
 
-StepGuard::StepGuard(const RunConfig& config, const ParameterLayout& layout, Backend& backend, float* values,
-                     int images)
+OptimizerStep::OptimizerStep(const OptimizerOptions& options, const EmaOptions& ema, Precision precision,
+                             const ParameterLayout& layout, Backend& backend, float* values, int images)
     : backend_(backend),
       layout_(layout),
       values_(values),
-      policy_(step_policy(config.optimizer, config.ema, config.precision(), images)),
-      max_skips_(config.optimizer.max_skips),
+      policy_(step_policy(options, ema, precision, images)),
+      max_skips_(options.max_skips),
       control_(backend, control_bytes()),
       kept_statistics_(backend, statistics_bytes(layout)),
-      optimizer_(make_optimizer(config.optimizer, config.ema, layout, backend, values)),
+      optimizer_(make_optimizer(options, ema, layout, backend, values)),
       readback_(backend.make_readback(sizeof(StepState))) {
   StepState state;
-  state.loss_scale = first_scale(config.optimizer, config.precision());
+  state.loss_scale = first_scale(options, precision);
   resume(state);
 }
 
-void StepGuard::set_rate(float rate) {
+void OptimizerStep::set_rate(float rate) {
   backend_.upload(&device_state()->rate, &rate, sizeof rate);
 }
 
-void StepGuard::step(const float* gradients) {
+void OptimizerStep::step(const float* gradients) {
   const size_t trainable = layout_.trainable_floats(), statistics = layout_.floats() - trainable;
   StepState* const state = device_state();
   backend_.judge_step(policy_, {gradients, trainable, values_ + trainable, statistics}, state,
@@ -63,14 +63,14 @@ void StepGuard::step(const float* gradients) {
                              average ? average + trainable : nullptr, statistics, state);
 }
 
-const StepState* StepGuard::observe() {
+const StepState* OptimizerStep::observe() {
   readback_->request(device_state());
   const auto* seen = static_cast<const StepState*>(readback_->value());
   if (seen && seen->skips_in_a_row >= max_skips_) stop(*seen);
   return seen;
 }
 
-void StepGuard::stop(const StepState& seen) const {
+void OptimizerStep::stop(const StepState& seen) const {
   const std::string begin = "the gradient was not finite for " + std::to_string(seen.skips_in_a_row) +
                             " steps in a row, so training stops";
   const std::string remedy =
@@ -85,27 +85,27 @@ void StepGuard::stop(const StepState& seen) const {
           "in bf16, or give the layers concerned `precision: fp32` in the model's YAML.");
 }
 
-StepState StepGuard::state() const {
+StepState OptimizerStep::state() const {
   StepState state;
   backend_.download(&state, device_state(), sizeof state);
   return state;
 }
 
-void StepGuard::resume(const StepState& state) {
+void OptimizerStep::resume(const StepState& state) {
   backend_.upload(device_state(), &state, sizeof state);
   backend_.copy(kept_statistics_.data(), values_ + layout_.trainable_floats(), kept_statistics_.bytes());
 }
 
-void StepGuard::clear_sums() {
+void OptimizerStep::clear_sums() {
   const LossTotals nothing;
   backend_.upload(&device_state()->sums, &nothing, sizeof nothing);
 }
 
-size_t StepGuard::control_bytes() {
+size_t OptimizerStep::control_bytes() {
   return state_bytes + step_workspace_bytes;
 }
 
-size_t StepGuard::statistics_bytes(const ParameterLayout& layout) {
+size_t OptimizerStep::statistics_bytes(const ParameterLayout& layout) {
   return (layout.floats() - layout.trainable_floats()) * sizeof(float);
 }
 

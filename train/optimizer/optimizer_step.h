@@ -1,12 +1,13 @@
-// The optimizer step with its guard: the gradient's norm is clipped, a step whose gradient is not finite is
-// skipped with everything it touched put back, and under loss scaling the scale follows. All of it is decided
-// on the device (kernels/math/loss_scaler.h); the host looks at the result later and waits for nothing.
+// One step of a run's optimizer: the gradient's norm is clipped, a step whose gradient is not finite is
+// skipped with everything it touched restored, and under loss scaling the scale follows. All of it is decided
+// on the device (kernels/math/loss_scaler.h); the host reads the result later and waits for nothing.
 #pragma once
 
 #include <memory>
 #include <vector>
 
 #include "core/dtype.h"
+#include "train/optimizer/ema.h"
 #include "train/optimizer/optimizer.h"
 
 namespace brightnet {
@@ -16,13 +17,12 @@ namespace brightnet {
 StepPolicy step_policy(const OptimizerOptions& options, const EmaOptions& ema, Precision precision,
                        int images);
 
-class StepGuard {
+class OptimizerStep {
  public:
   /// `values` are the parameters that it steps over, running statistics included, as the run begins with
-  /// them.
-  /// `images` are those of a step on this rank.
-  StepGuard(const RunConfig& config, const ParameterLayout& layout, Backend& backend, float* values,
-            int images);
+  /// them. `images` are those of a step on this rank.
+  OptimizerStep(const OptimizerOptions& options, const EmaOptions& ema, Precision precision,
+                const ParameterLayout& layout, Backend& backend, float* values, int images);
 
   /// What Network::backward takes: `constant` and the loss scale, and where a step's losses go.
   GradientScale gradient_scale(float constant) const { return {constant, &device_state()->loss_scale}; }
@@ -32,12 +32,12 @@ class StepGuard {
   void set_rate(float rate);
   /// Queues the step: `gradients` are complete, and the statistics are the same on all ranks.
   void step(const float* gradients);
-  /// Queues a look at the step's outcome, and returns the newest that can be had without waiting for it: on
+  /// Queues a copy of the step's outcome, and returns the newest that can be had without waiting for it: on
   /// the CPU this step's, on a GPU that of the one before (nullptr after the first). Throws InputError, with
   /// what to change, after `max_skips` skipped steps in a row.
   const StepState* observe();
 
-  /// As it is behind everything queued so far (this waits).
+  /// As it is after everything queued so far (this waits).
   StepState state() const;
   /// Goes on from this state, and from the parameters as they now are.
   void resume(const StepState& state);

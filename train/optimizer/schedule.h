@@ -2,22 +2,71 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
-#include "train/config/config.h"
+#include "core/config.h"
 
 namespace brightnet {
+
+enum class ScheduleKind : uint8_t { cosine, steps, linear, constant };
+constexpr std::string_view enum_name(ScheduleKind kind) {
+  switch (kind) {
+    case ScheduleKind::cosine:
+      return "cosine";
+    case ScheduleKind::steps:
+      return "steps";
+    case ScheduleKind::linear:
+      return "linear";
+    case ScheduleKind::constant:
+      return "constant";
+  }
+  return {};
+}
+
+enum class ScheduleUnit : uint8_t { epochs, iterations };
+constexpr std::string_view enum_name(ScheduleUnit unit) {
+  switch (unit) {
+    case ScheduleUnit::epochs:
+      return "epochs";
+    case ScheduleUnit::iterations:
+      return "iterations";
+  }
+  return {};
+}
+
+/// The `schedule:` section: the learning rate over the run.
+struct ScheduleOptions {
+  /// Of the rate after the burn-in.
+  ScheduleKind kind = ScheduleKind::cosine;
+  /// Of warmup and steps.
+  ScheduleUnit unit = ScheduleUnit::epochs;
+  /// Length of the burn-in.
+  float warmup = 3.0f;
+  /// Of the burn-in: rate · (t / warmup)^power.
+  float power = 4.0f;
+  /// cosine and linear end at this fraction of the rate.
+  float final = 0.01f;
+  /// Where the rate falls; empty: at 80 % and 90 % of the run.
+  std::vector<float> steps;
+  /// Its factors there; empty: 0.1 each.
+  std::vector<float> scales;
+  void fields(Fields& f);
+};
 
 class Schedule {
  public:
   /// `total` optimizer steps in all. A burn-in longer than the run is cut to its length.
   Schedule(const ScheduleOptions& options, float rate, int64_t iterations_per_epoch, int64_t total);
 
-  /// The rate of optimizer step `iteration`, counted from 0.
-  ///   burn-in:  rate · ((iteration + 1) / warmup)^power               (darknet's, from its first step above
-  ///   0) then, with u from 0 behind the burn-in to 1 at the run's end: cosine:   rate · (final + (1 − final)
-  ///   · (1 + cos πu) / 2)        (Loshchilov & Hutter 2017) linear:   rate · (1 − (1 − final) · u) steps:
-  ///   rate · Π scales of the steps reached
+  /// The rate of optimizer step `iteration`, counted from 0. In the burn-in (darknet's, above 0 from its
+  /// first step):
+  ///   rate · ((iteration + 1) / warmup)^power
+  /// After it, with u from 0 at its end to 1 at the run's end:
+  ///   cosine    rate · (final + (1 − final) · (1 + cos πu) / 2)   (Loshchilov & Hutter 2017)
+  ///   linear    rate · (1 − (1 − final) · u)
+  ///   steps     rate · Π scales of the steps reached
+  ///   constant  rate
   float rate(int64_t iteration) const;
 
   int64_t warmup() const { return warmup_; }

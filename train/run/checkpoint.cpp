@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/hash.h"
-#include "train/detect/detections_json.h"
+#include "train/evaluate/metrics_json.h"
 #include "train/formats/safetensors.h"
 
 namespace brightnet {

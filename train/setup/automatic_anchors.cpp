@@ -1,6 +1,7 @@
 #include "train/setup/automatic_anchors.h"
 
 #include "core/log.h"
+#include "train/setup/run_model.h"
 
 namespace brightnet {
 

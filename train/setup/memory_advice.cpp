@@ -16,8 +16,8 @@ std::string amount(size_t bytes) {
 }
 
 /// The 16-bit precision of the backend's kind of device.
-const char* half_precision(const Backend& backend) {
-  return backend.works_beside_host() ? "fp16" : "bf16";
+Precision half_precision(const Backend& backend) {
+  return backend.works_beside_host() ? Precision::fp16 : Precision::bf16;
 }
 
 /// What a changed configuration takes, if that fits.
@@ -55,14 +55,14 @@ std::vector<std::string> what_fits(const RunConfig& config, const Model& model, 
     smaller.train.micro_batch = micro_batch;
     if (fits(smaller, "--set train.micro_batch=" + std::to_string(micro_batch))) break;
   }
-  if (compute_type(config.precision()) == DType::f32) {
+  if (compute_type(config.train.precision) == DType::f32) {
     RunConfig half = config;
     half.train.precision = half_precision(backend);
-    fits(half, "--precision " + half.train.precision);
+    fits(half, "--precision " + std::string(enum_name(half.train.precision)));
   }
-  if (config.train.recompute == "none") {
+  if (config.train.recompute == Recompute::none) {
     RunConfig recomputed = config;
-    recomputed.train.recompute = "activations";
+    recomputed.train.recompute = Recompute::activations;
     fits(recomputed, "--set train.recompute=activations");
   }
   const auto sizes = config.input_sizes();
@@ -97,7 +97,7 @@ void check_memory(const RunConfig& config, const Model& model, Backend& backend)
           "there is not enough memory on {}: training '{}' with a micro-batch of {} at {} pixels in {} takes "
           "{}, and {} are free",
           backend.name(), model.name, config.train.micro_batch, *std::max_element(sizes.begin(), sizes.end()),
-          config.train.precision, amount(asked), amount(free)),
+          enum_name(config.train.precision), amount(asked), amount(free)),
       "", remedy);
 }
 

@@ -71,7 +71,7 @@ TEST(BatchNormOfRanks, OverTheirPartsIsBatchNormOverTheBatch) {
     for (const int channels : {24, 21}) {  // whole vectors, and element by element
       for (const bool sums_are_known : {false, true}) {
         if (sums_are_known && channels == 21) continue;  // the pass that is left out is what differs
-        SCOPED_TRACE(std::string(to_string(type)) + ' ' + std::to_string(channels) +
+        SCOPED_TRACE(std::string(enum_name(type)) + ' ' + std::to_string(channels) +
                      (sums_are_known ? " channels, sums of the convolution" : " channels"));
         BatchNormLayer whole({2 * parts, 7, 5, channels}, Activation::mish, type);
         OwnedTensor z(whole.shape, type), dz(whole.shape, type), dy(whole.shape, type);

@@ -12,7 +12,7 @@ TEST_P(BatchNormTest, ForwardAgreesWithFp64) {
     OwnedTensor z(layer.shape, type);
     layer.forward(*z);
     const BatchNormReference r = layer.reference();
-    EXPECT_LT(relative_error(z, r.z), 3 * tested_device().formula_error + rounding(type)) << to_string(type);
+    EXPECT_LT(relative_error(z, r.z), 3 * tested_device().formula_error + rounding(type)) << enum_name(type);
     const double n = static_cast<double>(layer.shape.pixels());
     for (int c = 0; c < layer.shape.c; ++c) {
       EXPECT_NEAR(layer.mean[c], r.mean[c], 1e-5);
@@ -56,7 +56,7 @@ TEST_P(BatchNormTest, BackwardIsTheDerivative) {
         size += dy[i] * dy[i];
       }
       const double expected = (objective(plus, scale, shift) - objective(minus, scale, shift)) / (2 * h);
-      EXPECT_NEAR(along, expected, relative * std::sqrt(size) + 1e-5) << to_string(type);
+      EXPECT_NEAR(along, expected, relative * std::sqrt(size) + 1e-5) << enum_name(type);
     }
     const double size = relative * std::sqrt(static_cast<double>(layer.shape.pixels()));
     for (int c = 0; c < std::min(layer.shape.c, 4); ++c) {
@@ -107,7 +107,7 @@ TEST(BatchNorm, TakesSumsThatTheConvolutionHasMade) {
     set_sums();
     const BatchNormReference r = layer.reference();
     layer.forward(*z, sums.floats());
-    EXPECT_LT(relative_error(z, r.z), 5 * tested_device().formula_error + rounding(type)) << to_string(type);
+    EXPECT_LT(relative_error(z, r.z), 5 * tested_device().formula_error + rounding(type)) << enum_name(type);
     for (int c = 0; c < 40; ++c) {
       EXPECT_NEAR(layer.mean[c], r.mean[c], 1e-5);
       EXPECT_NEAR(layer.running_variance[c], 1.5 + 0.25 * r.variance[c] * 105 / 104,
@@ -131,8 +131,8 @@ TEST(BatchNorm, LeavesItsApplicationToOthers) {
     for (int c = 0; c < 40; ++c) {
       const double a = layer.scale[c] / std::sqrt(r.variance[c] + static_cast<double>(layer.epsilon));
       const double b = layer.shift[c] - r.mean[c] * a;
-      EXPECT_NEAR(affine[c], a, (rounding(type) + 1e-5) * std::abs(a)) << to_string(type);
-      EXPECT_NEAR(affine[40 + c], b, (rounding(type) + 1e-5) * std::abs(b) + 1e-5) << to_string(type);
+      EXPECT_NEAR(affine[c], a, (rounding(type) + 1e-5) * std::abs(a)) << enum_name(type);
+      EXPECT_NEAR(affine[40 + c], b, (rounding(type) + 1e-5) * std::abs(b) + 1e-5) << enum_name(type);
       EXPECT_NEAR(layer.running_mean[c], 0.75 + 0.25 * r.mean[c], 1e-5);
     }
   }

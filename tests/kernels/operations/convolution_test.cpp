@@ -97,9 +97,9 @@ TEST_P(ConvolutionTest, AllThreePassesAgreeWithTheDefinition) {
       expected_dx[i] += dy_values[o] * w_values[k];
       expected_dw[k] += dy_values[o] * x_values[i];
     });
-    EXPECT_LT(relative_error(y.values(), expected_y), tolerance) << to_string(type);
-    EXPECT_LT(relative_error(dx.values(), expected_dx), tolerance) << to_string(type);
-    EXPECT_LT(relative_error(dw.values(), expected_dw), tolerance) << to_string(type);
+    EXPECT_LT(relative_error(y.values(), expected_y), tolerance) << enum_name(type);
+    EXPECT_LT(relative_error(dx.values(), expected_dx), tolerance) << enum_name(type);
+    EXPECT_LT(relative_error(dw.values(), expected_dw), tolerance) << enum_name(type);
 
     bound.convolution->backward_weights(*x, *dy, dw.floats(), true);
     for (double& value : expected_dw) value *= 2;
@@ -136,7 +136,7 @@ TEST_P(ConvolutionTest, InferenceFusesBiasAndActivation) {
         if (activation == Activation::logistic) v = sigmoid;
       }
       EXPECT_LT(relative_error(y.values(), expected), type == DType::f32 ? 1e-5 : 1.5 * rounding(type))
-          << static_cast<int>(activation) << ' ' << to_string(type);
+          << static_cast<int>(activation) << ' ' << enum_name(type);
     }
   }
 }
@@ -161,7 +161,7 @@ TEST(Convolution, ABatchIsConvolvedAsItsImagesAre) {
       for (size_t k = 0; k < out; ++k) {
         ASSERT_NEAR(alone[k], together[i * out + k],
                     (1e-5 + 2 * rounding(type)) * std::max(1.0, std::abs(alone[k])))
-            << i << ' ' << k << ' ' << to_string(type);
+            << i << ' ' << k << ' ' << enum_name(type);
       }
     }
   }

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "train/setup/run_model.h"
+
 namespace brightnet {
 namespace {
 
@@ -145,7 +147,7 @@ TEST_F(RunConfigFile, PrintsItselfSoThatReadingItBackGivesTheSame) {
 
 TEST_F(RunConfigFile, EachOptimizerHasDefaultsOfItsOwn) {
   const fs::path plain = write("plain.yaml", "model: models/m.yaml\n");
-  EXPECT_EQ(load_run_config(plain).optimizer.kind, "adamw");
+  EXPECT_EQ(load_run_config(plain).optimizer.kind, OptimizerKind::adamw);
   EXPECT_EQ(load_run_config(plain).optimizer.rate, 0.002f);
   const RunConfig sgd = load_run_config(plain, {"optimizer.kind=sgd", "optimizer.decay=0.001"});
   EXPECT_EQ(sgd.optimizer.rate, 0.01f);

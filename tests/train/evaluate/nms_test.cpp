@@ -17,11 +17,11 @@ TEST(Nms, IsTheModelsUnlessSaidOtherwise) {
   auto& yolo = model.layers[0].attributes.emplace<YoloAttributes>();
   yolo.nms = NmsKind::diou;
   yolo.nms_beta = 0.8f;
-  const NmsOptions of_model = for_model({.kind = "model", .iou = 0.3f}, model);
-  EXPECT_EQ(of_model.kind, "diou");
+  const NmsOptions of_model = for_model({.kind = NmsMethod::model, .iou = 0.3f}, model);
+  EXPECT_EQ(of_model.kind, NmsMethod::diou);
   EXPECT_FLOAT_EQ(of_model.beta, 0.8f);
   EXPECT_FLOAT_EQ(of_model.iou, 0.3f);
-  EXPECT_EQ(for_model({.kind = "greedy"}, model).kind, "greedy");
+  EXPECT_EQ(for_model({.kind = NmsMethod::greedy}, model).kind, NmsMethod::greedy);
 }
 
 /// The textbook's sweep over all pairs, in fp64.
@@ -43,7 +43,7 @@ std::vector<Detection> reference_nms(std::vector<Detection> boxes, const NmsOpti
       };
       const double both = overlap_1d(a.x, a.w, b.x, b.w) * overlap_1d(a.y, a.h, b.y, b.h);
       double overlap = both / (double(a.w) * a.h + double(b.w) * b.h - both);
-      if (options.kind == "diou") {
+      if (options.kind == NmsMethod::diou) {
         const double d2 = std::pow(double(a.x) - b.x, 2) + std::pow(double(a.y) - b.y, 2);
         const double c2 = std::pow(span_1d(a.x, a.w, b.x, b.w), 2) + std::pow(span_1d(a.y, a.h, b.y, b.h), 2);
         overlap -= std::pow(d2 / c2, double(options.beta));
@@ -94,9 +94,9 @@ TEST(Nms, DiouKeepsANeighbourThatGreedyTakesForTheSameObject) {
   // IoU = 6/14 = 0.43 for a shift of 0.4 widths; d²/c² = 0.16/2.96, to the power 0.6 = 0.17.
   const std::vector<Detection> boxes{{{0.5f, 0.5f, 0.1f, 0.1f}, 0, 0.9f},
                                      {{0.54f, 0.5f, 0.1f, 0.1f}, 0, 0.8f}};
-  EXPECT_EQ(non_max_suppression(boxes, {.kind = "greedy", .iou = 0.4f}).size(), 1u);
-  EXPECT_EQ(non_max_suppression(boxes, {.kind = "diou", .iou = 0.4f}).size(), 2u);
-  EXPECT_EQ(non_max_suppression(boxes, {.kind = "diou", .iou = 0.25f}).size(), 1u);
+  EXPECT_EQ(non_max_suppression(boxes, {.kind = NmsMethod::greedy, .iou = 0.4f}).size(), 1u);
+  EXPECT_EQ(non_max_suppression(boxes, {.kind = NmsMethod::diou, .iou = 0.4f}).size(), 2u);
+  EXPECT_EQ(non_max_suppression(boxes, {.kind = NmsMethod::diou, .iou = 0.25f}).size(), 1u);
 }
 
 TEST(Nms, ClassesDoNotSuppressEachOther) {

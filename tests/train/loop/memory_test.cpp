@@ -16,7 +16,7 @@ TEST(Memory, InferenceTakesAtMostAThirdOfTraining) {
         load_model(testing::source_dir() / "configs/models" / (std::string(name) + ".yaml"), 80);
     const ParameterLayout layout(model);
     const Parameters parameters{.layout = &layout};
-    for (const char* precision : {"fp32", "bf16"}) {
+    for (const Precision precision : {Precision::fp32, Precision::bf16}) {
       RunConfig config;
       config.train.precision = precision;
       config.train.size = model.size;
@@ -27,11 +27,11 @@ TEST(Memory, InferenceTakesAtMostAThirdOfTraining) {
                              .batch = batch,
                              .height = model.size,
                              .width = model.size,
-                             .precision = config.precision(),
+                             .precision = config.train.precision,
                              .mode = Mode::infer});
         const size_t detecting = layout.floats() * sizeof(float) + infer.memory().arena();
         const size_t training = plan_run(config, model, *backend, batch).memory.peak();
-        EXPECT_LE(detecting * 100, training * 35) << name << ' ' << precision << ' ' << batch;
+        EXPECT_LE(detecting * 100, training * 35) << name << ' ' << enum_name(precision) << ' ' << batch;
       }
     }
   }

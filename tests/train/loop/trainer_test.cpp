@@ -8,6 +8,7 @@
 #include "kernels/cpu/cpu_backend.h"
 #include "tests/train/small_run.h"
 #include "train/formats/safetensors.h"
+#include "train/setup/run_model.h"
 
 namespace brightnet::testing {
 namespace {

@@ -4,25 +4,29 @@
 #include <limits>
 
 #include "tests/train/small_parameters.h"
+#include "train/config/config.h"
 
 namespace brightnet::testing {
 namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-class StepGuardTest : public SmallParameters {
+class OptimizerStepTest : public SmallParameters {
  protected:
-  StepGuardTest() {
+  OptimizerStepTest() {
     config_.optimizer = OptimizerOptions::sgd();
     config_.optimizer.decay = 0;
     config_.ema = {.decay = 0, .ramp = 10};
   }
 
-  StepGuard make() { return StepGuard(config_, layout_, *backend_, values_.floats(), config_.train.batch); }
-  StepState step(StepGuard& guard, float rate = 0.1f) {
-    guard.set_rate(rate);
-    guard.step(gradients_.floats());
-    return *guard.observe();
+  OptimizerStep make() {
+    return OptimizerStep(config_.optimizer, config_.ema, config_.train.precision, layout_, *backend_,
+                         values_.floats(), config_.train.batch);
+  }
+  StepState step(OptimizerStep& optimizer_step, float rate = 0.1f) {
+    optimizer_step.set_rate(rate);
+    optimizer_step.step(gradients_.floats());
+    return *optimizer_step.observe();
   }
   std::vector<float> copy(const float* from, size_t count) const { return {from, from + count}; }
   std::vector<float> values() const { return copy(values_.floats(), layout_.floats()); }
@@ -31,56 +35,56 @@ class StepGuardTest : public SmallParameters {
   RunConfig config_;
 };
 
-TEST_F(StepGuardTest, ScalesTheWholeGradientDownToTheNormAskedFor) {
+TEST_F(OptimizerStepTest, ScalesTheWholeGradientDownToTheNormAskedFor) {
   config_.optimizer.clip = 1;
-  StepGuard guard = make();
-  const StepState seen = step(guard, 1.0f);
+  OptimizerStep optimizer_step = make();
+  const StepState seen = step(optimizer_step, 1.0f);
   const double norm = 0.5 * std::sqrt(static_cast<double>(layout_.trainable_floats()));
   EXPECT_NEAR(seen.norm, norm, 1e-4);
   EXPECT_NEAR(values_.floats()[0], 1 - 0.5 / norm, 1e-5);
 }
 
-TEST_F(StepGuardTest, SkipsAGradientThatIsNotFiniteAndPutsTheStatisticsBack) {
+TEST_F(OptimizerStepTest, SkipsAGradientThatIsNotFiniteAndPutsTheStatisticsBack) {
   config_.ema.decay = 0.9f;
-  StepGuard guard = make();
-  const std::vector<float> before = values(), average = copy(guard.average(), layout_.floats());
+  OptimizerStep optimizer_step = make();
+  const std::vector<float> before = values(), average = copy(optimizer_step.average(), layout_.floats());
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(), infinity}) {
     gradients_.floats()[7] = bad;
     statistic() = bad;  // as the forward pass of such a batch leaves it
-    EXPECT_EQ(step(guard).apply, 0);
+    EXPECT_EQ(step(optimizer_step).apply, 0);
     EXPECT_EQ(values(), before);
-    EXPECT_EQ(copy(guard.average(), layout_.floats()), average);
+    EXPECT_EQ(copy(optimizer_step.average(), layout_.floats()), average);
   }
   gradients_.floats()[7] = 0.5f;
   statistic() = 3;
-  EXPECT_EQ(step(guard).applied, 1);
+  EXPECT_EQ(step(optimizer_step).applied, 1);
   EXPECT_EQ(statistic(), 3);
   gradients_.floats()[7] = infinity;
   statistic() = 4;
-  step(guard);
+  step(optimizer_step);
   EXPECT_EQ(statistic(), 3) << "those of the last sound step, not of the beginning";
 }
 
-TEST_F(StepGuardTest, SkipsAStepWhoseStatisticsAreNotFinite) {
-  StepGuard guard = make();
+TEST_F(OptimizerStepTest, SkipsAStepWhoseStatisticsAreNotFinite) {
+  OptimizerStep optimizer_step = make();
   statistic() = infinity;
-  EXPECT_EQ(step(guard).apply, 0);
+  EXPECT_EQ(step(optimizer_step).apply, 0);
   for (const float value : values()) ASSERT_EQ(value, 1.0f);
 }
 
-TEST_F(StepGuardTest, StopsWithAnExplanationAfterARunOfSkips) {
+TEST_F(OptimizerStepTest, StopsWithAnExplanationAfterARunOfSkips) {
   config_.optimizer.max_skips = 3;
-  StepGuard guard = make();
+  OptimizerStep optimizer_step = make();
   gradients_.floats()[7] = infinity;
-  step(guard);
-  step(guard);
+  step(optimizer_step);
+  step(optimizer_step);
   gradients_.floats()[7] = 0.5f;
-  EXPECT_EQ(step(guard).skips_in_a_row, 0) << "a sound step ends the run";
+  EXPECT_EQ(step(optimizer_step).skips_in_a_row, 0) << "a sound step ends the run";
   gradients_.floats()[7] = infinity;
-  step(guard);
-  step(guard);
+  step(optimizer_step);
+  step(optimizer_step);
   try {
-    step(guard);
+    step(optimizer_step);
     FAIL() << "it went on";
   } catch (const InputError& e) {
     const std::string text = e.what();
@@ -91,14 +95,14 @@ TEST_F(StepGuardTest, StopsWithAnExplanationAfterARunOfSkips) {
   }
 }
 
-TEST_F(StepGuardTest, ExplainsARunOfSkipsUnderLossScaling) {
-  config_.train.precision = "fp16";
+TEST_F(OptimizerStepTest, ExplainsARunOfSkipsUnderLossScaling) {
+  config_.train.precision = Precision::fp16;
   config_.optimizer.max_skips = 2;
-  StepGuard guard = make();
+  OptimizerStep optimizer_step = make();
   gradients_.floats()[7] = infinity;
-  step(guard);
+  step(optimizer_step);
   try {
-    step(guard);
+    step(optimizer_step);
     FAIL() << "it went on";
   } catch (const InputError& e) {
     const std::string text = e.what();
@@ -107,77 +111,77 @@ TEST_F(StepGuardTest, ExplainsARunOfSkipsUnderLossScaling) {
   }
 }
 
-TEST_F(StepGuardTest, ScalesTheLossInFp16AndWhereAskedTo) {
-  const auto first_scale = [&](const char* precision, float asked) {
+TEST_F(OptimizerStepTest, ScalesTheLossInFp16AndWhereAskedTo) {
+  const auto first_scale = [&](Precision precision, float asked) {
     config_.train.precision = precision;
     config_.optimizer.loss_scale = asked;
-    StepGuard guard = make();
-    EXPECT_EQ(*guard.gradient_scale(0.25f).dynamic, guard.state().loss_scale);
-    EXPECT_EQ(guard.gradient_scale(0.25f).constant, 0.25f);
-    return guard.scales_loss() ? guard.state().loss_scale : 0;
+    OptimizerStep optimizer_step = make();
+    EXPECT_EQ(*optimizer_step.gradient_scale(0.25f).dynamic, optimizer_step.state().loss_scale);
+    EXPECT_EQ(optimizer_step.gradient_scale(0.25f).constant, 0.25f);
+    return optimizer_step.scales_loss() ? optimizer_step.state().loss_scale : 0;
   };
-  EXPECT_EQ(first_scale("fp32", 0), 0);
-  EXPECT_EQ(first_scale("bf16", 0), 0);
-  EXPECT_EQ(first_scale("fp16", 0), 65536);
-  EXPECT_EQ(first_scale("fp16", 512), 512);
-  EXPECT_EQ(first_scale("fp32", 1024), 1024);
+  EXPECT_EQ(first_scale(Precision::fp32, 0), 0);
+  EXPECT_EQ(first_scale(Precision::bf16, 0), 0);
+  EXPECT_EQ(first_scale(Precision::fp16, 0), 65536);
+  EXPECT_EQ(first_scale(Precision::fp16, 512), 512);
+  EXPECT_EQ(first_scale(Precision::fp32, 1024), 1024);
 }
 
-TEST_F(StepGuardTest, TakesTheSameStepUnderAnyLossScale) {
+TEST_F(OptimizerStepTest, TakesTheSameStepUnderAnyLossScale) {
   const auto after = [&](float scale) {
     fill(values_, 1.0f);
     fill(gradients_, 0.5f * std::max(1.0f, scale));
     config_.optimizer.loss_scale = scale;
     config_.optimizer.clip = 3;
-    StepGuard guard = make();
-    step(guard);
+    OptimizerStep optimizer_step = make();
+    step(optimizer_step);
     return values();
   };
   EXPECT_EQ(after(0), after(65536));
 }
 
-TEST_F(StepGuardTest, AveragesParametersAndStatisticsWithARampedDecay) {
+TEST_F(OptimizerStepTest, AveragesParametersAndStatisticsWithARampedDecay) {
   config_.ema.decay = 0.8f;
-  StepGuard guard = make();
-  StepState later = guard.state();
+  OptimizerStep optimizer_step = make();
+  StepState later = optimizer_step.state();
   later.applied = 4;
-  guard.resume(later);
+  optimizer_step.resume(later);
   const size_t at = static_cast<size_t>(&statistic() - values_.floats());
   statistic() = 3.0f;  // statistics move in the forward pass, before the step
-  step(guard);
+  step(optimizer_step);
   const double decay = 0.8 * (1 - std::exp(-0.5));
-  EXPECT_NEAR(guard.average()[0], decay * 1 + (1 - decay) * values_.floats()[0], 1e-6);
-  EXPECT_NEAR(guard.average()[at], decay * 1 + (1 - decay) * 3, 1e-6);
+  EXPECT_NEAR(optimizer_step.average()[0], decay * 1 + (1 - decay) * values_.floats()[0], 1e-6);
+  EXPECT_NEAR(optimizer_step.average()[at], decay * 1 + (1 - decay) * 3, 1e-6);
 }
 
-TEST_F(StepGuardTest, GoesOnAfterAResumeAsIfNothingHadHappened) {
-  config_.optimizer.kind = "adamw";
+TEST_F(OptimizerStepTest, GoesOnAfterAResumeAsIfNothingHadHappened) {
+  config_.optimizer.kind = OptimizerKind::adamw;
   config_.optimizer.loss_scale = 65536;
   config_.optimizer.loss_scale_growth = 3;
   config_.ema.decay = 0.8f;
   const auto run = [&](int resume_at) {
     fill(values_, 1.0f);
-    auto guard = std::make_unique<StepGuard>(make());
+    auto optimizer_step = std::make_unique<OptimizerStep>(make());
     for (int i = 0; i < 8; ++i) {
       if (i == resume_at) {
         std::vector<StateArray> arrays;
-        guard->append_state(arrays);
+        optimizer_step->append_state(arrays);
         std::vector<std::vector<float>> saved;
         for (const auto& array : arrays) saved.push_back(copy(array.values, array.count));
-        const StepState state = guard->state();
-        guard = std::make_unique<StepGuard>(make());
-        guard->resume(state);
+        const StepState state = optimizer_step->state();
+        optimizer_step = std::make_unique<OptimizerStep>(make());
+        optimizer_step->resume(state);
         arrays.clear();
-        guard->append_state(arrays);
+        optimizer_step->append_state(arrays);
         for (size_t k = 0; k < arrays.size(); ++k)
           std::copy(saved[k].begin(), saved[k].end(), arrays[k].values);
       }
       fill(gradients_, 1000.0f * static_cast<float>(i + 1));
       if (i == 2 || i == 3) gradients_.floats()[0] = infinity;
-      step(*guard);
+      step(*optimizer_step);
     }
-    EXPECT_EQ(guard->state().loss_scale, 65536.0f / 4 * 2);
-    EXPECT_EQ(guard->state().good_steps, 1);
+    EXPECT_EQ(optimizer_step->state().loss_scale, 65536.0f / 4 * 2);
+    EXPECT_EQ(optimizer_step->state().good_steps, 1);
     return values();
   };
   const std::vector<float> whole = run(-1);

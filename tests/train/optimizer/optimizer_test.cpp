@@ -60,7 +60,7 @@ TEST_F(OptimizerTest, SgdDecaysAsDarknetDoesAndLeavesStatisticsAlone) {
 }
 
 TEST_F(OptimizerTest, AdamWMovesByTheRateWhateverTheGradientIs) {
-  options_.kind = "adamw";
+  options_.kind = OptimizerKind::adamw;
   options_.decay = 0.1f;
   step(*make(), 0.01f);
   EXPECT_NEAR(value("conv1.weight"), 1 - 0.01 * (1 + 0.1), 1e-6);
@@ -76,7 +76,7 @@ TEST_F(OptimizerTest, ListsTheStateThatAResumedRunNeeds) {
     return all;
   };
   EXPECT_EQ(names(0), "optimizer.momentum ");
-  options_.kind = "adamw";
+  options_.kind = OptimizerKind::adamw;
   EXPECT_EQ(names(0.9f), "ema optimizer.first optimizer.second ");
   const size_t before = backend_->allocated_bytes();
   const auto optimizer = make();

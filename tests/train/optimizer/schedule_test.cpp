@@ -8,7 +8,7 @@
 namespace brightnet {
 namespace {
 
-ScheduleOptions options(const std::string& kind, float warmup = 0) {
+ScheduleOptions options(ScheduleKind kind, float warmup = 0) {
   ScheduleOptions o;
   o.kind = kind;
   o.warmup = warmup;
@@ -16,7 +16,7 @@ ScheduleOptions options(const std::string& kind, float warmup = 0) {
 }
 
 TEST(Schedule, BurnsInWithTheFourthPower) {
-  const Schedule schedule(options("constant", 2), 0.5f, 10, 100);
+  const Schedule schedule(options(ScheduleKind::constant, 2), 0.5f, 10, 100);
   EXPECT_EQ(schedule.warmup(), 20);
   EXPECT_FLOAT_EQ(schedule.rate(0), 0.5f / 160000);
   EXPECT_FLOAT_EQ(schedule.rate(9), 0.5f / 16);
@@ -26,7 +26,7 @@ TEST(Schedule, BurnsInWithTheFourthPower) {
 }
 
 TEST(Schedule, FollowsTheCosineFromTheBurnInToTheEnd) {
-  ScheduleOptions o = options("cosine", 1);
+  ScheduleOptions o = options(ScheduleKind::cosine, 1);
   o.final = 0.1f;
   const Schedule schedule(o, 2.0f, 10, 110);
   EXPECT_FLOAT_EQ(schedule.rate(10), 2.0f);
@@ -37,7 +37,7 @@ TEST(Schedule, FollowsTheCosineFromTheBurnInToTheEnd) {
 }
 
 TEST(Schedule, FallsLinearlyToItsFinalFraction) {
-  ScheduleOptions o = options("linear");
+  ScheduleOptions o = options(ScheduleKind::linear);
   o.final = 0.5f;
   const Schedule schedule(o, 1.0f, 1, 100);
   EXPECT_FLOAT_EQ(schedule.rate(0), 1.0f);
@@ -46,7 +46,7 @@ TEST(Schedule, FallsLinearlyToItsFinalFraction) {
 }
 
 TEST(Schedule, MultipliesTheScalesOfTheStepsReached) {
-  ScheduleOptions o = options("steps");
+  ScheduleOptions o = options(ScheduleKind::steps);
   o.steps = {2, 3.5f};
   o.scales = {0.1f, 0.5f};
   const Schedule schedule(o, 1.0f, 10, 100);
@@ -57,15 +57,15 @@ TEST(Schedule, MultipliesTheScalesOfTheStepsReached) {
 }
 
 TEST(Schedule, FallsAtEightyAndNinetyPercentUnlessToldOtherwise) {
-  const Schedule schedule(options("steps"), 1.0f, 10, 1000);
+  const Schedule schedule(options(ScheduleKind::steps), 1.0f, 10, 1000);
   EXPECT_FLOAT_EQ(schedule.rate(799), 1.0f);
   EXPECT_FLOAT_EQ(schedule.rate(800), 0.1f);
   EXPECT_FLOAT_EQ(schedule.rate(900), 0.01f);
 }
 
 TEST(Schedule, CountsInIterationsWhenAsked) {
-  ScheduleOptions o = options("constant", 4);
-  o.unit = "iterations";
+  ScheduleOptions o = options(ScheduleKind::constant, 4);
+  o.unit = ScheduleUnit::iterations;
   o.power = 1;
   const Schedule schedule(o, 1.0f, 10, 100);
   EXPECT_FLOAT_EQ(schedule.rate(0), 0.25f);
@@ -73,7 +73,7 @@ TEST(Schedule, CountsInIterationsWhenAsked) {
 }
 
 TEST(Schedule, CutsABurnInThatIsLongerThanTheRun) {
-  const Schedule schedule(options("cosine", 50), 1.0f, 10, 20);
+  const Schedule schedule(options(ScheduleKind::cosine, 50), 1.0f, 10, 20);
   EXPECT_EQ(schedule.warmup(), 20);
   EXPECT_FLOAT_EQ(schedule.rate(19), 1.0f);
 }

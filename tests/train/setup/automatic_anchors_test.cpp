@@ -1,6 +1,7 @@
 #include "train/setup/automatic_anchors.h"
 
 #include "tests/train/small_run.h"
+#include "train/setup/run_model.h"
 
 namespace brightnet {
 namespace {

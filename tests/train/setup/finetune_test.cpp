@@ -7,6 +7,7 @@
 #include "train/formats/darknet/weights.h"
 #include "train/formats/safetensors.h"
 #include "train/loop/trainer.h"
+#include "train/setup/run_model.h"
 
 namespace brightnet::testing {
 namespace {

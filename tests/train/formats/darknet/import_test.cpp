@@ -11,6 +11,7 @@
 #include "train/config/config.h"
 #include "train/formats/darknet/export.h"
 #include "train/formats/model_yaml.h"
+#include "train/setup/run_model.h"
 
 namespace brightnet::testing {
 namespace {
@@ -109,7 +110,7 @@ TEST_P(DarknetSuite, FollowsTheClassesOfTheData) {
 TEST_P(DarknetSuite, ItsRecipeIsARun) {
   const RunConfig config = load_run_config(file(), {}, false);
   EXPECT_EQ(config.train.size, GetParam().size);
-  EXPECT_EQ(config.optimizer.kind, "sgd");
+  EXPECT_EQ(config.optimizer.kind, OptimizerKind::sgd);
   EXPECT_EQ(config.schedule.warmup, 1000);
   EXPECT_EQ(config.augment.letterbox, GetParam().letterbox);
   EXPECT_EQ(load_model(config, 0).classes, 80);
@@ -251,12 +252,12 @@ TEST(DarknetRecipe, MakesDarknetsSteps) {
   EXPECT_EQ(config.train.iterations, 2000);
   EXPECT_EQ(config.train.sizes,
             (std::vector<int>{64, 96, 128}));  // random=1: round(64 / 1.4 / 32) + 1 = 2 to 4
-  EXPECT_EQ(config.optimizer.kind, "sgd");
-  EXPECT_EQ(config.optimizer.decay_kind, "l2");
+  EXPECT_EQ(config.optimizer.kind, OptimizerKind::sgd);
+  EXPECT_EQ(config.optimizer.decay_kind, DecayKind::l2);
   EXPECT_FLOAT_EQ(config.optimizer.rate, 0.001f);
   EXPECT_FLOAT_EQ(config.optimizer.decay, 0.0005f);
-  EXPECT_EQ(config.schedule.kind, "steps");
-  EXPECT_EQ(config.schedule.unit, "iterations");
+  EXPECT_EQ(config.schedule.kind, ScheduleKind::steps);
+  EXPECT_EQ(config.schedule.unit, ScheduleUnit::iterations);
   EXPECT_EQ(config.schedule.steps, (std::vector<float>{1600, 1800}));
   EXPECT_FLOAT_EQ(config.ema.decay, 0);
   EXPECT_FLOAT_EQ(config.augment.mosaic, 0.5f);
@@ -264,7 +265,7 @@ TEST(DarknetRecipe, MakesDarknetsSteps) {
   EXPECT_FLOAT_EQ(config.augment.hue, 0);
   EXPECT_TRUE(config.augment.letterbox);
   const NmsOptions nms = for_model(config.evaluate.nms, imported.model);
-  EXPECT_EQ(nms.kind, "diou");
+  EXPECT_EQ(nms.kind, NmsMethod::diou);
   EXPECT_FLOAT_EQ(nms.beta, 0.6f);
 }
 

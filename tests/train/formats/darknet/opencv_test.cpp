@@ -42,7 +42,8 @@ std::vector<Detection> candidates_of_opencv(const RealisticModel& made, DarknetN
 /// `made` with its picture through both: the same candidates, and the same left of them after suppression.
 void expect_opencv_detects_the_same(const RealisticModel& made, float score) {
   const float least = score - 1e-3f;
-  const NmsOptions nms{.kind = "greedy", .iou = iou_limit, .score = least, .max_detections = 1'000'000};
+  const NmsOptions nms{
+      .kind = NmsMethod::greedy, .iou = iou_limit, .score = least, .max_detections = 1'000'000};
   auto candidates = candidates_of(made, least);
   const cv::Mat blob = cv::dnn::blobFromImage(made.image, 1.0 / 255);  // the picture is RGB already
   auto theirs = candidates_of_opencv(made, DarknetNumbers::scaled, blob, least);
@@ -135,7 +136,7 @@ TEST(DarknetInOpenCv, TheNetworkThatDarknetWroteDetectsTheSame) {
     const auto theirs =
         candidates_of_opencv(made, DarknetNumbers::scaled, cv::dnn::blobFromImage(values), least);
     expect_same_detections(ours, theirs, score);
-    const NmsOptions nms{.kind = "greedy", .iou = iou_limit, .score = least};
+    const NmsOptions nms{.kind = NmsMethod::greedy, .iou = iou_limit, .score = least};
     expect_same_detections(non_max_suppression(ours, nms), non_max_suppression(theirs, nms), score);
     compared += ours.size();
   }

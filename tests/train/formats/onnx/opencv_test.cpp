@@ -70,7 +70,7 @@ void expect_opencv_detects_the_same(Model model, int size, float score) {
   expect_same_detections(candidates, theirs, score);
   remove_near_ties(candidates, theirs, iou);
   const auto ours = non_max_suppression(
-      candidates, {.kind = "greedy", .iou = iou, .score = least, .max_detections = 1'000'000});
+      candidates, {.kind = NmsMethod::greedy, .iou = iou, .score = least, .max_detections = 1'000'000});
   expect_same_detections(ours, suppressed_by_opencv(theirs, made.trained.model.classes, iou), score);
   // The comparison is worth something when there is much to compare, of different scores.
   ASSERT_GT(ours.size(), 20u);
