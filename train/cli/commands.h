@@ -12,6 +12,8 @@
 #include "train/config/config.h"
 #include "train/distributed/communicator.h"
 #include "train/formats/weights.h"
+#include "train/setup/run_data.h"
+#include "train/setup/run_model.h"
 
 namespace brightnet::cli {
 
@@ -64,23 +66,6 @@ struct WeightsOptions {
   /// numbered. Throws InputError for darknet's weights without a .cfg, or that are not of all layers.
   TrainedNetwork load(const std::vector<std::string>& classes = {}) const;
 };
-
-/// The model of MODEL.yaml or of darknet's X.cfg, or that of a run's CONFIG.yaml, with a configuration around
-/// it.
-struct NamedModel {
-  RunConfig config;
-  Model model;
-};
-/// `classes` ≤ 0: as many as the file declares (or its data set has).
-NamedModel read_model(const std::string& file, const std::vector<std::string>& assignments, int classes);
-
-/// Reads a split and, unless another rank does, says on standard error what was skipped in it.
-Dataset read_split(const RunConfig& config, Split split, bool speaks = true);
-/// The classes that the configuration lists, else those of its data set.
-std::vector<std::string> class_names(const RunConfig& config);
-
-/// YAML text of a value that is to be a text whatever it contains, for "key=value" assignments.
-std::string quoted(const std::string& text);
 
 /// Writes a JSON object to a file, or to standard output for "-". Throws InputError when that would replace
 /// something else than an earlier answer of the same kind (train/detect/outputs/answer_file.h).

@@ -60,7 +60,7 @@ int import(const ImportArguments& arguments) {
     refuse_to_overwrite(recipe);
     if (trained) refuse_to_overwrite(safetensors);
   }
-  const DarknetImport imported = import_darknet(arguments.cfg, 0, model.filename().string());
+  const DarknetImport imported = import_darknet(arguments.cfg, model.filename().string());
   std::optional<TrainedNetwork> network;
   if (trained) network = read_weights(arguments);
   prepare_folder(model.parent_path(), "--out");

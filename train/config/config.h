@@ -20,6 +20,8 @@
 
 namespace brightnet {
 
+struct DarknetImport;
+
 /// What the backward pass makes again instead of keeping it: less memory, slower, the same numbers.
 enum class Recompute : uint8_t { none, activations };
 constexpr std::string_view enum_name(Recompute recompute) {
@@ -101,7 +103,10 @@ struct RunConfig {
   AugmentOptions augment;
   LoaderOptions loader;
   EvaluateOptions evaluate;
-  std::shared_ptr<const YamlValue> source;  ///< what all this was read from, for messages; may be none
+  /// What all this was read from, for messages; may be none.
+  std::shared_ptr<const YamlValue> source;
+  /// The import of the darknet .cfg that `model` names; nullptr when it names a model's YAML.
+  std::shared_ptr<const DarknetImport> imported;
 
   void fields(Fields& f);
   /// "file:line" or the option that "train.size" was set by; the file when it was not.

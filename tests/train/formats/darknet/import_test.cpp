@@ -64,7 +64,7 @@ TEST_P(DarknetSuite, HasItsKnownSize) {
   EXPECT_EQ(imported.model.size, GetParam().size);
   EXPECT_EQ(imported.model.stride, GetParam().stride);
   EXPECT_EQ(imported.letterbox, GetParam().letterbox);
-  EXPECT_EQ(imported.declared_classes, 80);
+  EXPECT_EQ(imported.model.classes, 80);
 }
 
 size_t lines_of(const std::string& text) {
@@ -97,7 +97,7 @@ TEST_P(DarknetSuite, ComesBackTheSameFromTheCfgThatWeWrite) {
 }
 
 TEST_P(DarknetSuite, FollowsTheClassesOfTheData) {
-  const Model model = import_darknet(file(), 3).model;
+  const Model model = imported_model(import_darknet(file()), 3);
   EXPECT_EQ(model.classes, 3);
   for (const auto& layer : model.layers) {
     const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes);
@@ -243,7 +243,7 @@ TEST(DarknetImport, SaysWhatItLeavesOut) {
 }
 
 TEST(DarknetRecipe, MakesDarknetsSteps) {
-  const auto imported = import_darknet_text(small_cfg, "small.cfg", 0, "small.yaml");
+  const auto imported = import_darknet_text(small_cfg, "small.cfg", "small.yaml");
   RunConfig config;
   read_config(YamlDocument::parse(imported.recipe_yaml, "recipe").root(), config);
   EXPECT_EQ(config.model, "small.yaml");

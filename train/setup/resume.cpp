@@ -1,12 +1,12 @@
-// Which run `train --resume` goes on with, and what it must not change in it.
+#include "train/setup/resume.h"
+
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "train/cli/train.h"
 #include "train/setup/run_model.h"
 
-namespace brightnet::cli {
+namespace brightnet {
 namespace {
 
 namespace fs = std::filesystem;
@@ -30,19 +30,19 @@ void refuse_changes(const RunConfig& before, const RunConfig& after) {
   }
 }
 
-void refuse_contradictions(const TrainArguments& arguments) {
-  const std::pair<const char*, bool> starts[] = {{"--weights", !arguments.weights.empty()},
-                                                 {"--weights-cfg", !arguments.weights_cfg.empty()},
-                                                 {"--weights-partial", arguments.weights_partial}};
+void refuse_contradictions(const RunRequest& request) {
+  const std::pair<const char*, bool> starts[] = {{"--weights", !request.weights.empty()},
+                                                 {"--weights-cfg", !request.weights_cfg.empty()},
+                                                 {"--weights-partial", request.weights_partial}};
   for (const auto& [option, given] : starts) {
     if (!given) continue;
-    throw InputError("a run that is resumed goes on with its own weights", option,
+    throw InputError("a run that is resumed continues with its own weights", option,
                      std::string("Leave out ") + option + " to go on, or --resume to start a new run.");
   }
-  if (arguments.resume.empty() || arguments.out.empty()) return;
+  if (request.resume.empty() || request.out.empty()) return;
   const auto place = [](const std::string& path) { return fs::weakly_canonical(fs::path(path) / "."); };
-  if (place(arguments.resume) == place(arguments.out)) return;
-  throw InputError("a run goes on in its own folder, " + arguments.resume + ", not in " + arguments.out,
+  if (place(request.resume) == place(request.out)) return;
+  throw InputError("a run continues in its own folder, " + request.resume + ", not in " + request.out,
                    "--out",
                    "Leave out --out; a copy of the folder (cp -r) can be resumed on its own as well.");
 }
@@ -74,13 +74,13 @@ bool is_other_model(const OpenRun& run, const Model& model) {
 
 }  // namespace
 
-OpenRun open_old_run(const TrainArguments& arguments) {
+OpenRun open_old_run(const RunRequest& request) {
   refuse_contradictions(arguments);
-  const auto assignments = arguments.common.all_assignments();
+  const auto& assignments = request.assignments;
   std::optional<RunConfig> asked;
-  if (!arguments.common.config.empty()) asked = load_run_config(arguments.common.config, assignments);
-  fs::path wanted = arguments.resume;
-  if (wanted.empty() && !arguments.out.empty()) wanted = arguments.out;
+  if (!request.config.empty()) asked = load_run_config(request.config, assignments);
+  fs::path wanted = request.resume;
+  if (wanted.empty() && !request.out.empty()) wanted = request.out;
   if (wanted.empty()) {
     if (!asked) {
       throw InputError("there is nothing to resume", "--resume",
@@ -88,7 +88,7 @@ OpenRun open_old_run(const TrainArguments& arguments) {
     }
     wanted = fs::path("runs") / asked->name;
   }
-  RunFolder folder = arguments.resume.empty() ? RunFolder::latest(wanted) : RunFolder::open(wanted);
+  RunFolder folder = request.resume.empty() ? RunFolder::latest(wanted) : RunFolder::open(wanted);
   const RunConfig before = load_run_config(folder.config());
   // A batch of another size is refused as that, and not because the run's micro-batch does not divide it.
   auto with_any_micro_batch = assignments;
@@ -116,4 +116,4 @@ std::string describe_differences(const OpenRun& run, const std::string& asked_fi
   return text;
 }
 
-}  // namespace brightnet::cli
+}  // namespace brightnet
