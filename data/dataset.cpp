@@ -16,7 +16,7 @@
 #include "data/formats/labels.h"
 #include "data/formats/voc.h"
 #include "data/formats/yolo.h"
-#include "data/image.h"
+#include "data/image/read_image.h"
 
 namespace brightnet {
 namespace {

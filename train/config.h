@@ -9,9 +9,9 @@
 
 #include "core/config.h"
 #include "core/dtype.h"
-#include "data/augment/augment.h"
+#include "data/augment/options.h"
 #include "data/dataset.h"
-#include "data/loader.h"
+#include "data/loader/loader.h"
 #include "layers/model.h"
 #include "train/nms.h"
 

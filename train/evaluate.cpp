@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <ranges>
 
-#include "data/loader.h"
+#include "data/loader/loader.h"
 
 namespace brightnet {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "data/dataset.h"
-#include "data/loader.h"
-#include "data/placement.h"
+#include "data/image/placement.h"
+#include "data/loader/loader.h"
 #include "layers/network.h"
 #include "train/communicator.h"
 #include "train/metrics.h"

@@ -6,9 +6,9 @@
 #include <opencv2/imgproc.hpp>
 
 #include "core/clock.h"
-#include "data/augment/sample.h"
-#include "data/darknet_image.h"
-#include "data/image.h"
+#include "data/image/darknet_image.h"
+#include "data/image/read_image.h"
+#include "data/loader/sample.h"
 
 namespace brightnet {
 namespace {

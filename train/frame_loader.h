@@ -7,9 +7,9 @@
 #include <memory>
 #include <vector>
 
-#include "data/batch_queue.h"
-#include "data/placement.h"
-#include "data/resample.h"
+#include "data/image/placement.h"
+#include "data/image/resize_filter.h"
+#include "data/loader/batch_queue.h"
 #include "train/sources/source.h"
 
 namespace brightnet {

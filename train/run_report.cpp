@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "core/log.h"
-#include "data/image.h"
+#include "data/image/read_image.h"
 #include "train/report/draw.h"
 #include "train/report/letters.h"
 #include "train/report/plots.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "data/loader.h"
+#include "data/loader/loader.h"
 #include "train/checkpoint.h"
 #include "train/metrics.h"
 #include "train/report/metrics_csv.h"

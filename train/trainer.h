@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "data/loader.h"
+#include "data/loader/loader.h"
 #include "train/checkpoint.h"
 #include "train/communicator.h"
 #include "train/evaluate.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/random.h"
-#include "data/augment/augment.h"
+#include "data/augment/options.h"
 
 namespace brightnet {
 

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "core/random.h"
-#include "data/augment/augment.h"
 #include "data/augment/color.h"
-#include "data/placement.h"
+#include "data/augment/options.h"
+#include "data/image/placement.h"
 
 namespace brightnet {
 

@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "data/formats/folder.h"
 #include "data/formats/yolo.h"
-#include "data/image.h"
+#include "data/image/read_image.h"
 
 namespace brightnet {
 namespace {

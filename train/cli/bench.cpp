@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/log.h"
-#include "data/benchmark.h"
+#include "data/loader/benchmark.h"
 #include "train/benchmark.h"
 #include "train/cli/commands.h"
 #include "train/detections_json.h"

@@ -3,10 +3,10 @@
 #include <memory>
 
 #include "core/log.h"
-#include "data/check.h"
-#include "data/convert.h"
-#include "data/stats.h"
-#include "data/synth.h"
+#include "data/commands/check.h"
+#include "data/commands/convert.h"
+#include "data/commands/stats.h"
+#include "data/synth/synth.h"
 #include "train/automatic_anchors.h"
 #include "train/cli/commands.h"
 #include "train/detections_json.h"

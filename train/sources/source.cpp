@@ -12,7 +12,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "data/formats/labels.h"
-#include "data/image.h"
+#include "data/image/read_image.h"
 #include "train/sources/video.h"
 
 namespace brightnet {
