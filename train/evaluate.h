@@ -8,7 +8,7 @@
 
 #include "data/dataset.h"
 #include "data/image/placement.h"
-#include "data/loader/loader.h"
+#include "data/loader/sampler.h"
 #include "layers/network.h"
 #include "train/communicator.h"
 #include "train/metrics.h"

@@ -10,6 +10,10 @@ struct Placement {
   float scale_x = 1, scale_y = 1, offset_x = 0, offset_y = 0;
 };
 
+/// What shows where there is no image: the mean of natural photographs (ImageNet's, over the three channels),
+/// so that borders stand out as little as a flat colour can.
+constexpr uint8_t fill_value = 114;
+
 /// The placement used outside training: stretched to size × size, or letterboxed: scaled by the one factor
 /// with which it just fits, and centred. A letterboxed image covers whole pixels (its sides are rounded, at
 /// least 1, and the factors with them), so the mapping back is exact.

@@ -41,7 +41,8 @@ void blend_rows(const uint8_t* top, size_t stride, const float* weights, int tap
 
 // Blends the columns of one row and sorts the channels apart. A fixed number of taps lets the loop unroll.
 template <int fixed_taps>
-void blend_columns(const float* row, const Resampler::Taps& columns, float* red, float* green, float* blue) {
+void blend_columns(const float* row, const ResizeFilter::Taps& columns, float* red, float* green,
+                   float* blue) {
   const int taps = fixed_taps ? fixed_taps : columns.count;
   const float* weight = columns.weights.data();
   for (const int first : columns.first) {
@@ -56,7 +57,8 @@ void blend_columns(const float* row, const Resampler::Taps& columns, float* red,
   }
 }
 
-void blend_columns(const float* row, const Resampler::Taps& columns, float* red, float* green, float* blue) {
+void blend_columns(const float* row, const ResizeFilter::Taps& columns, float* red, float* green,
+                   float* blue) {
   switch (columns.count) {
     case 2:
       return blend_columns<2>(row, columns, red, green, blue);
@@ -81,7 +83,7 @@ void store_row(const float* __restrict red, const float* __restrict green, const
 
 }  // namespace
 
-void Resampler::Taps::compute(double from, double to, int outputs, int length) {
+void ResizeFilter::Taps::compute(double from, double to, int outputs, int length) {
   const double step = (to - from) / outputs;
   const double half = support(step);
   count = std::min(length, static_cast<int>(std::ceil(2 * half)));
@@ -104,12 +106,12 @@ void Resampler::Taps::compute(double from, double to, int outputs, int length) {
   }
 }
 
-double Resampler::reach(double from, int to) {
+double ResizeFilter::reach(double from, int to) {
   return 2 * support(from / to) + 2;
 }
 
-void Resampler::operator()(const ImageView& image, const Region& region, const PixelBlock& out,
-                           const ColorChange& color) {
+void ResizeFilter::operator()(const ImageView& image, const Region& region, const PixelBlock& out,
+                              const ColorChange& color) {
   if (out.width <= 0 || out.height <= 0) return;
   columns_.compute(region.left, region.right, out.width, image.width);
   rows_.compute(region.top, region.bottom, out.height, image.height);

@@ -1,5 +1,5 @@
-// The one resampler of training and evaluation: crop, mirror, resize and colour change in a single pass, from
-// the decoded image straight into the batch.
+// The one resize filter of training and evaluation: crop, mirror, resize and colour change in a single pass,
+// from the decoded image straight into the batch.
 //
 // The filter is the triangle: bilinear interpolation when enlarging, and when shrinking the triangle widened
 // by the shrink factor, so that every source pixel counts and nothing aliases (what PIL and torchvision call
@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "data/augment/color.h"
+#include "data/image/color.h"
 
 namespace brightnet {
 
@@ -36,7 +36,7 @@ struct PixelBlock {
 };
 
 /// Holds the tables and rows that a resize needs, so that resizing again allocates nothing. One a thread.
-class Resampler {
+class ResizeFilter {
  public:
   /// Fills `out` with `region` of the image. Outside the image its outermost pixels go on. The window must
   /// hold every pixel that the filter reaches (see reach()).

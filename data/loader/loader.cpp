@@ -10,7 +10,6 @@
 #include "data/loader/batch_queue.h"
 #include "data/loader/image_cache.h"
 #include "data/loader/sample.h"
-#include "data/loader/sampler.h"
 
 namespace brightnet {
 namespace {

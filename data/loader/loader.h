@@ -10,7 +10,7 @@
 #include "core/config.h"
 #include "data/augment/options.h"
 #include "data/dataset.h"
-#include "data/image/placement.h"
+#include "data/loader/sampler.h"
 
 namespace brightnet {
 
@@ -20,11 +20,6 @@ struct LoaderOptions {
   int prefetch = 3;       ///< whole batches made ahead
   float cache_mb = 1024;  ///< decoded images kept in memory, in MiB; 0 keeps none
   void fields(Fields& f);
-};
-
-/// Which part of the global order this rank draws.
-struct RankPart {
-  int rank = 0, ranks = 1;
 };
 
 /// A batch ready for the network: pixels as u8 RGB, NHWC, and the objects in each image.
@@ -75,28 +70,6 @@ class Loader {
 
   /// Seconds next() spent waiting for workers, since the start.
   double waited_seconds() const;
-
- private:
-  class Implementation;
-  std::unique_ptr<Implementation> implementation_;
-};
-
-/// Images of a validation split, one after the other without augmentation: stretched, or letterboxed, to
-/// the input. `order` lists the images of this rank.
-class EvaluationLoader {
- public:
-  EvaluationLoader(const Dataset& dataset, std::vector<int> order, int batch, const InputFit& fit,
-                   int workers);
-  ~EvaluationLoader();
-
-  struct Images {
-    const uint8_t* pixels = nullptr;  ///< count × size × size × 3; of antialiased images
-    const float* values = nullptr;    ///< the same in [0, 1]; of those resized as darknet does
-    int count = 0;
-    std::vector<int> indices;  ///< into Dataset::images
-  };
-  /// nullptr after the last.
-  const Images* next();
 
  private:
   class Implementation;

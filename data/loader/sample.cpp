@@ -56,7 +56,7 @@ ImageView view(const ImageWindow& image) {
 // The region (in pixels of the file) and what the filter reads around it, in fractions of the image.
 cv::Rect2d with_reach(const Region& region, cv::Size to, const ImageRecord& record, int reduction) {
   const auto reach = [&](double extent, int pixels) {
-    return reduction * Resampler::reach(extent / reduction, pixels);
+    return reduction * ResizeFilter::reach(extent / reduction, pixels);
   };
   const double x = reach(std::abs(region.right - region.left), to.width);
   const double y = reach(region.bottom - region.top, to.height);
@@ -70,7 +70,8 @@ cv::Rect2d with_reach(const Region& region, cv::Size to, const ImageRecord& reco
 }  // namespace
 
 void paint_image(ImageCache& cache, const Dataset& dataset, int image, const Placement& placement,
-                 const cv::Rect& part, const ColorChange& color, const PixelBlock& out, Resampler& resample) {
+                 const cv::Rect& part, const ColorChange& color, const PixelBlock& out,
+                 ResizeFilter& resize) {
   const ImageRecord& record = dataset.images[static_cast<size_t>(image)];
   const auto [left, right] =
       covered(placement.scale_x, placement.offset_x, record.width, part.x, part.br().x);
@@ -92,7 +93,7 @@ void paint_image(ImageCache& cache, const Dataset& dataset, int image, const Pla
   const double x = static_cast<double>(decoded.size.width) / record.width;
   const double y = static_cast<double>(decoded.size.height) / record.height;
   region = {region.left * x, region.top * y, region.right * x, region.bottom * y};
-  resample(view(decoded), region, block(out, shown), color);
+  resize(view(decoded), region, block(out, shown), color);
 }
 
 SampleMaker::SampleMaker(const Dataset& dataset, const AugmentOptions& options, ImageCache& cache)
@@ -134,7 +135,7 @@ void SampleMaker::draw_picture(Random& choices, Random& changes, int image, bool
 
 void SampleMaker::paint(int image, const Placement& placement, const cv::Rect& part, const ColorChange& color,
                         const PixelBlock& out, std::vector<Truth>& truths) {
-  paint_image(cache_, dataset_, image, placement, part, color, out, resample_);
+  paint_image(cache_, dataset_, image, placement, part, color, out, resize_);
   const InputPart seen{static_cast<float>(part.x), static_cast<float>(part.y),
                        static_cast<float>(part.br().x), static_cast<float>(part.br().y)};
   place_boxes(dataset_.images[static_cast<size_t>(image)].annotations, placement, seen, out.width,

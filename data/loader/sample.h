@@ -15,10 +15,6 @@
 
 namespace brightnet {
 
-/// What shows where there is no image: the mean of natural photographs (ImageNet's, over the three channels),
-/// so that borders stand out as little as a flat colour can.
-constexpr uint8_t fill_value = 114;
-
 /// Which sample: (seed, epoch, position) names the random streams, and nothing else is random.
 struct SampleName {
   uint64_t seed = 0, epoch = 0, position = 0;
@@ -43,13 +39,13 @@ class SampleMaker {
   const Dataset& dataset_;
   const AugmentOptions options_;
   ImageCache& cache_;
-  Resampler resample_;
+  ResizeFilter resize_;
   std::vector<uint8_t> second_;  // the other half of a mixup
 };
 
 /// Fills `part` of the input with the image, resampled through the placement, and with fill_value around it.
 /// Shared with evaluation, which places the whole image. Throws what ImageCache::get throws.
 void paint_image(ImageCache& cache, const Dataset& dataset, int image, const Placement& placement,
-                 const cv::Rect& part, const ColorChange& color, const PixelBlock& out, Resampler& resample);
+                 const cv::Rect& part, const ColorChange& color, const PixelBlock& out, ResizeFilter& resize);
 
 }  // namespace brightnet

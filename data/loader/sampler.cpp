@@ -3,6 +3,7 @@
 #include <numeric>
 #include <utility>
 
+#include "core/error.h"
 #include "core/random.h"
 
 namespace brightnet {

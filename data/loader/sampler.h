@@ -5,9 +5,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "data/loader/loader.h"
-
 namespace brightnet {
+
+/// Which part of the global order this rank draws.
+struct RankPart {
+  int rank = 0, ranks = 1;
+};
 
 /// One sample of the run. (epoch, position) names its random streams, so what is drawn for it is the same
 /// whoever makes it.

@@ -3,7 +3,7 @@
 #include <onnx/checker.h>
 #include <onnx/shape_inference/implementation.h>
 
-#include "data/loader/sample.h"
+#include "data/image/placement.h"
 #include "layers/network.h"
 #include "train/formats/onnx_heads.h"
 #include "train/formats/onnx_layers.h"

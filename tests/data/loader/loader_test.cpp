@@ -7,6 +7,7 @@
 #include <numeric>
 #include <set>
 
+#include "data/loader/evaluation_loader.h"
 #include "tests/data/drawn_dataset.h"
 
 namespace brightnet {

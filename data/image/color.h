@@ -1,8 +1,5 @@
-// Hue, saturation and exposure (brightness) in HSV, as darknet distorts them.
+// Changes of hue, saturation and exposure (brightness) in HSV, as darknet makes them.
 #pragma once
-
-#include "core/random.h"
-#include "data/augment/options.h"
 
 namespace brightnet {
 
@@ -12,9 +9,6 @@ struct ColorChange {
   float exposure = 1;    ///< factor on the value; the product is cut at the white
   bool changes() const { return hue != 0 || saturation != 1 || exposure != 1; }
 };
-
-/// The hue uniform in ±hue; saturation and exposure uniform in [1, limit], and inverted half of the time.
-ColorChange draw_color(Random& random, const AugmentOptions& options);
 
 /// Changes `count` pixels in place, a row of each channel, values in [0, 255].
 void change_color(float* red, float* green, float* blue, int count, const ColorChange& change);

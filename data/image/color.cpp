@@ -1,12 +1,7 @@
-#include "data/augment/color.h"
+#include "data/image/color.h"
 
 namespace brightnet {
 namespace {
-
-float draw_factor(Random& random, float limit) {
-  const float factor = random.uniform(1.0f, limit);
-  return random.chance(0.5f) ? factor : 1 / factor;
-}
 
 inline float smaller(float a, float b) {
   return a < b ? a : b;
@@ -22,14 +17,6 @@ inline float unit(float a) {
 }
 
 }  // namespace
-
-ColorChange draw_color(Random& random, const AugmentOptions& options) {
-  ColorChange change;
-  change.hue = random.uniform(-options.hue, options.hue);
-  change.saturation = draw_factor(random, options.saturation);
-  change.exposure = draw_factor(random, options.exposure);
-  return change;
-}
 
 // RGB → HSV → RGB without a branch and without leaving the vector registers. With value V = max, chroma
 // C = max − min and the hue h in sextants, RGB = V − C·(1 − f) where f is a trapezoid of h for each channel:
