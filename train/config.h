@@ -155,9 +155,4 @@ std::vector<std::string> config_keys();
 /// or its input sizes are no multiples of the model's stride.
 Model load_model(const RunConfig& config, int classes);
 
-/// `path` as it is when absolute; else the first of folder/path and ./path that exists (`here_first`: the
-/// other way round). Empty when neither does.
-std::filesystem::path find_path(const std::string& path, const std::filesystem::path& folder,
-                                bool here_first);
-
 }  // namespace brightnet

@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "core/random.h"
+#include "core/text.h"
 
 namespace brightnet {
 namespace {

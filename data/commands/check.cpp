@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/text.h"
 #include "data/image/read_image.h"
 
 namespace brightnet {

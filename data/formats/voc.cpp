@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/text.h"
 #include "data/formats/folder.h"
 #include "data/image/read_image.h"
 

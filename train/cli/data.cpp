@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "core/log.h"
+#include "core/text.h"
 #include "data/commands/check.h"
 #include "data/commands/convert.h"
 #include "data/commands/stats.h"

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "core/log.h"
+#include "core/text.h"
 #include "train/cli/commands.h"
 #include "train/detections_json.h"
 #include "train/formats/darknet_export.h"

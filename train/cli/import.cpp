@@ -6,6 +6,7 @@
 
 #include "core/files.h"
 #include "core/log.h"
+#include "core/text.h"
 #include "layers/parameters.h"
 #include "train/cli/commands.h"
 #include "train/formats/darknet_import.h"

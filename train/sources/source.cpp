@@ -10,8 +10,8 @@
 #include <glob.h>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "core/log.h"
-#include "data/formats/labels.h"
 #include "data/image/read_image.h"
 #include "train/sources/video.h"
 
