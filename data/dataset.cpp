@@ -10,13 +10,15 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
 #include "data/formats/coco.h"
 #include "data/formats/darknet.h"
 #include "data/formats/kitti.h"
 #include "data/formats/labels.h"
 #include "data/formats/voc.h"
 #include "data/formats/yolo.h"
-#include "data/image.h"
+#include "data/image/read_image.h"
 
 namespace brightnet {
 namespace {
@@ -337,10 +339,6 @@ Dataset read_dataset(const DataOptions& options, Split split, bool lenient) {
   }
   check_not_empty(dataset, options, split, source->size(), lenient);
   return dataset;
-}
-
-std::string counted(size_t count, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
 std::string summarize(const std::vector<DataProblem>& problems) {

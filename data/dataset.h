@@ -98,9 +98,6 @@ void check_place(const DataOptions& options, Split split);
 /// stops_training().
 Dataset read_dataset(const DataOptions& options, Split split, bool lenient = false);
 
-/// "1 image", "12 images".
-std::string counted(size_t count, std::string_view one, std::string_view many);
-
 /// One line a kind, with the count, what was done about it and the first names; empty when there is nothing.
 std::string summarize(const std::vector<DataProblem>& problems);
 

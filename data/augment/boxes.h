@@ -6,7 +6,7 @@
 
 #include "core/box.h"
 #include "data/dataset.h"
-#include "data/placement.h"
+#include "data/image/placement.h"
 
 namespace brightnet {
 

@@ -4,6 +4,8 @@
 #include <map>
 
 #include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
 #include "data/formats/yolo.h"
 
 namespace brightnet {

@@ -7,9 +7,11 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
 #include "data/formats/folder.h"
 #include "data/formats/yolo.h"
-#include "data/image.h"
+#include "data/image/read_image.h"
 
 namespace brightnet {
 namespace {

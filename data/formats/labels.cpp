@@ -12,6 +12,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/text.h"
 
 namespace brightnet {
 
@@ -99,41 +100,6 @@ void report_no_classes(const DataOptions& options, const ProblemLog& met, Proble
           "Check data.root, data.train and data.val.");
 }
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view blanks(" \t\r\n\v\f\0", 7);
-  const size_t first = text.find_first_not_of(blanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
-}
-
-std::vector<TextLine> read_lines(const fs::path& file) {
-  const std::string content = read_file(file);
-  std::string_view rest = content;
-  if (rest.starts_with("\xEF\xBB\xBF")) rest.remove_prefix(3);
-  std::vector<TextLine> lines;
-  for (int number = 1; !rest.empty(); ++number) {
-    const size_t end = std::min(rest.find('\n'), rest.size());
-    const std::string_view text = trimmed(rest.substr(0, end));
-    if (!text.empty()) lines.push_back({std::string(text), number});
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  return lines;
-}
-
-std::string at_line(const fs::path& file, int line) {
-  return file.string() + ':' + std::to_string(line);
-}
-
-std::optional<double> parse_number(std::string_view text) {
-  text = trimmed(text);
-  if (text.starts_with('+')) text.remove_prefix(1);
-  double value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stopped, failed] = std::from_chars(text.data(), end, value);
-  if (failed != std::errc() || stopped != end || !std::isfinite(value)) return std::nullopt;
-  return value;
-}
-
 const char* split_name(Split split) {
   return split == Split::train ? "train" : "val";
 }
@@ -170,22 +136,6 @@ fs::path data_root(const DataOptions& options) {
                      "Say where the data is, for example with --set data.root=FOLDER.");
   }
   return root;
-}
-
-fs::path find_below(const std::string& path, const std::vector<fs::path>& folders) {
-  std::vector<std::string> spellings{path};
-  if (path.find('\\') != std::string::npos) {
-    spellings.push_back(path);
-    std::replace(spellings.back().begin(), spellings.back().end(), '\\', '/');
-  }
-  std::error_code failed;
-  for (const auto& spelling : spellings) {
-    for (const auto& folder : folders) {
-      const fs::path candidate = (folder / spelling).lexically_normal();  // an absolute path stays as it is
-      if (fs::exists(candidate, failed)) return candidate;
-    }
-  }
-  return folders.empty() ? fs::path(path) : (folders.front() / path).lexically_normal();
 }
 
 }  // namespace brightnet

@@ -95,25 +95,6 @@ class LabelSource {
   virtual LabelledImage image(size_t index, ProblemLog& log) const = 0;
 };
 
-/// A line of a text file, without spaces around it.
-struct TextLine {
-  std::string text;
-  int number = 0;  ///< from 1
-};
-
-/// The lines that are not blank, without byte-order mark and carriage returns. Throws InputError when the
-/// file cannot be read.
-std::vector<TextLine> read_lines(const std::filesystem::path& file);
-
-/// `file` with a line number.
-std::string at_line(const std::filesystem::path& file, int line);
-
-/// The text without spaces, tabs and line ends around it.
-std::string_view trimmed(std::string_view text);
-
-/// A finite decimal number and nothing else, whatever the locale; spaces around it are allowed.
-std::optional<double> parse_number(std::string_view text);
-
 /// `data.train` or `data.val`. Throws InputError when it is not set.
 std::string split_path(const DataOptions& options, Split split);
 const char* split_name(Split split);
@@ -128,9 +109,5 @@ std::filesystem::path split_place(const DataOptions& options, Split split,
 
 /// options.root; throws InputError when it is not a folder.
 std::filesystem::path data_root(const DataOptions& options);
-
-/// The first of FOLDER/path that exists, or the path itself when it is absolute; the first, existing or not,
-/// when none does. Backslashes of lists made on Windows are read as slashes when that is what finds the file.
-std::filesystem::path find_below(const std::string& path, const std::vector<std::filesystem::path>& folders);
 
 }  // namespace brightnet

@@ -8,8 +8,9 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/text.h"
 #include "data/formats/folder.h"
-#include "data/image.h"
+#include "data/image/read_image.h"
 
 namespace brightnet {
 namespace {

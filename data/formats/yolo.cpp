@@ -11,6 +11,8 @@
 
 #include "core/config.h"
 #include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
 #include "data/formats/folder.h"
 
 namespace brightnet {

@@ -8,7 +8,7 @@
 
 #include "core/files.h"
 #include "core/random.h"
-#include "data/loader.h"
+#include "data/loader/loader.h"
 #include "layers/network.h"
 #include "train/config/config.h"
 #include "train/distributed/agreement.h"

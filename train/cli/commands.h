@@ -77,9 +77,6 @@ void check_answer(const std::string& file, const std::string& first_key);
 void refuse_to_replace_inputs(const std::vector<std::filesystem::path>& written,
                               const std::vector<std::filesystem::path>& read);
 
-/// "1 class", "2 classes".
-std::string counted(int64_t count, const char* one, const char* many);
-
 /// Checks of an option's number. CLI11's own accept what is no number (nan), and print limits of 309 digits.
 CLI::Validator at_least(double low);
 CLI::Validator above_zero();

@@ -154,10 +154,6 @@ void refuse_to_replace_inputs(const std::vector<std::filesystem::path>& written,
   }
 }
 
-std::string counted(int64_t count, const char* one, const char* many) {
-  return std::to_string(count) + ' ' + (count == 1 ? one : many);
-}
-
 namespace {
 
 /// Passes numbers that `good` accepts; `rule` says which these are.

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "core/log.h"
+#include "core/text.h"
 #include "core/threads.h"
 #include "data/formats/yolo.h"
 #include "train/cli/commands.h"

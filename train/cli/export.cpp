@@ -11,6 +11,7 @@
 
 #include "core/json.h"
 #include "core/log.h"
+#include "core/text.h"
 #include "train/cli/commands.h"
 #include "train/detect/outputs/output.h"
 #include "train/formats/onnx/export.h"

@@ -8,6 +8,7 @@
 
 #include "core/files.h"
 #include "core/log.h"
+#include "core/text.h"
 #include "layers/parameters.h"
 #include "train/cli/commands.h"
 #include "train/detect/outputs/output.h"

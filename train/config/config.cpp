@@ -6,6 +6,7 @@
 #include <set>
 #include <sstream>
 
+#include "core/files.h"
 #include "layers/network.h"
 #include "train/formats/darknet/import.h"
 
@@ -184,15 +185,6 @@ std::string RunConfig::where(const std::string& key) const {
 std::vector<int> RunConfig::input_sizes() const {
   const std::set<int> unique(train.sizes.begin(), train.sizes.end());
   return unique.empty() ? std::vector<int>{train.size} : std::vector<int>(unique.begin(), unique.end());
-}
-
-fs::path find_path(const std::string& path, const fs::path& folder, bool here_first) {
-  const fs::path beside = folder / path, here = path;
-  for (const auto& candidate : here_first ? std::vector{here, beside} : std::vector{beside, here}) {
-    std::error_code ignored;
-    if (fs::exists(candidate, ignored)) return fs::absolute(candidate).lexically_normal();
-  }
-  return {};
 }
 
 RunConfig load_run_config(const fs::path& file, const std::vector<std::string>& assignments,

@@ -9,9 +9,9 @@
 
 #include "core/config.h"
 #include "core/dtype.h"
-#include "data/augment/augment.h"
+#include "data/augment/options.h"
 #include "data/dataset.h"
-#include "data/loader.h"
+#include "data/loader/loader.h"
 #include "layers/model.h"
 #include "train/evaluate/evaluate.h"
 #include "train/optimizer/ema.h"
@@ -138,10 +138,5 @@ std::vector<ConfigDifference> compare(const RunConfig& before, const RunConfig& 
 
 /// The paths of all values that a run has, "train.batch", in the order they are printed in.
 std::vector<std::string> config_keys();
-
-/// `path` as it is when absolute; else the first of folder/path and ./path that exists (`here_first`: the
-/// other way round). Empty when neither does.
-std::filesystem::path find_path(const std::string& path, const std::filesystem::path& folder,
-                                bool here_first);
 
 }  // namespace brightnet

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <ranges>
 
-#include "data/loader.h"
+#include "data/loader/evaluation_loader.h"
 
 namespace brightnet {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "data/dataset.h"
-#include "data/loader.h"
-#include "data/placement.h"
+#include "data/image/placement.h"
+#include "data/loader/sampler.h"
 #include "layers/network.h"
 #include "train/distributed/communicator.h"
 #include "train/evaluate/metrics.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "data/placement.h"
+#include "data/image/placement.h"
 #include "layers/model.h"
 #include "layers/parameters.h"
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "data/loader.h"
+#include "data/loader/loader.h"
 #include "train/distributed/communicator.h"
 #include "train/distributed/gradient_exchange.h"
 #include "train/evaluate/evaluate.h"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "data/loader.h"
+#include "data/loader/loader.h"
 
 namespace brightnet {
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "data/placement.h"
+#include "data/image/placement.h"
 #include "kernels/yolo.h"
 
 namespace brightnet {
