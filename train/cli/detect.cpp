@@ -233,13 +233,13 @@ int detect_objects(const DetectArguments& arguments) {
   const TrainedModel& trained = inference.trained();
   DetectOptions options;
   options.nms = nms_options(trained.model, arguments);
-  options.classes = parse_class_filter(arguments.classes, trained.classes);
+  const std::vector<bool> classes = parse_class_filter(arguments.classes, trained.classes);
   options.workers = arguments.workers > 0 ? arguments.workers : std::min(compute_threads(), 8);
   const Outputs outputs = open_outputs(arguments, *source, trained.classes);
 
   const Interrupt interrupt;
   Progress progress(source->count());
-  const DetectReport report = detect(inference, *source, options, [&](const FoundObjects& found) {
+  const DetectReport report = detect(inference, *source, options, classes, [&](const FoundObjects& found) {
     for (const auto& output : outputs) output->add(found);
     progress.show(found);
     return !interrupt.requested();

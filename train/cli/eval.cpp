@@ -78,11 +78,9 @@ int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
                       arguments.size);
     check_classes(*inference, dataset, arguments.weights.weights);
   });
-  const DetectionOptions options{.nms = for_model(config.evaluate.nms, inference->trained().model),
-                                 .letterbox = inference->trained().letterbox,
-                                 .workers = std::max(1, config.loader.workers),
-                                 .resize = inference->trained().resize};
-  const Metrics metrics = *evaluate(inference->network(), dataset, options, {}, ranks);
+  const DetectOptions options{.nms = for_model(config.evaluate.nms, inference->trained().model),
+                              .workers = std::max(1, config.loader.workers)};
+  const Metrics metrics = *evaluate(inference->network(), dataset, inference->fit(), options, {}, ranks);
   if (!ranks.leads()) return 0;
   if (arguments.json != "-") std::cout << metrics_table(metrics) << std::endl;
   if (!arguments.json.empty()) write_answer(arguments.json, to_text(to_json(metrics)));

@@ -326,12 +326,11 @@ void Trainer::fit_into_minutes() {
 std::optional<Metrics> Trainer::evaluate_average(const Interrupt& interrupt) {
   ++averaged_.version;
   val_boxes_.assign(std::min(pictured_images, setup_.val.images.size()), {});
-  const DetectionOptions options{for_model(setup_.config.evaluate.nms, setup_.model),
-                                 setup_.config.augment.letterbox,
-                                 std::max(1, setup_.config.loader.workers),
-                                 {}};
+  const InputFit fit{setup_.config.evaluation_size(), setup_.config.augment.letterbox};
+  const DetectOptions options{for_model(setup_.config.evaluate.nms, setup_.model),
+                              std::max(1, setup_.config.loader.workers)};
   auto metrics = evaluate(
-      networks_.evaluation(), setup_.val, options,
+      networks_.evaluation(), setup_.val, fit, options,
       [&](int index, std::span<const ScoredBox> boxes) {
         if (static_cast<size_t>(index) < pictured_images)
           val_boxes_[static_cast<size_t>(index)].assign(boxes.begin(), boxes.end());

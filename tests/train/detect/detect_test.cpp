@@ -13,12 +13,13 @@ using testing::SmallRun;
 
 class Detect : public ::testing::Test {
  protected:
-  std::vector<FoundObjects> run(const std::string& source, int batch, DetectOptions options = {}) {
+  std::vector<FoundObjects> run(const std::string& source, int batch, DetectOptions options = {},
+                                const std::vector<bool>& classes = {}) {
     options.nms.score = 0.1f;
     InferenceNetwork inference(load_trained_network(weights_), *backend_, Precision::fp32, batch, 0);
     const auto opened = open_source((run_.folder() / source).string());
     std::vector<FoundObjects> all;
-    report_ = detect(inference, *opened, options, [&](const FoundObjects& found) {
+    report_ = detect(inference, *opened, options, classes, [&](const FoundObjects& found) {
       all.push_back(found);
       return std::ssize(all) != stop_after_;
     });
@@ -84,8 +85,7 @@ TEST_F(Detect, LooksForTheClassesAskedForAndKeepsTheBest) {
   DetectOptions options;
   options.nms.max_detections = 100'000;  // a class must not be crowded out by another
   const auto all = run("data/images/train", 5, options);
-  options.classes = {false, true};
-  const auto squares = run("data/images/train", 5, options);
+  const auto squares = run("data/images/train", 5, options, {false, true});
   for (size_t i = 0; i < all.size(); ++i) {
     std::vector<float> expected;
     for (const auto& box : all[i].boxes) {
