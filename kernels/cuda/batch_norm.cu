@@ -172,7 +172,7 @@ __global__ void __launch_bounds__(channel_threads, resident(apply_blocks))
   if (place.pixels == 0) return;
   float a[count], b[count];
   load_affine<count>(op.scale, op.shift, op.mean, op.inverse_std, place.channel, a, b);
-  for_activation(op.activation, [&]<Activation A>() {
+  with_activation(op.activation, [&]<Activation A>() {
     for (unsigned pixel = place.first; pixel < place.pixels; pixel += place.step) {
       float values[count];
       load_floats<count>(op.y + place.at<count>(pixel, tiles.channels), values);
@@ -193,7 +193,7 @@ __global__ void __launch_bounds__(channel_threads, resident(blocks_of_multiproce
     load_affine<count>(op.scale, op.shift, op.mean, op.inverse_std, place.channel, a, b);
     load_parameters<count>(op.mean, place.channel, mean);
   }
-  for_activation(op.activation, [&]<Activation A>() {
+  with_activation(op.activation, [&]<Activation A>() {
     for (unsigned pixel = place.pixels - 1 - place.first; pixel < place.pixels; pixel -= place.step) {
       float values[count], g[count];
       load_floats<count>(op.y + place.at<count>(pixel, tiles.channels), values);
@@ -259,7 +259,7 @@ __global__ void __launch_bounds__(channel_threads, resident(apply_gradient_block
   load_affine<count>(op.scale, op.shift, op.mean, op.inverse_std, place.channel, a, b);
   load_parameters<count>(op.k0, place.channel, k0);
   load_parameters<count>(op.k1, place.channel, k1);
-  for_activation(op.activation, [&]<Activation A>() {
+  with_activation(op.activation, [&]<Activation A>() {
     for (unsigned pixel = place.first; pixel < place.pixels; pixel += place.step) {
       float values[count], g[count];
       const size_t at = place.at<count>(pixel, tiles.channels);
