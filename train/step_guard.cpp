@@ -55,11 +55,11 @@ void StepGuard::set_rate(float rate) {
 void StepGuard::step(const float* gradients) {
   const size_t trainable = layout_.trainable_floats(), statistics = layout_.floats() - trainable;
   StepState* const state = device_state();
-  backend_.judge_step(policy_, {gradients, trainable, values_ + trainable, statistics}, state,
+  backend_.check_step(policy_, {gradients, trainable, values_ + trainable, statistics}, state,
                       static_cast<std::byte*>(control_.data()) + state_bytes);
   optimizer_->step({.count = trainable, .values = values_, .gradients = gradients}, state);
   float* const average = optimizer_->average();
-  backend_.settle_statistics(values_ + trainable, kept_statistics_.floats(),
+  backend_.commit_statistics(values_ + trainable, kept_statistics_.floats(),
                              average ? average + trainable : nullptr, statistics, state);
 }
 

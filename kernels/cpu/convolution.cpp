@@ -8,8 +8,8 @@
 #include <optional>
 #include <unordered_map>
 
-#include "kernels/backend.h"
 #include "kernels/cpu/cast.h"
+#include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/onednn.h"
 #include "kernels/cpu/shared_convolution.h"
 #include "kernels/cpu/weight_layout.h"
@@ -326,6 +326,10 @@ std::unique_ptr<Convolution> plan_convolution(const ConvolutionSpec& spec) {
 std::unique_ptr<Convolution> plan_bf16_convolution(const ConvolutionSpec& spec, Bf16Products products) {
   if (products == Bf16Products::in_fp32) return std::make_unique<CastingConvolution>(spec);
   return std::make_unique<OneDnnConvolution>(spec);
+}
+
+std::unique_ptr<Convolution> CpuBackend::plan_convolution(const ConvolutionSpec& spec) {
+  return cpu::plan_convolution(spec);
 }
 
 }  // namespace brightnet::cpu

@@ -4,7 +4,7 @@
 // is a block of channels of as many pixels as fit, the whole plane at SPP's sizes.
 #include <algorithm>
 
-#include "kernels/cpu/max_pool.h"
+#include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/max_pool_geometry.h"
 #include "kernels/cpu/vector_types.h"
 
@@ -170,8 +170,8 @@ void scatter_all(const PoolGeometry& pool, const T* dy, const uint8_t* argmax, T
 
 }  // namespace
 
-void max_pool_backward(const PoolSpec& pool, const Tensor& dy, const Tensor& argmax, const Tensor& dx,
-                       bool accumulate) {
+void CpuBackend::max_pool_backward(const PoolSpec& pool, const Tensor& dy, const Tensor& argmax,
+                                   const Tensor& dx, bool accumulate) {
   const PoolGeometry geometry(pool, dx.shape, dy.shape);
   BRIGHTNET_CHECK(dx.type == dy.type && argmax.type == DType::u8 && argmax.shape == dy.shape,
                   "max-pool gradient between types, or an argmax that is not u8 of the output's shape");

@@ -3,7 +3,7 @@
 // prediction are gathered into short arrays, and boxes, IoUs and objectness are vector loops over these. The
 // few predictions that have a truth are done one by one. Rows are independent; each leaves its sums in its
 // own slot, and the slots are added in order, so threads do not show in the result.
-#include "kernels/cpu/yolo.h"
+#include "kernels/math/yolo.h"
 
 #include <algorithm>
 #include <cfloat>
@@ -11,10 +11,10 @@
 #include <string>
 
 #include "core/error.h"
+#include "kernels/cpu/cpu_backend.h"
 #include "kernels/math/box.h"
 #include "kernels/math/loss.h"
 #include "kernels/math/loss_scaler.h"
-#include "kernels/math/yolo.h"
 
 namespace brightnet::cpu {
 namespace {
@@ -331,12 +331,12 @@ void check(const YoloHead& head, const Shape& shape) {
 
 }  // namespace
 
-size_t yolo_workspace(const YoloHead& head, const Shape& predictions) {
+size_t CpuBackend::yolo_workspace(const YoloHead& head, const Shape& predictions) const {
   return assignment_bytes(head, predictions) +
          static_cast<size_t>(predictions.n) * predictions.h * sizeof(Sums);
 }
 
-void yolo_loss(const YoloHead& head, const YoloLossPass& pass) {
+void CpuBackend::yolo_loss(const YoloHead& head, const YoloLossPass& pass) {
   const Tensor& predictions = pass.predictions;
   const TruthList& truths = pass.truths;
   const Shape shape = predictions.shape;

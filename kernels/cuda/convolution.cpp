@@ -6,10 +6,9 @@
 
 #include <algorithm>
 
-#include "kernels/cuda/batch_norm.h"
-#include "kernels/cuda/bias_activation.h"
-#include "kernels/cuda/cast.h"
+#include "kernels/cuda/channel_sums.h"
 #include "kernels/cuda/convolution_engine.h"
+#include "kernels/cuda/convolution_kernels.h"
 
 namespace brightnet::cuda {
 namespace {
@@ -146,7 +145,7 @@ size_t convolution_workspace(const ConvolutionSpec& spec) {
   const size_t tensors = (spec.input.count() + spec.output.count()) * size_of(spec.type);
   const size_t weights = spec.weight_count() * sizeof(float);
   // What is timed in the place of batch-norm's statistics wants room too.
-  const size_t statistics = spec.statistics ? channel_workspace(spec.output) : 0;
+  const size_t statistics = spec.statistics ? ChannelWorkspace::bytes(spec.output) : 0;
   return std::max(statistics, std::clamp(spec.training ? tensors + 8 * weights : tensors, least, most));
 }
 

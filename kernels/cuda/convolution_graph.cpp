@@ -1,7 +1,6 @@
 #include "kernels/cuda/convolution_graph.h"
 
-#include "kernels/cuda/batch_norm.h"
-#include "kernels/cuda/bias_activation.h"
+#include "kernels/cuda/convolution_kernels.h"
 
 namespace brightnet::cuda {
 namespace {

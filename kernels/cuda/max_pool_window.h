@@ -1,8 +1,8 @@
 // What the kernels of max-pooling share: where windows lie, and which of two elements wins.
 #pragma once
 
-#include "kernels/backend.h"
 #include "kernels/cuda/vector.h"
+#include "kernels/max_pool.h"
 
 namespace brightnet::cuda {
 

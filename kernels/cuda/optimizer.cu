@@ -11,7 +11,7 @@
 //
 // Whether the step is applied at all is read from the state, not decided on the host: a skipped step is the
 // same launch, which returns at once, so that a captured graph is good for both.
-#include "kernels/cuda/optimizer.h"
+#include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/vector.h"
 
 #ifndef __CUDA_ARCH__
@@ -121,11 +121,11 @@ void update_all(const Rule& rule, const OptimizerArrays& arrays, std::span<const
 }
 
 __global__ void __launch_bounds__(block_threads)
-    settle(float* values, float* kept, float* ema, size_t count, const StepState* state) {
+    commit(float* values, float* kept, float* ema, size_t count, const StepState* state) {
   const bool applied = state->apply;
   const float ema_rate = 1.0f - state->ema_decay;
   const size_t groups = count / group;
-  const auto settle_floats = [&]<int floats>(size_t at, std::integral_constant<int, floats>) {
+  const auto commit_floats = [&]<int floats>(size_t at, std::integral_constant<int, floats>) {
     float current[floats];
     load_floats((applied ? values : kept) + at, current);
     store_floats((applied ? kept : values) + at, current);
@@ -137,32 +137,32 @@ __global__ void __launch_bounds__(block_threads)
     store_floats(ema + at, averaged);
   };
   for (size_t i = first_item(); i < groups; i += item_step())
-    settle_floats(group * i, std::integral_constant<int, group>());
+    commit_floats(group * i, std::integral_constant<int, group>());
   const size_t rest = group * groups + first_item();
-  if (rest < count) settle_floats(rest, std::integral_constant<int, 1>());
+  if (rest < count) commit_floats(rest, std::integral_constant<int, 1>());
 }
 
 }  // namespace
 
-void sgd_step(const SgdStep& sgd, const OptimizerArrays& arrays, std::span<const ParameterRange> ranges,
-              const StepState* state, cudaStream_t stream) {
+void CudaBackend::sgd_step(const SgdStep& sgd, const OptimizerArrays& arrays,
+                           std::span<const ParameterRange> ranges, const StepState* state) {
   BRIGHTNET_CHECK(arrays.values && arrays.gradients && arrays.first, "an SGD step without its arrays");
-  update_all(SgdRule{sgd}, arrays, ranges, state, stream);
+  update_all(SgdRule{sgd}, arrays, ranges, state, stream());
 }
 
-void adamw_step(const AdamWStep& adam, const OptimizerArrays& arrays, std::span<const ParameterRange> ranges,
-                const StepState* state, cudaStream_t stream) {
+void CudaBackend::adamw_step(const AdamWStep& adam, const OptimizerArrays& arrays,
+                             std::span<const ParameterRange> ranges, const StepState* state) {
   BRIGHTNET_CHECK(arrays.values && arrays.gradients && arrays.first && arrays.second,
                   "an AdamW step without its arrays");
-  update_all(AdamWRule{adam}, arrays, ranges, state, stream);
+  update_all(AdamWRule{adam}, arrays, ranges, state, stream());
 }
 
 // 12 bytes a statistic and 12 more for the average; some ten thousand of them, so that the launch costs more
 // than they.
-void settle_statistics(float* values, float* kept, float* ema, size_t count, const StepState* state,
-                       cudaStream_t stream) {
+void CudaBackend::commit_statistics(float* values, float* kept, float* ema, size_t count,
+                                    const StepState* state) {
   if (count == 0) return;
-  launch(settle, blocks_for((count + group - 1) / group, block_threads), block_threads, 0, stream, values,
+  launch(commit, blocks_for((count + group - 1) / group, block_threads), block_threads, 0, stream(), values,
          kept, ema, count, state);
 }
 

@@ -4,8 +4,8 @@
 #include <array>
 #include <memory>
 
-#include "kernels/backend.h"
 #include "kernels/cuda/runtime.h"
+#include "kernels/device.h"
 
 namespace brightnet::cuda {
 

@@ -15,8 +15,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/vector.h"
-#include "kernels/cuda/yolo_detect.h"
 #include "kernels/math/box.h"
 #include "kernels/math/yolo.h"
 
@@ -251,13 +251,12 @@ const Detection* write(const Work<T>& work, size_t total, PinnedMemory& staging)
 
 }  // namespace
 
-size_t yolo_detect_workspace(const YoloHead& head, const Shape& predictions) {
+size_t CudaBackend::yolo_detect_workspace(const YoloHead& head, const Shape& predictions) const {
   return Layout(head, predictions).bytes();
 }
 
-void YoloDetector::detect(const YoloHead& head, const Tensor& predictions, float threshold,
-                          std::span<std::vector<Detection>> detections, void* workspace,
-                          const Stream& stream) {
+void CudaBackend::yolo_detect(const YoloHead& head, const Tensor& predictions, float threshold,
+                              std::span<std::vector<Detection>> detections, void* workspace) {
   const Shape shape = predictions.shape;
   BRIGHTNET_CHECK(shape.c == head.channels() && head.mask_count > 0 && shape.count() > 0,
                   "predictions are not of this YOLO head");
@@ -272,16 +271,16 @@ void YoloDetector::detect(const YoloHead& head, const Tensor& predictions, float
                            logit_below(threshold),
                            reinterpret_cast<const Selection*>(memory + layout.selections()),
                            static_cast<unsigned>(layout.tiles)};
-    const Work<T> work{search, layout, memory, stream};
-    fill_async(memory + layout.selections(), 0, layout.images * sizeof(Selection), stream);
-    std::vector<unsigned> of_image = count(work, staging_);
+    const Work<T> work{search, layout, memory, stream()};
+    fill_async(memory + layout.selections(), 0, layout.images * sizeof(Selection), stream());
+    std::vector<unsigned> of_image = count(work, detections_);
     if (*std::max_element(of_image.begin(), of_image.end()) > max_candidates) {
-      select_best(work, of_image, staging_);
-      of_image = count(work, staging_);
+      select_best(work, of_image, detections_);
+      of_image = count(work, detections_);
     }
     const size_t total = std::accumulate(of_image.begin(), of_image.end(), size_t{0});
     if (total == 0) return;
-    const Detection* next = write(work, total, staging_);
+    const Detection* next = write(work, total, detections_);
     for (size_t image = 0; image < layout.images; next += of_image[image++])
       detections[image].insert(detections[image].end(), next, next + of_image[image]);
   });

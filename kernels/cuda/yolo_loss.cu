@@ -19,7 +19,7 @@
 #include <cfloat>
 
 #include "kernels/cuda/block_sum.h"
-#include "kernels/cuda/yolo_loss.h"
+#include "kernels/cuda/cuda_backend.h"
 #include "kernels/math/yolo.h"
 
 namespace brightnet::cuda {
@@ -287,11 +287,11 @@ unsigned tiles_of(const YoloHead& head, const Shape& shape) {
 
 }  // namespace
 
-size_t yolo_workspace(const YoloHead& head, const Shape& predictions) {
+size_t CudaBackend::yolo_workspace(const YoloHead& head, const Shape& predictions) const {
   return winner_bytes(head, predictions) + tiles_of(head, predictions) * sizeof(Sums);
 }
 
-void yolo_loss(const YoloHead& head, const YoloLossPass& pass, cudaStream_t stream) {
+void CudaBackend::yolo_loss(const YoloHead& head, const YoloLossPass& pass) {
   const Shape shape = pass.predictions.shape;
   BRIGHTNET_CHECK(head.classes > 0 && head.mask_count > 0 && shape.c == head.channels() && shape.count() > 0,
                   "predictions are not of this YOLO head");
@@ -302,8 +302,8 @@ void yolo_loss(const YoloHead& head, const YoloLossPass& pass, cudaStream_t stre
       reinterpret_cast<Sums*>(static_cast<std::byte*>(pass.workspace) + winner_bytes(head, shape));
   const unsigned tiles = tiles_of(head, shape);
   const size_t count = shape.pixels() * static_cast<size_t>(head.mask_count);
-  fill_async(winners, 0, winner_bytes(head, shape), stream);
-  launch(assign_truths, shape.n, assign_threads, 0, stream, head, shape, pass.truths, winners);
+  fill_async(winners, 0, winner_bytes(head, shape), stream());
+  launch(assign_truths, shape.n, assign_threads, 0, stream(), head, shape, pass.truths, winners);
   with_compute_type(pass.predictions.type, [&]<typename T>() {
     const LossArguments<T> arguments{head,
                                      shape,
@@ -314,9 +314,9 @@ void yolo_loss(const YoloHead& head, const YoloLossPass& pass, cudaStream_t stre
                                      winners,
                                      sums,
                                      count};
-    launch(loss_of_tile<T>, tiles, tile, 0, stream, arguments);
+    launch(loss_of_tile<T>, tiles, tile, 0, stream(), arguments);
   });
-  launch(add_up, 1, add_up_threads, 0, stream, sums, tiles, pass.loss, pass.totals);
+  launch(add_up, 1, add_up_threads, 0, stream(), sums, tiles, pass.loss, pass.totals);
 }
 
 }  // namespace brightnet::cuda

@@ -8,7 +8,7 @@
 #include <cfloat>
 
 #include "kernels/math/hd.h"
-#include "kernels/step_state.h"
+#include "kernels/optimizer.h"
 
 #ifndef __CUDA_ARCH__
 #include <cmath>

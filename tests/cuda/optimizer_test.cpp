@@ -70,7 +70,7 @@ StepState applied_state() {
 }
 
 TEST(CudaOptimizer, StepsAsTheCpuDoes) {
-  CpuBackend cpu;
+  cpu::CpuBackend cpu;
   const StepState state = applied_state();
   const OwnedArray<StepState> device_state(std::vector<StepState>{state});
   const OwnedArray<ParameterRange> device_ranges(ranges);
@@ -111,7 +111,7 @@ TEST(CudaOptimizer, TouchesNothingInASkippedStep) {
 }
 
 TEST(CudaOptimizer, SettlesStatisticsAsTheCpuDoes) {
-  CpuBackend cpu;
+  cpu::CpuBackend cpu;
   for (const bool apply : {true, false}) {
     for (const bool average : {true, false}) {
       Arrays host;
@@ -119,9 +119,9 @@ TEST(CudaOptimizer, SettlesStatisticsAsTheCpuDoes) {
       StepState state = applied_state();
       state.apply = apply;
       const OwnedArray<StepState> device_state(std::vector<StepState>{state});
-      cpu.settle_statistics(host.values.data(), host.first.data(), average ? host.ema.data() : nullptr,
+      cpu.commit_statistics(host.values.data(), host.first.data(), average ? host.ema.data() : nullptr,
                             parameters, &state);
-      device().settle_statistics(gpu.values, gpu.first, average ? gpu.ema.data() : nullptr, parameters,
+      device().commit_statistics(gpu.values, gpu.first, average ? gpu.ema.data() : nullptr, parameters,
                                  device_state);
       expect_close(gpu, host);
     }
@@ -140,7 +140,7 @@ TEST(CudaOptimizer, ReplayedFromARecordingStepsTheSameToTheBit) {
       queued_state(std::vector<StepState>{StepState{}});
   const OwnedArray<std::byte> workspace(step_workspace_bytes);
   const auto queue = [&](const OwnedArrays& arrays, StepState* state) {
-    device().judge_step(policy, {arrays.gradients, parameters, nullptr, 0}, state, workspace);
+    device().check_step(policy, {arrays.gradients, parameters, nullptr, 0}, state, workspace);
     device().sgd_step({}, arrays.arrays(false), on_device, state);
     device().adamw_step({}, arrays.arrays(true), on_device, state);
   };
@@ -184,11 +184,11 @@ void expect_same_judgement(const std::vector<float>& gradients, const std::vecto
   const OwnedArray<StepState> state(std::vector<StepState>{cpu_state});
   const OwnedArray<float> device_gradients(gradients), device_statistics(statistics);
   const OwnedArray<std::byte> workspace(step_workspace_bytes);
-  CpuBackend cpu;
+  cpu::CpuBackend cpu;
   for (int step = 0; step < 3; ++step) {
-    cpu.judge_step(policy, {gradients.data(), gradients.size(), statistics.data(), statistics.size()},
+    cpu.check_step(policy, {gradients.data(), gradients.size(), statistics.data(), statistics.size()},
                    &cpu_state, nullptr);
-    device().judge_step(policy, {device_gradients, gradients.size(), device_statistics, statistics.size()},
+    device().check_step(policy, {device_gradients, gradients.size(), device_statistics, statistics.size()},
                         state, workspace);
     const StepState gpu = state.get()[0];
     EXPECT_EQ(gpu.apply, cpu_state.apply);

@@ -153,7 +153,7 @@ class Training {
     const size_t trainable = bound_.layout().trainable_floats();
     bound_.network().forward();
     bound_.network().backward({0.5f, &state->loss_scale}, false);
-    backend_.judge_step(policy_, {parameters.gradients, trainable, nullptr, 0}, state, workspace_.data());
+    backend_.check_step(policy_, {parameters.gradients, trainable, nullptr, 0}, state, workspace_.data());
     OptimizerArrays arrays;
     arrays.count = trainable;
     arrays.values = parameters.values;

@@ -5,7 +5,7 @@
 // add_weight_gradient: dw = or += part. Reads part (2 or 4 bytes an element) and, to accumulate, dw; writes
 // dw.
 #include "kernels/cuda/activation.h"
-#include "kernels/cuda/bias_activation.h"
+#include "kernels/cuda/convolution_kernels.h"
 #include "kernels/cuda/elementwise.h"
 
 namespace brightnet::cuda {
