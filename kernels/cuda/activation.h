@@ -6,7 +6,7 @@
 
 namespace brightnet::cuda {
 
-#if defined(__CUDACC__) || defined(BRIGHTNET_CUDA_EMULATION)
+#ifdef BRIGHTNET_KERNELS
 
 /// values = activation(values).
 template <int count>

@@ -3,7 +3,7 @@
 
 #include "kernels/cuda/vector.h"
 
-#if defined(__CUDACC__) || defined(BRIGHTNET_CUDA_EMULATION)
+#ifdef BRIGHTNET_KERNELS
 
 namespace brightnet::cuda {
 

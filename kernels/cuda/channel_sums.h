@@ -86,7 +86,7 @@ inline unsigned pixel_stride(const Tensor& tensor, int count) {
   return static_cast<unsigned>(stride);
 }
 
-#if defined(__CUDACC__) || defined(BRIGHTNET_CUDA_EMULATION)
+#ifdef BRIGHTNET_KERNELS
 
 /// The thread's first channel and its pixels: first, first + step, ... below `pixels`.
 struct ChannelPlace {

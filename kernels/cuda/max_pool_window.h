@@ -30,7 +30,7 @@ struct PoolGeometry {
   }
 };
 
-#if defined(__CUDACC__) || defined(BRIGHTNET_CUDA_EMULATION)
+#ifdef BRIGHTNET_KERNELS
 
 /// Whether a later element displaces the best so far: it is greater, or NaN.
 __device__ __forceinline__ bool displaces(float candidate, float best) {
