@@ -2,14 +2,9 @@
 
 #include <algorithm>
 
+#include "core/alignment.h"
+
 namespace brightnet {
-namespace {
-
-constexpr size_t aligned(size_t bytes) {
-  return (bytes + 63) / 64 * 64;
-}
-
-}  // namespace
 
 ConvolutionLayer::ConvolutionLayer(const LayerSetup& setup)
     : Layer(setup),

@@ -2,19 +2,11 @@
 // instead of being kept, and from when to when each buffer of the arena lives.
 #include <algorithm>
 
+#include "core/alignment.h"
 #include "layers/network_input.h"
 #include "layers/network_node.h"
 
 namespace brightnet {
-namespace {
-
-/// Like the arena's plan.
-size_t aligned(size_t bytes) {
-  return (bytes + 255) / 256 * 256;
-}
-
-}  // namespace
-
 void Network::connect() {
   const Model& model = *setup_.model;
   nodes_.resize(model.layers.size());
@@ -182,7 +174,7 @@ void Network::plan_memory() {
     }
     node.saved = add(node.needs.saved, i, training && node.needs_gradient ? backward_time(i) : i);
     node.weights_offset = memory_.working_weights;
-    memory_.working_weights += aligned(node.needs.weights);
+    memory_.working_weights += aligned(node.needs.weights, device_alignment);
     workspace_bytes_ = std::max(workspace_bytes_, node.needs.workspace);
     preparing = std::max(preparing, node.needs.preparing);
     row.saved = node.needs.saved;
@@ -193,9 +185,9 @@ void Network::plan_memory() {
   workspace_buffer_ = add(workspace_bytes_, 0, end);
 
   arena_plan_ = plan_arena(lives);
-  memory_.step = std::max(arena_plan_.total, aligned(preparing));
-  for (const Lifetime& life : lives) memory_.unshared += aligned(life.bytes);
-  memory_.input = aligned(input_->bytes());
+  memory_.step = std::max(arena_plan_.total, aligned(preparing, device_alignment));
+  for (const Lifetime& life : lives) memory_.unshared += aligned(life.bytes, device_alignment);
+  memory_.input = aligned(input_->bytes(), device_alignment);
 }
 
 void Network::bind(void* arena) {

@@ -2,12 +2,13 @@
 
 #include <cstddef>
 
+#include "core/alignment.h"
 #include "kernels/math/loss_scaler.h"
 
 namespace brightnet {
 namespace {
 
-constexpr size_t state_bytes = (sizeof(StepState) + 63) / 64 * 64;
+constexpr size_t state_bytes = aligned(sizeof(StepState));
 
 float first_scale(const OptimizerOptions& options, Precision precision) {
   if (options.loss_scale > 0) return options.loss_scale;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "core/alignment.h"
 #include "kernels/cpu/cast.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/onednn.h"
@@ -18,10 +19,6 @@ namespace brightnet::cpu {
 namespace {
 
 using dnnl::memory;
-
-constexpr size_t aligned(size_t bytes) {
-  return (bytes + 63) / 64 * 64;
-}
 
 dnnl::engine& engine() {
   static dnnl::engine instance(dnnl::engine::kind::cpu, 0);

@@ -7,6 +7,7 @@
 
 #include <sys/mman.h>
 
+#include "core/alignment.h"
 #include "core/host_memory.h"
 
 namespace brightnet::cpu {
@@ -45,8 +46,8 @@ class CpuWorkClock : public WorkClock {
 // time. Most systems give them only to who asks.
 void* CpuBackend::allocate(size_t bytes) {
   constexpr size_t huge_page = size_t{2} << 20;
-  const size_t alignment = bytes >= huge_page ? huge_page : 64;
-  void* memory = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  const size_t alignment = bytes >= huge_page ? huge_page : cache_line;
+  void* memory = std::aligned_alloc(alignment, aligned(bytes, alignment));
   if (!memory) {
     throw DeviceError("the CPU has no " + std::to_string(bytes >> 20) + " MiB of memory left", "",
                       "Use a smaller batch, micro_batch or size.");
@@ -83,7 +84,7 @@ size_t CpuBackend::free_bytes() const {
 }
 
 void* CpuBackend::allocate_host(size_t bytes) {
-  void* memory = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
+  void* memory = std::aligned_alloc(cache_line, aligned(bytes));
   if (!memory) throw std::bad_alloc();
   return memory;
 }

@@ -2,16 +2,13 @@
 
 #include <algorithm>
 
+#include "core/alignment.h"
 #include "core/error.h"
 #include "core/threads.h"
 #include "kernels/cpu/convolution.h"
 
 namespace brightnet::cpu {
 namespace {
-
-constexpr size_t aligned(size_t bytes) {
-  return (bytes + 63) / 64 * 64;
-}
 
 ConvolutionSpec of_one_rank(ConvolutionSpec spec) {
   spec.exchange = nullptr;

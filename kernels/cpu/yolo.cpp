@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <string>
 
+#include "core/alignment.h"
 #include "core/error.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/math/box.h"
@@ -316,8 +317,7 @@ float to_float(double sum) {
 }
 
 size_t assignment_bytes(const YoloHead& head, const Shape& predictions) {
-  const size_t bytes = predictions.pixels() * static_cast<size_t>(head.mask_count) * sizeof(Assignment);
-  return (bytes + 63) / 64 * 64;
+  return aligned(predictions.pixels() * static_cast<size_t>(head.mask_count) * sizeof(Assignment));
 }
 
 void check(const YoloHead& head, const Shape& shape) {

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "core/alignment.h"
 #include "kernels/cuda/channel_vectors.h"
 
 namespace brightnet::cuda {
@@ -74,7 +75,7 @@ struct ChannelWorkspace {
         std::min(most_parts,
                  channels * ((shape.pixels() + fewest_pixels_of_thread - 1) / fewest_pixels_of_thread + 1));
     const size_t bytes = channels * (2 * sizeof(double) + 4 * sizeof(float)) + parts * sizeof(float2);
-    return (bytes + 255) / 256 * 256;  // tensors lie behind it, and vectors want them aligned
+    return aligned(bytes, device_alignment);  // tensors lie after it, and vectors want them aligned
   }
 };
 

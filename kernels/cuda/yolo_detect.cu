@@ -15,6 +15,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/alignment.h"
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/vector.h"
 #include "kernels/math/box.h"
@@ -170,12 +171,11 @@ struct Layout {
         tiles(blocks_for(static_cast<size_t>(shape.h) * shape.w * head.mask_count, tile)) {}
 
   size_t selections() const { return 0; }
-  size_t found() const { return aligned(images * sizeof(Selection)); }
+  size_t found() const { return aligned(images * sizeof(Selection), device_alignment); }
   size_t histograms() const { return 2 * found(); }
-  size_t counts() const { return histograms() + aligned(images * bins * sizeof(unsigned)); }
-  size_t list() const { return counts() + aligned(images * tiles * sizeof(unsigned)); }
+  size_t counts() const { return histograms() + aligned(images * bins * sizeof(unsigned), device_alignment); }
+  size_t list() const { return counts() + aligned(images * tiles * sizeof(unsigned), device_alignment); }
   size_t bytes() const { return list() + images * max_candidates * sizeof(Detection); }
-  static size_t aligned(size_t bytes) { return (bytes + 255) / 256 * 256; }
 };
 
 /// One call: the search, and where its parts lie.

@@ -18,6 +18,7 @@
 //   add_up          one block adds the tiles' sums in a fixed order.
 #include <cfloat>
 
+#include "core/alignment.h"
 #include "kernels/cuda/block_sum.h"
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/math/yolo.h"
@@ -278,7 +279,7 @@ __global__ void __launch_bounds__(add_up_threads)
 }
 
 size_t winner_bytes(const YoloHead& head, const Shape& shape) {
-  return (shape.pixels() * static_cast<size_t>(head.mask_count) * sizeof(Winner) + 255) / 256 * 256;
+  return aligned(shape.pixels() * static_cast<size_t>(head.mask_count) * sizeof(Winner), device_alignment);
 }
 
 unsigned tiles_of(const YoloHead& head, const Shape& shape) {
