@@ -19,7 +19,7 @@ struct BatchNormForward {
   float momentum = 0.1f;
   /// Written for the backward pass.
   float *mean = nullptr, *inverse_std = nullptr;
-  /// Σy and Σy², [2][c], where somebody has them already.
+  /// Σy and Σy², [2][c], where they are known already, else nullptr.
   const float* sums = nullptr;
   /// z is made a second time: mean and inverse_std are read, nothing moves.
   bool statistics_known = false;

@@ -15,9 +15,9 @@ class Readback {
   virtual ~Readback() = default;
   /// Queues a copy after all work queued so far.
   virtual void request(const void* device) = 0;
-  /// The newest copy that the device has surely made by now: the last one where operations are done at once,
-  /// else the last but one, which this waits for. nullptr while there is none. Valid until the next
-  /// request().
+  /// The newest copy that the device has surely made by now: the last one where operations are done
+  /// at once, else the last but one, which this waits for. nullptr while there is none. Valid until
+  /// the next request().
   virtual const void* value() = 0;
 };
 
@@ -38,14 +38,14 @@ class WorkClock {
   virtual double seconds() = 0;
 };
 
-/// Work is queued in order; only download(), synchronize(), finish_uploads() and Readback::value() wait for
-/// it.
+/// Work is queued in order; only download(), synchronize(), finish_uploads() and Readback::value()
+/// wait for it.
 class Device {
  public:
   virtual ~Device() = default;
   virtual std::string name() const = 0;
-  /// Whether operations are queued and done later, beside the host; else each is done when its function
-  /// returns.
+  /// Whether operations are queued and done later, beside the host; else each is done when
+  /// its function returns.
   virtual bool works_beside_host() const = 0;
 
   // Memory.

@@ -1,7 +1,7 @@
-// The optimizer step: what it reads and writes, what it decides, and what it remembers. Its state lies in the
-// device's memory, so that no step waits for the host: the device itself checks the gradient, applies or
-// skips the step and moves the loss scale, and the host reads afterwards what became of it. The rules are in
-// kernels/math/loss_scaler.h.
+// The optimizer step: what it reads and writes, what it decides, and what it remembers. Its state lies in
+// the device's memory, so that no step waits for the host: the device itself checks the gradient, applies
+// or skips the step and moves the loss scale, and the host reads afterwards what became of it. The rules
+// are in kernels/math/loss_scaler.h.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +37,7 @@ struct StepState {
   LossTotals pending;  ///< of the step that is being computed; what is not finite never reaches `sums`
 
   // Decided for one step.
-  int32_t apply = 0;          ///< 0: the step is skipped, nobody touches a parameter
+  int32_t apply = 0;          ///< 0: the step is skipped, no parameter is touched
   float gradient_factor = 0;  ///< clipping over loss scale: what gradients are multiplied by
   float ema_decay = 0;        ///< ema = d·ema + (1 − d)·value
   float first_correction = 1, second_correction = 1;  ///< Adam's 1/(1 − βᵗ)

@@ -79,9 +79,9 @@ void Network::make_layers() {
   }
 }
 
-// What batch-norm and activation made of a convolution's output, which is kept anyway, can be made of it
-// again: alone, or as the parts of a concat. A rebuilt concat copies its other parts again, and needs them
-// then.
+// What batch-norm and activation made of a convolution's output, which is kept anyway, can be made of
+// it again: alone, or as the parts of a concat. A rebuilt concat copies its other parts again, and
+// needs them then.
 void Network::choose_rebuilt() {
   for (int i = layer_count() - 1; i >= 0; --i) {
     Node& node = nodes_[i];
@@ -228,8 +228,8 @@ void Network::bind(void* arena) {
       node.backward_input_tensors.push_back(image ? x_ : nodes_[input].backward_tensor);
       node.input_gradients.push_back(image ? Tensor{nullptr, x_.shape, type_}
                                            : nodes_[input].output_gradient);
-      // The last consumer is the first to write on the way back. One that reads a layer twice adds the second
-      // time.
+      // The last consumer is the first to write on the way back. One that reads a layer twice adds
+      // the second time.
       const bool again =
           std::count(node.inputs.begin(), node.inputs.begin() + static_cast<long>(k), input) > 0;
       node.accumulate[k] = !image && (again || nodes_[input].consumers.back() != static_cast<int>(i));

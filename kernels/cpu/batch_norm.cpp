@@ -55,8 +55,8 @@ struct Sums {
     return sum;
   }
 
-  /// The sums of every channel over all threads, `first`'s and behind them `second`'s, in the place of the
-  /// rows.
+  /// The sums of every channel over all threads, `first`'s and after them `second`'s, in the place
+  /// of the rows.
   double* totals(int channels) const {
     for (int c = 0; c < channels; ++c) {
       const double s = total(first, channels, c), t = total(second, channels, c);
@@ -293,10 +293,10 @@ void CpuBackend::batch_norm_backward(const BatchNormBackward& op) {
         op.shift_gradient[c] = gradient(keeps ? dshift : 0.0, op.accumulate, op.shift_gradient[c]);
         op.scale_gradient[c] = gradient(keeps ? dscale : 0.0, op.accumulate, op.scale_gradient[c]);
         // With frozen statistics mean and variance are constants, and nothing flows back through them.
-        const double slope = op.frozen ? 0.0 : -sums.a[c] * op.inverse_std[c] * dscale / n;
+        const double factor = op.frozen ? 0.0 : -sums.a[c] * op.inverse_std[c] * dscale / n;
         const double offset = op.frozen ? 0.0 : -sums.a[c] * dshift / n;
-        k1[c] = static_cast<float>(slope);
-        k0[c] = static_cast<float>(offset - slope * op.mean[c]);
+        k1[c] = static_cast<float>(factor);
+        k0[c] = static_cast<float>(offset - factor * op.mean[c]);
       }
       apply_gradient<A, T>(op, sums, k0, k1);
     });

@@ -188,7 +188,7 @@ class OneDnnConvolution : public Convolution {
                                    {DNNL_ARG_SCRATCHPAD, backward_weights_.scratch}};
   }
 
-  /// The three passes never run at once and share their scratch memory; the weight gradient lies behind it.
+  /// The three passes never run at once and share their scratch memory; the weight gradient lies after it.
   size_t scratch_bytes() const {
     return aligned(
         std::max({forward_.scratch_bytes, backward_data_.scratch_bytes, backward_weights_.scratch_bytes}));
@@ -227,9 +227,9 @@ class OneDnnConvolution : public Convolution {
   std::unordered_map<int, memory> forward_arguments_, backward_data_arguments_, backward_weights_arguments_;
 };
 
-/// Images of a forward-only plan that are cast and convolved together: as many as divide the batch and have
-/// fp32 copies that stay in a core's cache. Training's passes need the batch as a whole, for the weights'
-/// gradient.
+/// Images of a forward-only plan that are cast and convolved together: as many as divide the batch
+/// and have fp32 copies that stay in a core's cache. Training's passes need the batch as a whole, for
+/// the weights' gradient.
 int images_at_once(const ConvolutionSpec& spec) {
   constexpr size_t cached = size_t{8} << 20;
   if (spec.training) return spec.input.n;

@@ -24,9 +24,9 @@ Covering windows_over(int i, const PoolGeometry& pool, int outputs) {
           std::min(from_start / pool.stride + 1, outputs)};
 }
 
-/// dy where the window's winner is at `place`, else 0. Compared as floats and with dy read in either case:
-/// g++ 12 vectorises no selection of one width by a comparison of another, and no conditional read of 16
-/// bits.
+/// dy where the window's winner is at `place`, else 0. Compared as floats and with dy read in either
+/// case: g++ 12 vectorises no selection of one width by a comparison of another, and no conditional read
+/// of 16 bits.
 template <typename T>
 float won(const uint8_t& winner, float place, const T& dy) {
   const float gradient = widen(dy);

@@ -14,7 +14,7 @@
 // the first; the apply pass starts there, where the sums have just been.
 //
 // The sums and what follows are launches of their own, because between them all blocks must have met, and
-// with synchronised batch-norm all ranks.
+// with synchronized batch-norm all ranks.
 #include "kernels/cuda/activation.h"
 #include "kernels/cuda/channel_sums.h"
 #include "kernels/cuda/convolution_kernels.h"
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(channel_threads, resident(blocks_of_multiproce
   float k[count] = {}, s[count] = {}, t[count] = {};
   if (place.pixels > 0) load_floats<count>(y + place.channel, k);
   // Some loads are on their way before the first is used; in place of a pixel before the first there is k,
-  // which adds nothing. Pixels descend, and behind 0 they wrap beyond the last.
+  // which adds nothing. Pixels descend, and below 0 they wrap beyond the last.
   constexpr int batch = 4;
   for (unsigned pixel = place.pixels - 1 - place.first; pixel < place.pixels; pixel -= batch * place.step) {
     Vector<T, count> vectors[batch];
@@ -85,8 +85,8 @@ __global__ void __launch_bounds__(channel_threads, resident(blocks_of_multiproce
   sum_rows<count>(tiles, s, t, parts);
 }
 
-/// Mean and variance from Σ(y − k) and Σ(y − k)², into what the backward pass needs and the running
-/// statistics.
+/// Mean and variance from Σ(y − k) and Σ(y − k)², into what the backward pass needs and
+/// the running statistics.
 template <typename T>
 struct StoreStatistics {
   const T* k;  ///< of every channel: the first pixel; nullptr: the sums are about zero
@@ -233,10 +233,10 @@ struct StoreGradientCoefficients {
 
   __device__ void operator()(int channel, double s, double t) const {
     const double std = inverse_std[channel], a = static_cast<double>(scale[channel] * inverse_std[channel]);
-    const double slope = frozen ? 0.0 : -a * std * (t * std) / pixels;
+    const double factor = frozen ? 0.0 : -a * std * (t * std) / pixels;
     const double offset = frozen ? 0.0 : -a * s / pixels;
-    k1[channel] = static_cast<float>(slope);
-    k0[channel] = static_cast<float>(offset - slope * static_cast<double>(mean[channel]));
+    k1[channel] = static_cast<float>(factor);
+    k0[channel] = static_cast<float>(offset - factor * static_cast<double>(mean[channel]));
   }
 };
 

@@ -14,7 +14,7 @@ __global__ void __launch_bounds__(channel_threads, resident(blocks_of_multiproce
   constexpr int batch = 4;  // loads on their way at once
   for (unsigned pixel = place.first; pixel < place.pixels; pixel += batch * place.step) {
     Vector<T, count> vectors[batch];
-    float once[batch];  // 0 for what stands in for a pixel behind the last
+    float once[batch];  // 0 for what stands in for a pixel beyond the last
 #pragma unroll
     for (unsigned j = 0; j < batch; ++j) {
       const unsigned own = pixel + j * place.step;

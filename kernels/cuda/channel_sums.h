@@ -54,8 +54,8 @@ struct ChannelTiles {
   dim3 grid() const { return dim3(static_cast<unsigned>(chunks), static_cast<unsigned>(across)); }
 };
 
-/// The workspace: fp64 sums of every channel, coefficients of the pass that follows, and the parts of the
-/// sums.
+/// The workspace: fp64 sums of every channel, coefficients of the pass that follows, and the parts
+/// of the sums.
 struct ChannelWorkspace {
   double* totals;       ///< [2][channels]
   float* coefficients;  ///< [4][channels]
@@ -112,8 +112,8 @@ struct ChannelPlace {
   }
 };
 
-/// parts[blockIdx.x] of the block's channels = the sums of s and t over the block's rows. All threads call
-/// it.
+/// parts[blockIdx.x] of the block's channels = the sums of s and t over the block's rows. All
+/// threads call it.
 template <int count>
 __device__ void sum_rows(const ChannelTiles& tiles, const float (&s)[count], const float (&t)[count],
                          float2* parts) {

@@ -1,7 +1,7 @@
-// Is the gradient finite, and how long is it? One pass over all gradients and over the running statistics, Σ
-// x² of each in fp64: the square of a float is exact there and cannot overflow, so that the sum is infinite
-// or NaN exactly when an element is. Then one thread decides what becomes of the step
-// (kernels/math/loss_scaler.h).
+// Is the gradient finite, and how long is it? One pass over all gradients and over the running
+// statistics, Σ x² of each in fp64: the square of a float is exact there and cannot overflow, so
+// that the sum is infinite or NaN exactly when an element is. Then one thread decides what becomes
+// of the step (kernels/math/loss_scaler.h).
 //
 // It must read every gradient once, 4 bytes a parameter, and writes next to nothing. Two stages make the
 // order of additions, and with it the last bit, depend on the arrays' lengths alone: a number of blocks that

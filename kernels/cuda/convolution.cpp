@@ -137,8 +137,8 @@ class CudnnConvolution : public Convolution {
 
 }  // namespace
 
-// Split sums of weight gradients and transposed inputs want about this much; an engine that wants more is not
-// taken.
+// Split sums of weight gradients and transposed inputs want about this much; an engine that wants more
+// is not taken.
 size_t convolution_workspace(const ConvolutionSpec& spec) {
   constexpr size_t least = size_t{4} << 20, most = size_t{256} << 20;
   const size_t tensors = (spec.input.count() + spec.output.count()) * size_of(spec.type);

@@ -6,7 +6,7 @@
 //   __shared__ float tile[32][33]; float* row = dynamic_shared<float>();                             instead
 //   of extern __shared__
 //
-// Whoever compiles kernels with a host compiler has a header of this name before this one in the include
+// A build that compiles kernels with a host compiler has a header of this name before this one in the include
 // path, which offers the same.
 #pragma once
 

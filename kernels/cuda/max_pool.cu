@@ -1,13 +1,13 @@
-// Forward reads x and writes y and, in training, the winner's place in each window (one byte an element): a
-// thread takes a vector of channels of one output. Windows that overlap read their common elements from the
-// cache.
+// Forward reads x and writes y and, in training, the winner's place in each window (one byte an
+// element): a thread takes a vector of channels of one output. Windows that overlap read their common
+// elements from the cache.
 //
 // Backward reads dy and the places, and writes dx. Where windows lie side by side, a thread takes a vector of
 // one output and writes its whole window; where they overlap, it takes one input and gathers from the windows
 // over it, which needs no atomics and always adds in the same order.
 //
-// Large windows at stride 1 would be read window² times that way; they are a pyramid of one
-// (spatial_pyramid.cu).
+// Large windows at stride 1 would be read window² times that way; they are a pyramid
+// of one (spatial_pyramid.cu).
 #include <cmath>
 
 #include "kernels/cuda/channel_vectors.h"

@@ -2,12 +2,12 @@
 // clipping), decay, momentum or Adam's moments, update and moving average.
 //
 // SGD with an average reads four arrays and writes three, 28 bytes a parameter; AdamW 36. There is no
-// arithmetic to speak of, so the launch lasts as long as these bytes take if every access is a whole 16-byte
-// group and neighbouring threads take neighbouring groups. The parameters lie in one flat array
-// (layers/parameters.h); what differs between them, rate and decay, is a list of some hundred ranges in the
-// device's memory. A thread's groups ascend, so it walks that list once from front to back beside them, out
-// of the first-level cache. A group that two ranges share, or that reaches beyond one, is done element by
-// element.
+// arithmetic to speak of, so the launch lasts as long as these bytes take if every access is a whole
+// 16-byte group and neighbouring threads take neighbouring groups. The parameters lie in one flat array
+// (layers/parameters.h); what differs between them, rate and decay, is a list of some hundred ranges in
+// the device's memory. A thread's groups ascend, so it walks that list once from front to back beside
+// them, out of the first-level cache. A group that two ranges share, or that reaches beyond one, is done
+// element by element.
 //
 // Whether the step is applied at all is read from the state, not decided on the host: a skipped step is the
 // same launch, which returns at once, so that a captured graph is good for both.
@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(block_threads)
                       const StepState* state) {
   const StepState step = *state;
   if (!step.apply) return;
-  int range = 0;  // the first that ends behind the group
+  int range = 0;  // the first that ends after the group
   for (size_t at = group * first_item(); at < arrays.count; at += group * item_step()) {
     while (range < range_count && ranges[range].end <= at) ++range;
     if (range == range_count) return;

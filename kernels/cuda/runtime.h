@@ -1,6 +1,6 @@
-// The one door between brightnet and CUDA: everything in kernels/cuda reaches memory, streams, events, graphs
-// and launches through this header, and kernels what they need of the language through it and
-// kernels/cuda/vector.h.
+// The one door between brightnet and CUDA: everything in kernels/cuda reaches memory, streams,
+// events, graphs and launches through this header, and kernels what they need of the language through
+// it and kernels/cuda/vector.h.
 //
 // Three compilers read it. nvcc compiles the kernels (*.cu) for the product, the host compiler the rest
 // (*.cpp), and for the tests the host compiler compiles all of it, kernels too: then CUDA's own headers still
@@ -29,8 +29,8 @@ void check(cudaError_t status, const std::string& action,
 
 // Memory. Contents are undefined until written.
 
-/// Device memory, 256-byte aligned; never null. Throws a DeviceError that says what is free when there is not
-/// enough.
+/// Device memory, 256-byte aligned; never null. Throws a DeviceError that says what is free when there
+/// is not enough.
 void* allocate(size_t bytes);
 void release(void* memory) noexcept;
 
@@ -111,7 +111,7 @@ class Event {
 /// Work recorded once and queued again as a whole.
 class Graph {
  public:
-  /// Records what `queue_work` queues in the stream, which must not synchronise, allocate or free. When it
+  /// Records what `queue_work` queues in the stream, which must not synchronize, allocate or free. When it
   /// throws, the capture is undone.
   template <typename Work>
   static Graph capture(cudaStream_t stream, Work&& queue_work) {

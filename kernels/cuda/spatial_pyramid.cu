@@ -154,8 +154,8 @@ struct BackwardArguments {
 };
 
 constexpr int scatter_lanes = warp_size;  ///< a channel each
-constexpr int scatter_pixels =
-    static_cast<int>(shared_bytes_of_block / sizeof(float) / scatter_lanes);  ///< 384
+/// 384: a channel's sums of so many pixels fill the shared memory.
+constexpr int scatter_pixels = static_cast<int>(shared_bytes_of_block / sizeof(float) / scatter_lanes);
 /// Elements that are read before the first is used: a multiprocessor has room for the sums of four warps
 /// only, so each must have many loads on their way at once.
 constexpr int scatter_batch = 32;

@@ -1,5 +1,5 @@
-// Max-pools of large windows at stride 1 on the GPU, several of one tensor in one pass: YOLO's spatial
-// pyramid.
+// Max-pools of large windows at stride 1 on the GPU, several of one tensor in one pass:
+// YOLO's spatial pyramid.
 #pragma once
 
 #include <span>

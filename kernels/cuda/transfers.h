@@ -1,4 +1,4 @@
-// Copies between host and device that nobody waits for longer than he must.
+// Copies between host and device that keep neither waiting for longer than they must.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
-// What kernels share beyond the language: elements of the compute types, accesses of up to 16 bytes at once,
-// and sums over a warp. Arithmetic is fp32: elements are widened when they are read and rounded when they are
-// written.
+// What kernels share beyond the language: elements of the compute types, accesses of up to 16 bytes at
+// once, and sums over a warp. Arithmetic is fp32: elements are widened when they are read and rounded when
+// they are written.
 #pragma once
 
 #include <cuda_bf16.h>

@@ -5,16 +5,15 @@
 // prediction (x, y, w, h, objectness); class logits only of the few that have a truth. At 80 classes in fp16
 // that is 170 bytes written and one or two 32-byte sectors read for a prediction. So:
 //
-//   assign_truths   one block an image, one thread a truth. Truths that compete for a prediction are settled
-//   by an
-//                   atomic maximum over (IoU of the sizes, lower index first): a result that no order of
-//                   threads changes.
+//   assign_truths   one block an image, one thread a truth. An atomic maximum over (IoU of the sizes, lower
+//                   index first) decides between truths that compete for a prediction: a result that no order
+//                   of threads changes.
 //   loss_of_tile    one block for 256 consecutive predictions, which lie in one piece of memory however wide
-//   a
-//                   prediction is. A thread takes one prediction; the truths of its image pass through shared
-//                   memory for the ignore rule. The five derivatives wait in shared memory until the block
-//                   writes its piece of the gradient in 16-byte groups, nearly all of them zeros. Predictions
-//                   with a truth then get their class gradients from one warp each, 32 classes at a time.
+//                   a prediction is. A thread takes one prediction; the truths of its image pass through
+//                   shared memory for the ignore rule. The five derivatives wait in shared memory until the
+//                   block writes its piece of the gradient in 16-byte groups, nearly all of them zeros.
+//                   Predictions with a truth then get their class gradients from one warp each, 32 classes at
+//                   a time.
 //   add_up          one block adds the tiles' sums in a fixed order.
 #include <cfloat>
 
@@ -31,7 +30,7 @@ constexpr int truth_chunk = 128;
 constexpr int assign_threads = 128, add_up_threads = 256;
 
 /// Who wins a prediction, as one number whose maximum it is: the IoU of the sizes above (a float that is not
-/// negative orders like its bits), the truth's complement below. 0: nobody wants it.
+/// negative orders like its bits), the truth's complement below. 0: no truth wants it.
 using Winner = unsigned long long;
 
 __device__ Winner winner(float fit, int truth) {
@@ -154,14 +153,14 @@ __device__ float class_loss(const LossArguments<T>& a, const Place& place, const
     if (own >= a.head.classes) continue;
     const LossTerm term = class_term(a.head, own, widen(logits[own]), positive);
     sum += term.value;
-    gradient[own] = narrow<T>(scale * term.slope);
+    gradient[own] = narrow<T>(scale * term.derivative);
   }
   return warp_sum(sum);
 }
 
 /// Writes the block's piece of the gradient: five derivatives of each prediction, and zeros for its classes.
 template <typename T>
-__device__ void write_gradient(T* gradient, const float (&slopes)[tile][5], size_t count, int values) {
+__device__ void write_gradient(T* gradient, const float (&derivatives)[tile][5], size_t count, int values) {
   constexpr int width = whole_vector<T>;
   for (size_t at = static_cast<size_t>(threadIdx.x) * width; at < count; at += size_t{tile} * width) {
     // A tile has less than 2^32 numbers, and to divide 64-bit ones would take longer than to write 16 bytes.
@@ -170,7 +169,7 @@ __device__ void write_gradient(T* gradient, const float (&slopes)[tile][5], size
     float group[width];
 #pragma unroll
     for (int i = 0; i < width; ++i) {
-      group[i] = at + i < count && number < 5 ? slopes[prediction][number] : 0.0f;
+      group[i] = at + i < count && number < 5 ? derivatives[prediction][number] : 0.0f;
       if (++number < values) continue;
       number = 0;
       ++prediction;
@@ -188,7 +187,7 @@ __device__ void write_gradient(T* gradient, const float (&slopes)[tile][5], size
 
 template <typename T>
 __global__ void __launch_bounds__(tile) loss_of_tile(LossArguments<T> a) {
-  BRIGHTNET_SHARED(float, slopes, [tile][5]);
+  BRIGHTNET_SHARED(float, derivatives, [tile][5]);
   BRIGHTNET_SHARED(int, owners, [tile]);
   BRIGHTNET_SHARED(float, class_losses, [tile]);
   const YoloHead& head = a.head;
@@ -196,7 +195,7 @@ __global__ void __launch_bounds__(tile) loss_of_tile(LossArguments<T> a) {
   const size_t first = static_cast<size_t>(blockIdx.x) * tile;
   const size_t last = first + tile < a.count ? first + tile : a.count;
   const bool inside = first + own < last;
-  // Threads behind the end keep the last prediction company and write nothing.
+  // Threads beyond the end work on the last prediction, too, and write nothing.
   const size_t prediction = inside ? first + own : last - 1;
   const Place place = place_of(prediction, a.shape, head.mask_count);
   const int anchor = head.mask[place.slot];
@@ -224,14 +223,14 @@ __global__ void __launch_bounds__(tile) loss_of_tile(LossArguments<T> a) {
     objectness = assigned_objectness(head, box.iou);
   }
   const LossTerm seen = cross_entropy(logits[4], objectness.target);
-  for (int k = 0; k < 4; ++k) slopes[own][k] = scale * box.slope[k];
-  slopes[own][4] = scale * (objectness.weight * seen.slope);
+  for (int k = 0; k < 4; ++k) derivatives[own][k] = scale * box.derivative[k];
+  derivatives[own][4] = scale * (objectness.weight * seen.derivative);
   owners[own] = truth;
   const bool any_truth = __syncthreads_or(truth >= 0);
 
   const T* const tile_predictions = a.predictions + first * values;
   T* const tile_gradient = a.gradient + first * values;
-  write_gradient(tile_gradient, slopes, (last - first) * values, values);
+  write_gradient(tile_gradient, derivatives, (last - first) * values, values);
   Sums sums{};
   sums.objectness = block_sum(inside ? static_cast<double>(objectness.weight * seen.value) : 0.0);
   if (any_truth) {

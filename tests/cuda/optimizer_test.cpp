@@ -1,5 +1,5 @@
-// The GPU's optimizer step against the CPU's, which tests/kernels/optimizer_test.cpp compares with fp64
-// formulas.
+// The GPU's optimizer step against the CPU's, which tests/kernels/optimizer_test.cpp compares
+// with fp64 formulas.
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -110,7 +110,7 @@ TEST(CudaOptimizer, TouchesNothingInASkippedStep) {
   EXPECT_EQ(gpu.ema.get(), host.ema);
 }
 
-TEST(CudaOptimizer, SettlesStatisticsAsTheCpuDoes) {
+TEST(CudaOptimizer, CommitsStatisticsAsTheCpuDoes) {
   cpu::CpuBackend cpu;
   for (const bool apply : {true, false}) {
     for (const bool average : {true, false}) {
@@ -166,8 +166,8 @@ TEST(CudaOptimizer, ReplayedFromARecordingStepsTheSameToTheBit) {
   EXPECT_NE(replayed.values.get(), host.values);
 }
 
-/// Judges the same gradient on both devices.
-void expect_same_judgement(const std::vector<float>& gradients, const std::vector<float>& statistics) {
+/// Checks the same gradient on both devices.
+void expect_same_decision(const std::vector<float>& gradients, const std::vector<float>& statistics) {
   const StepPolicy policy{.clip = 3,
                           .scales_loss = true,
                           .growth_interval = 3,
@@ -207,32 +207,32 @@ void expect_same_judgement(const std::vector<float>& gradients, const std::vecto
   }
 }
 
-TEST(CudaJudgeStep, DecidesAsTheCpuDoes) {
+TEST(CudaCheckStep, DecidesAsTheCpuDoes) {
   for (const size_t count : {size_t{1}, size_t{3}, size_t{4}, size_t{257}, size_t{4099}, size_t{70001}}) {
     for (const size_t statistics : {size_t{0}, size_t{5}, size_t{3000}}) {
       SCOPED_TRACE(std::to_string(count) + " gradients, " + std::to_string(statistics) + " statistics");
-      expect_same_judgement(random_values(count, 6, 100), random_values(statistics, 7, 1));
+      expect_same_decision(random_values(count, 6, 100), random_values(statistics, 7, 1));
     }
   }
 }
 
-TEST(CudaJudgeStep, FindsAnyElementThatIsNotFinite) {
+TEST(CudaCheckStep, FindsAnyElementThatIsNotFinite) {
   for (const size_t count : {size_t{1}, size_t{4103}}) {
     for (const float bad : {NAN, INFINITY, -INFINITY}) {
       for (const size_t place : {size_t{0}, count / 2, count - 1}) {
         std::vector<float> gradients = random_values(count, 8, 1), statistics = random_values(10, 9, 1);
         gradients[place] = bad;
-        expect_same_judgement(gradients, statistics);
+        expect_same_decision(gradients, statistics);
         gradients[place] = 1;
         statistics[9] = bad;
-        expect_same_judgement(gradients, statistics);
+        expect_same_decision(gradients, statistics);
       }
     }
   }
 }
 
-TEST(CudaJudgeStep, DoesNotOverflowForFiniteNumbers) {
-  expect_same_judgement(std::vector<float>(5000, 3e38f), std::vector<float>(5, 3e38f));
+TEST(CudaCheckStep, DoesNotOverflowForFiniteNumbers) {
+  expect_same_decision(std::vector<float>(5000, 3e38f), std::vector<float>(5, 3e38f));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The GPU's detections against the CPU's, which tests/kernels/yolo_detect_test.cpp compares with fp64
-// formulas.
+// The GPU's detections against the CPU's, which tests/kernels/yolo_detect_test.cpp compares
+// with fp64 formulas.
 #include <cmath>
 
 #include "tests/kernels/reference.h"

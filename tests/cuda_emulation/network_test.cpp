@@ -124,7 +124,7 @@ TEST(EmulatedNetwork, InferenceAgreesWithTheCpu) {
   EXPECT_NEAR(outputs.ratio, 1, 1e-5);
 }
 
-/// A network in training: forward, backward, and a step of SGD that the device judges.
+/// A network in training: forward, backward, and a step of SGD that the device checks.
 class Training {
  public:
   Training(Backend& backend, Precision precision)

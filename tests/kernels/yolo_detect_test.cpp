@@ -178,7 +178,7 @@ TEST(YoloDetect, ExtremeLogitsGiveFiniteBoxesAndNaNNone) {
   }
 }
 
-TEST(BoxDecoding, SlopesEqualFiniteDifferences) {
+TEST(BoxDecoding, DerivativesEqualFiniteDifferences) {
   Random random(5, Purpose::test);
   for (int round = 0; round < 200; ++round) {
     const bool new_coords = round % 2;
@@ -190,10 +190,10 @@ TEST(BoxDecoding, SlopesEqualFiniteDifferences) {
     const double by_center = s * (sigmoid(t + 1e-6) - sigmoid(t - 1e-6)) / 2e-6 / grid;
     const float logit = static_cast<float>(t);
     const float w = decode_size(logit, 0.3f, new_coords);
-    EXPECT_NEAR(size_slope(logit, w, new_coords), by_size, 1e-5 * (1 + std::fabs(by_size)));
-    EXPECT_NEAR(center_slope(logit, 13.0f, 1.2f), by_center, 1e-6);
+    EXPECT_NEAR(size_derivative(logit, w, new_coords), by_size, 1e-5 * (1 + std::fabs(by_size)));
+    EXPECT_NEAR(center_derivative(logit, 13.0f, 1.2f), by_center, 1e-6);
   }
-  EXPECT_EQ(size_slope(size_logit_limit + 1, 1.0f, false), 0);
+  EXPECT_EQ(size_derivative(size_logit_limit + 1, 1.0f, false), 0);
   EXPECT_EQ(decode_size(1e4f, 1.0f, false), decode_size(size_logit_limit, 1.0f, false));
 }
 
