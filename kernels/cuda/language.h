@@ -2,9 +2,8 @@
 // spellings of its own, so that a host compiler can compile it, too:
 //
 //   launch(kernel, grid, block, shared_bytes, stream, arguments...)   instead of <<<...>>>
-//   (kernels/cuda/runtime.h) BRIGHTNET_SHARED(float, tile, [32][33]);                          instead of
-//   __shared__ float tile[32][33]; float* row = dynamic_shared<float>();                             instead
-//   of extern __shared__
+//   BRIGHTNET_SHARED(float, tile, [32][33]);    instead of __shared__ float tile[32][33];
+//   float* row = dynamic_shared<float>();       instead of extern __shared__
 //
 // A build that compiles kernels with a host compiler has a header of this name before this one in the include
 // path, which offers the same.
