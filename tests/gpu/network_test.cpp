@@ -132,7 +132,7 @@ struct TrainedNetwork {
         optimizer_step(config.optimizer, config.ema, precision, bound.layout(), backend,
                        bound.device_values(), batch) {
     optimizer_step.set_rate(0.01f);
-    // Nobody writes the padding between the parameters' gradients, and their norm runs over it.
+    // Nothing writes the padding between the parameters' gradients, and their norm runs over it.
     backend.zero(bound.device_gradients(), bound.layout().trainable_floats() * sizeof(float));
   }
   void step(const MadeUpBatch& data) {
