@@ -52,6 +52,13 @@ struct Parameters {
   uint64_t version = 1;
 };
 
+/// An array that a resumed run needs back.
+struct StateArray {
+  std::string name;
+  float* values = nullptr;  ///< in the device's memory
+  size_t count = 0;
+};
+
 /// Device memory that is given back when it goes out of scope.
 class DeviceBuffer {
  public:

@@ -13,13 +13,6 @@
 
 namespace brightnet {
 
-/// An array that a resumed run needs back.
-struct StateArray {
-  std::string name;
-  float* values = nullptr;  ///< in the device's memory
-  size_t count = 0;
-};
-
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
