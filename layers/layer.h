@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kernels/backend.h"
-#include "layers/model.h"
+#include "layers/model/model.h"
 #include "layers/parameters.h"
 
 namespace brightnet {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels/backend.h"
-#include "layers/model.h"
+#include "layers/model/model.h"
 
 namespace brightnet {
 

@@ -12,7 +12,7 @@
 #include "data/augment/augment.h"
 #include "data/dataset.h"
 #include "data/loader.h"
-#include "layers/model.h"
+#include "layers/model/model.h"
 #include "train/nms.h"
 
 namespace brightnet {

@@ -4,8 +4,8 @@
 #include <cctype>
 
 #include "core/files.h"
+#include "layers/model/writer.h"
 #include "train/formats/darknet_recipe.h"
-#include "train/formats/model_yaml.h"
 
 namespace brightnet {
 namespace {

@@ -5,12 +5,12 @@
 
 #include <gtest/gtest.h>
 
+#include "layers/model/writer.h"
 #include "layers/parameters.h"
 #include "tests/paths.h"
 #include "tests/train/formats/small_cfg.h"
 #include "train/config.h"
 #include "train/formats/darknet_export.h"
-#include "train/formats/model_yaml.h"
 
 namespace brightnet::testing {
 namespace {

@@ -1,10 +1,9 @@
-#include "layers/model.h"
-
 #include <algorithm>
 #include <cctype>
 #include <map>
 
-#include "layers/model_attributes.h"
+#include "layers/model/model.h"
+#include "layers/model/model_attributes.h"
 
 namespace brightnet {
 namespace {

@@ -1,11 +1,11 @@
-// The attributes of single layers as YAML (private to train/formats).
+// The attributes of single layers as YAML (private to layers/model).
 #pragma once
 
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "layers/model.h"
+#include "layers/model/model.h"
 
 namespace brightnet {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/config.h"
-#include "layers/model.h"
+#include "layers/model/model.h"
 
 namespace brightnet {
 

@@ -1,4 +1,4 @@
-#include "train/formats/model_names.h"
+#include "layers/model/names.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "layers/model_attributes.h"
+#include "layers/model/model_attributes.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "train/formats/layer_yaml.h"
+#include "layers/model/layer_yaml.h"
 
 #include <array>
 #include <charconv>

@@ -1,11 +1,11 @@
-#include "train/formats/model_yaml.h"
+#include "layers/model/writer.h"
 
 #include <algorithm>
 #include <array>
 
-#include "train/formats/fold_blocks.h"
-#include "train/formats/layer_yaml.h"
-#include "train/formats/model_names.h"
+#include "layers/model/fold_blocks.h"
+#include "layers/model/layer_yaml.h"
+#include "layers/model/names.h"
 
 namespace brightnet {
 namespace {

@@ -2,7 +2,7 @@
 // stretch of items is taken that stands at several places, but for its numbers, and whose removal saves most
 // lines. At last each block's numbers become constants, parameters, or multiples of parameters, seen over all
 // its uses.
-#include "train/formats/fold_blocks.h"
+#include "layers/model/fold_blocks.h"
 
 #include <algorithm>
 #include <map>
@@ -10,7 +10,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "train/formats/layer_yaml.h"
+#include "layers/model/layer_yaml.h"
 
 namespace brightnet {
 namespace {
