@@ -35,7 +35,6 @@ struct BatchNormForward {
   float *mean = nullptr, *inverse_std = nullptr;  ///< [c], kept for the backward pass
   float momentum = 0.1f;                          ///< running = (1 − m)·running + m·batch's
   const float* sums = nullptr;                    ///< Σy and Σy², [2][c], where somebody has them already
-  void* affine = nullptr;  ///< for a NormalizedInput of y; z may be null then: whoever reads it applies it
   bool statistics_known = false;  ///< z is made a second time: mean and inverse_std are read, nothing moves
   float epsilon = 1e-5f;
   Activation activation = Activation::linear;

@@ -2,14 +2,26 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "core/box.h"
 #include "kernels/math/hd.h"
+#include "kernels/math/iou.h"
 
 namespace brightnet {
 
-enum class IouKind : uint8_t { mse, iou, giou, diou, ciou };
+/// By what non-maximum suppression measures how much two boxes overlap: IoU, or DIoU (Zheng et al. 2020).
 enum class NmsKind : uint8_t { greedy, diou };
+
+constexpr std::string_view enum_name(NmsKind kind) {
+  switch (kind) {
+    case NmsKind::greedy:
+      return "greedy";
+    case NmsKind::diou:
+      return "diou";
+  }
+  return {};
+}
 
 constexpr int max_anchors = 16;
 /// Of one image and head: what is handed to non-maximum suppression. A trained network has some hundred.

@@ -21,8 +21,6 @@ constexpr float batch_norm_epsilon = 1e-5f;
 /// small batches that detectors are trained with.
 constexpr float batch_norm_momentum = 0.03f;
 
-class ConvolutionLayer;
-
 /// What a layer is made from. Everything referred to outlives the layer.
 struct LayerSetup {
   const LayerDescription& description;
@@ -38,9 +36,6 @@ struct LayerSetup {
       false;  ///< another consumer of the first input writes its gradient before this one
   bool output_in_concat =
       false;  ///< the output is a slice of the concat that reads it, and so is its gradient
-  /// The layer before a convolution: its output is batch-norm's, and nobody else reads it. nullptr: none
-  /// such.
-  ConvolutionLayer* normalized_by = nullptr;
 };
 
 /// Bytes of memory a layer asks for, by how long they must last.

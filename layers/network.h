@@ -115,7 +115,6 @@ class Network {
   void choose_rebuilt();
   int heir_of_gradient(int layer) const;
   bool normalizes(int layer) const;
-  ConvolutionLayer* layer_that_normalizes_for(int layer) const;
   void plan_memory();
   bool is_prepare_due() const;
   void prepare_frozen();

@@ -2,7 +2,6 @@
 // instead of being kept, and from when to when each buffer of the arena lives.
 #include <algorithm>
 
-#include "layers/convolution.h"
 #include "layers/network_input.h"
 #include "layers/network_node.h"
 
@@ -61,14 +60,6 @@ bool Network::normalizes(int layer) const {
   return conv && conv->batch_norm && setup_.model->layers[layer].rate > 0 && !widened;
 }
 
-ConvolutionLayer* Network::layer_that_normalizes_for(int layer) const {
-  const auto* conv = std::get_if<ConvAttributes>(&setup_.model->layers[layer].attributes);
-  const int input = nodes_[layer].inputs[0];
-  if (setup_.mode != Mode::train || !conv || conv->full_precision || input == network_input) return nullptr;
-  if (!normalizes(input) || nodes_[input].consumers.size() > 1) return nullptr;
-  return static_cast<ConvolutionLayer*>(layers_[input].get());
-}
-
 void Network::make_layers() {
   const Model& model = *setup_.model;
   const bool training = setup_.mode == Mode::train;
@@ -91,7 +82,6 @@ void Network::make_layers() {
     setup.adds_input_gradient =
         training && setup.input_gradient && nodes_[first].consumers.back() != static_cast<int>(i);
     setup.output_in_concat = node.concat >= 0;
-    setup.normalized_by = layer_that_normalizes_for(static_cast<int>(i));
     layers_.push_back(make_layer(setup));
     node.shape = layers_.back()->output_shape();
   }

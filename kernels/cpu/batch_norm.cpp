@@ -270,13 +270,7 @@ void batch_norm_forward(const BatchNormForward& op) {
   with_compute_type(op.y.type, [&]<typename T>() {
     if (!op.statistics_known) statistics<T>(op, sums);
     affine(op.scale, op.shift, op.mean, op.inverse_std, sums, channels);
-    if (auto* coefficients = static_cast<T*>(op.affine); coefficients) {
-      for (int c = 0; c < channels; ++c) {
-        store(coefficients[c], sums.a[c]);
-        store(coefficients[channels + c], sums.b[c]);
-      }
-    }
-    if (op.z) with_activation(op.activation, [&]<Activation A>() { apply<A, T>(op, sums); });
+    with_activation(op.activation, [&]<Activation A>() { apply<A, T>(op, sums); });
   });
 }
 

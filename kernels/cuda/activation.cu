@@ -32,7 +32,7 @@ struct ActivationSlopes {
     float values[count], gradients[count];
     load_floats<count>(x + i, values);
     load_floats<count>(dy + i, gradients);
-    multiply_by_slope(activation, values, gradients);
+    multiply_by_derivative(activation, values, gradients);
     store_floats<count>(dy + i, gradients);
   }
 };

@@ -1,8 +1,7 @@
 // Forward:  z = f(a·y + b) with a = scale/√(var + ε), b = shift − mean·a.
 //   Reads y twice (statistics, then apply) and writes z: 3 · size bytes, the fewest while the convolution and
 //   the statistics are separate. Where cuDNN's convolution makes Σy and Σy² in passing
-//   (kernels/cuda/convolution_graph.h), y is read once; where the next convolution applies a and b itself, z
-//   is not written.
+//   (kernels/cuda/convolution_graph.h), y is read once.
 // Backward: with g = dz·f'(a·y + b), recomputed instead of stored, and x̂ = (y − mean)/√(var + ε),
 //   dshift = Σg,  dscale = Σg·x̂,  dy = a·(g − dshift/n − x̂·dscale/n)  (Ioffe & Szegedy 2015).
 //   Reads y and dz twice and writes dy: 5 · size bytes.
@@ -93,9 +92,6 @@ struct StoreStatistics {
   double pixels;
   float *mean, *inverse_std, *running_mean, *running_variance;
   float momentum, epsilon;
-  const float *scale, *shift;
-  T* affine;  ///< [2][channels]; nullptr: nobody wants it
-  int channels;
 
   __device__ void operator()(int channel, double s, double t) const {
     const double batch_mean = (k ? static_cast<double>(widen(k[channel])) : 0.0) + s / pixels;
@@ -106,10 +102,6 @@ struct StoreStatistics {
     inverse_std[channel] = static_cast<float>(1.0 / sqrt(variance + static_cast<double>(epsilon)));
     running_mean[channel] += momentum * (mean[channel] - running_mean[channel]);
     running_variance[channel] += momentum * (static_cast<float>(unbiased) - running_variance[channel]);
-    if (!affine) return;
-    const float a = scale[channel] * inverse_std[channel];
-    affine[channel] = narrow<T>(a);
-    affine[channels + channel] = narrow<T>(shift[channel] - mean[channel] * a);
   }
 };
 
@@ -180,7 +172,7 @@ __global__ void __launch_bounds__(channel_threads, resident(apply_blocks))
   if (place.pixels == 0) return;
   float a[count], b[count];
   load_affine<count>(op.scale, op.shift, op.mean, op.inverse_std, place.channel, a, b);
-  for_activation(op.activation, [&]<Activation A>() {
+  with_activation(op.activation, [&]<Activation A>() {
     for (unsigned pixel = place.first; pixel < place.pixels; pixel += place.step) {
       float values[count];
       load_floats<count>(op.y + place.at<count>(pixel, tiles.channels), values);
@@ -201,7 +193,7 @@ __global__ void __launch_bounds__(channel_threads, resident(blocks_of_multiproce
     load_affine<count>(op.scale, op.shift, op.mean, op.inverse_std, place.channel, a, b);
     load_parameters<count>(op.mean, place.channel, mean);
   }
-  for_activation(op.activation, [&]<Activation A>() {
+  with_activation(op.activation, [&]<Activation A>() {
     for (unsigned pixel = place.pixels - 1 - place.first; pixel < place.pixels; pixel -= place.step) {
       float values[count], g[count];
       load_floats<count>(op.y + place.at<count>(pixel, tiles.channels), values);
@@ -267,7 +259,7 @@ __global__ void __launch_bounds__(channel_threads, resident(apply_gradient_block
   load_affine<count>(op.scale, op.shift, op.mean, op.inverse_std, place.channel, a, b);
   load_parameters<count>(op.k0, place.channel, k0);
   load_parameters<count>(op.k1, place.channel, k1);
-  for_activation(op.activation, [&]<Activation A>() {
+  with_activation(op.activation, [&]<Activation A>() {
     for (unsigned pixel = place.first; pixel < place.pixels; pixel += place.step) {
       float values[count], g[count];
       const size_t at = place.at<count>(pixel, tiles.channels);
@@ -326,18 +318,9 @@ void batch_norm_forward(const BatchNormForward& op, cudaStream_t stream) {
     const auto run = [&]<int count>() {
       const T* y = op.y.as<T>();
       if (!op.statistics_known) {
-        StoreStatistics<T> store{y,
-                                 pixels,
-                                 op.mean,
-                                 op.inverse_std,
-                                 op.running_mean,
-                                 op.running_variance,
-                                 op.momentum,
-                                 op.epsilon,
-                                 op.scale,
-                                 op.shift,
-                                 static_cast<T*>(op.affine),
-                                 channels};
+        StoreStatistics<T> store{
+            y,           pixels,    op.mean, op.inverse_std, op.running_mean, op.running_variance,
+            op.momentum, op.epsilon};
         if (op.sums || op.exchange) store.k = nullptr;
         if (op.exchange) store.pixels *= op.exchange->parts();
         if (op.sums && op.exchange) {
@@ -354,7 +337,6 @@ void batch_norm_forward(const BatchNormForward& op, cudaStream_t stream) {
         }
         if (op.exchange) total_over_ranks(*op.exchange, room.totals, channels, store, stream);
       }
-      if (!op.z) return;
       ApplyArguments<T> apply{};
       apply.y = y;
       apply.to = op.z.as<T>();

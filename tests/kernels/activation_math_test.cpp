@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/enum_names.h"
 #include "kernels/math/activation.h"
 #include "kernels/math/loss.h"
 #include "tests/kernels/yolo_reference.h"
@@ -33,8 +34,14 @@ double exact(Activation a, double x) {
   return 0;
 }
 
-constexpr Activation all_activations[] = {Activation::linear, Activation::relu,  Activation::leaky,
-                                          Activation::mish,   Activation::swish, Activation::logistic};
+const std::vector<Activation> all_activations = enum_values<Activation>();
+
+TEST(Activation, HasTheNamesOfModelsAndOfDarknet) {
+  const std::vector<std::string> names{"linear", "relu", "leaky", "mish", "swish", "logistic"};
+  EXPECT_EQ(enum_names<Activation>(), names);
+  for (const Activation activation : all_activations)
+    EXPECT_EQ(enum_value<Activation>(enum_name(activation)), activation);
+}
 
 TEST(FastExp, IsWithinThreeInTenMillion) {
   double worst = 0;

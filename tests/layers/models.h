@@ -20,8 +20,7 @@ inline Model shipped_model(const std::string& name, int classes) {
 /// A network with memory of its own and freshly drawn parameters.
 class BoundNetwork {
  public:
-  BoundNetwork(Backend& backend, Model model, int batch, int size, Precision precision, Mode mode,
-               bool recompute = false)
+  BoundNetwork(Backend& backend, Model model, int batch, int size, Precision precision, Mode mode)
       : backend_(backend),
         model_(std::move(model)),
         layout_(model_),
@@ -35,8 +34,7 @@ class BoundNetwork {
                   .height = size,
                   .width = size,
                   .precision = precision,
-                  .mode = mode,
-                  .recompute = recompute}),
+                  .mode = mode}),
         arena_(backend, network_.memory().arena()) {
     set_values(initial_parameters(model_, layout_, 1));
     backend.zero(gradients_.data(), gradients_.bytes());  // nobody writes the padding
