@@ -76,8 +76,7 @@ class BenchmarkStep {
   Times run() {
     Times times{};
     times.forward = timed(backend_, [&] {
-      network_.set_pixels_ahead(pixels_.get());
-      network_.set_truths(truths_);
+      network_.set_batch(pixels_.get(), truths_);
       network_.forward();
     });
     times.backward = timed(backend_, [&] {
@@ -103,8 +102,7 @@ class BenchmarkStep {
  private:
   void run_recorded() {
     backend_.finish_uploads();
-    network_.set_pixels_ahead(pixels_.get());
-    network_.set_truths(truths_);
+    network_.set_batch(pixels_.get(), truths_);
     network_.forward_backward(guard_->gradient_scale(1.0f / static_cast<float>(network_.setup().batch)),
                               false);
     if (updates_++ == 1) update_ = backend_.record([this] { guard_->step(gradients_.floats()); });

@@ -6,6 +6,7 @@
 #include <set>
 #include <sstream>
 
+#include "layers/model/reader.h"
 #include "layers/network.h"
 #include "train/finetune.h"
 #include "train/formats/darknet_import.h"

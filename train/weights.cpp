@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "layers/model/reader.h"
 #include "train/safetensors.h"
 
 namespace brightnet {

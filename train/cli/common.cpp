@@ -6,6 +6,7 @@
 
 #include "core/files.h"
 #include "core/log.h"
+#include "layers/model/reader.h"
 #include "train/cli/commands.h"
 #include "train/communicator/launch.h"
 #include "train/device.h"

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "core/files.h"
+#include "layers/model/reader.h"
 #include "layers/model/writer.h"
 #include "train/formats/darknet_recipe.h"
 

@@ -1,7 +1,8 @@
 // What a model's YAML means, and what is refused.
+#include "layers/model/reader.h"
+
 #include <gtest/gtest.h>
 
-#include "layers/model/model.h"
 #include "layers/parameters.h"
 #include "tests/layers/models.h"
 #include "tests/paths.h"

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "layers/model/reader.h"
 #include "layers/model/writer.h"
 #include "layers/parameters.h"
 #include "tests/paths.h"
