@@ -2,14 +2,9 @@
 
 #include <algorithm>
 
+#include "core/alignment.h"
+
 namespace brightnet {
-namespace {
-
-constexpr size_t aligned(size_t bytes) {
-  return (bytes + 63) / 64 * 64;
-}
-
-}  // namespace
 
 ConvolutionLayer::ConvolutionLayer(const ConvAttributes& conv, const LayerSetup& setup)
     : Layer(setup),
@@ -137,8 +132,8 @@ BatchNormForward ConvolutionLayer::batch_norm(const Tensor& output) const {
 }
 
 void ConvolutionLayer::backward(const LayerCall& call, bool accumulate_parameters) {
-  // The convolution needs a dense gradient; one that lies in a concat's is made dense on its way through
-  // batch-norm.
+  // The convolution needs a dense gradient; one that lies in a concat's is made dense on its
+  // way through batch-norm.
   Tensor dy = call.output_gradient;
   std::byte* after_convolution = workspace_ + std::max(aligned(convolution_->workspace_bytes()),
                                                        backend().channel_workspace(spec_.output));

@@ -2,19 +2,11 @@
 // instead of being kept, and from when to when each buffer of the arena lives.
 #include <algorithm>
 
+#include "core/alignment.h"
 #include "layers/network_input.h"
 #include "layers/network_node.h"
 
 namespace brightnet {
-namespace {
-
-/// Like the arena's plan.
-size_t aligned(size_t bytes) {
-  return (bytes + 255) / 256 * 256;
-}
-
-}  // namespace
-
 void Network::connect() {
   const Model& model = *setup_.model;
   nodes_.resize(model.layers.size());
@@ -87,9 +79,9 @@ void Network::make_layers() {
   }
 }
 
-// What batch-norm and activation made of a convolution's output, which is kept anyway, can be made of it
-// again: alone, or as the parts of a concat. A rebuilt concat copies its other parts again, and needs them
-// then.
+// What batch-norm and activation made of a convolution's output, which is kept anyway, can be made of
+// it again: alone, or as the parts of a concat. A rebuilt concat copies its other parts again, and
+// needs them then.
 void Network::choose_rebuilt() {
   for (int i = layer_count() - 1; i >= 0; --i) {
     Node& node = nodes_[i];
@@ -182,7 +174,7 @@ void Network::plan_memory() {
     }
     node.saved = add(node.needs.saved, i, training && node.needs_gradient ? backward_time(i) : i);
     node.weights_offset = memory_.working_weights;
-    memory_.working_weights += aligned(node.needs.weights);
+    memory_.working_weights += aligned(node.needs.weights, device_alignment);
     workspace_bytes_ = std::max(workspace_bytes_, node.needs.workspace);
     preparing = std::max(preparing, node.needs.preparing);
     row.saved = node.needs.saved;
@@ -193,9 +185,9 @@ void Network::plan_memory() {
   workspace_buffer_ = add(workspace_bytes_, 0, end);
 
   arena_plan_ = plan_arena(lives);
-  memory_.step = std::max(arena_plan_.total, aligned(preparing));
-  for (const Lifetime& life : lives) memory_.unshared += aligned(life.bytes);
-  memory_.input = aligned(input_->bytes());
+  memory_.step = std::max(arena_plan_.total, aligned(preparing, device_alignment));
+  for (const Lifetime& life : lives) memory_.unshared += aligned(life.bytes, device_alignment);
+  memory_.input = aligned(input_->bytes(), device_alignment);
 }
 
 void Network::bind(void* arena) {
@@ -236,8 +228,8 @@ void Network::bind(void* arena) {
       node.backward_input_tensors.push_back(image ? x_ : nodes_[input].backward_tensor);
       node.input_gradients.push_back(image ? Tensor{nullptr, x_.shape, type_}
                                            : nodes_[input].output_gradient);
-      // The last consumer is the first to write on the way back. One that reads a layer twice adds the second
-      // time.
+      // The last consumer is the first to write on the way back. One that reads a layer twice adds
+      // the second time.
       const bool again =
           std::count(node.inputs.begin(), node.inputs.begin() + static_cast<long>(k), input) > 0;
       node.accumulate[k] = !image && (again || nodes_[input].consumers.back() != static_cast<int>(i));

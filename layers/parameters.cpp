@@ -4,17 +4,13 @@
 #include <cmath>
 #include <utility>
 
+#include "core/alignment.h"
 #include "core/random.h"
 
 namespace brightnet {
 namespace {
 
-// 64 bytes: a cache line, and a vector register of AVX-512.
-constexpr size_t alignment = 16;
-
-size_t aligned(size_t floats) {
-  return (floats + alignment - 1) / alignment * alignment;
-}
+constexpr size_t alignment = cache_line / sizeof(float);
 
 }  // namespace
 
@@ -31,12 +27,12 @@ ParameterLayout::ParameterLayout(const Model& model) {
   }
   for (auto& entry : entries_) {
     entry.offset = total_;
-    total_ += aligned(entry.count);
+    total_ += aligned(entry.count, alignment);
   }
   trainable_ = total_;
   for (auto& entry : statistics) {
     entry.offset = total_;
-    total_ += aligned(entry.count);
+    total_ += aligned(entry.count, alignment);
     entries_.push_back(std::move(entry));
   }
 }

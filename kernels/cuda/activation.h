@@ -1,19 +1,14 @@
-// Activations by themselves on the GPU, and their formulas on vectors.
+// Activations of vectors of elements.
 #pragma once
 
-#include "core/tensor.h"
 #include "kernels/cuda/runtime.h"
 #include "kernels/math/activation.h"
 
 namespace brightnet::cuda {
 
-/// y = activation(x), dense tensors; x and y may be the same.
-void activation_forward(Activation activation, const Tensor& x, const Tensor& y, cudaStream_t stream);
-/// dy *= activation'(x), x the activation's argument.
-void activation_backward(Activation activation, const Tensor& x, const Tensor& dy, cudaStream_t stream);
+#ifdef BRIGHTNET_KERNELS
 
-#if defined(__CUDACC__) || defined(BRIGHTNET_CUDA_EMULATION)
-
+/// values = activation(values).
 template <int count>
 __device__ __forceinline__ void activate_all(Activation activation, float (&values)[count]) {
   with_activation(activation, [&]<Activation A>() {

@@ -6,17 +6,13 @@
 
 #include <algorithm>
 
-#include "kernels/cuda/batch_norm.h"
-#include "kernels/cuda/bias_activation.h"
-#include "kernels/cuda/cast.h"
+#include "core/alignment.h"
+#include "kernels/cuda/channel_sums.h"
 #include "kernels/cuda/convolution_engine.h"
+#include "kernels/cuda/convolution_kernels.h"
 
 namespace brightnet::cuda {
 namespace {
-
-constexpr size_t aligned(size_t bytes) {
-  return (bytes + 255) / 256 * 256;
-}
 
 class CudnnConvolution : public Convolution {
  public:
@@ -29,16 +25,17 @@ class CudnnConvolution : public Convolution {
 
   // In fp32 training the masters are the working weights; a frozen layer's folded ones are not there to stay.
   size_t weight_bytes() const override {
-    return uses_masters() ? 0 : aligned(spec_.weight_count() * size_of(spec_.type));
+    return uses_masters() ? 0 : aligned(spec_.weight_count() * size_of(spec_.type), device_alignment);
   }
   size_t workspace_bytes() const override {
-    return aligned(engine_bytes_) + (spec_.training ? aligned(std::max(gradient_bytes(), sums_bytes())) : 0);
+    const size_t after = spec_.training ? std::max(gradient_bytes(), sums_bytes()) : 0;
+    return engine_room() + aligned(after, device_alignment);
   }
   void bind(void* weights, void* workspace) override {
     weights_ = weights;
     workspace_ = workspace;
     after_engine_ =
-        static_cast<float*>(static_cast<void*>(static_cast<std::byte*>(workspace) + aligned(engine_bytes_)));
+        static_cast<float*>(static_cast<void*>(static_cast<std::byte*>(workspace) + engine_room()));
   }
 
   void prepare(const float* master) override {
@@ -101,6 +98,7 @@ class CudnnConvolution : public Convolution {
 
  private:
   bool uses_masters() const { return spec_.training && spec_.type == DType::f32 && !spec_.folded; }
+  size_t engine_room() const { return aligned(engine_bytes_, device_alignment); }
   size_t gradient_bytes() const { return spec_.weight_count() * sizeof(float); }
   size_t sums_bytes() const { return spec_.statistics ? 2 * sizeof(float) * spec_.output.c : 0; }
   Shape flat() const { return {1, 1, 1, static_cast<int>(spec_.weight_count())}; }
@@ -139,14 +137,14 @@ class CudnnConvolution : public Convolution {
 
 }  // namespace
 
-// Split sums of weight gradients and transposed inputs want about this much; an engine that wants more is not
-// taken.
+// Split sums of weight gradients and transposed inputs want about this much; an engine that wants more
+// is not taken.
 size_t convolution_workspace(const ConvolutionSpec& spec) {
   constexpr size_t least = size_t{4} << 20, most = size_t{256} << 20;
   const size_t tensors = (spec.input.count() + spec.output.count()) * size_of(spec.type);
   const size_t weights = spec.weight_count() * sizeof(float);
   // What is timed in the place of batch-norm's statistics wants room too.
-  const size_t statistics = spec.statistics ? channel_workspace(spec.output) : 0;
+  const size_t statistics = spec.statistics ? ChannelWorkspace::bytes(spec.output) : 0;
   return std::max(statistics, std::clamp(spec.training ? tensors + 8 * weights : tensors, least, most));
 }
 

@@ -19,7 +19,8 @@ namespace fe = cudnn_frontend;
 constexpr int most_engines = 16;  // of the heuristics' list, best first, that are timed
 constexpr int most_compiled = 2;  // of those that cuDNN compiles for the occasion, a second or so each
 constexpr int timed_rounds = 3;
-constexpr int queued_runs = 4;  // of a round: behind each other, as in a step, the host's part does not count
+// Of a round: one after the other, as in a step, where the host's part does not count.
+constexpr int queued_runs = 4;
 constexpr float hopeless = 1.5f;  // times the best: not worth the rounds
 
 std::string cudnn_version() {
@@ -39,7 +40,7 @@ bool is_compiled_now(const fe::graph::Graph& graph, int64_t index) {
          std::count(notes.begin(), notes.end(), fe::BehaviorNote_t::RUNTIME_COMPILATION) > 0;
 }
 
-/// Of one of so many runs behind each other; negative when one fails.
+/// Of one of so many runs, one after the other; negative when one fails.
 float time(const std::function<bool()>& work, cudaStream_t stream, int times) {
   const Event begin(true), end(true);
   begin.record(stream);

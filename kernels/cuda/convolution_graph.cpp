@@ -1,7 +1,6 @@
 #include "kernels/cuda/convolution_graph.h"
 
-#include "kernels/cuda/batch_norm.h"
-#include "kernels/cuda/bias_activation.h"
+#include "kernels/cuda/convolution_kernels.h"
 
 namespace brightnet::cuda {
 namespace {
@@ -131,7 +130,7 @@ ConvolutionVariants forward_variants(const ConvolutionSpec& spec, void* workspac
   const bool epilogue = spec.bias || spec.activation != Activation::linear;
   if (epilogue && spec.output.count() * size_of(spec.type) >= least_fused_bytes)
     variants.push_back({"fused", forward_graph(spec, true), {}, {}});
-  // The second row of sums lies behind the first, and engines are promised 16-byte alignment.
+  // The second row of sums follows the first, and engines are promised 16-byte alignment.
   const bool sums = spec.statistics && spec.type != DType::f32 && spec.output.c % 4 == 0;
   if (sums) variants.push_back({"sums", sums_graph(spec), {}, {}});
   ConvolutionVariant plain{"plain", forward_graph(spec, false), {}, {}};

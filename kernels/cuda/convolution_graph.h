@@ -25,12 +25,12 @@ struct ConvolutionVariant {
   std::string name;
   std::shared_ptr<cudnn_frontend::graph::Graph> graph;
   using Work = std::function<void(const Pointers&)>;
-  Work epilogue;   ///< queued behind the engine; may be empty
+  Work epilogue;   ///< queued after the engine; may be empty
   Work elsewhere;  ///< what others have to do because of this variant; timed with it, and done by them
 };
 using ConvolutionVariants = std::vector<ConvolutionVariant>;
 
-/// For inference, bias and activation in cuDNN's engine ("fused") or in a kernel of ours behind it ("plain").
+/// For inference, bias and activation in cuDNN's engine ("fused") or in a kernel of ours after it ("plain").
 /// Where batch-norm follows, the sums of its statistics in the engine ("sums") or left to batch-norm
 /// ("plain"), which is timed in `workspace`.
 ConvolutionVariants forward_variants(const ConvolutionSpec& spec, void* workspace, cudaStream_t stream);

@@ -58,8 +58,8 @@ BRIGHTNET_HD float fast_exp(float x) {
 #endif
 }
 
-/// a / b for |b| < 2¹²⁶; on the GPU to 2 ulp, since its exact division takes as long as the rest of a
-/// formula.
+/// a / b for |b| < 2¹²⁶; on the GPU to 2 ulp, since its exact division takes as long as the rest
+/// of a formula.
 BRIGHTNET_HD float divide(float a, float b) {
 #ifdef __CUDA_ARCH__
   float r;

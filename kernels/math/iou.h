@@ -176,8 +176,8 @@ BRIGHTNET_HD BoxLoss iou_loss(IouKind kind, const Box& p, const Box& truth) {
   return result;
 }
 
-/// YOLOv3's squared error, written for boxes instead of logits so that it means the same in both coordinate
-/// modes:
+/// YOLOv3's squared error, written for boxes instead of logits so that it means the same in
+/// both coordinate modes:
 ///   ½·(2 − w'h')·[(grid_w·Δx)² + (grid_h·Δy)² + ln²(w/w') + ln²(h/h')].
 BRIGHTNET_HD BoxLoss squared_box_loss(const Box& p, const Box& truth, float grid_w, float grid_h) {
   const float scale = 2.0f - truth.w * truth.h;

@@ -124,7 +124,7 @@ TEST(EmulatedNetwork, InferenceAgreesWithTheCpu) {
   EXPECT_NEAR(outputs.ratio, 1, 1e-5);
 }
 
-/// A network in training: forward, backward, and a step of SGD that the device judges.
+/// A network in training: forward, backward, and a step of SGD that the device checks.
 class Training {
  public:
   Training(Backend& backend, Precision precision)
@@ -153,7 +153,7 @@ class Training {
     const size_t trainable = bound_.layout().trainable_floats();
     bound_.network().forward();
     bound_.network().backward({0.5f, &state->loss_scale}, false);
-    backend_.judge_step(policy_, {parameters.gradients, trainable, nullptr, 0}, state, workspace_.data());
+    backend_.check_step(policy_, {parameters.gradients, trainable, nullptr, 0}, state, workspace_.data());
     OptimizerArrays arrays;
     arrays.count = trainable;
     arrays.values = parameters.values;

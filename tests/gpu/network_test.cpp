@@ -130,7 +130,7 @@ struct TrainedNetwork {
       : bound(backend, model_of(small_model, 3), batch, 32, precision, Mode::train),
         guard(config, bound.layout(), backend, bound.device_values(), batch) {
     guard.set_rate(0.01f);
-    // Nobody writes the padding between the parameters' gradients, and their norm runs over it.
+    // Nothing writes the padding between the parameters' gradients, and their norm runs over it.
     backend.zero(bound.device_gradients(), bound.layout().trainable_floats() * sizeof(float));
   }
   void step(const MadeUpBatch& data) {

@@ -1,6 +1,6 @@
-// cuDNN's engines for the graphs of kernels/cuda/convolution_graph.cpp, asked for without a GPU: the
-// heuristics take a description of one. What the engines compute, and how fast, only a GPU shows
-// (tests/gpu/convolution_test.cpp).
+// cuDNN's engines for the graphs of kernels/cuda/convolution_graph.cpp, asked for without a
+// GPU: the heuristics take a description of one. What the engines compute, and how fast, only a
+// GPU shows (tests/gpu/convolution_test.cpp).
 #include <gtest/gtest.h>
 
 #include "kernels/cuda/convolution_graph.h"

@@ -25,8 +25,8 @@ TEST(Iou, KindsHaveTheNamesOfModelsAndOfDarknet) {
   EXPECT_EQ(enum_names<NmsKind>(), (std::vector<std::string>{"greedy", "diou"}));
 }
 
-// [0.3, 0.7]² and [0.4, 0.8]² share 0.09 of 0.23; both are enclosed by a square of 0.5; centres are √0.02
-// apart.
+// [0.3, 0.7]² and [0.4, 0.8]² share 0.09 of 0.23; both are enclosed by a square of 0.5; centres
+// are √0.02 apart.
 TEST(Iou, OfTwoShiftedSquares) {
   const Box a{0.5f, 0.5f, 0.4f, 0.4f}, b{0.6f, 0.6f, 0.4f, 0.4f};
   EXPECT_NEAR(iou(a, b), 9.0 / 23, 1e-6);

@@ -15,12 +15,12 @@ namespace {
 namespace fs = std::filesystem;
 
 /// A CPU whose gradient of the loss overflows in some optimizer steps, counted from 0 over its life.
-class OverflowingBackend : public CpuBackend {
+class OverflowingBackend : public cpu::CpuBackend {
  public:
   OverflowingBackend(int losses_per_step, std::set<int> steps)
       : losses_per_step_(losses_per_step), steps_(std::move(steps)) {}
   void yolo_loss(const YoloHead& head, const YoloLossPass& pass) override {
-    CpuBackend::yolo_loss(head, pass);
+    cpu::CpuBackend::yolo_loss(head, pass);
     if (steps_.count(losses_++ / losses_per_step_))
       pass.gradient.as<float>()[0] = std::numeric_limits<float>::infinity();
   }
@@ -125,13 +125,13 @@ TEST(Trainer, EndsInTheSameWeightsHoweverOftenItWasInterrupted) {
 }
 
 /// A machine that goes down in the loss of a step.
-class FailingBackend : public CpuBackend {
+class FailingBackend : public cpu::CpuBackend {
  public:
   struct Down {};
   explicit FailingBackend(int losses) : left_(losses) {}
   void yolo_loss(const YoloHead& head, const YoloLossPass& pass) override {
     if (--left_ < 0) throw Down();
-    CpuBackend::yolo_loss(head, pass);
+    cpu::CpuBackend::yolo_loss(head, pass);
   }
 
  private:

@@ -1,6 +1,6 @@
 // The epilogue that follows a convolution where cuDNN fuses none, and the gradient's way into fp32. No
 // operation of Backend is one of them alone.
-#include "kernels/cuda/bias_activation.h"
+#include "kernels/cuda/convolution_kernels.h"
 
 #include "kernels/cuda/cuda_backend.h"
 #include "tests/kernels/reference.h"

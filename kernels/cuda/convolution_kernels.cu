@@ -2,10 +2,10 @@
 // bytes; the biases are a few kilobytes that stay in the cache. The tensor is dense, so a thread takes 16
 // bytes wherever they lie, over the end of a pixel, too: the 255 channels of YOLO's heads fill no vectors.
 //
-// add_weight_gradient: dw = or += part. Reads part (2 or 4 bytes an element) and, to accumulate, dw; writes
-// dw.
+// add_weight_gradient: dw = or += part. Reads part (2 or 4 bytes an element) and, to accumulate,
+// dw; writes dw.
 #include "kernels/cuda/activation.h"
-#include "kernels/cuda/bias_activation.h"
+#include "kernels/cuda/convolution_kernels.h"
 #include "kernels/cuda/elementwise.h"
 
 namespace brightnet::cuda {

@@ -1,7 +1,7 @@
-// Is the gradient finite, and how long is it? One pass over all gradients and over the running statistics, Σ
-// x² of each in fp64: the square of a float is exact there and cannot overflow, so that the sum is infinite
-// or NaN exactly when an element is. Then one thread decides what becomes of the step
-// (kernels/math/loss_scaler.h).
+// Is the gradient finite, and how long is it? One pass over all gradients and over the running
+// statistics, Σ x² of each in fp64: the square of a float is exact there and cannot overflow, so
+// that the sum is infinite or NaN exactly when an element is. Then one thread decides what becomes
+// of the step (kernels/math/loss_scaler.h).
 //
 // It must read every gradient once, 4 bytes a parameter, and writes next to nothing. Two stages make the
 // order of additions, and with it the last bit, depend on the arrays' lengths alone: a number of blocks that
@@ -9,7 +9,7 @@
 // block adds up the blocks. The unscaling needs no pass of its own: the factor 1/loss_scale goes into the
 // update (kernels/cuda/optimizer.cu).
 #include "kernels/cuda/block_sum.h"
-#include "kernels/cuda/optimizer.h"
+#include "kernels/cuda/cuda_backend.h"
 #include "kernels/math/loss_scaler.h"
 
 namespace brightnet::cuda {
@@ -67,16 +67,16 @@ __global__ void __launch_bounds__(block_threads)
 
 }  // namespace
 
-void judge_step(const StepPolicy& policy, const StepEvidence& evidence, StepState* state, void* workspace,
-                cudaStream_t stream) {
+void CudaBackend::check_step(const StepPolicy& policy, const StepEvidence& evidence, StepState* state,
+                             void* workspace) {
   const unsigned gradient_blocks = blocks_of(evidence.gradient_count, most_gradient_blocks);
   const unsigned statistic_blocks = blocks_of(evidence.statistic_count, most_statistic_blocks);
   auto* const partial = static_cast<double*>(workspace);
   if (gradient_blocks + statistic_blocks > 0) {
-    launch(sum_squares, gradient_blocks + statistic_blocks, block_threads, 0, stream, evidence,
+    launch(sum_squares, gradient_blocks + statistic_blocks, block_threads, 0, stream(), evidence,
            gradient_blocks, partial);
   }
-  launch(decide, 1, block_threads, 0, stream, policy, partial, gradient_blocks, statistic_blocks, state);
+  launch(decide, 1, block_threads, 0, stream(), policy, partial, gradient_blocks, statistic_blocks, state);
 }
 
 }  // namespace brightnet::cuda
