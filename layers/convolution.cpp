@@ -6,31 +6,23 @@
 
 namespace brightnet {
 
-ConvolutionLayer::ConvolutionLayer(const LayerSetup& setup)
+ConvolutionLayer::ConvolutionLayer(const ConvAttributes& conv, const LayerSetup& setup)
     : Layer(setup),
-      attributes_(std::get<ConvAttributes>(setup.description.attributes)),
+      attributes_(conv),
       trains_(setup.mode == Mode::train && setup.description.rate > 0),
       passes_gradient_(setup.mode == Mode::train && (trains_ || setup.input_gradient)),
-      norm_(attributes_.batch_norm && trains_),
-      folds_(attributes_.batch_norm && !trains_) {
-  const Shape& in = setup.inputs[0];
-  const int kernel = attributes_.size, stride = attributes_.stride, padding = attributes_.padding;
-  spec_.input = in;
-  spec_.output = {in.n, (in.h + 2 * padding - kernel) / stride + 1,
-                  (in.w + 2 * padding - kernel) / stride + 1, attributes_.filters};
-  if (spec_.output.h < 1 || spec_.output.w < 1) {
-    throw InputError("'" + setup.description.name + "' gets a map of " + std::to_string(in.w) + "x" +
-                         std::to_string(in.h) + " pixels, smaller than its kernel",
-                     setup.description.where, "Use a larger input size.");
-  }
-  spec_.kernel = kernel;
-  spec_.stride = stride;
-  spec_.padding = padding;
+      norm_(conv.batch_norm && trains_),
+      folds_(conv.batch_norm && !trains_) {
+  spec_.input = setup.inputs[0];
+  spec_.output = output_shape();
+  spec_.kernel = conv.size;
+  spec_.stride = conv.stride;
+  spec_.padding = conv.padding;
   spec_.type = setup.type;
   spec_.training = passes_gradient_;
   spec_.input_gradient = setup.input_gradient;
   spec_.bias = !norm_;
-  spec_.activation = passes_gradient_ ? Activation::linear : attributes_.activation;
+  spec_.activation = passes_gradient_ ? Activation::linear : conv.activation;
   spec_.statistics = norm_;
   spec_.folded = folds_;
   spec_.exchange = trains_ ? setup.statistics : nullptr;

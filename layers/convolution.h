@@ -14,9 +14,8 @@ namespace brightnet {
 /// activation apart.
 class ConvolutionLayer : public Layer {
  public:
-  explicit ConvolutionLayer(const LayerSetup& setup);
+  ConvolutionLayer(const ConvAttributes& conv, const LayerSetup& setup);
 
-  Shape output_shape() const override { return spec_.output; }
   MemoryNeeds memory_needs() const override;
   void bind(const LayerMemory& memory) override;
   bool backward_reads_inputs() const override { return trains_; }

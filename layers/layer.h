@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kernels/backend.h"
-#include "layers/model.h"
+#include "layers/model/model.h"
 #include "layers/parameters.h"
 
 namespace brightnet {
@@ -60,12 +60,16 @@ struct LayerCall {
   Tensor output_gradient;            ///< the layer may use it as scratch: nobody reads it afterwards
 };
 
+class YoloLayer;
+
 class Layer {
  public:
-  explicit Layer(const LayerSetup& setup) : setup_(setup) {}
+  /// Throws InputError when the inputs do not fit the layer.
+  explicit Layer(const LayerSetup& setup)
+      : setup_(setup), output_shape_(brightnet::output_shape(setup.description, setup.inputs)) {}
   virtual ~Layer() = default;
 
-  virtual Shape output_shape() const = 0;
+  const Shape& output_shape() const { return output_shape_; }
   virtual MemoryNeeds memory_needs() const { return {}; }
   virtual void bind(const LayerMemory&) {}
   /// True when backward() reads the layer's inputs, so that they must be kept.
@@ -76,6 +80,8 @@ class Layer {
   virtual double flops() const { return 0; }
   /// The convolution inside, for `bench`'s floor; nullptr for other layers.
   virtual const ConvolutionSpec* convolution() const { return nullptr; }
+  /// The layer as a head, whose loss() stands for backward(); nullptr for other layers.
+  virtual YoloLayer* head() { return nullptr; }
   /// What computes it, for `bench`; empty for layers without a choice.
   virtual std::string implementation() const { return ""; }
 
@@ -105,6 +111,7 @@ class Layer {
 
  private:
   LayerSetup setup_;
+  Shape output_shape_;
 };
 
 /// Makes the layer that the description asks for.

@@ -60,9 +60,8 @@ void Network::make_layers() {
   for (size_t i = 0; i < nodes_.size(); ++i) {
     Node& node = nodes_[i];
     const LayerDescription& description = model.layers[i];
-    node.is_head = std::holds_alternative<YoloAttributes>(description.attributes);
     node.needs_gradient =
-        std::holds_alternative<ConvAttributes>(description.attributes) && description.rate > 0;
+        description.rate > 0 && setup_.parameters->layout->has_trainable(static_cast<int>(i));
     LayerSetup setup{description, {}, *setup_.backend, *setup_.parameters, setup_.mode, type_, image};
     setup.statistics = setup_.statistics;
     for (const int input : node.inputs) {
@@ -76,6 +75,7 @@ void Network::make_layers() {
     setup.output_in_concat = node.concat >= 0;
     layers_.push_back(make_layer(setup));
     node.shape = layers_.back()->output_shape();
+    node.head = layers_.back()->head();
   }
 }
 
@@ -126,7 +126,7 @@ void Network::plan_memory() {
   // Until when a tensor is read that these layers consume: on the way there, and on the way back.
   const auto last_forward = [&](const std::vector<int>& consumers, int produced) {
     int last = produced;
-    for (const int consumer : consumers) last = std::max(last, nodes_[consumer].is_head ? end : consumer);
+    for (const int consumer : consumers) last = std::max(last, nodes_[consumer].head ? end : consumer);
     return last;
   };
   const auto last_backward = [&](const std::vector<int>& consumers) {
@@ -155,7 +155,7 @@ void Network::plan_memory() {
     for (const auto& entry : setup_.parameters->layout->entries()) {
       if (entry.layer == i) row.parameters += entry.count * sizeof(float);
     }
-    if (!node.is_head && node.concat < 0) {
+    if (!node.head && node.concat < 0) {
       const int first = node.first_part < 0 ? i : node.first_part;
       const int there = last_forward(node.consumers, i), back = last_backward(node.consumers);
       node.output = add(bytes, first, node.is_rebuilt ? there : std::max(there, back));
@@ -234,7 +234,7 @@ void Network::bind(void* arena) {
           std::count(node.inputs.begin(), node.inputs.begin() + static_cast<long>(k), input) > 0;
       node.accumulate[k] = !image && (again || nodes_[input].consumers.back() != static_cast<int>(i));
     }
-    if (node.is_head) node.output_tensor = node.input_tensors[0];
+    if (node.head) node.output_tensor = node.input_tensors[0];
     layers_[i]->bind({weights + node.weights_offset, place(node.saved), place(workspace_buffer_), step});
   }
 }

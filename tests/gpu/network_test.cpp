@@ -47,8 +47,8 @@ struct MadeUpBatch {
     }
   }
   void give(Network& network) const {
-    network.set_pixels(pixels.data());
-    network.set_truths(truths);
+    network.set_batch(pixels.data(), truths);
+    network.setup().backend->finish_uploads();
   }
   std::vector<uint8_t> pixels;
   std::vector<std::vector<Truth>> truths;
@@ -105,8 +105,7 @@ TEST(CudaNetwork, AStepOfYolov4IsLikeTheCpus) {
   for (auto& of_image : truths) of_image = {{{0.4f, 0.6f, 0.3f, 0.2f}, 1}, {{0.7f, 0.3f, 0.2f, 0.5f}, 2}};
   const auto step = [&](Backend& backend, Precision precision, double& loss) {
     BoundNetwork bound(backend, model, images, size, precision, Mode::train);
-    bound.network().set_pixels(pixels.data());
-    bound.network().set_truths(truths);
+    bound.network().set_batch(pixels.data(), truths);
     // Through a hundred layers gradients become smaller than fp16's smallest number, unless they are scaled.
     constexpr float scale = 1024;
     loss = bound.loss(scale);
@@ -233,8 +232,7 @@ TEST(CudaNetwork, PixelsThatAreUploadedAheadAreThoseOfTheirOwnStep) {
     const MadeUpBatch data(32, i);
     device().finish_uploads();  // the one buffer there is may change
     std::memcpy(host, data.pixels.data(), bytes);
-    actual.network().set_pixels_ahead(host);
-    actual.network().set_truths(data.truths);
+    actual.network().set_batch(host, data.truths);
     data.give(expected.network());
     EXPECT_NEAR(actual.loss(), expected.loss(), 1e-4 * expected.loss()) << "step " << i;
   }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/random.h"
+#include "layers/model/reader.h"
 #include "layers/network.h"
 #include "tests/paths.h"
 
@@ -20,7 +21,8 @@ inline Model shipped_model(const std::string& name, int classes) {
 /// A network with memory of its own and freshly drawn parameters.
 class BoundNetwork {
  public:
-  BoundNetwork(Backend& backend, Model model, int batch, int size, Precision precision, Mode mode)
+  BoundNetwork(Backend& backend, Model model, int batch, int size, Precision precision, Mode mode,
+               bool recompute = false)
       : backend_(backend),
         model_(std::move(model)),
         layout_(model_),
@@ -34,7 +36,8 @@ class BoundNetwork {
                   .height = size,
                   .width = size,
                   .precision = precision,
-                  .mode = mode}),
+                  .mode = mode,
+                  .recompute = recompute}),
         arena_(backend, network_.memory().arena()) {
     set_values(initial_parameters(model_, layout_, 1));
     backend.zero(gradients_.data(), gradients_.bytes());  // nobody writes the padding
@@ -96,8 +99,12 @@ inline void give_input(BoundNetwork& bound, uint64_t seed = 1) {
                           static_cast<int>(random.below(setup.model->classes))});
     }
   }
-  bound.network().set_pixels(pixels.data());
-  bound.network().set_truths(truths);
+  if (setup.mode == Mode::train) {
+    bound.network().set_batch(pixels.data(), truths);
+    setup.backend->finish_uploads();
+  } else {
+    bound.network().set_pixels(pixels.data());
+  }
 }
 
 }  // namespace brightnet::testing

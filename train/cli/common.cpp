@@ -6,6 +6,7 @@
 
 #include "core/files.h"
 #include "core/log.h"
+#include "layers/model/reader.h"
 #include "train/cli/commands.h"
 #include "train/detect/outputs/answer_file.h"
 #include "train/device/device.h"

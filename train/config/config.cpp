@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "core/files.h"
+#include "layers/model/reader.h"
 #include "layers/network.h"
 #include "train/formats/darknet/import.h"
 

@@ -12,7 +12,7 @@
 #include "data/augment/options.h"
 #include "data/dataset.h"
 #include "data/loader/loader.h"
-#include "layers/model.h"
+#include "layers/model/model.h"
 #include "train/evaluate/evaluate.h"
 #include "train/optimizer/ema.h"
 #include "train/optimizer/optimizer.h"

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/enum_names.h"
+#include "layers/model/reader.h"
 #include "train/formats/safetensors.h"
 
 namespace brightnet {

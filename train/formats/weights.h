@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "data/image/placement.h"
-#include "layers/model.h"
+#include "layers/model/model.h"
 #include "layers/parameters.h"
 
 namespace brightnet {

@@ -159,8 +159,7 @@ void Trainer::pass(int part) {
   BRIGHTNET_CHECK(batch, "the loader ended before the run");
   if (report_) report_->add_batch(*batch, progress_.iteration * parts_ + part);
   Network& network = networks_.training(batch->height);
-  network.set_pixels_ahead(batch->pixels);
-  network.set_truths(batch->truths);
+  network.set_batch(batch->pixels, batch->truths);
   const float of_batch = 1.0f / static_cast<float>(setup_.config.train.batch);
   clock_->begin();
   if (exchange_ && part == parts_ - 1) {

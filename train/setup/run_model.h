@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "layers/model.h"
+#include "layers/model/model.h"
 #include "train/config/config.h"
 
 namespace brightnet {

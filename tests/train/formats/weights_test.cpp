@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "layers/model/reader.h"
 #include "tests/train/small_run.h"
 #include "train/formats/safetensors.h"
 

@@ -1,5 +1,6 @@
 #include "train/run/checkpoint.h"
 
+#include "layers/model/reader.h"
 #include "tests/train/small_run.h"
 #include "train/formats/safetensors.h"
 

@@ -61,10 +61,9 @@ TEST(Finetune, AFrozenNetworkComputesAsInInferenceAndPassesTheGradientOn) {
     auto bound = std::make_unique<BoundNetwork>(*backend, model, 2, 64, Precision::fp32, Mode::train);
     std::vector<uint8_t> pixels(2 * 64 * 64 * 3);
     for (size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<uint8_t>(i * i % 251);
-    bound->network().set_pixels(pixels.data());
     const std::vector<std::vector<Truth>> truths{{{{0.4f, 0.5f, 0.3f, 0.4f}, 1}},
                                                  {{{0.7f, 0.2f, 0.2f, 0.2f}, 0}}};
-    bound->network().set_truths(truths);
+    bound->network().set_batch(pixels.data(), truths);
     return bound;
   };
   // Finite differences of the first layer's weight through a frozen `fine`, which both heads read.

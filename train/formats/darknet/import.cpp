@@ -4,8 +4,9 @@
 #include <cctype>
 
 #include "core/files.h"
+#include "layers/model/reader.h"
+#include "layers/model/writer.h"
 #include "train/formats/darknet/recipe.h"
-#include "train/formats/model_yaml.h"
 
 namespace brightnet {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "layers/model.h"
+#include "layers/model/model.h"
 #include "train/formats/darknet/layers.h"
 
 namespace brightnet {

@@ -5,12 +5,13 @@
 
 #include <gtest/gtest.h>
 
+#include "layers/model/reader.h"
+#include "layers/model/writer.h"
 #include "layers/parameters.h"
 #include "tests/paths.h"
 #include "tests/train/formats/small_cfg.h"
 #include "train/config/config.h"
 #include "train/formats/darknet/export.h"
-#include "train/formats/model_yaml.h"
 #include "train/setup/run_model.h"
 
 namespace brightnet::testing {

@@ -2,6 +2,7 @@
 #include <opencv2/dnn.hpp>
 
 #include "data/image/darknet_image.h"
+#include "layers/model/reader.h"
 #include "tests/train/formats/realistic_model.h"
 #include "train/formats/darknet/export.h"
 #include "train/formats/darknet/trained.h"

@@ -1,10 +1,9 @@
-#include "layers/model.h"
+#include "layers/model/reader.h"
 
 #include <algorithm>
 #include <cctype>
 #include <map>
-
-#include "layers/model_attributes.h"
+#include <optional>
 
 namespace brightnet {
 namespace {
@@ -65,6 +64,47 @@ YAML::Node substitute(const YAML::Node& node, const Numbers& numbers, const std:
   const std::string& text = node.Scalar();
   const bool computed = text.find('$') != std::string::npos;
   return YAML::Node(computed ? std::to_string(evaluate(text, numbers, where)) : text);
+}
+
+/// What every layer may say besides its own attributes.
+struct LayerReference {
+  std::string name;               ///< empty: numbered by its kind
+  std::vector<std::string> from;  ///< empty: the layer before
+
+  void fields(Fields& f) {
+    f("name", name, "what other layers call it");
+    f.custom(
+        "from",
+        [&](const YamlValue& value) {
+          from = value.node.IsScalar() ? std::vector<std::string>{value.node.Scalar()}
+                                       : yaml_as<std::vector<std::string>>(value, "from");
+          if (from.empty()) throw InputError("'from' names no layer", value.where());
+        },
+        [] { return YAML::Node(); }, "the layers it reads");
+  }
+};
+
+/// The defaults of a kind of layer.
+LayerAttributes attributes_of(const std::string& kind, const std::string& where) {
+  std::optional<LayerAttributes> found;
+  std::vector<std::string> known;
+  for_each_layer_kind([&](const auto& defaults) {
+    known.emplace_back(defaults.kind);
+    if (known.back() == kind) found = defaults;
+  });
+  if (found) return *found;
+  const std::string nearest = nearest_word(kind, known);
+  std::string remedy = "Known kinds:";
+  for (const auto& name : known) remedy += ' ' + name;
+  throw InputError("unknown kind of layer '" + kind + "'", where,
+                   nearest.empty() ? remedy + '.' : "Did you mean '" + nearest + "'?");
+}
+
+void read_head(const YamlValue& value, YoloAttributes& head) {
+  read_fields(value, [&](Fields& f) {
+    LayerFields fields(f, Activation::linear, LayerFields::Purpose::reading);
+    head.shared_fields(fields);
+  });
 }
 
 /// The names that a list of layers can use.
@@ -182,7 +222,7 @@ class ModelReader {
   void read_one(const std::string& kind, const YamlValue& value, Scope& scope) {
     LayerReference reference;
     LayerDescription layer;
-    layer.attributes = read_layer(kind, value, activation_, head_, reference);
+    layer.attributes = read_attributes(kind, value, reference);
     layer.where = value.file;
     for (const auto& name : reference.from) layer.inputs.push_back(resolve(name, scope, layer.where));
     if (layer.inputs.empty()) layer.inputs.push_back(scope.previous);
@@ -190,89 +230,59 @@ class ModelReader {
     layer.name = scope.prefix + name;
     const int index = static_cast<int>(model_.layers.size());
     std::visit([&](auto& attributes) { complete(attributes, layer); }, layer.attributes);
-    check_channels(layer, layer.channels);
     model_.layers.push_back(std::move(layer));
     scope.names[name] = index;
     scope.previous = index;
   }
 
-  int channels_of(int index, const LayerDescription& layer) const {
-    if (index == network_input) return model_.channels;
-    if (model_.layers[index].channels == 0) {
-      throw InputError(
-          "'" + layer.name + "' reads '" + model_.layers[index].name + "', whose filters are auto",
-          layer.where, "Only a yolo layer may read it.");
-    }
-    return model_.layers[index].channels;
+  LayerAttributes read_attributes(const std::string& kind, const YamlValue& value,
+                                  LayerReference& reference) const {
+    LayerAttributes attributes = attributes_of(kind, value.where());
+    if (auto* yolo = std::get_if<YoloAttributes>(&attributes)) *yolo = head_;
+    read_fields(value, [&](Fields& f) {
+      reference.fields(f);
+      LayerFields fields(f, activation_, LayerFields::Purpose::reading);
+      std::visit([&](auto& layer) { layer.fields(fields); }, attributes);
+    });
+    return attributes;
   }
 
-  static void check_channels(const LayerDescription& layer, int64_t channels) {
-    if (channels <= max_channels) return;
+  int known_channels(int index, const LayerDescription& layer) const {
+    const int channels = model_.channels_of(index);
+    if (channels > 0) return channels;
+    throw InputError("'" + layer.name + "' reads '" + model_.layers[static_cast<size_t>(index)].name +
+                         "', whose filters are auto",
+                     layer.where, "Only a yolo layer may read it.");
+  }
+
+  static int checked_channels(const LayerDescription& layer, int64_t channels) {
+    if (channels <= max_channels) return static_cast<int>(channels);
     throw InputError("'" + layer.name + "' would have " + std::to_string(channels) +
                          " channels, and a layer can have " + std::to_string(max_channels),
                      layer.where);
   }
 
-  void one_input(const LayerDescription& layer) const {
-    if (layer.inputs.size() != 1) throw InputError("this kind of layer reads exactly one other", layer.where);
+  static void check_input_count(int wanted, const LayerDescription& layer) {
+    if (wanted == any_number || layer.inputs.size() == static_cast<size_t>(wanted)) return;
+    if (wanted == 1) throw InputError("this kind of layer reads exactly one other", layer.where);
+    throw InputError("this kind of layer reads exactly " + std::to_string(wanted) + " others", layer.where,
+                     "Write from: [a, b].");
   }
 
-  void two_alike(LayerDescription& layer, const std::string& what, bool partial = false) const {
-    if (layer.inputs.size() != 2) throw InputError(what + " two layers", layer.where, "Write from: [a, b].");
-    layer.channels = channels_of(layer.inputs[0], layer);
-    const int other = channels_of(layer.inputs[1], layer);
-    if (partial || other == layer.channels) return;
-    throw InputError(what + " layers of equally many channels, and these have " +
-                         std::to_string(layer.channels) + " and " + std::to_string(other),
-                     layer.where);
+  template <LayerKind Kind>
+  void complete(const Kind& kind, LayerDescription& layer) {
+    check_input_count(Kind::inputs, layer);
+    std::vector<int> channels;
+    for (const int input : layer.inputs) channels.push_back(known_channels(input, layer));
+    if constexpr (requires { kind.refusal(channels); }) {
+      if (const std::string why = kind.refusal(channels); !why.empty()) throw InputError(why, layer.where);
+    }
+    layer.channels = checked_channels(layer, kind.channels(channels));
   }
 
-  void complete(ConvAttributes& conv, LayerDescription& layer) {
-    one_input(layer);
-    channels_of(layer.inputs[0], layer);
-    if (conv.padding < 0) conv.padding = conv.size / 2;
-    layer.channels = conv.filters;
-  }
-  void complete(MaxPoolAttributes&, LayerDescription& layer) {
-    one_input(layer);
-    layer.channels = channels_of(layer.inputs[0], layer);
-  }
-  void complete(SppAttributes& spp, LayerDescription& layer) {
-    one_input(layer);
-    for (const int window : spp.windows) {
-      if (window < 2 || window > 15 || window % 2 == 0) {
-        throw InputError("the windows of an spp layer are odd and at most 15", layer.where);
-      }
-    }
-    layer.channels = channels_of(layer.inputs[0], layer) * static_cast<int>(1 + spp.windows.size());
-  }
-  void complete(ConcatAttributes&, LayerDescription& layer) {
-    for (const int input : layer.inputs) layer.channels += channels_of(input, layer);
-  }
-  void complete(SplitAttributes& split, LayerDescription& layer) {
-    one_input(layer);
-    const int channels = channels_of(layer.inputs[0], layer);
-    if (channels % split.groups != 0) {
-      throw InputError(std::to_string(channels) + " channels cannot be split into " +
-                           std::to_string(split.groups) + " equal groups",
-                       layer.where);
-    }
-    layer.channels = channels / split.groups;
-  }
-  void complete(ShortcutAttributes& shortcut, LayerDescription& layer) {
-    two_alike(layer, "a shortcut adds", shortcut.partial);
-  }
-  void complete(MultiplyAttributes&, LayerDescription& layer) { two_alike(layer, "a product takes"); }
-  void complete(SpaceToDepthAttributes& fold, LayerDescription& layer) {
-    one_input(layer);
-    layer.channels = channels_of(layer.inputs[0], layer) * fold.block * fold.block;
-  }
-  void complete(UpsampleAttributes&, LayerDescription& layer) {
-    one_input(layer);
-    layer.channels = channels_of(layer.inputs[0], layer);
-  }
+  /// A head tells the convolution before it how many filters that needs.
   void complete(YoloAttributes& yolo, LayerDescription& layer) {
-    one_input(layer);
+    check_input_count(YoloAttributes::inputs, layer);
     if (yolo.head.anchor_count == 0)
       throw InputError("there are no anchors", layer.where, "Write head: {anchors: [[w, h], …]}.");
     if (yolo.head.mask_count == 0) throw InputError("a yolo layer needs a mask", layer.where);
@@ -283,9 +293,8 @@ class ModelReader {
                            std::to_string(model_.classes) + " classes",
                        layer.where);
     }
-    check_channels(layer, int64_t{yolo.head.mask_count} * (5 + int64_t{model_.classes}));
-    const int needed = yolo.head.mask_count * (5 + model_.classes);
-    LayerDescription& source = model_.layers[layer.inputs[0]];
+    const int needed = checked_channels(layer, int64_t{yolo.head.mask_count} * (5 + int64_t{model_.classes}));
+    LayerDescription& source = model_.layers[static_cast<size_t>(layer.inputs[0])];
     if (source.channels == 0) {
       std::get<ConvAttributes>(source.attributes).filters = needed;
       source.channels = needed;
@@ -300,28 +309,28 @@ class ModelReader {
 
   /// Strides, and what can only be judged of the whole.
   void finish() {
-    bool has_head = false;
-    std::vector<double> scale;  // input pixels per output pixel
     for (const auto& layer : model_.layers) {
-      if (layer.channels == 0) {
-        throw InputError("'filters: auto' has no yolo layer behind it", layer.where, "Write a number.");
-      }
-      std::vector<double> scales;
-      for (const int input : layer.inputs) scales.push_back(input == network_input ? 1.0 : scale[input]);
-      if (std::any_of(scales.begin(), scales.end(), [&](double s) { return s != scales[0]; })) {
-        throw InputError("the inputs of '" + layer.name + "' have different sizes", layer.where,
-                         "Upsample or pool one of them first.");
-      }
-      double own = scales[0];
-      if (const auto* conv = std::get_if<ConvAttributes>(&layer.attributes)) own *= conv->stride;
-      if (const auto* pool = std::get_if<MaxPoolAttributes>(&layer.attributes)) own *= pool->stride;
-      if (const auto* fold = std::get_if<SpaceToDepthAttributes>(&layer.attributes)) own *= fold->block;
-      if (const auto* up = std::get_if<UpsampleAttributes>(&layer.attributes)) own /= up->factor;
-      scale.push_back(own);
-      model_.stride = std::max(model_.stride, static_cast<int>(own));
-      has_head = has_head || std::holds_alternative<YoloAttributes>(layer.attributes);
+      if (layer.channels > 0) continue;
+      throw InputError("'filters: auto' has no yolo layer after it", layer.where, "Write a number.");
     }
-    if (!has_head) throw InputError("the model has no yolo layer", file_);
+    const std::vector<double> scales = layer_scales(model_.layers);
+    const auto scale_of = [&](int input) {
+      return input == network_input ? 1.0 : scales[static_cast<size_t>(input)];
+    };
+    for (const auto& layer : model_.layers) {
+      const double scale = scale_of(layer.inputs[0]);
+      if (std::all_of(layer.inputs.begin(), layer.inputs.end(), [&](int i) { return scale_of(i) == scale; }))
+        continue;
+      throw InputError("the inputs of '" + layer.name + "' have different sizes", layer.where,
+                       "Upsample or pool one of them first.");
+    }
+    for (const double scale : scales) model_.stride = std::max(model_.stride, static_cast<int>(scale));
+    check_readers();
+  }
+
+  void check_readers() const {
+    if (std::none_of(model_.layers.begin(), model_.layers.end(), is_head))
+      throw InputError("the model has no yolo layer", file_);
     std::vector<bool> read(model_.layers.size());
     for (const auto& layer : model_.layers) {
       for (const int input : layer.inputs) {
@@ -329,7 +338,7 @@ class ModelReader {
       }
     }
     for (size_t i = 0; i < read.size(); ++i) {
-      if (read[i] || std::holds_alternative<YoloAttributes>(model_.layers[i].attributes)) continue;
+      if (read[i] || is_head(model_.layers[i])) continue;
       throw InputError("nothing reads '" + model_.layers[i].name + "'", model_.layers[i].where,
                        "Remove it, or name it in the 'from' of a later layer.");
     }
@@ -344,16 +353,12 @@ class ModelReader {
 
 }  // namespace
 
-std::string Model::kind(const LayerDescription& layer) {
-  return layer_kinds()[layer.attributes.index()];
-}
-
 Model parse_model(const YamlDocument& document, int classes, const YamlValue& head_overrides) {
   Model model;
   model.stride = 1;
   YAML::Node blocks(YAML::NodeType::Map), layers;
   YoloAttributes head;
-  std::string activation = "leaky";
+  Activation activation = Activation::leaky;
   int declared_classes = 80;
   YamlValue head_value;
   const auto keep = [](YAML::Node& node) {
@@ -372,7 +377,7 @@ Model parse_model(const YamlDocument& document, int classes, const YamlValue& he
         },
         nothing, "");
     f("classes", declared_classes, "").at_least(1);
-    f.choice("activation", activation, activation_names(), "");
+    f("activation", activation, "");
     f.custom(
         "head", [&](const YamlValue& value) { read_head(value, head); }, nothing, "");
     f.custom("blocks", keep(blocks), nothing, "");
@@ -383,7 +388,7 @@ Model parse_model(const YamlDocument& document, int classes, const YamlValue& he
   if (!blocks.IsMap())
     throw InputError("'blocks' must be a mapping", YamlValue{blocks, document.file()}.where());
   if (!layers.IsDefined()) throw InputError("the model has no 'layers'", document.file());
-  ModelReader(model, document.file(), parse_activation(activation), head, blocks).read(layers);
+  ModelReader(model, document.file(), activation, head, blocks).read(layers);
 
   YAML::Node resolved = YAML::Clone(document.root().node);
   resolved["classes"] = model.classes;

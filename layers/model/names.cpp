@@ -1,4 +1,4 @@
-#include "train/formats/model_names.h"
+#include "layers/model/names.h"
 
 #include <algorithm>
 #include <cmath>
@@ -21,20 +21,6 @@ size_t place_of(const std::vector<FoldedItem>& items, int layer) {
   const auto item = std::upper_bound(items.begin(), items.end(), layer,
                                      [](int wanted, const FoldedItem& other) { return wanted < other.end; });
   return static_cast<size_t>(item - items.begin());
-}
-
-/// Input pixels per output pixel, of each layer.
-std::vector<double> scales_of(const Model& model) {
-  std::vector<double> scales;
-  for (const LayerDescription& layer : model.layers) {
-    double scale = layer.inputs[0] == network_input ? 1 : scales[static_cast<size_t>(layer.inputs[0])];
-    if (const auto* conv = std::get_if<ConvAttributes>(&layer.attributes)) scale *= conv->stride;
-    if (const auto* pool = std::get_if<MaxPoolAttributes>(&layer.attributes)) scale *= pool->stride;
-    if (const auto* fold = std::get_if<SpaceToDepthAttributes>(&layer.attributes)) scale *= fold->block;
-    if (const auto* up = std::get_if<UpsampleAttributes>(&layer.attributes)) scale /= up->factor;
-    scales.push_back(scale);
-  }
-  return scales;
 }
 
 bool contains(const Model& model, const FoldedItem& item, bool (*is)(const LayerAttributes&)) {
@@ -86,7 +72,10 @@ class NameBook {
 class Namer {
  public:
   Namer(const Model& model, const FoldedModel& folded)
-      : model_(model), folded_(folded), scales_(scales_of(model)), wanted_items_(folded.items.size()) {
+      : model_(model),
+        folded_(folded),
+        scales_(layer_scales(model.layers)),
+        wanted_items_(folded.items.size()) {
     for (const FoldedBlock& block : folded.blocks)
       wanted_children_.emplace_back(block.first_use->children.size());
   }
@@ -170,9 +159,7 @@ class Namer {
 
   void name_blocks() {
     NameBook book;
-    for (const char* kind : {"conv", "max_pool", "spp", "concat", "split", "shortcut", "multiply", "upsample",
-                             "space_to_depth", "yolo"})
-      book.take(kind);
+    for_each_layer_kind([&](const auto& defaults) { book.take(std::string(defaults.kind)); });
     for (size_t block = 0; block < folded_.blocks.size(); ++block) {
       names_.blocks.push_back(book.take(block_kind(folded_.blocks[block])));
       names_.children.push_back(name_children(block));
@@ -206,9 +193,8 @@ class Namer {
     return found;
   }
 
-  static const char* plain_role(const LayerAttributes& attributes) {
-    static const char* roles[] = {"c", "pool", "spp", "join", "half", "sum", "gate", "up", "folded", "head"};
-    return roles[attributes.index()];
+  static std::string plain_role(const LayerAttributes& attributes) {
+    return std::visit([](const auto& kind) { return std::string(kind.role); }, attributes);
   }
 
   std::string child_role(const std::vector<FoldedItem>& items, size_t i, int list_input) const {

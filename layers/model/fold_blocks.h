@@ -1,10 +1,10 @@
 // Finding what repeats in a list of layers: residual bodies in a row, stages that differ in their widths. The
-// result says how to write the list with blocks, parameters and repetitions (private to train/formats).
+// result says how to write the list with blocks, parameters and repetitions (private to layers/model).
 #pragma once
 
 #include <vector>
 
-#include "layers/model.h"
+#include "layers/model/model.h"
 
 namespace brightnet {
 

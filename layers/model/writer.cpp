@@ -1,30 +1,27 @@
-#include "train/formats/model_yaml.h"
+#include "layers/model/writer.h"
 
 #include <algorithm>
-#include <array>
 
-#include "train/formats/fold_blocks.h"
-#include "train/formats/layer_yaml.h"
-#include "train/formats/model_names.h"
+#include "layers/model/fold_blocks.h"
+#include "layers/model/names.h"
 
 namespace brightnet {
 namespace {
 
-bool is_head(const LayerDescription& layer) {
-  return std::holds_alternative<YoloAttributes>(layer.attributes);
-}
-
 /// The activation that most convolutions have.
 Activation usual_activation(const Model& model) {
-  std::array<int, 6> count{};
-  for (const LayerDescription& layer : model.layers) {
-    if (const auto* conv = std::get_if<ConvAttributes>(&layer.attributes))
-      ++count[static_cast<size_t>(conv->activation)];
-  }
-  return static_cast<Activation>(std::max_element(count.begin(), count.end()) - count.begin());
+  const auto count = [&](Activation activation) {
+    return std::count_if(model.layers.begin(), model.layers.end(), [&](const LayerDescription& layer) {
+      const auto* conv = std::get_if<ConvAttributes>(&layer.attributes);
+      return conv && conv->activation == activation;
+    });
+  };
+  const std::vector<Activation> all = enum_values<Activation>();
+  return *std::max_element(all.begin(), all.end(),
+                           [&](Activation a, Activation b) { return count(a) < count(b); });
 }
 
-std::string flow(const YamlFields& fields) {
+std::string flow(const YamlTexts& fields) {
   std::string text;
   for (const auto& [key, value] : fields) text.append(text.empty() ? "" : ", ").append(key + ": " + value);
   return '{' + text + '}';
@@ -32,21 +29,21 @@ std::string flow(const YamlFields& fields) {
 
 /// What all heads share, for `head:`, and what each one says itself.
 struct HeadTexts {
-  YamlFields shared;
-  std::vector<YamlFields> own;  ///< one a head
+  YamlTexts shared;
+  std::vector<YamlTexts> own;  ///< one a head
 };
 
 HeadTexts head_texts(const Model& model) {
-  std::vector<YamlFields> heads;
+  std::vector<YamlTexts> heads;
   for (const LayerDescription& layer : model.layers) {
-    if (is_head(layer)) heads.push_back(head_fields(std::get<YoloAttributes>(layer.attributes)));
+    if (is_head(layer)) heads.push_back(layer_texts(layer.attributes, Activation::linear));
   }
-  const YamlFields defaults = head_fields({});
+  const YamlTexts defaults = layer_texts(YoloAttributes(), Activation::linear);
   HeadTexts texts;
   texts.own.resize(heads.size());
   for (size_t key = defaults.size(); key-- > 0;) {
     const bool same = std::all_of(heads.begin(), heads.end(),
-                                  [&](const YamlFields& head) { return head[key] == heads[0][key]; });
+                                  [&](const YamlTexts& head) { return head[key] == heads[0][key]; });
     const bool mask = defaults[key].first == "mask";
     if (same && !mask) {
       if (heads[0][key] != defaults[key]) texts.shared.insert(texts.shared.begin(), heads[0][key]);
@@ -87,7 +84,7 @@ class ModelWriter {
     text_ += "input: {size: " + std::to_string(model_.size) +
              ", channels: " + std::to_string(model_.channels) + "}\n";
     text_ += "classes: " + std::to_string(model_.classes) + '\n';
-    text_ += std::string("activation: ") + activation_text(usual_) + '\n';
+    text_ += "activation: " + std::string(enum_name(usual_)) + '\n';
     text_ += "head:\n";
     for (const auto& [key, value] : heads_.shared) text_ += "  " + key + ": " + wrapped(value) + '\n';
     if (!folded_.blocks.empty()) text_ += "blocks:\n";
@@ -134,9 +131,9 @@ class ModelWriter {
   }
 
   /// What a use of a block says: a value for each parameter, and how often.
-  YamlFields arguments(const FoldedItem& item, const std::vector<std::string>& numbers) const {
+  YamlTexts arguments(const FoldedItem& item, const std::vector<std::string>& numbers) const {
     const auto block = static_cast<size_t>(item.block);
-    YamlFields fields;
+    YamlTexts fields;
     const auto& wanted = folded_.blocks[block].parameters;
     for (size_t i = 0; i < wanted.size(); ++i)
       fields.emplace_back(parameters_[block][i], numbers[static_cast<size_t>(wanted[i])]);
@@ -148,7 +145,7 @@ class ModelWriter {
   template <typename Path>
   std::string item_text(const FoldedItem& item, const std::string& name, bool follows,
                         const std::vector<std::string>& numbers, Path&& path) {
-    YamlFields fields;
+    YamlTexts fields;
     if (!name.empty()) fields.emplace_back("name", name);
     const LayerDescription& layer = layer_of(item);
     if (!follows) {
@@ -157,13 +154,13 @@ class ModelWriter {
       for (size_t i = 0; i < count; ++i) from.append(i > 0 ? ", " : "").append(path(layer.inputs[i]));
       fields.emplace_back("from", count > 1 ? '[' + from + ']' : from);
     }
-    YamlFields own;
+    YamlTexts own;
     if (item.block >= 0) {
       own = arguments(item, numbers);
     } else if (is_head(layer)) {
       own = heads_.own[next_head_++];
     } else {
-      own = layer_fields(layer.attributes, usual_);
+      own = layer_texts(layer.attributes, usual_);
       if (!numbers.empty()) own[0].second = numbers[0];
     }
     fields.insert(fields.end(), own.begin(), own.end());
@@ -249,13 +246,8 @@ std::string write_model_yaml(const Model& model, const std::vector<std::string>&
 
 bool same_layers(const std::vector<LayerDescription>& a, const std::vector<LayerDescription>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
-    if (x.inputs != y.inputs || x.attributes.index() != y.attributes.index() || x.channels != y.channels)
-      return false;
-    if (is_head(x)) {
-      return head_fields(std::get<YoloAttributes>(x.attributes)) ==
-             head_fields(std::get<YoloAttributes>(y.attributes));
-    }
-    return layer_fields(x.attributes, Activation::linear) == layer_fields(y.attributes, Activation::linear);
+    return x.inputs == y.inputs && x.attributes.index() == y.attributes.index() && x.channels == y.channels &&
+           layer_texts(x.attributes, Activation::linear) == layer_texts(y.attributes, Activation::linear);
   });
 }
 

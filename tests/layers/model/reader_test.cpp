@@ -1,5 +1,5 @@
 // What a model's YAML means, and what is refused.
-#include "layers/model.h"
+#include "layers/model/reader.h"
 
 #include <gtest/gtest.h>
 

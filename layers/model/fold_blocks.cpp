@@ -2,15 +2,13 @@
 // stretch of items is taken that stands at several places, but for its numbers, and whose removal saves most
 // lines. At last each block's numbers become constants, parameters, or multiples of parameters, seen over all
 // its uses.
-#include "train/formats/fold_blocks.h"
+#include "layers/model/fold_blocks.h"
 
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
-
-#include "train/formats/layer_yaml.h"
 
 namespace brightnet {
 namespace {
@@ -43,7 +41,7 @@ class Folder {
         item.numbers = {conv->filters};
       items_.push_back(std::move(item));
       kinds_.push_back(kind_of(layers[i]));
-      if (!std::holds_alternative<YoloAttributes>(layers[i].attributes)) continue;
+      if (!is_head(layers[i])) continue;
       barrier_[i] = true;
       if (layers[i].inputs[0] != network_input) barrier_[static_cast<size_t>(layers[i].inputs[0])] = true;
     }
@@ -66,7 +64,8 @@ class Folder {
   /// A number for what a layer is, but for its filters and inputs.
   int kind_of(const LayerDescription& layer) {
     std::string text = Model::kind(layer);
-    for (const auto& [key, value] : layer_fields(layer.attributes, Activation::linear)) {
+    const bool head = is_head(layer);  // no block has one
+    for (const auto& [key, value] : head ? YamlTexts() : layer_texts(layer.attributes, Activation::linear)) {
       if (key != "filters") text += ' ' + key + '=' + value;
     }
     return known_kinds_.emplace(text, static_cast<int>(known_kinds_.size())).first->second;
@@ -285,12 +284,8 @@ class Folder {
 
   bool begins_scale(const FoldedItem& item) const {
     if (item.block >= 0) return false;
-    const LayerAttributes& attributes = layers_[static_cast<size_t>(item.first)].attributes;
-    const auto* conv = std::get_if<ConvAttributes>(&attributes);
-    const auto* pool = std::get_if<MaxPoolAttributes>(&attributes);
-    return (conv && conv->stride > 1) || (pool && pool->stride > 1) ||
-           std::holds_alternative<UpsampleAttributes>(attributes) ||
-           std::holds_alternative<SpaceToDepthAttributes>(attributes);
+    return std::visit([](const auto& kind) { return kind.scale(1) != 1; },
+                      layers_[static_cast<size_t>(item.first)].attributes);
   }
   bool is_strided(const FoldedItem& item) const {
     return begins_scale(item) &&

@@ -1,12 +1,12 @@
 // Names for layers and blocks, by what they do in a detector: stages of a backbone, laterals, heads by their
-// stride (private to train/formats).
+// stride (private to layers/model).
 #pragma once
 
 #include <map>
 #include <string>
 #include <vector>
 
-#include "train/formats/fold_blocks.h"
+#include "layers/model/fold_blocks.h"
 
 namespace brightnet {
 
