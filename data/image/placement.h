@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
+
+#include "core/enum_names.h"
 
 namespace brightnet {
 
@@ -24,6 +27,16 @@ enum class Resize : uint8_t {
   antialiased,  ///< data/image/resize_filter.h: what training sees
   darknet,      ///< data/image/darknet_image.h: what darknet's weights have seen
 };
+
+constexpr std::string_view enum_name(Resize resize) {
+  switch (resize) {
+    case Resize::antialiased:
+      return "antialiased";
+    case Resize::darknet:
+      return "darknet";
+  }
+  return {};
+}
 
 /// How images are fitted into a square network input outside training.
 struct InputFit {

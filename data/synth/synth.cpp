@@ -7,6 +7,7 @@
 
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
+#include <yaml-cpp/yaml.h>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -83,7 +84,7 @@ void write_sample(const SynthImage& image, const fs::path& folder, const std::st
 }
 
 void write_split(const SynthOptions& options, Split split, int count, const fs::path& folder) {
-  const std::string name = split == Split::train ? "train" : "val";
+  const std::string name(enum_name(split));
   fs::create_directories(folder / "images" / name);
   fs::create_directories(folder / "labels" / name);
   std::exception_ptr failure;  // an exception must not leave the parallel loop

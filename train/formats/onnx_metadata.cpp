@@ -190,10 +190,9 @@ OnnxMetadata from_properties(const std::map<std::string, std::string>& propertie
   metadata.size = reader.integer(input, "size", 1, max_side);
   metadata.channels = reader.integer(input, "channels", 1, 4096);
   metadata.letterbox = reader.boolean(input, "letterbox");
-  const std::string resize = reader.word(reader.member(input, "resize"), "resize");
-  reader.expect(resize == "antialiased" || resize == "darknet",
-                "'resize' is neither antialiased nor darknet");
-  metadata.resize = resize == "darknet" ? Resize::darknet : Resize::antialiased;
+  const auto resize = enum_value<Resize>(reader.word(reader.member(input, "resize"), "resize"));
+  reader.expect(resize.has_value(), "'resize' is neither antialiased nor darknet");
+  metadata.resize = *resize;
   metadata.fill = reader.real(reader.member(input, "fill"), "fill", 0, 1);
   const Json colors = reader.member(input, "colors");
   reader.expect(metadata.channels == 3 ? colors == "RGB" : colors.is_null(), "'colors' is not RGB");
@@ -249,7 +248,7 @@ std::map<std::string, std::string> to_properties(const OnnxMetadata& metadata) {
                    {"colors", metadata.channels == 3 ? Json("RGB") : Json()},
                    {"range", Json::array({0, 1})},
                    {"letterbox", metadata.letterbox},
-                   {"resize", metadata.resize == Resize::darknet ? "darknet" : "antialiased"},
+                   {"resize", enum_name(metadata.resize)},
                    {"fill", shortest(metadata.fill)}};
   std::map<std::string, std::string> properties{
       {"format", format_name},

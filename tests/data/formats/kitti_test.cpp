@@ -1,7 +1,6 @@
-#include "data/formats/kitti.h"
-
 #include <gtest/gtest.h>
 
+#include "core/error.h"
 #include "tests/data/dataset_files.h"
 
 namespace brightnet {
@@ -73,7 +72,7 @@ TEST(Kitti, AMappingMayNameOnlyClassesThatAreListed) {
   EXPECT_TRUE(contains(message(mapped(data, {{"car", "vehicle"}}, {"person"})), "'vehicle'"));
   EXPECT_TRUE(contains(message([&] {
                          DataOptions other = mapped(data, {{"car", "vehicle"}});
-                         other.format = "yolo";
+                         other.format = &dataset_format("yolo");
                          return other;
                        }()),
                        "data.format: kitti"));
