@@ -1,5 +1,5 @@
-// What is wrong with a data set, and what is done about it: each kind is counted and reported once, with
-// names.
+// What is wrong with a data set, and what is done about it: each kind is counted and reported once,
+// with names.
 #pragma once
 
 #include <string>

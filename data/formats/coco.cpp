@@ -284,7 +284,7 @@ class CocoLabels : public LabelSource {
   std::unordered_map<int64_t, size_t> by_id_;
 };
 
-// Both splits must number the classes alike, so where nobody names them the train split's file does.
+// Both splits must number the classes alike, so without data.classes the train split's file names them.
 ClassNames class_names(const DataOptions& options, Split split, const Json& document, const fs::path& file) {
   if (!options.classes.empty()) return ClassNames(options.classes, "data.classes");
   if (split == Split::val && !options.train.empty() && options.train != options.val) {

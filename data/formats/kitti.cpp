@@ -2,17 +2,15 @@
 //
 //   type truncated occluded alpha x1 y1 x2 y2 height width length X Y Z rotation [score]
 //
-// of which the type, `occluded` and the box (pixels from 0, by corners) are used; a line needs these first
-// eight.
+// of which type, occluded and the box (pixels from 0, by corners) are used; a line needs these first eight.
 //
 // A label file is looked for in the folder beside the image's (the last image_2, image_3, images or image of
 // the path replaced by label_2, label_3, labels or label) and then beside the image.
 //
-//   data.target_class_mapping   is TAO's: types become classes by it, in whatever case they are written. A
-//   type
-//                               that it does not name is dropped, and counted.
-//   DontCare                    marks where objects were not labelled: no class, and no problem, unless it is
-//                               mapped or listed.
+//   data.target_class_mapping   is TAO's: types become classes by it, in whatever case they are written.
+//                               A type that it does not name is dropped, and counted.
+//   DontCare                    marks where objects were not labelled: no class, and no problem, unless it
+//                               is mapped or listed.
 //   occluded                    1 to 3 make the object difficult (data.include_difficult_in_training).
 //   truncated                   is not looked at, as in TAO: what lies outside the image is clipped off.
 //

@@ -44,7 +44,7 @@ LabelFile find_label_file(const std::vector<std::filesystem::path>& places);
 struct LabelledImage {
   std::filesystem::path file;
   std::optional<int64_t> id;
-  std::string missing_labels;  ///< where its label file was looked for in vain; empty when there is one
+  std::string missing_labels;  ///< where its label file was looked for and not found; empty when it was
   cv::Size declared;           ///< the size that the labels claim for the image; empty when they claim none
   bool relative = false;       ///< the boxes are fractions of the image's sides
   std::vector<LabelledBox> boxes;

@@ -49,8 +49,8 @@ std::optional<ImageRecord> read_record(const LabelSource& source, size_t index, 
     return std::nullopt;
   }
   const auto info = image_info(image.file);
-  // The end mark is a few bytes to read. Only a file without one is decoded, to see whether pixels are
-  // missing.
+  // The end mark is a few bytes to read. Only a file without one is decoded, to see whether pixels
+  // are missing.
   if (!info || !has_end_mark(image.file)) {
     if (const auto problem = decoding_problem(image.file)) {
       log.add(problem->kind, problem->where, problem->detail);

@@ -150,8 +150,8 @@ LabelFile annotation_file(const Entry& entry, const fs::path& root) {
   return find_label_file({beside, (root / "Annotations" / (entry.name + ".xml")).lexically_normal()});
 }
 
-// "NAME" or "NAME -1", the form of VOC's lists by class. A name may end in a number too: then its XML
-// decides.
+// "NAME" or "NAME -1", the form of VOC's lists by class. A name may end in a number too: then its
+// XML decides.
 std::string name_of_line(const std::string& line, const fs::path& root) {
   for (const std::string_view flag : {"-1", "0", "1"}) {
     if (!line.ends_with(flag) || line.size() == flag.size()) continue;

@@ -23,8 +23,8 @@ std::unique_ptr<LabelSource> open_text_labels(std::vector<std::filesystem::path>
 /// labels. Empty when there is no such folder.
 std::filesystem::path parallel_label(const std::filesystem::path& image);
 
-/// The images of a folder, or those that a list file names. What a folder has besides, files of other endings
-/// with labels and labels without images, is reported.
+/// The images of a folder, or those that a list file names. Labels without images, and files with
+/// labels whose ending is no image's, are reported.
 std::vector<std::filesystem::path> read_images(const std::filesystem::path& place, const DataOptions& options,
                                                ProblemLog& log);
 

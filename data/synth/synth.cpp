@@ -119,7 +119,7 @@ std::string description(const SynthOptions& options, const fs::path& folder) {
 
 void make_synthetic_dataset(const SynthOptions& options, const fs::path& folder) {
   options.check();
-  // Made beside its place and then moved there: what an interrupted call leaves behind is never taken for a
+  // Made beside its place and then moved there: what an interrupted call leaves is never taken for a
   // data set. fs::path{} keeps a trailing slash out of the name.
   const fs::path target = folder.has_filename() ? folder : folder.parent_path();
   fs::path unfinished = target;

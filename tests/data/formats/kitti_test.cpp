@@ -32,7 +32,7 @@ TEST(Kitti, BoxesArePixelsByCornersAndOcclusionMakesThemDifficult) {
   ASSERT_EQ(boxes.size(), 4u);
   expect_box(boxes[0], 1, 10.5f, 20.25f, 30, 40.75f);
   expect_box(boxes[1], 0, 0, 0, 99, 79);
-  expect_box(boxes[3], 1, 1, 2, 11, 12);  // a result's line has a score behind the fifteen fields
+  expect_box(boxes[3], 1, 1, 2, 11, 12);  // a result's line has a score after the fifteen fields
   EXPECT_TRUE(boxes[0].difficult);
   EXPECT_FALSE(boxes[1].difficult);
   EXPECT_TRUE(boxes[2].difficult);
