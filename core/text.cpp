@@ -1,5 +1,6 @@
 #include "core/text.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -16,6 +17,16 @@ std::string_view trimmed(std::string_view text) {
   const size_t first = text.find_first_not_of(blanks);
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+std::vector<std::string_view> words(std::string_view line) {
+  std::vector<std::string_view> found;
+  for (line = trimmed(line); !line.empty(); line = trimmed(line)) {
+    const size_t end = std::min(line.find_first_of(" \t"), line.size());
+    found.push_back(line.substr(0, end));
+    line.remove_prefix(end);
+  }
+  return found;
 }
 
 std::optional<double> parse_number(std::string_view text) {

@@ -1,5 +1,5 @@
-// Boxes follow pixels: annotations through a placement, clipped to the part of the input where the image
-// shows.
+// Boxes follow pixels: annotations through a placement, clipped to the part of the input where the
+// image shows.
 #pragma once
 
 #include <vector>

@@ -26,8 +26,8 @@ ImageDraw draw_image(Random& random, const AugmentOptions& options);
 /// The side of the smallest crop that draw_image() can draw, as a fraction of the image's.
 float smallest_crop(const AugmentOptions& options);
 
-/// Puts the crop onto size × size pixels. With `letterbox` the margins are those of the image extended to a
-/// square.
+/// Puts the crop onto size × size pixels. With `letterbox` the margins are those of the image extended to
+/// a square.
 Placement place_crop(const ImageDraw& draw, int image_width, int image_height, int size, bool letterbox);
 
 }  // namespace brightnet

@@ -1,4 +1,4 @@
-// Augmentation: what is drawn for one sample, and its application to pixels and boxes together.
+// The options of augmentation: how likely and how far training images are changed.
 #pragma once
 
 #include "core/config.h"

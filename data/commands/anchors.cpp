@@ -15,8 +15,8 @@
 namespace brightnet {
 namespace {
 
-// Beyond this many boxes every n-th is taken: the shapes are the same and COCO's 860,000 need not be waited
-// for.
+// Beyond this many boxes every n-th is taken: the shapes are the same and COCO's 860,000 need not be
+// waited for.
 constexpr size_t most_boxes = 200000;
 
 std::vector<BoxShape> shapes_of(const Dataset& dataset, const AnchorOptions& options) {
@@ -114,7 +114,7 @@ std::vector<BoxShape> improve(const std::vector<BoxShape>& shapes, std::vector<B
       ++members[k];
     }
     for (size_t k = 0; k < centres.size(); ++k) {
-      if (members[k] == 0) continue;  // a centre that nobody is nearest to stays where it is
+      if (members[k] == 0) continue;  // a centre without members stays where it is
       const auto n = static_cast<double>(members[k]);
       centres[k] = {sum[k].width / n, sum[k].height / n};
     }

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "core/text.h"
-#include "data/image/read_image.h"
 
 namespace brightnet {
 namespace {
@@ -41,9 +40,9 @@ void decode_all(Dataset& dataset) {
   dataset.images = std::move(usable);
 }
 
-CheckReport::SplitReport report(const char* name, const Dataset& dataset) {
+CheckReport::SplitReport report(Split split, const Dataset& dataset) {
   CheckReport::SplitReport out;
-  out.name = name;
+  out.name = enum_name(split);
   out.images = dataset.images.size();
   for (const auto& image : dataset.images) {
     out.background += image.annotations.empty();
@@ -117,7 +116,7 @@ nlohmann::json CheckReport::json() const {
   for (const auto& split : splits) {
     nlohmann::json problems = nlohmann::json::object();
     for (const auto& problem : split.problems) {
-      nlohmann::json& kind = problems[problem_name(problem.kind)];
+      nlohmann::json& kind = problems[std::string(enum_name(problem.kind))];
       if (kind.is_null()) kind = {{"count", 0}, {"names", nlohmann::json::array()}};
       kind["count"] = kind["count"].get<int>() + 1;
       kind["names"].push_back({{"where", problem.where}, {"detail", problem.detail}});
@@ -131,24 +130,18 @@ nlohmann::json CheckReport::json() const {
   return out;
 }
 
-std::vector<Split> given_splits(const DataOptions& options) {
-  const bool names_both = options.format == "darknet" && fs::path(options.train).extension() == ".data";
-  if (options.val.empty() && !names_both) return {Split::train};
-  return {Split::train, Split::val};
-}
-
 CheckReport check_dataset(const DataOptions& options) {
   CheckReport out;
   constexpr bool lenient = true;
   Dataset train = read_dataset(options, Split::train, lenient);
   decode_all(train);
   out.classes = train.classes;
-  out.splits.push_back(report("train", train));
+  out.splits.push_back(report(Split::train, train));
   if (given_splits(options).size() > 1) {
     Dataset val = read_dataset(options, Split::val, lenient);
     decode_all(val);
     out.in_both_splits = shared_images(train, val);
-    out.splits.push_back(report("val", val));
+    out.splits.push_back(report(Split::val, val));
   }
   return out;
 }

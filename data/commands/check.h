@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
-#include "data/dataset.h"
+#include "data/formats/read.h"
 
 namespace brightnet {
 
@@ -43,9 +43,6 @@ struct CheckReport {
 
 /// True for the kinds that make `data check` fail: those that stop training and those that lose an image.
 bool needs_attention(DataProblem::Kind kind);
-
-/// train, and val where data.val is set or data.train is an obj.data, which names both.
-std::vector<Split> given_splits(const DataOptions& options);
 
 /// Checks data.train and, where it is set (or where the format finds it by itself), data.val. Throws
 /// InputError only for what leaves nothing to read: a missing list or folder, JSON that does not parse, a

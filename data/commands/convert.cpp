@@ -2,15 +2,16 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <yaml-cpp/yaml.h>
 
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
-#include "data/formats/labels.h"
 
 namespace brightnet {
 namespace {
@@ -77,7 +78,61 @@ Json coco_annotation(const Annotation& a, size_t id, size_t image_id) {
           {"iscrowd", a.crowd ? 1 : 0}};
 }
 
-std::string what_is_lost(const Dataset& dataset, bool yolo) {
+/// Writes the labels of one split, image by image.
+class LabelWriter {
+ public:
+  virtual ~LabelWriter() = default;
+  virtual void add(const ImageRecord& image, const fs::path& name) = 0;
+  virtual void finish(const std::vector<std::string>& classes) = 0;
+};
+
+class YoloWriter : public LabelWriter {
+ public:
+  YoloWriter(const fs::path& folder, Split split) : labels_(folder / "labels" / enum_name(split)) {
+    make_folder(labels_);
+  }
+  void add(const ImageRecord& image, const fs::path& name) override {
+    fs::path file = labels_ / name;
+    write_atomically(file.replace_extension(".txt"), yolo_labels(image));
+  }
+  void finish(const std::vector<std::string>&) override {}
+
+ private:
+  fs::path labels_;
+};
+
+class CocoWriter : public LabelWriter {
+ public:
+  CocoWriter(const fs::path& folder, Split split)
+      : file_(folder / "annotations" / fmt::format("instances_{}.json", enum_name(split))) {
+    make_folder(file_.parent_path());
+  }
+  void add(const ImageRecord& image, const fs::path& name) override {
+    const size_t id = images_.size() + 1;
+    images_.push_back(
+        {{"id", id}, {"file_name", name.string()}, {"width", image.width}, {"height", image.height}});
+    for (const Annotation& a : image.annotations)
+      annotations_.push_back(coco_annotation(a, annotations_.size() + 1, id));
+  }
+  void finish(const std::vector<std::string>& classes) override {
+    Json categories = Json::array();
+    for (const auto& name : classes) categories.push_back({{"id", categories.size() + 1}, {"name", name}});
+    const Json document{{"images", images_}, {"annotations", annotations_}, {"categories", categories}};
+    write_atomically(file_, document.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n');
+  }
+
+ private:
+  fs::path file_;
+  Json images_ = Json::array(), annotations_ = Json::array();
+};
+
+std::unique_ptr<LabelWriter> label_writer(const ConvertOptions& options, Split split) {
+  if (options.format == WrittenFormat::yolo) return std::make_unique<YoloWriter>(options.folder, split);
+  return std::make_unique<CocoWriter>(options.folder, split);
+}
+
+std::string what_is_lost(const Dataset& dataset, WrittenFormat format) {
+  const bool yolo = format == WrittenFormat::yolo;
   size_t crowds = 0, difficult = 0;
   for (const auto& image : dataset.images) {
     for (const auto& a : image.annotations) {
@@ -90,7 +145,7 @@ std::string what_is_lost(const Dataset& dataset, bool yolo) {
     text = counted(crowds, "crowd is", "crowds are") + " left out: YOLO's labels have none";
   }
   if (difficult > 0) {
-    text += fmt::format("{}{} 'difficult', which {} labels have not", text.empty() ? "" : "\n",
+    text += fmt::format("{}{} 'difficult', which {} labels do not have", text.empty() ? "" : "\n",
                         counted(difficult, "object loses its mark", "objects lose their mark"),
                         yolo ? "YOLO's" : "COCO's");
   }
@@ -100,45 +155,27 @@ std::string what_is_lost(const Dataset& dataset, bool yolo) {
 }  // namespace
 
 std::string convert_split(const Dataset& dataset, Split split, const ConvertOptions& options) {
-  const bool yolo = options.format == "yolo";
-  const fs::path images = options.folder / "images" / split_name(split);
-  const fs::path labels =
-      options.folder / (yolo ? fs::path("labels") / split_name(split) : fs::path("annotations"));
+  const fs::path images = options.folder / "images" / enum_name(split);
   make_folder(images);
-  make_folder(labels);
+  const auto labels = label_writer(options, split);
   FileNames names;
-  Json image_list = Json::array(), annotations = Json::array(), categories = Json::array();
   for (const ImageRecord& image : dataset.images) {
     const fs::path name = names.of(image.file);
     place_image(image.file, images / name, options.copy);
-    if (yolo) {
-      fs::path file = labels / name;
-      write_atomically(file.replace_extension(".txt"), yolo_labels(image));
-      continue;
-    }
-    const size_t id = image_list.size() + 1;
-    image_list.push_back(
-        {{"id", id}, {"file_name", name.string()}, {"width", image.width}, {"height", image.height}});
-    for (const Annotation& a : image.annotations)
-      annotations.push_back(coco_annotation(a, annotations.size() + 1, id));
+    labels->add(image, name);
   }
-  if (!yolo) {
-    for (const auto& name : dataset.classes)
-      categories.push_back({{"id", categories.size() + 1}, {"name", name}});
-    const Json document{{"images", image_list}, {"annotations", annotations}, {"categories", categories}};
-    write_atomically(labels / fmt::format("instances_{}.json", split_name(split)),
-                     document.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n');
-  }
-  return what_is_lost(dataset, yolo);
+  labels->finish(dataset.classes);
+  return what_is_lost(dataset, options.format);
 }
 
 void write_names(const std::vector<std::string>& classes, const std::vector<Split>& splits,
                  const ConvertOptions& options) {
-  if (options.format != "yolo") return;
+  if (options.format != WrittenFormat::yolo) return;
   YAML::Emitter yaml;
   yaml << YAML::BeginMap << YAML::Key << "path" << YAML::Value << fs::absolute(options.folder).string();
   for (const Split split : splits)
-    yaml << YAML::Key << split_name(split) << YAML::Value << std::string("images/") + split_name(split);
+    yaml << YAML::Key << std::string(enum_name(split)) << YAML::Value
+         << fmt::format("images/{}", enum_name(split));
   yaml << YAML::Key << "names" << YAML::Value << YAML::BeginSeq;
   for (const auto& name : classes) yaml << YAML::DoubleQuoted << name;
   yaml << YAML::EndSeq << YAML::EndMap;

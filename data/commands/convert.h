@@ -1,15 +1,31 @@
 // `brightnet data convert`: a data set of any format as YOLO's folders or as COCO's JSON, for other programs.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "data/dataset.h"
 
 namespace brightnet {
 
+/// What is written.
+enum class WrittenFormat : uint8_t { yolo, coco };
+
+constexpr std::string_view enum_name(WrittenFormat format) {
+  switch (format) {
+    case WrittenFormat::yolo:
+      return "yolo";
+    case WrittenFormat::coco:
+      return "coco";
+  }
+  return {};
+}
+
 struct ConvertOptions {
-  std::string format = "yolo";   ///< yolo | coco
+  WrittenFormat format = WrittenFormat::yolo;
   std::filesystem::path folder;  ///< made; must not exist, or be empty
   bool copy = false;             ///< copy the images; else they are links to where they are
 };

@@ -11,18 +11,11 @@
 #include <unistd.h>
 
 #include "core/error.h"
-#include "core/files.h"
 #include "core/text.h"
 
 namespace brightnet {
 
 namespace fs = std::filesystem;
-
-void ProblemLog::add(DataProblem::Kind kind, const std::string& where, const std::string& detail,
-                     const std::string& remedy) {
-  if (!lenient_ && stops_training(kind)) throw InputError(detail, where, remedy);
-  problems_.push_back({kind, where, detail});
-}
 
 LabelFile find_label_file(const std::vector<fs::path>& places) {
   LabelFile labels;
@@ -44,6 +37,19 @@ LabelFile find_label_file(const std::vector<fs::path>& places) {
     break;
   }
   return labels;
+}
+
+fs::path parallel_label(const fs::path& image, std::span<const FolderPair> pairs) {
+  const std::vector<fs::path> parts(image.begin(), image.end());
+  for (size_t i = parts.empty() ? 0 : parts.size() - 1; i-- > 0;) {
+    const auto pair = std::find_if(pairs.begin(), pairs.end(),
+                                   [&](const FolderPair& folders) { return parts[i] == folders.first; });
+    if (pair == pairs.end()) continue;
+    fs::path label;
+    for (size_t k = 0; k < parts.size(); ++k) label /= k == i ? fs::path(pair->second) : parts[k];
+    return label.replace_extension(".txt");
+  }
+  return {};
 }
 
 bool has_labels(const LabelFile& labels, LabelledImage& image, ProblemLog& log) {
@@ -98,44 +104,6 @@ void report_no_classes(const DataOptions& options, const ProblemLog& met, Proble
   log.add(DataProblem::Kind::no_classes, options.root,
           "no object is labelled in this data set, so there are no classes",
           "Check data.root, data.train and data.val.");
-}
-
-const char* split_name(Split split) {
-  return split == Split::train ? "train" : "val";
-}
-
-std::string split_path(const DataOptions& options, Split split) {
-  const std::string& path = split == Split::train ? options.train : options.val;
-  if (path.empty()) {
-    throw InputError(std::string("data.") + split_name(split) + " is not set", "",
-                     "Name the list, folder or file with the " + std::string(split_name(split)) + " images.");
-  }
-  return path;
-}
-
-void check_exists(const fs::path& place, Split split) {
-  std::error_code failed;
-  if (fs::exists(place, failed)) return;
-  const std::string key = std::string("data.") + split_name(split);
-  throw InputError(
-      "what " + key + " names " + (failed ? "cannot be looked at: " + failed.message() : "does not exist"),
-      place.string(), "Check data.root and " + key + "; relative paths start at data.root.");
-}
-
-fs::path split_place(const DataOptions& options, Split split, const std::vector<fs::path>& folders) {
-  const fs::path place = find_below(split_path(options, split), folders);
-  check_exists(place, split);
-  return place;
-}
-
-fs::path data_root(const DataOptions& options) {
-  const fs::path root(options.root);
-  std::error_code failed;
-  if (!fs::is_directory(root, failed)) {
-    throw InputError("data.root is not a folder", fs::absolute(root).string(),
-                     "Say where the data is, for example with --set data.root=FOLDER.");
-  }
-  return root;
 }
 
 }  // namespace brightnet

@@ -70,8 +70,8 @@ std::optional<ImageHeader> parse_jpeg(Bytes bytes) {
   return std::nullopt;
 }
 
-// PNG: length, type, payload, CRC. An eXIf chunk counts when it comes before the pixels, where writers put
-// it.
+// PNG: length, type, payload, CRC. An eXIf chunk counts when it comes before the pixels, where writers
+// put it.
 std::optional<ImageHeader> parse_png(Bytes bytes) {
   if (bytes.size() < 24 || !matches(bytes, 12, "IHDR")) return std::nullopt;
   ImageHeader header;

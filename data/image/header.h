@@ -1,6 +1,6 @@
 // What a file's first bytes say about the image in it. Reading the size of 100,000 images must not decode
-// them, and the EXIF orientation must mean the same to whoever reads the size and to whoever reads the
-// pixels, so both take it from here.
+// them, and the EXIF orientation must be the same for the reader of the size and the reader of the pixels, so
+// both take it from here.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ struct ImageHeader {
 /// an image, or the header is longer than `bytes`.
 std::optional<ImageHeader> parse_image_header(std::span<const uint8_t> bytes);
 
-/// The orientation in an EXIF block (a TIFF header and its first directory); 1 when it says none or is
-/// damaged.
+/// The orientation in an EXIF block (a TIFF header and its first directory); 1 when it says none or
+/// is damaged.
 int exif_orientation(std::span<const uint8_t> tiff);
 
 /// The first `limit` bytes of a file, or all when it is shorter; empty when it cannot be read.

@@ -108,8 +108,8 @@ cv::Rect with_margin(const cv::Rect& window, cv::Size size) {
   return wider & cv::Rect({}, size);
 }
 
-// Where the decoded image goes, and what part of it. Lives outside decode_into(): longjmp would step over its
-// destructors.
+// Where the decoded image goes, and what part of it. Lives outside decode_into(): longjmp would step over
+// its destructors.
 struct Decoding {
   cv::Rect window;   // what was asked for; empty for everything
   cv::Rect decoded;  // what libjpeg makes: at least that, in whole blocks from left to right

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/enum_names.h"
+
 namespace brightnet {
 
 /// input = image · scale + offset, in pixels, on each axis. A negative scale_x mirrors the image.
@@ -25,6 +27,7 @@ enum class Resize : uint8_t {
   antialiased,  ///< data/image/resize_filter.h: what training sees
   darknet,      ///< data/image/darknet_image.h: what darknet's weights have seen
 };
+
 constexpr std::string_view enum_name(Resize resize) {
   switch (resize) {
     case Resize::antialiased:

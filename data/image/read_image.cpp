@@ -86,7 +86,7 @@ cv::Mat read_jpeg(std::span<const uint8_t> bytes, const ImageHeader& header, cv:
   return upright(result.image, header.orientation);
 }
 
-// A file that is an image by its header and ends early; the codecs behind OpenCV only say that they failed.
+// A file that is an image by its header and ends early. OpenCV only says that it failed.
 bool ends_early(ImageFormat format, std::span<const uint8_t> bytes) {
   constexpr std::string_view png_end = "IEND";
   if (format == ImageFormat::png) {

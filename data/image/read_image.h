@@ -16,8 +16,8 @@ namespace brightnet {
 /// nullopt when it is not an image.
 std::optional<cv::Size> image_size(const std::filesystem::path& file);
 
-/// The same with the EXIF orientation (1 upright … 8) that led to it; 1 for formats other than JPEG, PNG,
-/// WebP.
+/// The same with the EXIF orientation (1 upright … 8) that led to it; 1 for formats other than JPEG,
+/// PNG, WebP.
 struct ImageInfo {
   cv::Size shown;
   int orientation = 1;
@@ -51,8 +51,8 @@ class ImageError : public InputError {
 /// and cheap to ask where decoding every image is not. True for other formats.
 bool has_end_mark(const std::filesystem::path& file);
 
-/// True for a name that ends, in either case, as an image does (.jpg .jpeg .png .bmp .webp .tif .tiff .ppm
-/// …).
+/// True for a name that ends, in either case, as an image does (.jpg .jpeg .png .bmp .webp .tif .tiff
+/// .ppm …).
 bool is_image_name(const std::filesystem::path& file);
 
 /// What decodes.

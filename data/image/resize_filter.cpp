@@ -9,7 +9,7 @@
 namespace brightnet {
 namespace {
 
-// Four floats that need no alignment: red, green, blue and the next pixel's red, which nobody reads.
+// Four floats that need no alignment: red, green, blue and the next pixel's red, which is not used.
 using Float4 = float __attribute__((vector_size(16), aligned(4)));
 
 double support(double step) {

@@ -56,7 +56,7 @@ void BatchQueue::make_item(std::unique_lock<std::mutex>& lock, int worker) {
     error = std::current_exception();
   }
   lock.lock();
-  if (error && item < slot.failed_item) {  // the first by number, whoever came first in time
+  if (error && item < slot.failed_item) {  // the first by number, not by time
     slot.failed_item = item;
     slot.error = error;
   }

@@ -1,5 +1,4 @@
-// Threads that make batches ahead, item by item, into a ring of slots, for one consumer who takes them in
-// order.
+// Threads that make batches ahead, item by item, into a ring of slots; one consumer takes them in order.
 #pragma once
 
 #include <condition_variable>
@@ -13,9 +12,9 @@
 
 namespace brightnet {
 
-/// The items of a batch are shared out among the workers, so the first batch is there as early as can be.
-/// Which worker makes which item depends on timing; an item must therefore depend on its batch and number
-/// alone.
+/// The items of a batch are shared out among the workers, so the first batch is there as early as can
+/// be. Which worker makes which item depends on timing; an item must therefore depend on its batch and
+/// number alone.
 class BatchQueue {
  public:
   struct Work {
@@ -68,7 +67,7 @@ class BatchQueue {
   uint64_t released_ = 0;   // batches that the consumer is done with
   uint64_t delivered_ = 0;  // batches that it got
   int current_slot_ = 0, next_item_ = 0;
-  bool opening_ = false;  // by a worker, who does it without the lock: it may wait for a camera
+  bool opening_ = false;  // by a worker, without the lock: it may wait for a camera
   bool stop_ = false;
   double waited_ = 0;  // the consumer's own
   std::vector<std::thread> threads_;

@@ -27,7 +27,7 @@ struct Rate {
 struct LoaderBenchmark {
   Rate decode;    ///< images/s of OpenCV's imdecode in one thread, the file already in memory
   Rate cached;    ///< samples/s with every decoded image in memory
-  Rate uncached;  ///< samples/s with nothing in memory: a mosaic decodes four files afresh
+  Rate uncached;  ///< samples/s with nothing in memory: a mosaic decodes four files anew
   int images = 0;
   int workers = 0;
 };

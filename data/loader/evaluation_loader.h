@@ -10,8 +10,8 @@
 
 namespace brightnet {
 
-/// Images of a validation split, one after the other without augmentation: stretched, or letterboxed, to
-/// the input. `order` lists the images of this rank.
+/// Images of a validation split, one after the other without augmentation: stretched, or letterboxed, to the
+/// input. `order` lists the images of this rank.
 class EvaluationLoader {
  public:
   EvaluationLoader(const Dataset& dataset, std::vector<int> order, int batch, const InputFit& fit,

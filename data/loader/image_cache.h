@@ -1,9 +1,9 @@
 // Decoded images in memory, up to a limit of bytes.
 //
 // An epoch visits every image once in a random order, which is the worst case of least-recently-used: it
-// would throw out each image just before it is needed. So what is in stays in, and what comes when the cache
-// is full is decoded each time: with room for a fraction of the data set, that fraction of the reads is
-// saved.
+// would throw out each image just before it is needed. So what is in stays in, and what comes when the
+// cache is full is decoded each time: with room for a fraction of the data set, that fraction of the reads
+// is saved.
 #pragma once
 
 #include <atomic>
@@ -22,13 +22,13 @@ namespace brightnet {
 /// pixels as the same part of the whole image.
 class ImageCache {
  public:
-  /// `at_least`: images so large that they still have this size at 1/2, 1/4 or 1/8 are decoded so (see
-  /// read_image).
+  /// `at_least`: images so large that they still have this size at 1/2, 1/4 or 1/8 are decoded so
+  /// (see read_image).
   ImageCache(const Dataset& dataset, uint64_t limit_bytes, cv::Size at_least);
 
   /// At least the part `needed` of image `index`, in fractions of its width and height; what is kept is
-  /// whole. Throws InputError for a file that vanished, broke, or changed its size since the data set was
-  /// read.
+  /// whole. Throws InputError for a file that vanished, broke, or changed its size since the data set
+  /// was read.
   ImageWindow get(int index, const cv::Rect2d& needed);
 
   /// How many times smaller than its file at most an image is decoded: 1, 2, 4 or 8.

@@ -1,5 +1,5 @@
-// The order of samples: which image each position of an epoch shows, and which positions make each rank's
-// batch.
+// The order of samples: which image each position of an epoch shows, and which positions make each
+// rank's batch.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ struct RankPart {
   int rank = 0, ranks = 1;
 };
 
-/// One sample of the run. (epoch, position) names its random streams, so what is drawn for it is the same
-/// whoever makes it.
+/// One sample of the run. (epoch, position) names its random streams, so what is drawn for it does not depend
+/// on the rank or thread that makes it.
 struct SamplePosition {
   uint64_t epoch = 0, position = 0;
   int image = 0;     ///< index into the data set

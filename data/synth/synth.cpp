@@ -7,6 +7,7 @@
 
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
+#include <yaml-cpp/yaml.h>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -83,7 +84,7 @@ void write_sample(const SynthImage& image, const fs::path& folder, const std::st
 }
 
 void write_split(const SynthOptions& options, Split split, int count, const fs::path& folder) {
-  const std::string name = split == Split::train ? "train" : "val";
+  const std::string name(enum_name(split));
   fs::create_directories(folder / "images" / name);
   fs::create_directories(folder / "labels" / name);
   std::exception_ptr failure;  // an exception must not leave the parallel loop
@@ -118,7 +119,7 @@ std::string description(const SynthOptions& options, const fs::path& folder) {
 
 void make_synthetic_dataset(const SynthOptions& options, const fs::path& folder) {
   options.check();
-  // Made beside its place and then moved there: what an interrupted call leaves behind is never taken for a
+  // Made beside its place and then moved there: what an interrupted call leaves is never taken for a
   // data set. fs::path{} keeps a trailing slash out of the name.
   const fs::path target = folder.has_filename() ? folder : folder.parent_path();
   fs::path unfinished = target;

@@ -1,7 +1,7 @@
 // A synthetic detection data set: geometric shapes of several classes over textured backgrounds, at several
 // scales, rotated, stretched, shaded, overlapping and noisy. It exists so that a first training run needs no
-// download, and so that tests have data whose truth is known exactly. A network that has not learned shape
-// scores near zero on it: colour, size and place say nothing about the class.
+// download, and so that tests have data whose ground truth is known exactly. A network that has not learned
+// shape scores near zero on it: colour, size and place say nothing about the class.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ struct SynthOptions {
   int size = 256;       ///< width and height in pixels, 32 to 4096
   int classes = 6;      ///< the first so many of synth_class_names(), 1 to 6
   int min_objects = 1;  ///< an image, from 0
-  int max_objects =
-      6;  ///< an image, at least min_objects and at most 40; fewer where they would hide each other
+  /// An image, at least min_objects and at most 40; fewer where they would hide each other.
+  int max_objects = 6;
 
   /// Throws InputError for a value outside its range.
   void check() const;
@@ -45,10 +45,10 @@ SynthImage draw_synthetic_image(const SynthOptions& options, Split split, int in
 
 /// Writes a data set in YOLO format:
 ///   FOLDER/images/{train,val}/000000.jpg ...   FOLDER/labels/{train,val}/000000.txt ...   FOLDER/data.yaml
-/// data.yaml is what the `data:` section of a configuration says about it. The folder appears whole or not at
-/// all. A folder that this function made before is replaced; any other that is not empty, or one to which
-/// somebody added files, is left alone and an InputError is thrown, as it is for options outside their
-/// ranges.
+/// data.yaml is what the `data:` section of a configuration says about it. The folder appears whole or not
+/// at all. A folder that this function made before is replaced; any other that is not empty, or one to
+/// which somebody added files, is left alone and an InputError is thrown, as it is for options outside
+/// their ranges.
 void make_synthetic_dataset(const SynthOptions& options, const std::filesystem::path& folder);
 
 }  // namespace brightnet

@@ -18,6 +18,11 @@ TEST(Text, TrimmingLeavesTheBlanksInside) {
   EXPECT_EQ(trimmed(""), "");
 }
 
+TEST(Text, WordsAreSeparatedByAnyNumberOfBlanks) {
+  EXPECT_EQ(words(" Car  0\t1.5\r\n"), (std::vector<std::string_view>{"Car", "0", "1.5"}));
+  EXPECT_TRUE(words(" \t").empty());
+}
+
 TEST(Text, ANumberIsDecimalFiniteAndNothingElse) {
   EXPECT_EQ(parse_number(" 0.25 "), 0.25);
   EXPECT_EQ(parse_number("+3"), 3);

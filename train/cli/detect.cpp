@@ -316,7 +316,7 @@ void add_detect(CLI::App& app, Action& action) {
           "--resize", arguments->resize,
           "how images are brought to the input's size: antialiased, or exactly as darknet does; if not "
           "given, as the weights say (imported ones: darknet)")
-      ->check(CLI::IsMember({"antialiased", "darknet"}));
+      ->check(CLI::IsMember(enum_names<Resize>()));
   command
       ->add_option(
           "--letterbox", arguments->letterbox,

@@ -10,7 +10,7 @@
 #include "core/config.h"
 #include "core/dtype.h"
 #include "data/augment/options.h"
-#include "data/dataset.h"
+#include "data/formats/read.h"
 #include "data/loader/loader.h"
 #include "layers/model/model.h"
 #include "train/evaluate/evaluate.h"

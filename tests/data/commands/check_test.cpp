@@ -203,7 +203,7 @@ TEST(Check, BloodCellsAreInOrderButForTwoZeroAreaBoxes) {
   const fs::path bccd = testing::source_dir() / "../shared/bccd";
   if (!fs::exists(bccd)) GTEST_SKIP() << "the BCCD photographs are not in ../shared/bccd";
   DataOptions options;
-  options.format = "voc";
+  options.format = &dataset_format("voc");
   options.root = bccd.string();
   options.train = "ImageSets/Main/train.txt";
   options.val = "ImageSets/Main/val.txt";

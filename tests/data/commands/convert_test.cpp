@@ -41,7 +41,7 @@ void expect_same(const Dataset& actual, const Dataset& expected) {
 TEST(Convert, YolosFoldersReadBackAsTheSame) {
   const DatasetFolder data;
   const Dataset dataset = written(data);
-  const ConvertOptions options{"yolo", data.root() / "yolo", false};
+  const ConvertOptions options{WrittenFormat::yolo, data.root() / "yolo", false};
   make_empty_folder(options.folder);
   EXPECT_TRUE(contains(convert_split(dataset, Split::train, options), "1 object loses its mark"));
   write_names(dataset.classes, {Split::train}, options);
@@ -55,7 +55,7 @@ TEST(Convert, YolosFoldersReadBackAsTheSame) {
 TEST(Convert, CocosJsonReadsBackAsTheSame) {
   const DatasetFolder data;
   const Dataset dataset = written(data);
-  const ConvertOptions options{"coco", data.root() / "coco", true};
+  const ConvertOptions options{WrittenFormat::coco, data.root() / "coco", true};
   make_empty_folder(options.folder);
   convert_split(dataset, Split::val, options);
   write_names(dataset.classes, {Split::val}, options);
@@ -72,7 +72,7 @@ TEST(Convert, CrowdsHaveNoPlaceInYolosLabels) {
   const DatasetFolder data;
   Dataset dataset = written(data);
   dataset.images[0].annotations[0].crowd = true;
-  const ConvertOptions options{"yolo", data.root() / "yolo", false};
+  const ConvertOptions options{WrittenFormat::yolo, data.root() / "yolo", false};
   EXPECT_TRUE(contains(convert_split(dataset, Split::train, options), "1 crowd is left out"));
   EXPECT_EQ(read_file(options.folder / "labels/train/1.txt").substr(0, 2), "1 ");
 }

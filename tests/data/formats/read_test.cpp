@@ -1,10 +1,11 @@
 // The policies that all formats share.
+#include "data/formats/read.h"
+
 #include <clocale>
 
 #include <gtest/gtest.h>
 
 #include "core/config.h"
-#include "data/dataset.h"
 #include "tests/data/dataset_files.h"
 
 namespace brightnet {
@@ -150,8 +151,13 @@ TEST(Dataset, EmptyDatasetsAreErrors) {
 }
 
 TEST(Dataset, UnknownFormatNamesTheNearest) {
-  const DatasetFolder data;
-  EXPECT_TRUE(contains(message(data.options("yollo", ".", {"x"})), "Did you mean 'yolo'?"));
+  try {
+    dataset_format("yollo");
+    FAIL() << "nothing was thrown";
+  } catch (const InputError& e) {
+    EXPECT_TRUE(contains(e.what(), "must be yolo, voc, coco, darknet or kitti"));
+    EXPECT_TRUE(contains(e.what(), "Did you mean 'yolo'?"));
+  }
 }
 
 TEST(Dataset, LenientReadingCollectsWhatWouldStopIt) {
@@ -186,7 +192,7 @@ TEST(Dataset, OptionsAreReadFromYaml) {
   const auto document =
       YamlDocument::parse("format: voc\nroot: r\ntrain: t\nval: v\nclasses: [a, b]\n", "c.yaml");
   read_config(document.root(), options);
-  EXPECT_EQ(options.format, "voc");
+  EXPECT_EQ(options.format->name, "voc");
   EXPECT_EQ(options.classes, (std::vector<std::string>{"a", "b"}));
   const auto wrong = YamlDocument::parse("format: vok\n", "c.yaml");
   EXPECT_THROW(read_config(wrong.root(), options), InputError);

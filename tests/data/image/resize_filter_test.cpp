@@ -46,8 +46,8 @@ int largest_difference(const cv::Mat& a, const cv::Mat& b) {
   return static_cast<int>(cv::norm(a, b, cv::NORM_INF));
 }
 
-// The filter as the header states it, in fp64 and two dimensions at once, pixel by pixel over the whole
-// image.
+// The filter as the header states it, in fp64 and two dimensions at once, pixel by pixel over the
+// whole image.
 cv::Vec3d reference(const cv::Mat& image, const Region& region, cv::Size size, int x, int y) {
   const double step_x = (region.right - region.left) / size.width,
                step_y = (region.bottom - region.top) / size.height;
