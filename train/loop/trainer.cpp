@@ -24,7 +24,7 @@ int64_t total_steps(const TrainOptions& train, int64_t steps_per_epoch) {
 
 /// Also for a rank that is alone: then it computes as several do.
 StatisticsExchange* shared_statistics(const TrainingSetup& setup) {
-  return setup.config.train.sync_bn ? &setup.communicator : nullptr;
+  return setup.config.train.sync_bn ? &setup.collectives : nullptr;
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ Trainer::Trainer(const TrainingSetup& setup, const ParameterLayout& layout, cons
     options.bucket_bytes = static_cast<size_t>(train.bucket_mb * (1 << 20));
     options.overlap = train.overlap;
     options.mean_statistics = !train.sync_bn;
-    exchange_.emplace(communicator_, trained_, options);
+    exchange_.emplace(setup_.collectives, trained_, options);
   }
   clock_ = backend_.make_work_clock();
 }
@@ -129,7 +129,7 @@ void Trainer::open_report() {
 
 void Trainer::step() {
   const double begin = seconds_now(), waited_before = loader_->waited_seconds();
-  const double comm_waited_before = communicator_.waited_seconds(), busy_before = clock_->seconds();
+  const double comm_waited_before = setup_.collectives.waited_seconds(), busy_before = clock_->seconds();
   optimizer_step_->set_rate(schedule_.rate(progress_.iteration));
   for (int part = 0; part < parts_; ++part) pass(part);
   if (exchange_) exchange_->finish();
@@ -144,7 +144,7 @@ void Trainer::step() {
   const double seconds = seconds_now() - begin;
   progress_.sums.seconds += seconds;
   progress_.sums.waited += loader_->waited_seconds() - waited_before;
-  progress_.sums.comm_waited += communicator_.waited_seconds() - comm_waited_before;
+  progress_.sums.comm_waited += setup_.collectives.waited_seconds() - comm_waited_before;
   progress_.sums.busy += clock_->seconds() - busy_before;
   if (progress_.epoch == 0 && static_cast<int64_t>(progress_.step) == steps_per_epoch_ / 2)
     first_half_at_ = seconds_now();
@@ -168,7 +168,7 @@ void Trainer::pass(int part) {
     network.forward();
     exchange_->forward_done();
     network.backward(optimizer_step_->gradient_scale(of_batch), part > 0, optimizer_step_->losses(),
-                     [this](int layer) { exchange_->layer_passed(layer); });
+                     [this](int layer) { exchange_->layer_done(layer); });
   } else {
     network.forward_backward(optimizer_step_->gradient_scale(of_batch), part > 0, optimizer_step_->losses());
   }

@@ -38,6 +38,7 @@ struct TrainingSetup {
   Backend& backend;
   const RunFolder& folder;
   Communicator& communicator = Communicator::solo();
+  DeviceCollectives& collectives = communicator.host_collectives();
 };
 
 class Trainer {
