@@ -47,6 +47,9 @@ class Device {
   /// Whether operations are queued and done later, beside the host; else each is done when
   /// its function returns.
   virtual bool works_beside_host() const = 0;
+  /// Where operations are queued, for a library that queues its own among them: a cudaStream_t. nullptr where memory is
+  /// the host's.
+  virtual void* native_stream() const { return nullptr; }
 
   // Memory.
   /// At least 64-byte aligned. Throws a DeviceError when there is not enough.

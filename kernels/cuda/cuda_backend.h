@@ -22,6 +22,7 @@ class CudaBackend : public Backend {
 
   std::string name() const override { return name_; }
   bool works_beside_host() const override { return true; }
+  void* native_stream() const override { return stream(); }
   /// Where all operations are queued.
   const Stream& stream() const;
 

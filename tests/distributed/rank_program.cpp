@@ -1,5 +1,5 @@
-// One rank of a test: rank_program SCENARIO FOLDER. What it finds goes to FOLDER/SCENARIO.RANK, for the test
-// to compare.
+// One rank of a test: rank_program SCENARIO FOLDER. Its results go to FOLDER/SCENARIO.RANK, for the test to
+// compare.
 #include <chrono>
 #include <cmath>
 #include <fstream>
@@ -45,12 +45,13 @@ Answer collectives(Communicator& ranks, const fs::path&) {
   }
   ranks.barrier();
   std::vector<float> first(5, static_cast<float>(rank + 1)), second(3, static_cast<float>(rank));
-  ranks.start_all_reduce(first.data(), first.size(), Reduction::sum);
-  ranks.start_all_reduce(second.data(), second.size(), Reduction::mean);
-  // The training thread may talk while buckets travel.
+  DeviceCollectives& tensors = ranks.host_collectives();
+  tensors.start_all_reduce(first.data(), first.size(), Reduction::sum);
+  tensors.start_all_reduce(second.data(), second.size(), Reduction::mean);
+  // The training thread may make calls of its own while buckets travel.
   double beside[] = {1.0};
-  ranks.sum(beside, 1);
-  ranks.finish_all_reduces();
+  tensors.sum(beside, 1);
+  tensors.finish_all_reduces();
   return answer + '\n' + text(first) + text(second) + std::to_string(beside[0]) + '\n';
 }
 
@@ -59,8 +60,8 @@ Answer bits(Communicator& ranks, const fs::path&) {
   Random random(1, Purpose::test, 0, static_cast<uint64_t>(ranks.rank()));
   std::vector<float> values(300007);
   for (float& value : values) value = random.normal() * std::exp(4 * random.normal());
-  ranks.start_all_reduce(values.data(), values.size(), Reduction::sum);
-  ranks.finish_all_reduces();
+  ranks.host_collectives().start_all_reduce(values.data(), values.size(), Reduction::sum);
+  ranks.host_collectives().finish_all_reduces();
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
 }
 
@@ -100,11 +101,11 @@ struct GradientRun {
     GradientExchange::Options options;
     options.bucket_bytes = 4096;
     options.overlap = overlap;
-    GradientExchange exchange(ranks, parameters, options);
+    GradientExchange exchange(ranks.host_collectives(), parameters, options);
     network->forward();
     exchange.forward_done();
     network->backward({1.0f / static_cast<float>(config.train.batch)}, false, nullptr,
-                      [&](int layer) { exchange.layer_passed(layer); });
+                      [&](int layer) { exchange.layer_done(layer); });
     exchange.finish();
     return {static_cast<const char*>(gradients.data()), gradients.bytes()};
   }

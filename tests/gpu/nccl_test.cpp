@@ -16,8 +16,8 @@ class Nccl : public ::testing::Test {
   void SetUp() override {
     const std::string problem = cuda::inspect(0).nccl.problem;
     if (!problem.empty()) GTEST_SKIP() << "NCCL: " << problem;
-    ranks_ = make_gpu_communicator(Communicator::solo(), backend_);
-    ASSERT_NE(ranks_, nullptr);
+    gpus_ = make_gpu_collectives(Communicator::solo(), backend_);
+    ASSERT_NE(gpus_, nullptr);
   }
   std::vector<float> read(const DeviceBuffer& buffer) {
     std::vector<float> values(buffer.bytes() / sizeof(float));
@@ -26,7 +26,7 @@ class Nccl : public ::testing::Test {
   }
 
   Backend& backend_ = device();
-  std::unique_ptr<Communicator> ranks_;
+  std::unique_ptr<DeviceCollectives> gpus_;
 };
 
 TEST_F(Nccl, SumsBucketsBesideTheBackend) {
@@ -35,21 +35,21 @@ TEST_F(Nccl, SumsBucketsBesideTheBackend) {
       other(backend_, values.size() * sizeof(float));
   for (const Reduction reduction : {Reduction::sum, Reduction::mean}) {
     backend_.upload(bucket.data(), values.data(), bucket.bytes());
-    ranks_->start_all_reduce(bucket.floats(), values.size(), reduction);
+    gpus_->start_all_reduce(bucket.floats(), values.size(), reduction);
     backend_.zero(other.data(), other.bytes());
-    ranks_->finish_all_reduces();
+    gpus_->finish_all_reduces();
     backend_.copy(other.data(), bucket.data(), bucket.bytes());
     EXPECT_EQ(read(other), values) << "the sum over one rank";
   }
   backend_.synchronize();
-  EXPECT_GT(ranks_->waited_seconds(), 0) << "the second sum was waited for at once";
+  EXPECT_GT(gpus_->waited_seconds(), 0) << "the second sum was waited for at once";
 }
 
 TEST_F(Nccl, SumsStatisticsInTheBackendsOrder) {
   std::vector<double> sums{1.5, -2.25, 1e300};
   DeviceBuffer device(backend_, sums.size() * sizeof(double));
   backend_.upload(device.data(), sums.data(), device.bytes());
-  ranks_->sum(static_cast<double*>(device.data()), sums.size());
+  gpus_->sum(static_cast<double*>(device.data()), sums.size());
   std::vector<double> back(sums.size());
   backend_.download(back.data(), device.data(), device.bytes());
   EXPECT_EQ(back, sums);
@@ -60,8 +60,8 @@ TEST_F(Nccl, TravelsInsideARecording) {
   DeviceBuffer from(backend_, values.size() * sizeof(float)), bucket(backend_, values.size() * sizeof(float));
   const auto recording = backend_.record([&] {
     backend_.copy(bucket.data(), from.data(), bucket.bytes());
-    ranks_->start_all_reduce(bucket.floats(), values.size(), Reduction::sum);
-    ranks_->finish_all_reduces();
+    gpus_->start_all_reduce(bucket.floats(), values.size(), Reduction::sum);
+    gpus_->finish_all_reduces();
   });
   ASSERT_NE(recording, nullptr);
   for (int round = 0; round < 3; ++round) {
@@ -72,10 +72,19 @@ TEST_F(Nccl, TravelsInsideARecording) {
   }
 }
 
-TEST_F(Nccl, EndsWithItsWaitingSums) {
+TEST_F(Nccl, LetsAnErrorEndTheProgramWhateverIsQueued) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_EXIT(ranks_->fail("the other GPU is gone", 3), ::testing::ExitedWithCode(3),
-              "the other GPU is gone");
+  const auto fail = [&] {
+    DeviceBuffer bucket(backend_, 1 << 20);
+    try {
+      const auto collectives = std::move(gpus_);
+      collectives->start_all_reduce(bucket.floats(), bucket.bytes() / sizeof(float), Reduction::sum);
+      throw std::runtime_error("the other GPU is gone");
+    } catch (const std::runtime_error& e) {
+      Communicator::solo().fail(e.what(), 3);
+    }
+  };
+  EXPECT_EXIT(fail(), ::testing::ExitedWithCode(3), "the other GPU is gone");
 }
 
 }  // namespace

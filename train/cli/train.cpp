@@ -89,11 +89,11 @@ int train_on_rank(const TrainArguments& arguments, Communicator& ranks) {
   compare_ranks(ranks, run);
   const RunFolder folder = open_folder(request, run, ranks);
   if (!early) early.emplace();
-  const auto gpus = ranks.alone() ? nullptr : make_gpu_communicator(ranks, *run.backend);
+  const auto gpus = ranks.alone() ? nullptr : make_gpu_collectives(ranks, *run.backend);
   ranks.set_time_limit(run.config.train.comm_timeout);
-  Trainer trainer(
-      {run.config, run.model, run.training, run.validation, *run.backend, folder, gpus ? *gpus : ranks},
-      *run.layout, run.initial);
+  Trainer trainer({run.config, run.model, run.training, run.validation, *run.backend, folder, ranks,
+                   gpus ? *gpus : ranks.host_collectives()},
+                  *run.layout, run.initial);
   if (run.old) {
     prepare_together(ranks, [&] { trainer.resume(); });
     require_same(ranks, "saved state", std::to_string(trainer.progress().iteration));

@@ -1,63 +1,57 @@
-// What the ranks of one run say to each other. A rank is a process; there is one for each GPU, or a few that
-// share a CPU machine. All make the same calls in the same order, and every sum comes out the same to the
-// last bit on all of them, so that what they decide and what they compute from it stays the same without
-// further words.
+// Messages between the ranks of one run. A rank is a process; there is one for each GPU, or a few that share
+// a CPU machine. All make the same calls in the same order, and every sum comes out the same to the last bit
+// on all of them, so that what they decide from it stays the same without further messages. Tensors travel
+// through DeviceCollectives (train/distributed/device_collectives.h).
 //
-//   Solo  one rank, nothing to say                             train/distributed/solo.h
-//   Mpi   tensors in host memory, through MPI                  train/distributed/mpi.h
-//   Nccl  tensors in a GPU's memory, through NCCL beside MPI   train/distributed/nccl.h
+//   Solo  one rank, no messages                                train/distributed/solo.h
+//   Mpi   ranks that mpirun, srun or a Kubernetes MPIJob made  train/distributed/mpi.h
 //
-// Nobody waits for ever: a rank that dies, fails or does not come to a call within the time limit ends all of
+// No rank waits for ever: one that dies, fails or does not come to a call within the time limit ends all of
 // them, with one message that names it and the cause (train/distributed/watchdog.h).
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "kernels/statistics_exchange.h"
+#include "train/distributed/device_collectives.h"
 
 namespace brightnet {
 
-enum class Reduction : uint8_t { sum, mean };
+class Watchdog;
 
-class Communicator : public StatisticsExchange {
+class Communicator {
  public:
-  virtual int rank() const = 0;  ///< from 0
+  virtual ~Communicator() = default;
+
+  /// From 0.
+  virtual int rank() const = 0;
   virtual int size() const = 0;
   /// Place among the ranks of the same machine, and their number: which GPU, and how many cores, are ours.
   virtual int local_rank() const = 0;
   virtual int local_size() const = 0;
   bool alone() const { return size() == 1; }
-  bool leads() const { return rank() == 0; }  ///< the rank that writes files and speaks
+  /// Whether this is the rank that writes files and messages.
+  bool leads() const { return rank() == 0; }
 
-  // Small things in host memory. These return when they are done.
+  // These return when they are done.
 
   /// Replaces each value by its sum over the ranks.
   virtual void all_reduce(std::span<double> values) = 0;
   /// Replaces the bytes by those of rank `root`; as many on every rank.
   virtual void broadcast(std::span<std::byte> bytes, int root = 0) = 0;
-  /// Everybody's bytes, in the order of the ranks; each may give another number of them.
+  /// The bytes of all ranks, in the order of the ranks; each may give another number of them.
   virtual std::vector<std::string> all_gather(std::string_view bytes) = 0;
   virtual void barrier() = 0;
 
-  // Tensors in the device's memory. They are queued behind the backend's operations so far, of which only the
-  // bucket's own values matter; later operations run beside them.
-
-  /// Starts to replace a bucket by its sum or mean over the ranks. Nobody may touch it before
-  /// finish_all_reduces().
-  virtual void start_all_reduce(float* values, size_t count, Reduction reduction) = 0;
-  /// The backend's next operations see everything that was started; on the CPU, this waits for it.
-  virtual void finish_all_reduces() = 0;
-  int parts() const override { return size(); }
-  int part() const override { return rank(); }
-
-  /// Seconds in which the computation stood still for other ranks, since the start.
-  virtual double waited_seconds() = 0;
+  /// For tensors in host memory. It lives as long as this communicator.
+  virtual DeviceCollectives& host_collectives() = 0;
+  /// Ends all ranks when one of them does not come; nullptr where there is no other rank. A device that sums
+  /// over ranks by itself reports to it.
+  virtual Watchdog* watchdog() = 0;
   /// From now on a call that lasts longer than this ends the run.
   virtual void set_time_limit(double seconds) = 0;
   /// Says why this rank cannot go on, unless another one is about to end the run for the same reason, and

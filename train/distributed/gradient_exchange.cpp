@@ -18,9 +18,9 @@ std::vector<GradientBucket> cut_into_buckets(const ParameterLayout& layout, size
   return buckets;
 }
 
-GradientExchange::GradientExchange(Communicator& communicator, const Parameters& parameters,
+GradientExchange::GradientExchange(DeviceCollectives& collectives, const Parameters& parameters,
                                    const Options& options)
-    : communicator_(communicator),
+    : collectives_(collectives),
       parameters_(parameters),
       options_(options),
       buckets_(cut_into_buckets(*parameters.layout, options.bucket_bytes)) {}
@@ -28,25 +28,25 @@ GradientExchange::GradientExchange(Communicator& communicator, const Parameters&
 void GradientExchange::forward_done() {
   if (!options_.mean_statistics) return;
   const size_t trainable = parameters_.layout->trainable_floats();
-  communicator_.start_all_reduce(parameters_.values + trainable, parameters_.layout->floats() - trainable,
-                                 Reduction::mean);
-  if (!options_.overlap) communicator_.finish_all_reduces();
+  collectives_.start_all_reduce(parameters_.values + trainable, parameters_.layout->floats() - trainable,
+                                Reduction::mean);
+  if (!options_.overlap) collectives_.finish_all_reduces();
 }
 
-void GradientExchange::layer_passed(int layer) {
+void GradientExchange::layer_done(int layer) {
   while (options_.overlap && next_ < buckets_.size() && buckets_[next_].first_layer >= layer) start_next();
 }
 
 void GradientExchange::finish() {
   while (next_ < buckets_.size()) start_next();
-  communicator_.finish_all_reduces();
+  collectives_.finish_all_reduces();
   next_ = 0;
 }
 
 void GradientExchange::start_next() {
   const GradientBucket& bucket = buckets_[next_++];
-  communicator_.start_all_reduce(parameters_.gradients + bucket.begin, bucket.end - bucket.begin,
-                                 Reduction::sum);
+  collectives_.start_all_reduce(parameters_.gradients + bucket.begin, bucket.end - bucket.begin,
+                                Reduction::sum);
 }
 
 }  // namespace brightnet

@@ -9,7 +9,6 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include "core/clock.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "core/threads.h"
@@ -22,23 +21,17 @@ namespace {
 /// Seconds that meeting, and leaving together, may take.
 constexpr unsigned meeting = 300, farewell = 60;
 
-int as_int(size_t count) {
-  BRIGHTNET_CHECK(count <= INT_MAX, "MPI counts in int");
-  return static_cast<int>(count);
-}
-
-// Until the watchdog stands, nobody else would notice a rank that cannot connect. Only what a signal handler
-// may do.
+// Until the watchdog runs, nobody else would notice a rank that cannot connect. Calls only what a signal
+// handler may call.
 extern "C" void give_up_meeting(int) {
   constexpr char text[] =
       "This rank has not reached the others through MPI: one of them did not start, or the network between "
-      "them is "
-      "closed. `mpirun --mca btl_base_verbose 30 ...` shows what MPI tries.\n";
+      "them is closed. `mpirun --mca btl_base_verbose 30 ...` shows what MPI tries.\n";
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text, sizeof text - 1);
   ::_exit(static_cast<int>(ExitCode::internal));
 }
 
-/// Limits the time that MPI may take for something in which nobody watches.
+/// Limits the time of MPI's calls while no watchdog runs.
 class Alarm {
  public:
   Alarm(unsigned seconds, void (*handler)(int)) {
@@ -65,9 +58,14 @@ void share_cores(int local_size) {
 
 }  // namespace
 
+int mpi_count(size_t count) {
+  BRIGHTNET_CHECK(count <= INT_MAX, "MPI counts in int");
+  return static_cast<int>(count);
+}
+
 MpiCommunicator::MpiCommunicator() {
   const Alarm alarm(meeting, give_up_meeting);
-  // Who waits inside MPI lets those who compute have the core. A setting of the user's own stays.
+  // A rank that waits inside MPI leaves the core to those that compute. A setting of the user's own stays.
   ::setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
   int provided = MPI_THREAD_SINGLE;
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided);
@@ -85,16 +83,11 @@ MpiCommunicator::MpiCommunicator() {
   std::vector<RankPlace> places = meet();
   watchdog_ = std::make_unique<Watchdog>(watch_, std::move(places),
                                          [this] { end(static_cast<int>(ExitCode::internal)); });
-  thread_ = std::thread([this] { reduce_buckets(); });
+  collectives_ = std::make_unique<MpiCollectives>(*this, buckets_);
 }
 
 MpiCommunicator::~MpiCommunicator() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  started_.notify_all();
-  thread_.join();
+  collectives_.reset();
   barrier();
   watchdog_.reset();
   // Nobody watches from here on: should a rank die now, the alarm ends this one.
@@ -121,8 +114,13 @@ std::vector<RankPlace> MpiCommunicator::meet() {
   return places;
 }
 
-void MpiCommunicator::check(int status, const char* what) {
-  if (status == MPI_SUCCESS) return;
+void MpiCommunicator::wait_in(Watchdog::Lane lane, const char* what, const std::function<int()>& call) {
+  if (watchdog_) watchdog_->begin(lane, what);
+  const int status = call();
+  if (status == MPI_SUCCESS) {
+    if (watchdog_) watchdog_->end(lane);
+    return;
+  }
   char text[MPI_MAX_ERROR_STRING] = {};
   int length = 0;
   MPI_Error_string(status, text, &length);
@@ -130,36 +128,27 @@ void MpiCommunicator::check(int status, const char* what) {
   watchdog_->fail(watchdog_->name(rank_) + " failed in " + what + ": " + text);
 }
 
-template <typename Call>
-void MpiCommunicator::wait_in(const char* what, Call&& call) {
-  const double begin = seconds_now();
-  if (watchdog_) watchdog_->begin(Watchdog::calls, what);
-  check(call(), what);
-  if (watchdog_) watchdog_->end(Watchdog::calls);
-  waited_ += seconds_now() - begin;
-}
-
 void MpiCommunicator::all_reduce(std::span<double> values) {
-  wait_in("a sum over ranks", [&] {
-    return MPI_Allreduce(MPI_IN_PLACE, values.data(), as_int(values.size()), MPI_DOUBLE, MPI_SUM, calls_);
+  wait_in(Watchdog::calls, "a sum over ranks", [&] {
+    return MPI_Allreduce(MPI_IN_PLACE, values.data(), mpi_count(values.size()), MPI_DOUBLE, MPI_SUM, calls_);
   });
 }
 
 void MpiCommunicator::broadcast(std::span<std::byte> bytes, int root) {
-  wait_in("a broadcast",
-          [&] { return MPI_Bcast(bytes.data(), as_int(bytes.size()), MPI_BYTE, root, calls_); });
+  wait_in(Watchdog::calls, "a broadcast",
+          [&] { return MPI_Bcast(bytes.data(), mpi_count(bytes.size()), MPI_BYTE, root, calls_); });
 }
 
 std::vector<std::string> MpiCommunicator::all_gather(std::string_view bytes) {
-  const int own = as_int(bytes.size());
+  const int own = mpi_count(bytes.size());
   std::vector<int> counts(static_cast<size_t>(size_)), offsets(static_cast<size_t>(size_));
   std::string all;
-  wait_in("a gathering of all ranks' words", [&] {
+  wait_in(Watchdog::calls, "a gathering over all ranks", [&] {
     const int status = MPI_Allgather(&own, 1, MPI_INT, counts.data(), 1, MPI_INT, calls_);
     if (status != MPI_SUCCESS) return status;
     size_t total = 0;
     for (size_t i = 0; i < counts.size(); ++i) {
-      offsets[i] = as_int(total);
+      offsets[i] = mpi_count(total);
       total += static_cast<size_t>(counts[i]);
     }
     all.resize(total);
@@ -174,50 +163,10 @@ std::vector<std::string> MpiCommunicator::all_gather(std::string_view bytes) {
 }
 
 void MpiCommunicator::barrier() {
-  wait_in("a barrier", [&] { return MPI_Barrier(calls_); });
+  wait_in(Watchdog::calls, "a barrier", [&] { return MPI_Barrier(calls_); });
 }
 
-void MpiCommunicator::start_all_reduce(float* values, size_t count, Reduction reduction) {
-  {
-    const std::lock_guard lock(mutex_);
-    open_.push_back({values, count, reduction});
-  }
-  started_.notify_one();
-}
-
-void MpiCommunicator::finish_all_reduces() {
-  const double begin = seconds_now();
-  std::unique_lock lock(mutex_);
-  finished_.wait(lock, [this] { return open_.empty(); });
-  waited_ += seconds_now() - begin;
-}
-
-void MpiCommunicator::reduce_buckets() {
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    started_.wait(lock, [this] { return stopping_ || !open_.empty(); });
-    if (open_.empty()) return;
-    const Bucket bucket = open_.front();
-    lock.unlock();
-    reduce(bucket);
-    lock.lock();
-    open_.pop_front();
-    if (open_.empty()) finished_.notify_all();
-  }
-}
-
-void MpiCommunicator::reduce(const Bucket& bucket) {
-  constexpr const char* what = "the sum of a bucket of gradients";
-  watchdog_->begin(Watchdog::buckets, what);
-  check(MPI_Allreduce(MPI_IN_PLACE, bucket.values, as_int(bucket.count), MPI_FLOAT, MPI_SUM, buckets_), what);
-  watchdog_->end(Watchdog::buckets);
-  if (bucket.reduction == Reduction::mean) {
-    const float share = 1.0f / static_cast<float>(size_);
-    for (size_t i = 0; i < bucket.count; ++i) bucket.values[i] *= share;
-  }
-}
-
-// Ranks that come upon the same trouble do so at about the same time: the others wait for rank 0's word.
+// Ranks that meet the same failure do so at about the same time: the others let rank 0 report it.
 void MpiCommunicator::fail(const std::string& message, int exit_code) {
   if (rank_ != 0) std::this_thread::sleep_for(std::chrono::milliseconds(600));
   if (watchdog_->somebody_leaves() || !watchdog_->first_to_fail()) {

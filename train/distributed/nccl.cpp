@@ -11,16 +11,15 @@
 #include <unistd.h>
 
 #include "core/error.h"
-#include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/libraries.h"
 #include "kernels/cuda/runtime.h"
 #include "train/distributed/agreement.h"
-#include "train/distributed/mpi.h"
+#include "train/distributed/watchdog.h"
 
 namespace brightnet {
 namespace {
 
-/// NCCL's functions, from the library that is loaded when the first GPU communicator is made.
+/// NCCL's functions, from the library that is loaded when the first of these collectives are made.
 struct Nccl {
   decltype(&ncclGetUniqueId) get_unique_id;
   decltype(&ncclCommInitRank) init;
@@ -75,8 +74,7 @@ int current_gpu() {
   return gpu;
 }
 
-/// How long the backend's stream stood still for a sum. Of waits that are recorded into a graph nothing is
-/// known.
+/// How long the backend's stream stood still for sums. Waits that are recorded into a graph are not measured.
 class WaitTimes {
  public:
   /// `hold` queues the wait into the stream.
@@ -106,49 +104,37 @@ class WaitTimes {
   struct Wait {
     cuda::Event begin{true}, end{true};
   };
-  std::deque<std::unique_ptr<Wait>> open_;  ///< in the stream's order
+  /// In the stream's order.
+  std::deque<std::unique_ptr<Wait>> open_;
   std::vector<std::unique_ptr<Wait>> free_;
   double seconds_ = 0;
 };
 
-class NcclCommunicator : public Communicator {
+class NcclCollectives : public DeviceCollectives {
  public:
-  NcclCommunicator(Communicator& ranks, cudaStream_t stream)
-      : ranks_(ranks), stream_(stream), gpu_(current_gpu()) {
+  /// Sums tensors that are computed in `stream`.
+  NcclCollectives(Communicator& ranks, cudaStream_t stream)
+      : ranks_(ranks), watchdog_(ranks.watchdog()), stream_(stream), gpu_(current_gpu()) {
     const Nccl& nccl = Nccl::library();
-    if (auto* mpi = dynamic_cast<MpiCommunicator*>(&ranks_)) watchdog_ = &mpi->watchdog();
     ncclUniqueId id{};
-    if (leads()) check(nccl.get_unique_id(&id), "name the group of ranks");
+    if (ranks_.leads()) check(nccl.get_unique_id(&id), "name the group of ranks");
     broadcast_value(ranks_, id);
     if (watchdog_) watchdog_->begin(Watchdog::device, "connecting the GPUs");
-    check(nccl.init(&communicator_, size(), id, rank()), "connect the GPUs of the ranks");
+    check(nccl.init(&communicator_, ranks_.size(), id, ranks_.rank()), "connect the GPUs of the ranks");
     if (!watchdog_) return;
     watchdog_->end(Watchdog::device);
     watchdog_->also_look([this] { return look(); }, [this] { abort_sums(); });
   }
 
-  ~NcclCommunicator() override {
+  ~NcclCollectives() override {
     if (watchdog_) watchdog_->also_look({}, {});
     // While an error takes this rank away, sums may wait for others that will never come.
     if (std::uncaught_exceptions() > 0) abort_sums();
     if (communicator_) Nccl::library().destroy(communicator_);
   }
 
-  int rank() const override { return ranks_.rank(); }
-  int size() const override { return ranks_.size(); }
-  int local_rank() const override { return ranks_.local_rank(); }
-  int local_size() const override { return ranks_.local_size(); }
-  void all_reduce(std::span<double> values) override { ranks_.all_reduce(values); }
-  void broadcast(std::span<std::byte> bytes, int root) override { ranks_.broadcast(bytes, root); }
-  std::vector<std::string> all_gather(std::string_view bytes) override { return ranks_.all_gather(bytes); }
-  void barrier() override { ranks_.barrier(); }
-  void set_time_limit(double seconds) override { ranks_.set_time_limit(seconds); }
-  [[noreturn]] void fail(const std::string& message, int exit_code) override {
-    // Sums that wait for other ranks would keep the GPU, and so this process, from ending.
-    abort_sums();
-    ranks_.fail(message, exit_code);
-    std::abort();  // not reached: g++ does not know that a virtual function does not return
-  }
+  int parts() const override { return ranks_.size(); }
+  int part() const override { return ranks_.rank(); }
 
   void sum(double* values, size_t count) override {
     queue(values, count, ncclDouble, ncclSum);
@@ -165,7 +151,7 @@ class NcclCommunicator : public Communicator {
   }
 
   /// Of the steps that the GPU has done by now. Called at both ends of every step, which is where the
-  /// watchdog gets its marks from.
+  /// watchdog's marks are set.
   double waited_seconds() override {
     if (watchdog_) set_mark();
     return waits_.seconds();
@@ -190,7 +176,7 @@ class NcclCommunicator : public Communicator {
   }
 
   /// The watchdog waits from here on until the GPU has done what is queued by now, and counts how often this
-  /// rank has come here: who is behind in that is the one that the others wait for.
+  /// rank has come here: the others wait for the rank whose count is lower.
   void set_mark() {
     const std::lock_guard lock(mutex_);
     if (marked_) return watchdog_->count(Watchdog::device);
@@ -208,7 +194,7 @@ class NcclCommunicator : public Communicator {
     if (problem != ncclSuccess && problem != ncclInProgress)
       return std::string("NCCL reports: ") + Nccl::library().error_string(problem);
     if (!marked_) return "";
-    // A thread's first GPU is the machine's, on which this rank has no business.
+    // A new thread uses the machine's first GPU, which may be another rank's.
     cudaSetDevice(gpu_);
     const cudaError_t status = cudaEventQuery(mark_);
     if (status == cudaErrorNotReady) return "";
@@ -219,13 +205,14 @@ class NcclCommunicator : public Communicator {
   }
 
   Communicator& ranks_;
+  Watchdog* watchdog_;
   cudaStream_t stream_;
   int gpu_;
   cuda::Stream sums_;
   cuda::Event ready_, done_, mark_;
   WaitTimes waits_;
-  Watchdog* watchdog_ = nullptr;
-  std::mutex mutex_;  ///< of what the watchdog's thread also reads
+  /// Of what the watchdog's thread also reads.
+  std::mutex mutex_;
   ncclComm_t communicator_ = nullptr;
   bool marked_ = false;
 };
@@ -245,10 +232,10 @@ std::string host_name() {
 }
 
 /// Each rank's own reasons, before any of them waits for the others in NCCL.
-void check_gpus(Communicator& ranks, const cuda::CudaBackend* gpu) {
+void check_gpus(Communicator& ranks, bool on_gpu) {
   std::string place;
   prepare_together(ranks, [&] {
-    if (!gpu) return;
+    if (!on_gpu) return;
     Nccl::library();
     place = "GPU " + bus_address() + " of " + host_name();
   });
@@ -272,11 +259,11 @@ void check_gpus(Communicator& ranks, const cuda::CudaBackend* gpu) {
 
 }  // namespace
 
-std::unique_ptr<Communicator> make_gpu_communicator(Communicator& ranks, Backend& backend) {
-  const auto* gpu = dynamic_cast<const cuda::CudaBackend*>(&backend);
-  check_gpus(ranks, gpu);
-  if (!gpu) return nullptr;
-  return std::make_unique<NcclCommunicator>(ranks, gpu->stream());
+std::unique_ptr<DeviceCollectives> make_gpu_collectives(Communicator& ranks, Backend& backend) {
+  const auto stream = static_cast<cudaStream_t>(backend.native_stream());
+  check_gpus(ranks, stream != nullptr);
+  if (!stream) return nullptr;
+  return std::make_unique<NcclCollectives>(ranks, stream);
 }
 
 }  // namespace brightnet

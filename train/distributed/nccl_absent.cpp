@@ -3,7 +3,7 @@
 
 namespace brightnet {
 
-std::unique_ptr<Communicator> make_gpu_communicator(Communicator&, Backend&) {
+std::unique_ptr<DeviceCollectives> make_gpu_collectives(Communicator&, Backend&) {
   return nullptr;
 }
 

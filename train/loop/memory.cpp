@@ -64,8 +64,9 @@ RunMemory plan_run_memory(const RunConfig& config, const ParameterLayout& layout
 PlannedRun plan_run(const RunConfig& config, const Model& model, Backend& backend, int micro_batch) {
   const ParameterLayout layout(model);
   const Parameters parameters{.layout = &layout};
-  // Sums that ranks share take workspace, however many they are.
-  StatisticsExchange* const statistics = config.train.sync_bn ? &Communicator::solo() : nullptr;
+  // Sums over ranks take workspace, however many ranks there are.
+  StatisticsExchange* const statistics =
+      config.train.sync_bn ? &Communicator::solo().host_collectives() : nullptr;
   const RunNetworks networks(config, model, backend, micro_batch, parameters, parameters, statistics);
   return {plan_run_memory(config, layout, networks.arena_bytes()), networks.training_memory(),
           networks.evaluation_memory()};

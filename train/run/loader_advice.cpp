@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/host_memory.h"
+#include "core/threads.h"
 
 namespace brightnet {
 
@@ -41,6 +42,19 @@ double decoded_bytes(const Dataset& dataset) {
   double bytes = 0;
   for (const auto& image : dataset.images) bytes += 3.0 * image.width * image.height;
   return bytes;
+}
+
+LoaderAdvisor::LoaderAdvisor(const LoaderOptions& loader, const Dataset& train)
+    : loader_(loader), train_(train) {}
+
+std::string LoaderAdvisor::after_epoch(const EpochSums& sums) {
+  if (advised_) return "";
+  const std::string advice = loader_advice({.waited = sums.waited / std::max(1e-9, sums.seconds),
+                                            .loader = loader_,
+                                            .processors = omp_get_num_procs(),
+                                            .decoded_bytes = decoded_bytes(train_)});
+  advised_ = !advice.empty();
+  return advice;
 }
 
 }  // namespace brightnet

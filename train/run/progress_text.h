@@ -5,7 +5,7 @@
 #include <string>
 
 #include "train/evaluate/metrics.h"
-#include "train/run/checkpoint.h"
+#include "train/run/progress.h"
 
 namespace brightnet {
 

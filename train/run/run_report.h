@@ -9,7 +9,7 @@
 
 #include "data/loader/loader.h"
 #include "train/evaluate/metrics.h"
-#include "train/run/checkpoint.h"
+#include "train/run/progress.h"
 #include "train/run/report/metrics_csv.h"
 #include "train/run/report/tensorboard.h"
 #include "train/run/run_folder.h"

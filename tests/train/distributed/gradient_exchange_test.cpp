@@ -9,7 +9,7 @@ namespace brightnet::testing {
 namespace {
 
 /// Notes what it is asked to sum, and when.
-class Listener : public SoloCommunicator {
+class Listener : public SoloCollectives {
  public:
   void start_all_reduce(float* values, size_t count, Reduction reduction) override {
     started.push_back({values, count, reduction});
@@ -55,7 +55,7 @@ TEST(GradientExchange, CutsTheWholeGradientAtTheBordersOfLayers) {
   }
 }
 
-TEST(GradientExchange, StartsABucketWhenTheBackwardPassHasLeftItBehind) {
+TEST(GradientExchange, StartsABucketWhenTheBackwardPassIsDoneWithItsLayers) {
   const Model model = shipped_model("yolov4-tiny", 3);
   const ParameterLayout layout(model);
   std::vector<float> values(layout.floats()), gradients(layout.trainable_floats());
@@ -70,10 +70,10 @@ TEST(GradientExchange, StartsABucketWhenTheBackwardPassHasLeftItBehind) {
     EXPECT_EQ(listener.started[0].values, values.data() + layout.trainable_floats());
     EXPECT_EQ(listener.started[0].reduction, Reduction::mean);
     for (int layer = static_cast<int>(model.layers.size()) - 1; layer >= 0; --layer) {
-      exchange.layer_passed(layer);
+      exchange.layer_done(layer);
       size_t final = 0;
       while (final < buckets.size() && buckets[final].first_layer >= layer) ++final;
-      EXPECT_EQ(listener.started.size(), 1 + (overlap ? final : 0)) << "behind layer " << layer;
+      EXPECT_EQ(listener.started.size(), 1 + (overlap ? final : 0)) << "after layer " << layer;
     }
     exchange.finish();
     ASSERT_EQ(listener.started.size(), 1 + buckets.size());

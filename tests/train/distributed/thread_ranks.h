@@ -1,7 +1,10 @@
-// Ranks that are threads of one process: enough to test what ranks say to each other without starting any.
+// Ranks that are threads of one process: enough to test the messages between ranks without starting
+// processes.
 #pragma once
 
+#include <algorithm>
 #include <barrier>
+#include <cstring>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -25,7 +28,7 @@ struct RankFailed : std::runtime_error {
   int code;
 };
 
-/// Gathers; what moves tensors is not there.
+/// Messages between threads; tensors are not moved.
 class ThreadRank : public Communicator {
  public:
   ThreadRank(ThreadMeeting& meeting, int rank) : meeting_(meeting), rank_(rank) {}
@@ -44,13 +47,22 @@ class ThreadRank : public Communicator {
   }
   void barrier() override { meeting_.arrived.arrive_and_wait(); }
 
-  void all_reduce(std::span<double>) override { throw std::logic_error("not here"); }
-  void broadcast(std::span<std::byte>, int) override { throw std::logic_error("not here"); }
-  void sum(double*, size_t) override { throw std::logic_error("not here"); }
-  void start_all_reduce(float*, size_t, Reduction) override { throw std::logic_error("not here"); }
-  void finish_all_reduces() override { throw std::logic_error("not here"); }
+  void all_reduce(std::span<double> values) override {
+    const auto all = all_gather({reinterpret_cast<const char*>(values.data()), values.size_bytes()});
+    std::fill(values.begin(), values.end(), 0.0);
+    for (const std::string& of_rank : all) {
+      std::vector<double> numbers(values.size());
+      std::memcpy(numbers.data(), of_rank.data(), of_rank.size());
+      for (size_t i = 0; i < values.size(); ++i) values[i] += numbers[i];
+    }
+  }
+  void broadcast(std::span<std::byte> bytes, int root) override {
+    const auto all = all_gather({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    std::memcpy(bytes.data(), all[static_cast<size_t>(root)].data(), bytes.size());
+  }
 
-  double waited_seconds() override { return 0; }
+  DeviceCollectives& host_collectives() override { throw std::logic_error("not here"); }
+  Watchdog* watchdog() override { return nullptr; }
   void set_time_limit(double) override {}
   [[noreturn]] void fail(const std::string& message, int exit_code) override {
     throw RankFailed(message, exit_code);

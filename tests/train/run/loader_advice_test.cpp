@@ -40,5 +40,14 @@ TEST(LoaderAdvice, NamesTheWorkItselfWhenNeitherHelps) {
   EXPECT_NE(text.find("augment.mosaic"), std::string::npos) << text;
 }
 
+TEST(LoaderAdvice, IsGivenOnceARun) {
+  const Dataset train;
+  LoaderAdvisor advisor({.workers = 1}, train);
+  const EpochSums quick{.seconds = 10, .waited = 0.1}, slow{.seconds = 10, .waited = 5};
+  EXPECT_EQ(advisor.after_epoch(quick), "");
+  EXPECT_NE(advisor.after_epoch(slow).find("50 %"), std::string::npos);
+  EXPECT_EQ(advisor.after_epoch(slow), "");
+}
+
 }  // namespace
 }  // namespace brightnet

@@ -1,0 +1,104 @@
+#include "train/loop/training_step.h"
+
+#include "kernels/cpu/cpu_backend.h"
+#include "tests/train/small_run.h"
+#include "train/setup/run_model.h"
+
+namespace brightnet::testing {
+namespace {
+
+/// Notes what it is asked to do, a letter each: a head's loss, an update, the replay of a recording.
+class NotingBackend : public CpuBackend {
+ public:
+  void yolo_loss(const YoloHead& head, const YoloLossPass& pass) override {
+    done += 'l';
+    CpuBackend::yolo_loss(head, pass);
+  }
+  void sgd_step(const SgdStep& sgd, const OptimizerArrays& arrays, std::span<const ParameterRange> ranges,
+                const StepState* state) override {
+    done += 'u';
+    CpuBackend::sgd_step(sgd, arrays, ranges, state);
+  }
+  std::unique_ptr<Recording> record(const std::function<void()>& work) override {
+    struct Again : Recording {
+      explicit Again(std::function<void()> again) : work(std::move(again)) {}
+      void replay() override { work(); }
+      std::function<void()> work;
+    };
+    if (!records) return nullptr;
+    return std::make_unique<Again>([this, work] {
+      done += 'R';
+      work();
+    });
+  }
+
+  bool records = false;
+  std::string done;
+};
+
+/// A step with what it refers to.
+struct SmallStep {
+  explicit SmallStep(const RunConfig& run_config)
+      : config(run_config),
+        train(read_dataset(config.data, Split::train)),
+        model(load_model(config, 2)),
+        layout(model),
+        step(setup, layout, initial_parameters(model, layout, 1)) {
+    Loader::Setup loading;
+    loading.dataset = &train;
+    loading.batch = config.train.micro_batch;
+    loading.sizes = config.input_sizes();
+    loader.emplace(loading);
+  }
+  void make() {
+    step.optimizer().set_rate(0.01f);
+    for (int part = 0; part < step.micro_batches(); ++part) step.pass(*loader->next(), part);
+    step.update();
+  }
+
+  RunConfig config;
+  Dataset train;
+  Model model;
+  ParameterLayout layout;
+  NotingBackend backend;
+  RunFolder folder = RunFolder::at("nowhere");
+  TrainingSetup setup{config, model, train, train, backend, folder};
+  TrainingStep step;
+  std::optional<Loader> loader;
+};
+
+TEST(TrainingStep, UpdatesOnceForAllItsMicroBatches) {
+  SmallRun run;
+  SmallStep small(run.load());
+  ASSERT_EQ(small.step.micro_batches(), 2);
+  const auto before = small.step.averaged_parameters();
+  small.make();
+  EXPECT_EQ(small.backend.done, "llllu") << "two heads each";
+  EXPECT_EQ(small.step.optimizer().state().applied, 1);
+  EXPECT_EQ(small.step.optimizer().state().sums.images, 4);
+  EXPECT_NE(small.step.averaged_parameters(), before);
+}
+
+TEST(TrainingStep, RecordsItsUpdateTheSecondTime) {
+  SmallRun run;
+  for (const bool graph : {true, false}) {
+    SmallStep small(run.load({graph ? "train.graph=true" : "train.graph=false"}));
+    small.backend.records = true;
+    for (int i = 0; i < 3; ++i) small.make();
+    size_t replayed = 0;
+    for (size_t at = 0; (at = small.backend.done.find("Ru", at)) != std::string::npos; ++at) ++replayed;
+    EXPECT_EQ(replayed, graph ? 2u : 0u) << small.backend.done;
+    EXPECT_EQ(small.step.optimizer().state().applied, 3);
+  }
+}
+
+TEST(TrainingStep, TellsWhatAResumedRunNeedsBack) {
+  SmallRun run;
+  SmallStep small(run.load({"optimizer.kind=adamw"}));
+  std::vector<std::string> names;
+  for (const StateArray& array : small.step.state_arrays()) names.push_back(array.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"values", "optimizer.first", "optimizer.second", "ema"}));
+}
+
+}  // namespace
+}  // namespace brightnet::testing

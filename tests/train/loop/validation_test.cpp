@@ -1,0 +1,125 @@
+#include "train/loop/validation.h"
+
+#include <csignal>
+
+#include <fmt/format.h>
+
+#include "kernels/cpu/cpu_backend.h"
+#include "tests/train/distributed/thread_ranks.h"
+#include "tests/train/small_run.h"
+#include "train/distributed/solo.h"
+#include "train/loop/training_step.h"
+#include "train/setup/run_model.h"
+
+namespace brightnet::testing {
+namespace {
+
+/// One without a network, for what it decides.
+struct Decisions {
+  RunConfig config;
+  Model model;
+  Dataset dataset;
+  Validation make() { return {config, model, dataset, Communicator::solo()}; }
+};
+
+Metrics scored(double AP, double AP50) {
+  Metrics metrics;
+  metrics.AP = AP;
+  metrics.AP50 = AP50;
+  return metrics;
+}
+
+TEST(Validation, IsDueEveryFewEpochsAndAtTheEnd) {
+  Decisions run;
+  run.config.evaluate.start = 3;
+  run.config.evaluate.every = 2;
+  const Validation validation = run.make();
+  std::string due;
+  for (int epoch = 1; epoch <= 8; ++epoch) due += validation.due(epoch, epoch == 8) ? '+' : '-';
+  EXPECT_EQ(due, "--+-+-++");
+}
+
+TEST(Validation, LosesPatienceWhenABetterScoreStaysAway) {
+  Decisions run;
+  run.config.train.patience = 2;
+  Validation validation = run.make();
+  Progress progress;
+  progress.epoch = 1;
+  EXPECT_TRUE(validation.record_score(scored(0, 0), progress)) << "the first is the best";
+  progress.epoch = 2;
+  EXPECT_TRUE(validation.record_score(scored(0.3, 0.5), progress));
+  EXPECT_EQ(progress.best_epoch, 2);
+  EXPECT_EQ(progress.best_score, 0.3);
+  EXPECT_FALSE(validation.record_score(scored(0.3, 0.9), progress)) << "no better than the best";
+  EXPECT_FALSE(validation.out_of_patience(progress));
+  EXPECT_FALSE(validation.record_score(scored(0.2, 0.9), progress));
+  EXPECT_TRUE(validation.out_of_patience(progress));
+  EXPECT_EQ(validation.best()->AP50, 0.5);
+  EXPECT_TRUE(validation.record_score(scored(0.4, 0.1), progress));
+  EXPECT_FALSE(validation.out_of_patience(progress));
+}
+
+TEST(Validation, ScoresByWhatTheRunWantsToBeBestBy) {
+  Decisions run;
+  run.config.evaluate.best_by = BestBy::AP50;
+  Validation validation = run.make();
+  Progress progress;
+  progress.epoch = 1;
+  EXPECT_TRUE(validation.record_score(scored(0.3, 0.5), progress));
+  EXPECT_TRUE(validation.record_score(scored(0.2, 0.6), progress));
+  EXPECT_EQ(progress.best_score, 0.6);
+  EXPECT_FALSE(validation.out_of_patience(progress)) << "without a limit there is always patience";
+}
+
+TEST(Validation, TakesTheNewestForTheBestWhereNothingCanBeScored) {
+  Decisions run;
+  Validation validation = run.make();
+  Progress progress;
+  for (const uint64_t epoch : {1, 2}) {
+    progress.epoch = epoch;
+    EXPECT_TRUE(validation.record_score(scored(no_truths, no_truths), progress));
+    EXPECT_EQ(progress.best_epoch, static_cast<int>(epoch));
+  }
+}
+
+/// A fresh network over the four validation images of a small run.
+std::string validate(const RunConfig& config, Communicator& ranks, const Interrupt& interrupt) {
+  const Dataset train = read_dataset(config.data, Split::train), val = read_dataset(config.data, Split::val);
+  const Model model = load_model(config, 2);
+  const ParameterLayout layout(model);
+  const auto backend = make_cpu_backend();
+  const RunFolder folder = RunFolder::at("nowhere");
+  SoloCollectives collectives;
+  const TrainingSetup setup{config, model, train, val, *backend, folder, ranks, collectives};
+  TrainingStep step(setup, layout, initial_parameters(model, layout, 1));
+  Validation validation(config, model, val, ranks);
+  const auto metrics = validation.run(step.averaged_network(), interrupt);
+  if (!metrics) return "stopped";
+  std::string text = fmt::format("AP {}", metrics->AP);
+  for (const auto& boxes : validation.pictured()) {
+    text += '\n';
+    for (const ScoredBox& box : boxes)
+      text += fmt::format(" {}:{},{}:{}", box.class_id, box.x1, box.y1, box.score);
+  }
+  return text;
+}
+
+TEST(Validation, GivesRankZeroTheBoxesOfAllPicturedImages) {
+  SmallRun run;
+  const RunConfig config = run.load();
+  const Interrupt interrupt;
+  const std::string alone = validate(config, Communicator::solo(), interrupt);
+  EXPECT_GT(alone.size(), 100u) << "nothing was found: " << alone;
+  const auto all = on_ranks(2, [&](Communicator& ranks) { return validate(config, ranks, interrupt); });
+  EXPECT_EQ(all[0], alone);
+}
+
+TEST(Validation, HasNoMetricsWhenASignalCame) {
+  SmallRun run;
+  const Interrupt interrupt;
+  std::raise(SIGTERM);
+  EXPECT_EQ(validate(run.load(), Communicator::solo(), interrupt), "stopped");
+}
+
+}  // namespace
+}  // namespace brightnet::testing

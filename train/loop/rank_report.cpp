@@ -1,0 +1,39 @@
+#include "train/loop/rank_report.h"
+
+#include <type_traits>
+#include <vector>
+
+namespace brightnet {
+namespace {
+
+/// The report's numbers in the order in which they travel; a yes is 1. `visit` takes each of them.
+template <typename Report, typename Visit>
+void for_each_number(Report& report, Visit&& visit) {
+  auto& [losses, sums, stop, save_due] = report;
+  for (auto* number :
+       {&losses.box, &losses.objectness, &losses.classes, &losses.iou, &losses.assigned, &losses.images,
+        &sums.images, &sums.seconds, &sums.waited, &sums.comm_waited, &sums.busy}) {
+    visit(*number);
+  }
+  visit(stop);
+  visit(save_due);
+}
+
+}  // namespace
+
+RankReport combine(const RankReport& own, Communicator& communicator) {
+  RankReport all = own;
+  const auto ranks = static_cast<double>(communicator.size());
+  for (double* seconds : {&all.sums.seconds, &all.sums.waited, &all.sums.comm_waited, &all.sums.busy}) {
+    *seconds /= ranks;
+  }
+  std::vector<double> numbers;
+  for_each_number(all, [&](auto number) { numbers.push_back(number); });
+  communicator.all_reduce(numbers);
+  auto sum = numbers.begin();
+  for_each_number(
+      all, [&](auto& number) { number = static_cast<std::remove_reference_t<decltype(number)>>(*sum++); });
+  return all;
+}
+
+}  // namespace brightnet

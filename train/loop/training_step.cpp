@@ -1,0 +1,112 @@
+#include "train/loop/training_step.h"
+
+namespace brightnet {
+namespace {
+
+/// Also for a rank that is alone: then it computes as several do.
+StatisticsExchange* shared_statistics(const TrainingSetup& setup) {
+  return setup.config.train.sync_bn ? &setup.collectives : nullptr;
+}
+
+GradientExchange::Options exchange_options(const TrainOptions& train) {
+  GradientExchange::Options options;
+  options.bucket_bytes = static_cast<size_t>(train.bucket_mb * (1 << 20));
+  options.overlap = train.overlap;
+  options.mean_statistics = !train.sync_bn;
+  return options;
+}
+
+}  // namespace
+
+TrainingStep::TrainingStep(const TrainingSetup& setup, const ParameterLayout& layout,
+                           const std::vector<float>& initial)
+    : setup_(setup),
+      layout_(layout),
+      micro_batches_(batch_of_rank(setup.config.train, setup.communicator.size()) /
+                     setup.config.train.micro_batch),
+      values_(setup.backend, layout.floats() * sizeof(float)),
+      gradients_(setup.backend, layout.trainable_floats() * sizeof(float)),
+      trained_{.layout = &layout, .values = values_.floats(), .gradients = gradients_.floats()},
+      averaged_{.layout = &layout},
+      networks_(setup.config, setup.model, setup.backend, setup.config.train.micro_batch, trained_, averaged_,
+                shared_statistics(setup)) {
+  const RunConfig& config = setup.config;
+  const int ranks = setup.communicator.size();
+  BRIGHTNET_CHECK(initial.size() == layout.floats(), "parameters of another model");
+  BRIGHTNET_CHECK(micro_batches_ * config.train.micro_batch * ranks == config.train.batch,
+                  "the ranks' micro-batches do not make up the batch");
+  setup.backend.upload(values_.data(), initial.data(), values_.bytes());
+  // No pass writes the padding between the parameters' gradients, and their norm runs over it.
+  setup.backend.zero(gradients_.data(), gradients_.bytes());
+  optimizer_ =
+      std::make_unique<OptimizerStep>(config.optimizer, config.ema, config.train.precision, layout,
+                                      setup.backend, values_.floats(), batch_of_rank(config.train, ranks));
+  averaged_.values = optimizer_->average();
+  arena_ = DeviceBuffer(setup.backend, networks_.arena_bytes());
+  networks_.bind(arena_.data());
+  if (!setup.communicator.alone())
+    exchange_.emplace(setup.collectives, trained_, exchange_options(config.train));
+  clock_ = setup.backend.make_work_clock();
+}
+
+void TrainingStep::pass(const Batch& batch, int part) {
+  Network& network = networks_.training(batch.height);
+  network.set_batch(batch.pixels, batch.truths);
+  const GradientScale scale =
+      optimizer_->gradient_scale(1.0f / static_cast<float>(setup_.config.train.batch));
+  const bool accumulate = part > 0, last = part == micro_batches_ - 1;
+  clock_->begin();
+  if (exchange_ && last) {
+    // With the last micro-batch, what becomes final is shared at once; so this pass is not one recording.
+    network.forward();
+    exchange_->forward_done();
+    network.backward(scale, accumulate, optimizer_->losses(),
+                     [this](int layer) { exchange_->layer_done(layer); });
+  } else {
+    network.forward_backward(scale, accumulate, optimizer_->losses());
+  }
+  clock_->end();
+}
+
+void TrainingStep::update() {
+  if (exchange_) exchange_->finish();
+  clock_->begin();
+  if (setup_.config.train.graph && updated_ && !recorded_update_)
+    recorded_update_ = setup_.backend.record([this] { queue_optimizer(); });
+  if (recorded_update_) {
+    recorded_update_->replay();
+  } else {
+    queue_optimizer();
+  }
+  clock_->end();
+  updated_ = true;
+  ++trained_.version;
+}
+
+void TrainingStep::resume(const StepState& state) {
+  optimizer_->resume(state);
+  ++trained_.version;
+}
+
+Network& TrainingStep::averaged_network() {
+  ++averaged_.version;
+  return networks_.evaluation();
+}
+
+std::vector<float> TrainingStep::averaged_parameters() const {
+  std::vector<float> host(layout_.floats());
+  setup_.backend.download(host.data(), averaged_.values, host.size() * sizeof(float));
+  return host;
+}
+
+std::vector<StateArray> TrainingStep::state_arrays() const {
+  std::vector<StateArray> arrays{{"values", values_.floats(), layout_.floats()}};
+  optimizer_->append_state(arrays);
+  return arrays;
+}
+
+RunMemory TrainingStep::memory() const {
+  return plan_run_memory(setup_.config, layout_, networks_.arena_bytes());
+}
+
+}  // namespace brightnet

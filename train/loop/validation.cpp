@@ -1,0 +1,71 @@
+#include "train/loop/validation.h"
+
+#include <algorithm>
+
+namespace brightnet {
+namespace {
+
+constexpr size_t pictured_images = 32;
+
+}  // namespace
+
+Validation::Validation(const RunConfig& config, const Model& model, const Dataset& dataset,
+                       Communicator& communicator)
+    : config_(config), model_(model), dataset_(dataset), communicator_(communicator) {}
+
+bool Validation::due(int64_t epoch, bool last) const {
+  const EvaluateOptions& options = config_.evaluate;
+  return last || (epoch >= options.start && (epoch - options.start) % options.every == 0);
+}
+
+std::optional<Metrics> Validation::run(Network& network, const Interrupt& interrupt) {
+  pictured_.assign(std::min(pictured_images, dataset_.images.size()), {});
+  const InputFit fit{config_.evaluation_size(), config_.augment.letterbox};
+  const DetectOptions options{for_model(config_.evaluate.nms, model_), std::max(1, config_.loader.workers)};
+  const auto keep_pictured = [&](int index, std::span<const ScoredBox> boxes) {
+    if (static_cast<size_t>(index) < pictured_images)
+      pictured_[static_cast<size_t>(index)].assign(boxes.begin(), boxes.end());
+    return !interrupt.requested();
+  };
+  auto metrics = evaluate(network, dataset_, fit, options, keep_pictured, communicator_);
+  if (!metrics) return metrics;
+  gather_pictured();
+  last_ = metrics;
+  return metrics;
+}
+
+/// Rank i modulo their number has looked at image i; rank 0 draws them all.
+void Validation::gather_pictured() {
+  if (communicator_.alone()) return;
+  for (size_t i = 0; i < pictured_.size(); ++i) {
+    const auto& own = pictured_[i];
+    const auto all =
+        communicator_.all_gather({reinterpret_cast<const char*>(own.data()), own.size() * sizeof(own[0])});
+    const std::string& bytes = all[i % all.size()];
+    std::vector<ScoredBox> boxes(bytes.size() / sizeof(ScoredBox));
+    std::copy(bytes.begin(), bytes.end(), reinterpret_cast<char*>(boxes.data()));
+    pictured_[i] = std::move(boxes);
+  }
+}
+
+// Without anything to be found in the validation split no score is better than another: then the newest
+// weights are the best.
+bool Validation::record_score(const Metrics& metrics, Progress& progress) {
+  const double score = config_.evaluate.best_by == BestBy::AP50 ? metrics.AP50 : metrics.AP;
+  if (progress.best_epoch > 0 && score <= progress.best_score && score != no_truths) {
+    ++progress.evaluations_since_best;
+    return false;
+  }
+  progress.best_score = score;
+  progress.best_epoch = static_cast<int>(progress.epoch);
+  progress.evaluations_since_best = 0;
+  best_ = metrics;
+  return true;
+}
+
+bool Validation::out_of_patience(const Progress& progress) const {
+  const int patience = config_.train.patience;
+  return patience > 0 && progress.evaluations_since_best >= patience;
+}
+
+}  // namespace brightnet
