@@ -70,7 +70,7 @@ int import(const ImportArguments& arguments) {
   for (const ImportNote& note : imported.notes) spdlog::info("{}: {}", note.where, note.text);
   spdlog::info("{}: {} layers, {:.2f} M parameters with {}", model.string(), imported.model.layers.size(),
                static_cast<double>(ParameterLayout(imported.model).trainable_parameters()) / 1e6,
-               counted(imported.declared_classes, "class", "classes"));
+               counted(imported.model.classes, "class", "classes"));
   spdlog::info("Train it: brightnet train {} --data obj.data", recipe.string());
   if (network) {
     save_weights(safetensors, network->trained, network->layout, network->values);

@@ -45,8 +45,13 @@ TEST_F(Detect, FindsTheSameInAnyBatchWithAnyNumberOfThreads) {
         EXPECT_EQ(found[i].frame.file, one_by_one[i].frame.file);
         ASSERT_EQ(found[i].boxes.size(), one_by_one[i].boxes.size());
         for (size_t k = 0; k < found[i].boxes.size(); ++k) {
-          EXPECT_NEAR(found[i].boxes[k].x1, one_by_one[i].boxes[k].x1, 1e-3);
-          EXPECT_NEAR(found[i].boxes[k].score, one_by_one[i].boxes[k].score, 1e-5);
+          const ScoredBox &box = found[i].boxes[k], &alone = one_by_one[i].boxes[k];
+          EXPECT_NEAR(box.x1, alone.x1, 1e-3);
+          EXPECT_NEAR(box.y1, alone.y1, 1e-3);
+          EXPECT_NEAR(box.x2, alone.x2, 1e-3);
+          EXPECT_NEAR(box.y2, alone.y2, 1e-3);
+          EXPECT_EQ(box.class_id, alone.class_id);
+          EXPECT_NEAR(box.score, alone.score, 1e-5);
         }
       }
     }
