@@ -11,11 +11,11 @@
 #include "tests/end_to_end/program.h"
 #include "tests/train/small_run.h"
 #include "tests/train/small_weights.h"
-#include "train/metrics.h"
-#include "train/report/metrics_csv.h"
+#include "train/evaluate/metrics.h"
+#include "train/run/report/metrics_csv.h"
 #include "train/run/run_lock.h"
-#include "train/run_lock.h"
-#include "train/safetensors.h"
+#include "train/run/run_lock.h"
+#include "train/formats/safetensors.h"
 
 namespace brightnet::testing {
 namespace {

@@ -10,8 +10,9 @@
 
 #include "kernels/cpu/cpu_backend.h"
 #include "tests/train/small_run.h"
-#include "train/safetensors.h"
-#include "train/trainer.h"
+#include "train/formats/safetensors.h"
+#include "train/loop/trainer.h"
+#include "train/setup/run_model.h"
 
 namespace brightnet::testing {
 

@@ -1,4 +1,4 @@
-#include "train/evaluate.h"
+#include "train/evaluate/evaluate.h"
 
 #include <gtest/gtest.h>
 

@@ -5,8 +5,8 @@
 
 #include "tests/train/small_training.h"
 #include "tests/train/small_weights.h"
-#include "train/device.h"
-#include "train/evaluate.h"
+#include "train/device/device.h"
+#include "train/evaluate/evaluate.h"
 
 namespace brightnet::testing {
 namespace {
