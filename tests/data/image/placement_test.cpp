@@ -25,6 +25,20 @@ TEST(Placement, LetterboxKeepsTheAspectAndCentres) {
   EXPECT_EQ(tall.offset_x, 21);
 }
 
+TEST(Placement, ALetterboxedSideIsRoundedToTheNearestPixel) {
+  // 100 · 64/301 = 21.26 pixels become 21, and 100 · 64/291 = 21.99 become 22; half a pixel becomes a whole
+  // one.
+  for (const auto& [length, pixels] : {std::pair(301, 21), {291, 22}}) {
+    const Placement wide = place(length, 100, 64, true), tall = place(100, length, 64, true);
+    EXPECT_FLOAT_EQ(wide.scale_y, static_cast<float>(pixels) / 100) << length;
+    EXPECT_FLOAT_EQ(tall.scale_x, static_cast<float>(pixels) / 100) << length;
+    EXPECT_EQ(wide.offset_y, 21) << length;
+    EXPECT_EQ(tall.offset_x, 21) << length;
+  }
+  EXPECT_FLOAT_EQ(place(128, 43, 64, true).scale_y, 22.0f / 43);
+  EXPECT_FLOAT_EQ(place(43, 128, 64, true).scale_x, 22.0f / 43);
+}
+
 TEST(Placement, AThreadOfAnImageStillCoversAPixel) {
   const Placement placement = place(10000, 1, 32, true);
   EXPECT_FLOAT_EQ(placement.scale_y, 1);

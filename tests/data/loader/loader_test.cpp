@@ -1,9 +1,9 @@
 #include "data/loader/loader.h"
 
 #include <atomic>
+#include <cmath>
 #include <cstring>
 #include <fstream>
-#include <map>
 #include <numeric>
 #include <set>
 
@@ -192,16 +192,72 @@ TEST(Loader, PadsAnUnevenTailAndCountsWhatIsReal) {
 }
 
 TEST(Loader, GivenStepsGoOnWithFurtherPermutations) {
-  const Dataset dataset = grey_dataset(test_folder(), 5);
+  constexpr int images = 11;
+  const Dataset dataset = grey_dataset(test_folder(), images);
   Loader::Setup setup = plain_setup(dataset);
-  setup.steps_per_epoch = 5;
+  setup.steps_per_epoch = 17;  // three rounds of the data set and one image more
   setup.batch = 2;
-  std::map<int, int> times;
+  std::vector<int> shown;
   for (const auto& batch : take_all(setup)) {
     EXPECT_EQ(batch.real, 2);
-    for (const int image : images_of(batch)) ++times[image];
+    for (const int image : images_of(batch)) shown.push_back(image);
   }
-  for (int image = 0; image < 5; ++image) EXPECT_EQ(times[image], 2) << image;
+  ASSERT_EQ(shown.size(), 34u);
+  std::set<std::vector<int>> orders;
+  for (auto first = shown.begin(); first + images < shown.end(); first += images) {
+    const std::vector<int> order(first, first + images);
+    EXPECT_EQ(std::set<int>(order.begin(), order.end()).size(), static_cast<size_t>(images));
+    orders.insert(order);
+  }
+  EXPECT_EQ(orders.size(), 3u) << "each round has an order of its own";
+}
+
+// A JPEG is decoded at an eighth, a quarter or half of its size where the input needs no more. A crop that is
+// enlarged needs more: stripes four pixels of the input wide must be as clear as those of a PNG, which is
+// always decoded whole.
+TEST(Loader, DecodesJpegsLargeEnoughForTheSmallestCrop) {
+  constexpr int side = 256, period = 8;
+  cv::Mat image(side, side, CV_8UC3);
+  for (int y = 0; y < side; ++y) {
+    for (int x = 0; x < side; ++x)
+      image.at<cv::Vec3b>(y, x) = cv::Vec3b::all(
+          static_cast<uint8_t>(std::lround(128 + 100 * std::sin(2 * CV_PI * (x + y) / period))));
+  }
+  const auto folder = test_folder();
+  Dataset png, jpeg;
+  for (const auto& [dataset, name] : {std::pair(&png, "stripes.png"), {&jpeg, "stripes.jpg"}}) {
+    ImageRecord record;
+    record.file = folder / name;
+    record.width = record.height = side;
+    ASSERT_TRUE(cv::imwrite(record.file.string(), image, {cv::IMWRITE_JPEG_QUALITY, 98}));
+    dataset->images.assign(16, record);
+  }
+  // By zoom alone, by jitter alone, and with smaller sizes beside the largest.
+  const struct {
+    float resize, jitter;
+    std::vector<int> sizes;
+  } cases[] = {{4, 0, {32}}, {1, 0.375f, {32}}, {1, 0, {16, 128}}};
+  for (const auto& zoomed : cases) {
+    std::vector<Taken> taken[2];
+    for (const Dataset* dataset : {&png, &jpeg}) {
+      Loader::Setup setup = plain_setup(*dataset);
+      setup.augment.resize = zoomed.resize;
+      setup.augment.jitter = zoomed.jitter;
+      setup.sizes = zoomed.sizes;
+      setup.size_every = 1;
+      setup.seed = 3;
+      taken[dataset == &jpeg] = take_all(setup);
+    }
+    ASSERT_EQ(taken[0].size(), 16u);
+    for (size_t i = 0; i < taken[0].size(); ++i) {
+      const auto &exact = taken[0][i].pixels, &decoded = taken[1][i].pixels;
+      ASSERT_EQ(exact.size(), decoded.size());
+      double difference = 0;
+      for (size_t at = 0; at < exact.size(); ++at) difference += std::abs(exact[at] - decoded[at]);
+      EXPECT_LT(difference / static_cast<double>(exact.size()), 6)
+          << "resize " << zoomed.resize << ", jitter " << zoomed.jitter << ", image " << i;
+    }
+  }
 }
 
 TEST(Loader, ChangesTheSizeTogetherOnAllRanks) {
@@ -229,24 +285,44 @@ TEST(Loader, LastEpochsAreWithoutMosaicAndMixup) {
   const auto folder = test_folder();
   const Dataset dataset = grey_dataset(folder, 8);
   Loader::Setup setup = plain_setup(dataset);
-  setup.augment.mosaic = setup.augment.mixup = 1;
+  setup.augment.mosaic = 1;
   setup.augment.mosaic_off = 0.7f;
   setup.epochs = 10;
   setup.batch = 8;
-  for (const auto& batch : take_all(setup)) {
-    int mixed = 0;
-    const size_t bytes = batch.pixels.size() / 8;
-    for (size_t i = 0; i < 8; ++i) {
-      const auto first = batch.pixels.begin() + static_cast<ptrdiff_t>(i * bytes);
-      mixed +=
-          std::any_of(first, first + static_cast<ptrdiff_t>(bytes), [&](uint8_t p) { return p != *first; });
-    }
-    if (batch.epoch < 3) {
-      EXPECT_GT(mixed, 0) << batch.epoch;
-    } else {
-      EXPECT_EQ(mixed, 0) << batch.epoch;
+  for (const float mixup : {0.0f, 1.0f}) {
+    setup.augment.mixup = mixup;
+    const auto batches = take_all(setup);
+    ASSERT_EQ(batches.size(), 10u);
+    for (const auto& batch : batches) {
+      const size_t bytes = batch.pixels.size() / 8;
+      int flat = 0;
+      std::set<int> values;
+      for (size_t i = 0; i < 8; ++i) {
+        const auto first = batch.pixels.begin() + static_cast<ptrdiff_t>(i * bytes);
+        values.insert(*first);
+        flat +=
+            std::all_of(first, first + static_cast<ptrdiff_t>(bytes), [&](uint8_t p) { return p == *first; });
+      }
+      if (batch.epoch < 3) {
+        EXPECT_LE(flat, 1) << "epoch " << batch.epoch << ": four images are the same one once in 512 times";
+      } else {
+        EXPECT_EQ(flat, 8) << batch.epoch;
+        EXPECT_EQ(values, (std::set<int>{10, 20, 30, 40, 50, 60, 70, 80}))
+            << "a mixup in epoch " << batch.epoch;
+      }
     }
   }
+}
+
+TEST(Loader, MixupShowsBothImages) {
+  const Dataset dataset = grey_dataset(test_folder(), 8);
+  Loader::Setup setup = plain_setup(dataset);
+  setup.augment.mixup = 1;
+  setup.augment.mosaic_off = 0;
+  setup.epochs = 4;
+  int blended = 0;
+  for (const auto& batch : take_all(setup)) blended += batch.pixels[0] % 10 != 0;
+  EXPECT_GT(blended, 4) << "the mean of two greys lies between the tens for half of the pairs";
 }
 
 TEST(Loader, CarriesAWorkersErrorToItsBatch) {
@@ -333,13 +409,38 @@ TEST(EvaluationLoader, SameInOrderForAnyNumberOfWorkers) {
   }
 }
 
-// A white box on black, found again in the input where place() says.
+TEST(EvaluationLoader, EachIndexComesWithItsOwnPixels) {
+  const Dataset dataset = grey_dataset(test_folder(), 9);
+  const std::vector<int> order{3, 1, 4, 0, 5, 8, 2, 6, 7};
+  for (const int workers : {0, 3}) {
+    EvaluationLoader loader(dataset, order, 4, {.size = 32}, workers);
+    size_t seen = 0;
+    while (const auto* images = loader.next()) {
+      for (int i = 0; i < images->count; ++i, ++seen) {
+        const uint8_t* first = images->pixels + static_cast<size_t>(i) * 32 * 32 * 3;
+        EXPECT_EQ(first[0], 10 * (1 + images->indices[static_cast<size_t>(i)]));
+        EXPECT_TRUE(
+            std::all_of(first, first + 32 * 32 * 3, [&](uint8_t value) { return value == first[0]; }));
+      }
+    }
+    EXPECT_EQ(seen, order.size());
+  }
+}
+
+// A white box on black, found again in the input where arithmetic by hand and place() say.
 TEST(EvaluationLoader, PlaceMapsExactlyBackToTheImage) {
   const auto folder = test_folder();
   const cv::Rect box(48, 40, 96, 60);
-  for (const cv::Size size :
-       {cv::Size(320, 200), cv::Size(150, 211), cv::Size(240, 240), cv::Size(999, 333)}) {
+  const struct {
+    cv::Size size;
+    cv::Rect letterboxed;  // what the image covers of 256 × 256
+  } cases[] = {{{320, 200}, {0, 48, 256, 160}},
+               {{150, 211}, {37, 0, 182, 256}},  // 181.99 columns
+               {{240, 240}, {0, 0, 256, 256}},
+               {{999, 333}, {0, 85, 256, 85}}};  // 85.33 rows
+  for (const auto& [size, letterboxed] : cases) {
     for (const bool letterbox : {false, true}) {
+      const cv::Rect shown = letterbox ? letterboxed : cv::Rect(0, 0, 256, 256);
       cv::Mat image(size, CV_8UC3, cv::Scalar::all(0));
       image(box) = cv::Scalar::all(255);
       Dataset dataset;
@@ -349,18 +450,23 @@ TEST(EvaluationLoader, PlaceMapsExactlyBackToTheImage) {
       const auto* images = loader.next();
       ASSERT_NE(images, nullptr);
       const Placement placement = place(size.width, size.height, 256, letterbox);
+      const double scale_x = static_cast<double>(shown.width) / size.width;
+      const double scale_y = static_cast<double>(shown.height) / size.height;
+      EXPECT_FLOAT_EQ(placement.scale_x, static_cast<float>(scale_x)) << size << letterbox;
+      EXPECT_FLOAT_EQ(placement.scale_y, static_cast<float>(scale_y)) << size << letterbox;
+      EXPECT_EQ(placement.offset_x, static_cast<float>(shown.x)) << size << letterbox;
+      EXPECT_EQ(placement.offset_y, static_cast<float>(shown.y)) << size << letterbox;
       // The sums of coverage along a row and a column are the box's sides; their first moments its centre.
       double sum = 0, sum_x = 0, sum_y = 0;
       for (int y = 0; y < 256; ++y) {
         for (int x = 0; x < 256; ++x) {
           const uint8_t* pixel = images->pixels + 3 * (y * 256 + x);
-          const double image_x = (x + 0.5 - placement.offset_x) / placement.scale_x;
-          const double image_y = (y + 0.5 - placement.offset_y) / placement.scale_y;
-          const bool inside = image_x >= 0 && image_y >= 0 && image_x < size.width && image_y < size.height;
-          if (!inside) {
-            ASSERT_EQ(pixel[0], 114) << x << ' ' << y;
+          const double image_x = (x + 0.5 - shown.x) / scale_x, image_y = (y + 0.5 - shown.y) / scale_y;
+          if (!shown.contains({x, y})) {
+            for (int c = 0; c < 3; ++c) ASSERT_EQ(pixel[c], 114) << x << ' ' << y;
             continue;
           }
+          for (int c = 1; c < 3; ++c) ASSERT_EQ(pixel[c], pixel[0]) << x << ' ' << y;
           sum += pixel[0] / 255.0;
           sum_x += pixel[0] / 255.0 * image_x;
           sum_y += pixel[0] / 255.0 * image_y;
@@ -368,7 +474,7 @@ TEST(EvaluationLoader, PlaceMapsExactlyBackToTheImage) {
       }
       EXPECT_NEAR(sum_x / sum, box.x + box.width / 2.0, 0.1) << size << letterbox;
       EXPECT_NEAR(sum_y / sum, box.y + box.height / 2.0, 0.1) << size << letterbox;
-      EXPECT_NEAR(sum / placement.scale_x / placement.scale_y / box.area(), 1, 0.01) << size << letterbox;
+      EXPECT_NEAR(sum / scale_x / scale_y / box.area(), 1, 0.01) << size << letterbox;
     }
   }
 }

@@ -139,6 +139,39 @@ TEST(SampleMaker, BoxesFollowPixelsWithEverythingOn) {
   }
 }
 
+// Each image is one object from edge to edge, so that in a mosaic the four boxes tile the input.
+TEST(SampleMaker, MosaicBoxesMeetAtTheSeamsAndDoNotReachOverThem) {
+  Dataset dataset = draw_colors(test_folder());
+  for (ImageRecord& record : dataset.images) {
+    record.annotations.resize(1);
+    Annotation& whole = record.annotations[0];
+    whole.x1 = whole.y1 = 0;
+    whole.x2 = static_cast<float>(record.width);
+    whole.y2 = static_cast<float>(record.height);
+  }
+  AugmentOptions options;
+  options.mosaic = 1;
+  options.jitter = 0;
+  options.min_visible = 0;
+  ImageCache cache(dataset, 1 << 30, {});
+  SampleMaker maker(dataset, options, cache);
+  constexpr int size = 64;
+  std::vector<uint8_t> pixels(3 * size * size);
+  std::vector<Truth> truths;
+  for (uint64_t i = 0; i < 8; ++i) {
+    maker.make({5, 0, i, static_cast<int>(i % dataset.images.size()), false}, size, pixels.data(), truths);
+    ASSERT_EQ(truths.size(), 4u);
+    cv::Mat times(size, size, CV_8U, cv::Scalar(0));
+    for (const Truth& truth : truths) {
+      const cv::Rect2f box = pixels_of(truth, size);
+      const cv::Rect covered(cvRound(box.x), cvRound(box.y), cvRound(box.width), cvRound(box.height));
+      ASSERT_EQ(covered & cv::Rect(0, 0, size, size), covered);
+      times(covered) += 1;
+    }
+    EXPECT_EQ(cv::countNonZero(times == 1), size * size) << "sample " << i;
+  }
+}
+
 TEST(SampleMaker, ThePlainSampleIsTheWholeImage) {
   const Dataset dataset = draw_colors(test_folder());
   AugmentOptions options;

@@ -55,6 +55,28 @@ TEST(Sampler, PadsMoreThanAWholeDataSetWhenItMust) {
   }
 }
 
+TEST(Sampler, GivenStepsDrawAnotherPermutationEachTimeRound) {
+  constexpr int images = 20;
+  Sampler sampler(images, images, {}, 1, 3);
+  EXPECT_EQ(sampler.steps_per_epoch(), 3u);
+  std::vector<SamplePosition> samples;
+  std::set<std::vector<int>> orders;
+  for (uint64_t epoch = 0; epoch < 3; ++epoch) {
+    for (uint64_t round = 0; round < 3; ++round) {
+      sampler.batch(epoch, round, samples);
+      std::vector<int> order;
+      for (const auto& sample : samples) {
+        EXPECT_TRUE(sample.real);
+        EXPECT_EQ(sample.position, round * images + order.size());
+        order.push_back(sample.image);
+      }
+      EXPECT_EQ(std::set<int>(order.begin(), order.end()).size(), static_cast<size_t>(images));
+      orders.insert(order);
+    }
+  }
+  EXPECT_EQ(orders.size(), 9u) << "no two rounds, of one epoch or of two, are in the same order";
+}
+
 TEST(Sampler, AnswersOutOfOrderTheSame) {
   Sampler forward(50, 5, {}, 1, 30), backward(50, 5, {}, 1, 30);
   std::vector<std::vector<SamplePosition>> expected(30);
