@@ -10,7 +10,7 @@
 #include "core/box.h"
 #include "kernels/math/activation.h"
 #include "kernels/math/hd.h"
-#include "kernels/yolo.h"
+#include "kernels/math/yolo_head.h"
 
 namespace brightnet {
 

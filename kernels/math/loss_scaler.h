@@ -8,7 +8,7 @@
 #include <cfloat>
 
 #include "kernels/math/hd.h"
-#include "kernels/optimizer.h"
+#include "kernels/math/step_state.h"
 
 #ifndef __CUDA_ARCH__
 #include <cmath>

@@ -7,7 +7,7 @@
 #include "kernels/math/hd.h"
 #include "kernels/math/iou.h"
 #include "kernels/math/loss.h"
-#include "kernels/yolo.h"
+#include "kernels/math/yolo_head.h"
 
 namespace brightnet {
 
