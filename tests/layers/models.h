@@ -20,7 +20,8 @@ inline Model shipped_model(const std::string& name, int classes) {
 /// A network with memory of its own and freshly drawn parameters.
 class BoundNetwork {
  public:
-  BoundNetwork(Backend& backend, Model model, int batch, int size, Precision precision, Mode mode)
+  BoundNetwork(Backend& backend, Model model, int batch, int size, Precision precision, Mode mode,
+               bool recompute = false)
       : backend_(backend),
         model_(std::move(model)),
         layout_(model_),
@@ -34,7 +35,8 @@ class BoundNetwork {
                   .height = size,
                   .width = size,
                   .precision = precision,
-                  .mode = mode}),
+                  .mode = mode,
+                  .recompute = recompute}),
         arena_(backend, network_.memory().arena()) {
     set_values(initial_parameters(model_, layout_, 1));
     backend.zero(gradients_.data(), gradients_.bytes());  // nobody writes the padding
