@@ -416,4 +416,10 @@ std::string print_fields(const std::function<void(Fields&)>& visit, bool docs) {
   return text;
 }
 
+std::string yaml_quoted(const std::string& text) {
+  YAML::Emitter emitter;
+  emitter << YAML::DoubleQuoted << text;
+  return emitter.c_str();
+}
+
 }  // namespace brightnet

@@ -57,6 +57,9 @@ class YamlDocument {
   std::string file_;
 };
 
+/// YAML of a value that is to be a text whatever it contains, for "key.path=value" assignments.
+std::string yaml_quoted(const std::string& text);
+
 /// Visits the fields of a struct; the reader and the printer are its two implementations. A key with nothing
 /// behind it is refused unless it is a section, and so are numbers that are not finite.
 class Fields {

@@ -1,4 +1,4 @@
-// Files that are never half there.
+// Files: written whole or not at all, read, and looked for.
 #pragma once
 
 #include <filesystem>
@@ -6,6 +6,7 @@
 #include <functional>
 #include <ostream>
 #include <string>
+#include <vector>
 
 namespace brightnet {
 
@@ -41,5 +42,27 @@ class AtomicFile {
 
 /// The whole file; throws InputError when it cannot be read.
 std::string read_file(const std::filesystem::path& file);
+
+/// A line of a text file, without spaces around it.
+struct TextLine {
+  std::string text;
+  int number = 0;  ///< from 1
+};
+
+/// The lines that are not blank, without byte-order mark and carriage returns. Throws InputError when the
+/// file cannot be read.
+std::vector<TextLine> read_lines(const std::filesystem::path& file);
+
+/// `file` with a line number.
+std::string at_line(const std::filesystem::path& file, int line);
+
+/// `path` as it is when absolute; else the first of folder/path and ./path that exists (`here_first`: the
+/// other way round). Empty when neither does.
+std::filesystem::path find_path(const std::string& path, const std::filesystem::path& folder,
+                                bool here_first);
+
+/// The first of FOLDER/path that exists, or the path itself when it is absolute; the first, existing or not,
+/// when none does. Backslashes of lists made on Windows are read as slashes when that is what finds the file.
+std::filesystem::path find_below(const std::string& path, const std::vector<std::filesystem::path>& folders);
 
 }  // namespace brightnet

@@ -2,9 +2,7 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <string>
-#include <vector>
 
 #include "core/tensor.h"
 #include "kernels/math/activation.h"
@@ -21,9 +19,6 @@ struct ConvolutionSpec {
   bool bias = false;                           ///< forward adds a bias per output channel
   Activation activation = Activation::linear;  ///< forward applies it after the bias (inference only)
   bool statistics = false;                     ///< batch-norm follows, which wants output_sums()
-  bool normalized_input =
-      false;  ///< x is batch-norm's output, and only this convolution reads it: normalizing()
-  Activation input_activation = Activation::linear;  ///< behind that batch-norm
   bool folded = false;  ///< what prepare() gets are not the masters, and gone after the call
   /// Where the weights' gradient may meet those of other ranks already. It is yet to be summed over them in
   /// any case: what a rank gets is its own share, or the first rank gets the sum and the others zero.
@@ -32,25 +27,6 @@ struct ConvolutionSpec {
   size_t weight_count() const { return static_cast<size_t>(output.c) * kernel * kernel * input.c; }
   /// Multiplications and additions of one forward pass over the batch.
   double flops() const { return 2.0 * static_cast<double>(output.count()) * kernel * kernel * input.c; }
-};
-
-/// What batch-norm makes x of: x = activation(factor · y + offset), channel by channel.
-struct NormalizedInput {
-  Tensor y;
-  const void* affine = nullptr;  ///< factors, then offsets, [2][c] of y's type
-};
-
-/// The passes of a convolution that applies the batch-norm before it while it reads: x is never written.
-class NormalizingConvolution {
- public:
-  virtual ~NormalizingConvolution() = default;
-  /// Whether this is the faster way on this device, and computes the same. Timed the first time, which
-  /// overwrites x and y, needs the input's numbers and waits for the device. `apply` queues what makes x.
-  virtual bool is_faster(const NormalizedInput& input, const Tensor& x, const Tensor& y,
-                         const std::function<void()>& apply) = 0;
-  virtual void forward(const NormalizedInput& input, const float* bias, const Tensor& y) = 0;
-  virtual void backward_weights(const NormalizedInput& input, const Tensor& dy, float* dw,
-                                bool accumulate) = 0;
 };
 
 /// The memory that a plan lends: `weights` persists between steps, `workspace` is shared with other layers
@@ -75,9 +51,6 @@ class Convolution {
   /// dw (fp32, OHWI) = or += x ∗ dy. Without a dw the result stays in the workspace, in the primitive's own
   /// layout: what `bench` takes for the floor.
   virtual void backward_weights(const Tensor& x, const Tensor& dy, float* dw, bool accumulate) = 0;
-
-  /// For a spec with `normalized_input`; nullptr where it cannot be done.
-  virtual NormalizingConvolution* normalizing() { return nullptr; }
 
   /// Names of the implementations chosen, for `bench` and `doctor`.
   virtual std::string description() const = 0;

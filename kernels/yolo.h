@@ -1,92 +1,37 @@
-// A YOLO head's description and the loss's options, shared by every backend. docs/loss.md has the formulas.
+// The loss of a YOLO head over a batch: what the operation is given and what it leaves. docs/loss.md has the formulas.
 #pragma once
 
-#include <cstdint>
-
 #include "core/box.h"
-#include "kernels/math/hd.h"
+#include "core/tensor.h"
+#include "kernels/math/loss_totals.h"
+#include "kernels/math/yolo_head.h"
 
 namespace brightnet {
 
-enum class IouKind : uint8_t { mse, iou, giou, diou, ciou };
-enum class NmsKind : uint8_t { greedy, diou };
-
-constexpr int max_anchors = 16;
-/// Of one image and head: what is handed to non-maximum suppression. A trained network has some hundred.
-constexpr unsigned max_candidates = 8192;
-
-/// Width and height of an anchor in pixels of the network's input.
-struct Anchor {
-  float w = 0, h = 0;
+/// Truths of a batch in the device's memory: image i owns truths [offsets[i], offsets[i + 1]).
+struct TruthList {
+  const Truth* truths = nullptr;
+  const int* offsets = nullptr;  ///< [batch + 1]
 };
 
-/// One head, plain enough to be handed to a kernel by value. Its input has `mask_count · (5 + classes)`
-/// channels: for each of its anchors x, y, w, h, objectness, then a logit per class.
-struct YoloHead {
-  int classes = 0;
-  Anchor anchors[max_anchors];  ///< all anchors of the model, over all heads
-  int anchor_count = 0;
-  int mask[max_anchors] = {};  ///< which of them are this head's
-  int mask_count = 0;
-  int input_width = 0, input_height = 0;  ///< pixels of the network's input
-
-  float scale_xy = 1.0f;    ///< s of b_xy = (σ(t)·s − (s−1)/2 + cell) / grid
-  bool new_coords = false;  ///< b_wh = anchor·(2σ(t))² (Scaled-YOLOv4) instead of anchor·exp(t)
-
-  // Assignment (kernels/math/yolo.h).
-  float ignore_threshold = 0.7f;  ///< predictions this near a truth are not pushed to "no object"
-  float truth_threshold = 1.0f;   ///< predictions nearer than this are pushed to "object"; 1: none
-  float iou_threshold = 1.0f;  ///< further anchors of at least this IoU of sizes are also assigned; 1: none
-
-  // Loss (kernels/math/iou.h, kernels/math/loss.h).
-  IouKind iou_kind = IouKind::ciou;
-  float box_weight = 1.0f, objectness_weight = 1.0f, class_weight = 1.0f;
-  float negative_weight = 1.0f;    ///< factor on the objectness loss where there is no object
-  float label_smoothing = 0.0f;    ///< ε: class targets are 1 − ε/2 and ε/2
-  float focal_gamma = 0.0f;        ///< γ of the classes' focal loss; 0: plain cross-entropy
-  bool objectness_smooth = false;  ///< the objectness target of an assigned prediction is its IoU
-  /// Derivatives of the box loss by its four logits are clipped to ±this (before gradient_scale); 0: not.
-  /// What was clipped is no longer the loss's derivative.
-  float max_delta = 0.0f;
-  /// One factor a class on the class loss of predictions that are of it, in the device's memory; nullptr:
-  /// all 1.
-  const float* class_weights = nullptr;
-
-  /// Numbers of one prediction, and channels of one cell.
-  BRIGHTNET_HD int values() const { return 5 + classes; }
-  BRIGHTNET_HD int channels() const { return mask_count * values(); }
+/// What a loss is multiplied by before it is differentiated: a constant, and a number in the device's memory
+/// that may change from step to step (nullptr: 1).
+struct GradientScale {
+  float constant = 1;
+  const float* dynamic = nullptr;
 };
 
-/// Sums over one batch (not yet divided by its size), written by the loss to the device's memory.
-struct YoloLoss {
-  float box = 0, objectness = 0, classes = 0;  ///< weighted loss parts; their sum is the loss
-  float iou = 0;                               ///< sum of the assigned predictions' IoU with their truths
-  float assigned = 0;                          ///< number of assigned predictions
-  float recall50 = 0;                          ///< how many of them have IoU > 0.5
+/// gradient = d(loss · scale)/d(predictions). Both are of the same compute type and do not overlap; the
+/// arithmetic is fp32.
+struct YoloLossPass {
+  Tensor predictions, gradient;
+  TruthList truths;
+  GradientScale scale;
+  /// Device memory: the loss's sums, overwritten.
+  YoloLoss* loss = nullptr;
+  /// Device memory: the same are added here; nullptr: nowhere.
+  LossTotals* totals = nullptr;
+  void* workspace = nullptr;
 };
-
-/// Sums of the losses of many batches; in double, for an epoch's sum is a million times a prediction's.
-struct LossTotals {
-  double box = 0, objectness = 0, classes = 0;
-  double iou = 0, assigned = 0;
-  double images = 0;  ///< of which these are the sums
-};
-
-BRIGHTNET_HD void add_loss(LossTotals& totals, const YoloLoss& loss) {
-  totals.box += loss.box;
-  totals.objectness += loss.objectness;
-  totals.classes += loss.classes;
-  totals.iou += loss.iou;
-  totals.assigned += loss.assigned;
-}
-
-BRIGHTNET_HD void add_totals(LossTotals& totals, const LossTotals& more) {
-  totals.box += more.box;
-  totals.objectness += more.objectness;
-  totals.classes += more.classes;
-  totals.iou += more.iou;
-  totals.assigned += more.assigned;
-  totals.images += more.images;
-}
 
 }  // namespace brightnet

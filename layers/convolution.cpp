@@ -2,50 +2,31 @@
 
 #include <algorithm>
 
+#include "core/alignment.h"
+
 namespace brightnet {
-namespace {
 
-constexpr size_t aligned(size_t bytes) {
-  return (bytes + 63) / 64 * 64;
-}
-
-}  // namespace
-
-ConvolutionLayer::ConvolutionLayer(const LayerSetup& setup)
+ConvolutionLayer::ConvolutionLayer(const ConvAttributes& conv, const LayerSetup& setup)
     : Layer(setup),
-      attributes_(std::get<ConvAttributes>(setup.description.attributes)),
+      attributes_(conv),
       trains_(setup.mode == Mode::train && setup.description.rate > 0),
       passes_gradient_(setup.mode == Mode::train && (trains_ || setup.input_gradient)),
-      norm_(attributes_.batch_norm && trains_),
-      folds_(attributes_.batch_norm && !trains_) {
-  const Shape& in = setup.inputs[0];
-  const int kernel = attributes_.size, stride = attributes_.stride, padding = attributes_.padding;
-  spec_.input = in;
-  spec_.output = {in.n, (in.h + 2 * padding - kernel) / stride + 1,
-                  (in.w + 2 * padding - kernel) / stride + 1, attributes_.filters};
-  if (spec_.output.h < 1 || spec_.output.w < 1) {
-    throw InputError("'" + setup.description.name + "' gets a map of " + std::to_string(in.w) + "x" +
-                         std::to_string(in.h) + " pixels, smaller than its kernel",
-                     setup.description.where, "Use a larger input size.");
-  }
-  spec_.kernel = kernel;
-  spec_.stride = stride;
-  spec_.padding = padding;
+      norm_(conv.batch_norm && trains_),
+      folds_(conv.batch_norm && !trains_) {
+  spec_.input = setup.inputs[0];
+  spec_.output = output_shape();
+  spec_.kernel = conv.size;
+  spec_.stride = conv.stride;
+  spec_.padding = conv.padding;
   spec_.type = setup.type;
   spec_.training = passes_gradient_;
   spec_.input_gradient = setup.input_gradient;
   spec_.bias = !norm_;
-  spec_.activation = passes_gradient_ ? Activation::linear : attributes_.activation;
+  spec_.activation = passes_gradient_ ? Activation::linear : conv.activation;
   spec_.statistics = norm_;
   spec_.folded = folds_;
   spec_.exchange = trains_ ? setup.statistics : nullptr;
-  if (ConvolutionLayer* before = setup.normalized_by; before && trains_) {
-    spec_.normalized_input = true;
-    spec_.input_activation = before->attributes_.activation;
-  }
   convolution_ = backend().plan_convolution(spec_);
-  if (spec_.normalized_input) normalizing_ = convolution_->normalizing();
-  if (normalizing_) setup.normalized_by->normalizer_ = this;
   weight_ = parameter("weight");
   bias_ = parameter("bias");
   scale_ = parameter("scale");
@@ -63,7 +44,6 @@ MemoryNeeds ConvolutionLayer::memory_needs() const {
   if (passes_gradient_) {
     if (keeps_output()) needs.saved += aligned(spec_.output.count() * size_of(spec_.type));
     if (norm_) needs.saved += 2 * channel;
-    if (normalizer_) needs.saved += aligned(2 * spec_.output.c * size_of(spec_.type));
     workspace = std::max(workspace, backend().channel_workspace(spec_.output));
     // A gradient that is added to another needs a place of its own first.
     const size_t dense_gradient =
@@ -90,7 +70,6 @@ void ConvolutionLayer::bind(const LayerMemory& memory) {
   if (norm_) {
     mean_ = reinterpret_cast<float*>(saved);
     inverse_std_ = reinterpret_cast<float*>(saved + channel);
-    if (normalizer_) affine_ = saved + 2 * channel;
   }
   if (folds_) {
     folded_bias_ = reinterpret_cast<float*>(weights + aligned(convolution_->weight_bytes()));
@@ -119,20 +98,9 @@ void ConvolutionLayer::prepare() {
 void ConvolutionLayer::forward(const LayerCall& call) {
   const Tensor y = convolution_output(call.output), x = call.inputs[0];
   const float* bias = norm_ ? nullptr : folds_ ? folded_bias_ : value(bias_);
-  if (normalizing_) {
-    ConvolutionLayer& before = *setup().normalized_by;
-    const auto apply = [&] { before.normalize(x); };
-    normalizes_input_ = normalizing_->is_faster(before.normalized_input(), x, y, apply);
-    if (!normalizes_input_) apply();
-  }
-  if (normalizes_input_) {
-    normalizing_->forward(setup().normalized_by->normalized_input(), bias, y);
-  } else {
-    convolution_->forward(x, bias, y);
-  }
+  convolution_->forward(x, bias, y);
   if (norm_) {
-    BatchNormForward norm = batch_norm(normalizer_ ? Tensor{} : call.output);
-    norm.affine = affine_;
+    BatchNormForward norm = batch_norm(call.output);
     norm.sums = convolution_->output_sums();
     backend().batch_norm_forward(norm);
   } else if (keeps_output()) {
@@ -142,18 +110,9 @@ void ConvolutionLayer::forward(const LayerCall& call) {
 
 void ConvolutionLayer::rebuild(const Tensor& output) {
   BRIGHTNET_CHECK(norm_, "only an output of batch-norm is made a second time");
-  if (!normalizer_ || !normalizer_->normalizes_input_) normalize(output);
-}
-
-/// Applies the batch-norm, whose statistics are known.
-void ConvolutionLayer::normalize(const Tensor& output) {
   BatchNormForward norm = batch_norm(output);
   norm.statistics_known = true;
   backend().batch_norm_forward(norm);
-}
-
-NormalizedInput ConvolutionLayer::normalized_input() const {
-  return {{kept_output_, spec_.output, spec_.type}, affine_};
 }
 
 BatchNormForward ConvolutionLayer::batch_norm(const Tensor& output) const {
@@ -173,14 +132,14 @@ BatchNormForward ConvolutionLayer::batch_norm(const Tensor& output) const {
 }
 
 void ConvolutionLayer::backward(const LayerCall& call, bool accumulate_parameters) {
-  // The convolution needs a dense gradient; one that lies in a concat's is made dense on its way through
-  // batch-norm.
+  // The convolution needs a dense gradient; one that lies in a concat's is made dense on its
+  // way through batch-norm.
   Tensor dy = call.output_gradient;
-  std::byte* behind_convolution = workspace_ + std::max(aligned(convolution_->workspace_bytes()),
-                                                        backend().channel_workspace(spec_.output));
+  std::byte* after_convolution = workspace_ + std::max(aligned(convolution_->workspace_bytes()),
+                                                       backend().channel_workspace(spec_.output));
   if (setup().output_in_concat) {
-    dy = {behind_convolution, spec_.output, spec_.type};
-    behind_convolution += aligned(dy.bytes());
+    dy = {after_convolution, spec_.output, spec_.type};
+    after_convolution += aligned(dy.bytes());
   }
   if (norm_) {
     BatchNormBackward norm{.y = convolution_output(call.output), .dz = call.output_gradient, .dy = dy};
@@ -201,12 +160,7 @@ void ConvolutionLayer::backward(const LayerCall& call, bool accumulate_parameter
     if (trains_)
       backend().bias_gradient(dy, gradient(bias_), accumulate_parameters, workspace_, setup().statistics);
   }
-  if (normalizes_input_) {
-    normalizing_->backward_weights(setup().normalized_by->normalized_input(), dy, gradient(weight_),
-                                   accumulate_parameters);
-  } else if (trains_) {
-    convolution_->backward_weights(call.inputs[0], dy, gradient(weight_), accumulate_parameters);
-  }
+  if (trains_) convolution_->backward_weights(call.inputs[0], dy, gradient(weight_), accumulate_parameters);
   const Tensor& dx = call.input_gradients[0];
   if (!dx) return;
   if (!call.accumulate[0]) {
@@ -214,7 +168,7 @@ void ConvolutionLayer::backward(const LayerCall& call, bool accumulate_parameter
     return;
   }
   Tensor part = dx;
-  part.data = behind_convolution;
+  part.data = after_convolution;
   convolution_->backward_data(dy, part);
   backend().add(dx, part, dx);
 }

@@ -12,15 +12,10 @@ namespace brightnet {
 /// For inference the batch-norm is folded into the weights and the activation fused into the convolution. So
 /// it is in training for a frozen layer that no gradient passes; one that a gradient passes keeps its
 /// activation apart.
-///
-/// Where a convolution alone reads what batch-norm made, and its backend knows how, the batch-norm's
-/// application is left to it: it reads what the layer before keeps, or has it applied first, whichever is
-/// faster on the device.
 class ConvolutionLayer : public Layer {
  public:
-  explicit ConvolutionLayer(const LayerSetup& setup);
+  ConvolutionLayer(const ConvAttributes& conv, const LayerSetup& setup);
 
-  Shape output_shape() const override { return spec_.output; }
   MemoryNeeds memory_needs() const override;
   void bind(const LayerMemory& memory) override;
   bool backward_reads_inputs() const override { return trains_; }
@@ -40,8 +35,6 @@ class ConvolutionLayer : public Layer {
   }
   Tensor convolution_output(const Tensor& output) const;
   BatchNormForward batch_norm(const Tensor& output) const;
-  NormalizedInput normalized_input() const;
-  void normalize(const Tensor& output);
 
   const ConvAttributes attributes_;
   const bool trains_;           ///< the parameters have gradients
@@ -50,14 +43,10 @@ class ConvolutionLayer : public Layer {
   const bool folds_;            ///< batch-norm by running statistics, inside the weights
   ConvolutionSpec spec_;
   std::unique_ptr<Convolution> convolution_;
-  NormalizingConvolution* normalizing_ = nullptr;  ///< the convolution, when it may apply the layer's before
-  bool normalizes_input_ = false;                  ///< in this step it does
-  const ConvolutionLayer* normalizer_ = nullptr;   ///< the next layer, when it sees to this batch-norm
   const ParameterEntry *weight_ = nullptr, *bias_ = nullptr, *scale_ = nullptr, *shift_ = nullptr,
                        *running_mean_ = nullptr, *running_variance_ = nullptr;
   void* kept_output_ = nullptr;
   float *mean_ = nullptr, *inverse_std_ = nullptr;
-  void* affine_ = nullptr;
   float *folded_weight_ = nullptr, *folded_bias_ = nullptr;
   std::byte* workspace_ = nullptr;
 };

@@ -1,11 +1,9 @@
 #include "layers/full_precision.h"
 
+#include "core/alignment.h"
+
 namespace brightnet {
 namespace {
-
-constexpr size_t aligned(size_t bytes) {
-  return (bytes + 63) / 64 * 64;
-}
 
 size_t floats(const Shape& shape) {
   return aligned(shape.count() * sizeof(float));

@@ -8,7 +8,7 @@
 
 namespace brightnet {
 
-/// Wraps a layer of one input: what it reads is widened first, what it writes is rounded behind, both ways.
+/// Wraps a layer of one input: what it reads is widened before, what it writes is rounded after, both ways.
 /// Between lie its own arithmetic, its working weights and what it keeps for the backward pass, all fp32.
 /// Costs their memory and four casts.
 class FullPrecisionLayer : public Layer {
@@ -17,7 +17,6 @@ class FullPrecisionLayer : public Layer {
   FullPrecisionLayer(const LayerSetup& setup, std::unique_ptr<Layer> inner);
   static LayerSetup inner_setup(const LayerSetup& setup);
 
-  Shape output_shape() const override { return inner_->output_shape(); }
   MemoryNeeds memory_needs() const override;
   void bind(const LayerMemory& memory) override;
   bool backward_reads_inputs() const override { return inner_->backward_reads_inputs(); }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kernels/backend.h"
-#include "layers/model.h"
+#include "layers/model/model.h"
 #include "layers/parameters.h"
 
 namespace brightnet {
@@ -20,8 +20,6 @@ constexpr float batch_norm_epsilon = 1e-5f;
 /// How far the running statistics move towards each batch's. PyTorch's default is 0.1; 0.03 averages over the
 /// small batches that detectors are trained with.
 constexpr float batch_norm_momentum = 0.03f;
-
-class ConvolutionLayer;
 
 /// What a layer is made from. Everything referred to outlives the layer.
 struct LayerSetup {
@@ -38,9 +36,6 @@ struct LayerSetup {
       false;  ///< another consumer of the first input writes its gradient before this one
   bool output_in_concat =
       false;  ///< the output is a slice of the concat that reads it, and so is its gradient
-  /// The layer before a convolution: its output is batch-norm's, and nobody else reads it. nullptr: none
-  /// such.
-  ConvolutionLayer* normalized_by = nullptr;
 };
 
 /// Bytes of memory a layer asks for, by how long they must last.
@@ -65,12 +60,16 @@ struct LayerCall {
   Tensor output_gradient;            ///< the layer may use it as scratch: nobody reads it afterwards
 };
 
+class YoloLayer;
+
 class Layer {
  public:
-  explicit Layer(const LayerSetup& setup) : setup_(setup) {}
+  /// Throws InputError when the inputs do not fit the layer.
+  explicit Layer(const LayerSetup& setup)
+      : setup_(setup), output_shape_(brightnet::output_shape(setup.description, setup.inputs)) {}
   virtual ~Layer() = default;
 
-  virtual Shape output_shape() const = 0;
+  const Shape& output_shape() const { return output_shape_; }
   virtual MemoryNeeds memory_needs() const { return {}; }
   virtual void bind(const LayerMemory&) {}
   /// True when backward() reads the layer's inputs, so that they must be kept.
@@ -81,6 +80,8 @@ class Layer {
   virtual double flops() const { return 0; }
   /// The convolution inside, for `bench`'s floor; nullptr for other layers.
   virtual const ConvolutionSpec* convolution() const { return nullptr; }
+  /// The layer as a head, whose loss() stands for backward(); nullptr for other layers.
+  virtual YoloLayer* head() { return nullptr; }
   /// What computes it, for `bench`; empty for layers without a choice.
   virtual std::string implementation() const { return ""; }
 
@@ -110,6 +111,7 @@ class Layer {
 
  private:
   LayerSetup setup_;
+  Shape output_shape_;
 };
 
 /// Makes the layer that the description asks for.

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/alignment.h"
+
 namespace brightnet {
 
 ArenaPlan plan_arena(const std::vector<Lifetime>& lifetimes) {
-  // As memory from cudaMalloc is: cuDNN's engines take it for granted of their workspace.
-  constexpr size_t alignment = 256;
   ArenaPlan plan;
   plan.offsets.assign(lifetimes.size(), 0);
   std::vector<size_t> order(lifetimes.size());
@@ -22,7 +22,7 @@ ArenaPlan plan_arena(const std::vector<Lifetime>& lifetimes) {
   std::vector<Placed> placed;  // by begin
   for (const size_t index : order) {
     const Lifetime& life = lifetimes[index];
-    const size_t bytes = (life.bytes + alignment - 1) / alignment * alignment;
+    const size_t bytes = aligned(life.bytes, device_alignment);
     if (bytes == 0) continue;
     size_t offset = 0;
     for (const Placed& other : placed) {

@@ -44,22 +44,21 @@ double Network::flops() const {
   return sum;
 }
 
+void Network::set_batch(const uint8_t* pixels, std::span<const std::vector<Truth>> truths) {
+  BRIGHTNET_CHECK(setup_.mode == Mode::train, "only training has ground truth");
+  input_->set_pixels_ahead(pixels);
+  input_->set_truths(truths);
+}
+
 void Network::set_pixels(const uint8_t* pixels) {
+  BRIGHTNET_CHECK(setup_.mode == Mode::infer, "training takes whole batches");
   input_->set_pixels(pixels);
 }
 
 void Network::set_values(const float* values) {
-  BRIGHTNET_CHECK(setup_.mode == Mode::infer, "training takes pixels");
+  BRIGHTNET_CHECK(setup_.mode == Mode::infer, "training takes whole batches");
   prepare_if_changed();  // may use memory that is x's from now on
   input_->set_values(values, x_);
-}
-
-void Network::set_pixels_ahead(const uint8_t* pixels) {
-  input_->set_pixels_ahead(pixels);
-}
-
-void Network::set_truths(std::span<const std::vector<Truth>> truths) {
-  input_->set_truths(truths);
 }
 
 size_t Network::max_truths(int batch) {
@@ -138,8 +137,11 @@ void Network::backward(const GradientScale& scale, bool accumulate, LossTotals* 
       for (int k = 0; k < i; ++k) {
         if (nodes_[k].rebuilt_before == i) rebuild(k);
       }
-      if (node.is_head) static_cast<YoloLayer&>(*layers_[i]).set_loss(input_->truths(), scale, totals);
-      layers_[i]->backward(call_of(node, true), accumulate);
+      if (node.head) {
+        node.head->loss(call_of(node, true), input_->truths(), scale, totals);
+      } else {
+        layers_[i]->backward(call_of(node, true), accumulate);
+      }
     });
     if (passed) passed(i);
   }
@@ -193,21 +195,16 @@ void Network::recorded(const RecordingKey& key, Work&& work) {
 
 std::vector<YoloLoss> Network::losses() const {
   std::vector<YoloLoss> losses;
-  for (int i = 0; i < layer_count(); ++i) {
-    if (!nodes_[i].is_head || !nodes_[i].needs_gradient) continue;
-    YoloLoss loss;
-    setup_.backend->download(&loss, static_cast<const YoloLayer&>(*layers_[i]).loss(), sizeof loss);
-    losses.push_back(loss);
+  for (const Node& node : nodes_) {
+    if (node.head && node.needs_gradient) losses.push_back(node.head->last_loss());
   }
   return losses;
 }
 
 std::vector<std::vector<Detection>> Network::detections(float threshold) {
   std::vector<std::vector<Detection>> found(setup_.batch);
-  for (int i = 0; i < layer_count(); ++i) {
-    if (!nodes_[i].is_head) continue;
-    const auto& layer = static_cast<const YoloLayer&>(*layers_[i]);
-    setup_.backend->yolo_detect(layer.head(), nodes_[i].output_tensor, threshold, found, layer.workspace());
+  for (const Node& node : nodes_) {
+    if (node.head) node.head->detect(node.output_tensor, threshold, found);
   }
   return found;
 }

@@ -54,17 +54,25 @@ class Network {
   Shape output_shape(int layer) const;
   double flops() const;  ///< of one forward pass over the batch
 
-  /// Copies batch × height × width × 3 pixels (u8 RGB) to the input.
-  void set_pixels(const uint8_t* pixels);
-  /// The same as batch × height × width × 3 values in [0, 1], for images that 8 bits would round; inference
-  /// only.
-  void set_values(const float* values);
-  /// The same beside the steps that are queued; `pixels` are the backend's allocate_host() memory, and stay
-  /// until its finish_uploads().
-  void set_pixels_ahead(const uint8_t* pixels);
-  /// Copies the truths of each image; at most max_truths(batch) in all.
-  void set_truths(std::span<const std::vector<Truth>> truths);
+  /// Training: gives the next batch, height × width × 3 pixels (u8 RGB) an image and the ground-truth boxes
+  /// of each image (max_truths(batch) at most; a warning tells of those left out). For every batch the order
+  /// is
+  ///
+  ///   backend.finish_uploads();                // from here on the last batch's pixels may change
+  ///   const Batch* batch = loader.next();      // or whatever fills the pixels
+  ///   network.set_batch(pixels, truths);       // of any network that shares the arena
+  ///   network.forward_backward(…);             // or forward() and backward()
+  ///
+  /// The pixels lie in the backend's allocate_host() memory. They are copied beside the steps that are
+  /// queued, which set_batch() does not wait for, and stay as they are until finish_uploads(). The truths may
+  /// change as soon as this returns.
+  void set_batch(const uint8_t* pixels, std::span<const std::vector<Truth>> truths);
   static size_t max_truths(int batch);
+
+  /// Inference: copies the pixels of a batch, which may change as soon as this returns.
+  void set_pixels(const uint8_t* pixels);
+  /// The same as values in [0, 1], for images that 8 bits would round.
+  void set_values(const float* values);
 
   /// Training: batch statistics, and everything kept that the backward pass needs.
   void forward();
@@ -115,7 +123,6 @@ class Network {
   void choose_rebuilt();
   int heir_of_gradient(int layer) const;
   bool normalizes(int layer) const;
-  ConvolutionLayer* layer_that_normalizes_for(int layer) const;
   void plan_memory();
   bool is_prepare_due() const;
   void prepare_frozen();

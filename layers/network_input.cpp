@@ -2,16 +2,10 @@
 
 #include <algorithm>
 
+#include "core/alignment.h"
 #include "core/log.h"
 
 namespace brightnet {
-namespace {
-
-size_t aligned(size_t bytes) {
-  return (bytes + 63) / 64 * 64;
-}
-
-}  // namespace
 
 NetworkInput::NetworkInput(Backend& backend, const Shape& image, bool training)
     : backend_(backend),

@@ -14,7 +14,7 @@ struct Network::Node {
   std::vector<int> consumers;
   Shape shape;
   bool needs_gradient = false;  ///< of its output
-  bool is_head = false;
+  YoloLayer* head = nullptr;    ///< the layer, if it is one
   int output = -1, gradient = -1, saved = -1;
   int concat = -1;  ///< the concat that its output is a slice of
   int concat_channel = 0;

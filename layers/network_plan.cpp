@@ -2,20 +2,11 @@
 // instead of being kept, and from when to when each buffer of the arena lives.
 #include <algorithm>
 
-#include "layers/convolution.h"
+#include "core/alignment.h"
 #include "layers/network_input.h"
 #include "layers/network_node.h"
 
 namespace brightnet {
-namespace {
-
-/// Like the arena's plan.
-size_t aligned(size_t bytes) {
-  return (bytes + 255) / 256 * 256;
-}
-
-}  // namespace
-
 void Network::connect() {
   const Model& model = *setup_.model;
   nodes_.resize(model.layers.size());
@@ -61,14 +52,6 @@ bool Network::normalizes(int layer) const {
   return conv && conv->batch_norm && setup_.model->layers[layer].rate > 0 && !widened;
 }
 
-ConvolutionLayer* Network::layer_that_normalizes_for(int layer) const {
-  const auto* conv = std::get_if<ConvAttributes>(&setup_.model->layers[layer].attributes);
-  const int input = nodes_[layer].inputs[0];
-  if (setup_.mode != Mode::train || !conv || conv->full_precision || input == network_input) return nullptr;
-  if (!normalizes(input) || nodes_[input].consumers.size() > 1) return nullptr;
-  return static_cast<ConvolutionLayer*>(layers_[input].get());
-}
-
 void Network::make_layers() {
   const Model& model = *setup_.model;
   const bool training = setup_.mode == Mode::train;
@@ -77,9 +60,8 @@ void Network::make_layers() {
   for (size_t i = 0; i < nodes_.size(); ++i) {
     Node& node = nodes_[i];
     const LayerDescription& description = model.layers[i];
-    node.is_head = std::holds_alternative<YoloAttributes>(description.attributes);
     node.needs_gradient =
-        std::holds_alternative<ConvAttributes>(description.attributes) && description.rate > 0;
+        description.rate > 0 && setup_.parameters->layout->has_trainable(static_cast<int>(i));
     LayerSetup setup{description, {}, *setup_.backend, *setup_.parameters, setup_.mode, type_, image};
     setup.statistics = setup_.statistics;
     for (const int input : node.inputs) {
@@ -91,15 +73,15 @@ void Network::make_layers() {
     setup.adds_input_gradient =
         training && setup.input_gradient && nodes_[first].consumers.back() != static_cast<int>(i);
     setup.output_in_concat = node.concat >= 0;
-    setup.normalized_by = layer_that_normalizes_for(static_cast<int>(i));
     layers_.push_back(make_layer(setup));
     node.shape = layers_.back()->output_shape();
+    node.head = layers_.back()->head();
   }
 }
 
-// What batch-norm and activation made of a convolution's output, which is kept anyway, can be made of it
-// again: alone, or as the parts of a concat. A rebuilt concat copies its other parts again, and needs them
-// then.
+// What batch-norm and activation made of a convolution's output, which is kept anyway, can be made of
+// it again: alone, or as the parts of a concat. A rebuilt concat copies its other parts again, and
+// needs them then.
 void Network::choose_rebuilt() {
   for (int i = layer_count() - 1; i >= 0; --i) {
     Node& node = nodes_[i];
@@ -144,7 +126,7 @@ void Network::plan_memory() {
   // Until when a tensor is read that these layers consume: on the way there, and on the way back.
   const auto last_forward = [&](const std::vector<int>& consumers, int produced) {
     int last = produced;
-    for (const int consumer : consumers) last = std::max(last, nodes_[consumer].is_head ? end : consumer);
+    for (const int consumer : consumers) last = std::max(last, nodes_[consumer].head ? end : consumer);
     return last;
   };
   const auto last_backward = [&](const std::vector<int>& consumers) {
@@ -173,7 +155,7 @@ void Network::plan_memory() {
     for (const auto& entry : setup_.parameters->layout->entries()) {
       if (entry.layer == i) row.parameters += entry.count * sizeof(float);
     }
-    if (!node.is_head && node.concat < 0) {
+    if (!node.head && node.concat < 0) {
       const int first = node.first_part < 0 ? i : node.first_part;
       const int there = last_forward(node.consumers, i), back = last_backward(node.consumers);
       node.output = add(bytes, first, node.is_rebuilt ? there : std::max(there, back));
@@ -192,7 +174,7 @@ void Network::plan_memory() {
     }
     node.saved = add(node.needs.saved, i, training && node.needs_gradient ? backward_time(i) : i);
     node.weights_offset = memory_.working_weights;
-    memory_.working_weights += aligned(node.needs.weights);
+    memory_.working_weights += aligned(node.needs.weights, device_alignment);
     workspace_bytes_ = std::max(workspace_bytes_, node.needs.workspace);
     preparing = std::max(preparing, node.needs.preparing);
     row.saved = node.needs.saved;
@@ -203,9 +185,9 @@ void Network::plan_memory() {
   workspace_buffer_ = add(workspace_bytes_, 0, end);
 
   arena_plan_ = plan_arena(lives);
-  memory_.step = std::max(arena_plan_.total, aligned(preparing));
-  for (const Lifetime& life : lives) memory_.unshared += aligned(life.bytes);
-  memory_.input = aligned(input_->bytes());
+  memory_.step = std::max(arena_plan_.total, aligned(preparing, device_alignment));
+  for (const Lifetime& life : lives) memory_.unshared += aligned(life.bytes, device_alignment);
+  memory_.input = aligned(input_->bytes(), device_alignment);
 }
 
 void Network::bind(void* arena) {
@@ -246,13 +228,13 @@ void Network::bind(void* arena) {
       node.backward_input_tensors.push_back(image ? x_ : nodes_[input].backward_tensor);
       node.input_gradients.push_back(image ? Tensor{nullptr, x_.shape, type_}
                                            : nodes_[input].output_gradient);
-      // The last consumer is the first to write on the way back. One that reads a layer twice adds the second
-      // time.
+      // The last consumer is the first to write on the way back. One that reads a layer twice adds
+      // the second time.
       const bool again =
           std::count(node.inputs.begin(), node.inputs.begin() + static_cast<long>(k), input) > 0;
       node.accumulate[k] = !image && (again || nodes_[input].consumers.back() != static_cast<int>(i));
     }
-    if (node.is_head) node.output_tensor = node.input_tensors[0];
+    if (node.head) node.output_tensor = node.input_tensors[0];
     layers_[i]->bind({weights + node.weights_offset, place(node.saved), place(workspace_buffer_), step});
   }
 }

@@ -4,54 +4,35 @@
 #include <cmath>
 #include <utility>
 
+#include "core/alignment.h"
 #include "core/random.h"
 
 namespace brightnet {
 namespace {
 
-// 64 bytes: a cache line, and a vector register of AVX-512.
-constexpr size_t alignment = 16;
-
-size_t aligned(size_t floats) {
-  return (floats + alignment - 1) / alignment * alignment;
-}
+constexpr size_t alignment = cache_line / sizeof(float);
 
 }  // namespace
 
 ParameterLayout::ParameterLayout(const Model& model) {
   std::vector<ParameterEntry> statistics;
-  const auto add = [](std::vector<ParameterEntry>& list, const LayerDescription& layer, int index,
-                      const char* what, std::vector<int64_t> shape, ParameterKind kind) {
-    ParameterEntry entry{layer.name + '.' + what, std::move(shape), kind, index, layer.rate, 0, 1};
-    for (const int64_t side : entry.shape) entry.count *= static_cast<size_t>(side);
-    list.push_back(std::move(entry));
-  };
   for (size_t i = 0; i < model.layers.size(); ++i) {
     const LayerDescription& layer = model.layers[i];
-    const auto* conv = std::get_if<ConvAttributes>(&layer.attributes);
-    if (!conv) continue;
-    const int index = static_cast<int>(i);
-    const int source = layer.inputs[0];
-    const int inputs = source == network_input ? model.channels : model.layers[source].channels;
-    add(entries_, layer, index, "weight", {conv->filters, conv->size, conv->size, inputs},
-        ParameterKind::weight);
-    if (!conv->batch_norm) {
-      add(entries_, layer, index, "bias", {conv->filters}, ParameterKind::bias);
-      continue;
+    for (const ParameterSpec& spec : parameters_of(model, layer)) {
+      ParameterEntry entry{
+          layer.name + '.' + spec.name, spec.shape, spec.kind, static_cast<int>(i), layer.rate, 0, 1};
+      for (const int64_t side : entry.shape) entry.count *= static_cast<size_t>(side);
+      (is_running_statistic(spec.kind) ? statistics : entries_).push_back(std::move(entry));
     }
-    add(entries_, layer, index, "scale", {conv->filters}, ParameterKind::scale);
-    add(entries_, layer, index, "shift", {conv->filters}, ParameterKind::shift);
-    add(statistics, layer, index, "running_mean", {conv->filters}, ParameterKind::running_mean);
-    add(statistics, layer, index, "running_variance", {conv->filters}, ParameterKind::running_variance);
   }
   for (auto& entry : entries_) {
     entry.offset = total_;
-    total_ += aligned(entry.count);
+    total_ += aligned(entry.count, alignment);
   }
   trainable_ = total_;
   for (auto& entry : statistics) {
     entry.offset = total_;
-    total_ += aligned(entry.count);
+    total_ += aligned(entry.count, alignment);
     entries_.push_back(std::move(entry));
   }
 }
@@ -60,6 +41,11 @@ const ParameterEntry* ParameterLayout::find(const std::string& name) const {
   const auto found =
       std::find_if(entries_.begin(), entries_.end(), [&](const auto& e) { return e.name == name; });
   return found == entries_.end() ? nullptr : &*found;
+}
+
+bool ParameterLayout::has_trainable(int layer) const {
+  return std::any_of(entries_.begin(), entries_.end(),
+                     [&](const auto& e) { return e.layer == layer && !is_running_statistic(e.kind); });
 }
 
 size_t ParameterLayout::trainable_parameters() const {
@@ -110,7 +96,7 @@ std::vector<float> initial_parameters(const Model& model, const ParameterLayout&
     if (entry.kind == ParameterKind::weight) {
       // He et al. 2015: the variance of activations stays put through layers of rectifiers.
       const float deviation =
-          std::sqrt(2.0f / static_cast<float>(entry.shape[1] * entry.shape[2] * entry.shape[3]));
+          std::sqrt(2.0f / static_cast<float>(entry.count / static_cast<size_t>(entry.shape[0])));
       Random random(seed, Purpose::weights, 0, static_cast<uint64_t>(entry.layer));
       std::generate(begin, begin + entry.count, [&] { return deviation * random.normal(); });
     } else if (entry.kind == ParameterKind::scale || entry.kind == ParameterKind::running_variance) {

@@ -1,5 +1,5 @@
 // All parameters of a model in one flat fp32 array, so that an optimizer step, an all-reduce, an average or a
-// checkpoint is one pass over memory. Trainable parameters come first, running statistics behind them.
+// checkpoint is one pass over memory. Trainable parameters come first, running statistics after them.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,9 @@
 #include <vector>
 
 #include "kernels/backend.h"
-#include "layers/model.h"
+#include "layers/model/model.h"
 
 namespace brightnet {
-
-enum class ParameterKind : uint8_t { weight, bias, scale, shift, running_mean, running_variance };
 
 struct ParameterEntry {
   std::string name;            ///< "stage1.in.weight"
@@ -32,6 +30,8 @@ class ParameterLayout {
   const std::vector<ParameterEntry>& entries() const { return entries_; }
   /// nullptr when there is none of that name.
   const ParameterEntry* find(const std::string& name) const;
+  /// Whether a layer has parameters that gradients change.
+  bool has_trainable(int layer) const;
   /// Floats of the trainable part, and of all with the running statistics; both with padding.
   size_t trainable_floats() const { return trainable_; }
   size_t floats() const { return total_; }
@@ -50,6 +50,13 @@ struct Parameters {
   float* values = nullptr;     ///< [layout.floats()]
   float* gradients = nullptr;  ///< [layout.trainable_floats()], or nullptr for inference
   uint64_t version = 1;
+};
+
+/// An array that a resumed run needs back.
+struct StateArray {
+  std::string name;
+  float* values = nullptr;  ///< in the device's memory
+  size_t count = 0;
 };
 
 /// Device memory that is given back when it goes out of scope.

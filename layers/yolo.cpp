@@ -2,12 +2,10 @@
 
 namespace brightnet {
 
-YoloLayer::YoloLayer(const LayerSetup& setup) : Layer(setup) {
-  const auto& yolo = std::get<YoloAttributes>(setup.description.attributes);
-  head_ = yolo.head;
+YoloLayer::YoloLayer(const YoloAttributes& yolo, const LayerSetup& setup)
+    : Layer(setup), head_(yolo.head), class_weights_(yolo.class_weights) {
   head_.input_width = setup.network_input.w;
   head_.input_height = setup.network_input.h;
-  class_weights_ = yolo.class_weights;
 }
 
 MemoryNeeds YoloLayer::memory_needs() const {
@@ -36,15 +34,31 @@ void YoloLayer::prepare() {
   backend().upload(device_class_weights_, class_weights_.data(), class_weights_.size() * sizeof(float));
 }
 
-void YoloLayer::backward(const LayerCall& call, bool) {
+void YoloLayer::backward(const LayerCall&, bool) {
+  BRIGHTNET_CHECK(false, "a head's gradient is its loss's");
+}
+
+void YoloLayer::loss(const LayerCall& call, const TruthList& truths, const GradientScale& scale,
+                     LossTotals* totals) {
   BRIGHTNET_CHECK(!call.accumulate[0], "a head's predictions feed nothing else");
   backend().yolo_loss(head_, {.predictions = call.inputs[0],
                               .gradient = call.input_gradients[0],
-                              .truths = truths_,
-                              .scale = scale_,
+                              .truths = truths,
+                              .scale = scale,
                               .loss = loss_,
-                              .totals = totals_,
+                              .totals = totals,
                               .workspace = workspace_});
+}
+
+YoloLoss YoloLayer::last_loss() const {
+  YoloLoss loss;
+  backend().download(&loss, loss_, sizeof loss);
+  return loss;
+}
+
+void YoloLayer::detect(const Tensor& predictions, float threshold,
+                       std::vector<std::vector<Detection>>& found) const {
+  backend().yolo_detect(head_, predictions, threshold, found, workspace_);
 }
 
 }  // namespace brightnet

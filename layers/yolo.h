@@ -6,39 +6,34 @@
 
 namespace brightnet {
 
-/// Its output is its input: the predictions as they are. Loss and decoding read them there.
+/// Its output is its input: the predictions as they are. What a head does with them is its own step: the loss
+/// in training, detections after inference.
 class YoloLayer : public Layer {
  public:
-  explicit YoloLayer(const LayerSetup& setup);
-  Shape output_shape() const override { return setup().inputs[0]; }
+  YoloLayer(const YoloAttributes& yolo, const LayerSetup& setup);
   MemoryNeeds memory_needs() const override;
   void bind(const LayerMemory& memory) override;
   bool backward_reads_inputs() const override { return true; }
+  YoloLayer* head() override { return this; }
   void prepare() override;
   void forward(const LayerCall&) override {}
-  /// Needs set_loss() before.
+  /// Never called: the network calls loss() instead.
   void backward(const LayerCall& call, bool accumulate_parameters) override;
 
-  /// What the next backward() computes: truths and totals in the device's memory, and the factor on the
-  /// gradient.
-  void set_loss(const TruthList& truths, const GradientScale& scale, LossTotals* totals) {
-    truths_ = truths;
-    scale_ = scale;
-    totals_ = totals;
-  }
-  /// Sums of the last backward(), in the device's memory.
-  const YoloLoss* loss() const { return loss_; }
-  const YoloHead& head() const { return head_; }
-  /// For detecting, after inference.
-  void* workspace() const { return workspace_; }
+  /// The loss of the predictions call.inputs[0] against the ground truth, and its gradient times `scale` into
+  /// call.input_gradients[0]. The loss's sums are kept for last_loss() and added to `totals` (nullptr:
+  /// nowhere). Truths and totals lie in the device's memory.
+  void loss(const LayerCall& call, const TruthList& truths, const GradientScale& scale, LossTotals* totals);
+  /// Sums of the last loss() (this waits).
+  YoloLoss last_loss() const;
+  /// Appends what the predictions find above `threshold` to each image's list, after inference; before any
+  /// suppression (this waits).
+  void detect(const Tensor& predictions, float threshold, std::vector<std::vector<Detection>>& found) const;
 
  private:
   YoloHead head_;
   std::vector<float> class_weights_;
-  TruthList truths_;
-  GradientScale scale_;
-  LossTotals* totals_ = nullptr;
-  YoloLoss* loss_ = nullptr;
+  YoloLoss* loss_ = nullptr;  ///< in the device's memory
   float* device_class_weights_ = nullptr;
   bool class_weights_uploaded_ = false;
   void* workspace_ = nullptr;

@@ -2,13 +2,13 @@
 """Measures a training step of a brightnet model in PyTorch: forward, YOLO loss, backward, AdamW.
 
 The network is built from the same model YAML that `brightnet bench` reads, in channels_last, and run eagerly and
-under torch.compile, in fp32 and under bf16 autocast. Choices that are not forced are made in PyTorch's favour: the
-images are ready as floats on the device, activations work in place, the optimizer is the fused one, and the loss
-has static shapes so that torch.compile takes it whole.
+under torch.compile, in fp32 and under bf16 autocast. Free choices are made in PyTorch's favour: the images are
+already on the device as floats, activations work in place, the optimizer is the fused one, and the loss has static
+shapes so that torch.compile compiles it without graph breaks.
 
   scripts/bench_pytorch.py configs/models/yolov4-tiny.yaml --size 416 --batch 8 --precision fp32,bf16 --json out.json
 
-The JSON has the keys of `brightnet bench --json`; those that have no counterpart here are null. Needs torch and
+The JSON has the keys of `brightnet bench --json`; keys without an equivalent here are null. Needs torch and
 PyYAML.
 """
 
@@ -84,7 +84,7 @@ class Description:
 
 
 def _value(value, numbers):
-    """"$filters/2" and its like become numbers."""
+    """Evaluates expressions such as "$filters/2" to numbers."""
     if not isinstance(value, str) or "$" not in value:
         return value
     parts = [numbers[p[1:]] if p.startswith("$") else p for p in re.split(r"\s*([*/])\s*", value)]
@@ -122,7 +122,7 @@ class Convolution(nn.Module):
 
 
 class MaxPool(nn.Module):
-    """As darknet pads: window // 2 before, the rest behind, so that size / stride pixels come out."""
+    """Pads as darknet does: (size - 1) // 2 before, the rest after, so that the output has input / stride pixels."""
 
     def __init__(self, size, stride):
         super().__init__()
@@ -168,7 +168,7 @@ class Network(nn.Module):
             elif kind == "yolo":
                 self.heads.append({**description.head, **attributes})
             elif kind != "shortcut":
-                raise SystemExit(f"bench_pytorch: unknown kind of layer '{kind}'")
+                raise SystemExit(f"bench_pytorch: unknown layer kind '{kind}'")
             channels.append(out)
             self.modules_.append(module)
             self.plan.append((kind, attributes, inputs))
@@ -273,7 +273,7 @@ class YoloLoss(nn.Module):
         with torch.no_grad():
             intersection, union = overlap(predicted.unsqueeze(4), boxes[:, None, None, None])
             weight = ((intersection / (union + 1e-9)).amax(-1) < self.ignore).float()
-            # Each truth belongs to the anchor of its best shape.
+            # Each ground-truth box is assigned to the anchor with the best shape IoU.
             inner = torch.minimum(boxes[..., None, 2:], self.anchors).prod(-1)
             shape_iou = inner / (boxes[..., None, 2:].prod(-1) + self.anchors.prod(-1) - inner)
             fits = shape_iou.argmax(-1).unsqueeze(-1) == self.mask
@@ -348,7 +348,7 @@ def measure(description, arguments, device, precision, mode):
         return [b - a for a, b in zip(times, times[1:])], loss.item()
 
     def measure_queued():
-        """Seconds a step, of ten at a time; the median."""
+        """Seconds per step: the median over groups of ten steps."""
         rounds, begin = [], time.perf_counter()
         while len(rounds) < 5 or time.perf_counter() - begin < arguments.seconds:
             start = now()
@@ -374,7 +374,7 @@ def measure(description, arguments, device, precision, mode):
     if not loss == loss or loss == float("inf"):
         raise SystemExit("bench_pytorch: the loss is not finite")
     forward, backward, update = (statistics.median(s[i] for s in steps) for i in range(3))
-    # As in training nobody waits for a GPU's step: its rate is that of steps queued behind each other.
+    # As in training, the host does not wait for each step on a GPU: the rate is that of queued steps.
     rate = arguments.batch / (queued or statistics.median(sum(s) for s in steps))
     return {
         "framework": f"PyTorch {torch.__version__} {mode}",
@@ -399,10 +399,10 @@ def main():
     parser.add_argument("model", help="a model YAML, e.g. configs/models/yolov4-tiny.yaml")
     parser.add_argument("--size", type=int, help="side of the input in pixels (default: the model's)")
     parser.add_argument("--batch", type=int, default=8)
-    parser.add_argument("--precision", default="fp32,bf16", help="of fp32, bf16; on CUDA also tf32, fp16")
+    parser.add_argument("--precision", default="fp32,bf16", help="any of fp32, bf16; on CUDA also tf32, fp16")
     parser.add_argument("--device", default="auto", choices=["auto", "cpu", "cuda"])
-    parser.add_argument("--modes", default="eager,compile", help="of eager, compile")
-    parser.add_argument("--seconds", type=float, default=10, help="of measuring, for each line of the table")
+    parser.add_argument("--modes", default="eager,compile", help="any of eager, compile")
+    parser.add_argument("--seconds", type=float, default=10, help="measuring time for each line of the table")
     parser.add_argument("--json", help="file to write the results to")
     arguments = parser.parse_args()
 

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 """Checks ONNX exports against brightnet: the same pictures through `brightnet detect` and through ONNX Runtime.
 
-Every flavour that `brightnet export --format onnx` writes is exported (raw, decoded, nms; batch 1 and dynamic), run,
-and its detections compared with those of `brightnet detect --json`: each must have its like, of the same class, with
-an IoU of at least 0.999 and a score within 0.001.
+Every variant that `brightnet export --format onnx` writes is exported (raw, decoded, nms; batch 1 and dynamic) and
+run, and its detections are compared with those of `brightnet detect --json`: for each there must be one of the same
+class with an IoU of at least 0.999 and a score within 0.001.
 
   scripts/check_onnx.py --weights runs/x/weights/best.safetensors --images some/folder
   scripts/check_onnx.py --weights ... --images ... --onnx model.onnx      # a file that was exported before
 
-So that nothing but the network is compared, each picture is first fitted into the input's size, and both sides read
-that. What the raw and decoded outputs still need (decoding, suppression) is done here in NumPy, by the file's own
-metadata: this script is also an example of it. Needs onnxruntime, numpy and Pillow; exits with 0 when all agree, 1
+So that nothing but the network is compared, each picture is first resized to the input size, and both sides read the
+result. The remaining work for raw and decoded outputs (decoding, NMS) is done here in NumPy, with the metadata of the
+ONNX file: this script is also an example of that. Needs onnxruntime, numpy and Pillow; exits with 0 when all agree, 1
 when something differs, 2 when the check cannot be made.
 """
 
@@ -46,7 +46,7 @@ def find_program(given):
     for place in places:
         if place.is_file():
             return place
-    stop(f"there is no program {places[0]}; build it by scripts/build, or name it with --brightnet")
+    stop(f"there is no program {places[0]}; build it with scripts/build, or give its path with --brightnet")
 
 
 def brightnet(program, *arguments):
@@ -58,7 +58,7 @@ def brightnet(program, *arguments):
 
 def export(program, options, folder, heads, batch, size):
     file = folder / f"{heads}_{batch}.onnx"
-    # One below the threshold finds its like when it is compared; the graph must let it pass.
+    # A detection slightly below the threshold may match one above it, so the graph must not discard it.
     nms = ["--conf", options.conf - MAX_SCORE_DIFFERENCE, "--nms", options.nms] if heads == "nms" else []
     brightnet(program, "export", "--weights", options.weights, "--format", "onnx", "--out", file, "--heads", heads,
               "--batch", batch, "--opset", options.opset, "--size", size, *nms)
@@ -84,7 +84,7 @@ def prepare(sources, size, folder):
         try:
             picture = fitted(file, size)
         except OSError:
-            print(f"check_onnx: {file} is no image; left out", file=sys.stderr)
+            print(f"check_onnx: {file} is not an image; skipped", file=sys.stderr)
             continue
         prepared.append(folder / f"{len(prepared):04}_{file.stem}.png")
         picture.save(prepared[-1])
@@ -94,7 +94,7 @@ def prepare(sources, size, folder):
 
 
 def as_input(files):
-    """What every runtime is to be given: planes R, G, B with values from 0 to 1."""
+    """The input for every runtime: planes R, G, B with values from 0 to 1."""
     pixels = np.stack([np.asarray(Image.open(file)) for file in files])
     return np.ascontiguousarray(pixels.transpose(0, 3, 1, 2), dtype=np.float32) / np.float32(255)
 
@@ -103,12 +103,12 @@ def as_input(files):
 
 
 class Description:
-    """What an exported file says about itself."""
+    """The metadata of an exported file."""
 
     def __init__(self, session):
         properties = session.get_modelmeta().custom_metadata_map
         if properties.get("format") != "brightnet onnx":
-            stop("the ONNX file has no metadata of brightnet; export it with `brightnet export`")
+            stop("the ONNX file has no brightnet metadata; export it with `brightnet export`")
         self.outputs = properties["outputs"]
         self.classes = json.loads(properties["classes"])
         self.heads = json.loads(properties["heads"])
@@ -208,7 +208,7 @@ def run(file, pictures, options, suppression=None):
 
 
 def in_picture(detection, size):
-    """Detect cuts boxes at the image's border."""
+    """`brightnet detect` clips boxes to the image, so this does too."""
     c, score, box = detection
     box = np.clip(np.asarray(box, np.float64) * size, 0, size)
     return (c, score, box) if box[2] > box[0] and box[3] > box[1] else None
@@ -219,7 +219,7 @@ class Comparison:
         self.count, self.unmatched, self.worst_iou, self.worst_score = 0, 0, 1.0, 0.0
 
     def add(self, some, others, conf):
-        """Every detection of `some` above the threshold must be among `others`, which reach a little below it."""
+        """Every detection of `some` above the threshold must be in `others`, whose threshold is slightly lower."""
         for c, score, box in some:
             if score < conf:
                 continue
@@ -242,8 +242,8 @@ def detected(program, pictures, folder, options, size):
 
 
 def reference(program, pictures, folder, description, options):
-    """What detect finds. ONNX's NonMaxSuppression knows no DIoU: for a model that asks for it, what the decoded
-    export finds under plain IoU."""
+    """The detections of `brightnet detect`. ONNX's NonMaxSuppression has no DIoU: for a model with DIoU-NMS, those of
+    the decoded export with plain IoU."""
     if description.outputs != "nms" or description.suppression["kind"] == "greedy":
         return detected(program, pictures, folder, options, description.size)
     decoded = export(program, options, folder.parent, "decoded", "1", description.size)
@@ -265,13 +265,13 @@ def compare(program, file, pictures, folder, options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--weights", required=True, help="safetensors of a run")
-    parser.add_argument("--images", required=True, nargs="+", help="images, or folders of them")
-    parser.add_argument("--onnx", help="compare this export instead of exporting every flavour")
-    parser.add_argument("--size", type=int, default=0, help="side of the input; 0: as trained")
+    parser.add_argument("--images", required=True, nargs="+", help="images, or folders of images")
+    parser.add_argument("--onnx", help="compare this export instead of exporting every variant")
+    parser.add_argument("--size", type=int, default=0, help="side of the input; 0: the size of training")
     parser.add_argument("--opset", type=int, default=13)
-    parser.add_argument("--conf", type=float, default=0.25, help="lowest score that is compared")
-    parser.add_argument("--nms", type=float, default=0.45, help="overlap from which the worse of two boxes goes")
-    parser.add_argument("--brightnet", help="the program; build/release/brightnet if not given")
+    parser.add_argument("--conf", type=float, default=0.25, help="confidence threshold")
+    parser.add_argument("--nms", type=float, default=0.45, help="NMS IoU threshold")
+    parser.add_argument("--brightnet", help="the program (default: build/release/brightnet)")
     options = parser.parse_args()
     program = find_program(options.brightnet)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes tests/train/fixtures/coco_metrics.json: a random but hard detection problem and what pycocotools says of it.
+"""Makes tests/train/fixtures/coco_metrics.json: a random but hard detection problem and its pycocotools metrics.
 
     python3 -m venv VENV && VENV/bin/pip install numpy pycocotools
     VENV/bin/python scripts/make_coco_fixture.py
@@ -22,7 +22,7 @@ from pycocotools.cocoeval import COCOeval
 SEED = 20240917
 IMAGE_SIZE = 640
 CLASSES = ["person", "car", "bird", "cell", "crowd only", "detected only", "absent"]
-ORDINARY = 4  # classes with truths that count
+ORDINARY = 4  # classes with truths that are not only crowds
 
 
 def quarter(value):
@@ -63,8 +63,8 @@ def random_score(rng):
 
 
 def add_twins(rng, truths, detections):
-    """Two truths at the same distance of a detection, and a second detection that fits one of them: which twin the
-    first one takes decides whether the second is right."""
+    """Two truths at the same distance from a detection, and a second detection that fits one of them: which of the two
+    the first detection is matched with decides whether the second is a true positive."""
     x, y = float(rng.integers(0, 400)), float(rng.integers(0, 400))
     class_id = int(rng.integers(0, ORDINARY))
     for shift in (-2, 2):
@@ -76,7 +76,7 @@ def add_twins(rng, truths, detections):
 
 def make_image(rng, index):
     truths, detections = [], []
-    if index % 7 != 3:  # the others have no truths
+    if index % 7 != 3:  # the other images have no truths
         count = 150 if index == 5 else int(rng.integers(1, 12))
         for _ in range(count):
             box = random_box(rng)
@@ -88,7 +88,7 @@ def make_image(rng, index):
             if rng.random() < 0.3:  # a segmentation's area is smaller than its box's
                 area = quarter(area * rng.uniform(0.4, 1))
             truths.append([*box, class_id, int(crowd), area])
-    if index % 11 != 4:  # the others have no detections
+    if index % 11 != 4:  # the other images have no detections
         for box in truths:
             for _ in range(int(rng.choice([0, 1, 1, 2]))):
                 class_id = box[4] if rng.random() < 0.85 else int(rng.integers(0, ORDINARY))
@@ -104,7 +104,7 @@ def make_image(rng, index):
 
 
 def as_coco(images):
-    """The same in COCO's own form; ids count from 1, since pycocotools takes a match with id 0 for none."""
+    """The same in COCO's format; ids start at 1, since pycocotools treats a match with id 0 as no match."""
     annotations, results = [], []
     for image in images:
         for x1, y1, x2, y2, class_id, crowd, area in image["truths"]:

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 """Predicts how well data-parallel training scales, from `brightnet bench --json` and assumptions about the network.
 
-A prediction, not a measurement. What is modelled: the backward pass, layer by layer; the buckets that the gradient is
-cut into (train/distributed/gradient_exchange.h cuts alike); their sums over the ranks, one after the other beside the backward
-pass; and the optimizer step, which waits for the last of them. What is not: ranks that wait for data or for the
-slowest of them, other traffic in the network, and the small sums of synchronised batch-norm unless asked for.
+A prediction, not a measurement. The model includes: the backward pass, layer by layer; the buckets into which the
+gradient is divided (as in train/distributed/gradient_exchange.h); their all-reduces, one after the other, overlapped with the
+backward pass; and the optimizer step, which waits for the last of them. It does not include: ranks that wait for data
+or for the slowest rank, other network traffic, and, unless --sync-bn is given, the small all-reduces of synchronized
+batch-norm.
 
-The sum of S bytes over machines of g GPUs each:
+The all-reduce of S bytes over m machines of g GPUs each:
 
-    inside    2 (g-1)/g S / nvlink              reduce-scatter before, all-gather behind; nvlink: bytes/s of a GPU
-    between   2 (m-1)/m S / (cards * speed)     ring over m machines; every card carries a part of S
-    latency   2 (g-1) hop + 2 log2(m) hop       hop: inside and between have their own
+    inside    2 (g-1)/g S / nvlink              reduce-scatter before, all-gather after; nvlink: bytes/s of a GPU
+    between   2 (m-1)/m S / (cards * speed)     ring over m machines; every card transfers a part of S
+    latency   2 (g-1) hop + 2 log2(m) hop       separate hop latencies inside and between machines
 """
 import argparse
 import json
@@ -23,23 +24,24 @@ def arguments():
     parser.add_argument("bench", nargs="+", help="files of `brightnet bench MODEL.yaml --json FILE`")
     parser.add_argument("--gpus", default="8,64,512", help="numbers of GPUs (default: %(default)s)")
     parser.add_argument("--gpus-per-node", type=int, default=8)
-    parser.add_argument("--batch", type=int, help="images of a step on each GPU (default: the bench's)")
-    parser.add_argument("--precision", help="the bench's result to take (default: its first)")
+    parser.add_argument("--batch", type=int, help="images per step and GPU (default: that of the benchmark)")
+    parser.add_argument("--precision", help="precision of the benchmark result to use (default: the first)")
     parser.add_argument("--tflops", help="instead of the measured times, ASSUME these rates of the GPU's convolutions, "
-                        "e.g. 100,300: a layer takes its operations over the rate")
-    parser.add_argument("--size", type=int, help="with --tflops: side of the input (default: the bench's)")
+                        "e.g. 100,300: a layer takes its operations divided by the rate")
+    parser.add_argument("--size", type=int, help="with --tflops: side of the input (default: that of the benchmark)")
     parser.add_argument("--overhead", type=float, default=0.5,
-                        help="with --tflops: other work, as a part of the convolutions' time (default: %(default)s)")
-    parser.add_argument("--nvlink", type=float, default=360, help="GB/s a GPU, one way (default: %(default)s)")
-    parser.add_argument("--network", default="200,400", help="Gb/s a card (default: %(default)s)")
-    parser.add_argument("--cards", type=int, default=8, help="network cards of a machine (default: %(default)s)")
+                        help="with --tflops: other work as a fraction of the convolutions' time (default: %(default)s)")
+    parser.add_argument("--nvlink", type=float, default=360, help="GB/s per GPU, one direction (default: %(default)s)")
+    parser.add_argument("--network", default="200,400", help="Gb/s per network card (default: %(default)s)")
+    parser.add_argument("--cards", type=int, default=8, help="network cards per machine (default: %(default)s)")
     parser.add_argument("--efficiency", type=float, default=0.8,
-                        help="of the network's speed that sums reach (default: %(default)s)")
+                        help="fraction of the network's speed that all-reduces reach (default: %(default)s)")
     parser.add_argument("--hop-inside", type=float, default=2e-6, help="seconds (default: %(default)s)")
     parser.add_argument("--hop-between", type=float, default=1e-5, help="seconds (default: %(default)s)")
     parser.add_argument("--bucket-mb", type=float, default=8, help="train.bucket_mb (default: %(default)s)")
-    parser.add_argument("--sync-bn", action="store_true", help="count train.sync_bn's sums, which nothing hides")
-    parser.add_argument("--json", help="write the predictions there; - for standard output")
+    parser.add_argument("--sync-bn", action="store_true",
+                        help="include train.sync_bn's all-reduces, which are not overlapped")
+    parser.add_argument("--json", help="file to write the predictions to; - for standard output")
     return parser.parse_args()
 
 
@@ -52,7 +54,7 @@ def layer_times(layer, scale, tflops, overhead):
 
 
 def cut_into_buckets(layers, bucket_bytes):
-    """Runs of layers, last first, of at least that many bytes: (index of the first layer, bytes)."""
+    """Groups of consecutive layers, last first, of at least that many bytes: (index of the first layer, bytes)."""
     buckets, size = [], 0
     with_gradient = [i for i, layer in enumerate(layers) if layer["gradient_bytes"] > 0]
     for i in reversed(with_gradient):
@@ -79,7 +81,7 @@ class Cluster:
 
 
 def predict(result, options, tflops, cluster):
-    """Seconds of a step alone and on the cluster, and those that the sums take and that nothing hides."""
+    """Times of a step on one GPU and on the cluster, of the all-reduces, and of their part that is not overlapped."""
     layers = result["layers"]
     scale = (options.batch or result["batch"]) / result["batch"]
     if options.size:
@@ -89,7 +91,7 @@ def predict(result, options, tflops, cluster):
     times = [layer_times(layer, scale, tflops, options.overhead) for layer in layers]
     forward = sum(t[0] for t in times)
     backward = sum(t[1] for t in times)
-    # The update reads and writes some five arrays of the parameters' size; at an assumed GPU's memory speed.
+    # The update reads and writes about five arrays of the parameters' size, at an assumed memory bandwidth.
     gradient = sum(layer["gradient_bytes"] for layer in layers)
     update = result["update_ms"] * 1e-3 if tflops is None else 5 * gradient / 2e12
 

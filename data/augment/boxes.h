@@ -1,12 +1,12 @@
-// Boxes follow pixels: annotations through a placement, clipped to the part of the input where the image
-// shows.
+// Boxes follow pixels: annotations through a placement, clipped to the part of the input where the
+// image shows.
 #pragma once
 
 #include <vector>
 
 #include "core/box.h"
 #include "data/dataset.h"
-#include "data/placement.h"
+#include "data/image/placement.h"
 
 namespace brightnet {
 

@@ -4,6 +4,22 @@
 #include <cmath>
 
 namespace brightnet {
+namespace {
+
+float draw_factor(Random& random, float limit) {
+  const float factor = random.uniform(1.0f, limit);
+  return random.chance(0.5f) ? factor : 1 / factor;
+}
+
+}  // namespace
+
+ColorChange draw_color(Random& random, const AugmentOptions& options) {
+  ColorChange change;
+  change.hue = random.uniform(-options.hue, options.hue);
+  change.saturation = draw_factor(random, options.saturation);
+  change.exposure = draw_factor(random, options.exposure);
+  return change;
+}
 
 ImageDraw draw_image(Random& random, const AugmentOptions& options) {
   ImageDraw draw;

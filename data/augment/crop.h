@@ -1,10 +1,10 @@
-// Jittered crop, zoom, flip and letterbox: what is drawn for one image, and where that puts it in the input.
+// What is drawn for one image (jittered crop, zoom, flip, colours), and where the crop lies in the input.
 #pragma once
 
 #include "core/random.h"
-#include "data/augment/augment.h"
-#include "data/augment/color.h"
-#include "data/placement.h"
+#include "data/augment/options.h"
+#include "data/image/color.h"
+#include "data/image/placement.h"
 
 namespace brightnet {
 
@@ -16,6 +16,9 @@ struct ImageDraw {
   ColorChange color;
 };
 
+/// The hue uniform in ±hue; saturation and exposure uniform in [1, limit], and inverted half of the time.
+ColorChange draw_color(Random& random, const AugmentOptions& options);
+
 /// Margins uniform in ±jitter, each by itself (so the aspect ratio changes too); then the crop shrinks or
 /// grows about its centre by a factor between 1/resize and resize, uniform in its logarithm.
 ImageDraw draw_image(Random& random, const AugmentOptions& options);
@@ -23,8 +26,8 @@ ImageDraw draw_image(Random& random, const AugmentOptions& options);
 /// The side of the smallest crop that draw_image() can draw, as a fraction of the image's.
 float smallest_crop(const AugmentOptions& options);
 
-/// Puts the crop onto size × size pixels. With `letterbox` the margins are those of the image extended to a
-/// square.
+/// Puts the crop onto size × size pixels. With `letterbox` the margins are those of the image extended to
+/// a square.
 Placement place_crop(const ImageDraw& draw, int image_width, int image_height, int size, bool letterbox);
 
 }  // namespace brightnet

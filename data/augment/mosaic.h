@@ -4,7 +4,7 @@
 #include <opencv2/core.hpp>
 
 #include "core/random.h"
-#include "data/placement.h"
+#include "data/image/placement.h"
 
 namespace brightnet {
 

@@ -1,5 +1,14 @@
-#include "data/formats/coco.h"
-
+// COCO: one JSON file with images, annotations and categories, and a folder of images.
+//
+// Category ids, which have gaps, become 0, 1, 2 … in the order of the ids, or the places of their names in
+// data.classes. Crowds (iscrowd) and areas are kept for the evaluation. Segmentations are skipped while
+// parsing, since they are nine tenths of the file, unless an annotation has nothing else: then its box is the
+// one around its polygons.
+//
+// data.train or data.val is the JSON file. Images are looked for below data.root, its folders images,
+// train/val, and train2017 for an instances_train2017.json (also below images), and beside the JSON: the
+// first folder that holds one of the first hundred is the folder of all. Without data.classes the names come
+// from the train split's file for both splits.
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
@@ -7,10 +16,14 @@
 #include <set>
 #include <unordered_map>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
 #include "core/files.h"
+#include "data/formats/format.h"
+#include "data/formats/labels.h"
+#include "data/formats/places.h"
 
 namespace brightnet {
 namespace {
@@ -103,7 +116,7 @@ fs::path find_image_folder(const std::vector<LabelledImage>& images, const Paths
   if (const size_t underscore = subset.rfind('_'); underscore != std::string::npos)
     subset.erase(0, underscore + 1);
   const fs::path& root = paths.root;
-  const fs::path split = split_name(paths.split);
+  const fs::path split = enum_name(paths.split);
   const fs::path candidates[] = {root / subset,           root / "images" / subset, root / split,
                                  root / "images" / split, root / "images",          root,
                                  paths.json.parent_path()};
@@ -271,7 +284,7 @@ class CocoLabels : public LabelSource {
   std::unordered_map<int64_t, size_t> by_id_;
 };
 
-// Both splits must number the classes alike, so where nobody names them the train split's file does.
+// Both splits must number the classes alike, so without data.classes the train split's file names them.
 ClassNames class_names(const DataOptions& options, Split split, const Json& document, const fs::path& file) {
   if (!options.classes.empty()) return ClassNames(options.classes, "data.classes");
   if (split == Split::val && !options.train.empty() && options.train != options.val) {
@@ -281,13 +294,11 @@ ClassNames class_names(const DataOptions& options, Split split, const Json& docu
   return names_in_order(categories(document, file), file);
 }
 
-}  // namespace
-
 std::unique_ptr<LabelSource> open_coco(const DataOptions& options, Split split, ProblemLog& log) {
   const fs::path root = data_root(options);
   const fs::path file = split_place(options, split, {root});
   if (fs::is_directory(file)) {
-    throw InputError(std::string("data.") + split_name(split) + " names a folder", file.string(),
+    throw InputError(fmt::format("data.{} names a folder", enum_name(split)), file.string(),
                      "With data.format: coco it is the JSON file of the annotations.");
   }
   Json document = parse(file, {"segmentation", "licenses", "info"});
@@ -296,6 +307,12 @@ std::unique_ptr<LabelSource> open_coco(const DataOptions& options, Split split, 
     document = parse(file, {"licenses", "info"});
   return std::make_unique<CocoLabels>(document, Paths{root, file, split},
                                       class_names(options, split, document, file), log);
+}
+
+}  // namespace
+
+DatasetFormat coco_format() {
+  return {.name = "coco", .open = open_coco};
 }
 
 }  // namespace brightnet

@@ -1,9 +1,20 @@
-#include "data/formats/darknet.h"
-
+// darknet's data set: an obj.data of "key = value" lines (classes, train, valid, names) that points at list
+// files of images and at a file of class names. The labels are YOLO's text files; where darknet replaces the
+// folder "images" or "JPEGImages" by "labels" and finds nothing, the file beside the image is taken, as
+// darknet does for folders of other names.
+//
+// data.train is an obj.data file (data.val may then be empty: its `valid` is read) or a list file, for which
+// the names come from data.classes. Paths inside start at data.root, at the file's own folder, or at the
+// current folder, as darknet's do: the first that exists.
 #include <algorithm>
 #include <map>
 
 #include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
+#include "data/formats/format.h"
+#include "data/formats/labels.h"
+#include "data/formats/places.h"
 #include "data/formats/yolo.h"
 
 namespace brightnet {
@@ -74,11 +85,13 @@ bool is_obj_data(const fs::path& path) {
   return path.extension() == ".data";
 }
 
-}  // namespace
+bool obj_data_names_both(const DataOptions& options) {
+  return is_obj_data(options.train);
+}
 
 std::unique_ptr<LabelSource> open_darknet(const DataOptions& options, Split split, ProblemLog& log) {
   const fs::path root = data_root(options);
-  const bool from_train = split == Split::val && options.val.empty() && is_obj_data(options.train);
+  const bool from_train = split == Split::val && options.val.empty() && obj_data_names_both(options);
   const fs::path path = split_place(options, from_train ? Split::train : split, {root, "."});
   if (!is_obj_data(path)) {
     DataOptions lists = options;
@@ -97,6 +110,12 @@ std::unique_ptr<LabelSource> open_darknet(const DataOptions& options, Split spli
   check_count(data, classes);
   std::vector<fs::path> images = read_images(list, options, log);
   return open_text_labels(std::move(images), std::move(classes));
+}
+
+}  // namespace
+
+DatasetFormat darknet_format() {
+  return {.name = "darknet", .open = open_darknet, .train_names_both = obj_data_names_both};
 }
 
 }  // namespace brightnet

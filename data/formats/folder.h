@@ -23,8 +23,8 @@ std::vector<std::filesystem::path> images_below(const std::filesystem::path& fol
 /// True for the endings of files that hold labels: .txt, .xml, .json.
 bool is_label_name(const std::filesystem::path& file);
 
-/// Reports the files that have labels and not an image's ending (.gif, .heic, …): nobody would miss them.
-/// `labels_of` finds the labels of a file.
+/// Reports the files that have labels and not an image's ending (.gif, .heic, …), which would else be left
+/// out without a word. `labels_of` finds the labels of a file.
 void report_unknown_endings(const FolderFiles& files,
                             const std::function<LabelFile(const std::filesystem::path&)>& labels_of,
                             ProblemLog& log);

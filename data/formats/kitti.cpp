@@ -1,15 +1,36 @@
-#include "data/formats/kitti.h"
-
+// KITTI's object labels, as NVIDIA's TAO reads them: for each image a .txt with one object a line,
+//
+//   type truncated occluded alpha x1 y1 x2 y2 height width length X Y Z rotation [score]
+//
+// of which type, occluded and the box (pixels from 0, by corners) are used; a line needs these first eight.
+//
+// A label file is looked for in the folder beside the image's (the last image_2, image_3, images or image of
+// the path replaced by label_2, label_3, labels or label) and then beside the image.
+//
+//   data.target_class_mapping   is TAO's: types become classes by it, in whatever case they are written.
+//                               A type that it does not name is dropped, and counted.
+//   DontCare                    marks where objects were not labelled: no class, and no problem, unless it
+//                               is mapped or listed.
+//   occluded                    1 to 3 make the object difficult (data.include_difficult_in_training).
+//   truncated                   is not looked at, as in TAO: what lies outside the image is clipped off.
+//
+// data.train or data.val is a folder of images (image_2, training/image_2, …) or a file that lists images,
+// one a line: paths, or bare names that are looked for below data.root in training/image_2, image_2 and
+// images. Without data.classes the classes are the mapping's values, or without a mapping all types in both
+// splits; sorted.
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
 #include "data/formats/folder.h"
-#include "data/formats/yolo.h"
-#include "data/image.h"
+#include "data/formats/format.h"
+#include "data/formats/labels.h"
+#include "data/formats/places.h"
+#include "data/image/read_image.h"
 
 namespace brightnet {
 namespace {
@@ -24,36 +45,12 @@ std::string lower(std::string text) {
   return text;
 }
 
-std::vector<std::string> words(std::string_view line) {
-  std::vector<std::string> out;
-  for (line = trimmed(line); !line.empty(); line = trimmed(line)) {
-    const size_t end = std::min(line.find_first_of(" \t"), line.size());
-    out.emplace_back(line.substr(0, end));
-    line.remove_prefix(end);
-  }
-  return out;
-}
-
-/// TRAINING/image_2/a.png -> TRAINING/label_2/a.txt.
-fs::path parallel_label(const fs::path& image) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 4> folders{
-      {{"image_2", "label_2"}, {"image_3", "label_3"}, {"images", "labels"}, {"image", "label"}}};
-  const std::vector<fs::path> parts(image.begin(), image.end());
-  for (size_t i = parts.size() - 1; i-- > 0;) {
-    const auto found = std::find_if(folders.begin(), folders.end(),
-                                    [&](const auto& pair) { return parts[i] == pair.first; });
-    if (found == folders.end()) continue;
-    fs::path label;
-    for (size_t k = 0; k < parts.size(); ++k) label /= k == i ? fs::path(found->second) : parts[k];
-    return label.replace_extension(".txt");
-  }
-  return {};
-}
-
 LabelFile label_file(const fs::path& image) {
+  static constexpr FolderPair folders[] = {
+      {"image_2", "label_2"}, {"image_3", "label_3"}, {"images", "labels"}, {"image", "label"}};
   fs::path beside = image;
   beside.replace_extension(".txt");
-  return find_label_file({parallel_label(image), beside});
+  return find_label_file({parallel_label(image, folders), beside});
 }
 
 /// What the labels call an object, and which class that is.
@@ -108,7 +105,7 @@ class KittiLabels : public LabelSource {
   std::optional<LabelledBox> parse_line(const std::string& line, const std::string& where,
                                         ProblemLog& log) const {
     constexpr size_t needed = 8;
-    const std::vector<std::string> fields = words(line);
+    const std::vector<std::string_view> fields = words(line);
     if (fields.size() < needed) {
       log.add(Kind::malformed_label, where,
               fmt::format("a line of KITTI's labels has 15 fields, and this one has {}", fields.size()),
@@ -126,7 +123,7 @@ class KittiLabels : public LabelSource {
       }
       values[i] = *value;
     }
-    const auto id = types_.find(fields[0], where, log);
+    const auto id = types_.find(std::string(fields[0]), where, log);
     if (!id) return std::nullopt;
     LabelledBox box;
     box.class_id = *id;
@@ -188,14 +185,14 @@ ClassNames class_names(const DataOptions& options, ProblemLog& log) {
   ProblemLog problems(true);  // reported when the split is read
   for (const auto& [type, name] : options.target_class_mapping) names.insert(name);
   for (const Split split : {Split::train, Split::val}) {
-    const bool given = !(split == Split::train ? options.train : options.val).empty();
+    const bool given = !options.place(split).empty();
     if (!options.target_class_mapping.empty() || !given) continue;
     for (const fs::path& image : find_images(options, split, problems)) {
       const LabelFile labels = label_file(image);
       LabelledImage unused;
       if (!has_labels(labels, unused, problems)) continue;
       for (const TextLine& line : read_lines(labels.path)) {
-        const std::string type = words(line.text)[0];
+        const std::string type(words(line.text)[0]);
         if (lower(type) != not_labelled) names.insert(type);
       }
     }
@@ -204,12 +201,16 @@ ClassNames class_names(const DataOptions& options, ProblemLog& log) {
   return ClassNames({names.begin(), names.end()}, options.root);
 }
 
-}  // namespace
-
 std::unique_ptr<LabelSource> open_kitti(const DataOptions& options, Split split, ProblemLog& log) {
   std::vector<fs::path> images = find_images(options, split, log);
   return std::make_unique<KittiLabels>(std::move(images),
                                        TypeMapping(options.target_class_mapping, class_names(options, log)));
+}
+
+}  // namespace
+
+DatasetFormat kitti_format() {
+  return {.name = "kitti", .open = open_kitti, .maps_classes = true};
 }
 
 }  // namespace brightnet

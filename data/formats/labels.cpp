@@ -11,17 +11,11 @@
 #include <unistd.h>
 
 #include "core/error.h"
-#include "core/files.h"
+#include "core/text.h"
 
 namespace brightnet {
 
 namespace fs = std::filesystem;
-
-void ProblemLog::add(DataProblem::Kind kind, const std::string& where, const std::string& detail,
-                     const std::string& remedy) {
-  if (!lenient_ && stops_training(kind)) throw InputError(detail, where, remedy);
-  problems_.push_back({kind, where, detail});
-}
 
 LabelFile find_label_file(const std::vector<fs::path>& places) {
   LabelFile labels;
@@ -43,6 +37,19 @@ LabelFile find_label_file(const std::vector<fs::path>& places) {
     break;
   }
   return labels;
+}
+
+fs::path parallel_label(const fs::path& image, std::span<const FolderPair> pairs) {
+  const std::vector<fs::path> parts(image.begin(), image.end());
+  for (size_t i = parts.empty() ? 0 : parts.size() - 1; i-- > 0;) {
+    const auto pair = std::find_if(pairs.begin(), pairs.end(),
+                                   [&](const FolderPair& folders) { return parts[i] == folders.first; });
+    if (pair == pairs.end()) continue;
+    fs::path label;
+    for (size_t k = 0; k < parts.size(); ++k) label /= k == i ? fs::path(pair->second) : parts[k];
+    return label.replace_extension(".txt");
+  }
+  return {};
 }
 
 bool has_labels(const LabelFile& labels, LabelledImage& image, ProblemLog& log) {
@@ -97,95 +104,6 @@ void report_no_classes(const DataOptions& options, const ProblemLog& met, Proble
   log.add(DataProblem::Kind::no_classes, options.root,
           "no object is labelled in this data set, so there are no classes",
           "Check data.root, data.train and data.val.");
-}
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view blanks(" \t\r\n\v\f\0", 7);
-  const size_t first = text.find_first_not_of(blanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
-}
-
-std::vector<TextLine> read_lines(const fs::path& file) {
-  const std::string content = read_file(file);
-  std::string_view rest = content;
-  if (rest.starts_with("\xEF\xBB\xBF")) rest.remove_prefix(3);
-  std::vector<TextLine> lines;
-  for (int number = 1; !rest.empty(); ++number) {
-    const size_t end = std::min(rest.find('\n'), rest.size());
-    const std::string_view text = trimmed(rest.substr(0, end));
-    if (!text.empty()) lines.push_back({std::string(text), number});
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  return lines;
-}
-
-std::string at_line(const fs::path& file, int line) {
-  return file.string() + ':' + std::to_string(line);
-}
-
-std::optional<double> parse_number(std::string_view text) {
-  text = trimmed(text);
-  if (text.starts_with('+')) text.remove_prefix(1);
-  double value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stopped, failed] = std::from_chars(text.data(), end, value);
-  if (failed != std::errc() || stopped != end || !std::isfinite(value)) return std::nullopt;
-  return value;
-}
-
-const char* split_name(Split split) {
-  return split == Split::train ? "train" : "val";
-}
-
-std::string split_path(const DataOptions& options, Split split) {
-  const std::string& path = split == Split::train ? options.train : options.val;
-  if (path.empty()) {
-    throw InputError(std::string("data.") + split_name(split) + " is not set", "",
-                     "Name the list, folder or file with the " + std::string(split_name(split)) + " images.");
-  }
-  return path;
-}
-
-void check_exists(const fs::path& place, Split split) {
-  std::error_code failed;
-  if (fs::exists(place, failed)) return;
-  const std::string key = std::string("data.") + split_name(split);
-  throw InputError(
-      "what " + key + " names " + (failed ? "cannot be looked at: " + failed.message() : "does not exist"),
-      place.string(), "Check data.root and " + key + "; relative paths start at data.root.");
-}
-
-fs::path split_place(const DataOptions& options, Split split, const std::vector<fs::path>& folders) {
-  const fs::path place = find_below(split_path(options, split), folders);
-  check_exists(place, split);
-  return place;
-}
-
-fs::path data_root(const DataOptions& options) {
-  const fs::path root(options.root);
-  std::error_code failed;
-  if (!fs::is_directory(root, failed)) {
-    throw InputError("data.root is not a folder", fs::absolute(root).string(),
-                     "Say where the data is, for example with --set data.root=FOLDER.");
-  }
-  return root;
-}
-
-fs::path find_below(const std::string& path, const std::vector<fs::path>& folders) {
-  std::vector<std::string> spellings{path};
-  if (path.find('\\') != std::string::npos) {
-    spellings.push_back(path);
-    std::replace(spellings.back().begin(), spellings.back().end(), '\\', '/');
-  }
-  std::error_code failed;
-  for (const auto& spelling : spellings) {
-    for (const auto& folder : folders) {
-      const fs::path candidate = (folder / spelling).lexically_normal();  // an absolute path stays as it is
-      if (fs::exists(candidate, failed)) return candidate;
-    }
-  }
-  return folders.empty() ? fs::path(path) : (folders.front() / path).lexically_normal();
 }
 
 }  // namespace brightnet

@@ -1,23 +1,25 @@
-// What the readers of the formats share. A reader only says which images there are and what was written
-// about each; sizes, clipping and every other policy are applied to all formats alike, in data/dataset.cpp.
+// What the readers of the formats share. A reader only says which images there are and what was written about
+// each. Sizes, clipping and every other policy are applied to all formats alike (data/formats/policies.h).
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <opencv2/core.hpp>
 
-#include "data/dataset.h"
+#include "data/formats/read.h"
 
 namespace brightnet {
 
-/// One object as it was written: in pixels, or in fractions of the image where LabelledImage says so; by
-/// corners.
+/// One object as it was written, by its corners: in pixels, or in fractions of the image's sides where its
+/// LabelledImage says so.
 struct LabelledBox {
   double x1 = 0, y1 = 0, x2 = 0, y2 = 0;
   int class_id = 0;
@@ -42,25 +44,18 @@ LabelFile find_label_file(const std::vector<std::filesystem::path>& places);
 struct LabelledImage {
   std::filesystem::path file;
   std::optional<int64_t> id;
-  std::string missing_labels;  ///< where its label file was looked for in vain; empty when there is one
+  std::string missing_labels;  ///< where its label file was looked for and not found; empty when it was
   cv::Size declared;           ///< the size that the labels claim for the image; empty when they claim none
   bool relative = false;       ///< the boxes are fractions of the image's sides
   std::vector<LabelledBox> boxes;
 };
 
-/// Collects problems; unless lenient, throws InputError at the first that must stop the reading.
-class ProblemLog {
- public:
-  explicit ProblemLog(bool lenient) : lenient_(lenient) {}
-  void add(DataProblem::Kind kind, const std::string& where, const std::string& detail,
-           const std::string& remedy = "");
-  const std::vector<DataProblem>& problems() const { return problems_; }
-  bool lenient() const { return lenient_; }
+/// A folder of images and the folder beside it that has their labels.
+using FolderPair = std::pair<std::string_view, std::string_view>;
 
- private:
-  bool lenient_;
-  std::vector<DataProblem> problems_;
-};
+/// images/a/b.jpg → labels/a/b.txt: of the path's folders, the last that is the first of a pair is replaced
+/// by the second. Empty when there is none.
+std::filesystem::path parallel_label(const std::filesystem::path& image, std::span<const FolderPair> pairs);
 
 /// True when the image's labels can be read. Else `image` says that they are missing, or the log, that they
 /// cannot be read.
@@ -94,43 +89,5 @@ class LabelSource {
   /// Reads what is written about image `index`. May be called by several threads at once.
   virtual LabelledImage image(size_t index, ProblemLog& log) const = 0;
 };
-
-/// A line of a text file, without spaces around it.
-struct TextLine {
-  std::string text;
-  int number = 0;  ///< from 1
-};
-
-/// The lines that are not blank, without byte-order mark and carriage returns. Throws InputError when the
-/// file cannot be read.
-std::vector<TextLine> read_lines(const std::filesystem::path& file);
-
-/// `file` with a line number.
-std::string at_line(const std::filesystem::path& file, int line);
-
-/// The text without spaces, tabs and line ends around it.
-std::string_view trimmed(std::string_view text);
-
-/// A finite decimal number and nothing else, whatever the locale; spaces around it are allowed.
-std::optional<double> parse_number(std::string_view text);
-
-/// `data.train` or `data.val`. Throws InputError when it is not set.
-std::string split_path(const DataOptions& options, Split split);
-const char* split_name(Split split);
-
-/// Throws InputError when the place that `data.train` or `data.val` names is not there.
-void check_exists(const std::filesystem::path& place, Split split);
-
-/// What `data.train` or `data.val` names, below the first of the folders where it exists. Throws InputError
-/// when it is at none of them.
-std::filesystem::path split_place(const DataOptions& options, Split split,
-                                  const std::vector<std::filesystem::path>& folders);
-
-/// options.root; throws InputError when it is not a folder.
-std::filesystem::path data_root(const DataOptions& options);
-
-/// The first of FOLDER/path that exists, or the path itself when it is absolute; the first, existing or not,
-/// when none does. Backslashes of lists made on Windows are read as slashes when that is what finds the file.
-std::filesystem::path find_below(const std::string& path, const std::vector<std::filesystem::path>& folders);
 
 }  // namespace brightnet

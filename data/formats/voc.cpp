@@ -1,5 +1,12 @@
-#include "data/formats/voc.h"
-
+// Pascal VOC: Annotations/NAME.xml and JPEGImages/NAME.jpg below the root, and lists of NAMEs.
+//
+// VOC counts pixels from 1 and includes both ends, so pixels xmin … xmax cover [xmin − 1, xmax] of the image
+// (VOC2012 development kit; Detectron2 reads it so too). An object whose end does not lie after its start, as
+// written, is a zero-area box.
+//
+// data.train or data.val is a list of names, as it stands or below ImageSets/Main (a second column, the flag
+// of VOC's lists by class, is ignored), or a folder of images with the XML files beside them or in
+// Annotations. Without data.classes the classes are all names in both splits, sorted.
 #include <algorithm>
 #include <set>
 #include <unordered_map>
@@ -8,8 +15,12 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/text.h"
 #include "data/formats/folder.h"
-#include "data/image.h"
+#include "data/formats/format.h"
+#include "data/formats/labels.h"
+#include "data/formats/places.h"
+#include "data/image/read_image.h"
 
 namespace brightnet {
 namespace {
@@ -139,8 +150,8 @@ LabelFile annotation_file(const Entry& entry, const fs::path& root) {
   return find_label_file({beside, (root / "Annotations" / (entry.name + ".xml")).lexically_normal()});
 }
 
-// "NAME" or "NAME -1", the form of VOC's lists by class. A name may end in a number too: then its XML
-// decides.
+// "NAME" or "NAME -1", the form of VOC's lists by class. A name may end in a number too: then its
+// XML decides.
 std::string name_of_line(const std::string& line, const fs::path& root) {
   for (const std::string_view flag : {"-1", "0", "1"}) {
     if (!line.ends_with(flag) || line.size() == flag.size()) continue;
@@ -179,7 +190,7 @@ ClassNames collect_names(const DataOptions& options, ProblemLog& log) {
   ProblemLog problems(true);  // reported when the split is read
   std::set<std::string> names;
   for (const Split split : {Split::train, Split::val}) {
-    if ((split == Split::train ? options.train : options.val).empty()) continue;
+    if (options.place(split).empty()) continue;
     for (const Entry& entry : read_entries(options, split, problems)) {
       const LabelFile labels = annotation_file(entry, options.root);
       LabelledImage unused;
@@ -240,14 +251,18 @@ class VocLabels : public LabelSource {
   ClassNames classes_;
 };
 
-}  // namespace
-
 std::unique_ptr<LabelSource> open_voc(const DataOptions& options, Split split, ProblemLog& log) {
   data_root(options);
   std::vector<Entry> entries = read_entries(options, split, log);
   ClassNames classes =
       options.classes.empty() ? collect_names(options, log) : ClassNames(options.classes, "data.classes");
   return std::make_unique<VocLabels>(options, std::move(entries), std::move(classes));
+}
+
+}  // namespace
+
+DatasetFormat voc_format() {
+  return {.name = "voc", .open = open_voc};
 }
 
 }  // namespace brightnet

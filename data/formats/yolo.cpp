@@ -11,7 +11,11 @@
 
 #include "core/config.h"
 #include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
 #include "data/formats/folder.h"
+#include "data/formats/format.h"
+#include "data/formats/places.h"
 
 namespace brightnet {
 namespace {
@@ -28,12 +32,10 @@ LabelFile label_file(const fs::path& image) {
 // The numbers of a line; empty when one of them is not a number.
 std::vector<double> numbers(std::string_view line) {
   std::vector<double> values;
-  for (line = trimmed(line); !line.empty(); line = trimmed(line)) {
-    const size_t end = std::min(line.find_first_of(" \t"), line.size());
-    const auto value = parse_number(line.substr(0, end));
+  for (const std::string_view word : words(line)) {
+    const auto value = parse_number(word);
     if (!value) return {};
     values.push_back(*value);
-    line.remove_prefix(end);
   }
   return values;
 }
@@ -60,7 +62,7 @@ std::optional<LabelledBox> parse_line(const std::string& text, const std::string
   if (values.size() != 5 && !polygon) {
     return malformed(fmt::format("'{}' is not 'class x y width height'", text.substr(0, 80)),
                      values.size() == 6
-                         ? "A score or an id behind a box makes it a detection: write the labels without."
+                         ? "A score or an id after a box makes it a detection: write the labels without."
                          : "Five numbers with decimal points are expected, separated by spaces.");
   }
   // A label may hang over the image's edge, but not by an image: those are pixels, not fractions.
@@ -68,7 +70,7 @@ std::optional<LabelledBox> parse_line(const std::string& text, const std::string
       std::all_of(values.begin() + 1, values.end(), [](double v) { return v > -1 && v < 2; });
   if (!fractions && values.size() == 7) {
     return malformed(fmt::format("the points of '{}' are not fractions of the image", text.substr(0, 80)),
-                     "Seven numbers are a class and three points. A score and an id behind a box make it a "
+                     "Seven numbers are a class and three points. A score and an id after a box make it a "
                      "detection: write the labels without.");
   }
   if (!fractions) {
@@ -93,7 +95,7 @@ std::optional<LabelledBox> parse_line(const std::string& text, const std::string
   return box;
 }
 
-// Whether the first line that says anything is a label's.
+// Whether the first line that is not blank is a label's.
 bool holds_labels(const fs::path& file) {
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);) {
@@ -102,8 +104,8 @@ bool holds_labels(const fs::path& file) {
   return false;
 }
 
-// Labels that nobody reads because their image is lost, renamed or of an ending that is none's: beside the
-// files of a folder, and in the parallel folders of it and its subfolders.
+// Reports labels that are not used, because their image is lost, renamed or of an ending that is no image's.
+// They are looked for beside the files of a folder, and in the parallel folders of it and its subfolders.
 void report_unused_labels(const fs::path& folder, const FolderFiles& files, ProblemLog& log) {
   std::unordered_set<std::string> used;  // label files without ".txt"
   std::map<fs::path, fs::path> parallel;
@@ -210,27 +212,14 @@ ClassNames find_names(const fs::path& root, const std::vector<fs::path>& images)
 }  // namespace
 
 fs::path parallel_label(const fs::path& image) {
-  const std::vector<fs::path> parts(image.begin(), image.end());
-  for (size_t i = parts.empty() ? 0 : parts.size() - 1; i-- > 0;) {
-    if (parts[i] != "images" && parts[i] != "JPEGImages") continue;
-    fs::path label;
-    for (size_t k = 0; k < parts.size(); ++k) label /= k == i ? fs::path("labels") : parts[k];
-    return label.replace_extension(".txt");
-  }
-  return {};
+  static constexpr FolderPair folders[] = {{"images", "labels"}, {"JPEGImages", "labels"}};
+  return parallel_label(image, folders);
 }
 
 ClassNames read_names_file(const fs::path& file) {
   std::vector<std::string> names;
   for (const TextLine& line : read_lines(file)) names.push_back(line.text);
   return ClassNames(std::move(names), file.string());
-}
-
-std::vector<fs::path> read_image_list(const fs::path& list, const DataOptions& options) {
-  const std::vector<fs::path> folders{options.root, list.parent_path(), "."};
-  std::vector<fs::path> images;
-  for (const TextLine& line : read_lines(list)) images.push_back(find_below(line.text, folders));
-  return images;
 }
 
 std::vector<fs::path> read_images(const fs::path& place, const DataOptions& options, ProblemLog& log) {
@@ -252,6 +241,10 @@ std::unique_ptr<LabelSource> open_yolo(const DataOptions& options, Split split, 
   ClassNames classes =
       options.classes.empty() ? find_names(root, images) : ClassNames(options.classes, "data.classes");
   return open_text_labels(std::move(images), std::move(classes));
+}
+
+DatasetFormat yolo_format() {
+  return {.name = "yolo", .open = open_yolo};
 }
 
 }  // namespace brightnet

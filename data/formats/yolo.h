@@ -1,5 +1,5 @@
-// YOLO's text labels: for each image a .txt with one object a line, "class x y width height", class an id
-// from 0, centre and size as fractions of the image.
+// YOLO's text labels, which darknet's data sets have too: for each image a .txt with one object a line,
+// "class x y width height", class an id from 0, centre and size as fractions of the image.
 //
 // A label file is looked for in the parallel folder (the last "images" or "JPEGImages" of the image's path
 // replaced by "labels") and then beside the image. A line of a class and three or more points, the
@@ -19,19 +19,14 @@ std::unique_ptr<LabelSource> open_yolo(const DataOptions& options, Split split, 
 /// The same labels for images listed elsewhere.
 std::unique_ptr<LabelSource> open_text_labels(std::vector<std::filesystem::path> images, ClassNames classes);
 
-/// IMAGES/a/b.jpg → LABELS/a/b.txt: where an image's labels are looked for first, the last folder called
-/// images or JPEGImages replaced by labels. Empty when there is no such folder.
+/// Where an image's labels are looked for first: the last folder called images or JPEGImages replaced by
+/// labels. Empty when there is no such folder.
 std::filesystem::path parallel_label(const std::filesystem::path& image);
 
-/// The images of a folder, or those that a list file names. What a folder has besides, files of other endings
-/// with labels and labels without images, is reported.
+/// The images of a folder, or those that a list file names. Labels without images, and files with
+/// labels whose ending is no image's, are reported.
 std::vector<std::filesystem::path> read_images(const std::filesystem::path& place, const DataOptions& options,
                                                ProblemLog& log);
-
-/// The images that a list file names. A relative path starts at data.root, at the list's own folder, or at
-/// the current folder: the first where the image exists.
-std::vector<std::filesystem::path> read_image_list(const std::filesystem::path& list,
-                                                   const DataOptions& options);
 
 /// Class names, one a line.
 ClassNames read_names_file(const std::filesystem::path& file);

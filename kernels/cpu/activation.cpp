@@ -1,7 +1,6 @@
 // One pass over memory in each direction: forward reads x and writes y, backward reads x and dy and writes
 // dy. The formulas are branch-free (kernels/math/activation.h), so that the loops vectorise for all of them.
-#include "kernels/cpu/activation.h"
-
+#include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/vector_types.h"
 
 namespace brightnet::cpu {
@@ -22,7 +21,7 @@ void backward_part(const T* x, T* dy, size_t begin, size_t end) {
 
 }  // namespace
 
-void activation_forward(Activation activation, const Tensor& x, const Tensor& y) {
+void CpuBackend::activation_forward(Activation activation, const Tensor& x, const Tensor& y) {
   BRIGHTNET_CHECK(x.shape == y.shape && x.type == y.type, "activation between unlike tensors");
   if (activation == Activation::linear && x.data == y.data) return;
   with_activation(activation, [&]<Activation A>() {
@@ -35,7 +34,7 @@ void activation_forward(Activation activation, const Tensor& x, const Tensor& y)
   });
 }
 
-void activation_backward(Activation activation, const Tensor& x, const Tensor& dy) {
+void CpuBackend::activation_backward(Activation activation, const Tensor& x, const Tensor& dy) {
   BRIGHTNET_CHECK(x.shape == dy.shape && x.type == dy.type, "activation gradient between unlike tensors");
   if (activation == Activation::linear) return;
   with_activation(activation, [&]<Activation A>() {

@@ -1,5 +1,4 @@
-#include "kernels/cpu/add.h"
-
+#include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/vector_types.h"
 
 namespace brightnet::cpu {
@@ -14,7 +13,7 @@ void add_part(const T* a, const T* b, T* y, size_t begin, size_t end) {
 
 }  // namespace
 
-void add(const Tensor& a, const Tensor& b, const Tensor& y) {
+void CpuBackend::add(const Tensor& a, const Tensor& b, const Tensor& y) {
   BRIGHTNET_CHECK(a.shape == y.shape && b.shape == y.shape && a.type == y.type && b.type == y.type,
                   "sum of unlike tensors");
   with_compute_type(y.type, [&]<typename T>() {

@@ -21,11 +21,10 @@
 //
 // The statistics pass walks from the end, where the convolution has just written and the cache is warm, and
 // the apply pass from the start, where the statistics pass has just been.
-#include "kernels/cpu/batch_norm.h"
-
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/vector_types.h"
 
 namespace brightnet::cpu {
@@ -56,8 +55,8 @@ struct Sums {
     return sum;
   }
 
-  /// The sums of every channel over all threads, `first`'s and behind them `second`'s, in the place of the
-  /// rows.
+  /// The sums of every channel over all threads, `first`'s and after them `second`'s, in the place
+  /// of the rows.
   double* totals(int channels) const {
     for (int c = 0; c < channels; ++c) {
       const double s = total(first, channels, c), t = total(second, channels, c);
@@ -125,7 +124,7 @@ struct BlockSums {
   }
 };
 
-void add(const Block& block, const BlockSums& sums) {
+void keep(const Block& block, const BlockSums& sums) {
   for (int i = 0; i < block.width; ++i) {
     block.first[i] += static_cast<double>(sums.s[i]);
     block.second[i] += static_cast<double>(sums.t[i]);
@@ -221,7 +220,7 @@ void gradient_sums(const BatchNormBackward& op, const Sums& sums) {
       s += g;
       t += g * (v - mean[c]);
     });
-    add(block, block_sums);
+    keep(block, block_sums);
   });
 }
 
@@ -260,27 +259,21 @@ float gradient(double sum, bool accumulate, float before) {
 
 }  // namespace
 
-size_t channel_workspace(const Shape& shape) {
+size_t CpuBackend::channel_workspace(const Shape& shape) const {
   return static_cast<size_t>(shape.c) * (2 * sizeof(double) * compute_threads() + 4 * sizeof(float));
 }
 
-void batch_norm_forward(const BatchNormForward& op) {
+void CpuBackend::batch_norm_forward(const BatchNormForward& op) {
   const int channels = op.y.shape.c;
   const Sums sums(op.workspace, channels);
   with_compute_type(op.y.type, [&]<typename T>() {
     if (!op.statistics_known) statistics<T>(op, sums);
     affine(op.scale, op.shift, op.mean, op.inverse_std, sums, channels);
-    if (auto* coefficients = static_cast<T*>(op.affine); coefficients) {
-      for (int c = 0; c < channels; ++c) {
-        store(coefficients[c], sums.a[c]);
-        store(coefficients[channels + c], sums.b[c]);
-      }
-    }
-    if (op.z) with_activation(op.activation, [&]<Activation A>() { apply<A, T>(op, sums); });
+    with_activation(op.activation, [&]<Activation A>() { apply<A, T>(op, sums); });
   });
 }
 
-void batch_norm_backward(const BatchNormBackward& op) {
+void CpuBackend::batch_norm_backward(const BatchNormBackward& op) {
   const int channels = op.y.shape.c;
   const Sums sums(op.workspace, channels);
   affine(op.scale, op.shift, op.mean, op.inverse_std, sums, channels);
@@ -300,17 +293,17 @@ void batch_norm_backward(const BatchNormBackward& op) {
         op.shift_gradient[c] = gradient(keeps ? dshift : 0.0, op.accumulate, op.shift_gradient[c]);
         op.scale_gradient[c] = gradient(keeps ? dscale : 0.0, op.accumulate, op.scale_gradient[c]);
         // With frozen statistics mean and variance are constants, and nothing flows back through them.
-        const double slope = op.frozen ? 0.0 : -sums.a[c] * op.inverse_std[c] * dscale / n;
+        const double factor = op.frozen ? 0.0 : -sums.a[c] * op.inverse_std[c] * dscale / n;
         const double offset = op.frozen ? 0.0 : -sums.a[c] * dshift / n;
-        k1[c] = static_cast<float>(slope);
-        k0[c] = static_cast<float>(offset - slope * op.mean[c]);
+        k1[c] = static_cast<float>(factor);
+        k0[c] = static_cast<float>(offset - factor * op.mean[c]);
       }
       apply_gradient<A, T>(op, sums, k0, k1);
     });
   });
 }
 
-void fold_batch_norm(const BatchNormFold& op) {
+void CpuBackend::fold_batch_norm(const BatchNormFold& op) {
   for (int c = 0; c < op.channels; ++c) {
     const float factor = op.scale[c] / std::sqrt(op.running_variance[c] + op.epsilon);
     op.folded_bias[c] = op.shift[c] - op.running_mean[c] * factor;
@@ -321,8 +314,8 @@ void fold_batch_norm(const BatchNormFold& op) {
   }
 }
 
-void bias_gradient(const Tensor& dy, float* db, bool accumulate, void* workspace,
-                   StatisticsExchange* exchange) {
+void CpuBackend::bias_gradient(const Tensor& dy, float* db, bool accumulate, void* workspace,
+                               StatisticsExchange* exchange) {
   const int channels = dy.shape.c;
   const Sums sums(workspace, channels);
   with_compute_type(dy.type, [&]<typename T>() {
@@ -332,7 +325,7 @@ void bias_gradient(const Tensor& dy, float* db, bool accumulate, void* workspace
       block_sums.add(block, [=](size_t pixel, int i, float& s, float&) {
         s += widen(from[pixel * static_cast<size_t>(channels) + static_cast<size_t>(block.channel + i)]);
       });
-      add(block, block_sums);
+      keep(block, block_sums);
     });
   });
   double* totals = sums.totals(channels);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/vector_types.h"
 
 namespace brightnet::cpu {
@@ -30,6 +31,10 @@ void cast(const Tensor& from, const Tensor& to) {
                         });
     });
   });
+}
+
+void CpuBackend::cast(const Tensor& from, const Tensor& to) {
+  cpu::cast(from, to);
 }
 
 }  // namespace brightnet::cpu

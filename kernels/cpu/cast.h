@@ -1,4 +1,4 @@
-// Conversion between element types on the CPU.
+// Conversion between element types on the CPU, which convolutions need too.
 #pragma once
 
 #include "core/tensor.h"

@@ -8,8 +8,9 @@
 #include <optional>
 #include <unordered_map>
 
-#include "kernels/backend.h"
+#include "core/alignment.h"
 #include "kernels/cpu/cast.h"
+#include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/onednn.h"
 #include "kernels/cpu/shared_convolution.h"
 #include "kernels/cpu/weight_layout.h"
@@ -18,10 +19,6 @@ namespace brightnet::cpu {
 namespace {
 
 using dnnl::memory;
-
-constexpr size_t aligned(size_t bytes) {
-  return (bytes + 63) / 64 * 64;
-}
 
 dnnl::engine& engine() {
   static dnnl::engine instance(dnnl::engine::kind::cpu, 0);
@@ -191,7 +188,7 @@ class OneDnnConvolution : public Convolution {
                                    {DNNL_ARG_SCRATCHPAD, backward_weights_.scratch}};
   }
 
-  /// The three passes never run at once and share their scratch memory; the weight gradient lies behind it.
+  /// The three passes never run at once and share their scratch memory; the weight gradient lies after it.
   size_t scratch_bytes() const {
     return aligned(
         std::max({forward_.scratch_bytes, backward_data_.scratch_bytes, backward_weights_.scratch_bytes}));
@@ -230,9 +227,9 @@ class OneDnnConvolution : public Convolution {
   std::unordered_map<int, memory> forward_arguments_, backward_data_arguments_, backward_weights_arguments_;
 };
 
-/// Images of a forward-only plan that are cast and convolved together: as many as divide the batch and have
-/// fp32 copies that stay in a core's cache. Training's passes need the batch as a whole, for the weights'
-/// gradient.
+/// Images of a forward-only plan that are cast and convolved together: as many as divide the batch
+/// and have fp32 copies that stay in a core's cache. Training's passes need the batch as a whole, for
+/// the weights' gradient.
 int images_at_once(const ConvolutionSpec& spec) {
   constexpr size_t cached = size_t{8} << 20;
   if (spec.training) return spec.input.n;
@@ -326,6 +323,10 @@ std::unique_ptr<Convolution> plan_convolution(const ConvolutionSpec& spec) {
 std::unique_ptr<Convolution> plan_bf16_convolution(const ConvolutionSpec& spec, Bf16Products products) {
   if (products == Bf16Products::in_fp32) return std::make_unique<CastingConvolution>(spec);
   return std::make_unique<OneDnnConvolution>(spec);
+}
+
+std::unique_ptr<Convolution> CpuBackend::plan_convolution(const ConvolutionSpec& spec) {
+  return cpu::plan_convolution(spec);
 }
 
 }  // namespace brightnet::cpu

@@ -1,9 +1,8 @@
 // A pixel's channels are one contiguous run in both tensors, so that this is a strided copy of runs; when the
 // runs are whole pixels on both sides they join to one.
-#include "kernels/cpu/copy_channels.h"
-
 #include <cstring>
 
+#include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/vector_types.h"
 
 namespace brightnet::cpu {
@@ -40,8 +39,8 @@ void copy_runs(const T* from, size_t from_step, T* to, size_t to_step, size_t le
 
 }  // namespace
 
-void copy_channels(const Tensor& from, int from_channel, const Tensor& to, int to_channel, int channels,
-                   bool accumulate) {
+void CpuBackend::copy_channels(const Tensor& from, int from_channel, const Tensor& to, int to_channel,
+                               int channels, bool accumulate) {
   const Shape &f = from.shape, &t = to.shape;
   BRIGHTNET_CHECK(f.n == t.n && f.h == t.h && f.w == t.w && from.type == to.type,
                   "channels copied between unlike tensors: " + to_string(f) + " and " + to_string(t));

@@ -1,10 +1,10 @@
-// The CPU's implementation of Backend: each operation is a free function in a file of its own, and this class
-// is where they meet the interface.
+// The CPU's implementation of Backend, in f32 and bf16. Each operation is defined in a file of its own,
+// kernels/cpu/add.cpp and so on; cpu_backend.cpp is the device.
 #pragma once
 
 #include "kernels/backend.h"
 
-namespace brightnet {
+namespace brightnet::cpu {
 
 class CpuBackend : public Backend {
  public:
@@ -61,14 +61,14 @@ class CpuBackend : public Backend {
   void yolo_detect(const YoloHead& head, const Tensor& predictions, float threshold,
                    std::span<std::vector<Detection>> detections, void* workspace) override;
 
-  void judge_step(const StepPolicy& policy, const StepEvidence& evidence, StepState* state,
+  void check_step(const StepPolicy& policy, const StepEvidence& evidence, StepState* state,
                   void* workspace) override;
   void sgd_step(const SgdStep& sgd, const OptimizerArrays& arrays, std::span<const ParameterRange> ranges,
                 const StepState* state) override;
   void adamw_step(const AdamWStep& adam, const OptimizerArrays& arrays,
                   std::span<const ParameterRange> ranges, const StepState* state) override;
-  void settle_statistics(float* values, float* kept, float* ema, size_t count,
+  void commit_statistics(float* values, float* kept, float* ema, size_t count,
                          const StepState* state) override;
 };
 
-}  // namespace brightnet
+}  // namespace brightnet::cpu

@@ -1,7 +1,7 @@
-#include "kernels/cpu/image.h"
-
-#include "kernels/cpu/vector_types.h"
 #include "kernels/math/image.h"
+
+#include "kernels/cpu/cpu_backend.h"
+#include "kernels/cpu/vector_types.h"
 
 namespace brightnet::cpu {
 
@@ -15,7 +15,7 @@ void normalize_part(const uint8_t* pixels, T* x, size_t begin, size_t end) {
 
 }  // namespace
 
-void normalize_image(const Tensor& pixels, const Tensor& x) {
+void CpuBackend::normalize_image(const Tensor& pixels, const Tensor& x) {
   BRIGHTNET_CHECK(pixels.shape == x.shape && pixels.type == DType::u8,
                   "an image is u8 and of its input's shape");
   with_compute_type(x.type, [&]<typename T>() {

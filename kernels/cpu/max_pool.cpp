@@ -1,8 +1,7 @@
 // Forward, three ways of walking the same windows, chosen by shape: 2 × 2 in one pass over memory (the hot
 // case of yolov4-tiny), large windows at stride 1 by max_pool_cascade, and everything else element by element
 // of the window for a block of channels. The backward pass is in max_pool_backward.cpp.
-#include "kernels/cpu/max_pool.h"
-
+#include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/max_pool_cascade.h"
 #include "kernels/cpu/max_pool_geometry.h"
 #include "kernels/cpu/vector_types.h"
@@ -99,7 +98,8 @@ void pool_rows(const PoolGeometry& pool, const T* x, T* y, uint8_t* argmax) {
 
 }  // namespace
 
-void max_pool_forward(const PoolSpec& pool, const Tensor& x, const Tensor& y, const Tensor& argmax) {
+void CpuBackend::max_pool_forward(const PoolSpec& pool, const Tensor& x, const Tensor& y,
+                                  const Tensor& argmax) {
   const PoolGeometry geometry(pool, x.shape, y.shape);
   BRIGHTNET_CHECK(x.type == y.type, "max-pool between types");
   BRIGHTNET_CHECK(!argmax || (argmax.type == DType::u8 && argmax.shape == y.shape),

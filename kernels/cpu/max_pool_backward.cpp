@@ -4,7 +4,7 @@
 // is a block of channels of as many pixels as fit, the whole plane at SPP's sizes.
 #include <algorithm>
 
-#include "kernels/cpu/max_pool.h"
+#include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/max_pool_geometry.h"
 #include "kernels/cpu/vector_types.h"
 
@@ -24,9 +24,9 @@ Covering windows_over(int i, const PoolGeometry& pool, int outputs) {
           std::min(from_start / pool.stride + 1, outputs)};
 }
 
-/// dy where the window's winner is at `place`, else 0. Compared as floats and with dy read in either case:
-/// g++ 12 vectorises no selection of one width by a comparison of another, and no conditional read of 16
-/// bits.
+/// dy where the window's winner is at `place`, else 0. Compared as floats and with dy read in either
+/// case: g++ 12 vectorises no selection of one width by a comparison of another, and no conditional read
+/// of 16 bits.
 template <typename T>
 float won(const uint8_t& winner, float place, const T& dy) {
   const float gradient = widen(dy);
@@ -170,8 +170,8 @@ void scatter_all(const PoolGeometry& pool, const T* dy, const uint8_t* argmax, T
 
 }  // namespace
 
-void max_pool_backward(const PoolSpec& pool, const Tensor& dy, const Tensor& argmax, const Tensor& dx,
-                       bool accumulate) {
+void CpuBackend::max_pool_backward(const PoolSpec& pool, const Tensor& dy, const Tensor& argmax,
+                                   const Tensor& dx, bool accumulate) {
   const PoolGeometry geometry(pool, dx.shape, dy.shape);
   BRIGHTNET_CHECK(dx.type == dy.type && argmax.type == DType::u8 && argmax.shape == dy.shape,
                   "max-pool gradient between types, or an argmax that is not u8 of the output's shape");

@@ -18,8 +18,8 @@ namespace {
 
 constexpr int lanes = 16;
 constexpr int side = 32;  ///< of the buffer, in pixels; at least window + 1
-constexpr int pitch =
-    side + 1;  ///< from row to row: a power of two would map a column to two sets of the cache
+/// From row to row: a power of two would map a column to two sets of the cache.
+constexpr int pitch = side + 1;
 
 /// The inputs of one tile, becoming its outputs. Element (row, column) is the best of the run that starts
 /// there, and its place relative to that start.

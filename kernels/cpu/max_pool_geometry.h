@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
-#include "kernels/backend.h"
+#include "core/error.h"
+#include "core/tensor.h"
+#include "kernels/max_pool.h"
 
 namespace brightnet::cpu {
 

@@ -1,5 +1,4 @@
-#include "kernels/cpu/multiply.h"
-
+#include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/vector_types.h"
 
 namespace brightnet::cpu {
@@ -19,7 +18,7 @@ void multiply_part(const T* a, const T* b, T* y, size_t begin, size_t end, bool 
 
 }  // namespace
 
-void multiply(const Tensor& a, const Tensor& b, const Tensor& y, bool accumulate) {
+void CpuBackend::multiply(const Tensor& a, const Tensor& b, const Tensor& y, bool accumulate) {
   BRIGHTNET_CHECK(a.shape == y.shape && b.shape == y.shape && a.type == y.type && b.type == y.type,
                   "product of unlike tensors");
   with_compute_type(y.type, [&]<typename T>() {

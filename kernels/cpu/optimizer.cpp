@@ -2,12 +2,13 @@
 // once, gradient scaling, decay, momentum, update and average are one loop. The ranges (a few hundred, some
 // of ten elements) are one sequence of elements cut evenly among the threads; each thread walks the ranges
 // that its part meets.
-#include "kernels/cpu/optimizer.h"
-
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/cpu/cpu_backend.h"
+#include "kernels/cpu/reduction.h"
 #include "kernels/cpu/vector_types.h"
+#include "kernels/math/loss_scaler.h"
 
 namespace brightnet::cpu {
 
@@ -101,42 +102,48 @@ void with_constant(bool value, Body&& body) {
 
 }  // namespace
 
-void sgd_step(const SgdStep& sgd, const OptimizerArrays& arrays, std::span<const ParameterRange> ranges,
-              const StepState& state) {
+void CpuBackend::check_step(const StepPolicy& policy, const StepEvidence& evidence, StepState* state, void*) {
+  decide_step(policy, sum_of_squares(evidence.gradients, evidence.gradient_count),
+              sum_of_squares(evidence.statistics, evidence.statistic_count), *state);
+}
+
+void CpuBackend::sgd_step(const SgdStep& sgd, const OptimizerArrays& arrays,
+                          std::span<const ParameterRange> ranges, const StepState* state) {
   BRIGHTNET_CHECK(arrays.values && arrays.gradients && arrays.first, "an SGD step without its arrays");
-  if (!state.apply) return;
+  if (!state->apply) return;
   with_constant(sgd.nesterov, [&]<bool nesterov>() {
     with_constant(arrays.ema != nullptr, [&]<bool average>() {
       constexpr size_t traffic = (average ? 7 : 5) * sizeof(float);
       parallel_parameters(ranges, traffic, [&](const ParameterRange& range, size_t begin, size_t end) {
-        sgd_part<nesterov, average>(sgd, arrays, state, range, begin, end);
+        sgd_part<nesterov, average>(sgd, arrays, *state, range, begin, end);
       });
     });
   });
 }
 
-void adamw_step(const AdamWStep& adam, const OptimizerArrays& arrays, std::span<const ParameterRange> ranges,
-                const StepState& state) {
+void CpuBackend::adamw_step(const AdamWStep& adam, const OptimizerArrays& arrays,
+                            std::span<const ParameterRange> ranges, const StepState* state) {
   BRIGHTNET_CHECK(arrays.values && arrays.gradients && arrays.first && arrays.second,
                   "an AdamW step without its arrays");
-  if (!state.apply) return;
+  if (!state->apply) return;
   with_constant(arrays.ema != nullptr, [&]<bool average>() {
     constexpr size_t traffic = (average ? 9 : 7) * sizeof(float);
     parallel_parameters(ranges, traffic, [&](const ParameterRange& range, size_t begin, size_t end) {
-      adamw_part<average>(adam, arrays, state, range, begin, end);
+      adamw_part<average>(adam, arrays, *state, range, begin, end);
     });
   });
 }
 
-void settle_statistics(float* values, float* kept, float* ema, size_t count, const StepState& state) {
+void CpuBackend::commit_statistics(float* values, float* kept, float* ema, size_t count,
+                                   const StepState* state) {
   parallel_elements(count, 5 * sizeof(float), [&](size_t begin, size_t end) {
-    if (!state.apply) {
+    if (!state->apply) {
       std::copy(kept + begin, kept + end, values + begin);
       return;
     }
     std::copy(values + begin, values + end, kept + begin);
     if (!ema) return;
-    const float rate = 1.0f - state.ema_decay;
+    const float rate = 1.0f - state->ema_decay;
 #pragma omp simd
     for (size_t i = begin; i < end; ++i) ema[i] = moved_towards(ema[i], values[i], rate);
   });

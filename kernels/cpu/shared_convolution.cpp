@@ -2,16 +2,13 @@
 
 #include <algorithm>
 
+#include "core/alignment.h"
 #include "core/error.h"
 #include "core/threads.h"
 #include "kernels/cpu/convolution.h"
 
 namespace brightnet::cpu {
 namespace {
-
-constexpr size_t aligned(size_t bytes) {
-  return (bytes + 63) / 64 * 64;
-}
 
 ConvolutionSpec of_one_rank(ConvolutionSpec spec) {
   spec.exchange = nullptr;
@@ -51,9 +48,9 @@ class SharedConvolution : public Convolution {
   void bind(void* weights, void* workspace) override {
     batch_->bind(weights, workspace);
     image_->bind(weights, workspace);
-    std::byte* behind_image = static_cast<std::byte*>(workspace) + aligned(image_->workspace_bytes());
-    sums_ = reinterpret_cast<double*>(behind_image);
-    part_ = reinterpret_cast<float*>(behind_image + aligned(spec_.weight_count() * sizeof(double)));
+    std::byte* after_image = static_cast<std::byte*>(workspace) + aligned(image_->workspace_bytes());
+    sums_ = reinterpret_cast<double*>(after_image);
+    part_ = reinterpret_cast<float*>(after_image + aligned(spec_.weight_count() * sizeof(double)));
   }
 
   void prepare(const float* master) override { batch_->prepare(master); }

@@ -1,9 +1,8 @@
 // A row of a block is `block` neighbouring pixels of x and the same run of memory in y's pixel: the whole
 // operation copies runs of block · C elements.
-#include "kernels/cpu/space_to_depth.h"
-
 #include <cstring>
 
+#include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/vector_types.h"
 
 namespace brightnet::cpu {
@@ -46,7 +45,7 @@ void for_each_run(int block, const Shape& large, const Shape& small, size_t byte
 
 }  // namespace
 
-void space_to_depth(int block, const Tensor& x, const Tensor& y) {
+void CpuBackend::space_to_depth(int block, const Tensor& x, const Tensor& y) {
   check_shapes(block, x, y);
   with_compute_type(x.type, [&]<typename T>() {
     for_each_run(block, x.shape, y.shape, sizeof(T), [&](size_t large, size_t small, size_t length) {
@@ -55,7 +54,7 @@ void space_to_depth(int block, const Tensor& x, const Tensor& y) {
   });
 }
 
-void space_to_depth_backward(int block, const Tensor& dy, const Tensor& dx, bool accumulate) {
+void CpuBackend::space_to_depth_backward(int block, const Tensor& dy, const Tensor& dx, bool accumulate) {
   check_shapes(block, dx, dy);
   with_compute_type(dx.type, [&]<typename T>() {
     for_each_run(block, dx.shape, dy.shape, sizeof(T), [&](size_t large, size_t small, size_t length) {

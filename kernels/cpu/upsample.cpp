@@ -1,10 +1,9 @@
 // Forward: each row of x is widened once and the widened row copied factor − 1 times while it is in cache.
 // Backward: each pixel of dx gathers its factor² pixels of dy, a cache-sized block of channels at a time, so
 // that dx is touched once and sums of bf16 are rounded once.
-#include "kernels/cpu/upsample.h"
-
 #include <cstring>
 
+#include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/vector_types.h"
 
 namespace brightnet::cpu {
@@ -69,7 +68,7 @@ void check_shapes(int factor, const Shape& small, const Shape& large) {
 
 }  // namespace
 
-void upsample_forward(int factor, const Tensor& x, const Tensor& y) {
+void CpuBackend::upsample_forward(int factor, const Tensor& x, const Tensor& y) {
   check_shapes(factor, x.shape, y.shape);
   BRIGHTNET_CHECK(x.type == y.type, "upsampling between types");
   with_compute_type(x.type, [&]<typename T>() {
@@ -84,7 +83,7 @@ void upsample_forward(int factor, const Tensor& x, const Tensor& y) {
   });
 }
 
-void upsample_backward(int factor, const Tensor& dy, const Tensor& dx, bool accumulate) {
+void CpuBackend::upsample_backward(int factor, const Tensor& dy, const Tensor& dx, bool accumulate) {
   check_shapes(factor, dx.shape, dy.shape);
   BRIGHTNET_CHECK(dx.type == dy.type, "upsampling between types");
   with_compute_type(dx.type, [&]<typename T>() {

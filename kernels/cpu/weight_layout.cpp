@@ -16,8 +16,8 @@ namespace {
 constexpr int line = 16;  ///< floats of a cache line
 constexpr int max_block = 64;
 
-/// Calls body(tile, first output, first input, inputs, first element of the tile's blocks) for every tile, in
-/// parallel.
+/// Calls body(tile, first output, first input, inputs, first element of the tile's blocks) for every
+/// tile, in parallel.
 template <typename Body>
 void for_each_tile(const WeightLayout& layout, Body&& body) {
   const size_t positions = static_cast<size_t>(layout.kernel) * layout.kernel;

@@ -3,18 +3,19 @@
 // prediction are gathered into short arrays, and boxes, IoUs and objectness are vector loops over these. The
 // few predictions that have a truth are done one by one. Rows are independent; each leaves its sums in its
 // own slot, and the slots are added in order, so threads do not show in the result.
-#include "kernels/cpu/yolo.h"
+#include "kernels/math/yolo.h"
 
 #include <algorithm>
 #include <cfloat>
 #include <cstdint>
 #include <string>
 
+#include "core/alignment.h"
 #include "core/error.h"
+#include "kernels/cpu/cpu_backend.h"
 #include "kernels/math/box.h"
 #include "kernels/math/loss.h"
 #include "kernels/math/loss_scaler.h"
-#include "kernels/math/yolo.h"
 
 namespace brightnet::cpu {
 namespace {
@@ -39,8 +40,8 @@ struct Sums {
   }
 };
 
-/// What all rows of a batch share. `assignments` has one entry a prediction, in the order of the predictions'
-/// tensor.
+/// What all rows of a batch share. `assignments` has one entry a prediction, in the order of
+/// the predictions' tensor.
 struct Batch {
   const YoloHead& head;
   Shape shape;
@@ -96,9 +97,9 @@ struct Chunk {
   }
 
   int count, padded;
-  float logits[5][chunk_size];                                      ///< x, y, w, h, objectness
-  float best_iou[chunk_size];                                       ///< with any truth of the image
-  float target[chunk_size], weight[chunk_size], slope[chunk_size];  ///< of the objectness
+  float logits[5][chunk_size];                                           ///< x, y, w, h, objectness
+  float best_iou[chunk_size];                                            ///< with any truth of the image
+  float target[chunk_size], weight[chunk_size], derivative[chunk_size];  ///< of the objectness
 };
 static_assert(chunk_size % Chunk::vector == 0);
 
@@ -186,7 +187,7 @@ float add_box_loss(const Batch& batch, const Place& place, int column, const flo
                    const Truth& truth, T* gradient, Sums& sums) {
   const BoxTerm term = box_term(batch.head, batch.head.mask[place.slot], column, place.row, batch.shape.w,
                                 batch.shape.h, logits, truth.box);
-  for (int k = 0; k < 4; ++k) gradient[k] = static_cast<T>(batch.gradient_scale * term.slope[k]);
+  for (int k = 0; k < 4; ++k) gradient[k] = static_cast<T>(batch.gradient_scale * term.derivative[k]);
   sums.box += term.value;
   sums.iou += term.iou;
   sums.assigned += 1;
@@ -225,20 +226,20 @@ void add_class_loss(const Batch& batch, const Place& place, int column, const As
     for (int i = 0; i < count; ++i) {
       const LossTerm term = class_term(head, first + i, static_cast<float>(logits[first + i]), positive[i]);
       sum += term.value;
-      gradient[first + i] = static_cast<T>(batch.gradient_scale * term.slope);
+      gradient[first + i] = static_cast<T>(batch.gradient_scale * term.derivative);
     }
     sums.classes += sum;
   }
 }
 
-/// Objectness of a whole chunk; leaves the slopes.
+/// Objectness of a whole chunk; leaves the derivatives.
 float objectness_loss(Chunk& chunk) {
   float sum = 0;
 #pragma omp simd reduction(+ : sum)
   for (int i = 0; i < chunk.padded; ++i) {
     const LossTerm term = cross_entropy(chunk.logits[4][i], chunk.target[i]);
     sum += chunk.weight[i] * term.value;
-    chunk.slope[i] = chunk.weight[i] * term.slope;
+    chunk.derivative[i] = chunk.weight[i] * term.derivative;
   }
   return sum;
 }
@@ -272,7 +273,7 @@ void add_chunk(const Batch& batch, const Place& place, int count, const T* predi
   }
   sums.objectness += objectness_loss(chunk);
   for (int i = 0; i < count; ++i)
-    gradient[i * stride + 4] = static_cast<T>(batch.gradient_scale * chunk.slope[i]);
+    gradient[i * stride + 4] = static_cast<T>(batch.gradient_scale * chunk.derivative[i]);
 }
 
 template <typename T>
@@ -316,8 +317,7 @@ float to_float(double sum) {
 }
 
 size_t assignment_bytes(const YoloHead& head, const Shape& predictions) {
-  const size_t bytes = predictions.pixels() * static_cast<size_t>(head.mask_count) * sizeof(Assignment);
-  return (bytes + 63) / 64 * 64;
+  return aligned(predictions.pixels() * static_cast<size_t>(head.mask_count) * sizeof(Assignment));
 }
 
 void check(const YoloHead& head, const Shape& shape) {
@@ -331,12 +331,12 @@ void check(const YoloHead& head, const Shape& shape) {
 
 }  // namespace
 
-size_t yolo_workspace(const YoloHead& head, const Shape& predictions) {
+size_t CpuBackend::yolo_workspace(const YoloHead& head, const Shape& predictions) const {
   return assignment_bytes(head, predictions) +
          static_cast<size_t>(predictions.n) * predictions.h * sizeof(Sums);
 }
 
-void yolo_loss(const YoloHead& head, const YoloLossPass& pass) {
+void CpuBackend::yolo_loss(const YoloHead& head, const YoloLossPass& pass) {
   const Tensor& predictions = pass.predictions;
   const TruthList& truths = pass.truths;
   const Shape shape = predictions.shape;

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "core/error.h"
-#include "kernels/cpu/yolo.h"
+#include "kernels/cpu/cpu_backend.h"
 #include "kernels/math/box.h"
 
 namespace brightnet::cpu {
@@ -78,8 +78,8 @@ void detect_in_images(const YoloHead& head, const Shape& shape, const T* predict
 
 }  // namespace
 
-void yolo_detect(const YoloHead& head, const Tensor& predictions, float threshold,
-                 std::span<std::vector<Detection>> detections) {
+void CpuBackend::yolo_detect(const YoloHead& head, const Tensor& predictions, float threshold,
+                             std::span<std::vector<Detection>> detections, void*) {
   const Shape shape = predictions.shape;
   BRIGHTNET_CHECK(shape.c == head.channels() && head.mask_count > 0, "predictions are not of this YOLO head");
   BRIGHTNET_CHECK(detections.size() >= static_cast<size_t>(shape.n), "fewer lists of detections than images");

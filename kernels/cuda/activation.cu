@@ -1,6 +1,7 @@
 // Forward y = f(x) moves 2 · size bytes, backward dy *= f'(x) 3 · size, 16 at a time; nothing else would be
 // quicker, and the formulas (at most 2 exponentials and divisions an element) keep up with memory.
 #include "kernels/cuda/activation.h"
+#include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/elementwise.h"
 
 namespace brightnet::cuda {
@@ -22,7 +23,7 @@ struct ActivateElements {
 };
 
 template <typename T>
-struct ActivationSlopes {
+struct MultiplyByDerivative {
   Activation activation;
   const T* x;
   T* dy;
@@ -32,28 +33,28 @@ struct ActivationSlopes {
     float values[count], gradients[count];
     load_floats<count>(x + i, values);
     load_floats<count>(dy + i, gradients);
-    multiply_by_slope(activation, values, gradients);
+    multiply_by_derivative(activation, values, gradients);
     store_floats<count>(dy + i, gradients);
   }
 };
 
 }  // namespace
 
-void activation_forward(Activation activation, const Tensor& x, const Tensor& y, cudaStream_t stream) {
+void CudaBackend::activation_forward(Activation activation, const Tensor& x, const Tensor& y) {
   BRIGHTNET_CHECK(x.shape == y.shape && x.type == y.type, "activation between unlike tensors");
   if (activation == Activation::linear && x.data == y.data) return;
   with_compute_type(x.type, [&]<typename T>() {
     for_each_element<whole_vector<T>>(x.count(), {x.data, y.data},
-                                      ActivateElements<T>{activation, x.as<T>(), y.as<T>()}, stream);
+                                      ActivateElements<T>{activation, x.as<T>(), y.as<T>()}, stream());
   });
 }
 
-void activation_backward(Activation activation, const Tensor& x, const Tensor& dy, cudaStream_t stream) {
+void CudaBackend::activation_backward(Activation activation, const Tensor& x, const Tensor& dy) {
   BRIGHTNET_CHECK(x.shape == dy.shape && x.type == dy.type, "activation gradient between unlike tensors");
   if (activation == Activation::linear) return;
   with_compute_type(x.type, [&]<typename T>() {
     for_each_element<whole_vector<T>>(x.count(), {x.data, dy.data},
-                                      ActivationSlopes<T>{activation, x.as<T>(), dy.as<T>()}, stream);
+                                      MultiplyByDerivative<T>{activation, x.as<T>(), dy.as<T>()}, stream());
   });
 }
 

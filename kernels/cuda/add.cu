@@ -1,5 +1,5 @@
 // y = a + b. Reads both and writes y once: 3 · size bytes, 16 at a time. The sum is fp32, rounded once.
-#include "kernels/cuda/add.h"
+#include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/elementwise.h"
 
 namespace brightnet::cuda {
@@ -23,12 +23,12 @@ struct AddElements {
 
 }  // namespace
 
-void add(const Tensor& a, const Tensor& b, const Tensor& y, cudaStream_t stream) {
+void CudaBackend::add(const Tensor& a, const Tensor& b, const Tensor& y) {
   BRIGHTNET_CHECK(a.shape == y.shape && b.shape == y.shape && a.type == y.type && b.type == y.type,
                   "sum of unlike tensors");
   with_compute_type(y.type, [&]<typename T>() {
     for_each_element<whole_vector<T>>(y.count(), {a.data, b.data, y.data},
-                                      AddElements<T>{a.as<T>(), b.as<T>(), y.as<T>()}, stream);
+                                      AddElements<T>{a.as<T>(), b.as<T>(), y.as<T>()}, stream());
   });
 }
 

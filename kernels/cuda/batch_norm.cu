@@ -1,8 +1,7 @@
 // Forward:  z = f(a·y + b) with a = scale/√(var + ε), b = shift − mean·a.
 //   Reads y twice (statistics, then apply) and writes z: 3 · size bytes, the fewest while the convolution and
 //   the statistics are separate. Where cuDNN's convolution makes Σy and Σy² in passing
-//   (kernels/cuda/convolution_graph.h), y is read once; where the next convolution applies a and b itself, z
-//   is not written.
+//   (kernels/cuda/convolution_graph.h), y is read once.
 // Backward: with g = dz·f'(a·y + b), recomputed instead of stored, and x̂ = (y − mean)/√(var + ε),
 //   dshift = Σg,  dscale = Σg·x̂,  dy = a·(g − dshift/n − x̂·dscale/n)  (Ioffe & Szegedy 2015).
 //   Reads y and dz twice and writes dy: 5 · size bytes.
@@ -15,10 +14,11 @@
 // the first; the apply pass starts there, where the sums have just been.
 //
 // The sums and what follows are launches of their own, because between them all blocks must have met, and
-// with synchronised batch-norm all ranks.
+// with synchronized batch-norm all ranks.
 #include "kernels/cuda/activation.h"
-#include "kernels/cuda/batch_norm.h"
 #include "kernels/cuda/channel_sums.h"
+#include "kernels/cuda/convolution_kernels.h"
+#include "kernels/cuda/cuda_backend.h"
 
 namespace brightnet::cuda {
 namespace {
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(channel_threads, resident(blocks_of_multiproce
   float k[count] = {}, s[count] = {}, t[count] = {};
   if (place.pixels > 0) load_floats<count>(y + place.channel, k);
   // Some loads are on their way before the first is used; in place of a pixel before the first there is k,
-  // which adds nothing. Pixels descend, and behind 0 they wrap beyond the last.
+  // which adds nothing. Pixels descend, and below 0 they wrap beyond the last.
   constexpr int batch = 4;
   for (unsigned pixel = place.pixels - 1 - place.first; pixel < place.pixels; pixel -= batch * place.step) {
     Vector<T, count> vectors[batch];
@@ -85,17 +85,14 @@ __global__ void __launch_bounds__(channel_threads, resident(blocks_of_multiproce
   sum_rows<count>(tiles, s, t, parts);
 }
 
-/// Mean and variance from Σ(y − k) and Σ(y − k)², into what the backward pass needs and the running
-/// statistics.
+/// Mean and variance from Σ(y − k) and Σ(y − k)², into what the backward pass needs and
+/// the running statistics.
 template <typename T>
 struct StoreStatistics {
   const T* k;  ///< of every channel: the first pixel; nullptr: the sums are about zero
   double pixels;
   float *mean, *inverse_std, *running_mean, *running_variance;
   float momentum, epsilon;
-  const float *scale, *shift;
-  T* affine;  ///< [2][channels]; nullptr: nobody wants it
-  int channels;
 
   __device__ void operator()(int channel, double s, double t) const {
     const double batch_mean = (k ? static_cast<double>(widen(k[channel])) : 0.0) + s / pixels;
@@ -106,10 +103,6 @@ struct StoreStatistics {
     inverse_std[channel] = static_cast<float>(1.0 / sqrt(variance + static_cast<double>(epsilon)));
     running_mean[channel] += momentum * (mean[channel] - running_mean[channel]);
     running_variance[channel] += momentum * (static_cast<float>(unbiased) - running_variance[channel]);
-    if (!affine) return;
-    const float a = scale[channel] * inverse_std[channel];
-    affine[channel] = narrow<T>(a);
-    affine[channels + channel] = narrow<T>(shift[channel] - mean[channel] * a);
   }
 };
 
@@ -180,7 +173,7 @@ __global__ void __launch_bounds__(channel_threads, resident(apply_blocks))
   if (place.pixels == 0) return;
   float a[count], b[count];
   load_affine<count>(op.scale, op.shift, op.mean, op.inverse_std, place.channel, a, b);
-  for_activation(op.activation, [&]<Activation A>() {
+  with_activation(op.activation, [&]<Activation A>() {
     for (unsigned pixel = place.first; pixel < place.pixels; pixel += place.step) {
       float values[count];
       load_floats<count>(op.y + place.at<count>(pixel, tiles.channels), values);
@@ -201,7 +194,7 @@ __global__ void __launch_bounds__(channel_threads, resident(blocks_of_multiproce
     load_affine<count>(op.scale, op.shift, op.mean, op.inverse_std, place.channel, a, b);
     load_parameters<count>(op.mean, place.channel, mean);
   }
-  for_activation(op.activation, [&]<Activation A>() {
+  with_activation(op.activation, [&]<Activation A>() {
     for (unsigned pixel = place.pixels - 1 - place.first; pixel < place.pixels; pixel -= place.step) {
       float values[count], g[count];
       load_floats<count>(op.y + place.at<count>(pixel, tiles.channels), values);
@@ -240,10 +233,10 @@ struct StoreGradientCoefficients {
 
   __device__ void operator()(int channel, double s, double t) const {
     const double std = inverse_std[channel], a = static_cast<double>(scale[channel] * inverse_std[channel]);
-    const double slope = frozen ? 0.0 : -a * std * (t * std) / pixels;
+    const double factor = frozen ? 0.0 : -a * std * (t * std) / pixels;
     const double offset = frozen ? 0.0 : -a * s / pixels;
-    k1[channel] = static_cast<float>(slope);
-    k0[channel] = static_cast<float>(offset - slope * static_cast<double>(mean[channel]));
+    k1[channel] = static_cast<float>(factor);
+    k0[channel] = static_cast<float>(offset - factor * static_cast<double>(mean[channel]));
   }
 };
 
@@ -267,7 +260,7 @@ __global__ void __launch_bounds__(channel_threads, resident(apply_gradient_block
   load_affine<count>(op.scale, op.shift, op.mean, op.inverse_std, place.channel, a, b);
   load_parameters<count>(op.k0, place.channel, k0);
   load_parameters<count>(op.k1, place.channel, k1);
-  for_activation(op.activation, [&]<Activation A>() {
+  with_activation(op.activation, [&]<Activation A>() {
     for (unsigned pixel = place.first; pixel < place.pixels; pixel += place.step) {
       float values[count], g[count];
       const size_t at = place.at<count>(pixel, tiles.channels);
@@ -306,7 +299,7 @@ __global__ void __launch_bounds__(fold_threads) fold_kernel(BatchNormFold op) {
 
 }  // namespace
 
-size_t channel_workspace(const Shape& shape) {
+size_t CudaBackend::channel_workspace(const Shape& shape) const {
   return ChannelWorkspace::bytes(shape);
 }
 
@@ -318,7 +311,7 @@ void read_for_statistics(const Tensor& y, void* workspace, cudaStream_t stream) 
   });
 }
 
-void batch_norm_forward(const BatchNormForward& op, cudaStream_t stream) {
+void CudaBackend::batch_norm_forward(const BatchNormForward& op) {
   const int channels = op.y.shape.c;
   const ChannelWorkspace room(op.workspace, channels);
   const double pixels = static_cast<double>(op.y.shape.pixels());
@@ -326,35 +319,25 @@ void batch_norm_forward(const BatchNormForward& op, cudaStream_t stream) {
     const auto run = [&]<int count>() {
       const T* y = op.y.as<T>();
       if (!op.statistics_known) {
-        StoreStatistics<T> store{y,
-                                 pixels,
-                                 op.mean,
-                                 op.inverse_std,
-                                 op.running_mean,
-                                 op.running_variance,
-                                 op.momentum,
-                                 op.epsilon,
-                                 op.scale,
-                                 op.shift,
-                                 static_cast<T*>(op.affine),
-                                 channels};
+        StoreStatistics<T> store{
+            y,           pixels,    op.mean, op.inverse_std, op.running_mean, op.running_variance,
+            op.momentum, op.epsilon};
         if (op.sums || op.exchange) store.k = nullptr;
         if (op.exchange) store.pixels *= op.exchange->parts();
         if (op.sums && op.exchange) {
-          finish_sums(op.sums, channels, KeepSums{room.totals, channels}, stream);
+          finish_sums(op.sums, channels, KeepSums{room.totals, channels}, stream());
         } else if (op.sums) {
-          finish_sums(op.sums, channels, store, stream);
+          finish_sums(op.sums, channels, store, stream());
         } else {
-          const ChannelTiles tiles = queue_statistics<T, count>(op.y, room, stream);
+          const ChannelTiles tiles = queue_statistics<T, count>(op.y, room, stream());
           if (op.exchange) {
-            total(room, tiles, KeepSumsAboutZero<T>{y, pixels, room.totals, channels}, stream);
+            total(room, tiles, KeepSumsAboutZero<T>{y, pixels, room.totals, channels}, stream());
           } else {
-            total(room, tiles, store, stream);
+            total(room, tiles, store, stream());
           }
         }
-        if (op.exchange) total_over_ranks(*op.exchange, room.totals, channels, store, stream);
+        if (op.exchange) total_over_ranks(*op.exchange, room.totals, channels, store, stream());
       }
-      if (!op.z) return;
       ApplyArguments<T> apply{};
       apply.y = y;
       apply.to = op.z.as<T>();
@@ -365,14 +348,14 @@ void batch_norm_forward(const BatchNormForward& op, cudaStream_t stream) {
       apply.inverse_std = op.inverse_std;
       apply.activation = op.activation;
       const ChannelTiles apply_tiles(op.y.shape, count, apply_blocks);
-      launch(apply_kernel<T, count>, apply_tiles.grid(), channel_threads, 0, stream, apply_tiles, apply);
+      launch(apply_kernel<T, count>, apply_tiles.grid(), channel_threads, 0, stream(), apply_tiles, apply);
     };
     channels_fill_vectors({op.y, op.z}) ? run.template operator()<whole_vector<T>>()
                                         : run.template operator()<1>();
   });
 }
 
-void batch_norm_backward(const BatchNormBackward& op, cudaStream_t stream) {
+void CudaBackend::batch_norm_backward(const BatchNormBackward& op) {
   const int channels = op.y.shape.c;
   const ChannelWorkspace room(op.workspace, channels);
   float *k0 = room.coefficients, *k1 = k0 + channels;
@@ -395,18 +378,18 @@ void batch_norm_backward(const BatchNormBackward& op, cudaStream_t stream) {
                                     k1,
                                     op.activation};
       const ChannelTiles tiles(op.y.shape, count, blocks_of_multiprocessor);
-      launch(gradient_sums_kernel<T, count>, tiles.grid(), channel_threads, 0, stream, tiles, apply,
+      launch(gradient_sums_kernel<T, count>, tiles.grid(), channel_threads, 0, stream(), tiles, apply,
              room.parts);
       if (op.exchange && !op.frozen) {
         total(room, tiles, Both<StoreParameterGradients, KeepSums>{gradients, {room.totals, channels}},
-              stream);
-        total_over_ranks(*op.exchange, room.totals, channels, coefficients, stream);
+              stream());
+        total_over_ranks(*op.exchange, room.totals, channels, coefficients, stream());
       } else {
         total(room, tiles, Both<StoreParameterGradients, StoreGradientCoefficients>{gradients, coefficients},
-              stream);
+              stream());
       }
       const ChannelTiles apply_tiles(op.y.shape, count, apply_gradient_blocks);
-      launch(apply_gradient_kernel<T, count>, apply_tiles.grid(), channel_threads, 0, stream, apply_tiles,
+      launch(apply_gradient_kernel<T, count>, apply_tiles.grid(), channel_threads, 0, stream(), apply_tiles,
              apply);
     };
     channels_fill_vectors({op.y, op.dz, op.dy}) ? run.template operator()<whole_vector<T>>()
@@ -414,8 +397,8 @@ void batch_norm_backward(const BatchNormBackward& op, cudaStream_t stream) {
   });
 }
 
-void fold_batch_norm(const BatchNormFold& op, cudaStream_t stream) {
-  launch(fold_kernel, op.channels, fold_threads, 0, stream, op);
+void CudaBackend::fold_batch_norm(const BatchNormFold& op) {
+  launch(fold_kernel, op.channels, fold_threads, 0, stream(), op);
 }
 
 }  // namespace brightnet::cuda

@@ -1,7 +1,7 @@
 // db[c] = Σ dy: reads dy once (kernels/cuda/channel_sums.h). YOLO's heads have 255 channels, which fill no
 // vectors; they are read element by element, and are small.
-#include "kernels/cuda/bias_gradient.h"
 #include "kernels/cuda/channel_sums.h"
+#include "kernels/cuda/cuda_backend.h"
 
 namespace brightnet::cuda {
 namespace {
@@ -14,7 +14,7 @@ __global__ void __launch_bounds__(channel_threads, resident(blocks_of_multiproce
   constexpr int batch = 4;  // loads on their way at once
   for (unsigned pixel = place.first; pixel < place.pixels; pixel += batch * place.step) {
     Vector<T, count> vectors[batch];
-    float once[batch];  // 0 for what stands in for a pixel behind the last
+    float once[batch];  // 0 for what stands in for a pixel beyond the last
 #pragma unroll
     for (unsigned j = 0; j < batch; ++j) {
       const unsigned own = pixel + j * place.step;
@@ -41,14 +41,15 @@ struct StoreGradient {
 
 }  // namespace
 
-void bias_gradient(const Tensor& dy, float* db, bool accumulate, void* workspace, cudaStream_t stream) {
+void CudaBackend::bias_gradient(const Tensor& dy, float* db, bool accumulate, void* workspace,
+                                StatisticsExchange*) {
   const ChannelWorkspace room(workspace, dy.shape.c);
   with_compute_type(dy.type, [&]<typename T>() {
     const auto run = [&]<int count>() {
       const ChannelTiles tiles(dy.shape, count, blocks_of_multiprocessor);
-      launch(sum_kernel<T, count>, tiles.grid(), channel_threads, 0, stream, tiles, dy.as<T>(),
+      launch(sum_kernel<T, count>, tiles.grid(), channel_threads, 0, stream(), tiles, dy.as<T>(),
              pixel_stride(dy, count), room.parts);
-      total(room, tiles, StoreGradient{db, accumulate}, stream);
+      total(room, tiles, StoreGradient{db, accumulate}, stream());
     };
     channels_fill_vectors({dy}) ? run.template operator()<whole_vector<T>>() : run.template operator()<1>();
   });

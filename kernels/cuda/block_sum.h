@@ -3,12 +3,12 @@
 
 #include "kernels/cuda/vector.h"
 
-#if defined(__CUDACC__) || defined(BRIGHTNET_CUDA_EMULATION)
+#ifdef BRIGHTNET_KERNELS
 
 namespace brightnet::cuda {
 
-/// Σ value over the block, in every thread of its first warp. The block is of whole warps, and all of it
-/// calls.
+/// Σ value over the block, in every thread of its first warp. The block is of whole warps, and all
+/// of it calls.
 template <typename T>
 __device__ __forceinline__ T block_sum(T value) {
   BRIGHTNET_SHARED(T, of_warp, [warp_size]);

@@ -1,6 +1,7 @@
 // Reads and writes every element once. A thread takes as many elements as fill 16 bytes of the wider type, so
 // that the narrower side moves 8 bytes at a time: still whole sectors a warp.
-#include "kernels/cuda/cast.h"
+#include "kernels/cuda/convolution_kernels.h"
+#include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/elementwise.h"
 
 namespace brightnet::cuda {
@@ -34,6 +35,10 @@ void cast(const Tensor& from, const Tensor& to, cudaStream_t stream) {
                               CastElements<From, To>{from.as<From>(), to.as<To>()}, stream);
     });
   });
+}
+
+void CudaBackend::cast(const Tensor& from, const Tensor& to) {
+  cuda::cast(from, to, stream());
 }
 
 }  // namespace brightnet::cuda

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "core/alignment.h"
 #include "kernels/cuda/channel_vectors.h"
 
 namespace brightnet::cuda {
@@ -53,8 +54,8 @@ struct ChannelTiles {
   dim3 grid() const { return dim3(static_cast<unsigned>(chunks), static_cast<unsigned>(across)); }
 };
 
-/// The workspace: fp64 sums of every channel, coefficients of the pass that follows, and the parts of the
-/// sums.
+/// The workspace: fp64 sums of every channel, coefficients of the pass that follows, and the parts
+/// of the sums.
 struct ChannelWorkspace {
   double* totals;       ///< [2][channels]
   float* coefficients;  ///< [4][channels]
@@ -74,7 +75,7 @@ struct ChannelWorkspace {
         std::min(most_parts,
                  channels * ((shape.pixels() + fewest_pixels_of_thread - 1) / fewest_pixels_of_thread + 1));
     const size_t bytes = channels * (2 * sizeof(double) + 4 * sizeof(float)) + parts * sizeof(float2);
-    return (bytes + 255) / 256 * 256;  // tensors lie behind it, and vectors want them aligned
+    return aligned(bytes, device_alignment);  // tensors lie after it, and vectors want them aligned
   }
 };
 
@@ -86,7 +87,7 @@ inline unsigned pixel_stride(const Tensor& tensor, int count) {
   return static_cast<unsigned>(stride);
 }
 
-#if defined(__CUDACC__) || defined(BRIGHTNET_CUDA_EMULATION)
+#ifdef BRIGHTNET_KERNELS
 
 /// The thread's first channel and its pixels: first, first + step, ... below `pixels`.
 struct ChannelPlace {
@@ -111,8 +112,8 @@ struct ChannelPlace {
   }
 };
 
-/// parts[blockIdx.x] of the block's channels = the sums of s and t over the block's rows. All threads call
-/// it.
+/// parts[blockIdx.x] of the block's channels = the sums of s and t over the block's rows. All
+/// threads call it.
 template <int count>
 __device__ void sum_rows(const ChannelTiles& tiles, const float (&s)[count], const float (&t)[count],
                          float2* parts) {

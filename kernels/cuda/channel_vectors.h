@@ -26,7 +26,7 @@ inline unsigned item_count(size_t pixels, int channels, int count) {
   return static_cast<unsigned>(items);
 }
 
-#if defined(__CUDACC__) || defined(BRIGHTNET_CUDA_EMULATION)
+#ifdef BRIGHTNET_KERNELS
 
 template <typename Body>
 __global__ void __launch_bounds__(elementwise_threads)

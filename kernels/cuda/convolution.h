@@ -20,9 +20,9 @@ struct CudnnOptions {
   bool deterministic = false;  ///< only engines whose result is the same in every run
 };
 
-/// A convolution made by this is planned without a GPU: its memory depends on the spec alone, and its engines
-/// are chosen when it is first run. Choosing waits for the device, so no stream may be capturing a graph
-/// then.
+/// A convolution made by this is planned without a GPU: its memory depends on the spec alone, and its
+/// engines are chosen when it is first run. Choosing waits for the device, so no stream may be capturing
+/// a graph then.
 ConvolutionFactory cudnn_convolutions(const CudnnOptions& options);
 
 /// Bytes of the arena that the engines of a convolution may use.

@@ -19,7 +19,8 @@ namespace fe = cudnn_frontend;
 constexpr int most_engines = 16;  // of the heuristics' list, best first, that are timed
 constexpr int most_compiled = 2;  // of those that cuDNN compiles for the occasion, a second or so each
 constexpr int timed_rounds = 3;
-constexpr int queued_runs = 4;  // of a round: behind each other, as in a step, the host's part does not count
+// Of a round: one after the other, as in a step, where the host's part does not count.
+constexpr int queued_runs = 4;
 constexpr float hopeless = 1.5f;  // times the best: not worth the rounds
 
 std::string cudnn_version() {
@@ -39,7 +40,7 @@ bool is_compiled_now(const fe::graph::Graph& graph, int64_t index) {
          std::count(notes.begin(), notes.end(), fe::BehaviorNote_t::RUNTIME_COMPILATION) > 0;
 }
 
-/// Of one of so many runs behind each other; negative when one fails.
+/// Of one of so many runs, one after the other; negative when one fails.
 float time(const std::function<bool()>& work, cudaStream_t stream, int times) {
   const Event begin(true), end(true);
   begin.record(stream);
@@ -51,8 +52,8 @@ float time(const std::function<bool()>& work, cudaStream_t stream, int times) {
   return end.elapsed_ms(begin) / static_cast<float>(times);
 }
 
-}  // namespace
-
+/// How long the device takes for what `work` queues, the shortest of some times, in milliseconds; those that
+/// take `hopeless` are not repeated. Negative when `work` says that it failed.
 float fastest_run(const std::function<bool()>& work, cudaStream_t stream, float hopeless) {
   if (time(work, stream, 1) < 0) return -1;  // the first run loads what it needs
   float milliseconds = time(work, stream, 1);
@@ -60,6 +61,8 @@ float fastest_run(const std::function<bool()>& work, cudaStream_t stream, float 
     milliseconds = std::min(milliseconds, time(work, stream, queued_runs));
   return milliseconds;
 }
+
+}  // namespace
 
 struct ConvolutionEngines::Timed {
   EnginePointer engine;
@@ -102,22 +105,11 @@ EnginePointer ConvolutionEngines::choose(const Pass& pass, const Pointers& point
   // Also what was remembered and is no longer offered, by another build of the same version, is measured.
   if (!chosen) {
     chosen = fastest(pass, pointers, workspace, stream);
-    if (options_.deterministic || !chosen) return chosen;
+    if (options_.deterministic) return chosen;
     cache_->remember(pass.name, chosen->name);
     cache_->save();  // a run that is killed need not be measured again
   }
   return chosen;
-}
-
-bool ConvolutionEngines::decide(const std::string& question, const std::function<bool()>& measure,
-                                cudaStream_t stream) {
-  open(stream);
-  const std::string remembered = cache_->find(question);
-  if (remembered == "yes" || remembered == "no") return remembered == "yes";
-  const bool answer = measure();
-  cache_->remember(question, answer ? "yes" : "no");
-  cache_->save();
-  return answer;
 }
 
 void ConvolutionEngines::execute(const ConvolutionEngine& engine, const Pointers& pointers,
@@ -184,7 +176,7 @@ EnginePointer ConvolutionEngines::fastest(const Pass& pass, const Pointers& poin
       problems += ' ' + problem;
     }
   }
-  if (best.engine || pass.optional) return best.engine;
+  if (best.engine) return best.engine;
   throw DeviceError(
       "cuDNN " + cudnn_version() + " has no engine for the convolution " + pass.name + ":" + problems, "",
       "Try another precision or another version of cuDNN");
@@ -212,11 +204,6 @@ void ConvolutionEngines::keep_fastest(Timed& best, const ConvolutionVariant& var
     if (milliseconds < best.milliseconds)
       best = {std::make_shared<const ConvolutionEngine>(candidate), milliseconds};
   }
-}
-
-float ConvolutionEngines::milliseconds(const ConvolutionEngine& engine, const Pointers& pointers,
-                                       EngineWorkspace workspace, cudaStream_t stream) const {
-  return fastest_run([&] { return try_run(engine, pointers, workspace); }, stream);
 }
 
 /// With what it costs others; false when the engine does not run.

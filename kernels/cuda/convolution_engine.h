@@ -5,7 +5,6 @@
 #pragma once
 
 #include <functional>
-#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -30,11 +29,6 @@ struct EngineWorkspace {
   size_t bytes = 0;
 };
 
-/// How long the device takes for what `work` queues, the shortest of some times, in milliseconds; those that
-/// take `hopeless` are not repeated. Negative when `work` says that it failed.
-float fastest_run(const std::function<bool()>& work, cudaStream_t stream,
-                  float hopeless = std::numeric_limits<float>::max());
-
 /// cuDNN, opened when the first convolution runs: making plans needs neither it nor a GPU.
 class ConvolutionEngines {
  public:
@@ -50,17 +44,11 @@ class ConvolutionEngines {
     std::string name;  ///< of its kind, shape, type and workspace: passes of one name share an engine
     DType type = DType::f32;
     std::function<ConvolutionVariants()> variants;
-    bool optional = false;  ///< there may be no engine for it: nullptr then, else a DeviceError
   };
   /// The fastest engine for the pass: known, remembered, or measured now, which writes to the pass's output
   /// and waits for the device. No stream may be capturing a graph.
   EnginePointer choose(const Pass& pass, const Pointers& pointers, EngineWorkspace workspace,
                        cudaStream_t stream);
-  /// A choice between two ways: remembered, or made now by `measure`.
-  bool decide(const std::string& question, const std::function<bool()>& measure, cudaStream_t stream);
-  /// How long the device takes for the engine's work and for what others have to do because of it.
-  float milliseconds(const ConvolutionEngine& engine, const Pointers& pointers, EngineWorkspace workspace,
-                     cudaStream_t stream) const;
   /// Queues the engine's work.
   void execute(const ConvolutionEngine& engine, const Pointers& pointers, EngineWorkspace workspace,
                cudaStream_t stream);

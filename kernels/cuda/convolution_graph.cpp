@@ -1,7 +1,6 @@
 #include "kernels/cuda/convolution_graph.h"
 
-#include "kernels/cuda/batch_norm.h"
-#include "kernels/cuda/bias_activation.h"
+#include "kernels/cuda/convolution_kernels.h"
 
 namespace brightnet::cuda {
 namespace {
@@ -51,19 +50,6 @@ struct PassGraph {
     return tensor(slot, name, s.n, s.c, s.h, s.w, spec.type);
   }
   TensorPointer x() { return image(x_slot, "x", spec.input); }
-  /// As the convolution reads it. What batch-norm makes is padded, not what it is made of. cuDNN's engines
-  /// for the weights' gradient want the coefficients in the input's own type.
-  TensorPointer input(InputKind kind) {
-    if (kind == InputKind::plain) return x();
-    using Mode = fe::PointwiseMode_t;
-    const int channels = spec.input.c;
-    const auto factor = tensor(factor_slot, "factor", 1, channels, 1, 1, spec.type);
-    const auto offset = tensor(offset_slot, "offset", 1, channels, 1, 1, spec.type);
-    const auto made =
-        activated(pointwise(Mode::ADD, pointwise(Mode::MUL, x(), factor), offset), spec.input_activation);
-    made->set_data_type(frontend_type(spec.type));
-    return made;
-  }
   TensorPointer y() { return image(y_slot, "y", spec.output); }
   TensorPointer w() {
     return tensor(w_slot, "w", spec.output.c, spec.input.c, spec.kernel, spec.kernel, spec.type);
@@ -117,18 +103,17 @@ TensorPointer PassGraph::activated(const TensorPointer& x, Activation activation
   return x;
 }
 
-std::shared_ptr<Graph> forward_graph(const ConvolutionSpec& spec, InputKind input, bool fused) {
+std::shared_ptr<Graph> forward_graph(const ConvolutionSpec& spec, bool fused) {
   PassGraph pass(spec);
-  auto y =
-      pass.graph->conv_fprop(pass.input(input), pass.w(), pass.geometry<fe::graph::Conv_fprop_attributes>());
+  auto y = pass.graph->conv_fprop(pass.x(), pass.w(), pass.geometry<fe::graph::Conv_fprop_attributes>());
   if (fused) y = pass.activated(pass.pointwise(fe::PointwiseMode_t::ADD, y, pass.bias()), spec.activation);
   return pass.with_output(y, y_slot, spec.output);
 }
 
-std::shared_ptr<Graph> sums_graph(const ConvolutionSpec& spec, InputKind input) {
+std::shared_ptr<Graph> sums_graph(const ConvolutionSpec& spec) {
   PassGraph pass(spec);
   const auto y =
-      pass.graph->conv_fprop(pass.input(input), pass.w(), pass.geometry<fe::graph::Conv_fprop_attributes>());
+      pass.graph->conv_fprop(pass.x(), pass.w(), pass.geometry<fe::graph::Conv_fprop_attributes>());
   const auto [sum, square_sum] = pass.graph->genstats(y, fe::graph::Genstats_attributes());
   describe(sum->set_output(true), sum_slot, 1, spec.output.c, 1, 1, DType::f32);
   describe(square_sum->set_output(true), square_sum_slot, 1, spec.output.c, 1, 1, DType::f32);
@@ -137,19 +122,18 @@ std::shared_ptr<Graph> sums_graph(const ConvolutionSpec& spec, InputKind input) 
 
 }  // namespace
 
-ConvolutionVariants forward_variants(const ConvolutionSpec& spec, InputKind input, void* workspace,
-                                     cudaStream_t stream) {
+ConvolutionVariants forward_variants(const ConvolutionSpec& spec, void* workspace, cudaStream_t stream) {
   ConvolutionVariants variants;
   const auto y_of = [spec](const Pointers& pointers) {
     return Tensor{pointers.at(y_slot), spec.output, spec.type};
   };
   const bool epilogue = spec.bias || spec.activation != Activation::linear;
   if (epilogue && spec.output.count() * size_of(spec.type) >= least_fused_bytes)
-    variants.push_back({"fused", forward_graph(spec, input, true), {}, {}});
-  // The second row of sums lies behind the first, and engines are promised 16-byte alignment.
+    variants.push_back({"fused", forward_graph(spec, true), {}, {}});
+  // The second row of sums follows the first, and engines are promised 16-byte alignment.
   const bool sums = spec.statistics && spec.type != DType::f32 && spec.output.c % 4 == 0;
-  if (sums) variants.push_back({"sums", sums_graph(spec, input), {}, {}});
-  ConvolutionVariant plain{"plain", forward_graph(spec, input, false), {}, {}};
+  if (sums) variants.push_back({"sums", sums_graph(spec), {}, {}});
+  ConvolutionVariant plain{"plain", forward_graph(spec, false), {}, {}};
   if (epilogue) {
     plain.epilogue = [y_of, spec, stream](const Pointers& pointers) {
       bias_activation(y_of(pointers), static_cast<const float*>(pointers.at(bias_slot)), spec.activation,
@@ -172,10 +156,10 @@ ConvolutionVariants backward_data_variants(const ConvolutionSpec& spec) {
   return {{"plain", pass.with_output(dx, x_slot, spec.input), {}, {}}};
 }
 
-ConvolutionVariants backward_weights_variants(const ConvolutionSpec& spec, InputKind input) {
+ConvolutionVariants backward_weights_variants(const ConvolutionSpec& spec) {
   PassGraph pass(spec);
   const auto dw =
-      pass.graph->conv_wgrad(pass.y(), pass.input(input), pass.geometry<fe::graph::Conv_wgrad_attributes>());
+      pass.graph->conv_wgrad(pass.y(), pass.x(), pass.geometry<fe::graph::Conv_wgrad_attributes>());
   return {{"plain", pass.with_weight_output(dw), {}, {}}};
 }
 

@@ -17,16 +17,7 @@
 namespace brightnet::cuda {
 
 /// The tensors of a pass. Gradients have the slot of what they are the gradient of.
-enum ConvolutionSlot : int64_t {
-  x_slot = 1,  ///< or, with a NormalizedInput, what batch-norm would make x of
-  w_slot,
-  y_slot,
-  bias_slot,
-  sum_slot,
-  square_sum_slot,
-  factor_slot,
-  offset_slot
-};
+enum ConvolutionSlot : int64_t { x_slot = 1, w_slot, y_slot, bias_slot, sum_slot, square_sum_slot };
 using Pointers = std::unordered_map<int64_t, void*>;
 
 /// One way to do a pass: a graph, and what of ours follows.
@@ -34,21 +25,17 @@ struct ConvolutionVariant {
   std::string name;
   std::shared_ptr<cudnn_frontend::graph::Graph> graph;
   using Work = std::function<void(const Pointers&)>;
-  Work epilogue;   ///< queued behind the engine; may be empty
+  Work epilogue;   ///< queued after the engine; may be empty
   Work elsewhere;  ///< what others have to do because of this variant; timed with it, and done by them
 };
 using ConvolutionVariants = std::vector<ConvolutionVariant>;
 
-/// What a pass reads: x, or a NormalizedInput that it makes x of on the way.
-enum class InputKind : uint8_t { plain, normalized };
-
-/// For inference, bias and activation in cuDNN's engine ("fused") or in a kernel of ours behind it ("plain").
+/// For inference, bias and activation in cuDNN's engine ("fused") or in a kernel of ours after it ("plain").
 /// Where batch-norm follows, the sums of its statistics in the engine ("sums") or left to batch-norm
 /// ("plain"), which is timed in `workspace`.
-ConvolutionVariants forward_variants(const ConvolutionSpec& spec, InputKind input, void* workspace,
-                                     cudaStream_t stream);
+ConvolutionVariants forward_variants(const ConvolutionSpec& spec, void* workspace, cudaStream_t stream);
 ConvolutionVariants backward_data_variants(const ConvolutionSpec& spec);
 /// Rounded to the compute type, as PyTorch's are: cuDNN has no engine that writes fp32 of half precision.
-ConvolutionVariants backward_weights_variants(const ConvolutionSpec& spec, InputKind input);
+ConvolutionVariants backward_weights_variants(const ConvolutionSpec& spec);
 
 }  // namespace brightnet::cuda

@@ -2,7 +2,7 @@
 // one contiguous run on both sides, copied 16 bytes at a time where both runs begin and end at multiples of
 // 16 bytes, otherwise element by element.
 #include "kernels/cuda/channel_vectors.h"
-#include "kernels/cuda/copy_channels.h"
+#include "kernels/cuda/cuda_backend.h"
 
 namespace brightnet::cuda {
 namespace {
@@ -30,8 +30,8 @@ struct CopyVector {
 
 }  // namespace
 
-void copy_channels(const Tensor& from, int from_channel, const Tensor& to, int to_channel, int channels,
-                   bool accumulate, cudaStream_t stream) {
+void CudaBackend::copy_channels(const Tensor& from, int from_channel, const Tensor& to, int to_channel,
+                                int channels, bool accumulate) {
   const Shape &f = from.shape, &t = to.shape;
   BRIGHTNET_CHECK(f.n == t.n && f.h == t.h && f.w == t.w && from.type == to.type,
                   "channels copied between unlike tensors: " + to_string(f) + " and " + to_string(t));
@@ -45,7 +45,7 @@ void copy_channels(const Tensor& from, int from_channel, const Tensor& to, int t
       for_each_channel_vector(f.pixels(), channels,
                               CopyVector<T, count>{source.as<T>(), target.as<T>(), source.pixel_stride(),
                                                    target.pixel_stride(), accumulate},
-                              stream);
+                              stream());
     };
     if (channels_fill_vectors({source, target})) {
       copy.template operator()<whole_vector<T>>();

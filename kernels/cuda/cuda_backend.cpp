@@ -5,22 +5,7 @@
 
 #include "core/host_memory.h"
 #include "core/log.h"
-#include "kernels/cuda/activation.h"
-#include "kernels/cuda/add.h"
-#include "kernels/cuda/batch_norm.h"
-#include "kernels/cuda/bias_gradient.h"
-#include "kernels/cuda/cast.h"
-#include "kernels/cuda/copy_channels.h"
-#include "kernels/cuda/image.h"
-#include "kernels/cuda/max_pool.h"
-#include "kernels/cuda/multiply.h"
-#include "kernels/cuda/optimizer.h"
-#include "kernels/cuda/space_to_depth.h"
-#include "kernels/cuda/spatial_pyramid.h"
 #include "kernels/cuda/transfers.h"
-#include "kernels/cuda/upsample.h"
-#include "kernels/cuda/yolo_detect.h"
-#include "kernels/cuda/yolo_loss.h"
 
 namespace brightnet::cuda {
 namespace {
@@ -44,7 +29,6 @@ struct CudaBackend::Queues {
   Stream work;
   StagingRing staging;
   UploadsAhead ahead;
-  YoloDetector detector;
 };
 
 CudaBackend::CudaBackend(std::string name, ConvolutionFactory convolutions)
@@ -64,7 +48,7 @@ CudaBackend::Queues& CudaBackend::queues() const {
   return *queues_;
 }
 
-cudaStream_t CudaBackend::stream() const {
+const Stream& CudaBackend::stream() const {
   return queues().work;
 }
 
@@ -147,107 +131,7 @@ std::unique_ptr<WorkClock> CudaBackend::make_work_clock() {
 }
 
 std::unique_ptr<Convolution> CudaBackend::plan_convolution(const ConvolutionSpec& spec) {
-  return convolutions_(spec, queues_ ? stream() : nullptr);
-}
-void CudaBackend::bias_gradient(const Tensor& dy, float* db, bool accumulate, void* workspace,
-                                StatisticsExchange*) {
-  cuda::bias_gradient(dy, db, accumulate, workspace, stream());
-}
-
-size_t CudaBackend::channel_workspace(const Shape& shape) const {
-  return cuda::channel_workspace(shape);
-}
-void CudaBackend::batch_norm_forward(const BatchNormForward& op) {
-  cuda::batch_norm_forward(op, stream());
-}
-void CudaBackend::batch_norm_backward(const BatchNormBackward& op) {
-  cuda::batch_norm_backward(op, stream());
-}
-void CudaBackend::fold_batch_norm(const BatchNormFold& op) {
-  cuda::fold_batch_norm(op, stream());
-}
-void CudaBackend::activation_forward(Activation activation, const Tensor& x, const Tensor& y) {
-  cuda::activation_forward(activation, x, y, stream());
-}
-void CudaBackend::activation_backward(Activation activation, const Tensor& x, const Tensor& dy) {
-  cuda::activation_backward(activation, x, dy, stream());
-}
-
-void CudaBackend::max_pool_forward(const PoolSpec& pool, const Tensor& x, const Tensor& y,
-                                   const Tensor& argmax) {
-  cuda::max_pool_forward(pool, x, y, argmax, stream());
-}
-void CudaBackend::max_pool_backward(const PoolSpec& pool, const Tensor& dy, const Tensor& argmax,
-                                    const Tensor& dx, bool accumulate) {
-  cuda::max_pool_backward(pool, dy, argmax, dx, accumulate, stream());
-}
-void CudaBackend::spatial_pyramid_forward(std::span<const int> windows, const Tensor& x, const Tensor& y,
-                                          std::span<const Tensor> argmax, void*) {
-  cuda::spatial_pyramid_forward(windows, x, y, argmax, stream());
-}
-void CudaBackend::spatial_pyramid_backward(std::span<const int> windows, const Tensor& dy,
-                                           std::span<const Tensor> argmax, const Tensor& dx, bool accumulate,
-                                           void*) {
-  cuda::spatial_pyramid_backward(windows, dy, argmax, dx, accumulate, stream());
-}
-void CudaBackend::copy_channels(const Tensor& from, int from_channel, const Tensor& to, int to_channel,
-                                int channels, bool accumulate) {
-  cuda::copy_channels(from, from_channel, to, to_channel, channels, accumulate, stream());
-}
-void CudaBackend::upsample_forward(int factor, const Tensor& x, const Tensor& y) {
-  cuda::upsample_forward(factor, x, y, stream());
-}
-void CudaBackend::upsample_backward(int factor, const Tensor& dy, const Tensor& dx, bool accumulate) {
-  cuda::upsample_backward(factor, dy, dx, accumulate, stream());
-}
-void CudaBackend::space_to_depth(int block, const Tensor& x, const Tensor& y) {
-  cuda::space_to_depth(block, x, y, stream());
-}
-void CudaBackend::space_to_depth_backward(int block, const Tensor& dy, const Tensor& dx, bool accumulate) {
-  cuda::space_to_depth_backward(block, dy, dx, accumulate, stream());
-}
-void CudaBackend::multiply(const Tensor& a, const Tensor& b, const Tensor& y, bool accumulate) {
-  cuda::multiply(a, b, y, accumulate, stream());
-}
-void CudaBackend::add(const Tensor& a, const Tensor& b, const Tensor& y) {
-  cuda::add(a, b, y, stream());
-}
-void CudaBackend::cast(const Tensor& from, const Tensor& to) {
-  cuda::cast(from, to, stream());
-}
-void CudaBackend::normalize_image(const Tensor& pixels, const Tensor& x) {
-  cuda::normalize_image(pixels, x, stream());
-}
-
-size_t CudaBackend::yolo_workspace(const YoloHead& head, const Shape& predictions) const {
-  return cuda::yolo_workspace(head, predictions);
-}
-void CudaBackend::yolo_loss(const YoloHead& head, const YoloLossPass& pass) {
-  cuda::yolo_loss(head, pass, stream());
-}
-size_t CudaBackend::yolo_detect_workspace(const YoloHead& head, const Shape& predictions) const {
-  return cuda::yolo_detect_workspace(head, predictions);
-}
-void CudaBackend::yolo_detect(const YoloHead& head, const Tensor& predictions, float threshold,
-                              std::span<std::vector<Detection>> detections, void* workspace) {
-  queues().detector.detect(head, predictions, threshold, detections, workspace, queues().work);
-}
-
-void CudaBackend::judge_step(const StepPolicy& policy, const StepEvidence& evidence, StepState* state,
-                             void* workspace) {
-  cuda::judge_step(policy, evidence, state, workspace, stream());
-}
-void CudaBackend::sgd_step(const SgdStep& sgd, const OptimizerArrays& arrays,
-                           std::span<const ParameterRange> ranges, const StepState* state) {
-  cuda::sgd_step(sgd, arrays, ranges, state, stream());
-}
-void CudaBackend::adamw_step(const AdamWStep& adam, const OptimizerArrays& arrays,
-                             std::span<const ParameterRange> ranges, const StepState* state) {
-  cuda::adamw_step(adam, arrays, ranges, state, stream());
-}
-void CudaBackend::settle_statistics(float* values, float* kept, float* ema, size_t count,
-                                    const StepState* state) {
-  cuda::settle_statistics(values, kept, ema, count, state, stream());
+  return convolutions_(spec, queues_ ? cudaStream_t{stream()} : nullptr);
 }
 
 }  // namespace brightnet::cuda

@@ -1,6 +1,6 @@
-// The GPU's implementation of Backend: each operation is a free function in a file of its own, and this class
-// is where they meet the interface. All work goes through one stream, in order; pixels come in through a
-// second one beside it.
+// The GPU's implementation of Backend. Each operation is defined in a file of its own, kernels/cuda/add.cu
+// and so on; cuda_backend.cpp is the device. All work goes through one stream, in order; pixels come in
+// through a second one beside it.
 #pragma once
 
 #include <memory>
@@ -24,7 +24,7 @@ class CudaBackend : public Backend {
   bool works_beside_host() const override { return true; }
   void* native_stream() const override { return stream(); }
   /// Where all operations are queued.
-  cudaStream_t stream() const;
+  const Stream& stream() const;
 
   void* allocate(size_t bytes) override;
   void release(void* memory, size_t bytes) override;
@@ -82,13 +82,13 @@ class CudaBackend : public Backend {
   void yolo_detect(const YoloHead& head, const Tensor& predictions, float threshold,
                    std::span<std::vector<Detection>> detections, void* workspace) override;
 
-  void judge_step(const StepPolicy& policy, const StepEvidence& evidence, StepState* state,
+  void check_step(const StepPolicy& policy, const StepEvidence& evidence, StepState* state,
                   void* workspace) override;
   void sgd_step(const SgdStep& sgd, const OptimizerArrays& arrays, std::span<const ParameterRange> ranges,
                 const StepState* state) override;
   void adamw_step(const AdamWStep& adam, const OptimizerArrays& arrays,
                   std::span<const ParameterRange> ranges, const StepState* state) override;
-  void settle_statistics(float* values, float* kept, float* ema, size_t count,
+  void commit_statistics(float* values, float* kept, float* ema, size_t count,
                          const StepState* state) override;
 
  private:
@@ -101,6 +101,7 @@ class CudaBackend : public Backend {
   std::unique_ptr<Queues> queues_;   ///< none in one that only plans
   ConvolutionFactory convolutions_;  ///< gone before its stream is
   bool captures_ = true;             ///< no step has been refused as a graph
+  PinnedMemory detections_;          ///< on their way to the host
 };
 
 }  // namespace brightnet::cuda

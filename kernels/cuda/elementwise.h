@@ -22,7 +22,7 @@ inline unsigned elementwise_blocks(size_t items) {
   return blocks_for(items, elementwise_threads, 16 * static_cast<size_t>(multiprocessors()));
 }
 
-#if defined(__CUDACC__) || defined(BRIGHTNET_CUDA_EMULATION)
+#ifdef BRIGHTNET_KERNELS
 
 template <int count, typename Body>
 __global__ void __launch_bounds__(elementwise_threads) elementwise_kernel(size_t elements, Body body) {

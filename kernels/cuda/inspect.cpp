@@ -64,7 +64,7 @@ LibraryFacts inspect_cudnn() {
   facts.found = decimal_version(version, 10000);
   facts.path = library.path();
   if (auto* runtime_of = library.function<size_t()>("cudnnGetCudartVersion")) {
-    // One for another major CUDA loads, and then fails in ways that nobody understands.
+    // One for another major CUDA loads, and then fails in ways that are hard to understand.
     const size_t runtime = runtime_of();
     if (runtime / 1000 != CUDART_VERSION / 1000)
       facts.problem = "it is one for CUDA " + cuda_version(static_cast<int>(runtime));

@@ -53,8 +53,8 @@ struct Problem {
   std::string what, remedy;
 };
 
-/// Why GPU `index` cannot be used, versions found and needed included; nothing when it can. Looks at facts
-/// alone.
+/// Why GPU `index` cannot be used, versions found and needed included; nothing when it can. Looks
+/// at facts alone.
 std::optional<Problem> why_unusable(const Installation& installation, int index);
 /// Why that GPU does not compute in this precision; nothing when it does.
 std::optional<Problem> why_not_in(Precision precision, const GpuFacts& gpu);
@@ -66,8 +66,8 @@ bool has_code_for(const std::vector<int>& architectures, int major, int minor);
 struct DeviceChoice {
   int index = 0;
   Precision precision = Precision::fp32;
-  bool deterministic =
-      false;  ///< only convolution engines whose result does not depend on the timing of threads
+  /// Only convolution engines whose result does not depend on the timing of threads.
+  bool deterministic = false;
 };
 
 /// The backend on that GPU. Throws DeviceError with why_unusable()'s words.

@@ -1,17 +1,17 @@
-// Forward reads x and writes y and, in training, the winner's place in each window (one byte an element): a
-// thread takes a vector of channels of one output. Windows that overlap read their common elements from the
-// cache.
+// Forward reads x and writes y and, in training, the winner's place in each window (one byte an
+// element): a thread takes a vector of channels of one output. Windows that overlap read their common
+// elements from the cache.
 //
 // Backward reads dy and the places, and writes dx. Where windows lie side by side, a thread takes a vector of
 // one output and writes its whole window; where they overlap, it takes one input and gathers from the windows
 // over it, which needs no atomics and always adds in the same order.
 //
-// Large windows at stride 1 would be read window² times that way; they are a pyramid of one
-// (spatial_pyramid.cu).
+// Large windows at stride 1 would be read window² times that way; they are a pyramid
+// of one (spatial_pyramid.cu).
 #include <cmath>
 
 #include "kernels/cuda/channel_vectors.h"
-#include "kernels/cuda/max_pool.h"
+#include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/max_pool_window.h"
 #include "kernels/cuda/spatial_pyramid.h"
 
@@ -202,49 +202,51 @@ bool is_large(const PoolSpec& pool) {
 
 }  // namespace
 
-void max_pool_forward(const PoolSpec& pool, const Tensor& x, const Tensor& y, const Tensor& argmax,
-                      cudaStream_t stream) {
+void CudaBackend::max_pool_forward(const PoolSpec& pool, const Tensor& x, const Tensor& y,
+                                   const Tensor& argmax) {
   const PoolGeometry geometry(pool, x.shape, y.shape);
   BRIGHTNET_CHECK(x.type == y.type, "max-pool between types");
   BRIGHTNET_CHECK(!argmax || (argmax.type == DType::u8 && argmax.shape == y.shape),
                   "argmax is u8 and of the output's shape");
-  if (is_large(pool)) return pool_large_windows({&pool, 1}, x, y, {&argmax, 1}, stream);
+  if (is_large(pool)) return pool_large_windows({&pool, 1}, x, y, {&argmax, 1}, stream());
   with_compute_type(x.type, [&]<typename T>() {
     const auto run = [&]<int count>() {
       uint8_t* winners = argmax ? argmax.as<uint8_t>() : nullptr;
       if (pool.window == 2) {
         for_each_channel_vector(y.shape.pixels(), y.shape.c,
-                                PoolSquareVector<T, count>{geometry, x.as<T>(), y.as<T>(), winners}, stream);
+                                PoolSquareVector<T, count>{geometry, x.as<T>(), y.as<T>(), winners},
+                                stream());
         return;
       }
       for_each_channel_vector(y.shape.pixels(), y.shape.c,
-                              PoolVector<T, count>{geometry, x.as<T>(), y.as<T>(), winners}, stream);
+                              PoolVector<T, count>{geometry, x.as<T>(), y.as<T>(), winners}, stream());
     };
     const bool vectors = channels_fill_vectors({x, y}) && aligned_for_vectors({argmax.data});
     vectors ? run.template operator()<whole_vector<T>>() : run.template operator()<1>();
   });
 }
 
-void max_pool_backward(const PoolSpec& pool, const Tensor& dy, const Tensor& argmax, const Tensor& dx,
-                       bool accumulate, cudaStream_t stream) {
+void CudaBackend::max_pool_backward(const PoolSpec& pool, const Tensor& dy, const Tensor& argmax,
+                                    const Tensor& dx, bool accumulate) {
   const PoolGeometry geometry(pool, dx.shape, dy.shape);
   BRIGHTNET_CHECK(dx.type == dy.type, "max-pool between types");
   BRIGHTNET_CHECK(argmax.type == DType::u8 && argmax.shape == dy.shape,
                   "argmax is u8 and of the output's shape");
   if (is_large(pool))
-    return scatter_large_windows({&pool, 1}, dy, {&argmax, 1}, dx, accumulate, false, stream);
+    return scatter_large_windows({&pool, 1}, dy, {&argmax, 1}, dx, accumulate, false, stream());
   with_compute_type(dx.type, [&]<typename T>() {
     const auto run = [&]<int count>() {
       if (pool.window == pool.stride && geometry.before == 0) {
         for_each_channel_vector(
             dy.shape.pixels(), dy.shape.c,
             ScatterVector<T, count>{geometry, dy.as<T>(), argmax.as<uint8_t>(), dx.as<T>(), accumulate},
-            stream);
+            stream());
         return;
       }
       for_each_channel_vector(
           dx.shape.pixels(), dx.shape.c,
-          GatherVector<T, count>{geometry, dy.as<T>(), argmax.as<uint8_t>(), dx.as<T>(), accumulate}, stream);
+          GatherVector<T, count>{geometry, dy.as<T>(), argmax.as<uint8_t>(), dx.as<T>(), accumulate},
+          stream());
     };
     const bool vectors = channels_fill_vectors({dx, dy}) && aligned_for_vectors({argmax.data});
     vectors ? run.template operator()<whole_vector<T>>() : run.template operator()<1>();

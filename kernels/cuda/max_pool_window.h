@@ -1,8 +1,8 @@
 // What the kernels of max-pooling share: where windows lie, and which of two elements wins.
 #pragma once
 
-#include "kernels/backend.h"
 #include "kernels/cuda/vector.h"
+#include "kernels/max_pool.h"
 
 namespace brightnet::cuda {
 
@@ -30,7 +30,7 @@ struct PoolGeometry {
   }
 };
 
-#if defined(__CUDACC__) || defined(BRIGHTNET_CUDA_EMULATION)
+#ifdef BRIGHTNET_KERNELS
 
 /// Whether a later element displaces the best so far: it is greater, or NaN.
 __device__ __forceinline__ bool displaces(float candidate, float best) {

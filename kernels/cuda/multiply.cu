@@ -1,7 +1,7 @@
 // y = or += a · b. Reads both factors (and y, to add to it) and writes y once, 16 bytes at a time; fp32,
 // rounded once.
+#include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/elementwise.h"
-#include "kernels/cuda/multiply.h"
 
 namespace brightnet::cuda {
 namespace {
@@ -26,13 +26,13 @@ struct MultiplyElements {
 
 }  // namespace
 
-void multiply(const Tensor& a, const Tensor& b, const Tensor& y, bool accumulate, cudaStream_t stream) {
+void CudaBackend::multiply(const Tensor& a, const Tensor& b, const Tensor& y, bool accumulate) {
   BRIGHTNET_CHECK(a.shape == y.shape && b.shape == y.shape && a.type == y.type && b.type == y.type,
                   "product of unlike tensors");
   with_compute_type(y.type, [&]<typename T>() {
     for_each_element<whole_vector<T>>(y.count(), {a.data, b.data, y.data},
                                       MultiplyElements<T>{a.as<T>(), b.as<T>(), y.as<T>(), accumulate},
-                                      stream);
+                                      stream());
   });
 }
 

@@ -2,16 +2,16 @@
 // clipping), decay, momentum or Adam's moments, update and moving average.
 //
 // SGD with an average reads four arrays and writes three, 28 bytes a parameter; AdamW 36. There is no
-// arithmetic to speak of, so the launch lasts as long as these bytes take if every access is a whole 16-byte
-// group and neighbouring threads take neighbouring groups. The parameters lie in one flat array
-// (layers/parameters.h); what differs between them, rate and decay, is a list of some hundred ranges in the
-// device's memory. A thread's groups ascend, so it walks that list once from front to back beside them, out
-// of the first-level cache. A group that two ranges share, or that reaches beyond one, is done element by
-// element.
+// arithmetic to speak of, so the launch lasts as long as these bytes take if every access is a whole
+// 16-byte group and neighbouring threads take neighbouring groups. The parameters lie in one flat array
+// (layers/parameters.h); what differs between them, rate and decay, is a list of some hundred ranges in
+// the device's memory. A thread's groups ascend, so it walks that list once from front to back beside
+// them, out of the first-level cache. A group that two ranges share, or that reaches beyond one, is done
+// element by element.
 //
 // Whether the step is applied at all is read from the state, not decided on the host: a skipped step is the
 // same launch, which returns at once, so that a captured graph is good for both.
-#include "kernels/cuda/optimizer.h"
+#include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/vector.h"
 
 #ifndef __CUDA_ARCH__
@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(block_threads)
                       const StepState* state) {
   const StepState step = *state;
   if (!step.apply) return;
-  int range = 0;  // the first that ends behind the group
+  int range = 0;  // the first that ends after the group
   for (size_t at = group * first_item(); at < arrays.count; at += group * item_step()) {
     while (range < range_count && ranges[range].end <= at) ++range;
     if (range == range_count) return;
@@ -121,11 +121,11 @@ void update_all(const Rule& rule, const OptimizerArrays& arrays, std::span<const
 }
 
 __global__ void __launch_bounds__(block_threads)
-    settle(float* values, float* kept, float* ema, size_t count, const StepState* state) {
+    commit(float* values, float* kept, float* ema, size_t count, const StepState* state) {
   const bool applied = state->apply;
   const float ema_rate = 1.0f - state->ema_decay;
   const size_t groups = count / group;
-  const auto settle_floats = [&]<int floats>(size_t at, std::integral_constant<int, floats>) {
+  const auto commit_floats = [&]<int floats>(size_t at, std::integral_constant<int, floats>) {
     float current[floats];
     load_floats((applied ? values : kept) + at, current);
     store_floats((applied ? kept : values) + at, current);
@@ -137,32 +137,32 @@ __global__ void __launch_bounds__(block_threads)
     store_floats(ema + at, averaged);
   };
   for (size_t i = first_item(); i < groups; i += item_step())
-    settle_floats(group * i, std::integral_constant<int, group>());
+    commit_floats(group * i, std::integral_constant<int, group>());
   const size_t rest = group * groups + first_item();
-  if (rest < count) settle_floats(rest, std::integral_constant<int, 1>());
+  if (rest < count) commit_floats(rest, std::integral_constant<int, 1>());
 }
 
 }  // namespace
 
-void sgd_step(const SgdStep& sgd, const OptimizerArrays& arrays, std::span<const ParameterRange> ranges,
-              const StepState* state, cudaStream_t stream) {
+void CudaBackend::sgd_step(const SgdStep& sgd, const OptimizerArrays& arrays,
+                           std::span<const ParameterRange> ranges, const StepState* state) {
   BRIGHTNET_CHECK(arrays.values && arrays.gradients && arrays.first, "an SGD step without its arrays");
-  update_all(SgdRule{sgd}, arrays, ranges, state, stream);
+  update_all(SgdRule{sgd}, arrays, ranges, state, stream());
 }
 
-void adamw_step(const AdamWStep& adam, const OptimizerArrays& arrays, std::span<const ParameterRange> ranges,
-                const StepState* state, cudaStream_t stream) {
+void CudaBackend::adamw_step(const AdamWStep& adam, const OptimizerArrays& arrays,
+                             std::span<const ParameterRange> ranges, const StepState* state) {
   BRIGHTNET_CHECK(arrays.values && arrays.gradients && arrays.first && arrays.second,
                   "an AdamW step without its arrays");
-  update_all(AdamWRule{adam}, arrays, ranges, state, stream);
+  update_all(AdamWRule{adam}, arrays, ranges, state, stream());
 }
 
 // 12 bytes a statistic and 12 more for the average; some ten thousand of them, so that the launch costs more
 // than they.
-void settle_statistics(float* values, float* kept, float* ema, size_t count, const StepState* state,
-                       cudaStream_t stream) {
+void CudaBackend::commit_statistics(float* values, float* kept, float* ema, size_t count,
+                                    const StepState* state) {
   if (count == 0) return;
-  launch(settle, blocks_for((count + group - 1) / group, block_threads), block_threads, 0, stream, values,
+  launch(commit, blocks_for((count + group - 1) / group, block_threads), block_threads, 0, stream(), values,
          kept, ema, count, state);
 }
 

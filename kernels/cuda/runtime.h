@@ -1,16 +1,11 @@
-// The one door between brightnet and CUDA: everything in kernels/cuda reaches memory, streams, events, graphs
-// and launches through this header, and kernels what they need of the language through it and
-// kernels/cuda/vector.h.
+// The one door between brightnet and CUDA: everything in kernels/cuda reaches memory, streams,
+// events, graphs and launches through this header, and kernels what they need of the language through
+// it and kernels/cuda/vector.h.
 //
 // Three compilers read it. nvcc compiles the kernels (*.cu) for the product, the host compiler the rest
-// (*.cpp), and for the tests the host compiler compiles all of it, kernels too, with BRIGHTNET_CUDA_EMULATION
-// defined: then CUDA's own headers still declare the types and functions, and tests/cuda_emulation implements
-// them (a block's threads as fibers, see tests/cuda_emulation/device.h). So a kernel is plain CUDA with three
-// spellings of its own:
-//
-//   launch(kernel, grid, block, shared_bytes, stream, arguments...)   instead of <<<...>>>
-//   BRIGHTNET_SHARED(float, tile, [32][33]);    instead of __shared__ float tile[32][33];
-//   float* row = dynamic_shared<float>();       instead of extern __shared__
+// (*.cpp), and for the tests the host compiler compiles all of it, kernels too: then CUDA's own headers still
+// declare the types and functions, and the tests implement them, as they do what kernels/cuda/language.h
+// offers (tests/cuda_emulation).
 //
 // Threads, barriers, shuffles, votes and atomics are CUDA's: threadIdx, __syncthreads(), __shfl_down_sync(),
 // __ballot_sync(), atomicAdd(), ... Kernels are written for compute capability 7.5 and up.
@@ -23,13 +18,8 @@
 #include <type_traits>
 #include <utility>
 
-#include <cuda_runtime.h>
-
 #include "core/error.h"
-
-#ifdef BRIGHTNET_CUDA_EMULATION
-#include "tests/cuda_emulation/device.h"
-#endif
+#include "kernels/cuda/language.h"
 
 namespace brightnet::cuda {
 
@@ -39,8 +29,8 @@ void check(cudaError_t status, const std::string& action,
 
 // Memory. Contents are undefined until written.
 
-/// Device memory, 256-byte aligned; never null. Throws a DeviceError that says what is free when there is not
-/// enough.
+/// Device memory, 256-byte aligned; never null. Throws a DeviceError that says what is free when there
+/// is not enough.
 void* allocate(size_t bytes);
 void release(void* memory) noexcept;
 
@@ -121,7 +111,7 @@ class Event {
 /// Work recorded once and queued again as a whole.
 class Graph {
  public:
-  /// Records what `queue_work` queues in the stream, which must not synchronise, allocate or free. When it
+  /// Records what `queue_work` queues in the stream, which must not synchronize, allocate or free. When it
   /// throws, the capture is undone.
   template <typename Work>
   static Graph capture(cudaStream_t stream, Work&& queue_work) {
@@ -174,36 +164,16 @@ inline unsigned blocks_for(size_t items, size_t threads, size_t most = 0x7ffffff
 /// Multiprocessors of the current device, the unit of grids for grid-stride loops.
 int multiprocessors();
 
-#if defined(__CUDACC__) || defined(BRIGHTNET_CUDA_EMULATION)
+#ifdef BRIGHTNET_KERNELS
 
 /// Queues kernel<<<grid, block, shared_bytes, stream>>>(arguments...).
 template <typename... Parameters>
 void launch(void (*kernel)(Parameters...), const Grid& grid, const dim3& block, size_t shared_bytes,
             cudaStream_t stream, const std::type_identity_t<Parameters>&... arguments) {
-#ifdef BRIGHTNET_CUDA_EMULATION
-  emulation::launch(kernel, grid.blocks, block, shared_bytes, stream, grid.where, arguments...);
-#else
-  void* addresses[] = {const_cast<void*>(static_cast<const void*>(&arguments))..., nullptr};
-  check(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), grid.blocks, block, addresses, shared_bytes,
-                         stream),
+  check(queue_kernel(kernel, grid.blocks, block, shared_bytes, stream, grid.where, arguments...),
         "launch a kernel", grid.where);
-#endif
 }
 
-#ifndef BRIGHTNET_CUDA_EMULATION
-
-/// A variable in the block's shared memory: BRIGHTNET_SHARED(float, tile, [32][33]); and of one number
-/// BRIGHTNET_SHARED(int, count, );
-#define BRIGHTNET_SHARED(type, name, extent) __shared__ type name extent
-
-/// The shared memory that the launch asked for, 16-byte aligned.
-template <typename T>
-__device__ __forceinline__ T* dynamic_shared() {
-  extern __shared__ __align__(16) unsigned char brightnet_dynamic_shared[];
-  return reinterpret_cast<T*>(brightnet_dynamic_shared);
-}
-
-#endif
 #endif
 
 }  // namespace brightnet::cuda

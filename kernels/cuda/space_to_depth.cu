@@ -2,7 +2,7 @@
 // one pixel of the wide tensor; neighbours in a warp lie side by side on both sides for as long as a pixel's
 // channels last.
 #include "kernels/cuda/channel_vectors.h"
-#include "kernels/cuda/space_to_depth.h"
+#include "kernels/cuda/cuda_backend.h"
 
 namespace brightnet::cuda {
 namespace {
@@ -54,13 +54,12 @@ void move(int block, const Tensor& wide, const Tensor& deep, bool accumulate, cu
 
 }  // namespace
 
-void space_to_depth(int block, const Tensor& x, const Tensor& y, cudaStream_t stream) {
-  move<true>(block, x, y, false, stream);
+void CudaBackend::space_to_depth(int block, const Tensor& x, const Tensor& y) {
+  move<true>(block, x, y, false, stream());
 }
 
-void space_to_depth_backward(int block, const Tensor& dy, const Tensor& dx, bool accumulate,
-                             cudaStream_t stream) {
-  move<false>(block, dx, dy, accumulate, stream);
+void CudaBackend::space_to_depth_backward(int block, const Tensor& dy, const Tensor& dx, bool accumulate) {
+  move<false>(block, dx, dy, accumulate, stream());
 }
 
 }  // namespace brightnet::cuda

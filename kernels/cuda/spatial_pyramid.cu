@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/max_pool_window.h"
 #include "kernels/cuda/spatial_pyramid.h"
 
@@ -153,8 +154,8 @@ struct BackwardArguments {
 };
 
 constexpr int scatter_lanes = warp_size;  ///< a channel each
-constexpr int scatter_pixels =
-    static_cast<int>(shared_bytes_of_block / sizeof(float) / scatter_lanes);  ///< 384
+/// 384: a channel's sums of so many pixels fill the shared memory.
+constexpr int scatter_pixels = static_cast<int>(shared_bytes_of_block / sizeof(float) / scatter_lanes);
 /// Elements that are read before the first is used: a multiprocessor has room for the sums of four warps
 /// only, so each must have many loads on their way at once.
 constexpr int scatter_batch = 32;
@@ -333,14 +334,15 @@ void scatter_large_windows(std::span<const PoolSpec> pools, const Tensor& dy, st
   });
 }
 
-void spatial_pyramid_forward(std::span<const int> windows, const Tensor& x, const Tensor& y,
-                             std::span<const Tensor> argmax, cudaStream_t stream) {
-  pool_large_windows(pools_of(windows), x, y, argmax, stream, true);
+void CudaBackend::spatial_pyramid_forward(std::span<const int> windows, const Tensor& x, const Tensor& y,
+                                          std::span<const Tensor> argmax, void*) {
+  pool_large_windows(pools_of(windows), x, y, argmax, stream(), true);
 }
 
-void spatial_pyramid_backward(std::span<const int> windows, const Tensor& dy, std::span<const Tensor> argmax,
-                              const Tensor& dx, bool accumulate, cudaStream_t stream) {
-  scatter_large_windows(pools_of(windows), dy, argmax, dx, accumulate, true, stream);
+void CudaBackend::spatial_pyramid_backward(std::span<const int> windows, const Tensor& dy,
+                                           std::span<const Tensor> argmax, const Tensor& dx, bool accumulate,
+                                           void*) {
+  scatter_large_windows(pools_of(windows), dy, argmax, dx, accumulate, true, stream());
 }
 
 }  // namespace brightnet::cuda

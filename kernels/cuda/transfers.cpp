@@ -53,8 +53,8 @@ class CudaReadback : public Readback {
   CudaReadback(size_t bytes, const Stream& stream) : stream_(stream), bytes_(bytes) {
     for (auto& copy : copies_) copy = PinnedMemory(bytes);
   }
-  // The device may still be writing one. Nobody asks what became of it: this also runs while an error of the
-  // device is on its way up.
+  // The device may still be writing one. Whether that failed is not asked: this also runs while an error of
+  // the device is on its way up.
   ~CudaReadback() override {
     for (const auto& event : copied_) cudaEventSynchronize(event);
   }

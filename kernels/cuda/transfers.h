@@ -1,11 +1,11 @@
-// Copies between host and device that nobody waits for longer than he must.
+// Copies between host and device that keep neither waiting for longer than they must.
 #pragma once
 
 #include <array>
 #include <memory>
 
-#include "kernels/backend.h"
 #include "kernels/cuda/runtime.h"
+#include "kernels/device.h"
 
 namespace brightnet::cuda {
 

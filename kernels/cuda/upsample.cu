@@ -1,8 +1,8 @@
-// Both directions touch every element of both tensors once, (1 + factor²) · size of the small one: a thread
-// holds a vector of channels of one small pixel, and writes it factor² times or sums what it reads factor²
-// times.
+// Both directions touch every element of both tensors once, (1 + factor²) · size of the small one: a
+// thread holds a vector of channels of one small pixel, and writes it factor² times or sums what it
+// reads factor² times.
 #include "kernels/cuda/channel_vectors.h"
-#include "kernels/cuda/upsample.h"
+#include "kernels/cuda/cuda_backend.h"
 
 namespace brightnet::cuda {
 namespace {
@@ -69,26 +69,26 @@ void check_shapes(int factor, const Tensor& small, const Tensor& large) {
 
 }  // namespace
 
-void upsample_forward(int factor, const Tensor& x, const Tensor& y, cudaStream_t stream) {
+void CudaBackend::upsample_forward(int factor, const Tensor& x, const Tensor& y) {
   check_shapes(factor, x, y);
   const Enlargement large{factor, x.shape.w, x.shape.c};
   with_compute_type(x.type, [&]<typename T>() {
     const auto repeat = [&]<int count>() {
       for_each_channel_vector(x.shape.pixels(), x.shape.c,
-                              RepeatVector<T, count>{large, x.as<T>(), y.as<T>()}, stream);
+                              RepeatVector<T, count>{large, x.as<T>(), y.as<T>()}, stream());
     };
     channels_fill_vectors({x, y}) ? repeat.template operator()<whole_vector<T>>()
                                   : repeat.template operator()<1>();
   });
 }
 
-void upsample_backward(int factor, const Tensor& dy, const Tensor& dx, bool accumulate, cudaStream_t stream) {
+void CudaBackend::upsample_backward(int factor, const Tensor& dy, const Tensor& dx, bool accumulate) {
   check_shapes(factor, dx, dy);
   const Enlargement large{factor, dx.shape.w, dx.shape.c};
   with_compute_type(dx.type, [&]<typename T>() {
     const auto sum = [&]<int count>() {
       for_each_channel_vector(dx.shape.pixels(), dx.shape.c,
-                              SumVectors<T, count>{large, dy.as<T>(), dx.as<T>(), accumulate}, stream);
+                              SumVectors<T, count>{large, dy.as<T>(), dx.as<T>(), accumulate}, stream());
     };
     channels_fill_vectors({dx, dy}) ? sum.template operator()<whole_vector<T>>()
                                     : sum.template operator()<1>();

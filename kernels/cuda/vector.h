@@ -1,6 +1,6 @@
-// What kernels share beyond the language: elements of the compute types, accesses of up to 16 bytes at once,
-// and sums over a warp. Arithmetic is fp32: elements are widened when they are read and rounded when they are
-// written.
+// What kernels share beyond the language: elements of the compute types, accesses of up to 16 bytes at
+// once, and sums over a warp. Arithmetic is fp32: elements are widened when they are read and rounded when
+// they are written.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -30,7 +30,7 @@ void with_compute_type(DType type, Body&& body) {
   }
 }
 
-#if defined(__CUDACC__) || defined(BRIGHTNET_CUDA_EMULATION)
+#ifdef BRIGHTNET_KERNELS
 
 constexpr unsigned full_warp = 0xffffffffu;
 constexpr int warp_size = 32;
@@ -71,16 +71,12 @@ constexpr int whole_vector = static_cast<int>(16 / sizeof(T));
 /// One access; the address is a multiple of its size.
 template <int count, typename T>
 __device__ __forceinline__ Vector<T, count> load(const T* from) {
-#ifdef BRIGHTNET_CUDA_EMULATION
-  emulation::check_access(from, sizeof(T) * count, "load");
-#endif
+  check_access(from, sizeof(T) * count, "load");
   return *reinterpret_cast<const Vector<T, count>*>(from);
 }
 template <int count, typename T>
 __device__ __forceinline__ void store(T* to, const Vector<T, count>& vector) {
-#ifdef BRIGHTNET_CUDA_EMULATION
-  emulation::check_access(to, sizeof(T) * count, "store");
-#endif
+  check_access(to, sizeof(T) * count, "store");
   *reinterpret_cast<Vector<T, count>*>(to) = vector;
 }
 

@@ -15,8 +15,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/alignment.h"
+#include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/vector.h"
-#include "kernels/cuda/yolo_detect.h"
 #include "kernels/math/box.h"
 #include "kernels/math/yolo.h"
 
@@ -170,12 +171,11 @@ struct Layout {
         tiles(blocks_for(static_cast<size_t>(shape.h) * shape.w * head.mask_count, tile)) {}
 
   size_t selections() const { return 0; }
-  size_t found() const { return aligned(images * sizeof(Selection)); }
+  size_t found() const { return aligned(images * sizeof(Selection), device_alignment); }
   size_t histograms() const { return 2 * found(); }
-  size_t counts() const { return histograms() + aligned(images * bins * sizeof(unsigned)); }
-  size_t list() const { return counts() + aligned(images * tiles * sizeof(unsigned)); }
+  size_t counts() const { return histograms() + aligned(images * bins * sizeof(unsigned), device_alignment); }
+  size_t list() const { return counts() + aligned(images * tiles * sizeof(unsigned), device_alignment); }
   size_t bytes() const { return list() + images * max_candidates * sizeof(Detection); }
-  static size_t aligned(size_t bytes) { return (bytes + 255) / 256 * 256; }
 };
 
 /// One call: the search, and where its parts lie.
@@ -251,13 +251,12 @@ const Detection* write(const Work<T>& work, size_t total, PinnedMemory& staging)
 
 }  // namespace
 
-size_t yolo_detect_workspace(const YoloHead& head, const Shape& predictions) {
+size_t CudaBackend::yolo_detect_workspace(const YoloHead& head, const Shape& predictions) const {
   return Layout(head, predictions).bytes();
 }
 
-void YoloDetector::detect(const YoloHead& head, const Tensor& predictions, float threshold,
-                          std::span<std::vector<Detection>> detections, void* workspace,
-                          const Stream& stream) {
+void CudaBackend::yolo_detect(const YoloHead& head, const Tensor& predictions, float threshold,
+                              std::span<std::vector<Detection>> detections, void* workspace) {
   const Shape shape = predictions.shape;
   BRIGHTNET_CHECK(shape.c == head.channels() && head.mask_count > 0 && shape.count() > 0,
                   "predictions are not of this YOLO head");
@@ -272,16 +271,16 @@ void YoloDetector::detect(const YoloHead& head, const Tensor& predictions, float
                            logit_below(threshold),
                            reinterpret_cast<const Selection*>(memory + layout.selections()),
                            static_cast<unsigned>(layout.tiles)};
-    const Work<T> work{search, layout, memory, stream};
-    fill_async(memory + layout.selections(), 0, layout.images * sizeof(Selection), stream);
-    std::vector<unsigned> of_image = count(work, staging_);
+    const Work<T> work{search, layout, memory, stream()};
+    fill_async(memory + layout.selections(), 0, layout.images * sizeof(Selection), stream());
+    std::vector<unsigned> of_image = count(work, detections_);
     if (*std::max_element(of_image.begin(), of_image.end()) > max_candidates) {
-      select_best(work, of_image, staging_);
-      of_image = count(work, staging_);
+      select_best(work, of_image, detections_);
+      of_image = count(work, detections_);
     }
     const size_t total = std::accumulate(of_image.begin(), of_image.end(), size_t{0});
     if (total == 0) return;
-    const Detection* next = write(work, total, staging_);
+    const Detection* next = write(work, total, detections_);
     for (size_t image = 0; image < layout.images; next += of_image[image++])
       detections[image].insert(detections[image].end(), next, next + of_image[image]);
   });

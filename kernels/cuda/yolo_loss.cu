@@ -5,21 +5,21 @@
 // prediction (x, y, w, h, objectness); class logits only of the few that have a truth. At 80 classes in fp16
 // that is 170 bytes written and one or two 32-byte sectors read for a prediction. So:
 //
-//   assign_truths   one block an image, one thread a truth. Truths that compete for a prediction are settled
-//   by an
-//                   atomic maximum over (IoU of the sizes, lower index first): a result that no order of
-//                   threads changes.
+//   assign_truths   one block an image, one thread a truth. An atomic maximum over (IoU of the sizes, lower
+//                   index first) decides between truths that compete for a prediction: a result that no order
+//                   of threads changes.
 //   loss_of_tile    one block for 256 consecutive predictions, which lie in one piece of memory however wide
-//   a
-//                   prediction is. A thread takes one prediction; the truths of its image pass through shared
-//                   memory for the ignore rule. The five derivatives wait in shared memory until the block
-//                   writes its piece of the gradient in 16-byte groups, nearly all of them zeros. Predictions
-//                   with a truth then get their class gradients from one warp each, 32 classes at a time.
+//                   a prediction is. A thread takes one prediction; the truths of its image pass through
+//                   shared memory for the ignore rule. The five derivatives wait in shared memory until the
+//                   block writes its piece of the gradient in 16-byte groups, nearly all of them zeros.
+//                   Predictions with a truth then get their class gradients from one warp each, 32 classes at
+//                   a time.
 //   add_up          one block adds the tiles' sums in a fixed order.
 #include <cfloat>
 
+#include "core/alignment.h"
 #include "kernels/cuda/block_sum.h"
-#include "kernels/cuda/yolo_loss.h"
+#include "kernels/cuda/cuda_backend.h"
 #include "kernels/math/yolo.h"
 
 namespace brightnet::cuda {
@@ -30,7 +30,7 @@ constexpr int truth_chunk = 128;
 constexpr int assign_threads = 128, add_up_threads = 256;
 
 /// Who wins a prediction, as one number whose maximum it is: the IoU of the sizes above (a float that is not
-/// negative orders like its bits), the truth's complement below. 0: nobody wants it.
+/// negative orders like its bits), the truth's complement below. 0: no truth wants it.
 using Winner = unsigned long long;
 
 __device__ Winner winner(float fit, int truth) {
@@ -153,14 +153,14 @@ __device__ float class_loss(const LossArguments<T>& a, const Place& place, const
     if (own >= a.head.classes) continue;
     const LossTerm term = class_term(a.head, own, widen(logits[own]), positive);
     sum += term.value;
-    gradient[own] = narrow<T>(scale * term.slope);
+    gradient[own] = narrow<T>(scale * term.derivative);
   }
   return warp_sum(sum);
 }
 
 /// Writes the block's piece of the gradient: five derivatives of each prediction, and zeros for its classes.
 template <typename T>
-__device__ void write_gradient(T* gradient, const float (&slopes)[tile][5], size_t count, int values) {
+__device__ void write_gradient(T* gradient, const float (&derivatives)[tile][5], size_t count, int values) {
   constexpr int width = whole_vector<T>;
   for (size_t at = static_cast<size_t>(threadIdx.x) * width; at < count; at += size_t{tile} * width) {
     // A tile has less than 2^32 numbers, and to divide 64-bit ones would take longer than to write 16 bytes.
@@ -169,7 +169,7 @@ __device__ void write_gradient(T* gradient, const float (&slopes)[tile][5], size
     float group[width];
 #pragma unroll
     for (int i = 0; i < width; ++i) {
-      group[i] = at + i < count && number < 5 ? slopes[prediction][number] : 0.0f;
+      group[i] = at + i < count && number < 5 ? derivatives[prediction][number] : 0.0f;
       if (++number < values) continue;
       number = 0;
       ++prediction;
@@ -187,7 +187,7 @@ __device__ void write_gradient(T* gradient, const float (&slopes)[tile][5], size
 
 template <typename T>
 __global__ void __launch_bounds__(tile) loss_of_tile(LossArguments<T> a) {
-  BRIGHTNET_SHARED(float, slopes, [tile][5]);
+  BRIGHTNET_SHARED(float, derivatives, [tile][5]);
   BRIGHTNET_SHARED(int, owners, [tile]);
   BRIGHTNET_SHARED(float, class_losses, [tile]);
   const YoloHead& head = a.head;
@@ -195,7 +195,7 @@ __global__ void __launch_bounds__(tile) loss_of_tile(LossArguments<T> a) {
   const size_t first = static_cast<size_t>(blockIdx.x) * tile;
   const size_t last = first + tile < a.count ? first + tile : a.count;
   const bool inside = first + own < last;
-  // Threads behind the end keep the last prediction company and write nothing.
+  // Threads beyond the end work on the last prediction, too, and write nothing.
   const size_t prediction = inside ? first + own : last - 1;
   const Place place = place_of(prediction, a.shape, head.mask_count);
   const int anchor = head.mask[place.slot];
@@ -223,14 +223,14 @@ __global__ void __launch_bounds__(tile) loss_of_tile(LossArguments<T> a) {
     objectness = assigned_objectness(head, box.iou);
   }
   const LossTerm seen = cross_entropy(logits[4], objectness.target);
-  for (int k = 0; k < 4; ++k) slopes[own][k] = scale * box.slope[k];
-  slopes[own][4] = scale * (objectness.weight * seen.slope);
+  for (int k = 0; k < 4; ++k) derivatives[own][k] = scale * box.derivative[k];
+  derivatives[own][4] = scale * (objectness.weight * seen.derivative);
   owners[own] = truth;
   const bool any_truth = __syncthreads_or(truth >= 0);
 
   const T* const tile_predictions = a.predictions + first * values;
   T* const tile_gradient = a.gradient + first * values;
-  write_gradient(tile_gradient, slopes, (last - first) * values, values);
+  write_gradient(tile_gradient, derivatives, (last - first) * values, values);
   Sums sums{};
   sums.objectness = block_sum(inside ? static_cast<double>(objectness.weight * seen.value) : 0.0);
   if (any_truth) {
@@ -278,7 +278,7 @@ __global__ void __launch_bounds__(add_up_threads)
 }
 
 size_t winner_bytes(const YoloHead& head, const Shape& shape) {
-  return (shape.pixels() * static_cast<size_t>(head.mask_count) * sizeof(Winner) + 255) / 256 * 256;
+  return aligned(shape.pixels() * static_cast<size_t>(head.mask_count) * sizeof(Winner), device_alignment);
 }
 
 unsigned tiles_of(const YoloHead& head, const Shape& shape) {
@@ -287,11 +287,11 @@ unsigned tiles_of(const YoloHead& head, const Shape& shape) {
 
 }  // namespace
 
-size_t yolo_workspace(const YoloHead& head, const Shape& predictions) {
+size_t CudaBackend::yolo_workspace(const YoloHead& head, const Shape& predictions) const {
   return winner_bytes(head, predictions) + tiles_of(head, predictions) * sizeof(Sums);
 }
 
-void yolo_loss(const YoloHead& head, const YoloLossPass& pass, cudaStream_t stream) {
+void CudaBackend::yolo_loss(const YoloHead& head, const YoloLossPass& pass) {
   const Shape shape = pass.predictions.shape;
   BRIGHTNET_CHECK(head.classes > 0 && head.mask_count > 0 && shape.c == head.channels() && shape.count() > 0,
                   "predictions are not of this YOLO head");
@@ -302,8 +302,8 @@ void yolo_loss(const YoloHead& head, const YoloLossPass& pass, cudaStream_t stre
       reinterpret_cast<Sums*>(static_cast<std::byte*>(pass.workspace) + winner_bytes(head, shape));
   const unsigned tiles = tiles_of(head, shape);
   const size_t count = shape.pixels() * static_cast<size_t>(head.mask_count);
-  fill_async(winners, 0, winner_bytes(head, shape), stream);
-  launch(assign_truths, shape.n, assign_threads, 0, stream, head, shape, pass.truths, winners);
+  fill_async(winners, 0, winner_bytes(head, shape), stream());
+  launch(assign_truths, shape.n, assign_threads, 0, stream(), head, shape, pass.truths, winners);
   with_compute_type(pass.predictions.type, [&]<typename T>() {
     const LossArguments<T> arguments{head,
                                      shape,
@@ -314,9 +314,9 @@ void yolo_loss(const YoloHead& head, const YoloLossPass& pass, cudaStream_t stre
                                      winners,
                                      sums,
                                      count};
-    launch(loss_of_tile<T>, tiles, tile, 0, stream, arguments);
+    launch(loss_of_tile<T>, tiles, tile, 0, stream(), arguments);
   });
-  launch(add_up, 1, add_up_threads, 0, stream, sums, tiles, pass.loss, pass.totals);
+  launch(add_up, 1, add_up_threads, 0, stream(), sums, tiles, pass.loss, pass.totals);
 }
 
 }  // namespace brightnet::cuda

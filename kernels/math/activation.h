@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <string_view>
 
 #include "kernels/math/hd.h"
 
@@ -14,6 +15,24 @@ namespace brightnet {
 
 /// leaky: x < 0 ? 0.1·x : x (darknet). mish: x·tanh(ln(1+eˣ)). swish: x·σ(x). logistic: σ(x).
 enum class Activation : uint8_t { linear, relu, leaky, mish, swish, logistic };
+
+constexpr std::string_view enum_name(Activation activation) {
+  switch (activation) {
+    case Activation::linear:
+      return "linear";
+    case Activation::relu:
+      return "relu";
+    case Activation::leaky:
+      return "leaky";
+    case Activation::mish:
+      return "mish";
+    case Activation::swish:
+      return "swish";
+    case Activation::logistic:
+      return "logistic";
+  }
+  return {};
+}
 
 /// eˣ for x in float's range, to 2 ulp or so; branch-free, so that loops over it vectorise on the host.
 BRIGHTNET_HD float fast_exp(float x) {
@@ -39,8 +58,8 @@ BRIGHTNET_HD float fast_exp(float x) {
 #endif
 }
 
-/// a / b for |b| < 2¹²⁶; on the GPU to 2 ulp, since its exact division takes as long as the rest of a
-/// formula.
+/// a / b for |b| < 2¹²⁶; on the GPU to 2 ulp, since its exact division takes as long as the rest
+/// of a formula.
 BRIGHTNET_HD float divide(float a, float b) {
 #ifdef __CUDA_ARCH__
   float r;
@@ -96,9 +115,13 @@ BRIGHTNET_HD float activation_gradient(float x) {
   return 1.0f;
 }
 
-/// Calls f.template operator()<A>() for the activation known only at run time.
+/// Calls f.template operator()<A>() for the activation known only at run time. In a kernel all threads take
+/// the same branch, once a vector, or once for all vectors where registers are scarce (a loop inside `f`
+/// keeps no unpacked vectors over the branch); a kernel compiled for each activation would be little faster,
+/// and the program six times larger.
+BRIGHTNET_HD_CALLER
 template <typename Function>
-inline void with_activation(Activation activation, Function&& f) {
+BRIGHTNET_HD_INLINE void with_activation(Activation activation, Function&& f) {
   switch (activation) {
     case Activation::linear:
       return f.template operator()<Activation::linear>();

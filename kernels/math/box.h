@@ -1,4 +1,5 @@
-// Boxes from logits: how a cell and an anchor turn four numbers into a box, and the slope of each number.
+// Boxes from logits: how a cell and an anchor turn four numbers into a box, and the derivative
+// of each number.
 //
 //   centre:  b = (σ(t)·s − (s − 1)/2 + cell) / grid        YOLOv4 (Bochkovskiy et al. 2020), section 3.4,
 //                                                          "eliminate grid sensitivity"; s = 1 is YOLOv3's
@@ -9,17 +10,17 @@
 #include "core/box.h"
 #include "kernels/math/activation.h"
 #include "kernels/math/hd.h"
-#include "kernels/yolo.h"
+#include "kernels/math/yolo_head.h"
 
 namespace brightnet {
 
 /// Logits of sizes are clamped to ±this. e^±10 is far beyond any object (22 000 anchors, or a 22 000th of
-/// one), and with it no product of sizes over- or underflows in fp32. The slope beyond it is 0.
+/// one), and with it no product of sizes over- or underflows in fp32. The derivative beyond it is 0.
 constexpr float size_logit_limit = 10.0f;
 
 /// A box and, for each of its four numbers, the derivative with respect to its own logit.
 struct DecodedBox {
-  Box box, slope;
+  Box box, derivative;
 };
 
 BRIGHTNET_HD float clamp_size_logit(float t) {
@@ -27,8 +28,8 @@ BRIGHTNET_HD float clamp_size_logit(float t) {
   return above > size_logit_limit ? size_logit_limit : above;
 }
 
-/// Centre along one axis, relative to the input: `cell` is the column (row), `grid` the number of columns
-/// (rows).
+/// Centre along one axis, relative to the input: `cell` is the column (row), `grid` the number
+/// of columns (rows).
 BRIGHTNET_HD float decode_center(float t, float cell, float grid, float scale_xy) {
   return (logistic(t) * scale_xy - 0.5f * (scale_xy - 1.0f) + cell) / grid;
 }
@@ -42,13 +43,13 @@ BRIGHTNET_HD float decode_size(float t, float anchor, bool new_coords) {
 }
 
 /// d decode_center / dt.
-BRIGHTNET_HD float center_slope(float t, float grid, float scale_xy) {
+BRIGHTNET_HD float center_derivative(float t, float grid, float scale_xy) {
   const float s = logistic(t);
   return scale_xy * s * (1.0f - s) / grid;
 }
 
 /// d decode_size / dt, given the size it decoded to.
-BRIGHTNET_HD float size_slope(float t, float size, bool new_coords) {
+BRIGHTNET_HD float size_derivative(float t, float size, bool new_coords) {
   if (t < -size_logit_limit || t > size_logit_limit) return 0.0f;
   // d(4σ²)/dt = 8σ·σ(1 − σ) = 4σ²·2(1 − σ)
   return new_coords ? size * 2.0f * (1.0f - logistic(t)) : size;
@@ -69,15 +70,15 @@ BRIGHTNET_HD Box decode_box(const YoloHead& head, int anchor, int column, int ro
           decode_size(tw, size.w, head.new_coords), decode_size(th, size.h, head.new_coords)};
 }
 
-/// The same with slopes.
-BRIGHTNET_HD DecodedBox decode_box_with_slope(const YoloHead& head, int anchor, int column, int row,
-                                              int grid_w, int grid_h, float tx, float ty, float tw,
-                                              float th) {
+/// The same with derivatives.
+BRIGHTNET_HD DecodedBox decode_box_with_derivative(const YoloHead& head, int anchor, int column, int row,
+                                                   int grid_w, int grid_h, float tx, float ty, float tw,
+                                                   float th) {
   const Box box = decode_box(head, anchor, column, row, grid_w, grid_h, tx, ty, tw, th);
   return {box,
-          {center_slope(tx, static_cast<float>(grid_w), head.scale_xy),
-           center_slope(ty, static_cast<float>(grid_h), head.scale_xy),
-           size_slope(tw, box.w, head.new_coords), size_slope(th, box.h, head.new_coords)}};
+          {center_derivative(tx, static_cast<float>(grid_w), head.scale_xy),
+           center_derivative(ty, static_cast<float>(grid_h), head.scale_xy),
+           size_derivative(tw, box.w, head.new_coords), size_derivative(th, box.h, head.new_coords)}};
 }
 
 }  // namespace brightnet

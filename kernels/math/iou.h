@@ -2,9 +2,11 @@
 // the predicted box's centre and size.
 //
 //   IoU    I / U                                           intersection over union
-//   GIoU   IoU − (C − U) / C                               C the enclosing box's area (Rezatofighi et al.
-//   2019) DIoU   IoU − ρ² / c²                                   centres' distance over C's diagonal (Zheng
-//   et al. 2020) CIoU   DIoU − αv,  v = 4/π²·(atan(w/h) − atan(w'/h'))²,  α = v / (1 − IoU + v)
+//   GIoU   IoU − (C − U) / C                               C: the area of the box that encloses both
+//   DIoU   IoU − ρ² / c²                                   ρ: distance of the centres, c: C's diagonal
+//   CIoU   DIoU − αv,  v = 4/π²·(atan(w/h) − atan(w'/h'))²,  α = v / (1 − IoU + v)
+//
+// (GIoU: Rezatofighi et al. 2019; DIoU and CIoU: Zheng et al. 2020.)
 //
 // The loss of each is 1 − value. CIoU's α is differentiated like everything else: with S = 1 − IoU + v the
 // last term is v²/S, so that
@@ -13,15 +15,36 @@
 // Everything is in coordinates relative to the input, as in darknet.
 #pragma once
 
+#include <cstdint>
+#include <string_view>
+
 #include "core/box.h"
 #include "kernels/math/hd.h"
-#include "kernels/yolo.h"
 
 #ifndef __CUDA_ARCH__
 #include <cmath>
 #endif
 
 namespace brightnet {
+
+/// What box_loss() measures; mse is YOLOv3's squared error.
+enum class IouKind : uint8_t { mse, iou, giou, diou, ciou };
+
+constexpr std::string_view enum_name(IouKind kind) {
+  switch (kind) {
+    case IouKind::mse:
+      return "mse";
+    case IouKind::iou:
+      return "iou";
+    case IouKind::giou:
+      return "giou";
+    case IouKind::diou:
+      return "diou";
+    case IouKind::ciou:
+      return "ciou";
+  }
+  return {};
+}
 
 /// Below every area that a decoded box can have; keeps quotients of two boxes without area finite.
 constexpr float smallest_area = 1e-30f;
@@ -153,8 +176,8 @@ BRIGHTNET_HD BoxLoss iou_loss(IouKind kind, const Box& p, const Box& truth) {
   return result;
 }
 
-/// YOLOv3's squared error, written for boxes instead of logits so that it means the same in both coordinate
-/// modes:
+/// YOLOv3's squared error, written for boxes instead of logits so that it means the same in
+/// both coordinate modes:
 ///   ½·(2 − w'h')·[(grid_w·Δx)² + (grid_h·Δy)² + ln²(w/w') + ln²(h/h')].
 BRIGHTNET_HD BoxLoss squared_box_loss(const Box& p, const Box& truth, float grid_w, float grid_h) {
   const float scale = 2.0f - truth.w * truth.h;

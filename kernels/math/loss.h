@@ -1,5 +1,5 @@
-// Cross-entropies of a logit and their derivatives, safe for every finite logit and vectorised by host
-// compilers.
+// Cross-entropies of a logit and their derivatives, safe for every finite logit and vectorised
+// by host compilers.
 #pragma once
 
 #include "kernels/math/activation.h"
@@ -13,7 +13,7 @@ namespace brightnet {
 
 /// A loss and its derivative with respect to the logit.
 struct LossTerm {
-  float value, slope;
+  float value, derivative;
 };
 
 /// ln(1 + u) for u in [0, 1], to 2 ulp or so (relatively, so tiny u count); branch-free.
@@ -37,20 +37,21 @@ BRIGHTNET_HD LossTerm cross_entropy(float logit, float target) {
   return {(logit < 0 ? 0.0f : logit) - logit * target + fast_log1p(e), probability - target};
 }
 
-/// |p − y|^γ times the cross-entropy. For y of 0 or 1 that is the focal loss (Lin et al. 2017) without α; for
-/// smoothed targets its continuation (Li et al. 2020, "quality focal loss"). γ = 0 is the plain
-/// cross-entropy.
+/// |p − y|^γ times the cross-entropy. For y of 0 or 1 that is the focal loss (Lin et al. 2017)
+/// without α; for smoothed targets its continuation (Li et al. 2020, "quality focal loss"). γ = 0 is
+/// the plain cross-entropy.
 BRIGHTNET_HD LossTerm focal_cross_entropy(float logit, float target, float gamma) {
   const LossTerm plain = cross_entropy(logit, target);
   if (gamma <= 0) return plain;
   const float e = fast_exp(-std::fabs(logit));
-  const float probability_slope = e / ((1.0f + e) * (1.0f + e));
-  const float difference = plain.slope;
+  const float probability_derivative = e / ((1.0f + e) * (1.0f + e));
+  const float difference = plain.derivative;
   // The floor keeps |p − y|^(γ−1) finite where p meets y.
   const float distance = std::fabs(difference) > 1e-7f ? std::fabs(difference) : 1e-7f;
   const float factor = std::pow(distance, gamma);
-  const float factor_slope = gamma * factor * probability_slope * difference / (distance * distance);
-  return {factor * plain.value, factor * difference + factor_slope * plain.value};
+  const float factor_derivative =
+      gamma * factor * probability_derivative * difference / (distance * distance);
+  return {factor * plain.value, factor * difference + factor_derivative * plain.value};
 }
 
 /// Label smoothing by ε: what is moves to 1 − ε/2, what is not to ε/2.

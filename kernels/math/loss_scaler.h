@@ -8,7 +8,7 @@
 #include <cfloat>
 
 #include "kernels/math/hd.h"
-#include "kernels/step_state.h"
+#include "kernels/math/step_state.h"
 
 #ifndef __CUDA_ARCH__
 #include <cmath>
@@ -17,8 +17,8 @@
 namespace brightnet {
 
 constexpr float first_loss_scale = 65536.0f;  ///< 2^16
-constexpr float smallest_loss_scale =
-    5.9604645e-8f;  ///< 2^−24: gradients of 65504/2^−24 are not about to converge
+/// 2^−24: gradients of 65504/2^−24 are not about to converge.
+constexpr float smallest_loss_scale = 5.9604645e-8f;
 constexpr float largest_loss_scale = 16777216.0f;  ///< 2^24: fp16's smallest number times it is 1
 
 /// decay · (1 − exp(−step/ramp)): early steps, whose weights are far from any good, are forgotten soon.

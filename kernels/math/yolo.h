@@ -7,7 +7,7 @@
 #include "kernels/math/hd.h"
 #include "kernels/math/iou.h"
 #include "kernels/math/loss.h"
-#include "kernels/yolo.h"
+#include "kernels/math/yolo_head.h"
 
 namespace brightnet {
 
@@ -54,22 +54,24 @@ BRIGHTNET_HD bool is_assigned_in_cell(const YoloHead& head, const Box& truth, in
 /// What an assigned prediction costs for its box, weighted, and the derivatives by its four logits.
 struct BoxTerm {
   float value, iou;
-  float slope[4];
+  float derivative[4];
 };
 
 BRIGHTNET_HD BoxTerm box_term(const YoloHead& head, int anchor, int column, int row, int grid_w, int grid_h,
                               const float (&logits)[4], const Box& truth) {
-  const DecodedBox decoded = decode_box_with_slope(head, anchor, column, row, grid_w, grid_h, logits[0],
-                                                   logits[1], logits[2], logits[3]);
+  const DecodedBox decoded = decode_box_with_derivative(head, anchor, column, row, grid_w, grid_h, logits[0],
+                                                        logits[1], logits[2], logits[3]);
   const BoxLoss loss = box_loss(head.iou_kind, decoded.box, truth, grid_w, grid_h);
   BoxTerm term{head.box_weight * loss.loss,
                loss.iou,
-               {loss.gradient.x * decoded.slope.x, loss.gradient.y * decoded.slope.y,
-                loss.gradient.w * decoded.slope.w, loss.gradient.h * decoded.slope.h}};
-  for (float& slope : term.slope) {
-    slope *= head.box_weight;
+               {loss.gradient.x * decoded.derivative.x, loss.gradient.y * decoded.derivative.y,
+                loss.gradient.w * decoded.derivative.w, loss.gradient.h * decoded.derivative.h}};
+  for (float& derivative : term.derivative) {
+    derivative *= head.box_weight;
     if (head.max_delta <= 0) continue;
-    slope = slope < -head.max_delta ? -head.max_delta : slope > head.max_delta ? head.max_delta : slope;
+    derivative = derivative < -head.max_delta  ? -head.max_delta
+                 : derivative > head.max_delta ? head.max_delta
+                                               : derivative;
   }
   return term;
 }
@@ -81,7 +83,7 @@ BRIGHTNET_HD LossTerm class_term(const YoloHead& head, int class_id, float logit
       focal_cross_entropy(logit, smooth_target(positive, head.label_smoothing), head.focal_gamma);
   const float weight =
       head.class_weight * (positive && head.class_weights ? head.class_weights[class_id] : 1.0f);
-  return {weight * term.value, weight * term.slope};
+  return {weight * term.value, weight * term.derivative};
 }
 
 /// What a prediction's objectness is compared with, and how much that counts.

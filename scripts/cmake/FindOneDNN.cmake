@@ -1,6 +1,6 @@
 # Finds oneDNN by its header and library and defines DNNL::dnnl and OneDNN_VERSION. The package's own
-# dnnl-config.cmake is not used: Debian's and Ubuntu's ask for OpenCL's development files, which the CPU part
-# does not need and libdnnl-dev does not bring.
+# dnnl-config.cmake is not used: those of Debian and Ubuntu require OpenCL's development files, which the
+# CPU part does not need and libdnnl-dev does not depend on.
 find_path(OneDNN_INCLUDE_DIR oneapi/dnnl/dnnl.hpp)
 find_library(OneDNN_LIBRARY dnnl)
 mark_as_advanced(OneDNN_INCLUDE_DIR OneDNN_LIBRARY)
@@ -13,7 +13,7 @@ endif()
 
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(OneDNN REQUIRED_VARS OneDNN_LIBRARY OneDNN_INCLUDE_DIR VERSION_VAR OneDNN_VERSION
-  REASON_FAILURE_MESSAGE "Install libdnnl-dev, or give the folder of another oneDNN by -DCMAKE_PREFIX_PATH=FOLDER")
+  REASON_FAILURE_MESSAGE "Install libdnnl-dev, or give the folder of another oneDNN with -DCMAKE_PREFIX_PATH=FOLDER")
 
 if(OneDNN_FOUND AND NOT TARGET DNNL::dnnl)
   add_library(DNNL::dnnl UNKNOWN IMPORTED)

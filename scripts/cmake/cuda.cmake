@@ -1,19 +1,19 @@
-# Finds what the CUDA backend is compiled with: nvcc, the headers of cuDNN 9, NCCL and cudnn-frontend. It looks in
-# .cuda (where `scripts/setup --cuda` puts its wheels), $CUDAToolkit_ROOT, $CUDA_HOME, $CUDA_PATH, $PATH and
-# /usr/local/cuda. With all of it the target brightnet_cuda holds the backend; one line says what was found or what
-# is missing. cuDNN and NCCL are not linked: the program loads them when it needs them (kernels/cuda/libraries.h).
+# Finds everything that the CUDA backend is compiled with: nvcc, the headers of cuDNN 9, NCCL and cudnn-frontend. It looks in
+# .cuda (where `scripts/setup --cuda` installs its wheels), $CUDAToolkit_ROOT, $CUDA_HOME, $CUDA_PATH, $PATH and
+# /usr/local/cuda. If all of it is found, the target brightnet_cuda contains the backend; one line reports what was
+# found or what is missing. cuDNN and NCCL are not linked: the program loads them when it needs them (kernels/cuda/libraries.h).
 #
-# Sets BRIGHTNET_CUDA_FOUND, BRIGHTNET_CUDA_INCLUDES (headers of CUDA; also where nvcc is missing but they are not),
+# Sets BRIGHTNET_CUDA_FOUND, BRIGHTNET_CUDA_INCLUDES (CUDA's headers; set even if nvcc is missing),
 # BRIGHTNET_CUDA_ABSENCE (why the backend is not built) and BRIGHTNET_CUDA_LIBRARY_FOLDERS (where to load from).
 
 option(BRIGHTNET_CUDA "build the CUDA backend where CUDA is found" ON)
 set(BRIGHTNET_CUDA_ARCHITECTURES 75 80 86 89 90 100 120 CACHE STRING
-  "compute capabilities that the build carries code for; PTX of the last one is added for newer cards")
+  "compute capabilities that the build contains code for; PTX of the last one is added for newer GPUs")
 set(cuda_minimum 13.0)
 
 set(cuda_wheels ${CMAKE_SOURCE_DIR}/.cuda)
 set(cuda_hints ${cuda_wheels}/nvidia/cu13 ${CUDAToolkit_ROOT} $ENV{CUDAToolkit_ROOT} $ENV{CUDA_HOME} $ENV{CUDA_PATH})
-# What was found is looked for again each time: the user may have installed, or removed, some of it since.
+# The search is repeated at each configuration: the user may have installed or removed some of it since.
 foreach(variable NVCC CUDART_INCLUDE CUDNN_INCLUDE NCCL_INCLUDE CUDNN_FRONTEND_INCLUDE)
   unset(BRIGHTNET_${variable} CACHE)
 endforeach()
@@ -36,7 +36,7 @@ find_path(BRIGHTNET_CUDNN_FRONTEND_INCLUDE cudnn_frontend.h HINTS ${cuda_wheels}
 mark_as_advanced(BRIGHTNET_NVCC BRIGHTNET_CUDART_INCLUDE BRIGHTNET_CUDNN_INCLUDE BRIGHTNET_NCCL_INCLUDE
   BRIGHTNET_CUDNN_FRONTEND_INCLUDE)
 
-# "9.1.0" out of lines like "#define CUDNN_MAJOR 9".
+# Reads a version such as "9.1.0" from lines such as "#define CUDNN_MAJOR 9".
 function(brightnet_header_version result header prefix)
   set(version)
   foreach(part ${ARGN})
@@ -112,7 +112,7 @@ foreach(folder ${BRIGHTNET_CUDART_INCLUDE} ${BRIGHTNET_CUDNN_INCLUDE} ${BRIGHTNE
 endforeach()
 list(REMOVE_DUPLICATES BRIGHTNET_CUDA_INCLUDES)
 
-# Where the libraries of those headers lie, tried when the system's own search finds none.
+# Folders of the libraries that belong to those headers, tried if the system's own search finds none.
 set(BRIGHTNET_CUDA_LIBRARY_FOLDERS)
 foreach(folder ${BRIGHTNET_CUDNN_INCLUDE} ${BRIGHTNET_NCCL_INCLUDE} ${BRIGHTNET_CUDART_INCLUDE})
   foreach(name lib lib64)
@@ -125,31 +125,31 @@ endforeach()
 list(REMOVE_DUPLICATES BRIGHTNET_CUDA_LIBRARY_FOLDERS)
 
 if(BRIGHTNET_CUDA_FOUND)
-  # Machine code for each, and PTX of the newest for cards that come after it.
+  # Machine code for each, and PTX of the newest for later GPUs.
   set(cuda_codes ${BRIGHTNET_CUDA_ARCHITECTURES})
   list(SORT cuda_codes COMPARE NATURAL)
   list(POP_BACK cuda_codes cuda_newest)
   list(TRANSFORM cuda_codes APPEND -real)
   set(CMAKE_CUDA_ARCHITECTURES ${cuda_codes} ${cuda_newest})
   set(CMAKE_CUDA_COMPILER ${BRIGHTNET_NVCC})
-  # Static, so that the program starts without CUDA's libraries; the runtime itself looks for the driver.
+  # Static, so that the program starts without CUDA's libraries; the runtime itself loads the driver.
   set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
   if(CCACHE)
     set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE})
   endif()
   enable_language(CUDA)
-  # CMake 3.25 does not know how nvcc is told of C++20.
+  # CMake 3.25 does not know nvcc's option for C++20.
   if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
     set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
     set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
   endif()
 endif()
 
-# How the sources that include cudnn-frontend do it.
+# Definitions for the sources that include cudnn-frontend.
 set(BRIGHTNET_CUDNN_DEFINITIONS NV_CUDNN_FRONTEND_USE_DYNAMIC_LOADING CUDNN_FRONTEND_SKIP_JSON_LIB)
 
-# The library brightnet_cuda: the backend where CUDA was found, else who says that there is none. `link` is what it
-# stands on.
+# The library brightnet_cuda: the backend if CUDA was found, else a stub that reports why there is none. `link` lists
+# the libraries that it depends on.
 function(brightnet_add_cuda link)
   if(BRIGHTNET_CUDA_FOUND)
     file(GLOB sources CONFIGURE_DEPENDS kernels/cuda/*.cpp kernels/cuda/*.cu)

@@ -16,15 +16,8 @@
 
 #include "core/random.h"
 #include "core/threads.h"
-#include "kernels/cpu/activation.h"
-#include "kernels/cpu/add.h"
-#include "kernels/cpu/cast.h"
-#include "kernels/cpu/copy_channels.h"
-#include "kernels/cpu/image.h"
-#include "kernels/cpu/max_pool.h"
-#include "kernels/cpu/optimizer.h"
 #include "kernels/cpu/reduction.h"
-#include "kernels/cpu/upsample.h"
+#include "tests/kernels/on_cpu.h"
 
 namespace brightnet::benchmarks {
 namespace {
@@ -109,35 +102,35 @@ void add_elementwise() {
   for (const auto& [name, activation] : {std::pair{"leaky", Activation::leaky}, {"mish", Activation::mish}}) {
     add_benchmark(std::string("activation_forward/") + name, [=](benchmark::State& state, DType type) {
       const OwnedTensor x(large, type), y(large, type);
-      measure(state, 2 * x.bytes(), [&] { cpu::activation_forward(activation, x, y); });
+      measure(state, 2 * x.bytes(), [&] { on_cpu().activation_forward(activation, x, y); });
     });
     add_benchmark(std::string("activation_backward/") + name, [=](benchmark::State& state, DType type) {
       const OwnedTensor x(large, type), dy(large, type);
-      measure(state, 3 * x.bytes(), [&] { cpu::activation_backward(activation, x, dy); });
+      measure(state, 3 * x.bytes(), [&] { on_cpu().activation_backward(activation, x, dy); });
     });
   }
   add_benchmark("add", [](benchmark::State& state, DType type) {
     const OwnedTensor a(large, type), b(large, type), y(large, type);
-    measure(state, 3 * y.bytes(), [&] { cpu::add(a, b, y); });
+    measure(state, 3 * y.bytes(), [&] { on_cpu().add(a, b, y); });
   });
   add_benchmark(
       "cast/f32_to_bf16",
       [](benchmark::State& state, DType) {
         const OwnedTensor from(large, DType::f32), to(large, DType::bf16);
-        measure(state, from.bytes() + to.bytes(), [&] { cpu::cast(from, to); });
+        measure(state, from.bytes() + to.bytes(), [&] { on_cpu().cast(from, to); });
       },
       false);
   add_benchmark(
       "cast/bf16_to_f32",
       [](benchmark::State& state, DType) {
         const OwnedTensor from(large, DType::bf16), to(large, DType::f32);
-        measure(state, from.bytes() + to.bytes(), [&] { cpu::cast(from, to); });
+        measure(state, from.bytes() + to.bytes(), [&] { on_cpu().cast(from, to); });
       },
       false);
   add_benchmark("normalize_image", [](benchmark::State& state, DType type) {
     const Shape image{8, 416, 416, 3};
     const OwnedTensor pixels(image, DType::u8), x(image, type);
-    measure(state, pixels.bytes() + x.bytes(), [&] { cpu::normalize_image(pixels, x); });
+    measure(state, pixels.bytes() + x.bytes(), [&] { on_cpu().normalize_image(pixels, x); });
   });
 }
 
@@ -147,22 +140,22 @@ void add_movement() {
     add_benchmark("copy_channels/concat" + suffix, [=](benchmark::State& state, DType type) {
       const OwnedTensor from(large, type), to(whole, type);
       measure(state, (accumulate ? 3 : 2) * from.bytes(),
-              [&] { cpu::copy_channels(from, 0, to, 64, 64, accumulate); });
+              [&] { on_cpu().copy_channels(from, 0, to, 64, 64, accumulate); });
     });
     add_benchmark("copy_channels/split" + suffix, [=](benchmark::State& state, DType type) {
       const OwnedTensor from(large, type), to({8, 104, 104, 32}, type);
       measure(state, (accumulate ? 3 : 2) * to.bytes(),
-              [&] { cpu::copy_channels(from, 32, to, 0, 32, accumulate); });
+              [&] { on_cpu().copy_channels(from, 32, to, 0, 32, accumulate); });
     });
     add_benchmark("upsample_backward" + suffix, [=](benchmark::State& state, DType type) {
       const OwnedTensor dx(half, type), dy(whole, type);
       measure(state, dy.bytes() + (accumulate ? 2 : 1) * dx.bytes(),
-              [&] { cpu::upsample_backward(2, dy, dx, accumulate); });
+              [&] { on_cpu().upsample_backward(2, dy, dx, accumulate); });
     });
   }
   add_benchmark("upsample_forward", [](benchmark::State& state, DType type) {
     const OwnedTensor x(half, type), y(whole, type);
-    measure(state, x.bytes() + y.bytes(), [&] { cpu::upsample_forward(2, x, y); });
+    measure(state, x.bytes() + y.bytes(), [&] { on_cpu().upsample_forward(2, x, y); });
   });
 }
 
@@ -170,17 +163,18 @@ void add_pooling() {
   const PoolSpec two{2, 2, 1};
   add_benchmark("max_pool_forward/2x2", [=](benchmark::State& state, DType type) {
     const OwnedTensor x(whole, type), y(half, type), argmax(half, DType::u8);
-    measure(state, x.bytes() + y.bytes() + argmax.bytes(), [&] { cpu::max_pool_forward(two, x, y, argmax); });
+    measure(state, x.bytes() + y.bytes() + argmax.bytes(),
+            [&] { on_cpu().max_pool_forward(two, x, y, argmax); });
   });
   add_benchmark("max_pool_forward/2x2/inference", [=](benchmark::State& state, DType type) {
     const OwnedTensor x(whole, type), y(half, type);
-    measure(state, x.bytes() + y.bytes(), [&] { cpu::max_pool_forward(two, x, y, Tensor{}); });
+    measure(state, x.bytes() + y.bytes(), [&] { on_cpu().max_pool_forward(two, x, y, Tensor{}); });
   });
   add_benchmark("max_pool_backward/2x2", [=](benchmark::State& state, DType type) {
     const OwnedTensor dx(whole, type), y(half, type), dy(half, type), argmax(half, DType::u8);
-    cpu::max_pool_forward(two, dx, y, argmax);
+    on_cpu().max_pool_forward(two, dx, y, argmax);
     measure(state, dx.bytes() + dy.bytes() + argmax.bytes(),
-            [&] { cpu::max_pool_backward(two, dy, argmax, dx, false); });
+            [&] { on_cpu().max_pool_backward(two, dy, argmax, dx, false); });
   });
   for (const int window : {5, 9, 13}) {
     const PoolSpec spp{window, 1, window - 1};
@@ -188,13 +182,13 @@ void add_pooling() {
     const std::string name = std::to_string(window) + 'x' + std::to_string(window);
     add_benchmark("max_pool_forward/" + name, [=](benchmark::State& state, DType type) {
       const OwnedTensor x(deep, type), y(deep, type), argmax(deep, DType::u8);
-      measure(state, 2 * x.bytes() + argmax.bytes(), [&] { cpu::max_pool_forward(spp, x, y, argmax); });
+      measure(state, 2 * x.bytes() + argmax.bytes(), [&] { on_cpu().max_pool_forward(spp, x, y, argmax); });
     });
     add_benchmark("max_pool_backward/" + name, [=](benchmark::State& state, DType type) {
       const OwnedTensor dx(deep, type), y(deep, type), dy(deep, type), argmax(deep, DType::u8);
-      cpu::max_pool_forward(spp, dx, y, argmax);
+      on_cpu().max_pool_forward(spp, dx, y, argmax);
       measure(state, 2 * dx.bytes() + argmax.bytes(),
-              [&] { cpu::max_pool_backward(spp, dy, argmax, dx, false); });
+              [&] { on_cpu().max_pool_backward(spp, dy, argmax, dx, false); });
     });
   }
 }
@@ -220,7 +214,7 @@ void add_parameters() {
                                        .first = first.floats(),
                                        .ema = average ? ema.floats() : nullptr};
           measure(state, (average ? 7 : 5) * values.bytes(), [&] {
-            cpu::sgd_step({}, arrays, {&range, 1}, step);
+            on_cpu().sgd_step({}, arrays, {&range, 1}, &step);
           });
         },
         false);
@@ -237,7 +231,7 @@ void add_parameters() {
                                      .first = first.floats(),
                                      .second = second.floats(),
                                      .ema = ema.floats()};
-        measure(state, 9 * values.bytes(), [&] { cpu::adamw_step({}, arrays, {&range, 1}, step); });
+        measure(state, 9 * values.bytes(), [&] { on_cpu().adamw_step({}, arrays, {&range, 1}, &step); });
       },
       false);
   add_benchmark(
@@ -254,7 +248,7 @@ void add_overhead() {
   add_benchmark("add/tiny", [](benchmark::State& state, DType type) {
     const Shape tiny{1, 13, 13, 16};
     const OwnedTensor a(tiny, type), b(tiny, type), y(tiny, type);
-    measure(state, 3 * y.bytes(), [&] { cpu::add(a, b, y); });
+    measure(state, 3 * y.bytes(), [&] { on_cpu().add(a, b, y); });
   });
 }
 

@@ -122,5 +122,48 @@ TEST(Files, ARelativeNameWithoutFolderWorks) {
   EXPECT_EQ(read_file(folder / "plain.txt"), "here");
 }
 
+TEST(Files, LinesComeWithTheirNumbersAndWithoutBlanks) {
+  const auto file = fresh_folder("lines") / "list.txt";
+  write_atomically(file,
+                   "\xEF\xBB\xBF"
+                   "one\r\n\n  two \t\nthree");
+  const std::vector<TextLine> lines = read_lines(file);
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[0].text, "one");
+  EXPECT_EQ(lines[1].text, "two");
+  EXPECT_EQ(lines[1].number, 3);
+  EXPECT_EQ(lines[2].text, "three");
+  EXPECT_EQ(at_line("list.txt", 3), "list.txt:3");
+}
+
+TEST(Files, APathIsLookedForInTheFolderAndHereInTheOrderAskedFor) {
+  const auto folder = fresh_folder("find");
+  const auto other = folder / "other";
+  fs::create_directories(other);
+  for (const auto& file : {folder / "both", other / "both", other / "there"}) write_atomically(file, "");
+  const auto before = fs::current_path();
+  fs::current_path(folder);
+  const auto folder_first = find_path("both", other, false), here_first = find_path("both", other, true);
+  const auto only_there = find_path("there", other, true), absolute = find_path(other / "both", "x", false);
+  const auto nowhere = find_path("nowhere", other, false);
+  fs::current_path(before);
+  EXPECT_EQ(folder_first, (other / "both").lexically_normal());
+  EXPECT_EQ(here_first, (folder / "both").lexically_normal());
+  EXPECT_EQ(only_there, (other / "there").lexically_normal());
+  EXPECT_EQ(absolute, (other / "both").lexically_normal());
+  EXPECT_EQ(nowhere, "");
+}
+
+TEST(Files, AListsPathIsFoundBelowTheFirstFolderThatHasItWithEitherSlash) {
+  const auto folder = fresh_folder("below");
+  fs::create_directories(folder / "a");
+  fs::create_directories(folder / "b/c");
+  write_atomically(folder / "b/c/x.jpg", "");
+  const std::vector<fs::path> folders{folder / "a", folder / "b"};
+  EXPECT_EQ(find_below("c/x.jpg", folders), (folder / "b/c/x.jpg").lexically_normal());
+  EXPECT_EQ(find_below("c\\x.jpg", folders), (folder / "b/c/x.jpg").lexically_normal());
+  EXPECT_EQ(find_below("gone.jpg", folders), (folder / "a/gone.jpg").lexically_normal());
+}
+
 }  // namespace
 }  // namespace brightnet

@@ -1,5 +1,5 @@
-// The GPU's optimizer step against the CPU's, which tests/kernels/optimizer_test.cpp compares with fp64
-// formulas.
+// The GPU's optimizer step against the CPU's, which tests/kernels/optimizer_test.cpp compares
+// with fp64 formulas.
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -70,7 +70,7 @@ StepState applied_state() {
 }
 
 TEST(CudaOptimizer, StepsAsTheCpuDoes) {
-  CpuBackend cpu;
+  cpu::CpuBackend cpu;
   const StepState state = applied_state();
   const OwnedArray<StepState> device_state(std::vector<StepState>{state});
   const OwnedArray<ParameterRange> device_ranges(ranges);
@@ -110,8 +110,8 @@ TEST(CudaOptimizer, TouchesNothingInASkippedStep) {
   EXPECT_EQ(gpu.ema.get(), host.ema);
 }
 
-TEST(CudaOptimizer, SettlesStatisticsAsTheCpuDoes) {
-  CpuBackend cpu;
+TEST(CudaOptimizer, CommitsStatisticsAsTheCpuDoes) {
+  cpu::CpuBackend cpu;
   for (const bool apply : {true, false}) {
     for (const bool average : {true, false}) {
       Arrays host;
@@ -119,9 +119,9 @@ TEST(CudaOptimizer, SettlesStatisticsAsTheCpuDoes) {
       StepState state = applied_state();
       state.apply = apply;
       const OwnedArray<StepState> device_state(std::vector<StepState>{state});
-      cpu.settle_statistics(host.values.data(), host.first.data(), average ? host.ema.data() : nullptr,
+      cpu.commit_statistics(host.values.data(), host.first.data(), average ? host.ema.data() : nullptr,
                             parameters, &state);
-      device().settle_statistics(gpu.values, gpu.first, average ? gpu.ema.data() : nullptr, parameters,
+      device().commit_statistics(gpu.values, gpu.first, average ? gpu.ema.data() : nullptr, parameters,
                                  device_state);
       expect_close(gpu, host);
     }
@@ -140,7 +140,7 @@ TEST(CudaOptimizer, ReplayedFromARecordingStepsTheSameToTheBit) {
       queued_state(std::vector<StepState>{StepState{}});
   const OwnedArray<std::byte> workspace(step_workspace_bytes);
   const auto queue = [&](const OwnedArrays& arrays, StepState* state) {
-    device().judge_step(policy, {arrays.gradients, parameters, nullptr, 0}, state, workspace);
+    device().check_step(policy, {arrays.gradients, parameters, nullptr, 0}, state, workspace);
     device().sgd_step({}, arrays.arrays(false), on_device, state);
     device().adamw_step({}, arrays.arrays(true), on_device, state);
   };
@@ -166,8 +166,8 @@ TEST(CudaOptimizer, ReplayedFromARecordingStepsTheSameToTheBit) {
   EXPECT_NE(replayed.values.get(), host.values);
 }
 
-/// Judges the same gradient on both devices.
-void expect_same_judgement(const std::vector<float>& gradients, const std::vector<float>& statistics) {
+/// Checks the same gradient on both devices.
+void expect_same_decision(const std::vector<float>& gradients, const std::vector<float>& statistics) {
   const StepPolicy policy{.clip = 3,
                           .scales_loss = true,
                           .growth_interval = 3,
@@ -184,11 +184,11 @@ void expect_same_judgement(const std::vector<float>& gradients, const std::vecto
   const OwnedArray<StepState> state(std::vector<StepState>{cpu_state});
   const OwnedArray<float> device_gradients(gradients), device_statistics(statistics);
   const OwnedArray<std::byte> workspace(step_workspace_bytes);
-  CpuBackend cpu;
+  cpu::CpuBackend cpu;
   for (int step = 0; step < 3; ++step) {
-    cpu.judge_step(policy, {gradients.data(), gradients.size(), statistics.data(), statistics.size()},
+    cpu.check_step(policy, {gradients.data(), gradients.size(), statistics.data(), statistics.size()},
                    &cpu_state, nullptr);
-    device().judge_step(policy, {device_gradients, gradients.size(), device_statistics, statistics.size()},
+    device().check_step(policy, {device_gradients, gradients.size(), device_statistics, statistics.size()},
                         state, workspace);
     const StepState gpu = state.get()[0];
     EXPECT_EQ(gpu.apply, cpu_state.apply);
@@ -207,32 +207,32 @@ void expect_same_judgement(const std::vector<float>& gradients, const std::vecto
   }
 }
 
-TEST(CudaJudgeStep, DecidesAsTheCpuDoes) {
+TEST(CudaCheckStep, DecidesAsTheCpuDoes) {
   for (const size_t count : {size_t{1}, size_t{3}, size_t{4}, size_t{257}, size_t{4099}, size_t{70001}}) {
     for (const size_t statistics : {size_t{0}, size_t{5}, size_t{3000}}) {
       SCOPED_TRACE(std::to_string(count) + " gradients, " + std::to_string(statistics) + " statistics");
-      expect_same_judgement(random_values(count, 6, 100), random_values(statistics, 7, 1));
+      expect_same_decision(random_values(count, 6, 100), random_values(statistics, 7, 1));
     }
   }
 }
 
-TEST(CudaJudgeStep, FindsAnyElementThatIsNotFinite) {
+TEST(CudaCheckStep, FindsAnyElementThatIsNotFinite) {
   for (const size_t count : {size_t{1}, size_t{4103}}) {
     for (const float bad : {NAN, INFINITY, -INFINITY}) {
       for (const size_t place : {size_t{0}, count / 2, count - 1}) {
         std::vector<float> gradients = random_values(count, 8, 1), statistics = random_values(10, 9, 1);
         gradients[place] = bad;
-        expect_same_judgement(gradients, statistics);
+        expect_same_decision(gradients, statistics);
         gradients[place] = 1;
         statistics[9] = bad;
-        expect_same_judgement(gradients, statistics);
+        expect_same_decision(gradients, statistics);
       }
     }
   }
 }
 
-TEST(CudaJudgeStep, DoesNotOverflowForFiniteNumbers) {
-  expect_same_judgement(std::vector<float>(5000, 3e38f), std::vector<float>(5, 3e38f));
+TEST(CudaCheckStep, DoesNotOverflowForFiniteNumbers) {
+  expect_same_decision(std::vector<float>(5000, 3e38f), std::vector<float>(5, 3e38f));
 }
 
 }  // namespace

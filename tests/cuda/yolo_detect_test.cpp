@@ -1,5 +1,5 @@
-// The GPU's detections against the CPU's, which tests/kernels/yolo_detect_test.cpp compares with fp64
-// formulas.
+// The GPU's detections against the CPU's, which tests/kernels/yolo_detect_test.cpp compares
+// with fp64 formulas.
 #include <cmath>
 
 #include "tests/kernels/reference.h"
@@ -21,7 +21,8 @@ void detect_on_gpu(const Problem& problem, DType type, float threshold, Lists& f
 Lists detect_on_cpu(const Problem& problem, float threshold) {
   Lists found(static_cast<size_t>(problem.shape.n));
   std::vector<float> predictions = problem.predictions;
-  cpu::yolo_detect(problem.head, {predictions.data(), problem.shape, DType::f32}, threshold, found);
+  on_cpu().yolo_detect(problem.head, {predictions.data(), problem.shape, DType::f32}, threshold, found,
+                       nullptr);
   return found;
 }
 

@@ -165,8 +165,8 @@ void Runner::enter() {
   runner().live();
 }
 
-/// The life of a fiber: it runs its thread, then others that have not begun, then rests until it is given
-/// one.
+/// The life of a fiber: it runs its thread, then others that have not begun, then rests until it
+/// is given one.
 void Runner::live() {
   for (;;) {
     Fiber* self = threads_[current_].fiber;

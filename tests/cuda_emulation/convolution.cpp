@@ -1,6 +1,5 @@
 #include "tests/cuda_emulation/convolution.h"
 
-#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -14,9 +13,6 @@
 
 namespace brightnet::emulation {
 namespace {
-
-bool may_normalize = true;
-int passes_that_normalized = 0;
 
 /// Calls body with the element type of the tensor.
 template <typename Body>
@@ -41,7 +37,7 @@ void narrow(const std::vector<float>& from, DType type, void* to) {
   });
 }
 
-class EmulatedConvolution : public Convolution, public NormalizingConvolution {
+class EmulatedConvolution : public Convolution {
  public:
   EmulatedConvolution(const ConvolutionSpec& spec, cudaStream_t stream) : spec_(spec), stream_(stream) {
     ConvolutionSpec in_fp32 = spec;
@@ -56,7 +52,7 @@ class EmulatedConvolution : public Convolution, public NormalizingConvolution {
   }
   void bind(void* weights, void* workspace) override {
     plan_->bind(weights, workspace);
-    // Behind what batch-norm uses, as cuDNN's are.
+    // After what batch-norm uses, as cuDNN's are.
     sums_ =
         reinterpret_cast<float*>(static_cast<std::byte*>(workspace) + workspace_bytes()) - 2 * spec_.output.c;
   }
@@ -71,12 +67,6 @@ class EmulatedConvolution : public Convolution, public NormalizingConvolution {
     queue_work(stream_, [this, x, bias, y, masters = masters_] {
       read(x);
       if (masters) fill(masters);
-      convolve(bias, y);
-    });
-  }
-  void forward(const NormalizedInput& input, const float* bias, const Tensor& y) override {
-    queue_work(stream_, [this, input, bias, y] {
-      read(input);
       convolve(bias, y);
     });
   }
@@ -102,31 +92,6 @@ class EmulatedConvolution : public Convolution, public NormalizingConvolution {
       sum_products(dy, dw, accumulate);
     });
   }
-  void backward_weights(const NormalizedInput& input, const Tensor& dy, float* dw, bool accumulate) override {
-    queue_work(stream_, [this, input, dy, dw, accumulate] {
-      read(input);
-      sum_products(dy, dw, accumulate);
-    });
-  }
-
-  NormalizingConvolution* normalizing() override {
-    return spec_.normalized_input && spec_.statistics && spec_.type == DType::f16 && spec_.input.c % 8 == 0
-               ? this
-               : nullptr;
-  }
-  // As on a GPU x is good for nothing then.
-  bool is_faster(const NormalizedInput&, const Tensor& x, const Tensor& y,
-                 const std::function<void()>& apply) override {
-    apply();
-    queue_work(stream_, [x, y] {
-      for (const Tensor& tensor : {x, y}) {
-        check(tensor.data, tensor.bytes());
-        std::memset(tensor.data, 0xff, tensor.bytes());
-      }
-    });
-    return may_normalize && spec_.kernel > 1;
-  }
-
   std::string description() const override { return "emulated by " + plan_->description(); }
 
  private:
@@ -140,23 +105,6 @@ class EmulatedConvolution : public Convolution, public NormalizingConvolution {
   void read(const Tensor& x) {
     check(x.data, x.bytes());
     widen(x.data, x.type, x_, x.count());
-  }
-  /// The application is fp32, of coefficients in half precision; what comes out is rounded for the tensor
-  /// cores.
-  void read(const NormalizedInput& input) {
-    ++passes_that_normalized;
-    read(input.y);
-    const size_t channels = static_cast<size_t>(spec_.input.c);
-    check(input.affine, 2 * channels * size_of(spec_.type));
-    std::vector<float> affine;
-    widen(input.affine, spec_.type, affine, 2 * channels);
-    with_activation(spec_.input_activation, [&]<Activation A>() {
-      for (size_t i = 0; i < x_.size(); ++i)
-        x_[i] = activate<A>(affine[i % channels] * x_[i] + affine[channels + i % channels]);
-    });
-    with_element(spec_.type, [&](auto element) {
-      for (float& value : x_) value = static_cast<float>(decltype(element)(value));
-    });
   }
   void convolve(const float* bias, const Tensor& y) {
     check(y.data, y.bytes());
@@ -208,13 +156,6 @@ class EmulatedConvolution : public Convolution, public NormalizingConvolution {
 
 std::unique_ptr<Convolution> make_convolution(const ConvolutionSpec& spec, cudaStream_t stream) {
   return std::make_unique<EmulatedConvolution>(spec, stream);
-}
-
-void let_convolutions_normalize(bool allowed) {
-  may_normalize = allowed;
-}
-int normalizing_passes() {
-  return passes_that_normalized;
 }
 
 }  // namespace brightnet::emulation

@@ -13,10 +13,4 @@ namespace brightnet::emulation {
 /// once, as tensor cores do.
 std::unique_ptr<Convolution> make_convolution(const ConvolutionSpec& spec, cudaStream_t stream);
 
-/// Whether convolutions with a kernel of more than one pixel are said to be faster when they apply the
-/// batch-norm before them; the others never are. True in the beginning.
-void let_convolutions_normalize(bool allowed);
-/// Passes that did so far.
-int normalizing_passes();
-
 }  // namespace brightnet::emulation

@@ -138,18 +138,6 @@ T update_atomically(T* address, Update&& update) {
 
 }  // namespace brightnet::emulation
 
-namespace brightnet::cuda {
-
-#define BRIGHTNET_SHARED(type, name, extent) \
-  auto& name = ::brightnet::emulation::shared_variable<type extent, decltype([] {})>()
-
-template <typename T>
-T* dynamic_shared() {
-  return static_cast<T*>(::brightnet::emulation::dynamic_shared_memory());
-}
-
-}  // namespace brightnet::cuda
-
 inline void __syncthreads(const brightnet::emulation::Where& where = std::source_location::current()) {
   brightnet::emulation::meet_block(brightnet::emulation::BlockVote::none, false, where);
 }

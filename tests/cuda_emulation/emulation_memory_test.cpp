@@ -146,7 +146,7 @@ TEST(CudaEmulation, RunsQueuedWorkNoEarlierThanNeeded) {
     stream.synchronize();
     EXPECT_EQ(result.as<float>()[7], static_cast<float>(trial + 1));
   }
-  EXPECT_GT(early, 5) << "reading before synchronising must show";
+  EXPECT_GT(early, 5) << "reading before synchronizing must show";
 }
 
 TEST(CudaEmulation, AnEventOrdersTwoStreams) {

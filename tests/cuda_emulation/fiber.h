@@ -17,7 +17,7 @@ class Fiber {
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  /// Goes on in `next`; returns when somebody switches back to this fiber, which is the running one.
+  /// Goes on in `next`; returns when another switches back to this fiber, which is the running one.
   void switch_to(Fiber& next);
   /// What entry() calls first.
   static void arrived();

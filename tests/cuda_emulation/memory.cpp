@@ -164,7 +164,7 @@ void explain_fault(int signal, siginfo_t* information, void* context) {
   }
   if (previous_action.sa_flags & SA_SIGINFO)
     return previous_action.sa_sigaction(signal, information, context);
-  sigaction(signal, &previous_action, nullptr);  // the access faults again, and nobody catches it
+  sigaction(signal, &previous_action, nullptr);  // the access faults again, and is not caught
 }
 
 void DeviceMemory::explain_faults() {
@@ -251,7 +251,7 @@ void check_margins() {
   device().check_margins();
 }
 
-// g++ 12 does not find the padding behind an array of structures (value_bytes), and under the address
+// g++ 12 does not find the padding after an array of structures (value_bytes), and under the address
 // sanitizer that padding is full of old host addresses: there, structures are only searched for what was
 // device memory.
 #ifdef __SANITIZE_ADDRESS__

@@ -1,6 +1,6 @@
-// The emulated GPU's memory: part of the process's, but open only while the GPU works. Fresh memory is full
-// of bytes 0xFF (NaN in every type); freed memory is closed for good, and its addresses are not given out
-// again.
+// The emulated GPU's memory: part of the process's, but open only while the GPU works. Fresh memory is
+// full of bytes 0xFF (NaN in every type); freed memory is closed for good, and its addresses are not
+// given out again.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,7 @@ bool is_pinned(const void* address, size_t bytes);
 inline bool is_device_accessible(const void* address, size_t bytes) {
   return is_device(address, bytes) || is_pinned(address, bytes);
 }
-/// What lies at an address: "freed device memory", "16 bytes before the end of 64 bytes of device memory",
-/// ...
+/// What lies at an address: "freed device memory", "16 bytes before the end of 64 bytes of device memory" ...
 std::string describe_address(const void* address);
 
 /// Device memory is open to the process while one of these lives; otherwise touching it ends the process.

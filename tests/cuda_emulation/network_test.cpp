@@ -102,11 +102,7 @@ TEST(EmulatedNetwork, TinyAgreesWithTheCpu) {
 TEST(EmulatedNetwork, ABlockOfYolov4AgreesWithTheCpu) {
   const Model model = model_of(block_of_yolov4, 3);
   expect_agreement(model, 32, fp32);
-  emulation::let_convolutions_normalize(false);
   expect_agreement(model, 32, {Precision::fp16, 0.001, 0.001, 0.002});
-  // Convolutions that apply the batch-norm before them round its coefficients to fp16.
-  emulation::let_convolutions_normalize(true);
-  expect_agreement(model, 32, {Precision::fp16, 0.001, 0.004, 0.01});
   expect_agreement(model, 32, {Precision::bf16, 0.005, 0.01, 0.03});
 }
 
@@ -128,60 +124,7 @@ TEST(EmulatedNetwork, InferenceAgreesWithTheCpu) {
   EXPECT_NEAR(outputs.ratio, 1, 1e-5);
 }
 
-// Chains of convolutions of both kernels; one that two read, and one in a concat, must be written.
-constexpr const char* chains = R"(
-activation: leaky
-head: {anchors: [[10, 12], [24, 20]]}
-layers:
-  - conv: {filters: 16, size: 3, stride: 2}
-  - conv: {filters: 16, size: 3, activation: mish}
-  - conv: {filters: 24, size: 1}
-  - conv: {name: shared, filters: 16, size: 3, stride: 2}
-  - conv: {name: left, filters: 16, size: 3, activation: swish}
-  - conv: {name: right, from: shared, filters: 12, size: 3}
-  - conv: {name: joined, filters: 16, size: 3}
-  - concat: {from: [joined, left]}
-  - conv: {filters: 16, size: 1}
-  - conv: {filters: 16, size: 3}
-  - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
-  - yolo: {mask: [0, 1]}
-)";
-
-TEST(EmulatedNetwork, BatchNormThatTheNextConvolutionAppliesIsTheSame) {
-  const Model model = model_of(chains, 3);
-  const auto gpu = make_emulated_backend();
-  struct Step {
-    double loss;
-    std::vector<float> gradients, values;
-    int normalizing;
-  };
-  const auto step = [&](Precision precision, bool normalize, bool recompute) {
-    emulation::let_convolutions_normalize(normalize);
-    const int before = emulation::normalizing_passes();
-    BoundNetwork bound(*gpu, model, 2, 64, precision, Mode::train, recompute);
-    give_input(bound, 2);
-    bound.loss(256);  // what it leaves in the memory must not matter
-    const double loss = bound.loss(256);
-    const Step result{loss, bound.gradients(), bound.values(), emulation::normalizing_passes() - before};
-    emulation::let_convolutions_normalize(true);
-    return result;
-  };
-  const Step apart = step(Precision::fp16, false, false), together = step(Precision::fp16, true, false),
-             recomputed = step(Precision::fp16, true, true);
-  EXPECT_EQ(apart.normalizing, 0);
-  EXPECT_EQ(together.normalizing, 3 * 2 * 2) << "three convolutions, both passes, two steps";
-  EXPECT_NEAR(together.loss / apart.loss, 1, 1e-3);
-  const Comparison gradients = compare(together.gradients, apart.gradients);
-  EXPECT_NEAR(gradients.cosine, 1, 1e-3);
-  EXPECT_NEAR(gradients.ratio, 1, 5e-3);
-  EXPECT_EQ(recomputed.normalizing, together.normalizing);
-  EXPECT_EQ(recomputed.loss, together.loss);
-  EXPECT_EQ(recomputed.gradients, together.gradients);
-  EXPECT_EQ(recomputed.values, together.values);
-  EXPECT_EQ(step(Precision::fp32, true, false).normalizing, 0);
-}
-
-/// A network in training: forward, backward, and a step of SGD that the device judges.
+/// A network in training: forward, backward, and a step of SGD that the device checks.
 class Training {
  public:
   Training(Backend& backend, Precision precision)
@@ -210,7 +153,7 @@ class Training {
     const size_t trainable = bound_.layout().trainable_floats();
     bound_.network().forward();
     bound_.network().backward({0.5f, &state->loss_scale}, false);
-    backend_.judge_step(policy_, {parameters.gradients, trainable, nullptr, 0}, state, workspace_.data());
+    backend_.check_step(policy_, {parameters.gradients, trainable, nullptr, 0}, state, workspace_.data());
     OptimizerArrays arrays;
     arrays.count = trainable;
     arrays.values = parameters.values;

@@ -78,8 +78,8 @@ void run_open(const StreamPoint& point) {
   }
 }
 
-/// The same in a function that must not throw: what it finds ends the process, since it would be lost
-/// otherwise.
+/// The same in a function that must not throw: what it finds ends the process, since it would
+/// be lost otherwise.
 template <typename Action>
 void or_abort(Action&& action) {
   try {

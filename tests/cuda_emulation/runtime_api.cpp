@@ -1,5 +1,5 @@
-// CUDA's functions about memory, devices and errors, as cuda_runtime_api.h declares them, for the emulated
-// GPU.
+// CUDA's functions about memory, devices and errors, as cuda_runtime_api.h declares them, for
+// the emulated GPU.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <opencv2/imgcodecs.hpp>
 
-#include "data/dataset.h"
+#include "data/formats/read.h"
 
 namespace brightnet {
 
@@ -60,7 +60,7 @@ class DatasetFolder {
   DataOptions options(const std::string& format, const std::string& train, std::vector<std::string> classes,
                       const std::string& val = "") const {
     DataOptions out;
-    out.format = format;
+    out.format = &dataset_format(format);
     out.root = root_.string();
     out.train = train;
     out.val = val;

@@ -24,8 +24,8 @@ inline std::filesystem::path test_folder() {
   return folder;
 }
 
-/// `count` images of different sizes around 120 × 90, each in its own grey with one coloured box of its own
-/// hue.
+/// `count` images of different sizes around 120 × 90, each in its own grey with one coloured box of its
+/// own hue.
 inline Dataset draw_dataset(const std::filesystem::path& folder, int count,
                             const std::string& extension = ".png") {
   Dataset dataset;

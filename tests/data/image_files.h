@@ -11,7 +11,7 @@
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 
-#include "data/image.h"
+#include "data/image/read_image.h"
 
 namespace brightnet::image_files {
 

@@ -7,7 +7,7 @@
 
 #include "core/files.h"
 #include "core/random.h"
-#include "data/loader.h"
+#include "data/loader/loader.h"
 #include "layers/network.h"
 #include "train/config/config.h"
 #include "train/distributed/agreement.h"
@@ -96,8 +96,7 @@ struct GradientRun {
     loading.part = {ranks.rank(), ranks.size()};
     Loader loader(loading);
     const Batch* batch = loader.next();
-    network->set_pixels(batch->pixels);
-    network->set_truths(batch->truths);
+    network->set_batch(batch->pixels, batch->truths);
     GradientExchange::Options options;
     options.bucket_bytes = 4096;
     options.overlap = overlap;

@@ -3,7 +3,7 @@
 #include <map>
 #include <regex>
 
-#include "layers/model_attributes.h"
+#include "layers/model/layer_kinds.h"
 #include "tests/end_to_end/program.h"
 #include "train/config/config.h"
 

@@ -1,6 +1,7 @@
 // Whole runs of the program: training, its interruption and continuation, evaluation, detection, and the
 // answers.
 #include <chrono>
+#include <cmath>
 #include <fstream>
 #include <thread>
 
@@ -9,7 +10,12 @@
 
 #include "tests/end_to_end/program.h"
 #include "tests/train/small_run.h"
+#include "tests/train/small_weights.h"
+#include "train/evaluate/metrics.h"
+#include "train/run/report/metrics_csv.h"
 #include "train/run/run_lock.h"
+#include "train/run/run_lock.h"
+#include "train/formats/safetensors.h"
 
 namespace brightnet::testing {
 namespace {
@@ -38,10 +44,13 @@ class Runs : public ::testing::Test {
 };
 
 TEST_F(Runs, TrainEvaluateAndDetect) {
-  const ProgramResult trained = run(train({}));
+  // From weights that find something everywhere, so that there is something to compare.
+  write_small_weights(run_);
+  const ProgramResult trained =
+      run(train({"--weights", "weights.safetensors"}, {"train.epochs=3", "optimizer.rate=0.001"}));
   ASSERT_EQ(trained.code, 0) << trained.err;
   EXPECT_NE(trained.err.find("runs/run/weights/best.safetensors"), std::string::npos) << trained.err;
-  EXPECT_NE(file("runs/run/train.log").find("epoch 2/2"), std::string::npos);
+  EXPECT_NE(file("runs/run/train.log").find("epoch 3/3"), std::string::npos);
 
   const std::string weights = "runs/run/weights/best.safetensors";
   const ProgramResult evaluated = run({"eval", "run.yaml", "--weights", weights, "--json", "eval.json"});
@@ -50,6 +59,17 @@ TEST_F(Runs, TrainEvaluateAndDetect) {
   for (const char* key : {"AP", "AP50", "AP75", "APs", "APm", "APl", "AR", "per_class", "images"}) {
     EXPECT_TRUE(metrics.contains(key)) << key;
   }
+  // What the file holds is what the run scored when it called it the best.
+  const MetricsTable table = read_metrics_csv(run_.folder() / "runs/run/metrics.csv");
+  const auto best_epoch = std::stoul(load_trained_model(run_.folder() / weights).training.at("epoch"));
+  ASSERT_EQ(table.rows.size(), 3u);
+  ASSERT_GT(metrics["AP50"], 0);
+  for (const char* key : {"AP", "AP50", "AP75", "AR"}) {
+    const double evaluated_key = metrics[key];
+    EXPECT_NEAR(table.rows.at(best_epoch - 1)[static_cast<size_t>(table.column(key))], evaluated_key,
+                1e-5 * evaluated_key)
+        << key;
+  }
   EXPECT_EQ(metrics["images"], 4);
   EXPECT_EQ(metrics["per_class"][1]["name"], "square");
   EXPECT_NE(evaluated.out.find("square"), std::string::npos);
@@ -57,23 +77,39 @@ TEST_F(Runs, TrainEvaluateAndDetect) {
   // The weights alone are enough, from any directory.
   fs::copy(run_.folder() / weights, run_.folder() / "alone.safetensors");
   const ProgramResult detected =
-      run({"detect", "--weights", "alone.safetensors", "--source", "data/images/val", "--conf", "0.01",
+      run({"detect", "--weights", "alone.safetensors", "--source", "data/images/val", "--conf", "0.001",
            "--json", "found.json", "--out", "pictures"});
   ASSERT_EQ(detected.code, 0) << detected.err;
   const Json found = Json::parse(file("found.json"));
   ASSERT_EQ(found.size(), 4u);
-  for (const auto& image : found) {
+  const Dataset val = read_dataset(run_.load().data, Split::val);
+  DetectionEvaluator evaluator(val.classes);
+  for (size_t i = 0; i < val.images.size(); ++i) {
+    const Json& image = found[i];
+    const ImageRecord& record = val.images[i];
+    const fs::path name = fs::path(image["file"].get<std::string>()).filename();
+    EXPECT_EQ(name, fs::path(record.file).filename());
     EXPECT_EQ(image["width"], 64);
-    EXPECT_TRUE(
-        fs::exists(run_.folder() / "pictures" / fs::path(image["file"].get<std::string>()).filename()));
+    EXPECT_EQ(image["height"], 64);
+    EXPECT_TRUE(fs::exists(run_.folder() / "pictures" / name));
+    std::vector<ScoredBox> boxes;
     for (const auto& detection : image["detections"]) {
-      const auto box = detection["box"].get<std::vector<double>>();
+      const auto box = detection["box"].get<std::vector<float>>();
       EXPECT_GE(box[0], 0);
+      EXPECT_GE(box[1], 0);
       EXPECT_LE(box[2], 64);
+      EXPECT_LE(box[3], 64);
+      EXPECT_LT(box[0], box[2]);
       EXPECT_LT(box[1], box[3]);
       EXPECT_EQ(detection["name"], detection["class"] == 0 ? "circle" : "square");
+      boxes.push_back({box[0], box[1], box[2], box[3], detection["class"], detection["score"]});
     }
+    evaluator.add(record.id, boxes, record.annotations);
   }
+  // `detect` finds what `eval` scored.
+  const Metrics of_detections = evaluator.finish();
+  EXPECT_NEAR(of_detections.AP50, metrics["AP50"].get<double>(), 1e-3 * of_detections.AP50);
+  EXPECT_NEAR(of_detections.AR, metrics["AR"].get<double>(), 1e-3 * of_detections.AR);
 }
 
 TEST_F(Runs, SayHowToGoOnWhenASignalStopsThem) {
@@ -94,7 +130,8 @@ TEST_F(Runs, SayHowToGoOnWhenASignalStopsThem) {
 TEST_F(Runs, ResumedAfterASignalEqualUndisturbedOnes) {
   const std::vector<std::string> settings{"train.epochs=30", "evaluate.every=10"};
   ASSERT_EQ(run(train({"--out", "whole"}, settings)).code, 0);
-  int interruptions = 0;
+  std::vector<int64_t> stops;  // in steps of the run
+  bool within_an_epoch = false;
   ProgramResult result;
   for (int part = 0; part < 40; ++part) {
     const Program program(part == 0 ? train({"--out", "parts"}, settings)
@@ -110,11 +147,31 @@ TEST_F(Runs, ResumedAfterASignalEqualUndisturbedOnes) {
     if (part < 6) program.signal(part % 2 ? SIGTERM : SIGINT);
     result = program.wait();
     if (result.code != 4) break;
-    ++interruptions;
+    const SafetensorsReader state(run_.folder() / "parts/state/state.safetensors");
+    const Json progress = Json::parse(state.metadata("progress"));
+    stops.push_back(progress["iteration"]);
+    within_an_epoch |= progress["step"].get<int>() % 3 != 0;
   }
   ASSERT_EQ(result.code, 0) << result.err;
-  EXPECT_GE(interruptions, 1);
-  EXPECT_EQ(file("whole/weights/last.safetensors"), file("parts/weights/last.safetensors"));
+  EXPECT_GE(stops.size(), 2u);
+  for (size_t i = 0; i < stops.size(); ++i) EXPECT_GT(stops[i], i == 0 ? 0 : stops[i - 1]);
+  EXPECT_LT(stops.back(), 90);
+  EXPECT_TRUE(within_an_epoch);
+  for (const char* weights : {"weights/last.safetensors", "weights/best.safetensors"})
+    EXPECT_EQ(file(std::string("whole/") + weights), file(std::string("parts/") + weights)) << weights;
+  const MetricsTable whole = read_metrics_csv(run_.folder() / "whole/metrics.csv"),
+                     parts = read_metrics_csv(run_.folder() / "parts/metrics.csv");
+  ASSERT_EQ(whole.rows.size(), 30u);
+  ASSERT_EQ(parts.rows.size(), 30u);
+  for (const char* name : {"box_loss", "objectness_loss", "class_loss", "loss", "iou", "learning_rate", "AP",
+                           "AP50", "AP75", "AR"}) {
+    const auto column = static_cast<size_t>(whole.column(name));
+    for (size_t i = 0; i < 30; ++i) {
+      const double expected = whole.rows[i][column], actual = parts.rows[i][column];
+      EXPECT_TRUE(actual == expected || (std::isnan(actual) && std::isnan(expected)))
+          << name << " of epoch " << i + 1 << ": " << actual << " instead of " << expected;
+    }
+  }
 }
 
 TEST_F(Runs, NeverOverwriteOneAnother) {
@@ -238,10 +295,28 @@ TEST_F(Runs, OutliveTheReaderOfTheirMessages) {
 
 TEST_F(Runs, StartFromOtherWeights) {
   ASSERT_EQ(run(train({}, {"train.iterations=1"})).code, 0);
-  const ProgramResult second = run(
-      train({"--weights", "runs/run/weights/best.safetensors", "--out", "second"}, {"train.iterations=1"}));
-  EXPECT_EQ(second.code, 0);
+  // From a seed that draws other weights, and with a rate that leaves them as they are.
+  const std::vector<std::string> settings{"train.iterations=1", "train.seed=7", "optimizer.rate=1e-20"};
+  const std::string best = "runs/run/weights/best.safetensors";
+  const ProgramResult second = run(train({"--weights", best, "--out", "second"}, settings));
+  ASSERT_EQ(second.code, 0) << second.err;
   EXPECT_NE(second.err.find("parameters taken"), std::string::npos) << second.err;
+  ASSERT_EQ(run(train({"--out", "fresh"}, settings)).code, 0);
+
+  SafetensorsReader first(run_.folder() / best), taken(run_.folder() / "second/weights/last.safetensors"),
+      drawn(run_.folder() / "fresh/weights/last.safetensors");
+  int weights = 0;
+  for (const auto& [name, info] : first.tensors()) {
+    if (name.find("running_") != std::string::npos) continue;  // these follow the pictures
+    const auto expected = first.read(name), actual = taken.read(name);
+    ASSERT_EQ(actual.size(), expected.size());
+    for (size_t i = 0; i < expected.size(); ++i)
+      ASSERT_NEAR(actual[i], expected[i], 1e-6 * std::abs(expected[i])) << name;
+    if (!name.ends_with(".weight")) continue;
+    ++weights;
+    EXPECT_NE(drawn.read(name), actual) << name << " would be the same without them";
+  }
+  EXPECT_EQ(weights, 6);
 }
 
 TEST_F(Runs, DetectSkipsWhatIsNoImageAndSaysSo) {

@@ -115,56 +115,5 @@ TEST(CudaConvolution, SumsForBatchNormAreThoseOfTheOutput) {
   if (summed == 0) GTEST_SKIP() << "for none of these shapes the sums were faster in the convolution";
 }
 
-TEST(CudaConvolution, ABatchNormThatItAppliesIsTheOneBeforeIt) {
-  int normalized = 0;
-  for (const DType type : compute_types()) {
-    if (type != DType::f16) continue;  // cuDNN has no engines for both passes in the others
-    for (const Activation activation : {Activation::relu, Activation::leaky, Activation::mish}) {
-      for (const int kernel : {1, 3}) {
-        ConvolutionSpec spec;
-        spec.input = {8, 76, 76, 64};
-        spec.output = {8, 76, 76, 128};
-        spec.kernel = kernel;
-        spec.padding = kernel / 2;
-        spec.type = type;
-        spec.statistics = true;
-        spec.normalized_input = true;
-        spec.input_activation = activation;
-        OwnedTensor before(spec.input, type), affine({1, 1, 2, spec.input.c}, type), made(spec.input, type),
-            x(spec.input, type), y(spec.output, type), expected(spec.output, type);
-        const Shape weights{1, 1, 1, static_cast<int>(spec.weight_count())};
-        OwnedTensor w(weights), dy(spec.output, type), dw(weights), expected_dw(weights);
-        before.randomize(1, 2.0f, 1.0f);
-        affine.randomize(2, 0.5f, 0.5f);  // offsets that are no zeros show whether the padding is one
-        w.randomize(3, 0.1f);
-        dy.randomize(4);
-        const std::vector<double> values = before.values(), coefficients = affine.values();
-        for (size_t i = 0; i < values.size(); ++i) {
-          const size_t c = i % 64;
-          made.set(i, activated(activation,
-                                static_cast<float>(coefficients[c] * values[i] + coefficients[64 + c])));
-        }
-        const Planned planned(spec, w.floats());
-        NormalizingConvolution* normalizing = planned.convolution->normalizing();
-        ASSERT_NE(normalizing, nullptr);
-        const NormalizedInput input{*before, (*affine).data};
-        const auto apply = [&] { device().copy((*x).data, (*made).data, (*x).bytes()); };
-        if (!normalizing->is_faster(input, *x, *y, apply)) continue;
-        ++normalized;
-        normalizing->forward(input, nullptr, *y);
-        normalizing->backward_weights(input, *dy, dw.floats(), false);
-        planned.convolution->forward(*made, nullptr, *expected);
-        planned.convolution->backward_weights(*made, *dy, expected_dw.floats(), false);
-        SCOPED_TRACE(planned.convolution->description() + " activation " +
-                     std::to_string(static_cast<int>(activation)));
-        EXPECT_LT(relative_error(thinned(y), thinned(expected)), 4 * rounding(type));
-        EXPECT_LT(relative_error(thinned(dw), thinned(expected_dw)), 4 * rounding(type));
-      }
-    }
-  }
-  if (normalized == 0)
-    GTEST_SKIP() << "for none of these shapes a convolution that applies batch-norm was faster";
-}
-
 }  // namespace
 }  // namespace brightnet::testing

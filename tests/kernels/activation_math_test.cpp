@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/enum_names.h"
 #include "kernels/math/activation.h"
 #include "kernels/math/loss.h"
 #include "tests/kernels/yolo_reference.h"
@@ -33,8 +34,14 @@ double exact(Activation a, double x) {
   return 0;
 }
 
-constexpr Activation all_activations[] = {Activation::linear, Activation::relu,  Activation::leaky,
-                                          Activation::mish,   Activation::swish, Activation::logistic};
+const std::vector<Activation> all_activations = enum_values<Activation>();
+
+TEST(Activation, HasTheNamesOfModelsAndOfDarknet) {
+  const std::vector<std::string> names{"linear", "relu", "leaky", "mish", "swish", "logistic"};
+  EXPECT_EQ(enum_names<Activation>(), names);
+  for (const Activation activation : all_activations)
+    EXPECT_EQ(enum_value<Activation>(enum_name(activation)), activation);
+}
 
 TEST(FastExp, IsWithinThreeInTenMillion) {
   double worst = 0;
@@ -116,8 +123,9 @@ TEST(CrossEntropy, EqualsItsDefinitionAndFiniteDifferences) {
         if (gamma > 0 && distance < 1e-3 && target > 0 && target < 1) continue;  // the kink where p meets y
         const LossTerm term = focal_cross_entropy(static_cast<float>(logit), target, gamma);
         ASSERT_NEAR(term.value, at(logit), 1e-6 + 1e-5 * at(logit)) << gamma << " " << target << " " << t;
-        const double slope = (at(logit + 1e-6) - at(logit - 1e-6)) / 2e-6;
-        ASSERT_NEAR(term.slope, slope, 1e-6 + 1e-4 * std::fabs(slope)) << gamma << " " << target << " " << t;
+        const double derivative = (at(logit + 1e-6) - at(logit - 1e-6)) / 2e-6;
+        ASSERT_NEAR(term.derivative, derivative, 1e-6 + 1e-4 * std::fabs(derivative))
+            << gamma << " " << target << " " << t;
       }
     }
   }
@@ -129,7 +137,7 @@ TEST(CrossEntropy, IsFiniteForEveryFiniteLogit) {
       for (float t : {-FLT_MAX, -1e4f, -88.0f, -1e-40f, 0.0f, 17.0f, 88.0f, 1e4f, FLT_MAX}) {
         const LossTerm term = focal_cross_entropy(t, target, gamma);
         EXPECT_TRUE(std::isfinite(term.value) && term.value >= 0) << t;
-        EXPECT_TRUE(std::isfinite(term.slope)) << t;
+        EXPECT_TRUE(std::isfinite(term.derivative)) << t;
       }
     }
   }

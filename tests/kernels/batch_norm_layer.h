@@ -88,10 +88,10 @@ struct BatchNormLayer {
     running_variance.fill(2);
   }
 
-  void forward(const Tensor& z, const float* sums = nullptr, void* affine = nullptr) {
+  void forward(const Tensor& z, const float* sums = nullptr, bool statistics_known = false) {
     BatchNormForward op{.y = *y, .z = z};
     op.sums = sums;
-    op.affine = affine;
+    op.statistics_known = statistics_known;
     op.scale = scale.floats();
     op.shift = shift.floats();
     op.running_mean = running_mean.floats();

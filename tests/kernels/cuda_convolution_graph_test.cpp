@@ -1,6 +1,6 @@
-// cuDNN's engines for the graphs of kernels/cuda/convolution_graph.cpp, asked for without a GPU: the
-// heuristics take a description of one. What the engines compute, and how fast, only a GPU shows
-// (tests/gpu/convolution_test.cpp).
+// cuDNN's engines for the graphs of kernels/cuda/convolution_graph.cpp, asked for without a
+// GPU: the heuristics take a description of one. What the engines compute, and how fast, only a
+// GPU shows (tests/gpu/convolution_test.cpp).
 #include <gtest/gtest.h>
 
 #include "kernels/cuda/convolution_graph.h"
@@ -69,7 +69,6 @@ ConvolutionSpec spec_of(int size, int inputs, int outputs, int kernel, int strid
   spec.padding = kernel / 2;
   spec.type = type;
   spec.statistics = true;
-  spec.input_activation = Activation::leaky;
   return spec;
 }
 
@@ -91,9 +90,9 @@ TEST_F(CudaConvolutionGraph, EveryPassHasEngines) {
             spec_of(76, 256, 128, 1, 1, type), spec_of(19, 1024, 255, 1, 1, type)}) {
         SCOPED_TRACE(to_string(spec.input) + ' ' + std::string(enum_name(type)) + " on " +
                      std::to_string(gpu.compute_capability));
-        EXPECT_GT(engines_for(forward_variants(spec, InputKind::plain, nullptr, nullptr), "plain", gpu), 0);
+        EXPECT_GT(engines_for(forward_variants(spec, nullptr, nullptr), "plain", gpu), 0);
         EXPECT_GT(engines_for(backward_data_variants(spec), "plain", gpu), 0);
-        EXPECT_GT(engines_for(backward_weights_variants(spec, InputKind::plain), "plain", gpu), 0);
+        EXPECT_GT(engines_for(backward_weights_variants(spec), "plain", gpu), 0);
       }
     }
   }
@@ -105,9 +104,7 @@ TEST_F(CudaConvolutionGraph, WhatIsFusedHasEngines) {
     for (const int kernel : {1, 3}) {
       const ConvolutionSpec spec = spec_of(76, 128, 128, kernel, 1, DType::f16);
       SCOPED_TRACE(std::to_string(kernel) + " on " + std::to_string(gpu.compute_capability));
-      EXPECT_GT(engines_for(forward_variants(spec, InputKind::plain, nullptr, nullptr), "sums", gpu), 0);
-      EXPECT_GT(engines_for(forward_variants(spec, InputKind::normalized, nullptr, nullptr), "sums", gpu), 0);
-      EXPECT_GT(engines_for(backward_weights_variants(spec, InputKind::normalized), "plain", gpu), 0);
+      EXPECT_GT(engines_for(forward_variants(spec, nullptr, nullptr), "sums", gpu), 0);
     }
   }
 }

@@ -44,7 +44,7 @@ TEST(TuneCache, TwoProcessesKeepEachOthersEntries) {
   const TuneCache next(file);
   EXPECT_EQ(next.find("a"), "1");
   EXPECT_EQ(next.find("b"), "2");
-  // Nothing but the file itself stays behind.
+  // Nothing but the file itself is left.
   EXPECT_EQ(std::distance(fs::directory_iterator(file.parent_path()), fs::directory_iterator()), 1);
 }
 

@@ -1,6 +1,6 @@
-// The device that operations are tested on, tensors in its memory: filled from the host, read back, and full
-// of NaN until something writes them, so that an element an operation forgot shows; and arrays of anything
-// else.
+// The device that operations are tested on, tensors in its memory: filled from the host, read back,
+// and full of NaN until something writes them, so that an element an operation forgot shows; and
+// arrays of anything else.
 #pragma once
 
 #include <algorithm>
@@ -44,7 +44,7 @@ inline float rounded(float value, DType type) {
 
 /// A tensor and its memory, offset by one element from an aligned address when `misaligned`: no operation may
 /// count on more alignment than its element's. The host keeps a copy, which is uploaded before an operation
-/// gets the tensor and downloaded when somebody looks at it afterwards.
+/// gets the tensor and downloaded when it is looked at afterwards.
 class OwnedTensor {
  public:
   explicit OwnedTensor(const Shape& shape, DType type = DType::f32, bool misaligned = false)

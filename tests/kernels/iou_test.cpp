@@ -6,20 +6,27 @@
 
 #include <gtest/gtest.h>
 
+#include "core/enum_names.h"
 #include "core/random.h"
+#include "kernels/yolo.h"
 #include "tests/kernels/yolo_reference.h"
 
 namespace brightnet {
 namespace {
 
-constexpr IouKind all_kinds[] = {IouKind::mse, IouKind::iou, IouKind::giou, IouKind::diou, IouKind::ciou};
+const std::vector<IouKind> all_kinds = enum_values<IouKind>();
 
 float value(IouKind kind, const Box& a, const Box& b) {
   return 1.0f - iou_loss(kind, a, b).loss;
 }
 
-// [0.3, 0.7]² and [0.4, 0.8]² share 0.09 of 0.23; both are enclosed by a square of 0.5; centres are √0.02
-// apart.
+TEST(Iou, KindsHaveTheNamesOfModelsAndOfDarknet) {
+  EXPECT_EQ(enum_names<IouKind>(), (std::vector<std::string>{"mse", "iou", "giou", "diou", "ciou"}));
+  EXPECT_EQ(enum_names<NmsKind>(), (std::vector<std::string>{"greedy", "diou"}));
+}
+
+// [0.3, 0.7]² and [0.4, 0.8]² share 0.09 of 0.23; both are enclosed by a square of 0.5; centres
+// are √0.02 apart.
 TEST(Iou, OfTwoShiftedSquares) {
   const Box a{0.5f, 0.5f, 0.4f, 0.4f}, b{0.6f, 0.6f, 0.4f, 0.4f};
   EXPECT_NEAR(iou(a, b), 9.0 / 23, 1e-6);

@@ -1,9 +1,10 @@
-#include "kernels/cpu/optimizer.h"
+#include "kernels/optimizer.h"
 
 #include <cmath>
 #include <limits>
 
 #include "kernels/math/loss_scaler.h"
+#include "tests/kernels/on_cpu.h"
 #include "tests/kernels/reference.h"
 
 namespace brightnet::testing {
@@ -64,6 +65,18 @@ StepState applied(float rate = 0.1f, float gradient_factor = 0.125f, float ema_d
   return state;
 }
 
+void sgd_step(const SgdStep& sgd, const OptimizerArrays& arrays, std::span<const ParameterRange> of,
+              const StepState& state) {
+  on_cpu().sgd_step(sgd, arrays, of, &state);
+}
+void adamw_step(const AdamWStep& adam, const OptimizerArrays& arrays, std::span<const ParameterRange> of,
+                const StepState& state) {
+  on_cpu().adamw_step(adam, arrays, of, &state);
+}
+void commit_statistics(float* values, float* kept, float* ema, size_t count, const StepState& state) {
+  on_cpu().commit_statistics(values, kept, ema, count, &state);
+}
+
 TEST(SgdStep, FollowsTheFp64FormulaOverSeveralSteps) {
   for (const bool nesterov : {false, true}) {
     State state(parameters);
@@ -80,7 +93,7 @@ TEST(SgdStep, FollowsTheFp64FormulaOverSeveralSteps) {
           expected.ema[i] = keep * expected.ema[i] + (1 - keep) * w;
         }
       }
-      cpu::sgd_step({.momentum = 0.9f, .nesterov = nesterov}, state.arrays(), ranges, applied());
+      sgd_step({.momentum = 0.9f, .nesterov = nesterov}, state.arrays(), ranges, applied());
     }
     expect_close(state.values, expected.values, "value");
     expect_close(state.first, expected.first, "velocity");
@@ -106,7 +119,7 @@ TEST(AdamWStep, FollowsTheFp64FormulaOverSeveralSteps) {
         expected.ema[i] = keep * expected.ema[i] + (1 - keep) * w;
       }
     }
-    cpu::adamw_step(adam, state.arrays(), ranges, applied(0.1f, 0.125f, 0.9f, step));
+    adamw_step(adam, state.arrays(), ranges, applied(0.1f, 0.125f, 0.9f, step));
   }
   expect_close(state.values, expected.values, "value");
   expect_close(state.first, expected.first, "first moment");
@@ -117,8 +130,8 @@ TEST(AdamWStep, FollowsTheFp64FormulaOverSeveralSteps) {
 TEST(SgdStep, TouchesNothingOutsideTheRanges) {
   State state(parameters), before(parameters);
   state.draw_gradients(1);
-  cpu::sgd_step({}, state.arrays(), ranges, applied());
-  cpu::adamw_step({}, state.arrays(), ranges, applied());
+  sgd_step({}, state.arrays(), ranges, applied());
+  adamw_step({}, state.arrays(), ranges, applied());
   for (size_t i = 0; i < parameters; ++i) {
     bool inside = false;
     for (const ParameterRange& range : ranges) inside = inside || (i >= range.begin && i < range.end);
@@ -136,7 +149,7 @@ TEST(SgdStep, ConstantGradientReachesTheTerminalVelocity) {
   const ParameterRange range[] = {{0, 1, 1, 0}};
   double travelled = 0;
   for (int step = 1; step <= 40; ++step) {
-    cpu::sgd_step({.momentum = 0.5f}, arrays, range, applied(0.001f, 1));
+    sgd_step({.momentum = 0.5f}, arrays, range, applied(0.001f, 1));
     travelled += 0.001 * (1 - std::pow(0.5, step)) / 0.5;
   }
   EXPECT_NEAR(velocity, 2.0, 1e-6);
@@ -148,7 +161,7 @@ TEST(SgdStep, DecayIsCoupledAsInDarknet) {
   float value = 2, gradient = 0, velocity = 0;
   const OptimizerArrays arrays{.values = &value, .gradients = &gradient, .first = &velocity};
   const ParameterRange range[] = {{0, 1, 1, 0.25f}};
-  cpu::sgd_step({}, arrays, range, applied(0.5f, 1));
+  sgd_step({}, arrays, range, applied(0.5f, 1));
   EXPECT_FLOAT_EQ(velocity, 0.5f);
   EXPECT_FLOAT_EQ(value, 2 * (1 - 0.125f));
 }
@@ -157,7 +170,7 @@ TEST(SgdStep, DecoupledDecayStaysOutOfTheMomentum) {
   float value = 2, gradient = 1, velocity = 0;
   const OptimizerArrays arrays{.values = &value, .gradients = &gradient, .first = &velocity};
   const ParameterRange range[] = {{0, 1, 1, 0.25f}};
-  cpu::sgd_step({.decoupled = true}, arrays, range, applied(0.5f, 1));
+  sgd_step({.decoupled = true}, arrays, range, applied(0.5f, 1));
   EXPECT_FLOAT_EQ(velocity, 1);
   EXPECT_FLOAT_EQ(value, 2 - 0.5f * 0.25f * 2 - 0.5f);
 }
@@ -166,7 +179,7 @@ TEST(SgdStep, RateZeroKeepsValuesButMovesMomentumAndAverage) {
   float value = 2, gradient = 3, velocity = 1, ema = 0;
   const OptimizerArrays arrays{.values = &value, .gradients = &gradient, .first = &velocity, .ema = &ema};
   const ParameterRange range[] = {{0, 1, 0.0f, 0.0f}};
-  cpu::sgd_step({.momentum = 0.5f}, arrays, range, applied(1, 1, 0.5f));
+  sgd_step({.momentum = 0.5f}, arrays, range, applied(1, 1, 0.5f));
   EXPECT_EQ(value, 2.0f);
   EXPECT_EQ(velocity, 3.5f);
   EXPECT_EQ(ema, 1.0f);
@@ -179,7 +192,7 @@ TEST(AdamWStep, FirstStepHasTheLengthOfTheRate) {
     const OptimizerArrays arrays{
         .values = &value, .gradients = &gradient, .first = &first, .second = &second};
     const ParameterRange range[] = {{0, 1, 1, 0.0f}};
-    cpu::adamw_step({}, arrays, range, applied(0.01f, 1));
+    adamw_step({}, arrays, range, applied(0.01f, 1));
     EXPECT_NEAR(value, 1 - std::copysign(0.01, gradient), 1e-6);
   }
 }
@@ -188,7 +201,7 @@ TEST(AdamWStep, DecayIsDecoupled) {
   float value = 2, gradient = 0, first = 0, second = 0;
   const OptimizerArrays arrays{.values = &value, .gradients = &gradient, .first = &first, .second = &second};
   const ParameterRange range[] = {{0, 1, 1, 0.25f}};
-  cpu::adamw_step({}, arrays, range, applied(0.5f, 1));
+  adamw_step({}, arrays, range, applied(0.5f, 1));
   EXPECT_FLOAT_EQ(value, 2 * (1 - 0.125f));
   EXPECT_EQ(first, 0.0f);
   EXPECT_EQ(second, 0.0f);
@@ -198,7 +211,7 @@ TEST(AdamWStep, RefusesMissingMoments) {
   float value = 0, gradient = 0, first = 0;
   const OptimizerArrays arrays{.values = &value, .gradients = &gradient, .first = &first};
   const ParameterRange range[] = {{0, 1, 1, 0.0f}};
-  EXPECT_THROW(cpu::adamw_step({}, arrays, range, applied()), std::logic_error);
+  EXPECT_THROW(adamw_step({}, arrays, range, applied()), std::logic_error);
 }
 
 TEST(Optimizer, TouchesNothingInASkippedStep) {
@@ -208,8 +221,8 @@ TEST(Optimizer, TouchesNothingInASkippedStep) {
   const State before = state;
   StepState skipped = applied();
   skipped.apply = 0;
-  cpu::sgd_step({}, state.arrays(), ranges, skipped);
-  cpu::adamw_step({}, state.arrays(), ranges, skipped);
+  sgd_step({}, state.arrays(), ranges, skipped);
+  adamw_step({}, state.arrays(), ranges, skipped);
   EXPECT_EQ(state.values, before.values);
   EXPECT_EQ(state.first, before.first);
   EXPECT_EQ(state.second, before.second);
@@ -223,8 +236,8 @@ TEST(Optimizer, ResultsDoNotDependOnTheNumberOfThreads) {
     omp_set_num_threads(i == 0 ? 1 : 3);
     for (int step = 1; step <= 3; ++step) {
       states[i].draw_gradients(static_cast<uint64_t>(step));
-      cpu::sgd_step({}, states[i].arrays(), ranges, applied());
-      cpu::adamw_step({}, states[i].arrays(), ranges, applied(0.1f, 0.125f, 0.9f, step));
+      sgd_step({}, states[i].arrays(), ranges, applied());
+      adamw_step({}, states[i].arrays(), ranges, applied(0.1f, 0.125f, 0.9f, step));
     }
   }
   omp_set_num_threads(threads);
@@ -234,35 +247,34 @@ TEST(Optimizer, ResultsDoNotDependOnTheNumberOfThreads) {
   EXPECT_EQ(states[0].ema, states[1].ema);
 }
 
-TEST(SettleStatistics, KeepsAndAveragesThoseOfAnAppliedStep) {
+TEST(CommitStatistics, KeepsAndAveragesThoseOfAnAppliedStep) {
   State state(40001);
   Reference expected(state);
   for (int step = 0; step < 3; ++step) {
     for (size_t i = 0; i < state.ema.size(); ++i) {
       expected.ema[i] = 0.75 * expected.ema[i] + 0.25 * state.values[i];
     }
-    cpu::settle_statistics(state.values.data(), state.first.data(), state.ema.data(), state.ema.size(),
-                           applied(1, 1, 0.75f));
+    commit_statistics(state.values.data(), state.first.data(), state.ema.data(), state.ema.size(),
+                      applied(1, 1, 0.75f));
   }
   expect_close(state.ema, expected.ema, "average");
   EXPECT_EQ(state.first, state.values);
 }
 
-TEST(SettleStatistics, PutsThoseOfASkippedStepBack) {
+TEST(CommitStatistics, PutsThoseOfASkippedStepBack) {
   State state(40001);
   state.values[3] = std::numeric_limits<float>::infinity();
   const State before = state;
-  cpu::settle_statistics(state.values.data(), state.first.data(), state.ema.data(), state.ema.size(), {});
+  commit_statistics(state.values.data(), state.first.data(), state.ema.data(), state.ema.size(), {});
   EXPECT_EQ(state.values, before.first);
   EXPECT_EQ(state.first, before.first);
   EXPECT_EQ(state.ema, before.ema);
 }
 
-TEST(SettleStatistics, DecayNearOneStillMoves) {
+TEST(CommitStatistics, DecayNearOneStillMoves) {
   // 0.9998·ema + 0.0002·value, a thousand times, closes in by 1 − 0.9998¹⁰⁰⁰.
   float ema = 0, value = 1, kept = 0;
-  for (int step = 0; step < 1000; ++step)
-    cpu::settle_statistics(&value, &kept, &ema, 1, applied(1, 1, 0.9998f));
+  for (int step = 0; step < 1000; ++step) commit_statistics(&value, &kept, &ema, 1, applied(1, 1, 0.9998f));
   EXPECT_NEAR(ema, 1 - std::pow(0.9998, 1000), 1e-4);
 }
 

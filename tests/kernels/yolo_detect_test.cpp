@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "core/random.h"
-#include "kernels/cpu/yolo.h"
 #include "kernels/math/box.h"
+#include "tests/kernels/on_cpu.h"
 
 namespace brightnet {
 namespace {
@@ -44,7 +44,7 @@ struct Predictions {
 
   std::vector<std::vector<Detection>> detect(float threshold) {
     std::vector<std::vector<Detection>> detections(shape.n);
-    cpu::yolo_detect(head, {values.data(), shape, DType::f32}, threshold, detections);
+    on_cpu().yolo_detect(head, {values.data(), shape, DType::f32}, threshold, detections, nullptr);
     return detections;
   }
 };
@@ -117,7 +117,7 @@ TEST(YoloDetect, AppendsToWhatAnotherHeadFound) {
   Predictions p(head_of(1), 2);
   p.at(1, 0, 0, 0)[4] = p.at(1, 0, 0, 0)[5] = 9;
   std::vector<std::vector<Detection>> detections(2, std::vector<Detection>(3));
-  cpu::yolo_detect(p.head, {p.values.data(), p.shape, DType::f32}, 0.5f, detections);
+  on_cpu().yolo_detect(p.head, {p.values.data(), p.shape, DType::f32}, 0.5f, detections, nullptr);
   EXPECT_EQ(detections[0].size(), 3u);
   EXPECT_EQ(detections[1].size(), 4u);
 }
@@ -128,7 +128,7 @@ TEST(YoloDetect, KeepsTheBestOfTooManyAndTheirOrder) {
   for (float& t : p.values) t = random.normal();
   std::vector<std::vector<Detection>> found(2);
   found[1].push_back({{}, -1, 2.0f});
-  cpu::yolo_detect(p.head, {p.values.data(), p.shape, DType::f32}, 0.0f, found);
+  on_cpu().yolo_detect(p.head, {p.values.data(), p.shape, DType::f32}, 0.0f, found, nullptr);
   ASSERT_EQ(found[0].size(), max_candidates);
   ASSERT_EQ(found[1].size(), max_candidates + 1) << "what another head found stays";
   EXPECT_EQ(found[1][0].class_id, -1);
@@ -152,7 +152,7 @@ TEST(YoloDetect, ReadsBFloat16) {
   for (size_t i = 0; i < halves.size(); ++i) halves[i] = BFloat16(p.values[i]);
   const auto expected = p.detect(0.3f);
   std::vector<std::vector<Detection>> found(1);
-  cpu::yolo_detect(p.head, {halves.data(), p.shape, DType::bf16}, 0.3f, found);
+  on_cpu().yolo_detect(p.head, {halves.data(), p.shape, DType::bf16}, 0.3f, found, nullptr);
   ASSERT_EQ(found[0].size(), expected[0].size());
   ASSERT_GT(found[0].size(), 0u);
   for (size_t i = 0; i < found[0].size(); ++i) {
@@ -178,7 +178,7 @@ TEST(YoloDetect, ExtremeLogitsGiveFiniteBoxesAndNaNNone) {
   }
 }
 
-TEST(BoxDecoding, SlopesEqualFiniteDifferences) {
+TEST(BoxDecoding, DerivativesEqualFiniteDifferences) {
   Random random(5, Purpose::test);
   for (int round = 0; round < 200; ++round) {
     const bool new_coords = round % 2;
@@ -190,10 +190,10 @@ TEST(BoxDecoding, SlopesEqualFiniteDifferences) {
     const double by_center = s * (sigmoid(t + 1e-6) - sigmoid(t - 1e-6)) / 2e-6 / grid;
     const float logit = static_cast<float>(t);
     const float w = decode_size(logit, 0.3f, new_coords);
-    EXPECT_NEAR(size_slope(logit, w, new_coords), by_size, 1e-5 * (1 + std::fabs(by_size)));
-    EXPECT_NEAR(center_slope(logit, 13.0f, 1.2f), by_center, 1e-6);
+    EXPECT_NEAR(size_derivative(logit, w, new_coords), by_size, 1e-5 * (1 + std::fabs(by_size)));
+    EXPECT_NEAR(center_derivative(logit, 13.0f, 1.2f), by_center, 1e-6);
   }
-  EXPECT_EQ(size_slope(size_logit_limit + 1, 1.0f, false), 0);
+  EXPECT_EQ(size_derivative(size_logit_limit + 1, 1.0f, false), 0);
   EXPECT_EQ(decode_size(1e4f, 1.0f, false), decode_size(size_logit_limit, 1.0f, false));
 }
 

@@ -293,7 +293,7 @@ TEST_P(Descent, FindsTheBox) {
   float first = 0;
   constexpr int steps = 400;
   for (int step = 0; step < steps; ++step) {
-    // An IoU has a slope even next to its maximum, so the step has to become small.
+    // An IoU's derivative is not small even next to its maximum, so the step has to become small.
     const float rate = 0.2f * static_cast<float>(steps - step) / steps;
     problem.run();
     if (step == 0) first = problem.loss.box;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/random.h"
-#include "kernels/cpu/yolo.h"
+#include "tests/kernels/on_cpu.h"
 
 namespace brightnet {
 
@@ -73,14 +73,14 @@ struct Problem {
     std::vector<T> typed(predictions.size()), typed_gradient(predictions.size(), T(7.0f));
     for (size_t i = 0; i < typed.size(); ++i) typed[i] = T(predictions[i]);
     const DType type = sizeof(T) == 4 ? DType::f32 : DType::bf16;
-    std::vector<double> workspace((cpu::yolo_workspace(head, shape) + 7) / 8);
-    cpu::yolo_loss(head, {.predictions = {typed.data(), shape, type},
-                          .gradient = {typed_gradient.data(), shape, type},
-                          .truths = {list.data(), offsets.data()},
-                          .scale = scale,
-                          .loss = &loss,
-                          .totals = totals,
-                          .workspace = workspace.data()});
+    std::vector<double> workspace((on_cpu().yolo_workspace(head, shape) + 7) / 8);
+    on_cpu().yolo_loss(head, {.predictions = {typed.data(), shape, type},
+                              .gradient = {typed_gradient.data(), shape, type},
+                              .truths = {list.data(), offsets.data()},
+                              .scale = scale,
+                              .loss = &loss,
+                              .totals = totals,
+                              .workspace = workspace.data()});
     gradient.resize(typed_gradient.size());
     for (size_t i = 0; i < gradient.size(); ++i) gradient[i] = static_cast<float>(typed_gradient[i]);
   }

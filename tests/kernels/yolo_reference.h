@@ -1,8 +1,8 @@
 // The YOLO loss once more, in fp64 and as plainly as it can be said, to hold the kernels against. It shares
-// no formula with kernels/math: boxes are intervals, probabilities come from std::exp, nothing is vectorised
-// or skipped. What the loss holds constant (assignment, ignored predictions, smooth objectness targets) is
-// taken once by targets(); the loss is then a smooth function of the logits that finite differences can
-// follow.
+// no formula with kernels/math: boxes are intervals, probabilities come from std::exp, nothing is
+// vectorised or skipped. What the loss holds constant (assignment, ignored predictions, smooth objectness
+// targets) is taken once by targets(); the loss is then a smooth function of the logits that finite
+// differences can follow.
 #pragma once
 
 #include <algorithm>

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/random.h"
+#include "layers/model/reader.h"
 #include "layers/network.h"
 #include "tests/paths.h"
 
@@ -98,8 +99,12 @@ inline void give_input(BoundNetwork& bound, uint64_t seed = 1) {
                           static_cast<int>(random.below(setup.model->classes))});
     }
   }
-  bound.network().set_pixels(pixels.data());
-  bound.network().set_truths(truths);
+  if (setup.mode == Mode::train) {
+    bound.network().set_batch(pixels.data(), truths);
+    setup.backend->finish_uploads();
+  } else {
+    bound.network().set_pixels(pixels.data());
+  }
 }
 
 }  // namespace brightnet::testing

@@ -213,7 +213,7 @@ layers:
     bound.set_values(values);
     std::vector<uint8_t> pixels(3 * 32 * 32, 255);
     for (size_t i = 0; i < pixels.size(); i += 6) pixels[i] = 0;
-    bound.network().set_pixels(pixels.data());
+    bound.network().set_batch(pixels.data(), std::vector<std::vector<Truth>>(1));
     bound.network().forward();
     const auto* output = bound.network().output(0).as<BFloat16>();
     const double expected = opted ? 0.0015 / std::sqrt(0.0015 * 0.0015 + batch_norm_epsilon) : 0.0;
@@ -270,8 +270,7 @@ TEST(Network, TwoNetworksMayShareAnArena) {
   const std::vector<std::vector<Truth>> truths(2, {{{0.5f, 0.5f, 0.3f, 0.3f}, 1}});
   const auto step = [&] {
     large.bind(arena.data());
-    large.set_pixels(pixels.data());
-    large.set_truths(truths);
+    large.set_batch(pixels.data(), truths);
     large.forward();
     large.backward({1}, false);
     return gradients;
@@ -286,8 +285,9 @@ TEST(Network, TwoNetworksMayShareAnArena) {
 TEST(Network, ObjectsWithoutRoomAreLeftOutAndThatIsSaidOnce) {
   const auto backend = make_cpu_backend();
   BoundNetwork bound(*backend, shipped_model("demo", 3), 1, 64, Precision::fp32, Mode::train);
-  give_input(bound);
   Random random(5, Purpose::test);
+  std::vector<uint8_t> pixels(64 * 64 * 3);
+  for (auto& pixel : pixels) pixel = static_cast<uint8_t>(random.below(256));
   std::vector<std::vector<Truth>> truths(1);
   for (size_t i = 0; i < Network::max_truths(1) + 7; ++i) {
     truths[0].push_back({{random.uniform(0.3f, 0.7f), random.uniform(0.3f, 0.7f), 0.2f, 0.2f}, 1});
@@ -296,7 +296,7 @@ TEST(Network, ObjectsWithoutRoomAreLeftOutAndThatIsSaidOnce) {
   const auto logger = spdlog::default_logger();
   spdlog::set_default_logger(
       std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::ostream_sink_mt>(said)));
-  for (int step = 0; step < 2; ++step) bound.network().set_truths(truths);
+  for (int step = 0; step < 2; ++step) bound.network().set_batch(pixels.data(), truths);
   spdlog::set_default_logger(logger);
   const std::string text = said.str();
   EXPECT_NE(text.find("7 objects of a batch are not learned"), std::string::npos) << text;
@@ -304,7 +304,7 @@ TEST(Network, ObjectsWithoutRoomAreLeftOutAndThatIsSaidOnce) {
   const double loss = bound.loss();
   const auto gradients = bound.gradients();
   truths[0].resize(Network::max_truths(1));
-  bound.network().set_truths(truths);
+  bound.network().set_batch(pixels.data(), truths);
   EXPECT_EQ(bound.loss(), loss);
   EXPECT_EQ(bound.gradients(), gradients);
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "layers/model/reader.h"
 #include "tests/train/small_run.h"
 
 namespace brightnet::testing {

@@ -10,7 +10,7 @@
 
 #include "core/files.h"
 #include "core/log.h"
-#include "data/synth.h"
+#include "data/synth/synth.h"
 #include "train/config/config.h"
 
 namespace brightnet::testing {

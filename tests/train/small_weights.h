@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "layers/model/reader.h"
 #include "tests/train/small_run.h"
 #include "train/formats/weights.h"
 

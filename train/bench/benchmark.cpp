@@ -74,8 +74,7 @@ class BenchmarkStep {
   Times run() {
     Times times{};
     times.forward = timed(backend_, [&] {
-      network_.set_pixels_ahead(pixels_.get());
-      network_.set_truths(truths_);
+      network_.set_batch(pixels_.get(), truths_);
       network_.forward();
     });
     times.backward = timed(backend_, [&] {
@@ -102,8 +101,7 @@ class BenchmarkStep {
  private:
   void run_recorded() {
     backend_.finish_uploads();
-    network_.set_pixels_ahead(pixels_.get());
-    network_.set_truths(truths_);
+    network_.set_batch(pixels_.get(), truths_);
     network_.forward_backward(
         optimizer_step_->gradient_scale(1.0f / static_cast<float>(network_.setup().batch)), false);
     if (updates_++ == 1) update_ = backend_.record([this] { optimizer_step_->step(gradients_.floats()); });

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/host_memory.h"
-#include "data/image.h"
+#include "data/image/read_image.h"
 #include "train/device/device.h"
 
 namespace brightnet {

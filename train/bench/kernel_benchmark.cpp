@@ -350,7 +350,7 @@ void measure_optimizer(Bench& bench) {
   // Of the parameters' arrays: values, gradients, moments, average. The first decides that the steps are
   // applied.
   const double array = bench.bytes();
-  bench.measure("judge_step", array, [&] { backend.judge_step(policy, evidence, state, workspace.data()); });
+  bench.measure("check_step", array, [&] { backend.check_step(policy, evidence, state, workspace.data()); });
   bench.measure("sgd_step with EMA", 7 * array, [&] { backend.sgd_step({}, of_sgd, ranges.span(), state); });
   bench.measure("adamw_step with EMA", 9 * array,
                 [&] { backend.adamw_step(adam, arrays, ranges.span(), state); });

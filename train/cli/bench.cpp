@@ -7,7 +7,7 @@
 
 #include "core/json.h"
 #include "core/log.h"
-#include "data/benchmark.h"
+#include "data/loader/benchmark.h"
 #include "train/bench/benchmark.h"
 #include "train/bench/kernel_benchmark.h"
 #include "train/cli/commands.h"

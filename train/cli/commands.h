@@ -12,6 +12,8 @@
 #include "train/config/config.h"
 #include "train/distributed/communicator.h"
 #include "train/formats/weights.h"
+#include "train/setup/run_data.h"
+#include "train/setup/run_model.h"
 
 namespace brightnet::cli {
 
@@ -65,23 +67,6 @@ struct WeightsOptions {
   TrainedNetwork load(const std::vector<std::string>& classes = {}) const;
 };
 
-/// The model of MODEL.yaml or of darknet's X.cfg, or that of a run's CONFIG.yaml, with a configuration around
-/// it.
-struct NamedModel {
-  RunConfig config;
-  Model model;
-};
-/// `classes` ≤ 0: as many as the file declares (or its data set has).
-NamedModel read_model(const std::string& file, const std::vector<std::string>& assignments, int classes);
-
-/// Reads a split and, unless another rank does, says on standard error what was skipped in it.
-Dataset read_split(const RunConfig& config, Split split, bool speaks = true);
-/// The classes that the configuration lists, else those of its data set.
-std::vector<std::string> class_names(const RunConfig& config);
-
-/// YAML text of a value that is to be a text whatever it contains, for "key=value" assignments.
-std::string quoted(const std::string& text);
-
 /// Writes a JSON object to a file, or to standard output for "-". Throws InputError when that would replace
 /// something else than an earlier answer of the same kind (train/detect/outputs/answer_file.h).
 void write_answer(const std::string& file, const std::string& text);
@@ -91,9 +76,6 @@ void check_answer(const std::string& file, const std::string& first_key);
 /// Throws InputError when a file that is to be written is one of those that are read, by whatever name.
 void refuse_to_replace_inputs(const std::vector<std::filesystem::path>& written,
                               const std::vector<std::filesystem::path>& read);
-
-/// "1 class", "2 classes".
-std::string counted(int64_t count, const char* one, const char* many);
 
 /// Checks of an option's number. CLI11's own accept what is no number (nan), and print limits of 309 digits.
 CLI::Validator at_least(double low);

@@ -6,13 +6,13 @@
 
 #include "core/files.h"
 #include "core/log.h"
+#include "layers/model/reader.h"
 #include "train/cli/commands.h"
 #include "train/detect/outputs/answer_file.h"
 #include "train/device/device.h"
 #include "train/distributed/launch.h"
 #include "train/formats/darknet/cfg.h"
 #include "train/formats/darknet/trained.h"
-#include "train/setup/run_model.h"
 
 namespace brightnet::cli {
 
@@ -85,11 +85,12 @@ std::vector<std::string> CommonOptions::all_assignments() const {
     // Paths in it start, as for darknet, where the program runs; a run that is resumed elsewhere still finds
     // them.
     const auto here = std::filesystem::current_path();
-    all = {"--data:data.format=darknet", "--data:data.root=" + quoted(here.string()), "--data:data.val=\"\"",
-           "--data:data.train=" + quoted(std::filesystem::absolute(data).lexically_normal().string())};
+    all = {"--data:data.format=darknet", "--data:data.root=" + yaml_quoted(here.string()),
+           "--data:data.val=\"\"",
+           "--data:data.train=" + yaml_quoted(std::filesystem::absolute(data).lexically_normal().string())};
   }
   all.insert(all.end(), assignments.begin(), assignments.end());
-  if (!precision.empty()) all.push_back("--precision:train.precision=" + quoted(precision));
+  if (!precision.empty()) all.push_back("--precision:train.precision=" + yaml_quoted(precision));
   return all;
 }
 
@@ -129,46 +130,6 @@ TrainedNetwork WeightsOptions::load(const std::vector<std::string>& classes) con
   return std::move(read.network);
 }
 
-NamedModel read_model(const std::string& file, const std::vector<std::string>& assignments, int classes) {
-  NamedModel named;
-  if (is_darknet_cfg(file)) {
-    named.config = load_run_config(file, assignments, false);
-    named.model = load_model(named.config, classes);
-    return named;
-  }
-  YamlDocument document = YamlDocument::load(file);
-  const YAML::Node root = document.root().node;
-  const auto has = [&](const char* key) { return root[key].IsDefined(); };
-  if (has("layers")) {
-    for (const auto& assignment : assignments) document.set(assignment);
-    named.model = parse_model(document, classes);
-    named.config.train.size = named.model.size;
-    return named;
-  }
-  named.config = load_run_config(file, assignments, false);
-  if (classes <= 0) classes = static_cast<int>(class_names(named.config).size());
-  named.model = load_model(named.config, classes);
-  return named;
-}
-
-Dataset read_split(const RunConfig& config, Split split, bool speaks) {
-  Dataset dataset = read_dataset(config.data, split);
-  const std::string problems = summarize(dataset.problems);
-  if (speaks && !problems.empty()) spdlog::warn("{}", problems);
-  return dataset;
-}
-
-std::vector<std::string> class_names(const RunConfig& config) {
-  if (!config.data.classes.empty()) return config.data.classes;
-  return read_dataset(config.data, Split::train).classes;
-}
-
-std::string quoted(const std::string& text) {
-  YAML::Emitter emitter;
-  emitter << YAML::DoubleQuoted << text;
-  return emitter.c_str();
-}
-
 void write_answer(const std::string& file, const std::string& text) {
   if (file == "-") {
     std::cout << text << std::flush;
@@ -192,10 +153,6 @@ void refuse_to_replace_inputs(const std::vector<std::filesystem::path>& written,
                        "Name another with --out.");
     }
   }
-}
-
-std::string counted(int64_t count, const char* one, const char* many) {
-  return std::to_string(count) + ' ' + (count == 1 ? one : many);
 }
 
 namespace {

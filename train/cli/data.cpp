@@ -4,10 +4,11 @@
 
 #include "core/json.h"
 #include "core/log.h"
-#include "data/check.h"
-#include "data/convert.h"
-#include "data/stats.h"
-#include "data/synth.h"
+#include "core/text.h"
+#include "data/commands/check.h"
+#include "data/commands/convert.h"
+#include "data/commands/stats.h"
+#include "data/synth/synth.h"
 #include "train/cli/commands.h"
 #include "train/setup/automatic_anchors.h"
 #include "train/setup/run_model.h"
@@ -92,11 +93,10 @@ void add_check(CLI::App& data, Action& action) {
 void add_stats(CLI::App& data, Action& action) {
   auto* command = data.add_subcommand("stats", "count images and boxes, by class and size");
   const auto arguments = examine_arguments(*command);
-  command->add_option("--split", arguments->split, "train or val")->check(CLI::IsMember({"val", "train"}));
+  command->add_option("--split", arguments->split, "train or val")->check(CLI::IsMember(enum_names<Split>()));
   command->callback([=, &action] {
     action = [arguments] {
-      const Dataset dataset =
-          read_split(config_of(*arguments), arguments->split == "val" ? Split::val : Split::train);
+      const Dataset dataset = read_split(config_of(*arguments), enum_value<Split>(arguments->split).value());
       print_answer(dataset_stats(dataset), arguments->json);
       return 0;
     };
@@ -127,6 +127,7 @@ void add_anchors(CLI::App& data, Action& action) {
 
 struct ConvertArguments {
   CommonOptions common;
+  std::string format;
   ConvertOptions options;
 };
 
@@ -139,8 +140,7 @@ void convert(const ConvertArguments& arguments) {
     const Dataset dataset = read_split(config, split);
     const std::string lost = convert_split(dataset, split, arguments.options);
     if (!lost.empty()) spdlog::warn("{}", lost);
-    spdlog::info("{}: {}", split == Split::train ? "train" : "val",
-                 counted(dataset.images.size(), "image", "images"));
+    spdlog::info("{}: {}", enum_name(split), counted(dataset.images.size(), "image", "images"));
     classes = dataset.classes;
   }
   write_names(classes, splits, arguments.options);
@@ -153,8 +153,8 @@ void add_convert(CLI::App& data, Action& action) {
   command->add_option("config", arguments->common.config, "the run's YAML")
       ->type_name("CONFIG.yaml")
       ->required();
-  command->add_option("--to", arguments->options.format, "yolo or coco")
-      ->check(CLI::IsMember({"yolo", "coco"}))
+  command->add_option("--to", arguments->format, "yolo or coco")
+      ->check(CLI::IsMember(enum_names<WrittenFormat>()))
       ->required();
   command->add_option("--out", arguments->options.folder, "a folder that does not exist yet")
       ->type_name("DIR")
@@ -163,6 +163,7 @@ void add_convert(CLI::App& data, Action& action) {
   arguments->common.add_assignments(*command);
   command->callback([=, &action] {
     action = [arguments] {
+      arguments->options.format = enum_value<WrittenFormat>(arguments->format).value();
       convert(*arguments);
       return 0;
     };

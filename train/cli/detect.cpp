@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "core/log.h"
+#include "core/text.h"
 #include "core/threads.h"
 #include "data/formats/yolo.h"
 #include "train/cli/commands.h"
@@ -232,13 +233,13 @@ int detect_objects(const DetectArguments& arguments) {
   const TrainedModel& trained = inference.trained();
   DetectOptions options;
   options.nms = nms_options(trained.model, arguments);
-  options.classes = parse_class_filter(arguments.classes, trained.classes);
+  const std::vector<bool> classes = parse_class_filter(arguments.classes, trained.classes);
   options.workers = arguments.workers > 0 ? arguments.workers : std::min(compute_threads(), 8);
   const Outputs outputs = open_outputs(arguments, *source, trained.classes);
 
   const Interrupt interrupt;
   Progress progress(source->count());
-  const DetectReport report = detect(inference, *source, options, [&](const FoundObjects& found) {
+  const DetectReport report = detect(inference, *source, options, classes, [&](const FoundObjects& found) {
     for (const auto& output : outputs) output->add(found);
     progress.show(found);
     return !interrupt.requested();
@@ -315,7 +316,7 @@ void add_detect(CLI::App& app, Action& action) {
           "--resize", arguments->resize,
           "how images are brought to the input's size: antialiased, or exactly as darknet does; if not "
           "given, as the weights say (imported ones: darknet)")
-      ->check(CLI::IsMember({"antialiased", "darknet"}));
+      ->check(CLI::IsMember(enum_names<Resize>()));
   command
       ->add_option(
           "--letterbox", arguments->letterbox,

@@ -70,7 +70,7 @@ int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
     if (ranks.leads()) check_answer(arguments.json, "AP");
     config = load_run_config(arguments.common.config, arguments.common.all_assignments());
     backend = open_device(arguments.common.device_of(ranks), config.train.precision);
-    dataset = read_split(config, arguments.split == "val" ? Split::val : Split::train, ranks.leads());
+    dataset = read_split(config, enum_value<Split>(arguments.split).value(), ranks.leads());
     // No rank has more images than these to look at: a larger batch would take memory for nothing.
     const auto share = (static_cast<int64_t>(dataset.images.size()) + ranks.size() - 1) / ranks.size();
     const int batch = static_cast<int>(std::min<int64_t>(arguments.batch, share));
@@ -78,11 +78,9 @@ int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
                       arguments.size);
     check_classes(*inference, dataset, arguments.weights.weights);
   });
-  const DetectionOptions options{.nms = for_model(config.evaluate.nms, inference->trained().model),
-                                 .letterbox = inference->trained().letterbox,
-                                 .workers = std::max(1, config.loader.workers),
-                                 .resize = inference->trained().resize};
-  const Metrics metrics = *evaluate(inference->network(), dataset, options, {}, ranks);
+  const DetectOptions options{.nms = for_model(config.evaluate.nms, inference->trained().model),
+                              .workers = std::max(1, config.loader.workers)};
+  const Metrics metrics = *evaluate(inference->network(), dataset, inference->fit(), options, {}, ranks);
   if (!ranks.leads()) return 0;
   if (arguments.json != "-") std::cout << metrics_table(metrics) << std::endl;
   if (!arguments.json.empty()) write_answer(arguments.json, to_text(to_json(metrics)));
@@ -104,7 +102,7 @@ void add_eval(CLI::App& app, Action& action) {
       ->type_name("CONFIG.yaml")
       ->required();
   arguments->weights.add(*command);
-  command->add_option("--split", arguments->split, "val or train")->check(CLI::IsMember({"val", "train"}));
+  command->add_option("--split", arguments->split, "val or train")->check(CLI::IsMember(enum_names<Split>()));
   command->add_option("--json", arguments->json, "write the metrics there; - for standard output")
       ->type_name("FILE");
   command->add_option("--batch", arguments->batch, "images at a time")->check(at_least(1));

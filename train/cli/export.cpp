@@ -9,8 +9,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/enum_names.h"
 #include "core/json.h"
 #include "core/log.h"
+#include "core/text.h"
 #include "train/cli/commands.h"
 #include "train/detect/outputs/output.h"
 #include "train/formats/onnx/export.h"
@@ -71,9 +73,7 @@ std::string description(const OnnxTensor& tensor) {
 int export_as_onnx(const ExportArguments& arguments) {
   refuse_options(arguments.darknet_only, "--format darknet");
   OnnxOptions options = arguments.onnx;
-  const auto& kinds = onnx_heads_names();
-  options.heads =
-      static_cast<OnnxHeads>(std::find(kinds.begin(), kinds.end(), arguments.heads) - kinds.begin());
+  options.heads = enum_value<OnnxHeads>(arguments.heads).value();
   options.batch = batch_of(arguments.batch);
   if (options.heads != OnnxHeads::nms) refuse_options(arguments.nms_only, "--heads nms");
   const fs::path file = arguments.out.empty() ? fs::path(arguments.weights.weights).replace_extension(".onnx")
@@ -175,7 +175,7 @@ void add_export(CLI::App& app, Action& action) {
   onnx.push_back(command
                      ->add_option("--heads", arguments->heads,
                                   "raw: the heads' logits; decoded: boxes and scores; nms: detections")
-                     ->check(CLI::IsMember(onnx_heads_names())));
+                     ->check(CLI::IsMember(enum_names<OnnxHeads>())));
   onnx.push_back(command->add_option("--size", arguments->onnx.size, "side of the input; 0: as trained")
                      ->check(input_side(0)));
   onnx.push_back(

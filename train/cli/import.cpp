@@ -8,6 +8,7 @@
 
 #include "core/files.h"
 #include "core/log.h"
+#include "core/text.h"
 #include "layers/parameters.h"
 #include "train/cli/commands.h"
 #include "train/detect/outputs/output.h"
@@ -60,7 +61,7 @@ int import(const ImportArguments& arguments) {
     refuse_to_overwrite(recipe);
     if (trained) refuse_to_overwrite(safetensors);
   }
-  const DarknetImport imported = import_darknet(arguments.cfg, 0, model.filename().string());
+  const DarknetImport imported = import_darknet(arguments.cfg, model.filename().string());
   std::optional<TrainedNetwork> network;
   if (trained) network = read_weights(arguments);
   prepare_folder(model.parent_path(), "--out");
@@ -69,7 +70,7 @@ int import(const ImportArguments& arguments) {
   for (const ImportNote& note : imported.notes) spdlog::info("{}: {}", note.where, note.text);
   spdlog::info("{}: {} layers, {:.2f} M parameters with {}", model.string(), imported.model.layers.size(),
                static_cast<double>(ParameterLayout(imported.model).trainable_parameters()) / 1e6,
-               counted(imported.declared_classes, "class", "classes"));
+               counted(imported.model.classes, "class", "classes"));
   spdlog::info("Train it: brightnet train {} --data obj.data", recipe.string());
   if (network) {
     save_weights(safetensors, network->trained, network->layout, network->values);

@@ -6,6 +6,8 @@
 #include <set>
 #include <sstream>
 
+#include "core/files.h"
+#include "layers/model/reader.h"
 #include "layers/network.h"
 #include "train/formats/darknet/import.h"
 
@@ -61,12 +63,6 @@ std::string place_of(const YamlValue& value, const std::string& path) {
   const YamlValue next = child(value, path.substr(0, dot).c_str());
   if (!next.node.IsDefined()) return value.file;
   return dot == std::string::npos ? next.where() : place_of(next, path.substr(dot + 1));
-}
-
-/// A darknet configuration is a model and a recipe in one.
-YamlDocument load_run_document(const fs::path& file) {
-  if (!is_darknet_cfg(file)) return YamlDocument::load(file);
-  return YamlDocument::parse(import_darknet(file).recipe_yaml, file.string() + " (its recipe)");
 }
 
 void resolve_file(std::string& path, const YamlValue& value, const std::string& key, const fs::path& folder) {
@@ -192,18 +188,14 @@ std::vector<int> RunConfig::input_sizes() const {
   return unique.empty() ? std::vector<int>{train.size} : std::vector<int>(unique.begin(), unique.end());
 }
 
-fs::path find_path(const std::string& path, const fs::path& folder, bool here_first) {
-  const fs::path beside = folder / path, here = path;
-  for (const auto& candidate : here_first ? std::vector{here, beside} : std::vector{beside, here}) {
-    std::error_code ignored;
-    if (fs::exists(candidate, ignored)) return fs::absolute(candidate).lexically_normal();
-  }
-  return {};
-}
-
 RunConfig load_run_config(const fs::path& file, const std::vector<std::string>& assignments,
                           bool needs_data) {
-  YamlDocument document = load_run_document(file);
+  // A darknet configuration is a model and a recipe in one.
+  std::shared_ptr<const DarknetImport> own_import;
+  if (is_darknet_cfg(file)) own_import = std::make_shared<const DarknetImport>(import_darknet(file));
+  YamlDocument document = own_import
+                              ? YamlDocument::parse(own_import->recipe_yaml, file.string() + " (its recipe)")
+                              : YamlDocument::load(file);
   for (const auto& assignment : assignments) document.set(assignment);
   if (document.root().node.size() == 0) {
     throw InputError("this file is empty", file.string(),
@@ -224,6 +216,10 @@ RunConfig load_run_config(const fs::path& file, const std::vector<std::string>& 
                      child(root, "name").where());
   }
   resolve_file(config.model, child(root, "model"), "model", folder);
+  if (is_darknet_cfg(config.model)) {
+    const bool same = own_import && fs::equivalent(file, config.model);
+    config.imported = same ? own_import : std::make_shared<const DarknetImport>(import_darknet(config.model));
+  }
   const YamlValue data = child(root, "data");
   // Without `root`, relative paths start where the YAML lies.
   if (!child(data, "root").defined()) {

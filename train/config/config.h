@@ -9,16 +9,18 @@
 
 #include "core/config.h"
 #include "core/dtype.h"
-#include "data/augment/augment.h"
-#include "data/dataset.h"
-#include "data/loader.h"
-#include "layers/model.h"
+#include "data/augment/options.h"
+#include "data/formats/read.h"
+#include "data/loader/loader.h"
+#include "layers/model/model.h"
 #include "train/evaluate/evaluate.h"
 #include "train/optimizer/ema.h"
 #include "train/optimizer/optimizer.h"
 #include "train/optimizer/schedule.h"
 
 namespace brightnet {
+
+struct DarknetImport;
 
 /// What the backward pass makes again instead of keeping it: less memory, slower, the same numbers.
 enum class Recompute : uint8_t { none, activations };
@@ -101,7 +103,10 @@ struct RunConfig {
   AugmentOptions augment;
   LoaderOptions loader;
   EvaluateOptions evaluate;
-  std::shared_ptr<const YamlValue> source;  ///< what all this was read from, for messages; may be none
+  /// What all this was read from, for messages; may be none.
+  std::shared_ptr<const YamlValue> source;
+  /// The import of the darknet .cfg that `model` names; nullptr when it names a model's YAML.
+  std::shared_ptr<const DarknetImport> imported;
 
   void fields(Fields& f);
   /// "file:line" or the option that "train.size" was set by; the file when it was not.
@@ -133,10 +138,5 @@ std::vector<ConfigDifference> compare(const RunConfig& before, const RunConfig& 
 
 /// The paths of all values that a run has, "train.batch", in the order they are printed in.
 std::vector<std::string> config_keys();
-
-/// `path` as it is when absolute; else the first of folder/path and ./path that exists (`here_first`: the
-/// other way round). Empty when neither does.
-std::filesystem::path find_path(const std::string& path, const std::filesystem::path& folder,
-                                bool here_first);
 
 }  // namespace brightnet

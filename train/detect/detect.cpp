@@ -8,22 +8,21 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "train/detect/frame_loader.h"
-#include "train/evaluate/evaluate.h"
 
 namespace brightnet {
 namespace {
 
 /// What survives of an image's candidates. Classes that are not looked for go first: they take no place among
 /// the best.
-void find_objects(std::vector<Detection> candidates, const InputFit& fit, const DetectOptions& options,
-                  FoundObjects& found) {
-  if (!options.classes.empty()) {
+void find_objects(std::vector<Detection> candidates, const InputFit& fit, const NmsOptions& nms,
+                  const std::vector<bool>& classes, FoundObjects& found) {
+  if (!classes.empty()) {
     std::erase_if(candidates, [&](const Detection& candidate) {
-      return !options.classes[static_cast<size_t>(candidate.class_id)];
+      return !classes[static_cast<size_t>(candidate.class_id)];
     });
   }
   const cv::Size size = found.frame.image.size();
-  found.uncut = objects_in_image(std::move(candidates), options.nms, size.width, size.height, fit);
+  found.uncut = objects_in_image(std::move(candidates), nms, size.width, size.height, fit);
   found.boxes = cut_at_border(found.uncut, size.width, size.height);
 }
 
@@ -40,7 +39,7 @@ std::string StageTimes::text(int64_t images, int workers) const {
 }
 
 DetectReport detect(InferenceNetwork& inference, Source& source, const DetectOptions& options,
-                    const std::function<bool(const FoundObjects&)>& sink) {
+                    const std::vector<bool>& classes, const std::function<bool(const FoundObjects&)>& sink) {
   Network& network = inference.network();
   const InputFit fit = inference.fit();
   DetectReport report;
@@ -69,7 +68,8 @@ DetectReport detect(InferenceNetwork& inference, Source& source, const DetectOpt
 #pragma omp parallel for schedule(dynamic, 1)
     for (size_t i = 0; i < found.size(); ++i) {
       found[i].frame = std::move(batch->frames[i]);
-      if (found[i].frame.failure.empty()) find_objects(std::move(candidates[i]), fit, options, found[i]);
+      if (found[i].frame.failure.empty())
+        find_objects(std::move(candidates[i]), fit, options.nms, classes, found[i]);
     }
     took(times.nms);
 

@@ -7,22 +7,15 @@
 
 #include "train/detect/inference.h"
 #include "train/detect/sources/source.h"
-#include "train/evaluate/metrics.h"
-#include "train/evaluate/nms.h"
+#include "train/evaluate/evaluate.h"
 
 namespace brightnet {
-
-struct DetectOptions {
-  NmsOptions nms = {};
-  std::vector<bool> classes = {};  ///< which are looked for, by id; empty: all
-  int workers = 1;                 ///< threads that decode and prepare images ahead of the network
-};
 
 struct FoundObjects {
   Frame frame;
   std::vector<ScoredBox> boxes;  ///< in pixels of the frame, cut at its border, best first
-  std::vector<ScoredBox>
-      uncut;  ///< the same and those outside it, as darknet prints them: over the border too
+  /// The same and those outside the frame, as darknet prints them: over the border too.
+  std::vector<ScoredBox> uncut;
 };
 
 /// Seconds by stage, added up over the images. Decoding and preparing are done by several threads at a time,
@@ -44,10 +37,10 @@ struct DetectReport {
   StageTimes times;
 };
 
-/// Runs the network over the source, a batch of its plan's at a time, and hands each result to `sink`, in
-/// order; false from there ends it. A picture that does not decode is skipped.
+/// Runs the network over the source, a batch of its plan's at a time, and hands each result to `sink`, in order; false
+/// from there ends it. `classes` are those looked for, by id; empty: all. A picture that does not decode is skipped.
 DetectReport detect(InferenceNetwork& inference, Source& source, const DetectOptions& options,
-                    const std::function<bool(const FoundObjects&)>& sink);
+                    const std::vector<bool>& classes, const std::function<bool(const FoundObjects&)>& sink);
 
 /// The classes that "cat", "3" or a list of such mean; empty for an empty list. Throws InputError, naming the
 /// nearest, for what is no class of the model.

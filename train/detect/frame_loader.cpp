@@ -6,9 +6,8 @@
 #include <opencv2/imgproc.hpp>
 
 #include "core/clock.h"
-#include "data/augment/sample.h"
-#include "data/darknet_image.h"
-#include "data/image.h"
+#include "data/image/darknet_image.h"
+#include "data/image/read_image.h"
 
 namespace brightnet {
 namespace {
@@ -19,7 +18,7 @@ constexpr int live_slots = 2;
 
 /// The image as the network was trained to see it: placed in the square input, with the loader's fill around
 /// it.
-void place_image(const cv::Mat& image, const InputFit& fit, uint8_t* pixels, Resampler& resample) {
+void place_image(const cv::Mat& image, const InputFit& fit, uint8_t* pixels, ResizeFilter& resize) {
   const size_t stride = 3 * static_cast<size_t>(fit.size);
   std::fill(pixels, pixels + stride * static_cast<size_t>(fit.size), fill_value);
   const Placement placement = place(image.cols, image.rows, fit);
@@ -28,7 +27,7 @@ void place_image(const cv::Mat& image, const InputFit& fit, uint8_t* pixels, Res
                          static_cast<int>(std::lround(placement.scale_x * static_cast<float>(image.cols))),
                          static_cast<int>(std::lround(placement.scale_y * static_cast<float>(image.rows)))};
   const ImageView view{image.data, image.step, image.cols, image.rows, 0, 0, image.cols, image.rows};
-  resample(view, {0, 0, static_cast<double>(image.cols), static_cast<double>(image.rows)}, shown, {});
+  resize(view, {0, 0, static_cast<double>(image.cols), static_cast<double>(image.rows)}, shown, {});
 }
 
 void decode(Frame& frame, Resize resize) {
@@ -49,14 +48,13 @@ void decode(Frame& frame, Resize resize) {
 FrameLoader::FrameLoader(Source& source, const Setup& setup)
     : source_(source),
       setup_(setup),
-      resamplers_(static_cast<size_t>(setup.workers)),
+      filters_(static_cast<size_t>(setup.workers)),
       slots_(static_cast<size_t>(source.live() ? live_slots : slots)) {
   BRIGHTNET_CHECK(setup.batch > 0 && setup.workers > 0, "a loader without a batch or a thread");
   BatchQueue::Work work;
   work.open = [this](uint64_t, int slot) { return open(slots_[static_cast<size_t>(slot)]); };
   work.make = [this](int slot, int item, int worker) {
-    make(slots_[static_cast<size_t>(slot)], static_cast<size_t>(item),
-         resamplers_[static_cast<size_t>(worker)]);
+    make(slots_[static_cast<size_t>(slot)], static_cast<size_t>(item), filters_[static_cast<size_t>(worker)]);
   };
   queue_ = std::make_unique<BatchQueue>(std::move(work), static_cast<int>(slots_.size()), setup.workers);
 }
@@ -84,7 +82,7 @@ int FrameLoader::open(Slot& slot) {
   return static_cast<int>(slot.batch.frames.size());
 }
 
-void FrameLoader::make(Slot& slot, size_t item, Resampler& resample) {
+void FrameLoader::make(Slot& slot, size_t item, ResizeFilter& resize) {
   Frame& frame = slot.batch.frames[item];
   const double begin = seconds_now();
   decode(frame, setup_.fit.resize);
@@ -95,7 +93,7 @@ void FrameLoader::make(Slot& slot, size_t item, Resampler& resample) {
   if (setup_.fit.resize == Resize::darknet) {
     fill_darknet_input(frame.image, setup_.fit.size, setup_.fit.letterbox, slot.values.data() + at);
   } else {
-    place_image(frame.image, setup_.fit, slot.pixels.data() + at, resample);
+    place_image(frame.image, setup_.fit, slot.pixels.data() + at, resize);
   }
   preparing_ += seconds_now() - decoded;
 }

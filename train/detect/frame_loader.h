@@ -7,9 +7,9 @@
 #include <memory>
 #include <vector>
 
-#include "data/batch_queue.h"
-#include "data/placement.h"
-#include "data/resample.h"
+#include "data/image/placement.h"
+#include "data/image/resize_filter.h"
+#include "data/loader/batch_queue.h"
 #include "train/detect/sources/source.h"
 
 namespace brightnet {
@@ -47,12 +47,12 @@ class FrameLoader {
 
   size_t values_of_image() const { return 3 * static_cast<size_t>(setup_.fit.size) * setup_.fit.size; }
   int open(Slot& slot);
-  void make(Slot& slot, size_t item, Resampler& resample);
+  void make(Slot& slot, size_t item, ResizeFilter& resize);
 
   Source& source_;
   const Setup setup_;
   std::atomic<double> decoding_{0}, preparing_{0};
-  std::vector<Resampler> resamplers_;  // one a worker
+  std::vector<ResizeFilter> filters_;  // one a worker
   std::vector<Slot> slots_;
   std::unique_ptr<BatchQueue> queue_;  // last: its threads end before what they use
 };

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <ranges>
 
-#include "data/loader.h"
+#include "data/loader/evaluation_loader.h"
 
 namespace brightnet {
 
@@ -48,13 +48,13 @@ std::vector<ScoredBox> cut_at_border(std::vector<ScoredBox> boxes, int width, in
   return boxes;
 }
 
-bool detect_images(Network& network, const Dataset& dataset, const DetectionOptions& options,
-                   const DetectionSink& sink) {
+bool detect_images(Network& network, const Dataset& dataset, const InputFit& fit,
+                   const DetectOptions& options, RankPart part, const DetectionSink& sink) {
   const int batch = network.setup().batch;
-  const InputFit fit{network.setup().width, options.letterbox, options.resize};
-  BRIGHTNET_CHECK(network.setup().height == fit.size, "images are evaluated on a square input");
+  BRIGHTNET_CHECK(network.setup().width == fit.size && network.setup().height == fit.size,
+                  "images are fitted to the sides of another input");
   std::vector<int> order;
-  for (int i = options.part.rank; i < static_cast<int>(dataset.images.size()); i += options.part.ranks) {
+  for (int i = part.rank; i < static_cast<int>(dataset.images.size()); i += part.ranks) {
     order.push_back(i);
   }
   EvaluationLoader loader(dataset, std::move(order), batch, fit, options.workers);
@@ -100,13 +100,13 @@ bool share(DetectionEvaluator& evaluator, bool whole, Communicator& communicator
 
 }  // namespace
 
-std::optional<Metrics> evaluate(Network& network, const Dataset& dataset, const DetectionOptions& options,
-                                const DetectionSink& sink, Communicator& communicator) {
+std::optional<Metrics> evaluate(Network& network, const Dataset& dataset, const InputFit& fit,
+                                const DetectOptions& options, const DetectionSink& sink,
+                                Communicator& communicator) {
   DetectionEvaluator evaluator(dataset.classes);
-  DetectionOptions of_rank = options;
-  of_rank.part = {communicator.rank(), communicator.size()};
+  const RankPart part{communicator.rank(), communicator.size()};
   const bool whole =
-      detect_images(network, dataset, of_rank, [&](int index, std::span<const ScoredBox> boxes) {
+      detect_images(network, dataset, fit, options, part, [&](int index, std::span<const ScoredBox> boxes) {
         const ImageRecord& record = dataset.images[static_cast<size_t>(index)];
         evaluator.add(record.id, boxes, record.annotations);
         return !sink || sink(index, boxes);

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "data/dataset.h"
-#include "data/loader.h"
-#include "data/placement.h"
+#include "data/image/placement.h"
+#include "data/loader/sampler.h"
 #include "layers/network.h"
 #include "train/distributed/communicator.h"
 #include "train/evaluate/metrics.h"
@@ -43,28 +43,25 @@ struct EvaluateOptions {
   void fields(Fields& f);
 };
 
-struct DetectionOptions {
+/// How a trained network's detections are made, by `eval`, `detect` and training's evaluations.
+struct DetectOptions {
   NmsOptions nms;
-  bool letterbox = false;  ///< keep the aspect ratio, as in training
-  int workers = 1;         ///< threads that read images
-  Resize resize = Resize::antialiased;
-  RankPart part = {};  ///< every `ranks`-th image from the `rank`-th on
+  int workers = 1;  ///< threads that decode and prepare images ahead of the network
 };
 
 /// Called with the index of each image and what was found there, in its pixels, best first. Return false to
 /// stop.
 using DetectionSink = std::function<bool(int index, std::span<const ScoredBox> boxes)>;
 
-/// Runs an inference network over the images of a data set (this rank's part of them), in order. Returns
-/// false when the sink stopped it.
-bool detect_images(Network& network, const Dataset& dataset, const DetectionOptions& options,
-                   const DetectionSink& sink);
+/// Runs an inference network over the images of a data set (this rank's part of them), in order. `fit` has the size of
+/// the network's input. Returns false when the sink stopped it.
+bool detect_images(Network& network, const Dataset& dataset, const InputFit& fit,
+                   const DetectOptions& options, RankPart part, const DetectionSink& sink);
 
-/// Metrics over a data set, of which every rank looks at its part; all get the same, which are those of one
-/// rank to the last bit. `sink` also sees this rank's boxes of each image; when it stops on any rank, there
-/// are no metrics.
-std::optional<Metrics> evaluate(Network& network, const Dataset& dataset, const DetectionOptions& options,
-                                const DetectionSink& sink = {},
+/// Metrics over a data set, of which every rank looks at its part; all get the same, which are those of one rank to the
+/// last bit. `sink` also sees this rank's boxes of each image; when it stops on any rank, there are no metrics.
+std::optional<Metrics> evaluate(Network& network, const Dataset& dataset, const InputFit& fit,
+                                const DetectOptions& options, const DetectionSink& sink = {},
                                 Communicator& communicator = Communicator::solo());
 
 /// What a network found in its input, as objects of the width × height image that the input shows, best

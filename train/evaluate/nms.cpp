@@ -8,7 +8,7 @@
 #include <unordered_map>
 
 #include "core/error.h"
-#include "layers/model.h"
+#include "layers/model/model.h"
 
 namespace brightnet {
 namespace {

@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/enum_names.h"
+#include "layers/model/reader.h"
 #include "train/formats/safetensors.h"
 
 namespace brightnet {
@@ -12,8 +14,6 @@ namespace {
 
 constexpr const char* format_name = "brightnet weights";
 constexpr int format_version = 1;
-
-const std::vector<std::string> resize_names{"antialiased", "darknet"};
 
 std::string shape_text(const std::vector<int64_t>& shape) {
   std::string text;
@@ -55,8 +55,7 @@ void check_finite(const std::filesystem::path& file, const ParameterLayout& layo
 }  // namespace
 
 Resize parse_resize(const std::string& name) {
-  const auto found = std::find(resize_names.begin(), resize_names.end(), name);
-  if (found != resize_names.end()) return static_cast<Resize>(found - resize_names.begin());
+  if (const auto resize = enum_value<Resize>(name)) return *resize;
   throw InputError("there is no resize '" + name + "'", "", "Write antialiased or darknet.");
 }
 
@@ -73,10 +72,10 @@ void save_weights(const std::filesystem::path& file, const TrainedModel& trained
       {"model", trained.model.yaml},
       {"classes",
        nlohmann::json(trained.classes).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)},
-      {"input", nlohmann::json{{"size", trained.size},
-                               {"letterbox", trained.letterbox},
-                               {"resize", resize_names[static_cast<size_t>(trained.resize)]}}
-                    .dump()},
+      {"input",
+       nlohmann::json{
+           {"size", trained.size}, {"letterbox", trained.letterbox}, {"resize", enum_name(trained.resize)}}
+           .dump()},
       {"training", nlohmann::json(trained.training).dump()}};
   write_safetensors(file, entries, metadata);
 }
@@ -99,7 +98,7 @@ TrainedModel load_trained_model(const std::filesystem::path& file) {
     const nlohmann::json input = parse_metadata(reader, "input");
     trained.size = input.at("size").get<int>();
     trained.letterbox = input.at("letterbox").get<bool>();
-    trained.resize = parse_resize(input.value("resize", resize_names[0]));
+    trained.resize = parse_resize(input.value("resize", std::string(enum_name(Resize::antialiased))));
     trained.training = parse_metadata(reader, "training").get<std::map<std::string, std::string>>();
   } catch (const nlohmann::json::exception&) {
     throw InputError("its metadata 'classes', 'input' or 'training' are not what brightnet writes there",

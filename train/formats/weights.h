@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "data/placement.h"
-#include "layers/model.h"
+#include "data/image/placement.h"
+#include "layers/model/model.h"
 #include "layers/parameters.h"
 
 namespace brightnet {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "data/loader.h"
+#include "data/loader/loader.h"
 #include "train/formats/weights.h"
 #include "train/loop/interrupt.h"
 #include "train/loop/pace.h"

@@ -3,7 +3,7 @@
 
 #include "data/dataset.h"
 #include "kernels/backend.h"
-#include "layers/model.h"
+#include "layers/model/model.h"
 #include "train/config/config.h"
 #include "train/distributed/communicator.h"
 #include "train/run/run_folder.h"

@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "data/loader.h"
+#include "data/loader/loader.h"
 #include "train/distributed/gradient_exchange.h"
 #include "train/loop/memory.h"
 #include "train/loop/training_setup.h"

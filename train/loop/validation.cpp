@@ -20,16 +20,14 @@ bool Validation::due(int64_t epoch, bool last) const {
 
 std::optional<Metrics> Validation::run(Network& network, const Interrupt& interrupt) {
   pictured_.assign(std::min(pictured_images, dataset_.images.size()), {});
-  const DetectionOptions options{for_model(config_.evaluate.nms, model_),
-                                 config_.augment.letterbox,
-                                 std::max(1, config_.loader.workers),
-                                 {}};
+  const InputFit fit{config_.evaluation_size(), config_.augment.letterbox};
+  const DetectOptions options{for_model(config_.evaluate.nms, model_), std::max(1, config_.loader.workers)};
   const auto keep_pictured = [&](int index, std::span<const ScoredBox> boxes) {
     if (static_cast<size_t>(index) < pictured_images)
       pictured_[static_cast<size_t>(index)].assign(boxes.begin(), boxes.end());
     return !interrupt.requested();
   };
-  auto metrics = evaluate(network, dataset_, options, keep_pictured, communicator_);
+  auto metrics = evaluate(network, dataset_, fit, options, keep_pictured, communicator_);
   if (!metrics) return metrics;
   gather_pictured();
   last_ = metrics;

@@ -66,13 +66,6 @@ struct OptimizerOptions {
   static OptimizerOptions sgd();
 };
 
-/// An array that a resumed run needs back.
-struct StateArray {
-  std::string name;
-  float* values = nullptr;  ///< in the device's memory
-  size_t count = 0;
-};
-
 class Optimizer {
  public:
   virtual ~Optimizer() = default;

@@ -2,12 +2,13 @@
 
 #include <cstddef>
 
+#include "core/alignment.h"
 #include "kernels/math/loss_scaler.h"
 
 namespace brightnet {
 namespace {
 
-constexpr size_t state_bytes = (sizeof(StepState) + 63) / 64 * 64;
+constexpr size_t state_bytes = aligned(sizeof(StepState));
 
 float first_scale(const OptimizerOptions& options, Precision precision) {
   if (options.loss_scale > 0) return options.loss_scale;
@@ -55,11 +56,11 @@ void OptimizerStep::set_rate(float rate) {
 void OptimizerStep::step(const float* gradients) {
   const size_t trainable = layout_.trainable_floats(), statistics = layout_.floats() - trainable;
   StepState* const state = device_state();
-  backend_.judge_step(policy_, {gradients, trainable, values_ + trainable, statistics}, state,
+  backend_.check_step(policy_, {gradients, trainable, values_ + trainable, statistics}, state,
                       static_cast<std::byte*>(control_.data()) + state_bytes);
   optimizer_->step({.count = trainable, .values = values_, .gradients = gradients}, state);
   float* const average = optimizer_->average();
-  backend_.settle_statistics(values_ + trainable, kept_statistics_.floats(),
+  backend_.commit_statistics(values_ + trainable, kept_statistics_.floats(),
                              average ? average + trainable : nullptr, statistics, state);
 }
 

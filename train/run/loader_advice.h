@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "data/loader.h"
+#include "data/loader/loader.h"
 #include "train/run/progress.h"
 
 namespace brightnet {

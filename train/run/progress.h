@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/step_state.h"
+#include "kernels/optimizer.h"
 
 namespace brightnet {
 

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "core/log.h"
-#include "data/image.h"
+#include "data/image/read_image.h"
 #include "train/run/report/draw.h"
 #include "train/run/report/letters.h"
 #include "train/run/report/plots.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "data/loader.h"
+#include "data/loader/loader.h"
 #include "train/evaluate/metrics.h"
 #include "train/run/progress.h"
 #include "train/run/report/metrics_csv.h"

@@ -1,7 +1,7 @@
 // `head: {anchors: auto}`: the anchors that suit the run's own data, found when the run begins.
 #pragma once
 
-#include "data/anchors.h"
+#include "data/commands/anchors.h"
 #include "train/config/config.h"
 
 namespace brightnet {

@@ -3,6 +3,7 @@
 #include "layers/network.h"
 #include "train/formats/darknet/import.h"
 #include "train/setup/finetune.h"
+#include "train/setup/run_data.h"
 
 namespace brightnet {
 namespace {
@@ -26,17 +27,33 @@ Model load_model(const RunConfig& config, int classes) {
     throw InputError("the configuration names no model", config.name,
                      "Add a line such as model: models/yolov4-tiny.yaml, or give --set model=FILE");
   }
-  const auto read = [&] {
-    if (!is_darknet_cfg(config.model))
-      return load_model(std::filesystem::path(config.model), classes, config.head);
-    DarknetImport imported = import_darknet(config.model, classes);
-    if (!config.head.defined()) return std::move(imported.model);
-    return parse_model(YamlDocument::parse(imported.model_yaml, config.model), classes, config.head);
-  };
-  Model model = read();
+  Model model = config.imported ? imported_model(*config.imported, classes, config.head)
+                                : load_model(std::filesystem::path(config.model), classes, config.head);
   check_stride(config, model);
   set_rates(model, config.train);
   return model;
+}
+
+NamedModel read_model(const std::string& file, const std::vector<std::string>& assignments, int classes) {
+  NamedModel named;
+  if (is_darknet_cfg(file)) {
+    named.config = load_run_config(file, assignments, false);
+    named.model = load_model(named.config, classes);
+    return named;
+  }
+  YamlDocument document = YamlDocument::load(file);
+  const YAML::Node root = document.root().node;
+  const auto has = [&](const char* key) { return root[key].IsDefined(); };
+  if (has("layers")) {
+    for (const auto& assignment : assignments) document.set(assignment);
+    named.model = parse_model(document, classes);
+    named.config.train.size = named.model.size;
+    return named;
+  }
+  named.config = load_run_config(file, assignments, false);
+  if (classes <= 0) classes = static_cast<int>(class_names(named.config).size());
+  named.model = load_model(named.config, classes);
+  return named;
 }
 
 }  // namespace brightnet

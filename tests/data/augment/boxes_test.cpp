@@ -40,6 +40,52 @@ TEST(PlaceBoxes, AreClippedToWhatIsSeen) {
   expect_corners(truths[0], 100, 30, 20, 50, 50);
 }
 
+// In a mosaic the parts meet inside the input, so that each side of a part may be a seam.
+TEST(PlaceBoxes, EndAtEachSideOfThePartWhereverItLies) {
+  const InputPart part{30, 20, 80, 70};
+  const struct {
+    Annotation object;
+    float x1, y1, x2, y2;
+  } cases[] = {{object(10, 40, 50, 60), 30, 40, 50, 60},     {object(60, 40, 95, 60), 60, 40, 80, 60},
+               {object(40, 5, 60, 50), 40, 20, 60, 50},      {object(40, 50, 60, 90), 40, 50, 60, 70},
+               {object(-10, -20, 130, 140), 30, 20, 80, 70}, {object(31, 21, 79, 69), 31, 21, 79, 69}};
+  for (const Placement& placement : {Placement{}, Placement{-1, 1, 100, 0}}) {
+    for (const auto& expected : cases) {
+      Annotation object = expected.object;
+      if (placement.scale_x < 0) {
+        object.x1 = 100 - expected.object.x2;
+        object.x2 = 100 - expected.object.x1;
+      }
+      std::vector<Truth> truths;
+      place_boxes({object}, placement, part, 100, 0, truths);
+      ASSERT_EQ(truths.size(), 1u);
+      expect_corners(truths[0], 100, expected.x1, expected.y1, expected.x2, expected.y2);
+    }
+  }
+}
+
+TEST(PlaceBoxes, AreDroppedByWhatThePartLeavesOfThem) {
+  const InputPart part{30, 20, 80, 70};
+  std::vector<Truth> truths;
+  // Of 40 × 20 pixels, 9 or 7 columns are in the part on either side, and 5 or 3 rows of 20 above and below.
+  for (const auto& few :
+       {object(-3, 40, 37, 60), object(73, 40, 113, 60), object(40, 3, 80, 23), object(40, 67, 80, 87)}) {
+    place_boxes({few}, {}, part, 100, 0.2f, truths);
+    EXPECT_TRUE(truths.empty()) << few.x1 << ' ' << few.y1;
+  }
+  for (const auto& enough :
+       {object(-1, 40, 39, 60), object(71, 40, 111, 60), object(40, 5, 80, 25), object(40, 65, 80, 85)}) {
+    truths.clear();
+    place_boxes({enough}, {}, part, 100, 0.2f, truths);
+    EXPECT_EQ(truths.size(), 1u) << enough.x1 << ' ' << enough.y1;
+  }
+  truths.clear();
+  place_boxes({object(0, 40, 31.9f, 60), object(78.1f, 40, 99, 60), object(40, 0, 60, 21.9f),
+               object(40, 68.1f, 60, 99), object(0, 40, 29, 60), object(81, 40, 99, 60)},
+              {}, part, 100, 0, truths);
+  EXPECT_TRUE(truths.empty()) << "less than two pixels are left in the part";
+}
+
 TEST(PlaceBoxes, AreDroppedWhenTooLittleIsLeft) {
   std::vector<Truth> truths;
   const InputPart part{0, 0, 100, 100};

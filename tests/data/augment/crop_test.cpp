@@ -84,5 +84,35 @@ TEST(SmallestCrop, BoundsWhateverIsDrawn) {
   EXPECT_LT(smallest, smallest_crop(options) * 1.25f);
 }
 
+TEST(DrawColor, StaysInItsLimitsAndReachesThem) {
+  AugmentOptions options;
+  options.hue = 0.1f;
+  options.saturation = 1.5f;
+  options.exposure = 2;
+  ColorChange low{1, 9, 9}, high{-1, 0, 0};
+  for (uint64_t i = 0; i < 2000; ++i) {
+    Random random(1, Purpose::test, 0, i);
+    const ColorChange change = draw_color(random, options);
+    low = {std::min(low.hue, change.hue), std::min(low.saturation, change.saturation),
+           std::min(low.exposure, change.exposure)};
+    high = {std::max(high.hue, change.hue), std::max(high.saturation, change.saturation),
+            std::max(high.exposure, change.exposure)};
+  }
+  EXPECT_NEAR(low.hue, -0.1, 0.002);
+  EXPECT_NEAR(high.hue, 0.1, 0.002);
+  EXPECT_NEAR(low.saturation, 1 / 1.5, 0.01);
+  EXPECT_NEAR(high.saturation, 1.5, 0.01);
+  EXPECT_NEAR(low.exposure, 0.5, 0.01);
+  EXPECT_NEAR(high.exposure, 2, 0.01);
+}
+
+TEST(DrawColor, NothingToDrawChangesNothing) {
+  AugmentOptions options;
+  options.hue = 0;
+  options.saturation = options.exposure = 1;
+  Random random(1, Purpose::test);
+  EXPECT_FALSE(draw_color(random, options).changes());
+}
+
 }  // namespace
 }  // namespace brightnet

@@ -1,8 +1,7 @@
-#include "data/formats/coco.h"
-
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "core/error.h"
 #include "tests/data/dataset_files.h"
 
 namespace brightnet {

@@ -1,7 +1,6 @@
-#include "data/formats/darknet.h"
-
 #include <gtest/gtest.h>
 
+#include "core/error.h"
 #include "tests/data/dataset_files.h"
 
 namespace brightnet {

@@ -1,7 +1,6 @@
-#include "data/formats/kitti.h"
-
 #include <gtest/gtest.h>
 
+#include "core/error.h"
 #include "tests/data/dataset_files.h"
 
 namespace brightnet {
@@ -33,7 +32,7 @@ TEST(Kitti, BoxesArePixelsByCornersAndOcclusionMakesThemDifficult) {
   ASSERT_EQ(boxes.size(), 4u);
   expect_box(boxes[0], 1, 10.5f, 20.25f, 30, 40.75f);
   expect_box(boxes[1], 0, 0, 0, 99, 79);
-  expect_box(boxes[3], 1, 1, 2, 11, 12);  // a result's line has a score behind the fifteen fields
+  expect_box(boxes[3], 1, 1, 2, 11, 12);  // a result's line has a score after the fifteen fields
   EXPECT_TRUE(boxes[0].difficult);
   EXPECT_FALSE(boxes[1].difficult);
   EXPECT_TRUE(boxes[2].difficult);
@@ -73,7 +72,7 @@ TEST(Kitti, AMappingMayNameOnlyClassesThatAreListed) {
   EXPECT_TRUE(contains(message(mapped(data, {{"car", "vehicle"}}, {"person"})), "'vehicle'"));
   EXPECT_TRUE(contains(message([&] {
                          DataOptions other = mapped(data, {{"car", "vehicle"}});
-                         other.format = "yolo";
+                         other.format = &dataset_format("yolo");
                          return other;
                        }()),
                        "data.format: kitti"));

@@ -1,7 +1,6 @@
-#include "data/formats/voc.h"
-
 #include <gtest/gtest.h>
 
+#include "core/error.h"
 #include "tests/data/dataset_files.h"
 #include "tests/paths.h"
 
@@ -204,7 +203,7 @@ TEST(Voc, BloodCellsReadWhole) {
   const fs::path bccd = testing::source_dir() / "../shared/bccd";
   if (!fs::exists(bccd)) GTEST_SKIP() << "the BCCD photographs are not in ../shared/bccd";
   DataOptions options;
-  options.format = "voc";
+  options.format = &dataset_format("voc");
   options.root = bccd.string();
   options.train = "ImageSets/Main/train.txt";
   options.val = "ImageSets/Main/val.txt";

@@ -27,7 +27,7 @@ double reference(Activation activation, double x) {
 }
 
 /// Central difference of the reference; exact where the function is linear, and never across relu's corner.
-double slope(Activation activation, double x) {
+double derivative(Activation activation, double x) {
   const double step = std::min(1e-5, std::abs(x) / 2);
   return (reference(activation, x + step) - reference(activation, x - step)) / (2 * step);
 }
@@ -76,7 +76,7 @@ TEST(Activation, BackwardIsTheDifferenceQuotient) {
         spread(x, 3);
         dy.randomize(4);
         std::vector<double> expected = dy.values();
-        for (size_t i = 0; i < expected.size(); ++i) expected[i] *= slope(activation, x[i]);
+        for (size_t i = 0; i < expected.size(); ++i) expected[i] *= derivative(activation, x[i]);
         device().activation_backward(activation, *x, *dy);
         SCOPED_TRACE("activation " + std::to_string(static_cast<int>(activation)));
         // 1 − σ is only as exact as σ: an error of 2⁻²⁴ or so, times dy.

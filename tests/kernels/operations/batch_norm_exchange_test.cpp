@@ -76,8 +76,8 @@ TEST(BatchNormOfRanks, OverTheirPartsIsBatchNormOverTheBatch) {
         BatchNormLayer whole({2 * parts, 7, 5, channels}, Activation::mish, type);
         OwnedTensor z(whole.shape, type), dz(whole.shape, type), dy(whole.shape, type);
         dz.randomize(4);
-        // A mean that differs from image to image: without the exchange the parts would come out quite
-        // different.
+        // A mean that differs from image to image: without the exchange the parts would come
+        // out quite different.
         const size_t of_image = whole.y.count() / (2 * parts);
         for (size_t i = 0; i < whole.y.count(); ++i)
           whole.y.set(i, whole.y[i] + static_cast<double>(i / of_image));

@@ -132,10 +132,10 @@ class WrongConvolution : public Convolution {
   std::vector<float> wrong_;
 };
 
-class WrongBackend : public CpuBackend {
+class WrongBackend : public cpu::CpuBackend {
  public:
   std::unique_ptr<Convolution> plan_convolution(const ConvolutionSpec& spec) override {
-    return std::make_unique<WrongConvolution>(CpuBackend::plan_convolution(spec), spec.weight_count());
+    return std::make_unique<WrongConvolution>(cpu::CpuBackend::plan_convolution(spec), spec.weight_count());
   }
 };
 

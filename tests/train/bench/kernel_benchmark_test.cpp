@@ -46,7 +46,7 @@ TEST(KernelBenchmark, MeasuresEveryOperationAtEveryShapeOnceAfterACopyOfThatShap
       {"2x2x2x2048",
        {"copy", "spatial_pyramid forward", "spatial_pyramid backward", "spatial_pyramid backward +="}},
       {"2x8x8x255", {"copy", "yolo_loss", "yolo_detect", "yolo_detect pre-selection"}},
-      {"1x1x1x5280", {"copy", "judge_step", "sgd_step with EMA", "adamw_step with EMA"}}};
+      {"1x1x1x5280", {"copy", "check_step", "sgd_step with EMA", "adamw_step with EMA"}}};
   std::map<std::string, std::set<std::string>> measured;
   for (const auto& kernel : measure(Precision::bf16)) {
     if (kernel.name == "bias and activation") continue;  // not there where convolutions do them on the way
@@ -75,7 +75,7 @@ TEST(KernelBenchmark, CountsWhatEachOperationMustReadAndWrite) {
                                                {"spatial_pyramid backward +=", (24 + 3) * 2 * 2 * 2 * 512},
                                                {"yolo_loss", predictions * (32 + 4 * 85)},
                                                {"yolo_detect", predictions * 32},
-                                               {"judge_step", 4 * parameters},
+                                               {"check_step", 4 * parameters},
                                                {"sgd_step with EMA", 28 * parameters},
                                                {"adamw_step with EMA", 36 * parameters}};
   for (const auto& [name, bytes] : expected) EXPECT_EQ(largest[name].bytes, bytes) << name;

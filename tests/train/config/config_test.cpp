@@ -88,6 +88,63 @@ TEST_F(RunConfigFile, RefusesWhatDoesNotFitTogether) {
   EXPECT_NE(failure("train: {epochs: 0}\n").find("at least 1"), std::string::npos);
 }
 
+TEST_F(RunConfigFile, RefusesNumbersOutOfTheirRangeAndTakesThoseAtItsEnds) {
+  const fs::path file = write("run.yaml", "model: models/m.yaml\n");
+  const auto refusal = [&](const std::string& assignment) {
+    try {
+      load_run_config(file, {assignment});
+    } catch (const InputError& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  struct Range {
+    const char* key;
+    std::vector<const char*> refused, taken;
+  };
+  const std::vector<Range> ranges{{"train.size", {"0", "-32"}, {"32"}},
+                                  {"train.batch", {"0", "-1"}, {"1"}},
+                                  {"train.micro_batch", {"-1"}, {"1"}},
+                                  {"train.size_every", {"0", "-1"}, {"1"}},
+                                  {"train.epochs", {"0", "-1"}, {"1"}},
+                                  {"train.iterations", {"-1"}, {"0", "1"}},
+                                  {"train.minutes", {"-0.5"}, {"0", "0.5"}},
+                                  {"train.patience", {"-1"}, {"0"}},
+                                  {"train.pretrained_rate", {"0", "-0.1"}, {"0.1"}},
+                                  {"train.save_every", {"-1"}, {"0"}},
+                                  {"train.log_every", {"0", "-1"}, {"0.5"}},
+                                  {"train.bucket_mb", {"0", "-1"}, {"0.5"}},
+                                  {"train.comm_timeout", {"2", "-3"}, {"3"}},
+                                  {"optimizer.rate", {"0", "-0.001"}, {"0.001"}},
+                                  {"optimizer.momentum", {"-0.1", "1.1"}, {"0", "0.9"}},
+                                  {"optimizer.decay", {"-0.0005"}, {"0", "0.0005"}},
+                                  {"optimizer.beta1", {"-0.1", "1.1"}, {"0", "0.9"}},
+                                  {"optimizer.beta2", {"-0.1", "1.1"}, {"0", "0.9"}},
+                                  {"optimizer.epsilon", {"0", "-1e-8"}, {"1e-8"}},
+                                  {"optimizer.clip", {"-1"}, {"0"}},
+                                  {"optimizer.max_skips", {"0"}, {"1"}},
+                                  {"optimizer.loss_scale", {"-1"}, {"0"}},
+                                  {"optimizer.loss_scale_growth", {"0"}, {"1"}},
+                                  {"schedule.warmup", {"-1"}, {"0"}},
+                                  {"schedule.power", {"-1"}, {"0"}},
+                                  {"schedule.final", {"-0.1", "1.1"}, {"0", "1"}},
+                                  {"ema.decay", {"-0.1", "1"}, {"0", "0.9999"}},
+                                  {"ema.ramp", {"-1"}, {"0"}},
+                                  {"evaluate.every", {"0"}, {"1"}},
+                                  {"evaluate.start", {"0"}, {"1"}},
+                                  {"evaluate.batch", {"-1"}, {"0"}},
+                                  {"evaluate.size", {"-32"}, {"0"}}};
+  for (const Range& range : ranges) {
+    const std::string key = range.key;
+    for (const std::string value : range.refused) {
+      const std::string words = refusal(key + "=" + value);
+      EXPECT_NE(words.find(key.substr(key.find('.') + 1)), std::string::npos) << key << " = " << value;
+    }
+    for (const std::string value : range.taken)
+      EXPECT_EQ(refusal(key + "=" + value), "") << key << " = " << value;
+  }
+}
+
 TEST_F(RunConfigFile, AnEmptyFileIsCalledEmpty) {
   EXPECT_NE(failure("").find("run.yaml: this file is empty"), std::string::npos) << failure("");
   EXPECT_NE(failure("# nothing yet\n").find("empty"), std::string::npos);

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "core/random.h"
-#include "layers/model.h"
+#include "layers/model/model.h"
 
 namespace brightnet {
 namespace {

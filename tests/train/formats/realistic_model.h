@@ -13,7 +13,7 @@
 #include <opencv2/core.hpp>
 
 #include "core/random.h"
-#include "data/synth.h"
+#include "data/synth/synth.h"
 #include "layers/network.h"
 #include "tests/layers/models.h"
 #include "train/evaluate/nms.h"

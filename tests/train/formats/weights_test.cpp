@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "layers/model/reader.h"
 #include "tests/train/small_run.h"
 #include "train/formats/safetensors.h"
 
@@ -85,6 +86,39 @@ TEST(Weights, GiveWhatFitsToAModelWithOtherClasses) {
             static_cast<float>(from.find("fine.weight")->offset + 1));
   EXPECT_NE(report.left[0].find("in the file"), std::string::npos);
   EXPECT_THROW(load_weights(file, to), InputError);
+}
+
+TEST(Weights, OfAsManyNumbersInAnotherShapeAreLeft) {
+  const Model model = model_of(2);
+  const ParameterLayout layout(model);
+  const fs::path file = temporary("turned.safetensors");
+  // As a file with convolutions in IHWO would have it: every count is right.
+  std::vector<SafetensorsEntry> entries;
+  const std::vector<float> theirs = numbered(layout);
+  for (const auto& entry : layout.entries())
+    entries.push_back({entry.name, entry.shape, theirs.data() + entry.offset});
+  for (auto& entry : entries) {
+    if (entry.name == "fine.weight") entry.shape = {16, 3, 3, 32};
+    if (entry.name == "conv2.weight") entry.shape = {static_cast<int64_t>(layout.find(entry.name)->count)};
+  }
+  write_safetensors(file, entries, {});
+  std::vector<float> values(layout.floats(), -1.0f);
+  const MatchReport report = load_matching_weights(file, layout, values);
+  EXPECT_EQ(report.left, (std::vector<std::string>{"conv2.weight (1152 in the file, 16x3x3x8 here)",
+                                                   "fine.weight (16x3x3x32 in the file, 32x3x3x16 here)"}));
+  EXPECT_EQ(report.taken.size() + 2, layout.entries().size());
+  EXPECT_TRUE(report.ignored.empty());
+  for (const auto& entry : layout.entries()) {
+    const bool left = entry.name == "fine.weight" || entry.name == "conv2.weight";
+    for (size_t i = entry.offset; i < entry.offset + entry.count; ++i)
+      ASSERT_EQ(values[i], left ? -1.0f : theirs[i]) << entry.name;
+  }
+  try {
+    load_weights(file, layout);
+    FAIL() << "a convolution was filled with another's numbers";
+  } catch (const InputError& e) {
+    EXPECT_NE(std::string(e.what()).find("conv2.weight"), std::string::npos) << e.what();
+  }
 }
 
 TEST(Weights, RefuseFilesOfSomethingElse) {

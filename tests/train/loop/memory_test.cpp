@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "layers/model/reader.h"
 #include "tests/paths.h"
 
 namespace brightnet {

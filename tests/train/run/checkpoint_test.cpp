@@ -1,5 +1,6 @@
 #include "train/run/checkpoint.h"
 
+#include "layers/model/reader.h"
 #include "tests/train/small_run.h"
 #include "train/formats/safetensors.h"
 
@@ -25,24 +26,58 @@ RunState state_after(int64_t iterations) {
   return state;
 }
 
+/// Everything of it that is saved.
+void expect_equal(const Progress& actual, const Progress& expected) {
+  EXPECT_EQ(actual.epoch, expected.epoch);
+  EXPECT_EQ(actual.step, expected.step);
+  EXPECT_EQ(actual.iteration, expected.iteration);
+  EXPECT_EQ(actual.best_score, expected.best_score);
+  EXPECT_EQ(actual.best_epoch, expected.best_epoch);
+  EXPECT_EQ(actual.evaluations_since_best, expected.evaluations_since_best);
+  EXPECT_EQ(actual.planned, expected.planned);
+  EXPECT_EQ(actual.sums.images, expected.sums.images);
+  EXPECT_EQ(actual.sums.seconds, expected.sums.seconds);
+  EXPECT_EQ(actual.sums.waited, expected.sums.waited);
+  EXPECT_EQ(actual.sums.comm_waited, expected.sums.comm_waited);
+  EXPECT_EQ(actual.sums.busy, expected.sums.busy);
+  const StepState &state = actual.state, &expected_state = expected.state;
+  EXPECT_EQ(state.loss_scale, expected_state.loss_scale);
+  EXPECT_EQ(state.good_steps, expected_state.good_steps);
+  EXPECT_EQ(state.skips_in_a_row, expected_state.skips_in_a_row);
+  EXPECT_EQ(state.applied, expected_state.applied);
+  EXPECT_EQ(state.skipped, expected_state.skipped);
+  EXPECT_EQ(state.sums.box, expected_state.sums.box);
+  EXPECT_EQ(state.sums.objectness, expected_state.sums.objectness);
+  EXPECT_EQ(state.sums.classes, expected_state.sums.classes);
+  EXPECT_EQ(state.sums.iou, expected_state.sums.iou);
+  EXPECT_EQ(state.sums.assigned, expected_state.sums.assigned);
+  EXPECT_EQ(state.sums.images, expected_state.sums.images);
+}
+
 TEST(State, ComesBackToTheLastBit) {
   const auto backend = make_cpu_backend();
   std::vector<float> a{0.1f, -2e-39f, 3}, b{4};
-  Progress progress;
-  progress.epoch = 3;
-  progress.step = 7;
-  progress.iteration = 1234567890123;
-  progress.best_score = 0.1 + 0.2;
-  progress.best_epoch = 2;
-  progress.evaluations_since_best = 4;
-  progress.sums = {.images = 6, .seconds = 7, .waited = 8};
-  progress.state.sums = {
-      .box = 1.0 / 3, .objectness = 2, .classes = 3, .iou = 4, .assigned = 5, .images = 6.5};
-  progress.state.loss_scale = 0.1f;
-  progress.state.good_steps = 1999;
-  progress.state.skips_in_a_row = 3;
-  progress.state.applied = 1234567890120;
-  progress.state.skipped = 9;
+  // No two numbers are equal, and none is what it is without being read.
+  const Progress progress{
+      .epoch = 3,
+      .step = 7,
+      .iteration = 1234567890123,
+      .best_score = 0.1 + 0.2,
+      .best_epoch = 2,
+      .evaluations_since_best = 4,
+      .planned = 1234567890456,
+      .sums = {.images = 60.5, .seconds = 70.1, .waited = 8.2, .comm_waited = 9.3, .busy = 10.4},
+      .state = {.loss_scale = 0.1f,
+                .good_steps = 1999,
+                .skips_in_a_row = 5,
+                .applied = 1234567890120,
+                .skipped = 9,
+                .sums = {.box = 1.0 / 3,
+                         .objectness = 2.0 / 3,
+                         .classes = 3.1,
+                         .iou = 4.1,
+                         .assigned = 5.1,
+                         .images = 6.5}}};
   Metrics best;
   best.AP = 0.1 + 0.7;
   best.truths = 12;
@@ -58,20 +93,9 @@ TEST(State, ComesBackToTheLastBit) {
   const RunState state = load_state(file, {{"b", d.data(), 1}, {"a", c.data(), 3}}, "layout", *backend);
   EXPECT_EQ(c, a);
   EXPECT_EQ(d, b);
+  EXPECT_EQ(state.layout, "layout");
   EXPECT_EQ(state.threads, 2);
-  EXPECT_EQ(state.progress.epoch, 3u);
-  EXPECT_EQ(state.progress.step, 7u);
-  EXPECT_EQ(state.progress.iteration, 1234567890123);
-  EXPECT_EQ(state.progress.best_score, 0.1 + 0.2);
-  EXPECT_EQ(state.progress.state.sums.box, 1.0 / 3);
-  EXPECT_EQ(state.progress.state.sums.images, 6.5);
-  EXPECT_EQ(state.progress.state.loss_scale, 0.1f);
-  EXPECT_EQ(state.progress.state.good_steps, 1999);
-  EXPECT_EQ(state.progress.state.skips_in_a_row, 3);
-  EXPECT_EQ(state.progress.state.applied, 1234567890120);
-  EXPECT_EQ(state.progress.state.skipped, 9);
-  EXPECT_EQ(state.progress.sums.waited, 8);
-  EXPECT_EQ(state.progress.evaluations_since_best, 4);
+  expect_equal(state.progress, progress);
   EXPECT_EQ(state.train, train);
   EXPECT_EQ(state.val, val);
   ASSERT_TRUE(state.best.has_value());

@@ -1,9 +1,13 @@
 #include "train/setup/finetune.h"
 
+#include <algorithm>
+#include <cmath>
 #include <csignal>
 
 #include "tests/layers/models.h"
 #include "tests/train/small_run.h"
+#include "tests/train/small_training.h"
+#include "train/formats/darknet/weights.h"
 #include "train/formats/darknet/weights.h"
 #include "train/formats/safetensors.h"
 #include "train/loop/trainer.h"
@@ -51,92 +55,98 @@ TEST(Finetune, FreezesTheFirstLayersOrNamedParts) {
   EXPECT_THROW(set_rates(model, train), InputError) << "nothing would be trained";
 }
 
-TEST(Finetune, AFrozenNetworkComputesAsInInferenceAndPassesTheGradientOn) {
-  const auto backend = make_cpu_backend();
+/// A network of the small model in training, with these parts frozen and a batch of two.
+std::unique_ptr<BoundNetwork> network_with_frozen(Backend& backend, const std::vector<std::string>& freeze) {
   Model model = model_of(small_model, 2);
-  const auto run = [&](const std::vector<std::string>& freeze) {
-    TrainOptions train;
-    train.freeze = freeze;
-    set_rates(model, train);
-    auto bound = std::make_unique<BoundNetwork>(*backend, model, 2, 64, Precision::fp32, Mode::train);
-    std::vector<uint8_t> pixels(2 * 64 * 64 * 3);
-    for (size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<uint8_t>(i * i % 251);
-    bound->network().set_pixels(pixels.data());
-    const std::vector<std::vector<Truth>> truths{{{{0.4f, 0.5f, 0.3f, 0.4f}, 1}},
-                                                 {{{0.7f, 0.2f, 0.2f, 0.2f}, 0}}};
-    bound->network().set_truths(truths);
-    return bound;
+  TrainOptions train;
+  train.freeze = freeze;
+  set_rates(model, train);
+  auto bound = std::make_unique<BoundNetwork>(backend, model, 2, 64, Precision::fp32, Mode::train);
+  std::vector<uint8_t> pixels(2 * 64 * 64 * 3);
+  for (size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<uint8_t>(i * i % 251);
+  const std::vector<std::vector<Truth>> truths{{{{0.4f, 0.5f, 0.3f, 0.4f}, 1}},
+                                               {{{0.7f, 0.2f, 0.2f, 0.2f}, 0}}};
+  bound->network().set_batch(pixels.data(), truths);
+  return bound;
+}
+
+TEST(Finetune, AFrozenLayerNormalisesByItsRunningStatisticsAsInInference) {
+  const auto backend = make_cpu_backend();
+  const auto loss_with = [&](const std::vector<std::string>& freeze, const std::string& moved) {
+    const auto bound = network_with_frozen(*backend, freeze);
+    if (const ParameterEntry* entry = bound->layout().find(moved)) {
+      std::vector<float> values = bound->values();
+      for (size_t i = 0; i < entry->count; ++i) values[entry->offset + i] += 0.5f;
+      bound->set_values(values);
+    }
+    return bound->loss();
   };
-  // Finite differences of the first layer's weight through a frozen `fine`, which both heads read.
-  const auto bound = run({"fine"});
+  const double trained = loss_with({}, ""), frozen = loss_with({"fine"}, "");
+  for (const char* name : {"fine.running_mean", "fine.running_variance"}) {
+    EXPECT_EQ(loss_with({}, name), trained) << name;
+    EXPECT_GT(std::abs(loss_with({"fine"}, name) - frozen), 1e-3 * frozen) << name;
+  }
+}
+
+TEST(Finetune, AFrozenLayerHasNoGradientAndPassesItOn) {
+  const auto backend = make_cpu_backend();
+  // Both heads read `fine`: the first layers' gradient comes through it.
+  const auto bound = network_with_frozen(*backend, {"fine"});
   bound->loss();
-  const std::vector<float> gradients = bound->gradients();
-  std::vector<float> values = bound->values();
-  const ParameterEntry* weight = bound->layout().find("conv1.weight");
-  for (const size_t i : {size_t{0}, weight->count / 2, weight->count - 1}) {
-    const float step = 1e-3f;
-    std::vector<float> moved = values;
-    moved[weight->offset + i] += step;
-    bound->set_values(moved);
-    const double up = bound->loss();
-    moved[weight->offset + i] -= 2 * step;
-    bound->set_values(moved);
-    const double down = bound->loss();
-    const double numeric = (up - down) / (2 * step);
-    EXPECT_NEAR(gradients[weight->offset + i], numeric, 0.02 * std::abs(numeric) + 0.02) << i;
+  const std::vector<float> gradients = bound->gradients(), values = bound->values();
+  for (const char* name : {"conv1.weight", "conv2.weight", "conv2.scale", "conv2.shift"}) {
+    // Finite differences along the gradient give its length, whose every element counts.
+    const ParameterEntry* entry = bound->layout().find(name);
+    double squares = 0;
+    for (size_t i = entry->offset; i < entry->offset + entry->count; ++i)
+      squares += static_cast<double>(gradients[i]) * gradients[i];
+    const double length = std::sqrt(squares);
+    ASSERT_GT(length, 0) << name;
+    const auto loss_at = [&](double distance) {
+      std::vector<float> moved = values;
+      for (size_t i = entry->offset; i < entry->offset + entry->count; ++i)
+        moved[i] += static_cast<float>(distance * gradients[i] / length);
+      bound->set_values(moved);
+      return bound->loss();
+    };
+    constexpr double step = 1e-3;
+    const double numeric = (loss_at(step) - loss_at(-step)) / (2 * step);
+    EXPECT_NEAR(numeric, length, 0.01 * length) << name;
   }
   for (const char* name : {"fine.weight", "fine.scale", "fine.shift"}) {
     const ParameterEntry* entry = bound->layout().find(name);
     for (size_t i = 0; i < entry->count; ++i) EXPECT_EQ(gradients[entry->offset + i], 0) << name;
   }
-  // Below the lowest trainable layer there is no gradient at all, and less memory.
-  EXPECT_LT(run({"conv1", "conv2", "fine"})->network().memory().step, run({})->network().memory().step);
 }
 
-std::map<std::string, std::vector<float>> weights(const fs::path& file) {
-  SafetensorsReader reader(file);
-  std::map<std::string, std::vector<float>> all;
-  for (const auto& [name, info] : reader.tensors()) all[name] = reader.read(name);
-  return all;
+TEST(Finetune, BelowTheLowestTrainableLayerThereIsNoGradientAndLessMemory) {
+  const auto backend = make_cpu_backend();
+  const auto frozen = network_with_frozen(*backend, {"conv1", "conv2", "fine"}),
+             trained = network_with_frozen(*backend, {});
+  EXPECT_LT(frozen->network().memory().step, trained->network().memory().step);
+  EXPECT_EQ(frozen->loss(), frozen->loss());
+  const std::vector<float> gradients = frozen->gradients();
+  for (const auto& entry : frozen->layout().entries()) {
+    if (entry.offset >= frozen->layout().trainable_floats()) continue;
+    const auto begin = gradients.begin() + static_cast<long>(entry.offset);
+    const bool any =
+        std::any_of(begin, begin + static_cast<long>(entry.count), [](float g) { return g != 0; });
+    const bool below = entry.rate == 0;
+    EXPECT_EQ(any, !below) << entry.name;
+  }
 }
-
-/// Everything that a trainer refers to.
-struct Training {
-  Training(const RunConfig& run_config, const fs::path& path, bool old = false)
-      : config(run_config),
-        train(read_dataset(config.data, Split::train)),
-        val(read_dataset(config.data, Split::val)),
-        model(load_model(config, 2)),
-        layout(model),
-        backend(make_cpu_backend()),
-        folder(old ? RunFolder::open(path) : RunFolder::create(path)) {
-    if (!old) {
-      write_atomically(folder.model(), model.yaml);
-      write_atomically(folder.config(), print_config(config));
-    }
-  }
-  Trainer make(const std::vector<float>& initial) {
-    return Trainer({config, model, train, val, *backend, folder}, layout, initial);
-  }
-  RunConfig config;
-  Dataset train, val;
-  Model model;
-  ParameterLayout layout;
-  std::unique_ptr<Backend> backend;
-  RunFolder folder;
-};
 
 TEST(Finetune, FrozenLayersAreBitIdenticalAfterTrainingAndTheRestIsNot) {
   const SmallRun small;
   for (const char* kind : {"optimizer={kind: sgd, rate: 0.02}", "optimizer={kind: adamw, rate: 0.01}"}) {
     const RunConfig config = small.load({kind, "train.freeze=[conv1, fine]", "train.epochs=2"});
-    Training run(config, small.folder() / "out");
+    SmallTraining run(config, small.folder() / "out");
     std::vector<float> initial = initial_parameters(run.model, run.layout, 5);
     Trainer trainer = run.make(initial);
     EXPECT_EQ(run.backend->allocated_bytes(),
               plan_run(config, run.model, *run.backend, config.train.micro_batch).memory.peak());
     trainer.run(Interrupt());
-    const auto last = weights(run.folder.last());
+    const auto last = tensors_of(run.folder.last());
     for (const auto& entry : run.layout.entries()) {
       const std::vector<float> before(initial.begin() + static_cast<long>(entry.offset),
                                       initial.begin() + static_cast<long>(entry.offset + entry.count));
@@ -153,35 +163,36 @@ TEST(Finetune, AFineTunedRunIsResumedToTheSameWeights) {
                 {"train.freeze=[conv1]", "train.pretrained_rate=0.1", "train.fresh=[conv3, conv5]"});
     return small.load(more);
   };
-  Training whole(options({"train.epochs=2"}), small.folder() / "whole");
+  SmallTraining whole(options({"train.epochs=2"}), small.folder() / "whole");
   EXPECT_EQ(rate_of(whole.model, "conv3"), 1);
   EXPECT_EQ(rate_of(whole.model, "conv2"), 0.1f);
   const std::vector<float> initial = initial_parameters(whole.model, whole.layout, 5);
   whole.make(initial).run(Interrupt());
   const fs::path parts = small.folder() / "parts";
   {
-    Training first(options({"train.epochs=2"}), parts);
+    SmallTraining first(options({"train.epochs=2"}), parts);
     const Interrupt interrupt;
     std::raise(SIGTERM);
     ASSERT_EQ(first.make(initial).run(interrupt), TrainingEnd::interrupted);
   }
   // The folder's own configuration says which layers are slow and which stand still.
-  Training second(load_run_config(parts / "config.yaml"), parts, true);
+  SmallTraining second(load_run_config(parts / "config.yaml"), parts, true);
   Trainer trainer = second.make(initial);
   trainer.resume();
   ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
-  EXPECT_EQ(weights(whole.folder.last()), weights(parts / "weights/last.safetensors"));
+  EXPECT_EQ(tensors_of(whole.folder.last()), tensors_of(parts / "weights/last.safetensors"));
 }
 
 TEST(Finetune, LayersThatCameWithTheWeightsLearnMoreSlowly) {
   const SmallRun small;
   const auto moved = [&](const char* rate) {
-    Training run(small.load({rate, "train.fresh=[conv3]", "train.iterations=1", "ema.decay=0",
-                             "schedule.warmup=0", "optimizer={kind: sgd, rate: 0.001, decay: 0, clip: 0}"}),
-                 small.folder() / "out");
+    SmallTraining run(
+        small.load({rate, "train.fresh=[conv3]", "train.iterations=1", "ema.decay=0", "schedule.warmup=0",
+                    "optimizer={kind: sgd, rate: 0.001, decay: 0, clip: 0}"}),
+        small.folder() / "out");
     const std::vector<float> initial = initial_parameters(run.model, run.layout, 5);
     run.make(initial).run(Interrupt());
-    const auto last = weights(run.folder.last());
+    const auto last = tensors_of(run.folder.last());
     const auto distance = [&](const std::string& name) {
       const ParameterEntry* entry = run.layout.find(name);
       double sum = 0;

@@ -11,7 +11,7 @@ namespace {
 using testing::shipped_model;
 
 /// A CPU with as much free memory as a test wants.
-class SmallBackend : public CpuBackend {
+class SmallBackend : public cpu::CpuBackend {
  public:
   size_t free = 0;
   size_t free_bytes() const override { return free; }

@@ -10,9 +10,9 @@
 #include <glob.h>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "core/log.h"
-#include "data/formats/labels.h"
-#include "data/image.h"
+#include "data/image/read_image.h"
 #include "train/detect/sources/video.h"
 
 namespace brightnet {

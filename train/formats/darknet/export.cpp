@@ -16,8 +16,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The sections of a .cfg behind [net], one after the other, and which of them stands for which of our
-/// layers.
+/// Activations go by the same names in both.
+bool is_known_to_darknet(Activation activation) {
+  switch (activation) {
+    case Activation::linear:
+    case Activation::relu:
+    case Activation::leaky:
+    case Activation::mish:
+    case Activation::swish:
+    case Activation::logistic:
+      return true;
+  }
+  return false;
+}
+
+/// The sections of a .cfg after [net], and which of them stands for which of our layers.
 class Sections {
  public:
   explicit Sections(const Model& model) : model_(model) {}
@@ -53,6 +66,12 @@ class Sections {
     text_ += fmt::format("{}={}\n", key, value);
   }
 
+  void set_activation(const LayerDescription& layer, Activation activation) {
+    if (!is_known_to_darknet(activation))
+      refuse(layer, fmt::format("ends in {}, which darknet does not have", enum_name(activation)));
+    set("activation", enum_name(activation));
+  }
+
   /// A layer reads the section before it; a [route] brings it what it reads instead.
   void need(const LayerDescription& layer) {
     if (layer.inputs[0] == network_input && count_ == 0) return;
@@ -79,7 +98,7 @@ class Sections {
       set("padding", conv.padding);
     }
     const bool logistic = conv.activation == Activation::linear && feeds_new_coords(layer);
-    set("activation", logistic ? "logistic" : activation_name(conv.activation));
+    set_activation(layer, logistic ? Activation::logistic : conv.activation);
   }
 
   /// The heads of Scaled-YOLOv4 leave the logistic function to the convolution before them.
@@ -129,7 +148,7 @@ class Sections {
     if (layer.inputs.size() != 2) refuse(layer, "adds other than two maps");
     need(layer);
     from(layer, "shortcut");
-    set("activation", activation_name(shortcut.activation));
+    set_activation(layer, shortcut.activation);
   }
 
   void add(const LayerDescription& layer, const MultiplyAttributes&) {
@@ -171,8 +190,7 @@ class Sections {
     set("ignore_thresh", head.ignore_threshold);
     set("truth_thresh", head.truth_threshold);
     if (head.iou_threshold < 1) set("iou_thresh", head.iou_threshold);
-    constexpr const char* losses[] = {"mse", "iou", "giou", "diou", "ciou"};
-    set("iou_loss", losses[static_cast<size_t>(head.iou_kind)]);
+    set("iou_loss", enum_name(head.iou_kind));
     set("iou_normalizer", 0.07);  // darknet's own for its own gradient; λ of ours is another number
     set("obj_normalizer", head.objectness_weight);
     set("cls_normalizer", head.class_weight);
@@ -184,11 +202,6 @@ class Sections {
     const bool plain = yolo.nms == NmsKind::greedy, greedy = yolo.nms_beta == 0.6f;
     set("nms_kind", plain ? "default" : greedy ? "greedynms" : "diounms");
     if (!plain) set("beta_nms", yolo.nms_beta);
-  }
-
-  static const char* activation_name(Activation activation) {
-    constexpr const char* names[] = {"linear", "relu", "leaky", "mish", "swish", "logistic"};
-    return names[static_cast<size_t>(activation)];
   }
 
   const Model& model_;

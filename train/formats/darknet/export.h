@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "layers/model.h"
+#include "layers/model/model.h"
 #include "train/formats/weights.h"
 
 namespace brightnet {

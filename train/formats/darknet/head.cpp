@@ -59,19 +59,8 @@ void read_suppression(const CfgSection& section, YoloAttributes& yolo) {
   }
 }
 
-IouKind read_iou_loss(const CfgSection& section) {
-  const std::string kind = section.text("iou_loss", "mse");
-  if (kind == "mse") return IouKind::mse;
-  if (kind == "iou") return IouKind::iou;
-  if (kind == "giou") return IouKind::giou;
-  if (kind == "diou") return IouKind::diou;
-  if (kind == "ciou") return IouKind::ciou;
-  section.refuse("iou_loss", "has iou_loss=" + kind.substr(0, 40) + ", which brightnet does not have",
-                 "It has mse, iou, giou, diou and ciou.");
-}
-
 void read_loss(const CfgSection& section, YoloHead& head, std::vector<ImportNote>& notes) {
-  head.iou_kind = read_iou_loss(section);
+  head.iou_kind = read_named(section, "iou_loss", IouKind::mse);
   const double normalizer = section.number("iou_normalizer", 0.75, 0, 1e4);
   if (section.has("iou_normalizer") && normalizer == 0)
     section.refuse("iou_normalizer", "has iou_normalizer=0, which would leave the boxes untaught");

@@ -4,8 +4,9 @@
 #include <cctype>
 
 #include "core/files.h"
+#include "layers/model/reader.h"
+#include "layers/model/writer.h"
 #include "train/formats/darknet/recipe.h"
-#include "train/formats/model_yaml.h"
 
 namespace brightnet {
 namespace {
@@ -62,19 +63,18 @@ std::string model_name(const std::string& file) {
 
 }  // namespace
 
-DarknetImport import_darknet_text(std::string_view text, const std::string& file, int classes,
+DarknetImport import_darknet_text(std::string_view text, const std::string& file,
                                   const std::string& model_path) {
   const DarknetCfg cfg = parse_darknet_cfg(text, file);
   DarknetLayers layers = read_darknet_layers(cfg);
   layers.model.name = model_name(file);
   const std::vector<ImportNote> of_layers = layers.notes;
   DarknetImport imported;
-  imported.declared_classes = layers.model.classes;
   imported.letterbox = cfg.net.integer("letter_box", 0, 0, 1) != 0;
   imported.model_yaml = write_model_yaml(layers.model, header_of(file, "From darknet's ", of_layers));
 
   const YamlDocument document = YamlDocument::parse(imported.model_yaml, file);
-  imported.model = parse_model(document, imported.declared_classes);
+  imported.model = parse_model(document, layers.model.classes);
   BRIGHTNET_CHECK(same_layers(imported.model.layers, layers.model.layers),
                   "the model's YAML is another model");
   if (imported.model.size % imported.model.stride != 0) {
@@ -82,7 +82,6 @@ DarknetImport import_darknet_text(std::string_view text, const std::string& file
                                 ", and the layers need a multiple of " +
                                 std::to_string(imported.model.stride));
   }
-  if (classes > 0 && classes != imported.declared_classes) imported.model = parse_model(document, classes);
   for (size_t i = 0; i < imported.model.layers.size(); ++i) {
     imported.model.layers[i].where = layers.model.layers[i].where;
   }
@@ -100,12 +99,21 @@ DarknetImport import_darknet_text(std::string_view text, const std::string& file
   return imported;
 }
 
-DarknetImport import_darknet(const std::filesystem::path& file, int classes, const std::string& model_path) {
+DarknetImport import_darknet(const std::filesystem::path& file, const std::string& model_path) {
   std::error_code failed;
   // Before it is read: what is megabytes long is another kind of file.
   if (std::filesystem::file_size(file, failed) > longest_darknet_cfg && !failed)
     throw InputError("this is too long to be a darknet configuration", file.string());
-  return import_darknet_text(read_file(file), file.string(), classes, model_path);
+  return import_darknet_text(read_file(file), file.string(), model_path);
+}
+
+Model imported_model(const DarknetImport& imported, int classes, const YamlValue& head_overrides) {
+  const Model& own = imported.model;
+  if ((classes <= 0 || classes == own.classes) && !head_overrides.defined()) return own;
+  Model model = parse_model(YamlDocument::parse(imported.model_yaml, own.name),
+                            classes > 0 ? classes : own.classes, head_overrides);
+  for (size_t i = 0; i < model.layers.size(); ++i) model.layers[i].where = own.layers[i].where;
+  return model;
 }
 
 }  // namespace brightnet

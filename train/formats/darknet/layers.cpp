@@ -1,7 +1,6 @@
 #include "train/formats/darknet/layers.h"
 
 #include <algorithm>
-#include <map>
 
 namespace brightnet {
 namespace {
@@ -27,19 +26,6 @@ struct Map {
 
 std::string size_text(const Map& map) {
   return std::to_string(map.width) + 'x' + std::to_string(map.height) + 'x' + std::to_string(map.channels);
-}
-
-Activation read_activation(const CfgSection& section, const std::string& otherwise) {
-  static const std::map<std::string, Activation> known{
-      {"linear", Activation::linear}, {"relu", Activation::relu},   {"leaky", Activation::leaky},
-      {"mish", Activation::mish},     {"swish", Activation::swish}, {"logistic", Activation::logistic}};
-  const std::string name = section.text("activation", otherwise);
-  const auto found = known.find(name);
-  if (found == known.end()) {
-    section.refuse("activation", "has activation=" + name.substr(0, 40) + ", which brightnet does not have",
-                   "It has linear, relu, leaky, mish, swish and logistic.");
-  }
-  return found->second;
 }
 
 class LayerReader {
@@ -116,17 +102,35 @@ class LayerReader {
     return map;
   }
 
-  Map add(const CfgSection& section, std::vector<int> inputs, LayerAttributes attributes, Map shape) {
+  Map add(const CfgSection& section, const std::vector<Map>& inputs, LayerAttributes attributes) {
     if (model().layers.size() >= most_layers) section.refuse("", "makes too many layers");
-    if (shape.width < 1 || shape.height < 1) section.refuse("", "gets a map that is smaller than its window");
-    if (shape.scale > largest_scale || shape.width > largest_side)
-      section.refuse("", "would make a map of " + size_text(shape) + " at a stride beyond all measure");
-    if (shape.channels > most_channels)
-      section.refuse("", "would make " + std::to_string(shape.channels) + " channels");
-    shape.layer = static_cast<int>(model().layers.size());
-    model().layers.push_back({"", std::move(inputs), std::move(attributes), section.where(), shape.channels});
+    const Map& in = inputs[0];
+    std::vector<int> sources, channels;
+    for (const Map& input : inputs) {
+      sources.push_back(input.layer);
+      channels.push_back(input.channels);
+    }
+    Map out;
+    int64_t out_channels = 0;
+    std::visit(
+        [&](const auto& kind) {
+          out.width = kind.side(in.width);
+          out.height = kind.side(in.height);
+          out.scale = kind.scale(in.scale);
+          out.head = std::is_same_v<decltype(kind), const YoloAttributes&>;
+          out_channels = kind.channels(channels);
+        },
+        attributes);
+    if (out_channels > most_channels)
+      section.refuse("", "would make " + std::to_string(out_channels) + " channels");
+    out.channels = static_cast<int>(out_channels);
+    if (out.width < 1 || out.height < 1) section.refuse("", "gets a map that is smaller than its window");
+    if (out.scale > largest_scale || out.width > largest_side)
+      section.refuse("", "would make a map of " + size_text(out) + " at a stride beyond all measure");
+    out.layer = static_cast<int>(model().layers.size());
+    model().layers.push_back({"", std::move(sources), std::move(attributes), section.where(), out.channels});
     sections_.push_back(&section);
-    return shape;
+    return out;
   }
 
   Map read_section(const CfgSection& section) {
@@ -171,13 +175,11 @@ class LayerReader {
     conv.padding = section.integer("padding", 0, 0, 31);
     if (section.integer("pad", 0, 0, 1) != 0) conv.padding = conv.size / 2;
     conv.batch_norm = section.integer("batch_normalize", 0, 0, 1) != 0;
-    conv.activation = read_activation(section, "logistic");
-    const auto side = [&](int from) { return (from + 2 * conv.padding - conv.size) / conv.stride + 1; };
+    conv.activation = read_named(section, "activation", Activation::logistic);
     parameters_ += static_cast<double>(conv.filters) * conv.size * conv.size * in.channels;
     if (parameters_ > most_parameters)
       section.refuse("filters", "would bring the network beyond 4 · 10⁹ parameters");
-    return add(section, {in.layer}, conv,
-               {0, side(in.width), side(in.height), conv.filters, in.scale * conv.stride});
+    return add(section, {in}, conv);
   }
 
   Map read_max_pool(const CfgSection& section) {
@@ -193,9 +195,7 @@ class LayerReader {
     }
     if (section.integer("padding", pool.size - 1, 0, 31) != pool.size - 1)
       section.refuse("padding", "has a padding other than size − 1, which brightnet does not do");
-    const auto side = [&](int from) { return (from - 1) / pool.stride + 1; };
-    return add(section, {in.layer}, pool,
-               {0, side(in.width), side(in.height), in.channels, in.scale * pool.stride});
+    return add(section, {in}, pool);
   }
 
   Map read_route(const CfgSection& section) {
@@ -206,12 +206,10 @@ class LayerReader {
     const int part = section.integer("group_id", 0, 0, most_channels);
     if (part >= groups)
       section.refuse("group_id", "takes group " + std::to_string(part) + " of " + std::to_string(groups));
-    std::vector<int> inputs;
-    Map joined;
+    std::vector<Map> maps;
     for (const int layer : layers) {
       Map map = named(section, "layers", layer);
-      if (inputs.empty()) joined = {0, map.width, map.height, 0, map.scale};
-      if (!map.fits(joined)) {
+      if (!maps.empty() && !map.fits(maps[0])) {
         section.refuse("layers", "joins maps of different sizes, " + size_text(map_of(index_of(layers[0]))) +
                                      " and " + size_text(map));
       }
@@ -219,18 +217,11 @@ class LayerReader {
         if (map.channels % groups != 0)
           section.refuse("groups", "cannot part " + std::to_string(map.channels) + " channels into " +
                                        std::to_string(groups) + " groups");
-        map.channels /= groups;
-        map = add(section, {map.layer}, SplitAttributes{groups, part}, map);
+        map = add(section, {map}, SplitAttributes{groups, part});
       }
-      joined.channels += map.channels;
-      if (joined.channels > most_channels) section.refuse("layers", "joins too many channels");
-      inputs.push_back(map.layer);
+      maps.push_back(map);
     }
-    if (inputs.size() == 1) {
-      joined.layer = inputs[0];
-      return joined;
-    }
-    return add(section, std::move(inputs), ConcatAttributes{}, joined);
+    return maps.size() == 1 ? maps[0] : add(section, maps, ConcatAttributes{});
   }
   int index_of(int named) const { return named < 0 ? static_cast<int>(maps_.size()) + named : named; }
 
@@ -255,26 +246,24 @@ class LayerReader {
       section.refuse("weights_type", "weighs what it adds, which brightnet does not do");
     section.pass_over({"weights_normalization"});
     // darknet adds the channels that both have and keeps those of the layer before.
-    const ShortcutAttributes shortcut{read_activation(section, "linear"), in.channels != other.channels};
-    return add(section, {in.layer, other.layer}, shortcut, in);
+    const Activation activation = read_named(section, "activation", Activation::linear);
+    return add(section, {in, other}, ShortcutAttributes{activation, in.channels != other.channels});
   }
 
   Map read_sam(const CfgSection& section) {
     const auto [in, other] = two_maps(section);
-    if (read_activation(section, "linear") != Activation::linear)
-      section.refuse("activation", "has an activation behind the product, which brightnet does not do");
+    if (read_named(section, "activation", Activation::linear) != Activation::linear)
+      section.refuse("activation", "has an activation after the product, which brightnet does not do");
     if (in.channels != other.channels)
       section.refuse("from",
                      "multiplies maps of different shapes, " + size_text(in) + " and " + size_text(other));
-    return add(section, {in.layer, other.layer}, MultiplyAttributes{}, in);
+    return add(section, {in, other}, MultiplyAttributes{});
   }
 
   Map read_upsample(const CfgSection& section) {
     const Map in = previous(section);
     section.require({"scale"}, 1);
-    const int factor = section.integer("stride", 2, 1, 8);
-    return add(section, {in.layer}, UpsampleAttributes{factor},
-               {0, in.width * factor, in.height * factor, in.channels, in.scale / factor});
+    return add(section, {in}, UpsampleAttributes{section.integer("stride", 2, 1, 8)});
   }
 
   Map read_reorg(const CfgSection& section) {
@@ -284,8 +273,7 @@ class LayerReader {
     if (in.width % block != 0 || in.height % block != 0)
       section.refuse("stride",
                      "gets a map of " + size_text(in) + ", whose sides are no multiples of the stride");
-    return add(section, {in.layer}, SpaceToDepthAttributes{block},
-               {0, in.width / block, in.height / block, in.channels * block * block, in.scale * block});
+    return add(section, {in}, SpaceToDepthAttributes{block});
   }
 
   Map read_yolo(const CfgSection& section) {
@@ -299,7 +287,7 @@ class LayerReader {
     model().classes = yolo.head.classes = classes;
     if (in.layer == network_input ||
         !std::holds_alternative<ConvAttributes>(model().layers[in.layer].attributes))
-      section.refuse("", "must stand behind a [convolutional]");
+      section.refuse("", "must stand after a [convolutional]");
     auto& conv = std::get<ConvAttributes>(model().layers[in.layer].attributes);
     const CfgSection& source = *sections_[static_cast<size_t>(in.layer)];
     const int needed = yolo.head.mask_count * (5 + classes);
@@ -318,9 +306,7 @@ class LayerReader {
                                               : "without new_coords and must have activation=linear"));
     }
     conv.activation = Activation::linear;  // the head's own σ
-    Map out = add(section, {in.layer}, std::move(yolo), in);
-    out.head = true;
-    return out;
+    return add(section, {in}, std::move(yolo));
   }
 
   /// Settings that every section may have.
@@ -349,12 +335,12 @@ class LayerReader {
       for (const int input : layer.inputs) {
         if (input != network_input) ++readers[static_cast<size_t>(input)];
       }
-      any_head = any_head || std::holds_alternative<YoloAttributes>(layer.attributes);
+      any_head = any_head || is_head(layer);
     }
     if (!any_head)
       throw InputError("there is no [yolo] section", cfg_.file, "brightnet reads YOLO detectors.");
     for (size_t i = 0; i < layers.size(); ++i) {
-      const bool head = std::holds_alternative<YoloAttributes>(layers[i].attributes);
+      const bool head = is_head(layers[i]);
       if (!head && readers[i] == 0) sections_[i]->refuse("", "is read by no later layer", "Remove it.");
       if (head && readers[static_cast<size_t>(layers[i].inputs[0])] > 1)
         sections_[i]->refuse("", "shares the [convolutional] before it with another layer");

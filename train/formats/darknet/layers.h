@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "layers/model.h"
+#include "layers/model/model.h"
 #include "train/formats/darknet/cfg.h"
 
 namespace brightnet {
@@ -34,6 +34,19 @@ void merge_spp(DarknetLayers& result);
 
 /// The attributes of one [yolo] section (private to train/formats). `classes` is what the head says.
 YoloAttributes read_darknet_head(const CfgSection& section, int& classes, std::vector<ImportNote>& notes);
+
+/// What a section names by one of our words (private to train/formats); any other is refused.
+template <NamedEnum Enum>
+Enum read_named(const CfgSection& section, std::string_view key, Enum otherwise) {
+  const std::string name = section.text(key, std::string(enum_name(otherwise)));
+  if (const auto value = enum_value<Enum>(name)) return *value;
+  const std::vector<std::string> known = enum_names<Enum>();
+  std::string list = known[0];
+  for (size_t i = 1; i < known.size(); ++i) list += (i + 1 < known.size() ? ", " : " and ") + known[i];
+  section.refuse(key,
+                 "has " + std::string(key) + '=' + name.substr(0, 40) + ", which brightnet does not have",
+                 "It has " + list + '.');
+}
 
 /// λ of the box loss that an import chooses, since darknet's iou_normalizer is a factor of another gradient.
 float imported_box_weight(IouKind kind);

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "train/formats/layer_yaml.h"
+#include "layers/model/layer_fields.h"
 
 namespace brightnet {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "train/config/config.h"
+#include "core/text.h"
 #include "train/formats/darknet/import.h"
 
 namespace brightnet {
@@ -12,17 +12,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string trimmed(const std::string& text) {
-  constexpr const char* space = " \t\r\n";
-  const size_t begin = text.find_first_not_of(space);
-  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(space) - begin + 1);
-}
-
 std::vector<std::string> lines_of(const fs::path& file) {
   std::vector<std::string> lines;
   std::istringstream in(read_file(file));
   for (std::string line; std::getline(in, line);) {
-    if (line = trimmed(line); !line.empty()) lines.push_back(line);
+    if (const auto text = trimmed(line); !text.empty()) lines.emplace_back(text);
   }
   return lines;
 }
@@ -31,8 +25,9 @@ std::vector<std::string> lines_of(const fs::path& file) {
 std::string names_entry(const std::vector<std::string>& lines) {
   for (const std::string& line : lines) {
     const size_t equals = line.find('=');
-    if (equals != std::string::npos && trimmed(line.substr(0, equals)) == "names")
-      return trimmed(line.substr(equals + 1));
+    const std::string_view text = line;
+    if (equals != std::string::npos && trimmed(text.substr(0, equals)) == "names")
+      return std::string(trimmed(text.substr(equals + 1)));
   }
   return "";
 }

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "layers/model.h"
+#include "layers/model/model.h"
 #include "layers/parameters.h"
 #include "train/formats/weights.h"
 

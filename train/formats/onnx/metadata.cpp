@@ -6,19 +6,18 @@
 #include <cmath>
 #include <fstream>
 
-#include <fmt/format.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl.h>
 #include <google/protobuf/wire_format_lite.h>
-#include <nlohmann/json.hpp>
 #include <onnx/onnx_pb.h>
 
+#include "core/enum_names.h"
 #include "core/error.h"
+#include "core/json.h"
 
 namespace brightnet {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using google::protobuf::internal::WireFormatLite;
 
 constexpr const char* format_name = "brightnet onnx";
@@ -34,12 +33,6 @@ constexpr size_t max_heads = 64;
 
 [[noreturn]] void not_ours(const std::string& file, const std::string& what) {
   throw InputError("its metadata are not what `brightnet export` writes: " + what, file);
-}
-
-/// The decimal number that people would write for a float: 0.45, where its double prints as
-/// 0.449999988079071.
-double shortest(float value) {
-  return std::stod(fmt::format("{}", value));
 }
 
 std::map<std::string, std::string> read_properties(google::protobuf::io::ZeroCopyInputStream& stream,
@@ -177,10 +170,9 @@ OnnxMetadata from_properties(const std::map<std::string, std::string>& propertie
   }
   OnnxMetadata metadata;
   metadata.model = reader.text("model");
-  const auto& kinds = onnx_heads_names();
-  const auto kind = std::find(kinds.begin(), kinds.end(), reader.text("outputs"));
-  reader.expect(kind != kinds.end(), "'outputs' is neither raw, decoded nor nms");
-  metadata.heads = static_cast<OnnxHeads>(kind - kinds.begin());
+  const auto outputs = enum_value<OnnxHeads>(reader.text("outputs"));
+  reader.expect(outputs.has_value(), "'outputs' is neither raw, decoded nor nms");
+  metadata.heads = *outputs;
 
   const Json classes = reader.json("classes");
   reader.expect(classes.is_array() && !classes.empty(), "'classes' is no list of names");
@@ -190,10 +182,9 @@ OnnxMetadata from_properties(const std::map<std::string, std::string>& propertie
   metadata.size = reader.integer(input, "size", 1, max_side);
   metadata.channels = reader.integer(input, "channels", 1, 4096);
   metadata.letterbox = reader.boolean(input, "letterbox");
-  const std::string resize = reader.word(reader.member(input, "resize"), "resize");
-  reader.expect(resize == "antialiased" || resize == "darknet",
-                "'resize' is neither antialiased nor darknet");
-  metadata.resize = resize == "darknet" ? Resize::darknet : Resize::antialiased;
+  const auto resize = enum_value<Resize>(reader.word(reader.member(input, "resize"), "resize"));
+  reader.expect(resize.has_value(), "'resize' is neither antialiased nor darknet");
+  metadata.resize = *resize;
   metadata.fill = reader.real(reader.member(input, "fill"), "fill", 0, 1);
   const Json colors = reader.member(input, "colors");
   reader.expect(metadata.channels == 3 ? colors == "RGB" : colors.is_null(), "'colors' is not RGB");
@@ -223,11 +214,6 @@ OnnxMetadata from_properties(const std::map<std::string, std::string>& propertie
 
 }  // namespace
 
-const std::vector<std::string>& onnx_heads_names() {
-  static const std::vector<std::string> names{"raw", "decoded", "nms"};
-  return names;
-}
-
 std::map<std::string, std::string> to_properties(const OnnxMetadata& metadata) {
   // A name may hold any bytes; what is no UTF-8 is replaced.
   const auto text = [](const Json& json) {
@@ -249,13 +235,13 @@ std::map<std::string, std::string> to_properties(const OnnxMetadata& metadata) {
                    {"colors", metadata.channels == 3 ? Json("RGB") : Json()},
                    {"range", Json::array({0, 1})},
                    {"letterbox", metadata.letterbox},
-                   {"resize", metadata.resize == Resize::darknet ? "darknet" : "antialiased"},
+                   {"resize", enum_name(metadata.resize)},
                    {"fill", shortest(metadata.fill)}};
   std::map<std::string, std::string> properties{
       {"format", format_name},
       {"format_version", format_version},
       {"model", metadata.model},
-      {"outputs", onnx_heads_names()[static_cast<size_t>(metadata.heads)]},
+      {"outputs", std::string(enum_name(metadata.heads))},
       {"classes", text(metadata.classes)},
       {"input", text(input)},
       {"heads", text(heads)},

@@ -10,20 +10,29 @@
 #include <string_view>
 #include <vector>
 
-#include "data/placement.h"
+#include "data/image/placement.h"
 #include "kernels/yolo.h"
 
 namespace brightnet {
 
 /// What the graph's outputs are.
-enum class OnnxHeads {
+enum class OnnxHeads : uint8_t {
   raw,      ///< each head's logits, as its convolution leaves them
   decoded,  ///< boxes and scores of all heads
   nms       ///< detections after NonMaxSuppression
 };
 
-/// "raw", "decoded", "nms", in the enum's order.
-const std::vector<std::string>& onnx_heads_names();
+constexpr std::string_view enum_name(OnnxHeads heads) {
+  switch (heads) {
+    case OnnxHeads::raw:
+      return "raw";
+    case OnnxHeads::decoded:
+      return "decoded";
+    case OnnxHeads::nms:
+      return "nms";
+  }
+  return {};
+}
 
 /// One head, as who decodes raw outputs must know it.
 struct OnnxHead {

@@ -3,7 +3,7 @@
 #include <onnx/checker.h>
 #include <onnx/shape_inference/implementation.h>
 
-#include "data/augment/sample.h"
+#include "data/image/placement.h"
 #include "layers/network.h"
 #include "train/formats/onnx/heads.h"
 #include "train/formats/onnx/layers.h"

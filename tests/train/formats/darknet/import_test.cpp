@@ -5,12 +5,13 @@
 
 #include <gtest/gtest.h>
 
+#include "layers/model/reader.h"
+#include "layers/model/writer.h"
 #include "layers/parameters.h"
 #include "tests/paths.h"
 #include "tests/train/formats/small_cfg.h"
 #include "train/config/config.h"
 #include "train/formats/darknet/export.h"
-#include "train/formats/model_yaml.h"
 #include "train/setup/run_model.h"
 
 namespace brightnet::testing {
@@ -64,7 +65,7 @@ TEST_P(DarknetSuite, HasItsKnownSize) {
   EXPECT_EQ(imported.model.size, GetParam().size);
   EXPECT_EQ(imported.model.stride, GetParam().stride);
   EXPECT_EQ(imported.letterbox, GetParam().letterbox);
-  EXPECT_EQ(imported.declared_classes, 80);
+  EXPECT_EQ(imported.model.classes, 80);
 }
 
 size_t lines_of(const std::string& text) {
@@ -97,7 +98,7 @@ TEST_P(DarknetSuite, ComesBackTheSameFromTheCfgThatWeWrite) {
 }
 
 TEST_P(DarknetSuite, FollowsTheClassesOfTheData) {
-  const Model model = import_darknet(file(), 3).model;
+  const Model model = imported_model(import_darknet(file()), 3);
   EXPECT_EQ(model.classes, 3);
   for (const auto& layer : model.layers) {
     const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes);
@@ -243,7 +244,7 @@ TEST(DarknetImport, SaysWhatItLeavesOut) {
 }
 
 TEST(DarknetRecipe, MakesDarknetsSteps) {
-  const auto imported = import_darknet_text(small_cfg, "small.cfg", 0, "small.yaml");
+  const auto imported = import_darknet_text(small_cfg, "small.cfg", "small.yaml");
   RunConfig config;
   read_config(YamlDocument::parse(imported.recipe_yaml, "recipe").root(), config);
   EXPECT_EQ(config.model, "small.yaml");

@@ -1,7 +1,8 @@
 // The exported .cfg and .weights run by somebody else: OpenCV's DNN module must find what `detect` finds.
 #include <opencv2/dnn.hpp>
 
-#include "data/darknet_image.h"
+#include "data/image/darknet_image.h"
+#include "layers/model/reader.h"
 #include "tests/train/formats/realistic_model.h"
 #include "train/formats/darknet/export.h"
 #include "train/formats/darknet/trained.h"

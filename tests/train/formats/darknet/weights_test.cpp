@@ -8,10 +8,10 @@
 #include <gtest/gtest.h>
 
 #include "core/files.h"
+#include "layers/model/writer.h"
 #include "tests/layers/models.h"
 #include "train/formats/darknet/export.h"
 #include "train/formats/darknet/import.h"
-#include "train/formats/model_yaml.h"
 
 namespace brightnet::testing {
 namespace {

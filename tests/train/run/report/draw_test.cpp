@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
-#include "data/image.h"
+#include "data/image/read_image.h"
 
 namespace brightnet {
 namespace {
@@ -35,7 +35,24 @@ TEST(Draw, ClassesThatAreNearHaveColoursFarApart) {
     for (int b = a + 1; b < a + 6; ++b)
       EXPECT_GT(cv::norm(class_color(a) - class_color(b)), 60) << a << " " << b;
   }
-  EXPECT_EQ(class_color(3), class_color(3));
+}
+
+TEST(Draw, AClassHasTheSameColourInEveryPicture) {
+  std::vector<cv::Scalar> colors;
+  for (int i = 0; i < 80; ++i) colors.push_back(class_color(i));
+  for (int i = 79; i >= 0; --i) EXPECT_EQ(class_color(i), colors[static_cast<size_t>(i)]) << i;
+  // In those of other runs and versions, too: people know their classes by the colours.
+  EXPECT_EQ(class_color(0), cv::Scalar(36, 143, 242));
+  EXPECT_EQ(class_color(3), cv::Scalar(85, 242, 180));
+  // Beside other classes, in a longer list of names, and as a label.
+  cv::Mat alone = gray_image(200, 100), beside = gray_image(200, 100), labelled = gray_image(200, 100);
+  draw_detections(alone, std::vector<ScoredBox>{{100, 50, 180, 90, 3, 0.5f}}, {"a", "b", "c", "d"});
+  draw_detections(beside, std::vector<ScoredBox>{{100, 50, 180, 90, 3, 0.5f}, {10, 50, 60, 90, 0, 0.9f}},
+                  {"a", "b", "c", "d", "e", "f"});
+  draw_truths(labelled, std::vector<Truth>{{{0.7f, 0.7f, 0.4f, 0.4f}, 3}}, {"a", "b", "c", "d"});
+  for (const cv::Mat& picture : {alone, beside, labelled})
+    EXPECT_TRUE(is_color(picture, 100, 70, class_color(3)));
+  EXPECT_TRUE(is_color(beside, 10, 70, class_color(0)));
 }
 
 TEST(Draw, BoxesLieOnTheirPixels) {

@@ -1,0 +1,52 @@
+// `brightnet data check`: reads both splits to the end whatever is wrong with them, decodes every image, and
+// says what training would meet.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "data/formats/read.h"
+
+namespace brightnet {
+
+struct CheckReport {
+  struct SplitReport {
+    std::string name;       ///< "train" or "val"
+    size_t images = 0;      ///< that can be used
+    size_t background = 0;  ///< of these, without an object
+    size_t boxes = 0;
+    std::vector<DataProblem> problems;
+  };
+  std::vector<std::string> classes;
+  std::vector<SplitReport> splits;
+  std::vector<std::string> in_both_splits;  ///< images; the accuracy measured on them says nothing
+
+  /// ExitCode::input when there is a problem that needs_attention(); done when there is nothing, or only what
+  /// the policies mend: zero-area, outside and duplicate boxes, images without labels, turned boxes, other
+  /// sizes, images in both splits.
+  ExitCode exit_code() const;
+
+  /// A paragraph a split, ending in a verdict.
+  std::string text() const;
+
+  /// {"ok", "classes": [name], "splits": [{"name", "images", "background", "boxes", "problems": {kind:
+  /// {"count", "names": [{"where", "detail"}]}}}], "in_both_splits": [file]}; every problem is there by name.
+  nlohmann::json json() const;
+
+ private:
+  /// Whether there is a problem of such a kind in a split.
+  bool any(bool (*which)(DataProblem::Kind)) const;
+};
+
+/// True for the kinds that make `data check` fail: those that stop training and those that lose an image.
+bool needs_attention(DataProblem::Kind kind);
+
+/// Checks data.train and, where it is set (or where the format finds it by itself), data.val. Throws
+/// InputError only for what leaves nothing to read: a missing list or folder, JSON that does not parse, a
+/// format that needs a list of class names without one.
+CheckReport check_dataset(const DataOptions& options);
+
+}  // namespace brightnet

@@ -1,0 +1,194 @@
+#include "data/commands/convert.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <yaml-cpp/yaml.h>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+void check(const std::error_code& error, const fs::path& place) {
+  if (!error) return;
+  throw InputError("this cannot be written: " + error.message(), place.string(), "Name another folder.");
+}
+
+void make_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  check(error, folder);
+}
+
+/// The image's file name, changed when another image of the split has the same stem: their labels would share
+/// a file.
+class FileNames {
+ public:
+  std::string of(const fs::path& image) {
+    const std::string stem = image.stem().string();
+    std::string name = stem;
+    for (int& times = used_[stem]; !taken_.insert(name).second;)
+      name = fmt::format("{}_{}", stem, ++times + 1);
+    return name + image.extension().string();
+  }
+
+ private:
+  std::set<std::string> taken_;
+  std::map<std::string, int> used_;
+};
+
+void place_image(const fs::path& from, const fs::path& to, bool copy) {
+  std::error_code error;
+  if (copy) {
+    fs::copy_file(from, to, error);
+  } else {
+    fs::create_symlink(fs::absolute(from).lexically_normal(), to, error);
+  }
+  check(error, to);
+}
+
+std::string yolo_labels(const ImageRecord& image) {
+  std::string text;
+  const double width = image.width, height = image.height;
+  for (const Annotation& a : image.annotations) {
+    if (a.crowd) continue;
+    text += fmt::format("{} {:.8g} {:.8g} {:.8g} {:.8g}\n", a.class_id, (double{a.x1} + a.x2) / 2 / width,
+                        (double{a.y1} + a.y2) / 2 / height, (double{a.x2} - a.x1) / width,
+                        (double{a.y2} - a.y1) / height);
+  }
+  return text;
+}
+
+Json coco_annotation(const Annotation& a, size_t id, size_t image_id) {
+  return {{"id", id},
+          {"image_id", image_id},
+          {"category_id", a.class_id + 1},
+          {"bbox", {a.x1, a.y1, a.x2 - a.x1, a.y2 - a.y1}},
+          {"area", a.area},
+          {"iscrowd", a.crowd ? 1 : 0}};
+}
+
+/// Writes the labels of one split, image by image.
+class LabelWriter {
+ public:
+  virtual ~LabelWriter() = default;
+  virtual void add(const ImageRecord& image, const fs::path& name) = 0;
+  virtual void finish(const std::vector<std::string>& classes) = 0;
+};
+
+class YoloWriter : public LabelWriter {
+ public:
+  YoloWriter(const fs::path& folder, Split split) : labels_(folder / "labels" / enum_name(split)) {
+    make_folder(labels_);
+  }
+  void add(const ImageRecord& image, const fs::path& name) override {
+    fs::path file = labels_ / name;
+    write_atomically(file.replace_extension(".txt"), yolo_labels(image));
+  }
+  void finish(const std::vector<std::string>&) override {}
+
+ private:
+  fs::path labels_;
+};
+
+class CocoWriter : public LabelWriter {
+ public:
+  CocoWriter(const fs::path& folder, Split split)
+      : file_(folder / "annotations" / fmt::format("instances_{}.json", enum_name(split))) {
+    make_folder(file_.parent_path());
+  }
+  void add(const ImageRecord& image, const fs::path& name) override {
+    const size_t id = images_.size() + 1;
+    images_.push_back(
+        {{"id", id}, {"file_name", name.string()}, {"width", image.width}, {"height", image.height}});
+    for (const Annotation& a : image.annotations)
+      annotations_.push_back(coco_annotation(a, annotations_.size() + 1, id));
+  }
+  void finish(const std::vector<std::string>& classes) override {
+    Json categories = Json::array();
+    for (const auto& name : classes) categories.push_back({{"id", categories.size() + 1}, {"name", name}});
+    const Json document{{"images", images_}, {"annotations", annotations_}, {"categories", categories}};
+    write_atomically(file_, document.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n');
+  }
+
+ private:
+  fs::path file_;
+  Json images_ = Json::array(), annotations_ = Json::array();
+};
+
+std::unique_ptr<LabelWriter> label_writer(const ConvertOptions& options, Split split) {
+  if (options.format == WrittenFormat::yolo) return std::make_unique<YoloWriter>(options.folder, split);
+  return std::make_unique<CocoWriter>(options.folder, split);
+}
+
+std::string what_is_lost(const Dataset& dataset, WrittenFormat format) {
+  const bool yolo = format == WrittenFormat::yolo;
+  size_t crowds = 0, difficult = 0;
+  for (const auto& image : dataset.images) {
+    for (const auto& a : image.annotations) {
+      crowds += a.crowd;
+      difficult += a.difficult;
+    }
+  }
+  std::string text;
+  if (yolo && crowds > 0) {
+    text = counted(crowds, "crowd is", "crowds are") + " left out: YOLO's labels have none";
+  }
+  if (difficult > 0) {
+    text += fmt::format("{}{} 'difficult', which {} labels do not have", text.empty() ? "" : "\n",
+                        counted(difficult, "object loses its mark", "objects lose their mark"),
+                        yolo ? "YOLO's" : "COCO's");
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string convert_split(const Dataset& dataset, Split split, const ConvertOptions& options) {
+  const fs::path images = options.folder / "images" / enum_name(split);
+  make_folder(images);
+  const auto labels = label_writer(options, split);
+  FileNames names;
+  for (const ImageRecord& image : dataset.images) {
+    const fs::path name = names.of(image.file);
+    place_image(image.file, images / name, options.copy);
+    labels->add(image, name);
+  }
+  labels->finish(dataset.classes);
+  return what_is_lost(dataset, options.format);
+}
+
+void write_names(const std::vector<std::string>& classes, const std::vector<Split>& splits,
+                 const ConvertOptions& options) {
+  if (options.format != WrittenFormat::yolo) return;
+  YAML::Emitter yaml;
+  yaml << YAML::BeginMap << YAML::Key << "path" << YAML::Value << fs::absolute(options.folder).string();
+  for (const Split split : splits)
+    yaml << YAML::Key << std::string(enum_name(split)) << YAML::Value
+         << fmt::format("images/{}", enum_name(split));
+  yaml << YAML::Key << "names" << YAML::Value << YAML::BeginSeq;
+  for (const auto& name : classes) yaml << YAML::DoubleQuoted << name;
+  yaml << YAML::EndSeq << YAML::EndMap;
+  write_atomically(options.folder / "data.yaml", std::string(yaml.c_str()) + '\n');
+}
+
+void make_empty_folder(const fs::path& folder) {
+  std::error_code error;
+  if (fs::exists(folder, error) && !(fs::is_directory(folder, error) && fs::is_empty(folder, error))) {
+    throw InputError("there is something in this place", folder.string(),
+                     "Name a folder that does not exist yet.");
+  }
+  make_folder(folder);
+}
+
+}  // namespace brightnet

@@ -1,0 +1,48 @@
+// `brightnet data convert`: a data set of any format as YOLO's folders or as COCO's JSON, for other programs.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/dataset.h"
+
+namespace brightnet {
+
+/// What is written.
+enum class WrittenFormat : uint8_t { yolo, coco };
+
+constexpr std::string_view enum_name(WrittenFormat format) {
+  switch (format) {
+    case WrittenFormat::yolo:
+      return "yolo";
+    case WrittenFormat::coco:
+      return "coco";
+  }
+  return {};
+}
+
+struct ConvertOptions {
+  WrittenFormat format = WrittenFormat::yolo;
+  std::filesystem::path folder;  ///< made; must not exist, or be empty
+  bool copy = false;             ///< copy the images; else they are links to where they are
+};
+
+/// Writes one split and says what of it the format has no room for (crowds and difficult objects, in YOLO's;
+/// one line a kind), or an empty text.
+///   yolo: images/SPLIT/NAME.jpg, labels/SPLIT/NAME.txt (crowds are left out, as in training)
+///   coco: images/SPLIT/NAME.jpg, annotations/instances_SPLIT.json (crowds are kept; ids count from 1)
+/// NAME is the image's own, made unique in its split. Boxes are those that training sees: clipped to the
+/// image, in the image as it is shown. Throws InputError when something cannot be written.
+std::string convert_split(const Dataset& dataset, Split split, const ConvertOptions& options);
+
+/// Writes YOLO's data.yaml with the splits and the names of the classes. COCO's JSON names them itself.
+void write_names(const std::vector<std::string>& classes, const std::vector<Split>& splits,
+                 const ConvertOptions& options);
+
+/// Makes the folder. Throws InputError when there is something in it.
+void make_empty_folder(const std::filesystem::path& folder);
+
+}  // namespace brightnet

@@ -1,0 +1,53 @@
+#include "data/formats/places.h"
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "core/files.h"
+
+namespace brightnet {
+
+namespace fs = std::filesystem;
+
+std::string split_path(const DataOptions& options, Split split) {
+  const std::string& path = options.place(split);
+  if (path.empty()) {
+    throw InputError(fmt::format("data.{}", enum_name(split)) + " is not set", "",
+                     fmt::format("Name the list, folder or file with the {} images.", enum_name(split)));
+  }
+  return path;
+}
+
+void check_exists(const fs::path& place, Split split) {
+  std::error_code failed;
+  if (fs::exists(place, failed)) return;
+  const std::string key = fmt::format("data.{}", enum_name(split));
+  throw InputError(
+      "what " + key + " names " + (failed ? "cannot be looked at: " + failed.message() : "does not exist"),
+      place.string(), "Check data.root and " + key + "; relative paths start at data.root.");
+}
+
+fs::path split_place(const DataOptions& options, Split split, const std::vector<fs::path>& folders) {
+  const fs::path place = find_below(split_path(options, split), folders);
+  check_exists(place, split);
+  return place;
+}
+
+fs::path data_root(const DataOptions& options) {
+  const fs::path root(options.root);
+  std::error_code failed;
+  if (!fs::is_directory(root, failed)) {
+    throw InputError("data.root is not a folder", fs::absolute(root).string(),
+                     "Say where the data is, for example with --set data.root=FOLDER.");
+  }
+  return root;
+}
+
+std::vector<fs::path> read_image_list(const fs::path& list, const DataOptions& options) {
+  const std::vector<fs::path> folders{options.root, list.parent_path(), "."};
+  std::vector<fs::path> images;
+  for (const TextLine& line : read_lines(list)) images.push_back(find_below(line.text, folders));
+  return images;
+}
+
+}  // namespace brightnet

@@ -1,0 +1,31 @@
+// Where a split's images or labels are: data.root, data.train and data.val as paths.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "data/formats/read.h"
+
+namespace brightnet {
+
+/// `data.train` or `data.val`. Throws InputError when it is not set.
+std::string split_path(const DataOptions& options, Split split);
+
+/// Throws InputError when the place that `data.train` or `data.val` names is not there.
+void check_exists(const std::filesystem::path& place, Split split);
+
+/// What `data.train` or `data.val` names, below the first of the folders where it exists. Throws InputError
+/// when it is at none of them.
+std::filesystem::path split_place(const DataOptions& options, Split split,
+                                  const std::vector<std::filesystem::path>& folders);
+
+/// options.root; throws InputError when it is not a folder.
+std::filesystem::path data_root(const DataOptions& options);
+
+/// The images that a list file names. A relative path starts at data.root, at the list's own folder, or at
+/// the current folder: the first where the image exists.
+std::vector<std::filesystem::path> read_image_list(const std::filesystem::path& list,
+                                                   const DataOptions& options);
+
+}  // namespace brightnet

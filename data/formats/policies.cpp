@@ -1,0 +1,96 @@
+#include "data/formats/policies.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+namespace brightnet {
+namespace {
+
+using Kind = DataProblem::Kind;
+
+// The corners in the image as it is shown, for a box drawn on the pixels as they are stored.
+void turn(LabelledBox& box, cv::Size shown, int orientation) {
+  const double stored_width = shown.height, stored_height = shown.width;
+  const auto place = [&](double& x, double& y) {
+    const double right = stored_width - x, bottom = stored_height - y;
+    const auto [new_x, new_y] = orientation == 5   ? std::pair(y, x)
+                                : orientation == 6 ? std::pair(bottom, x)
+                                : orientation == 7 ? std::pair(bottom, right)
+                                                   : std::pair(y, right);
+    x = new_x;
+    y = new_y;
+  };
+  place(box.x1, box.y1);
+  place(box.x2, box.y2);
+  if (box.x1 > box.x2) std::swap(box.x1, box.x2);
+  if (box.y1 > box.y2) std::swap(box.y1, box.y2);
+}
+
+std::string numbers(const LabelledBox& box) {
+  char text[128];
+  std::snprintf(text, sizeof text, "%.6g %.6g to %.6g %.6g", box.x1, box.y1, box.x2, box.y2);
+  return text;
+}
+
+}  // namespace
+
+void boxes_to_pixels(LabelledImage& image, const ImageInfo& info, ProblemLog& log) {
+  if (image.relative) {
+    for (auto& box : image.boxes) {
+      box.x1 *= info.shown.width;
+      box.x2 *= info.shown.width;
+      box.y1 *= info.shown.height;
+      box.y2 *= info.shown.height;
+    }
+    return;
+  }
+  if (image.declared.empty() || image.declared == info.shown) return;
+  const bool as_stored =
+      info.orientation >= 5 && image.declared == cv::Size(info.shown.height, info.shown.width);
+  if (as_stored) {
+    for (auto& box : image.boxes) turn(box, info.shown, info.orientation);
+    log.add(Kind::turned_boxes, image.file.string(), "EXIF orientation " + std::to_string(info.orientation));
+    return;
+  }
+  const auto size = [](cv::Size s) { return std::to_string(s.width) + 'x' + std::to_string(s.height); };
+  log.add(Kind::other_size, image.file.string(), size(info.shown) + " instead of " + size(image.declared));
+}
+
+std::vector<Annotation> annotations_of(const LabelledImage& image, cv::Size shown, ProblemLog& log) {
+  constexpr double rounding = 1.0;        // pixels that a writer's rounding may add; clipped without a word
+  constexpr double smallest_side = 0.01;  // pixels
+  std::vector<Annotation> annotations;
+  std::set<std::tuple<int, bool, double, double, double, double>> seen;
+  for (const auto& box : image.boxes) {
+    if (box.empty || box.x2 - box.x1 < smallest_side || box.y2 - box.y1 < smallest_side) {
+      log.add(Kind::zero_area_box, box.where,
+              box.empty ? "its end does not lie after its start" : numbers(box));
+      continue;
+    }
+    if (!seen.insert({box.class_id, box.crowd, box.x1, box.y1, box.x2, box.y2}).second) {
+      log.add(Kind::duplicate_box, box.where, numbers(box));
+      continue;
+    }
+    Annotation a;
+    a.x1 = static_cast<float>(std::clamp<double>(box.x1, 0, shown.width));
+    a.y1 = static_cast<float>(std::clamp<double>(box.y1, 0, shown.height));
+    a.x2 = static_cast<float>(std::clamp<double>(box.x2, 0, shown.width));
+    a.y2 = static_cast<float>(std::clamp<double>(box.y2, 0, shown.height));
+    a.class_id = box.class_id;
+    a.crowd = box.crowd;
+    a.difficult = box.difficult;
+    a.area = static_cast<float>(box.area.value_or(double{a.x2 - a.x1} * (a.y2 - a.y1)));
+    const double overhang = std::max({-box.x1, -box.y1, box.x2 - shown.width, box.y2 - shown.height});
+    const bool gone = a.x2 - a.x1 < smallest_side || a.y2 - a.y1 < smallest_side;
+    if (overhang > rounding || gone) {
+      log.add(Kind::outside_box, box.where,
+              numbers(box) + " in " + std::to_string(shown.width) + 'x' + std::to_string(shown.height) +
+                  (gone ? ", dropped" : ", clipped"));
+    }
+    if (!gone) annotations.push_back(a);
+  }
+  return annotations;
+}
+
+}  // namespace brightnet

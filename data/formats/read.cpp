@@ -1,0 +1,197 @@
+#include "data/formats/read.h"
+
+#include <algorithm>
+#include <exception>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "data/formats/labels.h"
+#include "data/formats/places.h"
+#include "data/formats/policies.h"
+#include "data/image/read_image.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+using Kind = DataProblem::Kind;
+
+bool train_names_both(const DataOptions& options) {
+  return options.format->train_names_both && options.format->train_names_both(options);
+}
+
+std::unique_ptr<LabelSource> open_split(const DataOptions& options, Split split, ProblemLog& log) {
+  if (!options.target_class_mapping.empty() && !options.format->maps_classes) {
+    std::vector<std::string> mapping;
+    for (const DatasetFormat& format : dataset_formats()) {
+      if (format.maps_classes) mapping.push_back(format.name);
+    }
+    throw InputError(fmt::format("data.target_class_mapping belongs to data.format: {}, and the format is {}",
+                                 fmt::join(mapping, ", "), options.format->name),
+                     "", "Leave it out; data.classes names the classes.");
+  }
+  return options.format->open(options, split, log);
+}
+
+std::optional<ImageRecord> read_record(const LabelSource& source, size_t index, ProblemLog& log) {
+  LabelledImage image = source.image(index, log);
+  std::error_code failed;
+  if (!fs::exists(image.file, failed)) {
+    // Not every file that cannot be looked at is missing: a folder may lack the permission.
+    if (failed) {
+      log.add(Kind::undecodable_image, image.file.string(), failed.message());
+    } else {
+      log.add(Kind::missing_image, image.file.string(), "there is no such file");
+    }
+    return std::nullopt;
+  }
+  const auto info = image_info(image.file);
+  // The end mark is a few bytes to read. Only a file without one is decoded, to see whether pixels
+  // are missing.
+  if (!info || !has_end_mark(image.file)) {
+    if (const auto problem = decoding_problem(image.file)) {
+      log.add(problem->kind, problem->where, problem->detail);
+      return std::nullopt;
+    }
+    BRIGHTNET_CHECK(info.has_value(), "an image that decodes has a size");
+  }
+  if (!image.missing_labels.empty()) log.add(Kind::no_label_file, image.file.string(), image.missing_labels);
+  ImageRecord record;
+  record.file = image.file;
+  record.id = image.id.value_or(static_cast<int64_t>(index));
+  record.width = info->shown.width;
+  record.height = info->shown.height;
+  boxes_to_pixels(image, *info, log);
+  record.annotations = annotations_of(image, info->shown, log);
+  return record;
+}
+
+struct Outcome {
+  std::optional<ImageRecord> record;
+  std::vector<DataProblem> problems;
+  std::exception_ptr failure;
+};
+
+std::vector<Outcome> read_records(const LabelSource& source, bool lenient) {
+  std::vector<Outcome> outcomes(source.size());
+#pragma omp parallel for schedule(dynamic, 16)
+  for (size_t i = 0; i < outcomes.size(); ++i) {
+    ProblemLog log(lenient);
+    try {
+      outcomes[i].record = read_record(source, i, log);
+    } catch (...) {
+      outcomes[i].failure = std::current_exception();
+    }
+    outcomes[i].problems = log.problems();
+  }
+  return outcomes;
+}
+
+// A data set without an image, or without a single label file, is a wrong path and not a data set.
+void check_not_empty(Dataset& dataset, const DataOptions& options, Split split, size_t listed, bool lenient) {
+  const std::string name = fmt::format("data.{}", enum_name(split));
+  const std::string where = (fs::path(options.root) / options.place(split)).string();
+  auto& problems = dataset.problems;
+  ProblemLog log(lenient);
+  if (listed == 0) {
+    log.add(Kind::no_images, where, name + " lists no images", "Check data.root and " + name + '.');
+  } else if (dataset.images.empty()) {
+    log.add(Kind::no_images, where,
+            listed == 1 ? "the only image of " + name + " cannot be used"
+                        : fmt::format("none of the {} images of {} can be used", listed, name),
+            summarize(problems));
+  } else {
+    const auto unlabelled = [](const DataProblem& p) { return p.kind == Kind::no_label_file; };
+    if (std::count_if(problems.begin(), problems.end(), unlabelled) != std::ssize(dataset.images)) return;
+    const std::string looked = std::find_if(problems.begin(), problems.end(), unlabelled)->detail;
+    const size_t images = dataset.images.size();
+    log.add(Kind::no_labels, where,
+            images == 1
+                ? "the only image has no label file: it was looked for at " + looked
+                : fmt::format("none of the {} images has a label file: the first was looked for at {}",
+                              images, looked),
+            "Check " + name + " and where the labels are.");
+    std::erase_if(problems, unlabelled);  // one thing to say, not as many as there are images
+  }
+  problems.insert(problems.end(), log.problems().begin(), log.problems().end());
+}
+
+}  // namespace
+
+void DataOptions::fields(Fields& f) {
+  const std::string doc = "of the labels: " + dataset_formats_listed();
+  std::string name = format->name;
+  f.choice("format", name, dataset_format_names(), doc.c_str());
+  format = &dataset_format(name);
+  f("root", root, "folder that the paths below start from");
+  f("train", train, "list file, image folder, COCO JSON or obj.data, by format");
+  f("val", val, "the same for the images that the accuracy is measured on");
+  f("classes", classes, "names in the order of their ids; empty: as the data set names them");
+  f.custom(
+      "target_class_mapping",
+      [this](const YamlValue& value) {
+        target_class_mapping = yaml_as<std::map<std::string, std::string>>(value, "target_class_mapping");
+      },
+      [this] {
+        YAML::Node node(YAML::NodeType::Map);
+        for (const auto& [type, name] : target_class_mapping) node[type] = name;
+        return node;
+      },
+      "kitti: from what labels say to classes; the rest is dropped");
+  f("include_difficult_in_training", include_difficult_in_training,
+    "train on objects marked difficult (voc) or occluded (kitti)");
+}
+
+std::vector<Split> given_splits(const DataOptions& options) {
+  if (options.val.empty() && !train_names_both(options)) return {Split::train};
+  return {Split::train, Split::val};
+}
+
+void check_place(const DataOptions& options, Split split) {
+  if (split == Split::val && options.val.empty() && train_names_both(options)) return;
+  const std::string path = split_path(options, split);
+  const fs::path root(options.root);
+  std::error_code failed;
+  if (!fs::is_directory(root, failed)) return;  // said by data_root()
+  // Wherever one of the formats looks for it.
+  const std::vector<fs::path> folders{root, root / "ImageSets", root / "ImageSets/Main", "."};
+  if (!fs::exists(find_below(path + ".txt", folders), failed)) check_exists(find_below(path, folders), split);
+}
+
+Dataset read_dataset(const DataOptions& options, Split split, bool lenient) {
+  ProblemLog log(lenient);
+  const auto source = open_split(options, split, log);
+  Dataset dataset;
+  dataset.classes = source->classes();
+  dataset.problems = log.problems();
+  for (Outcome& outcome : read_records(*source, lenient)) {
+    if (outcome.failure) std::rethrow_exception(outcome.failure);
+    dataset.problems.insert(dataset.problems.end(), outcome.problems.begin(), outcome.problems.end());
+    if (outcome.record) dataset.images.push_back(std::move(*outcome.record));
+  }
+  if (split == Split::train && !options.include_difficult_in_training) {
+    for (auto& image : dataset.images)
+      std::erase_if(image.annotations, [](const Annotation& a) { return a.difficult; });
+  }
+  check_not_empty(dataset, options, split, source->size(), lenient);
+  return dataset;
+}
+
+std::optional<DataProblem> decoding_problem(const fs::path& file) {
+  try {
+    read_image(file);
+    return std::nullopt;
+  } catch (const ImageError& e) {
+    std::error_code failed;
+    const bool missing = e.kind() == ImageError::Kind::missing && !fs::exists(file, failed);
+    const Kind kind = missing                                   ? Kind::missing_image
+                      : e.kind() == ImageError::Kind::truncated ? Kind::truncated_image
+                                                                : Kind::undecodable_image;
+    return DataProblem{kind, file.string(), e.detail()};
+  }
+}
+
+}  // namespace brightnet

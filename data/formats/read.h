@@ -1,0 +1,47 @@
+// Reading a data set: the options that say where and in which format it is, and one call that reads a split.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/config.h"
+#include "data/dataset.h"
+#include "data/formats/format.h"
+
+namespace brightnet {
+
+/// The `data:` section of a configuration.
+struct DataOptions {
+  /// One of dataset_formats().
+  const DatasetFormat* format = &dataset_formats().front();
+  std::string root = ".";  ///< folder that relative paths below start from
+  std::string train;       ///< list file, image folder, COCO JSON, …, by format
+  std::string val;
+  std::vector<std::string> classes;  ///< empty: taken from the data set where it names them
+  /// From what labels say to classes, for formats that map_classes; empty: the same.
+  std::map<std::string, std::string> target_class_mapping;
+  bool include_difficult_in_training = true;  ///< train on what is marked difficult (voc) or occluded (kitti)
+  void fields(Fields& f);
+
+  /// `train` or `val`.
+  const std::string& place(Split split) const { return split == Split::train ? train : val; }
+};
+
+/// The splits that the options name: train, and val where data.val is set or data.train names both.
+std::vector<Split> given_splits(const DataOptions& options);
+
+/// Throws InputError when data.train or data.val names nothing, or nothing that is there: at once, where
+/// reading the one would take long before the other is looked for.
+void check_place(const DataOptions& options, Split split);
+
+/// Reads one split. With `lenient` (for `data check`) nothing stops the reading: every problem is collected.
+/// Throws InputError for a missing list; unless lenient, also at a problem that stops_training().
+Dataset read_dataset(const DataOptions& options, Split split, bool lenient = false);
+
+/// Decodes an image in full and says what is wrong with it; nullopt when it can be used.
+std::optional<DataProblem> decoding_problem(const std::filesystem::path& file);
+
+}  // namespace brightnet

@@ -1,0 +1,141 @@
+#include "data/image/darknet_image.h"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "data/image/header.h"
+#include "data/image/read_image.h"
+
+#define STB_IMAGE_IMPLEMENTATION
+#define STB_IMAGE_STATIC
+#define STBI_ONLY_JPEG
+#define STBI_NO_STDIO
+#include <stb_image.h>
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Sides of the image inside a letterbox; darknet divides integers.
+cv::Size letterboxed(int width, int height, int size) {
+  if (static_cast<float>(size) / static_cast<float>(width) <
+      static_cast<float>(size) / static_cast<float>(height)) {
+    return {size, static_cast<int>(static_cast<int64_t>(height) * size / width)};
+  }
+  return {static_cast<int>(static_cast<int64_t>(width) * size / height), size};
+}
+
+/// What an output pixel is blended from: source pixels first and first + 1, which weigh so much.
+struct Tap {
+  int first = 0;
+  float weight = 1, next_weight = 0;
+};
+
+Tap tap_at(float source) {
+  const auto first = static_cast<int>(source);
+  const float next = source - static_cast<float>(first);
+  return {first, 1 - next, next};
+}
+
+float scale_between(int from, int to) {
+  return to > 1 ? static_cast<float>(from - 1) / static_cast<float>(to - 1) : 0.0f;
+}
+
+std::vector<Tap> column_taps(int from, int to) {
+  std::vector<Tap> all;
+  for (int i = 0; i + 1 < to; ++i)
+    all.push_back(from == 1 ? Tap{} : tap_at(static_cast<float>(i) * scale_between(from, to)));
+  all.push_back({from - 1, 1, 0});
+  return all;
+}
+
+/// Rows are as columns but for the last: darknet leaves the next row out there and keeps the weight of the
+/// first. Where rounding puts the source a hair above the image's last row, that weight is nearly 0, and
+/// the input's last row nearly black.
+std::vector<Tap> row_taps(int from, int to) {
+  std::vector<Tap> all;
+  for (int i = 0; i < to; ++i) all.push_back(tap_at(static_cast<float>(i) * scale_between(from, to)));
+  if (to == 1) all.back() = {from - 1, 1, 0};
+  all.back().next_weight = 0;
+  return all;
+}
+
+/// One row of the image with its columns blended.
+void blend_columns(const uint8_t* row, const std::vector<Tap>& columns, float* out) {
+  for (const auto& [first, weight, next_weight] : columns) {
+    const uint8_t* left = row + 3 * static_cast<ptrdiff_t>(first);
+    const uint8_t* right = next_weight > 0 ? left + 3 : left;
+    for (int c = 0; c < 3; ++c) {
+      *out++ = weight * (static_cast<float>(left[c]) / 255.0f) +
+               next_weight * (static_cast<float>(right[c]) / 255.0f);
+    }
+  }
+}
+
+}  // namespace
+
+cv::Mat read_darknet_image(const fs::path& file) {
+  std::vector<uint8_t> bytes = read_head(file, 16);
+  if (image_format(bytes) != ImageFormat::jpeg) return read_image(file);
+  // stb_image paints what is missing of a file grey; a file that ends as it should is whole.
+  if (!has_end_mark(file)) read_image(file);
+  const std::string whole = read_file(file);
+  if (whole.size() > std::numeric_limits<int>::max()) {
+    throw ImageError(ImageError::Kind::undecodable, "it is larger than 2 GiB", file);
+  }
+  int width = 0, height = 0, channels = 0;
+  uint8_t* pixels = stbi_load_from_memory(reinterpret_cast<const uint8_t*>(whole.data()),
+                                          static_cast<int>(whole.size()), &width, &height, &channels, 3);
+  if (!pixels) throw ImageError(ImageError::Kind::undecodable, stbi_failure_reason(), file);
+  const cv::Mat image = cv::Mat(height, width, CV_8UC3, pixels).clone();
+  stbi_image_free(pixels);
+  const auto header = parse_image_header({reinterpret_cast<const uint8_t*>(whole.data()), whole.size()});
+  return upright(image, header ? header->orientation : 1);
+}
+
+void fill_darknet_input(const cv::Mat& image, int size, bool letterbox, float* values) {
+  BRIGHTNET_CHECK(image.type() == CV_8UC3 && size > 1, "darknet's resize takes 8-bit RGB");
+  const cv::Size shown = letterbox ? letterboxed(image.cols, image.rows, size) : cv::Size(size, size);
+  const size_t row_values = 3 * static_cast<size_t>(size),
+               shown_values = 3 * static_cast<size_t>(shown.width);
+  if (letterbox) std::fill(values, values + row_values * static_cast<size_t>(size), 0.5f);
+  if (shown.empty()) return;
+  float* corner = values + static_cast<size_t>((size - shown.height) / 2) * row_values +
+                  3 * static_cast<size_t>((size - shown.width) / 2);
+  const std::vector<Tap> columns = column_taps(image.cols, shown.width),
+                         rows = row_taps(image.rows, shown.height);
+  std::vector<float> upper(shown_values), lower(shown_values);
+  int upper_row = -1, lower_row = -1;  // the source rows that are there
+  const auto blend = [&](int row, std::vector<float>& into, int& now) {
+    if (now != row) blend_columns(image.ptr<uint8_t>(row), columns, into.data());
+    now = row;
+  };
+  for (int y = 0; y < shown.height; ++y) {
+    const auto [first, weight, next_weight] = rows[static_cast<size_t>(y)];
+    if (first == lower_row) {
+      std::swap(upper, lower);
+      std::swap(upper_row, lower_row);
+    }
+    blend(first, upper, upper_row);
+    if (next_weight > 0) blend(first + 1, lower, lower_row);
+    float* out = corner + static_cast<size_t>(y) * row_values;
+    for (size_t i = 0; i < shown_values; ++i) {
+      out[i] = next_weight > 0 ? weight * upper[i] + next_weight * lower[i] : weight * upper[i];
+    }
+  }
+}
+
+Placement place_as_darknet(int image_width, int image_height, int size, bool letterbox) {
+  BRIGHTNET_CHECK(image_width > 0 && image_height > 0 && size > 0, "an image or input without pixels");
+  cv::Size shown = letterbox ? letterboxed(image_width, image_height, size) : cv::Size(size, size);
+  shown = {std::max(1, shown.width), std::max(1, shown.height)};
+  return {static_cast<float>(shown.width) / static_cast<float>(image_width),
+          static_cast<float>(shown.height) / static_cast<float>(image_height),
+          static_cast<float>(size - shown.width) / 2, static_cast<float>(size - shown.height) / 2};
+}
+
+}  // namespace brightnet

@@ -1,0 +1,199 @@
+#include "data/image/header.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string_view>
+
+namespace brightnet {
+namespace {
+
+using Bytes = std::span<const uint8_t>;
+
+bool matches(Bytes bytes, size_t offset, std::string_view text) {
+  return offset + text.size() <= bytes.size() &&
+         std::memcmp(bytes.data() + offset, text.data(), text.size()) == 0;
+}
+
+uint32_t big_endian(Bytes bytes, size_t offset, int count) {
+  uint32_t value = 0;
+  for (int i = 0; i < count; ++i) value = value << 8 | bytes[offset + static_cast<size_t>(i)];
+  return value;
+}
+
+uint32_t little_endian(Bytes bytes, size_t offset, int count) {
+  uint32_t value = 0;
+  for (int i = count; i-- > 0;) value = value << 8 | bytes[offset + static_cast<size_t>(i)];
+  return value;
+}
+
+std::optional<ImageHeader> checked(ImageHeader header) {
+  if (header.width <= 0 || header.height <= 0) return std::nullopt;
+  return header;
+}
+
+// ITU T.81, annex B: markers of FF and a code; all before the scan (SOS) carry a length that includes itself.
+std::optional<ImageHeader> parse_jpeg(Bytes bytes) {
+  ImageHeader header;
+  bool exif_seen = false;
+  for (size_t at = 2; at + 4 <= bytes.size();) {
+    if (bytes[at] != 0xFF) {
+      ++at;  // stray bytes between segments, which decoders step over too
+      continue;
+    }
+    const uint8_t code = bytes[at + 1];
+    if (code == 0xFF) {
+      ++at;  // fill byte
+      continue;
+    }
+    const bool without_length = code == 0x00 || code == 0x01 || (code >= 0xD0 && code <= 0xD8);
+    if (without_length) {
+      at += 2;
+      continue;
+    }
+    if (code == 0xDA || code == 0xD9) return checked(header);
+    const size_t length = big_endian(bytes, at + 2, 2);
+    const size_t payload = at + 4, end = at + 2 + length;
+    if (length < 2 || end > bytes.size()) return std::nullopt;
+    const bool frame = code >= 0xC0 && code <= 0xCF && code != 0xC4 && code != 0xC8 && code != 0xCC;
+    if (frame && length >= 8) {
+      header.height = static_cast<int>(big_endian(bytes, payload + 1, 2));
+      header.width = static_cast<int>(big_endian(bytes, payload + 3, 2));
+    } else if (code == 0xE1 && !exif_seen &&
+               matches(bytes.first(end), payload, std::string_view("Exif\0\0", 6))) {
+      header.orientation = exif_orientation(bytes.subspan(payload + 6, end - payload - 6));
+      exif_seen = true;
+    }
+    at = end;
+  }
+  return std::nullopt;
+}
+
+// PNG: length, type, payload, CRC. An eXIf chunk counts when it comes before the pixels, where writers
+// put it.
+std::optional<ImageHeader> parse_png(Bytes bytes) {
+  if (bytes.size() < 24 || !matches(bytes, 12, "IHDR")) return std::nullopt;
+  ImageHeader header;
+  header.width = static_cast<int>(big_endian(bytes, 16, 4));
+  header.height = static_cast<int>(big_endian(bytes, 20, 4));
+  for (size_t at = 8; at + 8 <= bytes.size();) {
+    const size_t length = big_endian(bytes, at, 4);
+    if (matches(bytes, at + 4, "IDAT")) return checked(header);
+    if (at + 12 + length > bytes.size()) return std::nullopt;
+    if (matches(bytes, at + 4, "eXIf")) header.orientation = exif_orientation(bytes.subspan(at + 8, length));
+    at += 12 + length;
+  }
+  return std::nullopt;
+}
+
+// WebP: a RIFF of chunks padded to even length. The simple forms have no room for EXIF; VP8X says whether the
+// file has it, and it then comes after the pixels.
+std::optional<ImageHeader> parse_webp(Bytes bytes) {
+  if (bytes.size() < 30) return std::nullopt;
+  ImageHeader header;
+  if (matches(bytes, 12, "VP8 ")) {
+    header.width = static_cast<int>(little_endian(bytes, 26, 2) & 0x3FFF);
+    header.height = static_cast<int>(little_endian(bytes, 28, 2) & 0x3FFF);
+    return checked(header);
+  }
+  if (matches(bytes, 12, "VP8L")) {
+    const uint32_t bits = little_endian(bytes, 21, 4);
+    header.width = static_cast<int>((bits & 0x3FFF) + 1);
+    header.height = static_cast<int>((bits >> 14 & 0x3FFF) + 1);
+    return checked(header);
+  }
+  if (!matches(bytes, 12, "VP8X")) return std::nullopt;
+  header.width = static_cast<int>(little_endian(bytes, 24, 3) + 1);
+  header.height = static_cast<int>(little_endian(bytes, 27, 3) + 1);
+  const bool has_exif = bytes[20] & 0x08;
+  if (!has_exif) return header;
+  for (size_t at = 12; at + 8 <= bytes.size();) {
+    const size_t length = little_endian(bytes, at + 4, 4);
+    if (at + 8 + length > bytes.size()) return std::nullopt;
+    if (matches(bytes, at, "EXIF")) {
+      Bytes block = bytes.subspan(at + 8, length);
+      if (matches(block, 0, std::string_view("Exif\0\0", 6))) block = block.subspan(6);
+      header.orientation = exif_orientation(block);
+      return header;
+    }
+    at += 8 + length + length % 2;
+  }
+  return std::nullopt;
+}
+
+std::optional<ImageHeader> parse_bmp(Bytes bytes) {
+  if (bytes.size() < 26) return std::nullopt;
+  ImageHeader header;
+  if (little_endian(bytes, 14, 4) == 12) {  // the OS/2 header has 16-bit sides
+    header.width = static_cast<int>(little_endian(bytes, 18, 2));
+    header.height = static_cast<int>(little_endian(bytes, 20, 2));
+  } else {
+    header.width = static_cast<int>(little_endian(bytes, 18, 4));
+    const auto rows = static_cast<int32_t>(little_endian(bytes, 22, 4));  // negative: stored from the top
+    header.height = rows == INT32_MIN ? 0 : std::abs(rows);
+  }
+  return checked(header);
+}
+
+}  // namespace
+
+ImageFormat image_format(Bytes bytes) {
+  if (matches(bytes, 0, "\xFF\xD8\xFF")) return ImageFormat::jpeg;
+  if (matches(bytes, 0, "\x89PNG\r\n\x1A\n")) return ImageFormat::png;
+  if (matches(bytes, 0, "RIFF") && matches(bytes, 8, "WEBP")) return ImageFormat::webp;
+  if (matches(bytes, 0, "BM")) return ImageFormat::bmp;
+  return ImageFormat::other;
+}
+
+std::optional<ImageHeader> parse_image_header(Bytes bytes) {
+  switch (image_format(bytes)) {
+    case ImageFormat::jpeg:
+      return parse_jpeg(bytes);
+    case ImageFormat::png:
+      return parse_png(bytes);
+    case ImageFormat::webp:
+      return parse_webp(bytes);
+    case ImageFormat::bmp:
+      return parse_bmp(bytes);
+    case ImageFormat::other:
+      break;
+  }
+  return std::nullopt;
+}
+
+int exif_orientation(Bytes tiff) {
+  const bool little = matches(tiff, 0, std::string_view("II*\0", 4));
+  if (!little && !matches(tiff, 0, std::string_view("MM\0*", 4))) return 1;
+  const auto number = [&](size_t offset, int count) {
+    return little ? little_endian(tiff, offset, count) : big_endian(tiff, offset, count);
+  };
+  if (tiff.size() < 8) return 1;
+  const size_t directory = number(4, 4);
+  if (directory + 2 > tiff.size()) return 1;
+  const size_t entries = number(directory, 2);
+  for (size_t i = 0; i < entries; ++i) {
+    const size_t entry = directory + 2 + 12 * i;
+    if (entry + 12 > tiff.size()) return 1;
+    if (number(entry, 2) != 0x0112) continue;
+    const uint32_t type = number(entry + 2, 2);
+    constexpr uint32_t type_short = 3, type_long = 4;
+    if (type != type_short && type != type_long) return 1;
+    const uint32_t value = number(entry + 8, type == type_short ? 2 : 4);
+    return value >= 1 && value <= 8 ? static_cast<int>(value) : 1;
+  }
+  return 1;
+}
+
+std::vector<uint8_t> read_head(const std::filesystem::path& file, size_t limit) {
+  std::error_code failed;
+  const auto size = std::filesystem::file_size(file, failed);  // fails for folders
+  if (failed) return {};
+  std::vector<uint8_t> bytes(static_cast<size_t>(std::min<uintmax_t>(size, limit)));
+  std::ifstream in(file, std::ios::binary);
+  in.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  bytes.resize(static_cast<size_t>(std::max<std::streamsize>(in.gcount(), 0)));
+  return bytes;
+}
+
+}  // namespace brightnet

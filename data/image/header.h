@@ -1,0 +1,36 @@
+// What a file's first bytes say about the image in it. Reading the size of 100,000 images must not decode
+// them, and the EXIF orientation must be the same for the reader of the size and the reader of the pixels, so
+// both take it from here.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace brightnet {
+
+/// By content, not by name: a PNG called .jpg is a PNG.
+enum class ImageFormat { jpeg, png, webp, bmp, other };
+ImageFormat image_format(std::span<const uint8_t> bytes);
+
+struct ImageHeader {
+  int width = 0, height = 0;  ///< as stored, before the EXIF rotation
+  int orientation = 1;        ///< EXIF 2.3, tag 0x0112: 1 upright … 8
+  /// True when the orientation swaps width and height.
+  bool transposed() const { return orientation >= 5; }
+};
+
+/// Reads the header of a JPEG, PNG, WebP or BMP from the beginning of its file. nullopt: another format, not
+/// an image, or the header is longer than `bytes`.
+std::optional<ImageHeader> parse_image_header(std::span<const uint8_t> bytes);
+
+/// The orientation in an EXIF block (a TIFF header and its first directory); 1 when it says none or
+/// is damaged.
+int exif_orientation(std::span<const uint8_t> tiff);
+
+/// The first `limit` bytes of a file, or all when it is shorter; empty when it cannot be read.
+std::vector<uint8_t> read_head(const std::filesystem::path& file, size_t limit);
+
+}  // namespace brightnet

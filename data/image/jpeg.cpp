@@ -1,0 +1,198 @@
+#include "data/image/jpeg.h"
+
+#include <algorithm>
+#include <csetjmp>
+#include <cstdio>
+#include <vector>
+
+// jpeglib.h needs size_t and FILE before it.
+#include <jerror.h>
+#include <jpeglib.h>
+
+namespace brightnet {
+namespace {
+
+// libjpeg reports through callbacks: an error must not return (it would call exit()), so it jumps back.
+struct ErrorSink {
+  jpeg_error_mgr base;  // first, so that libjpeg's pointer to it is a pointer to the sink
+  std::jmp_buf back;
+  bool damaged = false;
+  char message[JMSG_LENGTH_MAX] = "";
+};
+
+ErrorSink& sink_of(j_common_ptr info) {
+  return *reinterpret_cast<ErrorSink*>(info->err);
+}
+
+void on_error(j_common_ptr info) {
+  ErrorSink& sink = sink_of(info);
+  info->err->format_message(info, sink.message);
+  std::longjmp(sink.back, 1);
+}
+
+// Warnings have level -1. Those about bytes to spare and odd headers leave the pixels whole; the others (no
+// more data, an impossible code, a lost restart marker) mean that pixels are made up.
+void on_message(j_common_ptr info, int level) {
+  if (level >= 0) return;
+  switch (info->err->msg_code) {
+    case JWRN_ADOBE_XFORM:
+    case JWRN_BOGUS_PROGRESSION:
+    case JWRN_EXTRANEOUS_DATA:
+    case JWRN_JFIF_MAJOR:
+    case JWRN_TOO_MUCH_DATA:
+      return;
+    default:
+      break;
+  }
+  ErrorSink& sink = sink_of(info);
+  if (!sink.damaged) info->err->format_message(info, sink.message);
+  sink.damaged = true;
+}
+
+// The whole file is in memory; past its end comes an end marker, as in libjpeg's own sources. Whether pixels
+// were still due then shows in JWRN_HIT_MARKER, or, for progressive files, in that it was needed at all.
+struct MemorySource {
+  jpeg_source_mgr base;
+  bool ran_out = false;
+};
+
+MemorySource& source_of(j_decompress_ptr info) {
+  return *reinterpret_cast<MemorySource*>(info->src);
+}
+
+boolean on_end_of_data(j_decompress_ptr info) {
+  static const JOCTET end_marker[] = {0xFF, JPEG_EOI};
+  source_of(info).ran_out = true;
+  info->src->next_input_byte = end_marker;
+  info->src->bytes_in_buffer = sizeof end_marker;
+  return TRUE;
+}
+
+void skip(j_decompress_ptr info, long count) {
+  if (count <= 0) return;
+  auto* source = info->src;
+  if (static_cast<size_t>(count) > source->bytes_in_buffer) {
+    on_end_of_data(info);
+    return;
+  }
+  source->next_input_byte += count;
+  source->bytes_in_buffer -= static_cast<size_t>(count);
+}
+
+void attach(jpeg_decompress_struct& info, MemorySource& source, std::span<const uint8_t> bytes) {
+  source.base.init_source = [](j_decompress_ptr) {};
+  source.base.term_source = [](j_decompress_ptr) {};
+  source.base.fill_input_buffer = on_end_of_data;
+  source.base.skip_input_data = skip;
+  source.base.resync_to_restart = jpeg_resync_to_restart;
+  source.base.next_input_byte = bytes.data();
+  source.base.bytes_in_buffer = bytes.size();
+  info.src = &source.base;
+}
+
+// Inverted CMYK holds the light that each ink lets through, so light · light of black is the colour.
+void cmyk_to_rgb(const std::vector<uint8_t>& cmyk, int width, uint8_t* rgb) {
+  for (int x = 0; x < width; ++x) {
+    const uint8_t* ink = cmyk.data() + 4 * static_cast<size_t>(x);
+    for (int c = 0; c < 3; ++c) rgb[3 * x + c] = static_cast<uint8_t>((ink[c] * ink[3] + 127) / 255);
+  }
+}
+
+// libjpeg upsamples chroma with a filter that reads the neighbouring pixel, so the pixels next to a cut
+// differ from those of the whole image. This many more are decoded on each side and thrown away.
+constexpr int cut_margin = 4;
+
+cv::Rect with_margin(const cv::Rect& window, cv::Size size) {
+  const cv::Rect wider(window.tl() - cv::Point(cut_margin, cut_margin),
+                       window.size() + cv::Size(2 * cut_margin, 2 * cut_margin));
+  return wider & cv::Rect({}, size);
+}
+
+// Where the decoded image goes, and what part of it. Lives outside decode_into(): longjmp would step over
+// its destructors.
+struct Decoding {
+  cv::Rect window;   // what was asked for; empty for everything
+  cv::Rect decoded;  // what libjpeg makes: at least that, in whole blocks from left to right
+  cv::Mat image;     // of `decoded`
+  std::vector<uint8_t> cmyk;
+};
+
+bool decode_into(jpeg_decompress_struct& info, ErrorSink& sink, int denominator, Decoding& to) {
+  if (setjmp(sink.back)) return false;
+  jpeg_read_header(&info, TRUE);
+  info.scale_num = 1;
+  info.scale_denom = static_cast<unsigned>(denominator);
+  const bool four_inks = info.jpeg_color_space == JCS_CMYK || info.jpeg_color_space == JCS_YCCK;
+  info.out_color_space = four_inks ? JCS_CMYK : JCS_RGB;
+  jpeg_start_decompress(&info);
+  const cv::Size size(static_cast<int>(info.output_width), static_cast<int>(info.output_height));
+  to.decoded = cv::Rect({}, size);
+  if (!to.window.empty()) {
+    to.decoded = with_margin(to.window, size);
+    JDIMENSION left = static_cast<JDIMENSION>(to.decoded.x),
+               width = static_cast<JDIMENSION>(to.decoded.width);
+    jpeg_crop_scanline(&info, &left, &width);
+    to.decoded.x = static_cast<int>(left);
+    to.decoded.width = static_cast<int>(width);
+    if (to.decoded.y > 0) jpeg_skip_scanlines(&info, static_cast<JDIMENSION>(to.decoded.y));
+  }
+  to.image.create(to.decoded.size(), CV_8UC3);
+  if (four_inks) to.cmyk.resize(4 * static_cast<size_t>(to.decoded.width));
+  for (int y = 0; y < to.image.rows;) {
+    if (four_inks) {
+      JSAMPROW row = to.cmyk.data();
+      jpeg_read_scanlines(&info, &row, 1);
+      cmyk_to_rgb(to.cmyk, to.image.cols, to.image.ptr<uint8_t>(y++));
+      continue;
+    }
+    JSAMPROW rows[8];
+    const int count = std::min(8, to.image.rows - y);
+    for (int i = 0; i < count; ++i) rows[i] = to.image.ptr<uint8_t>(y + i);
+    y += static_cast<int>(jpeg_read_scanlines(&info, rows, static_cast<JDIMENSION>(count)));
+  }
+  return true;
+}
+
+}  // namespace
+
+int jpeg_reduction(cv::Size stored, cv::Size at_least) {
+  if (at_least.empty()) return 1;
+  for (const int denominator : {8, 4, 2}) {
+    // As integers of 64 bits: the caller's size times eight may not fit into 32.
+    const bool fits = stored.width >= int64_t{denominator} * at_least.width &&
+                      stored.height >= int64_t{denominator} * at_least.height;
+    if (fits) return denominator;
+  }
+  return 1;
+}
+
+JpegResult decode_jpeg(std::span<const uint8_t> bytes, int denominator, cv::Rect window) {
+  JpegResult result;
+  ErrorSink sink;
+  MemorySource source;
+  Decoding to;
+  to.window = window;
+  jpeg_decompress_struct info{};
+  info.err = jpeg_std_error(&sink.base);
+  sink.base.error_exit = on_error;
+  sink.base.emit_message = on_message;
+  jpeg_create_decompress(&info);
+  attach(info, source, bytes);
+  const bool decoded = decode_into(info, sink, denominator, to);
+  const bool started = info.output_width > 0;
+  const bool scans_missing = decoded && source.ran_out && info.progressive_mode;
+  jpeg_destroy_decompress(&info);
+
+  if (decoded && !sink.damaged && !scans_missing) {
+    result.state = JpegResult::State::whole;
+    result.image = window.empty() ? to.image : to.image(window - to.decoded.tl());
+    return result;
+  }
+  const bool damaged = decoded || (started && source.ran_out);
+  result.state = damaged ? JpegResult::State::damaged : JpegResult::State::unreadable;
+  result.message = scans_missing && !sink.damaged ? "the file ends before its last scan" : sink.message;
+  if (decoded) result.image = window.empty() ? to.image : to.image(window - to.decoded.tl());
+  return result;
+}
+
+}  // namespace brightnet

@@ -1,0 +1,234 @@
+#include "data/image/read_image.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <fstream>
+#include <limits>
+#include <vector>
+
+#include <opencv2/imgcodecs.hpp>
+#include <opencv2/imgproc.hpp>
+
+#include "data/image/header.h"
+#include "data/image/jpeg.h"
+
+namespace brightnet {
+
+LibraryVersion opencv_version() {
+  return {cv::getVersionString(), CV_VERSION};
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t whole_file = std::numeric_limits<size_t>::max();
+
+const char* remedy(ImageError::Kind kind) {
+  switch (kind) {
+    case ImageError::Kind::missing:
+      return "Check the path.";
+    case ImageError::Kind::undecodable:
+      return "Convert it to JPEG or PNG, or remove it.";
+    case ImageError::Kind::truncated:
+      return "Copy or download it again, or remove it.";
+  }
+  return "";
+}
+
+// BGRA of any depth that is in [0, 255] here; alpha is not premultiplied in any format we read.
+cv::Mat over_black(const cv::Mat& bgra) {
+  cv::Mat rgb(bgra.size(), CV_8UC3);
+  for (int y = 0; y < bgra.rows; ++y) {
+    const auto* from = bgra.ptr<cv::Vec4b>(y);
+    auto* to = rgb.ptr<cv::Vec3b>(y);
+    for (int x = 0; x < bgra.cols; ++x) {
+      for (int c = 0; c < 3; ++c) to[x][c] = static_cast<uint8_t>((from[x][2 - c] * from[x][3] + 127) / 255);
+    }
+  }
+  return rgb;
+}
+
+// What OpenCV decodes without converting anything, made 8-bit RGB. Throws when there is no one right way.
+cv::Mat to_rgb8(cv::Mat image, const fs::path& file) {
+  if (image.depth() == CV_16U) image.convertTo(image, CV_8U, 1.0 / 257);
+  if (image.depth() != CV_8U) {
+    throw ImageError(ImageError::Kind::undecodable, "its pixels are neither 8 nor 16 bits a channel", file);
+  }
+  cv::Mat rgb;
+  switch (image.channels()) {
+    case 1:
+      cv::cvtColor(image, rgb, cv::COLOR_GRAY2RGB);
+      return rgb;
+    case 3:
+      cv::cvtColor(image, rgb, cv::COLOR_BGR2RGB);
+      return rgb;
+    case 4:
+      return over_black(image);
+    default:
+      throw ImageError(ImageError::Kind::undecodable, "it has neither 1, 3 nor 4 channels", file);
+  }
+}
+
+cv::Mat read_jpeg(std::span<const uint8_t> bytes, const ImageHeader& header, cv::Size at_least,
+                  const fs::path& file) {
+  if (header.transposed()) std::swap(at_least.width, at_least.height);
+  JpegResult result = decode_jpeg(bytes, jpeg_reduction({header.width, header.height}, at_least));
+  switch (result.state) {
+    case JpegResult::State::whole:
+      break;
+    case JpegResult::State::damaged:
+      throw ImageError(ImageError::Kind::truncated, result.message, file);
+    case JpegResult::State::unreadable:
+      throw ImageError(ImageError::Kind::undecodable, result.message, file);
+  }
+  return upright(result.image, header.orientation);
+}
+
+// A file that is an image by its header and ends early. OpenCV only says that it failed.
+bool ends_early(ImageFormat format, std::span<const uint8_t> bytes) {
+  constexpr std::string_view png_end = "IEND";
+  if (format == ImageFormat::png) {
+    return std::search(bytes.begin(), bytes.end(), png_end.begin(), png_end.end()) == bytes.end();
+  }
+  if (format == ImageFormat::webp) {
+    const size_t riff = bytes[4] | bytes[5] << 8 | bytes[6] << 16 | static_cast<size_t>(bytes[7]) << 24;
+    return bytes.size() < riff + 8;
+  }
+  return false;
+}
+
+cv::Mat read_by_opencv(const std::vector<uint8_t>& bytes, const fs::path& file) {
+  const ImageFormat format = image_format(bytes);
+  cv::Mat image;
+  if (!ends_early(format, bytes)) {  // asked first, since the codecs would write to stderr about it
+    try {
+      image = cv::imdecode(bytes, cv::IMREAD_UNCHANGED);
+    } catch (const cv::Exception&) {
+      image.release();  // a size that OpenCV refuses, for one
+    }
+  } else {
+    throw ImageError(ImageError::Kind::truncated, "the file ends before the image does", file);
+  }
+  if (image.empty()) {
+    const bool known = format != ImageFormat::other;
+    throw ImageError(ImageError::Kind::undecodable,
+                     known ? "its contents are damaged" : "it is not an image of a kind that can be read",
+                     file);
+  }
+  return to_rgb8(image, file);
+}
+
+}  // namespace
+
+// EXIF 2.3, 4.6.4.
+cv::Mat upright(const cv::Mat& image, int orientation) {
+  constexpr int horizontally = 1, vertically = 0, both = -1;
+  cv::Mat out;
+  switch (orientation) {
+    case 2:
+      cv::flip(image, out, horizontally);
+      return out;
+    case 3:
+      cv::flip(image, out, both);
+      return out;
+    case 4:
+      cv::flip(image, out, vertically);
+      return out;
+    case 5:
+      cv::transpose(image, out);
+      return out;
+    case 6:
+      cv::rotate(image, out, cv::ROTATE_90_CLOCKWISE);
+      return out;
+    case 7:
+      cv::transpose(image, out);
+      cv::flip(out, out, both);
+      return out;
+    case 8:
+      cv::rotate(image, out, cv::ROTATE_90_COUNTERCLOCKWISE);
+      return out;
+    default:
+      return image;
+  }
+}
+
+ImageError::ImageError(Kind kind, const std::string& detail, const fs::path& file)
+    : InputError((kind == Kind::missing       ? "this image cannot be read: "
+                  : kind == Kind::undecodable ? "this image cannot be decoded: "
+                                              : "this image is truncated or damaged: ") +
+                     detail,
+                 file.string(), remedy(kind)),
+      kind_(kind),
+      detail_(detail) {}
+
+std::optional<ImageInfo> image_info(const fs::path& file) {
+  std::vector<uint8_t> bytes;
+  std::optional<ImageHeader> header;
+  // A header is short as a rule; a thumbnail, a colour profile or WebP's order of things can put it far in.
+  for (size_t limit = 4 << 10; !header; limit = limit > (1 << 20) ? whole_file : limit * 16) {
+    bytes = read_head(file, limit);
+    header = parse_image_header(bytes);
+    if (bytes.size() < limit || image_format(bytes) == ImageFormat::other) break;
+  }
+  if (header) {
+    const cv::Size stored(header->width, header->height);
+    return ImageInfo{header->transposed() ? cv::Size(stored.height, stored.width) : stored,
+                     header->orientation};
+  }
+  if (bytes.empty()) return std::nullopt;
+  try {
+    return ImageInfo{read_image(file).size()};
+  } catch (const ImageError&) {
+    return std::nullopt;
+  }
+}
+
+std::optional<cv::Size> image_size(const fs::path& file) {
+  const auto info = image_info(file);
+  if (!info) return std::nullopt;
+  return info->shown;
+}
+
+cv::Mat read_image(const fs::path& file, cv::Size at_least) {
+  std::error_code failed;
+  if (!fs::exists(file, failed)) {
+    throw ImageError(ImageError::Kind::missing, "there is no such file", file);
+  }
+  const std::vector<uint8_t> bytes = read_head(file, whole_file);
+  if (bytes.empty()) {
+    const bool empty = fs::is_regular_file(file, failed) && fs::file_size(file, failed) == 0;
+    if (empty) throw ImageError(ImageError::Kind::truncated, "the file is empty", file);
+    throw ImageError(ImageError::Kind::missing, "no permission, or not a file", file);
+  }
+  const std::optional<ImageHeader> header = parse_image_header(bytes);
+  if (image_format(bytes) == ImageFormat::jpeg) {
+    return read_jpeg(bytes, header.value_or(ImageHeader{}), at_least, file);
+  }
+  const cv::Mat image = read_by_opencv(bytes, file);
+  // TIFF's orientation is part of the format, and OpenCV has applied it; the others' EXIF it has not.
+  return upright(image, header ? header->orientation : 1);
+}
+
+bool has_end_mark(const fs::path& file) {
+  const ImageFormat format = image_format(read_head(file, 16));
+  if (format != ImageFormat::jpeg && format != ImageFormat::png) return true;
+  const std::string_view mark = format == ImageFormat::jpeg ? "\xFF\xD9" : "IEND\xAE\x42\x60\x82";
+  std::array<char, 8> tail{};
+  std::ifstream in(file, std::ios::binary);
+  in.seekg(-static_cast<std::streamoff>(mark.size()), std::ios::end);
+  in.read(tail.data(), static_cast<std::streamsize>(mark.size()));
+  return in && std::string_view(tail.data(), mark.size()) == mark;
+}
+
+bool is_image_name(const fs::path& file) {
+  std::string extension = file.extension().string();
+  for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  static constexpr std::array<std::string_view, 14> known{".jpg", ".jpeg", ".jpe",  ".jfif", ".png",
+                                                          ".bmp", ".dib",  ".webp", ".tif",  ".tiff",
+                                                          ".ppm", ".pgm",  ".pnm",  ".jp2"};
+  return std::find(known.begin(), known.end(), extension) != known.end();
+}
+
+}  // namespace brightnet

@@ -1,0 +1,61 @@
+// Reading images as people have them: EXIF-rotated, grey, RGBA, 16-bit, CMYK, upper-case extensions.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include <opencv2/core.hpp>
+
+#include "core/error.h"
+#include "core/library_version.h"
+
+namespace brightnet {
+
+/// Width and height after EXIF rotation, from the file's header alone where the format allows it.
+/// nullopt when it is not an image.
+std::optional<cv::Size> image_size(const std::filesystem::path& file);
+
+/// The same with the EXIF orientation (1 upright … 8) that led to it; 1 for formats other than JPEG,
+/// PNG, WebP.
+struct ImageInfo {
+  cv::Size shown;
+  int orientation = 1;
+};
+std::optional<ImageInfo> image_info(const std::filesystem::path& file);
+
+/// Decodes to 8-bit RGB with EXIF rotation applied: grey is spread over the channels, alpha is blended over
+/// black, 16-bit is scaled, CMYK converted. `at_least`: when both sides of the image are at least twice, four
+/// or eight times this size, a JPEG is decoded at 1/2, 1/4 or 1/8 (much faster); an empty size decodes in
+/// full. Throws ImageError for a missing, undecodable or truncated file.
+cv::Mat read_image(const std::filesystem::path& file, cv::Size at_least = {});
+
+/// What must be done to stored pixels to see them upright, for an EXIF orientation (1 upright … 8).
+cv::Mat upright(const cv::Mat& image, int orientation);
+
+/// Why a file is not an image that can be used.
+class ImageError : public InputError {
+ public:
+  enum class Kind { missing, undecodable, truncated };
+  ImageError(Kind kind, const std::string& detail, const std::filesystem::path& file);
+  Kind kind() const { return kind_; }
+  /// One clause, without the file's name.
+  const std::string& detail() const { return detail_; }
+
+ private:
+  Kind kind_;
+  std::string detail_;
+};
+
+/// False when the last bytes of a JPEG or PNG are not the format's end mark: nearly always a cut-off file,
+/// and cheap to ask where decoding every image is not. True for other formats.
+bool has_end_mark(const std::filesystem::path& file);
+
+/// True for a name that ends, in either case, as an image does (.jpg .jpeg .png .bmp .webp .tif .tiff
+/// .ppm …).
+bool is_image_name(const std::filesystem::path& file);
+
+/// What decodes.
+LibraryVersion opencv_version();
+
+}  // namespace brightnet

@@ -1,0 +1,139 @@
+#include "data/image/resize_filter.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "core/error.h"
+
+namespace brightnet {
+namespace {
+
+// Four floats that need no alignment: red, green, blue and the next pixel's red, which is not used.
+using Float4 = float __attribute__((vector_size(16), aligned(4)));
+
+double support(double step) {
+  return std::max(1.0, std::abs(step));
+}
+
+// out = Σ weights[k] · rows[k], two rows a pass to halve the traffic of `out`.
+void blend_rows(const uint8_t* top, size_t stride, const float* weights, int taps, size_t count, float* out) {
+  while (taps > 1 && weights[0] == 0) ++weights, --taps, top += stride;
+  while (taps > 1 && weights[taps - 1] == 0) --taps;
+  const uint8_t* a = top;
+  if (taps == 1) {
+    const float wa = weights[0];
+    for (size_t i = 0; i < count; ++i) out[i] = wa * a[i];
+    return;
+  }
+  for (int k = 0; k < taps; k += 2) {
+    a = top + static_cast<size_t>(k) * stride;
+    const bool pair = k + 1 < taps;
+    const uint8_t* b = pair ? a + stride : a;
+    const float wa = weights[k], wb = pair ? weights[k + 1] : 0.0f;
+    if (k == 0) {
+      for (size_t i = 0; i < count; ++i) out[i] = wa * a[i] + wb * b[i];
+    } else {
+      for (size_t i = 0; i < count; ++i) out[i] += wa * a[i] + wb * b[i];
+    }
+  }
+}
+
+// Blends the columns of one row and sorts the channels apart. A fixed number of taps lets the loop unroll.
+template <int fixed_taps>
+void blend_columns(const float* row, const ResizeFilter::Taps& columns, float* red, float* green,
+                   float* blue) {
+  const int taps = fixed_taps ? fixed_taps : columns.count;
+  const float* weight = columns.weights.data();
+  for (const int first : columns.first) {
+    const float* pixel = row + 3 * static_cast<ptrdiff_t>(first - columns.begin);
+    Float4 sum{};
+    for (int k = 0; k < taps; ++k, pixel += 3) {
+      sum += *weight++ * *reinterpret_cast<const Float4*>(pixel);
+    }
+    *red++ = sum[0];
+    *green++ = sum[1];
+    *blue++ = sum[2];
+  }
+}
+
+void blend_columns(const float* row, const ResizeFilter::Taps& columns, float* red, float* green,
+                   float* blue) {
+  switch (columns.count) {
+    case 2:
+      return blend_columns<2>(row, columns, red, green, blue);
+    case 3:
+      return blend_columns<3>(row, columns, red, green, blue);
+    case 4:
+      return blend_columns<4>(row, columns, red, green, blue);
+    default:
+      return blend_columns<0>(row, columns, red, green, blue);
+  }
+}
+
+void store_row(const float* __restrict red, const float* __restrict green, const float* __restrict blue,
+               int count, uint8_t* __restrict out) {
+#pragma omp simd
+  for (int i = 0; i < count; ++i) {
+    out[3 * i] = static_cast<uint8_t>(static_cast<int>(red[i] + 0.5f));
+    out[3 * i + 1] = static_cast<uint8_t>(static_cast<int>(green[i] + 0.5f));
+    out[3 * i + 2] = static_cast<uint8_t>(static_cast<int>(blue[i] + 0.5f));
+  }
+}
+
+}  // namespace
+
+void ResizeFilter::Taps::compute(double from, double to, int outputs, int length) {
+  const double step = (to - from) / outputs;
+  const double half = support(step);
+  count = std::min(length, static_cast<int>(std::ceil(2 * half)));
+  first.resize(static_cast<size_t>(outputs));
+  weights.resize(static_cast<size_t>(outputs) * static_cast<size_t>(count));
+  begin = length;
+  end = 0;
+  for (int i = 0; i < outputs; ++i) {
+    const double centre = std::clamp(from + (i + 0.5) * step, 0.5, length - 0.5);
+    const int start = std::clamp(static_cast<int>(std::floor(centre - half - 0.5)) + 1, 0, length - count);
+    float* weight = weights.data() + static_cast<size_t>(i) * static_cast<size_t>(count);
+    double sum = 0;
+    for (int k = 0; k < count; ++k) sum += std::max(0.0, 1 - std::abs(start + k + 0.5 - centre) / half);
+    for (int k = 0; k < count; ++k) {
+      weight[k] = static_cast<float>(std::max(0.0, 1 - std::abs(start + k + 0.5 - centre) / half) / sum);
+    }
+    first[static_cast<size_t>(i)] = start;
+    begin = std::min(begin, start);
+    end = std::max(end, start + count);
+  }
+}
+
+double ResizeFilter::reach(double from, int to) {
+  return 2 * support(from / to) + 2;
+}
+
+void ResizeFilter::operator()(const ImageView& image, const Region& region, const PixelBlock& out,
+                              const ColorChange& color) {
+  if (out.width <= 0 || out.height <= 0) return;
+  columns_.compute(region.left, region.right, out.width, image.width);
+  rows_.compute(region.top, region.bottom, out.height, image.height);
+  BRIGHTNET_CHECK(columns_.begin >= image.left && columns_.end <= image.right && rows_.begin >= image.top &&
+                      rows_.end <= image.bottom,
+                  "the window of the image is too small for what is cut from it");
+  const size_t values = 3 * static_cast<size_t>(columns_.end - columns_.begin);
+  blended_.resize(values + 1);  // the last pixel is read with a fourth value
+  blended_[values] = 0;
+  const size_t width = static_cast<size_t>(out.width);
+  for (auto* channel : {&red_, &green_, &blue_}) channel->resize(width);
+
+  const uint8_t* corner = image.pixels + 3 * static_cast<ptrdiff_t>(columns_.begin - image.left);
+  for (int y = 0; y < out.height; ++y) {
+    const size_t row = static_cast<size_t>(y);
+    const uint8_t* top = corner + static_cast<size_t>(rows_.first[row] - image.top) * image.stride;
+    blend_rows(top, image.stride, rows_.weights.data() + row * static_cast<size_t>(rows_.count), rows_.count,
+               values, blended_.data());
+    blend_columns(blended_.data(), columns_, red_.data(), green_.data(), blue_.data());
+    if (color.changes()) change_color(red_.data(), green_.data(), blue_.data(), out.width, color);
+    store_row(red_.data(), green_.data(), blue_.data(), out.width, out.pixels + row * out.stride);
+  }
+}
+
+}  // namespace brightnet

@@ -1,0 +1,51 @@
+#include "data/image/window.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "data/image/header.h"
+#include "data/image/jpeg.h"
+#include "data/image/read_image.h"
+
+namespace brightnet {
+namespace {
+
+// A file that was cut off is left to read_image(), which decodes all of it and says what is wrong. Some
+// writers pad the end.
+bool has_its_end(const std::vector<uint8_t>& bytes) {
+  constexpr size_t padding = 64;
+  const auto from = bytes.end() - static_cast<ptrdiff_t>(std::min(padding, bytes.size()));
+  constexpr uint8_t end_mark[] = {0xFF, 0xD9};
+  return std::search(from, bytes.end(), std::begin(end_mark), std::end(end_mark)) != bytes.end();
+}
+
+// The whole pixels along one axis that [from, from + extent) touches; never none.
+std::pair<int, int> touched(double from, double extent, int length) {
+  const double begin = std::clamp(std::floor(from * length), 0.0, length - 1.0);
+  const double end = std::clamp(std::ceil((from + extent) * length), begin + 1, static_cast<double>(length));
+  return {static_cast<int>(begin), static_cast<int>(end)};
+}
+
+}  // namespace
+
+ImageWindow read_image_window(const std::filesystem::path& file, cv::Size at_least,
+                              const cv::Rect2d& needed) {
+  const std::vector<uint8_t> bytes = read_head(file, std::numeric_limits<size_t>::max());
+  const auto header = parse_image_header(bytes);
+  if (header && header->orientation == 1 && image_format(bytes) == ImageFormat::jpeg && has_its_end(bytes)) {
+    const int reduction = jpeg_reduction({header->width, header->height}, at_least);
+    const cv::Size size((header->width + reduction - 1) / reduction,
+                        (header->height + reduction - 1) / reduction);
+    const auto [left, right] = touched(needed.x, needed.width, size.width);
+    const auto [top, bottom] = touched(needed.y, needed.height, size.height);
+    const cv::Rect window(cv::Point(left, top), cv::Point(right, bottom));
+    const JpegResult result = decode_jpeg(bytes, reduction, window);
+    if (result.state == JpegResult::State::whole) return {result.image, size, window.tl()};
+  }
+  const cv::Mat whole = read_image(file, at_least);
+  return {whole, whole.size(), {}};
+}
+
+}  // namespace brightnet

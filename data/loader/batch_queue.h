@@ -1,0 +1,76 @@
+// Threads that make batches ahead, item by item, into a ring of slots; one consumer takes them in order.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <limits>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace brightnet {
+
+/// The items of a batch are shared out among the workers, so the first batch is there as early as can
+/// be. Which worker makes which item depends on timing; an item must therefore depend on its batch and
+/// number alone.
+class BatchQueue {
+ public:
+  struct Work {
+    uint64_t batches = std::numeric_limits<uint64_t>::max();
+    /// Prepares a slot for a batch and returns its number of items; 0 when there is no such batch, and none
+    /// after it. Called once a batch, in order, never two at a time.
+    std::function<int(uint64_t batch, int slot)> open;
+    /// Makes one item. Called from any worker, several at a time.
+    std::function<void(int slot, int item, int worker)> make;
+  };
+
+  /// With 0 workers next() makes each batch itself, as worker 0.
+  BatchQueue(Work work, int slots, int workers);
+  /// Waits for the items under way and drops the rest.
+  ~BatchQueue();
+  BatchQueue(const BatchQueue&) = delete;
+  BatchQueue& operator=(const BatchQueue&) = delete;
+
+  /// The slot of the next batch, or -1 after the last. It stays as it is until the next call. When an item
+  /// could not be made, rethrows what the batch's first such item threw, in this batch's turn and ever after.
+  int next();
+
+  /// Seconds next() took until it had a batch.
+  double waited_seconds() const { return waited_; }
+
+ private:
+  struct Slot {
+    int items = 0;      // of the batch in it
+    int remaining = 0;  // not yet made
+    int failed_item = std::numeric_limits<int>::max();
+    std::exception_ptr error;
+  };
+
+  int slot_of(uint64_t batch) const { return static_cast<int>(batch % slots_.size()); }
+  bool can_open() const {
+    return !opening_ && opened_ < work_.batches && opened_ < released_ + slots_.size();
+  }
+  bool has_items() const {
+    return opened_ > 0 && next_item_ < slots_[static_cast<size_t>(current_slot_)].items;
+  }
+  void open_batch(std::unique_lock<std::mutex>& lock);
+  void make_item(std::unique_lock<std::mutex>& lock, int worker);
+  void run(int worker);
+
+  Work work_;
+  std::vector<Slot> slots_;
+  std::mutex mutex_;  // guards everything below but waited_, and the slots
+  std::condition_variable work_there_, batch_there_;
+  uint64_t opened_ = 0;     // batches whose items have been given out, at least in part
+  uint64_t released_ = 0;   // batches that the consumer is done with
+  uint64_t delivered_ = 0;  // batches that it got
+  int current_slot_ = 0, next_item_ = 0;
+  bool opening_ = false;  // by a worker, without the lock: it may wait for a camera
+  bool stop_ = false;
+  double waited_ = 0;  // the consumer's own
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace brightnet

@@ -1,0 +1,102 @@
+#include "data/loader/benchmark.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <vector>
+
+#include <opencv2/core/utility.hpp>
+#include <opencv2/imgcodecs.hpp>
+#include <sys/resource.h>
+
+#include "core/error.h"
+#include "data/image/header.h"
+#include "data/loader/loader.h"
+
+namespace brightnet {
+namespace {
+
+double processor_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+// Calls work(), which says how much it did, until the time is over.
+template <typename Work>
+Rate measure(double seconds, Work&& work) {
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  const double processor_start = processor_seconds();
+  double done = 0, elapsed = 0;
+  do {
+    done += work();
+    elapsed = std::chrono::duration<double>(Clock::now() - start).count();
+  } while (elapsed < seconds);
+  return {done / elapsed, done / std::max(1e-9, processor_seconds() - processor_start)};
+}
+
+Rate measure_decode(const std::vector<std::vector<uint8_t>>& files, double seconds) {
+  size_t at = 0;
+  return measure(seconds, [&] {
+    const cv::Mat image =
+        cv::imdecode(files[at++ % files.size()], cv::IMREAD_COLOR | cv::IMREAD_IGNORE_ORIENTATION);
+    return image.empty() ? 0 : 1;
+  });
+}
+
+// Thread starts, the first decodes and a full queue are not the steady state: an epoch shows every
+// image and so fills the cache; then every batch taken is one that a worker had to make meanwhile.
+Rate measure_samples(const Dataset& dataset, const LoaderBenchmarkOptions& options, bool cached) {
+  Loader::Setup setup;
+  setup.dataset = &dataset;
+  setup.augment = options.augment;
+  setup.augment.mosaic_off = 0;
+  setup.batch = options.batch;
+  setup.sizes = {options.size};
+  setup.epochs = std::numeric_limits<uint32_t>::max();
+  setup.loader.workers = options.workers;
+  setup.loader.cache_mb = cached ? 1e6f : 0.0f;
+  Loader loader(setup);
+  const uint64_t warm_up = cached ? loader.steps_per_epoch() + 1 : 2;
+  for (uint64_t i = 0; i < warm_up; ++i) loader.next();
+  return measure(options.seconds, [&] { return loader.next()->count; });
+}
+
+Dataset evenly_spread(const Dataset& dataset, int count) {
+  Dataset part;
+  part.classes = dataset.classes;
+  const size_t all = dataset.images.size(), wanted = std::min(all, static_cast<size_t>(count));
+  for (size_t i = 0; i < wanted; ++i) part.images.push_back(dataset.images[i * all / wanted]);
+  return part;
+}
+
+Rate mean(const Rate& a, const Rate& b) {
+  return {(a.per_second + b.per_second) / 2, (a.per_cpu_second + b.per_cpu_second) / 2};
+}
+
+}  // namespace
+
+LoaderBenchmark measure_loader(const Dataset& dataset, const LoaderBenchmarkOptions& options) {
+  BRIGHTNET_CHECK(!dataset.images.empty() && options.images > 0, "nothing to measure with");
+  const Dataset part = evenly_spread(dataset, options.images);
+  std::vector<std::vector<uint8_t>> files;
+  for (const ImageRecord& image : part.images) {
+    files.push_back(read_head(image.file, std::numeric_limits<size_t>::max()));
+    if (files.back().empty()) throw InputError("this image cannot be read", image.file.string());
+  }
+  cv::setNumThreads(1);
+  LoaderBenchmark result;
+  result.images = static_cast<int>(part.images.size());
+  result.workers = options.workers;
+  const Rate before = measure_decode(files, options.seconds / 2);
+  result.cached = measure_samples(part, options, true);
+  result.uncached = measure_samples(part, options, false);
+  result.decode = mean(before, measure_decode(files, options.seconds / 2));
+  return result;
+}
+
+}  // namespace brightnet

@@ -1,0 +1,35 @@
+// The loader of evaluations: each image once, in order, without augmentation.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "data/dataset.h"
+#include "data/image/placement.h"
+
+namespace brightnet {
+
+/// Images of a validation split, one after the other without augmentation: stretched, or letterboxed, to the
+/// input. `order` lists the images of this rank.
+class EvaluationLoader {
+ public:
+  EvaluationLoader(const Dataset& dataset, std::vector<int> order, int batch, const InputFit& fit,
+                   int workers);
+  ~EvaluationLoader();
+
+  struct Images {
+    const uint8_t* pixels = nullptr;  ///< count × size × size × 3; of antialiased images
+    const float* values = nullptr;    ///< the same in [0, 1]; of those resized as darknet does
+    int count = 0;
+    std::vector<int> indices;  ///< into Dataset::images
+  };
+  /// nullptr after the last.
+  const Images* next();
+
+ private:
+  class Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace brightnet

@@ -1,0 +1,173 @@
+#include "data/loader/loader.h"
+
+#include <algorithm>
+#include <cmath>
+#include <new>
+
+#include <opencv2/core/utility.hpp>
+
+#include "core/random.h"
+#include "data/loader/batch_queue.h"
+#include "data/loader/image_cache.h"
+#include "data/loader/sample.h"
+
+namespace brightnet {
+namespace {
+
+constexpr std::align_val_t buffer_alignment{64};
+
+// A batch's pixels, given back to where they came from.
+class Buffer {
+ public:
+  Buffer(const BufferSource& source, size_t bytes) : source_(source), data_(source.allocate(bytes)) {}
+  ~Buffer() { source_.release(data_); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  uint8_t* pixels() const { return static_cast<uint8_t*>(data_); }
+
+ private:
+  const BufferSource& source_;
+  void* data_;
+};
+
+// Images are decoded small only where even the smallest crop then still has a pixel for each of the input's.
+cv::Size needed_size(const Loader::Setup& setup) {
+  const int largest = *std::max_element(setup.sizes.begin(), setup.sizes.end());
+  const int side = static_cast<int>(std::ceil(static_cast<float>(largest) / smallest_crop(setup.augment)));
+  return {side, side};
+}
+
+uint64_t cache_bytes(float mebibytes) {
+  return static_cast<uint64_t>(static_cast<double>(mebibytes) * (1 << 20));
+}
+
+// A whole number: 0.7 of 10 epochs is 7, although 0.7f · 10 is a little less.
+uint64_t plain_epochs(float fraction, uint64_t epochs) {
+  return static_cast<uint64_t>(static_cast<double>(fraction) * static_cast<double>(epochs) + 1e-3);
+}
+
+}  // namespace
+
+void LoaderOptions::fields(Fields& f) {
+  f("workers", workers, "threads that make batches; 0 makes them between the steps").within(0, 256);
+  f("prefetch", prefetch, "whole batches made ahead").within(1, 1024);
+  f("cache_mb", cache_mb, "MiB of decoded images kept in memory; 0 keeps none").at_least(0);
+}
+
+BufferSource BufferSource::host() {
+  return {[](size_t bytes) { return ::operator new(bytes, buffer_alignment); },
+          [](void* data) { ::operator delete(data, buffer_alignment); }};
+}
+
+class Loader::Implementation {
+ public:
+  explicit Implementation(Setup setup)
+      : setup_(std::move(setup)),
+        sampler_(static_cast<int>(setup_.dataset->images.size()), setup_.batch, setup_.part, setup_.seed,
+                 setup_.steps_per_epoch),
+        cache_(*setup_.dataset, cache_bytes(setup_.loader.cache_mb), needed_size(setup_)),
+        first_plain_epoch_(setup_.epochs - plain_epochs(setup_.augment.mosaic_off, setup_.epochs)),
+        first_step_(setup_.start_epoch * sampler_.steps_per_epoch() + setup_.start_step) {
+    cv::setNumThreads(1);  // the workers are the parallelism; more threads inside each would only contend
+    const int workers = setup_.loader.workers;
+    for (int i = 0; i < std::max(1, workers); ++i) {
+      makers_.push_back(std::make_unique<SampleMaker>(*setup_.dataset, setup_.augment, cache_));
+    }
+    const size_t largest = static_cast<size_t>(*std::max_element(setup_.sizes.begin(), setup_.sizes.end()));
+    // One more than are made ahead: the batch that the consumer holds. Without workers there is no other.
+    slots_.resize(workers == 0 ? 1 : static_cast<size_t>(setup_.loader.prefetch) + 1);
+    for (Slot& slot : slots_) {
+      slot.buffer =
+          std::make_unique<Buffer>(setup_.buffers, 3 * largest * largest * static_cast<size_t>(setup_.batch));
+      slot.batch.truths.resize(static_cast<size_t>(setup_.batch));
+    }
+    const uint64_t all = setup_.epochs * sampler_.steps_per_epoch();
+    BatchQueue::Work work;
+    work.batches = all > first_step_ ? all - first_step_ : 0;
+    work.open = [this](uint64_t batch, int slot) {
+      return open(first_step_ + batch, slots_[static_cast<size_t>(slot)]);
+    };
+    work.make = [this](int slot, int item, int worker) {
+      make(slots_[static_cast<size_t>(slot)], item, worker);
+    };
+    queue_ = std::make_unique<BatchQueue>(std::move(work), static_cast<int>(slots_.size()), workers);
+  }
+
+  uint64_t steps_per_epoch() const { return sampler_.steps_per_epoch(); }
+  double waited_seconds() const { return queue_->waited_seconds(); }
+
+  const Batch* next() {
+    const int slot = queue_->next();
+    return slot < 0 ? nullptr : &slots_[static_cast<size_t>(slot)].batch;
+  }
+
+ private:
+  struct Slot {
+    std::unique_ptr<Buffer> buffer;
+    std::vector<SamplePosition> samples;
+    Batch batch;
+  };
+
+  int open(uint64_t step, Slot& slot) {
+    Batch& batch = slot.batch;
+    batch.epoch = step / sampler_.steps_per_epoch();
+    batch.step = step % sampler_.steps_per_epoch();
+    sampler_.batch(batch.epoch, batch.step, slot.samples);
+    batch.count = setup_.batch;
+    batch.height = batch.width = size_at(step);
+    batch.pixels = slot.buffer->pixels();
+    batch.real = static_cast<int>(std::count_if(slot.samples.begin(), slot.samples.end(),
+                                                [](const auto& sample) { return sample.real; }));
+    return batch.count;
+  }
+
+  void make(Slot& slot, int item, int worker) {
+    const SamplePosition& sample = slot.samples[static_cast<size_t>(item)];
+    Batch& batch = slot.batch;
+    const size_t bytes = 3 * static_cast<size_t>(batch.width) * static_cast<size_t>(batch.height);
+    const bool plain = sample.epoch >= first_plain_epoch_;
+    makers_[static_cast<size_t>(worker)]->make(
+        {setup_.seed, sample.epoch, sample.position, sample.image, plain}, batch.width,
+        batch.pixels + static_cast<size_t>(item) * bytes, batch.truths[static_cast<size_t>(item)]);
+  }
+
+  // The same on every rank, and the same after a resume: it depends on the step alone.
+  int size_at(uint64_t step) const {
+    const uint64_t block = step / static_cast<uint64_t>(setup_.size_every);
+    Random random(setup_.seed, Purpose::size, 0, block);
+    return setup_.sizes[random.below(static_cast<uint32_t>(setup_.sizes.size()))];
+  }
+
+  const Setup setup_;
+  Sampler sampler_;
+  ImageCache cache_;
+  const uint64_t first_plain_epoch_, first_step_;
+  std::vector<std::unique_ptr<SampleMaker>> makers_;  // one a worker
+  std::vector<Slot> slots_;
+  std::unique_ptr<BatchQueue> queue_;  // last: its threads end before what they use
+};
+
+Loader::Loader(Setup setup) {
+  BRIGHTNET_CHECK(setup.dataset && !setup.dataset->images.empty(), "a loader needs a data set with images");
+  BRIGHTNET_CHECK(!setup.sizes.empty() && setup.size_every > 0, "a loader needs a size");
+  for (const int size : setup.sizes) BRIGHTNET_CHECK(size > 0, "a loader needs sizes above 0");
+  BRIGHTNET_CHECK(setup.loader.workers >= 0 && setup.loader.prefetch > 0,
+                  "no such number of workers or batches");
+  implementation_ = std::make_unique<Implementation>(std::move(setup));
+}
+
+Loader::~Loader() = default;
+
+uint64_t Loader::steps_per_epoch() const {
+  return implementation_->steps_per_epoch();
+}
+
+const Batch* Loader::next() {
+  return implementation_->next();
+}
+
+double Loader::waited_seconds() const {
+  return implementation_->waited_seconds();
+}
+
+}  // namespace brightnet

@@ -1,0 +1,79 @@
+// The loader: worker threads turn samples into whole batches in a bounded set of reusable buffers.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "core/box.h"
+#include "core/config.h"
+#include "data/augment/options.h"
+#include "data/dataset.h"
+#include "data/loader/sampler.h"
+
+namespace brightnet {
+
+/// The `loader:` section.
+struct LoaderOptions {
+  int workers = 1;        ///< threads; 0 makes each batch in next()
+  int prefetch = 3;       ///< whole batches made ahead
+  float cache_mb = 1024;  ///< decoded images kept in memory, in MiB; 0 keeps none
+  void fields(Fields& f);
+};
+
+/// A batch ready for the network: pixels as u8 RGB, NHWC, and the objects in each image.
+struct Batch {
+  uint8_t* pixels = nullptr;  ///< batch × height × width × 3, in a buffer of the loader's
+  int count = 0, height = 0, width = 0;
+  std::vector<std::vector<Truth>> truths;  ///< one list an image; boxes relative to height and width
+  int real = 0;                            ///< images that are not padding of an uneven tail
+  uint64_t epoch = 0, step = 0;            ///< position in the run: resume starts here
+};
+
+/// Where buffers come from, so that a CUDA build can hand out pinned memory.
+struct BufferSource {
+  std::function<void*(size_t)> allocate;
+  std::function<void(void*)> release;
+  /// Plain 64-byte aligned host memory.
+  static BufferSource host();
+};
+
+/// Yields the batches of a training run, in an order that depends on the seed alone: the sequence is
+/// bit-identical for any number of workers. Each epoch is a permutation of the data set.
+class Loader {
+ public:
+  struct Setup {
+    const Dataset* dataset = nullptr;
+    AugmentOptions augment;
+    LoaderOptions loader;
+    int batch = 1;                ///< images a call of next(), on this rank
+    std::vector<int> sizes{416};  ///< square sizes; more than one: multi-scale
+    int size_every = 10;          ///< batches between changes of size
+    uint64_t seed = 0;
+    uint64_t epochs = 1;
+    uint64_t steps_per_epoch = 0;  ///< 0: ceil(images / (batch × ranks))
+    uint64_t start_epoch = 0, start_step = 0;
+    RankPart part;
+    BufferSource buffers = BufferSource::host();
+  };
+
+  explicit Loader(Setup setup);
+  ~Loader();
+  Loader(const Loader&) = delete;
+  Loader& operator=(const Loader&) = delete;
+
+  uint64_t steps_per_epoch() const;
+  /// The next batch, or nullptr after the last epoch. It is valid until the next call.
+  /// Rethrows what a worker threw (an image that vanished or broke since the data set was read).
+  const Batch* next();
+
+  /// Seconds next() spent waiting for workers, since the start.
+  double waited_seconds() const;
+
+ private:
+  class Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace brightnet

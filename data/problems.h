@@ -1,0 +1,64 @@
+// What is wrong with a data set, and what is done about it: each kind is counted and reported once,
+// with names.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/enum_names.h"
+
+namespace brightnet {
+
+/// One thing that a reader met. What is said of each kind and done about it is one table, in problems.cpp.
+struct DataProblem {
+  enum class Kind {
+    no_images,          ///< a split of which no image can be used
+    no_labels,          ///< a split of which no image has a label file
+    no_classes,         ///< nothing in the labels names a class, nor does data.classes
+    missing_image,      ///< listed, not on disk
+    undecodable_image,  ///< no permission, no header, or `data check` could not decode it
+    truncated_image,    ///< decodes in part
+    unknown_ending,     ///< has labels, and an ending that is no image's (.gif, .heic)
+    no_label_file,      ///< an image without one
+    unreadable_labels,  ///< a label file is there and cannot be read
+    unused_labels,      ///< yolo, darknet: labels of objects without an image
+    zero_area_box,      ///< its end does not lie after its start
+    outside_box,        ///< in part or wholly outside its image
+    unknown_class,      ///< a class name or id that is not in `classes`
+    unmapped_class,     ///< a label that data.target_class_mapping does not name
+    malformed_label,    ///< a line or object that does not parse
+    triangle,           ///< yolo, darknet: a line of seven numbers, which has two meanings
+    duplicate_box,      ///< the same object twice
+    turned_boxes,       ///< drawn on the image before its EXIF rotation
+    other_size,         ///< the labels claim another size for the image than it has
+  };
+  Kind kind;
+  std::string where;   ///< "file", "file:line"
+  std::string detail;  ///< one clause
+};
+
+/// The kind as a word for JSON, "missing_image".
+std::string_view enum_name(DataProblem::Kind kind);
+
+/// True for the kinds at which training refuses to start (InputError).
+bool stops_training(DataProblem::Kind kind);
+
+/// One line a kind, with the count, what was done about it and the first names; empty when there is nothing.
+std::string summarize(const std::vector<DataProblem>& problems);
+
+/// Collects problems; unless lenient, throws InputError at the first that stops_training().
+class ProblemLog {
+ public:
+  explicit ProblemLog(bool lenient) : lenient_(lenient) {}
+  void add(DataProblem::Kind kind, const std::string& where, const std::string& detail,
+           const std::string& remedy = "");
+  const std::vector<DataProblem>& problems() const { return problems_; }
+  bool lenient() const { return lenient_; }
+
+ private:
+  bool lenient_;
+  std::vector<DataProblem> problems_;
+};
+
+}  // namespace brightnet

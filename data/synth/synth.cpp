@@ -1,0 +1,142 @@
+#include "data/synth/synth.h"
+
+#include <exception>
+#include <fstream>
+#include <regex>
+#include <sstream>
+
+#include <opencv2/imgcodecs.hpp>
+#include <opencv2/imgproc.hpp>
+#include <yaml-cpp/yaml.h>
+
+#include "core/error.h"
+#include "core/files.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+
+// How a folder of ours is known again.
+constexpr const char* signature = "# Made by brightnet data synth";
+
+std::string first_line(const fs::path& file) {
+  std::ifstream in(file);
+  std::string line;
+  std::getline(in, line);
+  return line;
+}
+
+/// The first file or folder below `folder` that make_synthetic_dataset would not have made; empty when there
+/// is none.
+fs::path first_stranger(const fs::path& folder) {
+  static const std::regex ours(R"(data\.yaml|(images|labels)(/(train|val)(/\d{6}\.(jpg|txt))?)?)");
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    const auto name = fs::relative(entry.path(), folder).generic_string();
+    if (entry.is_symlink() || !std::regex_match(name, ours)) return entry.path();
+  }
+  return {};
+}
+
+/// Throws unless `folder` may be deleted: it is absent, empty, or wholly of our making.
+void require_replaceable(const fs::path& folder, bool finished) {
+  if (!fs::exists(folder)) return;
+  const char* remedy = "Name another folder, or move it away first.";
+  if (!fs::is_directory(folder)) throw InputError("this is not a folder", folder.string(), remedy);
+  if (fs::is_empty(folder)) return;
+  if (finished && !first_line(folder / "data.yaml").starts_with(signature)) {
+    throw InputError("this folder holds something else than a synthetic data set and is left alone",
+                     folder.string(), remedy);
+  }
+  if (const auto stranger = first_stranger(folder); !stranger.empty()) {
+    throw InputError("this is not part of the synthetic data set, so its folder is left alone",
+                     stranger.string(), remedy);
+  }
+}
+
+std::string label_text(const SynthImage& image) {
+  std::ostringstream text;
+  text.setf(std::ios::fixed);
+  text.precision(6);
+  const auto width = static_cast<float>(image.pixels.cols), height = static_cast<float>(image.pixels.rows);
+  for (const auto& a : image.annotations) {
+    text << a.class_id << ' ' << (a.x1 + a.x2) / 2 / width << ' ' << (a.y1 + a.y2) / 2 / height << ' '
+         << (a.x2 - a.x1) / width << ' ' << (a.y2 - a.y1) / height << '\n';
+  }
+  return text.str();
+}
+
+void write_sample(const SynthImage& image, const fs::path& folder, const std::string& split, int index) {
+  char name[16];
+  std::snprintf(name, sizeof name, "%06d", index);
+  const fs::path picture = folder / "images" / split / (std::string(name) + ".jpg");
+  const fs::path labels = folder / "labels" / split / (std::string(name) + ".txt");
+  cv::Mat bgr;
+  cv::cvtColor(image.pixels, bgr, cv::COLOR_RGB2BGR);
+  std::ofstream out(labels, std::ios::binary);
+  out << label_text(image);
+  out.close();
+  const std::string remedy = "Check that you may write there and that the disk is not full.";
+  if (!out) throw InputError("this file cannot be written", labels.string(), remedy);
+  if (!cv::imwrite(picture.string(), bgr, {cv::IMWRITE_JPEG_QUALITY, 92})) {
+    throw InputError("this file cannot be written", picture.string(), remedy);
+  }
+}
+
+void write_split(const SynthOptions& options, Split split, int count, const fs::path& folder) {
+  const std::string name(enum_name(split));
+  fs::create_directories(folder / "images" / name);
+  fs::create_directories(folder / "labels" / name);
+  std::exception_ptr failure;  // an exception must not leave the parallel loop
+#pragma omp parallel for schedule(dynamic, 8)
+  for (int i = 0; i < count; ++i) {
+    try {
+      write_sample(draw_synthetic_image(options, split, i), folder, name, i);
+    } catch (...) {
+#pragma omp critical(synth_failure)
+      failure = std::current_exception();
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+std::string description(const SynthOptions& options, const fs::path& folder) {
+  YAML::Emitter root;
+  root << fs::absolute(folder).lexically_normal().string();
+  std::ostringstream text;
+  text << signature << ": seed " << options.seed << ", " << options.train_images << " + "
+       << options.val_images << " images of " << options.size << " pixels, " << options.min_objects << " to "
+       << options.max_objects << " objects.\n"
+       << "format: yolo\nroot: " << root.c_str() << "\ntrain: images/train\nval: images/val\nclasses: [";
+  for (int i = 0; i < options.classes; ++i) {
+    text << (i ? ", " : "") << synth_class_names()[static_cast<size_t>(i)];
+  }
+  text << "]\n";
+  return text.str();
+}
+
+}  // namespace
+
+void make_synthetic_dataset(const SynthOptions& options, const fs::path& folder) {
+  options.check();
+  // Made beside its place and then moved there: what an interrupted call leaves is never taken for a
+  // data set. fs::path{} keeps a trailing slash out of the name.
+  const fs::path target = folder.has_filename() ? folder : folder.parent_path();
+  fs::path unfinished = target;
+  unfinished += ".unfinished";
+  require_replaceable(target, true);
+  require_replaceable(unfinished, false);
+  try {
+    fs::remove_all(unfinished);
+    write_split(options, Split::train, options.train_images, unfinished);
+    write_split(options, Split::val, options.val_images, unfinished);
+    write_atomically(unfinished / "data.yaml", description(options, target));
+    fs::remove_all(target);
+    fs::rename(unfinished, target);
+  } catch (const fs::filesystem_error& e) {
+    throw InputError("the data set cannot be written: " + e.code().message(), e.path1().string(),
+                     "Check that you may write there and that the disk is not full.");
+  }
+}
+
+}  // namespace brightnet

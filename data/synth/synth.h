@@ -1,0 +1,54 @@
+// A synthetic detection data set: geometric shapes of several classes over textured backgrounds, at several
+// scales, rotated, stretched, shaded, overlapping and noisy. It exists so that a first training run needs no
+// download, and so that tests have data whose ground truth is known exactly. A network that has not learned
+// shape scores near zero on it: colour, size and place say nothing about the class.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <opencv2/core.hpp>
+
+#include "data/dataset.h"
+
+namespace brightnet {
+
+struct SynthOptions {
+  uint64_t seed = 0;
+  int train_images = 640;
+  int val_images = 160;
+  int size = 256;       ///< width and height in pixels, 32 to 4096
+  int classes = 6;      ///< the first so many of synth_class_names(), 1 to 6
+  int min_objects = 1;  ///< an image, from 0
+  /// An image, at least min_objects and at most 40; fewer where they would hide each other.
+  int max_objects = 6;
+
+  /// Throws InputError for a value outside its range.
+  void check() const;
+};
+
+/// circle, square, triangle, star, cross, ring.
+const std::vector<std::string>& synth_class_names();
+
+/// One generated image: 8-bit RGB, and its objects. A box is the extent of the whole shape, cut at the
+/// image's border; at least half of every shape is left visible by those drawn over it.
+struct SynthImage {
+  cv::Mat pixels;
+  std::vector<Annotation> annotations;
+};
+
+/// Draws image `index` of a split. The same arguments give the same picture and boxes, whatever else is
+/// drawn. Throws InputError for options outside their ranges.
+SynthImage draw_synthetic_image(const SynthOptions& options, Split split, int index);
+
+/// Writes a data set in YOLO format:
+///   FOLDER/images/{train,val}/000000.jpg ...   FOLDER/labels/{train,val}/000000.txt ...   FOLDER/data.yaml
+/// data.yaml is what the `data:` section of a configuration says about it. The folder appears whole or not
+/// at all. A folder that this function made before is replaced; any other that is not empty, or one to
+/// which somebody added files, is left alone and an InputError is thrown, as it is for options outside
+/// their ranges.
+void make_synthetic_dataset(const SynthOptions& options, const std::filesystem::path& folder);
+
+}  // namespace brightnet

@@ -1,0 +1,92 @@
+// bias_activation: y = activation(y + bias[c]), in place. It reads and writes every element once, 2 · size
+// bytes; the biases are a few kilobytes that stay in the cache. The tensor is dense, so a thread takes 16
+// bytes wherever they lie, over the end of a pixel, too: the 255 channels of YOLO's heads fill no vectors.
+//
+// add_weight_gradient: dw = or += part. Reads part (2 or 4 bytes an element) and, to accumulate,
+// dw; writes dw.
+#include "kernels/cuda/activation.h"
+#include "kernels/cuda/convolution_kernels.h"
+#include "kernels/cuda/elementwise.h"
+
+namespace brightnet::cuda {
+namespace {
+
+template <typename T>
+struct BiasElements {
+  Activation activation;
+  T* y;
+  const float* bias;
+  unsigned channels;
+  bool by_four;  ///< four biases at a time
+
+  /// Vectors are numbered with 32 bits: dividing 64-bit numbers would take longer than moving 16 bytes.
+  template <int count>
+  __device__ unsigned channel_of(size_t i) const {
+    if constexpr (count == 1) return static_cast<unsigned>(i % channels);
+    return static_cast<unsigned>(i / count) % channels * count % channels;
+  }
+
+  template <int count>
+  __device__ void operator()(size_t i) const {
+    float values[count];
+    load_floats<count>(y + i, values);
+    unsigned channel = channel_of<count>(i);
+    constexpr int width = count < 4 ? count : 4;
+    if (by_four) {
+#pragma unroll
+      for (int first = 0; first < count; first += width) {
+        const Vector<float, width> part = load<width>(bias + channel);
+#pragma unroll
+        for (int k = 0; k < width; ++k) values[first + k] += part.element[k];
+        channel = channel + width < channels ? channel + width : 0;
+      }
+    } else {
+#pragma unroll
+      for (int k = 0; k < count; ++k) {
+        values[k] += bias[channel];
+        channel = channel + 1 < channels ? channel + 1 : 0;
+      }
+    }
+    activate_all(activation, values);
+    store_floats<count>(y + i, values);
+  }
+};
+
+template <typename T>
+struct GradientElements {
+  const T* part;
+  float* dw;
+  bool accumulate;
+
+  template <int count>
+  __device__ void operator()(size_t i) const {
+    float values[count], before[count] = {};
+    load_floats<count>(part + i, values);
+    if (accumulate) load_floats<count>(dw + i, before);
+#pragma unroll
+    for (int k = 0; k < count; ++k) values[k] += before[k];
+    store_floats<count>(dw + i, values);
+  }
+};
+
+}  // namespace
+
+void bias_activation(const Tensor& y, const float* bias, Activation activation, cudaStream_t stream) {
+  BRIGHTNET_CHECK(y.pixel_stride() == static_cast<size_t>(y.shape.c), "a bias is added to a dense tensor");
+  BRIGHTNET_CHECK(y.count() / 4 <= 0xffffffffu, "a tensor of more than 2^32 vectors");
+  const bool by_four = y.shape.c % 4 == 0 && aligned_for_vectors({bias});
+  with_compute_type(y.type, [&]<typename T>() {
+    for_each_element<whole_vector<T>>(
+        y.count(), {y.data},
+        BiasElements<T>{activation, y.as<T>(), bias, static_cast<unsigned>(y.shape.c), by_four}, stream);
+  });
+}
+
+void add_weight_gradient(const Tensor& part, float* dw, bool accumulate, cudaStream_t stream) {
+  with_compute_type(part.type, [&]<typename T>() {
+    for_each_element<4>(part.count(), {part.data, dw}, GradientElements<T>{part.as<T>(), dw, accumulate},
+                        stream);
+  });
+}
+
+}  // namespace brightnet::cuda

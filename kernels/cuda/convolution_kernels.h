@@ -1,0 +1,23 @@
+// Kernels of ours around cuDNN's convolutions.
+#pragma once
+
+#include "core/tensor.h"
+#include "kernels/cuda/runtime.h"
+#include "kernels/math/activation.h"
+
+namespace brightnet::cuda {
+
+/// y = activation(y + bias), in place; bias is fp32, one a channel.
+void bias_activation(const Tensor& y, const float* bias, Activation activation, cudaStream_t stream);
+
+/// What batch-norm's forward pass does for its statistics where a convolution gives it no sums
+/// (batch_norm.cu): what sums may cost to pay. `workspace`: Backend::channel_workspace().
+void read_for_statistics(const Tensor& y, void* workspace, cudaStream_t stream);
+
+/// Backend::cast() (cast.cu).
+void cast(const Tensor& from, const Tensor& to, cudaStream_t stream);
+
+/// dw = or += part, a weight gradient in the compute type.
+void add_weight_gradient(const Tensor& part, float* dw, bool accumulate, cudaStream_t stream);
+
+}  // namespace brightnet::cuda

@@ -1,0 +1,40 @@
+// Sums of the loss, over a batch and over many.
+#pragma once
+
+#include "kernels/math/hd.h"
+
+namespace brightnet {
+
+/// Sums over one batch (not yet divided by its size), written by the loss to the device's memory.
+struct YoloLoss {
+  float box = 0, objectness = 0, classes = 0;  ///< weighted loss parts; their sum is the loss
+  float iou = 0;                               ///< sum of the assigned predictions' IoU with their truths
+  float assigned = 0;                          ///< number of assigned predictions
+  float recall50 = 0;                          ///< how many of them have IoU > 0.5
+};
+
+/// Sums of the losses of many batches; in double, for an epoch's sum is a million times a prediction's.
+struct LossTotals {
+  double box = 0, objectness = 0, classes = 0;
+  double iou = 0, assigned = 0;
+  double images = 0;  ///< of which these are the sums
+};
+
+BRIGHTNET_HD void add_loss(LossTotals& totals, const YoloLoss& loss) {
+  totals.box += loss.box;
+  totals.objectness += loss.objectness;
+  totals.classes += loss.classes;
+  totals.iou += loss.iou;
+  totals.assigned += loss.assigned;
+}
+
+BRIGHTNET_HD void add_totals(LossTotals& totals, const LossTotals& more) {
+  totals.box += more.box;
+  totals.objectness += more.objectness;
+  totals.classes += more.classes;
+  totals.iou += more.iou;
+  totals.assigned += more.assigned;
+  totals.images += more.images;
+}
+
+}  // namespace brightnet

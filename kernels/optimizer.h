@@ -1,0 +1,72 @@
+// The optimizer step: what it reads and writes, what it decides, and what it remembers. Its state lies in
+// the device's memory, so that no step waits for the host: the device itself checks the gradient, applies
+// or skips the step and moves the loss scale, and the host reads afterwards what became of it. The rules
+// are in kernels/math/loss_scaler.h.
+#pragma once
+
+#include <cstddef>
+
+#include "kernels/math/step_state.h"
+
+namespace brightnet {
+
+/// What a step is checked by, all in the device's memory.
+struct StepEvidence {
+  const float* gradients = nullptr;
+  size_t gradient_count = 0;
+  /// Running statistics, which this step's forward passes moved.
+  const float* statistics = nullptr;
+  size_t statistic_count = 0;
+};
+
+/// Memory for the partial sums of the pass that checks a step.
+constexpr size_t step_workspace_bytes = 1024 * sizeof(double);
+
+/// Parameters [begin, end) of the flat array share a factor on the step's learning rate and a decay. Nothing
+/// outside of a step's ranges is touched. A range of rate 0 keeps its parameters, but their moments and
+/// averages move.
+struct ParameterRange {
+  size_t begin = 0, end = 0;
+  float rate = 1;   ///< times StepState::rate
+  float decay = 0;  ///< weight decay
+};
+
+/// The flat fp32 arrays of an optimizer step, 16-byte aligned.
+struct OptimizerArrays {
+  size_t count = 0;  ///< elements of each
+  float* values = nullptr;
+  const float* gradients = nullptr;  ///< times the loss scale
+  float* first = nullptr;            ///< momentum, or Adam's first moment
+  float* second = nullptr;           ///< Adam's second moment; nullptr for SGD
+  float* ema = nullptr;              ///< exponential moving average of the values; nullptr for none
+};
+
+/// For every parameter w with gradient g in a range, with the step's state s:
+///
+///     rate = s.rate · range.rate
+///     g' = s.gradient_factor · g + decay · w
+///     v  = momentum · v + g'                                  (v: `first`)
+///     w −= rate · (nesterov ? g' + momentum · v : v)
+///     ema = s.ema_decay · ema + (1 − s.ema_decay) · w         (where `ema` is given)
+///
+/// The decay is coupled, as darknet's L2: it enters the momentum. Decoupled (Loshchilov & Hutter 2019) it is
+/// no part of g', and w −= rate·decay·w beside the update, with the old w.
+struct SgdStep {
+  float momentum = 0.9f;
+  bool nesterov = false;
+  bool decoupled = false;
+};
+
+/// AdamW (Loshchilov & Hutter 2019, algorithm 2), with m = `first` and v = `second`; the state has the
+/// corrections 1/(1 − βᵗ):
+///
+///     g' = s.gradient_factor · g
+///     m  = β₁ m + (1 − β₁) g'        v = β₂ v + (1 − β₂) g'²
+///     w −= rate · ( m/(1 − β₁ᵗ) / (√(v/(1 − β₂ᵗ)) + ε) + decay · w )
+///
+/// and the average as in SgdStep.
+struct AdamWStep {
+  float beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-8f;
+};
+
+}  // namespace brightnet

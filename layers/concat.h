@@ -1,0 +1,18 @@
+// Concatenation of channels (private to layers/).
+#pragma once
+
+#include "layers/layer.h"
+
+namespace brightnet {
+
+/// Channels of its inputs one after the other, in the order of `from`. Inputs that the network placed in the
+/// output already (Network::place_in_concats) cost nothing, and neither do their gradients.
+class ConcatLayer : public Layer {
+ public:
+  ConcatLayer(const ConcatAttributes&, const LayerSetup& setup) : Layer(setup) {}
+  bool rebuilds_from_inputs() const override { return true; }
+  void forward(const LayerCall& call) override;
+  void backward(const LayerCall& call, bool accumulate_parameters) override;
+};
+
+}  // namespace brightnet

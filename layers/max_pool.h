@@ -1,0 +1,22 @@
+// Max-pooling (private to layers/).
+#pragma once
+
+#include "layers/layer.h"
+
+namespace brightnet {
+
+/// The largest of each window, which training remembers by its place in the window.
+class MaxPoolLayer : public Layer {
+ public:
+  MaxPoolLayer(const MaxPoolAttributes& pool, const LayerSetup& setup);
+  MemoryNeeds memory_needs() const override;
+  void bind(const LayerMemory& memory) override;
+  void forward(const LayerCall& call) override;
+  void backward(const LayerCall& call, bool accumulate_parameters) override;
+
+ private:
+  PoolSpec pool_;
+  Tensor argmax_;
+};
+
+}  // namespace brightnet

@@ -1,0 +1,80 @@
+// The keys of a layer in a model's YAML: each kind of layer (layers/model/layer_kinds.h) visits its own in
+// fields(), once for reading and writing.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/config.h"
+#include "kernels/math/activation.h"
+
+namespace brightnet {
+
+/// What a layer kind's fields() visits.
+class LayerFields {
+ public:
+  enum class Purpose { reading, writing };
+  /// `activation` is that of convolutions that do not name one.
+  LayerFields(Fields& fields, Activation activation, Purpose purpose)
+      : fields_(fields), activation_(activation), writes_(purpose == Purpose::writing) {}
+
+  Activation model_activation() const { return activation_; }
+
+  /// A key that is always written. Where it is not there to be read, the value stays as it is.
+  template <typename Value>
+  auto operator()(const char* key, Value& value, const char* doc) {
+    return fields_(key, value, doc);
+  }
+
+  /// A key that is left out where its value is `otherwise`.
+  template <typename Value>
+  requires(!NamedEnum<Value>) Fields::Limits operator()(const char* key, Value& value,
+                                                        const std::type_identity_t<Value>& otherwise,
+                                                        const char* doc) {
+    if (left_out(value, otherwise)) return {fields_, key, static_cast<double>(value)};
+    return fields_(key, value, doc);
+  }
+  template <NamedEnum Enum>
+  void operator()(const char* key, Enum& value, std::type_identity_t<Enum> otherwise, const char* doc) {
+    if (!left_out(value, otherwise)) fields_(key, value, doc);
+  }
+
+  /// A word out of a list, left out where it is `otherwise`.
+  void choice(const char* key, std::string& value, const std::string& otherwise,
+              const std::vector<std::string>& choices, const char* doc) {
+    if (!left_out(value, otherwise)) fields_.choice(key, value, choices, doc);
+  }
+
+  /// A value that its layer reads and prints itself.
+  void custom(const char* key, const std::function<void(const YamlValue&)>& read,
+              const std::function<YAML::Node()>& print, const char* doc) {
+    fields_.custom(key, read, print, doc);
+  }
+
+ private:
+  /// In reading nothing is, but the value is set for where the key is not there.
+  template <typename Value>
+  bool left_out(Value& value, const Value& otherwise) const {
+    if (writes_) return value == otherwise;
+    value = otherwise;
+    return false;
+  }
+
+  Fields& fields_;
+  const Activation activation_;
+  const bool writes_;
+};
+
+/// Keys and the texts of their values, in the order in which they are written.
+using YamlTexts = std::vector<std::pair<std::string, std::string>>;
+
+/// The texts of all fields that are visited.
+YamlTexts field_texts(const std::function<void(Fields&)>& visit);
+
+/// The shortest text, without an exponent, that reads back as the same float.
+std::string yaml_number(double value);
+
+}  // namespace brightnet

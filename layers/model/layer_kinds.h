@@ -1,0 +1,239 @@
+// The kinds of layers. All that a kind is without a device stands here: its name and keys in YAML, what it
+// reads, its output's shape, its parameters, and which Layer computes it. The reader, the writer, the
+// parameters' layout and the factory follow from here; of a new kind the compiler says what is missing.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "kernels/yolo.h"
+#include "layers/model/layer_fields.h"
+#include "layers/model/parameter_spec.h"
+
+namespace brightnet {
+
+/// Channels of each of a layer's inputs.
+using InputChannels = std::span<const int>;
+
+/// How many layers a kind reads, where there is no fixed number.
+constexpr int any_number = -1;
+
+/// What a kind says of itself. Optional are
+///   std::string refusal(InputChannels) const             why it cannot read such inputs; empty: it can
+///   std::vector<ParameterSpec> parameters(int) const     its parameters, for so many channels of its input
+template <typename Kind>
+concept LayerKind = requires(Kind kind, const Kind constant, LayerFields& f, InputChannels in) {
+  // In YAML; and by what role a layer goes there that needs a name.
+  { Kind::kind } -> std::convertible_to<std::string_view>;
+  { Kind::role } -> std::convertible_to<std::string_view>;
+  // How many layers it reads.
+  { Kind::inputs } -> std::convertible_to<int>;
+  // The class that computes it.
+  typename Kind::Layer;
+  // Visits its keys, in the order in which they are written.
+  kind.fields(f);
+  // Channels of its output.
+  { constant.channels(in) } -> std::same_as<int64_t>;
+  // Height or width of its output from its inputs'; 0: there is none that fits.
+  { constant.side(1) } -> std::same_as<int>;
+  // Pixels of the image from one pixel of its output to the next, from its inputs'.
+  { constant.scale(1.0) } -> std::same_as<double>;
+};
+
+/// Channels of a layer at most: more than any network has, and few enough to count a layer's weights.
+constexpr int max_channels = 65536;
+
+/// Convolution, then batch-norm or a bias, then an activation.
+struct ConvAttributes {
+  static constexpr std::string_view kind = "conv", role = "c";
+  static constexpr int inputs = 1;
+  using Layer = class ConvolutionLayer;
+
+  int filters = 0;  ///< output channels; 0 in reading: `auto`
+  int size = 1, stride = 1;
+  int padding = 0;  ///< on every side
+  bool batch_norm = true;
+  Activation activation = Activation::linear;
+  bool full_precision = false;  ///< computes in fp32 whatever the network computes in
+
+  void fields(LayerFields& f);
+  int64_t channels(InputChannels) const { return filters; }
+  int side(int in) const { return in + 2 * padding < size ? 0 : (in + 2 * padding - size) / stride + 1; }
+  double scale(double in) const { return in * stride; }
+  std::vector<ParameterSpec> parameters(int input_channels) const;
+};
+
+/// Max-pool with darknet's padding: size − 1 in total, so that stride 1 keeps the size and stride 2 halves
+/// it.
+struct MaxPoolAttributes {
+  static constexpr std::string_view kind = "max_pool", role = "pool";
+  static constexpr int inputs = 1;
+  using Layer = class MaxPoolLayer;
+
+  int size = 2, stride = 2;
+
+  void fields(LayerFields& f) {
+    f("size", size, "side of the window").within(1, 15);
+    f("stride", stride, "pixels between windows").within(1, 15);
+  }
+  int64_t channels(InputChannels in) const { return in[0]; }
+  int side(int in) const { return (in - 1) / stride + 1; }
+  double scale(double in) const { return in * stride; }
+};
+
+/// Spatial pyramid pooling: the input and its stride-1 max-pools, concatenated (largest window first).
+struct SppAttributes {
+  static constexpr std::string_view kind = "spp", role = "spp";
+  static constexpr int inputs = 1;
+  using Layer = class SpatialPyramidLayer;
+
+  std::vector<int> windows{5, 9, 13};
+
+  void fields(LayerFields& f) {
+    f("windows", windows, "sides of the stride-1 windows, ascending").at_least(1);
+  }
+  std::string refusal(InputChannels in) const;
+  int64_t channels(InputChannels in) const { return in[0] * static_cast<int64_t>(1 + windows.size()); }
+  int side(int in) const { return in; }
+  double scale(double in) const { return in; }
+};
+
+/// The channels of its inputs one after the other.
+struct ConcatAttributes {
+  static constexpr std::string_view kind = "concat", role = "join";
+  static constexpr int inputs = any_number;
+  using Layer = class ConcatLayer;
+
+  void fields(LayerFields&) {}
+  int64_t channels(InputChannels in) const;
+  int side(int in) const { return in; }
+  double scale(double in) const { return in; }
+};
+
+/// Keeps the part-th of `groups` equal groups of channels.
+struct SplitAttributes {
+  static constexpr std::string_view kind = "split", role = "half";
+  static constexpr int inputs = 1;
+  using Layer = class SplitLayer;
+
+  int groups = 2, part = 0;
+
+  void fields(LayerFields& f) {
+    f("groups", groups, "into how many groups the channels are split").at_least(1);
+    f("part", part, "which of them is kept, from 0").within(0, groups - 1);
+  }
+  std::string refusal(InputChannels in) const;
+  int64_t channels(InputChannels in) const { return in[0] / groups; }
+  int side(int in) const { return in; }
+  double scale(double in) const { return in; }
+};
+
+/// Sum of its two inputs, then an activation. `partial` allows different channels, as darknet's [shortcut]
+/// does: the output has the first input's, and only those that the second has too are sums.
+struct ShortcutAttributes {
+  static constexpr std::string_view kind = "shortcut", role = "sum";
+  static constexpr int inputs = 2;
+  using Layer = class ShortcutLayer;
+
+  Activation activation = Activation::linear;
+  bool partial = false;
+
+  void fields(LayerFields& f) {
+    f("partial", partial, false, "the second may have other channels: the common ones are added");
+    f("activation", activation, Activation::linear, "applied last");
+  }
+  std::string refusal(InputChannels in) const;
+  int64_t channels(InputChannels in) const { return in[0]; }
+  int side(int in) const { return in; }
+  double scale(double in) const { return in; }
+};
+
+/// Element-wise product of its two inputs: YOLOv4's spatial attention, darknet's [sam].
+struct MultiplyAttributes {
+  static constexpr std::string_view kind = "multiply", role = "gate";
+  static constexpr int inputs = 2;
+  using Layer = class MultiplyLayer;
+
+  void fields(LayerFields&) {}
+  std::string refusal(InputChannels in) const;
+  int64_t channels(InputChannels in) const { return in[0]; }
+  int side(int in) const { return in; }
+  double scale(double in) const { return in; }
+};
+
+/// Every pixel becomes factor × factor equal ones.
+struct UpsampleAttributes {
+  static constexpr std::string_view kind = "upsample", role = "up";
+  static constexpr int inputs = 1;
+  using Layer = class UpsampleLayer;
+
+  int factor = 2;
+
+  void fields(LayerFields& f) { f("factor", factor, "pixels made of one, each way").within(1, 8); }
+  int64_t channels(InputChannels in) const { return in[0]; }
+  int side(int in) const { return in * factor; }
+  double scale(double in) const { return in / factor; }
+};
+
+/// Every block × block pixels become one: [h, w, c] → [h / block, w / block, block²·c], the channels of the
+/// block's pixels one after the other, row by row (darknet's [reorg3d]).
+struct SpaceToDepthAttributes {
+  static constexpr std::string_view kind = "space_to_depth", role = "folded";
+  static constexpr int inputs = 1;
+  using Layer = class SpaceToDepthLayer;
+
+  int block = 2;
+
+  void fields(LayerFields& f) {
+    f("block", block, "side of the block of pixels that become one").within(1, 8);
+  }
+  int64_t channels(InputChannels in) const { return int64_t{in[0]} * block * block; }
+  int side(int in) const { return in % block == 0 ? in / block : 0; }
+  double scale(double in) const { return in * block; }
+};
+
+/// A head: its output is its input, predictions as they are. `head` is complete but for the input's size,
+/// which the network knows, and `head.classes`, which the model does.
+struct YoloAttributes {
+  static constexpr std::string_view kind = "yolo", role = "head";
+  static constexpr int inputs = 1;
+  using Layer = class YoloLayer;
+
+  YoloHead head;
+  std::string anchors_where;         ///< the place that the anchors were read at, for messages
+  std::vector<float> class_weights;  ///< empty: all 1
+  NmsKind nms = NmsKind::greedy;     ///< where nothing else is asked for
+  float nms_beta = 0.6f;
+
+  void fields(LayerFields& f);
+  /// Those that the model's `head:` may say for all its heads: all but the mask.
+  void shared_fields(LayerFields& f);
+  int64_t channels(InputChannels in) const { return in[0]; }
+  int side(int in) const { return in; }
+  double scale(double in) const { return in; }
+};
+
+/// All kinds. What translates layers for other programs (ONNX, darknet) visits this, so that the compiler
+/// names the translator that does not know a new kind.
+using LayerAttributes = std::variant<ConvAttributes, MaxPoolAttributes, SppAttributes, ConcatAttributes,
+                                     SplitAttributes, ShortcutAttributes, MultiplyAttributes,
+                                     UpsampleAttributes, SpaceToDepthAttributes, YoloAttributes>;
+
+/// Calls f with the defaults of each kind in turn.
+template <typename Function>
+void for_each_layer_kind(Function&& f) {
+  const auto call = [&]<LayerKind... Kinds>(std::type_identity<std::variant<Kinds...>>) {
+    (f(Kinds()), ...);
+  };
+  call(std::type_identity<LayerAttributes>());
+}
+
+/// What a layer says in YAML besides its name and inputs; all that a head says. `activation` is the model's.
+YamlTexts layer_texts(const LayerAttributes& attributes, Activation activation);
+
+}  // namespace brightnet

@@ -1,0 +1,61 @@
+#include "layers/model/model.h"
+
+#include <algorithm>
+
+namespace brightnet {
+
+std::string Model::kind(const LayerDescription& layer) {
+  return std::visit([](const auto& attributes) { return std::string(attributes.kind); }, layer.attributes);
+}
+
+int Model::channels_of(int input) const {
+  return input == network_input ? channels : layers[static_cast<size_t>(input)].channels;
+}
+
+bool is_head(const LayerDescription& layer) {
+  return std::holds_alternative<YoloAttributes>(layer.attributes);
+}
+
+std::vector<double> layer_scales(const std::vector<LayerDescription>& layers) {
+  std::vector<double> scales;
+  for (const LayerDescription& layer : layers) {
+    const int source = layer.inputs[0];
+    const double scale = source == network_input ? 1 : scales[static_cast<size_t>(source)];
+    scales.push_back(std::visit([&](const auto& kind) { return kind.scale(scale); }, layer.attributes));
+  }
+  return scales;
+}
+
+Shape output_shape(const LayerDescription& layer, const std::vector<Shape>& inputs) {
+  std::vector<int> channels;
+  for (const Shape& input : inputs) channels.push_back(input.c);
+  const Shape& in = inputs[0];
+  const Shape out = std::visit(
+      [&](const auto& kind) {
+        return Shape{in.n, kind.side(in.h), kind.side(in.w), static_cast<int>(kind.channels(channels))};
+      },
+      layer.attributes);
+  if (out.h > 0 && out.w > 0) return out;
+  std::string keys;
+  for (const auto& [key, value] : layer_texts(layer.attributes, Activation::linear))
+    keys.append(keys.empty() ? "" : ", ").append(key + ": " + value);
+  throw InputError("'" + layer.name + "' gets a map of " + std::to_string(in.w) + "x" + std::to_string(in.h) +
+                       " pixels, which is too small for it or no multiple of what it takes (" +
+                       Model::kind(layer) + ": {" + keys + "})",
+                   layer.where, "Use another input size.");
+}
+
+std::vector<ParameterSpec> parameters_of(const Model& model, const LayerDescription& layer) {
+  const int channels = model.channels_of(layer.inputs[0]);
+  return std::visit(
+      [&](const auto& kind) -> std::vector<ParameterSpec> {
+        if constexpr (requires { kind.parameters(channels); }) {
+          return kind.parameters(channels);
+        } else {
+          return {};
+        }
+      },
+      layer.attributes);
+}
+
+}  // namespace brightnet

@@ -1,0 +1,56 @@
+// A model as its YAML describes it: a list of named layers, each reading earlier ones. No memory yet, and no
+// sizes but the input's default. layers/model/reader.h has the YAML.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/tensor.h"
+#include "layers/model/layer_kinds.h"
+
+namespace brightnet {
+
+/// Largest side of a network's input, in pixels.
+constexpr int largest_input_side = 8192;
+
+/// Index of the network's input where a layer's inputs are listed.
+constexpr int network_input = -1;
+
+struct LayerDescription {
+  std::string name;         ///< unique, e.g. "stage1.in"
+  std::vector<int> inputs;  ///< indices of earlier layers, or network_input
+  LayerAttributes attributes;
+  std::string where;  ///< "file:line"
+  int channels = 0;   ///< of its output
+  /// Factor on the learning rate of its parameters. 0: frozen; nothing changes them, and batch-norm uses its
+  /// running statistics.
+  float rate = 1;
+};
+
+struct Model {
+  std::string name;
+  int size = 416;  ///< default side of the square input, in pixels
+  int channels = 3;
+  int classes = 0;
+  int stride = 32;  ///< the input's sides must be multiples of this
+  std::vector<LayerDescription> layers;
+  std::string yaml;  ///< the whole description as YAML, with `classes` and head options resolved
+
+  /// "conv", "max_pool", … as the YAML calls it.
+  static std::string kind(const LayerDescription& layer);
+  /// Channels of what a layer reads there.
+  int channels_of(int input) const;
+};
+
+bool is_head(const LayerDescription& layer);
+
+/// Pixels of the image from one pixel of each layer's output to the next.
+std::vector<double> layer_scales(const std::vector<LayerDescription>& layers);
+
+/// Of a layer's output, from its inputs'. Throws InputError when they do not fit the layer.
+Shape output_shape(const LayerDescription& layer, const std::vector<Shape>& inputs);
+
+/// In their order; empty for most kinds of layers.
+std::vector<ParameterSpec> parameters_of(const Model& model, const LayerDescription& layer);
+
+}  // namespace brightnet

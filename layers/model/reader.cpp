@@ -1,0 +1,409 @@
+#include "layers/model/reader.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <optional>
+
+namespace brightnet {
+namespace {
+
+using Numbers = std::map<std::string, int>;
+
+/// Value of "$a", "$a/2", "2*$a" or a chain of these, left to right.
+int evaluate(const std::string& text, const Numbers& numbers, const std::string& where) {
+  size_t at = 0;
+  const auto skip = [&] {
+    while (at < text.size() && std::isspace(static_cast<unsigned char>(text[at]))) ++at;
+  };
+  const auto operand = [&] {
+    skip();
+    const bool named = at < text.size() && text[at] == '$';
+    const size_t begin = named ? ++at : at;
+    const auto inside = [&](unsigned char c) {
+      return named ? std::isalnum(c) || c == '_' : std::isdigit(c) != 0;
+    };
+    while (at < text.size() && inside(static_cast<unsigned char>(text[at]))) ++at;
+    const std::string word = text.substr(begin, at - begin);
+    if (!named && !word.empty() && word.size() < 9) return std::stoi(word);
+    const auto found = numbers.find(word);
+    if (!named || found == numbers.end()) {
+      throw InputError("'" + text + "' uses '" + word + "', which is no parameter of this block", where);
+    }
+    return found->second;
+  };
+  int value = operand();
+  for (skip(); at < text.size(); skip()) {
+    const char operation = text[at++];
+    const int right = operand();
+    const bool exact = operation == '*' || (operation == '/' && right != 0 && value % right == 0);
+    if (!exact)
+      throw InputError("'" + text + "' is not a whole number", where,
+                       "Use $name, * and / without remainder.");
+    value = operation == '*' ? value * right : value / right;
+  }
+  return value;
+}
+
+/// A copy of `node` with every "$…" evaluated. Its nodes carry no line of their own: messages name the
+/// layer's.
+YAML::Node substitute(const YAML::Node& node, const Numbers& numbers, const std::string& where) {
+  if (node.IsMap()) {
+    YAML::Node copy(YAML::NodeType::Map);
+    for (const auto& entry : node) {
+      copy[entry.first.as<std::string>()] = substitute(entry.second, numbers, where);
+    }
+    return copy;
+  }
+  if (node.IsSequence()) {
+    YAML::Node copy(YAML::NodeType::Sequence);
+    for (const auto& element : node) copy.push_back(substitute(element, numbers, where));
+    return copy;
+  }
+  if (!node.IsScalar()) return YAML::Node(YAML::NodeType::Map);
+  const std::string& text = node.Scalar();
+  const bool computed = text.find('$') != std::string::npos;
+  return YAML::Node(computed ? std::to_string(evaluate(text, numbers, where)) : text);
+}
+
+/// What every layer may say besides its own attributes.
+struct LayerReference {
+  std::string name;               ///< empty: numbered by its kind
+  std::vector<std::string> from;  ///< empty: the layer before
+
+  void fields(Fields& f) {
+    f("name", name, "what other layers call it");
+    f.custom(
+        "from",
+        [&](const YamlValue& value) {
+          from = value.node.IsScalar() ? std::vector<std::string>{value.node.Scalar()}
+                                       : yaml_as<std::vector<std::string>>(value, "from");
+          if (from.empty()) throw InputError("'from' names no layer", value.where());
+        },
+        [] { return YAML::Node(); }, "the layers it reads");
+  }
+};
+
+/// The defaults of a kind of layer.
+LayerAttributes attributes_of(const std::string& kind, const std::string& where) {
+  std::optional<LayerAttributes> found;
+  std::vector<std::string> known;
+  for_each_layer_kind([&](const auto& defaults) {
+    known.emplace_back(defaults.kind);
+    if (known.back() == kind) found = defaults;
+  });
+  if (found) return *found;
+  const std::string nearest = nearest_word(kind, known);
+  std::string remedy = "Known kinds:";
+  for (const auto& name : known) remedy += ' ' + name;
+  throw InputError("unknown kind of layer '" + kind + "'", where,
+                   nearest.empty() ? remedy + '.' : "Did you mean '" + nearest + "'?");
+}
+
+void read_head(const YamlValue& value, YoloAttributes& head) {
+  read_fields(value, [&](Fields& f) {
+    LayerFields fields(f, Activation::linear, LayerFields::Purpose::reading);
+    head.shared_fields(fields);
+  });
+}
+
+/// The names that a list of layers can use.
+struct Scope {
+  std::string prefix;
+  std::map<std::string, int> names;
+  std::map<std::string, int> count;  ///< of unnamed layers, by kind
+  int previous = network_input;
+};
+
+class ModelReader {
+ public:
+  ModelReader(Model& model, std::string file, Activation activation, YoloAttributes head, YAML::Node blocks)
+      : model_(model),
+        file_(std::move(file)),
+        activation_(activation),
+        head_(std::move(head)),
+        blocks_(std::move(blocks)) {}
+
+  void read(const YAML::Node& layers) {
+    Scope scope;
+    scope.names["input"] = network_input;
+    read_list(layers, scope, {}, 0);
+    finish();
+  }
+
+ private:
+  std::string place(const YAML::Node& node) const { return YamlValue{node, file_}.where(); }
+
+  void read_list(const YAML::Node& list, Scope& scope, const Numbers& numbers, int depth) {
+    if (!list.IsDefined() || !list.IsSequence() || list.size() == 0) {
+      throw InputError("a list of layers was expected here", place(list));
+    }
+    if (depth > 8)
+      throw InputError("blocks are nested more than 8 deep", place(list), "Does a block use itself?");
+    for (const auto& item : list) {
+      if (!item.IsMap() || item.size() != 1) {
+        throw InputError("a layer is written as '- kind: {…}'", place(item));
+      }
+      const auto kind = item.begin()->first.as<std::string>();
+      const std::string where = place(item);
+      const YamlValue value{substitute(item.begin()->second, numbers, where), where};
+      const YAML::Node block = constant(blocks_)[kind];
+      if (block.IsDefined()) {
+        read_block(kind, block, value, scope, depth);
+      } else {
+        read_one(kind, value, scope);
+      }
+    }
+  }
+
+  // The const operator[] does not insert.
+  static const YAML::Node& constant(const YAML::Node& node) { return node; }
+
+  int resolve(const std::string& name, const Scope& scope, const std::string& where) const {
+    const auto found = scope.names.find(name);
+    if (found != scope.names.end()) return found->second;
+    std::vector<std::string> known;
+    for (const auto& entry : scope.names) known.push_back(entry.first);
+    const std::string nearest = nearest_word(name, known);
+    throw InputError(
+        "there is no layer '" + name + "' before this one", where,
+        nearest.empty() ? "Give the layer that is meant a name." : "Did you mean '" + nearest + "'?");
+  }
+
+  std::string unique_name(const std::string& given, const std::string& kind, Scope& scope,
+                          const std::string& where) {
+    const std::string name = given.empty() ? kind + std::to_string(++scope.count[kind]) : given;
+    if (scope.names.contains(name)) throw InputError("there are two layers named '" + name + "'", where);
+    return name;
+  }
+
+  void read_block(const std::string& kind, const YAML::Node& block, const YamlValue& value, Scope& scope,
+                  int depth) {
+    LayerReference reference;
+    Numbers numbers;
+    int repeat = 1;
+    std::vector<std::string> parameters;
+    YAML::Node layers;
+    read_fields({block, file_}, [&](Fields& f) {
+      f("parameters", parameters, "numbers that its layers use as $name");
+      f.custom(
+          "layers", [&](const YamlValue& list) { layers = list.node; }, [] { return YAML::Node(); }, "");
+    });
+    read_fields(value, [&](Fields& f) {
+      f("name", reference.name, "");
+      f.custom(
+          "from", [&](const YamlValue& from) { reference.from = {yaml_as<std::string>(from, "from")}; },
+          [] { return YAML::Node(); }, "");
+      f("repeat", repeat, "").within(1, 1000);
+      for (const auto& parameter : parameters) {
+        int number = -1;
+        f(parameter.c_str(), number, "");
+        if (number < 0) throw InputError("block '" + kind + "' needs '" + parameter + "'", value.where());
+        numbers[parameter] = number;
+      }
+    });
+    const std::string name = unique_name(reference.name, kind, scope, value.file);
+    if (!reference.from.empty()) scope.previous = resolve(reference.from[0], scope, value.file);
+    for (int i = 1; i <= repeat; ++i) {
+      const std::string instance = repeat == 1 ? name : name + '.' + std::to_string(i);
+      Scope inner;
+      inner.prefix = scope.prefix + instance + '.';
+      inner.previous = scope.previous;
+      inner.names["input"] = scope.previous;
+      read_list(layers, inner, numbers, depth + 1);
+      for (const auto& [inner_name, index] : inner.names) {
+        if (inner_name != "input") scope.names[instance + '.' + inner_name] = index;
+      }
+      scope.previous = inner.previous;
+    }
+    scope.names[name] = scope.previous;
+  }
+
+  void read_one(const std::string& kind, const YamlValue& value, Scope& scope) {
+    LayerReference reference;
+    LayerDescription layer;
+    layer.attributes = read_attributes(kind, value, reference);
+    layer.where = value.file;
+    for (const auto& name : reference.from) layer.inputs.push_back(resolve(name, scope, layer.where));
+    if (layer.inputs.empty()) layer.inputs.push_back(scope.previous);
+    const std::string name = unique_name(reference.name, kind, scope, layer.where);
+    layer.name = scope.prefix + name;
+    const int index = static_cast<int>(model_.layers.size());
+    std::visit([&](auto& attributes) { complete(attributes, layer); }, layer.attributes);
+    model_.layers.push_back(std::move(layer));
+    scope.names[name] = index;
+    scope.previous = index;
+  }
+
+  LayerAttributes read_attributes(const std::string& kind, const YamlValue& value,
+                                  LayerReference& reference) const {
+    LayerAttributes attributes = attributes_of(kind, value.where());
+    if (auto* yolo = std::get_if<YoloAttributes>(&attributes)) *yolo = head_;
+    read_fields(value, [&](Fields& f) {
+      reference.fields(f);
+      LayerFields fields(f, activation_, LayerFields::Purpose::reading);
+      std::visit([&](auto& layer) { layer.fields(fields); }, attributes);
+    });
+    return attributes;
+  }
+
+  int known_channels(int index, const LayerDescription& layer) const {
+    const int channels = model_.channels_of(index);
+    if (channels > 0) return channels;
+    throw InputError("'" + layer.name + "' reads '" + model_.layers[static_cast<size_t>(index)].name +
+                         "', whose filters are auto",
+                     layer.where, "Only a yolo layer may read it.");
+  }
+
+  static int checked_channels(const LayerDescription& layer, int64_t channels) {
+    if (channels <= max_channels) return static_cast<int>(channels);
+    throw InputError("'" + layer.name + "' would have " + std::to_string(channels) +
+                         " channels, and a layer can have " + std::to_string(max_channels),
+                     layer.where);
+  }
+
+  static void check_input_count(int wanted, const LayerDescription& layer) {
+    if (wanted == any_number || layer.inputs.size() == static_cast<size_t>(wanted)) return;
+    if (wanted == 1) throw InputError("this kind of layer reads exactly one other", layer.where);
+    throw InputError("this kind of layer reads exactly " + std::to_string(wanted) + " others", layer.where,
+                     "Write from: [a, b].");
+  }
+
+  template <LayerKind Kind>
+  void complete(const Kind& kind, LayerDescription& layer) {
+    check_input_count(Kind::inputs, layer);
+    std::vector<int> channels;
+    for (const int input : layer.inputs) channels.push_back(known_channels(input, layer));
+    if constexpr (requires { kind.refusal(channels); }) {
+      if (const std::string why = kind.refusal(channels); !why.empty()) throw InputError(why, layer.where);
+    }
+    layer.channels = checked_channels(layer, kind.channels(channels));
+  }
+
+  /// A head tells the convolution before it how many filters that needs.
+  void complete(YoloAttributes& yolo, LayerDescription& layer) {
+    check_input_count(YoloAttributes::inputs, layer);
+    if (yolo.head.anchor_count == 0)
+      throw InputError("there are no anchors", layer.where, "Write head: {anchors: [[w, h], …]}.");
+    if (yolo.head.mask_count == 0) throw InputError("a yolo layer needs a mask", layer.where);
+    if (layer.inputs[0] == network_input) throw InputError("a yolo layer cannot read the image", layer.where);
+    yolo.head.classes = model_.classes;
+    if (!yolo.class_weights.empty() && static_cast<int>(yolo.class_weights.size()) != model_.classes) {
+      throw InputError("class_weights lists " + std::to_string(yolo.class_weights.size()) + " numbers for " +
+                           std::to_string(model_.classes) + " classes",
+                       layer.where);
+    }
+    const int needed = checked_channels(layer, int64_t{yolo.head.mask_count} * (5 + int64_t{model_.classes}));
+    LayerDescription& source = model_.layers[static_cast<size_t>(layer.inputs[0])];
+    if (source.channels == 0) {
+      std::get<ConvAttributes>(source.attributes).filters = needed;
+      source.channels = needed;
+    } else if (source.channels != needed) {
+      throw InputError("this head needs " + std::to_string(needed) +
+                           " channels (anchors · (5 + classes)), and '" + source.name + "' has " +
+                           std::to_string(source.channels),
+                       layer.where, "Write filters: auto there.");
+    }
+    layer.channels = needed;
+  }
+
+  /// Strides, and what can only be judged of the whole.
+  void finish() {
+    for (const auto& layer : model_.layers) {
+      if (layer.channels > 0) continue;
+      throw InputError("'filters: auto' has no yolo layer after it", layer.where, "Write a number.");
+    }
+    const std::vector<double> scales = layer_scales(model_.layers);
+    const auto scale_of = [&](int input) {
+      return input == network_input ? 1.0 : scales[static_cast<size_t>(input)];
+    };
+    for (const auto& layer : model_.layers) {
+      const double scale = scale_of(layer.inputs[0]);
+      if (std::all_of(layer.inputs.begin(), layer.inputs.end(), [&](int i) { return scale_of(i) == scale; }))
+        continue;
+      throw InputError("the inputs of '" + layer.name + "' have different sizes", layer.where,
+                       "Upsample or pool one of them first.");
+    }
+    for (const double scale : scales) model_.stride = std::max(model_.stride, static_cast<int>(scale));
+    check_readers();
+  }
+
+  void check_readers() const {
+    if (std::none_of(model_.layers.begin(), model_.layers.end(), is_head))
+      throw InputError("the model has no yolo layer", file_);
+    std::vector<bool> read(model_.layers.size());
+    for (const auto& layer : model_.layers) {
+      for (const int input : layer.inputs) {
+        if (input != network_input) read[input] = true;
+      }
+    }
+    for (size_t i = 0; i < read.size(); ++i) {
+      if (read[i] || is_head(model_.layers[i])) continue;
+      throw InputError("nothing reads '" + model_.layers[i].name + "'", model_.layers[i].where,
+                       "Remove it, or name it in the 'from' of a later layer.");
+    }
+  }
+
+  Model& model_;
+  std::string file_;
+  Activation activation_;
+  YoloAttributes head_;
+  YAML::Node blocks_;
+};
+
+}  // namespace
+
+Model parse_model(const YamlDocument& document, int classes, const YamlValue& head_overrides) {
+  Model model;
+  model.stride = 1;
+  YAML::Node blocks(YAML::NodeType::Map), layers;
+  YoloAttributes head;
+  Activation activation = Activation::leaky;
+  int declared_classes = 80;
+  YamlValue head_value;
+  const auto keep = [](YAML::Node& node) {
+    return [&node](const YamlValue& value) { node.reset(value.node); };
+  };
+  const auto nothing = [] { return YAML::Node(); };
+  read_fields(document.root(), [&](Fields& f) {
+    f("name", model.name, "");
+    f.custom(
+        "input",
+        [&](const YamlValue& value) {
+          read_fields(value, [&](Fields& input) {
+            input("size", model.size, "pixels").within(1, largest_input_side);
+            input("channels", model.channels, "").within(1, 4096);
+          });
+        },
+        nothing, "");
+    f("classes", declared_classes, "").at_least(1);
+    f("activation", activation, "");
+    f.custom(
+        "head", [&](const YamlValue& value) { read_head(value, head); }, nothing, "");
+    f.custom("blocks", keep(blocks), nothing, "");
+    f.custom("layers", keep(layers), nothing, "");
+  });
+  if (head_overrides.defined()) read_head(head_overrides, head);
+  model.classes = classes > 0 ? classes : declared_classes;
+  if (!blocks.IsMap())
+    throw InputError("'blocks' must be a mapping", YamlValue{blocks, document.file()}.where());
+  if (!layers.IsDefined()) throw InputError("the model has no 'layers'", document.file());
+  ModelReader(model, document.file(), activation, head, blocks).read(layers);
+
+  YAML::Node resolved = YAML::Clone(document.root().node);
+  resolved["classes"] = model.classes;
+  if (head_overrides.defined()) {
+    for (const auto& entry : head_overrides.node)
+      resolved["head"][entry.first.as<std::string>()] = YAML::Clone(entry.second);
+  }
+  YAML::Emitter emitter;
+  emitter << resolved;
+  model.yaml = std::string(emitter.c_str()) + '\n';
+  return model;
+}
+
+Model load_model(const std::filesystem::path& file, int classes, const YamlValue& head_overrides) {
+  return parse_model(YamlDocument::load(file), classes, head_overrides);
+}
+
+}  // namespace brightnet

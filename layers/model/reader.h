@@ -1,0 +1,38 @@
+// The YAML of a model:
+//
+//   name: yolov4-tiny
+//   input: {size: 416, channels: 3}
+//   activation: leaky                 # of every conv that does not say otherwise
+//   head: {anchors: [[10, 14], …]}    # what all yolo layers share
+//   blocks:
+//     csp:                            # a block is a named list of layers with parameters
+//       parameters: [filters]
+//       layers:
+//         - conv: {name: in, filters: $filters, size: 3}
+//         - split: {groups: 2, part: 1}
+//   layers:
+//     - conv: {filters: 32, size: 3, stride: 2}
+//     - csp: {name: stage1, filters: 64}
+//     - conv: {from: stage1.in, filters: auto, size: 1, batch_norm: false, activation: linear}
+//     - yolo: {mask: [3, 4, 5]}
+//
+// A layer reads the one before it unless `from` names another: a name of the same list, `block.inner` for a
+// layer inside a block, or `input` for what the block (or the network) was given. Numbers may be written as
+// $parameter, $parameter/2 or 2*$parameter. `filters: auto` is what the yolo layer after it needs. `repeat:
+// n` repeats a block.
+#pragma once
+
+#include <filesystem>
+
+#include "core/config.h"
+#include "layers/model/model.h"
+
+namespace brightnet {
+
+/// Reads a model; `classes` sets the heads' width (0: the model's own). `head_overrides` (may be undefined)
+/// is a mapping laid over the model's `head:`. Throws InputError with file and line for anything that does
+/// not make sense.
+Model load_model(const std::filesystem::path& file, int classes, const YamlValue& head_overrides = {});
+Model parse_model(const YamlDocument& document, int classes, const YamlValue& head_overrides = {});
+
+}  // namespace brightnet

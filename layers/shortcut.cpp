@@ -1,0 +1,43 @@
+#include "layers/shortcut.h"
+
+#include <algorithm>
+
+namespace brightnet {
+
+MemoryNeeds ShortcutLayer::memory_needs() const {
+  MemoryNeeds needs;
+  if (setup().mode == Mode::train && activation_ != Activation::linear) {
+    needs.saved = output_shape().count() * size_of(setup().type);
+  }
+  return needs;
+}
+
+void ShortcutLayer::bind(const LayerMemory& memory) {
+  sum_ = {memory.saved, output_shape(), setup().type};
+}
+
+void ShortcutLayer::forward(const LayerCall& call) {
+  const Tensor sum = sum_ ? sum_ : call.output;
+  const Tensor &a = call.inputs[0], &b = call.inputs[1];
+  if (a.shape.c == b.shape.c) {
+    backend().add(a, b, sum);
+  } else {
+    backend().copy_channels(a, 0, sum, 0, a.shape.c, false);
+    backend().copy_channels(b, 0, sum, 0, std::min(a.shape.c, b.shape.c), true);
+  }
+  if (activation_ != Activation::linear) backend().activation_forward(activation_, sum, call.output);
+}
+
+void ShortcutLayer::backward(const LayerCall& call, bool) {
+  const Tensor& dy = call.output_gradient;
+  if (activation_ != Activation::linear) backend().activation_backward(activation_, sum_, dy);
+  for (size_t i = 0; i < 2; ++i) {
+    const Tensor& dx = call.input_gradients[i];
+    if (!dx || dx.data == dy.data) continue;
+    const int common = std::min(dx.shape.c, dy.shape.c);
+    if (common < dx.shape.c && !call.accumulate[i]) backend().zero(dx.data, dx.bytes());
+    backend().copy_channels(dy, 0, dx, 0, common, call.accumulate[i]);
+  }
+}
+
+}  // namespace brightnet

@@ -1,0 +1,35 @@
+#include "core/text.h"
+
+#include <gtest/gtest.h>
+
+namespace brightnet {
+namespace {
+
+TEST(Text, CountsSpeakOfOneAndOfMany) {
+  EXPECT_EQ(counted(0, "box", "boxes"), "0 boxes");
+  EXPECT_EQ(counted(1, "box", "boxes"), "1 box");
+  EXPECT_EQ(counted(12, "box", "boxes"), "12 boxes");
+}
+
+TEST(Text, TrimmingLeavesTheBlanksInside) {
+  EXPECT_EQ(trimmed(" \ta b\r\n"), "a b");
+  EXPECT_EQ(trimmed("a"), "a");
+  EXPECT_EQ(trimmed(" \t\r\n"), "");
+  EXPECT_EQ(trimmed(""), "");
+}
+
+TEST(Text, WordsAreSeparatedByAnyNumberOfBlanks) {
+  EXPECT_EQ(words(" Car  0\t1.5\r\n"), (std::vector<std::string_view>{"Car", "0", "1.5"}));
+  EXPECT_TRUE(words(" \t").empty());
+}
+
+TEST(Text, ANumberIsDecimalFiniteAndNothingElse) {
+  EXPECT_EQ(parse_number(" 0.25 "), 0.25);
+  EXPECT_EQ(parse_number("+3"), 3);
+  EXPECT_EQ(parse_number("-1e-2"), -0.01);
+  for (const char* text : {"", "x", "1x", "1 2", "1,5", "nan", "inf", "1e999", "0x10"})
+    EXPECT_EQ(parse_number(text), std::nullopt) << text;
+}
+
+}  // namespace
+}  // namespace brightnet

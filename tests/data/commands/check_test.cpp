@@ -1,0 +1,224 @@
+#include "data/commands/check.h"
+
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "tests/data/dataset_files.h"
+#include "tests/paths.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+void write_clean(const DatasetFolder& data) {
+  data.image("train/a.jpg");
+  data.image("train/b.png");
+  data.image("val/v.jpg");
+  data.text("train/a.txt", "0 0.5 0.5 0.2 0.2\n1 0.5 0.5 0.2 0.2\n");
+  data.text("train/b.txt", "");
+  data.text("val/v.txt", "0 0.5 0.5 0.2 0.2\n");
+}
+
+TEST(Check, CleanDataIsInOrder) {
+  const DatasetFolder data;
+  write_clean(data);
+  const CheckReport report = check_dataset(data.options("yolo", "train", {"x", "y"}, "val"));
+  EXPECT_EQ(report.exit_code(), ExitCode::done);
+  EXPECT_EQ(report.text(),
+            "train: 2 images (1 without objects), 2 boxes, 2 classes\n"
+            "val: 1 image (0 without objects), 1 box, 2 classes\n"
+            "In order.\n");
+  const Json expected = Json::parse(R"({"ok": true, "classes": ["x", "y"], "in_both_splits": [], "splits": [
+    {"name": "train", "images": 2, "background": 1, "boxes": 2, "problems": {}},
+    {"name": "val", "images": 1, "background": 0, "boxes": 1, "problems": {}}]})");
+  EXPECT_EQ(report.json(), expected);
+}
+
+TEST(Check, WhatThePoliciesMendDoesNotFail) {
+  const DatasetFolder data;
+  write_clean(data);
+  data.image("train/c.jpg");
+  data.text("train/a.txt",
+            "0 0.5 0.5 0.2 0.2\n0 0.5 0.5 0.2 0.2\n0 0.5 0.5 0 0.2\n0 0.5 0.5 0.3 0\n0 0.9 0.5 0.5 0.2\n");
+  const CheckReport report = check_dataset(data.options("yolo", "train", {"x", "y"}, "val"));
+  EXPECT_EQ(report.exit_code(), ExitCode::done);
+  const Json problems = report.json()["splits"][0]["problems"];
+  EXPECT_EQ(problems["zero_area_box"]["count"], 2);
+  EXPECT_TRUE(contains(problems["zero_area_box"]["names"][1]["where"].get<std::string>(), "a.txt:4"));
+  EXPECT_EQ(problems["duplicate_box"]["count"], 1);
+  EXPECT_EQ(problems["outside_box"]["count"], 1);
+  EXPECT_EQ(problems["no_label_file"]["count"], 1);
+  EXPECT_TRUE(contains(report.text(), "2 boxes have no area, dropped: "));
+  EXPECT_TRUE(contains(report.text(), "In order: training handles the above"));
+}
+
+TEST(Check, LostImagesAndLabelsThatStopTrainingFailEachByItself) {
+  const auto outcome = [](const std::function<void(const DatasetFolder&)>& damage, const char* kind) {
+    const DatasetFolder data;
+    write_clean(data);
+    data.text("list.txt", "train/a.jpg\ntrain/b.png\n");
+    damage(data);
+    const CheckReport report = check_dataset(data.options("yolo", "list.txt", {"x", "y"}, "val"));
+    EXPECT_EQ(report.exit_code(), ExitCode::input) << kind;
+    EXPECT_EQ(report.json()["ok"], false);
+    EXPECT_EQ(report.json()["splits"][0]["problems"][kind]["count"], 1) << report.json().dump(1);
+    EXPECT_TRUE(contains(report.text(), "Not in order"));
+  };
+  outcome([](auto& d) { d.text("list.txt", "train/a.jpg\ntrain/gone.jpg\n"); }, "missing_image");
+  outcome([](auto& d) { d.text("train/b.png", "no image"); }, "undecodable_image");
+  outcome([](auto& d) { d.text("train/a.txt", "2 0.5 0.5 0.2 0.2\n"); }, "unknown_class");
+  outcome([](auto& d) { d.text("train/a.txt", "0 0.5 0.5 0.2\n"); }, "malformed_label");
+  outcome(
+      [](auto& d) {
+        auto jpeg = DatasetFolder::encoded(".jpg", 100, 80);
+        jpeg.resize(jpeg.size() - 100);
+        d.bytes("train/a.jpg", jpeg);
+      },
+      "truncated_image");
+}
+
+TEST(Check, DamageInsideAnImageIsFoundByDecodingIt) {
+  const DatasetFolder data;
+  write_clean(data);
+  auto jpeg = DatasetFolder::encoded(".jpg", 100, 80);
+  jpeg.erase(jpeg.end() - 400, jpeg.end() - 2);  // the end mark is still there
+  data.bytes("train/a.jpg", jpeg);
+  const DataOptions options = data.options("yolo", "train", {"x", "y"}, "val");
+  EXPECT_EQ(read_dataset(options, Split::train).images.size(), 2u);
+  const CheckReport report = check_dataset(options);
+  EXPECT_EQ(report.exit_code(), ExitCode::input);
+  EXPECT_EQ(report.splits[0].images, 1u);
+  EXPECT_EQ(report.json()["splits"][0]["problems"]["truncated_image"]["count"], 1);
+}
+
+TEST(Check, ASplitWithoutImagesFails) {
+  const DatasetFolder data;
+  write_clean(data);
+  data.text("empty.txt", "\n");
+  const CheckReport report = check_dataset(data.options("yolo", "train", {"x", "y"}, "empty.txt"));
+  EXPECT_EQ(report.exit_code(), ExitCode::input);
+  EXPECT_EQ(report.splits.at(1).images, 0u);
+  EXPECT_EQ(report.json()["splits"][1]["problems"]["no_images"]["count"], 1);
+  EXPECT_TRUE(contains(report.text(), "1 split has no image, which stops the training: "));
+  EXPECT_TRUE(contains(report.text(), "data.val lists no images"));
+  EXPECT_TRUE(contains(report.text(), "Not in order: training would stop at the above."));
+}
+
+TEST(Check, ASplitWithoutAnyLabelFileFailsAsTrainingDoes) {
+  const DatasetFolder data;
+  write_clean(data);
+  fs::remove(data.root() / "train/a.txt");
+  fs::remove(data.root() / "train/b.txt");
+  const DataOptions options = data.options("yolo", "train", {"x", "y"}, "val");
+  EXPECT_THROW(read_dataset(options, Split::train), InputError);
+  const CheckReport report = check_dataset(options);
+  EXPECT_EQ(report.exit_code(), ExitCode::input);
+  const Json problems = report.json()["splits"][0]["problems"];
+  EXPECT_EQ(problems["no_labels"]["count"], 1);
+  EXPECT_FALSE(problems.contains("no_label_file"));  // they are not "kept as background"
+  EXPECT_TRUE(contains(report.text(), "none of the 2 images has a label file"));
+  EXPECT_TRUE(contains(report.text(), (data.root() / "train/a.txt").string()));
+}
+
+TEST(Check, ALabelFileThatCannotBeReadIsNotABackground) {
+  const DatasetFolder data;
+  write_clean(data);
+  fs::remove(data.root() / "train/a.txt");
+  fs::create_symlink("a.txt", data.root() / "train/a.txt");  // fails for root too, as permissions do not
+  fs::remove(data.root() / "train/b.txt");
+  fs::create_directory(data.root() / "train/b.txt");
+  const DataOptions options = data.options("yolo", "train", {"x", "y"}, "val");
+  EXPECT_TRUE(contains(message(options), "a.txt: "));
+  const CheckReport report = check_dataset(options);
+  EXPECT_EQ(report.exit_code(), ExitCode::input);
+  const Json problems = report.json()["splits"][0]["problems"];
+  EXPECT_EQ(problems["unreadable_labels"]["count"], 2);
+  EXPECT_FALSE(problems.contains("no_label_file"));
+  EXPECT_TRUE(contains(report.text(), "b.txt (it is a folder)"));
+}
+
+TEST(Check, AnImageThatCannotBeLookedAtIsNotCalledMissing) {
+  const DatasetFolder data;
+  write_clean(data);
+  fs::create_symlink("c.jpg", data.root() / "c.jpg");
+  data.text("list.txt", "train/a.jpg\nc.jpg\n");
+  const Json problems =
+      check_dataset(data.options("yolo", "list.txt", {"x", "y"})).json()["splits"][0]["problems"];
+  EXPECT_FALSE(problems.contains("missing_image"));
+  EXPECT_EQ(problems["undecodable_image"]["count"], 1);
+}
+
+TEST(Check, BrokenXmlIsNamedWhereNoOtherLabelNamesAClass) {
+  const DatasetFolder data;
+  data.image("JPEGImages/a.jpg");
+  data.text("list.txt", "a\n");
+  const DataOptions options = data.options("voc", "list.txt", {});
+  const auto expect = [&](const std::string& xml, const std::string& said) {
+    data.text("Annotations/a.xml", xml);
+    EXPECT_TRUE(contains(message(options), said));
+    const CheckReport report = check_dataset(options);
+    EXPECT_EQ(report.exit_code(), ExitCode::input);
+    EXPECT_EQ(report.json()["splits"][0]["problems"]["no_classes"]["count"], 1);
+    EXPECT_TRUE(contains(report.text(), said));
+  };
+  expect("<annotation>\n<object>", "a.xml:2");
+  expect("", "a.xml:1");
+  expect("<annotation>\n<object><name></name></object></annotation>", "a.xml:2");
+  expect("<annotation></annotation>", "no object is labelled");
+  fs::remove(data.root() / "Annotations/a.xml");
+  EXPECT_TRUE(contains(check_dataset(options).text(), "a.xml"));
+}
+
+TEST(Check, OfOneItSpeaksInTheSingular) {
+  const DatasetFolder data;
+  data.image("train/a.jpg");
+  data.text("train/a.txt", "1 0.5 0.5 0.2 0.2\n0 0.5\n0 x\n");
+  const std::string text = check_dataset(data.options("yolo", "train", {"x"})).text();
+  EXPECT_TRUE(contains(text, "train: 1 image (1 without objects), 0 boxes, 1 class\n"));
+  EXPECT_TRUE(contains(text, "there is 1 class, 0)"));
+  EXPECT_TRUE(contains(text, "1 label has an unknown class, which stops the training: "));
+  EXPECT_TRUE(contains(text, "2 labels are malformed, which stops the training: "));
+}
+
+TEST(Check, ImagesInBothSplitsAreNamed) {
+  const DatasetFolder data;
+  write_clean(data);
+  data.text("val.txt", "val/v.jpg\ntrain/../train/a.jpg\n");
+  const CheckReport report = check_dataset(data.options("yolo", "train", {"x", "y"}, "val.txt"));
+  EXPECT_EQ(report.exit_code(), ExitCode::done);
+  ASSERT_EQ(report.in_both_splits.size(), 1u);
+  EXPECT_TRUE(contains(report.text(), "1 image is in both splits"));
+}
+
+TEST(Check, AMissingListIsAnError) {
+  const DatasetFolder data;
+  write_clean(data);
+  EXPECT_THROW(check_dataset(data.options("yolo", "train", {"x", "y"}, "nowhere.txt")), InputError);
+}
+
+TEST(Check, BloodCellsAreInOrderButForTwoZeroAreaBoxes) {
+  const fs::path bccd = testing::source_dir() / "../shared/bccd";
+  if (!fs::exists(bccd)) GTEST_SKIP() << "the BCCD photographs are not in ../shared/bccd";
+  DataOptions options;
+  options.format = &dataset_format("voc");
+  options.root = bccd.string();
+  options.train = "ImageSets/Main/train.txt";
+  options.val = "ImageSets/Main/val.txt";
+  const CheckReport report = check_dataset(options);
+  EXPECT_EQ(report.exit_code(), ExitCode::done) << report.text();
+  EXPECT_EQ(report.classes, (std::vector<std::string>{"Platelets", "RBC", "WBC"}));
+  ASSERT_EQ(report.splits.size(), 2u);
+  EXPECT_EQ(report.splits[0].images, 205u);
+  EXPECT_EQ(report.splits[1].images, 87u);
+  const Json json = report.json();
+  for (const auto& split : json["splits"]) {
+    EXPECT_EQ(split["problems"].size(), 1u);
+    EXPECT_EQ(split["problems"]["zero_area_box"]["count"], 1);
+  }
+}
+
+}  // namespace
+}  // namespace brightnet

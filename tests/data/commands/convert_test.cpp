@@ -1,0 +1,90 @@
+#include "data/commands/convert.h"
+
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "tests/data/dataset_files.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A data set with what formats differ in: fractions of a pixel, background, two images of one name.
+Dataset written(const DatasetFolder& data) {
+  data.image("training/image_2/a/1.png");
+  data.image("training/image_2/b/1.jpg", 64, 48);
+  data.image("training/image_2/c/2.jpg");
+  data.text("training/label_2/a/1.txt",
+            "Car 0 2 0 10.25 20.5 30.75 40.125 0 0 0 0 0 0 0\n"
+            "Van 0 0 0 0 0 99.5 80 0 0 0 0 0 0 0\n");
+  data.text("training/label_2/b/1.txt", "Van 0 0 0 3 4 5 6 0 0 0 0 0 0 0\n");
+  data.text("training/label_2/c/2.txt", "");
+  return read_dataset(data.options("kitti", "training/image_2", {}), Split::train);
+}
+
+void expect_same(const Dataset& actual, const Dataset& expected) {
+  EXPECT_EQ(actual.classes, expected.classes);
+  EXPECT_TRUE(actual.problems.empty()) << summarize(actual.problems);
+  ASSERT_EQ(actual.images.size(), expected.images.size());
+  for (size_t i = 0; i < actual.images.size(); ++i) {
+    EXPECT_EQ(actual.images[i].width, expected.images[i].width);
+    ASSERT_EQ(actual.images[i].annotations.size(), expected.images[i].annotations.size()) << i;
+    for (size_t k = 0; k < actual.images[i].annotations.size(); ++k) {
+      const Annotation& e = expected.images[i].annotations[k];
+      expect_box(actual.images[i].annotations[k], e.class_id, e.x1, e.y1, e.x2, e.y2);
+    }
+  }
+}
+
+TEST(Convert, YolosFoldersReadBackAsTheSame) {
+  const DatasetFolder data;
+  const Dataset dataset = written(data);
+  const ConvertOptions options{WrittenFormat::yolo, data.root() / "yolo", false};
+  make_empty_folder(options.folder);
+  EXPECT_TRUE(contains(convert_split(dataset, Split::train, options), "1 object loses its mark"));
+  write_names(dataset.classes, {Split::train}, options);
+  EXPECT_TRUE(fs::is_symlink(options.folder / "images/train/1.png"));
+  EXPECT_TRUE(fs::exists(options.folder / "labels/train/1_2.txt"));
+  DataOptions read = data.options("yolo", "images/train", {});
+  read.root = options.folder.string();
+  expect_same(read_dataset(read, Split::train), dataset);
+}
+
+TEST(Convert, CocosJsonReadsBackAsTheSame) {
+  const DatasetFolder data;
+  const Dataset dataset = written(data);
+  const ConvertOptions options{WrittenFormat::coco, data.root() / "coco", true};
+  make_empty_folder(options.folder);
+  convert_split(dataset, Split::val, options);
+  write_names(dataset.classes, {Split::val}, options);
+  EXPECT_FALSE(fs::is_symlink(options.folder / "images/val/1.png"));
+  EXPECT_EQ(read_file(options.folder / "images/val/1.png"),
+            read_file(data.root() / "training/image_2/a/1.png"));
+  DataOptions read =
+      data.options("coco", "annotations/instances_val.json", {}, "annotations/instances_val.json");
+  read.root = options.folder.string();
+  expect_same(read_dataset(read, Split::val), dataset);
+}
+
+TEST(Convert, CrowdsHaveNoPlaceInYolosLabels) {
+  const DatasetFolder data;
+  Dataset dataset = written(data);
+  dataset.images[0].annotations[0].crowd = true;
+  const ConvertOptions options{WrittenFormat::yolo, data.root() / "yolo", false};
+  EXPECT_TRUE(contains(convert_split(dataset, Split::train, options), "1 crowd is left out"));
+  EXPECT_EQ(read_file(options.folder / "labels/train/1.txt").substr(0, 2), "1 ");
+}
+
+TEST(Convert, AFolderWithSomethingInItIsLeftAlone) {
+  const DatasetFolder data;
+  data.text("full/file", "x");
+  EXPECT_THROW(make_empty_folder(data.root() / "full"), InputError);
+  EXPECT_THROW(make_empty_folder(data.root() / "full/file"), InputError);
+  make_empty_folder(data.root() / "new");
+  make_empty_folder(data.root() / "new");
+}
+
+}  // namespace
+}  // namespace brightnet

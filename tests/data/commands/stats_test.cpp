@@ -1,0 +1,83 @@
+#include "data/commands/stats.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "tests/data/dataset_files.h"
+
+namespace brightnet {
+namespace {
+
+Annotation box(float width, float height, int class_id) {
+  Annotation a;
+  a.x2 = width;
+  a.y2 = height;
+  a.class_id = class_id;
+  a.area = width * height;
+  return a;
+}
+
+Dataset example() {
+  Dataset dataset;
+  dataset.classes = {"cat", "dog", "never"};
+  ImageRecord image;
+  image.width = 200;
+  image.height = 100;
+  image.annotations = {box(31, 33, 0), box(32, 32, 0), box(95, 97, 1), box(96, 96, 1)};
+  image.annotations[1].crowd = true;
+  image.annotations[3].difficult = true;
+  dataset.images.push_back(image);
+  image.width = 400;
+  image.height = 300;
+  image.annotations = {box(300, 200, 1)};
+  dataset.images.push_back(image);
+  image.annotations.clear();
+  dataset.images.push_back(image);
+  return dataset;
+}
+
+TEST(Stats, PercentilesInterpolateBetweenRanks) {
+  const Percentiles p =
+      percentiles({40, 10, 20, 30, 50});  // numpy.percentile(…, [0, 5, 25, 50, 75, 95, 100])
+  const double expected[] = {10, 12, 20, 30, 40, 48, 50};
+  for (size_t i = 0; i < 7; ++i) EXPECT_DOUBLE_EQ(p.values[i], expected[i]);
+  for (const double value : percentiles({7}).values) EXPECT_EQ(value, 7);
+  for (const double value : percentiles({}).values) EXPECT_EQ(value, 0);
+}
+
+TEST(Stats, CountsAreThoseOfTheDataSet) {
+  const DatasetStats stats = dataset_stats(example());
+  EXPECT_EQ(stats.images, 3u);
+  EXPECT_EQ(stats.background, 1u);
+  EXPECT_EQ(stats.boxes, 5u);
+  EXPECT_EQ(stats.crowds, 1u);
+  EXPECT_EQ(stats.difficult, 1u);
+  EXPECT_EQ(stats.small, 1u);   // 31 x 33
+  EXPECT_EQ(stats.medium, 2u);  // 32 x 32 is the first that is not small, 95 x 97 the last that is not large
+  EXPECT_EQ(stats.large, 2u);
+  EXPECT_EQ(stats.classes[0].boxes, 2u);
+  EXPECT_EQ(stats.classes[0].images, 1u);
+  EXPECT_EQ(stats.classes[1].boxes, 3u);
+  EXPECT_EQ(stats.classes[1].images, 2u);
+  EXPECT_EQ(stats.classes[2].boxes, 0u);
+  EXPECT_DOUBLE_EQ(stats.box_width.values[6], 300);
+  EXPECT_DOUBLE_EQ(stats.box_height.values[3], 96);
+  EXPECT_NEAR(stats.box_share.values[6], std::sqrt(0.5), 1e-9);
+  EXPECT_DOUBLE_EQ(stats.boxes_per_image.values[6], 4);
+}
+
+TEST(Stats, TextAndJsonSayTheSame) {
+  const DatasetStats stats = dataset_stats(example());
+  const auto json = stats.json();
+  EXPECT_EQ(json["boxes"], 5);
+  EXPECT_EQ(json["classes"][1], nlohmann::json::parse(R"({"name": "dog", "boxes": 3, "images": 2})"));
+  EXPECT_EQ(json["image_width"]["p100"], 400);
+  EXPECT_TRUE(
+      contains(stats.text(), "3 images (1 without objects), 5 boxes, 1 of them crowds, 1 of them difficult"));
+  EXPECT_TRUE(contains(stats.text(), "small 1, medium 2, large 2"));
+  EXPECT_NO_THROW(dataset_stats(Dataset{}).text());
+}
+
+}  // namespace
+}  // namespace brightnet

@@ -1,0 +1,144 @@
+#include "data/image/header.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/data/image_files.h"
+
+namespace brightnet {
+namespace {
+
+using namespace image_files;
+
+// PNG's checksum (ISO 3309).
+uint32_t crc32(const Bytes& bytes) {
+  uint32_t crc = ~0U;
+  for (const uint8_t byte : bytes) {
+    crc ^= byte;
+    for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (crc & 1 ? 0xEDB88320U : 0);
+  }
+  return ~crc;
+}
+
+// The eight orientations by their definition in EXIF 2.3: where the stored row 0 and column 0 are shown.
+cv::Mat shown(const cv::Mat& stored, int orientation) {
+  const bool transposed = orientation >= 5;
+  cv::Mat out(transposed ? stored.cols : stored.rows, transposed ? stored.rows : stored.cols, stored.type());
+  for (int r = 0; r < stored.rows; ++r) {
+    for (int c = 0; c < stored.cols; ++c) {
+      const int bottom = stored.rows - 1 - r, right = stored.cols - 1 - c;
+      int y = 0, x = 0;
+      switch (orientation) {
+        case 1:
+          y = r, x = c;
+          break;  // row 0 at the top, column 0 on the left
+        case 2:
+          y = r, x = right;
+          break;  // top, right
+        case 3:
+          y = bottom, x = right;
+          break;  // bottom, right
+        case 4:
+          y = bottom, x = c;
+          break;  // bottom, left
+        case 5:
+          y = c, x = r;
+          break;  // row 0 on the left, column 0 at the top
+        case 6:
+          y = c, x = bottom;
+          break;  // right, top
+        case 7:
+          y = right, x = bottom;
+          break;  // right, bottom
+        default:
+          y = right, x = r;
+          break;  // 8: left, bottom
+      }
+      out.at<cv::Vec3b>(y, x) = stored.at<cv::Vec3b>(r, c);
+    }
+  }
+  return out;
+}
+
+TEST(ImageHeader, JpegWithEachExifOrientationIsShownUprightByBothByteOrders) {
+  const Bytes plain = encode(".jpg", gradient(64, 48));
+  const cv::Mat stored = rgb(cv::imdecode(plain, cv::IMREAD_COLOR));
+  for (int orientation = 1; orientation <= 8; ++orientation) {
+    for (const bool little_endian : {true, false}) {
+      const fs::path file = write("a.jpg", with_exif(plain, orientation, little_endian));
+      const cv::Mat expected = shown(stored, orientation);
+      EXPECT_EQ(largest_difference(read_image(file), expected), 0) << orientation;
+      EXPECT_EQ(image_size(file), expected.size()) << orientation;
+    }
+  }
+}
+
+TEST(ImageHeader, DamagedExifIsIgnored) {
+  const Bytes plain = encode(".jpg", gradient(64, 48));
+  for (const int nonsense : {0, 9, 255}) {
+    EXPECT_EQ(image_size(write("a.jpg", with_exif(plain, nonsense, true))), cv::Size(64, 48));
+  }
+  const Bytes block = exif(6, true);
+  ASSERT_EQ(exif_orientation(block), 6);
+  for (size_t length = 0; length < 20; ++length) {  // whatever is cut off, nothing is read past the end
+    const Bytes cut(block.begin(), block.begin() + static_cast<std::ptrdiff_t>(length));
+    EXPECT_EQ(exif_orientation(cut), 1) << length;
+  }
+  Bytes far = block;
+  far[4] = far[5] = far[6] = far[7] = 0xFF;
+  EXPECT_EQ(exif_orientation(far), 1);
+}
+
+TEST(ImageHeader, HeaderBehindALongColourProfileIsFound) {
+  Bytes jpeg = with_exif(encode(".jpg", gradient(64, 48)), 6, false);
+  for (int i = 0; i < 3; ++i) jpeg = with_jpeg_segment(jpeg, 0xE2, Bytes(60000, 7));
+  EXPECT_EQ(image_size(write("a.jpg", jpeg)), cv::Size(48, 64));
+}
+
+TEST(ImageHeader, SizeComesFromTheHeaderAlone) {
+  // Nothing but the header is left of these files, so whoever decodes them fails.
+  const Bytes jpeg = encode(".jpg", gradient(64, 48));
+  EXPECT_EQ(image_size(write("a.jpg", Bytes(jpeg.begin(), jpeg.begin() + 700))), cv::Size(64, 48));
+  const Bytes png = encode(".png", gradient(33, 21));
+  EXPECT_EQ(image_size(write("a.png", Bytes(png.begin(), png.begin() + 60))), cv::Size(33, 21));
+  const Bytes bmp = encode(".bmp", gradient(33, 21));
+  EXPECT_EQ(image_size(write("a.bmp", Bytes(bmp.begin(), bmp.begin() + 60))), cv::Size(33, 21));
+  const Bytes lossy = encode(".webp", gradient(35, 22), {cv::IMWRITE_WEBP_QUALITY, 80});
+  EXPECT_EQ(image_size(write("a.webp", Bytes(lossy.begin(), lossy.begin() + 60))), cv::Size(35, 22));
+  const Bytes lossless = encode(".webp", gradient(36, 23), {cv::IMWRITE_WEBP_QUALITY, 101});
+  EXPECT_EQ(image_size(write("b.webp", Bytes(lossless.begin(), lossless.begin() + 60))), cv::Size(36, 23));
+}
+
+TEST(ImageHeader, PngWithExifIsShownUpright) {
+  const cv::Mat stored = gradient(33, 21);
+  Bytes png = encode(".png", stored);
+  const Bytes block = exif(8, false);
+  Bytes chunk{0, 0, 0, static_cast<uint8_t>(block.size()), 'e', 'X', 'I', 'f'};
+  chunk.insert(chunk.end(), block.begin(), block.end());
+  const uint32_t checksum = crc32({chunk.begin() + 4, chunk.end()});
+  for (const int shift : {24, 16, 8, 0}) chunk.push_back(static_cast<uint8_t>(checksum >> shift));
+  png.insert(png.begin() + 33, chunk.begin(), chunk.end());
+  const fs::path file = write("a.png", png);
+  EXPECT_EQ(parse_image_header(png)->orientation, 8);
+  EXPECT_EQ(image_size(file), cv::Size(21, 33));
+  EXPECT_EQ(largest_difference(read_image(file), shown(rgb(stored), 8)), 0);
+}
+
+TEST(ImageHeader, WebpWithExifIsShownUpright) {
+  const cv::Mat stored = gradient(36, 24);
+  const Bytes simple = encode(".webp", stored, {cv::IMWRITE_WEBP_QUALITY, 101});
+  Bytes extended{'R', 'I', 'F', 'F', 0, 0, 0, 0, 'W', 'E', 'B', 'P', 'V', 'P', '8',
+                 'X', 10,  0,   0,   0, 8, 0, 0, 0,   35,  0,   0,   23,  0,   0};
+  extended.insert(extended.end(), simple.begin() + 12, simple.end());
+  const Bytes block = exif(6, true);
+  extended.insert(extended.end(), {'E', 'X', 'I', 'F', static_cast<uint8_t>(block.size()), 0, 0, 0});
+  extended.insert(extended.end(), block.begin(), block.end());
+  const size_t riff = extended.size() - 8;
+  extended[4] = static_cast<uint8_t>(riff);
+  extended[5] = static_cast<uint8_t>(riff >> 8);
+  const fs::path file = write("a.webp", extended);
+  EXPECT_EQ(image_size(file), cv::Size(24, 36));
+  EXPECT_EQ(largest_difference(read_image(file), shown(rgb(stored), 6)), 0);
+}
+
+}  // namespace
+}  // namespace brightnet

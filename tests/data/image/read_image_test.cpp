@@ -1,0 +1,145 @@
+#include "data/image/read_image.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/data/image_files.h"
+
+namespace brightnet {
+namespace {
+
+using namespace image_files;
+
+TEST(Image, JpegIsBitIdenticalToOpenCV) {
+  for (const int sampling : {0, 1}) {
+    const Bytes bytes = encode(".jpg", gradient(61, 43), {cv::IMWRITE_JPEG_PROGRESSIVE, sampling});
+    const fs::path file = write("a.jpg", bytes);
+    EXPECT_EQ(largest_difference(read_image(file), rgb(cv::imdecode(bytes, cv::IMREAD_COLOR))), 0);
+    EXPECT_EQ(image_size(file), cv::Size(61, 43));
+  }
+}
+
+TEST(Image, LosslessFormatsReadExactly) {
+  const cv::Mat image = gradient(33, 21);
+  for (const char* extension : {".png", ".bmp", ".tif", ".ppm"}) {
+    const fs::path file = write(std::string("a") + extension, encode(extension, image));
+    EXPECT_EQ(largest_difference(read_image(file), rgb(image)), 0) << extension;
+    EXPECT_EQ(image_size(file), cv::Size(33, 21)) << extension;
+  }
+}
+
+TEST(Image, ContentsDecideNotTheName) {
+  const fs::path file = write("really_png.jpg", encode(".png", gradient(33, 21)));
+  EXPECT_EQ(largest_difference(read_image(file), rgb(gradient(33, 21))), 0);
+  EXPECT_EQ(image_size(file), cv::Size(33, 21));
+}
+
+TEST(Image, GreyIsSpreadOverTheChannels) {
+  cv::Mat grey(20, 30, CV_8UC1);
+  for (int i = 0; i < 600; ++i) grey.data[i] = static_cast<uint8_t>(i / 3);
+  for (const char* extension : {".png", ".jpg"}) {
+    const Bytes bytes = encode(extension, grey);
+    const cv::Mat decoded = read_image(write(std::string("a") + extension, bytes));
+    cv::Mat expected;
+    cv::cvtColor(cv::imdecode(bytes, cv::IMREAD_GRAYSCALE), expected, cv::COLOR_GRAY2RGB);
+    EXPECT_EQ(largest_difference(decoded, expected), 0) << extension;
+  }
+}
+
+TEST(Image, SixteenBitIsScaledNotCut) {
+  for (const char* extension : {".png", ".tif"}) {
+    cv::Mat deep(1, 4, CV_16UC3);
+    deep.at<cv::Vec3w>(0, 0) = {0, 257, 65535};
+    deep.at<cv::Vec3w>(0, 1) = {128, 129, 386};  // a half rounds to the nearest of the 8-bit values
+    deep.at<cv::Vec3w>(0, 2) = {25700, 51400, 300};
+    deep.at<cv::Vec3w>(0, 3) = {65535, 65535, 65535};
+    const cv::Mat read = read_image(write(std::string("a") + extension, encode(extension, deep)));
+    ASSERT_EQ(read.type(), CV_8UC3);
+    EXPECT_EQ(read.at<cv::Vec3b>(0, 0), cv::Vec3b(255, 1, 0));
+    EXPECT_EQ(read.at<cv::Vec3b>(0, 1), cv::Vec3b(2, 1, 0));
+    EXPECT_EQ(read.at<cv::Vec3b>(0, 2), cv::Vec3b(1, 200, 100));
+    EXPECT_EQ(read.at<cv::Vec3b>(0, 3), cv::Vec3b(255, 255, 255));
+  }
+}
+
+TEST(Image, AlphaIsBlendedOverBlack) {
+  cv::Mat image(1, 3, CV_8UC4);
+  image.at<cv::Vec4b>(0, 0) = {10, 20, 200, 255};
+  image.at<cv::Vec4b>(0, 1) = {10, 20, 200, 0};
+  image.at<cv::Vec4b>(0, 2) = {255, 51, 102, 128};
+  const cv::Mat read = read_image(write("a.png", encode(".png", image)));
+  EXPECT_EQ(read.at<cv::Vec3b>(0, 0), cv::Vec3b(200, 20, 10));
+  EXPECT_EQ(read.at<cv::Vec3b>(0, 1), cv::Vec3b(0, 0, 0));
+  EXPECT_EQ(read.at<cv::Vec3b>(0, 2), cv::Vec3b(51, 26, 128));
+}
+
+TEST(Image, FloatingPointPixelsAreRefused) {
+  const cv::Mat image(4, 4, CV_32FC3, cv::Scalar::all(0.5));
+  EXPECT_EQ(failure(write("a.tif", encode(".tif", image))), ImageError::Kind::undecodable);
+}
+
+// A 16×8 CMYK JPEG, written with Pillow 12 as Adobe does it, inverted:
+//   im = Image.new("CMYK", (16, 8)); left half (0, 255, 255, 0), right half (0, 0, 0, 128)
+//   im.save(f, "JPEG", quality=90, optimize=True)
+const Bytes cmyk_jpeg{
+    0xFF, 0xD8, 0xFF, 0xEE, 0x00, 0x0E, 0x41, 0x64, 0x6F, 0x62, 0x65, 0x00, 0x64, 0x00, 0x00, 0x00, 0x00,
+    0x00, 0xFF, 0xDB, 0x00, 0x43, 0x00, 0x03, 0x02, 0x02, 0x03, 0x02, 0x02, 0x03, 0x03, 0x03, 0x03, 0x04,
+    0x03, 0x03, 0x04, 0x05, 0x08, 0x05, 0x05, 0x04, 0x04, 0x05, 0x0A, 0x07, 0x07, 0x06, 0x08, 0x0C, 0x0A,
+    0x0C, 0x0C, 0x0B, 0x0A, 0x0B, 0x0B, 0x0D, 0x0E, 0x12, 0x10, 0x0D, 0x0E, 0x11, 0x0E, 0x0B, 0x0B, 0x10,
+    0x16, 0x10, 0x11, 0x13, 0x14, 0x15, 0x15, 0x15, 0x0C, 0x0F, 0x17, 0x18, 0x16, 0x14, 0x18, 0x12, 0x14,
+    0x15, 0x14, 0xFF, 0xC0, 0x00, 0x14, 0x08, 0x00, 0x08, 0x00, 0x10, 0x04, 0x43, 0x11, 0x00, 0x4D, 0x11,
+    0x00, 0x59, 0x11, 0x00, 0x4B, 0x11, 0x00, 0xFF, 0xC4, 0x00, 0x16, 0x00, 0x01, 0x01, 0x01, 0x00, 0x00,
+    0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x09, 0x0A, 0x00, 0xFF, 0xC4, 0x00,
+    0x14, 0x10, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+    0x00, 0x00, 0xFF, 0xDA, 0x00, 0x0E, 0x04, 0x43, 0x00, 0x4D, 0x00, 0x59, 0x00, 0x4B, 0x00, 0x00, 0x3F,
+    0x00, 0x54, 0xC5, 0x50, 0xAA, 0x2A, 0x6C, 0xAA, 0x85, 0x54, 0x0A, 0x97, 0xFF, 0xD9};
+
+TEST(Image, CmykIsConverted) {
+  const fs::path file = write("a.jpg", cmyk_jpeg);
+  EXPECT_EQ(image_size(file), cv::Size(16, 8));
+  const cv::Mat read = read_image(file);
+  ASSERT_EQ(read.type(), CV_8UC3);
+  for (int y = 0; y < 8; ++y) {
+    for (int x = 0; x < 16; ++x) {
+      const cv::Vec3b expected = x < 8 ? cv::Vec3b(255, 0, 0) : cv::Vec3b(127, 127, 127);
+      EXPECT_LE(cv::norm(read.at<cv::Vec3b>(y, x), expected, cv::NORM_INF), 1) << x << ' ' << y;
+    }
+  }
+}
+
+TEST(Image, JpegIsDecodedSmallerWhenThatIsEnough) {
+  const Bytes bytes = with_exif(encode(".jpg", gradient(200, 120)), 6, true);  // shown 120 wide, 200 high
+  const fs::path file = write("a.jpg", bytes);
+  EXPECT_EQ(read_image(file, {61, 100}).size(), cv::Size(120, 200));
+  EXPECT_EQ(read_image(file, {60, 101}).size(), cv::Size(120, 200));
+  EXPECT_EQ(read_image(file, {60, 100}).size(), cv::Size(60, 100));
+  EXPECT_EQ(read_image(file, {30, 50}).size(), cv::Size(30, 50));
+  EXPECT_EQ(read_image(file, {30, 26}).size(), cv::Size(30, 50));
+  EXPECT_EQ(read_image(file, {15, 25}).size(), cv::Size(15, 25));
+  EXPECT_EQ(read_image(file, {1, 1}).size(), cv::Size(15, 25));
+  EXPECT_EQ(read_image(file, {1 << 30, 1 << 30}).size(), cv::Size(120, 200));
+  cv::Mat expected;
+  cv::resize(read_image(file), expected, {30, 50}, 0, 0, cv::INTER_AREA);
+  EXPECT_LE(largest_difference(read_image(file, {30, 50}), expected), 3);
+}
+
+TEST(Image, NamesWithSpacesAndOtherScriptsAreRead) {
+  const fs::path folder = temporary("Bilder vom März, 第二");
+  fs::create_directories(folder);
+  const fs::path file = folder / "größe № 1.JPG";
+  const Bytes bytes = encode(".jpg", gradient(64, 48));
+  std::ofstream(file, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  EXPECT_EQ(read_image(file).size(), cv::Size(64, 48));
+  EXPECT_EQ(image_size(file), cv::Size(64, 48));
+}
+
+TEST(Image, ImageNamesAreKnownInEitherCase) {
+  for (const char* name : {"a.jpg", "a.JPG", "a.b.JpEg", "a.PNG", "a.tiff", "a.TIF", "a.bmp", "a.webp"}) {
+    EXPECT_TRUE(is_image_name(name)) << name;
+  }
+  for (const char* name : {"a.txt", "jpg", "a.jpg.txt", "a", ".jpg", "a.xml"})
+    EXPECT_FALSE(is_image_name(name)) << name;
+}
+
+}  // namespace
+}  // namespace brightnet

@@ -1,0 +1,133 @@
+#include "data/loader/batch_queue.h"
+
+#include <atomic>
+#include <stdexcept>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace brightnet {
+namespace {
+
+TEST(BatchQueue, DeliversEveryBatchInOrderWithAllItsItems) {
+  for (const int workers : {0, 1, 4}) {
+    constexpr int slots = 3;
+    std::vector<std::vector<uint64_t>> made(slots);
+    std::vector<uint64_t> in_slot(slots);
+    BatchQueue::Work work;
+    work.batches = 40;
+    work.open = [&](uint64_t batch, int slot) {
+      in_slot[static_cast<size_t>(slot)] = batch;
+      made[static_cast<size_t>(slot)].assign(1 + batch % 5, 0);
+      return static_cast<int>(1 + batch % 5);
+    };
+    work.make = [&](int slot, int item, int) {
+      made[static_cast<size_t>(slot)][static_cast<size_t>(item)] =
+          100 * in_slot[static_cast<size_t>(slot)] + static_cast<uint64_t>(item);
+    };
+    BatchQueue queue(work, slots, workers);
+    for (uint64_t batch = 0; batch < 40; ++batch) {
+      const int slot = queue.next();
+      ASSERT_GE(slot, 0);
+      ASSERT_EQ(made[static_cast<size_t>(slot)].size(), 1 + batch % 5);
+      for (uint64_t item = 0; item < 1 + batch % 5; ++item) {
+        EXPECT_EQ(made[static_cast<size_t>(slot)][item], 100 * batch + item) << workers;
+      }
+    }
+    EXPECT_EQ(queue.next(), -1);
+    EXPECT_EQ(queue.next(), -1);
+  }
+}
+
+TEST(BatchQueue, EndsWhereNoBatchIsLeftToOpen) {
+  for (const int workers : {0, 1, 4}) {
+    for (const uint64_t batches : {0, 1, 7}) {
+      std::atomic<int> made{0};
+      BatchQueue::Work work;  // of unknown length
+      work.open = [&](uint64_t batch, int) { return batch < batches ? 2 : 0; };
+      work.make = [&](int, int, int) { ++made; };
+      BatchQueue queue(work, 3, workers);
+      for (uint64_t batch = 0; batch < batches; ++batch) ASSERT_GE(queue.next(), 0);
+      EXPECT_EQ(queue.next(), -1);
+      EXPECT_EQ(queue.next(), -1);
+      EXPECT_EQ(made, static_cast<int>(2 * batches));
+    }
+  }
+}
+
+TEST(BatchQueue, NeverTouchesTheBatchThatTheConsumerHolds) {
+  std::atomic<int> held{-1};
+  std::atomic<bool> touched{false};
+  BatchQueue::Work work;
+  work.batches = 60;
+  work.open = [&](uint64_t, int slot) {
+    if (slot == held) touched = true;
+    return 2;
+  };
+  work.make = [&](int slot, int, int) {
+    if (slot == held) touched = true;
+  };
+  BatchQueue queue(work, 2, 3);
+  for (int i = 0; i < 60; ++i) {
+    const int slot = queue.next();
+    held = slot;
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+    held = -1;
+  }
+  EXPECT_FALSE(touched);
+}
+
+TEST(BatchQueue, RethrowsTheFirstItemsErrorInItsBatchsTurn) {
+  for (const int workers : {0, 1, 4}) {
+    std::vector<uint64_t> in_slot(4);
+    BatchQueue::Work work;
+    work.batches = 10;
+    work.open = [&](uint64_t batch, int slot) {
+      in_slot[static_cast<size_t>(slot)] = batch;
+      return 6;
+    };
+    work.make = [&](int slot, int item, int) {
+      const uint64_t batch = in_slot[static_cast<size_t>(slot)];
+      if (batch >= 3 && item >= 2)
+        throw std::runtime_error(std::to_string(batch) + ':' + std::to_string(item));
+    };
+    BatchQueue queue(work, 4, workers);
+    for (int i = 0; i < 3; ++i) EXPECT_GE(queue.next(), 0);
+    for (int again = 0; again < 2; ++again) {
+      try {
+        queue.next();
+        FAIL() << "the error was lost";
+      } catch (const std::runtime_error& error) {
+        EXPECT_STREQ(error.what(), "3:2") << workers;
+      }
+    }
+  }
+}
+
+TEST(BatchQueue, CarriesAnErrorOfOpening) {
+  for (const int workers : {0, 2}) {
+    BatchQueue::Work work;
+    work.batches = 5;
+    work.open = [](uint64_t batch, int) {
+      if (batch == 1) throw std::runtime_error("cannot open");
+      return 1;
+    };
+    work.make = [](int, int, int) {};
+    BatchQueue queue(work, 2, workers);
+    EXPECT_GE(queue.next(), 0);
+    EXPECT_THROW(queue.next(), std::runtime_error) << workers;
+  }
+}
+
+TEST(BatchQueue, EndsWithoutEverHavingBeenAsked) {
+  for (const uint64_t batches : {uint64_t{0}, uint64_t{1000}}) {
+    BatchQueue::Work work;
+    work.batches = batches;
+    work.open = [](uint64_t, int) { return 3; };
+    work.make = [](int, int, int) { std::this_thread::yield(); };
+    BatchQueue queue(work, 3, 4);
+  }
+}
+
+}  // namespace
+}  // namespace brightnet

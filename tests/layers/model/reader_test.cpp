@@ -1,0 +1,156 @@
+// What a model's YAML means, and what is refused.
+#include "layers/model/reader.h"
+
+#include <gtest/gtest.h>
+
+#include "layers/parameters.h"
+#include "tests/layers/models.h"
+#include "tests/paths.h"
+
+namespace brightnet {
+namespace {
+
+using testing::model_of;
+using testing::shipped_model;
+
+double gigaflops(const Model& model, int size) {
+  const auto backend = make_cpu_backend();
+  const ParameterLayout layout(model);
+  const Parameters parameters{&layout, nullptr, nullptr};
+  const Network network({&model, backend.get(), &parameters, 1, size, size, Precision::fp32, Mode::infer});
+  return network.flops() * 1e-9;
+}
+
+TEST(ShippedModels, Yolov4HasThePapersSize) {
+  const Model model = shipped_model("yolov4", 80);
+  EXPECT_NEAR(static_cast<double>(ParameterLayout(model).trainable_parameters()) * 1e-6, 64.36, 0.05);
+  EXPECT_NEAR(gigaflops(model, 608), 128.4, 0.1);  // its convolutions; published as 128.5
+  EXPECT_EQ(model.stride, 32);
+}
+
+TEST(ShippedModels, TinyHasThePapersSize) {
+  const Model model = shipped_model("yolov4-tiny", 80);
+  EXPECT_NEAR(static_cast<double>(ParameterLayout(model).trainable_parameters()) * 1e-6, 6.06, 0.01);
+  EXPECT_NEAR(gigaflops(model, 416), 6.9, 0.05);
+}
+
+TEST(ShippedModels, ThreeHeadedTinyAndDemoAreSound) {
+  EXPECT_EQ(shipped_model("yolov4-tiny-3l", 80).stride, 32);
+  EXPECT_EQ(shipped_model("demo", 5).stride, 16);
+}
+
+TEST(ShippedModels, HeadWidthFollowsTheClasses) {
+  const Model model = shipped_model("yolov4-tiny", 3);
+  for (const auto& layer : model.layers) {
+    if (std::holds_alternative<YoloAttributes>(layer.attributes)) {
+      EXPECT_EQ(layer.channels, 3 * (5 + 3));
+    }
+  }
+}
+
+constexpr const char* small = R"(
+head: {anchors: [[10, 10], [20, 20]]}
+blocks:
+  pair:
+    parameters: [filters]
+    layers:
+      - conv: {name: a, filters: $filters, size: 3}
+      - conv: {filters: 2*$filters/4, size: 1}
+layers:
+  - conv: {filters: 8, size: 3, stride: 2}
+  - pair: {name: twice, filters: 16, repeat: 2}
+  - conv: {from: twice.2.a, filters: auto, size: 1, batch_norm: false, activation: linear}
+  - yolo: {mask: [0, 1]}
+)";
+
+TEST(Model, BlocksExpandWithTheirParameters) {
+  const Model model =
+      model_of(std::string(small).replace(std::string(small).find("twice.2.a"), 9, "twice"), 2);
+  ASSERT_EQ(model.layers.size(), 7u);
+  EXPECT_EQ(model.layers[1].name, "twice.1.a");
+  EXPECT_EQ(model.layers[2].name, "twice.1.conv1");
+  EXPECT_EQ(model.layers[2].channels, 8);
+  EXPECT_EQ(model.layers[3].name, "twice.2.a");
+  EXPECT_EQ(model.layers[5].channels, 2 * 7);
+  EXPECT_EQ(model.layers[5].inputs, std::vector<int>{4});
+}
+
+TEST(Model, ItsOwnYamlReadsBackTheSame) {
+  const YamlDocument overrides = YamlDocument::parse("{box_weight: 3, ignore_threshold: 0.5}", "overrides");
+  const YamlDocument file = YamlDocument::load(testing::source_dir() / "configs/models/yolov4-tiny.yaml");
+  const Model first = parse_model(file, 3, overrides.root());
+  const Model second = parse_model(YamlDocument::parse(first.yaml, "metadata"), 0);
+  ASSERT_EQ(first.layers.size(), second.layers.size());
+  EXPECT_EQ(second.classes, 3);
+  for (size_t i = 0; i < first.layers.size(); ++i) {
+    EXPECT_EQ(first.layers[i].name, second.layers[i].name);
+    EXPECT_EQ(first.layers[i].channels, second.layers[i].channels);
+  }
+  EXPECT_FLOAT_EQ(std::get<YoloAttributes>(second.layers.back().attributes).head.box_weight, 3);
+  EXPECT_FLOAT_EQ(std::get<YoloAttributes>(second.layers.back().attributes).head.ignore_threshold, 0.5);
+  EXPECT_EQ(first.yaml, second.yaml);
+}
+
+std::string refusal(const std::string& yaml) {
+  try {
+    model_of(yaml, 2);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+void expect_refused(const std::string& yaml, const std::string& line, const std::string& words) {
+  const std::string message = refusal(yaml);
+  EXPECT_NE(message.find("test.yaml:" + line), std::string::npos) << message;
+  EXPECT_NE(message.find(words), std::string::npos) << message;
+}
+
+TEST(Model, RefusesWhatMakesNoSenseAndSaysWhere) {
+  const std::string head = "head: {anchors: [[10, 10]]}\nlayers:\n";
+  const std::string end = "  - conv: {filters: auto, batch_norm: false}\n  - yolo: {mask: [0]}\n";
+  EXPECT_EQ(refusal(head + end), "accepted");
+  expect_refused(head + "  - conv: {filtres: 8}\n" + end, "3", "Did you mean 'filters'?");
+  expect_refused(head + "  - cnv: {filters: 8}\n" + end, "3", "Did you mean 'conv'?");
+  expect_refused(head + "  - conv: {filters: 8, from: stem}\n" + end, "3", "there is no layer 'stem'");
+  expect_refused(head + "  - conv: {filters: 8, activation: mash}\n" + end, "3", "Did you mean 'mish'?");
+  expect_refused(head + "  - conv: {name: a, filters: 8}\n  - conv: {name: a, filters: 8}\n" + end, "4",
+                 "two layers");
+  expect_refused(head + "  - conv: {filters: 9}\n  - split: {groups: 2}\n" + end, "4", "equal groups");
+  expect_refused(
+      head + "  - conv: {name: a, filters: 8}\n  - conv: {filters: 9}\n  - shortcut: {from: [a, conv1]}\n" +
+          end,
+      "5", "these have 8 and 9");
+  expect_refused(head + "  - conv: {name: a, filters: 8}\n  - conv: {name: b, filters: 8, stride: 2}\n" +
+                     "  - concat: {from: [a, b]}\n" + end,
+                 "5", "different sizes");
+  expect_refused(head + "  - conv: {filters: 8}\n  - conv: {from: input, filters: 8}\n" + end, "3",
+                 "nothing reads");
+  expect_refused(head + "  - conv: {filters: 7}\n  - yolo: {mask: [0, 1]}\n", "4", "names anchor 1");
+  expect_refused(head + "  - conv: {filters: 8}\n  - yolo: {mask: [0]}\n", "4", "needs 7 channels");
+  expect_refused(head + "  - conv: {filters: auto}\n  - conv: {filters: 7}\n" + "  - yolo: {mask: [0]}\n",
+                 "4", "auto");
+  expect_refused("layers: []\nhead: {anchor: []}\n", "2", "Did you mean 'anchors'?");
+  expect_refused("layers: []\nhead: {anchors: automatic}\n", "2", "'automatic' and must be a list of pairs");
+  expect_refused("layers: []\nhead: {anchors: [[1, .inf]]}\n", "2", "positive numbers");
+  expect_refused(head + "  - conv: {filters: 7}\n  - yolo: {mask: [0, 1]}\n", "4", "listed at test.yaml:1");
+}
+
+TEST(Model, RefusesMoreChannelsThanCanBeCounted) {
+  const std::string head = "head: {anchors: [[10, 10]]}\nlayers:\n";
+  const std::string end = "  - conv: {filters: auto, batch_norm: false}\n  - yolo: {mask: [0]}\n";
+  expect_refused(head + "  - conv: {filters: 1000000000}\n" + end, "3", "from 1 to 65536");
+  expect_refused(head + "  - conv: {filters: 60000, stride: 2}\n  - space_to_depth: {block: 8}\n" + end, "4",
+                 "3840000 channels");
+  expect_refused(head + "  - conv: {name: a, filters: 60000}\n  - concat: {from: [a, a]}\n" + end, "4",
+                 "120000 channels");
+  try {
+    parse_model(YamlDocument::parse(head + end, "test.yaml"), 2'000'000'000);
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("2000000005 channels"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace brightnet

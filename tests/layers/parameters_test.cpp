@@ -1,0 +1,104 @@
+// What fresh parameters are: the priors of the heads, the spread of the weights.
+#include "layers/parameters.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "tests/layers/models.h"
+
+namespace brightnet {
+namespace {
+
+using testing::BoundNetwork;
+using testing::model_of;
+
+float logistic(float value) {
+  return 1 / (1 + std::exp(-value));
+}
+
+constexpr const char* two_heads = R"(
+activation: leaky
+head: {anchors: [[10, 12], [24, 20], [30, 30]]}
+layers:
+  - conv: {name: stem, filters: 64, size: 3, stride: 2}
+  - conv: {name: fine, filters: auto, size: 1, batch_norm: false, activation: linear}
+  - yolo: {mask: [0, 1]}
+  - conv: {name: wide, from: stem, filters: 64, size: 3}
+  - conv: {name: coarse, filters: auto, size: 1, batch_norm: false, activation: linear}
+  - yolo: {mask: [2]}
+)";
+
+TEST(InitialParameters, HeadsExpectAnObjectInOnePredictionOfAHundredAndAllClassesAlike) {
+  for (const int classes : {1, 3, 80}) {
+    const Model model = model_of(two_heads, classes);
+    const ParameterLayout layout(model);
+    const auto values = initial_parameters(model, layout, 1);
+    for (const auto& [name, anchors] : {std::pair("fine.bias", 2), {"coarse.bias", 1}}) {
+      const ParameterEntry* bias = layout.find(name);
+      ASSERT_NE(bias, nullptr);
+      ASSERT_EQ(bias->count, static_cast<size_t>(anchors * (5 + classes)));
+      for (int anchor = 0; anchor < anchors; ++anchor) {
+        const float* prediction = values.data() + bias->offset + anchor * (5 + classes);
+        for (int i = 0; i < 4; ++i) EXPECT_EQ(prediction[i], 0) << name;
+        EXPECT_NEAR(logistic(prediction[4]), 0.01, 1e-6) << name;
+        for (int c = 0; c < classes; ++c)
+          EXPECT_NEAR(logistic(prediction[5 + c]), classes == 1 ? 0.5 : 1.0 / classes, 1e-6) << name;
+      }
+    }
+  }
+}
+
+// He et al. 2015: a deviation of sqrt(2 / inputs), but for the convolutions before heads, a tenth of it.
+TEST(InitialParameters, WeightsHaveTheSpreadThatTheirInputsAskFor) {
+  const Model model = model_of(two_heads, 80);
+  const ParameterLayout layout(model);
+  const auto values = initial_parameters(model, layout, 1);
+  const struct {
+    const char* name;
+    double inputs, factor;
+  } cases[] = {
+      {"stem.weight", 27, 1}, {"wide.weight", 576, 1}, {"fine.weight", 64, 0.1}, {"coarse.weight", 64, 0.1}};
+  for (const auto& expected : cases) {
+    const ParameterEntry* weight = layout.find(expected.name);
+    ASSERT_NE(weight, nullptr) << expected.name;
+    double sum = 0, squares = 0;
+    for (size_t i = weight->offset; i < weight->offset + weight->count; ++i) {
+      sum += values[i];
+      squares += static_cast<double>(values[i]) * values[i];
+    }
+    const double count = static_cast<double>(weight->count);
+    const double deviation = expected.factor * std::sqrt(2 / expected.inputs);
+    // Four standard errors.
+    EXPECT_NEAR(std::sqrt(squares / count) / deviation, 1, 4 / std::sqrt(2 * count)) << expected.name;
+    EXPECT_NEAR(sum / count / deviation, 0, 4 / std::sqrt(count)) << expected.name;
+  }
+}
+
+TEST(InitialParameters, NormalisationStartsAsTheIdentity) {
+  const Model model = model_of(two_heads, 3);
+  const ParameterLayout layout(model);
+  const auto values = initial_parameters(model, layout, 1);
+  int scales = 0;
+  for (const auto& entry : layout.entries()) {
+    if (entry.name.find("stem") == std::string::npos || entry.kind == ParameterKind::weight) continue;
+    const bool one = entry.kind == ParameterKind::scale || entry.kind == ParameterKind::running_variance;
+    scales += one;
+    for (size_t i = entry.offset; i < entry.offset + entry.count; ++i)
+      EXPECT_EQ(values[i], one) << entry.name;
+  }
+  EXPECT_EQ(scales, 2);
+}
+
+TEST(InitialParameters, AnotherSeedDrawsOtherWeights) {
+  const Model model = model_of(two_heads, 3);
+  const ParameterLayout layout(model);
+  EXPECT_EQ(initial_parameters(model, layout, 1), initial_parameters(model, layout, 1));
+  const auto one = initial_parameters(model, layout, 1), two = initial_parameters(model, layout, 2);
+  const ParameterEntry &stem = *layout.find("stem.weight"), &wide = *layout.find("wide.weight");
+  EXPECT_NE(one[stem.offset], two[stem.offset]);
+  EXPECT_NE(one[stem.offset] / one[wide.offset], two[stem.offset] / two[wide.offset]);
+}
+
+}  // namespace
+}  // namespace brightnet

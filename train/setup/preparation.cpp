@@ -1,0 +1,185 @@
+#include "train/setup/preparation.h"
+
+#include <algorithm>
+
+#include "core/files.h"
+#include "core/log.h"
+#include "train/device/device.h"
+#include "train/distributed/agreement.h"
+#include "train/formats/darknet/import.h"
+#include "train/run/data_fingerprint.h"
+#include "train/setup/automatic_anchors.h"
+#include "train/setup/finetune.h"
+#include "train/setup/memory_advice.h"
+#include "train/setup/run_data.h"
+#include "train/setup/run_model.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The run's folder gets everything that going on needs: it refers to nothing outside but the images.
+void write_description(const RunFolder& folder, const RunConfig& config, const Model& model) {
+  RunConfig own = config;
+  own.model = folder.model().filename().string();
+  own.train.weights.clear();
+  own.train.weights_cfg.clear();
+  own.train.weights_partial = false;
+  write_atomically(folder.model(), model.yaml);
+  write_atomically(folder.config(), print_config(own));
+}
+
+/// What darknet users look for: what was left out of their .cfg, and that nobody edits filters= here.
+void say_what_was_imported(const RunConfig& config, int classes) {
+  if (!config.imported) return;
+  for (const ImportNote& note : config.imported->notes) spdlog::info("{}: {}", note.where, note.text);
+  if (config.imported->model.classes == classes) return;
+  spdlog::info("{} is written for {} classes and the data set has {}: the heads are made for {}",
+               config.model, config.imported->model.classes, classes, classes);
+}
+
+/// Fresh parameters with what train.weights has over them. The rates of `model` follow from what that was.
+std::vector<float> starting_parameters(RunConfig& config, Model& model, bool resuming) {
+  const ParameterLayout layout(model);
+  std::vector<float> values = initial_parameters(model, layout, config.train.seed);
+  if (resuming) return values;
+  if (!config.train.weights.empty()) {
+    read_pretrained(config.train, model, layout, values);
+    set_rates(model, config.train);
+  } else if (config.train.pretrained_rate != 1 || !config.train.freeze.empty()) {
+    spdlog::warn(
+        "train.freeze and train.pretrained_rate are for layers that come with --weights, and none are "
+        "given.");
+  }
+  return values;
+}
+
+/// train.micro_batch becomes a number that divides this rank's part of the batch.
+void choose_micro_batch(RunConfig& config, const Model& model, Backend& backend, const Communicator& ranks,
+                        bool resuming) {
+  const int batch = batch_of_rank(config.train, ranks.size());
+  int& micro_batch = config.train.micro_batch;
+  if (micro_batch == 0) {
+    // Ranks on one machine share its memory, but each has a GPU of its own.
+    const size_t sharing = backend.works_beside_host() ? 1 : static_cast<size_t>(ranks.local_size());
+    micro_batch = brightnet::choose_micro_batch(config, model, backend, batch,
+                                                memory_budget(config, backend) / sharing);
+    return;
+  }
+  if (resuming && batch % micro_batch != 0) {
+    // The run goes on with more ranks than it had; each has fewer images.
+    const int before = micro_batch;
+    while (batch % micro_batch != 0) --micro_batch;
+    if (ranks.leads()) {
+      spdlog::warn(
+          "With {} ranks, {} images make a micro-batch instead of {}: batch-norm sees fewer at a time.",
+          ranks.size(), micro_batch, before);
+    }
+  }
+  check_memory(config, model, backend);
+}
+
+/// What can be meant, but hardly is, and costs much or gives nothing.
+void remark_on_sizes(const RunConfig& config, const Dataset& training, const Dataset& validation) {
+  const auto images = static_cast<int>(training.images.size());
+  if (config.train.batch > images) {
+    spdlog::warn(
+        "train.batch is {} and there are {} training images: each step sees every image {:.3g} times. "
+        "A batch of {} or less costs less memory and makes more steps of an epoch.",
+        config.train.batch, images, static_cast<double>(config.train.batch) / images, images);
+  }
+  int side = 0;
+  for (const ImageRecord& image : training.images) side = std::max({side, image.width, image.height});
+  const auto sizes = config.input_sizes();
+  const int size = *std::max_element(sizes.begin(), sizes.end());
+  if (size > 1024 && size > 4 * side) {
+    spdlog::warn(
+        "The network's input is {} pixels wide and the largest training image has {}: enlarging adds work "
+        "and memory, but no detail. Planning it takes long.",
+        size, side);
+  }
+  const auto empty = [](const ImageRecord& image) { return image.annotations.empty(); };
+  if (std::all_of(validation.images.begin(), validation.images.end(), empty)) {
+    spdlog::warn(
+        "No object is labelled in the validation split, so nothing can be scored: the newest weights count "
+        "as the best.");
+  }
+}
+
+/// The same text for the same data.
+std::string describe(const SplitFingerprint& print) {
+  return fmt::format("{} {} {}", print.images, print.objects, print.hash);
+}
+
+}  // namespace
+
+Preparation prepare(const RunRequest& request, const std::string& device, const Communicator& ranks) {
+  Preparation run;
+  if (request.resuming) {
+    run.old = open_old_run(request);
+    if (ranks.leads()) run.lock = std::make_unique<RunLock>(run.old->folder);
+    run.config = run.old->config;
+  } else {
+    run.config = requested_config(request);
+  }
+  RunConfig& config = run.config;
+  if (request.no_graph) config.train.graph = false;
+  check_batch(config.train, ranks.size(), request.resuming);
+  run.backend = open_device(device, config.train.precision, config.train.deterministic);
+  // Reading the images of one split takes a while: what is wrong with the other is said before.
+  for (const Split split : {Split::train, Split::val}) check_place(config.data, split);
+  run.training = read_split(config, Split::train, ranks.leads());
+  run.validation = read_split(config, Split::val, ranks.leads());
+  if (ranks.leads()) remark_on_sizes(config, run.training, run.validation);
+  resolve_anchors(config, run.training);
+  run.model = load_model(config, static_cast<int>(run.training.classes.size()));
+  if (!run.old && ranks.leads()) say_what_was_imported(config, run.model.classes);
+  if (run.old && ranks.leads()) {
+    const std::string differences = describe_differences(*run.old, request.config, run.model);
+    if (!differences.empty()) spdlog::warn("{}", differences);
+  }
+  choose_micro_batch(config, run.model, *run.backend, ranks, run.old.has_value());
+  run.initial = starting_parameters(config, run.model, run.old.has_value());
+  run.layout = std::make_unique<ParameterLayout>(run.model);
+  return run;
+}
+
+void compare_ranks(Communicator& ranks, Preparation& run) {
+  if (ranks.alone()) return;
+  // Machines may have different amounts of free memory: all take what fits everywhere.
+  int& micro_batch = run.config.train.micro_batch;
+  for (const auto& other : ranks.all_gather(std::to_string(micro_batch))) {
+    micro_batch = std::min(micro_batch, std::stoi(other));
+  }
+  RunConfig config = run.config;
+  config.model = run.model.yaml;
+  config.data.root.clear();
+  config.train.weights.clear();
+  config.loader = {};
+  require_same(ranks, "configuration", print_config(config));
+  require_same(ranks, "training split", describe(fingerprint(run.training)));
+  require_same(ranks, "validation split", describe(fingerprint(run.validation)));
+  require_same(ranks, "set of initial weights",
+               {reinterpret_cast<const char*>(run.initial.data()), run.initial.size() * sizeof(float)});
+}
+
+RunFolder open_folder(const RunRequest& request, Preparation& run, Communicator& ranks) {
+  std::string path;
+  prepare_together(ranks, [&] {
+    if (run.old) {
+      path = run.old->folder.path().string();
+    } else if (ranks.leads()) {
+      const RunFolder folder =
+          RunFolder::create(request.out.empty() ? fs::path("runs") / run.config.name : fs::path(request.out));
+      path = folder.path().string();
+      run.lock = std::make_unique<RunLock>(folder);
+      log_to_file(folder.log());
+      write_description(folder, run.config, run.model);
+    }
+    if (run.old && ranks.leads()) log_to_file(run.old->folder.log());
+  });
+  return RunFolder::at(ranks.all_gather(path)[0]);
+}
+
+}  // namespace brightnet

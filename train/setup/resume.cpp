@@ -1,0 +1,119 @@
+#include "train/setup/resume.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "train/setup/run_model.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What may change between the parts of a run without making it another run.
+bool may_change(const std::string& key) {
+  for (const char* free : {"name", "loader.", "evaluate.", "data.root", "train.log_every", "train.save_every",
+                           "train.patience", "train.memory_fraction", "train.micro_batch",
+                           "train.comm_timeout", "train.overlap", "train.graph", "train.recompute"}) {
+    if (key.rfind(free, 0) == 0) return true;
+  }
+  return false;
+}
+
+void refuse_changes(const RunConfig& before, const RunConfig& after) {
+  for (const auto& [key, old_value, new_value] : compare(before, after)) {
+    if (may_change(key)) continue;
+    throw InputError("the run began with " + key + " = " + old_value + " and cannot go on with " + new_value,
+                     "--resume",
+                     "Leave it as it was, or start a new run with --weights weights/last.safetensors");
+  }
+}
+
+void refuse_contradictions(const RunRequest& request) {
+  const std::pair<const char*, bool> starts[] = {{"--weights", !request.weights.empty()},
+                                                 {"--weights-cfg", !request.weights_cfg.empty()},
+                                                 {"--weights-partial", request.weights_partial}};
+  for (const auto& [option, given] : starts) {
+    if (!given) continue;
+    throw InputError("a run that is resumed continues with its own weights", option,
+                     std::string("Leave out ") + option + " to go on, or --resume to start a new run.");
+  }
+  if (request.resume.empty() || request.out.empty()) return;
+  const auto place = [](const std::string& path) { return fs::weakly_canonical(fs::path(path) / "."); };
+  if (place(request.resume) == place(request.out)) return;
+  throw InputError("a run continues in its own folder, " + request.resume + ", not in " + request.out,
+                   "--out",
+                   "Leave out --out; a copy of the folder (cp -r) can be resumed on its own as well.");
+}
+
+/// Whether `anchors: auto` stands in a head, which a run replaces by what it found.
+bool has_automatic_anchors(const RunConfig& config) {
+  if (!config.head.defined() || !config.head.node.IsMap()) return false;
+  const YAML::Node anchors = config.head.node["anchors"];
+  return anchors.IsDefined() && anchors.IsScalar() && anchors.Scalar() == "auto";
+}
+
+/// What a run settles by itself, or keeps elsewhere.
+bool is_its_own(const std::string& key, const RunConfig& asked) {
+  if (key == "train.micro_batch") return asked.train.micro_batch == 0;
+  if (key == "head.anchors") return has_automatic_anchors(asked);
+  return key == "name" || key == "model" || key == "train.fresh" || key.rfind("train.weights", 0) == 0;
+}
+
+bool is_other_model(const OpenRun& run, const Model& model) {
+  RunConfig asked = *run.asked;
+  asked.head = run.config.head;  // whose differences are told key by key
+  asked.train.freeze.clear();
+  try {
+    return load_model(asked, model.classes).yaml != model.yaml;
+  } catch (const InputError&) {
+    return true;
+  }
+}
+
+}  // namespace
+
+OpenRun open_old_run(const RunRequest& request) {
+  refuse_contradictions(arguments);
+  const auto& assignments = request.assignments;
+  std::optional<RunConfig> asked;
+  if (!request.config.empty()) asked = load_run_config(request.config, assignments);
+  fs::path wanted = request.resume;
+  if (wanted.empty() && !request.out.empty()) wanted = request.out;
+  if (wanted.empty()) {
+    if (!asked) {
+      throw InputError("there is nothing to resume", "--resume",
+                       "Name a run's folder (--resume runs/NAME) or the configuration it began with.");
+    }
+    wanted = fs::path("runs") / asked->name;
+  }
+  RunFolder folder = request.resume.empty() ? RunFolder::latest(wanted) : RunFolder::open(wanted);
+  const RunConfig before = load_run_config(folder.config());
+  // A batch of another size is refused as that, and not because the run's micro-batch does not divide it.
+  auto with_any_micro_batch = assignments;
+  with_any_micro_batch.emplace_back("train.micro_batch=auto");
+  refuse_changes(before, load_run_config(folder.config(), with_any_micro_batch));
+  RunConfig config = load_run_config(folder.config(), assignments);
+  return {std::move(config), std::move(folder), std::move(asked)};
+}
+
+std::string describe_differences(const OpenRun& run, const std::string& asked_file, const Model& model) {
+  if (!run.asked) return "";
+  std::string lines, free;
+  for (const auto& [key, kept, asked] : compare(run.config, *run.asked)) {
+    if (is_its_own(key, *run.asked)) continue;
+    lines += fmt::format("\n  {}: {} in the run, {} in {}", key, kept, asked, asked_file);
+    if (may_change(key)) free += (free.empty() ? "" : ", ") + key;
+  }
+  if (is_other_model(run, model)) lines += fmt::format("\n  model: not the one in {}", asked_file);
+  if (lines.empty()) return "";
+  std::string text = fmt::format(
+      "The run keeps its own configuration, {}, from which {} differs:{}\n"
+      "To train with the other values, start a new run with --weights {}.",
+      run.folder.config().string(), asked_file, lines, run.folder.last().string());
+  if (!free.empty()) text += fmt::format(" These may also change within the run, by --set: {}.", free);
+  return text;
+}
+
+}  // namespace brightnet

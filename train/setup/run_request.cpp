@@ -1,0 +1,17 @@
+#include "train/setup/run_request.h"
+
+namespace brightnet {
+
+RunConfig requested_config(const RunRequest& request) {
+  auto assignments = request.assignments;
+  if (!request.weights.empty())
+    assignments.push_back("--weights:train.weights=" + yaml_quoted(request.weights));
+  if (!request.weights_cfg.empty())
+    assignments.push_back("--weights-cfg:train.weights_cfg=" + yaml_quoted(request.weights_cfg));
+  if (request.weights_partial) assignments.push_back("train.weights_partial=true");
+  if (request.config.empty())
+    throw InputError("no configuration was given", "", "Write brightnet train CONFIG.yaml");
+  return load_run_config(request.config, assignments);
+}
+
+}  // namespace brightnet

@@ -1,0 +1,25 @@
+// What `train` was asked for.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "train/config/config.h"
+
+namespace brightnet {
+
+struct RunRequest {
+  std::string config;                    ///< CONFIG.yaml or X.cfg; may be empty when a run is resumed
+  std::vector<std::string> assignments;  ///< "key.path=value", laid over the configuration
+  std::string weights, weights_cfg;      ///< files to start from; empty: what the configuration says
+  bool weights_partial = false;
+  bool resuming = false;
+  std::string resume;  ///< the run's folder; empty: the newest run of `config`
+  std::string out;     ///< folder of a new run; empty: runs/NAME
+  bool no_graph = false;
+};
+
+/// The configuration of a new run: the request's, with its values over it. Throws InputError.
+RunConfig requested_config(const RunRequest& request);
+
+}  // namespace brightnet
