@@ -1,5 +1,5 @@
-// What ranks say to each other, with real processes: the calls themselves, the sum of the gradient while it
-// is computed, and how a rank that cannot go on takes the others with it.
+// Messages between real processes: the calls themselves, the sum of the gradient while it is computed, and
+// how a rank that cannot go on ends the others.
 #include "train/distributed/communicator.h"
 
 #include <cmath>

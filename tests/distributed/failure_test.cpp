@@ -1,4 +1,4 @@
-// What ends a run on several ranks: one message that says who and why, no hang, and a state to go on from.
+// How a run on several ranks ends early: one message with the rank and the cause, no hang, a saved state.
 #include <cmath>
 
 #include "tests/distributed/job.h"
@@ -134,7 +134,8 @@ TEST_F(FailingRanks, AnErrorOfAllIsSaidOnce) {
   const ProgramResult result = start(mpirun(3, train("run.yaml", {}))).wait();
   EXPECT_EQ(result.code, 2) << result.err;
   expect_once(result.err, "epochz");
-  EXPECT_EQ(result.err.find("(on host"), std::string::npos) << "it is nobody's in particular: " << result.err;
+  EXPECT_EQ(result.err.find("(on host"), std::string::npos)
+      << "all ranks have the same error: " << result.err;
 }
 
 TEST_F(FailingRanks, ABatchThatTheyCannotShareIsRefused) {

@@ -54,9 +54,9 @@ inline std::map<int, pid_t> ranks_below(pid_t ancestor) {
     std::ifstream file(entry.path() / "stat");
     std::string stat;
     std::getline(file, stat);
-    const size_t behind_name = stat.rfind(')');
-    if (behind_name == std::string::npos) continue;
-    parents[std::stoi(name)] = std::stoi(stat.substr(behind_name + 4));
+    const size_t after_name = stat.rfind(')');
+    if (after_name == std::string::npos) continue;
+    parents[std::stoi(name)] = std::stoi(stat.substr(after_name + 4));
   }
   std::map<int, pid_t> ranks;
   for (const auto& [process, parent] : parents) {

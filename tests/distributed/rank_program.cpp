@@ -1,5 +1,4 @@
-// One rank of a test: rank_program SCENARIO FOLDER. Its results go to FOLDER/SCENARIO.RANK, for the test to
-// compare.
+// One rank of a test: rank_program SCENARIO FOLDER. The test compares its results, FOLDER/SCENARIO.RANK.
 #include <chrono>
 #include <cmath>
 #include <fstream>

@@ -15,8 +15,7 @@ class TrainingOnRanks : public ::testing::Test {
  protected:
   TrainingOnRanks() { prepare_for_ranks(); }
 
-  /// `brightnet train` into the folder `out`; each of the ranks passes its whole part of a batch of 16 at
-  /// once.
+  /// `brightnet train` into the folder `out`; each rank passes its whole part of a batch of 16 at once.
   static Words train_words(int ranks, const std::string& out, Words settings) {
     Words words{program().string(), "train", "run.yaml", "--out", out};
     settings.insert(settings.begin(), {"optimizer.kind=sgd", "train.batch=16",
@@ -73,9 +72,8 @@ class TrainingOnRanks : public ::testing::Test {
   SmallRun run_{32, 7};
 };
 
-// Sums over the batch are the same to the last bit however it is divided; anything less would show, since
-// leaky ReLU's kink and the rule that ignores good predictions turn rounding into other decisions within few
-// steps.
+// Sums over the batch are the same to the last bit however it is divided. Anything less would show: leaky
+// ReLU's kink and the rule that ignores good predictions turn rounding into other decisions within few steps.
 TEST_F(TrainingOnRanks, EndsInTheWeightsOfOneRank) {
   expect_the_same_on_ranks({});
 }

@@ -48,11 +48,11 @@ void prepare_together(Communicator& communicator, const std::function<void()>& p
   const auto message = [](const std::string& text) {
     return text.substr(std::min(text.find('\n'), text.size() - 1) + 1);
   };
-  const bool everybody = std::all_of(reports.begin(), reports.end(), [&](const auto& r) {
+  const bool on_all = std::all_of(reports.begin(), reports.end(), [&](const auto& r) {
     return r[0] == (*failed)[0] && message(r) == message(*failed);
   });
   std::string text = message(*failed);
-  if (!everybody) {
+  if (!on_all) {
     const std::string host = failed->substr(1, failed->find('\n') - 1);
     text = "rank " + std::to_string(failed - reports.begin()) + " (on host " + host + "): " + text;
   }
@@ -62,9 +62,9 @@ void prepare_together(Communicator& communicator, const std::function<void()>& p
 void require_same(Communicator& communicator, const std::string& what, std::string_view text) {
   if (communicator.alone()) return;
   const auto all = communicator.all_gather(std::to_string(fingerprint(text)) + ' ' + host_name());
-  const auto print = [](const std::string& word) { return word.substr(0, word.find(' ')); };
+  const auto hash = [](const std::string& text) { return text.substr(0, text.find(' ')); };
   for (size_t rank = 1; rank < all.size(); ++rank) {
-    if (print(all[rank]) == print(all[0])) continue;
+    if (hash(all[rank]) == hash(all[0])) continue;
     throw SharedError(ExitCode::input, "rank " + std::to_string(rank) + " (on host " +
                                            all[rank].substr(all[rank].find(' ') + 1) + ") has another " +
                                            what + " than rank 0. Give every machine the same files.");

@@ -1,7 +1,6 @@
-// What goes wrong on one rank must end all of them, and be said once. Before the first step the ranks can
-// still talk about it: they prepare, tell each other how it went, and if it went wrong anywhere all leave in
-// good order. Later on, a rank that fails ends the others (Communicator::fail), which may be waiting for it
-// anywhere.
+// An error on one rank must end all of them and be reported once. Before the first step the ranks can still
+// agree on it: they prepare, tell each other how it went, and after a failure anywhere all end in good order.
+// Later, a rank that fails ends the others, wherever they wait for it (Communicator::fail).
 #pragma once
 
 #include <functional>
@@ -20,11 +19,11 @@ class SharedError : public Error {
 };
 
 /// Runs `prepare` on every rank. When it throws on any of them, all throw a SharedError with the message of
-/// the lowest rank that failed; the message names that rank, unless every rank said the same.
+/// the lowest rank that failed; the message names that rank, unless all ranks have the same message.
 void prepare_together(Communicator& communicator, const std::function<void()>& prepare);
 
-/// Throws a SharedError when a rank's `text` is not that of rank 0: ranks with different `what` would train
-/// something that nobody asked for.
+/// Throws a SharedError when a rank's `text` is not that of rank 0: ranks with a different `what` would not
+/// train what was asked for.
 void require_same(Communicator& communicator, const std::string& what, std::string_view text);
 
 /// Does a command's work on this rank and returns its exit code. Messages carry the rank's number, and those

@@ -15,7 +15,7 @@
 namespace brightnet {
 namespace {
 
-/// Beyond this, `--ranks` is a slip of the pen that would freeze the machine.
+/// Beyond this, `--ranks` is a mistake that would freeze the machine.
 constexpr int most_ranks_of_a_processor = 16;
 
 volatile std::sig_atomic_t launcher = 0;
@@ -70,14 +70,14 @@ int run_ranks(int ranks, const std::string& program, const std::vector<std::stri
   std::vector<std::string> words{"mpirun", "--quiet", "--oversubscribe",     "--bind-to",
                                  "none",   "-np",     std::to_string(ranks), program};
   words.insert(words.end(), arguments.begin(), arguments.end());
-  // Containers run as root, where mpirun wants to be told so twice.
+  // Containers run as root, which mpirun refuses unless both are set.
   ::setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
   ::setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
   // Within a cluster's job, mpirun would start them where the scheduler says; `--ranks` means here.
   ::setenv("OMPI_MCA_ras", "^slurm,tm,lsf,gridengine", 0);
   ::setenv("OMPI_MCA_plm", "isolated", 0);
 
-  // Until the handlers stand, signals wait.
+  // Signals are held back until the handlers are installed.
   sigset_t stops, before;
   sigemptyset(&stops);
   for (const int signal : passed_on) sigaddset(&stops, signal);
@@ -86,8 +86,8 @@ int run_ranks(int ranks, const std::string& program, const std::vector<std::stri
   if (child < 0)
     throw InputError(std::string("no process can be started: ") + std::strerror(errno), "--ranks");
   if (child == 0) {
-    // A group of its own: the terminal's Ctrl-C is for us to pass on. Without us it would not be passed on at
-    // all.
+    // A process group of its own: the terminal's Ctrl-C reaches this program alone, which passes it on.
+    // Should this program die, mpirun gets a SIGTERM.
     ::setpgid(0, 0);
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
     const int nothing = ::open("/dev/null", O_RDONLY);

@@ -6,10 +6,12 @@
 
 namespace brightnet {
 
-/// What the environment says about who started this process.
+/// What the environment says about how this process was started.
 struct LaunchedRank {
-  bool is_rank = false;  ///< one of several, as far as the launcher tells
-  int size = 0;          ///< 0: the launcher does not tell
+  /// One of several, as far as the launcher tells.
+  bool is_rank = false;
+  /// 0: the launcher does not tell.
+  int size = 0;
 };
 LaunchedRank launched_rank();
 

@@ -18,8 +18,8 @@
 namespace brightnet {
 namespace {
 
-/// Seconds that meeting, and leaving together, may take.
-constexpr unsigned meeting = 300, farewell = 60;
+/// Seconds that the ranks may take to connect, and to leave together.
+constexpr unsigned meeting = 300, parting = 60;
 
 // Until the watchdog runs, nobody else would notice a rank that cannot connect. Calls only what a signal
 // handler may call.
@@ -90,8 +90,8 @@ MpiCommunicator::~MpiCommunicator() {
   collectives_.reset();
   barrier();
   watchdog_.reset();
-  // Nobody watches from here on: should a rank die now, the alarm ends this one.
-  const Alarm alarm(farewell, SIG_DFL);
+  // Without the watchdog, the alarm ends this rank should another one die now.
+  const Alarm alarm(parting, SIG_DFL);
   for (MPI_Comm* communicator : {&calls_, &buckets_, &watch_}) MPI_Comm_free(communicator);
   MPI_Finalize();
 }
@@ -169,8 +169,8 @@ void MpiCommunicator::barrier() {
 // Ranks that meet the same failure do so at about the same time: the others let rank 0 report it.
 void MpiCommunicator::fail(const std::string& message, int exit_code) {
   if (rank_ != 0) std::this_thread::sleep_for(std::chrono::milliseconds(600));
-  if (watchdog_->somebody_leaves() || !watchdog_->first_to_fail()) {
-    std::this_thread::sleep_for(std::chrono::seconds(farewell));
+  if (watchdog_->another_leaves() || !watchdog_->first_to_fail()) {
+    std::this_thread::sleep_for(std::chrono::seconds(parting));
     ::_exit(exit_code);
   }
   spdlog::error("{}: {}", watchdog_->name(rank_), message);

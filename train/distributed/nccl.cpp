@@ -165,7 +165,7 @@ class NcclCollectives : public DeviceCollectives {
           "sum over the ranks");
   }
 
-  /// At most once, by whichever thread comes first. Nobody asks NCCL anything from then on.
+  /// At most once, by whichever thread comes first. NCCL is not called from then on.
   void abort_sums() {
     ncclComm_t communicator = nullptr;
     {

@@ -13,8 +13,10 @@ namespace {
 
 constexpr std::chrono::milliseconds between_looks{250};
 constexpr std::chrono::seconds between_beats{1};
-constexpr double own_pause = 2;  ///< seconds between two looks that say that this process was stopped itself
-constexpr double longest_silence = 10;  ///< seconds without a word after which a rank is called silent
+/// Seconds between two looks that show that this process was stopped itself.
+constexpr double own_pause = 2;
+/// Seconds without a beat after which a rank is called silent.
+constexpr double longest_silence = 10;
 constexpr int tag = 1;
 
 /// Until the configuration has said otherwise: ranks may read their data sets for a long time.
@@ -80,7 +82,7 @@ void Watchdog::run() {
   std::unique_lock lock(mutex_);
   Clock::time_point looked = Clock::now();
   while (!wake_.wait_for(lock, between_looks, [this] { return stopping_; })) {
-    // What a process waited while it was stopped, nobody kept it waiting.
+    // The time in which this process was stopped itself is not a wait for others.
     if (seconds_since(looked) > own_pause) awake_since_ = Clock::now();
     looked = Clock::now();
     listen();
@@ -109,7 +111,7 @@ void Watchdog::listen() {
     Beat beat;
     MPI_Recv(&beat, sizeof beat, MPI_BYTE, status.MPI_SOURCE, tag, channel_, MPI_STATUS_IGNORE);
     beat.leaving = std::max(beat.leaving, heard.beat.leaving);
-    if (beat.leaving) somebody_leaves_ = true;
+    if (beat.leaving) another_leaves_ = true;
     heard = {beat, Clock::now()};
   }
 }
@@ -122,20 +124,19 @@ void Watchdog::tell() {
     if (to == rank_) continue;
     int sent = 1;
     if (requests_[i] != MPI_REQUEST_NULL) MPI_Test(&requests_[i], &sent, MPI_STATUS_IGNORE);
-    if (!sent) continue;  // it does not listen; one word waiting for it is enough
+    if (!sent) continue;  // it does not listen; one beat on its way is enough
     outgoing_[i] = own_beat();
     MPI_Isend(&outgoing_[i], sizeof(Beat), MPI_BYTE, to, tag, channel_, &requests_[i]);
   }
 }
 
 void Watchdog::leave() {
-  farewell_ = own_beat();
-  farewell_.leaving = 1;
+  last_beat_ = own_beat();
+  last_beat_.leaving = 1;
   for (const int neighbour : neighbours_) {
-    // So small that it is gone at once; nobody waits for it, since the neighbour may be the one that is
-    // stuck.
+    // So small that it is sent at once. This rank does not wait for its arrival: the neighbour may be stuck.
     MPI_Request request;
-    MPI_Isend(&farewell_, sizeof farewell_, MPI_BYTE, neighbour, tag, channel_, &request);
+    MPI_Isend(&last_beat_, sizeof last_beat_, MPI_BYTE, neighbour, tag, channel_, &request);
     MPI_Request_free(&request);
   }
 }
@@ -151,7 +152,7 @@ void Watchdog::look_for_deaths() {
       dead.push_back(neighbour);
     }
   }
-  // One of the survivors is enough to say it.
+  // One of the survivors reports it.
   if (dead.empty() || first_living != rank_) return;
   fail(name(dead[0]) +
        " has died: it was killed, perhaps because memory ran out (`dmesg` would say so). All ranks end; the "
@@ -164,9 +165,9 @@ void Watchdog::look_for_silence() {
     if (!wait.what.load()) continue;
     const Clock::time_point since{Clock::duration(wait.since.load())};
     const double waited = seconds_since(std::max(since, awake_since_)), limit = limit_;
-    // Rank 0 knows most. Who is behind it speaks only when it is silent itself.
+    // Rank 0 knows most; the others report only when it is silent itself.
     const double patience = limit + (rank_ == 0 ? 0 : 2 + std::min(rank_, 8));
-    if (waited > patience && wait.what.load()) fail(verdict(static_cast<Lane>(lane), waited));
+    if (waited > patience && wait.what.load()) fail(find_missing(static_cast<Lane>(lane), waited));
   }
 }
 
@@ -174,7 +175,7 @@ bool Watchdog::is_silent(double quiet) const {
   return quiet > std::min(longest_silence, limit_ / 2);
 }
 
-std::string Watchdog::missing(int rank, Lane lane, double waited) const {
+std::string Watchdog::describe_missing(int rank, Lane lane, double waited) const {
   const Heard& heard = heard_[static_cast<size_t>(rank)];
   const double quiet = seconds_since(heard.at);
   std::string text = name(rank) + " has not come to " + waits_[lane].what.load() +
@@ -190,20 +191,21 @@ std::string Watchdog::missing(int rank, Lane lane, double waited) const {
   return text;
 }
 
-std::string Watchdog::verdict(Lane lane, double waited) const {
+std::string Watchdog::find_missing(Lane lane, double waited) const {
   const uint64_t mine = waits_[lane].begun;
-  std::string who;
+  std::string missing;
   const int known = rank_ == 0 ? static_cast<int>(heard_.size()) : 1;
-  for (int other = 0; other < known && who.empty(); ++other) {
+  for (int other = 0; other < known && missing.empty(); ++other) {
     const Heard& heard = heard_[static_cast<size_t>(other)];
-    const bool behind = heard.beat.begun[lane] < mine || is_silent(seconds_since(heard.at));
-    if (other != rank_ && behind) who = missing(other, lane, waited);
+    const bool late = heard.beat.begun[lane] < mine || is_silent(seconds_since(heard.at));
+    if (other != rank_ && late) missing = describe_missing(other, lane, waited);
   }
-  if (who.empty()) {
-    who = name(rank_) + " has waited " + std::to_string(static_cast<int>(waited)) + " s in " +
-          waits_[lane].what.load() + ", and nobody knows for whom: messages get lost between the ranks";
+  if (missing.empty()) {
+    missing = name(rank_) + " has waited " + std::to_string(static_cast<int>(waited)) + " s in " +
+              waits_[lane].what.load() +
+              ", and no rank is known to be missing: messages get lost between the ranks";
   }
-  return who +
+  return missing +
          ". All ranks end; the last saved state is whole, and --resume goes on from it. If this was only "
          "slow, raise train.comm_timeout";
 }

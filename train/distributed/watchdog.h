@@ -1,12 +1,12 @@
-// Why a run on many ranks cannot hang. A thread of each rank looks, four times a second, at three things:
+// Why a run on many ranks cannot hang. A thread of each rank looks, four times a second, for three things:
 //
-//   a process of this machine is gone   its ranks' processes are known by number; killed, or out of memory
-//   a call lasts beyond the limit       somebody did not come to it: stopped, stuck, or on a machine that is
-//   lost a rank has said that it leaves      it failed, has told the user why, and ends all ranks
+//   a process of this machine is gone    it was killed, perhaps because memory ran out
+//   a call lasts beyond the limit        a rank did not come to it: stopped, stuck, or its machine is lost
+//   a rank has announced that it leaves  it failed, has told the user why, and ends all ranks
 //
-// On the first two it says which rank and why, and ends all ranks by MPI_Abort. To know who is missing, every
-// rank tells rank 0 once a second how many calls it has come to, and rank 0 tells all; when rank 0 itself is
-// the one that is missing, the others say so after a little more patience than rank 0 has.
+// On the first two it says which rank and why, and ends all ranks by MPI_Abort. To know which rank is
+// missing, every rank tells rank 0 once a second how many calls it has come to, and rank 0 tells all; when
+// rank 0 itself is missing, the others say so after a little more patience than rank 0 has.
 #pragma once
 
 #include <atomic>
@@ -32,7 +32,7 @@ struct RankPlace {
 
 class Watchdog {
  public:
-  /// Who may wait at the same time: the training thread, the thread of the buckets, and the GPU.
+  /// What may wait at the same time: the training thread, the thread of the buckets, and the GPU.
   enum Lane : int { calls, buckets, device, lanes };
 
   /// `channel` is the watchdog's alone. `end` ends all ranks and does not return.
@@ -47,17 +47,17 @@ class Watchdog {
   /// The same, and it waits there for other ranks in `what` (a literal) from now on.
   void begin(Lane lane, const char* what);
   void end(Lane lane);
-  /// A device's own watch, in the watchdog's thread: `look` returns what has failed, or nothing; `end` stops
-  /// what the device does for other ranks before all of them are ended. Empty functions take it off again.
+  /// Also looks at a device, in the watchdog's thread: `look` returns what has failed, or nothing; `end`
+  /// stops what the device does for other ranks before all of them are ended. Empty functions end this.
   void also_look(std::function<std::string()> look, std::function<void()> end);
 
   /// Tells the ranks of this machine that this one ends the run, so that they do not report its death.
   void leave();
   /// Whether another rank of this machine has.
-  bool somebody_leaves() const { return somebody_leaves_; }
-  /// Says what ended the run, once however many notice it, and ends it.
+  bool another_leaves() const { return another_leaves_; }
+  /// Reports what ended the run, once however many threads notice it, and ends it.
   void fail(const std::string& message);
-  /// Whether this call is the first that would end the run; later ones have nothing to say.
+  /// Whether this call is the first that would end the run; only that one reports.
   bool first_to_fail() { return !failing_.exchange(true); }
 
   /// "rank 1 (process 123 on host gpu07)".
@@ -66,11 +66,13 @@ class Watchdog {
  private:
   using Clock = std::chrono::steady_clock;
   struct Beat {
-    uint64_t begun[lanes] = {};  ///< calls come to so far
+    /// Calls come to so far.
+    uint64_t begun[lanes] = {};
     uint64_t leaving = 0;
   };
   struct Wait {
-    std::atomic<const char*> what{nullptr};  ///< nullptr: not waiting
+    /// nullptr: not waiting.
+    std::atomic<const char*> what{nullptr};
     std::atomic<Clock::rep> since{0};
     std::atomic<uint64_t> begun{0};
   };
@@ -85,15 +87,16 @@ class Watchdog {
   Beat own_beat() const;
   void look_for_deaths();
   void look_for_silence();
-  std::string verdict(Lane lane, double waited) const;
+  std::string find_missing(Lane lane, double waited) const;
   /// Whether a rank of which nothing was heard for so many seconds is stopped or lost, not merely slow.
   bool is_silent(double quiet) const;
-  std::string missing(int rank, Lane lane, double waited) const;
+  std::string describe_missing(int rank, Lane lane, double waited) const;
 
   MPI_Comm channel_;
   int rank_ = 0;
   std::vector<RankPlace> places_;
-  std::vector<int> neighbours_;  ///< ranks of this machine whose processes this one sees
+  /// Ranks of this machine whose processes this one sees.
+  std::vector<int> neighbours_;
   std::function<void()> end_;
   std::function<std::string()> look_;
   std::function<void()> end_device_;
@@ -101,11 +104,12 @@ class Watchdog {
   Wait waits_[lanes];
   std::vector<Heard> heard_;
   std::vector<Beat> outgoing_;
-  Beat farewell_;
+  Beat last_beat_;
   std::vector<MPI_Request> requests_;
   Clock::time_point told_{};
-  Clock::time_point awake_since_{};  ///< when this process last went on after it was stopped
-  std::atomic<bool> failing_{false}, somebody_leaves_{false};
+  /// When this process last went on after it was stopped.
+  Clock::time_point awake_since_{};
+  std::atomic<bool> failing_{false}, another_leaves_{false};
 
   std::mutex mutex_;
   std::condition_variable wake_;

@@ -18,7 +18,7 @@ namespace brightnet {
 class RunNetworks {
  public:
   /// Plans all of them; `trained` and `averaged` need no memory until bind(). Both outlive this object.
-  /// `statistics`: where batch-norm's statistics meet those of other ranks, if they do.
+  /// `statistics` sums batch-norm's statistics over the ranks; nullptr: each has its own.
   RunNetworks(const RunConfig& config, const Model& model, Backend& backend, int micro_batch,
               const Parameters& trained, const Parameters& averaged,
               StatisticsExchange* statistics = nullptr);
@@ -45,13 +45,18 @@ class RunNetworks {
 
 /// Device memory of a training run, in bytes.
 struct RunMemory {
-  size_t parameters = 0;  ///< values, running statistics included
+  /// Values, running statistics included.
+  size_t parameters = 0;
   size_t gradients = 0;
   size_t optimizer = 0;
-  size_t average = 0;     ///< EMA of the parameters
-  size_t statistics = 0;  ///< copy of the running statistics, for a step that must be undone
-  size_t control = 0;     ///< what a step decides by (train/optimizer/optimizer_step.h)
-  size_t arena = 0;       ///< the largest of the networks' plans
+  /// EMA of the parameters.
+  size_t average = 0;
+  /// Copy of the running statistics, for a step that must be undone.
+  size_t statistics = 0;
+  /// By which the device decides on a step (train/optimizer/optimizer_step.h).
+  size_t control = 0;
+  /// The largest of the networks' plans.
+  size_t arena = 0;
   size_t peak() const { return parameters + gradients + optimizer + average + statistics + control + arena; }
 };
 

@@ -23,8 +23,7 @@ class Validation {
   /// Evaluates this network, every rank a part of the images. All ranks get the same metrics, or none when a
   /// signal came to any of them.
   std::optional<Metrics> run(Network& network, const Interrupt& interrupt);
-  /// Notes in `progress`, whose epochs are those done, whether these metrics are the best so far, and returns
-  /// it.
+  /// Notes in `progress` the score of the epoch that it has just ended. True when it is the best so far.
   bool record_score(const Metrics& metrics, Progress& progress);
   /// Whether a better score has stayed away for too many evaluations.
   bool out_of_patience(const Progress& progress) const;

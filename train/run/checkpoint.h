@@ -1,7 +1,6 @@
-// What a run needs to go on exactly as if it had never stopped: raw weights, average, optimizer, and its
-// place. Everything is in one file that is replaced as a whole, so that whenever the machine dies the folder
-// holds one complete state. Random numbers need no saving: they are named by epoch and sample
-// (core/random.h).
+// What a run needs to go on exactly as if it had never stopped: raw weights, average, optimizer, and how far
+// it is. Everything is in one file that is replaced as a whole, so that whenever the machine dies the folder
+// holds one complete state. Random numbers need no saving: epoch and sample determine them (core/random.h).
 #pragma once
 
 #include <cstdint>
@@ -40,7 +39,7 @@ void save_state(const std::filesystem::path& file, const RunState& state,
 RunState load_state(const std::filesystem::path& file, const std::vector<StateArray>& arrays,
                     const std::string& layout, Backend& backend);
 
-/// A fingerprint of the names, shapes and places of a model's parameters.
+/// A fingerprint of the names, shapes and offsets of a model's parameters.
 std::string describe_layout(const ParameterLayout& layout);
 
 }  // namespace brightnet

@@ -9,7 +9,7 @@
 namespace brightnet {
 namespace {
 
-/// In sixteenths of a pixel: what the last bits of a division say is no change.
+/// In sixteenths of a pixel: rounding in the last bits of a division is no change.
 int64_t place(float coordinate) {
   return std::llround(16.0 * coordinate);
 }

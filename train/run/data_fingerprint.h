@@ -10,7 +10,8 @@ namespace brightnet {
 /// What a saved state remembers of a split.
 struct SplitFingerprint {
   int64_t images = 0, objects = 0;
-  uint64_t hash = 0;  ///< of the images' names and sizes, their boxes, and the classes; not of where they lie
+  /// Of the images' names and sizes, their boxes, and the classes; not of the folder they are in.
+  uint64_t hash = 0;
 
   bool operator==(const SplitFingerprint&) const = default;
 };

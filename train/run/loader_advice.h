@@ -18,8 +18,8 @@ struct LoaderSituation {
   double decoded_bytes = 0;
 };
 
-/// A sentence that names the option to change; empty while the loader keeps up (less than a tenth of the time
-/// waited).
+/// A sentence that names the option to change; empty while training waits for less than a tenth of the
+/// time.
 std::string loader_advice(const LoaderSituation& situation);
 
 /// The images' pixels as they are kept after decoding.

@@ -24,8 +24,7 @@ bool can_rewrite_lines() {
   return ::isatty(STDERR_FILENO) == 1 && kind && *kind != '\0' && std::string_view(kind) != "dumb";
 }
 
-// A line that wraps cannot be rewritten, so it is cut to the terminal's width: counted in characters, not
-// bytes.
+// A line that wraps cannot be rewritten, so it is cut to the terminal's width, in characters (not bytes).
 std::string cut(const std::string& line, int columns) {
   int characters = 0;
   for (size_t i = 0; i < line.size(); ++i) {

@@ -1,5 +1,5 @@
-// What a person sees of a run: one line rewritten in place on a terminal, a plain line now and then
-// elsewhere.
+// What a person sees of a run: on a terminal one line that is rewritten in place, elsewhere a plain line now
+// and then.
 #pragma once
 
 #include <chrono>
@@ -9,14 +9,14 @@ namespace brightnet {
 
 class ProgressLine {
  public:
-  /// `every`: seconds between plain lines. Whether standard error is a terminal that can
-  /// rewrite a line ($TERM is neither unset nor "dumb") decides between the two.
+  /// `every`: seconds between plain lines. A line is rewritten where standard error is a terminal that can do
+  /// so ($TERM is neither unset nor "dumb").
   explicit ProgressLine(double every);
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  /// True when the line should be made: making it costs more than not showing it.
+  /// Whether it is time to show another line; asked first, so that the others need not be composed.
   bool due() const;
   void show(const std::string& line);
   /// Ends the rewritten line, so that other output can follow.

@@ -10,16 +10,25 @@
 namespace brightnet {
 
 struct RunProgress {
-  int64_t epoch = 0, epochs = 0;          ///< from 1: that is trained, or that has just ended
-  int64_t step = 0, steps_per_epoch = 0;  ///< of the epoch; 0: it has ended
-  EpochSums sums;                         ///< of the epoch, over all ranks
-  LossTotals losses;                      ///< likewise; without images when every step was skipped
-  double seconds_left = -1;               ///< of the run's steps; negative: not known yet
+  /// From 1: that is trained, or that has just ended.
+  int64_t epoch = 0, epochs = 0;
+  /// Of the epoch; 0: it has ended.
+  int64_t step = 0, steps_per_epoch = 0;
+  /// Of the epoch, over all ranks; the losses have no images when every step was skipped.
+  EpochSums sums;
+  LossTotals losses;
+  /// Until the run's last step; negative: not known yet.
+  double seconds_left = -1;
+  /// The learning rate.
   float rate = 0;
-  float loss_scale = 0;              ///< 0 where the loss is not scaled
-  bool many_ranks = false;           ///< then the waiting for them is shown
-  bool device_beside_host = false;   ///< then how busy the device is is shown
-  const Metrics* metrics = nullptr;  ///< nullptr when there are none
+  /// 0 where the loss is not scaled.
+  float loss_scale = 0;
+  /// The time of waiting for them is shown.
+  bool many_ranks = false;
+  /// The device's share of the time is shown.
+  bool device_beside_host = false;
+  /// nullptr when there are none.
+  const Metrics* metrics = nullptr;
 };
 
 /// "epoch 3/300 120/250  loss 2.345  ETA 1:02:03  AP50 0.512 AP 0.301  lr 0.0013  …". What was not measured

@@ -27,10 +27,10 @@ std::vector<int> numbers_of(const fs::path& wanted) {
     if (other == name) numbers.push_back(1);
     if (other.rfind(name + '-', 0) != 0) continue;
     const char* digits = other.c_str() + name.size() + 1;
-    const char* behind = other.c_str() + other.size();
+    const char* last = other.c_str() + other.size();
     int number = 0;
-    const auto [at, failed] = std::from_chars(digits, behind, number);
-    if (failed == std::errc() && at == behind && number > 1 && *digits != '0') numbers.push_back(number);
+    const auto [at, failed] = std::from_chars(digits, last, number);
+    if (failed == std::errc() && at == last && number > 1 && *digits != '0') numbers.push_back(number);
   }
   std::sort(numbers.begin(), numbers.end());
   return numbers;
@@ -48,8 +48,7 @@ RunFolder RunFolder::create(const fs::path& wanted) {
   std::error_code error;
   if (clean.has_parent_path()) fs::create_directories(clean.parent_path(), error);
   if (error) fail(error);
-  // create_directory says atomically whether it was we who made it: two runs that start together get two
-  // folders.
+  // create_directory tells atomically which process made it: two runs that start together get two folders.
   int number = 1;
   while (!fs::create_directory(numbered(clean, number), error)) {
     if (error && error != std::errc::file_exists) fail(error);

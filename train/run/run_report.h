@@ -18,13 +18,16 @@ namespace brightnet {
 
 /// An epoch in numbers.
 struct EpochSummary {
-  int epoch = 0;  ///< from 1
+  /// From 1.
+  int epoch = 0;
   int64_t iteration = 0;
   EpochSums sums;
   LossTotals losses;
   float rate = 0;
-  float loss_scale = 0;              ///< 0 where the loss is not scaled
-  const Metrics* metrics = nullptr;  ///< nullptr when it was not evaluated
+  /// 0 where the loss is not scaled.
+  float loss_scale = 0;
+  /// nullptr when it was not evaluated.
+  const Metrics* metrics = nullptr;
 };
 
 class RunReport {

@@ -53,14 +53,14 @@ TEST(Agreement, TheLowestRankOfSeveralIsHeard) {
   EXPECT_EQ(errors[3], errors[0]);
 }
 
-TEST(Agreement, WhatIsWrongEverywhereIsNobodysInParticular) {
+TEST(Agreement, AnErrorOfAllRanksNamesNone) {
   const auto errors = prepared(3, [](int) { throw InputError("the key is misspelt", "run.yaml:2"); });
   EXPECT_EQ(errors[0].find("rank"), std::string::npos) << errors[0];
   EXPECT_NE(errors[0].find("run.yaml:2"), std::string::npos) << errors[0];
   EXPECT_EQ(errors[1], errors[0]);
 }
 
-TEST(Agreement, TheSameWordsWithAnotherCodeAreAnotherError) {
+TEST(Agreement, TheSameMessageWithAnotherCodeIsAnotherError) {
   const auto errors = prepared(2, [](int rank) {
     if (rank == 0) throw InputError("no");
     throw DeviceError("no");
@@ -68,7 +68,7 @@ TEST(Agreement, TheSameWordsWithAnotherCodeAreAnotherError) {
   EXPECT_NE(errors[0].find("rank 0 (on host "), std::string::npos) << errors[0];
 }
 
-TEST(Agreement, AnErrorThatNobodyForesawIsInternal) {
+TEST(Agreement, AnUnforeseenErrorIsInternal) {
   const auto errors = prepared(2, [](int rank) {
     if (rank == 1) throw std::bad_alloc();
   });

@@ -1,5 +1,4 @@
-// Ranks that are threads of one process: enough to test the messages between ranks without starting
-// processes.
+// Ranks that are threads of one process, for tests of what ranks send to each other.
 #pragma once
 
 #include <algorithm>

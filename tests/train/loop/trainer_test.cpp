@@ -299,7 +299,7 @@ TEST(Trainer, TakesTheNewestWeightsForTheBestWhereNothingCanBeScored) {
   EXPECT_TRUE(std::isnan(table.rows[0][static_cast<size_t>(table.column("AP50"))]));
 }
 
-/// A run of three epochs that was stopped in the first one, behind the second of three steps.
+/// A run of three epochs that was stopped in the first one, after the second of three steps.
 void stop_in_the_first_epoch(const RunConfig& config, const fs::path& folder) {
   for (const bool old : {false, true}) {
     SmallTraining training(config, folder, old);

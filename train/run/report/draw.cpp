@@ -35,8 +35,8 @@ cv::Scalar readable_on(const cv::Scalar& color) {
   return brightness > 140 ? cv::Scalar(0, 0, 0) : cv::Scalar(255, 255, 255);
 }
 
-/// Above the box where there is room, else below its upper edge; moved (and if need be made smaller) to lie
-/// inside.
+/// Above the box where there is room, else below its upper edge; moved, and if need be made smaller, to lie
+/// inside the picture.
 void draw_tag(cv::Mat& rgb, const cv::Rect& box, const std::string& words, const cv::Scalar& color, Pen pen) {
   const std::string letters = drawable(words);
   int baseline = 0;

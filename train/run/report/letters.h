@@ -1,4 +1,4 @@
-// Texts as OpenCV can draw them: its letters are ASCII's, and class names are in every script.
+// Texts as OpenCV can draw them: its letters are ASCII's, and class names may be in any script.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace brightnet {
 
-/// UTF-8 in ASCII: Latin letters lose their marks ("é" → "e", "ß" → "ss"), each other character becomes a
+/// UTF-8 in ASCII: Latin letters lose their marks ("é" → "e", "ß" → "ss"), and any other character becomes
 /// '?'.
 std::string drawable(const std::string& words);
 

@@ -132,8 +132,7 @@ void draw_series(const Plot& plot, const Series& series, const cv::Scalar& color
   }
 }
 
-/// "name 0.873" (the last value) for each line in its colour, in as many rows as that takes; returns the
-/// height.
+/// "name 0.873" (the last value) for each line in its colour, in as many rows as needed; returns the height.
 double draw_legend(Canvas& canvas, cv::Point2d corner, double width, const std::vector<Series>& all) {
   constexpr double letters = 8.5, row = 18, sample = 16, gap = 5;
   cv::Point2d at = corner;

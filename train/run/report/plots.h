@@ -1,5 +1,4 @@
-// The pictures of a run: results.png, pr_curve.png, confusion_matrix.png. All return RGB; write_image() saves
-// it.
+// The pictures of a run: results.png, pr_curve.png, confusion_matrix.png. All return RGB for write_image().
 #pragma once
 
 #include <string>
@@ -15,8 +14,10 @@ namespace brightnet {
 /// One small plot of results.png: which columns of metrics.csv it shows, as lines over the epochs.
 struct ResultsPanel {
   std::string title;
-  std::vector<std::string> columns;  ///< those that the table lacks are left out
-  bool loss = false;  ///< drawn on a logarithmic scale when it falls by more than a factor of 20
+  /// Those that the table lacks are left out.
+  std::vector<std::string> columns;
+  /// Drawn on a logarithmic scale when it falls by more than a factor of 20.
+  bool loss = false;
 };
 
 /// A grid of small plots over the epochs.
@@ -25,8 +26,7 @@ cv::Mat plot_results(const MetricsTable& table, const std::vector<ResultsPanel>&
 /// Precision over recall at IoU 0.5: one thin line a class (named up to ten classes), and their mean.
 cv::Mat plot_precision_recall(const Metrics& metrics);
 
-/// The confusion matrix, each column (true class) normalised to 1; numbers are written while they are
-/// readable.
+/// The confusion matrix, each column (true class) normalised to 1; with numbers where they are readable.
 cv::Mat plot_confusion(const Metrics& metrics);
 
 }  // namespace brightnet

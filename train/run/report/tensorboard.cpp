@@ -1,8 +1,8 @@
 // Two formats, one in the other. The file is a sequence of TFRecords: length (u64), checksum of the length
 // (u32), data, checksum of the data (u32), all little-endian; a checksum is a CRC-32C, rotated right by 15
 // bits plus a constant. The data of each is a protobuf message Event; of its fields and those of the messages
-// within we need nine, which is why they are encoded here by hand (field numbers from tensorboard's
-// event.proto and summary.proto) and nobody has to install TensorFlow's definitions.
+// within we need nine, so they are encoded here by hand (field numbers from tensorboard's event.proto and
+// summary.proto) and TensorFlow's definitions need not be installed.
 #include "train/run/report/tensorboard.h"
 
 #include <array>
