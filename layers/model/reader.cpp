@@ -45,8 +45,8 @@ int evaluate(const std::string& text, const Numbers& numbers, const std::string&
   return value;
 }
 
-/// A copy of `node` with every "$…" evaluated. Its nodes carry no line of their own: messages name the
-/// layer's.
+/// A copy of `node` with every "$…" evaluated. Its nodes carry no line of their own: messages
+/// name the layer's.
 YAML::Node substitute(const YAML::Node& node, const Numbers& numbers, const std::string& where) {
   if (node.IsMap()) {
     YAML::Node copy(YAML::NodeType::Map);
