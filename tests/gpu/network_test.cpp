@@ -9,6 +9,7 @@
 #include "core/random.h"
 #include "tests/kernels/device.h"
 #include "tests/layers/models.h"
+#include "train/config/config.h"
 #include "train/optimizer/optimizer_step.h"
 
 namespace brightnet::testing {

@@ -94,7 +94,7 @@ TEST(OnnxInOpenCv, YoloV7TinyOfDarknetDetectsTheSame) {
   const auto file = source_dir() / "../shared/darknet-cfg/yolov7-tiny.cfg";
   if (!std::filesystem::exists(file))
     GTEST_SKIP() << "the folder shared/darknet-cfg is not beside the project";
-  expect_opencv_detects_the_same(import_darknet(file, 20).model, 192, 0.6f);
+  expect_opencv_detects_the_same(imported_model(import_darknet(file), 20), 192, 0.6f);
 }
 
 TEST(OnnxInOpenCv, EveryImageOfABatchIsTreatedAlike) {
