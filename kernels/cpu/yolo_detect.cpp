@@ -1,25 +1,16 @@
 // Detections of a YOLO head on the CPU. A score is at most its objectness, and nearly no prediction has any,
 // so one comparison of a logit spares the rest of the work.
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <limits>
 #include <numeric>
 
 #include "core/error.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/math/box.h"
+#include "kernels/math/yolo.h"
 
 namespace brightnet::cpu {
 namespace {
-
-/// A logit below which no objectness exceeds the threshold, rounding included.
-float logit_below(float threshold) {
-  if (!(threshold > 0)) return -std::numeric_limits<float>::infinity();
-  if (threshold >= 1) return std::numeric_limits<float>::infinity();
-  const double p = threshold;
-  return static_cast<float>(std::log(p / (1 - p))) - 1e-3f;
-}
 
 template <typename T>
 void detect_in_image(const YoloHead& head, const Shape& shape, const T* image, float threshold,

@@ -21,12 +21,7 @@ struct PoolGeometry {
         channels(x.c),
         out_height(y.h),
         out_width(y.w) {
-    const bool fits = window >= 1 && window <= 15 && stride >= 1 && pool.padding >= 0 && before < window &&
-                      x.n == y.n && x.c == y.c && (y.h - 1) * stride - before < x.h &&
-                      (y.w - 1) * stride - before < x.w;
-    BRIGHTNET_CHECK(fits, "max-pool of " + std::to_string(window) + '/' + std::to_string(stride) + '+' +
-                              std::to_string(pool.padding) + " from " + to_string(x) + " to " + to_string(y) +
-                              " has a window of more than 15 or one that misses the input");
+    check_pool(pool, x, y);
   }
 };
 

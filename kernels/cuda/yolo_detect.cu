@@ -12,7 +12,6 @@
 // the best ones, exactly as many, by a radix selection over (score, place in the order): eight more walks,
 // one for each byte from the highest, each counting the candidates that share the bytes found so far.
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "core/alignment.h"
@@ -153,14 +152,6 @@ __global__ void find_byte(Selection* found, int shift, const unsigned* histogram
   }
   s.cut |= static_cast<Key>(byte) << shift;
   found[blockIdx.x] = s;
-}
-
-/// A logit below which no objectness exceeds the threshold, rounding included.
-float logit_below(float threshold) {
-  if (!(threshold > 0)) return -INFINITY;
-  if (threshold >= 1) return INFINITY;
-  const double p = threshold;
-  return static_cast<float>(std::log(p / (1 - p))) - 1e-3f;
 }
 
 /// The workspace's parts.

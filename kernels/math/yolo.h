@@ -2,6 +2,9 @@
 // truth or prediction at a time.
 #pragma once
 
+#include <cmath>
+#include <limits>
+
 #include "core/box.h"
 #include "kernels/math/box.h"
 #include "kernels/math/hd.h"
@@ -101,6 +104,14 @@ BRIGHTNET_HD ObjectnessTarget unassigned_objectness(const YoloHead& head, float 
 /// For one that has a truth, which it overlaps by `iou`.
 BRIGHTNET_HD ObjectnessTarget assigned_objectness(const YoloHead& head, float iou) {
   return {head.objectness_smooth ? iou : 1.0f, head.objectness_weight};
+}
+
+/// A logit below which no objectness exceeds the threshold, rounding included. For the host.
+inline float logit_below(float threshold) {
+  if (!(threshold > 0)) return -std::numeric_limits<float>::infinity();
+  if (threshold >= 1) return std::numeric_limits<float>::infinity();
+  const double p = threshold;
+  return static_cast<float>(std::log(p / (1 - p))) - 1e-3f;
 }
 
 }  // namespace brightnet

@@ -155,7 +155,7 @@ TEST(Dataset, UnknownFormatNamesTheNearest) {
     dataset_format("yollo");
     FAIL() << "nothing was thrown";
   } catch (const InputError& e) {
-    EXPECT_TRUE(contains(e.what(), "must be yolo, voc, coco, darknet or kitti"));
+    EXPECT_TRUE(contains(e.what(), "must be " + dataset_formats_listed()));
     EXPECT_TRUE(contains(e.what(), "Did you mean 'yolo'?"));
   }
 }
