@@ -68,18 +68,18 @@ struct SeenWork {
 /// The loss of a small run is computed for two heads a micro-batch.
 constexpr size_t heads = 2;
 
-class WatchedBackend : public CpuBackend {
+class WatchedBackend : public cpu::CpuBackend {
  public:
   explicit WatchedBackend(SeenWork& seen) : seen_(seen) {}
   void yolo_loss(const YoloHead& head, const YoloLossPass& pass) override {
     if (seen_.before_loss) seen_.before_loss();
     seen_.losses.push_back({head.input_width});
-    CpuBackend::yolo_loss(head, pass);
+    cpu::CpuBackend::yolo_loss(head, pass);
   }
   void sgd_step(const SgdStep& sgd, const OptimizerArrays& arrays, std::span<const ParameterRange> ranges,
                 const StepState* state) override {
     seen_.rates.push_back(state->rate);
-    CpuBackend::sgd_step(sgd, arrays, ranges, state);
+    cpu::CpuBackend::sgd_step(sgd, arrays, ranges, state);
   }
 
  private:

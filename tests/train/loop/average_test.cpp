@@ -41,7 +41,8 @@ Metrics score(const SmallTraining& training, const std::vector<float>& values) {
                    .mode = Mode::infer});
   const DeviceBuffer arena(*backend, network.memory().arena());
   network.bind(arena.data());
-  return *evaluate(network, training.val, {.nms = for_model(training.config.evaluate.nms, training.model)});
+  return *evaluate(network, training.val, {64, training.config.augment.letterbox},
+                   {.nms = for_model(training.config.evaluate.nms, training.model)});
 }
 
 /// A run of weights that find something everywhere, so that any change of them changes the score.

@@ -8,16 +8,16 @@ namespace brightnet::testing {
 namespace {
 
 /// Notes what it is asked to do, a letter each: a head's loss, an update, the replay of a recording.
-class NotingBackend : public CpuBackend {
+class NotingBackend : public cpu::CpuBackend {
  public:
   void yolo_loss(const YoloHead& head, const YoloLossPass& pass) override {
     done += 'l';
-    CpuBackend::yolo_loss(head, pass);
+    cpu::CpuBackend::yolo_loss(head, pass);
   }
   void sgd_step(const SgdStep& sgd, const OptimizerArrays& arrays, std::span<const ParameterRange> ranges,
                 const StepState* state) override {
     done += 'u';
-    CpuBackend::sgd_step(sgd, arrays, ranges, state);
+    cpu::CpuBackend::sgd_step(sgd, arrays, ranges, state);
   }
   std::unique_ptr<Recording> record(const std::function<void()>& work) override {
     struct Again : Recording {

@@ -77,7 +77,8 @@ TEST(State, ComesBackToTheLastBit) {
                          .classes = 3.1,
                          .iou = 4.1,
                          .assigned = 5.1,
-                         .images = 6.5}}};
+                         .images = 6.5},
+                .pending = {}}};
   Metrics best;
   best.AP = 0.1 + 0.7;
   best.truths = 12;
