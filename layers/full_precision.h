@@ -8,9 +8,9 @@
 
 namespace brightnet {
 
-/// Wraps a layer of one input: what it reads is widened before, what it writes is rounded after, both ways.
-/// Between lie its own arithmetic, its working weights and what it keeps for the backward pass, all fp32.
-/// Costs their memory and four casts.
+/// Wraps a layer of one input: in both passes what it reads is widened to fp32 first and what it writes is
+/// rounded afterwards. Its arithmetic, its working weights and what it keeps for the backward pass are all
+/// fp32. Costs their memory and four casts.
 class FullPrecisionLayer : public Layer {
  public:
   /// `inner` was made from inner_setup(setup).

@@ -30,12 +30,14 @@ struct LayerSetup {
   Mode mode = Mode::train;
   DType type = DType::f32;
   Shape network_input;
-  StatisticsExchange* statistics = nullptr;  ///< sums over all ranks' images; nullptr: over these alone
-  bool input_gradient = true;                ///< false when no layer before this one has parameters
-  bool adds_input_gradient =
-      false;  ///< another consumer of the first input writes its gradient before this one
-  bool output_in_concat =
-      false;  ///< the output is a slice of the concat that reads it, and so is its gradient
+  /// Sums over all ranks' images; nullptr: over these alone.
+  StatisticsExchange* statistics = nullptr;
+  /// False when no layer before this one has parameters.
+  bool input_gradient = true;
+  /// Another consumer of the first input writes its gradient before this one.
+  bool adds_input_gradient = false;
+  /// The output is a slice of the concat that reads it, and so is its gradient.
+  bool output_in_concat = false;
 };
 
 /// Bytes of memory a layer asks for, by how long they must last.
@@ -43,7 +45,7 @@ struct MemoryNeeds {
   size_t weights = 0;    ///< for as long as the network: working copies of parameters
   size_t saved = 0;      ///< from its forward to its backward pass
   size_t workspace = 0;  ///< within one call
-  size_t preparing = 0;  ///< within prepare(); lies where the step's tensors are, which are dead then
+  size_t preparing = 0;  ///< within prepare(), in the memory of the step's tensors, which hold nothing then
 };
 
 struct LayerMemory {
@@ -56,8 +58,10 @@ struct LayerCall {
   std::span<const Tensor> inputs;
   Tensor output;
   std::span<const Tensor> input_gradients;
-  std::span<const bool> accumulate;  ///< an input: add to the gradient that another consumer already wrote
-  Tensor output_gradient;            ///< the layer may use it as scratch: nobody reads it afterwards
+  /// For each input: add to the gradient that another consumer has written.
+  std::span<const bool> accumulate;
+  /// The layer may use it as scratch: nobody reads it afterwards.
+  Tensor output_gradient;
 };
 
 class YoloLayer;
@@ -74,7 +78,7 @@ class Layer {
   virtual void bind(const LayerMemory&) {}
   /// True when backward() reads the layer's inputs, so that they must be kept.
   virtual bool backward_reads_inputs() const { return false; }
-  /// True when making the output again, for the backward pass, reads the inputs again.
+  /// True when recomputing the output, for the backward pass, reads the inputs again.
   virtual bool rebuilds_from_inputs() const { return false; }
   /// Multiplications and additions of one forward pass.
   virtual double flops() const { return 0; }
@@ -90,7 +94,7 @@ class Layer {
   /// Inference: batch-norm by running statistics.
   virtual void infer(const LayerCall& call) { forward(call); }
   virtual void forward(const LayerCall& call) = 0;
-  /// Writes the output of the last forward() once more, from what the layer keeps. Only convolutions can.
+  /// Writes the output of the last forward() again, from what the layer keeps. Only convolutions can.
   virtual void rebuild(const Tensor&) {
     BRIGHTNET_CHECK(false, "this layer keeps nothing to rebuild its output from");
   }

@@ -32,10 +32,11 @@ struct LayerMemoryRow {
 
 /// What a network takes from its device, in bytes.
 struct NetworkMemory {
-  size_t input = 0;            ///< u8 pixels and truths
+  size_t input = 0;            ///< u8 pixels and ground-truth boxes
   size_t working_weights = 0;  ///< parameters in compute type and layout
-  size_t step = 0;      ///< activations, saved tensors, gradients and workspace, sharing by lifetime, or what
-                        ///< prepare() needs there where that is more
+  /// Activations, saved tensors, gradients and workspace, which share memory by lifetime; or what prepare()
+  /// needs in their place, where that is more.
+  size_t step = 0;
   size_t unshared = 0;  ///< what `step` would be without sharing
   std::vector<LayerMemoryRow> rows;
   size_t arena() const { return input + working_weights + step; }

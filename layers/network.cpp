@@ -70,7 +70,7 @@ bool Network::is_prepare_due() const {
   return prepared_version_ != setup_.parameters->version;
 }
 
-// Folding a frozen batch-norm takes memory where the step's tensors lie, the input's among them. It is done
+// Folding a frozen batch-norm takes the memory of the step's tensors, the input's among them. So it is done
 // once, before the first of them is written.
 void Network::prepare_frozen() {
   if (prepared_version_ == 0) prepare_if_changed();
@@ -158,7 +158,7 @@ void Network::forward_backward(const GradientScale& scale, bool accumulate, Loss
   });
 }
 
-/// Makes a layer's output again, for the backward pass.
+/// Recomputes a layer's output for the backward pass.
 void Network::rebuild(int layer) {
   Node& node = nodes_[layer];
   for (const int input : node.inputs) {
@@ -172,8 +172,8 @@ void Network::rebuild(int layer) {
   }
 }
 
-// The first time of each kind is done as it comes: convolutions choose their engines then, and what is loaded
-// late is loaded. The second is recorded.
+// The first time of each kind is computed unrecorded: convolutions choose their engines then, and libraries
+// load what they load lazily. The second is recorded.
 template <typename Work>
 void Network::recorded(const RecordingKey& key, Work&& work) {
   if (!recording_ || times_) return work();

@@ -24,8 +24,8 @@ struct NetworkSetup {
   Precision precision = Precision::fp32;
   Mode mode = Mode::train;
   StatisticsExchange* statistics = nullptr;  ///< sums over all ranks' images; nullptr: over these alone
-  /// Training keeps the convolutions' outputs and makes the activations again from them in the backward pass:
-  /// less memory, more time, the same numbers to the bit.
+  /// Training keeps the convolutions' outputs only and recomputes the activations from them in the backward
+  /// pass: less memory, more time, the same numbers to the bit.
   bool recompute = false;
 };
 
@@ -54,9 +54,9 @@ class Network {
   Shape output_shape(int layer) const;
   double flops() const;  ///< of one forward pass over the batch
 
-  /// Training: gives the next batch, height × width × 3 pixels (u8 RGB) an image and the ground-truth boxes
-  /// of each image (max_truths(batch) at most; a warning tells of those left out). For every batch the order
-  /// is
+  /// Training: gives the next batch, height × width × 3 pixels (u8 RGB) an image and the ground-truth
+  /// boxes of each image (max_truths(batch) at most; a warning tells of those left out). For every batch
+  /// the order is
   ///
   ///   backend.finish_uploads();                // from here on the last batch's pixels may change
   ///   const Batch* batch = loader.next();      // or whatever fills the pixels
@@ -78,13 +78,14 @@ class Network {
   void forward();
   /// Loss and its gradient (times `scale`), back to every parameter's gradient, which is overwritten, or
   /// added to in later micro-batches of one optimizer step. The loss's sums are added to `totals` (device
-  /// memory; nullptr: nowhere). Follows forward(). Layers go from the last to the first; when `passed` is
-  /// called with one, nothing more is queued that writes its parameters' gradients or those of later layers,
-  /// so that they can travel to other ranks while the pass goes on.
+  /// memory; nullptr: nowhere). Follows forward(). A head's step is its loss (YoloLayer::loss()), that of any
+  /// other layer its backward(), from the last layer to the first. When `passed` is called with a layer,
+  /// nothing more is queued that writes its parameters' gradients or those of later layers, so that they can
+  /// travel to other ranks while the pass goes on.
   void backward(const GradientScale& scale, bool accumulate, LossTotals* totals = nullptr,
                 const LayerPassed& passed = {});
-  /// Both. Where the backend gains by it, the operations are recorded the second time and replayed from then
-  /// on.
+  /// Both. Where that is faster on the backend, the operations are recorded the second time and replayed
+  /// from then on.
   void forward_backward(const GradientScale& scale, bool accumulate, LossTotals* totals = nullptr);
   /// Whether forward_backward() and infer() may record.
   void allow_recording(bool allowed) { recording_ = allowed; }
@@ -96,8 +97,8 @@ class Network {
   /// Detections above `threshold` of each image after infer(); before any suppression (this waits).
   std::vector<std::vector<Detection>> detections(float threshold);
 
-  /// The output of a layer in the arena; valid right after forward() or infer() for layers that are still
-  /// alive.
+  /// The output of a layer in the arena; valid right after forward() or infer() for layers that
+  /// are still alive.
   Tensor output(int layer) const;
 
   /// When set, forward and backward add each layer's time to it (and wait after each layer).
@@ -105,7 +106,7 @@ class Network {
 
  private:
   struct Node;
-  /// What must be as it was for a recording to do the right thing.
+  /// What a recording depends on: it is replayed only where all of this is as it was.
   struct RecordingKey {
     bool prepares = false, accumulate = false;
     float constant = 0;
@@ -121,7 +122,7 @@ class Network {
   void place_in_concats();
   void make_layers();
   void choose_rebuilt();
-  int heir_of_gradient(int layer) const;
+  int input_sharing_gradient(int layer) const;
   bool normalizes(int layer) const;
   void plan_memory();
   bool is_prepare_due() const;

@@ -1,5 +1,5 @@
-// What a network gets from the host for each batch: pixels and truths, with their places in its arena
-// (private to layers/).
+// What a network gets from the host for each batch: pixels and ground-truth boxes, with their places in its
+// arena (private to layers/).
 #pragma once
 
 #include <span>
@@ -12,8 +12,8 @@ namespace brightnet {
 
 class NetworkInput {
  public:
-  /// For batches of this shape. A device that copies pixels beside its work has two places for them, by
-  /// turns.
+  /// For batches of this shape. A device that copies pixels beside its work has two places for
+  /// them, by turns.
   NetworkInput(Backend& backend, const Shape& image, bool training);
 
   size_t bytes() const;

@@ -22,13 +22,13 @@ struct Network::Node {
   size_t weights_offset = 0;
   MemoryNeeds needs;
 
-  // When its output is made a second time for the backward pass instead of being kept.
+  // When its output is recomputed for the backward pass instead of being kept.
   bool is_rebuilt = false;
   int rebuilt_before = -1;  ///< the layer whose backward call is the first to read it, in that order
   int rebuilt = -1;
 
-  // The tensors of its calls, fixed once the arena is bound. What the backward pass reads may be another
-  // copy.
+  // The tensors of its calls, fixed once the arena is bound. What the backward pass reads may
+  // be another copy.
   std::vector<Tensor> input_tensors, backward_input_tensors, input_gradients;
   std::unique_ptr<bool[]> accumulate;
   Tensor output_tensor, backward_tensor, output_gradient;

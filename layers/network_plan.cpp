@@ -20,7 +20,7 @@ void Network::connect() {
 
 // In training, batch-norm can write its output straight to where a concat wants it, and read its gradient
 // there: the copies of YOLO's many concats disappear. It takes an output that nobody needs dense: only the
-// concat, and splits before it, may read it. The concat is the last of them, so that on the way back its
+// concat, and splits before it, may read it. The concat is the last of them, so that in the backward pass its
 // gradient is there first and the splits add to it.
 void Network::place_in_concats() {
   const auto& layers = setup_.model->layers;
@@ -79,9 +79,9 @@ void Network::make_layers() {
   }
 }
 
-// What batch-norm and activation made of a convolution's output, which is kept anyway, can be made of
-// it again: alone, or as the parts of a concat. A rebuilt concat copies its other parts again, and
-// needs them then.
+// A convolution's output is kept anyway, and what batch-norm and activation made of it can be recomputed: as
+// a tensor of its own or as a part of a concat. A concat that is rebuilt copies its other parts again, so
+// that these must still be there.
 void Network::choose_rebuilt() {
   for (int i = layer_count() - 1; i >= 0; --i) {
     Node& node = nodes_[i];
@@ -97,9 +97,9 @@ void Network::choose_rebuilt() {
   }
 }
 
-// A sum hands its gradient on as it is. One of its inputs can have it where it lies: one whose gradient
-// begins with it.
-int Network::heir_of_gradient(int layer) const {
+// A sum passes its gradient on unchanged, so that one of its inputs can share the gradient's memory: an input
+// for which this is the first gradient to arrive.
+int Network::input_sharing_gradient(int layer) const {
   const Node& node = nodes_[layer];
   if (!std::holds_alternative<ShortcutAttributes>(setup_.model->layers[layer].attributes)) return -1;
   for (const int input : node.inputs) {
@@ -123,7 +123,7 @@ void Network::plan_memory() {
     lives.push_back({bytes, first, last});
     return static_cast<int>(lives.size()) - 1;
   };
-  // Until when a tensor is read that these layers consume: on the way there, and on the way back.
+  // When the last of these consumers reads a tensor: in the forward pass, and in the backward pass.
   const auto last_forward = [&](const std::vector<int>& consumers, int produced) {
     int last = produced;
     for (const int consumer : consumers) last = std::max(last, nodes_[consumer].head ? end : consumer);
@@ -157,13 +157,13 @@ void Network::plan_memory() {
     }
     if (!node.head && node.concat < 0) {
       const int first = node.first_part < 0 ? i : node.first_part;
-      const int there = last_forward(node.consumers, i), back = last_backward(node.consumers);
-      node.output = add(bytes, first, node.is_rebuilt ? there : std::max(there, back));
-      if (node.is_rebuilt) node.rebuilt = add(bytes, backward_time(node.rebuilt_before), back);
+      const int forward = last_forward(node.consumers, i), backward = last_backward(node.consumers);
+      node.output = add(bytes, first, node.is_rebuilt ? forward : std::max(forward, backward));
+      if (node.is_rebuilt) node.rebuilt = add(bytes, backward_time(node.rebuilt_before), backward);
       row.activation = bytes;
       if (training && node.needs_gradient) {
         const int begin = backward_time(node.consumers.back());
-        if (const int input = heir_of_gradient(i); input >= 0) {
+        if (const int input = input_sharing_gradient(i); input >= 0) {
           node.gradient = nodes_[input].gradient;
           lives[static_cast<size_t>(node.gradient)].first = begin;
         } else {
@@ -228,8 +228,8 @@ void Network::bind(void* arena) {
       node.backward_input_tensors.push_back(image ? x_ : nodes_[input].backward_tensor);
       node.input_gradients.push_back(image ? Tensor{nullptr, x_.shape, type_}
                                            : nodes_[input].output_gradient);
-      // The last consumer is the first to write on the way back. One that reads a layer twice adds
-      // the second time.
+      // In the backward pass the last consumer is the first to write. One that reads a layer twice adds the
+      // second time.
       const bool again =
           std::count(node.inputs.begin(), node.inputs.begin() + static_cast<long>(k), input) > 0;
       node.accumulate[k] = !image && (again || nodes_[input].consumers.back() != static_cast<int>(i));

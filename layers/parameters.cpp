@@ -94,7 +94,7 @@ std::vector<float> initial_parameters(const Model& model, const ParameterLayout&
   for (const auto& entry : layout.entries()) {
     float* begin = values.data() + entry.offset;
     if (entry.kind == ParameterKind::weight) {
-      // He et al. 2015: the variance of activations stays put through layers of rectifiers.
+      // He et al. 2015: layers of rectifiers keep the variance of the activations.
       const float deviation =
           std::sqrt(2.0f / static_cast<float>(entry.count / static_cast<size_t>(entry.shape[0])));
       Random random(seed, Purpose::weights, 0, static_cast<uint64_t>(entry.layer));

@@ -1,5 +1,7 @@
 #include "layers/yolo.h"
 
+#include "core/alignment.h"
+
 namespace brightnet {
 
 YoloLayer::YoloLayer(const YoloAttributes& yolo, const LayerSetup& setup)
@@ -14,7 +16,7 @@ MemoryNeeds YoloLayer::memory_needs() const {
     needs.workspace = backend().yolo_detect_workspace(head_, output_shape());
     return needs;
   }
-  needs.weights = 64 + class_weights_.size() * sizeof(float);
+  needs.weights = aligned(sizeof(YoloLoss)) + class_weights_.size() * sizeof(float);
   needs.workspace = backend().yolo_workspace(head_, output_shape());
   return needs;
 }
@@ -23,7 +25,8 @@ void YoloLayer::bind(const LayerMemory& memory) {
   loss_ = static_cast<YoloLoss*>(memory.weights);
   workspace_ = memory.workspace;
   if (setup().mode == Mode::infer || class_weights_.empty()) return;
-  device_class_weights_ = reinterpret_cast<float*>(static_cast<std::byte*>(memory.weights) + 64);
+  device_class_weights_ =
+      reinterpret_cast<float*>(static_cast<std::byte*>(memory.weights) + aligned(sizeof(YoloLoss)));
   head_.class_weights = device_class_weights_;
   class_weights_uploaded_ = false;
 }

@@ -1,7 +1,7 @@
-// Three steps. Repetitions in a row become one use of a block (residual bodies). Then, again and again, the
-// stretch of items is taken that stands at several places, but for its numbers, and whose removal saves most
-// lines. At last each block's numbers become constants, parameters, or multiples of parameters, seen over all
-// its uses.
+// Three steps. First, repetitions in a row become one use of a block (residual bodies). Then, repeatedly, the
+// stretch of items that occurs at several places, with other numbers perhaps, and whose replacement by a
+// block saves most lines becomes a block. Last, each number of a block becomes a constant, a parameter or a
+// multiple of a parameter, whatever fits all its uses.
 #include "layers/model/fold_blocks.h"
 
 #include <algorithm>
@@ -82,8 +82,8 @@ class Folder {
     return item.block < 0 && barrier_[static_cast<size_t>(item.first)];
   }
 
-  /// Calls see(length, stretch) for every stretch of at most `longest` items from `begin` on that could be a
-  /// block.
+  /// Calls see(length, stretch) for every stretch of at most `longest` items from `begin` on that could
+  /// be a block.
   template <typename See>
   void stretches(size_t begin, size_t longest, See&& see) const {
     Stretch stretch;
@@ -157,8 +157,8 @@ class Folder {
     items_.erase(from + 1, from + static_cast<long>(length * static_cast<size_t>(repeat)));
   }
 
-  /// How often the stretch follows itself with the same numbers, each reading the last layer of the one
-  /// before.
+  /// How often the stretch follows itself with the same numbers, each reading the last layer of
+  /// the one before.
   int links(size_t begin, size_t length, const Stretch& first) const {
     const std::vector<int> numbers = numbers_of(begin, length);
     int count = 1;
@@ -267,8 +267,8 @@ class Folder {
     const size_t parameters = parameters_of(numbers);
     if (parameters > 4) return 0;
     gain -= parameters > 2 ? static_cast<double>(parameters - 2) * uses / 2 : 0;
-    // A block is a place with one way in and one way out, where a scale begins, and it ends with what it
-    // made.
+    // Good blocks have one input and one output, begin where the scale changes, and end with the layer that
+    // joins what they computed.
     for (const size_t begin : begins) {
       for (size_t i = begin; i + 1 < begin + length; ++i) {
         for (const size_t reader : readers_[i]) gain -= reader >= begin + length ? 0.75 : 0;
@@ -300,8 +300,8 @@ class Folder {
     return !is_barrier(item) && item.block < 0 && inputs.size() == 1 && inputs[0] == other.end - 1;
   }
 
-  /// How many of the numbers are neither constant nor a simple multiple of another: an estimate for
-  /// gain_of().
+  /// How many of the numbers are neither constant nor a simple multiple of another: an
+  /// estimate for gain_of().
   static size_t parameters_of(const std::vector<std::vector<int>>& uses) {
     std::vector<size_t> chosen;
     for (size_t slot = uses[0].size(); slot-- > 0;) {
@@ -355,7 +355,7 @@ class Folder {
       block.counts.back() = true;
     }
     block.expressions.resize(wanted.size());
-    // From the last on: a block's width is what it hands out.
+    // From the last to the first: a block's width is that of its output.
     for (size_t slot = wanted.size(); slot-- > 0;) {
       if (!wanted[slot]) continue;
       Expression& expression = block.expressions[slot];

@@ -15,8 +15,8 @@ struct FoldedItem {
   int repeat = 1;
   int depth = 0;                     ///< of blocks inside it
   std::vector<FoldedItem> children;  ///< of a block: the items of its first repetition
-  /// What may differ between uses: a convolution's filters; of a block that of its children in order, and
-  /// repeat.
+  /// What may differ between uses: a convolution's filters; of a block that of its children in
+  /// order, and repeat.
   std::vector<int> numbers;
 
   int repetition() const { return (end - first) / repeat; }  ///< layers of one
@@ -29,7 +29,7 @@ struct Expression {
 };
 
 struct FoldedBlock {
-  const FoldedItem* first_use = nullptr;  ///< whose children stand for the body
+  const FoldedItem* first_use = nullptr;  ///< its children are the body
   /// One for each of its children's `numbers`, joined; those of a child's own block that its parameters give
   /// are unused.
   std::vector<Expression> expressions;
@@ -42,8 +42,8 @@ struct FoldedModel {
   std::vector<FoldedBlock> blocks;  ///< a block uses only earlier ones
 };
 
-/// Every block reads one layer outside itself. Heads and the convolutions before them are never part of a
-/// block.
+/// Every block reads one layer outside itself. Heads and the convolutions before them are never part
+/// of a block.
 FoldedModel fold_blocks(const std::vector<LayerDescription>& layers);
 
 }  // namespace brightnet

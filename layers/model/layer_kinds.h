@@ -68,8 +68,7 @@ struct ConvAttributes {
   std::vector<ParameterSpec> parameters(int input_channels) const;
 };
 
-/// Max-pool with darknet's padding: size − 1 in total, so that stride 1 keeps the size and stride 2 halves
-/// it.
+/// Max-pooling with darknet's padding, size − 1 in total: stride 1 keeps the size and stride 2 halves it.
 struct MaxPoolAttributes {
   static constexpr std::string_view kind = "max_pool", role = "pool";
   static constexpr int inputs = 1;

@@ -261,7 +261,7 @@ class Namer {
     }
   }
 
-  /// A use of a block that changes the scale, or stands behind what did.
+  /// A use of a block that changes the scale, or comes after what did.
   bool begins_stage(size_t i) const {
     const auto& items = folded_.items;
     if (contains(model_, items[i], is_downsample)) return true;

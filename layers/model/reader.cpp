@@ -1,70 +1,13 @@
 #include "layers/model/reader.h"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <optional>
 
+#include "layers/model/block_numbers.h"
+
 namespace brightnet {
 namespace {
-
-using Numbers = std::map<std::string, int>;
-
-/// Value of "$a", "$a/2", "2*$a" or a chain of these, left to right.
-int evaluate(const std::string& text, const Numbers& numbers, const std::string& where) {
-  size_t at = 0;
-  const auto skip = [&] {
-    while (at < text.size() && std::isspace(static_cast<unsigned char>(text[at]))) ++at;
-  };
-  const auto operand = [&] {
-    skip();
-    const bool named = at < text.size() && text[at] == '$';
-    const size_t begin = named ? ++at : at;
-    const auto inside = [&](unsigned char c) {
-      return named ? std::isalnum(c) || c == '_' : std::isdigit(c) != 0;
-    };
-    while (at < text.size() && inside(static_cast<unsigned char>(text[at]))) ++at;
-    const std::string word = text.substr(begin, at - begin);
-    if (!named && !word.empty() && word.size() < 9) return std::stoi(word);
-    const auto found = numbers.find(word);
-    if (!named || found == numbers.end()) {
-      throw InputError("'" + text + "' uses '" + word + "', which is no parameter of this block", where);
-    }
-    return found->second;
-  };
-  int value = operand();
-  for (skip(); at < text.size(); skip()) {
-    const char operation = text[at++];
-    const int right = operand();
-    const bool exact = operation == '*' || (operation == '/' && right != 0 && value % right == 0);
-    if (!exact)
-      throw InputError("'" + text + "' is not a whole number", where,
-                       "Use $name, * and / without remainder.");
-    value = operation == '*' ? value * right : value / right;
-  }
-  return value;
-}
-
-/// A copy of `node` with every "$…" evaluated. Its nodes carry no line of their own: messages name the
-/// layer's.
-YAML::Node substitute(const YAML::Node& node, const Numbers& numbers, const std::string& where) {
-  if (node.IsMap()) {
-    YAML::Node copy(YAML::NodeType::Map);
-    for (const auto& entry : node) {
-      copy[entry.first.as<std::string>()] = substitute(entry.second, numbers, where);
-    }
-    return copy;
-  }
-  if (node.IsSequence()) {
-    YAML::Node copy(YAML::NodeType::Sequence);
-    for (const auto& element : node) copy.push_back(substitute(element, numbers, where));
-    return copy;
-  }
-  if (!node.IsScalar()) return YAML::Node(YAML::NodeType::Map);
-  const std::string& text = node.Scalar();
-  const bool computed = text.find('$') != std::string::npos;
-  return YAML::Node(computed ? std::to_string(evaluate(text, numbers, where)) : text);
-}
 
 /// What every layer may say besides its own attributes.
 struct LayerReference {
@@ -134,7 +77,7 @@ class ModelReader {
  private:
   std::string place(const YAML::Node& node) const { return YamlValue{node, file_}.where(); }
 
-  void read_list(const YAML::Node& list, Scope& scope, const Numbers& numbers, int depth) {
+  void read_list(const YAML::Node& list, Scope& scope, const BlockNumbers& numbers, int depth) {
     if (!list.IsDefined() || !list.IsSequence() || list.size() == 0) {
       throw InputError("a list of layers was expected here", place(list));
     }
@@ -180,7 +123,7 @@ class ModelReader {
   void read_block(const std::string& kind, const YAML::Node& block, const YamlValue& value, Scope& scope,
                   int depth) {
     LayerReference reference;
-    Numbers numbers;
+    BlockNumbers numbers;
     int repeat = 1;
     std::vector<std::string> parameters;
     YAML::Node layers;

@@ -45,7 +45,7 @@ struct EvaluateOptions {
 
 /// How a trained network's detections are made, by `eval`, `detect` and training's evaluations.
 struct DetectOptions {
-  NmsOptions nms;
+  NmsOptions nms = {};
   int workers = 1;  ///< threads that decode and prepare images ahead of the network
 };
 

@@ -75,7 +75,7 @@ bool is_other_model(const OpenRun& run, const Model& model) {
 }  // namespace
 
 OpenRun open_old_run(const RunRequest& request) {
-  refuse_contradictions(arguments);
+  refuse_contradictions(request);
   const auto& assignments = request.assignments;
   std::optional<RunConfig> asked;
   if (!request.config.empty()) asked = load_run_config(request.config, assignments);

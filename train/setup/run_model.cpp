@@ -1,5 +1,6 @@
 #include "train/setup/run_model.h"
 
+#include "layers/model/reader.h"
 #include "layers/network.h"
 #include "train/formats/darknet/import.h"
 #include "train/setup/finetune.h"

@@ -77,7 +77,7 @@ void expect_equal(const std::vector<Detection>& a, const std::vector<Detection>&
 }
 
 TEST(Nms, EqualsThePairwiseSweep) {
-  for (const char* kind : {"greedy", "diou"}) {
+  for (const NmsMethod kind : {NmsMethod::greedy, NmsMethod::diou}) {
     for (float iou : {0.2f, 0.45f, 0.7f}) {
       for (int limit : {10, 1000}) {
         NmsOptions options{.kind = kind, .iou = iou, .score = 0.1f, .max_detections = limit};

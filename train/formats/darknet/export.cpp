@@ -16,19 +16,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Activations go by the same names in both.
-bool is_known_to_darknet(Activation activation) {
-  switch (activation) {
-    case Activation::linear:
-    case Activation::relu:
-    case Activation::leaky:
-    case Activation::mish:
-    case Activation::swish:
-    case Activation::logistic:
-      return true;
-  }
-  return false;
-}
+/// Activations that darknet has, by the same names; it would take any other for linear.
+constexpr Activation activations_of_darknet[] = {Activation::linear, Activation::relu,  Activation::leaky,
+                                                 Activation::mish,   Activation::swish, Activation::logistic};
 
 /// The sections of a .cfg after [net], and which of them stands for which of our layers.
 class Sections {
@@ -67,7 +57,7 @@ class Sections {
   }
 
   void set_activation(const LayerDescription& layer, Activation activation) {
-    if (!is_known_to_darknet(activation))
+    if (std::ranges::find(activations_of_darknet, activation) == std::end(activations_of_darknet))
       refuse(layer, fmt::format("ends in {}, which darknet does not have", enum_name(activation)));
     set("activation", enum_name(activation));
   }

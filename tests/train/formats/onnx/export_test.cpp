@@ -6,7 +6,7 @@
 #include <onnx/shape_inference/implementation.h>
 
 #include "core/files.h"
-#include "tests/train/formats/every_layer.h"
+#include "tests/layers/every_layer.h"
 #include "tests/train/formats/realistic_model.h"
 #include "train/formats/onnx/model.h"
 

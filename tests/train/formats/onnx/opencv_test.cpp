@@ -2,7 +2,7 @@
 // which also runs NonMaxSuppression, is asked by scripts/check_onnx.py.
 #include <opencv2/dnn.hpp>
 
-#include "tests/train/formats/every_layer.h"
+#include "tests/layers/every_layer.h"
 #include "tests/train/formats/realistic_model.h"
 #include "train/formats/darknet/import.h"
 #include "train/formats/onnx/model.h"

@@ -1,0 +1,66 @@
+#include "layers/model/block_numbers.h"
+
+#include <cctype>
+
+#include "core/error.h"
+
+namespace brightnet {
+namespace {
+
+/// Value of "$a", "$a/2", "2*$a" or a chain of these, left to right.
+int evaluate(const std::string& text, const BlockNumbers& numbers, const std::string& where) {
+  size_t at = 0;
+  const auto skip = [&] {
+    while (at < text.size() && std::isspace(static_cast<unsigned char>(text[at]))) ++at;
+  };
+  const auto operand = [&] {
+    skip();
+    const bool named = at < text.size() && text[at] == '$';
+    const size_t begin = named ? ++at : at;
+    const auto inside = [&](unsigned char c) {
+      return named ? std::isalnum(c) || c == '_' : std::isdigit(c) != 0;
+    };
+    while (at < text.size() && inside(static_cast<unsigned char>(text[at]))) ++at;
+    const std::string word = text.substr(begin, at - begin);
+    if (!named && !word.empty() && word.size() < 9) return std::stoi(word);
+    const auto found = numbers.find(word);
+    if (!named || found == numbers.end()) {
+      throw InputError("'" + text + "' uses '" + word + "', which is no parameter of this block", where);
+    }
+    return found->second;
+  };
+  int value = operand();
+  for (skip(); at < text.size(); skip()) {
+    const char operation = text[at++];
+    const int right = operand();
+    const bool exact = operation == '*' || (operation == '/' && right != 0 && value % right == 0);
+    if (!exact)
+      throw InputError("'" + text + "' is not a whole number", where,
+                       "Use $name, * and / without remainder.");
+    value = operation == '*' ? value * right : value / right;
+  }
+  return value;
+}
+
+}  // namespace
+
+YAML::Node substitute(const YAML::Node& node, const BlockNumbers& numbers, const std::string& where) {
+  if (node.IsMap()) {
+    YAML::Node copy(YAML::NodeType::Map);
+    for (const auto& entry : node) {
+      copy[entry.first.as<std::string>()] = substitute(entry.second, numbers, where);
+    }
+    return copy;
+  }
+  if (node.IsSequence()) {
+    YAML::Node copy(YAML::NodeType::Sequence);
+    for (const auto& element : node) copy.push_back(substitute(element, numbers, where));
+    return copy;
+  }
+  if (!node.IsScalar()) return YAML::Node(YAML::NodeType::Map);
+  const std::string& text = node.Scalar();
+  const bool computed = text.find('$') != std::string::npos;
+  return YAML::Node(computed ? std::to_string(evaluate(text, numbers, where)) : text);
+}
+
+}  // namespace brightnet
