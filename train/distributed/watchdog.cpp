@@ -154,10 +154,9 @@ void Watchdog::look_for_deaths() {
   }
   // One of the survivors reports it.
   if (dead.empty() || first_living != rank_) return;
-  fail(
-      name(dead[0]) +
-      " has died: it was killed, perhaps because memory ran out (see `dmesg`). All ranks stop; the last saved "
-      "state is complete, and --resume continues from it");
+  fail(name(dead[0]) +
+       " has died: it was killed, perhaps because memory ran out (see `dmesg`). All ranks stop; the last "
+       "saved state is complete, and --resume continues from it");
 }
 
 void Watchdog::look_for_silence() {

@@ -403,7 +403,6 @@ TEST(Trainer, LearnsEightImagesByHeart) {
   Trainer trainer = training.make();
   ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
   ASSERT_TRUE(trainer.best_metrics().has_value());
-  std::fprintf(stderr, "AP %g AP50 %g AP75 %g AR %g\n", trainer.best_metrics()->AP, trainer.best_metrics()->AP50, trainer.best_metrics()->AP75, trainer.best_metrics()->AR);
   EXPECT_GE(trainer.best_metrics()->AP50, 0.99);
 }
 
