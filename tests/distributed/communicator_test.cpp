@@ -153,10 +153,10 @@ TEST_F(Ranks, DoNotWaitForEver) {
   const ProgramResult result = play("absent", 3);
   EXPECT_NE(result.code, 0);
   EXPECT_NE(result.err.find("rank 1 (process "), std::string::npos) << result.err;
-  EXPECT_NE(result.err.find("has not come to a barrier, where the others wait"), std::string::npos)
+  EXPECT_NE(result.err.find("has not reached a barrier, where the others wait"), std::string::npos)
       << result.err;
-  EXPECT_NE(result.err.find("Its process lives"), std::string::npos) << result.err;
-  EXPECT_EQ(result.err.find("has not come", result.err.find("has not come") + 1), std::string::npos)
+  EXPECT_NE(result.err.find("Its process is alive"), std::string::npos) << result.err;
+  EXPECT_EQ(result.err.find("has not reached", result.err.find("has not reached") + 1), std::string::npos)
       << result.err;
 }
 

@@ -18,9 +18,8 @@ enum class Reduction : uint8_t { sum, mean };
 
 class DeviceCollectives : public StatisticsExchange {
  public:
-  /// Starts to replace a bucket by its sum or mean over the ranks. Of the operations queued so far only the
-  /// bucket's own values matter, and later operations run beside it. The bucket must not be touched before
-  /// finish_all_reduces().
+  /// Starts to replace a bucket by its sum or mean over the ranks. It waits for the operations queued so far
+  /// and later operations run beside it, but none may touch the bucket before finish_all_reduces().
   virtual void start_all_reduce(float* values, size_t count, Reduction reduction) = 0;
   /// The backend's next operations see everything that was started; on the CPU, this waits for it.
   virtual void finish_all_reduces() = 0;

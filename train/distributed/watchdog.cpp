@@ -155,8 +155,8 @@ void Watchdog::look_for_deaths() {
   // One of the survivors reports it.
   if (dead.empty() || first_living != rank_) return;
   fail(name(dead[0]) +
-       " has died: it was killed, perhaps because memory ran out (`dmesg` would say so). All ranks end; the "
-       "last saved state is whole, and --resume goes on from it");
+       " has died: it was killed, perhaps because memory ran out (see `dmesg`). All ranks stop; the last "
+       "saved state is complete, and --resume continues from it");
 }
 
 void Watchdog::look_for_silence() {
@@ -178,14 +178,14 @@ bool Watchdog::is_silent(double quiet) const {
 std::string Watchdog::describe_missing(int rank, Lane lane, double waited) const {
   const Heard& heard = heard_[static_cast<size_t>(rank)];
   const double quiet = seconds_since(heard.at);
-  std::string text = name(rank) + " has not come to " + waits_[lane].what.load() +
+  std::string text = name(rank) + " has not reached " + waits_[lane].what.load() +
                      ", where the others wait, for " + std::to_string(static_cast<int>(waited)) + " s. ";
   if (is_silent(quiet)) {
     text += "It has been silent for " + std::to_string(static_cast<int>(quiet)) +
             " s: it is stopped, or its machine or the network is lost";
   } else {
     text +=
-        "Its process lives, but something in it takes too long (a file that cannot be read, a device that "
+        "Its process is alive, but something in it takes too long (a file that cannot be read, a device that "
         "hangs)";
   }
   return text;
@@ -202,12 +202,11 @@ std::string Watchdog::find_missing(Lane lane, double waited) const {
   }
   if (missing.empty()) {
     missing = name(rank_) + " has waited " + std::to_string(static_cast<int>(waited)) + " s in " +
-              waits_[lane].what.load() +
-              ", and no rank is known to be missing: messages get lost between the ranks";
+              waits_[lane].what.load() + ", but no rank is late: messages between the ranks are being lost";
   }
   return missing +
-         ". All ranks end; the last saved state is whole, and --resume goes on from it. If this was only "
-         "slow, raise train.comm_timeout";
+         ". All ranks stop; the last saved state is complete, and --resume continues from it. If it was only "
+         "slow, increase train.comm_timeout";
 }
 
 void Watchdog::fail(const std::string& message) {

@@ -120,7 +120,7 @@ void Trainer::adopt_state(const StepState& seen) {
   if (step_.optimizer().scales_loss()) {
     spdlog::warn(
         "The gradient of step {} overflowed under a loss scale of {:g}: the step is skipped and the scale is "
-        "now {:g}. Now and then that is how the scale is found.",
+        "now {:g}. An occasional overflow is normal: this is how the scale is found.",
         step, before.loss_scale, seen.loss_scale);
   } else {
     spdlog::warn("The gradient of step {} is not finite: the step is skipped.", step);

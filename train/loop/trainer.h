@@ -57,7 +57,7 @@ class Trainer {
   void share_progress(const Interrupt& interrupt);
   /// The epoch's evaluation, report and state. False when a signal came meanwhile: the epoch has not ended.
   bool end_epoch(const Interrupt& interrupt);
-  /// Within an epoch: waits for the device, shares the progress, and saves the state and the last weights.
+  /// Waits for the device, shares the progress, and saves the state and the last weights.
   void save(const Interrupt& interrupt);
   /// After the last epoch: the final state and plots.
   void close();

@@ -10,7 +10,7 @@ void warn_of_changed_data(const char* split, const std::optional<SplitFingerprin
                           const SplitFingerprint& now, const char* consequence) {
   const std::string change = before ? describe_change(*before, now) : "";
   if (change.empty()) return;
-  spdlog::warn("The {} split is not what it was when this run's state was saved: {}. {}", split, change,
+  spdlog::warn("The {} split has changed since this run's state was saved: {}. {}", split, change,
                consequence);
 }
 
@@ -85,9 +85,9 @@ void Trainer::resume() {
   if (!leads()) return;
   warn_of_changed_data(
       "training", state.train, train_data_,
-      "The run goes on with what there is now; if that is not meant, put the data back and resume again.");
+      "Training continues on the current data; if unintended, restore the data and resume again.");
   warn_of_changed_data("validation", state.val, val_data_,
-                       "Scores from now on do not compare with the earlier ones.");
+                       "Later scores are not comparable with the earlier ones.");
   warn_of_changed_threads(state.threads, compute_threads());
 }
 

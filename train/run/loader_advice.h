@@ -18,8 +18,7 @@ struct LoaderSituation {
   double decoded_bytes = 0;
 };
 
-/// A sentence that names the option to change; empty while training waits for less than a tenth of the
-/// time.
+/// A sentence that names the option to change; empty while training waits less than a tenth of its time.
 std::string loader_advice(const LoaderSituation& situation);
 
 /// The images' pixels as they are kept after decoding.

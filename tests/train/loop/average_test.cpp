@@ -41,7 +41,7 @@ Metrics score(const SmallTraining& training, const std::vector<float>& values) {
                    .mode = Mode::infer});
   const DeviceBuffer arena(*backend, network.memory().arena());
   network.bind(arena.data());
-  return *evaluate(network, training.val, {.size = 64},
+  return *evaluate(network, training.val, {64, training.config.augment.letterbox},
                    {.nms = for_model(training.config.evaluate.nms, training.model)});
 }
 

@@ -6,8 +6,7 @@
 
 namespace brightnet {
 
-/// UTF-8 in ASCII: Latin letters lose their marks ("é" → "e", "ß" → "ss"), and any other character becomes
-/// '?'.
+/// UTF-8 in ASCII: Latin letters lose their marks ("é" → "e", "ß" → "ss"), any other character becomes '?'.
 std::string drawable(const std::string& words);
 
 /// The name as drawable() has it, or "class 3" where that would not show all of it.
