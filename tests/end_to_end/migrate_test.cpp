@@ -46,6 +46,14 @@ YamlValue nested(const std::string& key) {
   return {node, "docs/migrate.md"};
 }
 
+/// As a model's `head:` is read.
+void read_head(const YamlValue& value, YoloAttributes& head) {
+  read_fields(value, [&](Fields& f) {
+    LayerFields fields(f, Activation::linear, LayerFields::Purpose::reading);
+    head.shared_fields(fields);
+  });
+}
+
 TEST(Migrate, EveryKeyExists) {
   const std::regex key("(data|train|optimizer|schedule|ema|augment|loader|evaluate|head)\\.[a-z_0-9.]+");
   int keys = 0;
