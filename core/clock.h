@@ -1,4 +1,4 @@
-// Time that only goes on, whatever is done to the calendar.
+// Monotonic time, independent of changes to the system clock.
 #pragma once
 
 #include <chrono>

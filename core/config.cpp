@@ -45,7 +45,7 @@ YamlDocument YamlDocument::parse(const std::string& text, const std::string& nam
     for (const YAML::Node& part : YAML::LoadAll(text)) {
       if (part.IsNull()) continue;
       if (document.root_.IsDefined() && !document.root_.IsNull()) {
-        throw InputError("a second document begins here, behind a line ---, and only one is read",
+        throw InputError("a second document begins here, after a line ---, but only one is read",
                          YamlValue{part, name}.where(), "Remove the line, or make it a file of its own.");
       }
       document.root_.reset(part);
@@ -217,22 +217,14 @@ class FieldReader : public Fields {
     refuse_null(value, key);
     if (!value.defined()) return;
     switch (kind) {
-      case Kind::boolean:
-        return assign<bool>(value, key, out, "true or false");
-      case Kind::integer:
-        return assign<int>(value, key, out, "a whole number");
-      case Kind::unsigned64:
-        return assign<uint64_t>(value, key, out, "a whole number from 0");
-      case Kind::real:
-        return assign<float>(value, key, out, "a number");
-      case Kind::text:
-        return assign<std::string>(value, key, out, "a text");
-      case Kind::texts:
-        return assign<std::vector<std::string>>(value, key, out, "a list of texts");
-      case Kind::reals:
-        return assign<std::vector<float>>(value, key, out, "a list of numbers");
-      case Kind::integers:
-        return assign<std::vector<int>>(value, key, out, "a list of whole numbers");
+      case Kind::boolean: return assign<bool>(value, key, out, "true or false");
+      case Kind::integer: return assign<int>(value, key, out, "a whole number");
+      case Kind::unsigned64: return assign<uint64_t>(value, key, out, "a whole number from 0");
+      case Kind::real: return assign<float>(value, key, out, "a number");
+      case Kind::text: return assign<std::string>(value, key, out, "a text");
+      case Kind::texts: return assign<std::vector<std::string>>(value, key, out, "a list of texts");
+      case Kind::reals: return assign<std::vector<float>>(value, key, out, "a list of numbers");
+      case Kind::integers: return assign<std::vector<int>>(value, key, out, "a list of whole numbers");
       case Kind::matrix:
         return assign<std::vector<std::vector<float>>>(value, key, out, "a list of number lists");
     }
@@ -311,19 +303,11 @@ class FieldPrinter : public Fields {
   void visit(const char* key, Kind kind, void* value, const char* doc) override {
     YAML::Node node;
     switch (kind) {
-      case Kind::boolean:
-        node = *static_cast<bool*>(value);
-        break;
-      case Kind::integer:
-        node = *static_cast<int*>(value);
-        break;
-      case Kind::unsigned64:
-        node = *static_cast<uint64_t*>(value);
-        break;
-      case Kind::real:
-        return line(key, number(*static_cast<float*>(value)), doc);
-      case Kind::text:
-        return line(key, quoted(*static_cast<std::string*>(value)), doc);
+      case Kind::boolean: node = *static_cast<bool*>(value); break;
+      case Kind::integer: node = *static_cast<int*>(value); break;
+      case Kind::unsigned64: node = *static_cast<uint64_t*>(value); break;
+      case Kind::real: return line(key, number(*static_cast<float*>(value)), doc);
+      case Kind::text: return line(key, quoted(*static_cast<std::string*>(value)), doc);
       case Kind::texts: {
         std::string list;
         for (const auto& text : *static_cast<std::vector<std::string>*>(value)) {
@@ -331,11 +315,8 @@ class FieldPrinter : public Fields {
         }
         return line(key, '[' + list + ']', doc);
       }
-      case Kind::reals:
-        return line(key, list(*static_cast<std::vector<float>*>(value)), doc);
-      case Kind::integers:
-        node = *static_cast<std::vector<int>*>(value);
-        break;
+      case Kind::reals: return line(key, list(*static_cast<std::vector<float>*>(value)), doc);
+      case Kind::integers: node = *static_cast<std::vector<int>*>(value); break;
       case Kind::matrix: {
         std::string rows;
         for (const auto& row : *static_cast<std::vector<std::vector<float>>*>(value)) {

@@ -1,9 +1,9 @@
 // Strict YAML: one description of a struct's fields reads it, prints it with every default visible, and
-// refuses what it does not know, naming file, line and the nearest known key.
+// reports unknown keys as errors with file, line and the nearest known key.
 //
 //   struct Schedule {
 //     float warmup = 3;
-//     void fields(Fields& f) { f("warmup", warmup, "epochs of burn-in").at_least(0); }
+//     void fields(Fields& f) { f("warmup", warmup, "epochs of warm-up").at_least(0); }
 //   };
 //   auto document = YamlDocument::load("train.yaml");  document.set("schedule.warmup=2");
 //   Schedule s;  read_config(document.root(), s);
@@ -122,7 +122,7 @@ class Fields {
   friend class Limits;
 };
 
-/// Reads the fields of one mapping and then refuses the keys nobody asked for.
+/// Reads the fields of one mapping; any other key in it is an error.
 void read_fields(const YamlValue& value, const std::function<void(Fields&)>& visit);
 
 /// Prints fields as YAML; with `docs` each is followed by its description as a comment.

@@ -16,20 +16,16 @@ constexpr size_t size_of(DType type) {
 }
 constexpr std::string_view enum_name(DType type) {
   switch (type) {
-    case DType::f32:
-      return "f32";
-    case DType::bf16:
-      return "bf16";
-    case DType::f16:
-      return "f16";
-    case DType::u8:
-      return "u8";
+    case DType::f32: return "f32";
+    case DType::bf16: return "bf16";
+    case DType::f16: return "f16";
+    case DType::u8: return "u8";
   }
   return {};
 }
 
-/// What a run computes in. Master weights, batch-norm statistics, losses and weight gradients are fp32 in
-/// all.
+/// What a run computes in. Master weights, batch-norm statistics, losses and weight gradients are fp32
+/// in all.
 enum class Precision : uint8_t { fp32, tf32, bf16, fp16 };
 
 /// Type of activations and working weights.
@@ -38,22 +34,18 @@ constexpr DType compute_type(Precision precision) {
 }
 constexpr std::string_view enum_name(Precision precision) {
   switch (precision) {
-    case Precision::fp32:
-      return "fp32";
-    case Precision::tf32:
-      return "tf32";
-    case Precision::bf16:
-      return "bf16";
-    case Precision::fp16:
-      return "fp16";
+    case Precision::fp32: return "fp32";
+    case Precision::tf32: return "tf32";
+    case Precision::bf16: return "bf16";
+    case Precision::fp16: return "fp16";
   }
   return {};
 }
 /// Throws InputError for an unknown name.
 Precision parse_precision(std::string_view name);
 
-/// bfloat16 on the host: the upper half of a float, rounded to nearest even. Written so that loops over it
-/// vectorise.
+/// bfloat16 on the host: the upper half of a float, rounded to nearest even. Written so that loops over
+/// it vectorise.
 struct BFloat16 {
   uint16_t bits = 0;
 

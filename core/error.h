@@ -1,4 +1,4 @@
-// What can go wrong by somebody else's hand. Every message a user sees is one of these, printed as one
+// Errors that the user or the environment causes. Every error message is one of these, printed as one
 // paragraph: what happened, where (file:line), what to do. Our own mistakes are BRIGHTNET_CHECKs instead.
 #pragma once
 
@@ -45,8 +45,8 @@ class DeviceError : public Error {
 /// What to say of an exception outside this family (exit code 1): memory has run out, or it is a bug of ours.
 std::string describe_internal(const std::exception& problem);
 
-/// The known word nearest to `word` by edit distance, or "" when nothing is near enough to be a slip of the
-/// pen.
+/// The known word nearest to `word` by edit distance, or "" when nothing is near enough to be a slip of
+/// the pen.
 template <typename Words>
 std::string nearest_word(const std::string& word, const Words& known);
 

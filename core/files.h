@@ -10,14 +10,14 @@
 
 namespace brightnet {
 
-/// Writes to a temporary file beside FILE, flushes it to the disk and renames it over FILE, so that whoever
-/// looks finds the old content or the new, never a part, also after a power cut. Throws InputError when the
+/// Writes to a temporary file beside FILE, flushes it to the disk and renames it over FILE, so that a
+/// reader finds the old or the new content, never a part of it, also after a power cut. Throws InputError when the
 /// place is not writable or full; the old content is then untouched.
 void write_atomically(const std::filesystem::path& file, const std::function<void(std::ostream&)>& write);
 void write_atomically(const std::filesystem::path& file, const std::string& content);
 
 /// The same for what is written piece by piece: the temporary file becomes FILE at commit(), and is removed
-/// when there never is one. Two programs that write the same FILE do not meet in it: it is each one's own.
+/// if that is never called. Two programs that write the same FILE use different temporary files.
 class AtomicFile {
  public:
   /// Throws InputError when the place is not writable.
@@ -30,8 +30,8 @@ class AtomicFile {
   /// Throws InputError when something could not be written.
   void commit();
 
-  /// Whether a file is named as these temporary files are: "NAME.PROCESS-NUMBER.tmp". One that nobody writes
-  /// any more was left by a program that was killed.
+  /// Whether a file is named as these temporary files are: "NAME.PROCESS-NUMBER.tmp". One that no process
+  /// writes any more was left by a program that was killed.
   static bool is_temporary(const std::filesystem::path& file);
 
  private:

@@ -7,7 +7,7 @@
 
 namespace brightnet {
 
-/// A 64-bit hash of the bytes, behind those that `before` is the hash of. Each word of eight bytes w (the
+/// A 64-bit hash of the bytes, continuing from the hash `before` of preceding bytes. Each word of eight bytes w (the
 /// last one filled up with zeros), then the length, goes through h ← (h ⊕ w)·odd, h ← h ⊕ h/2³²: both steps
 /// are one-to-one, so bytes that differ within one word always differ in their hash; others do but for one
 /// time in 2⁶⁴. Words are little-endian. It runs at the speed of memory, some GB a second.

@@ -1,5 +1,5 @@
-// One logger for the whole program (spdlog): messages to stderr, and to the run's train.log once there is
-// one.
+// One logger for the whole program (spdlog): messages to stderr, and to the run's train.log once there
+// is one.
 #pragma once
 
 #include <filesystem>

@@ -1,6 +1,6 @@
-// Counter-based randomness (Philox4x32-10, Salmon et al. 2011): a stream is named, not advanced. What is
-// drawn for (seed, epoch, sample, purpose) does not depend on the number of workers, on ranks, or on a
-// resume.
+// Counter-based randomness (Philox4x32-10, Salmon et al. 2011): a stream is named, not advanced. What
+// is drawn for (seed, epoch, sample, purpose) does not depend on the number of workers, on ranks, or on
+// a resume.
 #pragma once
 
 #include <array>

@@ -16,10 +16,8 @@ enum class Split : uint8_t { train, val };
 
 constexpr std::string_view enum_name(Split split) {
   switch (split) {
-    case Split::train:
-      return "train";
-    case Split::val:
-      return "val";
+    case Split::train: return "train";
+    case Split::val: return "val";
   }
   return {};
 }

@@ -23,10 +23,8 @@ constexpr std::string_view stops = "which stops the training";
 // No default: the compiler names a kind that has no text.
 constexpr KindText text_of(Kind kind) {
   switch (kind) {
-    case Kind::no_images:
-      return {"no_images", "split has no image", "splits have no image", stops, true};
-    case Kind::no_labels:
-      return {"no_labels", "split has no labels", "splits have no labels", stops, true};
+    case Kind::no_images: return {"no_images", "split has no image", "splits have no image", stops, true};
+    case Kind::no_labels: return {"no_labels", "split has no labels", "splits have no labels", stops, true};
     case Kind::no_classes:
       return {"no_classes", "split has no classes", "splits have no classes", stops, true};
     case Kind::missing_image:
@@ -37,8 +35,8 @@ constexpr KindText text_of(Kind kind) {
       return {"truncated_image", "image is truncated or damaged", "images are truncated or damaged",
               "skipped"};
     case Kind::unknown_ending:
-      return {"unknown_ending", "labelled file has an ending that is no image's",
-              "labelled files have endings that are no image's", "not read"};
+      return {"unknown_ending", "labelled file does not have the extension of an image",
+              "labelled files do not have the extension of an image", "not read"};
     case Kind::no_label_file:
       return {"no_label_file", "image has no label file", "images have no label file", "kept as background"};
     case Kind::unreadable_labels:
@@ -46,8 +44,7 @@ constexpr KindText text_of(Kind kind) {
     case Kind::unused_labels:
       return {"unused_labels", "label file belongs to no image", "label files belong to no image",
               "not used"};
-    case Kind::zero_area_box:
-      return {"zero_area_box", "box has no area", "boxes have no area", "dropped"};
+    case Kind::zero_area_box: return {"zero_area_box", "box has no area", "boxes have no area", "dropped"};
     case Kind::outside_box:
       return {"outside_box", "box reaches outside its image", "boxes reach outside their images",
               "clipped, or dropped where nothing is left"};
@@ -64,10 +61,11 @@ constexpr KindText text_of(Kind kind) {
     case Kind::duplicate_box:
       return {"duplicate_box", "box is there twice", "boxes are there twice", "kept once"};
     case Kind::turned_boxes:
-      return {"turned_boxes", "image is labelled as it was before its EXIF rotation",
-              "images are labelled as they were before their EXIF rotation", "boxes turned with the image"};
+      return {"turned_boxes", "image is labelled without its EXIF orientation",
+              "images are labelled without their EXIF orientation",
+              "EXIF orientation is applied to the boxes too"};
     case Kind::other_size:
-      return {"other_size", "image has another size than its labels claim",
+      return {"other_size", "image size differs from the size in its labels",
               "images have another size than their labels claim",
               "boxes taken as pixels of the image as it is", true};
   }

@@ -1,4 +1,4 @@
-// Backend: every operation that a device must offer. A layer calls these and never asks which device it is
+// Backend: the operations that a device must implement. A layer calls these and never asks which device it is
 // on; adding a device means implementing this one interface. An operation's definition is a file of its own:
 // kernels/cpu/add.cpp is CpuBackend::add(), kernels/cuda/add.cu CudaBackend::add().
 //
@@ -116,9 +116,9 @@ class Backend : public Device {
                         std::span<const ParameterRange> ranges, const StepState* state) = 0;
   virtual void adamw_step(const AdamWStep& adam, const OptimizerArrays& arrays,
                           std::span<const ParameterRange> ranges, const StepState* state) = 0;
-  /// Running statistics move in the forward passes, before anybody can know whether the step is sound. When
+  /// Running statistics move in the forward passes, before it is known whether the step is finite. When
   /// it is applied, kept = values and ema = d·ema + (1 − d)·values (ema: nullptr for none); when it is
-  /// skipped, values = kept, the last sound ones.
+  /// skipped, values = kept, those of the last good step.
   virtual void commit_statistics(float* values, float* kept, float* ema, size_t count,
                                  const StepState* state) = 0;
 };

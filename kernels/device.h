@@ -69,13 +69,13 @@ class Device {
   /// For variables of this many bytes.
   virtual std::unique_ptr<Readback> make_readback(size_t bytes) = 0;
 
-  // Batches on their way to the device, copied beside the work that is queued.
+  // Uploads of batches, concurrent with the queued work.
   /// Host memory for upload_ahead(): page-locked for a GPU. Any thread may ask for it.
   virtual void* allocate_host(size_t bytes) = 0;
   virtual void release_host(void* memory) = 0;
   /// Like upload(), of memory from allocate_host(), which stays as it is until finish_uploads(). It does not
-  /// wait for what was queued since the last upload_ahead(): what reads two places by turns can have one
-  /// filled while it reads the other.
+  /// wait for work queued since the last upload_ahead(): with double buffering one buffer can be
+  /// filled while the other is read.
   virtual void upload_ahead(void* device, const void* host, size_t bytes) = 0;
   /// Waits until all uploads ahead are done, and for nothing else.
   virtual void finish_uploads() = 0;

@@ -13,13 +13,13 @@ namespace brightnet {
 class StatisticsExchange {
  public:
   virtual ~StatisticsExchange() = default;
-  /// Ranks whose sums meet. Each has a tensor of the same shape.
+  /// The number of ranks that are summed over. Each has a tensor of the same shape.
   virtual int parts() const = 0;
   /// Which of them this one is, from 0.
   virtual int part() const = 0;
   /// Replaces `count` fp64 numbers in the device's memory by their sums over all parts, which are the same to
   /// the last bit on each of them. Like any operation of the backend it is queued after what came before it,
-  /// and every part must come to it.
+  /// and every part must call it.
   virtual void sum(double* values, size_t count) = 0;
 };
 

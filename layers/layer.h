@@ -40,7 +40,7 @@ struct LayerSetup {
   bool output_in_concat = false;
 };
 
-/// Bytes of memory a layer asks for, by how long they must last.
+/// Bytes of memory that a layer needs, by lifetime.
 struct MemoryNeeds {
   size_t weights = 0;    ///< for as long as the network: working copies of parameters
   size_t saved = 0;      ///< from its forward to its backward pass
@@ -52,8 +52,8 @@ struct LayerMemory {
   void *weights = nullptr, *saved = nullptr, *workspace = nullptr, *preparing = nullptr;
 };
 
-/// The tensors of one call. Gradients are null where none is wanted; a shortcut's gradient may already lie
-/// where one of its inputs wants it.
+/// The tensors of one call. Gradients are null where none is needed; a shortcut's gradient may alias the
+/// gradient of one of its inputs.
 struct LayerCall {
   std::span<const Tensor> inputs;
   Tensor output;

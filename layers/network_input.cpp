@@ -76,8 +76,8 @@ void NetworkInput::set_truths(std::span<const std::vector<Truth>> truths) {
   if (left_out > 0 && !said_left_out_) {
     said_left_out_ = true;
     spdlog::warn(
-        "{} objects of a batch are not learned: there is room for {} in {} images. Fewer mosaics "
-        "(augment.mosaic, augment.mixup) keep their number down. This is said once.",
+        "{} objects of a batch are ignored: there is memory for {} in {} images. Fewer mosaics "
+        "(augment.mosaic, augment.mixup) reduce their number. This is reported once.",
         left_out, max_truths(image_.n), image_.n);
   }
   backend_.upload(truths_, host_truths_.data(), host_truths_.size() * sizeof(Truth));

@@ -99,13 +99,14 @@ std::string CheckReport::text() const {
     }
   }
   if (!in_both_splits.empty()) {
-    out += fmt::format("{} in both splits, where the accuracy measured says nothing; the first: {}\n",
+    out += fmt::format("{} in both splits, so the measured accuracy is not meaningful; the first: {}\n",
                        counted(in_both_splits.size(), "image is", "images are"), in_both_splits.front());
   }
-  if (any(stops_training)) return out + "Not in order: training would stop at the above.\n";
-  if (any(needs_attention)) return out + "Not in order: training would go without the images named above.\n";
+  if (any(stops_training)) return out + "Problems found: training would stop with the errors above.\n";
+  if (any(needs_attention)) return out + "Problems found: training would skip the images named above.\n";
   const bool mended = any([](Kind) { return true; });
-  return out + (mended ? "In order: training handles the above as it says there.\n" : "In order.\n");
+  return out + (mended ? "No problems that stop training; the ones above are handled as stated.\n"
+                       : "No problems found.\n");
 }
 
 nlohmann::json CheckReport::json() const {

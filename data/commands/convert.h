@@ -16,10 +16,8 @@ enum class WrittenFormat : uint8_t { yolo, coco };
 
 constexpr std::string_view enum_name(WrittenFormat format) {
   switch (format) {
-    case WrittenFormat::yolo:
-      return "yolo";
-    case WrittenFormat::coco:
-      return "coco";
+    case WrittenFormat::yolo: return "yolo";
+    case WrittenFormat::coco: return "coco";
   }
   return {};
 }

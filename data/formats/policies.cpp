@@ -64,8 +64,7 @@ std::vector<Annotation> annotations_of(const LabelledImage& image, cv::Size show
   std::set<std::tuple<int, bool, double, double, double, double>> seen;
   for (const auto& box : image.boxes) {
     if (box.empty || box.x2 - box.x1 < smallest_side || box.y2 - box.y1 < smallest_side) {
-      log.add(Kind::zero_area_box, box.where,
-              box.empty ? "its end does not lie after its start" : numbers(box));
+      log.add(Kind::zero_area_box, box.where, box.empty ? "its end is not after its start" : numbers(box));
       continue;
     }
     if (!seen.insert({box.class_id, box.crowd, box.x1, box.y1, box.x2, box.y2}).second) {

@@ -71,7 +71,7 @@ std::optional<LabelledBox> parse_line(const std::string& text, const std::string
   if (!fractions && values.size() == 7) {
     return malformed(fmt::format("the points of '{}' are not fractions of the image", text.substr(0, 80)),
                      "Seven numbers are a class and three points. A score and an id after a box make it a "
-                     "detection: write the labels without.");
+                     "detection: write labels without them.");
   }
   if (!fractions) {
     return malformed("the coordinates are not fractions of the image",

@@ -148,16 +148,11 @@ ImageFormat image_format(Bytes bytes) {
 
 std::optional<ImageHeader> parse_image_header(Bytes bytes) {
   switch (image_format(bytes)) {
-    case ImageFormat::jpeg:
-      return parse_jpeg(bytes);
-    case ImageFormat::png:
-      return parse_png(bytes);
-    case ImageFormat::webp:
-      return parse_webp(bytes);
-    case ImageFormat::bmp:
-      return parse_bmp(bytes);
-    case ImageFormat::other:
-      break;
+    case ImageFormat::jpeg: return parse_jpeg(bytes);
+    case ImageFormat::png: return parse_png(bytes);
+    case ImageFormat::webp: return parse_webp(bytes);
+    case ImageFormat::bmp: return parse_bmp(bytes);
+    case ImageFormat::other: break;
   }
   return std::nullopt;
 }

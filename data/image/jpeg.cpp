@@ -39,10 +39,8 @@ void on_message(j_common_ptr info, int level) {
     case JWRN_BOGUS_PROGRESSION:
     case JWRN_EXTRANEOUS_DATA:
     case JWRN_JFIF_MAJOR:
-    case JWRN_TOO_MUCH_DATA:
-      return;
-    default:
-      break;
+    case JWRN_TOO_MUCH_DATA: return;
+    default: break;
   }
   ErrorSink& sink = sink_of(info);
   if (!sink.damaged) info->err->format_message(info, sink.message);

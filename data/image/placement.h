@@ -30,10 +30,8 @@ enum class Resize : uint8_t {
 
 constexpr std::string_view enum_name(Resize resize) {
   switch (resize) {
-    case Resize::antialiased:
-      return "antialiased";
-    case Resize::darknet:
-      return "darknet";
+    case Resize::antialiased: return "antialiased";
+    case Resize::darknet: return "darknet";
   }
   return {};
 }

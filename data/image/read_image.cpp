@@ -27,12 +27,9 @@ constexpr size_t whole_file = std::numeric_limits<size_t>::max();
 
 const char* remedy(ImageError::Kind kind) {
   switch (kind) {
-    case ImageError::Kind::missing:
-      return "Check the path.";
-    case ImageError::Kind::undecodable:
-      return "Convert it to JPEG or PNG, or remove it.";
-    case ImageError::Kind::truncated:
-      return "Copy or download it again, or remove it.";
+    case ImageError::Kind::missing: return "Check the path.";
+    case ImageError::Kind::undecodable: return "Convert it to JPEG or PNG, or remove it.";
+    case ImageError::Kind::truncated: return "Copy or download it again, or remove it.";
   }
   return "";
 }
@@ -58,16 +55,10 @@ cv::Mat to_rgb8(cv::Mat image, const fs::path& file) {
   }
   cv::Mat rgb;
   switch (image.channels()) {
-    case 1:
-      cv::cvtColor(image, rgb, cv::COLOR_GRAY2RGB);
-      return rgb;
-    case 3:
-      cv::cvtColor(image, rgb, cv::COLOR_BGR2RGB);
-      return rgb;
-    case 4:
-      return over_black(image);
-    default:
-      throw ImageError(ImageError::Kind::undecodable, "it has neither 1, 3 nor 4 channels", file);
+    case 1: cv::cvtColor(image, rgb, cv::COLOR_GRAY2RGB); return rgb;
+    case 3: cv::cvtColor(image, rgb, cv::COLOR_BGR2RGB); return rgb;
+    case 4: return over_black(image);
+    default: throw ImageError(ImageError::Kind::undecodable, "it has neither 1, 3 nor 4 channels", file);
   }
 }
 
@@ -76,12 +67,9 @@ cv::Mat read_jpeg(std::span<const uint8_t> bytes, const ImageHeader& header, cv:
   if (header.transposed()) std::swap(at_least.width, at_least.height);
   JpegResult result = decode_jpeg(bytes, jpeg_reduction({header.width, header.height}, at_least));
   switch (result.state) {
-    case JpegResult::State::whole:
-      break;
-    case JpegResult::State::damaged:
-      throw ImageError(ImageError::Kind::truncated, result.message, file);
-    case JpegResult::State::unreadable:
-      throw ImageError(ImageError::Kind::undecodable, result.message, file);
+    case JpegResult::State::whole: break;
+    case JpegResult::State::damaged: throw ImageError(ImageError::Kind::truncated, result.message, file);
+    case JpegResult::State::unreadable: throw ImageError(ImageError::Kind::undecodable, result.message, file);
   }
   return upright(result.image, header.orientation);
 }
@@ -127,30 +115,17 @@ cv::Mat upright(const cv::Mat& image, int orientation) {
   constexpr int horizontally = 1, vertically = 0, both = -1;
   cv::Mat out;
   switch (orientation) {
-    case 2:
-      cv::flip(image, out, horizontally);
-      return out;
-    case 3:
-      cv::flip(image, out, both);
-      return out;
-    case 4:
-      cv::flip(image, out, vertically);
-      return out;
-    case 5:
-      cv::transpose(image, out);
-      return out;
-    case 6:
-      cv::rotate(image, out, cv::ROTATE_90_CLOCKWISE);
-      return out;
+    case 2: cv::flip(image, out, horizontally); return out;
+    case 3: cv::flip(image, out, both); return out;
+    case 4: cv::flip(image, out, vertically); return out;
+    case 5: cv::transpose(image, out); return out;
+    case 6: cv::rotate(image, out, cv::ROTATE_90_CLOCKWISE); return out;
     case 7:
       cv::transpose(image, out);
       cv::flip(out, out, both);
       return out;
-    case 8:
-      cv::rotate(image, out, cv::ROTATE_90_COUNTERCLOCKWISE);
-      return out;
-    default:
-      return image;
+    case 8: cv::rotate(image, out, cv::ROTATE_90_COUNTERCLOCKWISE); return out;
+    default: return image;
   }
 }
 

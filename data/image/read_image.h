@@ -30,7 +30,7 @@ std::optional<ImageInfo> image_info(const std::filesystem::path& file);
 /// full. Throws ImageError for a missing, undecodable or truncated file.
 cv::Mat read_image(const std::filesystem::path& file, cv::Size at_least = {});
 
-/// What must be done to stored pixels to see them upright, for an EXIF orientation (1 upright … 8).
+/// The image with the EXIF orientation applied (1: unchanged … 8).
 cv::Mat upright(const cv::Mat& image, int orientation);
 
 /// Why a file is not an image that can be used.

@@ -60,14 +60,10 @@ void blend_columns(const float* row, const ResizeFilter::Taps& columns, float* r
 void blend_columns(const float* row, const ResizeFilter::Taps& columns, float* red, float* green,
                    float* blue) {
   switch (columns.count) {
-    case 2:
-      return blend_columns<2>(row, columns, red, green, blue);
-    case 3:
-      return blend_columns<3>(row, columns, red, green, blue);
-    case 4:
-      return blend_columns<4>(row, columns, red, green, blue);
-    default:
-      return blend_columns<0>(row, columns, red, green, blue);
+    case 2: return blend_columns<2>(row, columns, red, green, blue);
+    case 3: return blend_columns<3>(row, columns, red, green, blue);
+    case 4: return blend_columns<4>(row, columns, red, green, blue);
+    default: return blend_columns<0>(row, columns, red, green, blue);
   }
 }
 

@@ -49,8 +49,9 @@ uint64_t plain_epochs(float fraction, uint64_t epochs) {
 }  // namespace
 
 void LoaderOptions::fields(Fields& f) {
-  f("workers", workers, "threads that make batches; 0 makes them between the steps").within(0, 256);
-  f("prefetch", prefetch, "whole batches made ahead").within(1, 1024);
+  f("workers", workers, "threads that prepare batches; 0: prepared by the training thread between steps")
+      .within(0, 256);
+  f("prefetch", prefetch, "batches prepared in advance").within(1, 1024);
   f("cache_mb", cache_mb, "MiB of decoded images kept in memory; 0 keeps none").at_least(0);
 }
 

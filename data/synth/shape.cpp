@@ -35,14 +35,10 @@ Contour circle_polygon(float radius) {
 
 std::vector<Contour> outline(int class_id, Random& random) {
   switch (class_id) {
-    case 0:
-      return {circle_polygon(0.9f)};
-    case 1:
-      return {{{-0.8f, -0.8f}, {0.8f, -0.8f}, {0.8f, 0.8f}, {-0.8f, 0.8f}}};
-    case 2:
-      return {{{0, -1}, {0.87f, 0.5f}, {-0.87f, 0.5f}}};
-    case 3:
-      return {star_polygon(5, random.uniform(0.38f, 0.5f))};
+    case 0: return {circle_polygon(0.9f)};
+    case 1: return {{{-0.8f, -0.8f}, {0.8f, -0.8f}, {0.8f, 0.8f}, {-0.8f, 0.8f}}};
+    case 2: return {{{0, -1}, {0.87f, 0.5f}, {-0.87f, 0.5f}}};
+    case 3: return {star_polygon(5, random.uniform(0.38f, 0.5f))};
     case 4: {
       const float arm = random.uniform(0.24f, 0.36f);
       return {{{-arm, -1},
@@ -58,8 +54,7 @@ std::vector<Contour> outline(int class_id, Random& random) {
                {-1, -arm},
                {-arm, -arm}}};
     }
-    default:
-      return {circle_polygon(0.95f), circle_polygon(random.uniform(0.5f, 0.65f))};
+    default: return {circle_polygon(0.95f), circle_polygon(random.uniform(0.5f, 0.65f))};
   }
 }
 

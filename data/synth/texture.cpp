@@ -81,12 +81,9 @@ Colour mixed(const Colour& a, const Colour& b, float t) {
 
 cv::Mat texture(Random& random, cv::Size size) {
   switch (random.below(4)) {
-    case 0:
-      return waves(random, size);
-    case 1:
-      return tiles(random, size);
-    default:
-      return cloud(random, size);
+    case 0: return waves(random, size);
+    case 1: return tiles(random, size);
+    default: return cloud(random, size);
   }
 }
 

@@ -197,23 +197,12 @@ class OneDnnConvolution : public Convolution {
   dnnl::post_ops fused_activation() const {
     dnnl::post_ops ops;
     switch (spec_.activation) {
-      case Activation::linear:
-        break;
-      case Activation::relu:
-        onednn::append_eltwise(ops, dnnl::algorithm::eltwise_relu, 0.0f);
-        break;
-      case Activation::leaky:
-        onednn::append_eltwise(ops, dnnl::algorithm::eltwise_relu, 0.1f);
-        break;
-      case Activation::mish:
-        onednn::append_eltwise(ops, dnnl::algorithm::eltwise_mish, 0.0f);
-        break;
-      case Activation::swish:
-        onednn::append_eltwise(ops, dnnl::algorithm::eltwise_swish, 1.0f);
-        break;
-      case Activation::logistic:
-        onednn::append_eltwise(ops, dnnl::algorithm::eltwise_logistic, 0.0f);
-        break;
+      case Activation::linear: break;
+      case Activation::relu: onednn::append_eltwise(ops, dnnl::algorithm::eltwise_relu, 0.0f); break;
+      case Activation::leaky: onednn::append_eltwise(ops, dnnl::algorithm::eltwise_relu, 0.1f); break;
+      case Activation::mish: onednn::append_eltwise(ops, dnnl::algorithm::eltwise_mish, 0.0f); break;
+      case Activation::swish: onednn::append_eltwise(ops, dnnl::algorithm::eltwise_swish, 1.0f); break;
+      case Activation::logistic: onednn::append_eltwise(ops, dnnl::algorithm::eltwise_logistic, 0.0f); break;
     }
     return ops;
   }

@@ -20,10 +20,8 @@ namespace brightnet::cpu {
 template <typename Body>
 void with_compute_type(DType type, Body&& body) {
   switch (type) {
-    case DType::f32:
-      return body.template operator()<float>();
-    case DType::bf16:
-      return body.template operator()<BFloat16>();
+    case DType::f32: return body.template operator()<float>();
+    case DType::bf16: return body.template operator()<BFloat16>();
     default:
       check_failed("type is f32 or bf16", __FILE__, __LINE__,
                    "the CPU computes in f32 and bf16, not in " + std::string(enum_name(type)));

@@ -86,10 +86,8 @@ struct PassGraph {
 TensorPointer PassGraph::activated(const TensorPointer& x, Activation activation) {
   using Mode = fe::PointwiseMode_t;
   switch (activation) {
-    case Activation::linear:
-      return x;
-    case Activation::relu:
-      return pointwise(Mode::RELU_FWD, x);
+    case Activation::linear: return x;
+    case Activation::relu: return pointwise(Mode::RELU_FWD, x);
     case Activation::leaky:
       return graph->pointwise(
           x, Pointwise_attributes().set_mode(Mode::RELU_FWD).set_relu_lower_clip_slope(0.1f));
@@ -97,8 +95,7 @@ TensorPointer PassGraph::activated(const TensorPointer& x, Activation activation
       return pointwise(Mode::MUL, x, pointwise(Mode::TANH_FWD, pointwise(Mode::SOFTPLUS_FWD, x)));
     case Activation::swish:
       return graph->pointwise(x, Pointwise_attributes().set_mode(Mode::SWISH_FWD).set_swish_beta(1.0f));
-    case Activation::logistic:
-      return pointwise(Mode::SIGMOID_FWD, x);
+    case Activation::logistic: return pointwise(Mode::SIGMOID_FWD, x);
   }
   return x;
 }

@@ -18,12 +18,9 @@ using Bf16 = __nv_bfloat16;
 template <typename Body>
 void with_compute_type(DType type, Body&& body) {
   switch (type) {
-    case DType::f32:
-      return body.template operator()<float>();
-    case DType::f16:
-      return body.template operator()<Half>();
-    case DType::bf16:
-      return body.template operator()<Bf16>();
+    case DType::f32: return body.template operator()<float>();
+    case DType::f16: return body.template operator()<Half>();
+    case DType::bf16: return body.template operator()<Bf16>();
     default:
       check_failed("type is f32, f16 or bf16", __FILE__, __LINE__,
                    "the GPU computes in f32, f16 and bf16, not in " + std::string(enum_name(type)));

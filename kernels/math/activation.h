@@ -18,18 +18,12 @@ enum class Activation : uint8_t { linear, relu, leaky, mish, swish, logistic };
 
 constexpr std::string_view enum_name(Activation activation) {
   switch (activation) {
-    case Activation::linear:
-      return "linear";
-    case Activation::relu:
-      return "relu";
-    case Activation::leaky:
-      return "leaky";
-    case Activation::mish:
-      return "mish";
-    case Activation::swish:
-      return "swish";
-    case Activation::logistic:
-      return "logistic";
+    case Activation::linear: return "linear";
+    case Activation::relu: return "relu";
+    case Activation::leaky: return "leaky";
+    case Activation::mish: return "mish";
+    case Activation::swish: return "swish";
+    case Activation::logistic: return "logistic";
   }
   return {};
 }
@@ -123,18 +117,12 @@ BRIGHTNET_HD_CALLER
 template <typename Function>
 BRIGHTNET_HD_INLINE void with_activation(Activation activation, Function&& f) {
   switch (activation) {
-    case Activation::linear:
-      return f.template operator()<Activation::linear>();
-    case Activation::relu:
-      return f.template operator()<Activation::relu>();
-    case Activation::leaky:
-      return f.template operator()<Activation::leaky>();
-    case Activation::mish:
-      return f.template operator()<Activation::mish>();
-    case Activation::swish:
-      return f.template operator()<Activation::swish>();
-    case Activation::logistic:
-      return f.template operator()<Activation::logistic>();
+    case Activation::linear: return f.template operator()<Activation::linear>();
+    case Activation::relu: return f.template operator()<Activation::relu>();
+    case Activation::leaky: return f.template operator()<Activation::leaky>();
+    case Activation::mish: return f.template operator()<Activation::mish>();
+    case Activation::swish: return f.template operator()<Activation::swish>();
+    case Activation::logistic: return f.template operator()<Activation::logistic>();
   }
 }
 

@@ -32,16 +32,11 @@ enum class IouKind : uint8_t { mse, iou, giou, diou, ciou };
 
 constexpr std::string_view enum_name(IouKind kind) {
   switch (kind) {
-    case IouKind::mse:
-      return "mse";
-    case IouKind::iou:
-      return "iou";
-    case IouKind::giou:
-      return "giou";
-    case IouKind::diou:
-      return "diou";
-    case IouKind::ciou:
-      return "ciou";
+    case IouKind::mse: return "mse";
+    case IouKind::iou: return "iou";
+    case IouKind::giou: return "giou";
+    case IouKind::diou: return "diou";
+    case IouKind::ciou: return "ciou";
   }
   return {};
 }

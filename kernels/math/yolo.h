@@ -14,7 +14,7 @@
 
 namespace brightnet {
 
-/// Truths without an area, or with coordinates that are no fractions of an image, teach nothing.
+/// Ground-truth boxes of zero area, or with coordinates that are not fractions of an image, are ignored.
 BRIGHTNET_HD bool is_usable(const Box& truth) {
   constexpr float far = 1e4f;  // comparisons with NaN are false
   return truth.w > 0 && truth.h > 0 && truth.w < far && truth.h < far && truth.x > -far && truth.x < far &&

@@ -14,10 +14,8 @@ enum class NmsKind : uint8_t { greedy, diou };
 
 constexpr std::string_view enum_name(NmsKind kind) {
   switch (kind) {
-    case NmsKind::greedy:
-      return "greedy";
-    case NmsKind::diou:
-      return "diou";
+    case NmsKind::greedy: return "greedy";
+    case NmsKind::diou: return "diou";
   }
   return {};
 }

@@ -25,7 +25,7 @@ int evaluate(const std::string& text, const BlockNumbers& numbers, const std::st
     if (!named && !word.empty() && word.size() < 9) return std::stoi(word);
     const auto found = numbers.find(word);
     if (!named || found == numbers.end()) {
-      throw InputError("'" + text + "' uses '" + word + "', which is no parameter of this block", where);
+      throw InputError("'" + text + "' uses '" + word + "', which is not a parameter of this block", where);
     }
     return found->second;
   };

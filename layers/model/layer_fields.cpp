@@ -44,24 +44,15 @@ class FieldTexts : public Fields {
     const auto same = [](const std::string& text) { return text; };
     const auto row = [&](const std::vector<float>& numbers) { return list_text(numbers, number); };
     switch (kind) {
-      case Kind::boolean:
-        return *static_cast<const bool*>(value) ? "true" : "false";
-      case Kind::integer:
-        return integer(*static_cast<const int*>(value));
-      case Kind::unsigned64:
-        return std::to_string(*static_cast<const uint64_t*>(value));
-      case Kind::real:
-        return number(*static_cast<const float*>(value));
-      case Kind::text:
-        return *static_cast<const std::string*>(value);
-      case Kind::texts:
-        return list_text(*static_cast<const std::vector<std::string>*>(value), same);
-      case Kind::reals:
-        return row(*static_cast<const std::vector<float>*>(value));
-      case Kind::integers:
-        return list_text(*static_cast<const std::vector<int>*>(value), integer);
-      case Kind::matrix:
-        return list_text(*static_cast<const std::vector<std::vector<float>>*>(value), row);
+      case Kind::boolean: return *static_cast<const bool*>(value) ? "true" : "false";
+      case Kind::integer: return integer(*static_cast<const int*>(value));
+      case Kind::unsigned64: return std::to_string(*static_cast<const uint64_t*>(value));
+      case Kind::real: return number(*static_cast<const float*>(value));
+      case Kind::text: return *static_cast<const std::string*>(value);
+      case Kind::texts: return list_text(*static_cast<const std::vector<std::string>*>(value), same);
+      case Kind::reals: return row(*static_cast<const std::vector<float>*>(value));
+      case Kind::integers: return list_text(*static_cast<const std::vector<int>*>(value), integer);
+      case Kind::matrix: return list_text(*static_cast<const std::vector<std::vector<float>>*>(value), row);
     }
     return {};
   }

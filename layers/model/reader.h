@@ -30,7 +30,7 @@
 namespace brightnet {
 
 /// Reads a model; `classes` sets the heads' width (0: the model's own). `head_overrides` (may be undefined)
-/// is a mapping laid over the model's `head:`. Throws InputError with file and line for anything that does
+/// is a mapping that overrides keys of the model's `head:`. Throws InputError with file and line for anything that does
 /// not make sense.
 Model load_model(const std::filesystem::path& file, int classes, const YamlValue& head_overrides = {});
 Model parse_model(const YamlDocument& document, int classes, const YamlValue& head_overrides = {});

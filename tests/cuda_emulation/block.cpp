@@ -361,14 +361,10 @@ int current_lane() {
 int shuffle_source(Shuffle shuffle, int lane, int argument, int width) {
   const int first = lane / width * width;
   switch (shuffle) {
-    case Shuffle::index:
-      return first + (argument & (width - 1));
-    case Shuffle::up:
-      return lane - argument < first ? lane : lane - argument;
-    case Shuffle::down:
-      return lane + argument >= first + width ? lane : lane + argument;
-    case Shuffle::exclusive_or:
-      return (lane ^ argument) >= first + width ? lane : lane ^ argument;
+    case Shuffle::index: return first + (argument & (width - 1));
+    case Shuffle::up: return lane - argument < first ? lane : lane - argument;
+    case Shuffle::down: return lane + argument >= first + width ? lane : lane + argument;
+    case Shuffle::exclusive_or: return (lane ^ argument) >= first + width ? lane : lane ^ argument;
   }
   return lane;
 }

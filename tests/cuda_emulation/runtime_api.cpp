@@ -155,23 +155,12 @@ cudaError_t cudaSetDevice(int device) {
 // that loops over more items than threads run their second round.
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
   switch (attribute) {
-    case cudaDevAttrMultiProcessorCount:
-      *value = 2;
-      return cudaSuccess;
-    case cudaDevAttrComputeCapabilityMajor:
-      *value = 7;
-      return cudaSuccess;
-    case cudaDevAttrComputeCapabilityMinor:
-      *value = 5;
-      return cudaSuccess;
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-      *value = 64 << 10;
-      return cudaSuccess;
-    case cudaDevAttrMaxThreadsPerMultiProcessor:
-      *value = 1024;
-      return cudaSuccess;
-    default:
-      return fail(cudaErrorInvalidValue);
+    case cudaDevAttrMultiProcessorCount: *value = 2; return cudaSuccess;
+    case cudaDevAttrComputeCapabilityMajor: *value = 7; return cudaSuccess;
+    case cudaDevAttrComputeCapabilityMinor: *value = 5; return cudaSuccess;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = 64 << 10; return cudaSuccess;
+    case cudaDevAttrMaxThreadsPerMultiProcessor: *value = 1024; return cudaSuccess;
+    default: return fail(cudaErrorInvalidValue);
   }
 }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
@@ -205,21 +194,15 @@ cudaError_t cudaPeekAtLastError() {
 }
 const char* cudaGetErrorName(cudaError_t error) {
   switch (error) {
-    case cudaErrorMemoryAllocation:
-      return "cudaErrorMemoryAllocation";
-    case cudaErrorInvalidDevice:
-      return "cudaErrorInvalidDevice";
-    default:
-      return "cudaError";
+    case cudaErrorMemoryAllocation: return "cudaErrorMemoryAllocation";
+    case cudaErrorInvalidDevice: return "cudaErrorInvalidDevice";
+    default: return "cudaError";
   }
 }
 const char* cudaGetErrorString(cudaError_t error) {
   switch (error) {
-    case cudaErrorMemoryAllocation:
-      return "out of memory";
-    case cudaErrorInvalidDevice:
-      return "invalid device ordinal";
-    default:
-      return "an error of the emulated GPU";
+    case cudaErrorMemoryAllocation: return "out of memory";
+    case cudaErrorInvalidDevice: return "invalid device ordinal";
+    default: return "an error of the emulated GPU";
   }
 }

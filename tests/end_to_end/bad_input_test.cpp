@@ -56,11 +56,8 @@ TEST_F(BadInput, ABrokenConfigurationIsExitCodeTwo) {
       case 0:
         broken.replace(broken.find_first_of("0123456789", at % (broken.size() - 200)), 1, "77777777777");
         break;
-      case 1:
-        broken.erase(at, broken.find('\n', at) - at);
-        break;
-      default:
-        broken.resize(at);
+      case 1: broken.erase(at, broken.find('\n', at) - at); break;
+      default: broken.resize(at);
     }
     write("broken.cfg", broken);
     EXPECT_TRUE(refuses({"import", "--cfg", "broken.cfg", "--out", "x.yaml", "--force"}, "broken.cfg"))

@@ -13,8 +13,8 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-/// A folder with the weights of a network, weights.safetensors, and a picture of its input's size,
-/// picture.png.
+/// A folder with the weights of a network, weights.safetensors, and a picture of its input's
+/// size, picture.png.
 class ExportFolder {
  public:
   ExportFolder() {

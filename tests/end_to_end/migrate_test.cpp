@@ -1,5 +1,5 @@
-// docs/migrate.md promises that what it names exists: every key and every option in its right-hand columns is
-// tried.
+// docs/migrate.md promises that what it names exists: every key and every option in its right-hand columns
+// is tried.
 #include <map>
 #include <regex>
 

@@ -1,5 +1,5 @@
-// Whole runs of the program: training, its interruption and continuation, evaluation, detection, and the
-// answers.
+// Whole runs of the program: training, its interruption and continuation, evaluation, detection, and
+// the answers.
 #include <chrono>
 #include <cmath>
 #include <fstream>
@@ -12,10 +12,9 @@
 #include "tests/train/small_run.h"
 #include "tests/train/small_weights.h"
 #include "train/evaluate/metrics.h"
+#include "train/formats/safetensors.h"
 #include "train/run/report/metrics_csv.h"
 #include "train/run/run_lock.h"
-#include "train/run/run_lock.h"
-#include "train/formats/safetensors.h"
 
 namespace brightnet::testing {
 namespace {

@@ -18,18 +18,12 @@ double softplus(double x) {
 
 double exact(Activation a, double x) {
   switch (a) {
-    case Activation::linear:
-      return x;
-    case Activation::relu:
-      return x > 0 ? x : 0;
-    case Activation::leaky:
-      return x > 0 ? x : 0.1 * x;
-    case Activation::mish:
-      return x * std::tanh(softplus(x));
-    case Activation::swish:
-      return x / (1 + std::exp(-x));
-    case Activation::logistic:
-      return 1 / (1 + std::exp(-x));
+    case Activation::linear: return x;
+    case Activation::relu: return x > 0 ? x : 0;
+    case Activation::leaky: return x > 0 ? x : 0.1 * x;
+    case Activation::mish: return x * std::tanh(softplus(x));
+    case Activation::swish: return x / (1 + std::exp(-x));
+    case Activation::logistic: return 1 / (1 + std::exp(-x));
   }
   return 0;
 }

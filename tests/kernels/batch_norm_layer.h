@@ -8,18 +8,12 @@ namespace brightnet::testing {
 inline double activation_in_fp64(Activation activation, double v) {
   const double sigmoid = 1 / (1 + std::exp(-v));
   switch (activation) {
-    case Activation::relu:
-      return std::max(v, 0.0);
-    case Activation::leaky:
-      return v > 0 ? v : 0.1 * v;
-    case Activation::mish:
-      return v * std::tanh(std::log1p(std::exp(v)));
-    case Activation::swish:
-      return v * sigmoid;
-    case Activation::logistic:
-      return sigmoid;
-    default:
-      return v;
+    case Activation::relu: return std::max(v, 0.0);
+    case Activation::leaky: return v > 0 ? v : 0.1 * v;
+    case Activation::mish: return v * std::tanh(std::log1p(std::exp(v)));
+    case Activation::swish: return v * sigmoid;
+    case Activation::logistic: return sigmoid;
+    default: return v;
   }
 }
 

@@ -206,8 +206,8 @@ class BareConvolutions {
     Tensor input() const { return {x.data(), spec.input, spec.type}; }
   };
 
-  // Small numbers of both signs: neither denormal nor growing, in any type. A million of them, again and
-  // again.
+  // Small numbers of both signs: neither denormal nor growing, in any type. A million of them, again
+  // and again.
   DeviceBuffer filled(size_t count, DType type) {
     Random random(1, Purpose::test, 0, ++drawn_);
     DeviceBuffer buffer(backend_, std::max<size_t>(64, count * size_of(type)));

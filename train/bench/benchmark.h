@@ -36,7 +36,7 @@ struct StepBenchmark {
   int batch = 0, size = 0, threads = 0, rounds = 0;
   /// Seconds; forward refreshes the working weights. The parts wait for the device, each by itself; the step
   /// is their sum where operations are done at once, and else the time from step to step when steps are
-  /// queued behind each other as in training, recorded and without a wait.
+  /// queued one after the other as in training, captured in a graph and without a wait.
   double step = 0, forward = 0, backward = 0, update = 0;
   double floor = 0;       ///< seconds of all bare convolutions
   double flops = 0;       ///< of the step's convolutions, all three passes

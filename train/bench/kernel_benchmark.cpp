@@ -347,8 +347,8 @@ void measure_optimizer(Bench& bench) {
   const AdamWStep adam;
   const StepPolicy policy{.beta1 = adam.beta1, .beta2 = adam.beta2, .ema_decay = 0.9998f};
   const StepEvidence evidence{.gradients = arrays.gradients, .gradient_count = count};
-  // Of the parameters' arrays: values, gradients, moments, average. The first decides that the steps are
-  // applied.
+  // Of the parameters' arrays: values, gradients, moments, average. The first decides that the steps
+  // are applied.
   const double array = bench.bytes();
   bench.measure("check_step", array, [&] { backend.check_step(policy, evidence, state, workspace.data()); });
   bench.measure("sgd_step with EMA", 7 * array, [&] { backend.sgd_step({}, of_sgd, ranges.span(), state); });

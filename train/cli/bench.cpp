@@ -188,26 +188,25 @@ int bench_loader(const BenchArguments& arguments) {
 
 void add_bench(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand(
-      "bench", "measure a training step against its bare convolutions, the other operations, or the loader");
+      "bench", "measure a training step and its bare convolutions, the other operations, or the loader");
   const auto arguments = std::make_shared<BenchArguments>();
   auto* model = command->add_option("model", arguments->common.config, "a model's YAML, or a run's");
   model->type_name("MODEL.yaml");
   auto* data =
       command->add_option("--data", arguments->data, "measure the loader on this run's data instead");
   data->type_name("CONFIG.yaml")->excludes(model);
-  auto* kernels =
-      command->add_flag("--kernels", arguments->kernels,
-                        "measure the operations beside the convolutions against copying memory instead");
+  auto* kernels = command->add_flag("--kernels", arguments->kernels,
+                                    "compare all operations except convolutions with copying memory instead");
   kernels->excludes(model)->excludes(data);
   command->add_flag("--steps-only", arguments->steps_only, "leave out the bare convolutions and the layers")
       ->needs(model);
-  command->add_option("--batch", arguments->batch, "images of a step")->check(at_least(1));
+  command->add_option("--batch", arguments->batch, "images per step")->check(at_least(1));
   command->add_option("--size", arguments->size, "side of the input, in pixels")->check(input_side());
   command->add_option("--classes", arguments->classes, "number of classes; the file's if not given")
       ->check(at_least(1));
   command->add_option("--workers", arguments->workers, "with --data: threads of the loader")
       ->check(at_least(0));
-  command->add_option("--seconds", arguments->seconds, "of measuring, for each precision")
+  command->add_option("--seconds", arguments->seconds, "measuring time for each precision, in seconds")
       ->check(above_zero());
   command->add_option("--json", arguments->json, "write the figures there; - for standard output")
       ->type_name("FILE");

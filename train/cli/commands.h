@@ -1,4 +1,4 @@
-// The commands of `brightnet`. Each declares its options and leaves behind what to do; main() does it.
+// The commands of `brightnet`. Each declares its options and stores an action; main() runs it.
 #pragma once
 
 #include <filesystem>

@@ -34,7 +34,7 @@ void CommonOptions::add_precision(CLI::App& command) {
 }
 
 void CommonOptions::add_assignments(CLI::App& command) {
-  command.add_option("--set", assignments, "lay a value over the configuration; as often as needed")
+  command.add_option("--set", assignments, "override a config value (repeatable)")
       ->type_name("KEY.PATH=VALUE")
       ->expected(1, -1)
       ->allow_extra_args(false);
@@ -45,10 +45,11 @@ void CommonOptions::add_ranks(CLI::App& command) {
     int number = 0;
     const char* end = word.data() + word.size();
     const auto [stop, error] = std::from_chars(word.data(), end, number);
-    return error == std::errc() && stop == end && number > 0 ? ""
-                                                             : "'" + word + "' is no number of processes";
+    return error == std::errc() && stop == end && number > 0
+               ? ""
+               : "'" + word + "' is not a valid number of processes";
   };
-  command.add_option("--ranks", ranks, "processes to share the work among, on this machine")
+  command.add_option("--ranks", ranks, "number of ranks (processes) to start on this machine")
       ->type_name("N")
       ->check(CLI::Validator(positive, ""));
 }
@@ -61,7 +62,7 @@ void CommonOptions::check_ranks(const Communicator& communicator) const {
   if (ranks == 0 || ranks == communicator.size()) return;
   throw InputError("--ranks asks for " + std::to_string(ranks) + " ranks, and a launcher has started " +
                        std::to_string(communicator.size()),
-                   "", "Leave --ranks out: mpirun and srun say how many there are.");
+                   "", "Leave --ranks out: mpirun and srun set the number of ranks.");
 }
 
 int CommonOptions::launch() const {
@@ -82,8 +83,8 @@ int CommonOptions::launch() const {
 std::vector<std::string> CommonOptions::all_assignments() const {
   std::vector<std::string> all;
   if (!data.empty()) {
-    // Paths in it start, as for darknet, where the program runs; a run that is resumed elsewhere still finds
-    // them.
+    // Paths in it start, as for darknet, where the program runs; a run that is resumed elsewhere still
+    // finds them.
     const auto here = std::filesystem::current_path();
     all = {"--data:data.format=darknet", "--data:data.root=" + yaml_quoted(here.string()),
            "--data:data.val=\"\"",
@@ -95,28 +96,27 @@ std::vector<std::string> CommonOptions::all_assignments() const {
 }
 
 void WeightsOptions::add(CLI::App& command) {
-  command.add_option("--weights", weights, "safetensors of a run, or darknet's .weights with their --cfg")
+  command.add_option("--weights", weights, "safetensors of a run, or darknet's .weights (with --cfg)")
       ->type_name("FILE");
-  command.add_option("--cfg", cfg, "darknet's configuration that a .weights is of")->type_name("X.cfg");
-  command
-      .add_option("--names", names, "of darknet's .weights: the classes' names, a .names file or an obj.data")
+  command.add_option("--cfg", cfg, "the darknet .cfg of a .weights file")->type_name("X.cfg");
+  command.add_option("--names", names, "class names for darknet's .weights: a .names file or an obj.data")
       ->type_name("FILE");
 }
 
 TrainedNetwork WeightsOptions::load(const std::vector<std::string>& classes) const {
   if (weights.empty()) {
-    throw InputError("nothing says which network", "",
+    throw InputError("no network was given", "",
                      "Give --weights best.safetensors, or darknet's --weights X.weights --cfg X.cfg.");
   }
   if (!is_darknet_weights(weights)) {
     if (!cfg.empty() || !names.empty()) {
       throw InputError("--cfg and --names are for darknet's .weights, and this is brightnet's own", weights,
-                       "Leave them out: a .safetensors knows its model and classes.");
+                       "Leave them out: a .safetensors contains its model and classes.");
     }
     return load_trained_network(weights);
   }
   if (cfg.empty()) {
-    throw InputError("these are darknet's weights, which do not say of which network", weights,
+    throw InputError("these are darknet weights, which do not contain a network description", weights,
                      "Give its .cfg with --cfg.");
   }
   DarknetTrained read = read_darknet_trained({cfg, weights, names});
@@ -149,8 +149,7 @@ void refuse_to_replace_inputs(const std::vector<std::filesystem::path>& written,
   for (const auto& file : written) {
     for (const auto& input : read) {
       if (!std::filesystem::equivalent(file, input, error)) continue;
-      throw InputError("this file is read, and would be overwritten", file.string(),
-                       "Name another with --out.");
+      throw InputError("this input file would be overwritten", file.string(), "Name another with --out.");
     }
   }
 }

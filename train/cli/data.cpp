@@ -25,16 +25,18 @@ void add_synth(CLI::App& data, Action& action) {
   auto* command = data.add_subcommand("synth", "generate a data set of shapes over textures, in YOLO format");
   const auto arguments = std::make_shared<SynthArguments>();
   SynthOptions& options = arguments->options;
-  command->add_option("folder", arguments->folder, "where to; a folder that this command made is replaced")
+  command
+      ->add_option("folder", arguments->folder,
+                   "output folder; replaced if an earlier call of this command created it")
       ->type_name("FOLDER")
       ->required();
   command->add_option("--train", options.train_images, "images to train on");
   command->add_option("--val", options.val_images, "images to validate on");
   command->add_option("--size", options.size, "width and height in pixels");
   command->add_option("--classes", options.classes, "number of classes, 1 to 6");
-  command->add_option("--min-objects", options.min_objects, "an image");
-  command->add_option("--max-objects", options.max_objects, "an image");
-  command->add_option("--seed", options.seed, "the same seed makes the same data set");
+  command->add_option("--min-objects", options.min_objects, "minimum number of objects per image");
+  command->add_option("--max-objects", options.max_objects, "maximum number of objects per image");
+  command->add_option("--seed", options.seed, "random seed; the same seed generates the same data set");
   command->callback([=, &action] {
     action = [arguments] {
       make_synthetic_dataset(arguments->options, arguments->folder);
@@ -59,7 +61,7 @@ std::shared_ptr<ExamineArguments> examine_arguments(CLI::App& command) {
   command.add_option("config", arguments->common.config, "the run's YAML")
       ->type_name("CONFIG.yaml")
       ->required();
-  command.add_option("--json", arguments->json, "write the answer there; - for standard output")
+  command.add_option("--json", arguments->json, "write JSON to this file; - for standard output")
       ->type_name("FILE");
   arguments->common.add_assignments(command);
   return arguments;
@@ -79,7 +81,7 @@ void print_answer(const Answer& answer, const std::string& json) {
 
 void add_check(CLI::App& data, Action& action) {
   auto* command =
-      data.add_subcommand("check", "decode every image and look at every label; exit code 2 if any is lost");
+      data.add_subcommand("check", "decode every image and check every label; exit code 2 if any is lost");
   const auto arguments = examine_arguments(*command);
   command->callback([=, &action] {
     action = [arguments] {
@@ -105,7 +107,7 @@ void add_stats(CLI::App& data, Action& action) {
 
 /// As many anchors as the model has, at the size it is trained at, unless told otherwise.
 void add_anchors(CLI::App& data, Action& action) {
-  auto* command = data.add_subcommand("anchors", "find the box shapes that suit a data set");
+  auto* command = data.add_subcommand("anchors", "fit anchors to a data set");
   const auto arguments = examine_arguments(*command);
   command->add_option("--count", arguments->anchors, "number of anchors; the model's if not given")
       ->check(at_least(1));

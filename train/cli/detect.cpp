@@ -81,8 +81,8 @@ std::vector<fs::path> label_folders(const fs::path& folder) {
 }
 
 /// Throws InputError when pictures or labels would land among the images or their labels, where images
-/// without objects would become background and others get labels, or when an answer's file is one that was
-/// read.
+/// without objects would become background and others get labels, or when an answer's file is one that
+/// was read.
 void protect_inputs(const DetectArguments& arguments, const Source& source) {
   std::error_code error;
   const auto same = [&](const fs::path& a, const fs::path& b) {
@@ -99,10 +99,10 @@ void protect_inputs(const DetectArguments& arguments, const Source& source) {
     const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
     if (!checked.insert(folder).second) continue;
     if (same(pictures, folder))
-      refuse("the images lie in this folder; drawn ones would overwrite them", folder, "--out");
+      refuse("this folder contains the input images, which would be overwritten", folder, "--out");
     for (const fs::path& labels : label_folders(folder)) {
       if (same(arguments.txt, labels) || (!arguments.txt.empty() && normal(arguments.txt) == normal(labels)))
-        refuse("the images' own labels belong in this folder; found ones would be taken for them",
+        refuse("this folder is for the images' ground-truth labels; detections would be mistaken for them",
                arguments.txt, "--txt");
     }
   }
@@ -114,13 +114,13 @@ void protect_inputs(const DetectArguments& arguments, const Source& source) {
   for (const auto& [option, answer] : arguments.answer_files()) {
     if (answer.empty()) continue;
     for (const fs::path& file : read) {
-      if (answer != "-" && same(answer, file))
-        refuse("this file is read, and would be overwritten", file, option);
+      if (answer != "-" && same(answer, file)) refuse("this input file would be overwritten", file, option);
     }
     const auto [other, first] =
         written.emplace(answer == "-" ? fs::path("-") : fs::absolute(answer).lexically_normal(), option);
     if (!first)
-      refuse(std::string("two answers would go there, that of ") + other->second + " too", answer, option);
+      refuse(std::string("two outputs would be written there, also that of ") + other->second, answer,
+             option);
   }
 }
 
@@ -251,7 +251,7 @@ int detect_objects(const DetectArguments& arguments) {
   for (const auto& output : outputs) output->finish();
   say_what_was_done(arguments, report, options.workers);
   if (!interrupt.requested()) return 0;
-  spdlog::warn("Stopped by a signal; what was found up to then is written.");
+  spdlog::warn("Stopped by a signal; the detections up to then are written.");
   return static_cast<int>(ExitCode::interrupted);
 }
 
@@ -262,28 +262,28 @@ void add_outputs(CLI::App& command, DetectArguments& arguments) {
   command
       .add_option(
           "--out", arguments.out,
-          "folder for images and videos with boxes, and for crops; runs/detect when no other output is "
-          "asked for")
+          "folder for images and videos with boxes, and for crops (default if no other output is given: "
+          "runs/detect)")
       ->type_name("DIR");
-  file("--json", arguments.json, "write the boxes there; - for standard output");
+  file("--json", arguments.json, "write the boxes to this file; - for standard output");
   file("--coco-json", arguments.coco_json, "the same as COCO's results");
-  file("--coco-ids", arguments.coco_ids, "COCO annotations that say the images' and categories' ids");
+  file("--coco-ids", arguments.coco_ids, "COCO annotations from which image and category ids are taken");
   file("--darknet-json", arguments.darknet_json, "the same as darknet's result.json");
   command
       .add_option("--txt", arguments.txt,
-                  "folder for one file an image with a line `class x y w h` an object")
+                  "folder for YOLO labels: one file per image, one line `class x y w h` per object")
       ->type_name("DIR");
   command.add_flag("--save-conf", arguments.save_conf,
-                   "--txt: the score at the end of each line; such lines are no labels to train on");
+                   "with --txt: append the score to each line; such lines cannot be used as training labels");
   command.add_flag("--save-crops", arguments.save_crops,
-                   "each object as a picture, DIR/crops/CLASS/NAME_k.jpg");
+                   "write a crop of each object, DIR/crops/CLASS/NAME_k.jpg");
   command.add_flag("--no-save", arguments.no_save, "no images and videos with boxes");
 }
 
 }  // namespace
 
 void add_detect(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("detect", "find objects in images, videos or a camera's picture");
+  auto* command = app.add_subcommand("detect", "detect objects in images, videos or camera streams");
   const auto arguments = std::make_shared<DetectArguments>();
   arguments->weights.add(*command);
   command
@@ -293,37 +293,36 @@ void add_detect(CLI::App& app, Action& action) {
           "stream's address")
       ->required();
   add_outputs(*command, *arguments);
-  command->add_option("--conf", arguments->confidence, "lowest score of an object")->check(within(0, 1));
-  command->add_option("--nms", arguments->nms, "overlap (IoU) from which the worse of two boxes goes")
-      ->check(within(0, 1));
-  command->add_option("--max-det", arguments->max_detections, "objects an image at most, the best; 0: all")
+  command->add_option("--conf", arguments->confidence, "confidence threshold")->check(within(0, 1));
+  command->add_option("--nms", arguments->nms, "NMS IoU threshold")->check(within(0, 1));
+  command
+      ->add_option("--max-det", arguments->max_detections, "maximum number of objects per image; 0: no limit")
       ->check(at_least(0));
-  command->add_option("--classes", arguments->classes, "names or numbers of the classes to look for")
+  command->add_option("--classes", arguments->classes, "names or numbers of the classes to detect")
       ->type_name("CLASS")
       ->delimiter(',')
       ->expected(1, -1);
-  command->add_option("--frames", arguments->frames.frames, "of a video, camera or stream at most; 0: all")
+  command
+      ->add_option("--frames", arguments->frames.frames,
+                   "maximum number of frames of a video, camera or stream; 0: all")
       ->check(at_least(0));
   command
-      ->add_option("--every", arguments->frames.every, "of a video, camera or stream every such frame only")
+      ->add_option("--every", arguments->frames.every,
+                   "use only every Nth frame of a video, camera or stream")
+      ->check(at_least(1));
+  command->add_option("--batch", arguments->batch, "batch size (default: 8; 1 for cameras and streams)")
       ->check(at_least(1));
   command
-      ->add_option("--batch", arguments->batch,
-                   "images at a time; 8, and 1 for cameras and streams, if not given")
-      ->check(at_least(1));
-  command
-      ->add_option(
-          "--resize", arguments->resize,
-          "how images are brought to the input's size: antialiased, or exactly as darknet does; if not "
-          "given, as the weights say (imported ones: darknet)")
+      ->add_option("--resize", arguments->resize,
+                   "how images are resized to the input size: antialiased, or exactly as darknet does "
+                   "(default: as recorded in the weights; darknet for imported ones)")
       ->check(CLI::IsMember(enum_names<Resize>()));
   command
-      ->add_option(
-          "--letterbox", arguments->letterbox,
-          "on: the whole image with bars around it; off: stretched; if not given, as the weights say")
+      ->add_option("--letterbox", arguments->letterbox,
+                   "on: the whole image with bars around it; off: stretched (default: as in the weights)")
       ->check(CLI::IsMember({"on", "off"}));
   command->add_option("--size", arguments->size, "side of the input; 0: as trained")->check(input_side(0));
-  command->add_option("--workers", arguments->workers, "threads that read images; 0: one a core, at most 8")
+  command->add_option("--workers", arguments->workers, "threads that read images; 0: one per core, at most 8")
       ->check(at_least(0));
   arguments->common.add_device(*command);
   arguments->common.add_precision(*command);

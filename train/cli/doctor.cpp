@@ -18,9 +18,9 @@ int examine(bool json) {
 }  // namespace
 
 void add_doctor(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("doctor", "say what this machine has and whether it works");
+  auto* command = app.add_subcommand("doctor", "check driver, libraries and GPUs of this machine");
   const auto json = std::make_shared<bool>(false);
-  command->add_flag("--json", *json, "print it for programs");
+  command->add_flag("--json", *json, "print JSON");
   command->callback([=, &action] { action = [json] { return examine(*json); }; });
 }
 

@@ -31,9 +31,9 @@ void check_classes(const InferenceNetwork& inference, const Dataset& dataset, co
     for (const auto& name : names) text += (text.empty() ? "" : ", ") + name;
     return text;
   };
-  throw InputError(
-      "these weights know the classes " + list(trained) + ", and the data set has " + list(dataset.classes),
-      weights, "Evaluate them on the data set they were trained for");
+  throw InputError("these weights were trained for the classes " + list(trained) + ", and the data set has " +
+                       list(dataset.classes),
+                   weights, "Evaluate them on the data set they were trained for");
 }
 
 /// The .cfg that is evaluated is, unless another is given, the one of its weights.
@@ -45,8 +45,8 @@ TrainedNetwork load_weights(const EvalArguments& arguments, const Dataset& datas
   return options.load(dataset.classes);
 }
 
-/// The weights bring the model and its input along, and nothing is trained: a value for these would be
-/// ignored.
+/// The weights bring the model and its input along, and nothing is trained: a value for these would
+/// be ignored.
 void refuse_idle_assignments(const std::vector<std::string>& assignments) {
   for (const std::string& assignment : assignments) {
     const std::string key = assignment.substr(0, assignment.find('='));

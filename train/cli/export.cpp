@@ -56,7 +56,7 @@ void refuse_to_replace(const fs::path& file) {
   try {
     read_onnx_metadata(file);
   } catch (const InputError&) {
-    throw InputError("there is a file of this name already, and it is no ONNX export of brightnet",
+    throw InputError("a file of this name already exists and is not an ONNX export of brightnet",
                      file.string(), "Name another with --out, or replace it with --force.");
   }
 }
@@ -89,8 +89,8 @@ int export_as_onnx(const ExportArguments& arguments) {
   for (const OnnxTensor& output : summary.outputs) spdlog::info("  output  {}", description(output));
   if (options.heads == OnnxHeads::nms && read_onnx_metadata(file).suppression == NmsKind::diou) {
     spdlog::warn(
-        "The model asks for suppression by DIoU and ONNX's operator suppresses by plain IoU: of boxes that "
-        "overlap it keeps fewer. Export --heads decoded where that matters.");
+        "The model uses DIoU-NMS, but ONNX's operator suppresses by plain IoU: of boxes that "
+        "overlap it keeps fewer. Use --heads decoded if that matters.");
   }
   return 0;
 }
@@ -116,7 +116,7 @@ int export_as_darknet(const ExportArguments& arguments) {
     refuse_to_replace_inputs({file}, inputs(arguments));
     std::error_code error;
     if (arguments.force || !fs::exists(file, error)) continue;
-    throw InputError("there is a file of this name already", file.string(),
+    throw InputError("a file of this name already exists", file.string(),
                      "Name another with --out, or replace it with --force.");
   }
   const TrainedNetwork network = arguments.weights.load();
@@ -153,7 +153,7 @@ int describe_onnx(const fs::path& file) {
 int export_network(const ExportArguments& arguments) {
   if (!arguments.describe.empty()) return describe_onnx(arguments.describe);
   if (arguments.weights.weights.empty() || arguments.format.empty()) {
-    throw InputError("nothing says what to export", "",
+    throw InputError("no weights or no format given", "",
                      "Give --weights FILE and --format onnx or darknet, or --describe an exported file.");
   }
   if (arguments.format == "darknet") return export_as_darknet(arguments);
@@ -170,7 +170,7 @@ void add_export(CLI::App& app, Action& action) {
       ->check(CLI::IsMember({"onnx", "darknet"}));
   command->add_option("--out", arguments->out, "the file to write; beside the weights if not given")
       ->type_name("FILE");
-  command->add_flag("--force", arguments->force, "replace --out whatever it is");
+  command->add_flag("--force", arguments->force, "replace --out even if it is another kind of file");
   std::vector<CLI::Option*> onnx, nms;
   onnx.push_back(command
                      ->add_option("--heads", arguments->heads,
@@ -178,24 +178,21 @@ void add_export(CLI::App& app, Action& action) {
                      ->check(CLI::IsMember(enum_names<OnnxHeads>())));
   onnx.push_back(command->add_option("--size", arguments->onnx.size, "side of the input; 0: as trained")
                      ->check(input_side(0)));
-  onnx.push_back(
-      command->add_option("--batch", arguments->batch, "images of a call, or dynamic")->type_name("N"));
+  onnx.push_back(command->add_option("--batch", arguments->batch, "batch size, or dynamic")->type_name("N"));
   onnx.push_back(command->add_option("--opset", arguments->onnx.opset, "version of ONNX's operators")
                      ->check(within(onnx_oldest_opset, onnx_newest_opset)));
-  nms.push_back(command->add_option("--conf", arguments->onnx.score, "with --heads nms: lowest score")
+  nms.push_back(command->add_option("--conf", arguments->onnx.score, "with --heads nms: confidence threshold")
                     ->check(within(0, 1)));
-  nms.push_back(command
-                    ->add_option("--nms", arguments->onnx.iou,
-                                 "with --heads nms: overlap (IoU) from which the worse of two boxes goes")
+  nms.push_back(command->add_option("--nms", arguments->onnx.iou, "with --heads nms: NMS IoU threshold")
                     ->check(within(0, 1)));
   CLI::Option* numbers =
       command
           ->add_option(
               "--numbers", arguments->numbers,
-              "of a .weights. kept: to the bit; scaled: such that OpenCV and darknet compute the same "
-              "from them; if not given, kept for what was imported from darknet, else scaled")
+              "values of the .weights. kept: unchanged to the bit; scaled: OpenCV and darknet compute the "
+              "same (default: kept for weights imported from darknet, else scaled)")
           ->check(CLI::IsMember({"kept", "scaled"}));
-  command->add_option("--describe", arguments->describe, "print what an exported ONNX file says about itself")
+  command->add_option("--describe", arguments->describe, "print the metadata of an exported ONNX file")
       ->type_name("FILE.onnx");
   command->callback([=, &action] {
     for (const auto* option : onnx) {

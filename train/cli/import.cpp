@@ -32,7 +32,7 @@ fs::path recipe_path(const fs::path& model) {
 void refuse_to_overwrite(const fs::path& file) {
   std::error_code ignored;
   if (!fs::exists(file, ignored)) return;
-  throw InputError("this file is there already", file.string(),
+  throw InputError("this file already exists", file.string(),
                    "Give another --out, or --force to replace it.");
 }
 
@@ -95,7 +95,7 @@ void add_import(CLI::App& app, Action& action) {
   command->add_option("--names", arguments->names, "names of the classes: a .names file, or an obj.data")
       ->type_name("FILE");
   command->add_flag("--weights-partial", arguments->partial,
-                    "of a .weights file that does not fit, take the layers before it stops fitting");
+                    "load the leading layers of a .weights file that matches only up to a point");
   command->add_flag("--force", arguments->force, "replace files that are there");
   command->callback([=, &action] { action = [arguments] { return import(*arguments); }; });
 }

@@ -1,5 +1,5 @@
-// brightnet: trains and runs YOLOv4 detectors. This file turns what went wrong into one paragraph and an exit
-// code.
+// brightnet: trains and runs YOLOv4 detectors. This file turns what went wrong into one paragraph and an
+// exit code.
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -29,8 +29,8 @@ void take_closed_streams() {
   }
 }
 
-/// The command that the arguments chose, with its name ("data check"); the program itself when they chose
-/// none.
+/// The command that the arguments chose, with its name ("data check"); the program itself when they
+/// chose none.
 struct ChosenCommand {
   const CLI::App* app;
   std::string name;

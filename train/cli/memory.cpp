@@ -184,13 +184,16 @@ void add_memory(CLI::App& app, Action& action) {
   command->add_option("model", arguments->common.config, "a model's YAML, or a run's")
       ->type_name("MODEL.yaml")
       ->required();
-  command->add_option("--batch", arguments->batch, "images of one pass; as a run would choose if not given")
+  command
+      ->add_option("--batch", arguments->batch,
+                   "images of one pass (default: the micro-batch that a run would choose)")
       ->check(at_least(1));
   command->add_option("--size", arguments->size, "side of the input, in pixels")->check(input_side());
   command->add_option("--classes", arguments->classes, "number of classes; the file's if not given")
       ->check(at_least(1));
   command
-      ->add_option("--device-memory", arguments->device_memory, "say the largest batch that fits into this")
+      ->add_option("--device-memory", arguments->device_memory,
+                   "print the largest batch that fits in this much memory")
       ->type_name("8GiB");
   command->add_option("--json", arguments->json, "write the plan there; - for standard output")
       ->type_name("FILE");

@@ -58,13 +58,13 @@ void say_where(const RunFolder& folder, const Trainer& trainer, const Dataset& d
 void say_over(const RunConfig& config, const RunFolder& folder, const Progress& progress) {
   if (config.train.patience > 0 && progress.evaluations_since_best >= config.train.patience) {
     spdlog::info(
-        "This run has ended early: no better score in {} evaluations. To go on with it all the same, "
+        "This run stopped early: no better score in {} evaluations. To continue it anyway, "
         "resume it with --set train.patience=0.",
         config.train.patience);
     return;
   }
   spdlog::info(
-      "This run is finished: all its {} epochs are done, and there is nothing left to train. To train "
+      "This run is finished: all its {} epochs are done. To train "
       "further, start a new run with --weights {}.",
       progress.epoch, folder.last().string());
 }
@@ -104,12 +104,12 @@ int train_on_rank(const TrainArguments& arguments, Communicator& ranks) {
     say_where(folder, trainer, run.training);
     return static_cast<int>(ExitCode::done);
   }
-  spdlog::info("{} in {}", run.old ? "Going on" : "Training", folder.path().string());
+  spdlog::info("{} in {}", run.old ? "Resuming" : "Training", folder.path().string());
 
   const TrainingEnd end = trainer.run(*early);
   if (end == TrainingEnd::interrupted) {
     spdlog::info(
-        "Stopped by a signal after {} steps; everything is saved. Go on with: brightnet train --resume {}",
+        "Stopped by a signal after {} steps; everything is saved. Resume with: brightnet train --resume {}",
         trainer.progress().iteration, folder.path().string());
     return static_cast<int>(ExitCode::interrupted);
   }
@@ -139,7 +139,7 @@ int train(const TrainArguments& arguments) {
 }  // namespace
 
 void add_train(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("train", "train a model as a YAML describes it");
+  auto* command = app.add_subcommand("train", "train a model described by a YAML file");
   const auto arguments = std::make_shared<TrainArguments>();
   command->add_option("config", arguments->common.config, "the run's YAML, or darknet's .cfg")
       ->type_name("CONFIG.yaml|X.cfg");
@@ -147,21 +147,19 @@ void add_train(CLI::App& app, Action& action) {
       ->add_option("--weights", arguments->request.weights,
                    "safetensors, or darknet's .weights or .conv.N, to start from")
       ->type_name("FILE");
-  command->add_flag(
-      "--weights-partial", arguments->request.weights_partial,
-      "of a .weights file that does not fit the model, take the layers before it stops fitting");
+  command->add_flag("--weights-partial", arguments->request.weights_partial,
+                    "load the leading layers of a .weights file that matches the model only up to a point");
   command
       ->add_option("--weights-cfg", arguments->request.weights_cfg,
-                   "the .cfg that a .weights file is of, when the model is another")
+                   "the .cfg of a .weights file that belongs to another model")
       ->type_name("F.cfg");
-  auto* resume =
-      command->add_option("--resume", arguments->request.resume,
-                          "go on with a run; without a folder, with the newest of this configuration");
+  auto* resume = command->add_option("--resume", arguments->request.resume,
+                                     "resume a run; without a folder, the newest run of this configuration");
   resume->type_name("[RUN]")->expected(0, 1);
   command->add_option("--out", arguments->request.out, "the run's folder; runs/NAME if not given")
       ->type_name("RUN");
   command->add_flag("--no-graph", arguments->request.no_graph,
-                    "queue each operation by itself on a GPU (train.graph=false)");
+                    "do not use CUDA graphs on a GPU (train.graph=false)");
   arguments->common.add_data(*command);
   arguments->common.add_ranks(*command);
   arguments->common.add_device(*command);

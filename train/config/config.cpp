@@ -121,25 +121,26 @@ void TrainOptions::fields(Fields& f) {
         }
       },
       [this] { return micro_batch > 0 ? YAML::Node(micro_batch) : YAML::Node("auto"); },
-      "images of one pass; auto: what fits, the rest is gradient accumulation");
+      "images of one pass; auto: as many as fit in memory; gradients are accumulated");
   f("memory_fraction", memory_fraction,
-    "of the free memory that micro_batch: auto plans for; 0: 0.6 of a machine's, 0.9 of a GPU's")
+    "fraction of the free memory for micro_batch: auto; 0: 0.6 on the CPU, 0.9 on a GPU")
       .at_least(0)
       .at_most(1);
-  f("recompute", recompute, "what the backward pass makes again; less memory, slower");
-  f("graph", graph, "GPU: record each step once and queue it as a whole");
+  f("recompute", recompute, "what the backward pass recomputes; less memory, slower");
+  f("graph", graph, "GPU: capture each step as a CUDA graph and replay it");
   f("deterministic", deterministic, "GPU: only convolutions whose result is the same in every run");
   f("epochs", epochs, "passes over the training split").at_least(1);
-  f("iterations", iterations, "optimizer steps; 0: as many as the epochs make").at_least(0);
-  f("minutes", minutes, "limit of the time: after the first epoch, epochs becomes what fits; 0: none")
+  f("iterations", iterations, "optimizer steps; 0: determined by epochs").at_least(0);
+  f("minutes", minutes, "time limit: after the first epoch, epochs is set to the number that fits; 0: none")
       .at_least(0);
   f("precision", precision, "of activations and working weights");
-  f("seed", seed, "names the run's random numbers");
+  f("seed", seed, "random seed");
   f("sync_bn", sync_bn, "batch-norm over all ranks; on the CPU, the same bits for any number of them");
   f("patience", patience, "evaluations without a better score before stopping; 0: never").at_least(0);
   f("weights", weights, "safetensors or darknet's .weights to start from; empty: from scratch");
-  f("weights_partial", weights_partial, "of a .weights file that does not fit, take what does");
-  f("weights_cfg", weights_cfg, "the .cfg that a .weights file is of, when the model is another");
+  f("weights_partial", weights_partial,
+    "load the leading layers of a .weights file that matches only up to a point");
+  f("weights_cfg", weights_cfg, "the .cfg of a .weights file that belongs to another model");
   f.custom(
       "freeze",
       [this](const YamlValue& value) {
@@ -152,8 +153,9 @@ void TrainOptions::fields(Fields& f) {
         return list;
       },
       "not trained: the first K layers, or layers and blocks by name");
-  f("pretrained_rate", pretrained_rate, "factor on the rate of layers that came with the weights").above(0);
-  f("fresh", fresh, "layers that did not come with them, and have the full rate");
+  f("pretrained_rate", pretrained_rate, "factor on the learning rate of layers loaded from the weights")
+      .above(0);
+  f("fresh", fresh, "layers that the weights do not contain; they are trained at the full rate");
   f("save_every", save_every, "seconds between saved states; more where saving would take 2 % of the time")
       .at_least(0);
   f("log_every", log_every, "seconds between progress lines without a terminal").above(0);
@@ -168,7 +170,7 @@ void RunConfig::fields(Fields& f) {
   f.custom(
       "head", [this](const YamlValue& value) { head = value; },
       [this] { return head.defined() ? plain(head.node) : YAML::Node(YAML::NodeType::Map); },
-      "laid over the model's head");
+      "overrides keys of the model's head");
   f("data", data, "");
   f("train", train, "");
   f("optimizer", optimizer, "");

@@ -26,10 +26,8 @@ struct DarknetImport;
 enum class Recompute : uint8_t { none, activations };
 constexpr std::string_view enum_name(Recompute recompute) {
   switch (recompute) {
-    case Recompute::none:
-      return "none";
-    case Recompute::activations:
-      return "activations";
+    case Recompute::none: return "none";
+    case Recompute::activations: return "activations";
   }
   return {};
 }
@@ -46,8 +44,8 @@ struct TrainOptions {
   int batch = 64;
   /// Images of one pass through the network; 0: the largest divisor of batch that fits.
   int micro_batch = 0;
-  /// Of the device's free memory that `micro_batch: auto` may plan for; 0: 0.6 of a machine's, 0.9 of a
-  /// GPU's.
+  /// Of the device's free memory that `micro_batch: auto` may plan for; 0: 0.6 of a machine's, 0.9 of
+  /// a GPU's.
   float memory_fraction = 0;
   Recompute recompute = Recompute::none;
   /// GPU: record each step once and queue it as a whole.
@@ -117,7 +115,7 @@ struct RunConfig {
   int evaluation_size() const { return evaluate.size > 0 ? evaluate.size : train.size; }
 };
 
-/// Reads a run's YAML with the command line's assignments (YamlDocument::set) laid over it. Paths that are
+/// Reads a run's YAML with the command line's overrides (YamlDocument::set). Paths that are
 /// not absolute are looked for beside the YAML first and in the current directory second (the other way round
 /// for those set on the command line), and are absolute in the result. Throws InputError for what does not
 /// make sense. Without `needs_data`, data.root may be a place that does not exist yet.

@@ -26,8 +26,8 @@
 
 namespace brightnet {
 
-/// One image of `detect`. Names that are not UTF-8 (a file name may be anything) have the offending bytes
-/// replaced.
+/// One image of `detect`. Names that are not UTF-8 (a file name may be anything) have the offending
+/// bytes replaced.
 Json to_json(const std::string& file, int width, int height, std::span<const ScoredBox> detections,
              const std::vector<std::string>& class_names);
 

@@ -16,8 +16,8 @@ namespace {
 constexpr int slots = 3;
 constexpr int live_slots = 2;
 
-/// The image as the network was trained to see it: placed in the square input, with the loader's fill around
-/// it.
+/// The image as the network was trained to see it: placed in the square input, with the loader's fill
+/// around it.
 void place_image(const cv::Mat& image, const InputFit& fit, uint8_t* pixels, ResizeFilter& resize) {
   const size_t stride = 3 * static_cast<size_t>(fit.size);
   std::fill(pixels, pixels + stride * static_cast<size_t>(fit.size), fill_value);

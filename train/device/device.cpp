@@ -19,7 +19,7 @@ std::unique_ptr<Backend> open_cpu(Precision precision) {
 }
 
 void refuse(const std::optional<cuda::Problem>& problem, const std::string& device, const char* where) {
-  if (problem) throw DeviceError("'" + device + "' was asked for: " + problem->what, where, problem->remedy);
+  if (problem) throw DeviceError("'" + device + "' was requested: " + problem->what, where, problem->remedy);
 }
 
 }  // namespace
@@ -33,12 +33,12 @@ DeviceName parse_device(const std::string& device) {
     const char* end = device.data() + device.size();
     const auto [stop, error] = std::from_chars(device.data() + 5, end, index);
     if (error == std::errc() && stop == end && index >= 0) return {DeviceKind::cuda, index};
-    throw InputError("'" + device + "' names no GPU", "--device",
+    throw InputError("'" + device + "' is not a GPU", "--device",
                      "Write cuda:0 for the first, cuda:1 for the second, and so on.");
   }
   const std::string nearest = nearest_word(device, std::vector<std::string>{"auto", "cpu", "cuda"});
   throw InputError(
-      "'" + device + "' is no device", "--device",
+      "'" + device + "' is not a device", "--device",
       nearest.empty() ? "Known are auto, cpu, cuda and cuda:N." : "Did you mean '" + nearest + "'?");
 }
 
@@ -88,7 +88,7 @@ std::unique_ptr<Backend> open_device(const std::string& device, Precision precis
     std::string remark;
     name.index = automatic_gpu(installation, precision, remark);
     if (name.index < 0) {
-      if (!remark.empty()) spdlog::warn("The CPU computes, not the GPU: {}.", remark);
+      if (!remark.empty()) spdlog::warn("Using the CPU, not the GPU: {}.", remark);
       return open_cpu(precision);
     }
   }

@@ -22,7 +22,7 @@ struct DeviceName {
 DeviceName parse_device(const std::string& device);
 
 /// The GPU that `auto` takes, or −1 for the CPU: the first that can be used in this precision. `remark` then
-/// says why GPUs that are there are not used; nobody trains on a slow device without having been told.
+/// gives the reason if a GPU that is present is not used, so that this never happens silently.
 int automatic_gpu(const cuda::Installation& installation, Precision precision, std::string& remark);
 
 /// What `device` means for one of several ranks of a machine: cuda, and auto where there are GPUs, become the
@@ -32,7 +32,7 @@ std::string device_of_rank(const std::string& device, int local_rank, int local_
                            const cuda::Installation& installation);
 
 /// `auto` is the best device that this machine and this build have. Throws DeviceError when the device, or
-/// the precision on it, cannot be had: nobody who asks for a GPU gets a slow CPU run instead.
+/// the precision on it, cannot be used: a request for a GPU never falls back to the CPU.
 std::unique_ptr<Backend> open_device(const std::string& device, Precision precision,
                                      bool deterministic = false);
 

@@ -54,7 +54,7 @@ class Communicator {
   virtual Watchdog* watchdog() = 0;
   /// From now on a call that lasts longer than this ends the run.
   virtual void set_time_limit(double seconds) = 0;
-  /// Says why this rank cannot go on, unless another one is about to end the run for the same reason, and
+  /// Reports why this rank cannot continue, unless another is about to end the run for the same reason, and
   /// ends all of them with this exit code.
   [[noreturn]] virtual void fail(const std::string& message, int exit_code) = 0;
 

@@ -21,10 +21,10 @@ class DeviceCollectives : public StatisticsExchange {
   /// Starts to replace a bucket by its sum or mean over the ranks. It waits for the operations queued so far
   /// and later operations run beside it, but none may touch the bucket before finish_all_reduces().
   virtual void start_all_reduce(float* values, size_t count, Reduction reduction) = 0;
-  /// The backend's next operations see everything that was started; on the CPU, this waits for it.
+  /// The backend's next operations see the results of all that was started; on the CPU, this waits.
   virtual void finish_all_reduces() = 0;
 
-  /// Seconds in which the computation stood still for other ranks, since the start. Asked for at both ends of
+  /// Seconds that the computation has waited for other ranks since the start. Asked for at both ends of
   /// a step.
   virtual double waited_seconds() = 0;
 };

@@ -1,4 +1,4 @@
-// Summing the gradient over ranks while the backward pass still computes it.
+// All-reduces the gradient over ranks while the backward pass is still running.
 //
 // The backward pass goes from the last layer to the first, and so the flat gradient array fills from its end.
 // It is cut into buckets at the borders of layers; as soon as a bucket's layers are done, its sum over the

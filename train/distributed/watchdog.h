@@ -4,9 +4,9 @@
 //   a call lasts beyond the limit        a rank did not come to it: stopped, stuck, or its machine is lost
 //   a rank has announced that it leaves  it failed, has told the user why, and ends all ranks
 //
-// On the first two it says which rank and why, and ends all ranks by MPI_Abort. To know which rank is
-// missing, every rank tells rank 0 once a second how many calls it has come to, and rank 0 tells all; when
-// rank 0 itself is missing, the others say so after a little more patience than rank 0 has.
+// In the first two cases it reports which rank and why, and ends all ranks by MPI_Abort. To know which rank is
+// missing, every rank tells rank 0 once a second how many calls it has reached, and rank 0 sends this to all; when
+// rank 0 itself is missing, the others report it, after a slightly longer limit than that of rank 0.
 #pragma once
 
 #include <atomic>

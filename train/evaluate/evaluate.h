@@ -19,10 +19,8 @@ namespace brightnet {
 enum class BestBy : uint8_t { AP, AP50 };
 constexpr std::string_view enum_name(BestBy score) {
   switch (score) {
-    case BestBy::AP:
-      return "AP";
-    case BestBy::AP50:
-      return "AP50";
+    case BestBy::AP: return "AP";
+    case BestBy::AP50: return "AP50";
   }
   return {};
 }
@@ -49,8 +47,8 @@ struct DetectOptions {
   int workers = 1;  ///< threads that decode and prepare images ahead of the network
 };
 
-/// Called with the index of each image and what was found there, in its pixels, best first. Return false to
-/// stop.
+/// Called with the index of each image and what was found there, in its pixels, best first. Return false
+/// to stop.
 using DetectionSink = std::function<bool(int index, std::span<const ScoredBox> boxes)>;
 
 /// Runs an inference network over the images of a data set (this rank's part of them), in order. `fit` has the size of

@@ -41,8 +41,8 @@ Pairs find_pairs(std::span<const ScoredBox> detections, std::span<const Annotati
   return pairs;
 }
 
-/// The free truth of highest IoU from `least` on among those that are (or are not) to be ignored; -1 for
-/// none.
+/// The free truth of highest IoU from `least` on among those that are (or are not) to be ignored; -1
+/// for none.
 int best_free_truth(const std::vector<Pair>& pairs, double least, std::span<const Annotation> truths,
                     const std::vector<char>& ignored, bool want_ignored, const std::vector<char>& taken) {
   int best = -1;

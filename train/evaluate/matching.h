@@ -24,8 +24,8 @@ inline constexpr int coco_thresholds = 10;
 inline constexpr int coco_max_detections = 100;
 enum CocoArea : int { area_all, area_small, area_medium, area_large, coco_areas };
 
-/// The bit of MatchRecord::right and ::ignored for an object size and an IoU threshold (0 is 0.50, 5 is
-/// 0.75).
+/// The bit of MatchRecord::right and ::ignored for an object size and an IoU threshold (0 is 0.50, 5
+/// is 0.75).
 constexpr uint64_t coco_bit(int area, int threshold) {
   return uint64_t{1} << (area * coco_thresholds + threshold);
 }
@@ -58,9 +58,9 @@ double overlap(const ScoredBox& detection, const Annotation& truth, bool coco_cr
 
 /// Matches the detections of one image and class, sorted by falling score, with the truths of that class.
 /// COCO: at each threshold a detection takes the free truth of highest IoU at or above it, one that counts
-/// before one to be ignored; the first coco_max_detections take part. VOC: a detection belongs to the truth
-/// of highest IoU if that is at least 0.5; the first to come is right, later ones are wrong; all detections
-/// take part.
+/// over one to be ignored; only the first coco_max_detections are used. VOC: a detection belongs to the truth
+/// of highest IoU if that is at least 0.5; the first is a true positive, later ones are false; all detections
+/// are used.
 void match(int64_t image, std::span<const ScoredBox> detections, std::span<const Annotation> truths,
            std::vector<MatchRecord>& records, TruthCounts& counts);
 

@@ -5,9 +5,9 @@
 //   for (each other rank) evaluator.merge(bytes it got from serialize());
 //   const Metrics metrics = evaluator.finish();
 //
-// Images are matched one by one as they come and only a small record a detection is kept, so shards of a data
-// set can be evaluated anywhere and merged: the result is the same to the last bit for any split and any
-// order.
+// Images are matched one by one as they come and only a small record a detection is kept, so shards of a
+// data set can be evaluated anywhere and merged: the result is the same to the last bit for any split and
+// any order.
 #pragma once
 
 #include <cstdint>

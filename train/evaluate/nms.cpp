@@ -1,5 +1,5 @@
 // The candidates are walked once, best first, and each is compared with the boxes already kept in its class
-// only: who is suppressed suppresses nobody, so this is the same as the textbook's pairwise sweep, and it can
+// only. A suppressed box suppresses no other box, so this equals the textbook's pairwise sweep, and it can
 // stop as soon as the wanted number is kept.
 #include "train/evaluate/nms.h"
 
@@ -48,12 +48,12 @@ bool usable(const Detection& d, float threshold) {
 }  // namespace
 
 void NmsOptions::fields(Fields& f) {
-  f("kind", kind,
-    "greedy: by IoU; diou: by IoU less a term for the centres' distance; model: as the head's nms says");
-  f("iou", iou, "a box falls when it overlaps a better one of its class by more").within(0, 1);
+  f("kind", kind, "greedy: by IoU; diou: by IoU minus a centre distance term; model: the head's nms");
+  f("iou", iou, "NMS IoU threshold: a box that overlaps a better one of its class by more is suppressed")
+      .within(0, 1);
   f("beta", beta, "exponent of the distance term of diou; for model the head's nms_beta counts").above(0);
-  f("score", score, "candidates with a lower score are not looked at").within(0, 1);
-  f("max_detections", max_detections, "detections kept an image").at_least(1);
+  f("score", score, "confidence threshold: candidates with a lower score are discarded").within(0, 1);
+  f("max_detections", max_detections, "maximum number of detections per image").at_least(1);
 }
 
 NmsOptions for_model(NmsOptions options, const Model& model) {
@@ -89,8 +89,8 @@ std::vector<Detection> non_max_suppression(const std::vector<Detection>& candida
     std::vector<Corners>& better = kept_in_class[candidate.class_id];
     const bool falls = std::any_of(better.begin(), better.end(), [&](const Corners& other) {
       const float overlap = iou(box, other);
-      // The distance term only lowers the overlap, so the power is taken for the few pairs where it can
-      // matter.
+      // The distance term only lowers the overlap, so the power is taken for the few pairs where it
+      // can matter.
       return overlap > options.iou &&
              (!diou || overlap - distance_term(box, other, options.beta) > options.iou);
     });

@@ -20,12 +20,9 @@ struct Model;
 enum class NmsMethod : uint8_t { greedy, diou, model };
 constexpr std::string_view enum_name(NmsMethod method) {
   switch (method) {
-    case NmsMethod::greedy:
-      return "greedy";
-    case NmsMethod::diou:
-      return "diou";
-    case NmsMethod::model:
-      return "model";
+    case NmsMethod::greedy: return "greedy";
+    case NmsMethod::diou: return "diou";
+    case NmsMethod::model: return "model";
   }
   return {};
 }
@@ -35,7 +32,7 @@ struct NmsOptions {
   NmsMethod kind = NmsMethod::greedy;
   float iou = 0.45f;
   float beta = 0.6f;         ///< exponent of the distance term; diou only
-  float score = 0.001f;      ///< candidates below it are not looked at
+  float score = 0.001f;      ///< confidence threshold: lower candidates are discarded
   int max_detections = 300;  ///< an image, over all classes, best first
   void fields(Fields& f);
 };

@@ -16,8 +16,8 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "safetensors are little-endian");
 
-// The reference implementation refuses longer headers, and so do we: a broken length must not become a huge
-// allocation.
+// The reference implementation refuses longer headers, and so do we: a broken length must not become a
+// huge allocation.
 constexpr uint64_t max_header_bytes = 100'000'000;
 constexpr uint64_t data_alignment = 64;
 

@@ -36,8 +36,8 @@ void save_weights(const std::filesystem::path& file, const TrainedModel& trained
 /// What a weights file says about itself. Throws InputError when it is not one of brightnet's.
 TrainedModel load_trained_model(const std::filesystem::path& file);
 
-/// The values of every parameter of `layout`; InputError when one is missing, has another shape or is not
-/// finite.
+/// The values of every parameter of `layout`; InputError when one is missing, has another shape or is
+/// not finite.
 std::vector<float> load_weights(const std::filesystem::path& file, const ParameterLayout& layout);
 
 /// A trained network with its numbers.

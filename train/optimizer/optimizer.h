@@ -19,10 +19,8 @@ struct EmaOptions;
 enum class OptimizerKind : uint8_t { adamw, sgd };
 constexpr std::string_view enum_name(OptimizerKind kind) {
   switch (kind) {
-    case OptimizerKind::adamw:
-      return "adamw";
-    case OptimizerKind::sgd:
-      return "sgd";
+    case OptimizerKind::adamw: return "adamw";
+    case OptimizerKind::sgd: return "sgd";
   }
   return {};
 }
@@ -31,10 +29,8 @@ constexpr std::string_view enum_name(OptimizerKind kind) {
 enum class DecayKind : uint8_t { l2, decoupled };
 constexpr std::string_view enum_name(DecayKind kind) {
   switch (kind) {
-    case DecayKind::l2:
-      return "l2";
-    case DecayKind::decoupled:
-      return "decoupled";
+    case DecayKind::l2: return "l2";
+    case DecayKind::decoupled: return "decoupled";
   }
   return {};
 }
@@ -90,8 +86,8 @@ class DeviceRanges {
 };
 
 /// Stochastic gradient descent with momentum. With decay_kind l2 the decay is part of the gradient, as in
-/// darknet, and goes through the momentum; decoupled, it shrinks the weights beside it (Loshchilov & Hutter
-/// 2019).
+/// darknet, and goes through the momentum; decoupled, it shrinks the weights beside it (Loshchilov &
+/// Hutter 2019).
 class Sgd : public Optimizer {
  public:
   Sgd(const OptimizerOptions& options, const ParameterLayout& layout, Backend& backend);
@@ -129,8 +125,8 @@ std::vector<ParameterRange> parameter_ranges(const ParameterLayout& layout, floa
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerOptions& options, const EmaOptions& ema,
                                           const ParameterLayout& layout, Backend& backend, float* values);
 
-/// Bytes of device memory that make_optimizer() takes for the optimizer's state and ranges; not for the
-/// average.
+/// Bytes of device memory that make_optimizer() takes for the optimizer's state and ranges; not for
+/// the average.
 size_t optimizer_bytes(const OptimizerOptions& options, const ParameterLayout& layout);
 
 }  // namespace brightnet

@@ -12,7 +12,7 @@
 
 namespace brightnet {
 
-/// Whether a run in this precision scales its loss, clips, averages, …: what the device decides by. `images`
+/// Whether a run in this precision scales its loss, clips, averages, …: the policy by which the device decides. `images`
 /// are one step's on this device.
 StepPolicy step_policy(const OptimizerOptions& options, const EmaOptions& ema, Precision precision,
                        int images);
@@ -39,7 +39,7 @@ class OptimizerStep {
 
   /// As it is after everything queued so far (this waits).
   StepState state() const;
-  /// Goes on from this state, and from the parameters as they now are.
+  /// Resumes from this state and the current parameters.
   void resume(const StepState& state);
   /// An epoch's sums begin anew.
   void clear_sums();

@@ -9,8 +9,8 @@ namespace brightnet {
 void ScheduleOptions::fields(Fields& f) {
   f("kind", kind, "of the rate after the burn-in");
   f("unit", unit, "of warmup and steps");
-  f("warmup", warmup, "length of the burn-in").at_least(0);
-  f("power", power, "of the burn-in").at_least(0);
+  f("warmup", warmup, "length of the warm-up").at_least(0);
+  f("power", power, "exponent of the warm-up").at_least(0);
   f("final", final, "fraction of the rate at the end of cosine and linear").within(0, 1);
   f("steps", steps, "where the rate falls; empty: at 80 % and 90 % of the run");
   f("scales", scales, "factors there; empty: 0.1 each");
@@ -39,14 +39,10 @@ float Schedule::rate(int64_t iteration) const {
     return static_cast<float>(rate_ * (options_.final + (1 - options_.final) * left));
   };
   switch (options_.kind) {
-    case ScheduleKind::cosine:
-      return falling(0.5 * (1 + std::cos(std::numbers::pi * u)));
-    case ScheduleKind::linear:
-      return falling(1 - u);
-    case ScheduleKind::constant:
-      return rate_;
-    case ScheduleKind::steps:
-      break;
+    case ScheduleKind::cosine: return falling(0.5 * (1 + std::cos(std::numbers::pi * u)));
+    case ScheduleKind::linear: return falling(1 - u);
+    case ScheduleKind::constant: return rate_;
+    case ScheduleKind::steps: break;
   }
   double factor = 1;
   for (size_t i = 0; i < steps_.size(); ++i) factor *= iteration >= steps_[i] ? options_.scales[i] : 1.0f;

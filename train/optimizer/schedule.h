@@ -12,14 +12,10 @@ namespace brightnet {
 enum class ScheduleKind : uint8_t { cosine, steps, linear, constant };
 constexpr std::string_view enum_name(ScheduleKind kind) {
   switch (kind) {
-    case ScheduleKind::cosine:
-      return "cosine";
-    case ScheduleKind::steps:
-      return "steps";
-    case ScheduleKind::linear:
-      return "linear";
-    case ScheduleKind::constant:
-      return "constant";
+    case ScheduleKind::cosine: return "cosine";
+    case ScheduleKind::steps: return "steps";
+    case ScheduleKind::linear: return "linear";
+    case ScheduleKind::constant: return "constant";
   }
   return {};
 }
@@ -27,10 +23,8 @@ constexpr std::string_view enum_name(ScheduleKind kind) {
 enum class ScheduleUnit : uint8_t { epochs, iterations };
 constexpr std::string_view enum_name(ScheduleUnit unit) {
   switch (unit) {
-    case ScheduleUnit::epochs:
-      return "epochs";
-    case ScheduleUnit::iterations:
-      return "iterations";
+    case ScheduleUnit::epochs: return "epochs";
+    case ScheduleUnit::iterations: return "iterations";
   }
   return {};
 }

@@ -1,4 +1,4 @@
-// Whether a run that goes on still has the data it began with.
+// Whether a resumed run still has the data it began with.
 #pragma once
 
 #include <string>

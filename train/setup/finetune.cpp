@@ -102,7 +102,7 @@ void read_pretrained(TrainOptions& train, const Model& model, const ParameterLay
                      std::vector<float>& values) {
   const auto read = is_darknet_weights(train.weights) ? read_darknet : read_safetensors;
   const MatchReport report = read(train, model, layout, values);
-  for (const auto& name : report.left) spdlog::info("  starts fresh: {}", name);
+  for (const auto& name : report.left) spdlog::info("  newly initialised: {}", name);
   for (const auto& name : report.ignored) spdlog::info("  not used: {}", name);
 
   const std::set<std::string> taken(report.taken.begin(), report.taken.end());
@@ -111,7 +111,7 @@ void read_pretrained(TrainOptions& train, const Model& model, const ParameterLay
     if (taken.contains(entry.name)) continue;
     const LayerDescription& layer = model.layers[static_cast<size_t>(entry.layer)];
     if (layer.rate == 0 && fresh.insert(layer.name).second)
-      spdlog::warn("'{}' is frozen and not in {}: it will stay as it is initialised.", layer.name,
+      spdlog::warn("'{}' is frozen and not in {}: it keeps its random initialisation.", layer.name,
                    train.weights);
     fresh.insert(layer.name);
   }

@@ -73,7 +73,7 @@ void choose_micro_batch(RunConfig& config, const Model& model, Backend& backend,
     while (batch % micro_batch != 0) --micro_batch;
     if (ranks.leads()) {
       spdlog::warn(
-          "With {} ranks, {} images make a micro-batch instead of {}: batch-norm sees fewer at a time.",
+          "With {} ranks, {} images make a micro-batch instead of {}: batch-norm statistics use fewer images.",
           ranks.size(), micro_batch, before);
     }
   }

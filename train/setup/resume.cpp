@@ -24,9 +24,9 @@ bool may_change(const std::string& key) {
 void refuse_changes(const RunConfig& before, const RunConfig& after) {
   for (const auto& [key, old_value, new_value] : compare(before, after)) {
     if (may_change(key)) continue;
-    throw InputError("the run began with " + key + " = " + old_value + " and cannot go on with " + new_value,
-                     "--resume",
-                     "Leave it as it was, or start a new run with --weights weights/last.safetensors");
+    throw InputError(
+        "the run began with " + key + " = " + old_value + " and cannot be resumed with " + new_value,
+        "--resume", "Leave it as it was, or start a new run with --weights weights/last.safetensors");
   }
 }
 
@@ -37,7 +37,7 @@ void refuse_contradictions(const RunRequest& request) {
   for (const auto& [option, given] : starts) {
     if (!given) continue;
     throw InputError("a run that is resumed continues with its own weights", option,
-                     std::string("Leave out ") + option + " to go on, or --resume to start a new run.");
+                     std::string("Leave out ") + option + " to resume, or --resume to start a new run.");
   }
   if (request.resume.empty() || request.out.empty()) return;
   const auto place = [](const std::string& path) { return fs::weakly_canonical(fs::path(path) / "."); };
@@ -54,7 +54,7 @@ bool has_automatic_anchors(const RunConfig& config) {
   return anchors.IsDefined() && anchors.IsScalar() && anchors.Scalar() == "auto";
 }
 
-/// What a run settles by itself, or keeps elsewhere.
+/// What a run determines itself, or keeps elsewhere.
 bool is_its_own(const std::string& key, const RunConfig& asked) {
   if (key == "train.micro_batch") return asked.train.micro_batch == 0;
   if (key == "head.anchors") return has_automatic_anchors(asked);

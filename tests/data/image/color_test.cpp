@@ -33,18 +33,12 @@ std::array<double, 3> reference(std::array<double, 3> rgb, const ColorChange& ch
   const double f = hue / 60 - sextant;
   const double p = v * (1 - saturation), q = v * (1 - saturation * f), t = v * (1 - saturation * (1 - f));
   switch (sextant) {
-    case 0:
-      return {v, t, p};
-    case 1:
-      return {q, v, p};
-    case 2:
-      return {p, v, t};
-    case 3:
-      return {p, q, v};
-    case 4:
-      return {t, p, v};
-    default:
-      return {v, p, q};
+    case 0: return {v, t, p};
+    case 1: return {q, v, p};
+    case 2: return {p, v, t};
+    case 3: return {p, q, v};
+    case 4: return {t, p, v};
+    default: return {v, p, q};
   }
 }
 

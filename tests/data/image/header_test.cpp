@@ -28,30 +28,14 @@ cv::Mat shown(const cv::Mat& stored, int orientation) {
       const int bottom = stored.rows - 1 - r, right = stored.cols - 1 - c;
       int y = 0, x = 0;
       switch (orientation) {
-        case 1:
-          y = r, x = c;
-          break;  // row 0 at the top, column 0 on the left
-        case 2:
-          y = r, x = right;
-          break;  // top, right
-        case 3:
-          y = bottom, x = right;
-          break;  // bottom, right
-        case 4:
-          y = bottom, x = c;
-          break;  // bottom, left
-        case 5:
-          y = c, x = r;
-          break;  // row 0 on the left, column 0 at the top
-        case 6:
-          y = c, x = bottom;
-          break;  // right, top
-        case 7:
-          y = right, x = bottom;
-          break;  // right, bottom
-        default:
-          y = right, x = r;
-          break;  // 8: left, bottom
+        case 1: y = r, x = c; break;           // row 0 at the top, column 0 on the left
+        case 2: y = r, x = right; break;       // top, right
+        case 3: y = bottom, x = right; break;  // bottom, right
+        case 4: y = bottom, x = c; break;      // bottom, left
+        case 5: y = c, x = r; break;           // row 0 on the left, column 0 at the top
+        case 6: y = c, x = bottom; break;      // right, top
+        case 7: y = right, x = bottom; break;  // right, bottom
+        default: y = right, x = r; break;      // 8: left, bottom
       }
       out.at<cv::Vec3b>(y, x) = stored.at<cv::Vec3b>(r, c);
     }

@@ -26,8 +26,8 @@ TEST(Placement, LetterboxKeepsTheAspectAndCentres) {
 }
 
 TEST(Placement, ALetterboxedSideIsRoundedToTheNearestPixel) {
-  // 100 · 64/301 = 21.26 pixels become 21, and 100 · 64/291 = 21.99 become 22; half a pixel becomes a whole
-  // one.
+  // 100 · 64/301 = 21.26 pixels become 21, and 100 · 64/291 = 21.99 become 22; half a pixel becomes a
+  // whole one.
   for (const auto& [length, pixels] : {std::pair(301, 21), {291, 22}}) {
     const Placement wide = place(length, 100, 64, true), tall = place(100, length, 64, true);
     EXPECT_FLOAT_EQ(wide.scale_y, static_cast<float>(pixels) / 100) << length;

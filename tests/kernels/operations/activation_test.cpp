@@ -10,18 +10,12 @@ constexpr Activation activations[] = {Activation::linear, Activation::relu,  Act
 double reference(Activation activation, double x) {
   const double sigmoid = 1 / (1 + std::exp(-x));
   switch (activation) {
-    case Activation::linear:
-      return x;
-    case Activation::relu:
-      return std::max(x, 0.0);
-    case Activation::leaky:
-      return x < 0 ? 0.1 * x : x;
-    case Activation::mish:
-      return x * std::tanh(std::log1p(std::exp(x)));
-    case Activation::swish:
-      return x * sigmoid;
-    case Activation::logistic:
-      return sigmoid;
+    case Activation::linear: return x;
+    case Activation::relu: return std::max(x, 0.0);
+    case Activation::leaky: return x < 0 ? 0.1 * x : x;
+    case Activation::mish: return x * std::tanh(std::log1p(std::exp(x)));
+    case Activation::swish: return x * sigmoid;
+    case Activation::logistic: return sigmoid;
   }
   return 0;
 }

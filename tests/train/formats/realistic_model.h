@@ -1,7 +1,7 @@
 // Networks that behave like trained ones without having been trained: random convolutions whose batch-norm
 // statistics are those of a real picture, so that activations keep their scale to the last layer and scores
-// spread over (0, 1). With fresh weights every score is the prior, and an export could lose half of a network
-// unnoticed.
+// spread over (0, 1). With fresh weights every score is the prior, and an export could lose half of a
+// network unnoticed.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// A darknet configuration with every kind of section, small enough to be read at a glance and to be broken
-// often.
+// A darknet configuration with every kind of section, small enough to be read at a glance and to be
+// broken often.
 #pragma once
 
 #include <string>

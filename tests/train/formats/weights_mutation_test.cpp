@@ -113,23 +113,12 @@ std::string mutated(std::string bytes, Random& random) {
     const size_t at = random.below(reach), rest = bytes.size() - at;
     const size_t some = 1 + random.below(static_cast<uint32_t>(std::min<size_t>(rest, 200)));
     switch (random.below(6)) {
-      case 0:
-        bytes[at] = static_cast<char>(random.below(256));
-        break;
-      case 1:
-        bytes[at] = static_cast<char>(bytes[at] ^ (1 << random.below(8)));
-        break;
-      case 2:
-        std::memcpy(bytes.data() + at, &words[random.below(8)], std::min<size_t>(4, rest));
-        break;
-      case 3:
-        bytes.erase(at, some);
-        break;
-      case 4:
-        bytes.insert(at, bytes.substr(at, some));
-        break;
-      default:
-        bytes.resize(at);
+      case 0: bytes[at] = static_cast<char>(random.below(256)); break;
+      case 1: bytes[at] = static_cast<char>(bytes[at] ^ (1 << random.below(8))); break;
+      case 2: std::memcpy(bytes.data() + at, &words[random.below(8)], std::min<size_t>(4, rest)); break;
+      case 3: bytes.erase(at, some); break;
+      case 4: bytes.insert(at, bytes.substr(at, some)); break;
+      default: bytes.resize(at);
     }
   }
   return bytes;

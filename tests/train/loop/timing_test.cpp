@@ -1,5 +1,5 @@
-// What a trainer asks of the device from step to step: its rates, its input sizes, and how many steps there
-// are.
+// What a trainer asks of the device from step to step: its rates, its input sizes, and how many steps
+// there are.
 #include <algorithm>
 #include <chrono>
 #include <csignal>

@@ -8,7 +8,6 @@
 #include "tests/train/small_run.h"
 #include "tests/train/small_training.h"
 #include "train/formats/darknet/weights.h"
-#include "train/formats/darknet/weights.h"
 #include "train/formats/safetensors.h"
 #include "train/loop/trainer.h"
 #include "train/setup/run_model.h"

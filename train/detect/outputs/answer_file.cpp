@@ -18,7 +18,7 @@ void check_answer_file(const std::string& file, const std::string& option, const
   std::error_code error;
   if (!fs::exists(path, error)) return;
   if (!fs::is_regular_file(path, error)) {
-    throw InputError("this is there already, and is no file", file,
+    throw InputError("this already exists and is not a regular file", file,
                      "Name another with " + option + "; - is standard output.");
   }
   std::ifstream in(path, std::ios::binary);
@@ -29,8 +29,8 @@ void check_answer_file(const std::string& file, const std::string& option, const
   // Of a list that found nothing, all there is.
   const bool empty_list = size == 4 && beginning.starts_with("[\n") && begins == "[\n]\n";
   if (begins == beginning || empty_list || size == 0) return;
-  throw InputError("there is a file of this name already, and it is no earlier answer of this kind", file,
-                   "Move it away, or name another with " + option + '.');
+  throw InputError("a file of this name already exists and is not an earlier output of this kind", file,
+                   "Move it, or give another with " + option + '.');
 }
 
 std::string answer_beginning(const std::string& first_key) {

@@ -36,8 +36,8 @@ std::map<std::string, int64_t> numbers_of(const std::vector<fs::path>& files) {
   return images;
 }
 
-/// COCO's 80 classes as darknet, and everybody after it, orders them; some names differ between the lists in
-/// use.
+/// COCO's 80 classes as darknet, and everybody after it, orders them; some names differ between the lists
+/// in use.
 bool are_cocos(const std::vector<std::string>& names) {
   return names.size() == 80 && names[0] == "person" && names[40] == "wine glass" && names[79] == "toothbrush";
 }

@@ -1,4 +1,4 @@
-// What `detect` wrote into a folder. It may replace that, and nothing else: a label that somebody corrected
+// What `detect` wrote into a folder. It may replace that, and nothing else: a label that a user corrected
 // by hand looks like one that was found, and a user's picture like a drawn one.
 #pragma once
 
@@ -22,8 +22,8 @@ class WrittenFiles {
 
   /// Puts FOLDER/NAME, as it is now, on the list.
   void note(const std::string& name);
-  /// Says that writing FOLDER/NAME begins. Without a note() behind it, since the program was killed, it may
-  /// be replaced whatever it is.
+  /// Records that writing FOLDER/NAME begins. Without a following note(), if the program was killed, it may
+  /// be replaced whatever its content.
   void begin(const std::string& name);
 
  private:

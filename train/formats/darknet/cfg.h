@@ -19,8 +19,8 @@ struct CfgSetting {
   int line = 0;            ///< from 1
 };
 
-/// One "[kind]" and the settings under it. Reading a setting marks it as understood, so that what nobody
-/// asked for can be told to the user.
+/// One "[kind]" and the settings under it. Reading a setting marks it as used, so that unused
+/// settings can be reported to the user.
 class CfgSection {
  public:
   CfgSection(std::string file, std::string kind, int line)
@@ -47,10 +47,10 @@ class CfgSection {
 
   /// Marks keys that are known to make no difference here.
   void pass_over(std::initializer_list<std::string_view> keys) const;
-  /// Refuses each of these keys whose value is not `value`: darknet would do something that brightnet does
-  /// not.
+  /// Refuses each of these keys whose value is not `value`: darknet would do something that brightnet
+  /// does not.
   void require(std::initializer_list<std::string_view> keys, double value) const;
-  /// Settings that nobody asked for.
+  /// Settings that were not read.
   std::vector<CfgSetting> not_understood() const;
 
   /// Adds a setting. InputError when the key is already there with another value.

@@ -1,6 +1,6 @@
 // darknet sums a batch's gradient, subtracts decay · batch · w, and divides the rate by the batch: the same
-// as a mean gradient with decay · w, which is what ours takes, so rate, momentum and decay carry over as they
-// stand.
+// as a mean gradient with decay · w, which is what ours takes, so rate, momentum and decay carry over as
+// they stand.
 #include "train/formats/darknet/recipe.h"
 
 #include <algorithm>
@@ -102,8 +102,8 @@ class RecipeWriter {
     if (frozen_ > 0) line("  freeze: " + std::to_string(frozen_), "stopbackward=1");
   }
 
-  /// random=1: every ten steps darknet draws a factor between 1/1.4 and 1.4 and rounds up to the next
-  /// resize_step.
+  /// random=1: every ten steps darknet draws a factor between 1/1.4 and 1.4 and rounds up to the
+  /// next resize_step.
   void write_sizes() {
     const double random = yolo_->number("random", 0, 0, 4);
     if (random == 0) return;

@@ -1,5 +1,4 @@
-// A network as darknet leaves it behind: .cfg, .weights and .names together are what brightnet keeps in one
-// file.
+// A network as darknet saves it: .cfg, .weights and .names together are what brightnet keeps in one file.
 #pragma once
 
 #include <filesystem>
@@ -13,8 +12,8 @@ namespace brightnet {
 
 struct DarknetFilesToRead {
   std::filesystem::path cfg, weights;
-  /// A file with a class's name on each line, or an obj.data that points at one; empty: the classes are
-  /// numbered.
+  /// A file with a class's name on each line, or an obj.data that points at one; empty: the classes
+  /// are numbered.
   std::filesystem::path names;
   bool partial = false;  ///< as in DarknetWeightsOptions
 };

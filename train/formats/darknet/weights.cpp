@@ -240,8 +240,8 @@ class BlockReader {
       : weights_(weights), extent_(extent), partial_(partial) {}
 
   /// Calls use(index, numbers) for each and returns how many made sense. A convolution without batch-norm
-  /// shows nothing about itself, so in a file that is partly wrong it is used only when a later one confirms
-  /// it.
+  /// shows nothing about itself, so in a file that is partly wrong it is used only when a later one
+  /// confirms it.
   template <typename Use>
   size_t read(Use&& use) {
     std::vector<std::vector<float>> unconfirmed;

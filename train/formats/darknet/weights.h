@@ -28,8 +28,8 @@ struct DarknetHeader {
 bool is_darknet_weights(const std::filesystem::path& file);
 
 struct DarknetWeightsOptions {
-  /// The network that the file is of, as its own .cfg says; nullptr: the model itself, with any number of
-  /// classes.
+  /// The network that the file is of, as its own .cfg says; nullptr: the model itself, with any number
+  /// of classes.
   const Model* network = nullptr;
   /// Take the convolutions before the one where the file stops making sense, instead of refusing it.
   bool partial = false;

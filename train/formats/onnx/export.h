@@ -53,8 +53,8 @@ struct OnnxSummary {
 };
 
 /// Writes the network atomically. `values` are in the layout's order. Throws InputError when the options do
-/// not fit the model (a size that is no multiple of its stride, an opset out of range) or the file cannot be
-/// written.
+/// not fit the model (a size that is no multiple of its stride, an opset out of range) or the file cannot
+/// be written.
 OnnxSummary export_onnx(const TrainedModel& trained, const ParameterLayout& layout,
                         const std::vector<float>& values, const OnnxOptions& options,
                         const std::filesystem::path& file);

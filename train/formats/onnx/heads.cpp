@@ -20,8 +20,8 @@ Value rows_of_predictions(OnnxGraph& graph, const HeadLogits& logits) {
   return graph.reshape(logits.name + "/predictions", turned, {0, cells * anchors, values});
 }
 
-/// What the predictions' centres are moved by and their sizes multiplied with, in the order of the
-/// predictions.
+/// What the predictions' centres are moved by and their sizes multiplied with, in the order of
+/// the predictions.
 struct PredictionConstants {
   std::vector<float> steps, offsets, half_anchors;  ///< x and y of each
 };

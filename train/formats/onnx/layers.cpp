@@ -52,12 +52,9 @@ class LayerWriter {
 
   Value activated(Activation activation, const Value& x) {
     switch (activation) {
-      case Activation::linear:
-        return x;
-      case Activation::relu:
-        return graph_.add(name("relu"), "Relu", {x});
-      case Activation::leaky:
-        return graph_.add(name("leaky"), "LeakyRelu", {x}, {{"alpha", 0.1f}});
+      case Activation::linear: return x;
+      case Activation::relu: return graph_.add(name("relu"), "Relu", {x});
+      case Activation::leaky: return graph_.add(name("leaky"), "LeakyRelu", {x}, {{"alpha", 0.1f}});
       case Activation::mish: {
         // ONNX has Mish from opset 18 on. Runtimes know these three and fuse them.
         const Value softplus = graph_.add(name("softplus"), "Softplus", {x});
@@ -65,8 +62,7 @@ class LayerWriter {
       }
       case Activation::swish:
         return graph_.add(name("swish"), "Mul", {x, graph_.add(name("sigmoid"), "Sigmoid", {x})});
-      case Activation::logistic:
-        return graph_.add(name("logistic"), "Sigmoid", {x});
+      case Activation::logistic: return graph_.add(name("logistic"), "Sigmoid", {x});
     }
     BRIGHTNET_CHECK(false, "an activation without a translation");
   }

@@ -1,4 +1,4 @@
-// What an ONNX file from `brightnet export` says about itself beside its graph: what the input must look like
+// The metadata of an ONNX file from `brightnet export`: what the input must look like
 // and what the outputs mean. It lies in the model's metadata_props, so every runtime hands it out
 // (InferenceSession.get_modelmeta().custom_metadata_map in ONNX Runtime) and deploying needs no second file.
 // docs/deploy.md describes each entry.
@@ -24,17 +24,14 @@ enum class OnnxHeads : uint8_t {
 
 constexpr std::string_view enum_name(OnnxHeads heads) {
   switch (heads) {
-    case OnnxHeads::raw:
-      return "raw";
-    case OnnxHeads::decoded:
-      return "decoded";
-    case OnnxHeads::nms:
-      return "nms";
+    case OnnxHeads::raw: return "raw";
+    case OnnxHeads::decoded: return "decoded";
+    case OnnxHeads::nms: return "nms";
   }
   return {};
 }
 
-/// One head, as who decodes raw outputs must know it.
+/// One head: what is needed to decode its raw outputs.
 struct OnnxHead {
   std::string output;  ///< the yolo layer's name; of raw outputs the tensor's as well
   int stride = 0;      ///< pixels of the input per cell
@@ -65,9 +62,9 @@ struct OnnxMetadata {
 std::map<std::string, std::string> to_properties(const OnnxMetadata& metadata);
 
 /// Reads the metadata of a file without its graph. The file may be anything: nothing that it claims is
-/// believed before it was compared with the file's length, and no more is allocated than its metadata are
-/// long (4 MiB at most). Throws InputError when it is no ONNX file, not one that brightnet exported, or
-/// damaged.
+/// believed before it was compared with the file's length, and no more is allocated than its metadata
+/// are long (4 MiB at most). Throws InputError when it is no ONNX file, not one that brightnet exported,
+/// or damaged.
 OnnxMetadata read_onnx_metadata(const std::filesystem::path& file);
 /// The same of a file's content; `name` is what messages call it.
 OnnxMetadata parse_onnx_metadata(std::string_view content, const std::string& name);

@@ -38,7 +38,7 @@ class Canvas {
 
 /// Round numbers (1, 2 or 5 times a power of ten apart) that cover [low, high] with about `count` steps.
 std::vector<double> round_ticks(double low, double high, int count);
-/// As short as tells it from a neighbour `step` away: "0.25", "20", "1e-05".
+/// The shortest form that differs from a neighbour `step` away: "0.25", "20", "1e-05".
 std::string tick_label(double value, double step);
 
 }  // namespace brightnet

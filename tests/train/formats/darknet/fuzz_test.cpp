@@ -79,30 +79,14 @@ class Mutator {
     const std::string token = tokens[random_.below(std::size(tokens))];
     const size_t at = place(text), start = line_start(text), end = line_end(text, start);
     switch (random_.below(8)) {
-      case 0:
-        text[at] = static_cast<char>(random_.below(256));
-        break;
-      case 1:
-        text.insert(at, token);
-        break;
-      case 2:
-        text.erase(at, 1 + random_.below(8));
-        break;
-      case 3:
-        text.erase(start, end - start);
-        break;
-      case 4:
-        text.insert(line_start(text), text.substr(start, end - start));
-        break;
-      case 5:
-        text.insert(start, token);
-        break;
-      case 6:
-        replace_number(text, at, token);
-        break;
-      default:
-        repeat_stretch(text, start, line_end(text, at));
-        break;
+      case 0: text[at] = static_cast<char>(random_.below(256)); break;
+      case 1: text.insert(at, token); break;
+      case 2: text.erase(at, 1 + random_.below(8)); break;
+      case 3: text.erase(start, end - start); break;
+      case 4: text.insert(line_start(text), text.substr(start, end - start)); break;
+      case 5: text.insert(start, token); break;
+      case 6: replace_number(text, at, token); break;
+      default: repeat_stretch(text, start, line_end(text, at)); break;
     }
   }
   static void replace_number(std::string& text, size_t at, const std::string& token) {
@@ -144,8 +128,8 @@ int imported_of(const std::string& seed, int begin, int end) {
 
 TEST(DarknetFuzz, BrokenConfigurationsAreImportedOrRefused) {
   constexpr int inputs = 100000, large = 10000;
-  // Mostly a head with one convolution before it: what is small is broken at more of its places in the same
-  // time.
+  // Mostly a head with one convolution before it: what is small is broken at more of its places in the
+  // same time.
   const std::string tiny_cfg = small_cfg.substr(0, small_cfg.find("[convolutional]", 400)) +
                                small_cfg.substr(small_cfg.find("[route]\nlayers=-1,-4") + 21);
   const int imported = imported_of(small_cfg, 0, large) + imported_of(tiny_cfg, large, inputs);

@@ -93,8 +93,8 @@ RealisticModel with_smaller_variances(const RealisticModel& made, float less) {
   return other;
 }
 
-// What `kept` numbers cost in OpenCV, and that nothing else differs: with its epsilon, ours computes the
-// same.
+// What `kept` numbers cost in OpenCV, and that nothing else differs: with its epsilon, ours computes
+// the same.
 TEST(DarknetInOpenCv, KeptNumbersDifferByOpenCvsEpsilonAlone) {
   const RealisticModel made = realistic_model(shipped_model("yolov4-tiny", 20), 256);
   const float score = 0.3f, least = score - 1e-3f;

@@ -120,27 +120,13 @@ std::string mutated(std::string text, Random& random) {
     const auto size = static_cast<uint32_t>(text.size());
     const uint32_t at = random.below(size), length = 1 + random.below(std::min<uint32_t>(16, size - at));
     switch (random.below(7)) {
-      case 0:
-        text[at] = static_cast<char>(random.below(256));
-        break;
-      case 1:
-        text[at] = static_cast<char>(text[at] ^ (1 << random.below(8)));
-        break;
-      case 2:
-        text.resize(at);
-        break;
-      case 3:
-        text.erase(at, length);
-        break;
-      case 4:
-        text.insert(at, text.substr(random.below(size), length));
-        break;
-      case 5:
-        text.replace(at, std::min<uint32_t>(5, size - at), "\xff\xff\xff\xff\x0f");
-        break;
-      default:
-        text.insert(at, std::string(length, "[{\"0-e"[random.below(6)]));
-        break;
+      case 0: text[at] = static_cast<char>(random.below(256)); break;
+      case 1: text[at] = static_cast<char>(text[at] ^ (1 << random.below(8))); break;
+      case 2: text.resize(at); break;
+      case 3: text.erase(at, length); break;
+      case 4: text.insert(at, text.substr(random.below(size), length)); break;
+      case 5: text.replace(at, std::min<uint32_t>(5, size - at), "\xff\xff\xff\xff\x0f"); break;
+      default: text.insert(at, std::string(length, "[{\"0-e"[random.below(6)])); break;
     }
   }
   return text;

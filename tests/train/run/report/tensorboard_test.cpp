@@ -57,23 +57,16 @@ struct Fields {
       const uint64_t key = varint();
       const int field = static_cast<int>(key >> 3);
       switch (key & 7) {
-        case 0:
-          numbers[field] = varint();
-          break;
-        case 1:
-          numbers[field] = take<uint64_t>(message);
-          break;
-        case 5:
-          numbers[field] = take<uint32_t>(message);
-          break;
+        case 0: numbers[field] = varint(); break;
+        case 1: numbers[field] = take<uint64_t>(message); break;
+        case 5: numbers[field] = take<uint32_t>(message); break;
         case 2: {
           const uint64_t size = varint();
           bytes[field] = std::string(message.substr(0, size));
           message.remove_prefix(size);
           break;
         }
-        default:
-          throw std::runtime_error("a wire type that is not used");
+        default: throw std::runtime_error("a wire type that is not used");
       }
     }
   }
