@@ -22,12 +22,12 @@ class Data : public ::testing::Test {
 TEST_F(Data, CheckFailsWhereTrainingWouldStop) {
   ProgramResult result = run({"data", "check", "run.yaml"});
   EXPECT_EQ(result.code, 0) << result.out << result.err;
-  EXPECT_TRUE(says(result.out, "In order.")) << result.out;
+  EXPECT_TRUE(says(result.out, "No problems found.")) << result.out;
   fs::rename(run_.folder() / "data/labels", run_.folder() / "data/elsewhere");
   result = run({"data", "check", "run.yaml"});
   EXPECT_EQ(result.code, 2);
   EXPECT_TRUE(says(result.out, "none of the 6 images has a label file")) << result.out;
-  EXPECT_TRUE(says(result.out, "Not in order: training would stop")) << result.out;
+  EXPECT_TRUE(says(result.out, "Problems found: training would stop")) << result.out;
 }
 
 TEST_F(Data, AnchorsAreAlwaysAsManyDifferentOnesAsTheModelHas) {

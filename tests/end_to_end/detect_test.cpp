@@ -188,7 +188,7 @@ TEST_F(DetectCommand, AnAnswerReplacesOnlyAnAnswerOfItsKind) {
   expect_refusal("data/images/val", {"--json", "run.yaml"}, "run.yaml");
   EXPECT_EQ(read_file(run_.folder() / "run.yaml"), config);
   ASSERT_EQ(detect("data/images/val", {"--json", "a.json"}).code, 0);
-  expect_refusal("data/images/val", {"--coco-json", "a.json"}, "no earlier answer");
+  expect_refusal("data/images/val", {"--coco-json", "a.json"}, "not an earlier output");
   expect_refusal("data/images/val", {"--json", "a.json", "--darknet-json", "./a.json"}, "two answers");
   expect_refusal("data/images/val", {"--json", "-", "--coco-json", "-"}, "two answers");
   fs::create_directories(run_.folder() / "folder");

@@ -30,7 +30,7 @@ TEST(Check, CleanDataIsInOrder) {
   EXPECT_EQ(report.text(),
             "train: 2 images (1 without objects), 2 boxes, 2 classes\n"
             "val: 1 image (0 without objects), 1 box, 2 classes\n"
-            "In order.\n");
+            "No problems found.\n");
   const Json expected = Json::parse(R"({"ok": true, "classes": ["x", "y"], "in_both_splits": [], "splits": [
     {"name": "train", "images": 2, "background": 1, "boxes": 2, "problems": {}},
     {"name": "val", "images": 1, "background": 0, "boxes": 1, "problems": {}}]})");
@@ -52,7 +52,7 @@ TEST(Check, WhatThePoliciesMendDoesNotFail) {
   EXPECT_EQ(problems["outside_box"]["count"], 1);
   EXPECT_EQ(problems["no_label_file"]["count"], 1);
   EXPECT_TRUE(contains(report.text(), "2 boxes have no area, dropped: "));
-  EXPECT_TRUE(contains(report.text(), "In order: training handles the above"));
+  EXPECT_TRUE(contains(report.text(), "No problems that stop training"));
 }
 
 TEST(Check, LostImagesAndLabelsThatStopTrainingFailEachByItself) {
@@ -65,7 +65,7 @@ TEST(Check, LostImagesAndLabelsThatStopTrainingFailEachByItself) {
     EXPECT_EQ(report.exit_code(), ExitCode::input) << kind;
     EXPECT_EQ(report.json()["ok"], false);
     EXPECT_EQ(report.json()["splits"][0]["problems"][kind]["count"], 1) << report.json().dump(1);
-    EXPECT_TRUE(contains(report.text(), "Not in order"));
+    EXPECT_TRUE(contains(report.text(), "Problems found"));
   };
   outcome([](auto& d) { d.text("list.txt", "train/a.jpg\ntrain/gone.jpg\n"); }, "missing_image");
   outcome([](auto& d) { d.text("train/b.png", "no image"); }, "undecodable_image");
@@ -104,7 +104,7 @@ TEST(Check, ASplitWithoutImagesFails) {
   EXPECT_EQ(report.json()["splits"][1]["problems"]["no_images"]["count"], 1);
   EXPECT_TRUE(contains(report.text(), "1 split has no image, which stops the training: "));
   EXPECT_TRUE(contains(report.text(), "data.val lists no images"));
-  EXPECT_TRUE(contains(report.text(), "Not in order: training would stop at the above."));
+  EXPECT_TRUE(contains(report.text(), "Problems found: training would stop with the errors above."));
 }
 
 TEST(Check, ASplitWithoutAnyLabelFileFailsAsTrainingDoes) {

@@ -100,7 +100,7 @@ TEST(Yolo, LinesOfSevenNumbersAreReportedSinceABoxMayHaveAScoreAndAnId) {
   data.text("a.txt", "0 .375 .375 .25 .25 0.93 17\n");
   EXPECT_TRUE(contains(message(options), "A score and an id after a box make it a detection"));
   data.text("a.txt", "0 .375 .375 .25 .25 0.93\n");
-  EXPECT_TRUE(contains(message(options), "write the labels without"));
+  EXPECT_TRUE(contains(message(options), "write labels without"));
 }
 
 TEST(Yolo, LabelsWithoutAnImageAreReported) {

@@ -233,10 +233,13 @@ TEST(Loader, DecodesJpegsLargeEnoughForTheSmallestCrop) {
     dataset->images.assign(16, record);
   }
   // By zoom alone, by jitter alone, and with smaller sizes beside the largest.
+  // The last is decoded at half its size, which keeps more of the contrast than the filter does; decoded for the smaller
+  // input alone, the stripes would be gone.
   const struct {
     float resize, jitter;
     std::vector<int> sizes;
-  } cases[] = {{4, 0, {32}}, {1, 0.375f, {32}}, {1, 0, {16, 128}}};
+    double tolerance;
+  } cases[] = {{4, 0, {32}, 6}, {1, 0.375f, {32}, 6}, {1, 0, {16, 128}, 25}};
   for (const auto& zoomed : cases) {
     std::vector<Taken> taken[2];
     for (const Dataset* dataset : {&png, &jpeg}) {
@@ -254,7 +257,7 @@ TEST(Loader, DecodesJpegsLargeEnoughForTheSmallestCrop) {
       ASSERT_EQ(exact.size(), decoded.size());
       double difference = 0;
       for (size_t at = 0; at < exact.size(); ++at) difference += std::abs(exact[at] - decoded[at]);
-      EXPECT_LT(difference / static_cast<double>(exact.size()), 6)
+      EXPECT_LT(difference / static_cast<double>(exact.size()), zoomed.tolerance)
           << "resize " << zoomed.resize << ", jitter " << zoomed.jitter << ", image " << i;
     }
   }

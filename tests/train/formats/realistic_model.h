@@ -95,7 +95,7 @@ inline RealisticModel realistic_model(Model model, int size, uint64_t seed = 1) 
                    .mode = Mode::train});
   const DeviceBuffer arena(*backend, network.memory().arena());
   network.bind(arena.data());
-  network.set_pixels(made.image.data);
+  network.set_batch(made.image.data, std::vector<std::vector<Truth>>(1));
   network.forward();
   backend->synchronize();
   for (const auto& entry : made.layout.entries()) {
