@@ -1,5 +1,5 @@
 // Writing a model as a person would: with names, with what its layers share said once, and with what repeats
-// as blocks. What it writes reads back (layers/model.h) as exactly the same layers in the same order.
+// as blocks. What it writes reads back (layers/model/reader.h) as exactly the same layers in the same order.
 #pragma once
 
 #include <string>
