@@ -62,7 +62,7 @@ std::optional<LabelledBox> parse_line(const std::string& text, const std::string
   if (values.size() != 5 && !polygon) {
     return malformed(fmt::format("'{}' is not 'class x y width height'", text.substr(0, 80)),
                      values.size() == 6
-                         ? "A score or an id after a box makes it a detection: write the labels without."
+                         ? "A score or an id after a box makes it a detection: write labels without."
                          : "Five numbers with decimal points are expected, separated by spaces.");
   }
   // A label may hang over the image's edge, but not by an image: those are pixels, not fractions.

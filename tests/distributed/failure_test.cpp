@@ -46,7 +46,7 @@ TEST_F(FailingRanks, OneThatIsKilledEndsTheOthersAndTheRunGoesOn) {
   ASSERT_EQ(start(mpirun(2, whole)).wait().code, 0);
 
   const Program program = start(mpirun(2, train("run.yaml", settings)));
-  ASSERT_TRUE(wait_until([&] { return epochs_done(3); }));
+  ASSERT_TRUE(wait_until([&] { return epochs_done(3); })) << program.err_so_far();
   ::kill(ranks_below(program.process()).at(1), SIGKILL);
   const auto killed = std::chrono::steady_clock::now();
   const ProgramResult result = program.wait();
@@ -64,7 +64,7 @@ TEST_F(FailingRanks, OneThatIsKilledEndsTheOthersAndTheRunGoesOn) {
 
 TEST_F(FailingRanks, OneThatStopsAnsweringEndsTheOthers) {
   const Program program = start(mpirun(2, train("run.yaml", {"train.epochs=4000", "train.comm_timeout=3"})));
-  ASSERT_TRUE(wait_until([&] { return epochs_done(2); }));
+  ASSERT_TRUE(wait_until([&] { return epochs_done(2); })) << program.err_so_far();
   ::kill(ranks_below(program.process()).at(1), SIGSTOP);
   const ProgramResult result = program.wait();
   EXPECT_NE(result.code, 0);
@@ -75,7 +75,7 @@ TEST_F(FailingRanks, OneThatStopsAnsweringEndsTheOthers) {
 
 TEST_F(FailingRanks, RankZeroMayBeTheOneThatStops) {
   const Program program = start(mpirun(2, train("run.yaml", {"train.epochs=4000", "train.comm_timeout=3"})));
-  ASSERT_TRUE(wait_until([&] { return epochs_done(2); }));
+  ASSERT_TRUE(wait_until([&] { return epochs_done(2); })) << program.err_so_far();
   ::kill(ranks_below(program.process()).at(0), SIGSTOP);
   const ProgramResult result = program.wait();
   EXPECT_NE(result.code, 0);
@@ -120,7 +120,7 @@ TEST_F(FailingRanks, OneWhoseImageBreaksInTheMiddleSaysSo) {
   Words other = settings;
   other.emplace_back("data.root=other");
   const Program program = start(mpirun_each({train("run.yaml", settings), train("run.yaml", other)}));
-  ASSERT_TRUE(wait_until([&] { return epochs_done(1); }));
+  ASSERT_TRUE(wait_until([&] { return epochs_done(1); })) << program.err_so_far();
   for (const auto& entry : fs::directory_iterator(run_.folder() / "other/images/train"))
     fs::remove(entry.path());
   const ProgramResult result = program.wait();

@@ -189,8 +189,8 @@ TEST_F(DetectCommand, AnAnswerReplacesOnlyAnAnswerOfItsKind) {
   EXPECT_EQ(read_file(run_.folder() / "run.yaml"), config);
   ASSERT_EQ(detect("data/images/val", {"--json", "a.json"}).code, 0);
   expect_refusal("data/images/val", {"--coco-json", "a.json"}, "not an earlier output");
-  expect_refusal("data/images/val", {"--json", "a.json", "--darknet-json", "./a.json"}, "two answers");
-  expect_refusal("data/images/val", {"--json", "-", "--coco-json", "-"}, "two answers");
+  expect_refusal("data/images/val", {"--json", "a.json", "--darknet-json", "./a.json"}, "two outputs");
+  expect_refusal("data/images/val", {"--json", "-", "--coco-json", "-"}, "two outputs");
   fs::create_directories(run_.folder() / "folder");
   expect_refusal("data/images/val", {"--json", "folder"}, "no file");
   // Nothing is printed when there is nothing to say.

@@ -180,7 +180,7 @@ TEST_F(Errors, AnAnswersPlaceIsCheckedBeforeTheWork) {
   const std::string config = read_file(run_.folder() / "run.yaml");
   expect(of({"memory", "model.yaml", "--json", "run.yaml"}), 2, {"run.yaml", "--json"});
   expect(of({"eval", "run.yaml", "--weights", "none", "--json", "run.yaml"}), 2,
-         {"run.yaml: there is a file"});
+         {"run.yaml: a file of this name already exists"});
   expect(of({"bench", "model.yaml", "--json", "run.yaml/a.json"}), 2, {"--json"});
   EXPECT_EQ(read_file(run_.folder() / "run.yaml"), config);
   for (int i = 0; i < 2; ++i)
@@ -193,7 +193,7 @@ TEST_F(Errors, ExportNeverReplacesTheWeightsItReads) {
   expect(run_program({"export", "--weights", "weights.safetensors", "--format", "onnx", "--out",
                       "./weights.safetensors", "--force"},
                      run_.folder()),
-         2, {"is read"});
+         2, {"input file would be overwritten"});
   EXPECT_EQ(read_file(run_.folder() / "weights.safetensors"), weights);
 }
 
