@@ -97,7 +97,7 @@ TEST(TrainingStep, TellsWhatAResumedRunNeedsBack) {
   SmallStep small(run.load({"optimizer.kind=adamw"}));
   std::vector<std::string> names;
   for (const StateArray& array : small.step.state_arrays()) names.push_back(array.name);
-  EXPECT_EQ(names, (std::vector<std::string>{"values", "optimizer.first", "optimizer.second", "ema"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"values", "ema", "optimizer.first", "optimizer.second"}));
 }
 
 }  // namespace
