@@ -49,33 +49,44 @@ layers:
   - yolo: {mask: [0, 1]}
 )";
 
-// Differences in fp32 are coarse; a large step along a random direction, extrapolated (Richardson), is
-// accurate enough to catch any missing or doubled term.
-void expect_gradient_matches_differences(BoundNetwork& bound, double tolerance) {
+// Compares the gradient of each parameter array with differences of the loss, along the gradient's own signs
+// and along random ones. Along its own signs all of the gradient adds up, so that a factor on it shows.
+// Random signs show a missing or doubled term that this sum would hide.
+void expect_gradient_matches_differences(BoundNetwork& bound) {
   bound.loss();
   const auto gradient = bound.gradients();
   const auto values = bound.values();
   const size_t trainable = bound.layout().trainable_floats();
   for (const auto& entry : bound.layout().entries()) {
     if (entry.offset >= trainable) continue;
-    Random random(5, Purpose::test, 0, entry.offset);
-    std::vector<float> direction(entry.count);
-    double along = 0, size = 0;
-    for (size_t i = 0; i < entry.count; ++i) {
-      direction[i] = random.chance(0.5f) ? 1.0f : -1.0f;
-      along += static_cast<double>(gradient[entry.offset + i]) * direction[i];
+    double size = 0;
+    for (size_t i = 0; i < entry.count; ++i)
       size += std::abs(static_cast<double>(gradient[entry.offset + i]));
+    for (const bool random_signs : {false, true}) {
+      Random random(6, Purpose::test, 0, entry.offset);
+      std::vector<float> direction(entry.count);
+      double along = 0;
+      for (size_t i = 0; i < entry.count; ++i) {
+        const float value = gradient[entry.offset + i];
+        direction[i] = (random_signs ? random.chance(0.5f) : value > 0) ? 1.0f : -1.0f;
+        along += static_cast<double>(value) * direction[i];
+      }
+      const auto loss_at = [&](double step) {
+        auto moved = values;
+        for (size_t i = 0; i < entry.count; ++i)
+          moved[entry.offset + i] += static_cast<float>(step * direction[i]);
+        bound.set_values(moved);
+        return bound.loss();
+      };
+      // In fp32 a difference is coarse, so its step is large, and smaller only where the loss changes
+      // quickly. What that costs is extrapolated away (Richardson). The errors are at most half of this
+      // tolerance.
+      const double h = size > 100 ? 2e-3 : 8e-3;
+      const double wide = (loss_at(h) - loss_at(-h)) / (2 * h);
+      const double narrow = (loss_at(h / 2) - loss_at(-h / 2)) / h;
+      EXPECT_NEAR(along, (4 * narrow - wide) / 3, 0.02 * size + 1.5e-3)
+          << entry.name << (random_signs ? " along random signs" : " along its own signs");
     }
-    const auto loss_at = [&](double step) {
-      auto moved = values;
-      for (size_t i = 0; i < entry.count; ++i)
-        moved[entry.offset + i] += static_cast<float>(step * direction[i]);
-      bound.set_values(moved);
-      return bound.loss();
-    };
-    const double h = 4e-3;
-    const double wide = (loss_at(h) - loss_at(-h)) / (2 * h), narrow = (loss_at(h / 2) - loss_at(-h / 2)) / h;
-    EXPECT_NEAR(along, (4 * narrow - wide) / 3, tolerance * size + 4e-3) << entry.name;
   }
   bound.set_values(values);
 }
@@ -84,7 +95,7 @@ TEST(Network, GradientOfEveryParameterMatchesDifferences) {
   const auto backend = make_cpu_backend();
   BoundNetwork bound(*backend, model_of(every_smooth_layer, 3), 2, 32, Precision::fp32, Mode::train);
   give_input(bound);
-  expect_gradient_matches_differences(bound, 0.02);
+  expect_gradient_matches_differences(bound);
 }
 
 TEST(Network, TinysGradientPredictsTheChangeOfItsLoss) {
@@ -99,7 +110,7 @@ TEST(Network, TinysGradientPredictsTheChangeOfItsLoss) {
   const double step = 1e-3 * before / norm;
   for (size_t i = 0; i < gradient.size(); ++i) values[i] -= static_cast<float>(step * gradient[i]);
   bound.set_values(values);
-  EXPECT_NEAR((before - bound.loss()) / (step * norm), 1.0, 0.1);
+  EXPECT_NEAR((before - bound.loss()) / (step * norm), 1.0, 0.02);  // 0.992
 }
 
 TEST(Network, MicroBatchesAddUp) {
@@ -136,7 +147,7 @@ TEST(Network, Bf16AgreesWithFp32) {
   give_input(exact);
   give_input(rounded);
   const double loss = exact.loss();
-  EXPECT_NEAR(rounded.loss() / loss, 1.0, 0.02);
+  EXPECT_NEAR(rounded.loss() / loss, 1.0, 0.005);
   const auto a = exact.gradients(), b = rounded.gradients();
   double dot = 0, aa = 0, bb = 0;
   for (size_t i = 0; i < a.size(); ++i) {
@@ -146,7 +157,7 @@ TEST(Network, Bf16AgreesWithFp32) {
   }
   // Three decimal digits through 21 normalised layers and back.
   EXPECT_GT(dot / std::sqrt(aa * bb), 0.9) << "cosine between the two gradients";
-  EXPECT_NEAR(std::sqrt(bb / aa), 1.0, 0.05);
+  EXPECT_NEAR(std::sqrt(bb / aa), 1.0, 0.03);
 }
 
 /// The model with `precision: fp32` in all its convolutions.
@@ -190,7 +201,7 @@ TEST(Network, LayersThatOptOutOfBf16ComeNearerToFp32) {
   const double with = distance(opted.gradients(), exact.gradients());
   const double without = distance(bf16.gradients(), exact.gradients());
   EXPECT_LT(with, without);
-  EXPECT_LT(with, 0.03);
+  EXPECT_LT(with, 0.01);
 }
 
 TEST(Network, AnOptedOutLayerNormalisesWhatBf16WouldRoundAway) {
@@ -226,7 +237,9 @@ layers:
 // must predict what the training pass did.
 TEST(Network, InferencePredictsWhatTrainingDid) {
   const auto backend = make_cpu_backend();
-  for (const char* name : {"yolov4-tiny", "yolov4"}) {
+  // Most of an output is the head's bias, beside which an error of a layer is small: the bounds are a few
+  // times the rounding, 1e-6 and 2e-4.
+  for (const auto& [name, bound] : {std::pair("yolov4-tiny", 1e-5), {"yolov4", 1e-3}}) {
     BoundNetwork train(*backend, shipped_model(name, 3), 1, 192, Precision::fp32, Mode::train);
     BoundNetwork infer(*backend, shipped_model(name, 3), 1, 192, Precision::fp32, Mode::infer);
     give_input(train);
@@ -252,7 +265,7 @@ TEST(Network, InferencePredictsWhatTrainingDid) {
       difference += std::pow(a.as<float>()[i] - b.as<float>()[i], 2);
       size += std::pow(a.as<float>()[i], 2);
     }
-    EXPECT_LT(std::sqrt(difference / size), 5e-3) << name;
+    EXPECT_LT(std::sqrt(difference / size), bound) << name;
   }
 }
 
