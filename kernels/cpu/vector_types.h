@@ -4,6 +4,7 @@
 // compiler's overlap check at run time and fall back to scalar code.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
