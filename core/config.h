@@ -36,13 +36,14 @@ struct YamlValue {
 /// A parsed file with the command line's overrides applied.
 class YamlDocument {
  public:
-  /// Throws InputError for a missing file, for YAML that does not parse (with its line), and for more than one
-  /// document in a file.
+  /// Throws InputError for a missing file, for YAML that does not parse (with its line), and for more than
+  /// one document in a file.
   static YamlDocument load(const std::filesystem::path& file);
   static YamlDocument parse(const std::string& text, const std::string& name);
 
-  /// Applies "key.path=value" (the value is YAML), creating intermediate maps. Error messages name `--set`, or the
-  /// option that "--option:key.path=value" begins with. Throws InputError for a path through a non-map.
+  /// Applies "key.path=value" (the value is YAML), creating intermediate maps. Error messages name
+  /// `--set`, or the option that "--option:key.path=value" begins with. Throws InputError for a path
+  /// through a non-map.
   void set(const std::string& assignment);
 
   YamlValue root() const { return {root_, file_}; }
@@ -56,8 +57,8 @@ class YamlDocument {
 /// `text` as a YAML string whatever it contains, for "key.path=value" assignments.
 std::string yaml_quoted(const std::string& text);
 
-/// Visits the fields of a struct, to read or to print them. The reader refuses a key without a value (unless it
-/// is a section) and numbers that are not finite.
+/// Visits the fields of a struct, to read or to print them. The reader refuses a key without a value (unless
+/// it is a section) and numbers that are not finite.
 class Fields {
  public:
   virtual ~Fields() = default;

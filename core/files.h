@@ -10,14 +10,14 @@
 
 namespace brightnet {
 
-/// Writes to a temporary file beside FILE, flushes it to disk and renames it over FILE: a reader sees the old or
-/// the new content, never a part of it, even after a power failure. Throws InputError when the folder is not
-/// writable or the disk is full; the old content is then untouched.
+/// Writes to a temporary file beside FILE, flushes it to disk and renames it over FILE: a reader sees the old
+/// or the new content, never a part of it, even after a power failure. Throws InputError when the folder is
+/// not writable or the disk is full; the old content is then untouched.
 void write_atomically(const std::filesystem::path& file, const std::function<void(std::ostream&)>& write);
 void write_atomically(const std::filesystem::path& file, const std::string& content);
 
-/// The same for incremental writing: commit() renames the temporary file to FILE; without it the file is removed.
-/// Processes that write the same FILE use different temporary files.
+/// The same for incremental writing: commit() renames the temporary file to FILE; without it the file is
+/// removed. Processes that write the same FILE use different temporary files.
 class AtomicFile {
  public:
   /// Throws InputError when the file cannot be created.
@@ -30,7 +30,8 @@ class AtomicFile {
   /// Throws InputError when something could not be written.
   void commit();
 
-  /// Whether `file` is named like these temporary files, "NAME.PROCESS-NUMBER.tmp": a killed process leaves one.
+  /// Whether `file` is named like these temporary files, "NAME.PROCESS-NUMBER.tmp": a killed process
+  /// leaves one.
   static bool is_temporary(const std::filesystem::path& file);
 
  private:
@@ -48,20 +49,20 @@ struct TextLine {
   int number = 0;  ///< from 1
 };
 
-/// The non-blank lines, without byte-order mark and carriage returns. Throws InputError when the file cannot be
-/// read.
+/// The non-blank lines, without byte-order mark and carriage returns. Throws InputError when the file cannot
+/// be read.
 std::vector<TextLine> read_lines(const std::filesystem::path& file);
 
 /// "file:line".
 std::string at_line(const std::filesystem::path& file, int line);
 
-/// The first of folder/path and ./path that exists (`here_first`: in the opposite order), as an absolute path;
-/// empty when neither does. An absolute `path` stands for both.
+/// The first of folder/path and ./path that exists (`here_first`: in the opposite order), as an absolute
+/// path; empty when neither does. An absolute `path` stands for both.
 std::filesystem::path find_path(const std::string& path, const std::filesystem::path& folder,
                                 bool here_first);
 
-/// The first existing FOLDER/path, else that of the first folder; an absolute path stays as it is. Backslashes
-/// (lists written on Windows) are read as slashes where only that finds the file.
+/// The first existing FOLDER/path, else that of the first folder; an absolute path stays as it is.
+/// Backslashes (lists written on Windows) are read as slashes where only that finds the file.
 std::filesystem::path find_below(const std::string& path, const std::vector<std::filesystem::path>& folders);
 
 }  // namespace brightnet

@@ -7,7 +7,8 @@
 
 namespace brightnet {
 
-/// Appends every later message to `file` as well, with a time stamp. Throws InputError when it cannot be written.
+/// Appends every later message to `file` as well, with a time stamp. Throws InputError when it cannot
+/// be written.
 void log_to_file(const std::filesystem::path& file);
 
 /// Prefixes messages on stderr with "[rank]". Ranks other than 0 log warnings and errors only.

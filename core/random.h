@@ -1,5 +1,5 @@
-// Counter-based random numbers (Philox4x32-10, Salmon et al. 2011). A stream is keyed by (seed, epoch, sample,
-// purpose), so its numbers do not depend on the number of workers or ranks, or on a resume.
+// Counter-based random numbers (Philox4x32-10, Salmon et al. 2011). A stream is keyed by (seed, epoch,
+// sample, purpose), so its numbers do not depend on the number of workers or ranks, or on a resume.
 #pragma once
 
 #include <array>

@@ -8,8 +8,8 @@ namespace brightnet {
 
 class SharedLibrary {
  public:
-  /// Loads `name` ("libcudnn.so.9") from the loader's search path (LD_LIBRARY_PATH, system folders), else from the
-  /// first of `folders` that has it. Does not throw when it cannot be loaded: check loaded().
+  /// Loads `name` ("libcudnn.so.9") from the loader's search path (LD_LIBRARY_PATH, system folders), else
+  /// from the first of `folders` that has it. Does not throw when it cannot be loaded: check loaded().
   explicit SharedLibrary(std::string name, const std::vector<std::string>& folders = {});
   SharedLibrary(const SharedLibrary&) = delete;
   SharedLibrary& operator=(const SharedLibrary&) = delete;

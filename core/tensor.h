@@ -23,8 +23,8 @@ struct Shape {
 /// "8x13x13x512" (n, h, w, c).
 std::string to_string(const Shape& shape);
 
-/// Copying a Tensor copies the view, not the data. It is dense unless `stride` makes it a slice of the channels of
-/// a wider tensor; only operations that say so accept slices.
+/// Copying a Tensor copies the view, not the data. It is dense unless `stride` makes it a slice of the
+/// channels of a wider tensor; only operations that say so accept slices.
 struct Tensor {
   void* data = nullptr;
   Shape shape;

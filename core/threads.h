@@ -12,8 +12,8 @@ inline int compute_threads() {
   return omp_get_max_threads();
 }
 
-/// Calls body(begin, end) on contiguous parts of [0, count), one per thread. The parts depend only on the number
-/// of threads, so results are reproducible for a given number.
+/// Calls body(begin, end) on contiguous parts of [0, count), one per thread. The parts depend only on the
+/// number of threads, so results are reproducible for a given number.
 template <typename Body>
 void parallel_ranges(size_t count, Body&& body) {
 #pragma omp parallel

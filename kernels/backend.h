@@ -2,11 +2,12 @@
 // on; adding a device means implementing this one interface. An operation's definition is a file of its own:
 // kernels/cpu/add.cpp is CpuBackend::add(), kernels/cuda/add.cu CudaBackend::add().
 //
-// Conventions. Tensors are dense NHWC views of device memory, of the compute type (f32, bf16, f16), unless stated
-// otherwise; parameters, statistics and weight gradients are fp32. Arithmetic is fp32, rounded
-// once. Operations are queued in order; results are bit-identical from run to run, except for convolutions on a
-// GPU without train.deterministic. Nothing allocates after planning: `workspace` comes from the network's arena
-// and has the size that the operation's *_workspace() returns. "accumulate" adds to the destination instead of overwriting it.
+// Conventions. Tensors are dense NHWC views of device memory, of the compute type (f32, bf16, f16), unless
+// stated otherwise; parameters, statistics and weight gradients are fp32. Arithmetic is fp32, rounded once.
+// Operations are queued in order; results are bit-identical from run to run, except for convolutions on a GPU
+// without train.deterministic. Nothing allocates after planning: `workspace` comes from the network's arena
+// and has the size that the operation's *_workspace() returns. "accumulate" adds to the destination instead
+// of overwriting it.
 #pragma once
 
 #include <cstddef>
@@ -47,17 +48,17 @@ class Backend : public Device {
   virtual void activation_backward(Activation activation, const Tensor& x, const Tensor& dy) = 0;
 
   // Pooling.
-  /// `argmax` (u8, shape of y) receives the position of each maximum in its window, row · window + column; null in
-  /// inference.
+  /// `argmax` (u8, shape of y) receives the position of each maximum in its window, row · window + column;
+  /// null in inference.
   virtual void max_pool_forward(const PoolSpec& pool, const Tensor& x, const Tensor& y,
                                 const Tensor& argmax) = 0;
-  /// Adds every dy to the element of dx that was its window's maximum; the others become 0 or, with `accumulate`,
-  /// keep their value.
+  /// Adds every dy to the element of dx that was its window's maximum; the others become 0 or, with
+  /// `accumulate`, keep their value.
   virtual void max_pool_backward(const PoolSpec& pool, const Tensor& dy, const Tensor& argmax,
                                  const Tensor& dx, bool accumulate) = 0;
-  /// y = concat(max-pool of x with each of `windows` at stride 1, x): YOLO's spatial pyramid. y has 1 + windows
-  /// times the channels of x and may be a slice. `argmax`: one per window as in max_pool_forward(), or all null.
-  /// The defaults use single pools and copies; a backend can override them with one pass.
+  /// y = concat(max-pool of x with each of `windows` at stride 1, x): YOLO's spatial pyramid. y has 1 +
+  /// windows times the channels of x and may be a slice. `argmax`: one per window as in max_pool_forward(),
+  /// or all null. The defaults use single pools and copies; a backend can override them with one pass.
   virtual size_t spatial_pyramid_workspace(const Shape& x, DType type) const;
   virtual void spatial_pyramid_forward(std::span<const int> windows, const Tensor& x, const Tensor& y,
                                        std::span<const Tensor> argmax, void* workspace);
@@ -66,9 +67,8 @@ class Backend : public Device {
                                         void* workspace);
 
   // Movement between layers.
-  /// Copies channels [from_channel, from_channel + channels) of every pixel to those from to_channel on; the other
-  /// channels of `to` are untouched. For concat and split, forward and backward. Accepts slices, which must not
-  /// overlap.
+  /// Copies channels [from_channel, from_channel + channels) of every pixel to those from to_channel on; the
+  /// other channels of `to` are untouched. For concat and split. Accepts slices, which must not overlap.
   virtual void copy_channels(const Tensor& from, int from_channel, const Tensor& to, int to_channel,
                              int channels, bool accumulate) = 0;
   /// Nearest neighbour: every pixel of x becomes factor × factor pixels of y.
@@ -86,8 +86,8 @@ class Backend : public Device {
   virtual void add(const Tensor& a, const Tensor& b, const Tensor& y) = 0;
   /// y = or += a · b; y may be a or b.
   virtual void multiply(const Tensor& a, const Tensor& b, const Tensor& y, bool accumulate) = 0;
-  /// Converts between compute types, rounding to nearest even; NaN stays NaN, overflow becomes infinite. The memory
-  /// must not overlap.
+  /// Converts between compute types, rounding to nearest even; NaN stays NaN, overflow becomes infinite. The
+  /// memory must not overlap.
   virtual void cast(const Tensor& from, const Tensor& to) = 0;
   /// u8 pixels to the compute type: value / 255, correctly rounded to fp32.
   virtual void normalize_image(const Tensor& pixels, const Tensor& x) = 0;
@@ -97,17 +97,17 @@ class Backend : public Device {
   /// The loss and its gradient, entirely on the device.
   virtual void yolo_loss(const YoloHead& head, const YoloLossPass& pass) = 0;
   virtual size_t yolo_detect_workspace(const YoloHead& head, const Shape& predictions) const = 0;
-  /// For every prediction and class whose objectness · class probability exceeds `threshold`, appends a Detection to
-  /// detections[image] (host memory; this synchronizes). Boxes are not clipped to the image. An image with more than
-  /// max_candidates keeps those with the highest scores (of equals the first), in the order of row, column, anchor,
-  /// class.
+  /// For every prediction and class whose objectness · class probability exceeds `threshold`, appends a
+  /// Detection to detections[image] (host memory; this synchronizes). Boxes are not clipped to the image. An
+  /// image with more than max_candidates keeps those with the highest scores (of equals the first), in the
+  /// order of row, column, anchor, class.
   virtual void yolo_detect(const YoloHead& head, const Tensor& predictions, float threshold,
                            std::span<std::vector<Detection>> detections, void* workspace) = 0;
 
-  // Optimizer step (rules in kernels/math/loss_scaler.h). Nothing here synchronizes; `state` and the ranges, which
-  // ascend and do not overlap, are in device memory.
-  /// Decides whether the step is applied, and with which gradient factor, in one pass over the gradients and the
-  /// statistics. `workspace`: step_workspace_bytes.
+  // Optimizer step (rules in kernels/math/loss_scaler.h). Nothing here synchronizes; `state` and the ranges,
+  // which ascend and do not overlap, are in device memory.
+  /// Decides whether the step is applied, and with which gradient factor, in one pass over the gradients and
+  /// the statistics. `workspace`: step_workspace_bytes.
   virtual void check_step(const StepPolicy& policy, const StepEvidence& evidence, StepState* state,
                           void* workspace) = 0;
   /// These do nothing when the step is skipped.
@@ -115,9 +115,9 @@ class Backend : public Device {
                         std::span<const ParameterRange> ranges, const StepState* state) = 0;
   virtual void adamw_step(const AdamWStep& adam, const OptimizerArrays& arrays,
                           std::span<const ParameterRange> ranges, const StepState* state) = 0;
-  /// Forward passes update the running statistics (`values`) before it is known whether the step is finite. An
-  /// applied step sets kept = values and ema = d·ema + (1 − d)·values (ema: nullptr for none); a skipped step
-  /// restores values = kept, those of the last applied step.
+  /// Forward passes update the running statistics (`values`) before it is known whether the step is finite.
+  /// An applied step sets kept = values and ema = d·ema + (1 − d)·values (ema: nullptr for none); a skipped
+  /// step restores values = kept, those of the last applied step.
   virtual void commit_statistics(float* values, float* kept, float* ema, size_t count,
                                  const StepState* state) = 0;
 };

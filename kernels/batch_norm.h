@@ -30,8 +30,8 @@ struct BatchNormForward {
   StatisticsExchange* exchange = nullptr;
 };
 
-/// dy and the parameters' gradients from dz; the activation's input is recomputed from y. dy may be dz, and dz may
-/// be a slice.
+/// dy and the parameters' gradients from dz; the activation's input is recomputed from y. dy may be dz, and
+/// dz may be a slice.
 struct BatchNormBackward {
   Tensor y, dz, dy;
   const float *scale = nullptr, *shift = nullptr, *mean = nullptr, *inverse_std = nullptr;
@@ -42,9 +42,9 @@ struct BatchNormBackward {
   bool frozen = false;
   Activation activation = Activation::linear;
   void* workspace = nullptr;
-  /// As in the forward pass: dy is then the gradient through the statistics of all ranks' pixels. The parameters'
-  /// gradients still need the all-reduce over ranks, like every gradient: a device may leave each rank's own sum, or
-  /// the total on rank 0 and zero elsewhere.
+  /// As in the forward pass: dy is then the gradient through the statistics of all ranks' pixels. The
+  /// parameters' gradients still need the all-reduce over ranks, like every gradient: a device may leave each
+  /// rank's own sum, or the total on rank 0 and zero elsewhere.
   StatisticsExchange* exchange = nullptr;
 };
 

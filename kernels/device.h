@@ -8,15 +8,15 @@
 
 namespace brightnet {
 
-/// Asynchronous read of a device variable: while the device computes one step, the host sees the value after the
-/// previous one.
+/// Asynchronous read of a device variable: while the device computes one step, the host sees the value after
+/// the previous one.
 class Readback {
  public:
   virtual ~Readback() = default;
   /// Queues a copy after all work queued so far.
   virtual void request(const void* device) = 0;
-  /// The last copy on a synchronous device, else the last but one, which this waits for; nullptr before there is one.
-  /// Valid until the next request().
+  /// The last copy on a synchronous device, else the last but one, which this waits for; nullptr before there
+  /// is one. Valid until the next request().
   virtual const void* value() = 0;
 };
 
@@ -37,7 +37,8 @@ class WorkClock {
   virtual double seconds() = 0;
 };
 
-/// Work is queued in order; only download(), synchronize(), finish_uploads() and Readback::value() wait for it.
+/// Work is queued in order; only download(), synchronize(), finish_uploads() and Readback::value() wait
+/// for it.
 class Device {
  public:
   virtual ~Device() = default;
@@ -68,8 +69,9 @@ class Device {
   /// Host memory for upload_ahead(), page-locked for a GPU. Callable from any thread.
   virtual void* allocate_host(size_t bytes) = 0;
   virtual void release_host(void* memory) = 0;
-  /// Like upload(), from memory of allocate_host(), which must not change until finish_uploads(). Does not wait for
-  /// work queued since the last upload_ahead(): with double buffering, one buffer is filled while the other is read.
+  /// Like upload(), from memory of allocate_host(), which must not change until finish_uploads(). Does not
+  /// wait for work queued since the last upload_ahead(): with double buffering, one buffer is filled while
+  /// the other is read.
   virtual void upload_ahead(void* device, const void* host, size_t bytes) = 0;
   /// Waits for all uploads ahead, and for nothing else.
   virtual void finish_uploads() = 0;
@@ -77,8 +79,8 @@ class Device {
   virtual void hold_uploads() = 0;
 
   // Capture and timing.
-  /// Captures the operations that `work` queues, without running them; nullptr where capture brings nothing or is not
-  /// possible. They must not synchronize, and the memory they use must stay in place.
+  /// Captures the operations that `work` queues, without running them; nullptr where capture brings nothing
+  /// or is not possible. They must not synchronize, and the memory they use must stay in place.
   virtual std::unique_ptr<Recording> record(const std::function<void()>& work) = 0;
   virtual std::unique_ptr<WorkClock> make_work_clock() = 0;
 

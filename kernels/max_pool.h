@@ -8,9 +8,9 @@
 
 namespace brightnet {
 
-/// y[oy, ox] = the maximum of x over rows [oy·stride − before, oy·stride − before + window), and likewise columns,
-/// with before = ⌊padding / 2⌋; elements outside x are ignored. Of equal elements the first in row-major order wins;
-/// a NaN wins over every number, and the last NaN over the others.
+/// y[oy, ox] = the maximum of x over rows [oy·stride − before, oy·stride − before + window), and likewise
+/// columns, with before = ⌊padding / 2⌋; elements outside x are ignored. Of equal elements the first in
+/// row-major order wins; a NaN wins over every number, and the last NaN over the others.
 struct PoolSpec {
   /// In pixels; window ≤ 15.
   int window = 2, stride = 2;

@@ -1,6 +1,6 @@
-// Arguments of the optimizer step. Its state is in device memory, so that no step waits for the host: the device
-// checks the gradient, applies or skips the step and adapts the loss scale; the host reads the outcome later. The
-// rules are in kernels/math/loss_scaler.h.
+// Arguments of the optimizer step. Its state is in device memory, so that no step waits for the host: the
+// device checks the gradient, applies or skips the step and adapts the loss scale; the host reads the outcome
+// later. The rules are in kernels/math/loss_scaler.h.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,9 @@ struct StepEvidence {
 /// Memory for the partial sums of the pass that checks a step.
 constexpr size_t step_workspace_bytes = 1024 * sizeof(double);
 
-/// Parameters [begin, end) of the flat array share a learning-rate factor and a weight decay. Parameters outside all
-/// ranges are untouched. With rate 0 the parameters keep their values, but moments and averages are updated.
+/// Parameters [begin, end) of the flat array share a learning-rate factor and a weight decay. Parameters
+/// outside all ranges are untouched. With rate 0 the parameters keep their values, but moments and averages
+/// are updated.
 struct ParameterRange {
   size_t begin = 0, end = 0;
   float rate = 1;   ///< times StepState::rate
@@ -47,8 +48,8 @@ struct OptimizerArrays {
 ///     w −= rate · (nesterov ? g' + momentum · v : v)
 ///     ema = s.ema_decay · ema + (1 − s.ema_decay) · w         (where `ema` is given)
 ///
-/// Coupled decay is darknet's L2: it enters the momentum. Decoupled decay (Loshchilov & Hutter 2019) is no part of g';
-/// w −= rate·decay·w is applied along with the update, with the old w.
+/// Coupled decay is darknet's L2: it enters the momentum. Decoupled decay (Loshchilov & Hutter 2019) is no
+/// part of g'; w −= rate·decay·w is applied along with the update, with the old w.
 struct SgdStep {
   float momentum = 0.9f;
   bool nesterov = false;

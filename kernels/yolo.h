@@ -14,8 +14,8 @@ struct TruthList {
   const int* offsets = nullptr;  ///< [batch + 1]
 };
 
-/// Factor on the loss before it is differentiated: a constant times a number in device memory that may change from
-/// step to step (nullptr: 1).
+/// Factor on the loss before it is differentiated: a constant times a number in device memory that may change
+/// from step to step (nullptr: 1).
 struct GradientScale {
   float constant = 1;
   const float* dynamic = nullptr;

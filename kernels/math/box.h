@@ -13,8 +13,8 @@
 
 namespace brightnet {
 
-/// Logits of sizes are clamped to ±this; the derivative beyond is 0. e^±10 is far beyond any object (22 000 anchors,
-/// or 1/22 000 of one), and no product of sizes over- or underflows in fp32.
+/// Logits of sizes are clamped to ±this; the derivative beyond is 0. e^±10 is far beyond any object (22 000
+/// anchors, or 1/22 000 of one), and no product of sizes over- or underflows in fp32.
 constexpr float size_logit_limit = 10.0f;
 
 /// A box and, for each of its four numbers, the derivative with respect to its own logit.
@@ -27,7 +27,8 @@ BRIGHTNET_HD float clamp_size_logit(float t) {
   return above > size_logit_limit ? size_logit_limit : above;
 }
 
-/// Centre along one axis, relative to the input: `cell` is the column (row), `grid` the number of columns (rows).
+/// Centre along one axis, relative to the input: `cell` is the column (row), `grid` the number of
+/// columns (rows).
 BRIGHTNET_HD float decode_center(float t, float cell, float grid, float scale_xy) {
   return (logistic(t) * scale_xy - 0.5f * (scale_xy - 1.0f) + cell) / grid;
 }

@@ -3,7 +3,8 @@
 
 #ifdef __CUDACC__
 #define BRIGHTNET_HD __host__ __device__ inline
-/// Before a template that calls a function passed to it: a host function in host code, a device function in kernels.
+/// Before a template that calls a function passed to it: a host function in host code, a device function
+/// in kernels.
 #define BRIGHTNET_HD_CALLER _Pragma("nv_exec_check_disable")
 /// A function that must be inlined.
 #define BRIGHTNET_HD_INLINE __host__ __device__ __forceinline__

@@ -1,5 +1,5 @@
-// IoU variants of two boxes and the box losses made of them, with exact derivatives by the predicted box's centre and
-// size.
+// IoU variants of two boxes and the box losses made of them, with exact derivatives by the predicted box's
+// centre and size.
 //
 //   IoU    I / U                                           intersection over union
 //   GIoU   IoU − (C − U) / C                               C: the area of the box that encloses both
@@ -44,8 +44,8 @@ constexpr std::string_view enum_name(IouKind kind) {
 /// Less than any decoded box's area; keeps quotients of boxes without area finite.
 constexpr float smallest_area = 1e-30f;
 
-/// Overlap and enclosing interval of two boxes along one axis, and their derivatives by the first box's centre and
-/// size.
+/// Overlap and enclosing interval of two boxes along one axis, and their derivatives by the first box's
+/// centre and size.
 struct AxisOverlap {
   float shared, enclosing;  ///< lengths; `shared` is negative when they are apart
   float shared_by_center, shared_by_size, enclosing_by_center, enclosing_by_size;

@@ -1,7 +1,8 @@
-// The decision of an optimizer step: whether the gradient is finite, how it is scaled, and the next loss scale
-// (dynamic loss scaling, Micikevicius et al. 2018, "Mixed precision training", §3.2). fp16 ranges from 2⁻²⁴ to 65504:
-// the loss is multiplied by a scale so that small gradients do not underflow; the scale is halved whenever one
-// overflows, and doubled after many steps without overflow. Scales are powers of two, so they change no mantissa.
+// The decision of an optimizer step: whether the gradient is finite, how it is scaled, and the next loss
+// scale (dynamic loss scaling, Micikevicius et al. 2018, "Mixed precision training", §3.2). fp16 ranges from
+// 2⁻²⁴ to 65504: the loss is multiplied by a scale so that small gradients do not underflow; the scale is
+// halved whenever one overflows, and doubled after many steps without overflow. Scales are powers of two, so
+// they change no mantissa.
 #pragma once
 
 #include <cfloat>
@@ -58,8 +59,8 @@ BRIGHTNET_HD void apply_step(const StepPolicy& policy, StepState& state) {
   if (state.loss_scale < largest_loss_scale) state.loss_scale *= 2.0f;
 }
 
-/// From Σ g² of the gradient in memory (which includes the loss scale) and Σ x² of the running statistics; these are
-/// infinite or NaN when any element is.
+/// From Σ g² of the gradient in memory (which includes the loss scale) and Σ x² of the running statistics;
+/// these are infinite or NaN when any element is.
 BRIGHTNET_HD void decide_step(const StepPolicy& policy, double gradient_squares, double statistic_squares,
                               StepState& state) {
   state.norm = std::sqrt(gradient_squares) / static_cast<double>(state.loss_scale);

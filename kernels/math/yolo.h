@@ -78,7 +78,8 @@ BRIGHTNET_HD BoxTerm box_term(const YoloHead& head, int anchor, int column, int 
   return term;
 }
 
-/// Weighted loss of an assigned prediction for one class. `positive`: a truth of that class is assigned to it.
+/// Weighted loss of an assigned prediction for one class. `positive`: a truth of that class is assigned
+/// to it.
 BRIGHTNET_HD LossTerm class_term(const YoloHead& head, int class_id, float logit, bool positive) {
   const LossTerm term =
       focal_cross_entropy(logit, smooth_target(positive, head.label_smoothing), head.focal_gamma);

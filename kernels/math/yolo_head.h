@@ -43,7 +43,7 @@ struct YoloHead {
   bool new_coords = false;  ///< b_wh = anchor·(2σ(t))² (Scaled-YOLOv4) instead of anchor·exp(t)
 
   // Assignment (kernels/math/yolo.h).
-  float ignore_threshold = 0.7f;  ///< unassigned predictions above this IoU with a truth have no objectness loss
+  float ignore_threshold = 0.7f;  ///< unassigned predictions above this IoU have no objectness loss
   float truth_threshold = 1.0f;   ///< unassigned predictions above this IoU have objectness target 1; 1: none
   float iou_threshold = 1.0f;     ///< anchors above this IoU of sizes are assigned as well; 1: none
 
@@ -54,7 +54,8 @@ struct YoloHead {
   float label_smoothing = 0.0f;    ///< ε: class targets are 1 − ε/2 and ε/2
   float focal_gamma = 0.0f;        ///< γ of the classes' focal loss; 0: plain cross-entropy
   bool objectness_smooth = false;  ///< the objectness target of an assigned prediction is its IoU
-  /// Derivatives of the box loss by its four logits are clipped to ±this (before gradient_scale); 0: not clipped.
+  /// Derivatives of the box loss by its four logits are clipped to ±this (before gradient_scale); 0:
+  /// not clipped.
   float max_delta = 0.0f;
   /// Factors on the class loss of positive predictions, one per class, in device memory; nullptr: all 1.
   const float* class_weights = nullptr;
