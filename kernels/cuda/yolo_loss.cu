@@ -1,13 +1,13 @@
-// The YOLO loss of a batch: which prediction answers for which truth, the loss, and its gradient, without the
-// host. The rules and formulas are kernels/math's, which the CPU shares (kernels/cpu/yolo.cpp).
+// The YOLO loss of a batch: assignment, loss and gradient, without the host. The rules and formulas are in
+// kernels/math, shared with the CPU (kernels/cpu/yolo.cpp).
 //
 // It must write the whole gradient, which is as large as the predictions, and read five numbers of each
 // prediction (x, y, w, h, objectness); class logits only of the few that have a truth. At 80 classes in fp16
 // that is 170 bytes written and one or two 32-byte sectors read for a prediction. So:
 //
 //   assign_truths   one block an image, one thread a truth. An atomic maximum over (IoU of the sizes, lower
-//                   index first) decides between truths that compete for a prediction: a result that no order
-//                   of threads changes.
+//                   index first) decides between truths that compete for a prediction, whatever the order of
+//                   the threads.
 //   loss_of_tile    one block for 256 consecutive predictions, which lie in one piece of memory however wide
 //                   a prediction is. A thread takes one prediction; the truths of its image pass through
 //                   shared memory for the ignore rule. The five derivatives wait in shared memory until the
