@@ -1,4 +1,4 @@
-// Where one thing ends in a piece of memory and the next may begin.
+// Alignment of memory, and rounding sizes up to it.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,10 @@ namespace brightnet {
 
 /// A cache line, and a vector register of AVX-512.
 constexpr size_t cache_line = 64;
-/// As memory from cudaMalloc is: cuDNN's engines take it for granted of their workspace.
+/// Of memory from cudaMalloc; cuDNN's engines require it of their workspace.
 constexpr size_t device_alignment = 256;
 
-/// The smallest multiple of `alignment` that is no less than `size`.
+/// `size` rounded up to a multiple of `alignment`.
 constexpr size_t aligned(size_t size, size_t alignment = cache_line) {
   return (size + alignment - 1) / alignment * alignment;
 }

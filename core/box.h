@@ -1,4 +1,4 @@
-// Boxes as the network and the loss see them: relative to the image, by centre and size.
+// Boxes relative to the image, by centre and size.
 #pragma once
 
 namespace brightnet {
@@ -8,13 +8,13 @@ struct Box {
   float x = 0, y = 0, w = 0, h = 0;
 };
 
-/// One object that the network should find.
+/// One ground-truth object.
 struct Truth {
   Box box;
   int class_id = 0;
 };
 
-/// One object that the network found. `score` is objectness × class probability.
+/// One predicted object. `score` is objectness × class probability.
 struct Detection {
   Box box;
   int class_id = 0;

@@ -11,8 +11,7 @@
 namespace brightnet {
 namespace {
 
-// Nodes set from the command line have no line in any file; a tag carries where they came from: this and an
-// option's name.
+// Nodes set from the command line have no line in a file; their YAML tag names the option instead: "!--set".
 constexpr std::string_view command_line_tag = "!--";
 
 std::string number(double value) {
@@ -112,43 +111,6 @@ Fields::Limits& Fields::Limits::above(double low) {
   return *this;
 }
 
-Fields::Limits Fields::operator()(const char* key, bool& value, const char* doc) {
-  visit(key, Kind::boolean, &value, doc);
-  return {*this, key, static_cast<double>(value)};
-}
-Fields::Limits Fields::operator()(const char* key, int& value, const char* doc) {
-  visit(key, Kind::integer, &value, doc);
-  return {*this, key, static_cast<double>(value)};
-}
-Fields::Limits Fields::operator()(const char* key, uint64_t& value, const char* doc) {
-  visit(key, Kind::unsigned64, &value, doc);
-  return {*this, key, static_cast<double>(value)};
-}
-Fields::Limits Fields::operator()(const char* key, float& value, const char* doc) {
-  visit(key, Kind::real, &value, doc);
-  return {*this, key, static_cast<double>(value)};
-}
-Fields::Limits Fields::operator()(const char* key, std::string& value, const char* doc) {
-  visit(key, Kind::text, &value, doc);
-  return {*this, key, static_cast<double>(value.size())};
-}
-Fields::Limits Fields::operator()(const char* key, std::vector<std::string>& value, const char* doc) {
-  visit(key, Kind::texts, &value, doc);
-  return {*this, key, static_cast<double>(value.size())};
-}
-Fields::Limits Fields::operator()(const char* key, std::vector<float>& value, const char* doc) {
-  visit(key, Kind::reals, &value, doc);
-  return {*this, key, static_cast<double>(value.size())};
-}
-Fields::Limits Fields::operator()(const char* key, std::vector<int>& value, const char* doc) {
-  visit(key, Kind::integers, &value, doc);
-  return {*this, key, static_cast<double>(value.size())};
-}
-Fields::Limits Fields::operator()(const char* key, std::vector<std::vector<float>>& value, const char* doc) {
-  visit(key, Kind::matrix, &value, doc);
-  return {*this, key, static_cast<double>(value.size())};
-}
-
 Fields::Limits Fields::choice(const char* key, std::string& value, const std::vector<std::string>& choices,
                               const char* doc) {
   Limits limits = (*this)(key, value, doc);
@@ -178,7 +140,7 @@ class FieldReader : public Fields {
     }
   }
 
-  /// Every key must have been asked for.
+  /// Refuses duplicate keys and keys that no field has read.
   void finish() const {
     if (!value_.defined()) return;
     std::set<std::string> seen;
@@ -260,18 +222,12 @@ class FieldReader : public Fields {
 
   template <typename T>
   void assign(const YamlValue& value, const char* key, void* out, const char* expected) {
-    try {
-      *static_cast<T*>(out) = value.node.as<T>();
-    } catch (const YAML::Exception&) {
-      const std::string got = value.node.IsScalar() ? "'" + value.node.Scalar() + "'" : "a list or mapping";
-      throw InputError("'" + std::string(key) + "' is " + got + " and must be " + expected, value.where());
-    }
+    *static_cast<T*>(out) = yaml_as<T>(value, key, expected);
     if (!is_finite(*static_cast<const T*>(out)))
       throw InputError("'" + std::string(key) + "' has a number that is not finite", value.where());
   }
 
-  /// A key that is there with nothing behind it looks as if it said something. The place is the key's: that
-  /// of nothing is wherever the next thing begins.
+  /// A key without a value is an error, reported at the key: yaml-cpp marks an empty value at the next token.
   void refuse_null(const YamlValue& value, const std::string& key) const {
     if (!value.node.IsDefined() || !value.node.IsNull()) return;
     YamlValue place = value;
@@ -351,7 +307,7 @@ class FieldPrinter : public Fields {
     return '[' + text + ']';
   }
 
-  // Quotes what YAML would otherwise read as something else, a class called "no" or "1" for one.
+  // Quotes text that YAML would read as another type, such as a class named "no" or "1".
   static std::string quoted(const std::string& text) {
     const bool plain = !text.empty() && text.find_first_not_of(
                                             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -361,10 +317,7 @@ class FieldPrinter : public Fields {
     for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     const bool letter_first =
         !text.empty() && (std::isalpha(static_cast<unsigned char>(text[0])) || text[0] == '/');
-    if (plain && letter_first && !words.contains(lower)) return text;
-    YAML::Emitter emitter;
-    emitter << YAML::DoubleQuoted << text;
-    return emitter.c_str();
+    return plain && letter_first && !words.contains(lower) ? text : yaml_quoted(text);
   }
 
   void line(const char* key, const std::string& value, const char* doc) {

@@ -11,11 +11,8 @@
 
 #include <filesystem>
 #include <functional>
-#include <limits>
-#include <memory>
-#include <optional>
 #include <string>
-#include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include <yaml-cpp/yaml.h>
@@ -39,14 +36,14 @@ struct YamlValue {
 /// A parsed file with the command line's overrides applied.
 class YamlDocument {
  public:
-  /// Throws InputError for a missing file, for YAML that does not parse (with its line), and for several
-  /// documents in one file, of which all but the first would be ignored.
+  /// Throws InputError for a missing file, for YAML that does not parse (with its line), and for more than
+  /// one document in a file.
   static YamlDocument load(const std::filesystem::path& file);
   static YamlDocument parse(const std::string& text, const std::string& name);
 
-  /// Applies "key.path=value" (the value is YAML); intermediate maps are made. Messages about it name
-  /// `--set`, or the option that "--option:key.path=value" begins with. Throws InputError for a path that
-  /// runs through something that is not a map.
+  /// Applies "key.path=value" (the value is YAML), creating intermediate maps. Error messages name
+  /// `--set`, or the option that "--option:key.path=value" begins with. Throws InputError for a path
+  /// through a non-map.
   void set(const std::string& assignment);
 
   YamlValue root() const { return {root_, file_}; }
@@ -57,15 +54,28 @@ class YamlDocument {
   std::string file_;
 };
 
-/// YAML of a value that is to be a text whatever it contains, for "key.path=value" assignments.
+/// `text` as a YAML string whatever it contains, for "key.path=value" assignments.
 std::string yaml_quoted(const std::string& text);
 
-/// Visits the fields of a struct; the reader and the printer are its two implementations. A key with nothing
-/// behind it is refused unless it is a section, and so are numbers that are not finite.
+/// Visits the fields of a struct, to read or to print them. The reader refuses a key without a value (unless
+/// it is a section) and numbers that are not finite.
 class Fields {
  public:
   virtual ~Fields() = default;
 
+ protected:
+  enum class Kind { boolean, integer, unsigned64, real, text, texts, reals, integers, matrix };
+  static constexpr Kind kind_of(const bool*) { return Kind::boolean; }
+  static constexpr Kind kind_of(const int*) { return Kind::integer; }
+  static constexpr Kind kind_of(const uint64_t*) { return Kind::unsigned64; }
+  static constexpr Kind kind_of(const float*) { return Kind::real; }
+  static constexpr Kind kind_of(const std::string*) { return Kind::text; }
+  static constexpr Kind kind_of(const std::vector<std::string>*) { return Kind::texts; }
+  static constexpr Kind kind_of(const std::vector<float>*) { return Kind::reals; }
+  static constexpr Kind kind_of(const std::vector<int>*) { return Kind::integers; }
+  static constexpr Kind kind_of(const std::vector<std::vector<float>>*) { return Kind::matrix; }
+
+ public:
   /// Limits on the value just visited; the reader throws InputError when it is outside.
   class Limits {
    public:
@@ -82,15 +92,17 @@ class Fields {
     double value_;
   };
 
-  Limits operator()(const char* key, bool& value, const char* doc);
-  Limits operator()(const char* key, int& value, const char* doc);
-  Limits operator()(const char* key, uint64_t& value, const char* doc);
-  Limits operator()(const char* key, float& value, const char* doc);
-  Limits operator()(const char* key, std::string& value, const char* doc);
-  Limits operator()(const char* key, std::vector<std::string>& value, const char* doc);
-  Limits operator()(const char* key, std::vector<float>& value, const char* doc);
-  Limits operator()(const char* key, std::vector<int>& value, const char* doc);
-  Limits operator()(const char* key, std::vector<std::vector<float>>& value, const char* doc);
+  /// A scalar, or a list, whose length is what Limits apply to.
+  template <typename T>
+  requires requires(T* value) { kind_of(value); }
+  Limits operator()(const char* key, T& value, const char* doc) {
+    visit(key, kind_of(&value), &value, doc);
+    if constexpr (std::is_arithmetic_v<T>) {
+      return {*this, key, static_cast<double>(value)};
+    } else {
+      return {*this, key, static_cast<double>(value.size())};
+    }
+  }
   /// A string out of a fixed list; an unknown one is an InputError that names the nearest.
   Limits choice(const char* key, std::string& value, const std::vector<std::string>& choices,
                 const char* doc);
@@ -108,12 +120,11 @@ class Fields {
     nested(key, doc, [&value](Fields& inner) { value.fields(inner); });
   }
   /// A value that a struct reads and prints itself: a mapping or list without a fixed set of keys. `read` is
-  /// called only when the key is there; `print` returns the node to print.
+  /// called only when the key is present; `print` returns the node to print.
   virtual void custom(const char* key, const std::function<void(const YamlValue&)>& read,
                       const std::function<YAML::Node()>& print, const char* doc) = 0;
 
  protected:
-  enum class Kind { boolean, integer, unsigned64, real, text, texts, reals, integers, matrix };
   virtual void visit(const char* key, Kind kind, void* value, const char* doc) = 0;
   virtual void nested(const char* key, const char* doc, const std::function<void(Fields&)>& visit_inner) = 0;
   virtual void out_of_limits(const std::string& key, double value, const std::string& rule) = 0;
@@ -139,8 +150,8 @@ std::string print_config(const Struct& value, bool docs = true) {
   return print_fields([&copy](Fields& f) { copy.fields(f); }, docs);
 }
 
-/// Converts one node; throws InputError with its place when it is not a T. `what` names it in the message,
-/// and `expected` says what it may be ("a number").
+/// Converts one node; throws InputError with its location when it is not a T. The message names the value by
+/// `what` and the type by `expected` ("a number").
 template <typename T>
 T yaml_as(const YamlValue& value, const std::string& what, const std::string& expected = "") {
   try {

@@ -16,7 +16,7 @@ uint16_t Float16::round(float value) {
   if (magnitude > 0x7F800000u) return static_cast<uint16_t>(sign | 0x7E00u);   // NaN
   if (magnitude >= 0x477FF000u) return static_cast<uint16_t>(sign | 0x7C00u);  // rounds to more than 65504
   if (magnitude < 0x38800000u) {
-    // A subnormal is a multiple of 2^-24: adding 0.5, whose last place that is, rounds to one.
+    // Subnormals are multiples of 2^-24, the last place of 0.5: adding 0.5 rounds to one of them.
     const float aligned = std::bit_cast<float>(magnitude) + 0.5f;
     return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(aligned) - 0x3F000000u));
   }

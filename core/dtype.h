@@ -24,8 +24,8 @@ constexpr std::string_view enum_name(DType type) {
   return {};
 }
 
-/// What a run computes in. Master weights, batch-norm statistics, losses and weight gradients are fp32
-/// in all.
+/// What a run computes in. Master weights, batch-norm statistics, losses and weight gradients are
+/// always fp32.
 enum class Precision : uint8_t { fp32, tf32, bf16, fp16 };
 
 /// Type of activations and working weights.
@@ -44,8 +44,7 @@ constexpr std::string_view enum_name(Precision precision) {
 /// Throws InputError for an unknown name.
 Precision parse_precision(std::string_view name);
 
-/// bfloat16 on the host: the upper half of a float, rounded to nearest even. Written so that loops over
-/// it vectorise.
+/// bfloat16 on the host: the upper half of a float, rounded to nearest even. Loops over it vectorise.
 struct BFloat16 {
   uint16_t bits = 0;
 

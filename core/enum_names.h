@@ -9,8 +9,8 @@
 //     return {};
 //   }
 //
-// The switch has no default, so the compiler names a value that was forgotten. Reading, printing, lists of choices
-// and other programs' formats all follow from that function. Values count up from 0 without a gap.
+// The switch has no default, so the compiler reports a missing value. Reading, printing, lists of choices and
+// other programs' formats all follow from that function. Values count up from 0 without a gap.
 #pragma once
 
 #include <optional>
@@ -27,7 +27,7 @@ concept NamedEnum = std::is_enum_v<Enum> && requires(Enum value) {
   { enum_name(value) } -> std::convertible_to<std::string_view>;
 };
 
-/// All values, in their order.
+/// All values, in order.
 template <NamedEnum Enum>
 std::vector<Enum> enum_values() {
   std::vector<Enum> values;
@@ -35,7 +35,7 @@ std::vector<Enum> enum_values() {
   return values;
 }
 
-/// Their names, in the same order.
+/// The names of all values, in order.
 template <NamedEnum Enum>
 std::vector<std::string> enum_names() {
   std::vector<std::string> names;
@@ -43,7 +43,7 @@ std::vector<std::string> enum_names() {
   return names;
 }
 
-/// The value of this name; nullopt for a name that no value has.
+/// The value with this name, if there is one.
 template <NamedEnum Enum>
 std::optional<Enum> enum_value(std::string_view name) {
   for (const Enum value : enum_values<Enum>()) {

@@ -28,8 +28,7 @@ std::string describe_internal(const std::exception& problem) {
   if (no_threads || dynamic_cast<const std::bad_alloc*>(&problem)) {
     return std::string("this machine has no more ") + (no_threads ? "threads" : "memory") +
            " for the process. Use a smaller train.micro_batch or loader.cache_mb, fewer loader.workers, or "
-           "fewer "
-           "ranks on this machine; `ulimit -a` shows what the process may have.";
+           "fewer ranks on this machine; `ulimit -a` shows the limits of the process.";
   }
   return std::string("internal error: ") + problem.what() + ". This is a bug in brightnet; please report it.";
 }

@@ -1,5 +1,5 @@
 // Errors that the user or the environment causes. Every error message is one of these, printed as one
-// paragraph: what happened, where (file:line), what to do. Our own mistakes are BRIGHTNET_CHECKs instead.
+// paragraph: what happened, where (file:line), what to do. Bugs are reported by BRIGHTNET_CHECK instead.
 #pragma once
 
 #include <exception>
@@ -17,7 +17,7 @@ enum class ExitCode : int {
   interrupted = 4,  ///< stopped by a signal, after saving
 };
 
-/// The one family of exceptions for what a user can cause and mend.
+/// Base of all exceptions that a user can cause and fix.
 class Error : public std::runtime_error {
  public:
   /// `where` is "file:line", "file" or empty; `remedy` is an imperative sentence or empty.
@@ -42,17 +42,13 @@ class DeviceError : public Error {
       : Error(ExitCode::device, what, where, remedy) {}
 };
 
-/// What to say of an exception outside this family (exit code 1): memory has run out, or it is a bug of ours.
+/// The message for any other exception (exit code 1): out of memory or threads, or a bug in brightnet.
 std::string describe_internal(const std::exception& problem);
-
-/// The known word nearest to `word` by edit distance, or "" when nothing is near enough to be a slip of
-/// the pen.
-template <typename Words>
-std::string nearest_word(const std::string& word, const Words& known);
 
 /// Levenshtein distance, in single-character edits.
 int edit_distance(const std::string& a, const std::string& b);
 
+/// The known word nearest to `word` by edit distance, or "" when none is near enough to be a typing error.
 template <typename Words>
 std::string nearest_word(const std::string& word, const Words& known) {
   std::string best;
@@ -69,7 +65,7 @@ std::string nearest_word(const std::string& word, const Words& known) {
 
 [[noreturn]] void check_failed(const char* condition, const char* file, int line, const std::string& message);
 
-/// An assertion about our own code that stays in release builds: a std::logic_error, exit code 1.
+/// An assertion that stays in release builds: throws std::logic_error (exit code 1).
 #define BRIGHTNET_CHECK(condition, message)                                               \
   do {                                                                                    \
     if (!(condition)) ::brightnet::check_failed(#condition, __FILE__, __LINE__, message); \

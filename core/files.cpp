@@ -33,7 +33,8 @@ void flush_to_disk(const fs::path& path, int flags) {
   if (failed != 0 && reason != EINVAL) cannot_write(path, std::strerror(reason));
 }
 
-/// Makes an empty file that was not there before: process ids repeat among machines that share a folder.
+/// Creates a new empty file. Process ids alone do not make names unique: several machines may share
+/// the folder.
 fs::path create_temporary(const fs::path& file) {
   for (int number = 0;; ++number) {
     fs::path path = file;

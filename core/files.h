@@ -1,4 +1,4 @@
-// Files: written whole or not at all, read, and looked for.
+// Writing files atomically, reading them, and finding them.
 #pragma once
 
 #include <filesystem>
@@ -10,17 +10,17 @@
 
 namespace brightnet {
 
-/// Writes to a temporary file beside FILE, flushes it to the disk and renames it over FILE, so that a
-/// reader finds the old or the new content, never a part of it, also after a power cut. Throws InputError when the
-/// place is not writable or full; the old content is then untouched.
+/// Writes to a temporary file beside FILE, flushes it to disk and renames it over FILE: a reader sees the old
+/// or the new content, never a part of it, even after a power failure. Throws InputError when the folder is
+/// not writable or the disk is full; the old content is then untouched.
 void write_atomically(const std::filesystem::path& file, const std::function<void(std::ostream&)>& write);
 void write_atomically(const std::filesystem::path& file, const std::string& content);
 
-/// The same for what is written piece by piece: the temporary file becomes FILE at commit(), and is removed
-/// if that is never called. Two programs that write the same FILE use different temporary files.
+/// The same for incremental writing: commit() renames the temporary file to FILE; without it the file is
+/// removed. Processes that write the same FILE use different temporary files.
 class AtomicFile {
  public:
-  /// Throws InputError when the place is not writable.
+  /// Throws InputError when the file cannot be created.
   explicit AtomicFile(std::filesystem::path file);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
@@ -30,8 +30,8 @@ class AtomicFile {
   /// Throws InputError when something could not be written.
   void commit();
 
-  /// Whether a file is named as these temporary files are: "NAME.PROCESS-NUMBER.tmp". One that no process
-  /// writes any more was left by a program that was killed.
+  /// Whether `file` is named like these temporary files, "NAME.PROCESS-NUMBER.tmp": a killed process
+  /// leaves one.
   static bool is_temporary(const std::filesystem::path& file);
 
  private:
@@ -43,26 +43,26 @@ class AtomicFile {
 /// The whole file; throws InputError when it cannot be read.
 std::string read_file(const std::filesystem::path& file);
 
-/// A line of a text file, without spaces around it.
+/// A line of a text file, trimmed.
 struct TextLine {
   std::string text;
   int number = 0;  ///< from 1
 };
 
-/// The lines that are not blank, without byte-order mark and carriage returns. Throws InputError when the
-/// file cannot be read.
+/// The non-blank lines, without byte-order mark and carriage returns. Throws InputError when the file cannot
+/// be read.
 std::vector<TextLine> read_lines(const std::filesystem::path& file);
 
-/// `file` with a line number.
+/// "file:line".
 std::string at_line(const std::filesystem::path& file, int line);
 
-/// `path` as it is when absolute; else the first of folder/path and ./path that exists (`here_first`: the
-/// other way round). Empty when neither does.
+/// The first of folder/path and ./path that exists (`here_first`: in the opposite order), as an absolute
+/// path; empty when neither does. An absolute `path` stands for both.
 std::filesystem::path find_path(const std::string& path, const std::filesystem::path& folder,
                                 bool here_first);
 
-/// The first of FOLDER/path that exists, or the path itself when it is absolute; the first, existing or not,
-/// when none does. Backslashes of lists made on Windows are read as slashes when that is what finds the file.
+/// The first existing FOLDER/path, else that of the first folder; an absolute path stays as it is.
+/// Backslashes (lists written on Windows) are read as slashes where only that finds the file.
 std::filesystem::path find_below(const std::string& path, const std::vector<std::filesystem::path>& folders);
 
 }  // namespace brightnet

@@ -6,7 +6,7 @@
 namespace brightnet {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "hashes are kept in files, and are of such words");
+static_assert(std::endian::native == std::endian::little, "hashes in files are of little-endian words");
 
 uint64_t mixed(uint64_t hash, uint64_t word) {
   hash = (hash ^ word) * 0x9E3779B97F4A7C15u;  // 2⁶⁴ / golden ratio, odd

@@ -1,4 +1,4 @@
-// A number that tells whether bytes are still the same: for damage and differences, not against malice.
+// A non-cryptographic hash that detects damage and differences.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,10 @@
 
 namespace brightnet {
 
-/// A 64-bit hash of the bytes, continuing from the hash `before` of preceding bytes. Each word of eight bytes w (the
-/// last one filled up with zeros), then the length, goes through h ← (h ⊕ w)·odd, h ← h ⊕ h/2³²: both steps
-/// are one-to-one, so bytes that differ within one word always differ in their hash; others do but for one
-/// time in 2⁶⁴. Words are little-endian. It runs at the speed of memory, some GB a second.
+/// A 64-bit hash of the bytes, continuing from the hash `before` of preceding bytes. Each little-endian
+/// 8-byte word w (the last one padded with zeros), then the length, is mixed by h ← (h ⊕ w)·odd, h ← h ⊕
+/// h/2³². Both steps are bijective, so inputs that differ within one word never collide; others collide with
+/// probability 2⁻⁶⁴. Runs at memory speed, some GB/s.
 uint64_t hash_bytes(const void* data, size_t bytes, uint64_t before = 0);
 inline uint64_t hash_text(std::string_view text, uint64_t before = 0) {
   return hash_bytes(text.data(), text.size(), before);

@@ -1,4 +1,4 @@
-// How much memory there is, and how amounts of it are written.
+// Available host memory, and the text form of byte counts.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace brightnet {
 
-/// Bytes that this process may still take from the machine: MemAvailable, or what its control group leaves.
+/// Bytes that this process can still allocate: the smaller of MemAvailable and what its cgroup leaves.
 size_t free_host_memory();
 
 /// "1.5 GiB".

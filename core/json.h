@@ -1,4 +1,4 @@
-// JSON that programs read: `--json` answers and saved states.
+// JSON for `--json` output and saved states.
 #pragma once
 
 #include <string>
@@ -7,11 +7,10 @@
 
 namespace brightnet {
 
-/// JSON that keeps keys in the order they are documented in.
+/// Keeps keys in insertion order.
 using Json = nlohmann::ordered_json;
 
-/// Text for people and programs: indented, ending in a newline. Text that is not UTF-8 (a file name may be
-/// anything) has the offending bytes replaced.
+/// Indented, ending in a newline. Bytes that are not UTF-8 (in file names, for example) are replaced.
 std::string to_text(const Json& json);
 
 /// The shortest decimal number that reads back as the same float: 0.87, where the float's double would print

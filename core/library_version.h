@@ -1,4 +1,4 @@
-// A library that the program is linked with.
+// Versions of a library that the program is linked with.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 namespace brightnet {
 
 struct LibraryVersion {
-  std::string found, built_for;  ///< "2.6.3"; they differ when the system was updated since
+  std::string found, built_for;  ///< "2.6.3"; they differ after a system update
 };
 
 }  // namespace brightnet

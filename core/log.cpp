@@ -11,7 +11,7 @@
 namespace brightnet {
 namespace {
 
-// People read this line by line while it runs: no time, no level for what is normal.
+// The console is read live: no time stamps or levels there.
 const bool configured = [] {
   auto console = std::make_shared<spdlog::sinks::stderr_color_sink_mt>();
   console->set_pattern("%v");

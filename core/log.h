@@ -1,5 +1,4 @@
-// One logger for the whole program (spdlog): messages to stderr, and to the run's train.log once there
-// is one.
+// One logger for the whole program (spdlog): to stderr and, once a run has one, to its train.log.
 #pragma once
 
 #include <filesystem>
@@ -8,11 +7,11 @@
 
 namespace brightnet {
 
-/// Sends every later message to `file` as well (appending, with the time in front). Throws InputError when it
-/// cannot be written.
+/// Appends every later message to `file` as well, with a time stamp. Throws InputError when it cannot
+/// be written.
 void log_to_file(const std::filesystem::path& file);
 
-/// Puts "[rank]" in front of every message on stderr. Ranks other than 0 give warnings and errors only.
+/// Prefixes messages on stderr with "[rank]". Ranks other than 0 log warnings and errors only.
 void log_as_rank(int rank);
 
 }  // namespace brightnet

@@ -19,8 +19,7 @@ std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter, std::array<u
   return counter;
 }
 
-// The counter's first word counts blocks; epoch, sample and purpose fill the rest. A sample index of 32 bits
-// and an epoch of 24 are far beyond any data set.
+// The counter's first word counts blocks; epoch, sample and purpose fill the rest.
 Random::Random(uint64_t seed, Purpose purpose, uint64_t epoch, uint64_t sample)
     : counter_{0, static_cast<uint32_t>(sample), static_cast<uint32_t>(epoch),
                static_cast<uint32_t>(purpose) ^ static_cast<uint32_t>((sample >> 32) << 16)},
@@ -44,7 +43,7 @@ float Random::uniform(float low, float high) {
 }
 
 uint32_t Random::below(uint32_t count) {
-  BRIGHTNET_CHECK(count > 0, "a number below zero was asked for");
+  BRIGHTNET_CHECK(count > 0, "Random::below(0)");
   return static_cast<uint32_t>((uint64_t{(*this)()} * count) >> 32);
 }
 

@@ -1,6 +1,5 @@
-// Counter-based randomness (Philox4x32-10, Salmon et al. 2011): a stream is named, not advanced. What
-// is drawn for (seed, epoch, sample, purpose) does not depend on the number of workers, on ranks, or on
-// a resume.
+// Counter-based random numbers (Philox4x32-10, Salmon et al. 2011). A stream is keyed by (seed, epoch,
+// sample, purpose), so its numbers do not depend on the number of workers or ranks, or on a resume.
 #pragma once
 
 #include <array>
@@ -8,7 +7,7 @@
 
 namespace brightnet {
 
-/// What a stream of numbers is for; part of its name, so that two uses never share numbers.
+/// What a stream is used for; part of its key, so that two uses never share numbers.
 enum class Purpose : uint32_t {
   weights = 1,
   order = 2,
@@ -23,8 +22,8 @@ enum class Purpose : uint32_t {
 /// One block of Philox4x32-10: four 32-bit words from a 128-bit counter and a 64-bit key.
 std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
 
-/// A stream of numbers, wholly determined by its name. Satisfies UniformRandomBitGenerator, but draw with the
-/// members below: the standard's distributions differ between libraries.
+/// A stream of numbers, determined by its key. Satisfies UniformRandomBitGenerator, but draw with the members
+/// below: the standard distributions differ between standard libraries.
 class Random {
  public:
   using result_type = uint32_t;

@@ -18,7 +18,7 @@ SharedLibrary::SharedLibrary(std::string name, const std::vector<std::string>& f
     std::error_code ignored;
     if (!std::filesystem::exists(file, ignored)) continue;
     handle_ = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-    // A file that is there and does not load says more than one that is not there.
+    // The error of a file that exists and does not load is more useful than "not found".
     if (!handle_) problem_ = ::dlerror();
   }
   if (handle_) problem_.clear();

@@ -1,5 +1,4 @@
-// A shared library that is loaded when it is needed and not when the program starts: so the same program
-// starts where the library is missing, and can say what that means.
+// A shared library that is loaded on demand, so that the program also starts where it is missing.
 #pragma once
 
 #include <string>
@@ -9,8 +8,8 @@ namespace brightnet {
 
 class SharedLibrary {
  public:
-  /// Loads `name` ("libcudnn.so.9") as the system finds it (LD_LIBRARY_PATH, the system's folders), else from
-  /// the first of `folders` that has it. A library that cannot be loaded is no error yet: ask loaded().
+  /// Loads `name` ("libcudnn.so.9") from the loader's search path (LD_LIBRARY_PATH, system folders), else
+  /// from the first of `folders` that has it. Does not throw when it cannot be loaded: check loaded().
   explicit SharedLibrary(std::string name, const std::vector<std::string>& folders = {});
   SharedLibrary(const SharedLibrary&) = delete;
   SharedLibrary& operator=(const SharedLibrary&) = delete;
@@ -19,7 +18,7 @@ class SharedLibrary {
   const std::string& name() const { return name_; }
   /// The file that was loaded; empty when none was.
   std::string path() const;
-  /// The loader's words on why it was not loaded; empty when it was.
+  /// The loader's error message; empty when it was loaded.
   const std::string& problem() const { return problem_; }
 
   void* handle() const { return handle_; }
@@ -32,7 +31,7 @@ class SharedLibrary {
 
  private:
   std::string name_, problem_;
-  // Never closed: CUDA's libraries have threads and exit handlers that must find their code.
+  // Never closed: CUDA's libraries have threads and exit handlers that still need their code.
   void* handle_ = nullptr;
 };
 

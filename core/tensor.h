@@ -1,4 +1,4 @@
-// Shape and Tensor: a view of memory that somebody else owns (the plan's arena, as a rule). Always NHWC.
+// Shape and Tensor, a non-owning NHWC view of memory (usually of the plan's arena).
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@ struct Shape {
 /// "8x13x13x512" (n, h, w, c).
 std::string to_string(const Shape& shape);
 
-/// An NHWC view; copying it copies the view, not the data. Dense unless `stride` says that it is a slice of
-/// the channels of a wider tensor; only the operations that say so take slices.
+/// Copying a Tensor copies the view, not the data. It is dense unless `stride` makes it a slice of the
+/// channels of a wider tensor; only operations that say so accept slices.
 struct Tensor {
   void* data = nullptr;
   Shape shape;

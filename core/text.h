@@ -1,4 +1,4 @@
-// Small pieces of text: read as people write them, written as people read them.
+// Parsing and formatting small pieces of text.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@ namespace brightnet {
 /// "1 image", "12 images".
 std::string counted(uint64_t count, std::string_view one, std::string_view many);
 
-/// The text without spaces, tabs and line ends around it.
+/// The text without leading and trailing spaces, tabs and line ends.
 std::string_view trimmed(std::string_view text);
 
-/// The words of a line, which spaces and tabs separate.
+/// The words of a line, separated by spaces and tabs.
 std::vector<std::string_view> words(std::string_view line);
 
-/// A finite decimal number and nothing else, whatever the locale; spaces around it are allowed.
+/// A finite decimal number, independent of the locale; surrounding spaces are allowed.
 std::optional<double> parse_number(std::string_view text);
 
 }  // namespace brightnet

@@ -1,20 +1,19 @@
-// How many threads the arithmetic uses, and loops over them.
+// The number of compute threads, and parallel loops.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 
 #include <omp.h>
 
 namespace brightnet {
 
-/// Threads that OpenMP and oneDNN use: OMP_NUM_THREADS, else the cores this process may run on.
+/// Threads of OpenMP and oneDNN: OMP_NUM_THREADS, else the cores this process may run on.
 inline int compute_threads() {
   return omp_get_max_threads();
 }
 
-/// Calls body(begin, end) on contiguous parts of [0, count), one a thread. The parts depend on the number of
-/// threads alone, so results are reproducible for a given number.
+/// Calls body(begin, end) on contiguous parts of [0, count), one per thread. The parts depend only on the
+/// number of threads, so results are reproducible for a given number.
 template <typename Body>
 void parallel_ranges(size_t count, Body&& body) {
 #pragma omp parallel

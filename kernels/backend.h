@@ -2,12 +2,12 @@
 // on; adding a device means implementing this one interface. An operation's definition is a file of its own:
 // kernels/cpu/add.cpp is CpuBackend::add(), kernels/cuda/add.cu CudaBackend::add().
 //
-// Conventions. Tensors are dense NHWC views of the device's memory, of the compute type (f32, bf16, f16),
-// unless said otherwise; parameters, statistics and weight gradients are fp32. Arithmetic is fp32, rounded
-// once. Operations are queued in order; their results are the same to the bit in every run, but for
-// convolutions of a GPU that was not asked for it (train.deterministic). Nothing here allocates after its
-// plan was made: `workspace` comes from the network's arena and is as large as the operation's *_workspace()
-// says. "accumulate" adds to the destination instead of overwriting it.
+// Conventions. Tensors are dense NHWC views of device memory, of the compute type (f32, bf16, f16), unless
+// stated otherwise; parameters, statistics and weight gradients are fp32. Arithmetic is fp32, rounded once.
+// Operations are queued in order; results are bit-identical from run to run, except for convolutions on a GPU
+// without train.deterministic. Nothing allocates after planning: `workspace` comes from the network's arena
+// and has the size that the operation's *_workspace() returns. "accumulate" adds to the destination instead
+// of overwriting it.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ class Backend : public Device {
  public:
   // Convolution.
   virtual std::unique_ptr<Convolution> plan_convolution(const ConvolutionSpec& spec) = 0;
-  /// db[c] = or += Σ dy over pixels; in fp32. With an exchange, as batch-norm's parameters' gradients.
+  /// db[c] = or += Σ dy over pixels, in fp32. For `exchange` see BatchNormBackward.
   virtual void bias_gradient(const Tensor& dy, float* db, bool accumulate, void* workspace,
                              StatisticsExchange* exchange) = 0;
 
@@ -44,22 +44,21 @@ class Backend : public Device {
   virtual void fold_batch_norm(const BatchNormFold& op) = 0;
   /// y = activation(x); x and y may be the same tensor.
   virtual void activation_forward(Activation activation, const Tensor& x, const Tensor& y) = 0;
-  /// dy *= activation'(x), x the activation's argument.
+  /// dy *= activation'(x), where x is the activation's input.
   virtual void activation_backward(Activation activation, const Tensor& x, const Tensor& dy) = 0;
 
   // Pooling.
-  /// The output's shape is the caller's; `argmax` (u8, shape of y) receives the winner's place in its window,
-  /// row · window + column; null in inference.
+  /// `argmax` (u8, shape of y) receives the position of each maximum in its window, row · window + column;
+  /// null in inference.
   virtual void max_pool_forward(const PoolSpec& pool, const Tensor& x, const Tensor& y,
                                 const Tensor& argmax) = 0;
-  /// Every dy is added to the element of dx that won its window; the others become 0 or, with `accumulate`,
-  /// keep their value.
+  /// Adds every dy to the element of dx that was its window's maximum; the others become 0 or, with
+  /// `accumulate`, keep their value.
   virtual void max_pool_backward(const PoolSpec& pool, const Tensor& dy, const Tensor& argmax,
                                  const Tensor& dx, bool accumulate) = 0;
-  /// y = the max-pools of `windows` at stride 1 in their order, then x: YOLO's spatial pyramid. y has 1 +
-  /// windows times the channels of x and may be a slice. `argmax`: one a window as in max_pool_forward(), or
-  /// all null. These three do it by single pools and copies, and a backend that can do it in one pass
-  /// overrides them.
+  /// y = concat(max-pool of x with each of `windows` at stride 1, x): YOLO's spatial pyramid. y has 1 +
+  /// windows times the channels of x and may be a slice. `argmax`: one per window as in max_pool_forward(),
+  /// or all null. The defaults use single pools and copies; a backend can override them with one pass.
   virtual size_t spatial_pyramid_workspace(const Shape& x, DType type) const;
   virtual void spatial_pyramid_forward(std::span<const int> windows, const Tensor& x, const Tensor& y,
                                        std::span<const Tensor> argmax, void* workspace);
@@ -68,8 +67,8 @@ class Backend : public Device {
                                         void* workspace);
 
   // Movement between layers.
-  /// Copies `channels` channels of every pixel, from from_channel on, to those from to_channel on; all other
-  /// channels of `to` stay as they are. Concat and split, both ways. Takes slices, which do not overlap.
+  /// Copies channels [from_channel, from_channel + channels) of every pixel to those from to_channel on; the
+  /// other channels of `to` are untouched. For concat and split. Accepts slices, which must not overlap.
   virtual void copy_channels(const Tensor& from, int from_channel, const Tensor& to, int to_channel,
                              int channels, bool accumulate) = 0;
   /// Nearest neighbour: every pixel of x becomes factor × factor pixels of y.
@@ -79,7 +78,7 @@ class Backend : public Device {
   /// y[n, h, w, (i·block + j)·C + c] = x[n, h·block + i, w·block + j, c], C the channels of x: every block of
   /// pixels becomes one pixel, its rows one after the other (darknet's [reorg3d], ONNX's SpaceToDepth).
   virtual void space_to_depth(int block, const Tensor& x, const Tensor& y) = 0;
-  /// dx = or += what dy holds for each element of x.
+  /// dx = or += dy, permuted back.
   virtual void space_to_depth_backward(int block, const Tensor& dy, const Tensor& dx, bool accumulate) = 0;
 
   // Element by element.
@@ -87,8 +86,8 @@ class Backend : public Device {
   virtual void add(const Tensor& a, const Tensor& b, const Tensor& y) = 0;
   /// y = or += a · b; y may be a or b.
   virtual void multiply(const Tensor& a, const Tensor& b, const Tensor& y, bool accumulate) = 0;
-  /// Between the compute types, rounded to nearest even; NaN stays NaN, and what is beyond the range becomes
-  /// infinite. The memory does not overlap.
+  /// Converts between compute types, rounding to nearest even; NaN stays NaN, overflow becomes infinite. The
+  /// memory must not overlap.
   virtual void cast(const Tensor& from, const Tensor& to) = 0;
   /// u8 pixels to the compute type: value / 255, correctly rounded to fp32.
   virtual void normalize_image(const Tensor& pixels, const Tensor& x) = 0;
@@ -99,16 +98,16 @@ class Backend : public Device {
   virtual void yolo_loss(const YoloHead& head, const YoloLossPass& pass) = 0;
   virtual size_t yolo_detect_workspace(const YoloHead& head, const Shape& predictions) const = 0;
   /// For every prediction and class whose objectness · class probability exceeds `threshold`, appends a
-  /// Detection to detections[image] (host memory; this waits). Boxes are not clipped to the image. Of an
-  /// image with more than max_candidates, only those of the highest scores (of equals the first), still in
-  /// the order of row, column, anchor, class.
+  /// Detection to detections[image] (host memory; this synchronizes). Boxes are not clipped to the image. An
+  /// image with more than max_candidates keeps those with the highest scores (of equals the first), in the
+  /// order of row, column, anchor, class.
   virtual void yolo_detect(const YoloHead& head, const Tensor& predictions, float threshold,
                            std::span<std::vector<Detection>> detections, void* workspace) = 0;
 
-  // Optimizer step (rules in kernels/math/loss_scaler.h). Nothing here waits; `state` is in the device's
-  // memory, and so are the ranges, which ascend and do not overlap.
-  /// Decides whether the step is applied, and how: one pass over the gradients and the statistics.
-  /// `workspace`: step_workspace_bytes.
+  // Optimizer step (rules in kernels/math/loss_scaler.h). Nothing here synchronizes; `state` and the ranges,
+  // which ascend and do not overlap, are in device memory.
+  /// Decides whether the step is applied, and with which gradient factor, in one pass over the gradients and
+  /// the statistics. `workspace`: step_workspace_bytes.
   virtual void check_step(const StepPolicy& policy, const StepEvidence& evidence, StepState* state,
                           void* workspace) = 0;
   /// These do nothing when the step is skipped.
@@ -116,9 +115,9 @@ class Backend : public Device {
                         std::span<const ParameterRange> ranges, const StepState* state) = 0;
   virtual void adamw_step(const AdamWStep& adam, const OptimizerArrays& arrays,
                           std::span<const ParameterRange> ranges, const StepState* state) = 0;
-  /// Running statistics move in the forward passes, before it is known whether the step is finite. When
-  /// it is applied, kept = values and ema = d·ema + (1 − d)·values (ema: nullptr for none); when it is
-  /// skipped, values = kept, those of the last good step.
+  /// Forward passes update the running statistics (`values`) before it is known whether the step is finite.
+  /// An applied step sets kept = values and ema = d·ema + (1 − d)·values (ema: nullptr for none); a skipped
+  /// step restores values = kept, those of the last applied step.
   virtual void commit_statistics(float* values, float* kept, float* ema, size_t count,
                                  const StepState* state) = 0;
 };

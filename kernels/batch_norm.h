@@ -1,4 +1,4 @@
-// Batch-norm with its activation: what its passes read and write.
+// Arguments of batch-norm fused with its activation.
 #pragma once
 
 #include <cstddef>
@@ -14,42 +14,42 @@ namespace brightnet {
 struct BatchNormForward {
   Tensor y, z;
   const float *scale = nullptr, *shift = nullptr;
-  /// Moved towards this batch's: running = (1 − momentum)·running + momentum·batch's.
+  /// running = (1 − momentum)·running + momentum·batch's.
   float *running_mean = nullptr, *running_variance = nullptr;
   float momentum = 0.1f;
   /// Written for the backward pass.
   float *mean = nullptr, *inverse_std = nullptr;
-  /// Σy and Σy², [2][c], where they are known already, else nullptr.
+  /// Σy and Σy², [2][c], if already computed, else nullptr.
   const float* sums = nullptr;
-  /// z is made a second time: mean and inverse_std are read, nothing moves.
+  /// Recomputes z: mean and inverse_std are inputs, and the running statistics do not change.
   bool statistics_known = false;
   float epsilon = 1e-5f;
   Activation activation = Activation::linear;
   void* workspace = nullptr;
-  /// Statistics over all ranks' pixels; nullptr: over these alone.
+  /// For statistics over all ranks' pixels; nullptr: over this rank's alone.
   StatisticsExchange* exchange = nullptr;
 };
 
-/// dy and the parameters' gradients from dz; the activation's argument is recomputed from y. dy may be dz,
-/// and dz may be a slice.
+/// dy and the parameters' gradients from dz; the activation's input is recomputed from y. dy may be dz, and
+/// dz may be a slice.
 struct BatchNormBackward {
   Tensor y, dz, dy;
   const float *scale = nullptr, *shift = nullptr, *mean = nullptr, *inverse_std = nullptr;
   float *scale_gradient = nullptr, *shift_gradient = nullptr;
-  /// The parameters' gradients are added to what is there.
+  /// Adds to the parameters' gradients instead of overwriting them.
   bool accumulate = true;
   /// Running statistics were used: mean and inverse_std are constants.
   bool frozen = false;
   Activation activation = Activation::linear;
   void* workspace = nullptr;
-  /// As in the forward pass: dy then flows through statistics of all ranks' pixels. The parameters' gradients
-  /// are yet to be summed over the ranks, like every gradient: what a rank gets is its own pixels' share, or
-  /// the first rank gets the sum over all and the others zero, as the device finds it easier.
+  /// As in the forward pass: dy is then the gradient through the statistics of all ranks' pixels. The
+  /// parameters' gradients still need the all-reduce over ranks, like every gradient: a device may leave each
+  /// rank's own sum, or the total on rank 0 and zero elsewhere.
   StatisticsExchange* exchange = nullptr;
 };
 
-/// w' = w · scale/√(variance + ε) and b' = shift − mean · scale/√(variance + ε), per output channel: the
-/// convolution that does what convolution and batch-norm with running statistics do.
+/// Folds batch-norm with running statistics into the preceding convolution, per output channel:
+/// w' = w · scale/√(variance + ε) and b' = shift − mean · scale/√(variance + ε).
 struct BatchNormFold {
   const float *weight, *scale, *shift, *running_mean, *running_variance;
   float epsilon;

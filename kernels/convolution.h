@@ -18,10 +18,10 @@ struct ConvolutionSpec {
   bool input_gradient = true;                  ///< false for the layer that reads the image
   bool bias = false;                           ///< forward adds a bias per output channel
   Activation activation = Activation::linear;  ///< forward applies it after the bias (inference only)
-  bool statistics = false;                     ///< batch-norm follows, which wants output_sums()
-  bool folded = false;  ///< what prepare() gets are not the masters, and gone after the call
-  /// Where the weights' gradient may meet those of other ranks already. It is yet to be summed over them in
-  /// any case: what a rank gets is its own share, or the first rank gets the sum and the others zero.
+  bool statistics = false;                     ///< batch-norm follows and can use output_sums()
+  bool folded = false;                         ///< prepare() gets temporary weights, gone after it
+  /// Lets the weights' gradient be summed over ranks before it is rounded. It still needs the all-reduce: a
+  /// device may leave each rank's own sum, or the total on rank 0 and zero elsewhere.
   StatisticsExchange* exchange = nullptr;
 
   size_t weight_count() const { return static_cast<size_t>(output.c) * kernel * kernel * input.c; }
@@ -29,8 +29,8 @@ struct ConvolutionSpec {
   double flops() const { return 2.0 * static_cast<double>(output.count()) * kernel * kernel * input.c; }
 };
 
-/// The memory that a plan lends: `weights` persists between steps, `workspace` is shared with other layers
-/// and holds nothing between calls.
+/// bind() gives it memory of the network's plan: `weights` persists between steps, `workspace` is shared with
+/// other layers and keeps nothing between calls.
 class Convolution {
  public:
   virtual ~Convolution() = default;
@@ -38,18 +38,18 @@ class Convolution {
   virtual size_t workspace_bytes() const = 0;
   virtual void bind(void* weights, void* workspace) = 0;
 
-  /// Fills the working weights from fp32 master weights in OHWI; once after each change of the masters, which
-  /// stay where they are until the next call (unless `folded`): a backend may compute with them themselves.
+  /// Fills the working weights from fp32 master weights in OHWI; call it after each change of the masters.
+  /// These must stay in place until the next call (unless `folded`): a backend may read them directly.
   virtual void prepare(const float* master) = 0;
   /// y = activation(x ∗ w + bias); bias is fp32, or nullptr when the spec has none.
   virtual void forward(const Tensor& x, const float* bias, const Tensor& y) = 0;
-  /// Σy and Σy² over the pixels of each channel ([2][c], in the workspace) when the last forward() made them
-  /// in passing, because that is faster than reading y again; else nullptr.
+  /// Σy and Σy² over the pixels of each channel ([2][c], in the workspace) if the last forward() computed
+  /// them, as a fused convolution does when that is faster than reading y again; else nullptr.
   virtual const float* output_sums() const { return nullptr; }
   /// dx = dy ∗ wᵀ, overwriting dx.
   virtual void backward_data(const Tensor& dy, const Tensor& dx) = 0;
-  /// dw (fp32, OHWI) = or += x ∗ dy. Without a dw the result stays in the workspace, in the primitive's own
-  /// layout: what `bench` takes for the floor.
+  /// dw (fp32, OHWI) = or += x ∗ dy. With a null dw the result stays in the workspace, in the primitive's own
+  /// layout: `bench` times that as the lower bound.
   virtual void backward_weights(const Tensor& x, const Tensor& dy, float* dw, bool accumulate) = 0;
 
   /// Names of the implementations chosen, for `bench` and `doctor`.

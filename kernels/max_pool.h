@@ -1,4 +1,4 @@
-// Max-pooling: where windows lie, and which of their elements wins. The same on every device.
+// Max-pooling: window geometry and tie-breaking, the same on every device.
 #pragma once
 
 #include <string>
@@ -8,17 +8,17 @@
 
 namespace brightnet {
 
-/// y[oy, ox] = the maximum of x over rows oy·stride − before ... + window − 1 and the same of columns, with
-/// before = padding / 2 rounded down; what lies outside of x does not count. Of equal elements the first one
-/// in the order of rows and columns wins; a NaN wins over every number, the last NaN over the others.
+/// y[oy, ox] = the maximum of x over rows [oy·stride − before, oy·stride − before + window), and likewise
+/// columns, with before = ⌊padding / 2⌋; elements outside x are ignored. Of equal elements the first in
+/// row-major order wins; a NaN wins over every number, and the last NaN over the others.
 struct PoolSpec {
-  /// In pixels; a window is 15 wide at most.
+  /// In pixels; window ≤ 15.
   int window = 2, stride = 2;
-  /// In total, as in darknet: window − 1 by default, half of it (rounded down) before.
+  /// Total of both sides, as in darknet, where window − 1 is the default.
   int padding = 0;
 };
 
-/// That every window of y meets x, and that a winner's place fits a byte.
+/// Checks that every window of y overlaps x, and that a position in the window fits into a byte.
 inline void check_pool(const PoolSpec& pool, const Shape& x, const Shape& y) {
   const int before = pool.padding / 2;
   const bool fits = pool.window >= 1 && pool.window <= 15 && pool.stride >= 1 && pool.padding >= 0 &&

@@ -1,7 +1,6 @@
-// The optimizer step: what it reads and writes, what it decides, and what it remembers. Its state lies in
-// the device's memory, so that no step waits for the host: the device itself checks the gradient, applies
-// or skips the step and moves the loss scale, and the host reads afterwards what became of it. The rules
-// are in kernels/math/loss_scaler.h.
+// Arguments of the optimizer step. Its state is in device memory, so that no step waits for the host: the
+// device checks the gradient, applies or skips the step and adapts the loss scale; the host reads the outcome
+// later. The rules are in kernels/math/loss_scaler.h.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +9,11 @@
 
 namespace brightnet {
 
-/// What a step is checked by, all in the device's memory.
+/// The arrays whose values must be finite, in device memory.
 struct StepEvidence {
   const float* gradients = nullptr;
   size_t gradient_count = 0;
-  /// Running statistics, which this step's forward passes moved.
+  /// Running statistics, updated by this step's forward passes.
   const float* statistics = nullptr;
   size_t statistic_count = 0;
 };
@@ -22,9 +21,9 @@ struct StepEvidence {
 /// Memory for the partial sums of the pass that checks a step.
 constexpr size_t step_workspace_bytes = 1024 * sizeof(double);
 
-/// Parameters [begin, end) of the flat array share a factor on the step's learning rate and a decay. Nothing
-/// outside of a step's ranges is touched. A range of rate 0 keeps its parameters, but their moments and
-/// averages move.
+/// Parameters [begin, end) of the flat array share a learning-rate factor and a weight decay. Parameters
+/// outside all ranges are untouched. With rate 0 the parameters keep their values, but moments and averages
+/// are updated.
 struct ParameterRange {
   size_t begin = 0, end = 0;
   float rate = 1;   ///< times StepState::rate
@@ -49,8 +48,8 @@ struct OptimizerArrays {
 ///     w −= rate · (nesterov ? g' + momentum · v : v)
 ///     ema = s.ema_decay · ema + (1 − s.ema_decay) · w         (where `ema` is given)
 ///
-/// The decay is coupled, as darknet's L2: it enters the momentum. Decoupled (Loshchilov & Hutter 2019) it is
-/// no part of g', and w −= rate·decay·w beside the update, with the old w.
+/// Coupled decay is darknet's L2: it enters the momentum. Decoupled decay (Loshchilov & Hutter 2019) is no
+/// part of g'; w −= rate·decay·w is applied along with the update, with the old w.
 struct SgdStep {
   float momentum = 0.9f;
   bool nesterov = false;

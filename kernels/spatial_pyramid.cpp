@@ -1,5 +1,5 @@
-// A spatial pyramid by single pools: each goes through a dense tensor in the workspace, which is then copied
-// to its channels of the result.
+// A spatial pyramid of single pools: each writes a dense tensor in the workspace, which is then copied to its
+// channels of the result.
 #include "kernels/backend.h"
 
 namespace brightnet {

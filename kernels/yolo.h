@@ -1,4 +1,4 @@
-// The loss of a YOLO head over a batch: what the operation is given and what it leaves. docs/loss.md has the formulas.
+// Arguments of the YOLO loss over a batch. docs/loss.md has the formulas.
 #pragma once
 
 #include "core/box.h"
@@ -8,14 +8,14 @@
 
 namespace brightnet {
 
-/// Truths of a batch in the device's memory: image i owns truths [offsets[i], offsets[i + 1]).
+/// Ground truth of a batch in device memory: image i has truths [offsets[i], offsets[i + 1]).
 struct TruthList {
   const Truth* truths = nullptr;
   const int* offsets = nullptr;  ///< [batch + 1]
 };
 
-/// What a loss is multiplied by before it is differentiated: a constant, and a number in the device's memory
-/// that may change from step to step (nullptr: 1).
+/// Factor on the loss before it is differentiated: a constant times a number in device memory that may change
+/// from step to step (nullptr: 1).
 struct GradientScale {
   float constant = 1;
   const float* dynamic = nullptr;
@@ -27,9 +27,9 @@ struct YoloLossPass {
   Tensor predictions, gradient;
   TruthList truths;
   GradientScale scale;
-  /// Device memory: the loss's sums, overwritten.
+  /// Receives the batch's sums; device memory.
   YoloLoss* loss = nullptr;
-  /// Device memory: the same are added here; nullptr: nowhere.
+  /// The same sums are added here; device memory or nullptr.
   LossTotals* totals = nullptr;
   void* workspace = nullptr;
 };

@@ -1,26 +1,25 @@
 // Forward:  z = f(a·y + b) with a = scale/√(var + ε), b = shift − mean·a.
-//   Reads y twice (statistics, then apply) and writes z: three passes, the fewest there can be while the
-//   convolution and the statistics are separate.
+//   Reads y twice (statistics, then apply) and writes z: three passes, the minimum while convolution and
+//   statistics are separate.
 // Backward: with g = dz·f'(a·y + b), recomputed instead of stored, and x̂ = (y − mean)/√(var + ε),
 //   dshift = Σg,  dscale = Σg·x̂,  dy = a·(g − dshift/n − x̂·dscale/n)  (Ioffe & Szegedy 2015).
 //   Reads y and dz twice and writes dy: five passes.
 //
-// Sums of a channel are taken over blocks of one image's pixels in fp32, and over blocks in fp64. Where the
-// blocks lie does not depend on the threads, or on the images that this rank has of a batch: what a block
-// adds has always the same bits, and fp64 hides in which order it was added. So statistics are those of a
-// batch to the last bit of fp32 however it is divided among threads or ranks, and nothing of a division gets
-// into what the network decides (the side of a leaky ReLU's kink that a value lies on).
+// Channels are summed in fp32 over blocks of one image's pixels, and over blocks in fp64. The blocks do not
+// depend on the threads, or on which images of a batch this rank has, so every block sum has the same bits;
+// fp64 absorbs the order of their addition. So statistics are bit-identical in fp32 however a batch is
+// divided among threads or ranks.
 //
 // Statistics are one pass of shifted sums: Σ(y − k) and Σ(y − k)² with k the channel's value in the block's
-// first pixel, so that a mean far from zero does not cancel in fp32. Blocks have different k; their sums meet
-// about zero, for which fp64 has the digits.
+// first pixel, so that a mean far from zero does not cancel in fp32. Blocks have different k; their sums are
+// shifted back to Σy and Σy² in fp64, which has the digits for it.
 //
-// Over ranks, the sums of both directions meet between the two passes: forward Σy and Σy², backward Σg and
-// Σg·(y − mean), of which the first rank takes the parameters' gradients: rounded to fp32 once, as by one
-// rank that has the whole batch.
+// Synchronized batch-norm all-reduces the sums between the two passes: forward Σy and Σy², backward Σg and
+// Σg·(y − mean). Rank 0 takes the parameters' gradients from these totals, rounded to fp32 once, as one rank
+// with the whole batch would.
 //
-// The statistics pass walks from the end, where the convolution has just written and the cache is warm, and
-// the apply pass from the start, where the statistics pass has just been.
+// The statistics pass runs from the end, which the convolution wrote last and the cache still holds; the
+// apply pass runs from the start, which the statistics pass read last.
 #include <algorithm>
 #include <cmath>
 
@@ -30,7 +29,7 @@
 namespace brightnet::cpu {
 namespace {
 
-constexpr size_t block_pixels = 128;  ///< of one image, summed in fp32 before they join the fp64 sums
+constexpr size_t block_pixels = 128;  ///< of one image, summed in fp32 before fp64
 constexpr int channel_group = 64;     ///< channels summed at a time, in registers
 
 /// Parts of the workspace. `first` and `second` are one row of sums a thread.
@@ -55,8 +54,7 @@ struct Sums {
     return sum;
   }
 
-  /// The sums of every channel over all threads, `first`'s and after them `second`'s, in the place
-  /// of the rows.
+  /// The sums of every channel over all threads, first `first`'s, then `second`'s; overwrites the rows.
   double* totals(int channels) const {
     for (int c = 0; c < channels; ++c) {
       const double s = total(first, channels, c), t = total(second, channels, c);
@@ -113,7 +111,7 @@ struct BlockSums {
         for (int i = 0; i < width; ++i) term(pixel, i, s[i], t[i]);
       }
     };
-    // With their number known, the sums stay in registers.
+    // A compile-time width keeps the sums in registers.
     if (block.width == channel_group) {
       add_pixels(channel_group);
     } else if (block.width == channel_group / 2) {
@@ -124,7 +122,7 @@ struct BlockSums {
   }
 };
 
-void keep(const Block& block, const BlockSums& sums) {
+void add_to_totals(const Block& block, const BlockSums& sums) {
   for (int i = 0; i < block.width; ++i) {
     block.first[i] += static_cast<double>(sums.s[i]);
     block.second[i] += static_cast<double>(sums.t[i]);
@@ -220,7 +218,7 @@ void gradient_sums(const BatchNormBackward& op, const Sums& sums) {
       s += g;
       t += g * (v - mean[c]);
     });
-    keep(block, block_sums);
+    add_to_totals(block, block_sums);
   });
 }
 
@@ -248,7 +246,7 @@ void apply_gradient(const BatchNormBackward& op, const Sums& sums, const float* 
   });
 }
 
-/// Of sums that are the same on all ranks, and yet to be added over them, one rank's counts.
+/// Totals over ranks are kept by rank 0 only, because gradients are summed over ranks again.
 bool keeps_sum(const StatisticsExchange* exchange) {
   return !exchange || exchange->part() == 0;
 }
@@ -325,7 +323,7 @@ void CpuBackend::bias_gradient(const Tensor& dy, float* db, bool accumulate, voi
       block_sums.add(block, [=](size_t pixel, int i, float& s, float&) {
         s += widen(from[pixel * static_cast<size_t>(channels) + static_cast<size_t>(block.channel + i)]);
       });
-      keep(block, block_sums);
+      add_to_totals(block, block_sums);
     });
   });
   double* totals = sums.totals(channels);

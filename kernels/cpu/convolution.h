@@ -14,7 +14,7 @@ std::unique_ptr<Convolution> plan_convolution(const ConvolutionSpec& spec);
 
 /// How bf16 convolutions can be computed; native ones need AVX-512.
 enum class Bf16Products : uint8_t { native, in_fp32 };
-/// One of bf16 that is computed in this way, whatever is faster here.
+/// A bf16 convolution computed in this way, whichever is faster here.
 std::unique_ptr<Convolution> plan_bf16_convolution(const ConvolutionSpec& spec, Bf16Products products);
 
 }  // namespace brightnet::cpu

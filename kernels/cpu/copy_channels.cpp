@@ -1,5 +1,5 @@
-// A pixel's channels are one contiguous run in both tensors, so that this is a strided copy of runs; when the
-// runs are whole pixels on both sides they join to one.
+// A pixel's channels are one contiguous run in both tensors, so this is a strided copy of runs; runs of whole
+// pixels on both sides merge into one.
 #include <cstring>
 
 #include "kernels/cpu/cpu_backend.h"
@@ -8,12 +8,6 @@
 namespace brightnet::cpu {
 
 namespace {
-
-template <typename T>
-void add_run(const T* from, T* to, size_t count) {
-#pragma omp simd
-  for (size_t i = 0; i < count; ++i) store(to[i], widen(to[i]) + widen(from[i]));
-}
 
 /// Runs are short (a call of memcpy costs as much as copying 256 bytes) and most often whole cache lines.
 template <typename T>

@@ -13,7 +13,7 @@
 namespace brightnet::cpu {
 namespace {
 
-/// Operations here are done when they return, so that the last copy is made already.
+/// Operations are synchronous, so the last copy is already made.
 class CpuReadback : public Readback {
  public:
   explicit CpuReadback(size_t bytes) : copy_(bytes) {}
@@ -42,8 +42,8 @@ class CpuWorkClock : public WorkClock {
 
 }  // namespace
 
-// Pages of 2 MiB where the size is worth it: an arena of gigabytes in pages of 4 KiB misses the TLB all the
-// time. Most systems give them only to who asks.
+// Huge pages for large sizes: an arena of gigabytes in pages of 4 KiB misses the TLB constantly. Most systems
+// give them only on request.
 void* CpuBackend::allocate(size_t bytes) {
   constexpr size_t huge_page = size_t{2} << 20;
   const size_t alignment = bytes >= huge_page ? huge_page : cache_line;

@@ -1,5 +1,5 @@
-// The CPU's implementation of Backend, in f32 and bf16. Each operation is defined in a file of its own,
-// kernels/cpu/add.cpp and so on; cpu_backend.cpp is the device.
+// The CPU's implementation of Backend, in f32 and bf16. Each operation is defined in its own file, such as
+// kernels/cpu/add.cpp; cpu_backend.cpp has the device's.
 #pragma once
 
 #include "kernels/backend.h"

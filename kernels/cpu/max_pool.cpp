@@ -1,6 +1,6 @@
-// Forward, three ways of walking the same windows, chosen by shape: 2 × 2 in one pass over memory (the hot
-// case of yolov4-tiny), large windows at stride 1 by max_pool_cascade, and everything else element by element
-// of the window for a block of channels. The backward pass is in max_pool_backward.cpp.
+// Forward pass. Three algorithms by shape: 2 × 2 windows in one pass over memory (the hot case of
+// yolov4-tiny), large windows at stride 1 by max_pool_cascade, and all others element by element for a block
+// of channels.
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/max_pool_cascade.h"
 #include "kernels/cpu/max_pool_geometry.h"
@@ -28,7 +28,7 @@ void best_of_four(const T* a, const T* b, const T* c, const T* d, int channels, 
   }
 }
 
-/// One output for up to pool_channels channels, from `channel` on.
+/// One output pixel, channels [channel, channel + channels); at most pool_channels.
 template <bool track, typename T>
 void pool_window(const PoolGeometry& pool, const PoolWindow& w, const T* x, int image, int channel,
                  int channels, T* y, uint8_t* argmax) {

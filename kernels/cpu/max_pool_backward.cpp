@@ -1,7 +1,7 @@
-// Two directions, chosen by how many windows an input element lies in. Few (2 × 2, 3 × 3): every element of
-// dx gathers from the windows that contain it, which is free of races and vectorises over channels. Many
-// (SPP): every dy is scattered to its winner, in an fp32 tile on the stack that belongs to one thread; a tile
-// is a block of channels of as many pixels as fit, the whole plane at SPP's sizes.
+// Two algorithms, by the number of windows that contain an input element. Few (2 × 2, 3 × 3): every element
+// of dx gathers from the windows that contain it, which has no races and vectorises over channels. Many
+// (SPP): every dy is scattered to its winner in an fp32 tile on one thread's stack; a tile is a block of
+// channels of as many pixels as fit, the whole plane at SPP's sizes.
 #include <algorithm>
 
 #include "kernels/cpu/cpu_backend.h"
@@ -24,9 +24,8 @@ Covering windows_over(int i, const PoolGeometry& pool, int outputs) {
           std::min(from_start / pool.stride + 1, outputs)};
 }
 
-/// dy where the window's winner is at `place`, else 0. Compared as floats and with dy read in either
-/// case: g++ 12 vectorises no selection of one width by a comparison of another, and no conditional read
-/// of 16 bits.
+/// dy where the window's winner is at `place`, else 0. Compares floats and always reads dy, because g++ 12
+/// vectorises neither a selection of one width by a comparison of another nor a conditional 16-bit read.
 template <typename T>
 float won(const uint8_t& winner, float place, const T& dy) {
   const float gradient = widen(dy);
@@ -45,7 +44,7 @@ void gather_one(const T* dy, const uint8_t* argmax, float place, T* dx, int chan
   }
 }
 
-/// One pixel of dx for up to pool_channels channels, from `channel` on.
+/// One pixel of dx, channels [channel, channel + channels); at most pool_channels.
 template <typename T>
 void gather(const PoolGeometry& pool, const T* dy, const uint8_t* argmax, int image, int row, int column,
             int channel, int channels, T* dx, bool accumulate) {
@@ -92,7 +91,7 @@ void gather_row(const PoolGeometry& pool, const T* dy, const uint8_t* argmax, in
 constexpr int scatter_channels = 16;
 constexpr int scatter_pixels = 1024;
 
-/// A rectangle of dx, and the sums of one block of channels in it.
+/// A rectangle of dx with the sums of one block of channels.
 struct ScatterTile {
   int image = 0, row = 0, column = 0, height = 0, width = 0, channel = 0, channels = 0;
   alignas(64) float sum[scatter_pixels][scatter_channels];

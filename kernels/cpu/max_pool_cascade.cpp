@@ -1,11 +1,11 @@
 // The maximum over a square is the maximum over columns of the maxima over rows, and a maximum over k + d
 // elements is that of two overlapping runs of k (d ≤ k): doubling reaches 13 in four comparisons a direction
-// (1, 2, 4, 8, 13), eight an element instead of 168. The winner's place is carried along. It is exactly the
-// first in row-major order: of equal runs the left (upper) one stays, its winner is the first of that run,
-// and rows are decided before columns.
+// (1, 2, 4, 8, 13), eight per element instead of 168. The winner's position is tracked along the way and is
+// the first in row-major order: of equal runs the left (upper) one wins, with the first winner of that run,
+// and maxima within rows are taken before those over columns.
 //
-// Outputs are computed a tile at a time in a buffer on the stack that holds the tile's inputs for 16
-// channels; every step works in place, since it reads only elements that it has not yet written.
+// Outputs are computed one tile at a time in a stack buffer with the tile's inputs for 16 channels; every
+// step works in place, since it reads only elements that it has not yet written.
 #include "kernels/cpu/max_pool_cascade.h"
 
 #include <limits>
@@ -18,11 +18,11 @@ namespace {
 
 constexpr int lanes = 16;
 constexpr int side = 32;  ///< of the buffer, in pixels; at least window + 1
-/// From row to row: a power of two would map a column to two sets of the cache.
+/// From row to row; with a power of two a column would map to two cache sets.
 constexpr int pitch = side + 1;
 
-/// The inputs of one tile, becoming its outputs. Element (row, column) is the best of the run that starts
-/// there, and its place relative to that start.
+/// The inputs of one tile, turned into its outputs in place. Element (row, column) is the maximum of the run
+/// that starts there, and its position relative to that start.
 struct CascadeTile {
   alignas(64) float best[side * pitch][lanes];
   alignas(64) int32_t place[side * pitch][lanes];
@@ -43,7 +43,7 @@ void merge(CascadeTile& tile, int at, int other, int32_t shift) {
   }
 }
 
-/// The same where the run at `at` lies wholly before the image: what follows wins whatever it is.
+/// The same where the run at `at` is entirely before the image, so the other run always wins.
 template <bool track>
 void replace(CascadeTile& tile, int at, int other, int32_t shift) {
   for (int c = 0; c < lanes; ++c) {
@@ -52,8 +52,8 @@ void replace(CascadeTile& tile, int at, int other, int32_t shift) {
   }
 }
 
-/// Turns runs of one element into runs of `window` along one direction: `length` elements that lie `step`
-/// pixels apart from `first` on, of which the first `outside` are before the image.
+/// Turns runs of one element into runs of `window` along one direction: over `length` elements `step` pixels
+/// apart, beginning at `first`, of which the first `outside` are before the image.
 template <bool track>
 void cascade(CascadeTile& tile, int first, int step, int length, int window, int outside,
              int32_t place_step) {

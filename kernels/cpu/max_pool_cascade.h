@@ -1,4 +1,4 @@
-// Max-pooling of large windows at stride 1 (SPP's 5, 9 and 13) without looking at window² elements each.
+// Max-pooling of large windows at stride 1 (SPP's 5, 9 and 13) without reading window² elements per output.
 #pragma once
 
 #include "kernels/cpu/max_pool_geometry.h"

@@ -1,4 +1,4 @@
-// What the two directions of max-pooling share: where windows lie, and which of two elements wins.
+// Window geometry and comparison, shared by max-pooling forward and backward.
 #pragma once
 
 #include <algorithm>
@@ -9,10 +9,10 @@
 
 namespace brightnet::cpu {
 
-/// Channels that an intermediate result on the stack is kept for.
+/// Channels of an intermediate result on the stack.
 constexpr int pool_channels = 64;
 
-/// A window of the output, clipped to the input: rows [first_row, last_row) of the input, and so for columns.
+/// The window of one output, clipped to rows [first_row, last_row) of the input, and likewise columns.
 struct PoolWindow {
   int top = 0, left = 0;  ///< of the unclipped window; may be negative
   int first_row = 0, last_row = 0, first_column = 0, last_column = 0;
@@ -45,8 +45,8 @@ inline size_t pixel_offset(const Shape& shape, int image, int row, int column) {
   return ((static_cast<size_t>(image) * shape.h + row) * shape.w + column) * shape.c;
 }
 
-/// Whether a later element displaces the best so far: it is greater, or NaN. Without short-circuits, which
-/// would keep g++ from vectorising.
+/// Whether a later element replaces the maximum so far: it is greater, or NaN. No short-circuit, which would
+/// keep g++ from vectorising.
 inline bool displaces(float candidate, float best) {
   return (candidate > best) | (candidate != candidate);
 }

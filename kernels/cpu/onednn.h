@@ -1,5 +1,4 @@
-// What differs between oneDNN 2.6 (Debian 12) and 3.x, and nothing else: how a primitive is described, and
-// how a layout is asked for.
+// The differences between oneDNN 2.6 (Debian 12) and 3.x: descriptions of primitives and queries of layouts.
 #pragma once
 
 #include <utility>
@@ -43,19 +42,11 @@ inline dnnl::convolution_forward::primitive_desc forward(const dnnl::engine& eng
           g.padding,     attr};
 }
 
-inline dnnl::convolution_backward_data::primitive_desc backward_data(
-    const dnnl::engine& engine, const ConvolutionGeometry& g,
-    const dnnl::convolution_forward::primitive_desc& hint, const dnnl::primitive_attr& attr) {
-  return {engine,        dnnl::algorithm::convolution_direct,
-          g.source,      g.weights,
-          g.destination, g.strides,
-          g.padding,     g.padding,
-          hint,          attr};
-}
-
-inline dnnl::convolution_backward_weights::primitive_desc backward_weights(
-    const dnnl::engine& engine, const ConvolutionGeometry& g,
-    const dnnl::convolution_forward::primitive_desc& hint, const dnnl::primitive_attr& attr) {
+/// `Convolution` is dnnl::convolution_backward_data or dnnl::convolution_backward_weights.
+template <typename Convolution>
+typename Convolution::primitive_desc backward(const dnnl::engine& engine, const ConvolutionGeometry& g,
+                                              const dnnl::convolution_forward::primitive_desc& hint,
+                                              const dnnl::primitive_attr& attr) {
   return {engine,        dnnl::algorithm::convolution_direct,
           g.source,      g.weights,
           g.destination, g.strides,
@@ -91,20 +82,12 @@ inline dnnl::convolution_forward::primitive_desc forward(const dnnl::engine& eng
   return {desc, attr, engine};
 }
 
-inline dnnl::convolution_backward_data::primitive_desc backward_data(
-    const dnnl::engine& engine, const ConvolutionGeometry& g,
-    const dnnl::convolution_forward::primitive_desc& hint, const dnnl::primitive_attr& attr) {
-  const dnnl::convolution_backward_data::desc desc(dnnl::algorithm::convolution_direct, g.source, g.weights,
-                                                   g.destination, g.strides, g.padding, g.padding);
-  return {desc, attr, engine, hint};
-}
-
-inline dnnl::convolution_backward_weights::primitive_desc backward_weights(
-    const dnnl::engine& engine, const ConvolutionGeometry& g,
-    const dnnl::convolution_forward::primitive_desc& hint, const dnnl::primitive_attr& attr) {
-  const dnnl::convolution_backward_weights::desc desc(dnnl::algorithm::convolution_direct, g.source,
-                                                      g.weights, g.destination, g.strides, g.padding,
-                                                      g.padding);
+template <typename Convolution>
+typename Convolution::primitive_desc backward(const dnnl::engine& engine, const ConvolutionGeometry& g,
+                                              const dnnl::convolution_forward::primitive_desc& hint,
+                                              const dnnl::primitive_attr& attr) {
+  const typename Convolution::desc desc(dnnl::algorithm::convolution_direct, g.source, g.weights,
+                                        g.destination, g.strides, g.padding, g.padding);
   return {desc, attr, engine, hint};
 }
 
@@ -113,5 +96,8 @@ inline void append_eltwise(dnnl::post_ops& ops, dnnl::algorithm algorithm, float
 }
 
 #endif
+
+inline constexpr auto& backward_data = backward<dnnl::convolution_backward_data>;
+inline constexpr auto& backward_weights = backward<dnnl::convolution_backward_weights>;
 
 }  // namespace brightnet::onednn

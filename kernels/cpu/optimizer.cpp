@@ -1,7 +1,6 @@
-// A step is bound by memory: SGD with an average reads four arrays and writes three. So that each is touched
-// once, gradient scaling, decay, momentum, update and average are one loop. The ranges (a few hundred, some
-// of ten elements) are one sequence of elements cut evenly among the threads; each thread walks the ranges
-// that its part meets.
+// The step is memory-bound: SGD with an average reads four arrays and writes three. Gradient scaling, decay,
+// momentum, update and average are one loop, so that each array is touched once. The ranges (a few hundred,
+// some of ten elements) form one sequence of elements divided evenly among the threads.
 #include <algorithm>
 #include <cmath>
 
@@ -14,7 +13,7 @@ namespace brightnet::cpu {
 
 namespace {
 
-/// Calls body(range, begin, end) for pieces that cover every range once, in parallel.
+/// Calls body(range, begin, end) in parallel for pieces that cover every range once.
 template <typename Body>
 void parallel_parameters(std::span<const ParameterRange> ranges, size_t bytes_per_parameter, Body&& body) {
   size_t total = 0;
@@ -34,7 +33,7 @@ void parallel_parameters(std::span<const ParameterRange> ranges, size_t bytes_pe
   });
 }
 
-/// The average, in the form that changes nothing once ema and value are equal.
+/// The moving average, in the form that is exact when ema and value are equal.
 inline float moved_towards(float ema, float value, float step) {
   return ema + step * (value - ema);
 }
@@ -47,7 +46,7 @@ void sgd_part(const SgdStep& sgd, const OptimizerArrays& arrays, const StepState
   float* const ema = arrays.ema;
   const float* const gradients = arrays.gradients;
   const float scale = state.gradient_factor, rate = state.rate * range.rate, momentum = sgd.momentum;
-  // The decay is either part of the gradient or beside it.
+  // The decay is part of the gradient (coupled) or applied to the weight (decoupled).
   const float decay = sgd.decoupled ? 0.0f : range.decay,
               kept = 1.0f - (sgd.decoupled ? rate * range.decay : 0.0f);
   const float ema_rate = 1.0f - state.ema_decay;
@@ -90,7 +89,7 @@ void adamw_part(const AdamWStep& adam, const OptimizerArrays& arrays, const Step
   }
 }
 
-/// Calls body.template operator()<a>() or <a, b>() for conditions known only at run time.
+/// Calls body.template operator()<value>().
 template <typename Body>
 void with_constant(bool value, Body&& body) {
   if (value) {

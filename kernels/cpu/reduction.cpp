@@ -1,6 +1,6 @@
-// The array is cut into parts that depend on its length alone, and a part into interleaved lanes; threads
-// share out the parts, and lanes and parts are added up in a fixed order. So the order of additions, and with
-// it the result, does not depend on the threads. The square of a float is exact in a double.
+// The array is divided into parts that depend only on its length, and a part into interleaved lanes; lanes
+// and parts are added in a fixed order, so the result does not depend on the threads. The square of a float
+// is exact in a double.
 #include "kernels/cpu/reduction.h"
 
 #include "kernels/cpu/vector_types.h"
@@ -34,7 +34,7 @@ double sum_of_part(const float* x, size_t count) {
 }  // namespace
 
 double sum_of_squares(const float* x, size_t count) {
-  // At least a few pages each, so that a short array does not fall into crumbs.
+  // At least a few pages each.
   const size_t least = 4096;
   const size_t length = std::max(least, (count / most_parts / lanes + 1) * lanes);
   const size_t parts = (count + length - 1) / length;

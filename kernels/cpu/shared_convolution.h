@@ -1,9 +1,9 @@
-// A convolution over one part of a batch that other ranks have the other parts of.
+// A convolution over one rank's part of a batch whose weight gradient is bit-identical however the batch
+// is divided.
 //
-// Its weights' gradient must not show how the batch is divided. So it is computed image by image, with the
-// same bits wherever the image is; the images are added in fp64, which holds a sum of so few fp32 numbers
-// exactly; and the sums of all ranks meet before they are rounded. That costs a pass over the weights for
-// every image.
+// The gradient is computed image by image, with the same bits on any rank; the images are added in fp64,
+// which holds a sum of so few fp32 numbers exactly; and the all-reduce precedes the rounding to fp32. This
+// costs a pass over the weights per image.
 #pragma once
 
 #include <memory>

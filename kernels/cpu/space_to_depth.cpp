@@ -1,5 +1,5 @@
-// A row of a block is `block` neighbouring pixels of x and the same run of memory in y's pixel: the whole
-// operation copies runs of block · C elements.
+// A row of a block is `block` neighbouring pixels of x and one contiguous part of y's pixel, so the operation
+// copies runs of block · C elements.
 #include <cstring>
 
 #include "kernels/cpu/cpu_backend.h"
@@ -16,12 +16,6 @@ void check_shapes(int block, const Tensor& large, const Tensor& small) {
           (large.shape == Shape{s.n, s.h * block, s.w * block, s.c / (block * block)}),
       "blocks of " + std::to_string(block) + " between " + to_string(large.shape) + " and " + to_string(s));
   BRIGHTNET_CHECK(large.type == small.type, "pixels rearranged between types");
-}
-
-template <typename T>
-void add_run(const T* from, T* to, size_t count) {
-#pragma omp simd
-  for (size_t i = 0; i < count; ++i) store(to[i], widen(to[i]) + widen(from[i]));
 }
 
 /// Calls run(element of the large tensor, element of the small one, length) for every run.

@@ -1,6 +1,6 @@
-// Forward: each row of x is widened once and the widened row copied factor − 1 times while it is in cache.
-// Backward: each pixel of dx gathers its factor² pixels of dy, a cache-sized block of channels at a time, so
-// that dx is touched once and sums of bf16 are rounded once.
+// Forward: each row of x is expanded once and copied factor − 1 times while it is in cache. Backward: each
+// pixel of dx gathers its factor² pixels of dy, a block of channels at a time, so that dx is touched once and
+// bf16 sums are rounded once.
 #include <cstring>
 
 #include "kernels/cpu/cpu_backend.h"
@@ -43,7 +43,7 @@ void sum_pixels(int factor, const T* dy, size_t row_step, size_t pixel_step, T* 
   for (size_t c = 0; c < channels; ++c) store(dx[c], sum[c]);
 }
 
-/// sum_pixels() for factor 2, without the detour over an array of sums.
+/// sum_pixels() for factor 2, without an array of sums.
 template <typename T>
 void sum_four(const T* dy, size_t row_step, size_t pixel_step, T* dx, size_t channels, bool accumulate) {
   const T *right = dy + pixel_step, *below = dy + row_step, *diagonal = below + pixel_step;

@@ -1,9 +1,10 @@
-// What the elementwise loops of the CPU share: the element types they are compiled for, and how work is
-// divided among threads. The loops themselves are plain C++ under `omp simd`, which tells the compiler that
-// no iteration depends on another one: without it, a call in place (x and y the same memory) would fail the
+// Shared by the CPU's elementwise loops: the element types they are compiled for, and the division of work
+// among threads. The loops themselves are plain C++ under `omp simd`, which tells the compiler that no
+// iteration depends on another one: without it, a call in place (x and y the same memory) would fail the
 // compiler's overlap check at run time and fall back to scalar code.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -15,8 +16,8 @@
 
 namespace brightnet::cpu {
 
-/// Calls body.template operator()<T>() with the type activations are stored in. The arithmetic is fp32 either
-/// way: an element is widened when it is read and rounded when it is written.
+/// Calls body.template operator()<T>() with the storage type of activations. The arithmetic is always fp32:
+/// elements are widened when read and rounded when written.
 template <typename Body>
 void with_compute_type(DType type, Body&& body) {
   switch (type) {
@@ -44,7 +45,7 @@ inline void store(BFloat16& element, float value) {
   element.bits = BFloat16::round(value);
 }
 
-/// The same for a value that was widened from an element and passed on unchanged: no need to round.
+/// The same for a value that was widened from an element and is unchanged: no rounding needed.
 inline void store_exact(float& element, float value) {
   element = value;
 }
@@ -52,7 +53,14 @@ inline void store_exact(BFloat16& element, float value) {
   element.bits = static_cast<uint16_t>(std::bit_cast<uint32_t>(value) >> 16);
 }
 
-/// Below this much memory traffic an operation ends sooner on one thread than a second one takes to start.
+/// to += from.
+template <typename T>
+void add_run(const T* from, T* to, size_t count) {
+#pragma omp simd
+  for (size_t i = 0; i < count; ++i) store(to[i], widen(to[i]) + widen(from[i]));
+}
+
+/// Operations with less memory traffic are faster on one thread.
 constexpr size_t bytes_worth_a_thread = 64 << 10;
 
 /// Calls body(begin, end) on parts of [0, items), in parallel when the whole of it moves enough bytes.
@@ -66,7 +74,7 @@ void parallel_items(size_t items, size_t bytes_per_item, Body&& body) {
   }
 }
 
-/// parallel_items() over elements, cut only at whole cache lines: no line is written by two threads, and in
+/// parallel_items() over elements, divided at whole cache lines: no two threads write to one line, and in
 /// aligned memory every part starts aligned.
 template <typename Body>
 void parallel_elements(size_t count, size_t bytes_per_element, Body&& body) {

@@ -1,8 +1,8 @@
-// A tile of 64 bytes by one block of outputs is brought to the stack row by row, and leaves it in the other
+// A tile of 64 bytes by one block of outputs is copied to the stack row by row and written out in the other
 // order. Reading across the rows of OHWI weights directly would be slow: they are thousands of bytes apart,
-// often a multiple of the page, and fall into the same few sets of the cache, so that each line is fetched
-// once for every number in it (oneDNN's own reorders do that: 27 ms of a 620 ms training step of yolov4-tiny
-// on two cores of an Emerald Rapids).
+// often a multiple of the page size, and map to the same few cache sets, so each line is fetched once per
+// element (oneDNN's own reorders do that: 27 ms of a 620 ms training step of yolov4-tiny on two cores of an
+// Emerald Rapids).
 #include "kernels/cpu/weight_layout.h"
 
 #include <algorithm>
@@ -73,7 +73,7 @@ WeightLayout::WeightLayout(const dnnl::memory::desc& desc) {
   inside.resize(static_cast<size_t>(output_block) * input_block);
   for (int o = 0; o < output_block; ++o) {
     for (int i = 0; i < input_block; ++i) {
-      // Nested blocks are digits of the index, the innermost the least.
+      // Nested blocks are digits of the index, the innermost the least significant.
       int rest[2] = {o, i}, place = 0, step = 1;
       for (auto level = blocking.inner.rbegin(); level != blocking.inner.rend(); ++level) {
         const int size = static_cast<int>(level->second);

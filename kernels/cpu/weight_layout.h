@@ -1,4 +1,4 @@
-// Convolution weights between the masters' OHWI and the blocked layouts that oneDNN's primitives prefer.
+// Conversion of convolution weights between the masters' OHWI and oneDNN's blocked layouts.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,8 @@
 
 namespace brightnet::cpu {
 
-/// A blocked layout: output_block × input_block weights of one kernel position lie together, in the order
-/// that `inside` gives; the blocks lie at the strides, in elements. Outputs and inputs are padded with zeros
-/// to whole blocks.
+/// A blocked layout: output_block × input_block weights of one kernel position are contiguous, in the order
+/// of `inside`; strides are in elements. Outputs and inputs are padded with zeros to whole blocks.
 struct WeightLayout {
   int outputs = 0, inputs = 0, kernel = 0;  ///< without padding
   int output_blocks = 0, input_blocks = 0;  ///< numbers of blocks
@@ -24,7 +23,7 @@ struct WeightLayout {
 
 /// Fills blocked weights of `type` (f32 or bf16) from fp32 OHWI ones.
 void pack_weights(const WeightLayout& layout, const float* ohwi, DType type, void* blocked);
-/// The way back for fp32 gradients: overwrites the OHWI weights or adds to them.
+/// The inverse, for fp32 gradients: overwrites the OHWI weights or adds to them.
 void unpack_weights(const WeightLayout& layout, const float* blocked, float* ohwi, bool accumulate);
 
 }  // namespace brightnet::cpu

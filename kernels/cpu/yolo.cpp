@@ -1,8 +1,8 @@
-// The YOLO loss on the CPU. Nearly all predictions are of nothing, and of these only the objectness logit
-// and, for the ignore rule, the box matter. So a row of cells is taken anchor by anchor: five numbers of each
+// The YOLO loss on the CPU. Nearly all predictions are background, for which only the objectness logit and,
+// for the ignore rule, the box matter. So a row of cells is processed anchor by anchor: five logits of each
 // prediction are gathered into short arrays, and boxes, IoUs and objectness are vector loops over these. The
-// few predictions that have a truth are done one by one. Rows are independent; each leaves its sums in its
-// own slot, and the slots are added in order, so threads do not show in the result.
+// few predictions with a truth are processed one by one. Every row has its own slot for its sums, and the
+// slots are added in order, so the result does not depend on the threads.
 #include "kernels/math/yolo.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 namespace brightnet::cpu {
 namespace {
 
-/// The truth that a prediction answers for, and how many wanted it.
+/// The truth that is assigned to a prediction, and how many competed for it.
 struct Assignment {
   int32_t truth = -1;
   int32_t candidates = 0;
@@ -40,8 +40,7 @@ struct Sums {
   }
 };
 
-/// What all rows of a batch share. `assignments` has one entry a prediction, in the order of
-/// the predictions' tensor.
+/// Shared by all rows of a batch. `assignments` has one entry per prediction, in the order of the tensor.
 struct Batch {
   const YoloHead& head;
   Shape shape;
@@ -57,8 +56,8 @@ struct Batch {
   }
 };
 
-/// Truths whose centre is in the cell of another and that are assigned to the same anchor compete for one
-/// prediction: the one whose size fits the anchor best has it, the first of equals.
+/// Truths with the same cell and anchor compete for one prediction: the one whose size has the highest IoU
+/// with the anchor's gets it, the first of equals.
 void assign_truths(const Batch& batch, int image) {
   const YoloHead& head = batch.head;
   Assignment* assignments = batch.assignments + batch.first_prediction(image, 0);
@@ -152,7 +151,7 @@ Extent extent_of(const Corners& corners, int count) {
   return {left, right, top, bottom, smallest, largest};
 }
 
-/// Fills best_iou; values that are not above both thresholds may be left at less than they are.
+/// Fills best_iou; values that exceed neither threshold may be too low.
 void find_best_ious(const Batch& batch, const Place& place, Chunk& chunk) {
   std::fill_n(chunk.best_iou, chunk.padded, 0.0f);
   const std::span<const Truth> truths = batch.truths_of(place.image);
@@ -195,8 +194,8 @@ float add_box_loss(const Batch& batch, const Place& place, int column, const flo
   return term.iou;
 }
 
-/// Marks which of the classes [first, first + count) a prediction is of: its truth's, and those of the truths
-/// that lost it to that one.
+/// Marks the positive classes among [first, first + count) of a prediction: its truth's, and those of the
+/// truths that competed for it and lost.
 void mark_classes(const Batch& batch, const Place& place, int column, const Assignment& assignment, int first,
                   int count, bool (&positive)[chunk_size]) {
   std::fill_n(positive, count, false);

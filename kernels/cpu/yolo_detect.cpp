@@ -1,5 +1,5 @@
-// Detections of a YOLO head on the CPU. A score is at most its objectness, and nearly no prediction has any,
-// so one comparison of a logit spares the rest of the work.
+// Detections of a YOLO head on the CPU. A score is at most its objectness, which is tiny for nearly all
+// predictions, so comparing one logit skips nearly all of the work.
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
@@ -39,7 +39,7 @@ void detect_in_image(const YoloHead& head, const Shape& shape, const T* image, f
   }
 }
 
-/// Leaves the best max_candidates from `begin` on, in their order.
+/// Keeps the best max_candidates of those from `begin` on, in their order.
 void keep_best(std::vector<Detection>& detections, size_t begin) {
   const size_t count = detections.size() - begin;
   if (count <= max_candidates) return;

@@ -1,4 +1,4 @@
-// Stands in for the CUDA backend in a build without it, and says why there is none.
+// Replaces the CUDA backend in a build without it; reports why it is missing.
 #include "kernels/cuda/installation.h"
 
 namespace brightnet::cuda {

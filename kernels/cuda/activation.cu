@@ -1,5 +1,5 @@
-// Forward y = f(x) moves 2 · size bytes, backward dy *= f'(x) 3 · size, 16 at a time; nothing else would be
-// quicker, and the formulas (at most 2 exponentials and divisions an element) keep up with memory.
+// Forward y = f(x) moves 2 · size bytes, backward dy *= f'(x) 3 · size, 16 at a time. Memory-bound: the
+// formulas take at most 2 exponentials and divisions per element.
 #include "kernels/cuda/activation.h"
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/elementwise.h"

@@ -1,6 +1,6 @@
 // Forward:  z = f(a·y + b) with a = scale/√(var + ε), b = shift − mean·a.
 //   Reads y twice (statistics, then apply) and writes z: 3 · size bytes, the fewest while the convolution and
-//   the statistics are separate. Where cuDNN's convolution makes Σy and Σy² in passing
+//   the statistics are separate. Where cuDNN's convolution computes Σy and Σy² as well
 //   (kernels/cuda/convolution_graph.h), y is read once.
 // Backward: with g = dz·f'(a·y + b), recomputed instead of stored, and x̂ = (y − mean)/√(var + ε),
 //   dshift = Σg,  dscale = Σg·x̂,  dy = a·(g − dshift/n − x̂·dscale/n)  (Ioffe & Szegedy 2015).
@@ -10,11 +10,11 @@
 // pixel, so that a mean far from zero does not cancel. A thread sums its pixels in fp32, parts are added in
 // fp64 (channel_sums.h).
 //
-// The sums walk from the last pixel, which the convolution has just written and the L2 cache still holds, to
-// the first; the apply pass starts there, where the sums have just been.
+// The sums run from the last pixel, which the convolution wrote last and the L2 cache still holds, to the
+// first; the apply pass starts there.
 //
-// The sums and what follows are launches of their own, because between them all blocks must have met, and
-// with synchronized batch-norm all ranks.
+// Sums and apply pass are separate launches, because all blocks (and all ranks, with synchronized batch-norm)
+// must synchronize between them.
 #include "kernels/cuda/activation.h"
 #include "kernels/cuda/channel_sums.h"
 #include "kernels/cuda/convolution_kernels.h"
@@ -23,12 +23,12 @@
 namespace brightnet::cuda {
 namespace {
 
-/// Blocks of a multiprocessor in the passes that apply: what their coefficients leave of its registers. The
-/// grid is as large, so that all blocks run at once and end together.
+/// Blocks per multiprocessor in the apply passes, limited by registers. The grid has the same size, so that
+/// all blocks run at once.
 constexpr int apply_blocks = 6, apply_gradient_blocks = 4;
 
-/// `count` channels of fp32 parameters, four at a time: small maps have no more than some ten vectors for a
-/// thread, and single numbers would take more instructions than those.
+/// `count` channels of fp32 parameters, four at a time: small maps have only about ten vectors per thread,
+/// and scalar loads would take more instructions than these.
 template <int count>
 __device__ __forceinline__ void load_parameters(const float* from, int channel, float (&values)[count]) {
   constexpr int width = count < 4 ? count : 4;
@@ -62,8 +62,8 @@ __global__ void __launch_bounds__(channel_threads, resident(blocks_of_multiproce
   const ChannelPlace place = ChannelPlace::of_thread<count>(tiles);
   float k[count] = {}, s[count] = {}, t[count] = {};
   if (place.pixels > 0) load_floats<count>(y + place.channel, k);
-  // Some loads are on their way before the first is used; in place of a pixel before the first there is k,
-  // which adds nothing. Pixels descend, and below 0 they wrap beyond the last.
+  // Several loads are in flight before the first is used; pixels before the first are replaced by k, which
+  // adds nothing. Pixels descend, and below 0 they wrap beyond the last.
   constexpr int batch = 4;
   for (unsigned pixel = place.pixels - 1 - place.first; pixel < place.pixels; pixel -= batch * place.step) {
     Vector<T, count> vectors[batch];
@@ -85,8 +85,7 @@ __global__ void __launch_bounds__(channel_threads, resident(blocks_of_multiproce
   sum_rows<count>(tiles, s, t, parts);
 }
 
-/// Mean and variance from Σ(y − k) and Σ(y − k)², into what the backward pass needs and
-/// the running statistics.
+/// Mean and variance from Σ(y − k) and Σ(y − k)², for the backward pass and the running statistics.
 template <typename T>
 struct StoreStatistics {
   const T* k;  ///< of every channel: the first pixel; nullptr: the sums are about zero
@@ -131,7 +130,7 @@ struct KeepSums {
   }
 };
 
-/// finish(channel, s, t) with sums that others have added up.
+/// Calls finish(channel, s, t) with sums that are already computed.
 template <typename Number, typename Finish>
 __global__ void __launch_bounds__(channel_threads)
     finish_kernel(const Number* totals, int channels, Finish finish) {
@@ -146,7 +145,7 @@ void finish_sums(const Number* totals, int channels, const Finish& finish, cudaS
          totals, channels, finish);
 }
 
-/// Adds the sums that were kept in `totals` over the ranks, and goes on with them.
+/// All-reduces the sums in `totals` over the ranks, then finishes with them.
 template <typename Finish>
 void total_over_ranks(StatisticsExchange& exchange, double* totals, int channels, const Finish& finish,
                       cudaStream_t stream) {
@@ -154,7 +153,7 @@ void total_over_ranks(StatisticsExchange& exchange, double* totals, int channels
   finish_sums<double>(totals, channels, finish, stream);
 }
 
-/// What the apply pass of either direction reads and writes.
+/// Arguments of the apply pass of either direction.
 template <typename T>
 struct ApplyArguments {
   const T* y;
@@ -223,8 +222,7 @@ struct StoreParameterGradients {
   }
 };
 
-/// And the coefficients of dy = a·g + k1·y + k0. With frozen statistics mean and variance are constants, and
-/// nothing flows back through them.
+/// The coefficients of dy = a·g + k1·y + k0. Frozen statistics are constants without a gradient.
 struct StoreGradientCoefficients {
   double pixels;
   const float *scale, *mean, *inverse_std;

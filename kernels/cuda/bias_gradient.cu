@@ -11,10 +11,10 @@ __global__ void __launch_bounds__(channel_threads, resident(blocks_of_multiproce
     sum_kernel(ChannelTiles tiles, const T* dy, unsigned stride, float2* parts) {
   const ChannelPlace place = ChannelPlace::of_thread<count>(tiles);
   float sum[count] = {}, unused[count] = {};
-  constexpr int batch = 4;  // loads on their way at once
+  constexpr int batch = 4;  // loads in flight
   for (unsigned pixel = place.first; pixel < place.pixels; pixel += batch * place.step) {
     Vector<T, count> vectors[batch];
-    float once[batch];  // 0 for what stands in for a pixel beyond the last
+    float once[batch];  // 0 for a pixel beyond the last
 #pragma unroll
     for (unsigned j = 0; j < batch; ++j) {
       const unsigned own = pixel + j * place.step;

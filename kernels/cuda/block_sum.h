@@ -1,4 +1,4 @@
-// Sums over a block's threads, in an order that does not change from run to run.
+// Deterministic sums over a block's threads.
 #pragma once
 
 #include "kernels/cuda/vector.h"
@@ -7,8 +7,8 @@
 
 namespace brightnet::cuda {
 
-/// Σ value over the block, in every thread of its first warp. The block is of whole warps, and all
-/// of it calls.
+/// Σ value over the block, valid in every thread of its first warp. The block consists of whole warps, and
+/// all of its threads call this.
 template <typename T>
 __device__ __forceinline__ T block_sum(T value) {
   BRIGHTNET_SHARED(T, of_warp, [warp_size]);

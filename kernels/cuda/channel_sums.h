@@ -1,10 +1,9 @@
-// Sums over the pixels of every channel, two of each, in two launches: blocks sum parts of the pixels, then
-// one thread a channel adds the parts up in fp64. Every sum has its place and the parts are added in their
-// order, so that results are the same in every run on the same GPU.
+// Two sums over the pixels of every channel, in two launches: blocks sum parts of the pixels, then the parts
+// are added in fp64 in a fixed order, so results are the same in every run on the same GPU.
 //
-// A thread holds one vector of channels for all of its pixels, so that what it needs of the channels (shifts,
-// scales) stays in registers; neighbouring threads take neighbouring vectors, and what is left of 32 of them
-// further pixels.
+// A thread holds one vector of channels for all of its pixels, so that per-channel values (shifts, scales)
+// stay in registers. Neighbouring threads take neighbouring vectors, up to 32 of them; the block's other
+// threads take further pixels.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +20,8 @@ constexpr int blocks_of_multiprocessor = 4;  ///< as many as the registers of th
 constexpr int most_multiprocessors = 192;    ///< of any GPU; larger ones get no larger grid
 constexpr int fewest_pixels_of_thread = 8;   ///< less would not be worth a row of partial sums
 
-/// Blocks that a multiprocessor is to hold at once, for a kernel's launch bounds: the compiler keeps to the
-/// registers that this leaves. Compute capability 7.5 holds 1024 threads.
+/// Minimum resident blocks per multiprocessor for a kernel's launch bounds, which limit its registers.
+/// Compute capability 7.5 holds 1024 threads.
 constexpr int resident(int blocks) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
   return blocks < 1024 / channel_threads ? blocks : 1024 / channel_threads;
@@ -54,8 +53,7 @@ struct ChannelTiles {
   dim3 grid() const { return dim3(static_cast<unsigned>(chunks), static_cast<unsigned>(across)); }
 };
 
-/// The workspace: fp64 sums of every channel, coefficients of the pass that follows, and the parts
-/// of the sums.
+/// The workspace: fp64 sums of every channel, coefficients of the next pass, and partial sums.
 struct ChannelWorkspace {
   double* totals;       ///< [2][channels]
   float* coefficients;  ///< [4][channels]
@@ -66,7 +64,7 @@ struct ChannelWorkspace {
         coefficients(reinterpret_cast<float*>(totals + 2 * static_cast<size_t>(channels))),
         parts(reinterpret_cast<float2*>(coefficients + 4 * static_cast<size_t>(channels))) {}
 
-  /// Enough for every GPU, so that a plan can be made without one.
+  /// Enough for every GPU, so that planning needs none.
   static size_t bytes(const Shape& shape) {
     const size_t channels = static_cast<size_t>(shape.c);
     const size_t most_parts = std::max<size_t>(
@@ -75,12 +73,11 @@ struct ChannelWorkspace {
         std::min(most_parts,
                  channels * ((shape.pixels() + fewest_pixels_of_thread - 1) / fewest_pixels_of_thread + 1));
     const size_t bytes = channels * (2 * sizeof(double) + 4 * sizeof(float)) + parts * sizeof(float2);
-    return aligned(bytes, device_alignment);  // tensors lie after it, and vectors want them aligned
+    return aligned(bytes, device_alignment);  // tensors follow it, and vector accesses need alignment
   }
 };
 
-/// Elements from one pixel of a tensor to the next, which may be those of the concat that it lies in: in 32
-/// bits, as places are counted in vectors of `count`.
+/// Elements from one pixel of a tensor to the next, in 32 bits; offsets are counted in vectors of `count`.
 inline unsigned pixel_stride(const Tensor& tensor, int count) {
   const size_t stride = tensor.pixel_stride();
   item_count(tensor.shape.pixels(), static_cast<int>(stride), count);
@@ -105,15 +102,15 @@ struct ChannelPlace {
             active ? static_cast<unsigned>(tiles.pixels) : 0};
   }
 
-  /// Where the thread's vector of a pixel begins, in a tensor of this many elements a pixel.
+  /// Offset of the thread's vector of a pixel in a tensor with this pixel stride.
   template <int count>
   __device__ size_t at(unsigned pixel, unsigned stride) const {
     return static_cast<size_t>(pixel * (stride / count) + static_cast<unsigned>(channel) / count) * count;
   }
 };
 
-/// parts[blockIdx.x] of the block's channels = the sums of s and t over the block's rows. All
-/// threads call it.
+/// parts[blockIdx.x] of the block's channels = the sums of s and t over the block's rows. All threads
+/// call it.
 template <int count>
 __device__ void sum_rows(const ChannelTiles& tiles, const float (&s)[count], const float (&t)[count],
                          float2* parts) {
@@ -127,7 +124,7 @@ __device__ void sum_rows(const ChannelTiles& tiles, const float (&s)[count], con
     }
   }
   __syncthreads();
-  // Several threads share a channel's rows, then one adds what they have.
+  // Several threads share a channel's rows, then one adds their sums.
   const int sharing = max(channel_threads / width, 1);
   const int mine = thread % width, part = thread / width;
   float2 sum{0.0f, 0.0f};
@@ -155,9 +152,8 @@ __device__ void sum_rows(const ChannelTiles& tiles, const float (&s)[count], con
 
 constexpr int total_channels = 4;  ///< of a block of total_kernel: one sector; its threads share the chunks
 
-/// Adds up the parts of every channel in fp64 and hands the two sums to finish(channel, s, t). There are two
-/// of these launches a layer and next to nothing to compute, so what counts is how seldom they wait: a thread
-/// has some eight parts, read at once, and a tree adds up the threads.
+/// Adds up the parts of every channel in fp64 and calls finish(channel, s, t). Latency-bound: a thread reads
+/// about eight parts at once, and a tree adds up the threads.
 template <typename Finish>
 __global__ void __launch_bounds__(channel_threads)
     total_kernel(const float2* parts, int chunks, int channels, Finish finish) {

@@ -1,5 +1,5 @@
-// Operations on the channel vectors of pixels, some of which are slices of wider tensors: an item is a vector
-// of channels of one pixel, and neighbouring threads take neighbouring vectors.
+// Operations on the channel vectors of pixels, also of slices: an item is a vector of channels of one pixel,
+// and neighbouring threads take neighbouring vectors.
 #pragma once
 
 #include <initializer_list>
@@ -19,7 +19,7 @@ inline bool channels_fill_vectors(std::initializer_list<Tensor> tensors) {
   return true;
 }
 
-/// Items are numbered with 32 bits: dividing 64-bit numbers would take longer than moving 16 bytes.
+/// Item indices have 32 bits: a 64-bit division would take longer than moving 16 bytes.
 inline unsigned item_count(size_t pixels, int channels, int count) {
   const size_t items = pixels * static_cast<size_t>(channels / count);
   BRIGHTNET_CHECK(items <= 0xffffffffu, "a tensor of more than 2^32 vectors");

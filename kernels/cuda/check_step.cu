@@ -1,7 +1,6 @@
-// Is the gradient finite, and how long is it? One pass over all gradients and over the running
-// statistics, Σ x² of each in fp64: the square of a float is exact there and cannot overflow, so
-// that the sum is infinite or NaN exactly when an element is. Then one thread decides what becomes
-// of the step (kernels/math/loss_scaler.h).
+// Checks that the gradient is finite, and computes its norm: one pass over all gradients and the running
+// statistics, Σ x² of each in fp64. The square of a float is exact there and cannot overflow, so the sum is
+// infinite or NaN exactly when an element is. Then one thread decides the step (kernels/math/loss_scaler.h).
 //
 // It must read every gradient once, 4 bytes a parameter, and writes next to nothing. Two stages make the
 // order of additions, and with it the last bit, depend on the arrays' lengths alone: a number of blocks that
@@ -19,7 +18,7 @@ constexpr int block_threads = 256;
 constexpr unsigned most_gradient_blocks = 960, most_statistic_blocks = 64;
 static_assert((most_gradient_blocks + most_statistic_blocks) * sizeof(double) <= step_workspace_bytes);
 
-/// Blocks that sum an array: each has at least some groups of four a thread.
+/// Blocks that sum an array: each thread has at least a few groups of four.
 unsigned blocks_of(size_t count, unsigned most) {
   return count == 0 ? 0 : blocks_for(count, size_t{block_threads} * 16, most);
 }

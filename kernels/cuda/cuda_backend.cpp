@@ -44,7 +44,7 @@ std::unique_ptr<CudaBackend> CudaBackend::planner(std::string name, ConvolutionF
 CudaBackend::~CudaBackend() = default;
 
 CudaBackend::Queues& CudaBackend::queues() const {
-  BRIGHTNET_CHECK(queues_, "a backend that only plans was asked to compute");
+  BRIGHTNET_CHECK(queues_, "a planning backend cannot compute");
   return *queues_;
 }
 
@@ -90,7 +90,7 @@ std::unique_ptr<Readback> CudaBackend::make_readback(size_t bytes) {
   return cuda::make_readback(bytes, queues().work);
 }
 
-// The loader's threads ask, too, and each thread has a current GPU of its own.
+// Also called from the loader's threads, and the current GPU is per thread.
 void* CudaBackend::allocate_host(size_t bytes) {
   check(cudaSetDevice(queues().gpu), "choose the GPU");
   void* memory = nullptr;
@@ -99,7 +99,7 @@ void* CudaBackend::allocate_host(size_t bytes) {
   return memory;
 }
 void CudaBackend::release_host(void* memory) {
-  cudaSetDevice(queues().gpu);  // else a thread of the loader would make itself a context on GPU 0
+  cudaSetDevice(queues().gpu);  // else a loader thread would create a context on GPU 0
   cudaFreeHost(memory);
 }
 void CudaBackend::upload_ahead(void* device, const void* host, size_t bytes) {
@@ -118,9 +118,9 @@ std::unique_ptr<Recording> CudaBackend::record(const std::function<void()>& work
     return std::make_unique<GraphRecording>(Graph::capture(stream(), work), queues().work);
   } catch (const DeviceError& e) {
     captures_ = false;
-    cudaGetLastError();  // not to be taken for a later launch's
+    cudaGetLastError();  // clears the error
     spdlog::warn(
-        "This step cannot be captured as a CUDA graph ({}). Its operations are queued one by one instead, "
+        "This step cannot be captured as a CUDA graph ({}). Its operations are launched one by one instead, "
         "as with --no-graph, which is slower.",
         e.what());
     return nullptr;

@@ -1,6 +1,6 @@
-// The GPU's implementation of Backend. Each operation is defined in a file of its own, kernels/cuda/add.cu
-// and so on; cuda_backend.cpp is the device. All work goes through one stream, in order; pixels come in
-// through a second one beside it.
+// The GPU's implementation of Backend. Each operation is defined in its own file, such as
+// kernels/cuda/add.cu; cuda_backend.cpp has the device's. All work is queued in one stream; images are
+// uploaded through a second one.
 #pragma once
 
 #include <memory>
@@ -14,16 +14,16 @@ namespace brightnet::cuda {
 
 class CudaBackend : public Backend {
  public:
-  /// On the current CUDA device. `name` is what users call it, "cuda:0 (NVIDIA H200)".
+  /// On the current CUDA device. `name` is for users: "cuda:0 (NVIDIA H200)".
   CudaBackend(std::string name, ConvolutionFactory convolutions);
-  /// One that plans and cannot compute: it touches no device.
+  /// A backend for planning only, which uses no device.
   static std::unique_ptr<CudaBackend> planner(std::string name, ConvolutionFactory convolutions);
   ~CudaBackend() override;
 
   std::string name() const override { return name_; }
   bool works_beside_host() const override { return true; }
   void* native_stream() const override { return stream(); }
-  /// Where all operations are queued.
+  /// The stream of all operations.
   const Stream& stream() const;
 
   void* allocate(size_t bytes) override;
@@ -98,10 +98,10 @@ class CudaBackend : public Backend {
   Queues& queues() const;
 
   std::string name_;
-  std::unique_ptr<Queues> queues_;   ///< none in one that only plans
-  ConvolutionFactory convolutions_;  ///< gone before its stream is
-  bool captures_ = true;             ///< no step has been refused as a graph
-  PinnedMemory detections_;          ///< on their way to the host
+  std::unique_ptr<Queues> queues_;   ///< null in a planner
+  ConvolutionFactory convolutions_;  ///< destroyed before its stream
+  bool captures_ = true;             ///< no capture has failed yet
+  PinnedMemory detections_;          ///< staging for their download
 };
 
 }  // namespace brightnet::cuda

@@ -1,4 +1,4 @@
-// Operations that treat every element alike: a grid-stride loop over vectors of up to 16 bytes. The body is a
+// Elementwise operations: a grid-stride loop over vectors of up to 16 bytes. The body is a
 // struct of pointers whose operator()<count>(i) does elements [i, i + count).
 #pragma once
 
@@ -16,7 +16,7 @@ inline bool aligned_for_vectors(std::initializer_list<const void*> addresses) {
   return true;
 }
 
-/// Eight blocks of 256 fill a multiprocessor's 2048 threads; twice that evens out the end.
+/// Eight blocks of 256 fill a multiprocessor's 2048 threads; twice that balances the tail.
 constexpr int elementwise_threads = 256;
 inline unsigned elementwise_blocks(size_t items) {
   return blocks_for(items, elementwise_threads, 16 * static_cast<size_t>(multiprocessors()));

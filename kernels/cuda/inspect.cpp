@@ -1,5 +1,5 @@
-// Looks at the machine's CUDA: driver and GPUs through the CUDA runtime, which is part of the program and
-// loads the driver itself, cuDNN and NCCL by loading them.
+// Inspects the machine's CUDA: driver and GPUs through the CUDA runtime, which is linked statically and loads
+// the driver itself; cuDNN and NCCL by loading them.
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>
@@ -64,7 +64,7 @@ LibraryFacts inspect_cudnn() {
   facts.found = decimal_version(version, 10000);
   facts.path = library.path();
   if (auto* runtime_of = library.function<size_t()>("cudnnGetCudartVersion")) {
-    // One for another major CUDA loads, and then fails in ways that are hard to understand.
+    // A cuDNN for another major CUDA version loads, but fails later with obscure errors.
     const size_t runtime = runtime_of();
     if (runtime / 1000 != CUDART_VERSION / 1000)
       facts.problem = "it is one for CUDA " + cuda_version(static_cast<int>(runtime));
@@ -100,7 +100,8 @@ std::vector<GpuFacts> inspect_gpus(LibraryFacts& driver, int only) {
   }
   std::vector<GpuFacts> gpus;
   int before = 0;
-  // To choose a GPU makes a context in its memory: the one before is chosen again only where all were.
+  // cudaSetDevice() creates a context in the GPU's memory: the previous GPU is restored only if all
+  // were inspected.
   const bool restore = only == every_gpu && count > 0 && cudaGetDevice(&before) == cudaSuccess;
   for (int i = 0; i < count; ++i) {
     cudaDeviceProp properties{};

@@ -1,6 +1,5 @@
-// What this machine has of CUDA, and whether brightnet can use it: the facts that `brightnet doctor` lists
-// and that every refusal of a GPU is made of. Needs no CUDA to compile; without it in the build, the facts
-// say so.
+// The CUDA installation of this machine, and whether brightnet can use it: `brightnet doctor` and all errors
+// about GPUs are based on it. Compiles without CUDA.
 #pragma once
 
 #include <cstddef>
@@ -37,15 +36,15 @@ struct Installation {
   LibraryFacts driver, runtime, cudnn, nccl;
   std::vector<GpuFacts> gpus;                  ///< those that CUDA_VISIBLE_DEVICES leaves, in its order
   std::optional<std::string> visible_devices;  ///< CUDA_VISIBLE_DEVICES, where it is set
-  bool gpu_files = false;  ///< the kernel has a driver for an NVIDIA GPU, usable by us or not
+  bool gpu_files = false;                      ///< the kernel has a driver for an NVIDIA GPU
 };
 
-/// Looks at this machine; at the memory of GPU `gpu` alone, or of all. Asking one for its memory makes a
-/// context there, which takes some hundred MiB of it. Throws nothing: what is wrong is in the facts.
+/// Inspects this machine, with the free memory of GPU `gpu` or of all. A query of free memory creates a
+/// context, which takes some hundred MiB of it. Does not throw: problems are part of the result.
 constexpr int every_gpu = -1;
 Installation inspect(int gpu = every_gpu);
 
-/// Whether /dev has what NVIDIA's kernel driver makes there.
+/// Whether /dev has NVIDIA's device files.
 bool have_gpu_files();
 
 /// A reason, and what to do about it.
@@ -53,10 +52,9 @@ struct Problem {
   std::string what, remedy;
 };
 
-/// Why GPU `index` cannot be used, versions found and needed included; nothing when it can. Looks
-/// at facts alone.
+/// Why GPU `index` cannot be used, with the versions found and needed; nullopt when it can.
 std::optional<Problem> why_unusable(const Installation& installation, int index);
-/// Why that GPU does not compute in this precision; nothing when it does.
+/// Why that GPU does not support this precision; nullopt when it does.
 std::optional<Problem> why_not_in(Precision precision, const GpuFacts& gpu);
 
 /// Whether a build with machine code for these compute capabilities, and PTX of the last, runs on the card:
@@ -66,14 +64,14 @@ bool has_code_for(const std::vector<int>& architectures, int major, int minor);
 struct DeviceChoice {
   int index = 0;
   Precision precision = Precision::fp32;
-  /// Only convolution engines whose result does not depend on the timing of threads.
+  /// Deterministic convolution engines only.
   bool deterministic = false;
 };
 
-/// The backend on that GPU. Throws DeviceError with why_unusable()'s words.
+/// The backend on that GPU. Throws DeviceError when why_unusable() has a problem.
 std::unique_ptr<Backend> make_backend(const DeviceChoice& choice);
-/// A backend that only plans: for `brightnet memory` on a machine without a GPU. Its memory cannot be
-/// touched. Throws DeviceError when the build has no CUDA.
+/// A backend for planning only: for `brightnet memory` on a machine without a GPU. Throws DeviceError when
+/// the build has no CUDA.
 std::unique_ptr<Backend> make_planning_backend(Precision precision);
 
 }  // namespace brightnet::cuda

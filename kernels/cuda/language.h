@@ -1,12 +1,11 @@
-// CUDA's device language beyond what host compilers read, as nvcc has it. A kernel is plain CUDA with three
-// spellings of its own, so that a host compiler can compile it, too:
+// What nvcc understands and host compilers do not. Kernels are plain CUDA with three substitutes, so that a
+// host compiler can compile them, too:
 //
 //   launch(kernel, grid, block, shared_bytes, stream, arguments...)   instead of <<<...>>>
 //   BRIGHTNET_SHARED(float, tile, [32][33]);    instead of __shared__ float tile[32][33];
 //   float* row = dynamic_shared<float>();       instead of extern __shared__
 //
-// A build that compiles kernels with a host compiler has a header of this name before this one in the include
-// path, which offers the same.
+// Builds that compile kernels with a host compiler put another header of this name first in the include path.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-// The libraries of CUDA that are loaded when a GPU is used, never when the program starts: so one program
-// runs on machines with and without them.
+// CUDA libraries that are loaded when a GPU is used, so that the program also runs on machines without them.
 #pragma once
 
 #include <string>
@@ -9,7 +8,7 @@
 
 namespace brightnet::cuda {
 
-/// Where this build's cuDNN and NCCL lay; tried after the system's own search.
+/// Folders of the cuDNN and NCCL that this build used; searched after the system's.
 std::vector<std::string> library_folders();
 
 /// libcudnn.so.9, loaded at the first call.

@@ -1,13 +1,12 @@
-// Forward reads x and writes y and, in training, the winner's place in each window (one byte an
-// element): a thread takes a vector of channels of one output. Windows that overlap read their common
-// elements from the cache.
+// Forward reads x and writes y and, in training, the position of each maximum in its window (one byte per
+// element): a thread takes a vector of channels of one output. Overlapping windows read their common elements
+// from the cache.
 //
-// Backward reads dy and the places, and writes dx. Where windows lie side by side, a thread takes a vector of
-// one output and writes its whole window; where they overlap, it takes one input and gathers from the windows
-// over it, which needs no atomics and always adds in the same order.
+// Backward reads dy and the positions, and writes dx. Where windows do not overlap, a thread takes a vector
+// of one output and writes its whole window; where they do, it takes one input and gathers from the windows
+// that contain it, which needs no atomics and adds in a fixed order.
 //
-// Large windows at stride 1 would be read window² times that way; they are a pyramid
-// of one (spatial_pyramid.cu).
+// Large windows at stride 1 would read each element window² times; spatial_pyramid.cu handles them.
 #include <cmath>
 
 #include "kernels/cuda/channel_vectors.h"
@@ -76,7 +75,7 @@ struct PoolVector {
   }
 };
 
-/// The same for windows of 2 × 2: all four elements are on their way before the first is looked at.
+/// The same for windows of 2 × 2: all four loads are in flight before the first is used.
 template <typename T, int count>
 struct PoolSquareVector {
   static constexpr int width = count;
@@ -161,8 +160,8 @@ struct GatherVector {
   }
 };
 
-/// Backward where windows lie side by side, so that an input is in one of them at most: a thread takes one
-/// output and writes all inputs of its window, and what the last windows leave at the edges.
+/// Backward for windows that do not overlap: a thread takes one output and writes all inputs of its window,
+/// and the remaining ones at the edges.
 template <typename T, int count>
 struct ScatterVector {
   static constexpr int width = count;

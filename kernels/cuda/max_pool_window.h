@@ -1,4 +1,4 @@
-// What the kernels of max-pooling share: where windows lie, and which of two elements wins.
+// Window geometry and comparison, shared by the max-pooling kernels.
 #pragma once
 
 #include "kernels/cuda/vector.h"
@@ -27,7 +27,7 @@ struct PoolGeometry {
 
 #ifdef BRIGHTNET_KERNELS
 
-/// Whether a later element displaces the best so far: it is greater, or NaN.
+/// Whether a later element replaces the maximum so far: it is greater, or NaN.
 __device__ __forceinline__ bool displaces(float candidate, float best) {
   return (candidate > best) | (candidate != candidate);  // no branch
 }

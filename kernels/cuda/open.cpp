@@ -1,4 +1,4 @@
-// Opens a GPU: the facts are asked first, so that what is wrong is said in words and not by a failing call.
+// Opens a GPU. The installation is checked first, so that problems are reported with their cause and remedy.
 #include "kernels/cuda/convolution.h"
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/installation.h"

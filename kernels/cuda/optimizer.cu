@@ -1,16 +1,14 @@
 // One optimizer step over all parameters of a model in one launch: gradient scaling (loss scale and
 // clipping), decay, momentum or Adam's moments, update and moving average.
 //
-// SGD with an average reads four arrays and writes three, 28 bytes a parameter; AdamW 36. There is no
-// arithmetic to speak of, so the launch lasts as long as these bytes take if every access is a whole
-// 16-byte group and neighbouring threads take neighbouring groups. The parameters lie in one flat array
-// (layers/parameters.h); what differs between them, rate and decay, is a list of some hundred ranges in
-// the device's memory. A thread's groups ascend, so it walks that list once from front to back beside
-// them, out of the first-level cache. A group that two ranges share, or that reaches beyond one, is done
-// element by element.
+// Memory-bound: SGD with an average reads four arrays and writes three, 28 bytes per parameter; AdamW 36.
+// Accesses are coalesced 16-byte groups. The parameters are one flat array (layers/parameters.h); their
+// learning-rate factors and weight decays are a list of a few hundred ranges in device memory. A thread's
+// groups ascend, so it walks that list once from front to back, out of the L1 cache. A group that crosses the
+// end of a range is updated element by element.
 //
-// Whether the step is applied at all is read from the state, not decided on the host: a skipped step is the
-// same launch, which returns at once, so that a captured graph is good for both.
+// Whether the step is applied is read from the state in device memory: a skipped step is the same launch,
+// which returns at once, so that a captured graph serves both.
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/vector.h"
 
@@ -24,7 +22,7 @@ namespace {
 constexpr int block_threads = 256;
 constexpr int group = 4;  ///< floats in 16 bytes
 
-/// A parameter with all that belongs to it, in registers.
+/// One parameter with its gradient, moments and average, in registers.
 struct Parameter {
   float value, gradient, first, second, ema;
 };
@@ -157,8 +155,7 @@ void CudaBackend::adamw_step(const AdamWStep& adam, const OptimizerArrays& array
   update_all(AdamWRule{adam}, arrays, ranges, state, stream());
 }
 
-// 12 bytes a statistic and 12 more for the average; some ten thousand of them, so that the launch costs more
-// than they.
+// 12 bytes per statistic and 12 more for the average; with some ten thousand of them, launch-bound.
 void CudaBackend::commit_statistics(float* values, float* kept, float* ema, size_t count,
                                     const StepState* state) {
   if (count == 0) return;

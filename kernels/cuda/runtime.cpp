@@ -11,7 +11,7 @@ std::string mebibytes(size_t bytes) {
 
 void check(cudaError_t status, const std::string& action, const std::source_location& where) {
   if (status == cudaSuccess) return;
-  cudaGetLastError();  // what does not break the context is forgotten; the next call starts afresh
+  cudaGetLastError();  // clears errors that do not break the context
   const bool broken = status == cudaErrorIllegalAddress || status == cudaErrorLaunchFailure ||
                       status == cudaErrorAssert || status == cudaErrorMisalignedAddress ||
                       status == cudaErrorHardwareStackError || status == cudaErrorIllegalInstruction;

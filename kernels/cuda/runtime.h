@@ -1,11 +1,9 @@
-// The one door between brightnet and CUDA: everything in kernels/cuda reaches memory, streams,
-// events, graphs and launches through this header, and kernels what they need of the language through
-// it and kernels/cuda/vector.h.
+// The only interface between brightnet and CUDA: all of kernels/cuda uses memory, streams, events, graphs and
+// launches through this header, and kernels use the device language through it and kernels/cuda/vector.h.
 //
-// Three compilers read it. nvcc compiles the kernels (*.cu) for the product, the host compiler the rest
-// (*.cpp), and for the tests the host compiler compiles all of it, kernels too: then CUDA's own headers still
-// declare the types and functions, and the tests implement them, as they do what kernels/cuda/language.h
-// offers (tests/cuda_emulation).
+// For the product, nvcc compiles the kernels (*.cu) and the host compiler the rest (*.cpp). For tests without
+// a GPU, the host compiler compiles both: CUDA's headers still declare the runtime API, and
+// tests/cuda_emulation implements it and kernels/cuda/language.h.
 //
 // Threads, barriers, shuffles, votes and atomics are CUDA's: threadIdx, __syncthreads(), __shfl_down_sync(),
 // __ballot_sync(), atomicAdd(), ... Kernels are written for compute capability 7.5 and up.
@@ -23,24 +21,23 @@
 
 namespace brightnet::cuda {
 
-/// Throws a DeviceError that says what was tried ("allocate 3 MiB on the GPU"), CUDA's reason, and where.
+/// Throws a DeviceError with the action ("allocate 3 MiB on the GPU"), CUDA's error, and the source location.
 void check(cudaError_t status, const std::string& action,
            const std::source_location& where = std::source_location::current());
 
 // Memory. Contents are undefined until written.
 
-/// Device memory, 256-byte aligned; never null. Throws a DeviceError that says what is free when there
-/// is not enough.
+/// Device memory, 256-byte aligned; never null. Throws a DeviceError with the free memory when there is
+/// not enough.
 void* allocate(size_t bytes);
 void release(void* memory) noexcept;
 
-/// Copies between any two memories in the stream's order; host memory must be pinned and stay until the copy
-/// is done.
+/// Queues a copy between any two memories; host memory must be pinned and stay valid until the copy is done.
 void copy_async(void* to, const void* from, size_t bytes, cudaStream_t stream);
 /// Every byte becomes `value`.
 void fill_async(void* memory, int value, size_t bytes, cudaStream_t stream);
 
-/// Page-locked host memory: what copies between host and device need to run beside everything else.
+/// Page-locked host memory, which asynchronous copies need.
 class PinnedMemory {
  public:
   PinnedMemory() = default;
@@ -68,7 +65,7 @@ class PinnedMemory {
 
 // Streams, events, graphs.
 
-/// A queue of work; never ordered with the default stream.
+/// A stream that does not synchronize with the default stream.
 class Stream {
  public:
   Stream();
@@ -77,26 +74,25 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
 
   operator cudaStream_t() const { return stream_; }
-  /// Waits until everything queued so far is done; throws what went wrong in it.
+  /// Waits until everything queued so far is done; throws its errors.
   void synchronize() const;
 
  private:
   cudaStream_t stream_ = nullptr;
 };
 
-/// A mark in a stream that another stream or the host can wait for.
+/// An event that another stream or the host can wait for.
 class Event {
  public:
-  /// `timing`: elapsed_ms() may be asked for.
+  /// `timing`: enables elapsed_ms().
   explicit Event(bool timing = false);
   ~Event();
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
 
   void record(cudaStream_t stream) const;
-  /// What is queued in `stream` from now on waits until the last record() is reached.
+  /// Later work in `stream` waits for the last record().
   void hold(cudaStream_t stream) const;
-  /// The host waits for it.
   void synchronize() const;
   bool reached() const;
   /// Milliseconds from `earlier`, both reached.
@@ -108,11 +104,11 @@ class Event {
   cudaEvent_t event_ = nullptr;
 };
 
-/// Work recorded once and queued again as a whole.
+/// A captured CUDA graph.
 class Graph {
  public:
-  /// Records what `queue_work` queues in the stream, which must not synchronize, allocate or free. When it
-  /// throws, the capture is undone.
+  /// Captures what `queue_work` queues in the stream; it must not synchronize, allocate or free. When it
+  /// throws, the capture is abandoned.
   template <typename Work>
   static Graph capture(cudaStream_t stream, Work&& queue_work) {
     begin(stream);
@@ -143,7 +139,7 @@ class Graph {
 
 // Launches.
 
-/// The number of blocks, and where the launch stands in the source.
+/// The number of blocks, and the launch's source location.
 struct Grid {
   template <typename Count, typename = std::enable_if_t<std::is_integral_v<Count>>>
   Grid(Count x, const std::source_location& where = std::source_location::current())

@@ -1,6 +1,5 @@
 // A permutation of whole pixels: reads and writes every element once. A thread moves a vector of channels of
-// one pixel of the wide tensor; neighbours in a warp lie side by side on both sides for as long as a pixel's
-// channels last.
+// one pixel of the wide tensor; accesses are coalesced on both sides within a pixel's channels.
 #include "kernels/cuda/channel_vectors.h"
 #include "kernels/cuda/cuda_backend.h"
 

@@ -1,5 +1,4 @@
-// Max-pools of large windows at stride 1 on the GPU, several of one tensor in one pass:
-// YOLO's spatial pyramid.
+// Several max-pools of large windows at stride 1 over one tensor in one pass: YOLO's spatial pyramid.
 #pragma once
 
 #include <span>
@@ -9,11 +8,12 @@
 
 namespace brightnet::cuda {
 
-/// y = pools at stride 1 of x, whose outputs lie side by side in y, which may be a slice; `argmax` receives
-/// each pool's winners, or is empty. `with_input`: y's further channels are x.
+/// y = concat(pools of x at stride 1, and x if `with_input`); y may be a slice. `argmax` receives the
+/// position of each pool's maxima, or is empty.
 void pool_large_windows(std::span<const PoolSpec> pools, const Tensor& x, const Tensor& y,
                         std::span<const Tensor> argmax, cudaStream_t stream, bool with_input = false);
-/// dx = or += what the pools' winners receive from dy, and with_input what x itself does.
+/// The gradient of pool_large_windows(): dx = or += dy, scattered to the pools' maxima, plus dy of x
+/// if `with_input`.
 void scatter_large_windows(std::span<const PoolSpec> pools, const Tensor& dy, std::span<const Tensor> argmax,
                            const Tensor& dx, bool accumulate, bool with_input, cudaStream_t stream);
 

@@ -11,7 +11,7 @@ StagingRing::StagingRing() : memory_(slots * slot_bytes) {}
 void StagingRing::upload(void* device, const void* host, size_t bytes, const Stream& stream) {
   for (size_t done = 0; done < bytes;) {
     const size_t part = std::min(slot_bytes, bytes - done), index = next_++ % slots;
-    copied_[index].synchronize();  // an event that was never recorded is reached
+    copied_[index].synchronize();  // returns at once for an event that was never recorded
     std::memcpy(slot(index), static_cast<const std::byte*>(host) + done, part);
     copy_async(static_cast<std::byte*>(device) + done, slot(index), part, stream);
     copied_[index].record(stream);
@@ -30,8 +30,8 @@ void StagingRing::download(void* host, const void* device, size_t bytes, const S
   }
 }
 
-// Upload k waits for the work that was queued before upload k − 1: with two places by turns, that is all that
-// can still read the place it writes.
+// Upload k waits for the work queued before upload k − 1: with double buffering, only that can still read the
+// buffer it overwrites.
 void UploadsAhead::upload(void* device, const void* host, size_t bytes, const Stream& work) {
   held_.hold(stream_);
   queued_[(uploads_ + 1) % 2].hold(stream_);
@@ -53,8 +53,7 @@ class CudaReadback : public Readback {
   CudaReadback(size_t bytes, const Stream& stream) : stream_(stream), bytes_(bytes) {
     for (auto& copy : copies_) copy = PinnedMemory(bytes);
   }
-  // The device may still be writing one. Whether that failed is not asked: this also runs while an error of
-  // the device is on its way up.
+  // The device may still be writing a copy. Errors are ignored: this also runs during stack unwinding.
   ~CudaReadback() override {
     for (const auto& event : copied_) cudaEventSynchronize(event);
   }

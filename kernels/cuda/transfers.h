@@ -1,4 +1,4 @@
-// Copies between host and device that keep neither waiting for longer than they must.
+// Copies between host and device that overlap with other work.
 #pragma once
 
 #include <array>
@@ -9,8 +9,8 @@
 
 namespace brightnet::cuda {
 
-/// A ring of page-locked memory through which ordinary memory is copied: an upload returns once the bytes are
-/// in the ring, without the device having come to it.
+/// A ring of page-locked staging buffers for pageable memory: an upload returns once the bytes are in the
+/// ring, before the device has copied them.
 class StagingRing {
  public:
   StagingRing();
@@ -27,7 +27,7 @@ class StagingRing {
   size_t next_ = 0;
 };
 
-/// Uploads through a stream of their own, beside the work; see Backend::upload_ahead.
+/// Uploads through a separate stream, concurrent with the work; see Device::upload_ahead().
 class UploadsAhead {
  public:
   void upload(void* device, const void* host, size_t bytes, const Stream& work);
@@ -40,10 +40,10 @@ class UploadsAhead {
   size_t uploads_ = 0;
 };
 
-/// Copies to page-locked memory, two that take turns; see Readback.
+/// Alternates between two copies in page-locked memory; see Readback.
 std::unique_ptr<Readback> make_readback(size_t bytes, const Stream& stream);
 
-/// By timed events around each stretch of work.
+/// Uses timed events around each interval of work.
 std::unique_ptr<WorkClock> make_work_clock(const Stream& stream);
 
 }  // namespace brightnet::cuda

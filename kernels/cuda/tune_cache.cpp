@@ -19,7 +19,7 @@ constexpr const char* header = "brightnet convolution engines, version 1";
 
 using Entries = std::map<std::string, std::string>;
 
-/// The entries of a file's text, or nothing when it is not one of ours, whole.
+/// The entries of a file's text; nullopt when it is incomplete or has another format.
 std::optional<Entries> parse(const std::string& text) {
   std::istringstream lines(text);
   std::string line;
@@ -80,7 +80,7 @@ void TuneCache::save() {
     std::string text = std::string(header) + '\n';
     for (const auto& [convolution, engine] : all) text += convolution + '\t' + engine + '\n';
     std::filesystem::create_directories(file_.parent_path());
-    // Ranks write at the same time: each its own file, and the last rename stays.
+    // Ranks write at the same time, each to its own file; the last rename wins.
     auto own = file_;
     own += '.' + std::to_string(::getpid());
     write_atomically(own, text);

@@ -1,5 +1,4 @@
-// What was measured once and is known ever after: which of cuDNN's engines is the fastest for a convolution
-// of a given shape on a given GPU, in a file that the next run reads.
+// A persistent cache of autotuning results: the fastest cuDNN engine for each convolution on a given GPU.
 #pragma once
 
 #include <filesystem>
@@ -9,14 +8,13 @@
 
 namespace brightnet::cuda {
 
-/// One file for a GPU and a cuDNN version, a line an entry. The file is a help and never a condition: one
-/// that is missing is begun, one that is damaged is reported and measured anew, a place that cannot be
-/// written is reported once.
+/// One file per GPU and cuDNN version, one line per entry. The file is optional: a missing one is created, a
+/// damaged one is reported and measured again, a failed write is reported once.
 class TuneCache {
  public:
   /// Reads `file`; an empty path keeps everything in memory.
   explicit TuneCache(std::filesystem::path file);
-  /// Saves what is new.
+  /// Saves new entries.
   ~TuneCache();
   TuneCache(const TuneCache&) = delete;
   TuneCache& operator=(const TuneCache&) = delete;
@@ -25,7 +23,7 @@ class TuneCache {
   std::string find(const std::string& convolution) const;
   /// Neither text may hold a tab or a line's end.
   void remember(const std::string& convolution, const std::string& engine);
-  /// Writes all entries, and those that another process has added to the file meanwhile, in one piece.
+  /// Atomically writes all entries, merged with those that other processes have added to the file.
   void save();
 
   const std::filesystem::path& file() const { return file_; }

@@ -1,6 +1,5 @@
-// Both directions touch every element of both tensors once, (1 + factor²) · size of the small one: a
-// thread holds a vector of channels of one small pixel, and writes it factor² times or sums what it
-// reads factor² times.
+// Both directions touch every element of both tensors once, (1 + factor²) · size of the small one: a thread
+// takes a vector of channels of one small pixel, and writes it factor² times or sums factor² vectors.
 #include "kernels/cuda/channel_vectors.h"
 #include "kernels/cuda/cuda_backend.h"
 

@@ -1,6 +1,5 @@
-// What kernels share beyond the language: elements of the compute types, accesses of up to 16 bytes at
-// once, and sums over a warp. Arithmetic is fp32: elements are widened when they are read and rounded when
-// they are written.
+// Shared by the kernels: elements of the compute types, vector accesses of up to 16 bytes, and warp sums.
+// Arithmetic is fp32: elements are widened when read and rounded when written.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -54,8 +53,7 @@ __device__ __forceinline__ T narrow(float value) {
   }
 }
 
-/// `count` elements that are read or written by one instruction; count · sizeof(T) is a power of two up
-/// to 16.
+/// `count` elements read or written by one instruction; count · sizeof(T) is a power of two up to 16.
 template <typename T, int count>
 struct alignas(sizeof(T) * count) Vector {
   T element[count];

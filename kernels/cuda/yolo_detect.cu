@@ -1,5 +1,5 @@
-// Detections of a YOLO head: what exceeds the threshold is found on the device, and only that is copied to
-// the host, where non-maximum suppression takes over. Predictions are never copied.
+// Detections of a YOLO head: candidates above the threshold are found on the device, and only these are
+// copied to the host for non-maximum suppression.
 //
 // It must read one objectness logit of each prediction (one 32-byte sector) and the class logits of the few
 // whose objectness alone exceeds the threshold. A block takes 256 consecutive predictions of an image. A warp
@@ -31,7 +31,7 @@ constexpr int bins = 256;  ///< of one byte
 /// them), then the complement of its place in the image. Every candidate has its own.
 using Key = unsigned long long;
 
-/// What is found out about an image's candidates while the best are selected.
+/// State of the radix selection of an image's best candidates.
 struct Selection {
   Key cut;             ///< candidates below are left out; 0: none
   unsigned remaining;  ///< how many of those that share the bytes found so far are wanted; 0: all are

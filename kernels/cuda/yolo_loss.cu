@@ -1,13 +1,13 @@
-// The YOLO loss of a batch: which prediction answers for which truth, the loss, and its gradient, without the
-// host. The rules and formulas are kernels/math's, which the CPU shares (kernels/cpu/yolo.cpp).
+// The YOLO loss of a batch: assignment, loss and gradient, without the host. The rules and formulas are in
+// kernels/math, shared with the CPU (kernels/cpu/yolo.cpp).
 //
 // It must write the whole gradient, which is as large as the predictions, and read five numbers of each
 // prediction (x, y, w, h, objectness); class logits only of the few that have a truth. At 80 classes in fp16
 // that is 170 bytes written and one or two 32-byte sectors read for a prediction. So:
 //
 //   assign_truths   one block an image, one thread a truth. An atomic maximum over (IoU of the sizes, lower
-//                   index first) decides between truths that compete for a prediction: a result that no order
-//                   of threads changes.
+//                   index first) decides between truths that compete for a prediction, whatever the order of
+//                   the threads.
 //   loss_of_tile    one block for 256 consecutive predictions, which lie in one piece of memory however wide
 //                   a prediction is. A thread takes one prediction; the truths of its image pass through
 //                   shared memory for the ignore rule. The five derivatives wait in shared memory until the
@@ -29,8 +29,9 @@ constexpr int tile = 256;  ///< predictions and threads of a block
 constexpr int truth_chunk = 128;
 constexpr int assign_threads = 128, add_up_threads = 256;
 
-/// Who wins a prediction, as one number whose maximum it is: the IoU of the sizes above (a float that is not
-/// negative orders like its bits), the truth's complement below. 0: no truth wants it.
+/// Key of a truth that competes for a prediction; the maximum wins. Upper half: the IoU of the sizes (the
+/// bits of a non-negative float order like the float); lower half: the complement of the truth's index. 0:
+/// no truth.
 using Winner = unsigned long long;
 
 __device__ Winner winner(float fit, int truth) {
@@ -91,7 +92,7 @@ __global__ void __launch_bounds__(assign_threads)
   }
 }
 
-/// A box by its edges. One without an inside meets no other.
+/// A box by its edges. An empty one overlaps no other.
 struct Corners {
   float left, right, top, bottom, area;
 };
@@ -109,8 +110,8 @@ __device__ float overlap_of(const Corners& a, const Corners& b) {
   return shared / (either > smallest_area ? either : smallest_area);
 }
 
-/// The highest IoU of this thread's box with a truth of its image. `begin` and `end` enclose the truths of
-/// all images that the block has to do with. The whole block calls.
+/// The highest IoU of this thread's box with a truth of its image. [begin, end) are the truths of all images
+/// of the block. All threads of the block call it.
 __device__ float best_iou(const TruthList& truths, int begin, int end, int image, const Corners& own) {
   BRIGHTNET_SHARED(Corners, chunk, [truth_chunk]);
   const int own_begin = truths.offsets[image], own_end = truths.offsets[image + 1];
@@ -133,7 +134,7 @@ __device__ float best_iou(const TruthList& truths, int begin, int end, int image
 }
 
 /// Class loss of a prediction with a truth, and the gradient of its class logits: by one warp; the sum is in
-/// every lane. It is of its truth's class and of those of the truths that lost it to that one.
+/// every lane. Positive are the classes of its truth and of the truths that competed for it and lost.
 template <typename T>
 __device__ float class_loss(const LossArguments<T>& a, const Place& place, const T* logits, T* gradient,
                             float scale) {
@@ -163,7 +164,7 @@ template <typename T>
 __device__ void write_gradient(T* gradient, const float (&derivatives)[tile][5], size_t count, int values) {
   constexpr int width = whole_vector<T>;
   for (size_t at = static_cast<size_t>(threadIdx.x) * width; at < count; at += size_t{tile} * width) {
-    // A tile has less than 2^32 numbers, and to divide 64-bit ones would take longer than to write 16 bytes.
+    // A tile has less than 2^32 numbers, and a 64-bit division would take longer than writing 16 bytes.
     const unsigned first = static_cast<unsigned>(at), all = static_cast<unsigned>(values);
     int prediction = static_cast<int>(first / all), number = static_cast<int>(first % all);
     float group[width];
@@ -177,7 +178,7 @@ __device__ void write_gradient(T* gradient, const float (&derivatives)[tile][5],
     if (at + width <= count) {
       store_floats(gradient + at, group);
     } else {
-#pragma unroll  // else the group would live in local memory
+#pragma unroll  // keeps the group out of local memory
       for (int i = 0; i < width; ++i) {
         if (at + i < count) gradient[at + i] = narrow<T>(group[i]);
       }

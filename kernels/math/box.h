@@ -1,5 +1,4 @@
-// Boxes from logits: how a cell and an anchor turn four numbers into a box, and the derivative
-// of each number.
+// Decoding of boxes from logits, a cell and an anchor, and its derivatives.
 //
 //   centre:  b = (σ(t)·s − (s − 1)/2 + cell) / grid        YOLOv4 (Bochkovskiy et al. 2020), section 3.4,
 //                                                          "eliminate grid sensitivity"; s = 1 is YOLOv3's
@@ -14,8 +13,8 @@
 
 namespace brightnet {
 
-/// Logits of sizes are clamped to ±this. e^±10 is far beyond any object (22 000 anchors, or a 22 000th of
-/// one), and with it no product of sizes over- or underflows in fp32. The derivative beyond it is 0.
+/// Logits of sizes are clamped to ±this; the derivative beyond is 0. e^±10 is far beyond any object (22 000
+/// anchors, or 1/22 000 of one), and no product of sizes over- or underflows in fp32.
 constexpr float size_logit_limit = 10.0f;
 
 /// A box and, for each of its four numbers, the derivative with respect to its own logit.
@@ -28,8 +27,8 @@ BRIGHTNET_HD float clamp_size_logit(float t) {
   return above > size_logit_limit ? size_logit_limit : above;
 }
 
-/// Centre along one axis, relative to the input: `cell` is the column (row), `grid` the number
-/// of columns (rows).
+/// Centre along one axis, relative to the input: `cell` is the column (row), `grid` the number of
+/// columns (rows).
 BRIGHTNET_HD float decode_center(float t, float cell, float grid, float scale_xy) {
   return (logistic(t) * scale_xy - 0.5f * (scale_xy - 1.0f) + cell) / grid;
 }

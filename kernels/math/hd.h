@@ -3,10 +3,10 @@
 
 #ifdef __CUDACC__
 #define BRIGHTNET_HD __host__ __device__ inline
-/// Before a template whose argument is a function, and which calls it: that function is the host's where the
-/// host calls the template, and the device's where a kernel does.
+/// Before a template that calls a function passed to it: a host function in host code, a device function
+/// in kernels.
 #define BRIGHTNET_HD_CALLER _Pragma("nv_exec_check_disable")
-/// Of a function that must be part of its caller, in registers and branches.
+/// A function that must be inlined.
 #define BRIGHTNET_HD_INLINE __host__ __device__ __forceinline__
 #else
 #define BRIGHTNET_HD inline

@@ -1,4 +1,4 @@
-// Bytes of an image as numbers, once for both devices.
+// Conversion of image bytes, for both devices.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 
 namespace brightnet {
 
-/// pixel / 255, correctly rounded for all 256 values. A division would take longer than its memory traffic, a
-/// product with 1/255 would be off in the last bit for some values. So 1/255 is split in two: a byte times
-/// the upper 16 bits is exact, and the rest of the product is too small for its rounding to show.
+/// pixel / 255, correctly rounded for all 256 values. A division would take longer than the memory traffic,
+/// and a product with 1/255 is off in the last bit for some values. So 1/255 is split in two: a byte times
+/// the upper 16 bits is exact, and the rest of the product is too small for its rounding to matter.
 BRIGHTNET_HD float normalized_pixel(uint8_t pixel) {
   constexpr float upper = 257.0f / 65536.0f;
   constexpr float lower = static_cast<float>(1.0 / 255.0 - 257.0 / 65536.0);

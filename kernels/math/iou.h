@@ -1,5 +1,5 @@
-// How well a box fits another, and the box losses made of it, each with its exact derivative with respect to
-// the predicted box's centre and size.
+// IoU variants of two boxes and the box losses made of them, with exact derivatives by the predicted box's
+// centre and size.
 //
 //   IoU    I / U                                           intersection over union
 //   GIoU   IoU − (C − U) / C                               C: the area of the box that encloses both
@@ -11,7 +11,7 @@
 // The loss of each is 1 − value. CIoU's α is differentiated like everything else: with S = 1 − IoU + v the
 // last term is v²/S, so that
 //   d(αv) = α(2 − α)·dv + α²·dIoU.
-// (The paper, torchvision and Ultralytics hold α constant: α·dv. Then the gradient is of no function at all.)
+// (The paper, torchvision and Ultralytics hold α constant, α·dv, which is not the gradient of any function.)
 // Everything is in coordinates relative to the input, as in darknet.
 #pragma once
 
@@ -41,11 +41,11 @@ constexpr std::string_view enum_name(IouKind kind) {
   return {};
 }
 
-/// Below every area that a decoded box can have; keeps quotients of two boxes without area finite.
+/// Less than any decoded box's area; keeps quotients of boxes without area finite.
 constexpr float smallest_area = 1e-30f;
 
-/// One axis of two boxes: what they share, what encloses both, and how either changes when the first box's
-/// centre or size does.
+/// Overlap and enclosing interval of two boxes along one axis, and their derivatives by the first box's
+/// centre and size.
 struct AxisOverlap {
   float shared, enclosing;  ///< lengths; `shared` is negative when they are apart
   float shared_by_center, shared_by_size, enclosing_by_center, enclosing_by_size;
@@ -75,23 +75,23 @@ BRIGHTNET_HD float iou(const Box& a, const Box& b) {
   return value < 1.0f ? value : 1.0f;
 }
 
-/// IoU of two sizes laid centre on centre; x and y are not looked at.
+/// IoU of two boxes moved to the same centre; x and y are ignored.
 BRIGHTNET_HD float size_iou(const Box& a, const Box& b) {
   const float shared = (a.w < b.w ? a.w : b.w) * (a.h < b.h ? a.h : b.h);
   const float either = a.w * a.h + b.w * b.h - shared;
   return shared / (either > smallest_area ? either : smallest_area);
 }
 
-/// What one prediction costs for its box, the plain IoU, and d loss / d(x, y, w, h) of the prediction.
+/// Box loss of one prediction, its plain IoU, and d loss / d(x, y, w, h) of the prediction.
 struct BoxLoss {
   float loss = 0, iou = 0;
   Box gradient;
 };
 
-/// Two boxes' areas and the derivatives that every IoU is made of, by the prediction's x, y, w, h.
+/// Union and IoU of two boxes, and their derivatives by the prediction's x, y, w, h.
 struct Overlap {
   AxisOverlap x, y;
-  float either, iou;  ///< area of the union, and the quotient
+  float either, iou;  ///< area of the union; intersection over union
   Box either_by, iou_by;
 };
 
@@ -171,8 +171,7 @@ BRIGHTNET_HD BoxLoss iou_loss(IouKind kind, const Box& p, const Box& truth) {
   return result;
 }
 
-/// YOLOv3's squared error, written for boxes instead of logits so that it means the same in
-/// both coordinate modes:
+/// YOLOv3's squared error, of boxes instead of logits so that it is the same in both coordinate modes:
 ///   ½·(2 − w'h')·[(grid_w·Δx)² + (grid_h·Δy)² + ln²(w/w') + ln²(h/h')].
 BRIGHTNET_HD BoxLoss squared_box_loss(const Box& p, const Box& truth, float grid_w, float grid_h) {
   const float scale = 2.0f - truth.w * truth.h;

@@ -1,5 +1,4 @@
-// Cross-entropies of a logit and their derivatives, safe for every finite logit and vectorised
-// by host compilers.
+// Cross-entropies of a logit and their derivatives, safe for every finite logit and vectorisable.
 #pragma once
 
 #include "kernels/math/activation.h"
@@ -16,7 +15,7 @@ struct LossTerm {
   float value, derivative;
 };
 
-/// ln(1 + u) for u in [0, 1], to 2 ulp or so (relatively, so tiny u count); branch-free.
+/// ln(1 + u) for u in [0, 1], to about 2 ulp also for tiny u; branch-free.
 BRIGHTNET_HD float fast_log1p(float u) {
   // ln(1 + u) = 2·atanh(z) with z = u/(2 + u) ≤ 1/3; atanh by its series up to z¹³.
   const float z = u / (2.0f + u);
@@ -46,7 +45,7 @@ BRIGHTNET_HD LossTerm focal_cross_entropy(float logit, float target, float gamma
   const float e = fast_exp(-std::fabs(logit));
   const float probability_derivative = e / ((1.0f + e) * (1.0f + e));
   const float difference = plain.derivative;
-  // The floor keeps |p − y|^(γ−1) finite where p meets y.
+  // The floor keeps |p − y|^(γ−1) finite at p = y.
   const float distance = std::fabs(difference) > 1e-7f ? std::fabs(difference) : 1e-7f;
   const float factor = std::pow(distance, gamma);
   const float factor_derivative =
@@ -54,7 +53,7 @@ BRIGHTNET_HD LossTerm focal_cross_entropy(float logit, float target, float gamma
   return {factor * plain.value, factor * difference + factor_derivative * plain.value};
 }
 
-/// Label smoothing by ε: what is moves to 1 − ε/2, what is not to ε/2.
+/// Label smoothing by ε: positive targets become 1 − ε/2, negative ones ε/2.
 BRIGHTNET_HD float smooth_target(bool positive, float epsilon) {
   return positive ? 1.0f - 0.5f * epsilon : 0.5f * epsilon;
 }

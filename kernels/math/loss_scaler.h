@@ -1,8 +1,8 @@
-// The decision of an optimizer step: whether the gradient is sound, how far it is scaled down, and where the
-// loss scale goes (dynamic loss scaling, Micikevicius et al. 2018, "Mixed precision training", §3.2). fp16
-// ends at 65504 and at 2⁻²⁴: the loss is multiplied by a scale so that small gradients survive, halved
-// whenever one overflows, and doubled after many steps without. Scales are powers of two, so that they change
-// no mantissa.
+// The decision of an optimizer step: whether the gradient is finite, how it is scaled, and the next loss
+// scale (dynamic loss scaling, Micikevicius et al. 2018, "Mixed precision training", §3.2). fp16 ranges from
+// 2⁻²⁴ to 65504: the loss is multiplied by a scale so that small gradients do not underflow; the scale is
+// halved whenever one overflows, and doubled after many steps without overflow. Scales are powers of two, so
+// they change no mantissa.
 #pragma once
 
 #include <cfloat>
@@ -17,11 +17,11 @@
 namespace brightnet {
 
 constexpr float first_loss_scale = 65536.0f;  ///< 2^16
-/// 2^−24: gradients of 65504/2^−24 are not about to converge.
+/// 2^−24: a gradient that overflows even so exceeds 65504 · 2^24.
 constexpr float smallest_loss_scale = 5.9604645e-8f;
 constexpr float largest_loss_scale = 16777216.0f;  ///< 2^24: fp16's smallest number times it is 1
 
-/// decay · (1 − exp(−step/ramp)): early steps, whose weights are far from any good, are forgotten soon.
+/// decay · (1 − exp(−step/ramp)): the average forgets the weights of early steps quickly.
 BRIGHTNET_HD float ramped_decay(float decay, float ramp, int64_t step) {
   if (ramp <= 0) return decay;
   return static_cast<float>(decay * (1 - std::exp(-static_cast<double>(step) / ramp)));
@@ -32,7 +32,7 @@ BRIGHTNET_HD float bias_correction(float beta, int64_t step) {
   return static_cast<float>(1.0 / (1.0 - std::pow(static_cast<double>(beta), static_cast<double>(step))));
 }
 
-/// An overflow: the step is skipped, its losses are forgotten, and the loss scale is halved.
+/// Overflow: skips the step, discards its losses, and halves the loss scale.
 BRIGHTNET_HD void skip_step(const StepPolicy& policy, StepState& state) {
   state.apply = 0;
   ++state.skipped;
@@ -41,7 +41,7 @@ BRIGHTNET_HD void skip_step(const StepPolicy& policy, StepState& state) {
   if (policy.scales_loss && state.loss_scale > smallest_loss_scale) state.loss_scale *= 0.5f;
 }
 
-/// A sound gradient: everything that the update reads is set for step number `applied`.
+/// Finite gradient: sets everything that the update reads for step number `applied`.
 BRIGHTNET_HD void apply_step(const StepPolicy& policy, StepState& state) {
   state.apply = 1;
   ++state.applied;
@@ -59,13 +59,13 @@ BRIGHTNET_HD void apply_step(const StepPolicy& policy, StepState& state) {
   if (state.loss_scale < largest_loss_scale) state.loss_scale *= 2.0f;
 }
 
-/// From the gradient's Σ g² (times the loss scale squared, as it lies in memory) and the running statistics'
-/// Σ x²: infinite or NaN when any of them is.
+/// From Σ g² of the gradient in memory (which includes the loss scale) and Σ x² of the running statistics;
+/// these are infinite or NaN when any element is.
 BRIGHTNET_HD void decide_step(const StepPolicy& policy, double gradient_squares, double statistic_squares,
                               StepState& state) {
   state.norm = std::sqrt(gradient_squares) / static_cast<double>(state.loss_scale);
-  const bool sound = gradient_squares <= DBL_MAX && statistic_squares <= DBL_MAX;  // false for NaN
-  if (sound) {
+  const bool finite = gradient_squares <= DBL_MAX && statistic_squares <= DBL_MAX;  // false for NaN
+  if (finite) {
     apply_step(policy, state);
   } else {
     skip_step(policy, state);

@@ -1,11 +1,11 @@
-// Sums of the loss, over a batch and over many.
+// Sums of the loss over one batch and over many.
 #pragma once
 
 #include "kernels/math/hd.h"
 
 namespace brightnet {
 
-/// Sums over one batch (not yet divided by its size), written by the loss to the device's memory.
+/// Sums over one batch (not divided by its size), written by the loss to device memory.
 struct YoloLoss {
   float box = 0, objectness = 0, classes = 0;  ///< weighted loss parts; their sum is the loss
   float iou = 0;                               ///< sum of the assigned predictions' IoU with their truths
@@ -13,7 +13,7 @@ struct YoloLoss {
   float recall50 = 0;                          ///< how many of them have IoU > 0.5
 };
 
-/// Sums of the losses of many batches; in double, for an epoch's sum is a million times a prediction's.
+/// Sums over many batches; in double, because an epoch's sum is a million times a prediction's.
 struct LossTotals {
   double box = 0, objectness = 0, classes = 0;
   double iou = 0, assigned = 0;

@@ -1,4 +1,4 @@
-// What an optimizer step decides by, and what it remembers; in the device's memory.
+// Policy and state of the optimizer step, in device memory.
 #pragma once
 
 #include <cstdint>
@@ -7,30 +7,29 @@
 
 namespace brightnet {
 
-/// What does not change over a run.
+/// Constant over a run.
 struct StepPolicy {
   float clip = 0;              ///< largest norm of the whole gradient; 0: any
-  bool scales_loss = false;    ///< the loss scale follows overflows; else it stays what it is
+  bool scales_loss = false;    ///< dynamic loss scaling; else the loss scale is constant
   int growth_interval = 2000;  ///< applied steps in a row after which the loss scale doubles
   int images = 0;              ///< of one step, on this device
   float beta1 = 0, beta2 = 0;  ///< Adam's, for its bias corrections
-  float ema_decay = 0;         ///< of the averaged weights in the long run
-  float ema_ramp = 0;          ///< steps over which it grows to that; 0: at once
+  float ema_decay = 0;         ///< final decay of the averaged weights
+  float ema_ramp = 0;          ///< time constant of its ramp, in steps; 0: none
 };
 
-/// The loss's gradient is multiplied by `loss_scale` where a head computes it, and divided by it in the
-/// optimizer step.
+/// The heads multiply the loss's gradient by `loss_scale`; the optimizer step divides by it.
 struct StepState {
-  // The host's, before each step.
+  // Set by the host before each step.
   float rate = 0;  ///< learning rate
 
-  // Remembered from step to step, and saved with a run.
+  // Kept from step to step, and saved in checkpoints.
   float loss_scale = 1;
   int32_t good_steps = 0;      ///< applied since the loss scale last changed
   int32_t skips_in_a_row = 0;  ///< steps skipped since the last one that was applied
   int64_t applied = 0, skipped = 0;
   LossTotals sums;     ///< of applied steps since the host last cleared them
-  LossTotals pending;  ///< of the step that is being computed; what is not finite never reaches `sums`
+  LossTotals pending;  ///< of the current step; added to `sums` only if the step is finite
 
   // Decided for one step.
   int32_t apply = 0;          ///< 0: the step is skipped, no parameter is touched

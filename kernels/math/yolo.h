@@ -1,5 +1,4 @@
-// Which prediction answers for which truth, and what the others are told: the rules of docs/loss.md, one
-// truth or prediction at a time.
+// Assignment of ground truth to predictions, and the loss terms of one prediction: the rules of docs/loss.md.
 #pragma once
 
 #include <cmath>
@@ -21,13 +20,13 @@ BRIGHTNET_HD bool is_usable(const Box& truth) {
          truth.y > -far && truth.y < far;
 }
 
-/// The cell of a centre; 1.0 (and what lies beyond) belongs to the last one.
+/// The cell of a centre; 1.0 and beyond belong to the last cell.
 BRIGHTNET_HD int cell_of(float center, int grid) {
   const int cell = static_cast<int>(center * static_cast<float>(grid));
   return cell < 0 ? 0 : cell < grid ? cell : grid - 1;
 }
 
-/// The anchor of the whole model, over all heads, whose size fits a truth best; the first of equals.
+/// The anchor of all heads whose size has the highest IoU with a truth's; the first of equals.
 BRIGHTNET_HD int best_anchor(const YoloHead& head, const Box& truth) {
   int best = 0;
   float best_iou = -1.0f;
@@ -41,7 +40,7 @@ BRIGHTNET_HD int best_anchor(const YoloHead& head, const Box& truth) {
   return best;
 }
 
-/// Whether a truth is assigned to an anchor: its best one, or any of more than iou_threshold.
+/// Whether a truth is assigned to an anchor: its best one, or any whose IoU exceeds iou_threshold.
 BRIGHTNET_HD bool is_assigned(const YoloHead& head, const Box& truth, int anchor, int best) {
   return anchor == best ||
          (head.iou_threshold < 1.0f && size_iou(relative_anchor(head, anchor), truth) > head.iou_threshold);
@@ -54,7 +53,7 @@ BRIGHTNET_HD bool is_assigned_in_cell(const YoloHead& head, const Box& truth, in
          is_assigned(head, truth, anchor, best_anchor(head, truth));
 }
 
-/// What an assigned prediction costs for its box, weighted, and the derivatives by its four logits.
+/// Weighted box loss of an assigned prediction, and its derivatives by the four logits.
 struct BoxTerm {
   float value, iou;
   float derivative[4];
@@ -79,7 +78,7 @@ BRIGHTNET_HD BoxTerm box_term(const YoloHead& head, int anchor, int column, int 
   return term;
 }
 
-/// What an assigned prediction costs for one class, weighted. `positive`: a truth of that class is assigned
+/// Weighted loss of an assigned prediction for one class. `positive`: a truth of that class is assigned
 /// to it.
 BRIGHTNET_HD LossTerm class_term(const YoloHead& head, int class_id, float logit, bool positive) {
   const LossTerm term =
@@ -89,19 +88,19 @@ BRIGHTNET_HD LossTerm class_term(const YoloHead& head, int class_id, float logit
   return {weight * term.value, weight * term.derivative};
 }
 
-/// What a prediction's objectness is compared with, and how much that counts.
+/// Target and weight of a prediction's objectness loss.
 struct ObjectnessTarget {
   float target, weight;
 };
 
-/// For a prediction that no truth is assigned to; best_iou is its highest with any truth of the image.
+/// For a prediction without a truth; best_iou is its highest IoU with any truth of the image.
 BRIGHTNET_HD ObjectnessTarget unassigned_objectness(const YoloHead& head, float best_iou) {
   if (head.truth_threshold < 1.0f && best_iou > head.truth_threshold) return {1.0f, head.objectness_weight};
   if (best_iou > head.ignore_threshold) return {0.0f, 0.0f};
   return {0.0f, head.objectness_weight * head.negative_weight};
 }
 
-/// For one that has a truth, which it overlaps by `iou`.
+/// For a prediction with a truth; `iou` is that of the two.
 BRIGHTNET_HD ObjectnessTarget assigned_objectness(const YoloHead& head, float iou) {
   return {head.objectness_smooth ? iou : 1.0f, head.objectness_weight};
 }

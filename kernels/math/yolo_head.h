@@ -9,7 +9,7 @@
 
 namespace brightnet {
 
-/// By what non-maximum suppression measures how much two boxes overlap: IoU, or DIoU (Zheng et al. 2020).
+/// Overlap measure of non-maximum suppression: IoU, or DIoU (Zheng et al. 2020).
 enum class NmsKind : uint8_t { greedy, diou };
 
 constexpr std::string_view enum_name(NmsKind kind) {
@@ -21,7 +21,7 @@ constexpr std::string_view enum_name(NmsKind kind) {
 }
 
 constexpr int max_anchors = 16;
-/// Of one image and head: what is handed to non-maximum suppression. A trained network has some hundred.
+/// Most candidates per image and head for non-maximum suppression. A trained network has a few hundred.
 constexpr unsigned max_candidates = 8192;
 
 /// Width and height of an anchor in pixels of the network's input.
@@ -29,13 +29,13 @@ struct Anchor {
   float w = 0, h = 0;
 };
 
-/// One head, plain enough to be handed to a kernel by value. Its input has `mask_count · (5 + classes)`
+/// One head; trivially copyable, so that kernels take it by value. Its input has `mask_count · (5 + classes)`
 /// channels: for each of its anchors x, y, w, h, objectness, then a logit per class.
 struct YoloHead {
   int classes = 0;
   Anchor anchors[max_anchors];  ///< all anchors of the model, over all heads
   int anchor_count = 0;
-  int mask[max_anchors] = {};  ///< which of them are this head's
+  int mask[max_anchors] = {};  ///< indices of this head's anchors
   int mask_count = 0;
   int input_width = 0, input_height = 0;  ///< pixels of the network's input
 
@@ -43,9 +43,9 @@ struct YoloHead {
   bool new_coords = false;  ///< b_wh = anchor·(2σ(t))² (Scaled-YOLOv4) instead of anchor·exp(t)
 
   // Assignment (kernels/math/yolo.h).
-  float ignore_threshold = 0.7f;  ///< predictions this near a truth are not pushed to "no object"
-  float truth_threshold = 1.0f;   ///< predictions nearer than this are pushed to "object"; 1: none
-  float iou_threshold = 1.0f;  ///< further anchors of at least this IoU of sizes are also assigned; 1: none
+  float ignore_threshold = 0.7f;  ///< unassigned predictions above this IoU have no objectness loss
+  float truth_threshold = 1.0f;   ///< unassigned predictions above this IoU have objectness target 1; 1: none
+  float iou_threshold = 1.0f;     ///< anchors above this IoU of sizes are assigned as well; 1: none
 
   // Loss (kernels/math/iou.h, kernels/math/loss.h).
   IouKind iou_kind = IouKind::ciou;
@@ -54,11 +54,10 @@ struct YoloHead {
   float label_smoothing = 0.0f;    ///< ε: class targets are 1 − ε/2 and ε/2
   float focal_gamma = 0.0f;        ///< γ of the classes' focal loss; 0: plain cross-entropy
   bool objectness_smooth = false;  ///< the objectness target of an assigned prediction is its IoU
-  /// Derivatives of the box loss by its four logits are clipped to ±this (before gradient_scale); 0: not.
-  /// What was clipped is no longer the loss's derivative.
+  /// Derivatives of the box loss by its four logits are clipped to ±this (before gradient_scale); 0:
+  /// not clipped.
   float max_delta = 0.0f;
-  /// One factor a class on the class loss of predictions that are of it, in the device's memory; nullptr:
-  /// all 1.
+  /// Factors on the class loss of positive predictions, one per class, in device memory; nullptr: all 1.
   const float* class_weights = nullptr;
 
   /// Numbers of one prediction, and channels of one cell.

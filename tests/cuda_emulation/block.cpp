@@ -125,7 +125,7 @@ void Runner::run_block() {
   current_ = -1;
   if (!failure_ && live_ > 0) failure_ = std::make_exception_ptr(Violation(standstill()));
   if (failure_) {
-    // The fibers that stand somewhere inside the kernel are given up.
+    // Fibers suspended inside the kernel are discarded.
     idle_.clear();
     fibers_.clear();
     std::rethrow_exception(failure_);
@@ -165,8 +165,7 @@ void Runner::enter() {
   runner().live();
 }
 
-/// The life of a fiber: it runs its thread, then others that have not begun, then rests until it
-/// is given one.
+/// A fiber's main loop: runs its thread, then others that have not begun, then sleeps until it is given one.
 void Runner::live() {
   for (;;) {
     Fiber* self = threads_[current_].fiber;
@@ -193,7 +192,7 @@ void Runner::resume(Thread& thread) {
   runnable_.push_back(static_cast<int>(&thread - threads_.data()));
 }
 
-/// A thread has returned from the kernel: those that waited for it may have no more to wait for.
+/// A thread has returned from the kernel, which may release those that waited for it.
 void Runner::leave(int thread) {
   threads_[thread].state = State::done;
   --live_;
@@ -267,7 +266,7 @@ uint64_t Runner::meet_warp(const char* operation, unsigned mask, uint64_t value,
   return thread.result;
 }
 
-/// Lets the lanes of the mask go on when all of them that live are there, at the same operation.
+/// Releases the lanes of the mask when all live ones have reached the same operation.
 void Runner::finish_warp_meeting(int warp, unsigned mask) {
   const unsigned taking_part = mask & live_lanes(warp);
   Thread* thread = threads_.data() + warp * lanes;
@@ -301,7 +300,7 @@ void Runner::finish_warp_meeting(int warp, unsigned mask) {
   }
 }
 
-/// Why nothing goes on.
+/// Why no thread can continue.
 std::string Runner::standstill() const {
   std::string text = "threads wait for each other forever; of " + std::to_string(threads_.size()) +
                      " threads " + std::to_string(threads_.size() - live_) + " have left the kernel";

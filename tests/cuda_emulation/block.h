@@ -1,5 +1,5 @@
-// One block of the emulated GPU at a time: its threads as fibers, its shared memory, and where
-// its threads meet.
+// One block of the emulated GPU at a time: its threads as fibers, its shared memory, and
+// their synchronization.
 #pragma once
 
 #include <functional>

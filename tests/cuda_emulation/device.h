@@ -1,7 +1,7 @@
 // CUDA's device language for the host compiler: what a kernel source sees instead of nvcc's built-ins. A
-// block's threads are fibers on one host thread (tests/cuda_emulation/block.h); a barrier, shuffle or vote is
-// a point where they meet. Between two such points a thread runs undisturbed, threads and blocks in an order
-// that differs from launch to launch, so that a missing barrier shows in the result.
+// block's threads are fibers on one host thread (tests/cuda_emulation/block.h); a barrier, shuffle or vote
+// synchronizes them. Between two such points a thread runs uninterrupted; the order of threads and blocks
+// differs from launch to launch, so that a missing barrier shows in the result.
 //
 // It is strict. Each of these ends the kernel with a Violation that names the launch (file:line) and the
 // threads: a barrier that not every live thread reaches, a lane read that takes no part, a launch over the
@@ -100,13 +100,13 @@ T& shared_variable() {
   return *static_cast<T*>(shared_variable(&key, sizeof(T), alignof(T)));
 }
 
-// Meeting points (tests/cuda_emulation/block.cpp).
+// Synchronization points (tests/cuda_emulation/block.cpp).
 
 enum class BlockVote : uint8_t { none, any, all, count };
 int meet_block(BlockVote vote, bool predicate, const Where& where);
-/// What lane `source` brought. The lanes of the mask meet.
+/// The value of lane `source`; synchronizes the lanes of the mask.
 uint64_t meet_warp(const char* operation, unsigned mask, uint64_t value, int source, const Where& where);
-/// Bit i: what lane i of the mask brought.
+/// Bit i: the predicate of lane i of the mask.
 unsigned meet_ballot(const char* operation, unsigned mask, bool predicate, const Where& where);
 int current_lane();
 

@@ -27,7 +27,7 @@ class DeviceArray {
     if (count_ > 0)
       cuda::check(cudaMemcpy(data_, values.data(), count_ * sizeof(T), cudaMemcpyDefault), "fill");
   }
-  /// As it is when all of the device's work is done.
+  /// The contents after all of the device's work.
   std::vector<T> get() const {
     std::vector<T> values(count_);
     cuda::check(cudaDeviceSynchronize(), "wait");

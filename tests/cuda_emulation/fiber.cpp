@@ -1,4 +1,4 @@
-// The address sanitizer must be told of every switch, or it takes the other stack for corruption.
+// The address sanitizer must be notified of every switch, or it reports the other stack as corruption.
 #include "tests/cuda_emulation/fiber.h"
 
 #include <new>

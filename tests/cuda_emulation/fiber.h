@@ -1,4 +1,4 @@
-// A fiber: a stack of its own, and control that moves from one to the other only when it is told to.
+// A fiber: a separate stack, with explicit switches of control.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ class Fiber {
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  /// Goes on in `next`; returns when another switches back to this fiber, which is the running one.
+  /// Switches from this fiber, which is running, to `next`; returns when another switches back.
   void switch_to(Fiber& next);
   /// What entry() calls first.
   static void arrived();

@@ -79,7 +79,7 @@ void expect_agreement(const Model& model, int size, const Tolerance& tolerance) 
   const auto cpu = make_cpu_backend(), gpu = make_emulated_backend();
   BoundNetwork expected(*cpu, model, 2, size, Precision::fp32, Mode::train);
   BoundNetwork actual(*gpu, model, 2, size, tolerance.precision, Mode::train);
-  // Not seed 1: there a prediction lies so near a threshold of the loss that fp16 decides the other way.
+  // Not seed 1, where a prediction is so near a threshold of the loss that fp16 falls on the other side.
   give_input(expected, 2);
   give_input(actual, 2);
   constexpr float scale = 256;  // gradients of a half-precision network lie near its smallest numbers

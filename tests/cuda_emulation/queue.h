@@ -1,7 +1,7 @@
-// Streams, events and graphs of the emulated GPU. What is queued runs as late as it may: when somebody waits
-// for it. So a host that reads a result too early, or changes memory that a copy has still to read, finds
-// that out in a test. Now and then (by the seed) a stream gets ahead, so that what two streams do in no order
-// is seen in several.
+// Streams, events and graphs of the emulated GPU. Queued work runs as late as possible, when something waits
+// for it, so that tests detect a host that reads a result too early or changes memory that a copy has still
+// to read. At random (by the seed) a stream runs ahead, so that unordered work of two streams is seen in
+// several orders.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
-// What cuDNN does besides a convolution. Its fused epilogues are tried for large outputs only, larger than
-// those that the definition is summed up for; here they are held against the same convolution with the bias
-// and the activation taken on the host, and the sums for batch-norm against the output that they are of.
+// cuDNN's fused epilogues, which are used for large outputs only: compared with the same convolution with
+// bias and activation on the host, and the sums for batch-norm with sums of the output.
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -30,7 +29,7 @@ float activated(Activation activation, float v) {
   return result;
 }
 
-/// Every 31st value: more take the host long.
+/// Every 31st value, to save time on the host.
 std::vector<double> thinned(const OwnedTensor& tensor) {
   const std::vector<double> all = tensor.values();
   std::vector<double> some;

@@ -76,7 +76,7 @@ struct BatchNormLayer {
     dshift.fill(7);
   }
 
-  /// The running statistics as in the beginning.
+  /// Resets the running statistics.
   void forget() {
     running_mean.fill(1);
     running_variance.fill(2);

@@ -1,5 +1,5 @@
-// Both ways to compute a bf16 convolution against fp32, on every CPU: plan_convolution() takes the faster one
-// only, so that its tests see the other way on other machines.
+// Both ways to compute a bf16 convolution against fp32, on every CPU: plan_convolution() chooses only the
+// faster one.
 #include <gtest/gtest.h>
 
 #include "kernels/cpu/convolution.h"

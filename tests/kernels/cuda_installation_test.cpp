@@ -1,4 +1,4 @@
-// Which machines are refused, and in which words; on facts made up here.
+// Which machines are refused, and with which messages; on invented installations.
 #include <gtest/gtest.h>
 
 #include "kernels/cuda/installation.h"

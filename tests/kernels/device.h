@@ -1,6 +1,5 @@
-// The device that operations are tested on, tensors in its memory: filled from the host, read back,
-// and full of NaN until something writes them, so that an element an operation forgot shows; and
-// arrays of anything else.
+// The device under test, with tensors and arrays in its memory. Tensors are filled with NaN until written, so
+// that an element that an operation forgot shows.
 #pragma once
 
 #include <algorithm>
@@ -42,9 +41,9 @@ inline float rounded(float value, DType type) {
   return type == DType::f16 ? half_value(half_bits(value)) : value;
 }
 
-/// A tensor and its memory, offset by one element from an aligned address when `misaligned`: no operation may
-/// count on more alignment than its element's. The host keeps a copy, which is uploaded before an operation
-/// gets the tensor and downloaded when it is looked at afterwards.
+/// A tensor and its memory, offset by one element from an aligned address when `misaligned`: operations may
+/// rely on the alignment of an element only. The host keeps a copy, which is uploaded before an operation
+/// gets the tensor and downloaded when it is read afterwards.
 class OwnedTensor {
  public:
   explicit OwnedTensor(const Shape& shape, DType type = DType::f32, bool misaligned = false)
@@ -91,7 +90,7 @@ class OwnedTensor {
     if (type() == DType::bf16) return put(i, BFloat16(narrow));
     put(i, half_bits(narrow));
   }
-  /// The element's very bits.
+  /// The element's bits.
   template <typename T>
   void put(size_t i, T value) {
     bring_to_host();

@@ -1,4 +1,4 @@
-// The CPU's operations, for tests that are about them, or that hold another device against them.
+// The CPU's operations, for tests of them and for comparison with another device.
 #pragma once
 
 #include "kernels/backend.h"

@@ -117,7 +117,7 @@ struct BatchNormPass {
   }
 };
 
-// Not only nearly: each thread adds in an order of its own, and fp64 hides it.
+// Bit-identical: each thread adds in its own order, and fp64 absorbs the difference.
 TEST(BatchNormExchange, OverThePartsOfABatchIsBatchNormOverTheBatchToTheLastBit) {
   const Shape whole{12, 19, 13, 24};
   const auto backend = make_cpu_backend();

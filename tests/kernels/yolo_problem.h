@@ -22,7 +22,7 @@ inline std::string loss_kind_name(IouKind kind, bool new_coords) {
   return std::string(names[static_cast<size_t>(kind)]) + (new_coords ? "NewCoords" : "Exp");
 }
 
-/// A head, its predictions and truths, and what the loss made of them.
+/// A head, its predictions and truths, and the loss's results.
 struct Problem {
   YoloHead head;
   Shape shape;
@@ -61,7 +61,7 @@ struct Problem {
            value;
   }
 
-  /// Every operand lies in memory of just its size, so that the address sanitizer sees a step beyond.
+  /// Every operand has memory of exactly its size, so that the address sanitizer detects overruns.
   template <typename T = float>
   void run() {
     std::vector<Truth> list;
@@ -85,7 +85,7 @@ struct Problem {
     for (size_t i = 0; i < gradient.size(); ++i) gradient[i] = static_cast<float>(typed_gradient[i]);
   }
 
-  /// Which predictions the box loss pulls at, as "image row column slot" numbers.
+  /// Predictions with a box gradient, as "image row column slot" numbers.
   std::vector<std::vector<int>> assigned() const {
     std::vector<std::vector<int>> found;
     for (int n = 0; n < shape.n; ++n)

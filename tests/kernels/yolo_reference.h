@@ -1,8 +1,7 @@
-// The YOLO loss once more, in fp64 and as plainly as it can be said, to hold the kernels against. It shares
-// no formula with kernels/math: boxes are intervals, probabilities come from std::exp, nothing is
-// vectorised or skipped. What the loss holds constant (assignment, ignored predictions, smooth objectness
-// targets) is taken once by targets(); the loss is then a smooth function of the logits that finite
-// differences can follow.
+// A plain fp64 reference of the YOLO loss. It shares no formula with kernels/math: boxes are intervals,
+// probabilities come from std::exp, nothing is vectorised or skipped. What the loss holds constant
+// (assignment, ignored predictions, smooth objectness targets) is computed once by targets(); the loss is
+// then a smooth function of the logits, suitable for finite differences.
 #pragma once
 
 #include <algorithm>
@@ -77,7 +76,7 @@ inline double cross_entropy(double t, double y, double gamma = 0) {
   return std::pow(std::fabs(p - y), gamma) * (-y * std::log(p) - (1 - y) * std::log(q));
 }
 
-/// What one prediction is held against.
+/// The target of one prediction.
 struct Target {
   int truth = -1;         ///< index among the image's truths, or −1
   std::set<int> classes;  ///< of all truths assigned to it

@@ -1,12 +1,12 @@
-// Batch-norm over the parts of a batch that several ranks hold, on any device. That the CPU's is the same to
-// the last bit, with ranks that run at the same time, tests/kernels/statistics_exchange_test.cpp says.
+// Synchronized batch-norm on any device. tests/kernels/statistics_exchange_test.cpp tests that the CPU's is
+// bit-identical, with concurrent ranks.
 #include "tests/kernels/batch_norm_layer.h"
 
 namespace brightnet::testing {
 namespace {
 
-/// The exchange between ranks that come one after the other, on one device. Each pass is made twice: first
-/// every rank gets its own sums back, and they are added up; then every rank gets their totals.
+/// An exchange between ranks that run one after the other on one device. Each pass runs twice: first every
+/// rank gets its own sums back, and they are added up; then every rank gets the totals.
 class ExchangeInTurns : public StatisticsExchange {
  public:
   explicit ExchangeInTurns(int parts) : parts_(parts) {}
