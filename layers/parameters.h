@@ -25,6 +25,7 @@ struct ParameterEntry {
 /// Where each parameter of a model lies in the flat array. Needs no device.
 class ParameterLayout {
  public:
+  ParameterLayout() = default;
   explicit ParameterLayout(const Model& model);
 
   const std::vector<ParameterEntry>& entries() const { return entries_; }

@@ -23,7 +23,6 @@
 #include <string>
 #include <vector>
 
-#include "layers/parameters.h"
 #include "train/formats/onnx/metadata.h"
 #include "train/formats/weights.h"
 
@@ -52,11 +51,9 @@ struct OnnxSummary {
   uint64_t bytes = 0;
 };
 
-/// Writes the network atomically. `values` are in the layout's order. Throws InputError when the options do
-/// not fit the model (a size that is no multiple of its stride, an opset out of range) or the file cannot
-/// be written.
-OnnxSummary export_onnx(const TrainedModel& trained, const ParameterLayout& layout,
-                        const std::vector<float>& values, const OnnxOptions& options,
+/// Writes the network atomically. Throws InputError when the options do not fit the model (a size that is not
+/// a multiple of its stride, an opset out of range) or the file cannot be written.
+OnnxSummary export_onnx(const TrainedModel& trained, const OnnxOptions& options,
                         const std::filesystem::path& file);
 
 }  // namespace brightnet
