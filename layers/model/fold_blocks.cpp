@@ -43,7 +43,7 @@ class Folder {
       kinds_.push_back(kind_of(layers[i]));
       if (!is_head(layers[i])) continue;
       barrier_[i] = true;
-      if (layers[i].inputs[0] != network_input) barrier_[static_cast<size_t>(layers[i].inputs[0])] = true;
+      if (layers[i].inputs[0] != network_input) barrier_[layers[i].inputs[0]] = true;
     }
   }
 
@@ -73,14 +73,12 @@ class Folder {
 
   /// The layers that an item reads from outside itself.
   std::vector<int> inputs_of(const FoldedItem& item) const {
-    const std::vector<int>& inputs = layers_[static_cast<size_t>(item.first)].inputs;
+    const std::vector<int>& inputs = layers_[item.first].inputs;
     // The first layer of a block reads nothing but the block's input.
     return item.block < 0 ? inputs : std::vector<int>{inputs[0]};
   }
 
-  bool is_barrier(const FoldedItem& item) const {
-    return item.block < 0 && barrier_[static_cast<size_t>(item.first)];
-  }
+  bool is_barrier(const FoldedItem& item) const { return item.block < 0 && barrier_[item.first]; }
 
   /// Calls see(length, stretch) for every stretch of at most `longest` items from `begin` on that could
   /// be a block.
@@ -96,7 +94,7 @@ class Folder {
     for (size_t i = begin; i < items_.size() && i < begin + longest; ++i) {
       const FoldedItem& item = items_[i];
       if (is_barrier(item) || item.depth >= deepest_block) return;
-      add(item.block < 0 ? kinds_[static_cast<size_t>(item.first)] : 1000000 + item.block);
+      add(item.block < 0 ? kinds_[item.first] : 1000000 + item.block);
       const std::vector<int> inputs = inputs_of(item);
       add(static_cast<int64_t>(inputs.size()));
       for (const int input : inputs) {
@@ -132,9 +130,8 @@ class Folder {
 
   bool has_join(size_t begin, size_t length) const {
     return std::any_of(items_.begin() + static_cast<long>(begin),
-                       items_.begin() + static_cast<long>(begin + length), [&](const FoldedItem& item) {
-                         return item.block >= 0 || joins(layers_[static_cast<size_t>(item.first)]);
-                       });
+                       items_.begin() + static_cast<long>(begin + length),
+                       [&](const FoldedItem& item) { return item.block >= 0 || joins(layers_[item.first]); });
   }
 
   /// Replaces `repeat` stretches of `length` items in a row by one use of a block.
@@ -147,7 +144,7 @@ class Folder {
     use.first = items_[begin].first;
     use.end = items_[begin + length * static_cast<size_t>(repeat) - 1].end;
     use.numbers = numbers_of(begin, length);
-    uses_[static_cast<size_t>(use.block)].push_back(use.numbers);
+    uses_[use.block].push_back(use.numbers);
     use.numbers.push_back(repeat);
     const auto from = items_.begin() + static_cast<long>(begin);
     for (size_t i = begin; i < begin + length; ++i) use.depth = std::max(use.depth, items_[i].depth + 1);
@@ -254,7 +251,7 @@ class Folder {
         const auto item =
             std::upper_bound(items_.begin(), items_.end(), input,
                              [](int layer, const FoldedItem& other) { return layer < other.end; });
-        readers_[static_cast<size_t>(item - items_.begin())].push_back(i);
+        readers_[item - items_.begin()].push_back(i);
       }
     }
   }
@@ -284,16 +281,13 @@ class Folder {
 
   bool begins_scale(const FoldedItem& item) const {
     if (item.block >= 0) return false;
-    return std::visit([](const auto& kind) { return kind.scale(1) != 1; },
-                      layers_[static_cast<size_t>(item.first)].attributes);
+    return std::visit([](const auto& kind) { return kind.scale(1) != 1; }, layers_[item.first].attributes);
   }
   bool is_strided(const FoldedItem& item) const {
-    return begins_scale(item) &&
-           std::holds_alternative<ConvAttributes>(layers_[static_cast<size_t>(item.first)].attributes);
+    return begins_scale(item) && std::holds_alternative<ConvAttributes>(layers_[item.first].attributes);
   }
   bool is_join(const FoldedItem& item) const {
-    return item.block < 0 &&
-           std::holds_alternative<ConcatAttributes>(layers_[static_cast<size_t>(item.first)].attributes);
+    return item.block < 0 && std::holds_alternative<ConcatAttributes>(layers_[item.first].attributes);
   }
   bool reads_only(const FoldedItem& item, const FoldedItem& other) const {
     const std::vector<int> inputs = inputs_of(item);
@@ -334,7 +328,7 @@ class Folder {
     for (const FoldedItem& item : items) {
       if (item.block < 0) continue;
       find_first_uses(model, item.children);
-      auto& block = model.blocks[static_cast<size_t>(item.block)];
+      auto& block = model.blocks[item.block];
       if (!block.first_use) block.first_use = &item;
     }
   }
@@ -348,7 +342,7 @@ class Folder {
       wanted.resize(begin + child.numbers.size(), child.block < 0);
       block.counts.resize(wanted.size());
       if (child.block < 0) continue;
-      const FoldedBlock& inner = model.blocks[static_cast<size_t>(child.block)];
+      const FoldedBlock& inner = model.blocks[child.block];
       for (size_t i = 0; i < inner.counts.size(); ++i) block.counts[begin + i] = inner.counts[i];
       for (const int number : inner.parameters) wanted[begin + static_cast<size_t>(number)] = true;
       wanted.back() = true;
@@ -382,18 +376,17 @@ class Folder {
     std::vector<int> order;
     for (const bool count : {false, true}) {
       for (size_t i = 0; i < block.parameters.size(); ++i) {
-        if (block.counts[static_cast<size_t>(block.parameters[i])] == count)
-          order.push_back(static_cast<int>(i));
+        if (block.counts[block.parameters[i]] == count) order.push_back(static_cast<int>(i));
       }
     }
     std::vector<int> sorted, place(order.size());
     for (const int old : order) {
-      place[static_cast<size_t>(old)] = static_cast<int>(sorted.size());
-      sorted.push_back(block.parameters[static_cast<size_t>(old)]);
+      place[old] = static_cast<int>(sorted.size());
+      sorted.push_back(block.parameters[old]);
     }
     block.parameters = sorted;
     for (Expression& expression : block.expressions) {
-      if (expression.parameter >= 0) expression.parameter = place[static_cast<size_t>(expression.parameter)];
+      if (expression.parameter >= 0) expression.parameter = place[expression.parameter];
     }
   }
 

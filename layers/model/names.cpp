@@ -10,11 +10,11 @@ namespace {
 template <typename Attributes>
 const Attributes* layer_as(const Model& model, const FoldedItem& item) {
   if (item.block >= 0) return nullptr;
-  return std::get_if<Attributes>(&model.layers[static_cast<size_t>(item.first)].attributes);
+  return std::get_if<Attributes>(&model.layers[item.first].attributes);
 }
 
 const std::vector<int>& first_inputs(const Model& model, const FoldedItem& item) {
-  return model.layers[static_cast<size_t>(item.first)].inputs;
+  return model.layers[item.first].inputs;
 }
 
 size_t place_of(const std::vector<FoldedItem>& items, int layer) {
@@ -25,7 +25,7 @@ size_t place_of(const std::vector<FoldedItem>& items, int layer) {
 
 bool contains(const Model& model, const FoldedItem& item, bool (*is)(const LayerAttributes&)) {
   for (int layer = item.first; layer < item.end; ++layer) {
-    if (is(model.layers[static_cast<size_t>(layer)].attributes)) return true;
+    if (is(model.layers[layer].attributes)) return true;
   }
   return false;
 }
@@ -95,8 +95,7 @@ class Namer {
       const FoldedItem& item = items[i];
       if (item.block >= 0) {
         wanted[i] = true;
-        want_list(item.children, wanted_children_[static_cast<size_t>(item.block)],
-                  first_inputs(model_, item)[0]);
+        want_list(item.children, wanted_children_[item.block], first_inputs(model_, item)[0]);
       }
       if (reads_previous(model_, item, i > 0 ? &items[i - 1] : nullptr, list_input)) continue;
       const auto& inputs = first_inputs(model_, item);
@@ -113,7 +112,7 @@ class Namer {
     wanted[place] = true;
     if (item.block < 0 || layer == item.end - 1) return;
     const int inner = item.first + (layer - item.first) % item.repetition();
-    want(item.children, wanted_children_[static_cast<size_t>(item.block)], inner);
+    want(item.children, wanted_children_[item.block], inner);
   }
 
   void find_parts() {
@@ -201,7 +200,7 @@ class Namer {
     const FoldedItem& item = items[i];
     if (item.block >= 0) return "body";
     const auto* conv = layer_as<ConvAttributes>(model_, item);
-    if (!conv) return plain_role(model_.layers[static_cast<size_t>(item.first)].attributes);
+    if (!conv) return plain_role(model_.layers[item.first].attributes);
     if (conv->stride > 1) return "down";
     const int source = first_inputs(model_, item)[0];
     const auto read = readers(items, i);
@@ -237,7 +236,7 @@ class Namer {
   }
 
   int level(int layer) const {
-    return static_cast<int>(std::lround(std::log2(std::max(1.0, scales_[static_cast<size_t>(layer)]))));
+    return static_cast<int>(std::lround(std::log2(std::max(1.0, scales_[layer]))));
   }
 
   void name_items() {
@@ -247,8 +246,7 @@ class Namer {
     names_.items.resize(items.size());
     for (size_t i = 0; i < items.size(); ++i) {
       const FoldedItem& item = items[i];
-      const std::string stride =
-          std::to_string(static_cast<int>(std::lround(scales_[static_cast<size_t>(item.end - 1)])));
+      const std::string stride = std::to_string(static_cast<int>(std::lround(scales_[item.end - 1])));
       const bool head = layer_as<YoloAttributes>(model_, item);
       const bool predict = i + 1 < items.size() && layer_as<YoloAttributes>(model_, items[i + 1]);
       if (head || predict) {
@@ -280,7 +278,7 @@ class Namer {
     if (item.block >= 0) return contains(model_, item, is_upsample) ? "up" : of_part;
     const auto* conv = layer_as<ConvAttributes>(model_, item);
     if (!conv) {
-      const LayerAttributes& attributes = model_.layers[static_cast<size_t>(item.first)].attributes;
+      const LayerAttributes& attributes = model_.layers[item.first].attributes;
       return std::holds_alternative<MultiplyAttributes>(attributes) ? "attended" : plain_role(attributes);
     }
     if (conv->stride > 1) return "down";
@@ -319,7 +317,7 @@ bool reads_previous(const Model& model, const FoldedItem& item, const FoldedItem
 std::string ModelNames::path_in_block(int block, const std::vector<FoldedItem>& body, int layer) const {
   const size_t place = place_of(body, layer);
   if (layer < body.front().first || place == body.size()) return "input";
-  const std::string& name = children[static_cast<size_t>(block)][place];
+  const std::string& name = children[block][place];
   const FoldedItem& item = body[place];
   if (item.block < 0 || layer == item.end - 1) return name;
   const int repetition = (layer - item.first) / item.repetition();

@@ -193,8 +193,7 @@ class ModelReader {
   int known_channels(int index, const LayerDescription& layer) const {
     const int channels = model_.channels_of(index);
     if (channels > 0) return channels;
-    throw InputError("'" + layer.name + "' reads '" + model_.layers[static_cast<size_t>(index)].name +
-                         "', whose filters are auto",
+    throw InputError("'" + layer.name + "' reads '" + model_.layers[index].name + "', whose filters are auto",
                      layer.where, "Only a yolo layer may read it.");
   }
 
@@ -237,7 +236,7 @@ class ModelReader {
                        layer.where);
     }
     const int needed = checked_channels(layer, int64_t{yolo.head.mask_count} * (5 + int64_t{model_.classes}));
-    LayerDescription& source = model_.layers[static_cast<size_t>(layer.inputs[0])];
+    LayerDescription& source = model_.layers[layer.inputs[0]];
     if (source.channels == 0) {
       std::get<ConvAttributes>(source.attributes).filters = needed;
       source.channels = needed;
@@ -257,9 +256,7 @@ class ModelReader {
       throw InputError("'filters: auto' has no yolo layer after it", layer.where, "Write a number.");
     }
     const std::vector<double> scales = layer_scales(model_.layers);
-    const auto scale_of = [&](int input) {
-      return input == network_input ? 1.0 : scales[static_cast<size_t>(input)];
-    };
+    const auto scale_of = [&](int input) { return input == network_input ? 1.0 : scales[input]; };
     for (const auto& layer : model_.layers) {
       const double scale = scale_of(layer.inputs[0]);
       if (std::all_of(layer.inputs.begin(), layer.inputs.end(), [&](int i) { return scale_of(i) == scale; }))

@@ -26,7 +26,7 @@ class Sections {
   explicit Sections(const Model& model) : model_(model) {}
 
   void add_layer(int index) {
-    const LayerDescription& layer = model_.layers[static_cast<size_t>(index)];
+    const LayerDescription& layer = model_.layers[index];
     std::visit([&](const auto& attributes) { add(layer, attributes); }, layer.attributes);
     section_of_.push_back(count_ - 1);
   }
@@ -39,7 +39,7 @@ class Sections {
     const int index = layer.inputs[input];
     if (index == network_input)
       refuse(layer, "reads the network's input, which darknet's layers cannot name");
-    return section_of_[static_cast<size_t>(index)];
+    return section_of_[index];
   }
 
   [[noreturn]] static void refuse(const LayerDescription& layer, const std::string& what) {
@@ -96,7 +96,7 @@ class Sections {
     return std::any_of(model_.layers.begin(), model_.layers.end(), [&](const LayerDescription& other) {
       const auto* yolo = std::get_if<YoloAttributes>(&other.attributes);
       return yolo && yolo->head.new_coords && other.inputs[0] >= 0 &&
-             &model_.layers[static_cast<size_t>(other.inputs[0])] == &layer;
+             &model_.layers[other.inputs[0]] == &layer;
     });
   }
 

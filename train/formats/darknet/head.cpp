@@ -31,7 +31,7 @@ void read_anchors(const CfgSection& section, YoloHead& head) {
   }
   head.anchor_count = number;
   for (int i = 0; i < number; ++i) {
-    const auto side = [&](int k) { return static_cast<float>(sides[static_cast<size_t>(2 * i + k)]); };
+    const auto side = [&](int k) { return static_cast<float>(sides[2 * i + k]); };
     head.anchors[i] = {side(0), side(1)};
     if (!(side(0) > 0) || !(side(1) > 0)) section.refuse("anchors", "has an anchor without area");
   }

@@ -82,7 +82,7 @@ class LayerReader {
   }
 
   /// What section `index` gives, as a later one may read it.
-  const Map& map_of(int index) const { return index < 0 ? input_ : maps_[static_cast<size_t>(index)]; }
+  const Map& map_of(int index) const { return index < 0 ? input_ : maps_[index]; }
 
   Map previous(const CfgSection& section) const {
     const Map map = map_of(static_cast<int>(maps_.size()) - 1);
@@ -289,7 +289,7 @@ class LayerReader {
         !std::holds_alternative<ConvAttributes>(model().layers[in.layer].attributes))
       section.refuse("", "must stand after a [convolutional]");
     auto& conv = std::get<ConvAttributes>(model().layers[in.layer].attributes);
-    const CfgSection& source = *sections_[static_cast<size_t>(in.layer)];
+    const CfgSection& source = *sections_[in.layer];
     const int needed = yolo.head.mask_count * (5 + classes);
     if (conv.filters != needed) {
       source.refuse("filters",
@@ -333,7 +333,7 @@ class LayerReader {
     bool any_head = false;
     for (const LayerDescription& layer : layers) {
       for (const int input : layer.inputs) {
-        if (input != network_input) ++readers[static_cast<size_t>(input)];
+        if (input != network_input) ++readers[input];
       }
       any_head = any_head || is_head(layer);
     }
@@ -342,7 +342,7 @@ class LayerReader {
     for (size_t i = 0; i < layers.size(); ++i) {
       const bool head = is_head(layers[i]);
       if (!head && readers[i] == 0) sections_[i]->refuse("", "is read by no later layer", "Remove it.");
-      if (head && readers[static_cast<size_t>(layers[i].inputs[0])] > 1)
+      if (head && readers[layers[i].inputs[0]] > 1)
         sections_[i]->refuse("", "shares the [convolutional] before it with another layer");
     }
   }

@@ -47,15 +47,14 @@ std::vector<Block> blocks_of(const Model& model, int64_t classes) {
     const LayerDescription& layer = model.layers[i];
     const int source = layer.inputs[0];
     if (const auto* conv = std::get_if<ConvAttributes>(&layer.attributes)) {
-      const int inputs =
-          source == network_input ? model.channels : model.layers[static_cast<size_t>(source)].channels;
+      const int inputs = source == network_input ? model.channels : model.layers[source].channels;
       block_of_layer[i] = static_cast<int>(blocks.size());
       blocks.push_back({&layer, static_cast<int>(i), conv->filters, conv->size, inputs, conv->batch_norm});
     } else if (const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes)) {
-      const int block = source == network_input ? -1 : block_of_layer[static_cast<size_t>(source)];
+      const int block = source == network_input ? -1 : block_of_layer[source];
       if (block < 0) continue;
-      blocks[static_cast<size_t>(block)].head = &yolo->head;
-      blocks[static_cast<size_t>(block)].filters = yolo->head.mask_count * (5 + classes);
+      blocks[block].head = &yolo->head;
+      blocks[block].filters = yolo->head.mask_count * (5 + classes);
     }
   }
   return blocks;
