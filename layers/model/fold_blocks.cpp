@@ -1,7 +1,7 @@
-// Three steps. First, repetitions in a row become one use of a block (residual bodies). Then, repeatedly, the
-// stretch of items that occurs at several places, with other numbers perhaps, and whose replacement by a
-// block saves most lines becomes a block. Last, each number of a block becomes a constant, a parameter or a
-// multiple of a parameter, whatever fits all its uses.
+// Three steps. First, consecutive repetitions become one use of a block (residual bodies). Then, repeatedly, the
+// sequence of items that occurs several times, possibly with different numbers, and saves most lines as a block
+// becomes one. Finally, each number in a block becomes a constant, a parameter or a multiple of a parameter,
+// whichever fits all uses.
 #include "layers/model/fold_blocks.h"
 
 #include <algorithm>
@@ -20,9 +20,9 @@ constexpr int most_repeats = 1000;  // as much as YAML allows
 constexpr int deepest_block = 6;
 constexpr double least_gain = 2;
 
-/// A stretch of items that could be a block.
+/// A sequence of items that could be a block.
 struct Stretch {
-  uint64_t signature = 0;  ///< equal for stretches that differ in their numbers only
+  uint64_t signature = 0;  ///< equal for stretches that differ only in their numbers
   int input = 0;           ///< the one layer outside that it reads
 };
 
@@ -61,7 +61,7 @@ class Folder {
   }
 
  private:
-  /// A number for what a layer is, but for its filters and inputs.
+  /// Identifies a layer's kind and attributes other than its filters and inputs.
   int kind_of(const LayerDescription& layer) {
     std::string text = Model::kind(layer);
     const bool head = is_head(layer);  // no block has one
@@ -74,14 +74,13 @@ class Folder {
   /// The layers that an item reads from outside itself.
   std::vector<int> inputs_of(const FoldedItem& item) const {
     const std::vector<int>& inputs = layers_[item.first].inputs;
-    // The first layer of a block reads nothing but the block's input.
+    // The first layer of a block reads only the block's input.
     return item.block < 0 ? inputs : std::vector<int>{inputs[0]};
   }
 
   bool is_barrier(const FoldedItem& item) const { return item.block < 0 && barrier_[item.first]; }
 
-  /// Calls see(length, stretch) for every stretch of at most `longest` items from `begin` on that could
-  /// be a block.
+  /// Calls see(length, stretch) for every stretch of at most `longest` items from `begin` that could be a block.
   template <typename See>
   void stretches(size_t begin, size_t longest, See&& see) const {
     Stretch stretch;
@@ -134,7 +133,7 @@ class Folder {
                        [&](const FoldedItem& item) { return item.block >= 0 || joins(layers_[item.first]); });
   }
 
-  /// Replaces `repeat` stretches of `length` items in a row by one use of a block.
+  /// Replaces `repeat` consecutive stretches of `length` items by one use of a block.
   void replace(size_t begin, size_t length, int repeat, uint64_t signature) {
     const auto known = blocks_.emplace(signature, static_cast<int>(uses_.size())).first;
     if (known->second == static_cast<int>(uses_.size())) uses_.emplace_back();
@@ -154,8 +153,7 @@ class Folder {
     items_.erase(from + 1, from + static_cast<long>(length * static_cast<size_t>(repeat)));
   }
 
-  /// How often the stretch follows itself with the same numbers, each reading the last layer of
-  /// the one before.
+  /// How often the stretch repeats with the same numbers, each time reading the last layer of the one before.
   int links(size_t begin, size_t length, const Stretch& first) const {
     const std::vector<int> numbers = numbers_of(begin, length);
     int count = 1;
@@ -168,8 +166,8 @@ class Folder {
     return count;
   }
 
-  /// Whether a stretch may be repeated in a row: it joins something, or it is convolutions three times whose
-  /// inner results nobody else reads; and it keeps the scale, since a stage is a thing of its own.
+  /// Whether a stretch may become a repeated block: it joins layers, or it is a run of convolutions, three times or
+  /// more, whose intermediate results are not read elsewhere; and it keeps the scale, since a change begins a stage.
   bool may_repeat(size_t begin, size_t length, int count) const {
     for (size_t i = begin; i < begin + length; ++i) {
       if (begins_scale(items_[i])) return false;
@@ -199,7 +197,7 @@ class Folder {
     }
   }
 
-  /// A residual body that stands alone is a use of the block as well.
+  /// A single residual body is a use of the block as well.
   void use_known_blocks() {
     for (const auto& [length, signature] : with_joins_) {
       for (size_t begin = 0; begin + length <= items_.size(); ++begin) {
@@ -209,7 +207,7 @@ class Folder {
     }
   }
 
-  /// The stretch whose folding saves most lines, if one is worth it.
+  /// Folds the stretch that saves most lines; false when none is worth it.
   bool fold_best() {
     std::unordered_map<uint64_t, std::pair<size_t, std::vector<size_t>>> places;
     for (size_t begin = 0; begin < items_.size(); ++begin) {
@@ -242,7 +240,6 @@ class Folder {
     return !best_begins.empty();
   }
 
-  /// Which items read each item.
   void count_readers() {
     readers_.assign(items_.size(), {});
     for (size_t i = 0; i < items_.size(); ++i) {
@@ -294,8 +291,7 @@ class Folder {
     return !is_barrier(item) && item.block < 0 && inputs.size() == 1 && inputs[0] == other.end - 1;
   }
 
-  /// How many of the numbers are neither constant nor a simple multiple of another: an
-  /// estimate for gain_of().
+  /// How many of the numbers are neither constant nor a simple multiple of another: an estimate for gain_of().
   static size_t parameters_of(const std::vector<std::vector<int>>& uses) {
     std::vector<size_t> chosen;
     for (size_t slot = uses[0].size(); slot-- > 0;) {
@@ -312,7 +308,7 @@ class Folder {
                        [&](const auto& numbers) { return numbers[slot] == uses[0][slot]; });
   }
 
-  /// slot = base · times / over in every use; parameter is −1 when it is not so simple.
+  /// slot = base · times / over in every use; parameter is −1 when there is no such ratio.
   static Expression ratio(const std::vector<std::vector<int>>& uses, size_t slot, size_t base) {
     static constexpr std::pair<int, int> ratios[] = {{1, 1}, {1, 2}, {2, 1}, {1, 4}, {4, 1}, {1, 8}, {8, 1}};
     for (const auto& [times, over] : ratios) {
@@ -398,7 +394,7 @@ class Folder {
   std::map<uint64_t, int> blocks_;                   ///< by signature
   std::vector<std::vector<std::vector<int>>> uses_;  ///< the numbers of each block's uses
   std::vector<std::pair<size_t, uint64_t>> with_joins_;
-  std::vector<std::vector<size_t>> readers_;  ///< of each item
+  std::vector<std::vector<size_t>> readers_;  ///< of each item: the items that read it
 };
 
 }  // namespace

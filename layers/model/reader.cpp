@@ -9,7 +9,7 @@
 namespace brightnet {
 namespace {
 
-/// What every layer may say besides its own attributes.
+/// The keys of every layer besides its own attributes.
 struct LayerReference {
   std::string name;               ///< empty: numbered by its kind
   std::vector<std::string> from;  ///< empty: the layer before
@@ -50,7 +50,7 @@ void read_head(const YamlValue& value, YoloAttributes& head) {
   });
 }
 
-/// The names that a list of layers can use.
+/// The names that are visible in a list of layers.
 struct Scope {
   std::string prefix;
   std::map<std::string, int> names;
@@ -222,7 +222,7 @@ class ModelReader {
     layer.channels = checked_channels(layer, kind.channels(channels));
   }
 
-  /// A head tells the convolution before it how many filters that needs.
+  /// Also sets the filters of the convolution before the head, if they are `auto`.
   void complete(YoloAttributes& yolo, LayerDescription& layer) {
     check_input_count(YoloAttributes::inputs, layer);
     if (yolo.head.anchor_count == 0)
@@ -249,7 +249,7 @@ class ModelReader {
     layer.channels = needed;
   }
 
-  /// Strides, and what can only be judged of the whole.
+  /// Strides, and checks that need the whole model.
   void finish() {
     for (const auto& layer : model_.layers) {
       if (layer.channels > 0) continue;

@@ -27,10 +27,10 @@ std::string flow(const YamlTexts& fields) {
   return '{' + text + '}';
 }
 
-/// What all heads share, for `head:`, and what each one says itself.
+/// The keys that all heads share, for `head:`, and those that differ.
 struct HeadTexts {
   YamlTexts shared;
-  std::vector<YamlTexts> own;  ///< one a head
+  std::vector<YamlTexts> own;  ///< one per head
 };
 
 HeadTexts head_texts(const Model& model) {
@@ -95,7 +95,7 @@ class ModelWriter {
   }
 
  private:
-  /// A long list of pairs on several lines.
+  /// Breaks a long list of pairs into several lines.
   static std::string wrapped(const std::string& value) {
     constexpr size_t width = 104;
     std::string text, rest = value;
@@ -128,7 +128,7 @@ class ModelWriter {
 
   const LayerDescription& layer_of(const FoldedItem& item) const { return model_.layers[item.first]; }
 
-  /// What a use of a block says: a value for each parameter, and how often.
+  /// The keys of a use of a block: a value for each parameter, and `repeat`.
   YamlTexts arguments(const FoldedItem& item, const std::vector<std::string>& numbers) const {
     const auto block = static_cast<size_t>(item.block);
     YamlTexts fields;
@@ -138,7 +138,7 @@ class ModelWriter {
     return fields;
   }
 
-  /// One item of a list. `numbers` are the texts of item.numbers, `path` says what a layer is called here.
+  /// One item of a list. `numbers` are the texts of item.numbers; path(layer) is a layer's name here.
   template <typename Path>
   std::string item_text(const FoldedItem& item, const std::string& name, bool follows,
                         const std::vector<std::string>& numbers, Path&& path) {
@@ -206,8 +206,7 @@ class ModelWriter {
   bool is_head_item(size_t i) const {
     return i < folded_.items.size() && folded_.items[i].block < 0 && is_head(layer_of(folded_.items[i]));
   }
-  /// The head that this layer belongs to: itself, the convolution before it, or one that only leads
-  /// there. 0: none.
+  /// The head that item i belongs to: as the head itself, as its convolution or as the one before that; 0: none.
   size_t head_of(size_t i) const {
     if (is_head_item(i)) return i;
     if (is_head_item(i + 1)) return i + 1;
