@@ -132,8 +132,8 @@ BatchNormForward ConvolutionLayer::batch_norm(const Tensor& output) const {
 }
 
 void ConvolutionLayer::backward(const LayerCall& call, bool accumulate_parameters) {
-  // The convolution needs a dense gradient. Batch-norm reads one that is a slice of a concat's and writes it
-  // densely.
+  // The convolution needs a dense gradient. Batch-norm reads one that is a slice of a concat's and writes
+  // it densely.
   Tensor dy = call.output_gradient;
   std::byte* after_convolution = workspace_ + std::max(aligned(convolution_->workspace_bytes()),
                                                        backend().channel_workspace(spec_.output));

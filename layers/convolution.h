@@ -9,9 +9,9 @@ namespace brightnet {
 
 /// y = convolution(x, weight); output = activation(batch_norm(y)), or activation(y + bias) without
 /// batch-norm. Keeps y and the batch's statistics for the backward pass and recomputes the rest from them.
-/// For inference the batch-norm is folded into the weights and the activation fused into the convolution; so it
-/// is in training for a frozen layer that no gradient passes through. A frozen layer that passes a gradient on
-/// has its batch-norm folded and applies its activation separately.
+/// For inference the batch-norm is folded into the weights and the activation fused into the convolution; so
+/// it is in training for a frozen layer that no gradient passes through. A frozen layer that passes a
+/// gradient on has its batch-norm folded and applies its activation separately.
 class ConvolutionLayer : public Layer {
  public:
   ConvolutionLayer(const ConvAttributes& conv, const LayerSetup& setup);

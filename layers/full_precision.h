@@ -9,8 +9,8 @@
 namespace brightnet {
 
 /// Wraps a layer of one input: in both passes its inputs are converted to fp32 and its results rounded back.
-/// Its arithmetic, its working weights and what it keeps for the backward pass are all fp32. Costs their memory
-/// and four casts.
+/// Its arithmetic, its working weights and what it keeps for the backward pass are all fp32. Costs their
+/// memory and four casts.
 class FullPrecisionLayer : public Layer {
  public:
   /// `inner` was made from inner_setup(setup).

@@ -1,5 +1,5 @@
-// Layer: one operation of a network, made for one input shape. It owns no memory: it states its needs when the
-// network is planned, and the network passes activations and gradients to each call.
+// Layer: one operation of a network, made for one input shape. It owns no memory: it states its needs when
+// the network is planned, and the network passes activations and gradients to each call.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ namespace brightnet {
 enum class Mode : uint8_t { train, infer };
 
 constexpr float batch_norm_epsilon = 1e-5f;
-/// Weight of a batch's statistics in the running average. PyTorch's default is 0.1; 0.03 averages over the small
-/// batches that detectors are trained with.
+/// Weight of a batch's statistics in the running average. PyTorch's default is 0.1; 0.03 averages over the
+/// small batches that detectors are trained with.
 constexpr float batch_norm_momentum = 0.03f;
 
 /// What a layer is made from. Everything it refers to must outlive the layer.
@@ -95,8 +95,8 @@ class Layer {
   virtual void rebuild(const Tensor&) {
     BRIGHTNET_CHECK(false, "this layer keeps nothing to rebuild its output from");
   }
-  /// Writes the input gradients and writes the parameters' gradients, or adds to them in later micro-batches of
-  /// one optimizer step.
+  /// Writes the input gradients and writes the parameters' gradients, or adds to them in later micro-batches
+  /// of one optimizer step.
   virtual void backward(const LayerCall& call, bool accumulate_parameters) = 0;
 
  protected:

@@ -172,8 +172,8 @@ void Network::rebuild(int layer) {
   }
 }
 
-// The first call with each key runs uncaptured: convolutions choose their engines then, and libraries initialise
-// lazily. The second is captured.
+// The first call with each key runs uncaptured: convolutions choose their engines then, and libraries
+// initialise lazily. The second is captured.
 template <typename Work>
 void Network::recorded(const RecordingKey& key, Work&& work) {
   if (!recording_ || times_) return work();

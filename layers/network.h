@@ -1,6 +1,6 @@
-// Network: a model planned for one batch and input size on one backend. Layers run in order and, for the backward
-// pass, in reverse; where one output feeds several layers, the first to run backward writes its gradient and the
-// others add to it.
+// Network: a model planned for one batch and input size on one backend. Layers run in order and, for the
+// backward pass, in reverse; where one output feeds several layers, the first to run backward writes its
+// gradient and the others add to it.
 #pragma once
 
 #include <functional>
@@ -55,17 +55,18 @@ class Network {
   Shape output_shape(int layer) const;
   double flops() const;  ///< of one forward pass over the batch
 
-  /// Training: sets the next batch, height × width × 3 pixels (u8 RGB) per image and the ground-truth boxes of
-  /// each image (max_truths(batch) at most; the rest are left out, with a warning). The order for every batch is
+  /// Training: sets the next batch, height × width × 3 pixels (u8 RGB) per image and the ground-truth boxes
+  /// of each image (max_truths(batch) at most; the rest are left out, with a warning). The order for every
+  /// batch is
   ///
   ///   backend.finish_uploads();                // from here on the last batch's pixels may change
   ///   const Batch* batch = loader.next();      // or whatever fills the pixels
   ///   network.set_batch(pixels, truths);       // of any network that shares the arena
   ///   network.forward_backward(…);             // or forward() and backward()
   ///
-  /// The pixels are in the backend's allocate_host() memory. They are copied concurrently with the queued steps,
-  /// which set_batch() does not wait for, and must not change until finish_uploads(). The truths may change as
-  /// soon as this returns.
+  /// The pixels are in the backend's allocate_host() memory. They are copied concurrently with the queued
+  /// steps, which set_batch() does not wait for, and must not change until finish_uploads(). The truths may
+  /// change as soon as this returns.
   void set_batch(const uint8_t* pixels, std::span<const std::vector<Truth>> truths);
   static size_t max_truths(int batch);
 
@@ -78,13 +79,13 @@ class Network {
   void forward();
   /// After forward(): the loss and the gradients (times `scale`) of all parameters, which are overwritten, or
   /// added to in later micro-batches of one optimizer step. The loss's sums are added to `totals` (device
-  /// memory; may be nullptr). Runs YoloLayer::loss() of heads and backward() of other layers, from the last layer
-  /// to the first. Once `passed` is called with a layer, the gradients of its parameters and of all later layers
-  /// are complete in the queue, so that their all-reduce can overlap with the rest of the pass.
+  /// memory; may be nullptr). Runs YoloLayer::loss() of heads and backward() of other layers, from the last
+  /// layer to the first. Once `passed` is called with a layer, the gradients of its parameters and of all
+  /// later layers are complete in the queue, so that their all-reduce can overlap with the rest of the pass.
   void backward(const GradientScale& scale, bool accumulate, LossTotals* totals = nullptr,
                 const LayerPassed& passed = {});
-  /// Both. Where that is faster on the backend, the second call captures the operations and later calls replay
-  /// them.
+  /// Both. Where that is faster on the backend, the second call captures the operations and later calls
+  /// replay them.
   void forward_backward(const GradientScale& scale, bool accumulate, LossTotals* totals = nullptr);
   /// Whether forward_backward() and infer() may be captured and replayed.
   void allow_recording(bool allowed) { recording_ = allowed; }

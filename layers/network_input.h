@@ -1,5 +1,5 @@
-// The inputs that a network gets from the host for each batch: pixels and ground-truth boxes, and where they are
-// in its arena (private to layers/).
+// The inputs that a network gets from the host for each batch: pixels and ground-truth boxes, and where they
+// are in its arena (private to layers/).
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
-// Planning of a network: which outputs are written directly into a concat, which are recomputed for the backward
-// pass instead of being kept, and during which calls each buffer of the arena is alive.
+// Planning of a network: which outputs are written directly into a concat, which are recomputed for the
+// backward pass instead of being kept, and during which calls each buffer of the arena is alive.
 #include <algorithm>
 
 #include "core/alignment.h"
@@ -19,10 +19,10 @@ void Network::connect() {
   }
 }
 
-// In training, batch-norm can write its output directly into its slice of a concat and read its gradient there,
-// which saves the copies of YOLO's many concats. The output is then not dense, so that only the concat, and splits
-// before it, may read it. The concat must be the last of them: in the backward pass its gradient is written first
-// and the splits add to it.
+// In training, batch-norm can write its output directly into its slice of a concat and read its gradient
+// there, which saves the copies of YOLO's many concats. The output is then not dense, so that only the
+// concat, and splits before it, may read it. The concat must be the last of them: in the backward pass its
+// gradient is written first and the splits add to it.
 void Network::place_in_concats() {
   const auto& layers = setup_.model->layers;
   for (size_t i = 0; i < nodes_.size(); ++i) {
@@ -80,8 +80,8 @@ void Network::make_layers() {
 }
 
 // A convolution's output is kept anyway, and the batch-norm and activation after it can be recomputed, as a
-// separate tensor or as a slice of a concat. A concat that is recomputed copies its other parts again, so that
-// these must still be alive.
+// separate tensor or as a slice of a concat. A concat that is recomputed copies its other parts again, so
+// that these must still be alive.
 void Network::choose_rebuilt() {
   for (int i = layer_count() - 1; i >= 0; --i) {
     Node& node = nodes_[i];
@@ -97,8 +97,8 @@ void Network::choose_rebuilt() {
   }
 }
 
-// The gradient of a sum is the gradient of each input, so that one input can share its memory: an input for which
-// this gradient is the first to be written.
+// The gradient of a sum is the gradient of each input, so that one input can share its memory: an input for
+// which this gradient is the first to be written.
 int Network::input_sharing_gradient(int layer) const {
   const Node& node = nodes_[layer];
   if (!std::holds_alternative<ShortcutAttributes>(setup_.model->layers[layer].attributes)) return -1;
@@ -228,8 +228,8 @@ void Network::bind(void* arena) {
       node.backward_input_tensors.push_back(image ? x_ : nodes_[input].backward_tensor);
       node.input_gradients.push_back(image ? Tensor{nullptr, x_.shape, type_}
                                            : nodes_[input].output_gradient);
-      // In the backward pass the last consumer is the first to write. A layer that reads another twice adds the
-      // second time.
+      // In the backward pass the last consumer is the first to write. A layer that reads another twice adds
+      // the second time.
       const bool again =
           std::count(node.inputs.begin(), node.inputs.begin() + static_cast<long>(k), input) > 0;
       node.accumulate[k] = !image && (again || nodes_[input].consumers.back() != static_cast<int>(i));

@@ -44,8 +44,8 @@ class ParameterLayout {
   size_t trainable_ = 0, total_ = 0;
 };
 
-/// Parameters in device memory, as used by a network. `version` changes whenever the values do, so that a network
-/// knows when to update its working weights.
+/// Parameters in device memory, as used by a network. `version` changes whenever the values do, so that a
+/// network knows when to update its working weights.
 struct Parameters {
   const ParameterLayout* layout = nullptr;
   float* values = nullptr;     ///< [layout.floats()]

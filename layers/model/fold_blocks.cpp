@@ -1,7 +1,7 @@
-// Three steps. First, consecutive repetitions become one use of a block (residual bodies). Then, repeatedly, the
-// sequence of items that occurs several times, possibly with different numbers, and saves most lines as a block
-// becomes one. Finally, each number in a block becomes a constant, a parameter or a multiple of a parameter,
-// whichever fits all uses.
+// Three steps. First, consecutive repetitions become one use of a block (residual bodies). Then, repeatedly,
+// the sequence of items that occurs several times, possibly with different numbers, and saves most lines as a
+// block becomes one. Finally, each number in a block becomes a constant, a parameter or a multiple of a
+// parameter, whichever fits all uses.
 #include "layers/model/fold_blocks.h"
 
 #include <algorithm>
@@ -80,7 +80,8 @@ class Folder {
 
   bool is_barrier(const FoldedItem& item) const { return item.block < 0 && barrier_[item.first]; }
 
-  /// Calls see(length, stretch) for every stretch of at most `longest` items from `begin` that could be a block.
+  /// Calls see(length, stretch) for every stretch of at most `longest` items from `begin` that could be
+  /// a block.
   template <typename See>
   void stretches(size_t begin, size_t longest, See&& see) const {
     Stretch stretch;
@@ -166,8 +167,9 @@ class Folder {
     return count;
   }
 
-  /// Whether a stretch may become a repeated block: it joins layers, or it is a run of convolutions, three times or
-  /// more, whose intermediate results are not read elsewhere; and it keeps the scale, since a change begins a stage.
+  /// Whether a stretch may become a repeated block: it joins layers, or it is a run of convolutions, three
+  /// times or more, whose intermediate results are not read elsewhere; and it keeps the scale, since a change
+  /// begins a stage.
   bool may_repeat(size_t begin, size_t length, int count) const {
     for (size_t i = begin; i < begin + length; ++i) {
       if (begins_scale(items_[i])) return false;
@@ -291,7 +293,7 @@ class Folder {
     return !is_barrier(item) && item.block < 0 && inputs.size() == 1 && inputs[0] == other.end - 1;
   }
 
-  /// How many of the numbers are neither constant nor a simple multiple of another: an estimate for gain_of().
+  /// Estimates, for gain_of(), how many of the numbers are neither constant nor a simple multiple of another.
   static size_t parameters_of(const std::vector<std::vector<int>>& uses) {
     std::vector<size_t> chosen;
     for (size_t slot = uses[0].size(); slot-- > 0;) {

@@ -30,8 +30,8 @@ struct Expression {
 
 struct FoldedBlock {
   const FoldedItem* first_use = nullptr;  ///< its children are the body
-  /// One for each of its children's `numbers`, concatenated; those that follow from the parameters of a child's
-  /// own block are unused.
+  /// One for each of its children's `numbers`, concatenated; those that follow from the parameters of a
+  /// child's own block are unused.
   std::vector<Expression> expressions;
   std::vector<int> parameters;  ///< which of those numbers each parameter is
   std::vector<bool> counts;     ///< for each number: whether it counts repetitions rather than filters

@@ -1,6 +1,7 @@
-// The kinds of layers. Everything about a kind that needs no device is defined here: its name and keys in YAML,
-// its inputs, its output's shape, its parameters, and the Layer that computes it. The reader, the writer, the
-// parameters' layout and the factory follow from here; the compiler reports what a new kind lacks.
+// The kinds of layers. Everything about a kind that needs no device is defined here: its name and keys
+// in YAML, its inputs, its output's shape, its parameters, and the Layer that computes it. The reader,
+// the writer, the parameters' layout and the factory follow from here; the compiler reports what a new
+// kind lacks.
 #pragma once
 
 #include <concepts>
@@ -196,8 +197,8 @@ struct SpaceToDepthAttributes {
   double scale(double in) const { return in * block; }
 };
 
-/// A head: its output is its input, the raw predictions. The input's size in `head` is set by the network, and
-/// `head.classes` by the model.
+/// A head: its output is its input, the raw predictions. The input's size in `head` is set by the network,
+/// and `head.classes` by the model.
 struct YoloAttributes {
   static constexpr std::string_view kind = "yolo", role = "head";
   static constexpr int inputs = 1;
@@ -217,8 +218,8 @@ struct YoloAttributes {
   double scale(double in) const { return in; }
 };
 
-/// All kinds. The exporters (ONNX, darknet) visit this variant, so that they do not compile until they handle a
-/// new kind.
+/// All kinds. The exporters (ONNX, darknet) visit this variant, so that they do not compile until they handle
+/// a new kind.
 using LayerAttributes = std::variant<ConvAttributes, MaxPoolAttributes, SppAttributes, ConcatAttributes,
                                      SplitAttributes, ShortcutAttributes, MultiplyAttributes,
                                      UpsampleAttributes, SpaceToDepthAttributes, YoloAttributes>;

@@ -16,10 +16,10 @@
 //     - conv: {from: stage1.in, filters: auto, size: 1, batch_norm: false, activation: linear}
 //     - yolo: {mask: [3, 4, 5]}
 //
-// A layer reads the one before it unless `from` names another: a name of the same list, `block.inner` for a layer
-// inside a block, or `input` for the input of the block (or network). Numbers may be written as $parameter,
-// $parameter/2 or 2*$parameter. `filters: auto` is the number that the yolo layer after it needs. `repeat: n`
-// repeats a block.
+// A layer reads the one before it unless `from` names another: a name of the same list, `block.inner` for a
+// layer inside a block, or `input` for the input of the block (or network). Numbers may be written as
+// $parameter, $parameter/2 or 2*$parameter. `filters: auto` is the number that the yolo layer after it needs.
+// `repeat: n` repeats a block.
 #pragma once
 
 #include <filesystem>
@@ -29,8 +29,9 @@
 
 namespace brightnet {
 
-/// Reads a model; `classes` sets the heads' width (0: the model's own). `head_overrides` (may be undefined) is a
-/// mapping that overrides keys of the model's `head:`. Throws InputError with file and line for an invalid model.
+/// Reads a model; `classes` sets the heads' width (0: the model's own). `head_overrides` (may be undefined)
+/// is a mapping that overrides keys of the model's `head:`. Throws InputError with file and line for an
+/// invalid model.
 Model load_model(const std::filesystem::path& file, int classes, const YamlValue& head_overrides = {});
 Model parse_model(const YamlDocument& document, int classes, const YamlValue& head_overrides = {});
 

@@ -206,7 +206,8 @@ class ModelWriter {
   bool is_head_item(size_t i) const {
     return i < folded_.items.size() && folded_.items[i].block < 0 && is_head(layer_of(folded_.items[i]));
   }
-  /// The head that item i belongs to: as the head itself, as its convolution or as the one before that; 0: none.
+  /// The head that item i belongs to: as the head itself, as its convolution or as the one before that;
+  /// 0: none.
   size_t head_of(size_t i) const {
     if (is_head_item(i)) return i;
     if (is_head_item(i + 1)) return i + 1;

@@ -1,5 +1,4 @@
-// One [yolo] section. The defaults are darknet's (parse_yolo), not ours: a key that is not there means what
-// it means to darknet.
+// One [yolo] section. The defaults are darknet's (parse_yolo), not ours.
 #include <algorithm>
 #include <cmath>
 
@@ -83,7 +82,7 @@ void read_loss(const CfgSection& section, YoloHead& head, std::vector<ImportNote
   if (section.has("max_delta")) head.max_delta = real(section, "max_delta", 0, 0, 1e30);
 }
 
-/// darknet's multiplier of a class: the most frequent one's count over its own, at most max_delta.
+/// darknet's weight of a class: the count of the most frequent class over its own, at most max_delta.
 void read_class_counts(const CfgSection& section, YoloAttributes& yolo, int classes) {
   const std::vector<double> counts = section.numbers("counters_per_class", 0, 1e12);
   if (counts.empty()) return;
@@ -124,7 +123,7 @@ YoloAttributes read_darknet_head(const CfgSection& section, int& classes, std::v
   for (const char* key : {"map", "embedding_layer"}) {
     if (section.has(key)) section.refuse(key, std::string("has ") + key + "=, which brightnet does not do");
   }
-  // What the recipe takes from here, and what changes nothing that is learnt or found.
+  // Keys that the recipe reads, and keys that affect neither training nor detection.
   section.pass_over({"jitter", "resize", "random", "max", "show_details", "track_history_size", "sim_thresh",
                      "dets_for_track", "dets_for_show", "track_ciou_norm"});
   return yolo;

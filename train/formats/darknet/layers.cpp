@@ -54,7 +54,7 @@ class LayerReader {
     result_.notes.push_back({section.where(key), std::move(text)});
   }
 
-  /// What is said of several heads is said once.
+  /// A note that applies to several heads is kept once.
   void drop_repeated_notes() {
     std::vector<ImportNote> kept;
     for (ImportNote& note : result_.notes) {
@@ -81,7 +81,7 @@ class LayerReader {
     input_ = {network_input, width, height, 3};
   }
 
-  /// What section `index` gives, as a later one may read it.
+  /// The output of section `index`; −1: the network's input.
   const Map& map_of(int index) const { return index < 0 ? input_ : maps_[index]; }
 
   Map previous(const CfgSection& section) const {
@@ -90,7 +90,7 @@ class LayerReader {
     return map;
   }
 
-  /// A layer named by index: from the start, or negative and from here.
+  /// A layer named by index: from the first section, or relative to this one if negative.
   Map named(const CfgSection& section, std::string_view key, int index) const {
     const int here = static_cast<int>(maps_.size()), layer = index < 0 ? here + index : index;
     if (layer < 0 || layer >= here) {
@@ -225,7 +225,7 @@ class LayerReader {
   }
   int index_of(int named) const { return named < 0 ? static_cast<int>(maps_.size()) + named : named; }
 
-  /// The layer before and the one that `from` names, which must be of one size.
+  /// The outputs of the layer before and of the one that `from` names, which must have the same size.
   std::pair<Map, Map> two_maps(const CfgSection& section) const {
     const Map in = previous(section);
     const std::vector<int> from = section.integers("from", -100000, 100000);

@@ -1,4 +1,4 @@
-// darknet writes spatial pyramid pooling as max-pools and routes; here it becomes the one layer that it is.
+// darknet writes spatial pyramid pooling as max-pools and routes; here it becomes a single layer.
 #include <limits>
 #include <optional>
 
@@ -7,8 +7,8 @@
 namespace brightnet {
 namespace {
 
-/// The inputs of a concat that is darknet's way to write spp, or nothing: max-pools of one map with stride 1
-/// and odd windows that nobody else reads, the largest first, and the map itself.
+/// The spp layer that a concat is equivalent to, if any: it joins max-pools of one map with stride 1 and odd
+/// windows, the largest first, which no other layer reads, and the map itself.
 std::optional<SppAttributes> spp_of(const std::vector<LayerDescription>& layers,
                                     const std::vector<int>& readers, const LayerDescription& concat) {
   if (!std::holds_alternative<ConcatAttributes>(concat.attributes) || concat.inputs.size() < 2)

@@ -21,7 +21,7 @@ std::vector<std::string> lines_of(const fs::path& file) {
   return lines;
 }
 
-/// The value of `names` in an obj.data; empty when the file is none.
+/// The value of `names` in an obj.data; empty for any other file.
 std::string names_entry(const std::vector<std::string>& lines) {
   for (const std::string& line : lines) {
     const size_t equals = line.find('=');

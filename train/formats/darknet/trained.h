@@ -24,8 +24,8 @@ struct DarknetTrained {
   DarknetWeightsReport report;
 };
 
-/// Throws InputError for what cannot be imported, and when the numbers of names and classes differ. Parameters
-/// that are not in the .weights (see the report) are initialised as for training.
+/// Throws InputError for what cannot be imported, and when the numbers of names and classes differ.
+/// Parameters that are not in the .weights (see the report) are initialised as for training.
 DarknetTrained read_darknet_trained(const DarknetFilesToRead& files);
 
 /// The names of classes in a .names or obj.data file.

@@ -3,19 +3,15 @@
 //
 // Input `images`, fp32 [batch, channels, size, size]: RGB planes, values from 0 to 1. Outputs, by OnnxHeads:
 //
-//   raw      one a head, named as its layer: [batch, anchors·(5 + classes), rows, columns], logits; for each
-//   anchor
-//            x, y, w, h, objectness and the classes
-//   decoded  `boxes` [batch, M, 4]: x1, y1, x2, y2 as fractions of the input (0 left or top, 1 right or
-//   bottom);
+//   raw      one per head, with its layer's name: logits [batch, anchors·(5 + classes), rows, columns]; for
+//            each anchor x, y, w, h, objectness and the classes
+//   decoded  `boxes` [batch, M, 4]: x1, y1, x2, y2 as fractions of the input (0, 0 is the upper left);
 //            `scores` [batch, M, classes]: objectness × class probability. Predictions are in the order of
 //            heads, rows, columns, anchors.
-//   nms      `detections` [D, 7]: image of the batch, class, score, x1, y1, x2, y2 (as above); per image and
-//   class
-//            best first. D is what the images hold, 0 included.
+//   nms      `detections` [D, 7]: image of the batch, class, score, x1, y1, x2, y2 (as above); for each image
+//            and class best first. D is the number of detections in the batch, possibly 0.
 //
-// Batch-norm is folded into the convolutions. Every graph that leaves has passed onnx::checker and strict
-// shape inference.
+// Batch-norm is folded into the convolutions. Every graph passes onnx::checker and strict shape inference.
 #pragma once
 
 #include <cstdint>
@@ -33,10 +29,10 @@ constexpr int onnx_oldest_opset = 13, onnx_newest_opset = 17;
 struct OnnxOptions {
   OnnxHeads heads = OnnxHeads::decoded;
   int size = 0;                      ///< side of the input; 0: the trained model's
-  int batch = 1;                     ///< 0: the caller's, different from call to call
+  int batch = 1;                     ///< 0: dynamic
   int opset = onnx_oldest_opset;     ///< the oldest is what most runtimes read
   float score = 0.25f, iou = 0.45f;  ///< of NonMaxSuppression
-  int max_detections = 300;          ///< of NonMaxSuppression, a class and image
+  int max_detections = 300;          ///< of NonMaxSuppression, per class and image
 };
 
 /// An input or output of the graph.

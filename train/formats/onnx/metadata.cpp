@@ -1,5 +1,5 @@
-// The reader walks the file's outermost fields and parses the entries of metadata_props alone: the graph,
-// which is nearly all of a file and could claim anything, is stepped over.
+// The reader walks the file's outermost fields and parses only the entries of metadata_props; the graph,
+// which is nearly all of a file, is skipped.
 #include "train/formats/onnx/metadata.h"
 
 #include <algorithm>
@@ -65,7 +65,7 @@ std::map<std::string, std::string> read_properties(google::protobuf::io::ZeroCop
     if (!properties.emplace(entry.key(), entry.value()).second)
       not_ours(file, "the entry '" + entry.key() + "' is there twice");
   }
-  // ReadTag() gives 0 at the end and for what is no tag.
+  // ReadTag() returns 0 both at the end and for an invalid tag.
   if (!input.ConsumedEntireMessage() || input.BytesUntilLimit() != 0)
     broken(file, "it ends within a field, or is no ONNX at all");
   input.PopLimit(no_limit);
@@ -86,7 +86,7 @@ class PropertyReader {
   }
 
   Json json(const std::string& key) const {
-    // Ours are three deep. A file of brackets would take a hundred times its size in memory.
+    // Ours are three deep. Parsed, a file of brackets would take a hundred times its size in memory.
     const auto limit_depth = [&](int depth, Json::parse_event_t, Json&) {
       if (depth > 8) not_ours(file_, "the entry '" + key + "' is nested too deeply");
       return true;
@@ -215,7 +215,7 @@ OnnxMetadata from_properties(const std::map<std::string, std::string>& propertie
 }  // namespace
 
 std::map<std::string, std::string> to_properties(const OnnxMetadata& metadata) {
-  // A name may hold any bytes; what is no UTF-8 is replaced.
+  // A name may contain any bytes; invalid UTF-8 is replaced.
   const auto text = [](const Json& json) {
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
   };
