@@ -53,7 +53,7 @@ void read_suppression(const CfgSection& section, YoloAttributes& yolo) {
     yolo.nms = NmsKind::diou;
     yolo.nms_beta = kind == "greedynms" ? 0.6f : beta;
   } else if (kind != "default") {
-    section.refuse("nms_kind", "has nms_kind=" + kind.substr(0, 40) + ", which brightnet does not have",
+    section.refuse("nms_kind", "has nms_kind=" + kind.substr(0, 40) + ", which brightnet does not support",
                    "It has default, greedynms and diounms.");
   }
 }
@@ -62,7 +62,7 @@ void read_loss(const CfgSection& section, YoloHead& head, std::vector<ImportNote
   head.iou_kind = read_named(section, "iou_loss", IouKind::mse);
   const double normalizer = section.number("iou_normalizer", 0.75, 0, 1e4);
   if (section.has("iou_normalizer") && normalizer == 0)
-    section.refuse("iou_normalizer", "has iou_normalizer=0, which would leave the boxes untaught");
+    section.refuse("iou_normalizer", "has iou_normalizer=0, which would remove the box loss");
   head.box_weight = imported_box_weight(head.iou_kind);
   notes.push_back(
       {section.where("iou_normalizer"),
@@ -116,12 +116,13 @@ YoloAttributes read_darknet_head(const CfgSection& section, int& classes, std::v
   head.iou_threshold = real(section, "iou_thresh", 1, 0, 1);
   if (section.text("iou_thresh_kind", "iou") != "iou" && head.iou_threshold < 1)
     section.refuse("iou_thresh_kind",
-                   "compares anchors by another measure than IoU, which brightnet does not do");
+                   "compares anchors by another measure than IoU, which brightnet does not support");
   read_loss(section, head, notes);
   read_class_counts(section, yolo, classes);
   read_suppression(section, yolo);
   for (const char* key : {"map", "embedding_layer"}) {
-    if (section.has(key)) section.refuse(key, std::string("has ") + key + "=, which brightnet does not do");
+    if (section.has(key))
+      section.refuse(key, std::string("has ") + key + "=, which brightnet does not support");
   }
   // Keys that the recipe reads, and keys that affect neither training nor detection.
   section.pass_over({"jitter", "resize", "random", "max", "show_details", "track_history_size", "sim_thresh",

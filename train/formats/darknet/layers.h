@@ -44,7 +44,7 @@ Enum read_named(const CfgSection& section, std::string_view key, Enum otherwise)
   std::string list = known[0];
   for (size_t i = 1; i < known.size(); ++i) list += (i + 1 < known.size() ? ", " : " and ") + known[i];
   section.refuse(key,
-                 "has " + std::string(key) + '=' + name.substr(0, 40) + ", which brightnet does not have",
+                 "has " + std::string(key) + '=' + name.substr(0, 40) + ", which brightnet does not support",
                  "It has " + list + '.');
 }
 

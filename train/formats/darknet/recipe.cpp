@@ -120,7 +120,7 @@ class RecipeWriter {
       text += "cosine";
     } else {
       net_.refuse(
-          "policy", "has policy=" + policy.substr(0, 40) + ", which brightnet does not have",
+          "policy", "has policy=" + policy.substr(0, 40) + ", which brightnet does not support",
           "It has constant, steps, and sgdr of one cycle; schedule.kind: linear is poly with power=1.");
     }
     text += ", unit: iterations, warmup: " + std::to_string(net_.integer("burn_in", 0, 0, 2000000000)) +
