@@ -1,7 +1,6 @@
 #include "layers/concat.h"
 
 namespace brightnet {
-
 namespace {
 
 /// Whether `part` is the slice of `whole` that starts at this channel.

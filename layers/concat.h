@@ -5,8 +5,8 @@
 
 namespace brightnet {
 
-/// Channels of its inputs one after the other, in the order of `from`. Inputs that the network placed in the
-/// output already (Network::place_in_concats) cost nothing, and neither do their gradients.
+/// The channels of its inputs, in the order of `from`. Inputs that are slices of the output already
+/// (Network::place_in_concats) cost nothing, and neither do their gradients.
 class ConcatLayer : public Layer {
  public:
   ConcatLayer(const ConcatAttributes&, const LayerSetup& setup) : Layer(setup) {}

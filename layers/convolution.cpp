@@ -45,7 +45,7 @@ MemoryNeeds ConvolutionLayer::memory_needs() const {
     if (keeps_output()) needs.saved += aligned(spec_.output.count() * size_of(spec_.type));
     if (norm_) needs.saved += 2 * channel;
     workspace = std::max(workspace, backend().channel_workspace(spec_.output));
-    // A gradient that is added to another needs a place of its own first.
+    // A gradient that is added to another is computed separately first.
     const size_t dense_gradient =
         setup().output_in_concat ? aligned(spec_.output.count() * size_of(spec_.type)) : 0;
     const size_t part = setup().adds_input_gradient ? aligned(spec_.input.count() * size_of(spec_.type)) : 0;
@@ -53,7 +53,7 @@ MemoryNeeds ConvolutionLayer::memory_needs() const {
   } else {
     needs.workspace = workspace;
   }
-  // The folded weights, on their way to the working ones.
+  // The folded weights, before conversion to the working ones.
   if (folds_) needs.preparing = spec_.weight_count() * sizeof(float);
   return needs;
 }
@@ -109,7 +109,7 @@ void ConvolutionLayer::forward(const LayerCall& call) {
 }
 
 void ConvolutionLayer::rebuild(const Tensor& output) {
-  BRIGHTNET_CHECK(norm_, "only an output of batch-norm is made a second time");
+  BRIGHTNET_CHECK(norm_, "only an output of batch-norm can be recomputed");
   BatchNormForward norm = batch_norm(output);
   norm.statistics_known = true;
   backend().batch_norm_forward(norm);

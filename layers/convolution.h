@@ -9,9 +9,9 @@ namespace brightnet {
 
 /// y = convolution(x, weight); output = activation(batch_norm(y)), or activation(y + bias) without
 /// batch-norm. Keeps y and the batch's statistics for the backward pass and recomputes the rest from them.
-/// For inference the batch-norm is folded into the weights and the activation fused into the convolution. The
-/// same holds in training for a frozen layer that no gradient passes through; one with a gradient has its
-/// batch-norm folded and applies its activation separately.
+/// For inference the batch-norm is folded into the weights and the activation fused into the convolution; so
+/// it is in training for a frozen layer that no gradient passes through. A frozen layer that passes a
+/// gradient on has its batch-norm folded and applies its activation separately.
 class ConvolutionLayer : public Layer {
  public:
   ConvolutionLayer(const ConvAttributes& conv, const LayerSetup& setup);
@@ -29,7 +29,7 @@ class ConvolutionLayer : public Layer {
   void backward(const LayerCall& call, bool accumulate_parameters) override;
 
  private:
-  /// Whether the convolution's output is kept beside the layer's.
+  /// Whether the convolution's output is kept in addition to the layer's.
   bool keeps_output() const {
     return passes_gradient_ && (norm_ || attributes_.activation != Activation::linear);
   }
@@ -39,8 +39,8 @@ class ConvolutionLayer : public Layer {
   const ConvAttributes attributes_;
   const bool trains_;           ///< the parameters have gradients
   const bool passes_gradient_;  ///< backward() will be called
-  const bool norm_;             ///< batch-norm by the batch's statistics
-  const bool folds_;            ///< batch-norm by running statistics, inside the weights
+  const bool norm_;             ///< batch-norm with the batch's statistics
+  const bool folds_;            ///< batch-norm with running statistics, folded into the weights
   ConvolutionSpec spec_;
   std::unique_ptr<Convolution> convolution_;
   const ParameterEntry *weight_ = nullptr, *bias_ = nullptr, *scale_ = nullptr, *shift_ = nullptr,

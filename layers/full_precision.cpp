@@ -45,23 +45,9 @@ void FullPrecisionLayer::bind(const LayerMemory& memory) {
   part_ = {at, input_shape(), setup().type};
 }
 
-void FullPrecisionLayer::infer(const LayerCall& call) {
-  backend().cast(call.inputs[0], input_);
-  inner_->infer({.inputs = {&input_, 1},
-                 .output = output_,
-                 .input_gradients = {},
-                 .accumulate = {},
-                 .output_gradient = {}});
-  backend().cast(output_, call.output);
-}
-
 void FullPrecisionLayer::forward(const LayerCall& call) {
   backend().cast(call.inputs[0], input_);
-  inner_->forward({.inputs = {&input_, 1},
-                   .output = output_,
-                   .input_gradients = {},
-                   .accumulate = {},
-                   .output_gradient = {}});
+  inner_->forward({.inputs = {&input_, 1}, .output = output_});
   backend().cast(output_, call.output);
 }
 
@@ -72,7 +58,6 @@ void FullPrecisionLayer::backward(const LayerCall& call, bool accumulate_paramet
   const Tensor wanted = gradient ? input_gradient_ : Tensor{nullptr, input_shape(), DType::f32};
   const bool overwrite = false;
   inner_->backward({.inputs = {&input_, 1},
-                    .output = {},
                     .input_gradients = {&wanted, 1},
                     .accumulate = {&overwrite, 1},
                     .output_gradient = output_},

@@ -8,9 +8,9 @@
 
 namespace brightnet {
 
-/// Wraps a layer of one input: in both passes what it reads is widened to fp32 first and what it writes is
-/// rounded afterwards. Its arithmetic, its working weights and what it keeps for the backward pass are all
-/// fp32. Costs their memory and four casts.
+/// Wraps a layer of one input: in both passes its inputs are converted to fp32 and its results rounded back.
+/// Its arithmetic, its working weights and what it keeps for the backward pass are all fp32. Costs their
+/// memory and four casts.
 class FullPrecisionLayer : public Layer {
  public:
   /// `inner` was made from inner_setup(setup).
@@ -25,7 +25,6 @@ class FullPrecisionLayer : public Layer {
   std::string implementation() const override { return inner_->implementation(); }
 
   void prepare() override { inner_->prepare(); }
-  void infer(const LayerCall& call) override;
   void forward(const LayerCall& call) override;
   void backward(const LayerCall& call, bool accumulate_parameters) override;
 
@@ -33,8 +32,8 @@ class FullPrecisionLayer : public Layer {
   Shape input_shape() const { return setup().inputs[0]; }
 
   std::unique_ptr<Layer> inner_;
-  Tensor input_, output_, input_gradient_;  ///< in fp32; the output's gradient lies where the output did
-  Tensor part_;  ///< of the input's gradient, rounded, before it is added to another
+  Tensor input_, output_, input_gradient_;  ///< in fp32; output_ holds the output's gradient as well
+  Tensor part_;  ///< the rounded gradient, before it is added to that of another consumer
 };
 
 }  // namespace brightnet

@@ -1,5 +1,5 @@
-// Layer: one step of a network made for one input shape. It names what memory it needs when it is planned and
-// owns none; the network lends activations and gradients to each call.
+// Layer: one operation of a network, made for one input shape. It owns no memory: it states its needs when
+// the network is planned, and the network passes activations and gradients to each call.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,11 @@ namespace brightnet {
 enum class Mode : uint8_t { train, infer };
 
 constexpr float batch_norm_epsilon = 1e-5f;
-/// How far the running statistics move towards each batch's. PyTorch's default is 0.1; 0.03 averages over the
+/// Weight of a batch's statistics in the running average. PyTorch's default is 0.1; 0.03 averages over the
 /// small batches that detectors are trained with.
 constexpr float batch_norm_momentum = 0.03f;
 
-/// What a layer is made from. Everything referred to outlives the layer.
+/// What a layer is made from. Everything it refers to must outlive the layer.
 struct LayerSetup {
   const LayerDescription& description;
   std::vector<Shape> inputs;
@@ -30,7 +30,7 @@ struct LayerSetup {
   Mode mode = Mode::train;
   DType type = DType::f32;
   Shape network_input;
-  /// Sums over all ranks' images; nullptr: over these alone.
+  /// Sums batch statistics over the images of all ranks; nullptr: over this rank's only.
   StatisticsExchange* statistics = nullptr;
   /// False when no layer before this one has parameters.
   bool input_gradient = true;
@@ -45,7 +45,7 @@ struct MemoryNeeds {
   size_t weights = 0;    ///< for as long as the network: working copies of parameters
   size_t saved = 0;      ///< from its forward to its backward pass
   size_t workspace = 0;  ///< within one call
-  size_t preparing = 0;  ///< within prepare(), in the memory of the step's tensors, which hold nothing then
+  size_t preparing = 0;  ///< within prepare(), in the memory of the step's tensors, which is free then
 };
 
 struct LayerMemory {
@@ -55,13 +55,11 @@ struct LayerMemory {
 /// The tensors of one call. Gradients are null where none is needed; a shortcut's gradient may alias the
 /// gradient of one of its inputs.
 struct LayerCall {
-  std::span<const Tensor> inputs;
-  Tensor output;
-  std::span<const Tensor> input_gradients;
-  /// For each input: add to the gradient that another consumer has written.
-  std::span<const bool> accumulate;
-  /// The layer may use it as scratch: nobody reads it afterwards.
-  Tensor output_gradient;
+  std::span<const Tensor> inputs{};
+  Tensor output{};
+  std::span<const Tensor> input_gradients{};
+  std::span<const bool> accumulate{};  ///< for each input: add to the gradient that is there already
+  Tensor output_gradient{};            ///< the layer may overwrite it: it is not read afterwards
 };
 
 class YoloLayer;
@@ -76,30 +74,29 @@ class Layer {
   const Shape& output_shape() const { return output_shape_; }
   virtual MemoryNeeds memory_needs() const { return {}; }
   virtual void bind(const LayerMemory&) {}
-  /// True when backward() reads the layer's inputs, so that they must be kept.
+  /// True when backward() reads the layer's inputs, which must then be kept.
   virtual bool backward_reads_inputs() const { return false; }
-  /// True when recomputing the output, for the backward pass, reads the inputs again.
+  /// True when recomputing the output for the backward pass reads the inputs again.
   virtual bool rebuilds_from_inputs() const { return false; }
   /// Multiplications and additions of one forward pass.
   virtual double flops() const { return 0; }
-  /// The convolution inside, for `bench`'s floor; nullptr for other layers.
+  /// The layer's convolution, for `bench`'s lower bound; nullptr for other layers.
   virtual const ConvolutionSpec* convolution() const { return nullptr; }
-  /// The layer as a head, whose loss() stands for backward(); nullptr for other layers.
+  /// The layer as a head, whose loss() replaces backward(); nullptr for other layers.
   virtual YoloLayer* head() { return nullptr; }
-  /// What computes it, for `bench`; empty for layers without a choice.
+  /// The chosen implementation, for `bench`; empty for layers that have only one.
   virtual std::string implementation() const { return ""; }
 
-  /// Refreshes working copies of the parameters; called after every change of their values, between steps.
+  /// Updates the working copies of the parameters; called after every change of their values, between steps.
   virtual void prepare() {}
-  /// Inference: batch-norm by running statistics.
-  virtual void infer(const LayerCall& call) { forward(call); }
+  /// In training batch-norm uses the batch's statistics, in inference the running ones.
   virtual void forward(const LayerCall& call) = 0;
-  /// Writes the output of the last forward() again, from what the layer keeps. Only convolutions can.
+  /// Recomputes the output of the last forward() from what the layer keeps. Only convolutions can.
   virtual void rebuild(const Tensor&) {
     BRIGHTNET_CHECK(false, "this layer keeps nothing to rebuild its output from");
   }
-  /// Writes the input gradients, and writes (or, in later micro-batches of one optimizer step, adds) the
-  /// parameters' gradients.
+  /// Writes the input gradients and writes the parameters' gradients, or adds to them in later micro-batches
+  /// of one optimizer step.
   virtual void backward(const LayerCall& call, bool accumulate_parameters) = 0;
 
  protected:
@@ -118,7 +115,6 @@ class Layer {
   Shape output_shape_;
 };
 
-/// Makes the layer that the description asks for.
 std::unique_ptr<Layer> make_layer(const LayerSetup& setup);
 
 }  // namespace brightnet

@@ -6,9 +6,7 @@ MaxPoolLayer::MaxPoolLayer(const MaxPoolAttributes& pool, const LayerSetup& setu
     : Layer(setup), pool_{pool.size, pool.stride, pool.size - 1} {}
 
 MemoryNeeds MaxPoolLayer::memory_needs() const {
-  MemoryNeeds needs;
-  if (setup().mode == Mode::train) needs.saved = output_shape().count();
-  return needs;
+  return {.saved = setup().mode == Mode::train ? output_shape().count() : 0};
 }
 
 void MaxPoolLayer::bind(const LayerMemory& memory) {

@@ -5,7 +5,7 @@
 
 namespace brightnet {
 
-/// The largest of each window, which training remembers by its place in the window.
+/// The maximum of each window. Training keeps its position in the window.
 class MaxPoolLayer : public Layer {
  public:
   MaxPoolLayer(const MaxPoolAttributes& pool, const LayerSetup& setup);

@@ -1,4 +1,4 @@
-// The plan is the allocation: every tensor of a step gets an offset in one arena by the time it is alive.
+// Memory planning: every tensor of a step gets an offset in one arena, by the time during which it is alive.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ struct Lifetime {
   int first = 0, last = 0;
 };
 
-/// Offsets such that tensors alive at the same time do not overlap: largest first, each at the lowest place
-/// that is free during its life. `total` is the arena's size. Offsets are multiples of 256.
+/// Offsets such that tensors alive at the same time do not overlap: largest first, each at the lowest offset
+/// that is free during its lifetime. `total` is the arena's size. Offsets are multiples of 256.
 struct ArenaPlan {
   std::vector<size_t> offsets;
   size_t total = 0;
@@ -30,12 +30,12 @@ struct LayerMemoryRow {
   size_t parameters = 0, activation = 0, saved = 0, gradient = 0, working_weights = 0, workspace = 0;
 };
 
-/// What a network takes from its device, in bytes.
+/// Device memory of a network, in bytes.
 struct NetworkMemory {
   size_t input = 0;            ///< u8 pixels and ground-truth boxes
   size_t working_weights = 0;  ///< parameters in compute type and layout
   /// Activations, saved tensors, gradients and workspace, which share memory by lifetime; or what prepare()
-  /// needs in their place, where that is more.
+  /// needs in the same memory, if that is more.
   size_t step = 0;
   size_t unshared = 0;  ///< what `step` would be without sharing
   std::vector<LayerMemoryRow> rows;

@@ -57,7 +57,7 @@ void Network::set_pixels(const uint8_t* pixels) {
 
 void Network::set_values(const float* values) {
   BRIGHTNET_CHECK(setup_.mode == Mode::infer, "training takes whole batches");
-  prepare_if_changed();  // may use memory that is x's from now on
+  prepare_if_changed();  // may use the memory of x, so it comes first
   input_->set_values(values, x_);
 }
 
@@ -66,12 +66,12 @@ size_t Network::max_truths(int batch) {
 }
 
 bool Network::is_prepare_due() const {
-  BRIGHTNET_CHECK(arena_, "the network has no memory yet");
+  BRIGHTNET_CHECK(arena_, "the network is not bound to memory yet");
   return prepared_version_ != setup_.parameters->version;
 }
 
-// Folding a frozen batch-norm takes the memory of the step's tensors, the input's among them. So it is done
-// once, before the first of them is written.
+// Folding a frozen batch-norm uses the memory of the step's tensors, including the input, so it is done once
+// before any of them is written.
 void Network::prepare_frozen() {
   if (prepared_version_ == 0) prepare_if_changed();
 }
@@ -79,7 +79,7 @@ void Network::prepare_frozen() {
 void Network::prepare_if_changed() {
   if (!is_prepare_due()) return;
   for (int i = 0; i < layer_count(); ++i) {
-    // A step does not change what is frozen.
+    // Steps do not change frozen layers.
     const bool frozen = setup_.mode == Mode::train && setup_.model->layers[i].rate == 0;
     if (!frozen || prepared_version_ == 0) layers_[i]->prepare();
   }
@@ -123,7 +123,7 @@ void Network::infer() {
   input_->fill(x_);
   recorded({}, [&] {
     for (int i = 0; i < layer_count(); ++i) {
-      timed(i, &LayerTime::forward, [&] { layers_[i]->infer(call_of(nodes_[i], false)); });
+      timed(i, &LayerTime::forward, [&] { layers_[i]->forward(call_of(nodes_[i], false)); });
     }
   });
 }
@@ -172,8 +172,8 @@ void Network::rebuild(int layer) {
   }
 }
 
-// The first time of each kind is computed unrecorded: convolutions choose their engines then, and libraries
-// load what they load lazily. The second is recorded.
+// The first call with each key runs uncaptured: convolutions choose their engines then, and libraries
+// initialise lazily. The second is captured.
 template <typename Work>
 void Network::recorded(const RecordingKey& key, Work&& work) {
   if (!recording_ || times_) return work();
@@ -186,7 +186,7 @@ void Network::recorded(const RecordingKey& key, Work&& work) {
   const auto prepared = prepared_version_;
   if (!found->recording) found->recording = setup_.backend->record(work);
   if (!found->recording) {
-    prepared_version_ = prepared;  // an attempt at recording prepared nothing
+    prepared_version_ = prepared;  // the attempt to capture prepared nothing
     return work();
   }
   found->recording->replay();

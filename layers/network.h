@@ -1,5 +1,6 @@
-// Network: a model planned for one batch and input size on one backend. Layers run in order, and back; where
-// one output feeds several layers, the later ones add to the gradient that the first one wrote.
+// Network: a model planned for one batch and input size on one backend. Layers run in order and, for the
+// backward pass, in reverse; where one output feeds several layers, the first to run backward writes its
+// gradient and the others add to it.
 #pragma once
 
 #include <functional>
@@ -23,13 +24,13 @@ struct NetworkSetup {
   int batch = 1, height = 416, width = 416;
   Precision precision = Precision::fp32;
   Mode mode = Mode::train;
-  StatisticsExchange* statistics = nullptr;  ///< sums over all ranks' images; nullptr: over these alone
+  StatisticsExchange* statistics = nullptr;  ///< sums over the images of all ranks; nullptr: this rank's
   /// Training keeps the convolutions' outputs only and recomputes the activations from them in the backward
   /// pass: less memory, more time, the same numbers to the bit.
   bool recompute = false;
 };
 
-/// Called by the backward pass with the index of each layer that it has passed.
+/// Called by the backward pass with the index of each layer after its gradients were queued.
 using LayerPassed = std::function<void(int layer)>;
 
 /// Per-layer time of a profiled step, in seconds.
@@ -54,59 +55,57 @@ class Network {
   Shape output_shape(int layer) const;
   double flops() const;  ///< of one forward pass over the batch
 
-  /// Training: gives the next batch, height × width × 3 pixels (u8 RGB) an image and the ground-truth
-  /// boxes of each image (max_truths(batch) at most; a warning tells of those left out). For every batch
-  /// the order is
+  /// Training: sets the next batch, height × width × 3 pixels (u8 RGB) per image and the ground-truth boxes
+  /// of each image (max_truths(batch) at most; the rest are left out, with a warning). The order for every
+  /// batch is
   ///
   ///   backend.finish_uploads();                // from here on the last batch's pixels may change
   ///   const Batch* batch = loader.next();      // or whatever fills the pixels
   ///   network.set_batch(pixels, truths);       // of any network that shares the arena
   ///   network.forward_backward(…);             // or forward() and backward()
   ///
-  /// The pixels lie in the backend's allocate_host() memory. They are copied beside the steps that are
-  /// queued, which set_batch() does not wait for, and stay as they are until finish_uploads(). The truths may
+  /// The pixels are in the backend's allocate_host() memory. They are copied concurrently with the queued
+  /// steps, which set_batch() does not wait for, and must not change until finish_uploads(). The truths may
   /// change as soon as this returns.
   void set_batch(const uint8_t* pixels, std::span<const std::vector<Truth>> truths);
   static size_t max_truths(int batch);
 
   /// Inference: copies the pixels of a batch, which may change as soon as this returns.
   void set_pixels(const uint8_t* pixels);
-  /// The same as values in [0, 1], for images that 8 bits would round.
+  /// The same with values in [0, 1], for images that 8 bits would round.
   void set_values(const float* values);
 
-  /// Training: batch statistics, and everything kept that the backward pass needs.
+  /// Training: uses batch statistics and keeps everything that the backward pass needs.
   void forward();
-  /// Loss and its gradient (times `scale`), back to every parameter's gradient, which is overwritten, or
+  /// After forward(): the loss and the gradients (times `scale`) of all parameters, which are overwritten, or
   /// added to in later micro-batches of one optimizer step. The loss's sums are added to `totals` (device
-  /// memory; nullptr: nowhere). Follows forward(). A head's step is its loss (YoloLayer::loss()), that of any
-  /// other layer its backward(), from the last layer to the first. When `passed` is called with a layer,
-  /// nothing more is queued that writes its parameters' gradients or those of later layers, so that they can
-  /// travel to other ranks while the pass goes on.
+  /// memory; may be nullptr). Runs YoloLayer::loss() of heads and backward() of other layers, from the last
+  /// layer to the first. Once `passed` is called with a layer, the gradients of its parameters and of all
+  /// later layers are complete in the queue, so that their all-reduce can overlap with the rest of the pass.
   void backward(const GradientScale& scale, bool accumulate, LossTotals* totals = nullptr,
                 const LayerPassed& passed = {});
-  /// Both. Where that is faster on the backend, the operations are recorded the second time and replayed
-  /// from then on.
+  /// Both. Where that is faster on the backend, the second call captures the operations and later calls
+  /// replay them.
   void forward_backward(const GradientScale& scale, bool accumulate, LossTotals* totals = nullptr);
-  /// Whether forward_backward() and infer() may record.
+  /// Whether forward_backward() and infer() may be captured and replayed.
   void allow_recording(bool allowed) { recording_ = allowed; }
   /// Inference with the running statistics (Mode::infer).
   void infer();
 
-  /// Sums of the last backward(), one per head that is trained, not divided by the batch (this waits).
+  /// Sums of the last backward(), one per head that is trained, not divided by the batch. Synchronizes.
   std::vector<YoloLoss> losses() const;
-  /// Detections above `threshold` of each image after infer(); before any suppression (this waits).
+  /// Detections of each image above `threshold` after infer(), before NMS. Synchronizes.
   std::vector<std::vector<Detection>> detections(float threshold);
 
-  /// The output of a layer in the arena; valid right after forward() or infer() for layers that
-  /// are still alive.
+  /// The output of a layer in the arena; valid right after forward() or infer() if its memory was not reused.
   Tensor output(int layer) const;
 
-  /// When set, forward and backward add each layer's time to it (and wait after each layer).
+  /// When set, forward and backward add each layer's time to it (and synchronize after each layer).
   void profile(std::vector<LayerTime>* times) { times_ = times; }
 
  private:
   struct Node;
-  /// What a recording depends on: it is replayed only where all of this is as it was.
+  /// What a recording depends on: it is replayed only where all of this is unchanged.
   struct RecordingKey {
     bool prepares = false, accumulate = false;
     float constant = 0;

@@ -27,7 +27,7 @@ void NetworkInput::bind(std::byte* memory) {
   }
   truths_ = reinterpret_cast<Truth*>(memory);
   offsets_ = reinterpret_cast<int*>(memory + aligned(max_truths(image_.n) * sizeof(Truth)));
-  // Another network's steps may still be at work in this memory.
+  // Queued steps of another network may still use this memory.
   backend_.hold_uploads();
 }
 
@@ -62,7 +62,7 @@ void NetworkInput::fill(const Tensor& x) {
 }
 
 void NetworkInput::set_truths(std::span<const std::vector<Truth>> truths) {
-  BRIGHTNET_CHECK(static_cast<int>(truths.size()) == image_.n, "one list of truths an image");
+  BRIGHTNET_CHECK(static_cast<int>(truths.size()) == image_.n, "one list of ground-truth boxes per image");
   host_truths_.clear();
   host_offsets_.assign(1, 0);
   size_t left_out = 0;

@@ -1,5 +1,5 @@
-// What a network gets from the host for each batch: pixels and ground-truth boxes, with their places in its
-// arena (private to layers/).
+// The inputs that a network gets from the host for each batch: pixels and ground-truth boxes, and where they
+// are in its arena (private to layers/).
 #pragma once
 
 #include <span>
@@ -12,8 +12,7 @@ namespace brightnet {
 
 class NetworkInput {
  public:
-  /// For batches of this shape. A device that copies pixels beside its work has two places for
-  /// them, by turns.
+  /// For batches of this shape. A device that copies pixels during its steps alternates between two buffers.
   NetworkInput(Backend& backend, const Shape& image, bool training);
 
   size_t bytes() const;
@@ -24,12 +23,12 @@ class NetworkInput {
   void set_pixels_ahead(const uint8_t* pixels);
   void set_truths(std::span<const std::vector<Truth>> truths);
 
-  /// Values in [0, 1] instead of pixels, straight to x.
+  /// Values in [0, 1] instead of pixels, directly into x.
   void set_values(const float* values, const Tensor& x);
-  /// Makes x of the pixels, unless its values were set.
+  /// Converts the pixels to x, unless its values were set.
   void fill(const Tensor& x);
 
-  /// In the device's memory, always at the same place.
+  /// In the device's memory, at an address that does not change.
   TruthList truths() const { return {truths_, offsets_}; }
   static size_t max_truths(int batch) { return static_cast<size_t>(batch) * 1000; }
 
@@ -37,9 +36,9 @@ class NetworkInput {
   Backend& backend_;
   const Shape image_;
   std::vector<Tensor> places_;
-  size_t current_ = 0;                    ///< place of the last batch
-  bool has_values_ = false;               ///< x itself was set, and the pixels do not matter
-  std::vector<std::byte> narrow_values_;  ///< on their way to an x of 16 bits
+  size_t current_ = 0;                    ///< index of the last batch's
+  bool has_values_ = false;               ///< x itself was set; the pixels are ignored
+  std::vector<std::byte> narrow_values_;  ///< converted for a 16-bit x
   Truth* truths_ = nullptr;
   int* offsets_ = nullptr;
   bool said_left_out_ = false;

@@ -1,4 +1,4 @@
-// A layer's place in a network's graph and in its memory: what planning decides and running reads.
+// A layer in a network's graph and in its memory: what planning decides and execution reads.
 #pragma once
 
 #include <memory>
@@ -8,13 +8,13 @@
 
 namespace brightnet {
 
-/// A layer's place in the graph. Buffers are indices into the arena plan; −1: none.
+/// Buffers are indices into the arena plan; −1: none.
 struct Network::Node {
   std::vector<int> inputs;
   std::vector<int> consumers;
   Shape shape;
   bool needs_gradient = false;  ///< of its output
-  YoloLayer* head = nullptr;    ///< the layer, if it is one
+  YoloLayer* head = nullptr;    ///< the layer itself, if it is a head
   int output = -1, gradient = -1, saved = -1;
   int concat = -1;  ///< the concat that its output is a slice of
   int concat_channel = 0;
@@ -27,8 +27,7 @@ struct Network::Node {
   int rebuilt_before = -1;  ///< the layer whose backward call is the first to read it, in that order
   int rebuilt = -1;
 
-  // The tensors of its calls, fixed once the arena is bound. What the backward pass reads may
-  // be another copy.
+  // The tensors of its calls, fixed once the arena is bound. The backward pass may read recomputed copies.
   std::vector<Tensor> input_tensors, backward_input_tensors, input_gradients;
   std::unique_ptr<bool[]> accumulate;
   Tensor output_tensor, backward_tensor, output_gradient;

@@ -1,5 +1,5 @@
-// Planning of a network: which outputs are written straight into a concat, which are made a second time
-// instead of being kept, and from when to when each buffer of the arena lives.
+// Planning of a network: which outputs are written directly into a concat, which are recomputed for the
+// backward pass instead of being kept, and during which calls each buffer of the arena is alive.
 #include <algorithm>
 
 #include "core/alignment.h"
@@ -7,6 +7,7 @@
 #include "layers/network_node.h"
 
 namespace brightnet {
+
 void Network::connect() {
   const Model& model = *setup_.model;
   nodes_.resize(model.layers.size());
@@ -18,10 +19,10 @@ void Network::connect() {
   }
 }
 
-// In training, batch-norm can write its output straight to where a concat wants it, and read its gradient
-// there: the copies of YOLO's many concats disappear. It takes an output that nobody needs dense: only the
-// concat, and splits before it, may read it. The concat is the last of them, so that in the backward pass its
-// gradient is there first and the splits add to it.
+// In training, batch-norm can write its output directly into its slice of a concat and read its gradient
+// there, which saves the copies of YOLO's many concats. The output is then not dense, so that only the
+// concat, and splits before it, may read it. The concat must be the last of them: in the backward pass its
+// gradient is written first and the splits add to it.
 void Network::place_in_concats() {
   const auto& layers = setup_.model->layers;
   for (size_t i = 0; i < nodes_.size(); ++i) {
@@ -44,8 +45,7 @@ void Network::place_in_concats() {
   }
 }
 
-/// Whether this is a convolution whose output batch-norm makes of the batch's own statistics, in the
-/// network's compute type.
+/// Whether this is a convolution with batch-norm by the batch's statistics, in the network's compute type.
 bool Network::normalizes(int layer) const {
   const auto* conv = std::get_if<ConvAttributes>(&setup_.model->layers[layer].attributes);
   const bool widened = conv && conv->full_precision && type_ != DType::f32;
@@ -79,9 +79,9 @@ void Network::make_layers() {
   }
 }
 
-// A convolution's output is kept anyway, and what batch-norm and activation made of it can be recomputed: as
-// a tensor of its own or as a part of a concat. A concat that is rebuilt copies its other parts again, so
-// that these must still be there.
+// A convolution's output is kept anyway, and the batch-norm and activation after it can be recomputed, as a
+// separate tensor or as a slice of a concat. A concat that is recomputed copies its other parts again, so
+// that these must still be alive.
 void Network::choose_rebuilt() {
   for (int i = layer_count() - 1; i >= 0; --i) {
     Node& node = nodes_[i];
@@ -97,8 +97,8 @@ void Network::choose_rebuilt() {
   }
 }
 
-// A sum passes its gradient on unchanged, so that one of its inputs can share the gradient's memory: an input
-// for which this is the first gradient to arrive.
+// The gradient of a sum is the gradient of each input, so that one input can share its memory: an input for
+// which this gradient is the first to be written.
 int Network::input_sharing_gradient(int layer) const {
   const Node& node = nodes_[layer];
   if (!std::holds_alternative<ShortcutAttributes>(setup_.model->layers[layer].attributes)) return -1;
@@ -165,7 +165,7 @@ void Network::plan_memory() {
         const int begin = backward_time(node.consumers.back());
         if (const int input = input_sharing_gradient(i); input >= 0) {
           node.gradient = nodes_[input].gradient;
-          lives[static_cast<size_t>(node.gradient)].first = begin;
+          lives[node.gradient].first = begin;
         } else {
           node.gradient = add(bytes, begin, backward_time(first));
           row.gradient = bytes;
@@ -202,7 +202,7 @@ void Network::bind(void* arena) {
   };
   x_.data = place(x_buffer_);
 
-  // From the last to the first: a concat is known before the layers that lie in it.
+  // From the last to the first: a concat's tensors are set before those of the layers that are slices of it.
   for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
     if (node->concat >= 0) {
       const Node& concat = nodes_[node->concat];
@@ -228,8 +228,8 @@ void Network::bind(void* arena) {
       node.backward_input_tensors.push_back(image ? x_ : nodes_[input].backward_tensor);
       node.input_gradients.push_back(image ? Tensor{nullptr, x_.shape, type_}
                                            : nodes_[input].output_gradient);
-      // In the backward pass the last consumer is the first to write. One that reads a layer twice adds the
-      // second time.
+      // In the backward pass the last consumer is the first to write. A layer that reads another twice adds
+      // the second time.
       const bool again =
           std::count(node.inputs.begin(), node.inputs.begin() + static_cast<long>(k), input) > 0;
       node.accumulate[k] = !image && (again || nodes_[input].consumers.back() != static_cast<int>(i));

@@ -12,6 +12,19 @@ namespace {
 
 constexpr size_t alignment = cache_line / sizeof(float);
 
+// RetinaNet's prior (Lin et al. 2017, §4.1) for the objectness: about one prediction in a hundred.
+constexpr float objectness_prior = 0.01f;
+
+void initialize_head_bias(const YoloHead& head, float* bias) {
+  const float objectness = std::log(objectness_prior / (1 - objectness_prior));
+  const float class_logit = head.classes > 1 ? -std::log(static_cast<float>(head.classes) - 1) : 0.0f;
+  for (int anchor = 0; anchor < head.mask_count; ++anchor) {
+    float* prediction = bias + static_cast<size_t>(anchor) * (5 + head.classes);
+    prediction[4] = objectness;
+    std::fill(prediction + 5, prediction + 5 + head.classes, class_logit);
+  }
+}
+
 }  // namespace
 
 ParameterLayout::ParameterLayout(const Model& model) {
@@ -72,29 +85,12 @@ DeviceBuffer& DeviceBuffer::operator=(DeviceBuffer&& other) noexcept {
   return *this;
 }
 
-namespace {
-
-// RetinaNet's prior (Lin et al. 2017, §4.1) for the objectness: about one prediction in a hundred.
-constexpr float objectness_prior = 0.01f;
-
-void initialize_head_bias(const YoloHead& head, float* bias) {
-  const float objectness = std::log(objectness_prior / (1 - objectness_prior));
-  const float class_logit = head.classes > 1 ? -std::log(static_cast<float>(head.classes) - 1) : 0.0f;
-  for (int anchor = 0; anchor < head.mask_count; ++anchor) {
-    float* prediction = bias + static_cast<size_t>(anchor) * (5 + head.classes);
-    prediction[4] = objectness;
-    std::fill(prediction + 5, prediction + 5 + head.classes, class_logit);
-  }
-}
-
-}  // namespace
-
 std::vector<float> initial_parameters(const Model& model, const ParameterLayout& layout, uint64_t seed) {
   std::vector<float> values(layout.floats(), 0.0f);
   for (const auto& entry : layout.entries()) {
     float* begin = values.data() + entry.offset;
     if (entry.kind == ParameterKind::weight) {
-      // He et al. 2015: layers of rectifiers keep the variance of the activations.
+      // He et al. 2015: with rectifiers, layers keep the variance of the activations.
       const float deviation =
           std::sqrt(2.0f / static_cast<float>(entry.count / static_cast<size_t>(entry.shape[0])));
       Random random(seed, Purpose::weights, 0, static_cast<uint64_t>(entry.layer));
@@ -108,7 +104,7 @@ std::vector<float> initial_parameters(const Model& model, const ParameterLayout&
     if (!yolo) continue;
     const ParameterEntry* bias = layout.find(model.layers[layer.inputs[0]].name + ".bias");
     if (bias) initialize_head_bias(yolo->head, values.data() + bias->offset);
-    // The predictions start small: the prior, not the noise, is what the first loss sees.
+    // Small weights, so that the first predictions are the prior and not noise.
     const ParameterEntry* weight = layout.find(model.layers[layer.inputs[0]].name + ".weight");
     if (bias && weight) {
       for (size_t i = 0; i < weight->count; ++i) values[weight->offset + i] *= 0.1f;

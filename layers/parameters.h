@@ -22,9 +22,10 @@ struct ParameterEntry {
   size_t count = 0;
 };
 
-/// Where each parameter of a model lies in the flat array. Needs no device.
+/// The offset of each parameter of a model in the flat array. Needs no device.
 class ParameterLayout {
  public:
+  ParameterLayout() = default;
   explicit ParameterLayout(const Model& model);
 
   const std::vector<ParameterEntry>& entries() const { return entries_; }
@@ -32,7 +33,7 @@ class ParameterLayout {
   const ParameterEntry* find(const std::string& name) const;
   /// Whether a layer has parameters that gradients change.
   bool has_trainable(int layer) const;
-  /// Floats of the trainable part, and of all with the running statistics; both with padding.
+  /// Floats of the trainable part, and of everything including running statistics; both with padding.
   size_t trainable_floats() const { return trainable_; }
   size_t floats() const { return total_; }
   /// Trainable numbers without padding: the count that papers quote (statistics excluded).
@@ -43,8 +44,8 @@ class ParameterLayout {
   size_t trainable_ = 0, total_ = 0;
 };
 
-/// Parameters in device memory, as used by a network. `version` changes whenever the values do, so that
-/// a network can tell when to refresh its working weights.
+/// Parameters in device memory, as used by a network. `version` changes whenever the values do, so that a
+/// network knows when to update its working weights.
 struct Parameters {
   const ParameterLayout* layout = nullptr;
   float* values = nullptr;     ///< [layout.floats()]
@@ -52,14 +53,14 @@ struct Parameters {
   uint64_t version = 1;
 };
 
-/// An array that a resumed run needs back.
+/// An array of the saved state that a resumed run restores.
 struct StateArray {
   std::string name;
   float* values = nullptr;  ///< in the device's memory
   size_t count = 0;
 };
 
-/// Device memory that is given back when it goes out of scope.
+/// Device memory that is released when it goes out of scope.
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;
@@ -78,7 +79,7 @@ class DeviceBuffer {
   size_t bytes_ = 0;
 };
 
-/// Fresh parameters on the host: He-normal weights, unit scales, and head biases at a prior objectness and
+/// Initial parameters on the host: He-normal weights, unit scales, and head biases at a prior objectness and
 /// class probability so that the first steps are not spent on unlearning "object everywhere".
 std::vector<float> initial_parameters(const Model& model, const ParameterLayout& layout, uint64_t seed);
 

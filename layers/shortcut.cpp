@@ -5,11 +5,8 @@
 namespace brightnet {
 
 MemoryNeeds ShortcutLayer::memory_needs() const {
-  MemoryNeeds needs;
-  if (setup().mode == Mode::train && activation_ != Activation::linear) {
-    needs.saved = output_shape().count() * size_of(setup().type);
-  }
-  return needs;
+  if (setup().mode == Mode::infer || activation_ == Activation::linear) return {};
+  return {.saved = output_shape().count() * size_of(setup().type)};
 }
 
 void ShortcutLayer::bind(const LayerMemory& memory) {

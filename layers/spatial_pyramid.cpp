@@ -11,10 +11,8 @@ SpatialPyramidLayer::SpatialPyramidLayer(const SppAttributes& spp, const LayerSe
 
 MemoryNeeds SpatialPyramidLayer::memory_needs() const {
   const Shape& in = setup().inputs[0];
-  MemoryNeeds needs;
-  if (setup().mode == Mode::train) needs.saved = in.count() * windows_.size();
-  needs.workspace = backend().spatial_pyramid_workspace(in, setup().type);
-  return needs;
+  return {.saved = setup().mode == Mode::train ? in.count() * windows_.size() : 0,
+          .workspace = backend().spatial_pyramid_workspace(in, setup().type)};
 }
 
 void SpatialPyramidLayer::bind(const LayerMemory& memory) {

@@ -11,14 +11,10 @@ YoloLayer::YoloLayer(const YoloAttributes& yolo, const LayerSetup& setup)
 }
 
 MemoryNeeds YoloLayer::memory_needs() const {
-  MemoryNeeds needs;
-  if (setup().mode == Mode::infer) {
-    needs.workspace = backend().yolo_detect_workspace(head_, output_shape());
-    return needs;
-  }
-  needs.weights = aligned(sizeof(YoloLoss)) + class_weights_.size() * sizeof(float);
-  needs.workspace = backend().yolo_workspace(head_, output_shape());
-  return needs;
+  if (setup().mode == Mode::infer)
+    return {.workspace = backend().yolo_detect_workspace(head_, output_shape())};
+  return {.weights = aligned(sizeof(YoloLoss)) + class_weights_.size() * sizeof(float),
+          .workspace = backend().yolo_workspace(head_, output_shape())};
 }
 
 void YoloLayer::bind(const LayerMemory& memory) {
@@ -38,7 +34,7 @@ void YoloLayer::prepare() {
 }
 
 void YoloLayer::backward(const LayerCall&, bool) {
-  BRIGHTNET_CHECK(false, "a head's gradient is its loss's");
+  BRIGHTNET_CHECK(false, "the gradient of a head comes from loss()");
 }
 
 void YoloLayer::loss(const LayerCall& call, const TruthList& truths, const GradientScale& scale,

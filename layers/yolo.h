@@ -1,13 +1,13 @@
-// The YOLO head as the network's last layer of each branch (private to layers/). The formulas are in
-// kernels/math, the loops in the backend.
+// The YOLO head, the last layer of each branch (private to layers/). The formulas are in kernels/math, the
+// loops in the backend.
 #pragma once
 
 #include "layers/layer.h"
 
 namespace brightnet {
 
-/// Its output is its input: the predictions as they are. What a head does with them is its own step: the loss
-/// in training, detections after inference.
+/// Its output is its input, the raw predictions: forward() does nothing. loss() replaces backward() in
+/// training, and detect() follows inference.
 class YoloLayer : public Layer {
  public:
   YoloLayer(const YoloAttributes& yolo, const LayerSetup& setup);
@@ -21,13 +21,12 @@ class YoloLayer : public Layer {
   void backward(const LayerCall& call, bool accumulate_parameters) override;
 
   /// The loss of the predictions call.inputs[0] against the ground truth, and its gradient times `scale` into
-  /// call.input_gradients[0]. The loss's sums are kept for last_loss() and added to `totals` (nullptr:
-  /// nowhere). Truths and totals lie in the device's memory.
+  /// call.input_gradients[0]. The loss's sums are kept for last_loss() and added to `totals` (unless
+  /// nullptr). Truths and totals are in the device's memory.
   void loss(const LayerCall& call, const TruthList& truths, const GradientScale& scale, LossTotals* totals);
-  /// Sums of the last loss() (this waits).
+  /// Sums of the last loss(). Synchronizes.
   YoloLoss last_loss() const;
-  /// Appends what the predictions find above `threshold` to each image's list, after inference; before any
-  /// suppression (this waits).
+  /// Appends the detections above `threshold`, before NMS, to each image's list. Synchronizes.
   void detect(const Tensor& predictions, float threshold, std::vector<std::vector<Detection>>& found) const;
 
  private:

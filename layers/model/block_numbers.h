@@ -11,9 +11,9 @@ namespace brightnet {
 /// Values of a block's parameters.
 using BlockNumbers = std::map<std::string, int>;
 
-/// A copy of `node` with every "$…" evaluated, from left to right. Throws InputError for a name that is no
-/// parameter and for a quotient that is no whole number. The copy's nodes carry no line of their own, so that
-/// messages name `where`, the layer's place.
+/// A copy of `node` with every "$…" evaluated, from left to right. Throws InputError for a name that is not a
+/// parameter and for a quotient that is not a whole number. The copy's nodes have no line numbers, so that
+/// messages give `where`, the layer's position.
 YAML::Node substitute(const YAML::Node& node, const BlockNumbers& numbers, const std::string& where);
 
 }  // namespace brightnet

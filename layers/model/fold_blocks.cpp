@@ -1,7 +1,7 @@
-// Three steps. First, repetitions in a row become one use of a block (residual bodies). Then, repeatedly, the
-// stretch of items that occurs at several places, with other numbers perhaps, and whose replacement by a
-// block saves most lines becomes a block. Last, each number of a block becomes a constant, a parameter or a
-// multiple of a parameter, whatever fits all its uses.
+// Three steps. First, consecutive repetitions become one use of a block (residual bodies). Then, repeatedly,
+// the sequence of items that occurs several times, possibly with different numbers, and saves most lines as a
+// block becomes one. Finally, each number in a block becomes a constant, a parameter or a multiple of a
+// parameter, whichever fits all uses.
 #include "layers/model/fold_blocks.h"
 
 #include <algorithm>
@@ -20,9 +20,9 @@ constexpr int most_repeats = 1000;  // as much as YAML allows
 constexpr int deepest_block = 6;
 constexpr double least_gain = 2;
 
-/// A stretch of items that could be a block.
+/// A sequence of items that could be a block.
 struct Stretch {
-  uint64_t signature = 0;  ///< equal for stretches that differ in their numbers only
+  uint64_t signature = 0;  ///< equal for stretches that differ only in their numbers
   int input = 0;           ///< the one layer outside that it reads
 };
 
@@ -43,7 +43,7 @@ class Folder {
       kinds_.push_back(kind_of(layers[i]));
       if (!is_head(layers[i])) continue;
       barrier_[i] = true;
-      if (layers[i].inputs[0] != network_input) barrier_[static_cast<size_t>(layers[i].inputs[0])] = true;
+      if (layers[i].inputs[0] != network_input) barrier_[layers[i].inputs[0]] = true;
     }
   }
 
@@ -61,7 +61,7 @@ class Folder {
   }
 
  private:
-  /// A number for what a layer is, but for its filters and inputs.
+  /// Identifies a layer's kind and attributes other than its filters and inputs.
   int kind_of(const LayerDescription& layer) {
     std::string text = Model::kind(layer);
     const bool head = is_head(layer);  // no block has one
@@ -73,17 +73,15 @@ class Folder {
 
   /// The layers that an item reads from outside itself.
   std::vector<int> inputs_of(const FoldedItem& item) const {
-    const std::vector<int>& inputs = layers_[static_cast<size_t>(item.first)].inputs;
-    // The first layer of a block reads nothing but the block's input.
+    const std::vector<int>& inputs = layers_[item.first].inputs;
+    // The first layer of a block reads only the block's input.
     return item.block < 0 ? inputs : std::vector<int>{inputs[0]};
   }
 
-  bool is_barrier(const FoldedItem& item) const {
-    return item.block < 0 && barrier_[static_cast<size_t>(item.first)];
-  }
+  bool is_barrier(const FoldedItem& item) const { return item.block < 0 && barrier_[item.first]; }
 
-  /// Calls see(length, stretch) for every stretch of at most `longest` items from `begin` on that could
-  /// be a block.
+  /// Calls see(length, stretch) for every stretch of at most `longest` items from `begin` that could be
+  /// a block.
   template <typename See>
   void stretches(size_t begin, size_t longest, See&& see) const {
     Stretch stretch;
@@ -96,7 +94,7 @@ class Folder {
     for (size_t i = begin; i < items_.size() && i < begin + longest; ++i) {
       const FoldedItem& item = items_[i];
       if (is_barrier(item) || item.depth >= deepest_block) return;
-      add(item.block < 0 ? kinds_[static_cast<size_t>(item.first)] : 1000000 + item.block);
+      add(item.block < 0 ? kinds_[item.first] : 1000000 + item.block);
       const std::vector<int> inputs = inputs_of(item);
       add(static_cast<int64_t>(inputs.size()));
       for (const int input : inputs) {
@@ -132,12 +130,11 @@ class Folder {
 
   bool has_join(size_t begin, size_t length) const {
     return std::any_of(items_.begin() + static_cast<long>(begin),
-                       items_.begin() + static_cast<long>(begin + length), [&](const FoldedItem& item) {
-                         return item.block >= 0 || joins(layers_[static_cast<size_t>(item.first)]);
-                       });
+                       items_.begin() + static_cast<long>(begin + length),
+                       [&](const FoldedItem& item) { return item.block >= 0 || joins(layers_[item.first]); });
   }
 
-  /// Replaces `repeat` stretches of `length` items in a row by one use of a block.
+  /// Replaces `repeat` consecutive stretches of `length` items by one use of a block.
   void replace(size_t begin, size_t length, int repeat, uint64_t signature) {
     const auto known = blocks_.emplace(signature, static_cast<int>(uses_.size())).first;
     if (known->second == static_cast<int>(uses_.size())) uses_.emplace_back();
@@ -147,7 +144,7 @@ class Folder {
     use.first = items_[begin].first;
     use.end = items_[begin + length * static_cast<size_t>(repeat) - 1].end;
     use.numbers = numbers_of(begin, length);
-    uses_[static_cast<size_t>(use.block)].push_back(use.numbers);
+    uses_[use.block].push_back(use.numbers);
     use.numbers.push_back(repeat);
     const auto from = items_.begin() + static_cast<long>(begin);
     for (size_t i = begin; i < begin + length; ++i) use.depth = std::max(use.depth, items_[i].depth + 1);
@@ -157,8 +154,7 @@ class Folder {
     items_.erase(from + 1, from + static_cast<long>(length * static_cast<size_t>(repeat)));
   }
 
-  /// How often the stretch follows itself with the same numbers, each reading the last layer of
-  /// the one before.
+  /// How often the stretch repeats with the same numbers, each time reading the last layer of the one before.
   int links(size_t begin, size_t length, const Stretch& first) const {
     const std::vector<int> numbers = numbers_of(begin, length);
     int count = 1;
@@ -171,8 +167,9 @@ class Folder {
     return count;
   }
 
-  /// Whether a stretch may be repeated in a row: it joins something, or it is convolutions three times whose
-  /// inner results nobody else reads; and it keeps the scale, since a stage is a thing of its own.
+  /// Whether a stretch may become a repeated block: it joins layers, or it is a run of convolutions, three
+  /// times or more, whose intermediate results are not read elsewhere; and it keeps the scale, since a change
+  /// begins a stage.
   bool may_repeat(size_t begin, size_t length, int count) const {
     for (size_t i = begin; i < begin + length; ++i) {
       if (begins_scale(items_[i])) return false;
@@ -202,7 +199,7 @@ class Folder {
     }
   }
 
-  /// A residual body that stands alone is a use of the block as well.
+  /// A single residual body is a use of the block as well.
   void use_known_blocks() {
     for (const auto& [length, signature] : with_joins_) {
       for (size_t begin = 0; begin + length <= items_.size(); ++begin) {
@@ -212,7 +209,7 @@ class Folder {
     }
   }
 
-  /// The stretch whose folding saves most lines, if one is worth it.
+  /// Folds the stretch that saves most lines; false when none is worth it.
   bool fold_best() {
     std::unordered_map<uint64_t, std::pair<size_t, std::vector<size_t>>> places;
     for (size_t begin = 0; begin < items_.size(); ++begin) {
@@ -245,7 +242,6 @@ class Folder {
     return !best_begins.empty();
   }
 
-  /// Which items read each item.
   void count_readers() {
     readers_.assign(items_.size(), {});
     for (size_t i = 0; i < items_.size(); ++i) {
@@ -254,7 +250,7 @@ class Folder {
         const auto item =
             std::upper_bound(items_.begin(), items_.end(), input,
                              [](int layer, const FoldedItem& other) { return layer < other.end; });
-        readers_[static_cast<size_t>(item - items_.begin())].push_back(i);
+        readers_[item - items_.begin()].push_back(i);
       }
     }
   }
@@ -284,24 +280,20 @@ class Folder {
 
   bool begins_scale(const FoldedItem& item) const {
     if (item.block >= 0) return false;
-    return std::visit([](const auto& kind) { return kind.scale(1) != 1; },
-                      layers_[static_cast<size_t>(item.first)].attributes);
+    return std::visit([](const auto& kind) { return kind.scale(1) != 1; }, layers_[item.first].attributes);
   }
   bool is_strided(const FoldedItem& item) const {
-    return begins_scale(item) &&
-           std::holds_alternative<ConvAttributes>(layers_[static_cast<size_t>(item.first)].attributes);
+    return begins_scale(item) && std::holds_alternative<ConvAttributes>(layers_[item.first].attributes);
   }
   bool is_join(const FoldedItem& item) const {
-    return item.block < 0 &&
-           std::holds_alternative<ConcatAttributes>(layers_[static_cast<size_t>(item.first)].attributes);
+    return item.block < 0 && std::holds_alternative<ConcatAttributes>(layers_[item.first].attributes);
   }
   bool reads_only(const FoldedItem& item, const FoldedItem& other) const {
     const std::vector<int> inputs = inputs_of(item);
     return !is_barrier(item) && item.block < 0 && inputs.size() == 1 && inputs[0] == other.end - 1;
   }
 
-  /// How many of the numbers are neither constant nor a simple multiple of another: an
-  /// estimate for gain_of().
+  /// Estimates, for gain_of(), how many of the numbers are neither constant nor a simple multiple of another.
   static size_t parameters_of(const std::vector<std::vector<int>>& uses) {
     std::vector<size_t> chosen;
     for (size_t slot = uses[0].size(); slot-- > 0;) {
@@ -318,7 +310,7 @@ class Folder {
                        [&](const auto& numbers) { return numbers[slot] == uses[0][slot]; });
   }
 
-  /// slot = base · times / over in every use; parameter is −1 when it is not so simple.
+  /// slot = base · times / over in every use; parameter is −1 when there is no such ratio.
   static Expression ratio(const std::vector<std::vector<int>>& uses, size_t slot, size_t base) {
     static constexpr std::pair<int, int> ratios[] = {{1, 1}, {1, 2}, {2, 1}, {1, 4}, {4, 1}, {1, 8}, {8, 1}};
     for (const auto& [times, over] : ratios) {
@@ -334,7 +326,7 @@ class Folder {
     for (const FoldedItem& item : items) {
       if (item.block < 0) continue;
       find_first_uses(model, item.children);
-      auto& block = model.blocks[static_cast<size_t>(item.block)];
+      auto& block = model.blocks[item.block];
       if (!block.first_use) block.first_use = &item;
     }
   }
@@ -348,7 +340,7 @@ class Folder {
       wanted.resize(begin + child.numbers.size(), child.block < 0);
       block.counts.resize(wanted.size());
       if (child.block < 0) continue;
-      const FoldedBlock& inner = model.blocks[static_cast<size_t>(child.block)];
+      const FoldedBlock& inner = model.blocks[child.block];
       for (size_t i = 0; i < inner.counts.size(); ++i) block.counts[begin + i] = inner.counts[i];
       for (const int number : inner.parameters) wanted[begin + static_cast<size_t>(number)] = true;
       wanted.back() = true;
@@ -382,18 +374,17 @@ class Folder {
     std::vector<int> order;
     for (const bool count : {false, true}) {
       for (size_t i = 0; i < block.parameters.size(); ++i) {
-        if (block.counts[static_cast<size_t>(block.parameters[i])] == count)
-          order.push_back(static_cast<int>(i));
+        if (block.counts[block.parameters[i]] == count) order.push_back(static_cast<int>(i));
       }
     }
     std::vector<int> sorted, place(order.size());
     for (const int old : order) {
-      place[static_cast<size_t>(old)] = static_cast<int>(sorted.size());
-      sorted.push_back(block.parameters[static_cast<size_t>(old)]);
+      place[old] = static_cast<int>(sorted.size());
+      sorted.push_back(block.parameters[old]);
     }
     block.parameters = sorted;
     for (Expression& expression : block.expressions) {
-      if (expression.parameter >= 0) expression.parameter = place[static_cast<size_t>(expression.parameter)];
+      if (expression.parameter >= 0) expression.parameter = place[expression.parameter];
     }
   }
 
@@ -405,7 +396,7 @@ class Folder {
   std::map<uint64_t, int> blocks_;                   ///< by signature
   std::vector<std::vector<std::vector<int>>> uses_;  ///< the numbers of each block's uses
   std::vector<std::pair<size_t, uint64_t>> with_joins_;
-  std::vector<std::vector<size_t>> readers_;  ///< of each item
+  std::vector<std::vector<size_t>> readers_;  ///< of each item: the items that read it
 };
 
 }  // namespace

@@ -17,7 +17,7 @@ std::string node_text(const YAML::Node& node) {
   return node.IsSequence() ? list_text(node, node_text) : node.Scalar();
 }
 
-/// Collects texts; attributes that were read or imported are within their limits.
+/// Collects texts. Limits are not checked: attributes that were read or imported are within them.
 class FieldTexts : public Fields {
  public:
   explicit FieldTexts(YamlTexts& texts) : texts_(texts) {}

@@ -23,7 +23,7 @@ class LayerFields {
 
   Activation model_activation() const { return activation_; }
 
-  /// A key that is always written. Where it is not there to be read, the value stays as it is.
+  /// A key that is always written. When it is absent in reading, the value stays unchanged.
   template <typename Value>
   auto operator()(const char* key, Value& value, const char* doc) {
     return fields_(key, value, doc);
@@ -42,7 +42,7 @@ class LayerFields {
     if (!left_out(value, otherwise)) fields_(key, value, doc);
   }
 
-  /// A word out of a list, left out where it is `otherwise`.
+  /// One of a list of words, left out where it is `otherwise`.
   void choice(const char* key, std::string& value, const std::string& otherwise,
               const std::vector<std::string>& choices, const char* doc) {
     if (!left_out(value, otherwise)) fields_.choice(key, value, choices, doc);
@@ -55,7 +55,7 @@ class LayerFields {
   }
 
  private:
-  /// In reading nothing is, but the value is set for where the key is not there.
+  /// In reading nothing is left out, but the value is set in case the key is absent.
   template <typename Value>
   bool left_out(Value& value, const Value& otherwise) const {
     if (writes_) return value == otherwise;

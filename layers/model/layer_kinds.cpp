@@ -23,7 +23,7 @@ YAML::Node list_node(const Items& items, Node&& node) {
 
 void read_anchors(const YamlValue& value, YoloAttributes& yolo) {
   YoloHead& head = yolo.head;
-  // Training replaces `auto` by the anchors of its data; until then those of the model's file stand.
+  // Training replaces `auto` by anchors computed from its data; until then the model file's are used.
   if (value.node.IsScalar() && value.node.Scalar() == "auto" && head.anchor_count > 0) return;
   const auto rows =
       yaml_as<std::vector<std::vector<float>>>(value, "anchors", "a list of pairs [width, height], or auto");

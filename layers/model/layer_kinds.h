@@ -1,6 +1,7 @@
-// The kinds of layers. All that a kind is without a device stands here: its name and keys in YAML, what it
-// reads, its output's shape, its parameters, and which Layer computes it. The reader, the writer, the
-// parameters' layout and the factory follow from here; of a new kind the compiler says what is missing.
+// The kinds of layers. Everything about a kind that needs no device is defined here: its name and keys
+// in YAML, its inputs, its output's shape, its parameters, and the Layer that computes it. The reader,
+// the writer, the parameters' layout and the factory follow from here; the compiler reports what a new
+// kind lacks.
 #pragma once
 
 #include <concepts>
@@ -20,18 +21,18 @@ namespace brightnet {
 /// Channels of each of a layer's inputs.
 using InputChannels = std::span<const int>;
 
-/// How many layers a kind reads, where there is no fixed number.
+/// Number of inputs of a kind that takes any number.
 constexpr int any_number = -1;
 
-/// What a kind says of itself. Optional are
+/// What every kind defines. Optional are
 ///   std::string refusal(InputChannels) const             why it cannot read such inputs; empty: it can
 ///   std::vector<ParameterSpec> parameters(int) const     its parameters, for so many channels of its input
 template <typename Kind>
 concept LayerKind = requires(Kind kind, const Kind constant, LayerFields& f, InputChannels in) {
-  // In YAML; and by what role a layer goes there that needs a name.
+  // Its name in YAML, and the name given to layers of this kind in a written YAML.
   { Kind::kind } -> std::convertible_to<std::string_view>;
   { Kind::role } -> std::convertible_to<std::string_view>;
-  // How many layers it reads.
+  // Number of layers it reads.
   { Kind::inputs } -> std::convertible_to<int>;
   // The class that computes it.
   typename Kind::Layer;
@@ -39,13 +40,13 @@ concept LayerKind = requires(Kind kind, const Kind constant, LayerFields& f, Inp
   kind.fields(f);
   // Channels of its output.
   { constant.channels(in) } -> std::same_as<int64_t>;
-  // Height or width of its output from its inputs'; 0: there is none that fits.
+  // Height or width of its output from its inputs'; 0: the input does not fit.
   { constant.side(1) } -> std::same_as<int>;
-  // Pixels of the image from one pixel of its output to the next, from its inputs'.
+  // Stride of its output in pixels of the image, from its inputs'.
   { constant.scale(1.0) } -> std::same_as<double>;
 };
 
-/// Channels of a layer at most: more than any network has, and few enough to count a layer's weights.
+/// Maximum channels of a layer: more than any network has, and few enough to count its weights in 64 bits.
 constexpr int max_channels = 65536;
 
 /// Convolution, then batch-norm or a bias, then an activation.
@@ -54,12 +55,12 @@ struct ConvAttributes {
   static constexpr int inputs = 1;
   using Layer = class ConvolutionLayer;
 
-  int filters = 0;  ///< output channels; 0 in reading: `auto`
+  int filters = 0;  ///< output channels; 0 while reading: `auto`
   int size = 1, stride = 1;
   int padding = 0;  ///< on every side
   bool batch_norm = true;
   Activation activation = Activation::linear;
-  bool full_precision = false;  ///< computes in fp32 whatever the network computes in
+  bool full_precision = false;  ///< computes in fp32 in a network of any precision
 
   void fields(LayerFields& f);
   int64_t channels(InputChannels) const { return filters; }
@@ -68,7 +69,7 @@ struct ConvAttributes {
   std::vector<ParameterSpec> parameters(int input_channels) const;
 };
 
-/// Max-pooling with darknet's padding, size − 1 in total: stride 1 keeps the size and stride 2 halves it.
+/// Max-pooling with darknet's padding, size − 1 in total: stride 1 keeps the size, stride 2 halves it.
 struct MaxPoolAttributes {
   static constexpr std::string_view kind = "max_pool", role = "pool";
   static constexpr int inputs = 1;
@@ -102,7 +103,7 @@ struct SppAttributes {
   double scale(double in) const { return in; }
 };
 
-/// The channels of its inputs one after the other.
+/// Concatenation of its inputs along the channels.
 struct ConcatAttributes {
   static constexpr std::string_view kind = "concat", role = "join";
   static constexpr int inputs = any_number;
@@ -114,7 +115,7 @@ struct ConcatAttributes {
   double scale(double in) const { return in; }
 };
 
-/// Keeps the part-th of `groups` equal groups of channels.
+/// Keeps group `part` of `groups` equal groups of channels.
 struct SplitAttributes {
   static constexpr std::string_view kind = "split", role = "half";
   static constexpr int inputs = 1;
@@ -133,7 +134,7 @@ struct SplitAttributes {
 };
 
 /// Sum of its two inputs, then an activation. `partial` allows different channels, as darknet's [shortcut]
-/// does: the output has the first input's, and only those that the second has too are sums.
+/// does: the output has the first input's channels, and the second is added to those that both have.
 struct ShortcutAttributes {
   static constexpr std::string_view kind = "shortcut", role = "sum";
   static constexpr int inputs = 2;
@@ -196,29 +197,29 @@ struct SpaceToDepthAttributes {
   double scale(double in) const { return in * block; }
 };
 
-/// A head: its output is its input, predictions as they are. `head` is complete but for the input's size,
-/// which the network knows, and `head.classes`, which the model does.
+/// A head: its output is its input, the raw predictions. The input's size in `head` is set by the network,
+/// and `head.classes` by the model.
 struct YoloAttributes {
   static constexpr std::string_view kind = "yolo", role = "head";
   static constexpr int inputs = 1;
   using Layer = class YoloLayer;
 
   YoloHead head;
-  std::string anchors_where;         ///< the place that the anchors were read at, for messages
+  std::string anchors_where;         ///< file and line of the anchors, for messages
   std::vector<float> class_weights;  ///< empty: all 1
-  NmsKind nms = NmsKind::greedy;     ///< where nothing else is asked for
+  NmsKind nms = NmsKind::greedy;     ///< unless the user chooses another
   float nms_beta = 0.6f;
 
   void fields(LayerFields& f);
-  /// Those that the model's `head:` may say for all its heads: all but the mask.
+  /// The keys that the model's `head:` may set for all heads: all but the mask.
   void shared_fields(LayerFields& f);
   int64_t channels(InputChannels in) const { return in[0]; }
   int side(int in) const { return in; }
   double scale(double in) const { return in; }
 };
 
-/// All kinds. What translates layers for other programs (ONNX, darknet) visits this, so that the compiler
-/// names the translator that does not know a new kind.
+/// All kinds. The exporters (ONNX, darknet) visit this variant, so that they do not compile until they handle
+/// a new kind.
 using LayerAttributes = std::variant<ConvAttributes, MaxPoolAttributes, SppAttributes, ConcatAttributes,
                                      SplitAttributes, ShortcutAttributes, MultiplyAttributes,
                                      UpsampleAttributes, SpaceToDepthAttributes, YoloAttributes>;
@@ -232,7 +233,7 @@ void for_each_layer_kind(Function&& f) {
   call(std::type_identity<LayerAttributes>());
 }
 
-/// What a layer says in YAML besides its name and inputs; all that a head says. `activation` is the model's.
+/// A layer's YAML keys other than its name and inputs; for a head all keys. `activation` is the model's.
 YamlTexts layer_texts(const LayerAttributes& attributes, Activation activation);
 
 }  // namespace brightnet

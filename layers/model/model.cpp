@@ -9,7 +9,7 @@ std::string Model::kind(const LayerDescription& layer) {
 }
 
 int Model::channels_of(int input) const {
-  return input == network_input ? channels : layers[static_cast<size_t>(input)].channels;
+  return input == network_input ? channels : layers[input].channels;
 }
 
 bool is_head(const LayerDescription& layer) {
@@ -20,7 +20,7 @@ std::vector<double> layer_scales(const std::vector<LayerDescription>& layers) {
   std::vector<double> scales;
   for (const LayerDescription& layer : layers) {
     const int source = layer.inputs[0];
-    const double scale = source == network_input ? 1 : scales[static_cast<size_t>(source)];
+    const double scale = source == network_input ? 1 : scales[source];
     scales.push_back(std::visit([&](const auto& kind) { return kind.scale(scale); }, layer.attributes));
   }
   return scales;

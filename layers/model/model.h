@@ -21,9 +21,8 @@ struct LayerDescription {
   std::vector<int> inputs;  ///< indices of earlier layers, or network_input
   LayerAttributes attributes;
   std::string where;  ///< "file:line"
-  int channels = 0;   ///< of its output
-  /// Factor on the learning rate of its parameters. 0: frozen; nothing changes them, and batch-norm uses its
-  /// running statistics.
+  int channels = 0;   ///< of the output
+  /// Factor on the learning rate of its parameters. 0: frozen, and batch-norm uses its running statistics.
   float rate = 1;
 };
 
@@ -38,19 +37,19 @@ struct Model {
 
   /// "conv", "max_pool", … as the YAML calls it.
   static std::string kind(const LayerDescription& layer);
-  /// Channels of what a layer reads there.
+  /// Channels of an entry of a layer's inputs.
   int channels_of(int input) const;
 };
 
 bool is_head(const LayerDescription& layer);
 
-/// Pixels of the image from one pixel of each layer's output to the next.
+/// Stride of each layer's output in pixels of the image.
 std::vector<double> layer_scales(const std::vector<LayerDescription>& layers);
 
-/// Of a layer's output, from its inputs'. Throws InputError when they do not fit the layer.
+/// The shape of a layer's output. Throws InputError when the inputs do not fit the layer.
 Shape output_shape(const LayerDescription& layer, const std::vector<Shape>& inputs);
 
-/// In their order; empty for most kinds of layers.
+/// In the order of the parameter layout; empty for most kinds of layers.
 std::vector<ParameterSpec> parameters_of(const Model& model, const LayerDescription& layer);
 
 }  // namespace brightnet

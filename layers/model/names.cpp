@@ -10,11 +10,11 @@ namespace {
 template <typename Attributes>
 const Attributes* layer_as(const Model& model, const FoldedItem& item) {
   if (item.block >= 0) return nullptr;
-  return std::get_if<Attributes>(&model.layers[static_cast<size_t>(item.first)].attributes);
+  return std::get_if<Attributes>(&model.layers[item.first].attributes);
 }
 
 const std::vector<int>& first_inputs(const Model& model, const FoldedItem& item) {
-  return model.layers[static_cast<size_t>(item.first)].inputs;
+  return model.layers[item.first].inputs;
 }
 
 size_t place_of(const std::vector<FoldedItem>& items, int layer) {
@@ -25,7 +25,7 @@ size_t place_of(const std::vector<FoldedItem>& items, int layer) {
 
 bool contains(const Model& model, const FoldedItem& item, bool (*is)(const LayerAttributes&)) {
   for (int layer = item.first; layer < item.end; ++layer) {
-    if (is(model.layers[static_cast<size_t>(layer)].attributes)) return true;
+    if (is(model.layers[layer].attributes)) return true;
   }
   return false;
 }
@@ -48,7 +48,7 @@ bool is_split(const LayerAttributes& attributes) {
   return std::holds_alternative<SplitAttributes>(attributes);
 }
 
-/// Hands out names; one that is taken gets a letter.
+/// Makes names unique: one that is taken gets a letter.
 class NameBook {
  public:
   std::string take(const std::string& wanted) {
@@ -57,7 +57,7 @@ class NameBook {
       name = wanted + (letter <= 'z' ? std::string(1, letter) : '_' + std::to_string(letter));
     return name;
   }
-  /// For what has no role: a, b, c, …
+  /// For layers without a role: a, b, c, …
   std::string take_letter() {
     for (char letter = 'a'; letter <= 'z'; ++letter) {
       if (taken_.insert(std::string(1, letter)).second) return std::string(1, letter);
@@ -89,14 +89,13 @@ class Namer {
   }
 
  private:
-  // What is referred to by name, everywhere.
+  // Marks every item that is referred to by name.
   void want_list(const std::vector<FoldedItem>& items, std::vector<bool>& wanted, int list_input) {
     for (size_t i = 0; i < items.size(); ++i) {
       const FoldedItem& item = items[i];
       if (item.block >= 0) {
         wanted[i] = true;
-        want_list(item.children, wanted_children_[static_cast<size_t>(item.block)],
-                  first_inputs(model_, item)[0]);
+        want_list(item.children, wanted_children_[item.block], first_inputs(model_, item)[0]);
       }
       if (reads_previous(model_, item, i > 0 ? &items[i - 1] : nullptr, list_input)) continue;
       const auto& inputs = first_inputs(model_, item);
@@ -113,7 +112,7 @@ class Namer {
     wanted[place] = true;
     if (item.block < 0 || layer == item.end - 1) return;
     const int inner = item.first + (layer - item.first) % item.repetition();
-    want(item.children, wanted_children_[static_cast<size_t>(item.block)], inner);
+    want(item.children, wanted_children_[item.block], inner);
   }
 
   void find_parts() {
@@ -131,7 +130,7 @@ class Namer {
         part = Part::bottom_up;
       names_.parts.push_back(part);
     }
-    // The convolution that only prepares the first upsampling belongs to it.
+    // The 1x1 convolution before the first upsampling belongs to the top-down path.
     if (first_up > 0 && first_up < items.size()) {
       const auto* conv = layer_as<ConvAttributes>(model_, items[first_up - 1]);
       if (conv && conv->size == 1 && layer_as<UpsampleAttributes>(model_, items[first_up]) &&
@@ -140,7 +139,7 @@ class Namer {
     }
   }
 
-  // Blocks, by what is in them.
+  // Blocks are named by their content.
   std::string block_kind(const FoldedBlock& block) const {
     const FoldedItem& use = *block.first_use;
     const bool sum = contains(model_, use, is_sum), concat = contains(model_, use, is_concat);
@@ -180,7 +179,7 @@ class Namer {
     return names;
   }
 
-  /// Items of the list that read the i-th one's last layer.
+  /// Items of the list that read the last layer of item i.
   std::vector<size_t> readers(const std::vector<FoldedItem>& items, size_t i) const {
     std::vector<size_t> found;
     for (size_t k = i + 1; k < items.size(); ++k) {
@@ -201,7 +200,7 @@ class Namer {
     const FoldedItem& item = items[i];
     if (item.block >= 0) return "body";
     const auto* conv = layer_as<ConvAttributes>(model_, item);
-    if (!conv) return plain_role(model_.layers[static_cast<size_t>(item.first)].attributes);
+    if (!conv) return plain_role(model_.layers[item.first].attributes);
     if (conv->stride > 1) return "down";
     const int source = first_inputs(model_, item)[0];
     const auto read = readers(items, i);
@@ -218,7 +217,7 @@ class Namer {
     return to_join && !on ? "out" : "";
   }
 
-  /// Whether something else than a join reads the layer as well.
+  /// Whether a layer with one input, other than `reader`, reads `source` as well.
   bool branches(const std::vector<FoldedItem>& items, int source, size_t reader) const {
     for (size_t k = 0; k < items.size(); ++k) {
       if (k != reader && first_inputs(model_, items[k]).size() == 1 &&
@@ -237,7 +236,7 @@ class Namer {
   }
 
   int level(int layer) const {
-    return static_cast<int>(std::lround(std::log2(std::max(1.0, scales_[static_cast<size_t>(layer)]))));
+    return static_cast<int>(std::lround(std::log2(std::max(1.0, scales_[layer]))));
   }
 
   void name_items() {
@@ -247,8 +246,7 @@ class Namer {
     names_.items.resize(items.size());
     for (size_t i = 0; i < items.size(); ++i) {
       const FoldedItem& item = items[i];
-      const std::string stride =
-          std::to_string(static_cast<int>(std::lround(scales_[static_cast<size_t>(item.end - 1)])));
+      const std::string stride = std::to_string(static_cast<int>(std::lround(scales_[item.end - 1])));
       const bool head = layer_as<YoloAttributes>(model_, item);
       const bool predict = i + 1 < items.size() && layer_as<YoloAttributes>(model_, items[i + 1]);
       if (head || predict) {
@@ -261,7 +259,7 @@ class Namer {
     }
   }
 
-  /// A use of a block that changes the scale, or comes after what did.
+  /// A use of a block that changes the scale or directly follows a layer that does.
   bool begins_stage(size_t i) const {
     const auto& items = folded_.items;
     if (contains(model_, items[i], is_downsample)) return true;
@@ -280,7 +278,7 @@ class Namer {
     if (item.block >= 0) return contains(model_, item, is_upsample) ? "up" : of_part;
     const auto* conv = layer_as<ConvAttributes>(model_, item);
     if (!conv) {
-      const LayerAttributes& attributes = model_.layers[static_cast<size_t>(item.first)].attributes;
+      const LayerAttributes& attributes = model_.layers[item.first].attributes;
       return std::holds_alternative<MultiplyAttributes>(attributes) ? "attended" : plain_role(attributes);
     }
     if (conv->stride > 1) return "down";
@@ -319,19 +317,16 @@ bool reads_previous(const Model& model, const FoldedItem& item, const FoldedItem
 std::string ModelNames::path_in_block(int block, const std::vector<FoldedItem>& body, int layer) const {
   const size_t place = place_of(body, layer);
   if (layer < body.front().first || place == body.size()) return "input";
-  const std::string& name = children[static_cast<size_t>(block)][place];
-  const FoldedItem& item = body[place];
-  if (item.block < 0 || layer == item.end - 1) return name;
-  const int repetition = (layer - item.first) / item.repetition();
-  const std::string instance = item.repeat == 1 ? name : name + '.' + std::to_string(repetition + 1);
-  return instance + '.' + path_in_block(item.block, item.children, layer - repetition * item.repetition());
+  return path_in(body[place], children[block][place], layer);
 }
 
 std::string ModelNames::path(const FoldedModel& folded, int layer) const {
   if (layer == network_input) return "input";
   const size_t place = place_of(folded.items, layer);
-  const FoldedItem& item = folded.items[place];
-  const std::string& name = items[place];
+  return path_in(folded.items[place], items[place], layer);
+}
+
+std::string ModelNames::path_in(const FoldedItem& item, const std::string& name, int layer) const {
   if (item.block < 0 || layer == item.end - 1) return name;
   const int repetition = (layer - item.first) / item.repetition();
   const std::string instance = item.repeat == 1 ? name : name + '.' + std::to_string(repetition + 1);

@@ -1,4 +1,4 @@
-// What a kind of layer says of its parameters.
+// What a kind of layer states about its parameters.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace brightnet {
 
-/// What an array of parameters is for: how it begins, and how it is trained.
+/// The role of an array of parameters, which decides how it is initialised and trained.
 enum class ParameterKind : uint8_t { weight, bias, scale, shift, running_mean, running_variance };
 
 /// Weight decay is for weights alone.
 constexpr bool decays(ParameterKind kind) {
   return kind == ParameterKind::weight;
 }
-/// Averages that the forward pass keeps; no gradient changes them.
+/// Averages that the forward pass updates; they have no gradient.
 constexpr bool is_running_statistic(ParameterKind kind) {
   return kind == ParameterKind::running_mean || kind == ParameterKind::running_variance;
 }

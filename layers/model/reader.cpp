@@ -9,7 +9,7 @@
 namespace brightnet {
 namespace {
 
-/// What every layer may say besides its own attributes.
+/// The keys of every layer besides its own attributes.
 struct LayerReference {
   std::string name;               ///< empty: numbered by its kind
   std::vector<std::string> from;  ///< empty: the layer before
@@ -50,7 +50,7 @@ void read_head(const YamlValue& value, YoloAttributes& head) {
   });
 }
 
-/// The names that a list of layers can use.
+/// The names that are visible in a list of layers.
 struct Scope {
   std::string prefix;
   std::map<std::string, int> names;
@@ -193,8 +193,7 @@ class ModelReader {
   int known_channels(int index, const LayerDescription& layer) const {
     const int channels = model_.channels_of(index);
     if (channels > 0) return channels;
-    throw InputError("'" + layer.name + "' reads '" + model_.layers[static_cast<size_t>(index)].name +
-                         "', whose filters are auto",
+    throw InputError("'" + layer.name + "' reads '" + model_.layers[index].name + "', whose filters are auto",
                      layer.where, "Only a yolo layer may read it.");
   }
 
@@ -223,7 +222,7 @@ class ModelReader {
     layer.channels = checked_channels(layer, kind.channels(channels));
   }
 
-  /// A head tells the convolution before it how many filters that needs.
+  /// Also sets the filters of the convolution before the head, if they are `auto`.
   void complete(YoloAttributes& yolo, LayerDescription& layer) {
     check_input_count(YoloAttributes::inputs, layer);
     if (yolo.head.anchor_count == 0)
@@ -237,7 +236,7 @@ class ModelReader {
                        layer.where);
     }
     const int needed = checked_channels(layer, int64_t{yolo.head.mask_count} * (5 + int64_t{model_.classes}));
-    LayerDescription& source = model_.layers[static_cast<size_t>(layer.inputs[0])];
+    LayerDescription& source = model_.layers[layer.inputs[0]];
     if (source.channels == 0) {
       std::get<ConvAttributes>(source.attributes).filters = needed;
       source.channels = needed;
@@ -250,16 +249,14 @@ class ModelReader {
     layer.channels = needed;
   }
 
-  /// Strides, and what can only be judged of the whole.
+  /// Strides, and checks that need the whole model.
   void finish() {
     for (const auto& layer : model_.layers) {
       if (layer.channels > 0) continue;
       throw InputError("'filters: auto' has no yolo layer after it", layer.where, "Write a number.");
     }
     const std::vector<double> scales = layer_scales(model_.layers);
-    const auto scale_of = [&](int input) {
-      return input == network_input ? 1.0 : scales[static_cast<size_t>(input)];
-    };
+    const auto scale_of = [&](int input) { return input == network_input ? 1.0 : scales[input]; };
     for (const auto& layer : model_.layers) {
       const double scale = scale_of(layer.inputs[0]);
       if (std::all_of(layer.inputs.begin(), layer.inputs.end(), [&](int i) { return scale_of(i) == scale; }))

@@ -2,7 +2,7 @@
 //
 //   name: yolov4-tiny
 //   input: {size: 416, channels: 3}
-//   activation: leaky                 # of every conv that does not say otherwise
+//   activation: leaky                 # default of every conv
 //   head: {anchors: [[10, 14], …]}    # what all yolo layers share
 //   blocks:
 //     csp:                            # a block is a named list of layers with parameters
@@ -17,9 +17,9 @@
 //     - yolo: {mask: [3, 4, 5]}
 //
 // A layer reads the one before it unless `from` names another: a name of the same list, `block.inner` for a
-// layer inside a block, or `input` for what the block (or the network) was given. Numbers may be written as
-// $parameter, $parameter/2 or 2*$parameter. `filters: auto` is what the yolo layer after it needs. `repeat:
-// n` repeats a block.
+// layer inside a block, or `input` for the input of the block (or network). Numbers may be written as
+// $parameter, $parameter/2 or 2*$parameter. `filters: auto` is the number that the yolo layer after it needs.
+// `repeat: n` repeats a block.
 #pragma once
 
 #include <filesystem>
@@ -30,8 +30,8 @@
 namespace brightnet {
 
 /// Reads a model; `classes` sets the heads' width (0: the model's own). `head_overrides` (may be undefined)
-/// is a mapping that overrides keys of the model's `head:`. Throws InputError with file and line for anything that does
-/// not make sense.
+/// is a mapping that overrides keys of the model's `head:`. Throws InputError with file and line for an
+/// invalid model.
 Model load_model(const std::filesystem::path& file, int classes, const YamlValue& head_overrides = {});
 Model parse_model(const YamlDocument& document, int classes, const YamlValue& head_overrides = {});
 

@@ -27,10 +27,10 @@ std::string flow(const YamlTexts& fields) {
   return '{' + text + '}';
 }
 
-/// What all heads share, for `head:`, and what each one says itself.
+/// The keys that all heads share, for `head:`, and those that differ.
 struct HeadTexts {
   YamlTexts shared;
-  std::vector<YamlTexts> own;  ///< one a head
+  std::vector<YamlTexts> own;  ///< one per head
 };
 
 HeadTexts head_texts(const Model& model) {
@@ -60,7 +60,7 @@ HeadTexts head_texts(const Model& model) {
 /// "2*$filters", "$blocks" or a constant.
 std::string expression_text(const Expression& expression, const std::vector<std::string>& parameters) {
   if (expression.parameter < 0) return std::to_string(expression.value);
-  std::string text = '$' + parameters[static_cast<size_t>(expression.parameter)];
+  std::string text = '$' + parameters[expression.parameter];
   if (expression.times > 1) text = std::to_string(expression.times) + '*' + text;
   if (expression.over > 1) text += '/' + std::to_string(expression.over);
   return text;
@@ -95,7 +95,7 @@ class ModelWriter {
   }
 
  private:
-  /// A long list of pairs on several lines.
+  /// Breaks a long list of pairs into several lines.
   static std::string wrapped(const std::string& value) {
     constexpr size_t width = 104;
     std::string text, rest = value;
@@ -115,7 +115,7 @@ class ModelWriter {
     size_t width = 0, count = 0;
     const bool residual = block.parameters.size() == 2 && names_.blocks[index].starts_with("residual");
     for (const int number : block.parameters) {
-      if (block.counts[static_cast<size_t>(number)]) {
+      if (block.counts[number]) {
         names.push_back(count++ == 0 ? "blocks" : "blocks" + std::to_string(count));
       } else {
         const char* name = width < std::size(widths) ? widths[width] : nullptr;
@@ -126,22 +126,19 @@ class ModelWriter {
     return names;
   }
 
-  const LayerDescription& layer_of(const FoldedItem& item) const {
-    return model_.layers[static_cast<size_t>(item.first)];
-  }
+  const LayerDescription& layer_of(const FoldedItem& item) const { return model_.layers[item.first]; }
 
-  /// What a use of a block says: a value for each parameter, and how often.
+  /// The keys of a use of a block: a value for each parameter, and `repeat`.
   YamlTexts arguments(const FoldedItem& item, const std::vector<std::string>& numbers) const {
     const auto block = static_cast<size_t>(item.block);
     YamlTexts fields;
     const auto& wanted = folded_.blocks[block].parameters;
-    for (size_t i = 0; i < wanted.size(); ++i)
-      fields.emplace_back(parameters_[block][i], numbers[static_cast<size_t>(wanted[i])]);
+    for (size_t i = 0; i < wanted.size(); ++i) fields.emplace_back(parameters_[block][i], numbers[wanted[i]]);
     if (numbers.back() != "1") fields.emplace_back("repeat", numbers.back());
     return fields;
   }
 
-  /// One item of a list. `numbers` are the texts of item.numbers, `path` says what a layer is called here.
+  /// One item of a list. `numbers` are the texts of item.numbers; path(layer) is a layer's name here.
   template <typename Path>
   std::string item_text(const FoldedItem& item, const std::string& name, bool follows,
                         const std::vector<std::string>& numbers, Path&& path) {
@@ -164,8 +161,7 @@ class ModelWriter {
       if (!numbers.empty()) own[0].second = numbers[0];
     }
     fields.insert(fields.end(), own.begin(), own.end());
-    const std::string kind =
-        item.block >= 0 ? names_.blocks[static_cast<size_t>(item.block)] : Model::kind(layer);
+    const std::string kind = item.block >= 0 ? names_.blocks[item.block] : Model::kind(layer);
     return "- " + kind + ": " + flow(fields) + '\n';
   }
 
@@ -210,8 +206,8 @@ class ModelWriter {
   bool is_head_item(size_t i) const {
     return i < folded_.items.size() && folded_.items[i].block < 0 && is_head(layer_of(folded_.items[i]));
   }
-  /// The head that this layer belongs to: itself, the convolution before it, or one that only leads
-  /// there. 0: none.
+  /// The head that item i belongs to: as the head itself, as its convolution or as the one before that;
+  /// 0: none.
   size_t head_of(size_t i) const {
     if (is_head_item(i)) return i;
     if (is_head_item(i + 1)) return i + 1;
@@ -222,7 +218,7 @@ class ModelWriter {
 
   void write_comment(size_t i) {
     static const char* titles[] = {"backbone", "top-down path", "bottom-up path"};
-    std::string title = titles[static_cast<size_t>(names_.parts[i])];
+    std::string title = titles[names_.parts[i]];
     if (const size_t head = head_of(i)) title = "head at stride " + names_.items[head].substr(4);
     if (title != title_) text_ += "  # " + title + '\n';
     title_ = title;

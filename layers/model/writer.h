@@ -1,5 +1,5 @@
-// Writing a model as a person would: with names, with what its layers share said once, and with what repeats
-// as blocks. What it writes reads back (layers/model/reader.h) as exactly the same layers in the same order.
+// Writes a model as a person would: with names, shared settings once, and repetitions as blocks. The result
+// reads back (layers/model/reader.h) as exactly the same layers in the same order.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace brightnet {
 
-/// The YAML of a model. Of its layers the attributes and inputs count; names are chosen here. `header`
-/// becomes comment lines at the top.
+/// The YAML of a model. Only the attributes and inputs of its layers are used; names are chosen here.
+/// `header` becomes comment lines at the top.
 std::string write_model_yaml(const Model& model, const std::vector<std::string>& header);
 
 /// Whether two lists are the same network: attributes and inputs, not names.

@@ -23,7 +23,7 @@ class ExportFolder {
     fs::remove_all(folder_);
     fs::create_directories(folder_ / "pictures");
     const RealisticModel made = realistic_model(shipped_model("yolov4-tiny", 4), 192);
-    save_weights(folder_ / "weights.safetensors", made.trained, made.layout, made.values);
+    save_weights(folder_ / "weights.safetensors", made.trained);
     cv::Mat bgr;
     cv::cvtColor(made.image, bgr, cv::COLOR_RGB2BGR);
     cv::imwrite((folder_ / "pictures/picture.png").string(), bgr);

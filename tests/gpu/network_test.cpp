@@ -135,8 +135,8 @@ TEST(CudaNetwork, AStepOfYolov4IsLikeTheCpus) {
 }
 
 /// A network with an optimizer step.
-struct TrainedNetwork {
-  TrainedNetwork(Backend& backend, Precision precision, const RunConfig& config)
+struct SteppedNetwork {
+  SteppedNetwork(Backend& backend, Precision precision, const RunConfig& config)
       : bound(backend, model_of(small_model, 3), batch, 32, precision, Mode::train),
         optimizer_step(config.optimizer, config.ema, precision, bound.layout(), backend,
                        bound.device_values(), batch) {
@@ -166,8 +166,8 @@ RunConfig small_config(Precision precision, OptimizerKind optimizer = OptimizerK
 void expect_ten_steps_like_the_cpus(OptimizerKind optimizer) {
   const auto cpu = make_cpu_backend();
   const RunConfig config = small_config(Precision::fp32, optimizer);
-  TrainedNetwork expected(*cpu, Precision::fp32, config);
-  TrainedNetwork actual(device(), Precision::fp32, config);
+  SteppedNetwork expected(*cpu, Precision::fp32, config);
+  SteppedNetwork actual(device(), Precision::fp32, config);
   for (uint64_t i = 0; i < 10; ++i) {
     const MadeUpBatch data(32, i);
     expected.step(data);
@@ -191,8 +191,8 @@ TEST(CudaNetwork, TenStepsOfAdamWStayWithTheCpus) {
 }
 
 TEST(CudaNetwork, RecordedStepsAreThoseThatAreQueuedOneByOneToTheBit) {
-  TrainedNetwork recorded(device(), Precision::fp32, small_config(Precision::fp32));
-  TrainedNetwork queued(device(), Precision::fp32, small_config(Precision::fp32));
+  SteppedNetwork recorded(device(), Precision::fp32, small_config(Precision::fp32));
+  SteppedNetwork queued(device(), Precision::fp32, small_config(Precision::fp32));
   queued.bound.network().allow_recording(false);
   for (uint64_t i = 0; i < 5; ++i) {
     const MadeUpBatch data(32, i);
@@ -221,7 +221,7 @@ TEST(CudaNetwork, RecomputedActivationsGiveTheSameGradientsToTheBit) {
 TEST(CudaNetwork, AnOverflowInFp16SkipsTheStepAndHalvesTheScale) {
   RunConfig config = small_config(Precision::fp16);
   config.optimizer.loss_scale = 1e30f;
-  TrainedNetwork network(device(), Precision::fp16, config);
+  SteppedNetwork network(device(), Precision::fp16, config);
   const auto before = network.bound.values();
   network.step(MadeUpBatch(32, 1));
   const StepState state = network.optimizer_step.state();

@@ -1,4 +1,4 @@
-// Weights without training: the small run's model as it is drawn, which finds something everywhere.
+// Weights without training: the small run's model with random weights, which detects something everywhere.
 #pragma once
 
 #include <algorithm>
@@ -17,15 +17,15 @@ inline std::filesystem::path write_small_weights(const SmallRun& run,
   trained.model = load_model(run.folder() / "model.yaml", static_cast<int>(classes.size()));
   trained.classes = classes;
   trained.size = 64;
-  const ParameterLayout layout(trained.model);
+  trained.layout = ParameterLayout(trained.model);
   const std::filesystem::path file = run.folder() / "weights.safetensors";
-  std::vector<float> values = initial_parameters(trained.model, layout, 3);
-  // A fresh head's biases say that there is nothing anywhere.
-  for (const auto& entry : layout.entries()) {
+  trained.values = initial_parameters(trained.model, trained.layout, 3);
+  // The initial biases of a head predict no object anywhere.
+  for (const auto& entry : trained.layout.entries()) {
     if (entry.kind == ParameterKind::bias)
-      std::fill_n(values.begin() + static_cast<long>(entry.offset), entry.count, 0.0f);
+      std::fill_n(trained.values.begin() + static_cast<long>(entry.offset), entry.count, 0.0f);
   }
-  save_weights(file, trained, layout, values);
+  save_weights(file, trained);
   return file;
 }
 

@@ -64,7 +64,7 @@ struct WeightsOptions {
   void add(CLI::App& command);
   /// The network. `classes` are the names of darknet's classes when no file has them; without either they are
   /// numbered. Throws InputError for darknet's weights without a .cfg, or that are not of all layers.
-  TrainedNetwork load(const std::vector<std::string>& classes = {}) const;
+  TrainedModel load(const std::vector<std::string>& classes = {}) const;
 };
 
 /// Writes a JSON object to a file, or to standard output for "-". Throws InputError when that would replace

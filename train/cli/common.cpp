@@ -103,7 +103,7 @@ void WeightsOptions::add(CLI::App& command) {
       ->type_name("FILE");
 }
 
-TrainedNetwork WeightsOptions::load(const std::vector<std::string>& classes) const {
+TrainedModel WeightsOptions::load(const std::vector<std::string>& classes) const {
   if (weights.empty()) {
     throw InputError("no network was given", "",
                      "Give --weights best.safetensors, or darknet's --weights X.weights --cfg X.cfg.");
@@ -113,7 +113,7 @@ TrainedNetwork WeightsOptions::load(const std::vector<std::string>& classes) con
       throw InputError("--cfg and --names are for darknet's .weights, and this is brightnet's own", weights,
                        "Leave them out: a .safetensors contains its model and classes.");
     }
-    return load_trained_network(weights);
+    return load_trained_model(weights);
   }
   if (cfg.empty()) {
     throw InputError("these are darknet weights, which do not contain a network description", weights,
@@ -125,9 +125,8 @@ TrainedNetwork WeightsOptions::load(const std::vector<std::string>& classes) con
         "it has only " + read.report.summary(), weights,
         "That is a start for `brightnet train`; to find things, give the weights of all layers.");
   }
-  if (names.empty() && classes.size() == read.network.trained.classes.size())
-    read.network.trained.classes = classes;
-  return std::move(read.network);
+  if (names.empty() && classes.size() == read.trained.classes.size()) read.trained.classes = classes;
+  return std::move(read.trained);
 }
 
 void write_answer(const std::string& file, const std::string& text) {

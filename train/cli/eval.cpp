@@ -37,7 +37,7 @@ void check_classes(const InferenceNetwork& inference, const Dataset& dataset, co
 }
 
 /// The .cfg that is evaluated is, unless another is given, the one of its weights.
-TrainedNetwork load_weights(const EvalArguments& arguments, const Dataset& dataset) {
+TrainedModel load_weights(const EvalArguments& arguments, const Dataset& dataset) {
   WeightsOptions options = arguments.weights;
   const std::string& config = arguments.common.config;
   if (options.cfg.empty() && is_darknet_cfg(config) && is_darknet_weights(options.weights))

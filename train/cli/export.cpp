@@ -80,10 +80,10 @@ int export_as_onnx(const ExportArguments& arguments) {
                                               : fs::path(arguments.out);
   refuse_to_replace_inputs({file}, inputs(arguments));
   if (!arguments.force) refuse_to_replace(file);
-  const TrainedNetwork network = arguments.weights.load();
+  const TrainedModel trained = arguments.weights.load();
   prepare_folder(file.parent_path(), "--out");
-  const OnnxSummary summary = export_onnx(network.trained, network.layout, network.values, options, file);
-  spdlog::info("Wrote {}: {}, {}, opset {}, {} operators", file.string(), network.trained.model.name,
+  const OnnxSummary summary = export_onnx(trained, options, file);
+  spdlog::info("Wrote {}: {}, {}, opset {}, {} operators", file.string(), trained.model.name,
                format_bytes(static_cast<double>(summary.bytes)), options.opset, summary.nodes);
   for (const OnnxTensor& input : summary.inputs) spdlog::info("  input   {}", description(input));
   for (const OnnxTensor& output : summary.outputs) spdlog::info("  output  {}", description(output));
@@ -119,15 +119,13 @@ int export_as_darknet(const ExportArguments& arguments) {
     throw InputError("a file of this name already exists", file.string(),
                      "Name another with --out, or replace it with --force.");
   }
-  const TrainedNetwork network = arguments.weights.load();
-  const TrainedModel& trained = network.trained;
+  const TrainedModel trained = arguments.weights.load();
   // What came from darknet goes back as it came.
   const bool imported = trained.resize == Resize::darknet;
   prepare_folder(base.parent_path(), "--out");
   const bool kept = arguments.numbers.empty() ? imported : arguments.numbers == "kept";
-  const DarknetFiles files =
-      export_darknet(base.parent_path(), base.filename().string(), trained, network.layout, network.values,
-                     kept ? DarknetNumbers::kept : DarknetNumbers::scaled);
+  const DarknetFiles files = export_darknet(base.parent_path(), base.filename().string(), trained,
+                                            kept ? DarknetNumbers::kept : DarknetNumbers::scaled);
   spdlog::info("Wrote {}, {} and {}: {}, {}, input {}x{}{}", files.cfg.string(), files.weights.string(),
                files.names.string(), trained.model.name,
                counted(std::ssize(trained.classes), "class", "classes"), trained.size, trained.size,

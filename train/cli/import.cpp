@@ -37,14 +37,14 @@ void refuse_to_overwrite(const fs::path& file) {
 }
 
 /// Reads the .weights; what it has nothing for, as in a .conv.137, is said.
-TrainedNetwork read_weights(const ImportArguments& arguments) {
+TrainedModel read_weights(const ImportArguments& arguments) {
   DarknetTrained read =
       read_darknet_trained({arguments.cfg, arguments.weights, arguments.names, arguments.partial});
   const DarknetWeightsReport& report = read.report;
   spdlog::info("{}: {}, of version {}.{}.{} after {} images", arguments.weights, report.summary(),
                report.header.major, report.header.minor, report.header.revision, report.header.seen);
   for (const auto& name : report.match.left) spdlog::warn("  initialised fresh: {}", name);
-  return std::move(read.network);
+  return std::move(read.trained);
 }
 
 int import(const ImportArguments& arguments) {
@@ -62,7 +62,7 @@ int import(const ImportArguments& arguments) {
     if (trained) refuse_to_overwrite(safetensors);
   }
   const DarknetImport imported = import_darknet(arguments.cfg, model.filename().string());
-  std::optional<TrainedNetwork> network;
+  std::optional<TrainedModel> network;
   if (trained) network = read_weights(arguments);
   prepare_folder(model.parent_path(), "--out");
   write_atomically(model, imported.model_yaml);
@@ -73,7 +73,7 @@ int import(const ImportArguments& arguments) {
                counted(imported.model.classes, "class", "classes"));
   spdlog::info("Train it: brightnet train {} --data obj.data", recipe.string());
   if (network) {
-    save_weights(safetensors, network->trained, network->layout, network->values);
+    save_weights(safetensors, *network);
     spdlog::info("Find things with it: brightnet detect --weights {} --source FOLDER", safetensors.string());
   }
   return 0;

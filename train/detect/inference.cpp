@@ -2,13 +2,13 @@
 
 namespace brightnet {
 
-InferenceNetwork::InferenceNetwork(TrainedNetwork network, Backend& backend, Precision precision, int batch,
+InferenceNetwork::InferenceNetwork(TrainedModel trained, Backend& backend, Precision precision, int batch,
                                    int size)
-    : trained_(std::move(network.trained)),
-      layout_(std::move(network.layout)),
-      values_(backend, layout_.floats() * sizeof(float)),
-      parameters_{.layout = &layout_, .values = values_.floats()} {
-  backend.upload(values_.data(), network.values.data(), values_.bytes());
+    : trained_(std::move(trained)),
+      values_(backend, trained_.layout.floats() * sizeof(float)),
+      parameters_{.layout = &trained_.layout, .values = values_.floats()} {
+  backend.upload(values_.data(), trained_.values.data(), values_.bytes());
+  trained_.values = {};
   const int side = size > 0 ? size : trained_.size;
   network_ = std::make_unique<Network>(NetworkSetup{.model = &trained_.model,
                                                     .backend = &backend,

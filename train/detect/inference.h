@@ -11,9 +11,10 @@ namespace brightnet {
 class InferenceNetwork {
  public:
   /// Plans for `batch` images of `size` × `size`; size 0: the one it was evaluated at.
-  InferenceNetwork(TrainedNetwork network, Backend& backend, Precision precision, int batch, int size);
+  InferenceNetwork(TrainedModel trained, Backend& backend, Precision precision, int batch, int size);
 
   Network& network() { return *network_; }
+  /// Without its values, which are in the device's memory.
   const TrainedModel& trained() const { return trained_; }
   int size() const { return network_->setup().width; }
   /// How images are fitted into the network's input.
@@ -23,7 +24,6 @@ class InferenceNetwork {
 
  private:
   TrainedModel trained_;
-  ParameterLayout layout_;
   DeviceBuffer values_, arena_;
   Parameters parameters_;
   std::unique_ptr<Network> network_;

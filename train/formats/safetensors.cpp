@@ -16,8 +16,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "safetensors are little-endian");
 
-// The reference implementation refuses longer headers, and so do we: a broken length must not become a
-// huge allocation.
+// The reference implementation has the same limit: a broken length must not become a huge allocation.
 constexpr uint64_t max_header_bytes = 100'000'000;
 constexpr uint64_t data_alignment = 64;
 
@@ -114,7 +113,7 @@ void write_safetensors(const std::filesystem::path& file, std::span<const Safete
     offset += bytes;
   }
   std::string text = header.dump();
-  // Spaces behind the JSON, as the format allows, so that the data can be mapped and used in place.
+  // Spaces after the JSON, as the format allows, align the data so that it can be memory-mapped.
   text.resize((text.size() + 8 + data_alignment - 1) / data_alignment * data_alignment - 8, ' ');
   const uint64_t length = text.size();
 

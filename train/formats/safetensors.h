@@ -1,6 +1,6 @@
 // Safetensors: a file of named tensors. Eight bytes with the header's length, a JSON header, then the data
-// (github.com/huggingface/safetensors, "Format"). The reader trusts nothing: whatever a file claims is
-// checked against the file's length before a byte of it is used.
+// (github.com/huggingface/safetensors, "Format"). The reader checks everything that a file claims against the
+// file's length before using it.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ struct SafetensorsEntry {
 
 enum class SafetensorsType { f32, bf16 };
 
-/// Writes tensors and metadata atomically; as bf16 values are rounded to nearest even. Throws InputError when
-/// the place cannot be written.
+/// Writes tensors and metadata atomically; bf16 rounds to nearest even. Throws InputError when the file
+/// cannot be written.
 void write_safetensors(const std::filesystem::path& file, std::span<const SafetensorsEntry> tensors,
                        const std::map<std::string, std::string>& metadata,
                        SafetensorsType type = SafetensorsType::f32);
@@ -39,11 +39,11 @@ class SafetensorsReader {
   };
 
   /// Reads and checks the header. Throws InputError, saying what was expected, for a file that cannot be
-  /// read, is cut short, or whose header is not what the format demands (overlaps and gaps included).
+  /// read, is truncated, or whose header violates the format (overlaps and gaps included).
   explicit SafetensorsReader(const std::filesystem::path& file);
 
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
-  /// The value, or InputError: this is no file of that kind.
+  /// The value; InputError when there is none.
   const std::string& metadata(const std::string& key) const;
   const std::map<std::string, Info>& tensors() const { return tensors_; }
   bool contains(const std::string& name) const { return tensors_.contains(name); }

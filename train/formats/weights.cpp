@@ -32,7 +32,7 @@ nlohmann::json parse_metadata(const SafetensorsReader& reader, const std::string
   }
 }
 
-/// What a run that diverged left behind finds nothing, and says nothing either.
+/// Weights of a diverged run would detect nothing, without any error.
 void check_finite(const std::filesystem::path& file, const ParameterLayout& layout,
                   const std::vector<float>& values) {
   std::string first;
@@ -59,13 +59,11 @@ Resize parse_resize(const std::string& name) {
   throw InputError("there is no resize '" + name + "'", "", "Write antialiased or darknet.");
 }
 
-void save_weights(const std::filesystem::path& file, const TrainedModel& trained,
-                  const ParameterLayout& layout, const std::vector<float>& values) {
-  BRIGHTNET_CHECK(values.size() == layout.floats(), "weights of another model");
+void save_weights(const std::filesystem::path& file, const TrainedModel& trained) {
+  BRIGHTNET_CHECK(trained.values.size() == trained.layout.floats(), "weights of another model");
   std::vector<SafetensorsEntry> entries;
-  for (const auto& entry : layout.entries()) {
-    entries.push_back({entry.name, entry.shape, values.data() + entry.offset});
-  }
+  for (const auto& entry : trained.layout.entries())
+    entries.push_back({entry.name, entry.shape, trained.values.data() + entry.offset});
   const std::map<std::string, std::string> metadata{
       {"format", format_name},
       {"format_version", std::to_string(format_version)},
@@ -106,6 +104,8 @@ TrainedModel load_trained_model(const std::filesystem::path& file) {
   }
   const auto document = YamlDocument::parse(reader.metadata("model"), file.string() + " (model)");
   trained.model = parse_model(document, static_cast<int>(trained.classes.size()));
+  trained.layout = ParameterLayout(trained.model);
+  trained.values = load_weights(file, trained.layout);
   return trained;
 }
 
@@ -118,13 +118,6 @@ std::vector<float> load_weights(const std::filesystem::path& file, const Paramet
                      file.string(), "These weights belong to another model.");
   }
   return values;
-}
-
-TrainedNetwork load_trained_network(const std::filesystem::path& file) {
-  TrainedModel trained = load_trained_model(file);
-  ParameterLayout layout(trained.model);
-  std::vector<float> values = load_weights(file, layout);
-  return {std::move(trained), std::move(layout), std::move(values)};
 }
 
 MatchReport load_matching_weights(const std::filesystem::path& file, const ParameterLayout& layout,

@@ -1,4 +1,4 @@
-// A weights file: parameters by name, and in the metadata all that is needed to use them.
+// A weights file: the parameters by name, and in its metadata everything that is needed to use them.
 #pragma once
 
 #include <filesystem>
@@ -12,16 +12,17 @@
 
 namespace brightnet {
 
-/// A trained network, as a file holds it.
+/// A trained network: what its file says about it, and its values.
 struct TrainedModel {
   Model model;
   std::vector<std::string> classes;
-  int size = 416;          ///< side of the input it was evaluated at
-  bool letterbox = false;  ///< how images were fitted into it
-  /// How it came about: "epoch", "AP", …; for people.
+  int size = 416;                       ///< side of the input it was evaluated at
+  bool letterbox = false;               ///< how images were fitted into it
+  Resize resize = Resize::antialiased;  ///< for `detect` and `eval`; darknet's for imported weights
+  /// Where the weights come from: "epoch", "AP", …; for people.
   std::map<std::string, std::string> training;
-  Resize resize =
-      Resize::antialiased;  ///< whose resize `detect` and `eval` use; darknet's for imported weights
+  ParameterLayout layout;     ///< of `model`
+  std::vector<float> values;  ///< in the layout's order
 
   InputFit fit() const { return {size, letterbox, resize}; }
 };
@@ -29,34 +30,25 @@ struct TrainedModel {
 /// "antialiased" or "darknet"; throws InputError for another name.
 Resize parse_resize(const std::string& name);
 
-/// Writes `values` (in the layout's order) atomically, fp32, convolution weights in OHWI.
-void save_weights(const std::filesystem::path& file, const TrainedModel& trained,
-                  const ParameterLayout& layout, const std::vector<float>& values);
+/// Writes a weights file atomically: fp32, convolution weights in OHWI.
+void save_weights(const std::filesystem::path& file, const TrainedModel& trained);
 
-/// What a weights file says about itself. Throws InputError when it is not one of brightnet's.
+/// Reads a weights file. Throws InputError when it is not one of brightnet's, and as load_weights() does.
 TrainedModel load_trained_model(const std::filesystem::path& file);
 
-/// The values of every parameter of `layout`; InputError when one is missing, has another shape or is
+/// The values of every parameter of `layout`. Throws InputError when one is missing, has another shape or is
 /// not finite.
 std::vector<float> load_weights(const std::filesystem::path& file, const ParameterLayout& layout);
 
-/// A trained network with its numbers.
-struct TrainedNetwork {
-  TrainedModel trained;
-  ParameterLayout layout;
-  std::vector<float> values;  ///< in the layout's order
-};
-TrainedNetwork load_trained_network(const std::filesystem::path& file);
-
 /// What load_matching_weights() did.
 struct MatchReport {
-  std::vector<std::string> taken;    ///< parameters that have the file's values now
+  std::vector<std::string> taken;    ///< parameters that were overwritten by the file's values
   std::vector<std::string> left;     ///< parameters that keep their value: "name (why)"
-  std::vector<std::string> ignored;  ///< tensors of the file that the model has no use for
+  std::vector<std::string> ignored;  ///< tensors of the file that the model does not have
 };
 
-/// Overwrites those of `values` that the file has by the same name and shape: a starting point for another
-/// number of classes, say. Throws InputError when nothing fits.
+/// Overwrites the parameters in `values` that the file has by the same name and shape, for example to start
+/// training for another number of classes. Throws InputError when none match.
 MatchReport load_matching_weights(const std::filesystem::path& file, const ParameterLayout& layout,
                                   std::vector<float>& values);
 

@@ -52,19 +52,20 @@ void Trainer::write_state() {
 }
 
 void Trainer::write_averaged_weights(const std::filesystem::path& file) const {
-  TrainedModel trained{setup_.model,
-                       setup_.train.classes,
-                       setup_.config.evaluation_size(),
-                       setup_.config.augment.letterbox,
-                       {}};
-  trained.training = {{"run", setup_.config.name},
-                      {"epoch", std::to_string(progress_.epoch)},
-                      {"iteration", std::to_string(progress_.iteration)}};
+  TrainedModel trained{.model = setup_.model,
+                       .classes = setup_.train.classes,
+                       .size = setup_.config.evaluation_size(),
+                       .letterbox = setup_.config.augment.letterbox,
+                       .training = {{"run", setup_.config.name},
+                                    {"epoch", std::to_string(progress_.epoch)},
+                                    {"iteration", std::to_string(progress_.iteration)}},
+                       .layout = layout_,
+                       .values = step_.averaged_parameters()};
   if (const auto& metrics = validation_.last(); metrics && metrics->AP != no_truths) {
     trained.training["AP"] = std::to_string(metrics->AP);
     trained.training["AP50"] = std::to_string(metrics->AP50);
   }
-  save_weights(file, trained, layout_, step_.averaged_parameters());
+  save_weights(file, trained);
 }
 
 void Trainer::resume() {

@@ -16,7 +16,7 @@ class Detect : public ::testing::Test {
   std::vector<FoundObjects> run(const std::string& source, int batch, DetectOptions options = {},
                                 const std::vector<bool>& classes = {}) {
     options.nms.score = 0.1f;
-    InferenceNetwork inference(load_trained_network(weights_), *backend_, Precision::fp32, batch, 0);
+    InferenceNetwork inference(load_trained_model(weights_), *backend_, Precision::fp32, batch, 0);
     const auto opened = open_source((run_.folder() / source).string());
     std::vector<FoundObjects> all;
     report_ = detect(inference, *opened, options, classes, [&](const FoundObjects& found) {

@@ -23,8 +23,6 @@ namespace brightnet::testing {
 
 struct RealisticModel {
   TrainedModel trained;
-  ParameterLayout layout{Model{}};
-  std::vector<float> values;
   cv::Mat image;  ///< what the statistics are of: 8-bit RGB, trained.size pixels wide and high
 };
 
@@ -78,13 +76,13 @@ inline RealisticModel realistic_model(Model model, int size, uint64_t seed = 1) 
   made.trained.size = size;
   for (int i = 0; i < made.trained.model.classes; ++i)
     made.trained.classes.push_back("class " + std::to_string(i));
-  made.layout = ParameterLayout(made.trained.model);
+  made.trained.layout = ParameterLayout(made.trained.model);
   made.image = draw_synthetic_image(options, Split::train, 0).pixels;
   BRIGHTNET_CHECK(made.image.isContinuous(), "a picture with gaps between its rows");
 
   const auto backend = make_cpu_backend();
-  made.values = uneven_parameters(made.trained.model, made.layout, seed);
-  Parameters parameters{.layout = &made.layout, .values = made.values.data()};
+  made.trained.values = uneven_parameters(made.trained.model, made.trained.layout, seed);
+  Parameters parameters{.layout = &made.trained.layout, .values = made.trained.values.data()};
   Network network({.model = &made.trained.model,
                    .backend = backend.get(),
                    .parameters = &parameters,
@@ -98,9 +96,9 @@ inline RealisticModel realistic_model(Model model, int size, uint64_t seed = 1) 
   network.set_batch(made.image.data, std::vector<std::vector<Truth>>(1));
   network.forward();
   backend->synchronize();
-  for (const auto& entry : made.layout.entries()) {
+  for (const auto& entry : made.trained.layout.entries()) {
     if (entry.kind != ParameterKind::running_mean && entry.kind != ParameterKind::running_variance) continue;
-    for (size_t i = 0; i < entry.count; ++i) made.values[entry.offset + i] /= batch_norm_momentum;
+    for (size_t i = 0; i < entry.count; ++i) made.trained.values[entry.offset + i] /= batch_norm_momentum;
   }
   return made;
 }
@@ -110,7 +108,8 @@ inline RealisticModel realistic_model(Model model, int size, uint64_t seed = 1) 
 inline std::vector<Detection> candidates_of(const RealisticModel& made, float score,
                                             const float* values = nullptr) {
   const auto backend = make_cpu_backend();
-  Parameters parameters{.layout = &made.layout, .values = const_cast<float*>(made.values.data())};
+  Parameters parameters{.layout = &made.trained.layout,
+                        .values = const_cast<float*>(made.trained.values.data())};
   Network network({.model = &made.trained.model,
                    .backend = backend.get(),
                    .parameters = &parameters,

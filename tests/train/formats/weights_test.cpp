@@ -28,56 +28,64 @@ std::vector<float> numbered(const ParameterLayout& layout) {
   return values;
 }
 
+/// The small model of two classes, each value the number of its place.
+TrainedModel numbered_model() {
+  TrainedModel trained{
+      .model = model_of(2), .classes = {"a", "b"}, .training = {}, .layout = {}, .values = {}};
+  trained.layout = ParameterLayout(trained.model);
+  trained.values = numbered(trained.layout);
+  return trained;
+}
+
 TEST(Weights, HoldEverythingThatDetectionNeeds) {
-  const Model model = model_of(2);
-  const ParameterLayout layout(model);
+  TrainedModel saved = numbered_model();
+  saved.classes = {"naïve", "b \"quoted\""};
+  saved.size = 96;
+  saved.letterbox = true;
+  saved.training = {{"epoch", "3"}};
   const fs::path file = temporary("whole.safetensors");
-  save_weights(file, {model, {"naïve", "b \"quoted\""}, 96, true, {{"epoch", "3"}}}, layout,
-               numbered(layout));
+  save_weights(file, saved);
   const TrainedModel trained = load_trained_model(file);
   EXPECT_EQ(trained.classes, (std::vector<std::string>{"naïve", "b \"quoted\""}));
   EXPECT_EQ(trained.size, 96);
   EXPECT_TRUE(trained.letterbox);
   EXPECT_EQ(trained.training.at("epoch"), "3");
-  EXPECT_EQ(trained.model.layers.size(), model.layers.size());
+  EXPECT_EQ(trained.model.layers.size(), saved.model.layers.size());
   EXPECT_EQ(trained.model.classes, 2);
-  EXPECT_EQ(load_weights(file, ParameterLayout(trained.model)), numbered(layout));
+  EXPECT_EQ(trained.values, saved.values);
 }
 
 TEST(Weights, ThatAreNotFiniteAreRefusedWithTheirNumber) {
-  const Model model = model_of(2);
-  const ParameterLayout layout(model);
   const fs::path file = temporary("diverged.safetensors");
   for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
-    std::vector<float> values = numbered(layout);
-    values[layout.entries()[1].offset] = bad;
-    values[layout.entries()[2].offset + layout.entries()[2].count - 1] = bad;
-    save_weights(file, {model, {"a", "b"}, 64, false, {}}, layout, values);
+    TrainedModel trained = numbered_model();
+    const auto& entries = trained.layout.entries();
+    trained.values[entries[1].offset] = bad;
+    trained.values[entries[2].offset + entries[2].count - 1] = bad;
+    save_weights(file, trained);
     try {
-      load_trained_network(file);
+      load_trained_model(file);
       FAIL();
     } catch (const InputError& e) {
       const std::string message = e.what();
       EXPECT_NE(message.find(file.string() + ": 2 of its"), std::string::npos) << message;
-      EXPECT_NE(message.find(layout.entries()[1].name), std::string::npos) << message;
+      EXPECT_NE(message.find(entries[1].name), std::string::npos) << message;
     }
   }
 }
 
 TEST(Weights, KeepConvolutionsInOhwi) {
-  const Model model = model_of(2);
-  const ParameterLayout layout(model);
   const fs::path file = temporary("ohwi.safetensors");
-  save_weights(file, {model, {"a", "b"}, 64, false, {}}, layout, numbered(layout));
+  save_weights(file, numbered_model());
   EXPECT_EQ(SafetensorsReader(file).tensors().at("conv1.weight").shape, (std::vector<int64_t>{8, 3, 3, 3}));
   EXPECT_EQ(SafetensorsReader(file).tensors().at("fine.weight").shape, (std::vector<int64_t>{32, 3, 3, 16}));
 }
 
 TEST(Weights, GiveWhatFitsToAModelWithOtherClasses) {
-  const Model two = model_of(2), five = model_of(5);
-  const ParameterLayout from(two), to(five);
+  const TrainedModel two = numbered_model();
+  const ParameterLayout &from = two.layout, to(model_of(5));
   const fs::path file = temporary("two.safetensors");
-  save_weights(file, {two, {"a", "b"}, 64, false, {}}, from, numbered(from));
+  save_weights(file, two);
   std::vector<float> values(to.floats(), -1.0f);
   const MatchReport report = load_matching_weights(file, to, values);
   EXPECT_EQ(report.left.size(), 4u) << "a weight and a bias of each head";

@@ -73,7 +73,7 @@ double CfgSection::parse(const CfgSetting& setting, std::string_view text, doubl
   const char* begin = text.data() + (text.starts_with('+') ? 1 : 0);
   const auto [end, error] = std::from_chars(begin, text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
-    refuse(setting.key, "has " + setting.key + "=" + shortened(text) + ", which is no number");
+    refuse(setting.key, "has " + setting.key + "=" + shortened(text) + ", which is not a number");
   }
   if (value < low || value > high) {
     refuse(setting.key, "has " + setting.key + "=" + shortened(text) + ", which is not between " +
@@ -132,7 +132,8 @@ void CfgSection::require(std::initializer_list<std::string_view> keys, double va
   for (const std::string_view key : keys) {
     const CfgSetting* setting = find(key);
     if (!setting || parse(*setting, setting->value, -1e30, 1e30) == value) continue;
-    refuse(key, "has " + setting->key + "=" + shortened(setting->value) + ", which brightnet does not do",
+    refuse(key,
+           "has " + setting->key + "=" + shortened(setting->value) + ", which brightnet does not support",
            "Remove the line to go without it.");
   }
 }
@@ -158,7 +159,7 @@ DarknetCfg parse_darknet_cfg(std::string_view text, const std::string& file) {
     if (line.empty()) continue;
     if (line[0] == '[') {
       if (line.size() < 3 || !line.ends_with(']'))
-        throw InputError("'" + shortened(line) + "' is no section, which is written [kind]", where);
+        throw InputError("'" + shortened(line) + "' is not a section header, which is written [kind]", where);
       if (sections.size() > most_sections) throw InputError("there are too many sections", where);
       sections.emplace_back(file, line.substr(1, line.size() - 2), number);
       continue;

@@ -1,5 +1,5 @@
-// darknet's .cfg as text: sections of key=value lines, each with the line it stands on. What the sections
-// mean is darknet_layers.h's and darknet_recipe.h's business.
+// darknet's .cfg as text: sections of key=value lines with their line numbers. train/formats/darknet/layers.h
+// and recipe.h interpret the sections.
 #pragma once
 
 #include <filesystem>
@@ -28,27 +28,26 @@ class CfgSection {
 
   const std::string& kind() const { return kind_; }  ///< "convolutional", without brackets
   int line() const { return line_; }
-  /// "yolov4.cfg:123", of the section's head or of one key when it is there.
+  /// "yolov4.cfg:123": the line of the section's header, or of a key if it is present.
   std::string where() const { return file_ + ':' + std::to_string(line_); }
   std::string where(std::string_view key) const;
-  /// "[convolutional] " and the sentence: how every message about a section begins.
+  /// Throws InputError with "[convolutional] " before the sentence `what`.
   [[noreturn]] void refuse(std::string_view key, const std::string& what,
                            const std::string& remedy = "") const;
 
   bool has(std::string_view key) const { return find(key) != nullptr; }
-  /// The value, or `otherwise` when the key is not there. Numbers must be numbers from beginning to end and
-  /// lie in [low, high], else InputError: darknet itself would read the rest as 0.
+  /// The value, or `otherwise` when the key is absent. A number must be the whole text and be in [low, high],
+  /// else InputError: darknet itself would ignore the rest of the text.
   int integer(std::string_view key, int otherwise, int low, int high) const;
   double number(std::string_view key, double otherwise, double low, double high) const;
   std::string text(std::string_view key, const std::string& otherwise) const;
-  /// Comma-separated; a trailing comma is allowed, as in darknet. Empty when the key is not there.
+  /// Comma-separated; a trailing comma is allowed, as in darknet. Empty when the key is absent.
   std::vector<double> numbers(std::string_view key, double low, double high) const;
   std::vector<int> integers(std::string_view key, int low, int high) const;
 
-  /// Marks keys that are known to make no difference here.
+  /// Marks keys as used that have no effect here.
   void pass_over(std::initializer_list<std::string_view> keys) const;
-  /// Refuses each of these keys whose value is not `value`: darknet would do something that brightnet
-  /// does not.
+  /// Refuses each of these keys whose value is not `value`: brightnet does not implement what they do.
   void require(std::initializer_list<std::string_view> keys, double value) const;
   /// Settings that were not read.
   std::vector<CfgSetting> not_understood() const;
@@ -67,7 +66,7 @@ class CfgSection {
 };
 
 struct DarknetCfg {
-  std::string file;                  ///< as messages name it
+  std::string file;                  ///< for messages
   CfgSection net;                    ///< the [net] (or [network]) section
   std::vector<CfgSection> sections;  ///< the layers, in darknet's numbering from 0
 };
@@ -75,13 +74,13 @@ struct DarknetCfg {
 /// Bytes that a .cfg may have; darknet's own have at most 40 thousand.
 constexpr size_t longest_darknet_cfg = 1 << 20;
 
-/// Reads the text of a .cfg, which messages call `file`. Blank lines and comments (#, ;) are skipped, also
-/// behind a value. Throws InputError with file and line: a line that is no setting, settings before the first
-/// section, a first section other than [net], one key twice with different values, more than 1 MiB of text or
-/// 4096 sections.
+/// Reads the text of a .cfg, which messages call `file`. Blank lines and comments (#, ;), also after a value,
+/// are skipped. Throws InputError with file and line for a line that is not a setting, settings before the
+/// first section, a first section other than [net], a key twice with different values, more than 1 MiB of
+/// text or 4096 sections.
 DarknetCfg parse_darknet_cfg(std::string_view text, const std::string& file);
 
-/// Whether a path names a darknet configuration: by its extension.
+/// Whether a path has the extension of a darknet configuration.
 bool is_darknet_cfg(const std::filesystem::path& file);
 
 }  // namespace brightnet

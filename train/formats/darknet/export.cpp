@@ -26,7 +26,7 @@ class Sections {
   explicit Sections(const Model& model) : model_(model) {}
 
   void add_layer(int index) {
-    const LayerDescription& layer = model_.layers[static_cast<size_t>(index)];
+    const LayerDescription& layer = model_.layers[index];
     std::visit([&](const auto& attributes) { add(layer, attributes); }, layer.attributes);
     section_of_.push_back(count_ - 1);
   }
@@ -39,7 +39,7 @@ class Sections {
     const int index = layer.inputs[input];
     if (index == network_input)
       refuse(layer, "reads the network's input, which darknet's layers cannot name");
-    return section_of_[static_cast<size_t>(index)];
+    return section_of_[index];
   }
 
   [[noreturn]] static void refuse(const LayerDescription& layer, const std::string& what) {
@@ -96,7 +96,7 @@ class Sections {
     return std::any_of(model_.layers.begin(), model_.layers.end(), [&](const LayerDescription& other) {
       const auto* yolo = std::get_if<YoloAttributes>(&other.attributes);
       return yolo && yolo->head.new_coords && other.inputs[0] >= 0 &&
-             &model_.layers[static_cast<size_t>(other.inputs[0])] == &layer;
+             &model_.layers[other.inputs[0]] == &layer;
     });
   }
 
@@ -200,7 +200,7 @@ class Sections {
   std::vector<int> section_of_;  ///< where each layer's output is
 };
 
-/// Which darknet_trained.cpp notes of what it imports; a network that was trained here is new to darknet.
+/// As read_darknet_trained() noted it; 0 for a network that was trained here.
 uint64_t images_seen(const TrainedModel& trained) {
   uint64_t seen = 0;
   if (const auto noted = trained.training.find("images_seen"); noted != trained.training.end())
@@ -214,10 +214,9 @@ std::string write_darknet_cfg(const Model& model, const InputFit& fit) {
   Sections sections(model);
   for (int i = 0; i < static_cast<int>(model.layers.size()); ++i) sections.add_layer(i);
   std::string net = fmt::format(
-      "[net]\n# Written by "
-      "brightnet.\nbatch=1\nsubdivisions=1\nwidth={0}\nheight={0}\nchannels={1}\nmomentum=0.949\ndecay=0."
-      "0005\n"
-      "learning_rate=0.001\nburn_in=1000\nmax_batches=10000\npolicy=steps\nsteps=8000,9000\nscales=.1,.1\n",
+      "[net]\n# Written by brightnet.\nbatch=1\nsubdivisions=1\nwidth={0}\nheight={0}\nchannels={1}\n"
+      "momentum=0.949\ndecay=0.0005\nlearning_rate=0.001\nburn_in=1000\nmax_batches=10000\npolicy=steps\n"
+      "steps=8000,9000\nscales=.1,.1\n",
       fit.size > 0 ? fit.size : model.size, model.channels);
   if (fit.letterbox) net += "letter_box=1\n";
   return net + sections.text();
@@ -253,7 +252,6 @@ std::vector<float> scaled_to_large_variances(const ParameterLayout& layout, std:
 }
 
 DarknetFiles export_darknet(const fs::path& folder, const std::string& name, const TrainedModel& trained,
-                            const ParameterLayout& layout, const std::vector<float>& values,
                             DarknetNumbers numbers) {
   for (const std::string& label : trained.classes) {
     if (label.find_first_of("\r\n") != std::string::npos)
@@ -263,8 +261,8 @@ DarknetFiles export_darknet(const fs::path& folder, const std::string& name, con
                            folder / (name + ".names")};
   write_atomically(files.cfg, write_darknet_cfg(trained.model, trained.fit()));
   const bool kept = numbers == DarknetNumbers::kept;
-  save_darknet_weights(files.weights, trained.model, layout,
-                       kept ? values : scaled_to_large_variances(layout, values),
+  save_darknet_weights(files.weights, trained.model, trained.layout,
+                       kept ? trained.values : scaled_to_large_variances(trained.layout, trained.values),
                        {.seen = images_seen(trained)});
   write_atomically(files.names, fmt::format("{}\n", fmt::join(trained.classes, "\n")));
   return files;

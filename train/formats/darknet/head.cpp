@@ -1,5 +1,4 @@
-// One [yolo] section. The defaults are darknet's (parse_yolo), not ours: a key that is not there means what
-// it means to darknet.
+// One [yolo] section. The defaults are darknet's (parse_yolo), not ours.
 #include <algorithm>
 #include <cmath>
 
@@ -31,7 +30,7 @@ void read_anchors(const CfgSection& section, YoloHead& head) {
   }
   head.anchor_count = number;
   for (int i = 0; i < number; ++i) {
-    const auto side = [&](int k) { return static_cast<float>(sides[static_cast<size_t>(2 * i + k)]); };
+    const auto side = [&](int k) { return static_cast<float>(sides[2 * i + k]); };
     head.anchors[i] = {side(0), side(1)};
     if (!(side(0) > 0) || !(side(1) > 0)) section.refuse("anchors", "has an anchor without area");
   }
@@ -54,7 +53,7 @@ void read_suppression(const CfgSection& section, YoloAttributes& yolo) {
     yolo.nms = NmsKind::diou;
     yolo.nms_beta = kind == "greedynms" ? 0.6f : beta;
   } else if (kind != "default") {
-    section.refuse("nms_kind", "has nms_kind=" + kind.substr(0, 40) + ", which brightnet does not have",
+    section.refuse("nms_kind", "has nms_kind=" + kind.substr(0, 40) + ", which brightnet does not support",
                    "It has default, greedynms and diounms.");
   }
 }
@@ -63,7 +62,7 @@ void read_loss(const CfgSection& section, YoloHead& head, std::vector<ImportNote
   head.iou_kind = read_named(section, "iou_loss", IouKind::mse);
   const double normalizer = section.number("iou_normalizer", 0.75, 0, 1e4);
   if (section.has("iou_normalizer") && normalizer == 0)
-    section.refuse("iou_normalizer", "has iou_normalizer=0, which would leave the boxes untaught");
+    section.refuse("iou_normalizer", "has iou_normalizer=0, which would remove the box loss");
   head.box_weight = imported_box_weight(head.iou_kind);
   notes.push_back(
       {section.where("iou_normalizer"),
@@ -83,7 +82,7 @@ void read_loss(const CfgSection& section, YoloHead& head, std::vector<ImportNote
   if (section.has("max_delta")) head.max_delta = real(section, "max_delta", 0, 0, 1e30);
 }
 
-/// darknet's multiplier of a class: the most frequent one's count over its own, at most max_delta.
+/// darknet's weight of a class: the count of the most frequent class over its own, at most max_delta.
 void read_class_counts(const CfgSection& section, YoloAttributes& yolo, int classes) {
   const std::vector<double> counts = section.numbers("counters_per_class", 0, 1e12);
   if (counts.empty()) return;
@@ -117,14 +116,15 @@ YoloAttributes read_darknet_head(const CfgSection& section, int& classes, std::v
   head.iou_threshold = real(section, "iou_thresh", 1, 0, 1);
   if (section.text("iou_thresh_kind", "iou") != "iou" && head.iou_threshold < 1)
     section.refuse("iou_thresh_kind",
-                   "compares anchors by another measure than IoU, which brightnet does not do");
+                   "compares anchors by another measure than IoU, which brightnet does not support");
   read_loss(section, head, notes);
   read_class_counts(section, yolo, classes);
   read_suppression(section, yolo);
   for (const char* key : {"map", "embedding_layer"}) {
-    if (section.has(key)) section.refuse(key, std::string("has ") + key + "=, which brightnet does not do");
+    if (section.has(key))
+      section.refuse(key, std::string("has ") + key + "=, which brightnet does not support");
   }
-  // What the recipe takes from here, and what changes nothing that is learnt or found.
+  // Keys that the recipe reads, and keys that affect neither training nor detection.
   section.pass_over({"jitter", "resize", "random", "max", "show_details", "track_history_size", "sim_thresh",
                      "dets_for_track", "dets_for_show", "track_ciou_norm"});
   return yolo;

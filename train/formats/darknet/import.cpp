@@ -11,7 +11,7 @@
 namespace brightnet {
 namespace {
 
-/// For a comment: what is no printable ASCII comes from the file and might end the line or be no UTF-8.
+/// For a comment: replaces everything but printable ASCII, which might end the line or be invalid UTF-8.
 std::string shown(std::string text) {
   for (char& c : text) c = c >= ' ' && c < 127 ? c : '?';
   return text;
@@ -39,7 +39,7 @@ std::vector<std::string> header_of(const std::string& file, const std::string& t
   return lines;
 }
 
-/// A text as YAML, in quotes where it might be something else.
+/// A text as YAML, quoted unless it is plainly a word or path.
 std::string yaml_text(const std::string& text) {
   const bool plain = std::all_of(text.begin(), text.end(), [](unsigned char c) {
     return std::isalnum(c) || c == '/' || c == '.' || c == '-' || c == '_';
@@ -50,7 +50,7 @@ std::string yaml_text(const std::string& text) {
   return emitter.c_str();
 }
 
-/// A name that YAML and a folder can carry, whatever the file is called.
+/// A name that is valid in YAML and as a folder, for any file name.
 std::string model_name(const std::string& file) {
   std::string name;
   for (const char c : std::filesystem::path(file).stem().string()) {
@@ -101,7 +101,7 @@ DarknetImport import_darknet_text(std::string_view text, const std::string& file
 
 DarknetImport import_darknet(const std::filesystem::path& file, const std::string& model_path) {
   std::error_code failed;
-  // Before it is read: what is megabytes long is another kind of file.
+  // Checked before reading: a file of megabytes is something else.
   if (std::filesystem::file_size(file, failed) > longest_darknet_cfg && !failed)
     throw InputError("this is too long to be a darknet configuration", file.string());
   return import_darknet_text(read_file(file), file.string(), model_path);

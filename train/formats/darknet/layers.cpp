@@ -54,7 +54,7 @@ class LayerReader {
     result_.notes.push_back({section.where(key), std::move(text)});
   }
 
-  /// What is said of several heads is said once.
+  /// A note that applies to several heads is kept once.
   void drop_repeated_notes() {
     std::vector<ImportNote> kept;
     for (ImportNote& note : result_.notes) {
@@ -76,13 +76,13 @@ class LayerReader {
                  "Set both to the same: the network is convolutional, so its weights fit any size.");
     }
     if (net.integer("channels", 3, 0, 4096) != 3)
-      net.refuse("channels", "wants images without three channels");
+      net.refuse("channels", "asks for images that do not have three channels");
     model().size = width;
     input_ = {network_input, width, height, 3};
   }
 
-  /// What section `index` gives, as a later one may read it.
-  const Map& map_of(int index) const { return index < 0 ? input_ : maps_[static_cast<size_t>(index)]; }
+  /// The output of section `index`; −1: the network's input.
+  const Map& map_of(int index) const { return index < 0 ? input_ : maps_[index]; }
 
   Map previous(const CfgSection& section) const {
     const Map map = map_of(static_cast<int>(maps_.size()) - 1);
@@ -90,7 +90,7 @@ class LayerReader {
     return map;
   }
 
-  /// A layer named by index: from the start, or negative and from here.
+  /// A layer named by index: from the first section, or relative to this one if negative.
   Map named(const CfgSection& section, std::string_view key, int index) const {
     const int here = static_cast<int>(maps_.size()), layer = index < 0 ? here + index : index;
     if (layer < 0 || layer >= here) {
@@ -126,7 +126,7 @@ class LayerReader {
     out.channels = static_cast<int>(out_channels);
     if (out.width < 1 || out.height < 1) section.refuse("", "gets a map that is smaller than its window");
     if (out.scale > largest_scale || out.width > largest_side)
-      section.refuse("", "would make a map of " + size_text(out) + " at a stride beyond all measure");
+      section.refuse("", "would make a map of " + size_text(out) + " at too large a stride");
     out.layer = static_cast<int>(model().layers.size());
     model().layers.push_back({"", std::move(sources), std::move(attributes), section.where(), out.channels});
     sections_.push_back(&section);
@@ -146,14 +146,13 @@ class LayerReader {
     if (kind == "dropout") {
       section.require({"probability", "dropblock"}, 0);
       if (!section.has("probability"))
-        section.refuse("", "would drop half of the numbers, which brightnet does not do");
+        section.refuse("", "would drop half of the numbers, which brightnet does not support");
       return previous(section);
     }
     section.refuse(
         "", "is a kind of layer that brightnet does not have",
         kind == "reorg"
-            ? "darknet's [reorg] orders channels by a historical mistake; [reorg3d] is the one "
-              "that is read."
+            ? "darknet's [reorg] orders channels by a historical mistake; only [reorg3d] is supported."
             : "It reads convolutional, maxpool, route, shortcut, sam, upsample, reorg3d and yolo.");
   }
 
@@ -170,7 +169,8 @@ class LayerReader {
     conv.stride = section.integer("stride", 1, 1, 32);
     for (const char* key : {"stride_x", "stride_y"}) {
       if (section.integer(key, conv.stride, 1, 32) != conv.stride)
-        section.refuse(key, "has other strides across than down, which brightnet does not do");
+        section.refuse(key,
+                       "has different horizontal and vertical strides, which brightnet does not support");
     }
     conv.padding = section.integer("padding", 0, 0, 31);
     if (section.integer("pad", 0, 0, 1) != 0) conv.padding = conv.size / 2;
@@ -178,7 +178,7 @@ class LayerReader {
     conv.activation = read_named(section, "activation", Activation::logistic);
     parameters_ += static_cast<double>(conv.filters) * conv.size * conv.size * in.channels;
     if (parameters_ > most_parameters)
-      section.refuse("filters", "would bring the network beyond 4 · 10⁹ parameters");
+      section.refuse("filters", "would give the network more than 4 · 10⁹ parameters");
     return add(section, {in}, conv);
   }
 
@@ -191,10 +191,11 @@ class LayerReader {
     pool.size = section.integer("size", pool.stride, 1, widest_pool);
     for (const char* key : {"stride_x", "stride_y"}) {
       if (section.integer(key, pool.stride, 1, widest_pool) != pool.stride)
-        section.refuse(key, "has other strides across than down, which brightnet does not do");
+        section.refuse(key,
+                       "has different horizontal and vertical strides, which brightnet does not support");
     }
     if (section.integer("padding", pool.size - 1, 0, 31) != pool.size - 1)
-      section.refuse("padding", "has a padding other than size − 1, which brightnet does not do");
+      section.refuse("padding", "has a padding other than size − 1, which brightnet does not support");
     return add(section, {in}, pool);
   }
 
@@ -205,7 +206,7 @@ class LayerReader {
     const int groups = section.integer("groups", 1, 1, most_channels);
     const int part = section.integer("group_id", 0, 0, most_channels);
     if (part >= groups)
-      section.refuse("group_id", "takes group " + std::to_string(part) + " of " + std::to_string(groups));
+      section.refuse("group_id", "selects group " + std::to_string(part) + " of " + std::to_string(groups));
     std::vector<Map> maps;
     for (const int layer : layers) {
       Map map = named(section, "layers", layer);
@@ -215,7 +216,7 @@ class LayerReader {
       }
       if (groups > 1) {
         if (map.channels % groups != 0)
-          section.refuse("groups", "cannot part " + std::to_string(map.channels) + " channels into " +
+          section.refuse("groups", "cannot split " + std::to_string(map.channels) + " channels into " +
                                        std::to_string(groups) + " groups");
         map = add(section, {map}, SplitAttributes{groups, part});
       }
@@ -225,13 +226,13 @@ class LayerReader {
   }
   int index_of(int named) const { return named < 0 ? static_cast<int>(maps_.size()) + named : named; }
 
-  /// The layer before and the one that `from` names, which must be of one size.
+  /// The outputs of the layer before and of the one that `from` names, which must have the same size.
   std::pair<Map, Map> two_maps(const CfgSection& section) const {
     const Map in = previous(section);
     const std::vector<int> from = section.integers("from", -100000, 100000);
     if (from.size() != 1) {
       section.refuse("from", from.empty() ? "does not say 'from'"
-                                          : "reads more than two layers, which brightnet does not do");
+                                          : "reads more than two layers, which brightnet does not support");
     }
     const Map other = named(section, "from", from[0]);
     if (!other.fits(in)) {
@@ -243,7 +244,7 @@ class LayerReader {
   Map read_shortcut(const CfgSection& section) {
     const auto [in, other] = two_maps(section);
     if (section.text("weights_type", "none") != "none")
-      section.refuse("weights_type", "weighs what it adds, which brightnet does not do");
+      section.refuse("weights_type", "weights its inputs, which brightnet does not support");
     section.pass_over({"weights_normalization"});
     // darknet adds the channels that both have and keeps those of the layer before.
     const Activation activation = read_named(section, "activation", Activation::linear);
@@ -253,7 +254,7 @@ class LayerReader {
   Map read_sam(const CfgSection& section) {
     const auto [in, other] = two_maps(section);
     if (read_named(section, "activation", Activation::linear) != Activation::linear)
-      section.refuse("activation", "has an activation after the product, which brightnet does not do");
+      section.refuse("activation", "has an activation after the product, which brightnet does not support");
     if (in.channels != other.channels)
       section.refuse("from",
                      "multiplies maps of different shapes, " + size_text(in) + " and " + size_text(other));
@@ -289,7 +290,7 @@ class LayerReader {
         !std::holds_alternative<ConvAttributes>(model().layers[in.layer].attributes))
       section.refuse("", "must stand after a [convolutional]");
     auto& conv = std::get<ConvAttributes>(model().layers[in.layer].attributes);
-    const CfgSection& source = *sections_[static_cast<size_t>(in.layer)];
+    const CfgSection& source = *sections_[in.layer];
     const int needed = yolo.head.mask_count * (5 + classes);
     if (conv.filters != needed) {
       source.refuse("filters",
@@ -333,7 +334,7 @@ class LayerReader {
     bool any_head = false;
     for (const LayerDescription& layer : layers) {
       for (const int input : layer.inputs) {
-        if (input != network_input) ++readers[static_cast<size_t>(input)];
+        if (input != network_input) ++readers[input];
       }
       any_head = any_head || is_head(layer);
     }
@@ -342,7 +343,7 @@ class LayerReader {
     for (size_t i = 0; i < layers.size(); ++i) {
       const bool head = is_head(layers[i]);
       if (!head && readers[i] == 0) sections_[i]->refuse("", "is read by no later layer", "Remove it.");
-      if (head && readers[static_cast<size_t>(layers[i].inputs[0])] > 1)
+      if (head && readers[layers[i].inputs[0]] > 1)
         sections_[i]->refuse("", "shares the [convolutional] before it with another layer");
     }
   }

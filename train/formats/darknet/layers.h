@@ -10,32 +10,32 @@
 
 namespace brightnet {
 
-/// Something of the .cfg that is not carried over, or not as it stands.
+/// A setting of the .cfg that is ignored or changed by the import.
 struct ImportNote {
   std::string where;  ///< "file:line"
   std::string text;   ///< one sentence without its full stop
 };
 
 struct DarknetLayers {
-  /// Everything but names and YAML. Convolutions stand in the order of the .cfg, which is that of .weights
+  /// Complete except for names and YAML. Convolutions are in the order of the .cfg, which is that of .weights
   /// files; `where` is the section's "file:line".
   Model model;
-  /// Index of the layer up to which (and with which) the .cfg freezes the network (stopbackward=1); −1: none.
+  /// Index of the last layer that the .cfg freezes (stopbackward=1); −1: none.
   int frozen = -1;
   std::vector<ImportNote> notes;
 };
 
-/// Throws InputError, naming section and line, for what brightnet has no layer for and for what makes no
-/// sense. Nothing that the text merely claims is allocated: channels, layers and parameters are bounded.
+/// Throws InputError with section and line for layers that brightnet does not have and for invalid ones.
+/// Channels, layers and parameters are bounded, so that a text cannot cause a huge allocation.
 DarknetLayers read_darknet_layers(const DarknetCfg& cfg);
 
 /// Replaces max-pools of one map and the concat that joins them by spp layers (private to train/formats).
 void merge_spp(DarknetLayers& result);
 
-/// The attributes of one [yolo] section (private to train/formats). `classes` is what the head says.
+/// The attributes of one [yolo] section (private to train/formats). `classes` is set to the head's.
 YoloAttributes read_darknet_head(const CfgSection& section, int& classes, std::vector<ImportNote>& notes);
 
-/// What a section names by one of our words (private to train/formats); any other is refused.
+/// A key whose values have the same names as ours (private to train/formats); any other value is refused.
 template <NamedEnum Enum>
 Enum read_named(const CfgSection& section, std::string_view key, Enum otherwise) {
   const std::string name = section.text(key, std::string(enum_name(otherwise)));
@@ -44,11 +44,11 @@ Enum read_named(const CfgSection& section, std::string_view key, Enum otherwise)
   std::string list = known[0];
   for (size_t i = 1; i < known.size(); ++i) list += (i + 1 < known.size() ? ", " : " and ") + known[i];
   section.refuse(key,
-                 "has " + std::string(key) + '=' + name.substr(0, 40) + ", which brightnet does not have",
+                 "has " + std::string(key) + '=' + name.substr(0, 40) + ", which brightnet does not support",
                  "It has " + list + '.');
 }
 
-/// λ of the box loss that an import chooses, since darknet's iou_normalizer is a factor of another gradient.
+/// λ of the box loss that an import chooses: darknet's iou_normalizer scales a different gradient.
 float imported_box_weight(IouKind kind);
 
 }  // namespace brightnet

@@ -1,6 +1,5 @@
-// darknet sums a batch's gradient, subtracts decay · batch · w, and divides the rate by the batch: the same
-// as a mean gradient with decay · w, which is what ours takes, so rate, momentum and decay carry over as
-// they stand.
+// darknet sums a batch's gradient, subtracts decay · batch · w, and divides the rate by the batch. This
+// equals our mean gradient with decay · w, so that rate, momentum and decay carry over unchanged.
 #include "train/formats/darknet/recipe.h"
 
 #include <algorithm>
@@ -53,31 +52,13 @@ class RecipeWriter {
                   "badlabels_rejection_percentage", "num_sigmas_reject_badlabels"},
                  0);
     net_.require({"time_steps"}, 1);
-    // Of classifiers, of speed, or without an effect on what a detector learns.
-    net_.pass_over({"inputs",
-                    "max_crop",
-                    "min_crop",
-                    "angle",
-                    "aspect",
-                    "cutmix",
-                    "label_smooth_eps",
-                    "attention",
-                    "B1",
-                    "B2",
-                    "eps",
-                    "loss_scale",
-                    "optimized_memory",
-                    "workspace_size_limit_MB",
-                    "augment_speed",
-                    "sequential_subdivisions",
-                    "try_fix_nan",
-                    "use_cuda_graph",
-                    "max_chart_loss",
-                    "gamma",
-                    "show_receptive_field",
-                    "contrastive_jit_flip",
-                    "contrastive_color",
-                    "learning_rate_min"});
+    // For classifiers and sequences.
+    net_.pass_over({"inputs", "max_crop", "min_crop", "angle", "aspect", "cutmix", "label_smooth_eps",
+                    "attention", "contrastive_jit_flip", "contrastive_color", "augment_speed"});
+    // For speed, memory and plots, or for policies and optimizers that are refused.
+    net_.pass_over({"B1", "B2", "eps", "gamma", "learning_rate_min", "loss_scale", "optimized_memory"});
+    net_.pass_over({"workspace_size_limit_MB", "sequential_subdivisions", "try_fix_nan", "use_cuda_graph",
+                    "max_chart_loss", "show_receptive_field"});
   }
 
   void write_train() {
@@ -139,7 +120,7 @@ class RecipeWriter {
       text += "cosine";
     } else {
       net_.refuse(
-          "policy", "has policy=" + policy.substr(0, 40) + ", which brightnet does not have",
+          "policy", "has policy=" + policy.substr(0, 40) + ", which brightnet does not support",
           "It has constant, steps, and sgdr of one cycle; schedule.kind: linear is poly with power=1.");
     }
     text += ", unit: iterations, warmup: " + std::to_string(net_.integer("burn_in", 0, 0, 2000000000)) +
@@ -202,7 +183,7 @@ class RecipeWriter {
                       "`detector test` and `detector map` do so with -letter_box only"});
   }
 
-  /// A factor and its inverse are drawn alike, so one below 1 means its inverse.
+  /// A factor and its inverse are drawn with equal probability, so one below 1 means its inverse.
   std::string factor(std::string_view key) const {
     const double value = net_.number(key, 1, 0.1, 10);
     return yaml_number(value < 1 ? 1 / value : value);

@@ -1,4 +1,4 @@
-// The [net] section, and what darknet's detector takes from the last [yolo], as a run's configuration.
+// The [net] section, and the training settings of the last [yolo], as a run's configuration.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace brightnet {
 
-/// The recipe as YAML: an optimizer step does what darknet's does with the same batch. `model` becomes its
-/// `model:`, `stride` is the model's, `frozen` how many of its layers are not to be
-/// trained. What is not carried over is added to `notes`. Throws InputError for
-/// settings that would make training another one if they were passed over.
+/// The recipe as YAML: an optimizer step is equivalent to darknet's with the same batch. `model` becomes
+/// its `model:`, `stride` is the model's, `frozen` the number of its frozen layers. Settings that are
+/// ignored or changed are added to `notes`. Throws InputError for settings that cannot be ignored without
+/// changing the training.
 std::string write_darknet_recipe(const DarknetCfg& cfg, const std::string& model, int stride, int frozen,
                                  std::vector<ImportNote>& notes);
 

@@ -1,4 +1,4 @@
-// darknet writes spatial pyramid pooling as max-pools and routes; here it becomes the one layer that it is.
+// darknet writes spatial pyramid pooling as max-pools and routes; here it becomes a single layer.
 #include <limits>
 #include <optional>
 
@@ -7,8 +7,8 @@
 namespace brightnet {
 namespace {
 
-/// The inputs of a concat that is darknet's way to write spp, or nothing: max-pools of one map with stride 1
-/// and odd windows that nobody else reads, the largest first, and the map itself.
+/// The spp layer that a concat is equivalent to, if any: it joins max-pools of one map with stride 1 and odd
+/// windows, the largest first, which no other layer reads, and the map itself.
 std::optional<SppAttributes> spp_of(const std::vector<LayerDescription>& layers,
                                     const std::vector<int>& readers, const LayerDescription& concat) {
   if (!std::holds_alternative<ConcatAttributes>(concat.attributes) || concat.inputs.size() < 2)
@@ -19,8 +19,8 @@ std::optional<SppAttributes> spp_of(const std::vector<LayerDescription>& layers,
   int wider = std::numeric_limits<int>::max();
   for (size_t i = 0; i + 1 < concat.inputs.size(); ++i) {
     const int input = concat.inputs[i];
-    if (input == network_input || readers[static_cast<size_t>(input)] != 1) return std::nullopt;
-    const LayerDescription& layer = layers[static_cast<size_t>(input)];
+    if (input == network_input || readers[input] != 1) return std::nullopt;
+    const LayerDescription& layer = layers[input];
     const auto* pool = std::get_if<MaxPoolAttributes>(&layer.attributes);
     if (!pool || pool->stride != 1 || pool->size % 2 == 0 || pool->size < 2 || pool->size >= wider ||
         layer.inputs[0] != map)
@@ -38,14 +38,14 @@ void merge_spp(DarknetLayers& result) {
   std::vector<int> readers(layers.size());
   for (const LayerDescription& layer : layers) {
     for (const int input : layer.inputs) {
-      if (input != network_input) ++readers[static_cast<size_t>(input)];
+      if (input != network_input) ++readers[input];
     }
   }
   std::vector<bool> gone(layers.size());
   for (LayerDescription& layer : layers) {
     const auto spp = spp_of(layers, readers, layer);
     if (!spp) continue;
-    for (size_t i = 0; i + 1 < layer.inputs.size(); ++i) gone[static_cast<size_t>(layer.inputs[i])] = true;
+    for (size_t i = 0; i + 1 < layer.inputs.size(); ++i) gone[layer.inputs[i]] = true;
     layer.inputs = {layer.inputs.back()};
     layer.attributes = *spp;
   }
@@ -56,7 +56,7 @@ void merge_spp(DarknetLayers& result) {
     if (static_cast<int>(i) == result.frozen) result.frozen = gone[i] ? place[i] - 1 : place[i];
     if (gone[i]) continue;
     for (int& input : layers[i].inputs) {
-      if (input != network_input) input = place[static_cast<size_t>(input)];
+      if (input != network_input) input = place[input];
     }
     kept.push_back(std::move(layers[i]));
   }

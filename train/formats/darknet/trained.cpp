@@ -21,7 +21,7 @@ std::vector<std::string> lines_of(const fs::path& file) {
   return lines;
 }
 
-/// The value of `names` in an obj.data; empty when the file is none.
+/// The value of `names` in an obj.data; empty for any other file.
 std::string names_entry(const std::vector<std::string>& lines) {
   for (const std::string& line : lines) {
     const size_t equals = line.find('=');
@@ -48,8 +48,9 @@ std::vector<std::string> read_darknet_names(const fs::path& file) {
 
 DarknetTrained read_darknet_trained(const DarknetFilesToRead& files) {
   DarknetImport import = import_darknet(files.cfg);
-  DarknetTrained made{{{}, ParameterLayout(import.model), {}}, {}};
-  auto& [trained, layout, values] = made.network;
+  DarknetTrained made;
+  TrainedModel& trained = made.trained;
+  trained.layout = ParameterLayout(import.model);
   const auto classes = static_cast<size_t>(import.model.classes);
   if (files.names.empty()) {
     for (size_t i = 0; i < classes; ++i) trained.classes.push_back("class " + std::to_string(i));
@@ -61,8 +62,8 @@ DarknetTrained read_darknet_trained(const DarknetFilesToRead& files) {
                        files.names.string(), "Give the .names that the network was trained with.");
     }
   }
-  values = initial_parameters(import.model, layout, 0);
-  made.report = load_darknet_weights(files.weights, import.model, layout, values,
+  trained.values = initial_parameters(import.model, trained.layout, 0);
+  made.report = load_darknet_weights(files.weights, import.model, trained.layout, trained.values,
                                      {.network = &import.model, .partial = files.partial});
   trained.size = import.model.size;
   trained.letterbox = import.letterbox;

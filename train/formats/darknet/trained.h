@@ -1,4 +1,4 @@
-// A network as darknet saves it: .cfg, .weights and .names together are what brightnet keeps in one file.
+// A network as darknet saves it: .cfg, .weights and .names together hold what brightnet keeps in one file.
 #pragma once
 
 #include <filesystem>
@@ -18,14 +18,14 @@ struct DarknetFilesToRead {
   bool partial = false;  ///< as in DarknetWeightsOptions
 };
 
-/// A trained network, and how its numbers were read.
+/// A trained network, and what was read of its values.
 struct DarknetTrained {
-  TrainedNetwork network;  ///< images are resized as darknet does
+  TrainedModel trained;  ///< with darknet's resize
   DarknetWeightsReport report;
 };
 
-/// Throws InputError for what cannot be imported, and when there are not as many names as classes. What the
-/// .weights has nothing for (see the report) is initialised fresh.
+/// Throws InputError for what cannot be imported, and when the numbers of names and classes differ.
+/// Parameters that are not in the .weights (see the report) are initialised as for training.
 DarknetTrained read_darknet_trained(const DarknetFilesToRead& files);
 
 /// The names of classes in a .names or obj.data file.

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 static_assert(std::endian::native == std::endian::little, ".weights are little-endian");
 
-/// One convolution's numbers, as they lie in a file.
+/// The values of one convolution, as stored in a file.
 struct Block {
   const LayerDescription* layer = nullptr;
   int index = 0;  ///< of the layer in its model
@@ -47,15 +47,14 @@ std::vector<Block> blocks_of(const Model& model, int64_t classes) {
     const LayerDescription& layer = model.layers[i];
     const int source = layer.inputs[0];
     if (const auto* conv = std::get_if<ConvAttributes>(&layer.attributes)) {
-      const int inputs =
-          source == network_input ? model.channels : model.layers[static_cast<size_t>(source)].channels;
+      const int inputs = source == network_input ? model.channels : model.layers[source].channels;
       block_of_layer[i] = static_cast<int>(blocks.size());
       blocks.push_back({&layer, static_cast<int>(i), conv->filters, conv->size, inputs, conv->batch_norm});
     } else if (const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes)) {
-      const int block = source == network_input ? -1 : block_of_layer[static_cast<size_t>(source)];
+      const int block = source == network_input ? -1 : block_of_layer[source];
       if (block < 0) continue;
-      blocks[static_cast<size_t>(block)].head = &yolo->head;
-      blocks[static_cast<size_t>(block)].filters = yolo->head.mask_count * (5 + classes);
+      blocks[block].head = &yolo->head;
+      blocks[block].filters = yolo->head.mask_count * (5 + classes);
     }
   }
   return blocks;
@@ -67,7 +66,7 @@ uint64_t floats_of(const std::vector<Block>& blocks) {
   return sum;
 }
 
-/// The number of classes with which the model's numbers are `floats`, if there is one.
+/// The number of classes with which the model has `floats` values, if there is one.
 std::optional<int64_t> classes_for(const Model& model, uint64_t floats) {
   const auto one = static_cast<int64_t>(floats_of(blocks_of(model, 1)));
   const auto per_class = static_cast<int64_t>(floats_of(blocks_of(model, 2))) - one;
@@ -76,7 +75,7 @@ std::optional<int64_t> classes_for(const Model& model, uint64_t floats) {
   return 1 + more / per_class;
 }
 
-/// A .weights file of which only as much is ever in memory as one convolution takes, and no more than it has.
+/// A .weights file, read one convolution at a time; nothing is allocated beyond the file's length.
 class WeightsFile {
  public:
   explicit WeightsFile(const fs::path& file) : file_(file) {
@@ -107,11 +106,11 @@ class WeightsFile {
   const fs::path& file() const { return file_; }
   uint64_t bytes() const { return bytes_; }
   uint64_t floats() const { return (bytes_ - header_.bytes()) / sizeof(float); }
-  /// Bytes behind the last whole number.
+  /// Bytes after the last whole float.
   uint64_t odd_bytes() const { return (bytes_ - header_.bytes()) % sizeof(float); }
   uint64_t floats_left() const { return floats() - read_; }
 
-  /// The next numbers; the caller has made sure that they are there.
+  /// The next `count` values; the caller has checked that they exist.
   void read(std::vector<float>& numbers, uint64_t count) {
     BRIGHTNET_CHECK(count <= floats_left(), "read past the end of the weights");
     numbers.resize(count);
@@ -131,11 +130,11 @@ class WeightsFile {
   DarknetHeader header_;
 };
 
-/// How much of a network a file is, judged by its length.
+/// How much of a network a file contains, by its length.
 struct Extent {
   std::vector<Block> blocks;  ///< of the file's network
   int64_t classes = 0;
-  size_t whole = 0;    ///< convolutions of which all numbers are there
+  size_t whole = 0;    ///< convolutions that are complete
   bool clean = false;  ///< the file ends where the last of them does
 };
 
@@ -179,7 +178,7 @@ constexpr const char* partial_remedy =
   throw InputError(what + ", and no other number of classes fits", weights.file().string(), partial_remedy);
 }
 
-/// What is wrong with a convolution's numbers; empty when they may be what they should be.
+/// What is wrong with a convolution's values; empty when they are plausible.
 std::string nonsense(const Block& block, const std::vector<float>& numbers) {
   const auto filters = static_cast<ptrdiff_t>(block.filters);
   if (block.batch_norm) {
@@ -205,7 +204,7 @@ void for_each_weight(const Block& block, Move&& move) {
   }
 }
 
-/// The parameters of a convolution in the order in which a file has them, its weights last.
+/// The parameters of a convolution in a file's order, weights last.
 std::vector<const ParameterEntry*> entries_of(const Block& block, const ParameterLayout& layout) {
   static const std::vector<const char*> normalized{"shift", "scale", "running_mean", "running_variance",
                                                    "weight"};
@@ -233,15 +232,15 @@ void put(const Block& block, const ParameterLayout& layout, const std::vector<fl
   }
 }
 
-/// Reads the convolutions one after the other, as far as they make sense; those that fit `targets` are put.
+/// Reads the convolutions in order, up to the first invalid one.
 class BlockReader {
  public:
   BlockReader(WeightsFile& weights, const Extent& extent, bool partial)
       : weights_(weights), extent_(extent), partial_(partial) {}
 
-  /// Calls use(index, numbers) for each and returns how many made sense. A convolution without batch-norm
-  /// shows nothing about itself, so in a file that is partly wrong it is used only when a later one
-  /// confirms it.
+  /// Calls use(index, values) for each and returns how many were valid. A convolution without batch-norm
+  /// cannot be validated, so that in a partly invalid file it is used only if a valid batch-normalised
+  /// one follows.
   template <typename Use>
   size_t read(Use&& use) {
     std::vector<std::vector<float>> unconfirmed;
@@ -278,7 +277,7 @@ class BlockReader {
   const bool partial_;
 };
 
-/// How many of the first convolutions of two networks are alike, predictions aside.
+/// How many leading convolutions of two networks are alike, except for the filters of heads.
 size_t alike(const std::vector<Block>& a, const std::vector<Block>& b) {
   size_t i = 0;
   while (i < a.size() && i < b.size() &&

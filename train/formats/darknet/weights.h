@@ -1,8 +1,8 @@
 // darknet's .weights: a header, then for each convolution in the order of the .cfg its biases (with
-// batch-norm: shift, scale, running mean, running variance) and its weights in OIHW, all as fp32 and nothing
-// else. No names, no shapes: which numbers belong to which layer follows from the network alone, so the
-// file's length and what must be true of a running variance are all there is to tell whether a file is of
-// this network. (AlexeyAB/darknet, src/parser.c: load_weights_upto, load_convolutional_weights.)
+// batch-norm: shift, scale, running mean, running variance) and its weights in OIHW, all as fp32. There are
+// no names or shapes: which values belong to which layer follows from the network, so that only the file's
+// length and the validity of its running variances tell whether a file belongs to this network.
+// (AlexeyAB/darknet, src/parser.c: load_weights_upto, load_convolutional_weights.)
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace brightnet {
 
-/// Little-endian; the images seen take 32 bits before version 0.2 and 64 from there on.
+/// Little-endian; the count of images seen has 32 bits before version 0.2 and 64 from then on.
 struct DarknetHeader {
   int32_t major = 0, minor = 2, revision = 5;
   uint64_t seen = 0;
@@ -24,21 +24,20 @@ struct DarknetHeader {
   size_t bytes() const { return wide() ? 20 : 16; }
 };
 
-/// Whether a file that can be read is darknet's by its first bytes, and not safetensors.
+/// Whether a file is darknet's rather than safetensors, by its first bytes or, if unreadable, its extension.
 bool is_darknet_weights(const std::filesystem::path& file);
 
 struct DarknetWeightsOptions {
-  /// The network that the file is of, as its own .cfg says; nullptr: the model itself, with any number
-  /// of classes.
+  /// The network of the file's own .cfg; nullptr: the model itself, with any number of classes.
   const Model* network = nullptr;
-  /// Take the convolutions before the one where the file stops making sense, instead of refusing it.
+  /// Take the convolutions before the first invalid one, instead of refusing the file.
   bool partial = false;
 };
 
 /// What load_darknet_weights() found.
 struct DarknetWeightsReport {
   DarknetHeader header;
-  int convolutions = 0, all_convolutions = 0;  ///< that the file holds, of how many the network has
+  int convolutions = 0, all_convolutions = 0;  ///< that the file has, and that the network has
   int layers = 0;   ///< darknet's count of the layers up to there: 137 for a yolov4.conv.137
   int classes = 0;  ///< of the file's heads
   MatchReport match;

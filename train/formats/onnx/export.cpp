@@ -17,10 +17,9 @@ OnnxTensor description(const onnx::ValueInfoProto& value) {
 
 }  // namespace
 
-OnnxSummary export_onnx(const TrainedModel& trained, const ParameterLayout& layout,
-                        const std::vector<float>& values, const OnnxOptions& options,
+OnnxSummary export_onnx(const TrainedModel& trained, const OnnxOptions& options,
                         const std::filesystem::path& file) {
-  const onnx::ModelProto model = make_onnx_model(trained, layout, values, options);
+  const onnx::ModelProto model = make_onnx_model(trained, options);
   OnnxSummary summary;
   summary.bytes = model.ByteSizeLong();
   if (summary.bytes > std::numeric_limits<int32_t>::max()) {
@@ -29,7 +28,7 @@ OnnxSummary export_onnx(const TrainedModel& trained, const ParameterLayout& layo
         file.string());
   }
   write_atomically(file, [&](std::ostream& out) {
-    // A failure to write shows in the stream's state, which the caller looks at.
+    // A failure to write shows in the stream's state, which write_atomically() checks.
     (void)model.SerializeToOstream(&out);
   });
   summary.nodes = static_cast<size_t>(model.graph().node_size());

@@ -3,19 +3,15 @@
 //
 // Input `images`, fp32 [batch, channels, size, size]: RGB planes, values from 0 to 1. Outputs, by OnnxHeads:
 //
-//   raw      one a head, named as its layer: [batch, anchors·(5 + classes), rows, columns], logits; for each
-//   anchor
-//            x, y, w, h, objectness and the classes
-//   decoded  `boxes` [batch, M, 4]: x1, y1, x2, y2 as fractions of the input (0 left or top, 1 right or
-//   bottom);
+//   raw      one per head, with its layer's name: logits [batch, anchors·(5 + classes), rows, columns]; for
+//            each anchor x, y, w, h, objectness and the classes
+//   decoded  `boxes` [batch, M, 4]: x1, y1, x2, y2 as fractions of the input (0, 0 is the upper left);
 //            `scores` [batch, M, classes]: objectness × class probability. Predictions are in the order of
 //            heads, rows, columns, anchors.
-//   nms      `detections` [D, 7]: image of the batch, class, score, x1, y1, x2, y2 (as above); per image and
-//   class
-//            best first. D is what the images hold, 0 included.
+//   nms      `detections` [D, 7]: image of the batch, class, score, x1, y1, x2, y2 (as above); for each image
+//            and class best first. D is the number of detections in the batch, possibly 0.
 //
-// Batch-norm is folded into the convolutions. Every graph that leaves has passed onnx::checker and strict
-// shape inference.
+// Batch-norm is folded into the convolutions. Every graph passes onnx::checker and strict shape inference.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +19,6 @@
 #include <string>
 #include <vector>
 
-#include "layers/parameters.h"
 #include "train/formats/onnx/metadata.h"
 #include "train/formats/weights.h"
 
@@ -34,10 +29,10 @@ constexpr int onnx_oldest_opset = 13, onnx_newest_opset = 17;
 struct OnnxOptions {
   OnnxHeads heads = OnnxHeads::decoded;
   int size = 0;                      ///< side of the input; 0: the trained model's
-  int batch = 1;                     ///< 0: the caller's, different from call to call
+  int batch = 1;                     ///< 0: dynamic
   int opset = onnx_oldest_opset;     ///< the oldest is what most runtimes read
   float score = 0.25f, iou = 0.45f;  ///< of NonMaxSuppression
-  int max_detections = 300;          ///< of NonMaxSuppression, a class and image
+  int max_detections = 300;          ///< of NonMaxSuppression, per class and image
 };
 
 /// An input or output of the graph.
@@ -52,11 +47,9 @@ struct OnnxSummary {
   uint64_t bytes = 0;
 };
 
-/// Writes the network atomically. `values` are in the layout's order. Throws InputError when the options do
-/// not fit the model (a size that is no multiple of its stride, an opset out of range) or the file cannot
-/// be written.
-OnnxSummary export_onnx(const TrainedModel& trained, const ParameterLayout& layout,
-                        const std::vector<float>& values, const OnnxOptions& options,
+/// Writes the network atomically. Throws InputError when the options do not fit the model (a size that is not
+/// a multiple of its stride, an opset out of range) or the file cannot be written.
+OnnxSummary export_onnx(const TrainedModel& trained, const OnnxOptions& options,
                         const std::filesystem::path& file);
 
 }  // namespace brightnet

@@ -1,5 +1,5 @@
-// Writing an ONNX graph operator by operator (private to train/formats). Every operator is a function of
-// values and gives one; a value is known by the name of its tensor.
+// Builds an ONNX graph operator by operator (private to train/formats). Every operator takes values and
+// returns one; a value is the name of its tensor.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ class OnnxGraph {
 
   /// [first, last) along an axis.
   Value slice(const std::string& name, const Value& x, int64_t axis, int64_t first, int64_t last);
-  /// In `shape` 0 keeps the input's size and −1 is what remains.
+  /// In `shape` 0 keeps the input's size and −1 is inferred.
   Value reshape(const std::string& name, const Value& x, const Ints& shape);
   Value transpose(const std::string& name, const Value& x, const Ints& order);
   Value concat(const std::string& name, const std::vector<Value>& parts, int64_t axis);

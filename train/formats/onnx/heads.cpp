@@ -1,5 +1,5 @@
-// The decoding is that of kernels/math/box.h, written with ONNX operators. Whatever depends on the cell or
-// the anchor alone is a constant, computed here, so that the graph adds and multiplies and nothing else.
+// The decoding of kernels/math/box.h in ONNX operators. Whatever depends only on the cell or the anchor is
+// computed here as a constant, so that the graph only adds and multiplies.
 #include "train/formats/onnx/heads.h"
 
 #include <algorithm>
@@ -20,15 +20,14 @@ Value rows_of_predictions(OnnxGraph& graph, const HeadLogits& logits) {
   return graph.reshape(logits.name + "/predictions", turned, {0, cells * anchors, values});
 }
 
-/// What the predictions' centres are moved by and their sizes multiplied with, in the order of
-/// the predictions.
+/// Offsets of the predictions' centres and factors of their sizes, in the order of the predictions.
 struct PredictionConstants {
   std::vector<float> steps, offsets, half_anchors;  ///< x and y of each
 };
 
 PredictionConstants prediction_constants(const HeadLogits& logits) {
   const YoloHead& head = logits.head;
-  // σ(t) = 0 is the cell's corner less half of what the scale adds.
+  // σ(t) = 0 is this far (in cells) above and left of the cell's corner.
   const float margin = 0.5f * (head.scale_xy - 1.0f);
   const float rows = static_cast<float>(logits.shape.h), columns = static_cast<float>(logits.shape.w);
   // new_coords: (2σ)² = 4σ².
@@ -50,17 +49,16 @@ PredictionConstants prediction_constants(const HeadLogits& logits) {
   return constants;
 }
 
-/// Corners, as fractions of the input: [batch, predictions, 4]. The limits of size logits only keep products
-/// of sizes from overflowing, in the suppression, and OpenCV 4.6 reads no Clip: they are written where they
-/// are needed.
+/// Corners, as fractions of the input: [batch, predictions, 4]. Size logits are clipped only for NMS, where
+/// products of sizes could overflow: OpenCV 4.6 cannot read Clip.
 Value decoded_boxes(OnnxGraph& graph, const HeadLogits& logits, const Value& predictions,
                     const OnnxOptions& options) {
   const std::string& name = logits.name;
   const YoloHead& head = logits.head;
   const PredictionConstants constants = prediction_constants(logits);
   const auto count = static_cast<int64_t>(constants.offsets.size() / 2);
-  // ONNX repeats the smaller of two shapes. OpenCV 4.6 does so for a product along the batch alone, and for a
-  // sum not at all (it gets the second image wrong without a word): there each image has its own.
+  // ONNX broadcasts the smaller of two shapes. OpenCV 4.6 broadcasts a product along the batch, but not a sum
+  // (it silently gets the second image wrong), so the offsets are repeated for each image.
   const auto constant = [&](const char* what, const std::vector<float>& values, int images) {
     std::vector<float> repeated;
     for (int image = 0; image < images; ++image)
@@ -105,14 +103,14 @@ Value decoded_scores(OnnxGraph& graph, const HeadLogits& logits, const Value& pr
                     graph.slice(name + "/objectness", sure, 2, 0, 1)});
 }
 
-/// NonMaxSuppression asks for corners in the order y, x, but an overlap is the same with x and y exchanged.
+/// NonMaxSuppression expects corners in the order y, x, but the IoU is the same with x and y exchanged.
 Value suppressed(OnnxGraph& graph, const Value& boxes, const Value& scores, const OnnxOptions& options) {
   const Value by_class = graph.transpose("nms/scores", scores, {0, 2, 1});
   const Value selected = graph.add(
       "nms/selected", "NonMaxSuppression",
       {boxes, by_class, graph.ints("nms/most", {options.max_detections}),
        graph.floats("nms/iou", {1}, {&options.iou, 1}), graph.floats("nms/score", {1}, {&options.score, 1})});
-  // `selected` has a row (image, class, prediction) a detection.
+  // `selected` has one row (image, class, prediction) per detection.
   const Value place = graph.add("nms/place", "Gather",
                                 {selected, graph.ints("nms/image_and_prediction", {0, 2})}, {{"axis", 1}});
   const Value kept_boxes = graph.add("nms/kept_boxes", "GatherND", {boxes, place});

@@ -1,5 +1,5 @@
-// From the heads' convolutions to what leaves the graph (private to train/formats): logits, boxes and scores,
-// or detections. train/formats/onnx/export.h says what each looks like.
+// From the heads' convolutions to the graph's outputs (private to train/formats): logits, boxes and scores,
+// or detections. train/formats/onnx/export.h describes their layout.
 #pragma once
 
 #include <vector>
@@ -18,7 +18,7 @@ struct HeadLogits {
   OnnxGraph::Value value;
 };
 
-/// Appends the operators behind the heads; returns the graph's outputs in their order.
+/// Appends the operators after the heads; returns the graph's outputs in order.
 std::vector<OnnxGraph::Value> add_heads(OnnxGraph& graph, const std::vector<HeadLogits>& heads,
                                         const OnnxOptions& options);
 

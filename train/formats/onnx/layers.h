@@ -8,9 +8,8 @@
 
 namespace brightnet {
 
-/// Appends every layer and returns the value that each one leaves, NCHW; that of a yolo layer is its input's.
-/// The network is only asked for shapes: the weights are `values`, in the layout's order, with batch-norm
-/// folded in.
+/// Appends every layer and returns the output of each one, NCHW; that of a yolo layer is its input. `network`
+/// gives the shapes only; the weights are `values`, in the layout's order, with batch-norm folded in.
 std::vector<OnnxGraph::Value> add_layers(OnnxGraph& graph, const OnnxGraph::Value& input,
                                          const Network& network, const ParameterLayout& layout,
                                          const std::vector<float>& values);

@@ -1,5 +1,5 @@
-// The reader walks the file's outermost fields and parses the entries of metadata_props alone: the graph,
-// which is nearly all of a file and could claim anything, is stepped over.
+// The reader walks the file's outermost fields and parses only the entries of metadata_props; the graph,
+// which is nearly all of a file, is skipped.
 #include "train/formats/onnx/metadata.h"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ std::map<std::string, std::string> read_properties(google::protobuf::io::ZeroCop
     graph = graph || field == onnx::ModelProto::kGraphFieldNumber;
     if (field != onnx::ModelProto::kMetadataPropsFieldNumber) {
       if (!WireFormatLite::SkipField(&input, tag))
-        broken(file, "it ends within a field, or is no ONNX at all");
+        broken(file, "it ends within a field, or is not ONNX at all");
       continue;
     }
     uint32_t length = 0;
@@ -65,9 +65,9 @@ std::map<std::string, std::string> read_properties(google::protobuf::io::ZeroCop
     if (!properties.emplace(entry.key(), entry.value()).second)
       not_ours(file, "the entry '" + entry.key() + "' is there twice");
   }
-  // ReadTag() gives 0 at the end and for what is no tag.
+  // ReadTag() returns 0 both at the end and for an invalid tag.
   if (!input.ConsumedEntireMessage() || input.BytesUntilLimit() != 0)
-    broken(file, "it ends within a field, or is no ONNX at all");
+    broken(file, "it ends within a field, or is not ONNX at all");
   input.PopLimit(no_limit);
   if (!graph) broken(file, "it has no graph");
   return properties;
@@ -86,7 +86,7 @@ class PropertyReader {
   }
 
   Json json(const std::string& key) const {
-    // Ours are three deep. A file of brackets would take a hundred times its size in memory.
+    // Ours are three deep. Parsed, a file of brackets would take a hundred times its size in memory.
     const auto limit_depth = [&](int depth, Json::parse_event_t, Json&) {
       if (depth > 8) not_ours(file_, "the entry '" + key + "' is nested too deeply");
       return true;
@@ -110,8 +110,8 @@ class PropertyReader {
       const auto number = value.get<int64_t>();
       if (number >= least && number <= most) return static_cast<int>(number);
     }
-    not_ours(file_, std::string("'") + key + "' is no whole number from " + std::to_string(least) + " to " +
-                        std::to_string(most));
+    not_ours(file_, std::string("'") + key + "' is not a whole number from " + std::to_string(least) +
+                        " to " + std::to_string(most));
   }
 
   float real(const Json& value, const char* what, double least, double most) const {
@@ -119,7 +119,7 @@ class PropertyReader {
       const auto number = value.get<double>();
       if (number >= least && number <= most) return static_cast<float>(number);
     }
-    not_ours(file_, std::string("'") + what + "' is no number in its range");
+    not_ours(file_, std::string("'") + what + "' is not a number in its range");
   }
 
   bool boolean(const Json& object, const char* key) const {
@@ -129,7 +129,7 @@ class PropertyReader {
   }
 
   std::string word(const Json& value, const char* what) const {
-    if (!value.is_string()) not_ours(file_, std::string("'") + what + "' is no text");
+    if (!value.is_string()) not_ours(file_, std::string("'") + what + "' is not a text");
     return value.get<std::string>();
   }
 
@@ -150,9 +150,9 @@ OnnxHead read_head(const PropertyReader& reader, const Json& json, int size) {
   head.new_coords = reader.boolean(json, "new_coords");
   const Json& anchors = reader.member(json, "anchors");
   reader.expect(anchors.is_array() && !anchors.empty() && anchors.size() <= max_anchors,
-                "'anchors' is no list of pairs");
+                "'anchors' is not a list of pairs");
   for (const Json& anchor : anchors) {
-    reader.expect(anchor.is_array() && anchor.size() == 2, "an anchor is no pair");
+    reader.expect(anchor.is_array() && anchor.size() == 2, "an anchor is not a pair");
     head.anchors.emplace_back(reader.real(anchor[0], "anchors", 0, max_side),
                               reader.real(anchor[1], "anchors", 0, max_side));
   }
@@ -175,7 +175,7 @@ OnnxMetadata from_properties(const std::map<std::string, std::string>& propertie
   metadata.heads = *outputs;
 
   const Json classes = reader.json("classes");
-  reader.expect(classes.is_array() && !classes.empty(), "'classes' is no list of names");
+  reader.expect(classes.is_array() && !classes.empty(), "'classes' is not a list of names");
   for (const Json& name : classes) metadata.classes.push_back(reader.word(name, "classes"));
 
   const Json input = reader.json("input");
@@ -193,7 +193,7 @@ OnnxMetadata from_properties(const std::map<std::string, std::string>& propertie
 
   const Json heads = reader.json("heads");
   reader.expect(heads.is_array() && !heads.empty() && heads.size() <= max_heads,
-                "'heads' is no list of heads");
+                "'heads' is not a list of heads");
   for (const Json& head : heads) metadata.head_list.push_back(read_head(reader, head, metadata.size));
 
   const Json suppression = reader.json("suppression");
@@ -215,7 +215,7 @@ OnnxMetadata from_properties(const std::map<std::string, std::string>& propertie
 }  // namespace
 
 std::map<std::string, std::string> to_properties(const OnnxMetadata& metadata) {
-  // A name may hold any bytes; what is no UTF-8 is replaced.
+  // A name may contain any bytes; invalid UTF-8 is replaced.
   const auto text = [](const Json& json) {
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
   };

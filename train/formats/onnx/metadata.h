@@ -1,7 +1,7 @@
-// The metadata of an ONNX file from `brightnet export`: what the input must look like
-// and what the outputs mean. It lies in the model's metadata_props, so every runtime hands it out
-// (InferenceSession.get_modelmeta().custom_metadata_map in ONNX Runtime) and deploying needs no second file.
-// docs/deploy.md describes each entry.
+// The metadata of an ONNX file from `brightnet export`: what the input must look like and what the outputs
+// mean. They are the model's metadata_props, which every runtime can read
+// (InferenceSession.get_modelmeta().custom_metadata_map in ONNX Runtime), so that deploying needs no second
+// file. docs/deploy.md describes each entry.
 #pragma once
 
 #include <filesystem>
@@ -17,7 +17,7 @@ namespace brightnet {
 
 /// What the graph's outputs are.
 enum class OnnxHeads : uint8_t {
-  raw,      ///< each head's logits, as its convolution leaves them
+  raw,      ///< each head's logits, the output of its convolution
   decoded,  ///< boxes and scores of all heads
   nms       ///< detections after NonMaxSuppression
 };
@@ -33,8 +33,8 @@ constexpr std::string_view enum_name(OnnxHeads heads) {
 
 /// One head: what is needed to decode its raw outputs.
 struct OnnxHead {
-  std::string output;  ///< the yolo layer's name; of raw outputs the tensor's as well
-  int stride = 0;      ///< pixels of the input per cell
+  std::string output;                            ///< the yolo layer's name, and that of a raw output
+  int stride = 0;                                ///< pixels of the input per cell
   std::vector<std::pair<float, float>> anchors;  ///< widths and heights in pixels of the input
   float scale_xy = 1;
   bool new_coords = false;
@@ -51,22 +51,21 @@ struct OnnxMetadata {
   Resize resize = Resize::antialiased;
   float fill = 0;  ///< value, from 0 to 1, around a letterboxed image
   std::vector<OnnxHead> head_list;
-  NmsKind suppression = NmsKind::greedy;  ///< what the model asks for when detections are suppressed outside
+  NmsKind suppression = NmsKind::greedy;  ///< the model's kind of NMS, for NMS outside the graph
   float nms_beta = 0.6f;                  ///< its exponent, for diou
   float score = 0, iou = 0;               ///< of NonMaxSuppression; heads nms only
-  int max_detections = 0;                 ///< a class and image; heads nms only
+  int max_detections = 0;                 ///< per class and image; heads nms only
   bool operator==(const OnnxMetadata&) const = default;
 };
 
 /// The entries of metadata_props.
 std::map<std::string, std::string> to_properties(const OnnxMetadata& metadata);
 
-/// Reads the metadata of a file without its graph. The file may be anything: nothing that it claims is
-/// believed before it was compared with the file's length, and no more is allocated than its metadata
-/// are long (4 MiB at most). Throws InputError when it is no ONNX file, not one that brightnet exported,
-/// or damaged.
+/// Reads the metadata of a file without its graph. The file may be anything: all lengths in it are checked
+/// against the file's, and no more is allocated than the size of its metadata (4 MiB at most). Throws
+/// InputError when it is not an ONNX file, was not exported by brightnet, or is damaged.
 OnnxMetadata read_onnx_metadata(const std::filesystem::path& file);
-/// The same of a file's content; `name` is what messages call it.
+/// The same from a file's content; messages call it `name`.
 OnnxMetadata parse_onnx_metadata(std::string_view content, const std::string& name);
 
 }  // namespace brightnet

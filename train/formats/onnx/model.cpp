@@ -87,11 +87,8 @@ OnnxMetadata metadata_of(const TrainedModel& trained, const Network& network,
     }
   }
   for (const HeadLogits& logits : heads) {
-    OnnxHead head{logits.name,
-                  network.setup().width / logits.shape.w,
-                  {},
-                  logits.head.scale_xy,
-                  logits.head.new_coords};
+    const int stride = network.setup().width / logits.shape.w;
+    OnnxHead head{logits.name, stride, {}, logits.head.scale_xy, logits.head.new_coords};
     for (int i = 0; i < logits.head.mask_count; ++i) {
       const Anchor& anchor = logits.head.anchors[logits.head.mask[i]];
       head.anchors.emplace_back(anchor.w, anchor.h);
@@ -118,9 +115,8 @@ void check(onnx::ModelProto& model) {
 
 }  // namespace
 
-onnx::ModelProto make_onnx_model(const TrainedModel& trained, const ParameterLayout& layout,
-                                 const std::vector<float>& values, const OnnxOptions& options) {
-  BRIGHTNET_CHECK(values.size() == layout.floats(), "weights of another model");
+onnx::ModelProto make_onnx_model(const TrainedModel& trained, const OnnxOptions& options) {
+  BRIGHTNET_CHECK(trained.values.size() == trained.layout.floats(), "weights of another model");
   if (options.opset < onnx_oldest_opset || options.opset > onnx_newest_opset) {
     throw InputError("opset " + std::to_string(options.opset) + " cannot be written", "",
                      "Choose one from " + std::to_string(onnx_oldest_opset) + " to " +
@@ -128,7 +124,7 @@ onnx::ModelProto make_onnx_model(const TrainedModel& trained, const ParameterLay
   }
   const int size = options.size > 0 ? options.size : trained.size;
   const auto backend = make_cpu_backend();
-  const Parameters parameters{.layout = &layout};
+  const Parameters parameters{.layout = &trained.layout};
   const Network network({.model = &trained.model,
                          .backend = backend.get(),
                          .parameters = &parameters,
@@ -148,7 +144,7 @@ onnx::ModelProto make_onnx_model(const TrainedModel& trained, const ParameterLay
            "planes in the order of the metadata, values from 0 to 1");
   OnnxGraph writer(graph);
   const std::vector<HeadLogits> heads =
-      heads_of(network, add_layers(writer, "images", network, layout, values));
+      heads_of(network, add_layers(writer, "images", network, trained.layout, trained.values));
   declare_outputs(graph, add_heads(writer, heads, options), heads, options);
   for (const auto& [key, text] : to_properties(metadata_of(trained, network, heads, options))) {
     auto& property = *model.add_metadata_props();

@@ -1,4 +1,4 @@
-// The network as ONNX's own object (private to train/formats and its tests; onnx.h is what others include).
+// The network as ONNX's own object (private to train/formats and its tests).
 #pragma once
 
 #include <onnx/onnx_pb.h>
@@ -8,7 +8,6 @@
 namespace brightnet {
 
 /// The whole model, checked: onnx::checker and strict shape inference passed. Throws as export_onnx() does.
-onnx::ModelProto make_onnx_model(const TrainedModel& trained, const ParameterLayout& layout,
-                                 const std::vector<float>& values, const OnnxOptions& options);
+onnx::ModelProto make_onnx_model(const TrainedModel& trained, const OnnxOptions& options);
 
 }  // namespace brightnet

@@ -21,7 +21,7 @@ std::vector<Detection> candidates_of_opencv(const RealisticModel& made, DarknetN
   const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
   const fs::path folder = fs::path(::testing::TempDir()) / (std::string("darknet_opencv_") + test->name());
   fs::create_directories(folder);
-  const DarknetFiles files = export_darknet(folder, "model", made.trained, made.layout, made.values, numbers);
+  const DarknetFiles files = export_darknet(folder, "model", made.trained, numbers);
   cv::dnn::Net net = cv::dnn::readNetFromDarknet(files.cfg.string(), files.weights.string());
   fs::remove_all(folder);
   net.setPreferableBackend(cv::dnn::DNN_BACKEND_OPENCV);
@@ -85,10 +85,10 @@ TEST(SlowDarknetInOpenCv, YoloV4OfFullSizeDetectsTheSame) {
 
 /// A copy whose variances are `less` smaller.
 RealisticModel with_smaller_variances(const RealisticModel& made, float less) {
-  RealisticModel other{made.trained, ParameterLayout(made.trained.model), made.values, made.image};
-  for (const auto& entry : made.layout.entries()) {
+  RealisticModel other = made;
+  for (const auto& entry : made.trained.layout.entries()) {
     if (entry.kind != ParameterKind::running_variance) continue;
-    for (size_t i = 0; i < entry.count; ++i) other.values[entry.offset + i] -= less;
+    for (size_t i = 0; i < entry.count; ++i) other.trained.values[entry.offset + i] -= less;
   }
   return other;
 }
@@ -106,26 +106,27 @@ TEST(DarknetInOpenCv, KeptNumbersDifferByOpenCvsEpsilonAlone) {
 
 TEST(DarknetExport, ScaledNumbersAreTheSameNetwork) {
   const RealisticModel made = realistic_model(shipped_model("yolov4-tiny", 20), 160);
-  RealisticModel scaled{made.trained, ParameterLayout(made.trained.model), {}, made.image};
-  scaled.values = scaled_to_large_variances(made.layout, made.values);
-  for (const auto& entry : made.layout.entries()) {
+  const ParameterLayout& layout = made.trained.layout;
+  RealisticModel scaled = made;
+  scaled.trained.values = scaled_to_large_variances(layout, made.trained.values);
+  for (const auto& entry : layout.entries()) {
     if (entry.kind != ParameterKind::running_variance) continue;
-    for (size_t i = 0; i < entry.count; ++i) EXPECT_GE(scaled.values[entry.offset + i], 0.9999f);
+    for (size_t i = 0; i < entry.count; ++i) EXPECT_GE(scaled.trained.values[entry.offset + i], 0.9999f);
   }
   const auto expected = candidates_of(made, 0.299f);
   ASSERT_GT(expected.size(), 20u);
   expect_same_detections(expected, candidates_of(scaled, 0.299f), 0.3f);
-  EXPECT_EQ(scaled_to_large_variances(made.layout, scaled.values), scaled.values) << "nothing is left to do";
+  EXPECT_EQ(scaled_to_large_variances(layout, scaled.trained.values), scaled.trained.values)
+      << "nothing is left to do";
 }
 
 // The file that darknet's own detections are known of, on its photographs.
 TEST(DarknetInOpenCv, TheNetworkThatDarknetWroteDetectsTheSame) {
   const fs::path golden = source_dir() / "../shared/golden";
   if (!fs::exists(golden)) GTEST_SKIP() << "darknet's own network is not in ../shared";
-  auto [trained, layout, values_of] =
-      read_darknet_trained({golden / "tiny-half.cfg", golden / "tiny-half.weights", golden / "obj.names"})
-          .network;
-  const RealisticModel made{std::move(trained), std::move(layout), std::move(values_of), {}};
+  const DarknetTrained read =
+      read_darknet_trained({golden / "tiny-half.cfg", golden / "tiny-half.weights", golden / "obj.names"});
+  const RealisticModel made{read.trained, {}};
   const int size = made.trained.size;
   const float score = 0.21f, least = score - 1e-3f;
   size_t compared = 0;

@@ -255,8 +255,11 @@ TEST(DarknetWeights, AreToldFromOtherFiles) {
   const File file(whole(3));
   EXPECT_TRUE(is_darknet_weights(file.path));
   const fs::path other = fs::path(::testing::TempDir()) / "darknet_weights_other";
-  save_weights(other, {loaded.model, {"a", "b", "c"}, 64, false, {}, Resize::antialiased}, loaded.layout,
-               loaded.values);
+  save_weights(other, {.model = loaded.model,
+                       .classes = {"a", "b", "c"},
+                       .training = {},
+                       .layout = loaded.layout,
+                       .values = loaded.values});
   EXPECT_FALSE(is_darknet_weights(other));
   write_atomically(other, std::string("\x89PNG and so on and so on and so on"));
   EXPECT_NE(loaded.refusal(other).find("not darknet's weights"), std::string::npos);

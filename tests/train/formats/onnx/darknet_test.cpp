@@ -61,10 +61,10 @@ void expect_valid_onnx_of_every_import(int divisor) {
     trained.model = thinned(import_darknet(entry.path()).model, divisor);
     trained.size = trained.model.size;
     trained.classes.assign(static_cast<size_t>(trained.model.classes), "name");
-    const ParameterLayout layout(trained.model);
-    const std::vector<float> values(layout.floats());
+    trained.layout = ParameterLayout(trained.model);
+    trained.values.resize(trained.layout.floats());
     for (const OnnxHeads heads : {OnnxHeads::raw, OnnxHeads::decoded, OnnxHeads::nms}) {
-      const onnx::ModelProto model = make_onnx_model(trained, layout, values, {.heads = heads});
+      const onnx::ModelProto model = make_onnx_model(trained, {.heads = heads});
       EXPECT_NO_THROW(onnx::checker::check_model(model)) << entry.path();
       int convolutions = 0;
       for (const auto& node : model.graph().node()) convolutions += node.op_type() == "Conv";

@@ -18,12 +18,9 @@ TrainedModel trained_with(Model model) {
   trained.model = std::move(model);
   trained.size = trained.model.size;
   for (int i = 0; i < trained.model.classes; ++i) trained.classes.push_back("class" + std::to_string(i));
+  trained.layout = ParameterLayout(trained.model);
+  trained.values.resize(trained.layout.floats());
   return trained;
-}
-
-onnx::ModelProto exported(const TrainedModel& trained, const OnnxOptions& options) {
-  const ParameterLayout layout(trained.model);
-  return make_onnx_model(trained, layout, std::vector<float>(layout.floats()), options);
 }
 
 std::vector<int64_t> sides(const onnx::ValueInfoProto& value) {
@@ -57,7 +54,7 @@ TEST(Onnx, EveryKindOfLayerIsValidInEveryFlavourBatchAndOpset) {
   for (const OnnxHeads heads : {OnnxHeads::raw, OnnxHeads::decoded, OnnxHeads::nms}) {
     for (const int batch : {0, 1, 3}) {
       for (int opset = onnx_oldest_opset; opset <= onnx_newest_opset; ++opset) {
-        const auto model = exported(trained, {.heads = heads, .batch = batch, .opset = opset});
+        const auto model = make_onnx_model(trained, {.heads = heads, .batch = batch, .opset = opset});
         expect_declared_shapes_follow(model);
         EXPECT_EQ(model.opset_import(0).version(), opset);
         EXPECT_EQ(sides(model.graph().input(0)), (std::vector<int64_t>{batch > 0 ? batch : -1, 3, 64, 64}));
@@ -68,19 +65,19 @@ TEST(Onnx, EveryKindOfLayerIsValidInEveryFlavourBatchAndOpset) {
 
 TEST(Onnx, OutputsAreWhatTheHeaderSays) {
   const TrainedModel trained = trained_with(shipped_model("yolov4-tiny", 4));
-  const auto raw = exported(trained, {.heads = OnnxHeads::raw});
+  const auto raw = make_onnx_model(trained, {.heads = OnnxHeads::raw});
   ASSERT_EQ(raw.graph().output_size(), 2);
   EXPECT_EQ(raw.graph().output(0).name(), "head32");
   EXPECT_EQ(raw.graph().output(1).name(), "head16");
   EXPECT_EQ(sides(raw.graph().output(0)), (std::vector<int64_t>{1, 27, 13, 13}));
   EXPECT_EQ(sides(raw.graph().output(1)), (std::vector<int64_t>{1, 27, 26, 26}));
-  const auto decoded = exported(trained, {.heads = OnnxHeads::decoded, .batch = 2});
+  const auto decoded = make_onnx_model(trained, {.heads = OnnxHeads::decoded, .batch = 2});
   ASSERT_EQ(decoded.graph().output_size(), 2);
   EXPECT_EQ(decoded.graph().output(0).name(), "boxes");
   EXPECT_EQ(decoded.graph().output(1).name(), "scores");
   EXPECT_EQ(sides(decoded.graph().output(0)), (std::vector<int64_t>{2, 2535, 4}));
   EXPECT_EQ(sides(decoded.graph().output(1)), (std::vector<int64_t>{2, 2535, 4}));
-  const auto nms = exported(trained, {.heads = OnnxHeads::nms, .batch = 0});
+  const auto nms = make_onnx_model(trained, {.heads = OnnxHeads::nms, .batch = 0});
   ASSERT_EQ(nms.graph().output_size(), 1);
   EXPECT_EQ(nms.graph().output(0).name(), "detections");
   EXPECT_EQ(sides(nms.graph().output(0)), (std::vector<int64_t>{-1, 7}));
@@ -90,7 +87,7 @@ TEST(Onnx, OutputsAreWhatTheHeaderSays) {
 }
 
 TEST(Onnx, NoTwoNamesAreTheSame) {
-  const auto model = exported(trained_with(every_layer_model()), {.heads = OnnxHeads::nms});
+  const auto model = make_onnx_model(trained_with(every_layer_model()), {.heads = OnnxHeads::nms});
   std::set<std::string> names;
   for (const auto& node : model.graph().node()) EXPECT_TRUE(names.insert(node.name()).second) << node.name();
   for (const auto& tensor : model.graph().initializer())
@@ -101,10 +98,8 @@ TEST(Onnx, WritesAFileWhoseMetadataSayHowToUseIt) {
   const auto file = std::filesystem::path(::testing::TempDir()) / "onnx_written.onnx";
   TrainedModel trained = trained_with(every_layer_model());
   trained.letterbox = true;
-  const ParameterLayout layout(trained.model);
   const OnnxSummary summary =
-      export_onnx(trained, layout, std::vector<float>(layout.floats()),
-                  {.heads = OnnxHeads::nms, .size = 96, .batch = 0, .score = 0.125f}, file);
+      export_onnx(trained, {.heads = OnnxHeads::nms, .size = 96, .batch = 0, .score = 0.125f}, file);
   EXPECT_EQ(std::filesystem::file_size(file), summary.bytes);
   ASSERT_EQ(summary.inputs.size(), 1u);
   EXPECT_EQ(summary.inputs[0].shape, (std::vector<std::string>{"batch", "3", "96", "96"}));
@@ -123,9 +118,9 @@ TEST(Onnx, WritesAFileWhoseMetadataSayHowToUseIt) {
 
 TEST(Onnx, RefusesWhatTheModelCannotBe) {
   const TrainedModel trained = trained_with(every_layer_model());
-  EXPECT_THROW(exported(trained, {.size = 100}), InputError) << "no multiple of the stride";
-  EXPECT_THROW(exported(trained, {.opset = 12}), InputError);
-  EXPECT_THROW(exported(trained, {.opset = 18}), InputError);
+  EXPECT_THROW(make_onnx_model(trained, {.size = 100}), InputError) << "no multiple of the stride";
+  EXPECT_THROW(make_onnx_model(trained, {.opset = 12}), InputError);
+  EXPECT_THROW(make_onnx_model(trained, {.opset = 18}), InputError);
 }
 
 }  // namespace

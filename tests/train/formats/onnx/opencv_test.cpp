@@ -12,7 +12,7 @@ namespace {
 
 /// Runs an export on the model's own picture; the outputs in the graph's order.
 std::vector<cv::Mat> run_in_opencv(const RealisticModel& made, const OnnxOptions& options) {
-  const onnx::ModelProto model = make_onnx_model(made.trained, made.layout, made.values, options);
+  const onnx::ModelProto model = make_onnx_model(made.trained, options);
   const std::string file = model.SerializeAsString();
   cv::dnn::Net net = cv::dnn::readNetFromONNX(file.data(), file.size());
   // The picture is RGB already.
@@ -117,7 +117,7 @@ TEST(OnnxInOpenCv, RawHeadsAreTheNetworksLogits) {
   const auto outputs = run_in_opencv(made, {.heads = OnnxHeads::raw});
   const auto backend = make_cpu_backend();
   BoundNetwork bound(*backend, made.trained.model, 1, 96, Precision::fp32, Mode::infer);
-  bound.set_values(made.values);
+  bound.set_values(made.trained.values);
   bound.network().set_pixels(made.image.data);
   bound.network().infer();
   size_t head = 0;
