@@ -222,9 +222,8 @@ double shape_iou(const BoxShape& a, const BoxShape& b) {
 }
 
 AnchorResult find_anchors(const Dataset& dataset, const AnchorOptions& options) {
-  if (options.count < 1 || options.size < 1 || options.restarts < 1) {
+  if (options.count < 1 || options.size < 1 || options.restarts < 1)
     throw InputError("the number of anchors, the size and the restarts must be at least 1");
-  }
   const std::vector<BoxShape> shapes = shapes_of(dataset, options);
   if (shapes.empty()) throw InputError("anchors are found from boxes, and the training split has none");
   const auto count = static_cast<int>(different(shapes, static_cast<size_t>(options.count)));

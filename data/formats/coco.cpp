@@ -91,9 +91,8 @@ std::map<int64_t, std::string> categories(const Json& document, const fs::path& 
     const auto id = integer(category, "id");
     const std::string name = text_of(category, "name");
     if (!id || name.empty()) throw InputError("a category has no id or no name", file.string());
-    if (!names.emplace(*id, name).second) {
+    if (!names.emplace(*id, name).second)
       throw InputError("category id " + std::to_string(*id) + " is there twice", file.string());
-    }
   }
   return names;
 }
@@ -236,9 +235,8 @@ class CocoLabels : public LabelSource {
                          : "it has no integer 'image_id'");
         continue;
       }
-      if (auto box = parse_box(annotation, names, where, log)) {
+      if (auto box = parse_box(annotation, names, where, log))
         images_[image->second].boxes.push_back(std::move(*box));
-      }
     }
   }
 

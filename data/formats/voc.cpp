@@ -13,7 +13,6 @@
 
 #include <pugixml.hpp>
 
-#include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
 #include "data/formats/folder.h"
@@ -126,9 +125,8 @@ class ImageFolder {
   explicit ImageFolder(const fs::path& folder) : folder_(folder) {
     std::error_code failed;
     if (!fs::is_directory(folder, failed)) return;
-    for (const auto& file : images_below(folder)) {
+    for (const auto& file : images_below(folder))
       by_name_.emplace(without_extension(file.lexically_relative(folder)), file);
-    }
   }
 
   std::optional<fs::path> find(const std::string& name) const {

@@ -155,9 +155,8 @@ class TextLabels : public LabelSource {
     const LabelFile labels = label_file(out.file);
     if (!has_labels(labels, out, log)) return out;
     for (const TextLine& line : read_lines(labels.path)) {
-      if (auto box = parse_line(line.text, at_line(labels.path, line.number), classes_, log)) {
+      if (auto box = parse_line(line.text, at_line(labels.path, line.number), classes_, log))
         out.boxes.push_back(std::move(*box));
-      }
     }
     return out;
   }
@@ -173,9 +172,8 @@ ClassNames names_from_yaml(const fs::path& file) {
   for (const char* key : {"names", "classes"}) {
     const YamlValue value{root[key], document.file()};
     if (!value.defined()) continue;
-    if (value.node.IsSequence()) {
+    if (value.node.IsSequence())
       return ClassNames(yaml_as<std::vector<std::string>>(value, key), value.where());
-    }
     const auto by_id = yaml_as<std::map<int, std::string>>(value, key);
     std::vector<std::string> names;
     for (const auto& [id, name] : by_id) {

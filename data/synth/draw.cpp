@@ -100,9 +100,8 @@ class Scene {
   /// Uneven light, blur and noise; the pixels as a camera would deliver them.
   SynthImage finish() {
     add_light();
-    if (const float sigma = random_.uniform(-0.3f, 0.9f); sigma > 0.2f) {
+    if (const float sigma = random_.uniform(-0.3f, 0.9f); sigma > 0.2f)
       cv::GaussianBlur(pixels_, pixels_, {}, sigma, sigma, cv::BORDER_REFLECT);
-    }
     add_noise(random_.uniform(1, 11));
     SynthImage image;
     pixels_.convertTo(image.pixels, CV_8U);

@@ -78,9 +78,8 @@ void write_sample(const SynthImage& image, const fs::path& folder, const std::st
   out.close();
   const std::string remedy = "Check that you may write there and that the disk is not full.";
   if (!out) throw InputError("this file cannot be written", labels.string(), remedy);
-  if (!cv::imwrite(picture.string(), bgr, {cv::IMWRITE_JPEG_QUALITY, 92})) {
+  if (!cv::imwrite(picture.string(), bgr, {cv::IMWRITE_JPEG_QUALITY, 92}))
     throw InputError("this file cannot be written", picture.string(), remedy);
-  }
 }
 
 void write_split(const SynthOptions& options, Split split, int count, const fs::path& folder) {
@@ -108,9 +107,8 @@ std::string description(const SynthOptions& options, const fs::path& folder) {
        << options.val_images << " images of " << options.size << " pixels, " << options.min_objects << " to "
        << options.max_objects << " objects.\n"
        << "format: yolo\nroot: " << root.c_str() << "\ntrain: images/train\nval: images/val\nclasses: [";
-  for (int i = 0; i < options.classes; ++i) {
+  for (int i = 0; i < options.classes; ++i)
     text << (i ? ", " : "") << synth_class_names()[static_cast<size_t>(i)];
-  }
   text << "]\n";
   return text.str();
 }

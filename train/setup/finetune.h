@@ -2,7 +2,6 @@
 // and how fast the rest follows.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "layers/parameters.h"

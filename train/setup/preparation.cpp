@@ -149,9 +149,8 @@ void compare_ranks(Communicator& ranks, Preparation& run) {
   if (ranks.alone()) return;
   // Machines may have different amounts of free memory: all take what fits everywhere.
   int& micro_batch = run.config.train.micro_batch;
-  for (const auto& other : ranks.all_gather(std::to_string(micro_batch))) {
+  for (const auto& other : ranks.all_gather(std::to_string(micro_batch)))
     micro_batch = std::min(micro_batch, std::stoi(other));
-  }
   RunConfig config = run.config;
   config.model = run.model.yaml;
   config.data.root.clear();

@@ -1,7 +1,5 @@
 #include "train/setup/resume.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "train/setup/run_model.h"

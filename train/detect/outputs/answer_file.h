@@ -1,7 +1,6 @@
 // The one file that a command's JSON answer goes to.
 #pragma once
 
-#include <filesystem>
 #include <string>
 
 namespace brightnet {

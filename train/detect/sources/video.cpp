@@ -1,7 +1,6 @@
 #include "train/detect/sources/video.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 
 #include <fmt/format.h>
