@@ -27,7 +27,7 @@ struct DataProblem {
     unknown_class,      ///< a class name or id that is not in `classes`
     unmapped_class,     ///< a label that data.target_class_mapping does not name
     malformed_label,    ///< a line or object that does not parse
-    triangle,           ///< yolo, darknet: a line of seven numbers, which has two meanings
+    triangle,           ///< yolo, darknet: an ambiguous line of seven numbers
     duplicate_box,      ///< the same object twice
     turned_boxes,       ///< drawn on the image before its EXIF rotation
     other_size,         ///< the labels state another image size

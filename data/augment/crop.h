@@ -8,8 +8,8 @@
 
 namespace brightnet {
 
-/// The random parameters of one image. The margins are cut off (negative: added) on each side, as fractions of
-/// the image's width and height, like darknet's pleft, pright, ptop and pbot.
+/// The random parameters of one image. The margins are cut off (negative: added) on each side, as fractions
+/// of the image's width and height, like darknet's pleft, pright, ptop and pbot.
 struct ImageDraw {
   float left = 0, right = 0, top = 0, bottom = 0;
   bool flip = false;
@@ -19,8 +19,8 @@ struct ImageDraw {
 /// The hue uniform in ±hue; saturation and exposure uniform in [1, limit], and inverted half of the time.
 ColorChange draw_color(Random& random, const AugmentOptions& options);
 
-/// Margins uniform in ±jitter, independent (so the aspect ratio changes too); then the crop is scaled about its
-/// centre by a factor between 1/resize and resize, log-uniform.
+/// Margins uniform in ±jitter, independent (so the aspect ratio changes too); then the crop is scaled about
+/// its centre by a factor between 1/resize and resize, log-uniform.
 ImageDraw draw_image(Random& random, const AugmentOptions& options);
 
 /// The side of the smallest crop that draw_image() can draw, as a fraction of the image's.

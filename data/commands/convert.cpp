@@ -183,7 +183,7 @@ void write_names(const std::vector<std::string>& classes, const std::vector<Spli
 void make_empty_folder(const fs::path& folder) {
   std::error_code error;
   if (fs::exists(folder, error) && !(fs::is_directory(folder, error) && fs::is_empty(folder, error))) {
-    throw InputError("there is something in this place", folder.string(),
+    throw InputError("this already exists and is not an empty folder", folder.string(),
                      "Name a folder that does not exist yet.");
   }
   make_folder(folder);

@@ -26,7 +26,7 @@ struct Setting {
   std::string where;
 };
 
-// darknet ignores keys that it does not know, and obj.data files carry some (backup, eval, results).
+// darknet ignores unknown keys, and obj.data files contain some (backup, eval, results).
 class ObjData {
  public:
   explicit ObjData(const fs::path& file) : file_(file) {

@@ -37,8 +37,8 @@ std::vector<Split> given_splits(const DataOptions& options);
 /// either is read, which may take long.
 void check_place(const DataOptions& options, Split split);
 
-/// Reads one split. Throws InputError for a missing list and, unless `lenient` (for `data check`, which collects
-/// every problem), at the first problem that stops_training().
+/// Reads one split. Throws InputError for a missing list and, unless `lenient` (for `data check`, which
+/// collects every problem), at the first problem that stops_training().
 Dataset read_dataset(const DataOptions& options, Split split, bool lenient = false);
 
 /// Decodes an image in full and returns what is wrong with it; nullopt when it is usable.

@@ -1,9 +1,10 @@
 // Images as darknet prepares them, so that weights trained there get the same input here.
 //
-// It differs from data/image/resize_filter.h in five points, each small but enough to move a detection: JPEG is decoded by stb_image; the resize is bilinear between the corners' pixel centres
-// (source x = column · (in − 1)/(out − 1)) and skips pixels when it shrinks; its result is not rounded to 8
-// bits; its last row is nearly black for some heights, by rounding; and a letterbox truncates its sides and
-// is grey at 0.5. (AlexeyAB/darknet, src/image.c: load_image_stb, resize_image, letterbox_image.)
+// It differs from data/image/resize_filter.h in five points, each small but enough to move a detection: JPEG
+// is decoded by stb_image; the resize is bilinear between the corners' pixel centres (source x = column · (in
+// − 1)/(out − 1)) and skips pixels when it shrinks; its result is not rounded to 8 bits; its last row is
+// nearly black for some heights, by rounding; and a letterbox truncates its sides and is grey at 0.5.
+// (AlexeyAB/darknet, src/image.c: load_image_stb, resize_image, letterbox_image.)
 #pragma once
 
 #include <filesystem>
@@ -21,8 +22,8 @@ cv::Mat read_darknet_image(const std::filesystem::path& file);
 /// Fills size × size × 3 values in [0, 1], RGB, with the image resized as darknet resizes it.
 void fill_darknet_input(const cv::Mat& image, int size, bool letterbox, float* values);
 
-/// The placement that darknet uses to map boxes back. (Half a pixel off the letterbox when the margin is odd, as
-/// in darknet's correct_yolo_boxes.)
+/// The placement that darknet uses to map boxes back. (Half a pixel off the letterbox when the margin is odd,
+/// as in darknet's correct_yolo_boxes.)
 Placement place_as_darknet(int image_width, int image_height, int size, bool letterbox);
 
 }  // namespace brightnet

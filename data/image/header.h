@@ -1,5 +1,5 @@
-// Parses image headers. Reading the size of 100,000 images must not decode them, and the EXIF orientation must be
-// the same when reading the size and the pixels, so both use this parser.
+// Parses image headers. Reading the size of 100,000 images must not decode them, and the EXIF orientation
+// must be the same when reading the size and the pixels, so both use this parser.
 #pragma once
 
 #include <cstdint>

@@ -47,8 +47,9 @@ void on_message(j_common_ptr info, int level) {
   sink.damaged = true;
 }
 
-// The whole file is in memory; after its end comes an end marker, as in libjpeg's own sources. JWRN_HIT_MARKER
-// then reports missing pixels; in a progressive file, the use of that marker alone means missing scans.
+// The whole file is in memory; after its end comes an end marker, as in libjpeg's own sources.
+// JWRN_HIT_MARKER then reports missing pixels; in a progressive file, the use of that marker alone means
+// missing scans.
 struct MemorySource {
   jpeg_source_mgr base;
   bool ran_out = false;

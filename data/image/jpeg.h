@@ -1,5 +1,5 @@
-// JPEG decoding through libjpeg. OpenCV decodes a truncated or damaged JPEG to grey bars, prints a warning and
-// returns success; this reports it to the caller. It also avoids OpenCV's conversion to BGR and back.
+// JPEG decoding through libjpeg. OpenCV decodes a truncated or damaged JPEG to grey bars, prints a warning
+// and returns success; this reports it to the caller. It also avoids OpenCV's conversion to BGR and back.
 #pragma once
 
 #include <cstdint>
@@ -26,11 +26,11 @@ struct JpegResult {
 int jpeg_reduction(cv::Size stored, cv::Size at_least);
 
 /// Decodes at 1/`denominator` of the size (1, 2, 4 or 8; sides rounded up). Grey is copied to all channels;
-/// CMYK and YCCK are read inverted, as Adobe writes them, the only kind in use. A missing end marker after the
-/// last pixel is not damage.
-/// With a `window` (in pixels of the decoded size) only that part is decoded, with the same pixels as in the
-/// whole image: the file is read up to the window's last row, and the inverse transform, upsampling and
-/// colour conversion, most of the cost, are done for the window only. Damage below it is not detected.
+/// CMYK and YCCK are read inverted, as Adobe writes them, the only kind in use. A missing end marker after
+/// the last pixel is not damage. With a `window` (in pixels of the decoded size) only that part is decoded,
+/// with the same pixels as in the whole image: the file is read up to the window's last row, and the inverse
+/// transform, upsampling and colour conversion, most of the cost, are done for the window only. Damage below
+/// it is not detected.
 JpegResult decode_jpeg(std::span<const uint8_t> bytes, int denominator, cv::Rect window = {});
 
 }  // namespace brightnet

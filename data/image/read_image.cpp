@@ -139,7 +139,8 @@ ImageError::ImageError(Kind kind, const std::string& detail, const fs::path& fil
 std::optional<ImageInfo> image_info(const fs::path& file) {
   std::vector<uint8_t> bytes;
   std::optional<ImageHeader> header;
-  // A header is usually short, but a thumbnail, a colour profile or WebP's layout may put it far into the file.
+  // A header is usually short, but a thumbnail, a colour profile or WebP's layout may put it far into
+  // the file.
   for (size_t limit = 4 << 10; !header; limit = limit > (1 << 20) ? whole_file : limit * 16) {
     bytes = read_head(file, limit);
     header = parse_image_header(bytes);

@@ -1,10 +1,10 @@
 // The one resize filter of training and evaluation: crop, mirror, resize and colour change in a single pass,
 // from the decoded image straight into the batch.
 //
-// The filter is a triangle: bilinear interpolation when enlarging; when shrinking, the triangle is widened
-// by the shrink factor, so that every source pixel contributes and nothing aliases (what PIL and torchvision call
-// antialiased bilinear). Rows are blended first (contiguous access), then
-// columns, both in fp32; the result is rounded once.
+// The filter is a triangle: bilinear interpolation when enlarging; when shrinking, the triangle is widened by
+// the shrink factor, so that every source pixel contributes and nothing aliases (what PIL and torchvision
+// call antialiased bilinear). Rows are blended first (contiguous access), then columns, both in fp32; the
+// result is rounded once.
 #pragma once
 
 #include <cstddef>

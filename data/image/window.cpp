@@ -12,8 +12,8 @@
 namespace brightnet {
 namespace {
 
-// Whether the end marker is present (some writers pad the end). A truncated file is left to read_image(), which
-// decodes all of it and reports the damage.
+// Whether the end marker is present (some writers pad the end). A truncated file is left to read_image(),
+// which decodes all of it and reports the damage.
 bool has_its_end(const std::vector<uint8_t>& bytes) {
   constexpr size_t padding = 64;
   const auto from = bytes.end() - static_cast<ptrdiff_t>(std::min(padding, bytes.size()));

@@ -1,4 +1,5 @@
-// Threads that prepare batches in advance, item by item, in a ring of slots; one consumer takes them in order.
+// Threads that prepare batches in advance, item by item, in a ring of slots; one consumer takes them
+// in order.
 #pragma once
 
 #include <condition_variable>
@@ -12,8 +13,8 @@
 
 namespace brightnet {
 
-/// The workers share the items of a batch, so the first batch is ready as early as possible. Which worker makes
-/// an item depends on timing; an item must therefore depend only on its batch and number.
+/// The workers share the items of a batch, so the first batch is ready as early as possible. Which worker
+/// makes an item depends on timing; an item must therefore depend only on its batch and number.
 class BatchQueue {
  public:
   struct Work {

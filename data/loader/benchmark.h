@@ -1,5 +1,5 @@
-// The speed of the loader relative to the bare decoding of the same files in the same run: on a shared machine
-// only such ratios are meaningful. Used by `brightnet bench --data`.
+// The speed of the loader relative to the bare decoding of the same files in the same run: on a shared
+// machine only such ratios are meaningful. Used by `brightnet bench --data`.
 #pragma once
 
 #include "data/augment/options.h"

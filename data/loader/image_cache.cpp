@@ -6,8 +6,8 @@
 namespace brightnet {
 namespace {
 
-// A decoded side is the stored one divided by 1, 2, 4 or 8 and rounded up; otherwise the file has been replaced
-// since its boxes were read.
+// A decoded side is the stored one divided by 1, 2, 4 or 8 and rounded up; otherwise the file has been
+// replaced since its boxes were read.
 bool same_shape(cv::Size decoded, int width, int height) {
   for (const int reduction : {1, 2, 4, 8}) {
     const cv::Size expected((width + reduction - 1) / reduction, (height + reduction - 1) / reduction);

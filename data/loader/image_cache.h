@@ -1,8 +1,8 @@
 // Decoded images in memory, up to a limit of bytes.
 //
-// An epoch visits every image once in a random order, the worst case for least-recently-used eviction. So images
-// are never evicted, and those that do not fit are decoded each time: with room for a fraction of the data set,
-// that fraction of the reads is saved.
+// An epoch visits every image once in a random order, the worst case for least-recently-used eviction. So
+// images are never evicted, and those that do not fit are decoded each time: with room for a fraction of the
+// data set, that fraction of the reads is saved.
 #pragma once
 
 #include <atomic>
@@ -17,15 +17,16 @@
 
 namespace brightnet {
 
-/// Thread-safe. The result does not depend on what is cached: a window has the same pixels as that part of the
-/// whole image.
+/// Thread-safe. The result does not depend on what is cached: a window has the same pixels as that part of
+/// the whole image.
 class ImageCache {
  public:
-  /// `at_least`: images that still have this size at 1/2, 1/4 or 1/8 are decoded at that scale (read_image()).
+  /// `at_least`: images that still have this size at 1/2, 1/4 or 1/8 are decoded at that
+  /// scale (read_image()).
   ImageCache(const Dataset& dataset, uint64_t limit_bytes, cv::Size at_least);
 
-  /// At least the part `needed` of image `index`, in fractions of its width and height; only whole images
-  /// are cached. Throws InputError for a file that was deleted, damaged or resized since the data set was read.
+  /// At least the part `needed` of image `index`, in fractions of its width and height; only whole images are
+  /// cached. Throws InputError for a file that was deleted, damaged or resized since the data set was read.
   ImageWindow get(int index, const cv::Rect2d& needed);
 
   /// The largest factor by which an image is reduced when decoded: 1, 2, 4 or 8.

@@ -1,6 +1,6 @@
-// The speed of a training step, and its limit: the same network's bare convolutions, back to back, in the same
-// run. Clock rates drift, so rounds of the two alternate and medians are reported; compare only ratios measured
-// in one run.
+// The speed of a training step, and its limit: the same network's bare convolutions, back to back, in the
+// same run. Clock rates drift, so rounds of the two alternate and medians are reported; compare only ratios
+// measured in one run.
 #pragma once
 
 #include <string>
@@ -34,8 +34,8 @@ struct StepBenchmark {
   std::string device;
   Precision precision = Precision::fp32;
   int batch = 0, size = 0, threads = 0, rounds = 0;
-  /// Seconds; forward includes refreshing the working weights. Each part ends with a synchronization. The step
-  /// is their sum on a synchronous device; on an asynchronous one it is the time per step when steps are
+  /// Seconds; forward includes refreshing the working weights. Each part ends with a synchronization. The
+  /// step is their sum on a synchronous device; on an asynchronous one it is the time per step when steps are
   /// launched as in training, replayed from a graph without synchronization.
   double step = 0, forward = 0, backward = 0, update = 0;
   double floor = 0;       ///< seconds of all bare convolutions

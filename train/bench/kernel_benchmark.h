@@ -1,5 +1,5 @@
-// Operations other than convolutions are bound by memory bandwidth: how close each comes to the bandwidth of a
-// memory copy on the same device in the same run.
+// Operations other than convolutions are bound by memory bandwidth: how close each comes to the bandwidth of
+// a memory copy on the same device in the same run.
 #pragma once
 
 #include <string>

@@ -18,8 +18,9 @@ namespace {
 
 using namespace brightnet;
 
-/// If the caller closed a standard stream, the next opened file would get its descriptor and receive the output.
-/// Opens /dev/null in its place: writes to standard output then fail, as they should, and messages are lost.
+/// If the caller closed a standard stream, the next opened file would get its descriptor and receive the
+/// output. Opens /dev/null in its place: writes to standard output then fail, as they should, and messages
+/// are lost.
 void take_closed_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;

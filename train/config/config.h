@@ -34,9 +34,8 @@ constexpr std::string_view enum_name(Recompute recompute) {
 
 /// The `train:` section; fields() documents every key.
 struct TrainOptions {
-  int size = 416;  ///< side of the square input, in pixels
-  std::vector<int>
-      sizes;  ///< multi-scale: one of these is drawn every `size_every` steps; empty: `size` alone
+  int size = 416;          ///< side of the square input, in pixels
+  std::vector<int> sizes;  ///< multi-scale: one is drawn every `size_every` steps; empty: `size` alone
   int size_every = 10;
   int batch = 64;             ///< images per optimizer step, over all ranks
   int micro_batch = 0;        ///< images per pass; 0: the largest divisor of a rank's batch that fits
@@ -49,20 +48,19 @@ struct TrainOptions {
   float minutes = 0;   ///< time limit; fewer epochs are planned when they would take longer
   Precision precision = Precision::fp32;
   uint64_t seed = 0;
-  bool sync_bn = false;          ///< batch-norm statistics over all ranks
-  int patience = 0;              ///< evaluations without a better score before the run stops; 0: never
-  std::string weights;           ///< safetensors or darknet's .weights to start from; empty: from scratch
-  bool weights_partial = false;  ///< of a .weights file, load the leading layers that match
-  std::string weights_cfg;       ///< the .cfg of a .weights file that belongs to another model
-  std::vector<std::string>
-      freeze;                 ///< layers or blocks that are not trained, or one number: the first K layers
-  float pretrained_rate = 1;  ///< factor on the learning rate of layers loaded from `weights`
-  std::vector<std::string> fresh;  ///< layers that `weights` does not contain; the run adds those it finds
-  float save_every = 30;           ///< seconds between saved states, within an epoch too
-  float log_every = 10;            ///< seconds between progress lines without a terminal
-  float bucket_mb = 8;             ///< MiB of gradients per all-reduce
-  bool overlap = true;             ///< all-reduce during the backward pass; bit-identical either way
-  float comm_timeout = 120;        ///< seconds that a rank waits for others before the run ends
+  bool sync_bn = false;             ///< batch-norm statistics over all ranks
+  int patience = 0;                 ///< evaluations without a better score before the run stops; 0: never
+  std::string weights;              ///< safetensors or darknet's .weights to start from; empty: from scratch
+  bool weights_partial = false;     ///< of a .weights file, load the leading layers that match
+  std::string weights_cfg;          ///< the .cfg of a .weights file that belongs to another model
+  std::vector<std::string> freeze;  ///< not trained: layers or blocks, or one number: the first K layers
+  float pretrained_rate = 1;        ///< factor on the learning rate of layers loaded from `weights`
+  std::vector<std::string> fresh;   ///< layers that `weights` does not contain; the run adds those it finds
+  float save_every = 30;            ///< seconds between saved states, within an epoch too
+  float log_every = 10;             ///< seconds between progress lines without a terminal
+  float bucket_mb = 8;              ///< MiB of gradients per all-reduce
+  bool overlap = true;              ///< all-reduce during the backward pass; bit-identical either way
+  float comm_timeout = 120;         ///< seconds that a rank waits for others before the run ends
   void fields(Fields& f);
 };
 
@@ -92,10 +90,10 @@ struct RunConfig {
   int evaluation_size() const { return evaluate.size > 0 ? evaluate.size : train.size; }
 };
 
-/// Reads a run's YAML and applies the command line's overrides (YamlDocument::set). Relative paths are searched
-/// next to the YAML, then in the current directory (in the opposite order for those set on the command line),
-/// and are absolute in the result. Throws InputError for invalid values. Without `needs_data`, data.root need
-/// not exist yet.
+/// Reads a run's YAML and applies the command line's overrides (YamlDocument::set). Relative paths are
+/// searched next to the YAML, then in the current directory (in the opposite order for those set on the
+/// command line), and are absolute in the result. Throws InputError for invalid values. Without `needs_data`,
+/// data.root need not exist yet.
 RunConfig load_run_config(const std::filesystem::path& file, const std::vector<std::string>& assignments = {},
                           bool needs_data = true);
 
