@@ -1,4 +1,4 @@
-// A data set is a list of images with their boxes and the names of the classes, whatever format it came from.
+// A data set: images with their boxes and the class names, independent of the format it was read from.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ constexpr std::string_view enum_name(Split split) {
 }
 
 /// One labelled object. The box is in pixels of the image as it is shown (EXIF rotation applied), by corners,
-/// x2 and y2 exclusive; inside the image and of positive area once a reader has applied the policies.
+/// x2 and y2 exclusive; inside the image and of positive area after the policies are applied.
 struct Annotation {
   float x1 = 0, y1 = 0, x2 = 0, y2 = 0;
   int class_id = 0;

@@ -1,5 +1,4 @@
-// What is wrong with a data set, and what is done about it: each kind is counted and reported once,
-// with names.
+// Problems of a data set and how each kind is handled; each kind is reported once, with a count and names.
 #pragma once
 
 #include <string>
@@ -10,7 +9,7 @@
 
 namespace brightnet {
 
-/// One thing that a reader met. What is said of each kind and done about it is one table, in problems.cpp.
+/// One problem that a reader found. The table in problems.cpp has the message and handling of each kind.
 struct DataProblem {
   enum class Kind {
     no_images,          ///< a split of which no image can be used
@@ -19,19 +18,19 @@ struct DataProblem {
     missing_image,      ///< listed, not on disk
     undecodable_image,  ///< no permission, no header, or `data check` could not decode it
     truncated_image,    ///< decodes in part
-    unknown_ending,     ///< has labels, and an ending that is no image's (.gif, .heic)
+    unknown_ending,     ///< has labels, but not an image's file extension (.gif, .heic)
     no_label_file,      ///< an image without one
     unreadable_labels,  ///< a label file is there and cannot be read
     unused_labels,      ///< yolo, darknet: labels of objects without an image
-    zero_area_box,      ///< its end does not lie after its start
-    outside_box,        ///< in part or wholly outside its image
+    zero_area_box,      ///< its end is not greater than its start
+    outside_box,        ///< partly or entirely outside its image
     unknown_class,      ///< a class name or id that is not in `classes`
     unmapped_class,     ///< a label that data.target_class_mapping does not name
     malformed_label,    ///< a line or object that does not parse
-    triangle,           ///< yolo, darknet: a line of seven numbers, which has two meanings
+    triangle,           ///< yolo, darknet: an ambiguous line of seven numbers
     duplicate_box,      ///< the same object twice
     turned_boxes,       ///< drawn on the image before its EXIF rotation
-    other_size,         ///< the labels claim another size for the image than it has
+    other_size,         ///< the labels state another image size
   };
   Kind kind;
   std::string where;   ///< "file", "file:line"
@@ -44,7 +43,7 @@ std::string_view enum_name(DataProblem::Kind kind);
 /// True for the kinds at which training refuses to start (InputError).
 bool stops_training(DataProblem::Kind kind);
 
-/// One line a kind, with the count, what was done about it and the first names; empty when there is nothing.
+/// One line per kind: count, handling and the first names; empty when there are no problems.
 std::string summarize(const std::vector<DataProblem>& problems);
 
 /// Collects problems; unless lenient, throws InputError at the first that stops_training().

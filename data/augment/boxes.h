@@ -1,5 +1,4 @@
-// Boxes follow pixels: annotations through a placement, clipped to the part of the input where the
-// image shows.
+// Maps annotations through a placement and clips them to the visible part of the image in the input.
 #pragma once
 
 #include <vector>
@@ -15,11 +14,11 @@ struct InputPart {
   float left = 0, top = 0, right = 0, bottom = 0;
 };
 
-/// The sides below which a clipped box is dropped, in pixels of the input: less is not an object but an edge.
+/// A clipped box with a smaller side, in pixels of the input, is dropped.
 constexpr float smallest_box_side = 2.0f;
 
-/// Appends what is seen in `part` of each annotation, relative to size × size. A box is dropped when less
-/// than `min_visible` of its area is left or a side is under smallest_box_side. Crowds are not trained on.
+/// Appends the visible part of each annotation in `part`, relative to size × size. A box is dropped when less
+/// than `min_visible` of its area is visible or a side is below smallest_box_side. Crowds are skipped.
 void place_boxes(const std::vector<Annotation>& annotations, const Placement& placement,
                  const InputPart& part, int size, float min_visible, std::vector<Truth>& truths);
 

@@ -24,9 +24,8 @@ ColorChange draw_color(Random& random, const AugmentOptions& options) {
 ImageDraw draw_image(Random& random, const AugmentOptions& options) {
   ImageDraw draw;
   const float jitter = options.jitter;
-  for (float* margin : {&draw.left, &draw.right, &draw.top, &draw.bottom}) {
+  for (float* margin : {&draw.left, &draw.right, &draw.top, &draw.bottom})
     *margin = random.uniform(-jitter, jitter);
-  }
   const float zoom = std::pow(options.resize, random.uniform(-1, 1));
   const float cut_x = (1 - draw.left - draw.right) * (1 - 1 / zoom) / 2;
   const float cut_y = (1 - draw.top - draw.bottom) * (1 - 1 / zoom) / 2;

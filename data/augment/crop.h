@@ -1,4 +1,4 @@
-// What is drawn for one image (jittered crop, zoom, flip, colours), and where the crop lies in the input.
+// The random parameters of one image (jittered crop, zoom, flip, colours) and the placement of the crop.
 #pragma once
 
 #include "core/random.h"
@@ -8,8 +8,8 @@
 
 namespace brightnet {
 
-/// What is drawn for one image. The margins are cut off (negative: added) on each side, as fractions of the
-/// image's width and height, as darknet's pleft, pright, ptop and pbot are.
+/// The random parameters of one image. The margins are cut off (negative: added) on each side, as fractions
+/// of the image's width and height, like darknet's pleft, pright, ptop and pbot.
 struct ImageDraw {
   float left = 0, right = 0, top = 0, bottom = 0;
   bool flip = false;
@@ -19,8 +19,8 @@ struct ImageDraw {
 /// The hue uniform in ±hue; saturation and exposure uniform in [1, limit], and inverted half of the time.
 ColorChange draw_color(Random& random, const AugmentOptions& options);
 
-/// Margins uniform in ±jitter, each by itself (so the aspect ratio changes too); then the crop shrinks or
-/// grows about its centre by a factor between 1/resize and resize, uniform in its logarithm.
+/// Margins uniform in ±jitter, independent (so the aspect ratio changes too); then the crop is scaled about
+/// its centre by a factor between 1/resize and resize, log-uniform.
 ImageDraw draw_image(Random& random, const AugmentOptions& options);
 
 /// The side of the smallest crop that draw_image() can draw, as a fraction of the image's.

@@ -1,4 +1,4 @@
-// Mixup for detection: two samples, half of each, with the objects of both (as darknet blends them).
+// Mixup for detection: the mean of two samples, with the objects of both (as in darknet).
 #pragma once
 
 #include <cstddef>

@@ -6,7 +6,7 @@
 namespace brightnet {
 namespace {
 
-// How far to move along one axis; the image covers [offset, offset + scale · length].
+// The translation along one axis; the image covers [offset, offset + scale · length].
 float move(float scale, float offset, int length, bool before_centre, int centre, int size) {
   const float a = offset, b = offset + scale * static_cast<float>(length);
   const float inner =

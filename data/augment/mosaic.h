@@ -1,4 +1,4 @@
-// Mosaic (YOLOv4, Bochkovskiy et al. 2020, §3.4): four images meet at a random centre, one a quadrant.
+// Mosaic (YOLOv4, Bochkovskiy et al. 2020, §3.4): four images meet at a random centre, one per quadrant.
 #pragma once
 
 #include <opencv2/core.hpp>
@@ -8,7 +8,7 @@
 
 namespace brightnet {
 
-/// How near the centre comes to a border, as a fraction of the input (darknet's min_offset).
+/// Minimum distance of the centre from a border, as a fraction of the input (darknet's min_offset).
 constexpr float mosaic_border = 0.2f;
 
 /// Both coordinates uniform in [0.2, 0.8] · size, whole pixels.
@@ -17,10 +17,10 @@ cv::Point draw_mosaic_centre(Random& random, int size);
 /// The quadrant with this index: upper left, upper right, lower left, lower right.
 cv::Rect mosaic_quadrant(int index, cv::Point centre, int size);
 
-/// Moves an image that was placed for the whole input so that, in its quadrant, the crop's inner corner lies
-/// on the centre: the upper left quadrant shows the crop's lower right part, and so on, at the scale that the
-/// image would have by itself. Where the crop goes beyond the image, the image's edge takes the corner's
-/// place, so that no border shows along the seams.
+/// Moves an image that was placed for the whole input so that the crop's inner corner is at the centre: the
+/// upper left quadrant shows the crop's lower right part, and so on, at the scale that the image would have
+/// without mosaic. Where the crop extends beyond the image, the image's edge replaces the corner, so that no
+/// border shows along the seams.
 Placement move_to_quadrant(Placement placement, int image_width, int image_height, int index,
                            cv::Point centre, int size);
 

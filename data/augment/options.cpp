@@ -8,9 +8,9 @@ void AugmentOptions::fields(Fields& f) {
   f("flip", flip, "probability of a horizontal flip, per image").within(0, 1);
   f("jitter", jitter, "each side of the crop moves by up to this fraction").within(0, 0.45);
   f("resize", resize, "zoom in or out by up to this factor, on top of jitter").within(1, 4);
-  f("hue", hue, "shift of up to this fraction of the colour circle").within(0, 0.5);
-  f("saturation", saturation, "factor of up to this, or 1 over it").within(1, 10);
-  f("exposure", exposure, "factor of up to this, or 1 over it").within(1, 10);
+  f("hue", hue, "hue shift of up to ± this fraction of the colour circle").within(0, 0.5);
+  f("saturation", saturation, "saturation is multiplied or divided by up to this factor").within(1, 10);
+  f("exposure", exposure, "brightness is multiplied or divided by up to this factor").within(1, 10);
   f("letterbox", letterbox, "keep the aspect ratio (grey borders) instead of stretching");
   f("min_visible", min_visible, "a box is dropped when less than this fraction of it remains visible")
       .within(0, 1);

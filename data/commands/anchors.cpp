@@ -15,8 +15,7 @@
 namespace brightnet {
 namespace {
 
-// Beyond this many boxes every n-th is taken: the shapes are the same and COCO's 860,000 need not be
-// waited for.
+// A larger data set (COCO has 860,000 boxes) is subsampled to at most this many.
 constexpr size_t most_boxes = 200000;
 
 std::vector<BoxShape> shapes_of(const Dataset& dataset, const AnchorOptions& options) {
@@ -85,13 +84,13 @@ Assignment assign(const std::vector<BoxShape>& shapes, const std::vector<BoxShap
 }
 
 double mean(const std::vector<double>& values) {
-  double sum = 0;  // one after the other, so that the number of threads does not change the last bit
+  double sum = 0;  // sequential, so that the result does not depend on the number of threads
   for (const double value : values) sum += value;
   return sum / static_cast<double>(values.size());
 }
 
-// Lloyd's iterations. The mean width and height are not the exact minimiser under 1 − IoU, so an iteration
-// may step back; the best centres on the way are kept.
+// Lloyd's iterations. The mean width and height do not minimise 1 − IoU exactly, so an iteration may be
+// worse; the best centres are kept.
 std::vector<BoxShape> improve(const std::vector<BoxShape>& shapes, std::vector<BoxShape> centres,
                               double& best_iou) {
   std::vector<BoxShape> best = centres;
@@ -138,8 +137,8 @@ BoxShape whole_pixels(const BoxShape& shape) {
   return {std::max(1.0, std::round(shape.width)), std::max(1.0, std::round(shape.height))};
 }
 
-// The shape between the two neighbours that are farthest apart by area and have room for one; `ratio` is that
-// of their areas.
+// The shape between the two neighbours with the largest ratio of areas that have room for one; `ratio`
+// returns that ratio.
 std::optional<BoxShape> between_neighbours(const Shapes& shapes, double& ratio) {
   std::optional<BoxShape> best;
   ratio = 0;
@@ -154,9 +153,9 @@ std::optional<BoxShape> between_neighbours(const Shapes& shapes, double& ratio) 
   return best;
 }
 
-// Adds shapes where they are likeliest to suit boxes yet to come: into gaps of more than a factor of two in
-// the sides, then by turns half an octave below the smallest and above the largest as far as the input has
-// room, and at last into smaller gaps.
+// Adds shapes where they are most likely to fit new boxes: into gaps of more than a factor of two in the
+// sides, then alternately half an octave below the smallest and above the largest while they fit the input,
+// then into smaller gaps.
 void fill_up(Shapes& shapes, const AnchorOptions& options) {
   constexpr double wide_gap = 4;  // of areas
   const double step = std::sqrt(2.0);
@@ -222,9 +221,8 @@ double shape_iou(const BoxShape& a, const BoxShape& b) {
 }
 
 AnchorResult find_anchors(const Dataset& dataset, const AnchorOptions& options) {
-  if (options.count < 1 || options.size < 1 || options.restarts < 1) {
+  if (options.count < 1 || options.size < 1 || options.restarts < 1)
     throw InputError("the number of anchors, the size and the restarts must be at least 1");
-  }
   const std::vector<BoxShape> shapes = shapes_of(dataset, options);
   if (shapes.empty()) throw InputError("anchors are found from boxes, and the training split has none");
   const auto count = static_cast<int>(different(shapes, static_cast<size_t>(options.count)));

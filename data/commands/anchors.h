@@ -1,4 +1,4 @@
-// `brightnet data anchors`: the box shapes that the heads start from, by k-means over a data set's boxes with
+// `brightnet data anchors`: fits anchors by k-means over a data set's boxes with
 // 1 − IoU as the distance (YOLOv2, Redmon and Farhadi 2017, §2: Euclidean distance would favour large boxes).
 #pragma once
 
@@ -17,17 +17,17 @@ struct AnchorOptions {
   int size = 416;          ///< the network's input, in pixels: the unit of the anchors
   bool letterbox = false;  ///< as in `augment:`; otherwise images are stretched to size × size
   uint64_t seed = 0;
-  int restarts = 10;  ///< k-means finds a local best; the best of so many is returned
+  int restarts = 10;  ///< k-means finds a local optimum; the best of these runs is returned
 };
 
-/// Not called Anchor: kernels/yolo.h has one, for the loss.
+/// kernels/yolo.h has an Anchor for the loss.
 struct BoxShape {
   double width = 0, height = 0;  ///< pixels of the network's input
 };
 
 struct AnchorResult {
   std::vector<BoxShape> anchors;  ///< whole pixels, no two the same; by area, smallest first
-  int filled = 0;                 ///< of the anchors, added because the data has not so many different shapes
+  int filled = 0;                 ///< number of anchors added because the data has fewer distinct shapes
   size_t boxes = 0;               ///< that were clustered
   double mean_iou = 0;            ///< of each box with its best anchor, both centred on the same point
   double recall_50 = 0;           ///< share of the boxes whose best IoU exceeds 0.5
@@ -45,10 +45,9 @@ struct AnchorResult {
 /// IoU of two boxes on the same centre.
 double shape_iou(const BoxShape& a, const BoxShape& b);
 
-/// The same data, options and seed give the same anchors for any number of threads. Crowds do not count.
-/// Where the boxes have fewer different shapes, in whole pixels, than anchors are asked for, shapes between
-/// and around them are added. Throws InputError when there is no box, or when so many different anchors have
-/// no room in an input of this size.
+/// Deterministic for the same data, options and seed, for any number of threads. Crowds are ignored. If the
+/// boxes have fewer distinct shapes, in whole pixels, than `count`, shapes between and around them are added.
+/// Throws InputError when there is no box, or when the input is too small for so many distinct anchors.
 AnchorResult find_anchors(const Dataset& dataset, const AnchorOptions& options);
 
 }  // namespace brightnet

@@ -1,5 +1,5 @@
-// `brightnet data check`: reads both splits to the end whatever is wrong with them, decodes every image, and
-// says what training would meet.
+// `brightnet data check`: reads both splits completely despite problems, decodes every image, and reports
+// what would stop or affect training.
 #pragma once
 
 #include <string>
@@ -22,14 +22,14 @@ struct CheckReport {
   };
   std::vector<std::string> classes;
   std::vector<SplitReport> splits;
-  std::vector<std::string> in_both_splits;  ///< images; the accuracy measured on them says nothing
+  std::vector<std::string> in_both_splits;  ///< images, which make the measured accuracy meaningless
 
   /// ExitCode::input when there is a problem that needs_attention(); done when there is nothing, or only what
   /// the policies mend: zero-area, outside and duplicate boxes, images without labels, turned boxes, other
   /// sizes, images in both splits.
   ExitCode exit_code() const;
 
-  /// A paragraph a split, ending in a verdict.
+  /// One paragraph per split and a conclusion.
   std::string text() const;
 
   /// {"ok", "classes": [name], "splits": [{"name", "images", "background", "boxes", "problems": {kind:

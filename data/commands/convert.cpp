@@ -1,6 +1,5 @@
 #include "data/commands/convert.h"
 
-#include <algorithm>
 #include <map>
 #include <memory>
 #include <set>
@@ -141,9 +140,8 @@ std::string what_is_lost(const Dataset& dataset, WrittenFormat format) {
     }
   }
   std::string text;
-  if (yolo && crowds > 0) {
+  if (yolo && crowds > 0)
     text = counted(crowds, "crowd is", "crowds are") + " left out: YOLO's labels have none";
-  }
   if (difficult > 0) {
     text += fmt::format("{}{} 'difficult', which {} labels do not have", text.empty() ? "" : "\n",
                         counted(difficult, "object loses its mark", "objects lose their mark"),
@@ -185,7 +183,7 @@ void write_names(const std::vector<std::string>& classes, const std::vector<Spli
 void make_empty_folder(const fs::path& folder) {
   std::error_code error;
   if (fs::exists(folder, error) && !(fs::is_directory(folder, error) && fs::is_empty(folder, error))) {
-    throw InputError("there is something in this place", folder.string(),
+    throw InputError("this already exists and is not an empty folder", folder.string(),
                      "Name a folder that does not exist yet.");
   }
   make_folder(folder);

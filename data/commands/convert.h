@@ -11,7 +11,6 @@
 
 namespace brightnet {
 
-/// What is written.
 enum class WrittenFormat : uint8_t { yolo, coco };
 
 constexpr std::string_view enum_name(WrittenFormat format) {
@@ -25,11 +24,11 @@ constexpr std::string_view enum_name(WrittenFormat format) {
 struct ConvertOptions {
   WrittenFormat format = WrittenFormat::yolo;
   std::filesystem::path folder;  ///< made; must not exist, or be empty
-  bool copy = false;             ///< copy the images; else they are links to where they are
+  bool copy = false;             ///< copy the images instead of creating symbolic links
 };
 
-/// Writes one split and says what of it the format has no room for (crowds and difficult objects, in YOLO's;
-/// one line a kind), or an empty text.
+/// Writes one split and returns what the format cannot represent (crowds and difficult objects in YOLO's; one
+/// line per kind), or an empty text.
 ///   yolo: images/SPLIT/NAME.jpg, labels/SPLIT/NAME.txt (crowds are left out, as in training)
 ///   coco: images/SPLIT/NAME.jpg, annotations/instances_SPLIT.json (crowds are kept; ids count from 1)
 /// NAME is the image's own, made unique in its split. Boxes are those that training sees: clipped to the

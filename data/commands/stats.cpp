@@ -106,9 +106,8 @@ nlohmann::json DatasetStats::json() const {
                      {"box_height", as_json(box_height)},
                      {"box_share", as_json(box_share)},
                      {"boxes_per_image", as_json(boxes_per_image)}};
-  for (const auto& c : classes) {
+  for (const auto& c : classes)
     out["classes"].push_back({{"name", c.name}, {"boxes", c.boxes}, {"images", c.images}});
-  }
   return out;
 }
 

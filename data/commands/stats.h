@@ -1,4 +1,4 @@
-// `brightnet data stats`: what a data set consists of, as far as it bears on training.
+// `brightnet data stats`: the statistics of a data set that matter for training.
 #pragma once
 
 #include <array>

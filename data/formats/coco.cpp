@@ -32,14 +32,14 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 using Kind = DataProblem::Kind;
 
-// Some programs write an empty box instead of none.
+// Some programs write an empty list instead of no box.
 bool lacks_box(const Json& annotation) {
   const auto box = annotation.find("bbox");
   return box == annotation.end() || box->is_null() || (box->is_array() && box->empty());
 }
 
-// Parses a file without the members named in `skip`, which are never built in memory, and without the
-// segmentations of what has a box.
+// Parses a file without the members named in `skip` and without the segmentations of annotations with a box,
+// none of which is kept in memory.
 Json parse(const fs::path& file, const std::set<std::string>& skip) {
   const std::string text = read_file(file);
   const auto keep = [&](int, Json::parse_event_t event, Json& parsed) {
@@ -91,9 +91,8 @@ std::map<int64_t, std::string> categories(const Json& document, const fs::path& 
     const auto id = integer(category, "id");
     const std::string name = text_of(category, "name");
     if (!id || name.empty()) throw InputError("a category has no id or no name", file.string());
-    if (!names.emplace(*id, name).second) {
-      throw InputError("category id " + std::to_string(*id) + " is there twice", file.string());
-    }
+    if (!names.emplace(*id, name).second)
+      throw InputError("category id " + std::to_string(*id) + " is listed twice", file.string());
   }
   return names;
 }
@@ -110,7 +109,7 @@ struct Paths {
   Split split;
 };
 
-// A file's name may hold folders of its own ("train2017/000000000009.jpg").
+// A file name may contain folders ("train2017/000000000009.jpg").
 fs::path find_image_folder(const std::vector<LabelledImage>& images, const Paths& paths) {
   std::string subset = paths.json.stem().string();
   if (const size_t underscore = subset.rfind('_'); underscore != std::string::npos)
@@ -183,7 +182,7 @@ class CocoLabels : public LabelSource {
       : file_(paths.json), classes_(std::move(classes)) {
     read_images(document, log);
     const fs::path folder = find_image_folder(images_, paths);
-    // Only names with backslashes, of lists made on Windows, need a look at the disk.
+    // Only names with backslashes, written on Windows, need a lookup on disk.
     for (auto& image : images_) {
       const std::string name = image.file.string();
       image.file = name.find('\\') == std::string::npos ? (folder / name).lexically_normal()
@@ -208,7 +207,7 @@ class CocoLabels : public LabelSource {
         continue;
       }
       if (!by_id_.emplace(*id, images_.size()).second) {
-        log.add(Kind::malformed_label, where, "image id " + std::to_string(*id) + " is there twice");
+        log.add(Kind::malformed_label, where, "image id " + std::to_string(*id) + " is listed twice");
         continue;
       }
       LabelledImage image;
@@ -236,9 +235,8 @@ class CocoLabels : public LabelSource {
                          : "it has no integer 'image_id'");
         continue;
       }
-      if (auto box = parse_box(annotation, names, where, log)) {
+      if (auto box = parse_box(annotation, names, where, log))
         images_[image->second].boxes.push_back(std::move(*box));
-      }
     }
   }
 

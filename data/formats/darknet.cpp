@@ -6,7 +6,6 @@
 // data.train is an obj.data file (data.val may then be empty: its `valid` is read) or a list file, for which
 // the names come from data.classes. Paths inside start at data.root, at the file's own folder, or at the
 // current folder, as darknet's do: the first that exists.
-#include <algorithm>
 #include <map>
 
 #include "core/error.h"
@@ -27,16 +26,15 @@ struct Setting {
   std::string where;
 };
 
-// darknet ignores keys that it does not know, and obj.data files carry some (backup, eval, results).
+// darknet ignores unknown keys, and obj.data files contain some (backup, eval, results).
 class ObjData {
  public:
   explicit ObjData(const fs::path& file) : file_(file) {
     for (const TextLine& line : read_lines(file)) {
       if (line.text.starts_with('#') || line.text.starts_with(';')) continue;
       const size_t equals = line.text.find('=');
-      if (equals == std::string::npos) {
+      if (equals == std::string::npos)
         throw InputError("'" + line.text + "' is not of the form key = value", at_line(file, line.number));
-      }
       const std::string_view text = line.text;
       settings_[std::string(trimmed(text.substr(0, equals)))] = {
           std::string(trimmed(text.substr(equals + 1))), at_line(file, line.number)};

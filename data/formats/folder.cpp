@@ -17,8 +17,8 @@ class Walk {
  public:
   explicit Walk(const fs::path& root) : root_(fs::canonical(root)) {
     visit(root);
-    // Links come last and in order: a folder that is also here by itself goes by its own name, beside which
-    // its labels are.
+    // Links are visited last and in order, so that a folder which is also below the root is found by its own
+    // name, next to which its labels are.
     while (!links_.empty()) {
       std::vector<fs::path> links;
       links.swap(links_);

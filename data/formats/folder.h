@@ -1,4 +1,4 @@
-// What lies in a split's folder: the images that are read, and what a user may have taken for one.
+// The files of a split's folder: images, and files that a user may have mistaken for images.
 #pragma once
 
 #include <functional>
@@ -8,23 +8,23 @@
 namespace brightnet {
 
 struct FolderFiles {
-  std::vector<std::filesystem::path> images;  ///< by their endings; sorted by path
+  std::vector<std::filesystem::path> images;  ///< by extension; sorted by path
   std::vector<std::filesystem::path> others;  ///< all other files; sorted by path
 };
 
-/// The files of a folder and of the folders below it. Links to folders are followed; a real folder is visited
-/// once, by its own name where it has one here, and a link to a folder above is not followed: so links
-/// neither loop nor show a file twice. Throws InputError when a folder cannot be read.
+/// The files of a folder and its subfolders. Links to folders are followed, except to folders above; each
+/// real folder is visited once, by its own name if it is below `folder`, so that no file is listed twice.
+/// Throws InputError when a folder cannot be read.
 FolderFiles files_below(const std::filesystem::path& folder);
 
 /// files_below().images
 std::vector<std::filesystem::path> images_below(const std::filesystem::path& folder);
 
-/// True for the endings of files that hold labels: .txt, .xml, .json.
+/// True for the extensions of label files: .txt, .xml, .json.
 bool is_label_name(const std::filesystem::path& file);
 
-/// Reports the files that have labels and not an image's ending (.gif, .heic, …), which would else be left
-/// out without a word. `labels_of` finds the labels of a file.
+/// Reports files that have labels but not an image's extension (.gif, .heic, …), which would otherwise be
+/// skipped silently. `labels_of` finds the labels of a file.
 void report_unknown_endings(const FolderFiles& files,
                             const std::function<LabelFile(const std::filesystem::path&)>& labels_of,
                             ProblemLog& log);

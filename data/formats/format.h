@@ -1,5 +1,5 @@
-// The formats that data sets come in. Each is defined in a file of its own, data/formats/NAME.cpp; the list
-// of all is in format.cpp. Choices, messages and `data.format` follow from it.
+// The supported data set formats. Each is defined in data/formats/NAME.cpp; format.cpp lists them all.
+// Choices, messages and `data.format` follow from that list.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ struct DatasetFormat {
   /// Opens one split: finds its images and the names of the classes. Throws InputError when there is nothing
   /// to read, or at a problem that stops the log.
   std::unique_ptr<LabelSource> (*open)(const DataOptions& options, Split split, ProblemLog& log);
-  /// data.target_class_mapping belongs to it; with any other format it is an error.
+  /// Whether data.target_class_mapping is supported; with any other format it is an error.
   bool maps_classes = false;
   /// Whether data.train names the images of both splits, so that data.val may be empty. Null: it never does.
   bool (*train_names_both)(const DataOptions& options) = nullptr;

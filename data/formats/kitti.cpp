@@ -7,12 +7,11 @@
 // A label file is looked for in the folder beside the image's (the last image_2, image_3, images or image of
 // the path replaced by label_2, label_3, labels or label) and then beside the image.
 //
-//   data.target_class_mapping   is TAO's: types become classes by it, in whatever case they are written.
-//                               A type that it does not name is dropped, and counted.
-//   DontCare                    marks where objects were not labelled: no class, and no problem, unless it
-//                               is mapped or listed.
+//   data.target_class_mapping   is TAO's: maps types to classes, ignoring case. Types that it does not
+//                               name are dropped and counted.
+//   DontCare                    marks unlabelled regions: ignored, unless it is mapped or listed.
 //   occluded                    1 to 3 make the object difficult (data.include_difficult_in_training).
-//   truncated                   is not looked at, as in TAO: what lies outside the image is clipped off.
+//   truncated                   is ignored, as in TAO: boxes are clipped to the image.
 //
 // data.train or data.val is a folder of images (image_2, training/image_2, …) or a file that lists images,
 // one a line: paths, or bare names that are looked for below data.root in training/image_2, image_2 and
@@ -53,7 +52,7 @@ LabelFile label_file(const fs::path& image) {
   return find_label_file({parallel_label(image, folders), beside});
 }
 
-/// What the labels call an object, and which class that is.
+/// Maps the object types in the labels to classes.
 class TypeMapping {
  public:
   TypeMapping(const std::map<std::string, std::string>& mapping, ClassNames classes)
@@ -63,7 +62,7 @@ class TypeMapping {
 
   const ClassNames& classes() const { return classes_; }
 
-  /// The class of a type; nullopt for one that is none.
+  /// The class of a type; nullopt if it has none.
   std::optional<int> find(const std::string& type, const std::string& where, ProblemLog& log) const {
     const auto& names = classes_.names();
     const bool listed = std::find(names.begin(), names.end(), type) != names.end();
@@ -141,7 +140,7 @@ class KittiLabels : public LabelSource {
   TypeMapping types_;
 };
 
-/// The image that a line of a list means when it is no path: "000123".
+/// The image for a bare name in a list: "000123".
 fs::path find_image(const std::string& name, const fs::path& root) {
   std::error_code failed;
   for (const char* folder : {"training/image_2", "image_2", "images"}) {

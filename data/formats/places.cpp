@@ -23,7 +23,7 @@ void check_exists(const fs::path& place, Split split) {
   if (fs::exists(place, failed)) return;
   const std::string key = fmt::format("data.{}", enum_name(split));
   throw InputError(
-      "what " + key + " names " + (failed ? "cannot be looked at: " + failed.message() : "does not exist"),
+      "what " + key + " names " + (failed ? "cannot be accessed: " + failed.message() : "does not exist"),
       place.string(), "Check data.root and " + key + "; relative paths start at data.root.");
 }
 
@@ -38,7 +38,7 @@ fs::path data_root(const DataOptions& options) {
   std::error_code failed;
   if (!fs::is_directory(root, failed)) {
     throw InputError("data.root is not a folder", fs::absolute(root).string(),
-                     "Say where the data is, for example with --set data.root=FOLDER.");
+                     "Set the folder of the data, for example with --set data.root=FOLDER.");
   }
   return root;
 }

@@ -12,7 +12,7 @@ namespace brightnet {
 /// `data.train` or `data.val`. Throws InputError when it is not set.
 std::string split_path(const DataOptions& options, Split split);
 
-/// Throws InputError when the place that `data.train` or `data.val` names is not there.
+/// Throws InputError when the path named by `data.train` or `data.val` does not exist.
 void check_exists(const std::filesystem::path& place, Split split);
 
 /// What `data.train` or `data.val` names, below the first of the folders where it exists. Throws InputError

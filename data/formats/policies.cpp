@@ -9,7 +9,7 @@ namespace {
 
 using Kind = DataProblem::Kind;
 
-// The corners in the image as it is shown, for a box drawn on the pixels as they are stored.
+// Rotates a box drawn on the stored pixels to the image as shown.
 void turn(LabelledBox& box, cv::Size shown, int orientation) {
   const double stored_width = shown.height, stored_height = shown.width;
   const auto place = [&](double& x, double& y) {
@@ -58,7 +58,7 @@ void boxes_to_pixels(LabelledImage& image, const ImageInfo& info, ProblemLog& lo
 }
 
 std::vector<Annotation> annotations_of(const LabelledImage& image, cv::Size shown, ProblemLog& log) {
-  constexpr double rounding = 1.0;        // pixels that a writer's rounding may add; clipped without a word
+  constexpr double rounding = 1.0;        // pixels; overhang from a writer's rounding is clipped silently
   constexpr double smallest_side = 0.01;  // pixels
   std::vector<Annotation> annotations;
   std::set<std::tuple<int, bool, double, double, double, double>> seen;

@@ -40,7 +40,7 @@ std::optional<ImageRecord> read_record(const LabelSource& source, size_t index, 
   LabelledImage image = source.image(index, log);
   std::error_code failed;
   if (!fs::exists(image.file, failed)) {
-    // Not every file that cannot be looked at is missing: a folder may lack the permission.
+    // A file that exists may be inaccessible: its folder may lack the permission.
     if (failed) {
       log.add(Kind::undecodable_image, image.file.string(), failed.message());
     } else {
@@ -49,8 +49,7 @@ std::optional<ImageRecord> read_record(const LabelSource& source, size_t index, 
     return std::nullopt;
   }
   const auto info = image_info(image.file);
-  // The end mark is a few bytes to read. Only a file without one is decoded, to see whether pixels
-  // are missing.
+  // The end marker is cheap to read. Only a file without one is decoded, to see whether pixels are missing.
   if (!info || !has_end_mark(image.file)) {
     if (const auto problem = decoding_problem(image.file)) {
       log.add(problem->kind, problem->where, problem->detail);
@@ -90,7 +89,7 @@ std::vector<Outcome> read_records(const LabelSource& source, bool lenient) {
   return outcomes;
 }
 
-// A data set without an image, or without a single label file, is a wrong path and not a data set.
+// A data set without an image, or without a single label file, is most likely a wrong path.
 void check_not_empty(Dataset& dataset, const DataOptions& options, Split split, size_t listed, bool lenient) {
   const std::string name = fmt::format("data.{}", enum_name(split));
   const std::string where = (fs::path(options.root) / options.place(split)).string();
@@ -114,7 +113,7 @@ void check_not_empty(Dataset& dataset, const DataOptions& options, Split split, 
                 : fmt::format("none of the {} images has a label file: the first was looked for at {}",
                               images, looked),
             "Check " + name + " and where the labels are.");
-    std::erase_if(problems, unlabelled);  // one thing to say, not as many as there are images
+    std::erase_if(problems, unlabelled);  // one message instead of one per image
   }
   problems.insert(problems.end(), log.problems().begin(), log.problems().end());
 }
@@ -122,14 +121,14 @@ void check_not_empty(Dataset& dataset, const DataOptions& options, Split split, 
 }  // namespace
 
 void DataOptions::fields(Fields& f) {
-  const std::string doc = "of the labels: " + dataset_formats_listed();
+  const std::string doc = "format of the labels: " + dataset_formats_listed();
   std::string name = format->name;
   f.choice("format", name, dataset_format_names(), doc.c_str());
   format = &dataset_format(name);
-  f("root", root, "folder that the paths below start from");
-  f("train", train, "list file, image folder, COCO JSON or obj.data, by format");
-  f("val", val, "the same for the images that the accuracy is measured on");
-  f("classes", classes, "names in the order of their ids; empty: as the data set names them");
+  f("root", root, "folder that the relative paths below start from");
+  f("train", train, "training images: a list file, image folder, COCO JSON or obj.data, by format");
+  f("val", val, "validation images, named in the same way");
+  f("classes", classes, "class names in the order of their ids; empty: those of the data set");
   f.custom(
       "target_class_mapping",
       [this](const YamlValue& value) {
@@ -140,7 +139,7 @@ void DataOptions::fields(Fields& f) {
         for (const auto& [type, name] : target_class_mapping) node[type] = name;
         return node;
       },
-      "kitti: from what labels say to classes; the rest is dropped");
+      "kitti: maps the types of labels to classes; other types are dropped");
   f("include_difficult_in_training", include_difficult_in_training,
     "train on objects marked difficult (voc) or occluded (kitti)");
 }
@@ -155,8 +154,8 @@ void check_place(const DataOptions& options, Split split) {
   const std::string path = split_path(options, split);
   const fs::path root(options.root);
   std::error_code failed;
-  if (!fs::is_directory(root, failed)) return;  // said by data_root()
-  // Wherever one of the formats looks for it.
+  if (!fs::is_directory(root, failed)) return;  // reported by data_root()
+  // The folders that any of the formats searches.
   const std::vector<fs::path> folders{root, root / "ImageSets", root / "ImageSets/Main", "."};
   if (!fs::exists(find_below(path + ".txt", folders), failed)) check_exists(find_below(path, folders), split);
 }

@@ -18,12 +18,12 @@ struct DataOptions {
   /// One of dataset_formats().
   const DatasetFormat* format = &dataset_formats().front();
   std::string root = ".";  ///< folder that relative paths below start from
-  std::string train;       ///< list file, image folder, COCO JSON, …, by format
+  std::string train;       ///< a list file, image folder, COCO JSON, …, by format
   std::string val;
   std::vector<std::string> classes;  ///< empty: taken from the data set where it names them
-  /// From what labels say to classes, for formats that map_classes; empty: the same.
+  /// Maps the names in the labels to classes, for formats that map_classes; empty: identity.
   std::map<std::string, std::string> target_class_mapping;
-  bool include_difficult_in_training = true;  ///< train on what is marked difficult (voc) or occluded (kitti)
+  bool include_difficult_in_training = true;  ///< those marked difficult (voc) or occluded (kitti)
   void fields(Fields& f);
 
   /// `train` or `val`.
@@ -33,15 +33,15 @@ struct DataOptions {
 /// The splits that the options name: train, and val where data.val is set or data.train names both.
 std::vector<Split> given_splits(const DataOptions& options);
 
-/// Throws InputError when data.train or data.val names nothing, or nothing that is there: at once, where
-/// reading the one would take long before the other is looked for.
+/// Throws InputError when data.train or data.val is not set or does not exist. Called for both splits before
+/// either is read, which may take long.
 void check_place(const DataOptions& options, Split split);
 
-/// Reads one split. With `lenient` (for `data check`) nothing stops the reading: every problem is collected.
-/// Throws InputError for a missing list; unless lenient, also at a problem that stops_training().
+/// Reads one split. Throws InputError for a missing list and, unless `lenient` (for `data check`, which
+/// collects every problem), at the first problem that stops_training().
 Dataset read_dataset(const DataOptions& options, Split split, bool lenient = false);
 
-/// Decodes an image in full and says what is wrong with it; nullopt when it can be used.
+/// Decodes an image in full and returns what is wrong with it; nullopt when it is usable.
 std::optional<DataProblem> decoding_problem(const std::filesystem::path& file);
 
 }  // namespace brightnet

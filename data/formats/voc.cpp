@@ -1,8 +1,8 @@
 // Pascal VOC: Annotations/NAME.xml and JPEGImages/NAME.jpg below the root, and lists of NAMEs.
 //
 // VOC counts pixels from 1 and includes both ends, so pixels xmin … xmax cover [xmin − 1, xmax] of the image
-// (VOC2012 development kit; Detectron2 reads it so too). An object whose end does not lie after its start, as
-// written, is a zero-area box.
+// (VOC2012 development kit; Detectron2 reads it so too). An object whose end is not greater than its start,
+// as written, is a zero-area box.
 //
 // data.train or data.val is a list of names, as it stands or below ImageSets/Main (a second column, the flag
 // of VOC's lists by class, is ignored), or a folder of images with the XML files beside them or in
@@ -13,7 +13,6 @@
 
 #include <pugixml.hpp>
 
-#include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
 #include "data/formats/folder.h"
@@ -28,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 using Kind = DataProblem::Kind;
 
-// One XML file with its text, which turns pugixml's offsets into lines.
+// One XML file with its text, to convert pugixml's offsets to line numbers.
 class Document {
  public:
   explicit Document(const fs::path& file) : file_(file), text_(read_file(file)) {
@@ -41,7 +40,7 @@ class Document {
   }
   std::string where(const pugi::xml_node& node) const { return where(node.offset_debug()); }
 
-  /// The root element; a null node, and a problem, when this is not VOC's XML.
+  /// The root element; logs a problem and returns a null node when this is not VOC's XML.
   pugi::xml_node annotation(ProblemLog& log) const {
     if (!result_) {
       log.add(Kind::malformed_label, where(result_.offset),
@@ -120,15 +119,14 @@ std::string without_extension(fs::path path) {
   return path.replace_extension().generic_string();
 }
 
-// JPEGImages, by relative path without extension. The first in order wins where several share a name.
+// The images of JPEGImages by relative path without extension; of several with one name, the first.
 class ImageFolder {
  public:
   explicit ImageFolder(const fs::path& folder) : folder_(folder) {
     std::error_code failed;
     if (!fs::is_directory(folder, failed)) return;
-    for (const auto& file : images_below(folder)) {
+    for (const auto& file : images_below(folder))
       by_name_.emplace(without_extension(file.lexically_relative(folder)), file);
-    }
   }
 
   std::optional<fs::path> find(const std::string& name) const {
@@ -150,8 +148,7 @@ LabelFile annotation_file(const Entry& entry, const fs::path& root) {
   return find_label_file({beside, (root / "Annotations" / (entry.name + ".xml")).lexically_normal()});
 }
 
-// "NAME" or "NAME -1", the form of VOC's lists by class. A name may end in a number too: then its
-// XML decides.
+// "NAME", or "NAME -1" in VOC's lists by class. If a name itself ends in a number, its XML decides.
 std::string name_of_line(const std::string& line, const fs::path& root) {
   for (const std::string_view flag : {"-1", "0", "1"}) {
     if (!line.ends_with(flag) || line.size() == flag.size()) continue;
@@ -230,7 +227,7 @@ class VocLabels : public LabelSource {
     if (!has_labels(labels, out, log)) return out;
     const Document document(labels.path);
     const pugi::xml_node annotation = document.annotation(log);
-    // The image beside the XML's own name comes first: <filename> is often left over from a renaming.
+    // The image with the XML's name is preferred: <filename> is often outdated by a renaming.
     std::error_code failed;
     if (!fs::exists(out.file, failed)) {
       const std::string named = without_extension(text_of(annotation.child("filename")));

@@ -62,15 +62,15 @@ std::optional<LabelledBox> parse_line(const std::string& text, const std::string
   if (values.size() != 5 && !polygon) {
     return malformed(fmt::format("'{}' is not 'class x y width height'", text.substr(0, 80)),
                      values.size() == 6
-                         ? "A score or an id after a box makes it a detection: write labels without."
+                         ? "A box with a score or an id is a detection: write the labels without them."
                          : "Five numbers with decimal points are expected, separated by spaces.");
   }
-  // A label may hang over the image's edge, but not by an image: those are pixels, not fractions.
+  // A box may extend beyond the image, but not by an image's size: such values are pixels.
   const bool fractions =
       std::all_of(values.begin() + 1, values.end(), [](double v) { return v > -1 && v < 2; });
   if (!fractions && values.size() == 7) {
     return malformed(fmt::format("the points of '{}' are not fractions of the image", text.substr(0, 80)),
-                     "Seven numbers are a class and three points. A score and an id after a box make it a "
+                     "Seven numbers are a class and three points. A box with a score and an id is a "
                      "detection: write labels without them.");
   }
   if (!fractions) {
@@ -95,7 +95,7 @@ std::optional<LabelledBox> parse_line(const std::string& text, const std::string
   return box;
 }
 
-// Whether the first line that is not blank is a label's.
+// Whether the first non-blank line is a label.
 bool holds_labels(const fs::path& file) {
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);) {
@@ -104,8 +104,8 @@ bool holds_labels(const fs::path& file) {
   return false;
 }
 
-// Reports labels that are not used, because their image is lost, renamed or of an ending that is no image's.
-// They are looked for beside the files of a folder, and in the parallel folders of it and its subfolders.
+// Reports unused labels, whose image is missing, renamed or has another extension. Searches the folder and
+// the parallel folders of it and its subfolders.
 void report_unused_labels(const fs::path& folder, const FolderFiles& files, ProblemLog& log) {
   std::unordered_set<std::string> used;  // label files without ".txt"
   std::map<fs::path, fs::path> parallel;
@@ -124,7 +124,7 @@ void report_unused_labels(const fs::path& folder, const FolderFiles& files, Prob
   for (const auto& file : files.others) {
     parallel_folder(file.parent_path());
     if (file.extension() == ".txt") labels.insert(file);
-    if (!is_label_name(file)) use(file);  // reported by its ending
+    if (!is_label_name(file)) use(file);  // reported by its extension
   }
   parallel_folder(folder.lexically_normal());
   for (const auto& [of, place] : parallel) {
@@ -155,9 +155,8 @@ class TextLabels : public LabelSource {
     const LabelFile labels = label_file(out.file);
     if (!has_labels(labels, out, log)) return out;
     for (const TextLine& line : read_lines(labels.path)) {
-      if (auto box = parse_line(line.text, at_line(labels.path, line.number), classes_, log)) {
+      if (auto box = parse_line(line.text, at_line(labels.path, line.number), classes_, log))
         out.boxes.push_back(std::move(*box));
-      }
     }
     return out;
   }
@@ -173,9 +172,8 @@ ClassNames names_from_yaml(const fs::path& file) {
   for (const char* key : {"names", "classes"}) {
     const YamlValue value{root[key], document.file()};
     if (!value.defined()) continue;
-    if (value.node.IsSequence()) {
+    if (value.node.IsSequence())
       return ClassNames(yaml_as<std::vector<std::string>>(value, key), value.where());
-    }
     const auto by_id = yaml_as<std::map<int, std::string>>(value, key);
     std::vector<std::string> names;
     for (const auto& [id, name] : by_id) {

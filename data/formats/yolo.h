@@ -1,10 +1,10 @@
-// YOLO's text labels, which darknet's data sets have too: for each image a .txt with one object a line,
+// YOLO's text labels, also used by darknet: for each image a .txt with one object per line,
 // "class x y width height", class an id from 0, centre and size as fractions of the image.
 //
 // A label file is looked for in the parallel folder (the last "images" or "JPEGImages" of the image's path
-// replaced by "labels") and then beside the image. A line of a class and three or more points, the
-// segmentation form, is read as the box around the points, as by Ultralytics' programs; that takes seven
-// numbers, as many as a box with a score and a track id has, so lines of seven are reported.
+// replaced by "labels") and then beside the image. A line with a class and three or more points, the
+// segmentation form, is read as the box around the points, as in Ultralytics. Lines of seven numbers are
+// reported, since they could also be a box with a score and a track id.
 #pragma once
 
 #include "data/formats/labels.h"
@@ -24,7 +24,7 @@ std::unique_ptr<LabelSource> open_text_labels(std::vector<std::filesystem::path>
 std::filesystem::path parallel_label(const std::filesystem::path& image);
 
 /// The images of a folder, or those that a list file names. Labels without images, and files with
-/// labels whose ending is no image's, are reported.
+/// labels but not an image's extension, are reported.
 std::vector<std::filesystem::path> read_images(const std::filesystem::path& place, const DataOptions& options,
                                                ProblemLog& log);
 

@@ -18,12 +18,12 @@ inline float unit(float a) {
 
 }  // namespace
 
-// RGB → HSV → RGB without a branch and without leaving the vector registers. With value V = max, chroma
+// RGB → HSV → RGB without branches, so that it vectorizes. With value V = max, chroma
 // C = max − min and the hue h in sextants, RGB = V − C·(1 − f) where f is a trapezoid of h for each channel:
-// |h − 3| − 1 for red, 2 − |h − 2| for green, 2 − |h − 4| for blue, each cut to [0, 1].
+// |h − 3| − 1 for red, 2 − |h − 2| for green, 2 − |h − 4| for blue, each clamped to [0, 1].
 void change_color(float* __restrict red, float* __restrict green, float* __restrict blue, int count,
                   const ColorChange& change) {
-  constexpr float tiny = 1e-6f;  // against division by zero; grey and black have no hue and keep none
+  constexpr float tiny = 1e-6f;  // avoids division by zero; grey and black have no hue
   const float turn = 6 * change.hue, saturation = change.saturation, exposure = change.exposure;
 #pragma omp simd
   for (int i = 0; i < count; ++i) {

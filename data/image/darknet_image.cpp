@@ -29,7 +29,7 @@ cv::Size letterboxed(int width, int height, int size) {
   return {static_cast<int>(static_cast<int64_t>(width) * size / height), size};
 }
 
-/// What an output pixel is blended from: source pixels first and first + 1, which weigh so much.
+/// An output pixel is the weighted sum of source pixels first and first + 1.
 struct Tap {
   int first = 0;
   float weight = 1, next_weight = 0;
@@ -53,9 +53,9 @@ std::vector<Tap> column_taps(int from, int to) {
   return all;
 }
 
-/// Rows are as columns but for the last: darknet leaves the next row out there and keeps the weight of the
-/// first. Where rounding puts the source a hair above the image's last row, that weight is nearly 0, and
-/// the input's last row nearly black.
+/// Rows are like columns except for the last, where darknet omits the next row but keeps the weight of the
+/// first. If rounding puts the source slightly above the image's last row, that weight is nearly 0, and the
+/// input's last row is nearly black.
 std::vector<Tap> row_taps(int from, int to) {
   std::vector<Tap> all;
   for (int i = 0; i < to; ++i) all.push_back(tap_at(static_cast<float>(i) * scale_between(from, to)));
@@ -81,12 +81,11 @@ void blend_columns(const uint8_t* row, const std::vector<Tap>& columns, float* o
 cv::Mat read_darknet_image(const fs::path& file) {
   std::vector<uint8_t> bytes = read_head(file, 16);
   if (image_format(bytes) != ImageFormat::jpeg) return read_image(file);
-  // stb_image paints what is missing of a file grey; a file that ends as it should is whole.
+  // stb_image fills missing pixels with grey, so a file without its end marker is checked by read_image().
   if (!has_end_mark(file)) read_image(file);
   const std::string whole = read_file(file);
-  if (whole.size() > std::numeric_limits<int>::max()) {
+  if (whole.size() > std::numeric_limits<int>::max())
     throw ImageError(ImageError::Kind::undecodable, "it is larger than 2 GiB", file);
-  }
   int width = 0, height = 0, channels = 0;
   uint8_t* pixels = stbi_load_from_memory(reinterpret_cast<const uint8_t*>(whole.data()),
                                           static_cast<int>(whole.size()), &width, &height, &channels, 3);
@@ -109,7 +108,7 @@ void fill_darknet_input(const cv::Mat& image, int size, bool letterbox, float* v
   const std::vector<Tap> columns = column_taps(image.cols, shown.width),
                          rows = row_taps(image.rows, shown.height);
   std::vector<float> upper(shown_values), lower(shown_values);
-  int upper_row = -1, lower_row = -1;  // the source rows that are there
+  int upper_row = -1, lower_row = -1;  // the source rows they hold
   const auto blend = [&](int row, std::vector<float>& into, int& now) {
     if (now != row) blend_columns(image.ptr<uint8_t>(row), columns, into.data());
     now = row;
@@ -123,9 +122,8 @@ void fill_darknet_input(const cv::Mat& image, int size, bool letterbox, float* v
     blend(first, upper, upper_row);
     if (next_weight > 0) blend(first + 1, lower, lower_row);
     float* out = corner + static_cast<size_t>(y) * row_values;
-    for (size_t i = 0; i < shown_values; ++i) {
+    for (size_t i = 0; i < shown_values; ++i)
       out[i] = next_weight > 0 ? weight * upper[i] + next_weight * lower[i] : weight * upper[i];
-    }
   }
 }
 

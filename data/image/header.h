@@ -1,6 +1,5 @@
-// What a file's first bytes say about the image in it. Reading the size of 100,000 images must not decode
-// them, and the EXIF orientation must be the same for the reader of the size and the reader of the pixels, so
-// both take it from here.
+// Parses image headers. Reading the size of 100,000 images must not decode them, and the EXIF orientation
+// must be the same when reading the size and the pixels, so both use this parser.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +25,7 @@ struct ImageHeader {
 /// an image, or the header is longer than `bytes`.
 std::optional<ImageHeader> parse_image_header(std::span<const uint8_t> bytes);
 
-/// The orientation in an EXIF block (a TIFF header and its first directory); 1 when it says none or
+/// The orientation in an EXIF block (a TIFF header and its first directory); 1 when it has none or
 /// is damaged.
 int exif_orientation(std::span<const uint8_t> tiff);
 

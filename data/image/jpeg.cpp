@@ -12,7 +12,7 @@
 namespace brightnet {
 namespace {
 
-// libjpeg reports through callbacks: an error must not return (it would call exit()), so it jumps back.
+// libjpeg reports errors through a callback that must not return, so it uses longjmp.
 struct ErrorSink {
   jpeg_error_mgr base;  // first, so that libjpeg's pointer to it is a pointer to the sink
   std::jmp_buf back;
@@ -30,8 +30,8 @@ void on_error(j_common_ptr info) {
   std::longjmp(sink.back, 1);
 }
 
-// Warnings have level -1. Those about bytes to spare and odd headers leave the pixels whole; the others (no
-// more data, an impossible code, a lost restart marker) mean that pixels are made up.
+// Warnings have level -1. Those about extra bytes and unusual headers do not affect the pixels; the others
+// (premature end, invalid code, lost restart marker) mean that pixels are missing.
 void on_message(j_common_ptr info, int level) {
   if (level >= 0) return;
   switch (info->err->msg_code) {
@@ -47,8 +47,9 @@ void on_message(j_common_ptr info, int level) {
   sink.damaged = true;
 }
 
-// The whole file is in memory; past its end comes an end marker, as in libjpeg's own sources. Whether pixels
-// were still due then shows in JWRN_HIT_MARKER, or, for progressive files, in that it was needed at all.
+// The whole file is in memory; after its end comes an end marker, as in libjpeg's own sources.
+// JWRN_HIT_MARKER then reports missing pixels; in a progressive file, the use of that marker alone means
+// missing scans.
 struct MemorySource {
   jpeg_source_mgr base;
   bool ran_out = false;
@@ -88,7 +89,7 @@ void attach(jpeg_decompress_struct& info, MemorySource& source, std::span<const 
   info.src = &source.base;
 }
 
-// Inverted CMYK holds the light that each ink lets through, so light · light of black is the colour.
+// Inverted CMYK stores the light that each ink transmits, so the colour is ink · black.
 void cmyk_to_rgb(const std::vector<uint8_t>& cmyk, int width, uint8_t* rgb) {
   for (int x = 0; x < width; ++x) {
     const uint8_t* ink = cmyk.data() + 4 * static_cast<size_t>(x);
@@ -106,11 +107,10 @@ cv::Rect with_margin(const cv::Rect& window, cv::Size size) {
   return wider & cv::Rect({}, size);
 }
 
-// Where the decoded image goes, and what part of it. Lives outside decode_into(): longjmp would step over
-// its destructors.
+// The decoded image and its window. Lives outside decode_into(), where longjmp would skip its destructors.
 struct Decoding {
-  cv::Rect window;   // what was asked for; empty for everything
-  cv::Rect decoded;  // what libjpeg makes: at least that, in whole blocks from left to right
+  cv::Rect window;   // requested part; empty: everything
+  cv::Rect decoded;  // the part decoded: at least the window, horizontally in whole blocks
   cv::Mat image;     // of `decoded`
   std::vector<uint8_t> cmyk;
 };
@@ -156,7 +156,7 @@ bool decode_into(jpeg_decompress_struct& info, ErrorSink& sink, int denominator,
 int jpeg_reduction(cv::Size stored, cv::Size at_least) {
   if (at_least.empty()) return 1;
   for (const int denominator : {8, 4, 2}) {
-    // As integers of 64 bits: the caller's size times eight may not fit into 32.
+    // 64-bit integers: eight times the caller's size may overflow 32 bits.
     const bool fits = stored.width >= int64_t{denominator} * at_least.width &&
                       stored.height >= int64_t{denominator} * at_least.height;
     if (fits) return denominator;

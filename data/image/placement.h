@@ -1,4 +1,4 @@
-// Where an image lies inside a square network input.
+// The position of an image inside a square network input.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,18 @@ struct Placement {
   float scale_x = 1, scale_y = 1, offset_x = 0, offset_y = 0;
 };
 
-/// What shows where there is no image: the mean of natural photographs (ImageNet's, over the three channels),
-/// so that borders stand out as little as a flat colour can.
+/// The padding value: the mean of natural photographs (ImageNet's, over the three channels).
 constexpr uint8_t fill_value = 114;
 
-/// The placement used outside training: stretched to size × size, or letterboxed: scaled by the one factor
-/// with which it just fits, and centred. A letterboxed image covers whole pixels (its sides are rounded, at
+/// The placement used outside training: stretched to size × size, or letterboxed: scaled to fit, keeping the
+/// aspect ratio, and centred. A letterboxed image covers whole pixels (its sides are rounded, at
 /// least 1, and the factors with them), so the mapping back is exact.
 Placement place(int image_width, int image_height, int size, bool letterbox);
 
-/// Whose pixels the network is shown.
+/// How an image is resized to the input.
 enum class Resize : uint8_t {
-  antialiased,  ///< data/image/resize_filter.h: what training sees
-  darknet,      ///< data/image/darknet_image.h: what darknet's weights have seen
+  antialiased,  ///< data/image/resize_filter.h: as in training
+  darknet,      ///< data/image/darknet_image.h: as in training with darknet
 };
 
 constexpr std::string_view enum_name(Resize resize) {

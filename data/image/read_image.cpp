@@ -34,7 +34,7 @@ const char* remedy(ImageError::Kind kind) {
   return "";
 }
 
-// BGRA of any depth that is in [0, 255] here; alpha is not premultiplied in any format we read.
+// 8-bit BGRA blended over black; alpha is not premultiplied in any supported format.
 cv::Mat over_black(const cv::Mat& bgra) {
   cv::Mat rgb(bgra.size(), CV_8UC3);
   for (int y = 0; y < bgra.rows; ++y) {
@@ -47,12 +47,11 @@ cv::Mat over_black(const cv::Mat& bgra) {
   return rgb;
 }
 
-// What OpenCV decodes without converting anything, made 8-bit RGB. Throws when there is no one right way.
+// Converts OpenCV's unchanged output to 8-bit RGB. Throws when the conversion is ambiguous.
 cv::Mat to_rgb8(cv::Mat image, const fs::path& file) {
   if (image.depth() == CV_16U) image.convertTo(image, CV_8U, 1.0 / 257);
-  if (image.depth() != CV_8U) {
+  if (image.depth() != CV_8U)
     throw ImageError(ImageError::Kind::undecodable, "its pixels are neither 8 nor 16 bits a channel", file);
-  }
   cv::Mat rgb;
   switch (image.channels()) {
     case 1: cv::cvtColor(image, rgb, cv::COLOR_GRAY2RGB); return rgb;
@@ -74,12 +73,11 @@ cv::Mat read_jpeg(std::span<const uint8_t> bytes, const ImageHeader& header, cv:
   return upright(result.image, header.orientation);
 }
 
-// A file that is an image by its header and ends early. OpenCV only says that it failed.
+// Whether a file with a valid header is truncated. OpenCV only reports a failure.
 bool ends_early(ImageFormat format, std::span<const uint8_t> bytes) {
   constexpr std::string_view png_end = "IEND";
-  if (format == ImageFormat::png) {
+  if (format == ImageFormat::png)
     return std::search(bytes.begin(), bytes.end(), png_end.begin(), png_end.end()) == bytes.end();
-  }
   if (format == ImageFormat::webp) {
     const size_t riff = bytes[4] | bytes[5] << 8 | bytes[6] << 16 | static_cast<size_t>(bytes[7]) << 24;
     return bytes.size() < riff + 8;
@@ -90,11 +88,11 @@ bool ends_early(ImageFormat format, std::span<const uint8_t> bytes) {
 cv::Mat read_by_opencv(const std::vector<uint8_t>& bytes, const fs::path& file) {
   const ImageFormat format = image_format(bytes);
   cv::Mat image;
-  if (!ends_early(format, bytes)) {  // asked first, since the codecs would write to stderr about it
+  if (!ends_early(format, bytes)) {  // checked first, since the codecs would print warnings to stderr
     try {
       image = cv::imdecode(bytes, cv::IMREAD_UNCHANGED);
     } catch (const cv::Exception&) {
-      image.release();  // a size that OpenCV refuses, for one
+      image.release();  // for example, a size that OpenCV rejects
     }
   } else {
     throw ImageError(ImageError::Kind::truncated, "the file ends before the image does", file);
@@ -141,7 +139,8 @@ ImageError::ImageError(Kind kind, const std::string& detail, const fs::path& fil
 std::optional<ImageInfo> image_info(const fs::path& file) {
   std::vector<uint8_t> bytes;
   std::optional<ImageHeader> header;
-  // A header is short as a rule; a thumbnail, a colour profile or WebP's order of things can put it far in.
+  // A header is usually short, but a thumbnail, a colour profile or WebP's layout may put it far into
+  // the file.
   for (size_t limit = 4 << 10; !header; limit = limit > (1 << 20) ? whole_file : limit * 16) {
     bytes = read_head(file, limit);
     header = parse_image_header(bytes);
@@ -168,9 +167,7 @@ std::optional<cv::Size> image_size(const fs::path& file) {
 
 cv::Mat read_image(const fs::path& file, cv::Size at_least) {
   std::error_code failed;
-  if (!fs::exists(file, failed)) {
-    throw ImageError(ImageError::Kind::missing, "there is no such file", file);
-  }
+  if (!fs::exists(file, failed)) throw ImageError(ImageError::Kind::missing, "there is no such file", file);
   const std::vector<uint8_t> bytes = read_head(file, whole_file);
   if (bytes.empty()) {
     const bool empty = fs::is_regular_file(file, failed) && fs::file_size(file, failed) == 0;
@@ -178,11 +175,10 @@ cv::Mat read_image(const fs::path& file, cv::Size at_least) {
     throw ImageError(ImageError::Kind::missing, "no permission, or not a file", file);
   }
   const std::optional<ImageHeader> header = parse_image_header(bytes);
-  if (image_format(bytes) == ImageFormat::jpeg) {
+  if (image_format(bytes) == ImageFormat::jpeg)
     return read_jpeg(bytes, header.value_or(ImageHeader{}), at_least, file);
-  }
   const cv::Mat image = read_by_opencv(bytes, file);
-  // TIFF's orientation is part of the format, and OpenCV has applied it; the others' EXIF it has not.
+  // TIFF's orientation is part of the format, and OpenCV has applied it, but not the EXIF of other formats.
   return upright(image, header ? header->orientation : 1);
 }
 

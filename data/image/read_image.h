@@ -1,4 +1,4 @@
-// Reading images as people have them: EXIF-rotated, grey, RGBA, 16-bit, CMYK, upper-case extensions.
+// Reads images of all common kinds: EXIF-rotated, grey, RGBA, 16-bit, CMYK, upper-case extensions.
 #pragma once
 
 #include <filesystem>
@@ -24,7 +24,7 @@ struct ImageInfo {
 };
 std::optional<ImageInfo> image_info(const std::filesystem::path& file);
 
-/// Decodes to 8-bit RGB with EXIF rotation applied: grey is spread over the channels, alpha is blended over
+/// Decodes to 8-bit RGB with EXIF rotation applied: grey is copied to all channels, alpha is blended over
 /// black, 16-bit is scaled, CMYK converted. `at_least`: when both sides of the image are at least twice, four
 /// or eight times this size, a JPEG is decoded at 1/2, 1/4 or 1/8 (much faster); an empty size decodes in
 /// full. Throws ImageError for a missing, undecodable or truncated file.
@@ -33,7 +33,7 @@ cv::Mat read_image(const std::filesystem::path& file, cv::Size at_least = {});
 /// The image with the EXIF orientation applied (1: unchanged … 8).
 cv::Mat upright(const cv::Mat& image, int orientation);
 
-/// Why a file is not an image that can be used.
+/// An image file that cannot be used.
 class ImageError : public InputError {
  public:
   enum class Kind { missing, undecodable, truncated };
@@ -47,15 +47,13 @@ class ImageError : public InputError {
   std::string detail_;
 };
 
-/// False when the last bytes of a JPEG or PNG are not the format's end mark: nearly always a cut-off file,
-/// and cheap to ask where decoding every image is not. True for other formats.
+/// False when a JPEG or PNG does not end with the format's end marker, which nearly always means a truncated
+/// file. Much cheaper than decoding. True for other formats.
 bool has_end_mark(const std::filesystem::path& file);
 
-/// True for a name that ends, in either case, as an image does (.jpg .jpeg .png .bmp .webp .tif .tiff
-/// .ppm …).
+/// True for a name with an image's extension in any case (.jpg .jpeg .png .bmp .webp .tif .tiff .ppm …).
 bool is_image_name(const std::filesystem::path& file);
 
-/// What decodes.
 LibraryVersion opencv_version();
 
 }  // namespace brightnet

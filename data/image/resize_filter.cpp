@@ -2,21 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "core/error.h"
 
 namespace brightnet {
 namespace {
 
-// Four floats that need no alignment: red, green, blue and the next pixel's red, which is not used.
+// Four unaligned floats: red, green, blue and the next pixel's red, which is unused.
 using Float4 = float __attribute__((vector_size(16), aligned(4)));
 
 double support(double step) {
   return std::max(1.0, std::abs(step));
 }
 
-// out = Σ weights[k] · rows[k], two rows a pass to halve the traffic of `out`.
+// out = Σ weights[k] · rows[k], two rows per pass to halve the traffic of `out`.
 void blend_rows(const uint8_t* top, size_t stride, const float* weights, int taps, size_t count, float* out) {
   while (taps > 1 && weights[0] == 0) ++weights, --taps, top += stride;
   while (taps > 1 && weights[taps - 1] == 0) --taps;
@@ -39,7 +38,7 @@ void blend_rows(const uint8_t* top, size_t stride, const float* weights, int tap
   }
 }
 
-// Blends the columns of one row and sorts the channels apart. A fixed number of taps lets the loop unroll.
+// Blends the columns of one row into planar channels. A fixed number of taps lets the loop unroll.
 template <int fixed_taps>
 void blend_columns(const float* row, const ResizeFilter::Taps& columns, float* red, float* green,
                    float* blue) {
@@ -48,9 +47,7 @@ void blend_columns(const float* row, const ResizeFilter::Taps& columns, float* r
   for (const int first : columns.first) {
     const float* pixel = row + 3 * static_cast<ptrdiff_t>(first - columns.begin);
     Float4 sum{};
-    for (int k = 0; k < taps; ++k, pixel += 3) {
-      sum += *weight++ * *reinterpret_cast<const Float4*>(pixel);
-    }
+    for (int k = 0; k < taps; ++k, pixel += 3) sum += *weight++ * *reinterpret_cast<const Float4*>(pixel);
     *red++ = sum[0];
     *green++ = sum[1];
     *blue++ = sum[2];
@@ -93,9 +90,8 @@ void ResizeFilter::Taps::compute(double from, double to, int outputs, int length
     float* weight = weights.data() + static_cast<size_t>(i) * static_cast<size_t>(count);
     double sum = 0;
     for (int k = 0; k < count; ++k) sum += std::max(0.0, 1 - std::abs(start + k + 0.5 - centre) / half);
-    for (int k = 0; k < count; ++k) {
+    for (int k = 0; k < count; ++k)
       weight[k] = static_cast<float>(std::max(0.0, 1 - std::abs(start + k + 0.5 - centre) / half) / sum);
-    }
     first[static_cast<size_t>(i)] = start;
     begin = std::min(begin, start);
     end = std::max(end, start + count);

@@ -12,8 +12,8 @@
 namespace brightnet {
 namespace {
 
-// A file that was cut off is left to read_image(), which decodes all of it and says what is wrong. Some
-// writers pad the end.
+// Whether the end marker is present (some writers pad the end). A truncated file is left to read_image(),
+// which decodes all of it and reports the damage.
 bool has_its_end(const std::vector<uint8_t>& bytes) {
   constexpr size_t padding = 64;
   const auto from = bytes.end() - static_cast<ptrdiff_t>(std::min(padding, bytes.size()));
@@ -21,7 +21,7 @@ bool has_its_end(const std::vector<uint8_t>& bytes) {
   return std::search(from, bytes.end(), std::begin(end_mark), std::end(end_mark)) != bytes.end();
 }
 
-// The whole pixels along one axis that [from, from + extent) touches; never none.
+// The whole pixels along one axis that [from, from + extent) touches; at least one.
 std::pair<int, int> touched(double from, double extent, int length) {
   const double begin = std::clamp(std::floor(from * length), 0.0, length - 1.0);
   const double end = std::clamp(std::ceil((from + extent) * length), begin + 1, static_cast<double>(length));

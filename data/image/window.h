@@ -1,4 +1,4 @@
-// A window of an image: what a crop needs of it and no more.
+// Reads only the part of an image that a crop needs.
 #pragma once
 
 #include <filesystem>
@@ -14,9 +14,9 @@ struct ImageWindow {
 };
 
 /// At least the part `needed`, in fractions of the image's width and height (it may reach beyond the image),
-/// of what read_image(file, at_least) gives, with the same pixels. Of an upright JPEG only the window is
-/// decoded; everything else is decoded whole. Throws what read_image throws, but damage below the window goes
-/// unnoticed as long as the file has its end.
+/// of read_image(file, at_least), with the same pixels. Of an upright JPEG only the window is decoded; other
+/// images are decoded in full. Throws what read_image throws, but damage below the window is not detected if
+/// the file has its end marker.
 ImageWindow read_image_window(const std::filesystem::path& file, cv::Size at_least, const cv::Rect2d& needed);
 
 }  // namespace brightnet

@@ -1,7 +1,6 @@
 #include "data/loader/batch_queue.h"
 
-#include <chrono>
-
+#include "core/clock.h"
 #include "core/error.h"
 
 namespace brightnet {
@@ -78,7 +77,7 @@ void BatchQueue::run(int worker) {
 }
 
 int BatchQueue::next() {
-  const auto start = std::chrono::steady_clock::now();
+  const double start = seconds_now();
   std::unique_lock lock(mutex_);
   released_ = delivered_;
   work_there_.notify_all();
@@ -89,7 +88,7 @@ int BatchQueue::next() {
   Slot& slot = slots_[static_cast<size_t>(slot_of(delivered_))];
   const auto at_end = [&] { return delivered_ == work_.batches; };
   batch_there_.wait(lock, [&] { return at_end() || (opened_ > delivered_ && slot.remaining == 0); });
-  waited_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  waited_ += seconds_now() - start;
   if (at_end()) return -1;
   if (slot.error) std::rethrow_exception(slot.error);
   return slot_of(delivered_++);

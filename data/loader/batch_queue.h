@@ -1,4 +1,5 @@
-// Threads that make batches ahead, item by item, into a ring of slots; one consumer takes them in order.
+// Threads that prepare batches in advance, item by item, in a ring of slots; one consumer takes them
+// in order.
 #pragma once
 
 #include <condition_variable>
@@ -12,29 +13,28 @@
 
 namespace brightnet {
 
-/// The items of a batch are shared out among the workers, so the first batch is there as early as can
-/// be. Which worker makes which item depends on timing; an item must therefore depend on its batch and
-/// number alone.
+/// The workers share the items of a batch, so the first batch is ready as early as possible. Which worker
+/// makes an item depends on timing; an item must therefore depend only on its batch and number.
 class BatchQueue {
  public:
   struct Work {
     uint64_t batches = std::numeric_limits<uint64_t>::max();
     /// Prepares a slot for a batch and returns its number of items; 0 when there is no such batch, and none
-    /// after it. Called once a batch, in order, never two at a time.
+    /// after it. Called once per batch, in order, never concurrently.
     std::function<int(uint64_t batch, int slot)> open;
-    /// Makes one item. Called from any worker, several at a time.
+    /// Makes one item. Called concurrently by the workers.
     std::function<void(int slot, int item, int worker)> make;
   };
 
   /// With 0 workers next() makes each batch itself, as worker 0.
   BatchQueue(Work work, int slots, int workers);
-  /// Waits for the items under way and drops the rest.
+  /// Waits for the items in progress and drops the rest.
   ~BatchQueue();
   BatchQueue(const BatchQueue&) = delete;
   BatchQueue& operator=(const BatchQueue&) = delete;
 
-  /// The slot of the next batch, or -1 after the last. It stays as it is until the next call. When an item
-  /// could not be made, rethrows what the batch's first such item threw, in this batch's turn and ever after.
+  /// The slot of the next batch, or -1 after the last. Valid until the next call. When items
+  /// failed, this and all later calls rethrow the exception of the batch's first failed item.
   int next();
 
   /// Seconds next() took until it had a batch.
@@ -67,9 +67,9 @@ class BatchQueue {
   uint64_t released_ = 0;   // batches that the consumer is done with
   uint64_t delivered_ = 0;  // batches that it got
   int current_slot_ = 0, next_item_ = 0;
-  bool opening_ = false;  // by a worker, without the lock: it may wait for a camera
+  bool opening_ = false;  // by a worker, without the lock: it may block on a camera
   bool stop_ = false;
-  double waited_ = 0;  // the consumer's own
+  double waited_ = 0;  // used by the consumer only
   std::vector<std::thread> threads_;
 };
 

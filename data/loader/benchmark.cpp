@@ -1,7 +1,6 @@
 #include "data/loader/benchmark.h"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <vector>
 
@@ -9,6 +8,7 @@
 #include <opencv2/imgcodecs.hpp>
 #include <sys/resource.h>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "data/image/header.h"
 #include "data/loader/loader.h"
@@ -25,16 +25,15 @@ double processor_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// Calls work(), which says how much it did, until the time is over.
+// Calls work(), which returns the number of items done, until the time is over.
 template <typename Work>
 Rate measure(double seconds, Work&& work) {
-  using Clock = std::chrono::steady_clock;
-  const auto start = Clock::now();
+  const double start = seconds_now();
   const double processor_start = processor_seconds();
   double done = 0, elapsed = 0;
   do {
     done += work();
-    elapsed = std::chrono::duration<double>(Clock::now() - start).count();
+    elapsed = seconds_now() - start;
   } while (elapsed < seconds);
   return {done / elapsed, done / std::max(1e-9, processor_seconds() - processor_start)};
 }
@@ -48,8 +47,8 @@ Rate measure_decode(const std::vector<std::vector<uint8_t>>& files, double secon
   });
 }
 
-// Thread starts, the first decodes and a full queue are not the steady state: an epoch shows every
-// image and so fills the cache; then every batch taken is one that a worker had to make meanwhile.
+// Measures the steady state: warming up for an epoch fills the cache and empties the initial queue, so that
+// every batch taken is one that a worker has to make in the meantime.
 Rate measure_samples(const Dataset& dataset, const LoaderBenchmarkOptions& options, bool cached) {
   Loader::Setup setup;
   setup.dataset = &dataset;

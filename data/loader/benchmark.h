@@ -1,8 +1,6 @@
-// How fast the loader is, against the bare decoding of the same files in the same run: on a shared machine
-// only such ratios mean something. Used by `brightnet bench --data`.
+// The speed of the loader relative to the bare decoding of the same files in the same run: on a shared
+// machine only such ratios are meaningful. Used by `brightnet bench --data`.
 #pragma once
-
-#include <cstdint>
 
 #include "data/augment/options.h"
 #include "data/dataset.h"
@@ -10,18 +8,18 @@
 namespace brightnet {
 
 struct LoaderBenchmarkOptions {
-  AugmentOptions augment;  ///< as it will be trained, mosaic included
+  AugmentOptions augment;  ///< as in training, mosaic included
   int size = 416;
   int batch = 16;
   int workers = 1;
-  double seconds = 3;  ///< for each of the figures
-  int images = 512;  ///< of a larger data set this many are used, evenly spread, so that they fit into memory
+  double seconds = 3;  ///< for each measurement
+  int images = 512;    ///< maximum, evenly spread over the data set, so that they fit in memory
 };
 
-/// A rate by the clock on the wall and by the processor time of the whole process, user and system.
+/// A rate per wall-clock second and per second of the process's CPU time (user and system).
 struct Rate {
-  double per_second = 0;      ///< of wall-clock time
-  double per_cpu_second = 0;  ///< of processor time: what one core makes when nothing else runs on it
+  double per_second = 0;      ///< wall-clock time
+  double per_cpu_second = 0;  ///< CPU time: the throughput of one core
 };
 
 struct LoaderBenchmark {
@@ -32,7 +30,7 @@ struct LoaderBenchmark {
   int workers = 0;
 };
 
-/// Measures the decoding once before and once after the loader, and the loader when its queue runs steadily.
+/// Measures the decoding once before and once after the loader, and the loader in its steady state.
 LoaderBenchmark measure_loader(const Dataset& dataset, const LoaderBenchmarkOptions& options);
 
 }  // namespace brightnet

@@ -94,9 +94,8 @@ class EvaluationLoader::Implementation {
 EvaluationLoader::EvaluationLoader(const Dataset& dataset, std::vector<int> order, int batch,
                                    const InputFit& fit, int workers) {
   BRIGHTNET_CHECK(batch > 0 && fit.size > 0 && workers >= 0, "no such batch, size or number of workers");
-  for (const int image : order) {
+  for (const int image : order)
     BRIGHTNET_CHECK(image >= 0 && static_cast<size_t>(image) < dataset.images.size(), "no such image");
-  }
   implementation_ = std::make_unique<Implementation>(dataset, std::move(order), batch, fit, workers);
 }
 

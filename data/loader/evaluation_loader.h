@@ -1,4 +1,4 @@
-// The loader of evaluations: each image once, in order, without augmentation.
+// Loads the images of a validation split, each once, in order, without augmentation.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,7 @@
 
 namespace brightnet {
 
-/// Images of a validation split, one after the other without augmentation: stretched, or letterboxed, to the
-/// input. `order` lists the images of this rank.
+/// `order` lists the images of this rank; they are stretched or letterboxed to the input.
 class EvaluationLoader {
  public:
   EvaluationLoader(const Dataset& dataset, std::vector<int> order, int batch, const InputFit& fit,

@@ -6,8 +6,8 @@
 namespace brightnet {
 namespace {
 
-// A decoded side is the stored one divided by 1, 2, 4 or 8 and rounded up; any other means that the file is
-// no longer the one whose boxes were read.
+// A decoded side is the stored one divided by 1, 2, 4 or 8 and rounded up; otherwise the file has been
+// replaced since its boxes were read.
 bool same_shape(cv::Size decoded, int width, int height) {
   for (const int reduction : {1, 2, 4, 8}) {
     const cv::Size expected((width + reduction - 1) / reduction, (height + reduction - 1) / reduction);
@@ -46,7 +46,7 @@ ImageWindow ImageCache::get(int index, const cv::Rect2d& needed) {
   ImageWindow image = read_image_window(record.file, at_least_, room ? whole : needed);
   if (!same_shape(image.size, record.width, record.height)) {
     throw InputError("this image has another size than when the data set was read", record.file.string(),
-                     "Leave the data alone while training, or start again.");
+                     "Do not change the data during training, or restart.");
   }
   if (image.pixels.size() == image.size) keep(index, image.pixels);
   return image;
@@ -56,7 +56,7 @@ void ImageCache::keep(int index, const cv::Mat& image) {
   const uint64_t bytes = image.total() * image.elemSize();
   const std::lock_guard lock(mutex_);
   cv::Mat& place = images_[static_cast<size_t>(index)];
-  if (!place.empty() || bytes_ + bytes > limit_) return;  // another thread was faster
+  if (!place.empty() || bytes_ + bytes > limit_) return;  // another thread may have cached it
   place = image;
   bytes_ += bytes;
 }

@@ -1,9 +1,8 @@
 // Decoded images in memory, up to a limit of bytes.
 //
-// An epoch visits every image once in a random order, which is the worst case of least-recently-used: it
-// would throw out each image just before it is needed. So what is in stays in, and what comes when the
-// cache is full is decoded each time: with room for a fraction of the data set, that fraction of the reads
-// is saved.
+// An epoch visits every image once in a random order, the worst case for least-recently-used eviction. So
+// images are never evicted, and those that do not fit are decoded each time: with room for a fraction of the
+// data set, that fraction of the reads is saved.
 #pragma once
 
 #include <atomic>
@@ -18,23 +17,22 @@
 
 namespace brightnet {
 
-/// Thread-safe. What it answers depends on the image alone, not on what is cached: a window has the same
-/// pixels as the same part of the whole image.
+/// Thread-safe. The result does not depend on what is cached: a window has the same pixels as that part of
+/// the whole image.
 class ImageCache {
  public:
-  /// `at_least`: images so large that they still have this size at 1/2, 1/4 or 1/8 are decoded so
-  /// (see read_image).
+  /// `at_least`: images that still have this size at 1/2, 1/4 or 1/8 are decoded at that
+  /// scale (read_image()).
   ImageCache(const Dataset& dataset, uint64_t limit_bytes, cv::Size at_least);
 
-  /// At least the part `needed` of image `index`, in fractions of its width and height; what is kept is
-  /// whole. Throws InputError for a file that vanished, broke, or changed its size since the data set
-  /// was read.
+  /// At least the part `needed` of image `index`, in fractions of its width and height; only whole images are
+  /// cached. Throws InputError for a file that was deleted, damaged or resized since the data set was read.
   ImageWindow get(int index, const cv::Rect2d& needed);
 
-  /// How many times smaller than its file at most an image is decoded: 1, 2, 4 or 8.
+  /// The largest factor by which an image is reduced when decoded: 1, 2, 4 or 8.
   int reduction(int index) const;
 
-  /// Bytes kept, and how often get() found the image here or had to decode it.
+  /// Bytes cached, and how often get() found the image in the cache or had to decode it.
   uint64_t bytes() const { return bytes_; }
   uint64_t hits() const { return hits_; }
   uint64_t misses() const { return misses_; }

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::align_val_t buffer_alignment{64};
 
-// A batch's pixels, given back to where they came from.
+// Owns the memory of a batch's pixels.
 class Buffer {
  public:
   Buffer(const BufferSource& source, size_t bytes) : source_(source), data_(source.allocate(bytes)) {}
@@ -30,7 +30,7 @@ class Buffer {
   void* data_;
 };
 
-// Images are decoded small only where even the smallest crop then still has a pixel for each of the input's.
+// The size that keeps at least one source pixel per input pixel, even in the smallest crop.
 cv::Size needed_size(const Loader::Setup& setup) {
   const int largest = *std::max_element(setup.sizes.begin(), setup.sizes.end());
   const int side = static_cast<int>(std::ceil(static_cast<float>(largest) / smallest_crop(setup.augment)));
@@ -41,7 +41,7 @@ uint64_t cache_bytes(float mebibytes) {
   return static_cast<uint64_t>(static_cast<double>(mebibytes) * (1 << 20));
 }
 
-// A whole number: 0.7 of 10 epochs is 7, although 0.7f · 10 is a little less.
+// Tolerates rounding: 0.7 of 10 epochs is 7, although 0.7f · 10 is slightly less.
 uint64_t plain_epochs(float fraction, uint64_t epochs) {
   return static_cast<uint64_t>(static_cast<double>(fraction) * static_cast<double>(epochs) + 1e-3);
 }
@@ -49,7 +49,7 @@ uint64_t plain_epochs(float fraction, uint64_t epochs) {
 }  // namespace
 
 void LoaderOptions::fields(Fields& f) {
-  f("workers", workers, "threads that prepare batches; 0: prepared by the training thread between steps")
+  f("workers", workers, "threads that prepare batches; 0: the training thread prepares them between steps")
       .within(0, 256);
   f("prefetch", prefetch, "batches prepared in advance").within(1, 1024);
   f("cache_mb", cache_mb, "MiB of decoded images kept in memory; 0 keeps none").at_least(0);
@@ -69,13 +69,12 @@ class Loader::Implementation {
         cache_(*setup_.dataset, cache_bytes(setup_.loader.cache_mb), needed_size(setup_)),
         first_plain_epoch_(setup_.epochs - plain_epochs(setup_.augment.mosaic_off, setup_.epochs)),
         first_step_(setup_.start_epoch * sampler_.steps_per_epoch() + setup_.start_step) {
-    cv::setNumThreads(1);  // the workers are the parallelism; more threads inside each would only contend
+    cv::setNumThreads(1);  // OpenCV's threads would compete with the workers
     const int workers = setup_.loader.workers;
-    for (int i = 0; i < std::max(1, workers); ++i) {
+    for (int i = 0; i < std::max(1, workers); ++i)
       makers_.push_back(std::make_unique<SampleMaker>(*setup_.dataset, setup_.augment, cache_));
-    }
     const size_t largest = static_cast<size_t>(*std::max_element(setup_.sizes.begin(), setup_.sizes.end()));
-    // One more than are made ahead: the batch that the consumer holds. Without workers there is no other.
+    // One more than are prefetched: the batch that the consumer holds. Without workers one is enough.
     slots_.resize(workers == 0 ? 1 : static_cast<size_t>(setup_.loader.prefetch) + 1);
     for (Slot& slot : slots_) {
       slot.buffer =
@@ -132,7 +131,7 @@ class Loader::Implementation {
         batch.pixels + static_cast<size_t>(item) * bytes, batch.truths[static_cast<size_t>(item)]);
   }
 
-  // The same on every rank, and the same after a resume: it depends on the step alone.
+  // Depends only on the step: the same on every rank and after resuming.
   int size_at(uint64_t step) const {
     const uint64_t block = step / static_cast<uint64_t>(setup_.size_every);
     Random random(setup_.seed, Purpose::size, 0, block);

@@ -1,4 +1,4 @@
-// One training sample: everything that is drawn for it, and its pixels and boxes.
+// Makes one training sample: its random parameters, pixels and boxes.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@
 
 namespace brightnet {
 
-/// Which sample: (seed, epoch, position) names the random streams, and nothing else is random.
+/// Identifies a sample: (seed, epoch, position) determine its random streams, the only randomness.
 struct SampleName {
   uint64_t seed = 0, epoch = 0, position = 0;
   int image = 0;       ///< its first image; the others of a mosaic or mixup are drawn
   bool plain = false;  ///< without mosaic and mixup
 };
 
-/// Makes samples into memory of the caller's; keeps the scratch memory that it needs. One a thread.
+/// Makes samples in the caller's memory and keeps its own workspace. One per thread.
 class SampleMaker {
  public:
   SampleMaker(const Dataset& dataset, const AugmentOptions& options, ImageCache& cache);

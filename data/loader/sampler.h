@@ -1,5 +1,4 @@
-// The order of samples: which image each position of an epoch shows, and which positions make each
-// rank's batch.
+// The order of samples: the image at each position of an epoch, and the positions of each rank's batch.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +6,12 @@
 
 namespace brightnet {
 
-/// Which part of the global order this rank draws.
+/// This rank and the number of ranks.
 struct RankPart {
   int rank = 0, ranks = 1;
 };
 
-/// One sample of the run. (epoch, position) names its random streams, so what is drawn for it does not depend
+/// One sample of the run. (epoch, position) determine its random streams, so the sample does not depend
 /// on the rank or thread that makes it.
 struct SamplePosition {
   uint64_t epoch = 0, position = 0;
@@ -21,15 +20,15 @@ struct SamplePosition {
 };
 
 /// An epoch is a sequence of global batches (batch × ranks samples), and rank r takes the r-th contiguous
-/// part of each. The images come in the order of a permutation drawn for the epoch. Where the number of steps
-/// follows from the data set, the tail of the last batch is padding that starts the permutation over; where
-/// it was given, further permutations follow as needed, and nothing is padding.
+/// part of each. The images come in the order of a permutation drawn for the epoch. If the number of steps
+/// follows from the data set, the last batch is padded from the start of the permutation; if it was given,
+/// further permutations follow as needed, without padding.
 class Sampler {
  public:
   Sampler(int images, int batch, RankPart part, uint64_t seed, uint64_t steps_per_epoch);
 
   uint64_t steps_per_epoch() const { return steps_; }
-  /// This rank's batch number `step` of an epoch. Calls in order are cheap: the permutation is kept.
+  /// This rank's batch number `step` of an epoch. Calls in order are cheap: the permutation is cached.
   void batch(uint64_t epoch, uint64_t step, std::vector<SamplePosition>& samples);
 
  private:

@@ -1,6 +1,6 @@
-// Drawing one synthetic image: a textured background, clutter that is no object, shapes that may overlap, and
-// at last what a camera adds (uneven light, blur, noise). Every number comes from one Philox stream named
-// after the image, so that any image can be drawn alone.
+// Draws one synthetic image: a textured background, clutter, shapes that may overlap, and camera effects
+// (uneven light, blur, noise). All randomness comes from one Philox stream per image, so any image can be
+// drawn alone.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -29,7 +29,7 @@ void blend(cv::Mat pixels, const cv::Mat& paint, const cv::Mat& mask, float opac
   }
 }
 
-/// A colour that can be told from what lies there, though sometimes barely.
+/// A colour that differs from the ground, though sometimes only slightly.
 Colour contrasting_colour(Random& random, const Colour& ground) {
   Colour best = any_colour(random);
   const float wanted = random.uniform(60, 160);
@@ -49,7 +49,7 @@ class Scene {
     owner_ = cv::Mat(bounds_.size(), CV_16S, cv::Scalar(-1));
   }
 
-  /// Strokes and ragged blots, which no class looks like.
+  /// Strokes and ragged blots, unlike any class.
   void add_clutter() {
     const int strokes = static_cast<int>(random_.below(5));
     const auto unit = static_cast<float>(options_.size);
@@ -70,7 +70,7 @@ class Scene {
     if (random_.chance(0.4f)) add_blot();
   }
 
-  /// Adds one object where it hides no other too much; false when there is no such place.
+  /// Adds one object where it does not hide another too much; false when no such place was found.
   bool add_object() {
     for (int attempt = 0; attempt < 40; ++attempt) {
       const int class_id = static_cast<int>(random_.below(static_cast<uint32_t>(options_.classes)));
@@ -97,12 +97,11 @@ class Scene {
     return false;
   }
 
-  /// Uneven light, blur and noise; the pixels as a camera would deliver them.
+  /// Adds uneven light, blur and noise, and returns the image.
   SynthImage finish() {
     add_light();
-    if (const float sigma = random_.uniform(-0.3f, 0.9f); sigma > 0.2f) {
+    if (const float sigma = random_.uniform(-0.3f, 0.9f); sigma > 0.2f)
       cv::GaussianBlur(pixels_, pixels_, {}, sigma, sigma, cv::BORDER_REFLECT);
-    }
     add_noise(random_.uniform(1, 11));
     SynthImage image;
     pixels_.convertTo(image.pixels, CV_8U);
@@ -128,7 +127,7 @@ class Scene {
           random_.uniform(0.3f, 0.8f));
   }
 
-  /// Makes the object the owner of its pixels, unless an earlier one would lose too many.
+  /// Assigns the object its pixels, unless an earlier one would lose too many.
   bool claim(cv::Rect frame, const cv::Mat& mask) {
     std::vector<int> lost(area_.size(), 0);
     int area = 0;
@@ -214,7 +213,7 @@ class Scene {
   }
 
   void add_noise(float sigma) {
-    // The sum of four uniform bytes is near enough to a normal variable, and one draw makes it.
+    // The sum of the four bytes of one draw is close enough to a normal variable.
     const float scale = sigma / 147.8f;
     for (int y = 0; y < pixels_.rows; ++y) {
       float* row = pixels_.ptr<float>(y);

@@ -10,7 +10,7 @@ namespace brightnet {
 namespace {
 
 constexpr float pi = std::numbers::pi_v<float>;
-constexpr int subpixels = 4;  // a shape's edge is smoothed by drawing it so many times larger
+constexpr int subpixels = 4;  // antialiasing: shapes are drawn this many times larger
 
 Contour star_polygon(int points, float inner) {
   Contour contour;
@@ -41,18 +41,11 @@ std::vector<Contour> outline(int class_id, Random& random) {
     case 3: return {star_polygon(5, random.uniform(0.38f, 0.5f))};
     case 4: {
       const float arm = random.uniform(0.24f, 0.36f);
-      return {{{-arm, -1},
-               {arm, -1},
-               {arm, -arm},
-               {1, -arm},
-               {1, arm},
-               {arm, arm},
-               {arm, 1},
-               {-arm, 1},
-               {-arm, arm},
-               {-1, arm},
-               {-1, -arm},
-               {-arm, -arm}}};
+      const float x[] = {-arm, arm, arm, 1, 1, arm, arm, -arm, -arm, -1, -1, -arm};
+      const float y[] = {-1, -1, -arm, -arm, arm, arm, 1, 1, arm, arm, -arm, -arm};
+      Contour cross;
+      for (int i = 0; i < 12; ++i) cross.emplace_back(x[i], y[i]);
+      return {cross};
     }
     default: return {circle_polygon(0.95f), circle_polygon(random.uniform(0.5f, 0.65f))};
   }

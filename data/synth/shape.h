@@ -1,4 +1,4 @@
-// The shapes of synthetic images: outlines of each class, and the pixels that they cover.
+// The shapes of synthetic images: the outline of each class and its pixel coverage.
 #pragma once
 
 #include <vector>

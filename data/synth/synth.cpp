@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// How a folder of ours is known again.
+// Identifies a folder that this command created.
 constexpr const char* signature = "# Made by brightnet data synth";
 
 std::string first_line(const fs::path& file) {
@@ -27,8 +27,7 @@ std::string first_line(const fs::path& file) {
   return line;
 }
 
-/// The first file or folder below `folder` that make_synthetic_dataset would not have made; empty when there
-/// is none.
+/// The first file or folder below `folder` that make_synthetic_dataset() would not create; empty if none.
 fs::path first_stranger(const fs::path& folder) {
   static const std::regex ours(R"(data\.yaml|(images|labels)(/(train|val)(/\d{6}\.(jpg|txt))?)?)");
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
@@ -38,7 +37,7 @@ fs::path first_stranger(const fs::path& folder) {
   return {};
 }
 
-/// Throws unless `folder` may be deleted: it is absent, empty, or wholly of our making.
+/// Throws unless `folder` may be deleted: it is absent, empty, or contains only generated files.
 void require_replaceable(const fs::path& folder, bool finished) {
   if (!fs::exists(folder)) return;
   const char* remedy = "Name another folder, or move it away first.";
@@ -78,9 +77,8 @@ void write_sample(const SynthImage& image, const fs::path& folder, const std::st
   out.close();
   const std::string remedy = "Check that you may write there and that the disk is not full.";
   if (!out) throw InputError("this file cannot be written", labels.string(), remedy);
-  if (!cv::imwrite(picture.string(), bgr, {cv::IMWRITE_JPEG_QUALITY, 92})) {
+  if (!cv::imwrite(picture.string(), bgr, {cv::IMWRITE_JPEG_QUALITY, 92}))
     throw InputError("this file cannot be written", picture.string(), remedy);
-  }
 }
 
 void write_split(const SynthOptions& options, Split split, int count, const fs::path& folder) {
@@ -108,9 +106,8 @@ std::string description(const SynthOptions& options, const fs::path& folder) {
        << options.val_images << " images of " << options.size << " pixels, " << options.min_objects << " to "
        << options.max_objects << " objects.\n"
        << "format: yolo\nroot: " << root.c_str() << "\ntrain: images/train\nval: images/val\nclasses: [";
-  for (int i = 0; i < options.classes; ++i) {
+  for (int i = 0; i < options.classes; ++i)
     text << (i ? ", " : "") << synth_class_names()[static_cast<size_t>(i)];
-  }
   text << "]\n";
   return text.str();
 }
@@ -119,8 +116,8 @@ std::string description(const SynthOptions& options, const fs::path& folder) {
 
 void make_synthetic_dataset(const SynthOptions& options, const fs::path& folder) {
   options.check();
-  // Made beside its place and then moved there: what an interrupted call leaves is never taken for a
-  // data set. fs::path{} keeps a trailing slash out of the name.
+  // Written to a temporary folder and then renamed, so that an interrupted call never leaves a partial data
+  // set. A trailing slash is removed from the name.
   const fs::path target = folder.has_filename() ? folder : folder.parent_path();
   fs::path unfinished = target;
   unfinished += ".unfinished";

@@ -1,7 +1,7 @@
 // A synthetic detection data set: geometric shapes of several classes over textured backgrounds, at several
-// scales, rotated, stretched, shaded, overlapping and noisy. It exists so that a first training run needs no
-// download, and so that tests have data whose ground truth is known exactly. A network that has not learned
-// shape scores near zero on it: colour, size and place say nothing about the class.
+// scales, rotated, stretched, shaded, overlapping and noisy. It is for a first training run without a
+// download and for tests with exactly known ground truth. A network must learn shape to score on it: colour,
+// size and position are independent of the class.
 #pragma once
 
 #include <cstdint>
@@ -45,10 +45,9 @@ SynthImage draw_synthetic_image(const SynthOptions& options, Split split, int in
 
 /// Writes a data set in YOLO format:
 ///   FOLDER/images/{train,val}/000000.jpg ...   FOLDER/labels/{train,val}/000000.txt ...   FOLDER/data.yaml
-/// data.yaml is what the `data:` section of a configuration says about it. The folder appears whole or not
-/// at all. A folder that this function made before is replaced; any other that is not empty, or one to
-/// which somebody added files, is left alone and an InputError is thrown, as it is for options outside
-/// their ranges.
+/// data.yaml is what the `data:` section of a configuration says about it. The folder is created atomically.
+/// A folder that this function created earlier is replaced. Throws InputError for another folder that is not
+/// empty, for one with added files, and for options outside their ranges.
 void make_synthetic_dataset(const SynthOptions& options, const std::filesystem::path& folder);
 
 }  // namespace brightnet

@@ -17,17 +17,12 @@ namespace {
 constexpr int boxes_per_image = 8;
 constexpr int warm_up_rounds = 2, profiled_rounds = 3, queued_steps = 10;
 
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<long>(values.size() / 2), values.end());
-  return values[values.size() / 2];
-}
-
-// Multiplications and additions of a convolution's passes in training.
+// Multiplications and additions of a convolution's forward and backward passes.
 double training_flops(const ConvolutionSpec& spec) {
   return spec.flops() * (spec.input_gradient ? 3 : 2);
 }
 
-/// Seconds that a call takes until the device has finished it.
+/// Seconds that a call takes, including the device's work.
 template <typename Call>
 double timed(Backend& backend, Call&& call) {
   backend.synchronize();
@@ -37,7 +32,7 @@ double timed(Backend& backend, Call&& call) {
   return seconds_now() - begin;
 }
 
-/// One training step on made-up data.
+/// One training step on random data.
 class BenchmarkStep {
  public:
   BenchmarkStep(const RunConfig& config, const Model& model, Backend& backend,
@@ -61,7 +56,7 @@ class BenchmarkStep {
     backend.zero(gradients_.data(), gradients_.bytes());  // the padding, too
     optimizer_step_ = std::make_unique<OptimizerStep>(config.optimizer, config.ema, options.precision,
                                                       layout_, backend, values_.floats(), config.train.batch);
-    // The weights hardly move, so that all rounds compute alike.
+    // A small rate, so that all rounds compute on nearly the same weights.
     optimizer_step_->set_rate(config.optimizer.rate * 1e-3f);
     arena_ = DeviceBuffer(backend, network_.memory().arena());
     network_.bind(arena_.data());
@@ -88,7 +83,7 @@ class BenchmarkStep {
     return times;
   }
 
-  /// Seconds a step when `count` of them are queued as in training.
+  /// Seconds per step when `count` of them are launched as in training.
   double run_queued(int count) {
     const double seconds = timed(backend_, [&] {
       for (int i = 0; i < count; ++i) run_recorded();
@@ -161,7 +156,7 @@ class BareConvolutions {
       items_.push_back(std::move(item));
     }
     workspace_ = DeviceBuffer(backend, std::max<size_t>(64, workspace));
-    // Layers that opted out to fp32 read the same buffers, so these have room for either.
+    // Layers kept in fp32 use the same buffers, so these have room for either type.
     const DType type = items_.empty() ? DType::f32 : items_[0].spec.type;
     const bool mixed =
         std::any_of(items_.begin(), items_.end(), [&](const Item& i) { return i.spec.type != type; });
@@ -170,7 +165,7 @@ class BareConvolutions {
     dx_ = filled(gradient, mixed ? DType::f32 : type);
     for (auto& item : items_) {
       item.convolution->bind(item.weights.data(), workspace_.data());
-      // A backend may compute with the masters themselves.
+      // A backend may compute with the master weights themselves.
       item.masters = filled(item.spec.weight_count(), DType::f32);
       item.convolution->prepare(item.masters.floats());
     }
@@ -189,9 +184,8 @@ class BareConvolutions {
       const Tensor dy{dy_.data(), item->spec.output, item->spec.type};
       seconds[static_cast<size_t>(item->layer)] += timed(backend_, [&] {
         item->convolution->backward_weights(item->input(), dy, nullptr, false);
-        if (item->spec.input_gradient) {
+        if (item->spec.input_gradient)
           item->convolution->backward_data(dy, {dx_.data(), item->spec.input, item->spec.type});
-        }
       });
     }
     return seconds;
@@ -206,8 +200,7 @@ class BareConvolutions {
     Tensor input() const { return {x.data(), spec.input, spec.type}; }
   };
 
-  // Small numbers of both signs: neither denormal nor growing, in any type. A million of them, again
-  // and again.
+  // Small values of both signs, neither denormal nor growing in any type; 2^20 of them, repeated.
   DeviceBuffer filled(size_t count, DType type) {
     Random random(1, Purpose::test, 0, ++drawn_);
     DeviceBuffer buffer(backend_, std::max<size_t>(64, count * size_of(type)));
@@ -259,6 +252,11 @@ std::vector<LayerBenchmark> layer_table(BenchmarkStep& step, const Model& model,
 }
 
 }  // namespace
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + static_cast<long>(values.size() / 2), values.end());
+  return values[values.size() / 2];
+}
 
 StepBenchmark measure_step(const RunConfig& config, const Model& model, Backend& backend,
                            const StepBenchmarkOptions& options) {

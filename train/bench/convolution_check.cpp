@@ -20,7 +20,7 @@ ConvolutionSpec small_convolution(Precision precision) {
   return spec;
 }
 
-/// The three passes of a convolution in double, by their definition.
+/// The three passes of a convolution, by their definition.
 struct PlainConvolution {
   const ConvolutionSpec& spec;
 
@@ -44,7 +44,7 @@ struct PlainConvolution {
   }
 };
 
-/// fp32 numbers on the host beside their copy in a tensor of the device, of its type.
+/// fp32 values on the host and their copy on the device in a tensor of the given type.
 class Numbers {
  public:
   Numbers(Backend& backend, const Shape& shape, DType type)
@@ -54,7 +54,7 @@ class Numbers {
         narrow_(backend, shape.count() * size_of(type)),
         tensor_{type == DType::f32 ? wide_.data() : narrow_.data(), shape, type} {}
 
-  /// Normal numbers, as the type rounds them.
+  /// Normally distributed values, rounded to the type.
   void draw(uint64_t seed) {
     Random random(seed, Purpose::test);
     for (float& value : values_) value = random.normal();
@@ -88,7 +88,7 @@ double relative_error(const std::vector<float>& actual, const std::vector<double
   return std::isfinite(difference) ? std::sqrt(difference / size) : INFINITY;
 }
 
-// tf32 and fp16 keep 11 bits, bf16 keeps 8.
+// tf32 and fp16 have 11 significant bits, bf16 has 8.
 double tolerance(Precision precision) {
   return precision == Precision::fp32 ? 1e-5 : precision == Precision::bf16 ? 1e-2 : 2e-3;
 }

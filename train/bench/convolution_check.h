@@ -1,4 +1,4 @@
-// A small convolution on a device, there and back, against the same convolution written plainly.
+// Checks the forward and backward passes of a small convolution on a device against a direct implementation.
 #pragma once
 
 #include "core/dtype.h"
@@ -6,7 +6,7 @@
 
 namespace brightnet {
 
-/// √(Σ(a − b)² / Σb²) of each pass, and what is allowed: rounding to the precision, and the sums' own.
+/// Relative error √(Σ(a − b)² / Σb²) of each pass; the tolerance covers rounding of values and sums.
 struct ConvolutionCheck {
   double forward = 0, backward_data = 0, backward_weights = 0;
   double tolerance = 0;
@@ -15,7 +15,7 @@ struct ConvolutionCheck {
   }
 };
 
-/// Throws DeviceError when the device cannot convolve.
+/// Throws DeviceError when the device cannot run the convolution.
 ConvolutionCheck check_convolution(Backend& backend, Precision precision);
 
 }  // namespace brightnet

@@ -26,33 +26,19 @@ LibraryDiagnosis of_version(const std::string& name, const LibraryVersion& versi
   return {name, Health::good, version.found, version.built_for, "", "", "", ""};
 }
 
-LibraryDiagnosis judge_driver(const cuda::Installation& installation) {
-  LibraryDiagnosis driver = of_facts("NVIDIA driver (CUDA)", installation.driver);
-  if (driver.health == Health::good) return driver;
-  driver.remedy = "Install NVIDIA's driver, 580 or newer; `nvidia-smi` says what is there.";
-  // Nobody misses a driver where there is no GPU.
-  if (driver.found.empty() && !installation.gpu_files) driver.health = Health::absent;
-  return driver;
+/// A library that may be absent unless the machine's hardware needs it.
+LibraryDiagnosis diagnose_library(const std::string& name, const cuda::LibraryFacts& facts, bool needed,
+                                  const std::string& remedy) {
+  LibraryDiagnosis library = of_facts(name, facts);
+  if (library.health == Health::good) return library;
+  library.remedy = remedy;
+  if (library.found.empty() && !needed) library.health = Health::absent;
+  return library;
 }
 
-LibraryDiagnosis judge_cudnn(const cuda::Installation& installation) {
-  LibraryDiagnosis cudnn = of_facts("cuDNN", installation.cudnn);
-  if (cudnn.health == Health::good) return cudnn;
-  cudnn.remedy =
-      "Install cuDNN 9 for CUDA 13 (`scripts/setup --cuda` brings it), or put its folder into "
-      "LD_LIBRARY_PATH.";
-  if (cudnn.found.empty() && installation.gpus.empty()) cudnn.health = Health::absent;
-  return cudnn;
-}
-
-LibraryDiagnosis judge_nccl(const cuda::Installation& installation) {
-  LibraryDiagnosis nccl = of_facts("NCCL", installation.nccl);
-  if (nccl.health == Health::good) return nccl;
-  nccl.remedy =
-      "Install NCCL 2 for CUDA 13 (`scripts/setup --cuda` brings it), or put its folder into "
-      "LD_LIBRARY_PATH.";
-  if (nccl.found.empty() && installation.gpus.size() < 2) nccl.health = Health::absent;
-  return nccl;
+std::string install_remedy(const std::string& package) {
+  return "Install " + package +
+         " for CUDA 13 (`scripts/setup --cuda` does), or add its folder to LD_LIBRARY_PATH.";
 }
 
 std::vector<Precision> precisions_of_cpu() {
@@ -110,7 +96,7 @@ bool Diagnosis::healthy() const {
          std::all_of(convolutions.begin(), convolutions.end(), good);
 }
 
-std::vector<LibraryDiagnosis> judge_cuda(const cuda::Installation& installation) {
+std::vector<LibraryDiagnosis> diagnose_cuda(const cuda::Installation& installation) {
   if (!installation.built) {
     LibraryDiagnosis backend{
         "CUDA backend", Health::absent, "", "", "", "", "this build has none: " + installation.absence, ""};
@@ -120,11 +106,15 @@ std::vector<LibraryDiagnosis> judge_cuda(const cuda::Installation& installation)
     }
     return {backend};
   }
-  return {judge_driver(installation), of_facts("CUDA runtime", installation.runtime),
-          judge_cudnn(installation), judge_nccl(installation)};
+  return {
+      diagnose_library("NVIDIA driver (CUDA)", installation.driver, installation.gpu_files,
+                       "Install NVIDIA's driver, 580 or newer; `nvidia-smi` shows the current version."),
+      of_facts("CUDA runtime", installation.runtime),
+      diagnose_library("cuDNN", installation.cudnn, !installation.gpus.empty(), install_remedy("cuDNN 9")),
+      diagnose_library("NCCL", installation.nccl, installation.gpus.size() > 1, install_remedy("NCCL 2"))};
 }
 
-std::vector<GpuDiagnosis> judge_gpus(const cuda::Installation& installation) {
+std::vector<GpuDiagnosis> diagnose_gpus(const cuda::Installation& installation) {
   std::vector<GpuDiagnosis> gpus;
   for (int i = 0; i < static_cast<int>(installation.gpus.size()); ++i) {
     GpuDiagnosis gpu{i, installation.gpus[static_cast<size_t>(i)], false, Health::good, "", ""};
@@ -142,10 +132,10 @@ std::vector<GpuDiagnosis> judge_gpus(const cuda::Installation& installation) {
 Diagnosis diagnose() {
   const cuda::Installation installation = cuda::inspect();
   Diagnosis diagnosis;
-  diagnosis.libraries = judge_cuda(installation);
+  diagnosis.libraries = diagnose_cuda(installation);
   diagnosis.libraries.push_back(of_version("oneDNN", onednn_version()));
   diagnosis.libraries.push_back(of_version("OpenCV", opencv_version()));
-  diagnosis.gpus = judge_gpus(installation);
+  diagnosis.gpus = diagnose_gpus(installation);
   for (const int code : installation.architectures)
     diagnosis.cuda_code +=
         fmt::format("{}{}.{}", diagnosis.cuda_code.empty() ? "" : " ", code / 10, code % 10);

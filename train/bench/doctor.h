@@ -12,8 +12,8 @@ namespace brightnet {
 
 enum class Health : uint8_t {
   good,
-  absent,  ///< not here, and nothing here needs it
-  broken,  ///< here and unusable, or missing to what is here
+  absent,  ///< not installed, and not needed on this machine
+  broken,  ///< unusable, or needed and not installed
 };
 
 struct LibraryDiagnosis {
@@ -43,15 +43,15 @@ struct Diagnosis {
   std::vector<LibraryDiagnosis> libraries;
   std::vector<GpuDiagnosis> gpus;
   std::vector<ConvolutionDiagnosis> convolutions;
-  std::string cuda_code;  ///< compute capabilities that the build carries code for
+  std::string cuda_code;  ///< compute capabilities that the build contains code for
   bool healthy() const;
 };
 
-/// What facts about CUDA mean: a machine without a GPU is healthy without its libraries.
-std::vector<LibraryDiagnosis> judge_cuda(const cuda::Installation& installation);
-std::vector<GpuDiagnosis> judge_gpus(const cuda::Installation& installation);
+/// The health of the CUDA libraries; a machine without a GPU is healthy without them.
+std::vector<LibraryDiagnosis> diagnose_cuda(const cuda::Installation& installation);
+std::vector<GpuDiagnosis> diagnose_gpus(const cuda::Installation& installation);
 
-/// Looks at this machine, and computes on the CPU and every usable GPU.
+/// Inspects this machine and runs a convolution on the CPU and every usable GPU.
 Diagnosis diagnose();
 
 std::string to_table(const Diagnosis& diagnosis);

@@ -1,11 +1,12 @@
 #include "train/bench/kernel_benchmark.h"
 
 #include <algorithm>
-#include <chrono>
 #include <functional>
 
+#include "core/clock.h"
 #include "core/random.h"
 #include "layers/parameters.h"
+#include "train/bench/benchmark.h"
 #include "train/optimizer/optimizer.h"
 
 namespace brightnet {
@@ -13,15 +14,9 @@ namespace {
 
 constexpr int rounds = 9, calls_of_round = 5;
 
-using Clock = std::chrono::steady_clock;
 using Work = std::function<void()>;
 
-double median_of(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<long>(values.size() / 2), values.end());
-  return values[values.size() / 2];
-}
-
-/// Three tensors of one shape, and what is measured with them, first of all copying one.
+/// Three tensors of one shape and the measurements on them, the first of which is a copy.
 class Bench {
  public:
   Bench(Backend& device, DType type, const Shape& shape, std::vector<KernelBenchmark>& results)
@@ -66,13 +61,13 @@ class Bench {
     call();
     std::vector<double> seconds;
     for (int round = 0; round < rounds; ++round) seconds.push_back(seconds_of(call));
-    add(name, bytes, median_of(seconds));
+    add(name, bytes, median(seconds));
   }
 
-  /// What `with` does beyond `without`, where an operation cannot be called alone; nothing is noted when that
-  /// is done on the way, in hardly more time.
+  /// The additional time of `with` over `without`, for an operation that cannot be called alone; not recorded
+  /// when negligible, because the operation is fused.
   void measure_addition(const std::string& name, double bytes, const Work& with, const Work& without) {
-    constexpr double hardly = 0.05;
+    constexpr double negligible = 0.05;
     with();
     without();
     std::vector<double> more, base;
@@ -80,10 +75,10 @@ class Bench {
       base.push_back(seconds_of(without));
       more.push_back(seconds_of(with) - base.back());
     }
-    if (median_of(more) > hardly * median_of(base)) add(name, bytes, median_of(more));
+    if (median(more) > negligible * median(base)) add(name, bytes, median(more));
   }
 
-  /// An operation that overwrites its destination, or adds to it and so has to read it, too.
+  /// An operation that overwrites its destination, or accumulates and so reads it as well.
   void measure_both(const std::string& name, double bytes, double destination_bytes,
                     const std::function<void(bool accumulate)>& call) {
     measure(name, bytes, [&] { call(false); });
@@ -101,10 +96,10 @@ class Bench {
   }
   double seconds_of(const Work& call) const {
     backend.synchronize();
-    const auto begin = Clock::now();
+    const double begin = seconds_now();
     for (int i = 0; i < calls_of_round; ++i) call();
     backend.synchronize();
-    return std::chrono::duration<double>(Clock::now() - begin).count() / calls_of_round;
+    return (seconds_now() - begin) / calls_of_round;
   }
 
   std::vector<DeviceBuffer> memory_;
@@ -162,8 +157,8 @@ struct PlannedConvolution {
   }
 };
 
-/// Bias and activation of an inference are part of a convolution: what a 1 × 1 one takes longer with them. A
-/// pass of their own has to read and write the output.
+/// Bias and activation at inference, fused or not: the additional time of a 1 × 1 convolution with them. A
+/// separate pass has to read and write the output.
 void measure_epilogue(Bench& bench) {
   const Shape& shape = bench.x.shape;
   const DeviceBuffer master = bench.uploaded(
@@ -226,7 +221,7 @@ void measure_movement(Bench& bench) {
                      [&](bool accumulate) { backend.space_to_depth_backward(2, deep, bench.y, accumulate); });
 }
 
-/// The shape is the pyramid's output: three pools of the input, then the input.
+/// The shape is the pyramid's output: three pools of the input, followed by the input.
 void measure_pyramid(Bench& bench) {
   constexpr int windows[] = {13, 9, 5};
   Backend& backend = bench.backend;
@@ -262,7 +257,7 @@ YoloHead yolov4_head(int input) {
   return head;
 }
 
-/// What a trained network predicts: one prediction in 64 may be an object.
+/// Logits like a trained network's: one prediction in 64 may be an object.
 std::vector<float> predictions_of(const YoloHead& head, size_t count) {
   std::vector<float> logits = Bench::random_values(count, -4.0f, 4.0f);
   const auto values = static_cast<size_t>(head.values());
@@ -272,9 +267,9 @@ std::vector<float> predictions_of(const YoloHead& head, size_t count) {
   return logits;
 }
 
-/// These read one place of most predictions and no more. Memory hands out 32 bytes at least, so that is what
-/// they are counted as reading. Their time is not the memory's alone: the loss compares every box with every
-/// truth, and detecting waits for the candidates to reach the host.
+/// These read one value of most predictions, counted as a 32-byte sector, the smallest memory access. They
+/// are not bound by memory alone: the loss compares every box with every ground-truth box, and detection
+/// waits for the candidates to be copied to the host.
 void measure_head(Bench& bench) {
   constexpr int truths_of_image = 8;  // COCO has 7.3
   constexpr double sector = 32;
@@ -311,12 +306,12 @@ void measure_head(Bench& bench) {
     backend.yolo_detect(head, bench.x, threshold, found, workspace.data());
   };
   bench.measure("yolo_loss", read + bench.bytes(), [&] { backend.yolo_loss(head, pass); });
-  // Some hundred candidates an image; then more than max_candidates, of which the best are selected.
+  // A few hundred candidates per image; then more than max_candidates, of which the best are selected.
   bench.measure("yolo_detect", read, [&] { detect(0.9f); });
   bench.measure("yolo_detect pre-selection", read, [&] { detect(0.001f); });
 }
 
-/// As many ranges as yolov4 has: of weights, which decay, and of scales and shifts, which do not.
+/// As many ranges as yolov4 has: weights, with decay, and scales and shifts, without.
 std::vector<ParameterRange> ranges_of(size_t count) {
   constexpr size_t ranges = 3 * 110;
   const auto edge = [&](size_t i) { return count * i / ranges / 16 * 16; };
@@ -347,8 +342,8 @@ void measure_optimizer(Bench& bench) {
   const AdamWStep adam;
   const StepPolicy policy{.beta1 = adam.beta1, .beta2 = adam.beta2, .ema_decay = 0.9998f};
   const StepEvidence evidence{.gradients = arrays.gradients, .gradient_count = count};
-  // Of the parameters' arrays: values, gradients, moments, average. The first decides that the steps
-  // are applied.
+  // Traffic in arrays of parameters (values, gradients, moments, average). check_step() runs first and lets
+  // the steps be applied.
   const double array = bench.bytes();
   bench.measure("check_step", array, [&] { backend.check_step(policy, evidence, state, workspace.data()); });
   bench.measure("sgd_step with EMA", 7 * array, [&] { backend.sgd_step({}, of_sgd, ranges.span(), state); });

@@ -1,5 +1,5 @@
-// The operations beside the convolutions move memory and compute little: how near each comes to what copying
-// memory reaches on the same device in the same run.
+// Operations other than convolutions are bound by memory bandwidth: how close each comes to the bandwidth of
+// a memory copy on the same device in the same run.
 #pragma once
 
 #include <string>
@@ -11,16 +11,16 @@
 namespace brightnet {
 
 struct KernelBenchmark {
-  std::string name;       ///< with "+=" where it adds to its destination
+  std::string name;       ///< with "+=" where it accumulates into its destination
   Shape shape;            ///< of its largest tensor
-  double bytes = 0;       ///< that it has to read and write
-  double seconds = 0;     ///< of one call; the median of some rounds
-  double copy_ratio = 0;  ///< its bytes a second over those of copying a tensor of its shape
+  double bytes = 0;       ///< minimum read and written
+  double seconds = 0;     ///< of one call; median over rounds
+  double copy_ratio = 0;  ///< its bandwidth over that of copying a tensor of its shape
 };
 
-/// What the shapes follow from: yolov4's own, unless a test wants less.
+/// Determines the shapes; the defaults are yolov4's.
 struct KernelWorkload {
-  int input = 608;              ///< pixels of the network's side; a multiple of 32
+  int input = 608;              ///< side of the network's input in pixels; a multiple of 32
   int parameters = 64'363'104;  ///< with 80 classes, padding included
 };
 

@@ -1,4 +1,4 @@
-// brightnet bench: how fast a training step is against its bare convolutions, or how fast the loader is.
+// brightnet bench: the speed of a training step, of single operations, or of the loader.
 #include <iostream>
 #include <memory>
 #include <sstream>
@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "core/json.h"
-#include "core/log.h"
 #include "data/loader/benchmark.h"
 #include "train/bench/benchmark.h"
 #include "train/bench/kernel_benchmark.h"
@@ -109,7 +108,7 @@ int bench_step(const BenchArguments& arguments) {
   Json answer{{"model", named.model.name}, {"results", Json::array()}};
   for (const Precision precision : precisions(arguments.common.precision, named.config.train.precision)) {
     options.precision = precision;
-    // A device of its own, so that peak_bytes is this precision's.
+    // A new backend, so that peak_bytes is that of this precision.
     const auto backend = open_device(arguments.common.device, precision);
     const StepBenchmark step = measure_step(named.config, named.model, *backend, options);
     if (arguments.json != "-") std::cout << step_table(step) << std::endl;
@@ -125,8 +124,8 @@ int bench_kernels(const BenchArguments& arguments) {
   for (const Precision precision : precisions(arguments.common.precision, Precision::fp32)) {
     const auto backend = open_device(arguments.common.device, precision);
     const auto kernels = measure_kernels(*backend, precision, arguments.batch > 0 ? arguments.batch : 8);
-    std::string table =
-        fmt::format("{} in {}, of the device's memory bandwidth\n", backend->name(), enum_name(precision));
+    std::string table = fmt::format("{} in {}, relative to the bandwidth of a memory copy\n", backend->name(),
+                                    enum_name(precision));
     for (const auto& kernel : kernels) {
       table +=
           fmt::format("{:<28} {:>18} {:>9.1f} GB/s {:>6.0f} % of copying\n", kernel.name,
@@ -164,7 +163,7 @@ int bench_loader(const BenchArguments& arguments) {
   const LoaderBenchmark result = measure_loader(dataset, options);
   if (arguments.json != "-") {
     const auto line = [](const char* what, const Rate& rate) {
-      return fmt::format("  {:<40} {:>9.0f} /s   {:>9.0f} a second of one core\n", what, rate.per_second,
+      return fmt::format("  {:<40} {:>9.0f} /s   {:>9.0f} per CPU second\n", what, rate.per_second,
                          rate.per_cpu_second);
     };
     std::cout << fmt::format("loader, {} workers, {}x{}, {} images\n", result.workers, options.size,
@@ -188,27 +187,28 @@ int bench_loader(const BenchArguments& arguments) {
 
 void add_bench(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand(
-      "bench", "measure a training step and its bare convolutions, the other operations, or the loader");
+      "bench", "measure the speed of a training step, of single operations, or of the loader");
   const auto arguments = std::make_shared<BenchArguments>();
-  auto* model = command->add_option("model", arguments->common.config, "a model's YAML, or a run's");
+  auto* model = command->add_option("model", arguments->common.config, "YAML of a model or of a run");
   model->type_name("MODEL.yaml");
-  auto* data =
-      command->add_option("--data", arguments->data, "measure the loader on this run's data instead");
+  auto* data = command->add_option("--data", arguments->data, "measure the loader on this run's data");
   data->type_name("CONFIG.yaml")->excludes(model);
   auto* kernels = command->add_flag("--kernels", arguments->kernels,
-                                    "compare all operations except convolutions with copying memory instead");
+                                    "compare the bandwidth of all other operations with a memory copy");
   kernels->excludes(model)->excludes(data);
-  command->add_flag("--steps-only", arguments->steps_only, "leave out the bare convolutions and the layers")
+  command
+      ->add_flag("--steps-only", arguments->steps_only, "skip the bare convolutions and the table of layers")
       ->needs(model);
   command->add_option("--batch", arguments->batch, "images per step")->check(at_least(1));
   command->add_option("--size", arguments->size, "side of the input, in pixels")->check(input_side());
   command->add_option("--classes", arguments->classes, "number of classes; the file's if not given")
       ->check(at_least(1));
-  command->add_option("--workers", arguments->workers, "with --data: threads of the loader")
+  command->add_option("--workers", arguments->workers, "with --data: number of loader threads")
       ->check(at_least(0));
   command->add_option("--seconds", arguments->seconds, "measuring time for each precision, in seconds")
       ->check(above_zero());
-  command->add_option("--json", arguments->json, "write the figures there; - for standard output")
+  command
+      ->add_option("--json", arguments->json, "write the results as JSON to this file; - for standard output")
       ->type_name("FILE");
   command->add_option("--precision", arguments->common.precision, "one or more of fp32, tf32, bf16, fp16")
       ->type_name("P,...");

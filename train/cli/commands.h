@@ -8,7 +8,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include "core/dtype.h"
 #include "train/config/config.h"
 #include "train/distributed/communicator.h"
 #include "train/formats/weights.h"
@@ -17,7 +16,7 @@
 
 namespace brightnet::cli {
 
-/// What a command does once the command line is understood; the exit code.
+/// Runs a command whose command line has been parsed; returns the exit code.
 using Action = std::function<int()>;
 
 void add_train(CLI::App& app, Action& action);
@@ -31,14 +30,14 @@ void add_data(CLI::App& app, Action& action);
 void add_import(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
 
-/// What every command that takes a CONFIG takes.
+/// The options shared by the commands that take a CONFIG.
 struct CommonOptions {
   std::string config;
-  std::string data;  ///< darknet's obj.data instead of the configuration's data set
+  std::string data;  ///< darknet's obj.data, replaces the configuration's data set
   std::vector<std::string> assignments;
   std::string device = "auto";
   std::string precision;  ///< empty: the configuration's
-  int ranks = 0;  ///< to start on this machine; 0: those that a launcher started, or this process alone
+  int ranks = 0;          ///< to start on this machine; 0: those started by a launcher, or this process alone
 
   void add_data(CLI::App& command);
   void add_device(CLI::App& command);
@@ -47,17 +46,17 @@ struct CommonOptions {
   void add_precision(CLI::App& command);
   void add_assignments(CLI::App& command);
   void add_ranks(CLI::App& command);
-  /// Whether `--ranks` asks for ranks that are yet to be started.
+  /// Whether `--ranks` asks for ranks that have not been started.
   bool must_launch() const;
-  /// Throws InputError when a launcher has started another number of them.
+  /// Throws InputError when a launcher started a different number.
   void check_ranks(const Communicator& communicator) const;
-  /// Starts the ranks with this program's own command line; their exit code.
+  /// Starts the ranks with this program's own command line; returns their exit code.
   int launch() const;
-  /// The assignments with --data and --precision among them.
+  /// The assignments, including those of --data and --precision.
   std::vector<std::string> all_assignments() const;
 };
 
-/// Trained weights as the commands that use them take them: brightnet's, or darknet's with their .cfg.
+/// The options that name trained weights: brightnet's, or darknet's with their .cfg.
 struct WeightsOptions {
   std::string weights, cfg, names;
 
@@ -68,20 +67,20 @@ struct WeightsOptions {
 };
 
 /// Writes a JSON object to a file, or to standard output for "-". Throws InputError when that would replace
-/// something else than an earlier answer of the same kind (train/detect/outputs/answer_file.h).
+/// anything but an earlier output of the same kind (train/detect/outputs/answer_file.h).
 void write_answer(const std::string& file, const std::string& text);
-/// The same objection before the work that leads to the answer, which has this first key; "" is no file.
+/// The same check before the work begins; the output will have this first key. "" is no file.
 void check_answer(const std::string& file, const std::string& first_key);
 
-/// Throws InputError when a file that is to be written is one of those that are read, by whatever name.
+/// Throws InputError when an output file is also an input, even under another name.
 void refuse_to_replace_inputs(const std::vector<std::filesystem::path>& written,
                               const std::vector<std::filesystem::path>& read);
 
-/// Checks of an option's number. CLI11's own accept what is no number (nan), and print limits of 309 digits.
+/// Checks of an option's number. CLI11's own accept nan and print limits of 309 digits.
 CLI::Validator at_least(double low);
 CLI::Validator above_zero();
 CLI::Validator within(double low, double high);
-/// Sides of an input that an option may ask for, in pixels; 0 is for options that have a meaning for it.
+/// Valid sides of the input, in pixels; `low` is 0 for options where 0 has a meaning.
 CLI::Validator input_side(int low = 1);
 
 }  // namespace brightnet::cli

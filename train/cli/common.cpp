@@ -5,7 +5,6 @@
 #include <sstream>
 
 #include "core/files.h"
-#include "core/log.h"
 #include "layers/model/reader.h"
 #include "train/cli/commands.h"
 #include "train/detect/outputs/answer_file.h"
@@ -83,8 +82,7 @@ int CommonOptions::launch() const {
 std::vector<std::string> CommonOptions::all_assignments() const {
   std::vector<std::string> all;
   if (!data.empty()) {
-    // Paths in it start, as for darknet, where the program runs; a run that is resumed elsewhere still
-    // finds them.
+    // As in darknet, its paths start in the current directory; absolute ones survive resuming elsewhere.
     const auto here = std::filesystem::current_path();
     all = {"--data:data.format=darknet", "--data:data.root=" + yaml_quoted(here.string()),
            "--data:data.val=\"\"",
@@ -105,12 +103,12 @@ void WeightsOptions::add(CLI::App& command) {
 
 TrainedModel WeightsOptions::load(const std::vector<std::string>& classes) const {
   if (weights.empty()) {
-    throw InputError("no network was given", "",
+    throw InputError("no weights were given", "",
                      "Give --weights best.safetensors, or darknet's --weights X.weights --cfg X.cfg.");
   }
   if (!is_darknet_weights(weights)) {
     if (!cfg.empty() || !names.empty()) {
-      throw InputError("--cfg and --names are for darknet's .weights, and this is brightnet's own", weights,
+      throw InputError("--cfg and --names are for darknet's .weights, and this is a brightnet file", weights,
                        "Leave them out: a .safetensors contains its model and classes.");
     }
     return load_trained_model(weights);
@@ -121,9 +119,8 @@ TrainedModel WeightsOptions::load(const std::vector<std::string>& classes) const
   }
   DarknetTrained read = read_darknet_trained({cfg, weights, names});
   if (!read.report.whole()) {
-    throw InputError(
-        "it has only " + read.report.summary(), weights,
-        "That is a start for `brightnet train`; to find things, give the weights of all layers.");
+    throw InputError("it contains only " + read.report.summary(), weights,
+                     "`brightnet train` can start from it; this command needs the weights of all layers.");
   }
   if (names.empty() && classes.size() == read.trained.classes.size()) read.trained.classes = classes;
   return std::move(read.trained);
@@ -155,7 +152,7 @@ void refuse_to_replace_inputs(const std::vector<std::filesystem::path>& written,
 
 namespace {
 
-/// Passes numbers that `good` accepts; `rule` says which these are.
+/// Accepts numbers for which `good` holds; `rule` describes them.
 CLI::Validator number_check(const std::function<bool(double)>& good, const std::string& rule) {
   const auto check = [good, rule](const std::string& word) -> std::string {
     double number = 0;

@@ -1,4 +1,4 @@
-// brightnet config: the resolved configuration, every default visible.
+// brightnet config: prints the resolved configuration, including all defaults.
 #include <iostream>
 #include <memory>
 
@@ -7,7 +7,7 @@
 namespace brightnet::cli {
 
 void add_config(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("config", "print a configuration with every default");
+  auto* command = app.add_subcommand("config", "print the resolved configuration, including all defaults");
   const auto arguments = std::make_shared<CommonOptions>();
   command->add_option("config", arguments->config, "the run's YAML")->type_name("CONFIG.yaml")->required();
   arguments->add_data(*command);

@@ -1,4 +1,4 @@
-// brightnet data: making a data set, and looking at one before it is trained on.
+// brightnet data: create, check, describe and convert data sets.
 #include <iostream>
 #include <memory>
 
@@ -30,9 +30,9 @@ void add_synth(CLI::App& data, Action& action) {
                    "output folder; replaced if an earlier call of this command created it")
       ->type_name("FOLDER")
       ->required();
-  command->add_option("--train", options.train_images, "images to train on");
-  command->add_option("--val", options.val_images, "images to validate on");
-  command->add_option("--size", options.size, "width and height in pixels");
+  command->add_option("--train", options.train_images, "number of training images");
+  command->add_option("--val", options.val_images, "number of validation images");
+  command->add_option("--size", options.size, "width and height of the images in pixels");
   command->add_option("--classes", options.classes, "number of classes, 1 to 6");
   command->add_option("--min-objects", options.min_objects, "minimum number of objects per image");
   command->add_option("--max-objects", options.max_objects, "maximum number of objects per image");
@@ -41,9 +41,10 @@ void add_synth(CLI::App& data, Action& action) {
     action = [arguments] {
       make_synthetic_dataset(arguments->options, arguments->folder);
       const auto folder = std::filesystem::path(arguments->folder).lexically_normal();
-      spdlog::info("{} training and {} validation images in {}; {} says how to train on them.",
-                   arguments->options.train_images, arguments->options.val_images, folder.string(),
-                   (folder / "data.yaml").string());
+      spdlog::info(
+          "{} training and {} validation images in {}; {} contains the data section for training on them.",
+          arguments->options.train_images, arguments->options.val_images, folder.string(),
+          (folder / "data.yaml").string());
       return 0;
     };
   });
@@ -55,7 +56,7 @@ struct ExamineArguments {
   int anchors = 0, size = 0;
 };
 
-/// The arguments of a command that looks at a run's data.
+/// The arguments of a command that reads a run's data.
 std::shared_ptr<ExamineArguments> examine_arguments(CLI::App& command) {
   auto arguments = std::make_shared<ExamineArguments>();
   command.add_option("config", arguments->common.config, "the run's YAML")
@@ -71,7 +72,7 @@ RunConfig config_of(const ExamineArguments& arguments) {
   return load_run_config(arguments.common.config, arguments.common.assignments);
 }
 
-/// Prints an answer's text and writes its JSON, as far as they were asked for.
+/// Prints the text, unless the JSON goes to standard output, and writes the JSON if requested.
 template <typename Answer>
 void print_answer(const Answer& answer, const std::string& json) {
   if (json != "-") std::cout << answer.text() << std::flush;
@@ -80,8 +81,8 @@ void print_answer(const Answer& answer, const std::string& json) {
 }
 
 void add_check(CLI::App& data, Action& action) {
-  auto* command =
-      data.add_subcommand("check", "decode every image and check every label; exit code 2 if any is lost");
+  auto* command = data.add_subcommand(
+      "check", "decode every image and check every label; exit code 2 if training would stop or skip images");
   const auto arguments = examine_arguments(*command);
   command->callback([=, &action] {
     action = [arguments] {
@@ -105,7 +106,7 @@ void add_stats(CLI::App& data, Action& action) {
   });
 }
 
-/// As many anchors as the model has, at the size it is trained at, unless told otherwise.
+/// By default as many anchors as the model has, at its training size.
 void add_anchors(CLI::App& data, Action& action) {
   auto* command = data.add_subcommand("anchors", "fit anchors to a data set");
   const auto arguments = examine_arguments(*command);
@@ -158,10 +159,10 @@ void add_convert(CLI::App& data, Action& action) {
   command->add_option("--to", arguments->format, "yolo or coco")
       ->check(CLI::IsMember(enum_names<WrittenFormat>()))
       ->required();
-  command->add_option("--out", arguments->options.folder, "a folder that does not exist yet")
+  command->add_option("--out", arguments->options.folder, "output folder; must not exist, or be empty")
       ->type_name("DIR")
       ->required();
-  command->add_flag("--copy", arguments->options.copy, "copy the images; else they become links");
+  command->add_flag("--copy", arguments->options.copy, "copy the images instead of creating symbolic links");
   arguments->common.add_assignments(*command);
   command->callback([=, &action] {
     action = [arguments] {
@@ -175,7 +176,7 @@ void add_convert(CLI::App& data, Action& action) {
 }  // namespace
 
 void add_data(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("data", "make or examine a data set");
+  auto* command = app.add_subcommand("data", "create, check or convert a data set");
   command->require_subcommand(1);
   add_check(*command, action);
   add_stats(*command, action);

@@ -1,4 +1,4 @@
-// brightnet detect: what trained weights see in a user's images, videos and cameras.
+// brightnet detect: detects objects in images, videos and camera streams.
 #include "train/detect/detect.h"
 
 #include <algorithm>
@@ -39,19 +39,19 @@ struct DetectArguments {
   std::vector<std::string> classes;
   int batch = 0, size = 0, workers = 0;
 
-  /// The files for programs by their options; empty: not asked for.
+  /// The JSON files by their options; empty: not requested.
   std::array<std::pair<const char*, std::string>, 3> answer_files() const {
     return {{{"--json", json}, {"--coco-json", coco_json}, {"--darknet-json", darknet_json}}};
   }
   bool answers() const {
     return !json.empty() || !coco_json.empty() || !darknet_json.empty() || !txt.empty();
   }
-  /// Pictures are what a person wants who asks for nothing else.
+  /// Images with boxes are the default output when no other is requested.
   bool pictures() const { return !no_save && (!out.empty() || !(answers() || save_crops)); }
   fs::path folder() const { return out.empty() ? usual_folder : out; }
 };
 
-/// What the model says about suppression, with the command line's thresholds.
+/// The model's NMS with the command line's thresholds.
 NmsOptions nms_options(const Model& model, const DetectArguments& arguments) {
   return for_model({.kind = NmsMethod::model,
                     .iou = arguments.nms,
@@ -61,14 +61,14 @@ NmsOptions nms_options(const Model& model, const DetectArguments& arguments) {
                    model);
 }
 
-/// A frame that waits for others of its batch is late, so a camera's are looked at one by one.
+/// Live frames are processed one by one: waiting for a full batch would add latency.
 int choose_batch(const DetectArguments& arguments, const Source& source) {
   constexpr int usual = 8;
   const int batch = arguments.batch > 0 ? arguments.batch : source.live() ? 1 : usual;
   return source.count() > 0 ? static_cast<int>(std::min<int64_t>(batch, source.count())) : batch;
 }
 
-/// Where training looks for the labels of this folder's images, by the name it was given and by what that is.
+/// Where training looks for the labels of this folder's images, by the given path and by the resolved one.
 std::vector<fs::path> label_folders(const fs::path& folder) {
   std::error_code error;
   std::vector<fs::path> folders{folder};
@@ -80,9 +80,8 @@ std::vector<fs::path> label_folders(const fs::path& folder) {
   return folders;
 }
 
-/// Throws InputError when pictures or labels would land among the images or their labels, where images
-/// without objects would become background and others get labels, or when an answer's file is one that
-/// was read.
+/// Throws InputError when outputs would be written among the input images or their ground-truth labels, which
+/// would corrupt the data set, or when an output file is an input file.
 void protect_inputs(const DetectArguments& arguments, const Source& source) {
   std::error_code error;
   const auto same = [&](const fs::path& a, const fs::path& b) {
@@ -91,7 +90,7 @@ void protect_inputs(const DetectArguments& arguments, const Source& source) {
   const auto refuse = [](const std::string& what, const fs::path& place, const std::string& option) {
     throw InputError(what, place.string(), "Name another with " + option + '.');
   };
-  // A folder of labels need not be there to be looked for.
+  // The folder of labels need not exist.
   const auto normal = [](const fs::path& path) { return (fs::absolute(path) / "").lexically_normal(); };
   const fs::path pictures = arguments.pictures() ? arguments.folder() : fs::path();
   std::set<fs::path> checked;
@@ -124,7 +123,7 @@ void protect_inputs(const DetectArguments& arguments, const Source& source) {
   }
 }
 
-/// Finds files that are not to be replaced before there is anything to lose.
+/// Finds existing files that must not be replaced, before the work begins.
 void check_outputs(const std::vector<std::unique_ptr<DetectionOutput>>& outputs, const Source& source) {
   Frame frame;
   for (size_t i = 0; i < source.files().size(); ++i) {
@@ -164,7 +163,7 @@ Outputs open_outputs(const DetectArguments& arguments, const Source& source,
   return outputs;
 }
 
-/// What to say while it runs: where it is, how fast, and what is in the picture.
+/// The progress line: position, speed and the latest result.
 class Progress {
  public:
   explicit Progress(int64_t count) : count_(count) {}
@@ -195,18 +194,19 @@ void say_what_was_done(const DetectArguments& arguments, const DetectReport& rep
   if (arguments.save_crops) spdlog::info("Crops: {}", (arguments.folder() / "crops").string());
 }
 
-/// An option that would do nothing was meant to do something.
+/// Throws InputError for options without effect.
 void refuse_idle_options(const DetectArguments& arguments) {
   if (arguments.save_conf && arguments.txt.empty())
-    throw InputError("--save-conf is for the labels of --txt, which is not given", "--save-conf",
-                     "Name their folder with --txt.");
+    throw InputError("--save-conf requires --txt, which is not given", "--save-conf",
+                     "Name the folder of the labels with --txt.");
   if (!arguments.coco_ids.empty() && arguments.coco_json.empty())
-    throw InputError("--coco-ids is for --coco-json, which is not given", "--coco-ids");
+    throw InputError("--coco-ids requires --coco-json, which is not given", "--coco-ids");
   if (!arguments.out.empty() && arguments.no_save && !arguments.save_crops)
-    throw InputError("--no-save leaves nothing to put there", "--out", "Leave one of the two out.");
+    throw InputError("with --no-save there is nothing to write there", "--out",
+                     "Remove one of the two options.");
 }
 
-/// The same of options for videos, once it is known what the source is.
+/// The same for video options, once the source is known.
 void refuse_idle_clip_options(const DetectArguments& arguments, const Source& source) {
   const auto& files = source.files();
   if (source.live() || std::any_of(files.begin(), files.end(), is_video_name)) return;
@@ -215,7 +215,7 @@ void refuse_idle_clip_options(const DetectArguments& arguments, const Source& so
     if (given)
       throw InputError(fmt::format("{} is for videos, cameras and streams, and there is none in {}", option,
                                    arguments.source),
-                       option, "Leave it out, or name fewer images.");
+                       option, "Remove this option.");
   }
 }
 
@@ -251,7 +251,7 @@ int detect_objects(const DetectArguments& arguments) {
   for (const auto& output : outputs) output->finish();
   say_what_was_done(arguments, report, options.workers);
   if (!interrupt.requested()) return 0;
-  spdlog::warn("Stopped by a signal; the detections up to then are written.");
+  spdlog::warn("Stopped by a signal; the detections so far have been written.");
   return static_cast<int>(ExitCode::interrupted);
 }
 
@@ -265,10 +265,10 @@ void add_outputs(CLI::App& command, DetectArguments& arguments) {
           "folder for images and videos with boxes, and for crops (default if no other output is given: "
           "runs/detect)")
       ->type_name("DIR");
-  file("--json", arguments.json, "write the boxes to this file; - for standard output");
-  file("--coco-json", arguments.coco_json, "the same as COCO's results");
+  file("--json", arguments.json, "write the boxes as JSON to this file; - for standard output");
+  file("--coco-json", arguments.coco_json, "write the boxes in COCO's results format");
   file("--coco-ids", arguments.coco_ids, "COCO annotations from which image and category ids are taken");
-  file("--darknet-json", arguments.darknet_json, "the same as darknet's result.json");
+  file("--darknet-json", arguments.darknet_json, "write the boxes in the format of darknet's result.json");
   command
       .add_option("--txt", arguments.txt,
                   "folder for YOLO labels: one file per image, one line `class x y w h` per object")
@@ -277,7 +277,7 @@ void add_outputs(CLI::App& command, DetectArguments& arguments) {
                    "with --txt: append the score to each line; such lines cannot be used as training labels");
   command.add_flag("--save-crops", arguments.save_crops,
                    "write a crop of each object, DIR/crops/CLASS/NAME_k.jpg");
-  command.add_flag("--no-save", arguments.no_save, "no images and videos with boxes");
+  command.add_flag("--no-save", arguments.no_save, "do not write images and videos with boxes");
 }
 
 }  // namespace
@@ -318,8 +318,9 @@ void add_detect(CLI::App& app, Action& action) {
                    "(default: as recorded in the weights; darknet for imported ones)")
       ->check(CLI::IsMember(enum_names<Resize>()));
   command
-      ->add_option("--letterbox", arguments->letterbox,
-                   "on: the whole image with bars around it; off: stretched (default: as in the weights)")
+      ->add_option(
+          "--letterbox", arguments->letterbox,
+          "on: keep the aspect ratio and pad; off: stretch to the input (default: as recorded in the weights)")
       ->check(CLI::IsMember({"on", "off"}));
   command->add_option("--size", arguments->size, "side of the input; 0: as trained")->check(input_side(0));
   command->add_option("--workers", arguments->workers, "threads that read images; 0: one per core, at most 8")

@@ -1,4 +1,4 @@
-// brightnet doctor: what this machine has, whether it works, and what to do where it does not.
+// brightnet doctor: checks this machine's driver, libraries and devices, with remedies.
 #include "train/bench/doctor.h"
 
 #include <iostream>
@@ -18,7 +18,7 @@ int examine(bool json) {
 }  // namespace
 
 void add_doctor(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("doctor", "check driver, libraries and GPUs of this machine");
+  auto* command = app.add_subcommand("doctor", "check the driver, libraries and devices of this machine");
   const auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "print JSON");
   command->callback([=, &action] { action = [json] { return examine(*json); }; });

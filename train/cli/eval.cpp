@@ -3,6 +3,8 @@
 #include <iostream>
 #include <memory>
 
+#include <fmt/ranges.h>
+
 #include "train/cli/commands.h"
 #include "train/cli/metrics_table.h"
 #include "train/detect/inference.h"
@@ -26,17 +28,12 @@ struct EvalArguments {
 void check_classes(const InferenceNetwork& inference, const Dataset& dataset, const std::string& weights) {
   const auto& trained = inference.trained().classes;
   if (trained == dataset.classes) return;
-  const auto list = [](const std::vector<std::string>& names) {
-    std::string text;
-    for (const auto& name : names) text += (text.empty() ? "" : ", ") + name;
-    return text;
-  };
-  throw InputError("these weights were trained for the classes " + list(trained) + ", and the data set has " +
-                       list(dataset.classes),
+  throw InputError(fmt::format("these weights were trained for the classes {}, and the data set has {}",
+                               fmt::join(trained, ", "), fmt::join(dataset.classes, ", ")),
                    weights, "Evaluate them on the data set they were trained for");
 }
 
-/// The .cfg that is evaluated is, unless another is given, the one of its weights.
+/// If the configuration is a .cfg, it is also the default --cfg of the weights.
 TrainedModel load_weights(const EvalArguments& arguments, const Dataset& dataset) {
   WeightsOptions options = arguments.weights;
   const std::string& config = arguments.common.config;
@@ -45,17 +42,16 @@ TrainedModel load_weights(const EvalArguments& arguments, const Dataset& dataset
   return options.load(dataset.classes);
 }
 
-/// The weights bring the model and its input along, and nothing is trained: a value for these would
-/// be ignored.
+/// Refuses values that would be ignored: the weights contain the model and its input, and nothing is trained.
 void refuse_idle_assignments(const std::vector<std::string>& assignments) {
   for (const std::string& assignment : assignments) {
     const std::string key = assignment.substr(0, assignment.find('='));
     const auto begins = [&](const char* part) { return key.rfind(part, 0) == 0; };
     if (begins("data.") || begins("loader.") || begins("evaluate.nms") || key == "train.precision") continue;
-    std::string remedy = "What matters here: data., loader., evaluate.nms. and train.precision.";
-    if (key == "train.size" || key == "evaluate.size") remedy = "The side of the input is given with --size.";
-    if (key == "train.batch" || key == "evaluate.batch") remedy = "Images at a time are given with --batch.";
-    throw InputError("'" + key + "' means nothing when weights are evaluated", "--set", remedy);
+    std::string remedy = "These have an effect: data., loader., evaluate.nms. and train.precision.";
+    if (key == "train.size" || key == "evaluate.size") remedy = "Set the side of the input with --size.";
+    if (key == "train.batch" || key == "evaluate.batch") remedy = "Set the batch size with --batch.";
+    throw InputError("'" + key + "' has no effect on an evaluation", "--set", remedy);
   }
 }
 
@@ -71,7 +67,7 @@ int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
     config = load_run_config(arguments.common.config, arguments.common.all_assignments());
     backend = open_device(arguments.common.device_of(ranks), config.train.precision);
     dataset = read_split(config, enum_value<Split>(arguments.split).value(), ranks.leads());
-    // No rank has more images than these to look at: a larger batch would take memory for nothing.
+    // No rank has more images than this, so a larger batch would only waste memory.
     const auto share = (static_cast<int64_t>(dataset.images.size()) + ranks.size() - 1) / ranks.size();
     const int batch = static_cast<int>(std::min<int64_t>(arguments.batch, share));
     inference.emplace(load_weights(arguments, dataset), *backend, config.train.precision, batch,
@@ -96,16 +92,17 @@ int evaluate_weights(const EvalArguments& arguments) {
 }  // namespace
 
 void add_eval(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("eval", "measure trained weights on a data set");
+  auto* command = app.add_subcommand("eval", "compute the metrics of trained weights on a data set");
   const auto arguments = std::make_shared<EvalArguments>();
   command->add_option("config", arguments->common.config, "the run's YAML")
       ->type_name("CONFIG.yaml")
       ->required();
   arguments->weights.add(*command);
   command->add_option("--split", arguments->split, "val or train")->check(CLI::IsMember(enum_names<Split>()));
-  command->add_option("--json", arguments->json, "write the metrics there; - for standard output")
+  command
+      ->add_option("--json", arguments->json, "write the metrics as JSON to this file; - for standard output")
       ->type_name("FILE");
-  command->add_option("--batch", arguments->batch, "images at a time")->check(at_least(1));
+  command->add_option("--batch", arguments->batch, "batch size")->check(at_least(1));
   command->add_option("--size", arguments->size, "side of the input; 0: as trained")->check(input_side(0));
   arguments->common.add_data(*command);
   arguments->common.add_ranks(*command);

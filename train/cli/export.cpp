@@ -1,7 +1,6 @@
-// brightnet export: a trained network as a file that other programs run.
+// brightnet export: writes a trained network in formats of other programs.
 #include "train/formats/darknet/export.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -29,13 +28,13 @@ struct ExportArguments {
   std::string heads = "decoded", batch = "1", numbers;
   OnnxOptions onnx;
   bool force = false;
-  std::vector<std::string> onnx_only, nms_only, darknet_only;  ///< options given that mean nothing elsewhere
+  std::vector<std::string> onnx_only, nms_only, darknet_only;  ///< given options
 };
 
 void refuse_options(const std::vector<std::string>& given, const std::string& meaning) {
   if (given.empty()) return;
   throw InputError(fmt::format("{} is for {} only", fmt::join(given, " and "), meaning), "",
-                   "Leave it out, or choose that.");
+                   "Remove the option, or choose that format or output.");
 }
 
 int batch_of(const std::string& text) {
@@ -45,11 +44,11 @@ int batch_of(const std::string& text) {
       !text.empty() && text.size() < 7 && text.find_first_not_of("0123456789") == std::string::npos;
   if (number) batch = std::stoi(text);
   if (batch < 1)
-    throw InputError("'" + text + "' is no batch", "--batch", "Give a number of images, or dynamic.");
+    throw InputError("'" + text + "' is not a batch size", "--batch", "Give a number of images, or dynamic.");
   return batch;
 }
 
-/// A slip in --out must not cost somebody's file: only an earlier export is replaced without being told to.
+/// Protects other files from a mistyped --out: without --force only an earlier export is replaced.
 void refuse_to_replace(const fs::path& file) {
   std::error_code error;
   if (!fs::exists(file, error)) return;
@@ -61,7 +60,7 @@ void refuse_to_replace(const fs::path& file) {
   }
 }
 
-/// What is read is not replaced, --force or not: without it there is nothing to write.
+/// Inputs are never replaced, even with --force.
 std::vector<fs::path> inputs(const ExportArguments& arguments) {
   return {arguments.weights.weights, arguments.weights.cfg, arguments.weights.names};
 }
@@ -89,13 +88,13 @@ int export_as_onnx(const ExportArguments& arguments) {
   for (const OnnxTensor& output : summary.outputs) spdlog::info("  output  {}", description(output));
   if (options.heads == OnnxHeads::nms && read_onnx_metadata(file).suppression == NmsKind::diou) {
     spdlog::warn(
-        "The model uses DIoU-NMS, but ONNX's operator suppresses by plain IoU: of boxes that "
-        "overlap it keeps fewer. Use --heads decoded if that matters.");
+        "The model uses DIoU-NMS, but ONNX's operator uses plain IoU and keeps fewer overlapping boxes. "
+        "Use --heads decoded if that matters.");
   }
   return 0;
 }
 
-/// The files' name without an ending: that of --out, or in a folder, or beside them, that of the weights.
+/// The path without extension: --out, or the name of the weights in the folder --out or next to the weights.
 fs::path darknet_base(const ExportArguments& arguments) {
   const fs::path weights = fs::path(arguments.weights.weights).replace_extension();
   if (arguments.out.empty()) return weights;
@@ -120,7 +119,7 @@ int export_as_darknet(const ExportArguments& arguments) {
                      "Name another with --out, or replace it with --force.");
   }
   const TrainedModel trained = arguments.weights.load();
-  // What came from darknet goes back as it came.
+  // Weights imported from darknet are written unchanged.
   const bool imported = trained.resize == Resize::darknet;
   prepare_folder(base.parent_path(), "--out");
   const bool kept = arguments.numbers.empty() ? imported : arguments.numbers == "kept";
@@ -131,13 +130,13 @@ int export_as_darknet(const ExportArguments& arguments) {
                counted(std::ssize(trained.classes), "class", "classes"), trained.size, trained.size,
                trained.letterbox ? ", letterboxed" : "");
   spdlog::info(
-      kept ? "The numbers are kept to the bit; --numbers scaled makes OpenCV compute what darknet does."
-           : "The numbers are scaled for OpenCV and darknet to compute the same; --numbers kept leaves "
-             "every bit.");
+      kept ? "The weights are bit-identical; with --numbers scaled OpenCV computes the same as darknet."
+           : "The weights are scaled so that OpenCV and darknet compute the same; --numbers kept writes them "
+             "unchanged.");
   return 0;
 }
 
-/// Prints what an exported file says about itself, as one JSON object.
+/// Prints the metadata of an exported file as one JSON object.
 int describe_onnx(const fs::path& file) {
   Json answer = Json::object();
   for (const auto& [key, text] : to_properties(read_onnx_metadata(file))) {
@@ -161,14 +160,16 @@ int export_network(const ExportArguments& arguments) {
 }  // namespace
 
 void add_export(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("export", "write trained weights as ONNX, or for darknet and OpenCV");
+  auto* command = app.add_subcommand("export", "export trained weights to ONNX or to darknet's format");
   const auto arguments = std::make_shared<ExportArguments>();
   arguments->weights.add(*command);
-  command->add_option("--format", arguments->format, "onnx, or darknet: .cfg, .weights and .names")
+  command
+      ->add_option("--format", arguments->format,
+                   "onnx, or darknet (.cfg, .weights and .names; OpenCV reads them too)")
       ->check(CLI::IsMember({"onnx", "darknet"}));
-  command->add_option("--out", arguments->out, "the file to write; beside the weights if not given")
+  command->add_option("--out", arguments->out, "output file (default: next to the weights)")
       ->type_name("FILE");
-  command->add_flag("--force", arguments->force, "replace --out even if it is another kind of file");
+  command->add_flag("--force", arguments->force, "replace existing output files of any kind");
   std::vector<CLI::Option*> onnx, nms;
   onnx.push_back(command
                      ->add_option("--heads", arguments->heads,
@@ -177,7 +178,7 @@ void add_export(CLI::App& app, Action& action) {
   onnx.push_back(command->add_option("--size", arguments->onnx.size, "side of the input; 0: as trained")
                      ->check(input_side(0)));
   onnx.push_back(command->add_option("--batch", arguments->batch, "batch size, or dynamic")->type_name("N"));
-  onnx.push_back(command->add_option("--opset", arguments->onnx.opset, "version of ONNX's operators")
+  onnx.push_back(command->add_option("--opset", arguments->onnx.opset, "ONNX opset version")
                      ->check(within(onnx_oldest_opset, onnx_newest_opset)));
   nms.push_back(command->add_option("--conf", arguments->onnx.score, "with --heads nms: confidence threshold")
                     ->check(within(0, 1)));

@@ -1,8 +1,7 @@
-// brightnet import: a darknet .cfg as a model YAML, and a recipe to train it beside it; with its .weights
-// also as the one file that `eval`, `detect` and `export` take.
+// brightnet import: converts a darknet .cfg to a model YAML and a training configuration, and its .weights to
+// the safetensors file that `eval`, `detect` and `export` read.
 #include "train/formats/darknet/import.h"
 
-#include <iostream>
 #include <memory>
 #include <optional>
 
@@ -33,10 +32,10 @@ void refuse_to_overwrite(const fs::path& file) {
   std::error_code ignored;
   if (!fs::exists(file, ignored)) return;
   throw InputError("this file already exists", file.string(),
-                   "Give another --out, or --force to replace it.");
+                   "Name another with --out, or replace it with --force.");
 }
 
-/// Reads the .weights; what it has nothing for, as in a .conv.137, is said.
+/// Reads the .weights and reports the layers that it does not contain, as in a .conv.137.
 TrainedModel read_weights(const ImportArguments& arguments) {
   DarknetTrained read =
       read_darknet_trained({arguments.cfg, arguments.weights, arguments.names, arguments.partial});
@@ -52,7 +51,7 @@ int import(const ImportArguments& arguments) {
   const bool trained = !arguments.weights.empty();
   const fs::path safetensors = fs::path(model).replace_extension(".safetensors");
   if (!trained && (!arguments.names.empty() || arguments.partial))
-    throw InputError("--names and --weights-partial are for --weights, which is not given", "--names");
+    throw InputError("--names and --weights-partial require --weights, which is not given", "--names");
   if (model.extension() != ".yaml" && model.extension() != ".yml")
     throw InputError("--out is '" + arguments.out + "' and must end in .yaml", "--out");
   refuse_to_replace_inputs({model, recipe, safetensors}, {arguments.cfg, arguments.weights, arguments.names});
@@ -74,7 +73,7 @@ int import(const ImportArguments& arguments) {
   spdlog::info("Train it: brightnet train {} --data obj.data", recipe.string());
   if (network) {
     save_weights(safetensors, *network);
-    spdlog::info("Find things with it: brightnet detect --weights {} --source FOLDER", safetensors.string());
+    spdlog::info("Detect objects with it: brightnet detect --weights {} --source FOLDER", safetensors.string());
   }
   return 0;
 }
@@ -82,21 +81,24 @@ int import(const ImportArguments& arguments) {
 }  // namespace
 
 void add_import(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("import", "turn a darknet .cfg into a model's YAML and a recipe");
+  auto* command =
+      app.add_subcommand("import", "convert a darknet .cfg to a model YAML and a training configuration");
   const auto arguments = std::make_shared<ImportArguments>();
-  command->add_option("--cfg", arguments->cfg, "darknet's configuration")->type_name("X.cfg")->required();
-  command->add_option("--out", arguments->out, "the model's YAML; the recipe is MODEL-train.yaml beside it")
+  command->add_option("--cfg", arguments->cfg, "the darknet .cfg")->type_name("X.cfg")->required();
+  command
+      ->add_option("--out", arguments->out,
+                   "output model YAML; the training configuration MODEL-train.yaml is written next to it")
       ->type_name("MODEL.yaml")
       ->required();
   command
       ->add_option("--weights", arguments->weights,
-                   "darknet's .weights of that .cfg; they become MODEL.safetensors beside it")
+                   "darknet's .weights of that .cfg; converted to MODEL.safetensors next to it")
       ->type_name("X.weights");
-  command->add_option("--names", arguments->names, "names of the classes: a .names file, or an obj.data")
+  command->add_option("--names", arguments->names, "class names: a .names file or an obj.data")
       ->type_name("FILE");
   command->add_flag("--weights-partial", arguments->partial,
                     "load the leading layers of a .weights file that matches only up to a point");
-  command->add_flag("--force", arguments->force, "replace files that are there");
+  command->add_flag("--force", arguments->force, "replace existing files");
   command->callback([=, &action] { action = [arguments] { return import(*arguments); }; });
 }
 

@@ -1,5 +1,4 @@
-// brightnet: trains and runs YOLOv4 detectors. This file turns what went wrong into one paragraph and an
-// exit code.
+// brightnet: trains and runs YOLOv4 detectors. This file maps errors to a message and an exit code.
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -19,9 +18,9 @@ namespace {
 
 using namespace brightnet;
 
-/// A standard stream that the caller closed leaves its number to the next file that is opened, which would
-/// then get what is printed. Its place is taken: what goes to standard output fails, as it should, and
-/// messages are lost.
+/// If the caller closed a standard stream, the next opened file would get its descriptor and receive the
+/// output. Opens /dev/null in its place: writes to standard output then fail, as they should, and messages
+/// are lost.
 void take_closed_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
@@ -29,8 +28,7 @@ void take_closed_streams() {
   }
 }
 
-/// The command that the arguments chose, with its name ("data check"); the program itself when they
-/// chose none.
+/// The selected command with its name ("data check"); the program itself when none was selected.
 struct ChosenCommand {
   const CLI::App* app;
   std::string name;
@@ -45,7 +43,7 @@ ChosenCommand chosen_command(const CLI::App& app) {
   return chosen;
 }
 
-/// The first argument that nobody asked for, an option if there is one; "" when all are known.
+/// The first unknown argument, preferably an option; "" when all are known.
 std::string unknown_word(const CLI::App& app) {
   const std::vector<std::string> rest = app.remaining(true);
   for (const std::string& word : rest) {
@@ -54,7 +52,7 @@ std::string unknown_word(const CLI::App& app) {
   return rest.empty() ? "" : rest[0];
 }
 
-/// What could be meant by words that are near to it: options, commands, and values of the configuration.
+/// Candidates for "Did you mean": words (options, commands, configuration keys) and the suggestion for each.
 std::map<std::string, std::string> known_words(const CLI::App& command) {
   std::map<std::string, std::string> known;
   for (const auto* other : command.get_subcommands([](const CLI::App*) { return true; }))
@@ -70,13 +68,14 @@ std::map<std::string, std::string> known_words(const CLI::App& command) {
   return known;
 }
 
-/// What is wrong with the arguments, and what to do.
+/// The error message for invalid arguments, with a remedy.
 std::string complaint(const CLI::App& app, const CLI::ParseError& e) {
   const auto [command, name] = chosen_command(app);
-  const std::string help = "`brightnet " + name + (name.empty() ? "" : " ") + "--help` lists what there is.";
+  const std::string help =
+      "`brightnet " + name + (name.empty() ? "" : " ") + "--help` lists the options and commands.";
   const std::string word = unknown_word(app);
   if (word.empty()) return std::string(e.what()) + ". " + help;
-  std::string what = "'" + word + "' is one argument too many";
+  std::string what = "unexpected argument '" + word + "'";
   const bool wants_command = !command->get_subcommands([](const CLI::App*) { return true; }).empty();
   if (word[0] == '-') {
     what = "there is no option '" + word + "'";
@@ -95,7 +94,7 @@ int fail(ExitCode code, const std::string& message) {
   return static_cast<int>(code);
 }
 
-/// An answer that did not arrive is no success.
+/// Flushes standard output; a failed write is an error.
 int check_standard_output(int code) {
   errno = 0;
   std::cout.flush();
@@ -108,7 +107,7 @@ int check_standard_output(int code) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  // A file that outgrows `ulimit -f` is told of by the write that fails, like a full disk.
+  // Exceeding `ulimit -f` then makes the write fail, like a full disk, instead of ending the process.
   std::signal(SIGXFSZ, SIG_IGN);
   take_closed_streams();
   CLI::App app("brightnet trains YOLOv4 and tiny-YOLOv4 detectors on your own images.", "brightnet");

@@ -1,4 +1,4 @@
-// brightnet memory: what a run will take, before it takes it.
+// brightnet memory: the memory that a run will need, without running it.
 #include "train/loop/memory.h"
 
 #include <iostream>
@@ -32,7 +32,7 @@ struct MemoryReport {
   size_t inference_peak() const { return layout.floats() * sizeof(float) + inference.arena(); }
 };
 
-/// What `micro_batch: auto` would plan for: of --device-memory, else of what the device has free.
+/// The memory that `micro_batch: auto` would plan for: --device-memory, or a fraction of the free memory.
 size_t planning_budget(const MemoryArguments& arguments, const RunConfig& config) {
   if (!arguments.device_memory.empty()) return parse_bytes(arguments.device_memory);
   return memory_budget(config, *open_device(arguments.common.device, config.train.precision));
@@ -107,22 +107,22 @@ std::string table(const MemoryReport& report) {
   text += line("optimizer", memory.optimizer, std::string(enum_name(report.named.config.optimizer.kind)));
   text += line("average (ema)", memory.average);
   text += line("copy of the statistics", memory.statistics);
-  text += line("control of the step", memory.control);
+  text += line("step control", memory.control);
   text += line("input", training.input, "pixels and boxes");
   text += line("working weights", training.working_weights,
                std::string(enum_name(report.named.config.train.precision)));
   text += line("step", training.step,
                "activations, gradients, workspace; " + bytes(training.unshared) + " without sharing");
-  if (memory.arena > training.arena()) text += line("more for evaluation", memory.arena - training.arena());
+  if (memory.arena > training.arena())
+    text += line("additional for evaluation", memory.arena - training.arena());
   text += line("peak", memory.peak());
   text += fmt::format("Inference, batch {} at {}x{}\n", report.batch, report.named.config.evaluation_size(),
                       report.named.config.evaluation_size());
   text += line("parameters", memory.parameters);
   text += line("input, weights, step", report.inference.arena());
   text += line("peak", report.inference_peak());
-  if (report.largest >= 0) {
+  if (report.largest >= 0)
     text += fmt::format("Largest training batch in {}: {}\n", bytes(report.device_memory), report.largest);
-  }
   return text;
 }
 
@@ -179,14 +179,14 @@ int print_memory(const MemoryArguments& arguments) {
 }  // namespace
 
 void add_memory(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("memory", "plan the memory of a model or a run");
+  auto* command = app.add_subcommand("memory", "print how much memory a model or a run needs");
   const auto arguments = std::make_shared<MemoryArguments>();
-  command->add_option("model", arguments->common.config, "a model's YAML, or a run's")
+  command->add_option("model", arguments->common.config, "YAML of a model or of a run")
       ->type_name("MODEL.yaml")
       ->required();
   command
       ->add_option("--batch", arguments->batch,
-                   "images of one pass (default: the micro-batch that a run would choose)")
+                   "images per pass (default: the micro-batch that a run would choose)")
       ->check(at_least(1));
   command->add_option("--size", arguments->size, "side of the input, in pixels")->check(input_side());
   command->add_option("--classes", arguments->classes, "number of classes; the file's if not given")
@@ -195,7 +195,7 @@ void add_memory(CLI::App& app, Action& action) {
       ->add_option("--device-memory", arguments->device_memory,
                    "print the largest batch that fits in this much memory")
       ->type_name("8GiB");
-  command->add_option("--json", arguments->json, "write the plan there; - for standard output")
+  command->add_option("--json", arguments->json, "write the plan as JSON to this file; - for standard output")
       ->type_name("FILE");
   arguments->common.add_device(*command);
   arguments->common.add_precision(*command);

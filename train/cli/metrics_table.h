@@ -1,4 +1,4 @@
-// Metrics as a table for people.
+// Metrics as a text table.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace brightnet::cli {
 
-/// One line a class and one for all; what is not defined prints as "-".
+/// One line per class and one for all; undefined values print as "-".
 std::string metrics_table(const Metrics& metrics);
 
 }  // namespace brightnet::cli

@@ -1,6 +1,4 @@
-// brightnet train: a new run, or the rest of an old one.
-
-#include <algorithm>
+// brightnet train: starts a run or resumes one.
 #include <memory>
 #include <sstream>
 
@@ -43,22 +41,21 @@ void say_where(const RunFolder& folder, const Trainer& trainer, const Dataset& d
     std::istringstream table(metrics_table(*trainer.best_metrics()));
     for (std::string line; std::getline(table, line);) spdlog::info("{}", line);
   }
-  if (trainer.progress().best_epoch > 0) {
+  if (trainer.progress().best_epoch > 0)
     spdlog::info("Best weights (epoch {}): {}", trainer.progress().best_epoch, folder.best().string());
-  }
   spdlog::info("Last weights: {}", folder.last().string());
-  spdlog::info("Everything else (results.png, metrics.csv, val_pred*.jpg, TensorBoard events): {}",
+  spdlog::info("Other outputs (results.png, metrics.csv, val_pred*.jpg, TensorBoard events): {}",
                folder.path().string());
-  spdlog::info("Find {} in your own images: brightnet detect --weights {} --source FOLDER",
-               dataset.classes.size() == 1 ? dataset.classes[0] : "them",
+  spdlog::info("Detect {} in your own images: brightnet detect --weights {} --source FOLDER",
+               dataset.classes.size() == 1 ? dataset.classes[0] : "objects",
                (trainer.progress().best_epoch > 0 ? folder.best() : folder.last()).string());
 }
 
-/// What to say of a run that is resumed when nothing is left to do.
+/// Reports why a resumed run has nothing left to do.
 void say_over(const RunConfig& config, const RunFolder& folder, const Progress& progress) {
   if (config.train.patience > 0 && progress.evaluations_since_best >= config.train.patience) {
     spdlog::info(
-        "This run stopped early: no better score in {} evaluations. To continue it anyway, "
+        "This run stopped early: no better score in {} evaluations. To continue, "
         "resume it with --set train.patience=0.",
         config.train.patience);
     return;
@@ -78,7 +75,7 @@ RunRequest request_of(const TrainArguments& arguments) {
 
 int train_on_rank(const TrainArguments& arguments, Communicator& ranks) {
   const RunRequest request = request_of(arguments);
-  // From the very beginning where a launcher passes signals on: they must not be the end of a rank.
+  // A launcher forwards signals: they must not kill a rank at any time.
   std::optional<Interrupt> early;
   if (!ranks.alone()) early.emplace();
   Preparation run;
@@ -113,14 +110,13 @@ int train_on_rank(const TrainArguments& arguments, Communicator& ranks) {
         trainer.progress().iteration, folder.path().string());
     return static_cast<int>(ExitCode::interrupted);
   }
-  if (end == TrainingEnd::no_better) {
+  if (end == TrainingEnd::no_better)
     spdlog::info("No better score in {} evaluations: training ends early.", run.config.train.patience);
-  }
   say_where(folder, trainer, run.training);
   return static_cast<int>(ExitCode::done);
 }
 
-/// Finds what is wrong with the configuration before there are ranks that would all say it.
+/// Checks the configuration before ranks are started, so that an error is reported once.
 void check_before_launch(const TrainArguments& arguments) {
   const RunRequest request = request_of(arguments);
   const RunConfig config = request.resuming ? open_old_run(request).config : requested_config(request);

@@ -4,11 +4,9 @@
 #include <map>
 #include <numeric>
 #include <set>
-#include <sstream>
 
 #include "core/files.h"
 #include "layers/model/reader.h"
-#include "layers/network.h"
 #include "train/formats/darknet/import.h"
 
 namespace brightnet {
@@ -16,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A copy without tags and marks: what came from --set prints like everything else.
+// A copy without tags and marks, so that values from --set print like all others.
 YAML::Node plain(const YAML::Node& node) {
   if (node.IsMap()) {
     YAML::Node copy(YAML::NodeType::Map);
@@ -57,7 +55,7 @@ YamlValue child(const YamlValue& value, const char* key) {
   return {node[key], value.file};
 }
 
-/// Where the value of "section.key" was given; the file when it was not.
+/// Where "section.key" was set; the file when it was not.
 std::string place_of(const YamlValue& value, const std::string& path) {
   const size_t dot = path.find('.');
   const YamlValue next = child(value, path.substr(0, dot).c_str());
@@ -96,9 +94,8 @@ void check_schedule(const ScheduleOptions& schedule, const YamlValue& value) {
                          std::to_string(schedule.steps.size()) + ": one factor for each step is needed",
                      child(value, "scales").where());
   }
-  if (!std::is_sorted(schedule.steps.begin(), schedule.steps.end())) {
-    throw InputError("'steps' must go upwards", child(value, "steps").where());
-  }
+  if (!std::is_sorted(schedule.steps.begin(), schedule.steps.end()))
+    throw InputError("'steps' must be in ascending order", child(value, "steps").where());
 }
 
 }  // namespace
@@ -128,14 +125,15 @@ void TrainOptions::fields(Fields& f) {
       .at_most(1);
   f("recompute", recompute, "what the backward pass recomputes; less memory, slower");
   f("graph", graph, "GPU: capture each step as a CUDA graph and replay it");
-  f("deterministic", deterministic, "GPU: only convolutions whose result is the same in every run");
+  f("deterministic", deterministic, "GPU: use only deterministic convolution algorithms");
   f("epochs", epochs, "passes over the training split").at_least(1);
   f("iterations", iterations, "optimizer steps; 0: determined by epochs").at_least(0);
   f("minutes", minutes, "time limit: after the first epoch, epochs is set to the number that fits; 0: none")
       .at_least(0);
-  f("precision", precision, "of activations and working weights");
+  f("precision", precision, "precision of activations and working weights");
   f("seed", seed, "random seed");
-  f("sync_bn", sync_bn, "batch-norm over all ranks; on the CPU, the same bits for any number of them");
+  f("sync_bn", sync_bn,
+    "batch-norm statistics over all ranks; on the CPU, bit-identical for any number of ranks");
   f("patience", patience, "evaluations without a better score before stopping; 0: never").at_least(0);
   f("weights", weights, "safetensors or darknet's .weights to start from; empty: from scratch");
   f("weights_partial", weights_partial,
@@ -156,21 +154,21 @@ void TrainOptions::fields(Fields& f) {
   f("pretrained_rate", pretrained_rate, "factor on the learning rate of layers loaded from the weights")
       .above(0);
   f("fresh", fresh, "layers that the weights do not contain; they are trained at the full rate");
-  f("save_every", save_every, "seconds between saved states; more where saving would take 2 % of the time")
+  f("save_every", save_every, "seconds between saved states; more if saving would take over 2 % of the time")
       .at_least(0);
   f("log_every", log_every, "seconds between progress lines without a terminal").above(0);
-  f("bucket_mb", bucket_mb, "MiB of gradients that the ranks sum at a time").above(0);
-  f("overlap", overlap, "ranks sum gradients during the backward pass; the same bits either way");
+  f("bucket_mb", bucket_mb, "MiB of gradients per all-reduce").above(0);
+  f("overlap", overlap, "all-reduce gradients during the backward pass; bit-identical either way");
   f("comm_timeout", comm_timeout, "seconds that a rank waits for others before the run ends").at_least(3);
 }
 
 void RunConfig::fields(Fields& f) {
-  f("name", name, "of the run's folder");
+  f("name", name, "name of the run's folder");
   f("model", model, "YAML of the model");
   f.custom(
       "head", [this](const YamlValue& value) { head = value; },
       [this] { return head.defined() ? plain(head.node) : YAML::Node(YAML::NodeType::Map); },
-      "overrides keys of the model's head");
+      "overrides for keys of the model's head");
   f("data", data, "");
   f("train", train, "");
   f("optimizer", optimizer, "");
@@ -192,7 +190,7 @@ std::vector<int> RunConfig::input_sizes() const {
 
 RunConfig load_run_config(const fs::path& file, const std::vector<std::string>& assignments,
                           bool needs_data) {
-  // A darknet configuration is a model and a recipe in one.
+  // A darknet .cfg contains both the model and the training settings.
   std::shared_ptr<const DarknetImport> own_import;
   if (is_darknet_cfg(file)) own_import = std::make_shared<const DarknetImport>(import_darknet(file));
   YamlDocument document = own_import
@@ -223,7 +221,7 @@ RunConfig load_run_config(const fs::path& file, const std::vector<std::string>& 
     config.imported = same ? own_import : std::make_shared<const DarknetImport>(import_darknet(config.model));
   }
   const YamlValue data = child(root, "data");
-  // Without `root`, relative paths start where the YAML lies.
+  // Without `root`, relative paths start in the YAML's folder.
   if (!child(data, "root").defined()) {
     config.data.root = fs::absolute(folder).lexically_normal().string();
   } else if (!needs_data && find_path(config.data.root, folder, false).empty()) {
@@ -256,7 +254,7 @@ void check_batch(const TrainOptions& train, int ranks, bool resuming) {
   const int part = batch_of_rank(train, ranks);
   if (resuming || train.micro_batch == 0 || part % train.micro_batch == 0) return;
   throw InputError("'train.micro_batch' is " + std::to_string(train.micro_batch) +
-                       " and must divide a rank's part of " + "the batch, " + std::to_string(part),
+                       " and must divide a rank's share of the batch, " + std::to_string(part),
                    "", "Set it to " + std::to_string(std::gcd(part, train.micro_batch)) + ", or to auto.");
 }
 

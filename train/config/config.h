@@ -1,5 +1,5 @@
-// The whole of a run in one YAML: what is trained, on what, how, and how it is evaluated. Every value has a
-// default, and `brightnet config` shows them all.
+// The configuration of a run, one YAML file: model, data, training and evaluation. Every value has a default;
+// `brightnet config` prints them all.
 #pragma once
 
 #include <filesystem>
@@ -22,7 +22,7 @@ namespace brightnet {
 
 struct DarknetImport;
 
-/// What the backward pass makes again instead of keeping it: less memory, slower, the same numbers.
+/// What the backward pass recomputes instead of storing it: less memory, slower, bit-identical.
 enum class Recompute : uint8_t { none, activations };
 constexpr std::string_view enum_name(Recompute recompute) {
   switch (recompute) {
@@ -32,67 +32,43 @@ constexpr std::string_view enum_name(Recompute recompute) {
   return {};
 }
 
-/// The `train:` section.
+/// The `train:` section; fields() documents every key.
 struct TrainOptions {
-  /// Side of the square input, in pixels.
-  int size = 416;
-  /// Multi-scale: one of these is drawn every `size_every` steps; empty: `size` alone.
-  std::vector<int> sizes;
-  /// Optimizer steps between changes of size.
+  int size = 416;          ///< side of the square input, in pixels
+  std::vector<int> sizes;  ///< multi-scale: one is drawn every `size_every` steps; empty: `size` alone
   int size_every = 10;
-  /// Images of one optimizer step, over all ranks.
-  int batch = 64;
-  /// Images of one pass through the network; 0: the largest divisor of batch that fits.
-  int micro_batch = 0;
-  /// Of the device's free memory that `micro_batch: auto` may plan for; 0: 0.6 of a machine's, 0.9 of
-  /// a GPU's.
-  float memory_fraction = 0;
+  int batch = 64;             ///< images per optimizer step, over all ranks
+  int micro_batch = 0;        ///< images per pass; 0: the largest divisor of a rank's batch that fits
+  float memory_fraction = 0;  ///< of the free memory for `micro_batch: auto`; 0: 0.6 on a CPU, 0.9 on a GPU
   Recompute recompute = Recompute::none;
-  /// GPU: record each step once and queue it as a whole.
-  bool graph = true;
-  /// GPU: only convolutions whose result is the same in every run.
+  bool graph = true;  ///< GPU: capture each step once and replay it
   bool deterministic = false;
   int epochs = 100;
-  /// Optimizer steps; 0: as many as the epochs make.
-  int iterations = 0;
-  /// Limit of the run's time; fewer epochs are planned when they would take longer.
-  float minutes = 0;
+  int iterations = 0;  ///< optimizer steps; 0: determined by `epochs`
+  float minutes = 0;   ///< time limit; fewer epochs are planned when they would take longer
   Precision precision = Precision::fp32;
   uint64_t seed = 0;
-  /// Batch-norm statistics over all ranks.
-  bool sync_bn = false;
-  /// Evaluations without a better score before the run stops; 0: never.
-  int patience = 0;
-  /// safetensors or darknet's .weights to start from; empty: from scratch.
-  std::string weights;
-  /// Of a .weights file, take what makes sense (train/formats/darknet/weights.h).
-  bool weights_partial = false;
-  /// The .cfg that a .weights file is of, when the model is another.
-  std::string weights_cfg;
-  /// Layers or blocks that are not trained, or one number: the first K layers.
-  std::vector<std::string> freeze;
-  /// Factor on the learning rate of layers that came with `weights`.
-  float pretrained_rate = 1;
-  /// Layers that did not; a run adds what it finds.
-  std::vector<std::string> fresh;
-  /// Seconds: a state is saved when the last one is this old, within an epoch too.
-  float save_every = 30;
-  /// Seconds between progress lines where there is no terminal.
-  float log_every = 10;
-  /// MiB of gradients that the ranks sum at a time.
-  float bucket_mb = 8;
-  /// Sums begin during the backward pass; the result has the same bits either way.
-  bool overlap = true;
-  /// Seconds that a rank waits for others before the run ends.
-  float comm_timeout = 120;
+  bool sync_bn = false;             ///< batch-norm statistics over all ranks
+  int patience = 0;                 ///< evaluations without a better score before the run stops; 0: never
+  std::string weights;              ///< safetensors or darknet's .weights to start from; empty: from scratch
+  bool weights_partial = false;     ///< of a .weights file, load the leading layers that match
+  std::string weights_cfg;          ///< the .cfg of a .weights file that belongs to another model
+  std::vector<std::string> freeze;  ///< not trained: layers or blocks, or one number: the first K layers
+  float pretrained_rate = 1;        ///< factor on the learning rate of layers loaded from `weights`
+  std::vector<std::string> fresh;   ///< layers that `weights` does not contain; the run adds those it finds
+  float save_every = 30;            ///< seconds between saved states, within an epoch too
+  float log_every = 10;             ///< seconds between progress lines without a terminal
+  float bucket_mb = 8;              ///< MiB of gradients per all-reduce
+  bool overlap = true;              ///< all-reduce during the backward pass; bit-identical either way
+  float comm_timeout = 120;         ///< seconds that a rank waits for others before the run ends
   void fields(Fields& f);
 };
 
 /// A run.
 struct RunConfig {
-  std::string name;   ///< of the run's folder; empty: the YAML's own
+  std::string name;   ///< of the run's folder; empty: the name of the YAML
   std::string model;  ///< path of the model's YAML
-  YamlValue head;     ///< laid over the model's `head:`
+  YamlValue head;     ///< overrides the model's `head:`
   DataOptions data;
   TrainOptions train;
   OptimizerOptions optimizer;
@@ -101,8 +77,7 @@ struct RunConfig {
   AugmentOptions augment;
   LoaderOptions loader;
   EvaluateOptions evaluate;
-  /// What all this was read from, for messages; may be none.
-  std::shared_ptr<const YamlValue> source;
+  std::shared_ptr<const YamlValue> source;  ///< the document it was read from, for messages; may be null
   /// The import of the darknet .cfg that `model` names; nullptr when it names a model's YAML.
   std::shared_ptr<const DarknetImport> imported;
 
@@ -115,17 +90,17 @@ struct RunConfig {
   int evaluation_size() const { return evaluate.size > 0 ? evaluate.size : train.size; }
 };
 
-/// Reads a run's YAML with the command line's overrides (YamlDocument::set). Paths that are
-/// not absolute are looked for beside the YAML first and in the current directory second (the other way round
-/// for those set on the command line), and are absolute in the result. Throws InputError for what does not
-/// make sense. Without `needs_data`, data.root may be a place that does not exist yet.
+/// Reads a run's YAML and applies the command line's overrides (YamlDocument::set). Relative paths are
+/// searched next to the YAML, then in the current directory (in the opposite order for those set on the
+/// command line), and are absolute in the result. Throws InputError for invalid values. Without `needs_data`,
+/// data.root need not exist yet.
 RunConfig load_run_config(const std::filesystem::path& file, const std::vector<std::string>& assignments = {},
                           bool needs_data = true);
 
-/// A rank's part of train.batch.
+/// A rank's share of train.batch.
 int batch_of_rank(const TrainOptions& train, int ranks);
-/// Throws InputError when `ranks` cannot share the batch equally, or (unless the run is an old one that had
-/// other ranks) a rank's part is no multiple of train.micro_batch.
+/// Throws InputError when the batch is not divisible by `ranks`, or (unless resuming a run that may have had
+/// another number of ranks) a rank's share is not a multiple of train.micro_batch.
 void check_batch(const TrainOptions& train, int ranks, bool resuming = false);
 
 /// The values that differ between two runs, as "section.key: a → b".

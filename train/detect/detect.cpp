@@ -12,8 +12,7 @@
 namespace brightnet {
 namespace {
 
-/// What survives of an image's candidates. Classes that are not looked for go first: they take no place among
-/// the best.
+/// Runs NMS on an image's candidates, after removing classes that are not wanted.
 void find_objects(std::vector<Detection> candidates, const InputFit& fit, const NmsOptions& nms,
                   const std::vector<bool>& classes, FoundObjects& found) {
   if (!classes.empty()) {
@@ -64,7 +63,7 @@ DetectReport detect(InferenceNetwork& inference, Source& source, const DetectOpt
     took(times.network);
 
     std::vector<FoundObjects> found(batch->frames.size());
-    // Images are independent; how many candidates each has is not known before.
+    // Dynamic schedule: the number of candidates varies by image.
 #pragma omp parallel for schedule(dynamic, 1)
     for (size_t i = 0; i < found.size(); ++i) {
       found[i].frame = std::move(batch->frames[i]);

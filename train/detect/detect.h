@@ -1,4 +1,4 @@
-// Looking for objects in whatever a source hands out, some of which may not decode.
+// Detects objects in the frames of a source.
 #pragma once
 
 #include <functional>
@@ -13,13 +13,12 @@ namespace brightnet {
 
 struct FoundObjects {
   Frame frame;
-  std::vector<ScoredBox> boxes;  ///< in pixels of the frame, cut at its border, best first
-  /// The same and those outside the frame, as darknet prints them: over the border too.
-  std::vector<ScoredBox> uncut;
+  std::vector<ScoredBox> boxes;  ///< in pixels of the frame, clipped to it, best first
+  std::vector<ScoredBox> uncut;  ///< not clipped, including those outside the frame, as in darknet
 };
 
-/// Seconds by stage, added up over the images. Decoding and preparing are done by several threads at a time,
-/// so their sum may exceed the clock's.
+/// Seconds by stage, summed over the images. Several threads decode and prepare, so their sum may exceed the
+/// wall-clock time.
 struct StageTimes {
   double decode = 0, prepare = 0, network = 0, nms = 0, output = 0;
   double clock = 0;  ///< from the first image to the last
@@ -33,17 +32,17 @@ struct DetectReport {
   struct Skipped {
     std::string file, reason;
   };
-  std::vector<Skipped> skipped;  ///< what did not decode
+  std::vector<Skipped> skipped;  ///< could not be decoded
   StageTimes times;
 };
 
-/// Runs the network over the source, a batch of its plan's at a time, and hands each result to `sink`, in order; false
-/// from there ends it. `classes` are those looked for, by id; empty: all. A picture that does not decode is skipped.
+/// Runs the network on the source in batches and passes each result to `sink`, in order, until it returns
+/// false. `classes` flags the wanted class ids; empty: all. Frames that cannot be decoded are skipped.
 DetectReport detect(InferenceNetwork& inference, Source& source, const DetectOptions& options,
                     const std::vector<bool>& classes, const std::function<bool(const FoundObjects&)>& sink);
 
 /// The classes that "cat", "3" or a list of such mean; empty for an empty list. Throws InputError, naming the
-/// nearest, for what is no class of the model.
+/// nearest, for an unknown class.
 std::vector<bool> parse_class_filter(const std::vector<std::string>& wanted,
                                      const std::vector<std::string>& names);
 

@@ -1,20 +1,17 @@
-// What `detect` writes for programs, in documented shapes that scripts may rely on.
+// The JSON formats of `detect`, stable for use by scripts.
 //
-// --json          [{"file", "width", "height", "detections": [{"class", "name", "score", "box": [x1, y1, x2,
-// y2]}]}]
-//                 Boxes are in pixels of the image as it is shown, by corners, best score first. A video's,
-//                 camera's or stream's frame has its number beside them, "frame", from 0.
-// --coco-json     [{"image_id", "category_id", "bbox": [x, y, width, height], "score"}], one a detection, as
-// COCO's
-//                 evaluation reads it; pixels from the upper left corner. Ids:
-//                 train/detect/outputs/coco_ids.h.
+// --json          [{"file", "width", "height",
+//                   "detections": [{"class", "name", "score", "box": [x1, y1, x2, y2]}]}]
+//                 Corners in pixels of the image as shown, sorted by descending score. A frame of a video,
+//                 camera or stream also has its number, "frame", from 0.
+// --coco-json     [{"image_id", "category_id", "bbox": [x, y, width, height], "score"}]
+//                 COCO's results format: one entry per detection. Ids: train/detect/outputs/coco_ids.h.
 // --darknet-json  [{"frame_id", "filename", "objects": [{"class_id", "name", "relative_coordinates":
-// {"center_x",
-//                 "center_y", "width", "height"}, "confidence"}]}], what `darknet detector test -ext_output
-//                 -out result.json` writes: frames from 1, fractions of the image, six decimals. Boxes are
-//                 not cut at the image's border.
+//                   {"center_x", "center_y", "width", "height"}, "confidence"}]}]
+//                 As written by `darknet detector test -ext_output -out result.json`: frames from 1,
+//                 fractions of the image, six decimals. Boxes are not clipped to the image.
 //
-// Keys are never renamed or removed; new ones may come.
+// Keys are never renamed or removed; new ones may be added.
 #pragma once
 
 #include <span>
@@ -31,7 +28,7 @@ namespace brightnet {
 Json to_json(const std::string& file, int width, int height, std::span<const ScoredBox> detections,
              const std::vector<std::string>& class_names);
 
-/// One detection among COCO's results.
+/// One detection in COCO's results format.
 Json coco_result(int64_t image_id, int64_t category_id, const ScoredBox& detection);
 
 /// One image of darknet's result.json.

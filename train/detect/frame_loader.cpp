@@ -12,12 +12,11 @@
 namespace brightnet {
 namespace {
 
-// One batch is at the network's while the others are made. A camera's frames grow old in a queue, so no more.
+// One batch is processed while the others are prepared; live sources have fewer to limit latency.
 constexpr int slots = 3;
 constexpr int live_slots = 2;
 
-/// The image as the network was trained to see it: placed in the square input, with the loader's fill
-/// around it.
+/// Places the image in the square input as in training, with fill_value around it.
 void place_image(const cv::Mat& image, const InputFit& fit, uint8_t* pixels, ResizeFilter& resize) {
   const size_t stride = 3 * static_cast<size_t>(fit.size);
   std::fill(pixels, pixels + stride * static_cast<size_t>(fit.size), fill_value);

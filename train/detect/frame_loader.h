@@ -1,5 +1,5 @@
-// Frames made ready for the network ahead of it: decoded and fitted into the input by threads, handed out in
-// order, a batch at a time.
+// Prepares frames for the network in advance: threads decode them and fit them into the input; batches are
+// returned in order.
 #pragma once
 
 #include <atomic>
@@ -21,20 +21,20 @@ class FrameLoader {
     InputFit fit;
     int workers = 1;  ///< threads
   };
-  /// `source` outlives the loader, and is the loader's alone.
+  /// `source` must outlive the loader and not be used elsewhere.
   FrameLoader(Source& source, const Setup& setup);
 
   struct Frames {
-    /// batch × size × size × 3, RGB: u8 pixels, or values in [0, 1] for darknet's resize, whose result 8 bits
-    /// would round. Of failures, and behind the last frame: anything.
+    /// batch × size × size × 3, RGB: u8 pixels, or fp32 values in [0, 1] for darknet's resize. Undefined for
+    /// frames that failed and after the last frame.
     const uint8_t* pixels = nullptr;
     const float* values = nullptr;
-    std::vector<Frame> frames;  ///< at most a batch; those that could not be decoded say why
+    std::vector<Frame> frames;  ///< at most a batch; those that could not be decoded have a `failure`
   };
-  /// nullptr after the last. Valid until the next call; the caller may take the frames out of it.
+  /// nullptr after the last. Valid until the next call; the caller may move the frames out.
   Frames* next();
 
-  /// Seconds of work so far, added up over the threads.
+  /// Seconds of work so far, summed over the threads.
   double decoding_seconds() const { return decoding_; }
   double preparing_seconds() const { return preparing_; }
 

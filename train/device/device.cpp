@@ -70,7 +70,7 @@ std::string device_of_rank(const std::string& device, int local_rank, int local_
         "all " + std::to_string(local_size) + " ranks of this machine would share '" + device + "'",
         "--device", "Write --device cuda: each rank takes a GPU of its own.");
   }
-  // GPUs that are of no use leave `auto` on the CPU, as they do without ranks.
+  // With unusable GPUs `auto` stays on the CPU, as without ranks.
   if (kind == DeviceKind::automatic && cuda::why_unusable(installation, std::min(local_rank, gpus - 1)))
     return device;
   if (gpus == 1) return device;

@@ -18,7 +18,7 @@ bool is_number(const std::string& text) {
   return !text.empty() && text.size() < 7 && text.find_first_not_of("0123456789") == std::string::npos;
 }
 
-/// "stage2" is the layer of that name, or all of the block's.
+/// "stage2" is the layer of that name, or every layer of that block.
 bool belongs_to(const LayerDescription& layer, const std::string& part) {
   return layer.name == part || layer.name.rfind(part + '.', 0) == 0;
 }
@@ -62,7 +62,7 @@ MatchReport read_darknet(const TrainOptions& train, const Model& model, const Pa
   spdlog::info("Weights of {}: {}, of version {}.{}.{} after {} images.", train.weights, report.summary(),
                report.header.major, report.header.minor, report.header.revision, report.header.seen);
   if (report.classes != model.classes && report.whole())
-    spdlog::info("  They were trained for {} classes; here are {}.", report.classes, model.classes);
+    spdlog::info("  They were trained for {} classes; this model has {}.", report.classes, model.classes);
   return report.match;
 }
 

@@ -1,8 +1,6 @@
-// Starting from weights that others have trained: which layers they fill, which of those stay as they are,
-// and how fast the rest follows.
+// Fine-tuning: loads pretrained weights, freezes layers and sets the layers' learning rates.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "layers/parameters.h"
@@ -11,13 +9,13 @@
 
 namespace brightnet {
 
-/// Sets the model's rates as `train` says: 0 for what `freeze` names, `pretrained_rate` for everything else
-/// but the layers listed as `fresh`. Throws InputError for a part that the model has not, and when nothing is
-/// left to train.
+/// Sets the layers' rates: 0 for the layers in `freeze`, 1 for those in `fresh`, `pretrained_rate` for all
+/// others. Throws InputError for a layer or block that the model does not have, and when nothing is left
+/// to train.
 void set_rates(Model& model, const TrainOptions& train);
 
-/// Reads train.weights (safetensors, or darknet's .weights) over `values`, says what fits and what does not,
-/// and adds the layers that it has nothing for to train.fresh.
+/// Loads train.weights (safetensors, or darknet's .weights) into `values`, logs what matches and what does
+/// not, and adds the layers that it does not contain to train.fresh.
 void read_pretrained(TrainOptions& train, const Model& model, const ParameterLayout& layout,
                      std::vector<float>& values);
 

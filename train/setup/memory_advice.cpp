@@ -20,7 +20,7 @@ Precision half_precision(const Backend& backend) {
   return backend.works_beside_host() ? Precision::fp16 : Precision::bf16;
 }
 
-/// What a changed configuration takes, if that fits.
+/// Collects the changed configurations that fit.
 class Try {
  public:
   Try(const Model& model, Backend& backend, size_t free) : model_(model), backend_(backend), free_(free) {}

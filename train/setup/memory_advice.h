@@ -1,4 +1,4 @@
-// What fits when something does not.
+// Plans the memory of a run and suggests changes when it does not fit.
 #pragma once
 
 #include <cstddef>
@@ -9,16 +9,16 @@
 
 namespace brightnet {
 
-/// Bytes that `micro_batch: auto` may plan for: train.memory_fraction of what the device has free; unset, 0.6
-/// of a machine's memory, which others use as well, and 0.9 of a GPU's.
+/// Bytes that `micro_batch: auto` may plan for: train.memory_fraction of the device's free memory; by default
+/// 0.6 on the CPU, which other processes share, and 0.9 on a GPU.
 size_t memory_budget(const RunConfig& config, const Backend& backend);
 
-/// The changes, each one alone enough, with which the run fits into `free` bytes, as command-line arguments
-/// with what they lead to: a smaller micro-batch, 16-bit numbers, recomputed activations, a smaller input.
+/// Changes, each sufficient alone, with which the run fits into `free` bytes, as command-line arguments with
+/// the resulting memory: a smaller micro-batch, 16-bit numbers, recomputed activations, a smaller input.
 std::vector<std::string> what_fits(const RunConfig& config, const Model& model, Backend& backend,
                                    size_t free);
 
-/// Throws DeviceError, with what was asked, what is free and what_fits(), when the run's plan is larger than
+/// Throws DeviceError, with the memory needed, the memory free and what_fits(), when the run does not fit in
 /// the device's free memory.
 void check_memory(const RunConfig& config, const Model& model, Backend& backend);
 

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The run's folder gets everything that going on needs: it refers to nothing outside but the images.
+/// Makes the run's folder self-contained: resuming needs nothing else but the images.
 void write_description(const RunFolder& folder, const RunConfig& config, const Model& model) {
   RunConfig own = config;
   own.model = folder.model().filename().string();
@@ -30,7 +30,7 @@ void write_description(const RunFolder& folder, const RunConfig& config, const M
   write_atomically(folder.config(), print_config(own));
 }
 
-/// What darknet users look for: what was left out of their .cfg, and that nobody edits filters= here.
+/// Reports what was ignored in a darknet .cfg, and that the heads are resized without editing filters=.
 void say_what_was_imported(const RunConfig& config, int classes) {
   if (!config.imported) return;
   for (const ImportNote& note : config.imported->notes) spdlog::info("{}: {}", note.where, note.text);
@@ -39,7 +39,7 @@ void say_what_was_imported(const RunConfig& config, int classes) {
                config.model, config.imported->model.classes, classes, classes);
 }
 
-/// Fresh parameters with what train.weights has over them. The rates of `model` follow from what that was.
+/// Initial parameters, overwritten by train.weights; updates the rates of `model` accordingly.
 std::vector<float> starting_parameters(RunConfig& config, Model& model, bool resuming) {
   const ParameterLayout layout(model);
   std::vector<float> values = initial_parameters(model, layout, config.train.seed);
@@ -49,8 +49,7 @@ std::vector<float> starting_parameters(RunConfig& config, Model& model, bool res
     set_rates(model, config.train);
   } else if (config.train.pretrained_rate != 1 || !config.train.freeze.empty()) {
     spdlog::warn(
-        "train.freeze and train.pretrained_rate are for layers that come with --weights, and none are "
-        "given.");
+        "train.freeze and train.pretrained_rate apply to layers loaded with --weights, which is not given.");
   }
   return values;
 }
@@ -61,14 +60,14 @@ void choose_micro_batch(RunConfig& config, const Model& model, Backend& backend,
   const int batch = batch_of_rank(config.train, ranks.size());
   int& micro_batch = config.train.micro_batch;
   if (micro_batch == 0) {
-    // Ranks on one machine share its memory, but each has a GPU of its own.
+    // Ranks on one machine share its memory, but each has its own GPU.
     const size_t sharing = backend.works_beside_host() ? 1 : static_cast<size_t>(ranks.local_size());
     micro_batch = brightnet::choose_micro_batch(config, model, backend, batch,
                                                 memory_budget(config, backend) / sharing);
     return;
   }
   if (resuming && batch % micro_batch != 0) {
-    // The run goes on with more ranks than it had; each has fewer images.
+    // The run is resumed with more ranks; each has fewer images.
     const int before = micro_batch;
     while (batch % micro_batch != 0) --micro_batch;
     if (ranks.leads()) {
@@ -80,7 +79,7 @@ void choose_micro_batch(RunConfig& config, const Model& model, Backend& backend,
   check_memory(config, model, backend);
 }
 
-/// What can be meant, but hardly is, and costs much or gives nothing.
+/// Warns of valid settings that are costly or useless and probably unintended.
 void remark_on_sizes(const RunConfig& config, const Dataset& training, const Dataset& validation) {
   const auto images = static_cast<int>(training.images.size());
   if (config.train.batch > images) {
@@ -107,7 +106,6 @@ void remark_on_sizes(const RunConfig& config, const Dataset& training, const Dat
   }
 }
 
-/// The same text for the same data.
 std::string describe(const SplitFingerprint& print) {
   return fmt::format("{} {} {}", print.images, print.objects, print.hash);
 }
@@ -127,7 +125,7 @@ Preparation prepare(const RunRequest& request, const std::string& device, const 
   if (request.no_graph) config.train.graph = false;
   check_batch(config.train, ranks.size(), request.resuming);
   run.backend = open_device(device, config.train.precision, config.train.deterministic);
-  // Reading the images of one split takes a while: what is wrong with the other is said before.
+  // Reading a split may take long, so a missing path of either split is reported first.
   for (const Split split : {Split::train, Split::val}) check_place(config.data, split);
   run.training = read_split(config, Split::train, ranks.leads());
   run.validation = read_split(config, Split::val, ranks.leads());
@@ -147,11 +145,10 @@ Preparation prepare(const RunRequest& request, const std::string& device, const 
 
 void compare_ranks(Communicator& ranks, Preparation& run) {
   if (ranks.alone()) return;
-  // Machines may have different amounts of free memory: all take what fits everywhere.
+  // Machines may have different amounts of free memory: all use the smallest micro-batch.
   int& micro_batch = run.config.train.micro_batch;
-  for (const auto& other : ranks.all_gather(std::to_string(micro_batch))) {
+  for (const auto& other : ranks.all_gather(std::to_string(micro_batch)))
     micro_batch = std::min(micro_batch, std::stoi(other));
-  }
   RunConfig config = run.config;
   config.model = run.model.yaml;
   config.data.root.clear();

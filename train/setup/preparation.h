@@ -1,5 +1,5 @@
-// From what was asked for to a run that is ready to train: configuration, device, data, anchors, model,
-// micro-batch and starting parameters, and the folder that it writes into.
+// Prepares a requested run for training: configuration, device, data, anchors, model, micro-batch, initial
+// parameters and the run's folder.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace brightnet {
 
-/// What a run is made of. Every rank reads all of it.
+/// The parts of a run. Every rank reads all of them.
 struct Preparation {
   std::optional<OpenRun> old;
   std::unique_ptr<RunLock> lock;  ///< on rank 0, once there is a folder
@@ -25,14 +25,14 @@ struct Preparation {
   std::vector<float> initial;
 };
 
-/// Reads and makes all of it, on this rank's `device`. Throws InputError and DeviceError.
+/// Prepares the run on this rank's `device`. Throws InputError and DeviceError.
 Preparation prepare(const RunRequest& request, const std::string& device, const Communicator& ranks);
 
-/// Ranks read their own copies of everything: throws a SharedError unless these are copies of the same. The
-/// micro-batch becomes what fits on every rank.
+/// Throws a SharedError unless all ranks read the same configuration, data and weights. Sets the micro-batch
+/// to the smallest of all ranks.
 void compare_ranks(Communicator& ranks, Preparation& run);
 
-/// The run's folder. Rank 0 makes and locks that of a new run, writes its description, and logs into it.
+/// The run's folder. For a new run, rank 0 creates and locks it and writes the configuration and model.
 RunFolder open_folder(const RunRequest& request, Preparation& run, Communicator& ranks);
 
 }  // namespace brightnet

@@ -1,7 +1,5 @@
 #include "train/setup/resume.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "train/setup/run_model.h"
@@ -11,7 +9,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What may change between the parts of a run without making it another run.
+/// Keys that may change when a run is resumed.
 bool may_change(const std::string& key) {
   for (const char* free : {"name", "loader.", "evaluate.", "data.root", "train.log_every", "train.save_every",
                            "train.patience", "train.memory_fraction", "train.micro_batch",
@@ -47,14 +45,14 @@ void refuse_contradictions(const RunRequest& request) {
                    "Leave out --out; a copy of the folder (cp -r) can be resumed on its own as well.");
 }
 
-/// Whether `anchors: auto` stands in a head, which a run replaces by what it found.
+/// Whether the head has `anchors: auto`, which a run replaces by the fitted anchors.
 bool has_automatic_anchors(const RunConfig& config) {
   if (!config.head.defined() || !config.head.node.IsMap()) return false;
   const YAML::Node anchors = config.head.node["anchors"];
   return anchors.IsDefined() && anchors.IsScalar() && anchors.Scalar() == "auto";
 }
 
-/// What a run determines itself, or keeps elsewhere.
+/// Keys that a run resolves itself or stores elsewhere.
 bool is_its_own(const std::string& key, const RunConfig& asked) {
   if (key == "train.micro_batch") return asked.train.micro_batch == 0;
   if (key == "head.anchors") return has_automatic_anchors(asked);
@@ -63,7 +61,7 @@ bool is_its_own(const std::string& key, const RunConfig& asked) {
 
 bool is_other_model(const OpenRun& run, const Model& model) {
   RunConfig asked = *run.asked;
-  asked.head = run.config.head;  // whose differences are told key by key
+  asked.head = run.config.head;  // its differences are listed key by key
   asked.train.freeze.clear();
   try {
     return load_model(asked, model.classes).yaml != model.yaml;
@@ -90,7 +88,7 @@ OpenRun open_old_run(const RunRequest& request) {
   }
   RunFolder folder = request.resume.empty() ? RunFolder::latest(wanted) : RunFolder::open(wanted);
   const RunConfig before = load_run_config(folder.config());
-  // A batch of another size is refused as that, and not because the run's micro-batch does not divide it.
+  // With micro_batch: auto, so that a changed batch size is reported as such, not as indivisible.
   auto with_any_micro_batch = assignments;
   with_any_micro_batch.emplace_back("train.micro_batch=auto");
   refuse_changes(before, load_run_config(folder.config(), with_any_micro_batch));

@@ -11,18 +11,18 @@ namespace brightnet {
 
 /// A run that is resumed. It keeps the configuration that it began with.
 struct OpenRun {
-  RunConfig config;  ///< its own, with the command line's values over it
+  RunConfig config;  ///< its own, with the command line's overrides
   RunFolder folder;
-  std::optional<RunConfig> asked;  ///< the one that the command line names, if it does
+  std::optional<RunConfig> asked;  ///< the one named on the command line, if any
 };
 
-/// The run to continue: the folder named, else the newest run of this configuration. Throws InputError for
-/// values that would make another run of it, and for options that contradict resuming.
+/// The run to resume: the named folder, otherwise the newest run of this configuration. Throws InputError for
+/// values that must not change within a run, and for options that contradict resuming.
 OpenRun open_old_run(const RunRequest& request);
 
-/// In what the configuration that was named differs from the one that the run keeps, key by key, and whether
-/// their models do; empty when they agree. What a run resolves by itself (micro_batch: auto, anchors: auto)
-/// and where it found its model and weights is no difference. `model` is the run's.
+/// The differences between the named configuration and the run's own, key by key, and whether their models
+/// differ; empty when they agree. Ignores values that the run resolved itself (micro_batch: auto, anchors:
+/// auto) and the paths of the model and weights. `model` is the run's.
 std::string describe_differences(const OpenRun& run, const std::string& asked_file, const Model& model);
 
 }  // namespace brightnet

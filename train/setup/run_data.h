@@ -9,7 +9,7 @@
 
 namespace brightnet {
 
-/// Reads a split and, where `speaks`, logs what was skipped in it: of several ranks one speaks.
+/// Reads a split and, if `speaks` (rank 0 only), logs its problems.
 Dataset read_split(const RunConfig& config, Split split, bool speaks = true);
 
 /// The classes that the configuration lists, else those of its data set.

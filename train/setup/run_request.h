@@ -1,4 +1,4 @@
-// What `train` was asked for.
+// The request of `brightnet train`.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace brightnet {
 
 struct RunRequest {
   std::string config;                    ///< CONFIG.yaml or X.cfg; may be empty when a run is resumed
-  std::vector<std::string> assignments;  ///< "key.path=value", laid over the configuration
+  std::vector<std::string> assignments;  ///< overrides, "key.path=value"
   std::string weights, weights_cfg;      ///< files to start from; empty: what the configuration says
   bool weights_partial = false;
   bool resuming = false;
@@ -19,7 +19,7 @@ struct RunRequest {
   bool no_graph = false;
 };
 
-/// The configuration of a new run: the request's, with its values over it. Throws InputError.
+/// The configuration of a new run with the request's overrides. Throws InputError.
 RunConfig requested_config(const RunRequest& request);
 
 }  // namespace brightnet

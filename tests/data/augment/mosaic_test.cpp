@@ -22,9 +22,7 @@ TEST(Mosaic, CentreIsInTheMiddleThreeFifthsAndReachesTheirEnds) {
 TEST(Mosaic, QuadrantsTileTheInput) {
   const cv::Point centre(30, 70);
   cv::Mat times(100, 100, CV_8U, cv::Scalar(0));
-  for (int index = 0; index < 4; ++index) {
-    times(mosaic_quadrant(index, centre, 100)) += 1;
-  }
+  for (int index = 0; index < 4; ++index) times(mosaic_quadrant(index, centre, 100)) += 1;
   EXPECT_EQ(cv::countNonZero(times == 1), 100 * 100);
   EXPECT_EQ(mosaic_quadrant(0, centre, 100), cv::Rect(0, 0, 30, 70));
   EXPECT_EQ(mosaic_quadrant(3, centre, 100), cv::Rect(30, 70, 70, 30));

@@ -67,9 +67,8 @@ TEST(Anchors, OneAnchorIsTheMeanShape) {
   const AnchorResult result = find_anchors(dataset, options(1, 100, true));
   const double mean_iou = result.mean_iou;
   // Nothing beats what was returned among the boxes and their mean.
-  for (const BoxShape a : {BoxShape{20, 20}, BoxShape{40, 30}, BoxShape{30, 25}}) {
+  for (const BoxShape a : {BoxShape{20, 20}, BoxShape{40, 30}, BoxShape{30, 25}})
     EXPECT_LE((shape_iou(a, {20, 20}) + shape_iou(a, {40, 30})) / 2, mean_iou + 1e-12);
-  }
 }
 
 TEST(Anchors, MeanIouAndRecallAreThoseOfTheReturnedAnchors) {

@@ -154,9 +154,9 @@ TEST(Coco, WhatDoesNotFitIsAnErrorThatNamesTheAnnotation) {
   EXPECT_TRUE(
       contains(error("/annotations/0/bbox", {1, 2, 3}), "annotation id 1: its 'bbox' is not four numbers"));
   EXPECT_TRUE(contains(error("/annotations/0/bbox", {1, 2, 3, "4"}), "is not four numbers"));
-  EXPECT_TRUE(contains(error("/images/1/id", 7), "images[1]: image id 7 is there twice"));
+  EXPECT_TRUE(contains(error("/images/1/id", 7), "images[1]: image id 7 is listed twice"));
   EXPECT_TRUE(contains(error("/images/1/file_name", nullptr), "images[1]: an image needs"));
-  EXPECT_TRUE(contains(error("/categories/0/id", 2), "category id 2 is there twice"));
+  EXPECT_TRUE(contains(error("/categories/0/id", 2), "category id 2 is listed twice"));
   EXPECT_TRUE(contains(error("/categories/0/name", "cat"), "'cat' is listed twice"));
   EXPECT_TRUE(contains(error("/images", 3), "no list 'images'"));
   EXPECT_TRUE(contains(error("", Json::array()), "an object with images"));

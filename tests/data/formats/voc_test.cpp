@@ -193,9 +193,8 @@ TEST(Voc, ClassesAreTheSortedNamesOfBothSplits) {
   data.text("train.txt", "a\n");
   data.text("val.txt", "b\n");
   const DataOptions options = data.options("voc", "train.txt", {}, "val.txt");
-  for (const Split split : {Split::train, Split::val}) {
+  for (const Split split : {Split::train, Split::val})
     EXPECT_EQ(read_dataset(options, split).classes, (std::vector<std::string>{"ant", "dog"}));
-  }
   EXPECT_EQ(read_dataset(options, Split::train).images[0].annotations.at(0).class_id, 1);
 }
 

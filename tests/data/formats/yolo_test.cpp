@@ -98,9 +98,9 @@ TEST(Yolo, LinesOfSevenNumbersAreReportedSinceABoxMayHaveAScoreAndAnId) {
   expect_box(dataset.images[0].annotations.at(0), 0, 25, 8, 93, 30);
   EXPECT_TRUE(contains(summarize(dataset.problems), "read as a class and three points: "));
   data.text("a.txt", "0 .375 .375 .25 .25 0.93 17\n");
-  EXPECT_TRUE(contains(message(options), "A score and an id after a box make it a detection"));
+  EXPECT_TRUE(contains(message(options), "A box with a score and an id is a detection"));
   data.text("a.txt", "0 .375 .375 .25 .25 0.93\n");
-  EXPECT_TRUE(contains(message(options), "write labels without"));
+  EXPECT_TRUE(contains(message(options), "write the labels without"));
 }
 
 TEST(Yolo, LabelsWithoutAnImageAreReported) {

@@ -54,9 +54,8 @@ TEST(ImageDamage, TruncatedPngAndWebpAreFound) {
 TEST(ImageDamage, AnyDamageEndsInAnImageOrAnImageError) {
   Random random(3, Purpose::test);
   const auto spoilt = [&](Bytes bytes) {
-    for (uint32_t i = random.below(8); i-- > 0;) {
+    for (uint32_t i = random.below(8); i-- > 0;)
       bytes[random.below(static_cast<uint32_t>(bytes.size()))] = static_cast<uint8_t>(random());
-    }
     bytes.resize(bytes.size() - random.below(static_cast<uint32_t>(bytes.size() / 2)));
     return bytes;
   };

@@ -58,9 +58,8 @@ TEST(ImageHeader, JpegWithEachExifOrientationIsShownUprightByBothByteOrders) {
 
 TEST(ImageHeader, DamagedExifIsIgnored) {
   const Bytes plain = encode(".jpg", gradient(64, 48));
-  for (const int nonsense : {0, 9, 255}) {
+  for (const int nonsense : {0, 9, 255})
     EXPECT_EQ(image_size(write("a.jpg", with_exif(plain, nonsense, true))), cv::Size(64, 48));
-  }
   const Bytes block = exif(6, true);
   ASSERT_EQ(exif_orientation(block), 6);
   for (size_t length = 0; length < 20; ++length) {  // whatever is cut off, nothing is read past the end

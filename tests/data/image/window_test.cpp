@@ -1,7 +1,5 @@
 #include "data/image/window.h"
 
-#include <fstream>
-
 #include <gtest/gtest.h>
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
@@ -30,9 +28,8 @@ int differing(const ImageWindow& window, const cv::Mat& whole) {
   const cv::Mat same = whole(cv::Rect(window.corner, window.pixels.size()));
   int count = 0;
   for (int y = 0; y < same.rows; ++y) {
-    for (int x = 0; x < same.cols; ++x) {
+    for (int x = 0; x < same.cols; ++x)
       count += same.at<cv::Vec3b>(y, x) != window.pixels.at<cv::Vec3b>(y, x);
-    }
   }
   return count;
 }
@@ -72,9 +69,8 @@ TEST(ImageWindow, HasTheWholeImagesPixelsForEveryKindOfJpeg) {
   cv::Mat grey;
   cv::cvtColor(image, grey, cv::COLOR_BGR2GRAY);
   cv::imwrite((folder / "grey.jpg").string(), grey);
-  for (const char* name : {"color.jpg", "progressive.jpg", "restart.jpg", "grey.jpg"}) {
+  for (const char* name : {"color.jpg", "progressive.jpg", "restart.jpg", "grey.jpg"})
     expect_same_pixels(folder / name, size, true);
-  }
 }
 
 TEST(ImageWindow, HasTheWholeImagesPixelsOfPhotographs) {

@@ -30,9 +30,8 @@ TEST(BatchQueue, DeliversEveryBatchInOrderWithAllItsItems) {
       const int slot = queue.next();
       ASSERT_GE(slot, 0);
       ASSERT_EQ(made[static_cast<size_t>(slot)].size(), 1 + batch % 5);
-      for (uint64_t item = 0; item < 1 + batch % 5; ++item) {
+      for (uint64_t item = 0; item < 1 + batch % 5; ++item)
         EXPECT_EQ(made[static_cast<size_t>(slot)][item], 100 * batch + item) << workers;
-      }
     }
     EXPECT_EQ(queue.next(), -1);
     EXPECT_EQ(queue.next(), -1);

@@ -1,6 +1,5 @@
 #include "data/loader/loader.h"
 
-#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <fstream>

@@ -1,6 +1,5 @@
 #include "data/loader/sampler.h"
 
-#include <algorithm>
 #include <set>
 
 #include <gtest/gtest.h>

@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <fstream>
-#include <set>
 
 #include <gtest/gtest.h>
 #include <opencv2/imgcodecs.hpp>

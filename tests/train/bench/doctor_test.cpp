@@ -30,8 +30,8 @@ cuda::Installation machine_with_gpus(size_t count) {
 
 Diagnosis judged(const cuda::Installation& machine) {
   Diagnosis diagnosis;
-  diagnosis.libraries = judge_cuda(machine);
-  diagnosis.gpus = judge_gpus(machine);
+  diagnosis.libraries = diagnose_cuda(machine);
+  diagnosis.gpus = diagnose_gpus(machine);
   return diagnosis;
 }
 
@@ -87,9 +87,7 @@ TEST(Diagnosis, EveryFailedLineHasItsRemedy) {
   broken.nccl = plain_machine().nccl;
   const Diagnosis diagnosis = judged(broken);
   for (const auto& library : diagnosis.libraries) {
-    if (library.health == Health::broken) {
-      EXPECT_NE(library.remedy, "") << library.name;
-    }
+    if (library.health == Health::broken) EXPECT_NE(library.remedy, "") << library.name;
   }
   for (const auto& gpu : diagnosis.gpus) EXPECT_NE(gpu.remedy, "");
   const std::string table = to_table(diagnosis);

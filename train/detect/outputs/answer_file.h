@@ -1,14 +1,13 @@
-// The one file that a command's JSON answer goes to.
+// Protects existing files from being replaced by a command's JSON output.
 #pragma once
 
-#include <filesystem>
 #include <string>
 
 namespace brightnet {
 
-/// Makes the file's folder if need be, and throws InputError when the answer cannot be written there or would
-/// replace something else: a file that is there must be empty or begin as this answer does, with `beginning`.
-/// "-", standard output, is always right. `option` named the file.
+/// Creates the file's folder if necessary, and throws InputError when the file cannot be written or would
+/// replace another kind of file: an existing one must be empty or begin with `beginning`. "-", standard
+/// output, is always accepted. `option` named the file.
 void check_answer_file(const std::string& file, const std::string& option, const std::string& beginning);
 
 /// How to_text() of an object with this first key begins.

@@ -1,4 +1,4 @@
-// The numbers that COCO's results name images and categories by.
+// The image and category ids in COCO's results format.
 #pragma once
 
 #include <cstdint>

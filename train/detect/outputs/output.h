@@ -1,5 +1,5 @@
-// What becomes of the objects that `detect` finds: answers for programs, labels, and pictures for people.
-// None of it replaces a file that is something else (answer_file.h, written_files.h).
+// The outputs of `detect`: JSON, labels, crops, and images and videos with boxes. None of them replaces
+// another kind of file (answer_file.h, written_files.h).
 #pragma once
 
 #include <filesystem>
@@ -12,31 +12,31 @@
 
 namespace brightnet {
 
-/// Takes what is found, image by image in order. Throws InputError when it cannot be written.
+/// Writes detections, image by image in order. Throws InputError when it cannot.
 class DetectionOutput {
  public:
   virtual ~DetectionOutput() = default;
-  /// Throws InputError when what this image or video becomes would replace a file that `detect` did not
-  /// write; only its names are looked at. Asked before there is anything to add.
+  /// Throws InputError when the output of this image or video would replace a file that `detect` did not
+  /// write. Uses only the frame's names; called before the work begins.
   virtual void check(const Frame&) {}
   virtual void add(const FoundObjects& found) = 0;
-  /// After the last image, also when that was sooner than planned.
+  /// Called after the last image, also after an interruption.
   virtual void finish() {}
 };
 
-// The answers in JSON (layouts: train/detect/detections_json.h). They are written as they come, so that a day
-// at a camera needs no memory, and the file appears whole when finished; "-" is standard output.
+// The answers in JSON (layouts: train/detect/detections_json.h). Records are streamed, so that a long run
+// needs no memory, and the file is created atomically at the end; "-" is standard output.
 std::unique_ptr<DetectionOutput> json_output(const std::string& file, std::vector<std::string> class_names);
 std::unique_ptr<DetectionOutput> coco_json_output(const std::string& file, CocoIds ids);
 std::unique_ptr<DetectionOutput> darknet_json_output(const std::string& file,
                                                      std::vector<std::string> class_names);
 
 /// One file an image, FOLDER/NAME.txt, in YOLO's layout: a line "class x y width height" an object, centre
-/// and size as fractions of the image, with the score behind them if asked. An image without objects has an
+/// and size as fractions of the image, followed by the score if requested. An image without objects has an
 /// empty file.
 std::unique_ptr<DetectionOutput> text_label_output(const std::filesystem::path& folder, bool with_scores);
 
-/// Every object by itself: FOLDER/CLASS/NAME_k.jpg, k from 1 by falling score.
+/// A crop of each object: FOLDER/CLASS/NAME_k.jpg, k from 1 by descending score.
 std::unique_ptr<DetectionOutput> crop_output(const std::filesystem::path& folder,
                                              std::vector<std::string> class_names);
 

@@ -59,9 +59,8 @@ fs::path WrittenFiles::place(const std::string& name) {
     throw InputError("there is a file of this name already, which `brightnet detect` did not write",
                      file.string(), remedy);
   }
-  if (written->second != unfinished && written->second != hash_of(file)) {
+  if (written->second != unfinished && written->second != hash_of(file))
     throw InputError("this file was changed after `brightnet detect` wrote it", file.string(), remedy);
-  }
   ours_.insert(name);
   return file;
 }

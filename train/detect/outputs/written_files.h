@@ -1,5 +1,5 @@
-// What `detect` wrote into a folder. It may replace that, and nothing else: a label that a user corrected
-// by hand looks like one that was found, and a user's picture like a drawn one.
+// Records the files that `detect` wrote, the only ones that it may replace: labels corrected by a user and a
+// user's images look the same.
 #pragma once
 
 #include <filesystem>

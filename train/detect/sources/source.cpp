@@ -161,9 +161,8 @@ std::vector<fs::path> files_of_list(const fs::path& list) {
   std::vector<fs::path> files;
   for (const TextLine& line : read_lines(list))
     files.push_back(find_below(line.text, {".", list.parent_path()}));
-  if (files.empty()) {
+  if (files.empty())
     throw InputError("this list is empty", list.string(), "It names images or videos, one a line.");
-  }
   return files;
 }
 

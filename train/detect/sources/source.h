@@ -1,5 +1,4 @@
-// Where the pictures come from that `detect` looks at: image files, videos, cameras and streams, one after
-// the other.
+// The input of `detect`: image files, videos, cameras and streams.
 #pragma once
 
 #include <cstdint>
@@ -37,13 +36,13 @@ class Source {
   /// turns out to be no video is a frame with a failure.
   virtual bool next(Frame& frame) = 0;
 
-  /// How many pictures there will be; −1 when that is not known.
+  /// The number of frames; −1 when unknown.
   virtual int64_t count() const = 0;
-  /// True for a camera or a stream, where looking at a frame late is of no use.
+  /// True for a camera or a stream, where latency matters.
   virtual bool live() const = 0;
-  /// The files among it, in order, each as it was named.
+  /// Its files, in order, as they were named.
   virtual const std::vector<std::filesystem::path>& files() const = 0;
-  /// What Frame::name, or of a video Clip::name, will be of each of the files.
+  /// Frame::name, or for a video Clip::name, of each file.
   virtual const std::vector<std::string>& names() const = 0;
 };
 

@@ -1,7 +1,6 @@
 #include "train/detect/sources/video.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 
 #include <fmt/format.h>
@@ -14,8 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The libraries below would tell on standard error what is said, once and readably, by our own errors.
-// Whoever sets the variable wants to hear them.
+// Silences the libraries' messages on standard error, which duplicate our errors, unless the variable is set.
 void quieten_libraries() {
   if (::setenv("OPENCV_FFMPEG_LOGLEVEL", "-8", 0) == 0)  // AV_LOG_QUIET
     cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
@@ -109,7 +107,7 @@ std::optional<int64_t> VideoCapture::read(cv::Mat& bgr) {
       if (!capture_.grab()) return std::nullopt;
       ++at_;
     }
-    // A backend may hand out the same memory again and again.
+    // A backend may reuse the memory of its frames.
     cv::Mat lent;
     if (!capture_.read(lent) || lent.empty()) {
       broke_off_ = true;
@@ -125,7 +123,7 @@ std::optional<int64_t> VideoCapture::read(cv::Mat& bgr) {
 }
 
 std::string VideoCapture::shortfall() const {
-  // What a header says is an estimate in some containers.
+  // In some containers the header only has an estimate.
   const int64_t allowance = std::max<int64_t>(2, promised_ / 50);
   if (!broke_off_ || promised_ < 0 || at_ >= promised_ - allowance) return "";
   return fmt::format("ends after {} of {} frames", at_, promised_);
