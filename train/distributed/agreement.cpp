@@ -16,7 +16,7 @@ std::string host_name() {
   return host;
 }
 
-/// A rank's report: its exit code's digit and, if that is not 0, its host and message on a line each.
+/// A failed rank's report: its exit code (one digit) and host on one line, then its message.
 std::string report(ExitCode code, const std::string& message) {
   return std::to_string(static_cast<int>(code)) + host_name() + '\n' + message;
 }
