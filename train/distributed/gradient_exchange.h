@@ -2,8 +2,8 @@
 //
 // The backward pass runs from the last layer to the first, so the flat gradient array fills from its end. It
 // is cut into buckets at layer boundaries; a bucket's all-reduce starts as soon as its layers are done, and
-// overlaps with the backward pass of earlier layers (Li et al. 2020, "PyTorch Distributed", §4.2). Buckets and
-// order depend only on the model and the bucket size, so overlap does not change the result's bits.
+// overlaps with the backward pass of earlier layers (Li et al. 2020, "PyTorch Distributed", §4.2). Buckets
+// and order depend only on the model and the bucket size, so overlap does not change the result's bits.
 #pragma once
 
 #include <cstddef>

@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "core/threads.h"
+#include "train/distributed/agreement.h"
 #include "train/distributed/launch.h"
 #include "train/distributed/solo.h"
 
@@ -96,8 +97,7 @@ MpiCommunicator::~MpiCommunicator() {
 }
 
 std::vector<RankPlace> MpiCommunicator::meet() {
-  char host[256] = {};
-  ::gethostname(host, sizeof host - 1);
+  const std::string host = host_name();
   std::vector<RankPlace> places;
   const std::string own = std::to_string(::getpid()) + ' ' + host;
   for (const std::string& text : all_gather(own)) {

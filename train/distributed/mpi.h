@@ -36,7 +36,7 @@ class MpiCommunicator : public Communicator {
   void set_time_limit(double seconds) override { watchdog_->set_limit(seconds); }
   [[noreturn]] void fail(const std::string& message, int exit_code) override;
 
-  /// Makes an MPI call monitored by the watchdog; if it fails, all ranks are aborted with `what` in the message.
+  /// Makes an MPI call monitored by the watchdog; a failure aborts all ranks, with `what` in the message.
   void wait_in(Watchdog::Lane lane, const char* what, const std::function<int()>& call);
 
  private:

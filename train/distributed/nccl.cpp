@@ -8,7 +8,6 @@
 #include <utility>
 
 #include <nccl.h>
-#include <unistd.h>
 
 #include "core/error.h"
 #include "kernels/cuda/libraries.h"
@@ -185,7 +184,7 @@ class NcclCollectives : public DeviceCollectives {
     watchdog_->begin(Watchdog::device, "the GPUs' sum of gradients");
   }
 
-  /// In the watchdog's thread: returns an error of NCCL or CUDA, and checks whether the GPU has passed the mark.
+  /// In the watchdog's thread: returns NCCL's or CUDA's error, and notes whether the GPU has passed the mark.
   std::string look() {
     const std::lock_guard lock(mutex_);
     if (!communicator_) return "";
@@ -223,12 +222,6 @@ std::string bus_address() {
   cuda::check(cudaDeviceGetPCIBusId(address, sizeof address, current_gpu()),
               "ask where the GPU is plugged in");
   return address;
-}
-
-std::string host_name() {
-  char host[256] = {};
-  ::gethostname(host, sizeof host - 1);
-  return host;
 }
 
 /// Checks every rank's GPU and NCCL before any of them blocks in NCCL.

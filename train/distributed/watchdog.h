@@ -5,8 +5,8 @@
 //   a rank has announced that it is leaving it failed, has reported why, and aborts all ranks
 //
 // In the first two cases it reports which rank and why, and ends all ranks by MPI_Abort. To identify the
-// missing rank, every rank sends rank 0 once a second how many calls it has reached. Rank 0 sends its own count
-// to all, so that they can report rank 0 itself, after a slightly longer limit.
+// missing rank, every rank sends rank 0 once a second how many calls it has reached. Rank 0 sends its own
+// count to all, so that they can report rank 0 itself, after a slightly longer limit.
 #pragma once
 
 #include <atomic>
@@ -51,7 +51,7 @@ class Watchdog {
   /// the device's collectives before all ranks are aborted. Empty functions stop this.
   void also_look(std::function<std::string()> look, std::function<void()> end);
 
-  /// Announces to the ranks of this machine that this one aborts the run, so that they do not report its death.
+  /// Announces to the ranks of this machine that this one aborts the run, lest they report its death.
   void leave();
   /// Whether another rank of this machine has announced that.
   bool another_leaves() const { return another_leaves_; }

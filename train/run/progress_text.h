@@ -1,5 +1,5 @@
-// A run's progress as one line of text, most important first: 80 columns show epoch, step, loss, time left, AP
-// and learning rate.
+// A run's progress as one line of text, most important first: 80 columns show epoch, step, loss, time left,
+// AP and learning rate.
 #pragma once
 
 #include <string>
