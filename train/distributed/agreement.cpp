@@ -5,18 +5,13 @@
 
 #include <unistd.h>
 
+#include "core/hash.h"
 #include "core/log.h"
 
 namespace brightnet {
 namespace {
 
-std::string host_name() {
-  char host[256] = {};
-  ::gethostname(host, sizeof host - 1);
-  return host;
-}
-
-/// A rank's report: its exit code's digit and, if that is not 0, its host and message on a line each.
+/// A failed rank's report: its exit code (one digit) and host on one line, then its message.
 std::string report(ExitCode code, const std::string& message) {
   return std::to_string(static_cast<int>(code)) + host_name() + '\n' + message;
 }
@@ -32,13 +27,13 @@ std::string attempt(const std::function<void()>& prepare) {
   }
 }
 
-uint64_t fingerprint(std::string_view text) {
-  uint64_t hash = 14695981039346656037u;  // FNV-1a
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  return hash;
-}
-
 }  // namespace
+
+std::string host_name() {
+  char host[256] = {};
+  ::gethostname(host, sizeof host - 1);
+  return host;
+}
 
 void prepare_together(Communicator& communicator, const std::function<void()>& prepare) {
   if (communicator.alone()) return prepare();
@@ -61,7 +56,7 @@ void prepare_together(Communicator& communicator, const std::function<void()>& p
 
 void require_same(Communicator& communicator, const std::string& what, std::string_view text) {
   if (communicator.alone()) return;
-  const auto all = communicator.all_gather(std::to_string(fingerprint(text)) + ' ' + host_name());
+  const auto all = communicator.all_gather(std::to_string(hash_text(text)) + ' ' + host_name());
   const auto hash = [](const std::string& text) { return text.substr(0, text.find(' ')); };
   for (size_t rank = 1; rank < all.size(); ++rank) {
     if (hash(all[rank]) == hash(all[0])) continue;

@@ -1,6 +1,6 @@
-// An error on one rank must end all of them and be reported once. Before the first step the ranks can still
-// agree on it: they prepare, tell each other how it went, and after a failure anywhere all end in good order.
-// Later, a rank that fails ends the others, wherever they wait for it (Communicator::fail).
+// An error on one rank must end all of them and be reported once. During preparation the ranks exchange
+// their outcomes, and after a failure anywhere all exit in an orderly way. From the first step on, a rank
+// that fails aborts the others, wherever they wait for it (Communicator::fail).
 #pragma once
 
 #include <functional>
@@ -12,6 +12,9 @@
 
 namespace brightnet {
 
+/// This machine's name.
+std::string host_name();
+
 /// An error that all ranks throw together. Rank 0 reports it.
 class SharedError : public Error {
  public:
@@ -22,12 +25,11 @@ class SharedError : public Error {
 /// the lowest rank that failed; the message names that rank, unless all ranks have the same message.
 void prepare_together(Communicator& communicator, const std::function<void()>& prepare);
 
-/// Throws a SharedError when a rank's `text` is not that of rank 0: ranks with a different `what` would not
-/// train what was asked for.
+/// Throws a SharedError when a rank's `text` differs from that of rank 0. `what` names it in the message.
 void require_same(Communicator& communicator, const std::string& what, std::string_view text);
 
-/// Does a command's work on this rank and returns its exit code. Messages carry the rank's number, and those
-/// of ranks other than 0 are warnings and errors only. Alone, this is work().
+/// Runs a command's work on this rank and returns its exit code. Messages carry the rank's number; ranks
+/// other than 0 log warnings and errors only. With a single rank, this is work().
 int run_as_rank(Communicator& communicator, const std::function<int()>& work);
 
 }  // namespace brightnet

@@ -1,6 +1,6 @@
-// Sums over the ranks of tensors that lie in a device's memory: the gradient in buckets, and the statistics
-// of synchronised batch-norm. They are queued after the backend's operations so far, all ranks ask for them
-// in the same order, and each gets the same bits.
+// All-reduces of tensors in device memory: the gradient in buckets, and the statistics of synchronized
+// batch-norm. They are queued after the backend's previous operations; all ranks queue them in the same order
+// and get bit-identical results.
 //
 //   Solo  one rank, nothing to sum               train/distributed/solo.h
 //   Mpi   tensors in host memory, through MPI    train/distributed/mpi_collectives.h
@@ -18,14 +18,13 @@ enum class Reduction : uint8_t { sum, mean };
 
 class DeviceCollectives : public StatisticsExchange {
  public:
-  /// Starts to replace a bucket by its sum or mean over the ranks. It waits for the operations queued so far
-  /// and later operations run beside it, but none may touch the bucket before finish_all_reduces().
+  /// Starts to replace a bucket by its sum or mean over the ranks, after the operations queued so far and
+  /// concurrently with later ones, none of which may touch the bucket before finish_all_reduces().
   virtual void start_all_reduce(float* values, size_t count, Reduction reduction) = 0;
-  /// The backend's next operations see the results of all that was started; on the CPU, this waits.
+  /// Orders the backend's next operations after all started all-reduces; on the CPU, this waits.
   virtual void finish_all_reduces() = 0;
 
-  /// Seconds that the computation has waited for other ranks since the start. Asked for at both ends of
-  /// a step.
+  /// Seconds that the computation has waited for other ranks so far. Called before and after every step.
   virtual double waited_seconds() = 0;
 };
 

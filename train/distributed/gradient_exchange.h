@@ -1,10 +1,9 @@
 // All-reduces the gradient over ranks while the backward pass is still running.
 //
-// The backward pass goes from the last layer to the first, and so the flat gradient array fills from its end.
-// It is cut into buckets at the borders of layers; as soon as a bucket's layers are done, its sum over the
-// ranks is started, and travels while the earlier layers are computed (Li et al. 2020, "PyTorch Distributed",
-// §4.2). Cuts and order depend on the model and the bucket size alone, so the sums have the same bits whether
-// they overlap with the computation or not.
+// The backward pass runs from the last layer to the first, so the flat gradient array fills from its end. It
+// is cut into buckets at layer boundaries; a bucket's all-reduce starts as soon as its layers are done, and
+// overlaps with the backward pass of earlier layers (Li et al. 2020, "PyTorch Distributed", §4.2). Buckets
+// and order depend only on the model and the bucket size, so overlap does not change the result's bits.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +17,7 @@ namespace brightnet {
 /// A contiguous part [begin, end) of the flat gradient array, in floats.
 struct GradientBucket {
   size_t begin = 0, end = 0;
-  /// The bucket is final when the backward pass is done with this layer.
+  /// The bucket is final when the backward pass of this layer is done.
   int first_layer = 0;
 };
 
@@ -29,9 +28,9 @@ class GradientExchange {
  public:
   struct Options {
     size_t bucket_bytes = size_t{8} << 20;
-    /// Start buckets during the backward pass; else all of them after it.
+    /// Start buckets during the backward pass, or else all of them after it.
     bool overlap = true;
-    /// Running statistics become their mean over the ranks. Off where all ranks have the same anyway.
+    /// Average the running statistics over the ranks. Off where all ranks have the same anyway.
     bool mean_statistics = true;
   };
   GradientExchange(DeviceCollectives& collectives, const Parameters& parameters, const Options& options);
@@ -40,7 +39,7 @@ class GradientExchange {
   void forward_done();
   /// In a step's last backward pass: this layer's gradients, and those of later layers, are final.
   void layer_done(int layer);
-  /// After that pass: the operations that are queued from now on see the gradient's sum over all ranks.
+  /// After that pass: operations queued from now on see the gradient's sum over all ranks.
   void finish();
 
   const std::vector<GradientBucket>& buckets() const { return buckets_; }

@@ -21,8 +21,8 @@ constexpr int most_ranks_of_a_processor = 16;
 volatile std::sig_atomic_t launcher = 0;
 volatile std::sig_atomic_t asked = 0;
 
-// mpirun answers SIGINT and SIGTERM by killing its processes within two seconds, too soon for a step and a
-// checkpoint. SIGUSR1 it passes on.
+// On SIGINT and SIGTERM, mpirun kills its processes within two seconds, too soon for a step and a checkpoint.
+// It forwards SIGUSR1.
 extern "C" void pass_on(int signal) {
   const int saved = errno;
   // A closed terminal and its shell both send a hangup, which must not count as a second request.
@@ -53,7 +53,7 @@ LaunchedRank launched_rank() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
     if (std::getenv(name)) return {number(name) > 1, number(name)};
   }
-  // srun. A batch script itself, which has a SLURM_NTASKS as well, is no step.
+  // srun. SLURM_NTASKS would not do: it is also set in the batch script itself.
   if (std::getenv("SLURM_STEP_ID") && std::getenv("SLURM_STEP_NUM_TASKS")) {
     return {number("SLURM_STEP_NUM_TASKS") > 1, number("SLURM_STEP_NUM_TASKS")};
   }
@@ -73,7 +73,7 @@ int run_ranks(int ranks, const std::string& program, const std::vector<std::stri
   // Containers run as root, which mpirun refuses unless both are set.
   ::setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
   ::setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
-  // Within a cluster's job, mpirun would start them where the scheduler says; `--ranks` means here.
+  // Within a cluster job, mpirun would use the scheduler's allocation; `--ranks` means this machine.
   ::setenv("OMPI_MCA_ras", "^slurm,tm,lsf,gridengine", 0);
   ::setenv("OMPI_MCA_plm", "isolated", 0);
 
@@ -86,8 +86,8 @@ int run_ranks(int ranks, const std::string& program, const std::vector<std::stri
   if (child < 0)
     throw InputError(std::string("no process can be started: ") + std::strerror(errno), "--ranks");
   if (child == 0) {
-    // A process group of its own: the terminal's Ctrl-C reaches this program alone, which passes it on.
-    // Should this program die, mpirun gets a SIGTERM.
+    // In a separate process group, so that Ctrl-C reaches this program alone, which forwards it. If this
+    // program dies, mpirun gets a SIGTERM.
     ::setpgid(0, 0);
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
     const int nothing = ::open("/dev/null", O_RDONLY);
@@ -97,7 +97,7 @@ int run_ranks(int ranks, const std::string& program, const std::vector<std::stri
   }
   launcher = child;
   asked = 0;
-  // What this program was started to ignore (nohup) stays ignored.
+  // Signals ignored at program start (nohup) stay ignored.
   for (const int signal : passed_on) {
     if (std::signal(signal, pass_on) == SIG_IGN) std::signal(signal, SIG_IGN);
   }

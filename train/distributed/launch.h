@@ -1,4 +1,4 @@
-// How a process knows that it is one rank of several, and how `--ranks N` starts them.
+// Detects whether this process is one of several ranks, and starts the ranks of `--ranks N`.
 #pragma once
 
 #include <string>
@@ -8,16 +8,16 @@ namespace brightnet {
 
 /// What the environment says about how this process was started.
 struct LaunchedRank {
-  /// One of several, as far as the launcher tells.
+  /// One of several ranks, according to the launcher.
   bool is_rank = false;
-  /// 0: the launcher does not tell.
+  /// Number of ranks; 0: unknown.
   int size = 0;
 };
 LaunchedRank launched_rank();
 
 /// Starts `program` with `arguments` as `ranks` ranks on this machine by mpirun, waits for them, and returns
-/// their exit code. SIGINT and SIGTERM reach every rank as a request to save and stop; a second one ends
-/// them. Throws InputError when there is no mpirun.
+/// their exit code. SIGINT and SIGTERM are forwarded to every rank as a request to save and stop; a second
+/// one kills them. Throws InputError when there is no mpirun.
 int run_ranks(int ranks, const std::string& program, const std::vector<std::string>& arguments);
 
 }  // namespace brightnet

@@ -12,17 +12,17 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "core/threads.h"
+#include "train/distributed/agreement.h"
 #include "train/distributed/launch.h"
 #include "train/distributed/solo.h"
 
 namespace brightnet {
 namespace {
 
-/// Seconds that the ranks may take to connect, and to leave together.
+/// Seconds that the ranks may take to connect, and to shut down.
 constexpr unsigned meeting = 300, parting = 60;
 
-// Until the watchdog runs, nobody else would notice a rank that cannot connect. Calls only what a signal
-// handler may call.
+// Handles a rank that cannot connect, before the watchdog runs. Async-signal-safe.
 extern "C" void give_up_meeting(int) {
   constexpr char text[] =
       "This rank has not reached the others through MPI: one of them did not start, or the network between "
@@ -31,7 +31,7 @@ extern "C" void give_up_meeting(int) {
   ::_exit(static_cast<int>(ExitCode::internal));
 }
 
-/// Limits the time of MPI's calls while no watchdog runs.
+/// Limits the time of MPI calls while no watchdog runs.
 class Alarm {
  public:
   Alarm(unsigned seconds, void (*handler)(int)) {
@@ -46,7 +46,7 @@ class Alarm {
   Alarm& operator=(const Alarm&) = delete;
 };
 
-/// Ranks that are not bound to cores of their own would each compute with all of them.
+/// Divides the cores among ranks that are not bound, which would each use all of them.
 void share_cores(int local_size) {
   if (std::getenv("OMP_NUM_THREADS")) return;
   cpu_set_t set;
@@ -65,7 +65,7 @@ int mpi_count(size_t count) {
 
 MpiCommunicator::MpiCommunicator() {
   const Alarm alarm(meeting, give_up_meeting);
-  // A rank that waits inside MPI leaves the core to those that compute. A setting of the user's own stays.
+  // A rank that waits inside MPI yields its core to ranks that compute. Does not override the user's setting.
   ::setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
   int provided = MPI_THREAD_SINGLE;
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided);
@@ -90,15 +90,14 @@ MpiCommunicator::~MpiCommunicator() {
   collectives_.reset();
   barrier();
   watchdog_.reset();
-  // Without the watchdog, the alarm ends this rank should another one die now.
+  // Without the watchdog, the alarm ends this rank if another one dies now.
   const Alarm alarm(parting, SIG_DFL);
   for (MPI_Comm* communicator : {&calls_, &buckets_, &watch_}) MPI_Comm_free(communicator);
   MPI_Finalize();
 }
 
 std::vector<RankPlace> MpiCommunicator::meet() {
-  char host[256] = {};
-  ::gethostname(host, sizeof host - 1);
+  const std::string host = host_name();
   std::vector<RankPlace> places;
   const std::string own = std::to_string(::getpid()) + ' ' + host;
   for (const std::string& text : all_gather(own)) {
@@ -166,7 +165,7 @@ void MpiCommunicator::barrier() {
   wait_in(Watchdog::calls, "a barrier", [&] { return MPI_Barrier(calls_); });
 }
 
-// Ranks that meet the same failure do so at about the same time: the others let rank 0 report it.
+// The same failure hits several ranks at about the same time: the others leave the report to rank 0.
 void MpiCommunicator::fail(const std::string& message, int exit_code) {
   if (rank_ != 0) std::this_thread::sleep_for(std::chrono::milliseconds(600));
   if (watchdog_->another_leaves() || !watchdog_->first_to_fail()) {

@@ -1,6 +1,6 @@
-// Ranks through MPI. The training thread, the thread of the gradient's buckets
-// (train/distributed/mpi_collectives.h) and the watchdog each make calls on an MPI communicator of their own;
-// therefore MPI must offer MPI_THREAD_MULTIPLE.
+// Ranks connected by MPI. The training thread, the gradient bucket thread
+// (train/distributed/mpi_collectives.h) and the watchdog each use a separate MPI communicator, which requires
+// MPI_THREAD_MULTIPLE.
 #pragma once
 
 #include <functional>
@@ -14,9 +14,9 @@ namespace brightnet {
 
 class MpiCommunicator : public Communicator {
  public:
-  /// Initialises MPI, so there can be one in a program's life.
+  /// Initializes MPI, so a process can create only one.
   MpiCommunicator();
-  /// Waits for the other ranks to come here too.
+  /// Waits for all other ranks to be destroyed as well.
   ~MpiCommunicator() override;
   MpiCommunicator(const MpiCommunicator&) = delete;
   MpiCommunicator& operator=(const MpiCommunicator&) = delete;
@@ -36,7 +36,7 @@ class MpiCommunicator : public Communicator {
   void set_time_limit(double seconds) override { watchdog_->set_limit(seconds); }
   [[noreturn]] void fail(const std::string& message, int exit_code) override;
 
-  /// Makes an MPI call under the watchdog's eyes; one that fails ends all ranks, with `what` in the message.
+  /// Makes an MPI call monitored by the watchdog; a failure aborts all ranks, with `what` in the message.
   void wait_in(Watchdog::Lane lane, const char* what, const std::function<int()>& call);
 
  private:

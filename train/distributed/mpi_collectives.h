@@ -1,9 +1,8 @@
-// Sums of tensors in host memory, through MPI.
+// All-reduces of tensors in host memory, through MPI.
 //
-// MPI moves data only inside its own calls, so a bucket travels beside the backward pass only if a thread of
-// its own sits in such a call: that thread takes buckets in the order they were started and reduces one after
-// the other. The training thread meanwhile makes its own calls on another MPI communicator, among them the
-// sums of synchronised batch-norm.
+// MPI makes progress only inside its calls, so overlap with the backward pass needs a dedicated thread: it
+// reduces the buckets one after the other, in the order they were started. The training thread meanwhile uses
+// another MPI communicator, for example for the sums of synchronized batch-norm.
 //
 // MPI_Allreduce gives every rank the same bits, and the same bits in every run with the same number of ranks.
 #pragma once
@@ -23,7 +22,7 @@ class MpiCommunicator;
 
 class MpiCollectives : public DeviceCollectives {
  public:
-  /// `channel` is this object's alone; `ranks` outlives it.
+  /// No one else uses `channel`; `ranks` outlives this object.
   MpiCollectives(MpiCommunicator& ranks, MPI_Comm channel);
   ~MpiCollectives() override;
   MpiCollectives(const MpiCollectives&) = delete;
@@ -48,12 +47,12 @@ class MpiCollectives : public DeviceCollectives {
 
   MpiCommunicator& ranks_;
   MPI_Comm channel_;
-  /// Of the training thread.
+  /// By the training thread.
   double waited_ = 0;
 
   std::mutex mutex_;
   std::condition_variable started_, finished_;
-  /// The first is being reduced.
+  /// Buckets not yet done; the first is being reduced.
   std::deque<Bucket> open_;
   bool stopping_ = false;
   std::thread thread_;

@@ -1,4 +1,4 @@
-// MPI's C interface, and only that.
+// MPI's C interface, without the C++ bindings.
 #pragma once
 
 #define OMPI_SKIP_MPICXX 1

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include <nccl.h>
-#include <unistd.h>
 
 #include "core/error.h"
 #include "kernels/cuda/libraries.h"
@@ -74,7 +73,7 @@ int current_gpu() {
   return gpu;
 }
 
-/// How long the backend's stream stood still for sums. Waits that are recorded into a graph are not measured.
+/// Measures how long the backend's stream waits for sums. Waits captured into a graph are not measured.
 class WaitTimes {
  public:
   /// `hold` queues the wait into the stream.
@@ -90,7 +89,7 @@ class WaitTimes {
     open_.push_back(std::move(wait));
   }
 
-  /// Of the waits that are over by now.
+  /// Total of the waits that have ended.
   double seconds() {
     while (!open_.empty() && open_.front()->end.reached()) {
       seconds_ += 1e-3 * static_cast<double>(open_.front()->end.elapsed_ms(open_.front()->begin));
@@ -112,7 +111,7 @@ class WaitTimes {
 
 class NcclCollectives : public DeviceCollectives {
  public:
-  /// Sums tensors that are computed in `stream`.
+  /// For tensors that are computed in `stream`.
   NcclCollectives(Communicator& ranks, cudaStream_t stream)
       : ranks_(ranks), watchdog_(ranks.watchdog()), stream_(stream), gpu_(current_gpu()) {
     const Nccl& nccl = Nccl::library();
@@ -128,7 +127,7 @@ class NcclCollectives : public DeviceCollectives {
 
   ~NcclCollectives() override {
     if (watchdog_) watchdog_->also_look({}, {});
-    // While an error takes this rank away, sums may wait for others that will never come.
+    // During an error, pending sums may wait forever for ranks that never reach them.
     if (std::uncaught_exceptions() > 0) abort_sums();
     if (communicator_) Nccl::library().destroy(communicator_);
   }
@@ -150,8 +149,8 @@ class NcclCollectives : public DeviceCollectives {
     waits_.measure(stream_, [this] { done_.hold(stream_); });
   }
 
-  /// Of the steps that the GPU has done by now. Called at both ends of every step, which is where the
-  /// watchdog's marks are set.
+  /// For the steps that the GPU has finished. Called before and after every step, where it also sets the
+  /// watchdog's mark.
   double waited_seconds() override {
     if (watchdog_) set_mark();
     return waits_.seconds();
@@ -165,7 +164,7 @@ class NcclCollectives : public DeviceCollectives {
           "sum over the ranks");
   }
 
-  /// At most once, by whichever thread comes first. NCCL is not called from then on.
+  /// Aborts at most once, in whichever thread is first. NCCL is not called afterwards.
   void abort_sums() {
     ncclComm_t communicator = nullptr;
     {
@@ -175,8 +174,8 @@ class NcclCollectives : public DeviceCollectives {
     if (communicator) Nccl::library().abort(communicator);
   }
 
-  /// The watchdog waits from here on until the GPU has done what is queued by now, and counts how often this
-  /// rank has come here: the others wait for the rank whose count is lower.
+  /// Lets the watchdog wait until the GPU has done everything queued so far, and counts the calls: the rank
+  /// with the lowest count is the one the others wait for.
   void set_mark() {
     const std::lock_guard lock(mutex_);
     if (marked_) return watchdog_->count(Watchdog::device);
@@ -185,7 +184,7 @@ class NcclCollectives : public DeviceCollectives {
     watchdog_->begin(Watchdog::device, "the GPUs' sum of gradients");
   }
 
-  /// In the watchdog's thread: what NCCL has noticed, and whether the GPU has passed the mark.
+  /// In the watchdog's thread: returns NCCL's or CUDA's error, and notes whether the GPU has passed the mark.
   std::string look() {
     const std::lock_guard lock(mutex_);
     if (!communicator_) return "";
@@ -194,7 +193,7 @@ class NcclCollectives : public DeviceCollectives {
     if (problem != ncclSuccess && problem != ncclInProgress)
       return std::string("NCCL reports: ") + Nccl::library().error_string(problem);
     if (!marked_) return "";
-    // A new thread uses the machine's first GPU, which may be another rank's.
+    // The current GPU is per thread, and defaults to the machine's first.
     cudaSetDevice(gpu_);
     const cudaError_t status = cudaEventQuery(mark_);
     if (status == cudaErrorNotReady) return "";
@@ -211,13 +210,13 @@ class NcclCollectives : public DeviceCollectives {
   cuda::Stream sums_;
   cuda::Event ready_, done_, mark_;
   WaitTimes waits_;
-  /// Of what the watchdog's thread also reads.
+  /// Guards what the watchdog's thread also uses.
   std::mutex mutex_;
   ncclComm_t communicator_ = nullptr;
   bool marked_ = false;
 };
 
-/// Which GPU this process uses, on whichever machine: "0000:3b:00.0".
+/// PCI bus address of this process's GPU: "0000:3b:00.0".
 std::string bus_address() {
   char address[32] = {};
   cuda::check(cudaDeviceGetPCIBusId(address, sizeof address, current_gpu()),
@@ -225,13 +224,7 @@ std::string bus_address() {
   return address;
 }
 
-std::string host_name() {
-  char host[256] = {};
-  ::gethostname(host, sizeof host - 1);
-  return host;
-}
-
-/// Each rank's own reasons, before any of them waits for the others in NCCL.
+/// Checks every rank's GPU and NCCL before any of them blocks in NCCL.
 void check_gpus(Communicator& ranks, bool on_gpu) {
   std::string place;
   prepare_together(ranks, [&] {

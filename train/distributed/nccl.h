@@ -1,11 +1,11 @@
-// Sums of tensors in GPU memory, through NCCL; messages stay with the communicator that connected the ranks.
-// NCCL is loaded when it is needed; a build without CUDA has nccl_absent.cpp in the place of nccl.cpp.
+// All-reduces of tensors in GPU memory, through NCCL; other messages use the ranks' Communicator. NCCL is
+// loaded at run time when needed; a build without CUDA has nccl_absent.cpp instead of nccl.cpp.
 //
-// All sums go through one stream beside the backend's, in the order in which the ranks asked for them. A
-// bucket waits for what the backend has queued so far and for nothing later, so the backward pass goes on
-// meanwhile; finish_all_reduces() lets the backend's stream wait for the sums, and the host for nothing. All
-// of it may be recorded into a CUDA graph. One stream and one NCCL communicator, because two could wait for
-// each other across GPUs; synchronised batch-norm therefore queues after buckets that were started before it.
+// All sums run in one separate stream, in the order in which they were queued. A bucket waits only for what
+// the backend has queued before it, so the backward pass continues meanwhile; finish_all_reduces() makes the
+// backend's stream wait for the sums, but not the host. All of it can be captured into a CUDA graph. There is
+// one stream and one NCCL communicator because two could deadlock across GPUs; the sums of synchronized
+// batch-norm therefore wait for buckets that were started before them.
 #pragma once
 
 #include <memory>
@@ -15,11 +15,11 @@
 
 namespace brightnet {
 
-/// For tensors of this backend; nullptr when they lie in host memory (Communicator::host_collectives()). Both
-/// outlive it. All ranks call it. They throw a SharedError together when NCCL is missing somewhere, or when
-/// not each of them has a GPU of its own; a rank that then cannot connect throws DeviceError alone, while the
-/// others may be waiting for it. When an error ends this object, sums that wait for other ranks are aborted:
-/// they would keep the GPU, and so the process, from ending.
+/// Collectives for this backend's tensors; nullptr when they are in host memory
+/// (Communicator::host_collectives()). Both arguments outlive the result. A collective call: all ranks throw
+/// the same SharedError when NCCL is missing on any of them or two share a GPU; a rank that then cannot
+/// connect throws DeviceError alone, while others may be waiting for it. When an exception destroys the
+/// result, pending sums are aborted, which would otherwise keep the process from exiting.
 std::unique_ptr<DeviceCollectives> make_gpu_collectives(Communicator& ranks, Backend& backend);
 
 }  // namespace brightnet

@@ -1,4 +1,4 @@
-// Stands in for nccl.cpp in a build without CUDA, whose backends all compute in host memory.
+// Replaces nccl.cpp in a build without CUDA, where all tensors are in host memory.
 #include "train/distributed/nccl.h"
 
 namespace brightnet {

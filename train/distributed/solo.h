@@ -1,4 +1,4 @@
-// One rank that is all of them.
+// The communicator of a single process.
 #pragma once
 
 #include "train/distributed/communicator.h"

@@ -13,13 +13,13 @@ namespace {
 
 constexpr std::chrono::milliseconds between_looks{250};
 constexpr std::chrono::seconds between_beats{1};
-/// Seconds between two looks that show that this process was stopped itself.
+/// Seconds between two checks from which on this process must have been stopped itself.
 constexpr double own_pause = 2;
 /// Seconds without a beat after which a rank is called silent.
 constexpr double longest_silence = 10;
 constexpr int tag = 1;
 
-/// Until the configuration has said otherwise: ranks may read their data sets for a long time.
+/// Until the configuration is read; reading data sets may take long.
 constexpr double first_limit = 600;
 
 bool exists(pid_t process) {
@@ -39,7 +39,7 @@ Watchdog::Watchdog(MPI_Comm channel, std::vector<RankPlace> places, std::functio
   for (int other = 0; other < static_cast<int>(places_.size()); ++other) {
     const auto index = static_cast<size_t>(other);
     if (other == rank_) continue;
-    // Containers on one machine may carry its name and yet not see each other's processes.
+    // Containers on one machine may share its host name without seeing each other's processes.
     if (places_[index].host == places_[static_cast<size_t>(rank_)].host && exists(places_[index].process)) {
       neighbours_.push_back(other);
     }
@@ -82,7 +82,7 @@ void Watchdog::run() {
   std::unique_lock lock(mutex_);
   Clock::time_point looked = Clock::now();
   while (!wake_.wait_for(lock, between_looks, [this] { return stopping_; })) {
-    // The time in which this process was stopped itself is not a wait for others.
+    // Time in which this process was stopped itself does not count as waiting for others.
     if (seconds_since(looked) > own_pause) awake_since_ = Clock::now();
     looked = Clock::now();
     listen();
@@ -124,7 +124,7 @@ void Watchdog::tell() {
     if (to == rank_) continue;
     int sent = 1;
     if (requests_[i] != MPI_REQUEST_NULL) MPI_Test(&requests_[i], &sent, MPI_STATUS_IGNORE);
-    if (!sent) continue;  // it does not listen; one beat on its way is enough
+    if (!sent) continue;  // the last beat has not been received yet
     outgoing_[i] = own_beat();
     MPI_Isend(&outgoing_[i], sizeof(Beat), MPI_BYTE, to, tag, channel_, &requests_[i]);
   }
@@ -134,7 +134,7 @@ void Watchdog::leave() {
   last_beat_ = own_beat();
   last_beat_.leaving = 1;
   for (const int neighbour : neighbours_) {
-    // So small that it is sent at once. This rank does not wait for its arrival: the neighbour may be stuck.
+    // Small enough to be sent eagerly. Not waited for: the neighbour may be stuck.
     MPI_Request request;
     MPI_Isend(&last_beat_, sizeof last_beat_, MPI_BYTE, neighbour, tag, channel_, &request);
     MPI_Request_free(&request);
@@ -152,7 +152,7 @@ void Watchdog::look_for_deaths() {
       dead.push_back(neighbour);
     }
   }
-  // One of the survivors reports it.
+  // Only the survivor with the lowest rank reports it.
   if (dead.empty() || first_living != rank_) return;
   fail(name(dead[0]) +
        " has died: it was killed, perhaps because memory ran out (see `dmesg`). All ranks stop; the last "
@@ -165,7 +165,7 @@ void Watchdog::look_for_silence() {
     if (!wait.what.load()) continue;
     const Clock::time_point since{Clock::duration(wait.since.load())};
     const double waited = seconds_since(std::max(since, awake_since_)), limit = limit_;
-    // Rank 0 knows most; the others report only when it is silent itself.
+    // Rank 0 hears all ranks; the others report only when rank 0 itself does not.
     const double patience = limit + (rank_ == 0 ? 0 : 2 + std::min(rank_, 8));
     if (waited > patience && wait.what.load()) fail(find_missing(static_cast<Lane>(lane), waited));
   }
@@ -211,7 +211,7 @@ std::string Watchdog::find_missing(Lane lane, double waited) const {
 
 void Watchdog::fail(const std::string& message) {
   if (!first_to_fail()) {
-    // The thread that came first ends this process.
+    // The first thread ends this process.
     for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
   }
   spdlog::error("{}.", message);

@@ -1,12 +1,12 @@
-// Why a run on many ranks cannot hang. A thread of each rank looks, four times a second, for three things:
+// Keeps a run on many ranks from hanging. A thread of each rank checks, four times a second, whether
 //
-//   a process of this machine is gone    it was killed, perhaps because memory ran out
-//   a call lasts beyond the limit        a rank did not come to it: stopped, stuck, or its machine is lost
-//   a rank has announced that it leaves  it failed, has told the user why, and ends all ranks
+//   a process on this machine is gone       it was killed, perhaps because memory ran out
+//   a call exceeds the time limit           a rank did not reach it: stopped, stuck, or its machine is lost
+//   a rank has announced that it is leaving it failed, has reported why, and aborts all ranks
 //
-// In the first two cases it reports which rank and why, and ends all ranks by MPI_Abort. To know which rank is
-// missing, every rank tells rank 0 once a second how many calls it has reached, and rank 0 sends this to all; when
-// rank 0 itself is missing, the others report it, after a slightly longer limit than that of rank 0.
+// In the first two cases it reports which rank and why, and ends all ranks by MPI_Abort. To identify the
+// missing rank, every rank sends rank 0 once a second how many calls it has reached. Rank 0 sends its own
+// count to all, so that they can report rank 0 itself, after a slightly longer limit.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,7 @@
 
 namespace brightnet {
 
-/// Where a rank runs.
+/// The host and process of a rank.
 struct RankPlace {
   std::string host;
   pid_t process = 0;
@@ -32,32 +32,32 @@ struct RankPlace {
 
 class Watchdog {
  public:
-  /// What may wait at the same time: the training thread, the thread of the buckets, and the GPU.
+  /// What can wait concurrently: the training thread, the bucket thread, and the GPU.
   enum Lane : int { calls, buckets, device, lanes };
 
-  /// `channel` is the watchdog's alone. `end` ends all ranks and does not return.
+  /// Only the watchdog uses `channel`. `end` aborts all ranks and does not return.
   Watchdog(MPI_Comm channel, std::vector<RankPlace> places, std::function<void()> end);
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
   void set_limit(double seconds) { limit_ = seconds; }
-  /// This lane has come to another call, as all ranks do.
+  /// Counts a call that this lane has reached, as all ranks do.
   void count(Lane lane) { waits_[lane].begun.fetch_add(1); }
-  /// The same, and it waits there for other ranks in `what` (a literal) from now on.
+  /// The same, and starts waiting for other ranks in `what` (a string literal).
   void begin(Lane lane, const char* what);
   void end(Lane lane);
-  /// Also looks at a device, in the watchdog's thread: `look` returns what has failed, or nothing; `end`
-  /// stops what the device does for other ranks before all of them are ended. Empty functions end this.
+  /// Also monitors a device, in the watchdog's thread: `look` returns an error message or ""; `end` aborts
+  /// the device's collectives before all ranks are aborted. Empty functions stop this.
   void also_look(std::function<std::string()> look, std::function<void()> end);
 
-  /// Tells the ranks of this machine that this one ends the run, so that they do not report its death.
+  /// Announces to the ranks of this machine that this one aborts the run, lest they report its death.
   void leave();
-  /// Whether another rank of this machine has.
+  /// Whether another rank of this machine has announced that.
   bool another_leaves() const { return another_leaves_; }
-  /// Reports what ended the run, once however many threads notice it, and ends it.
+  /// Reports the failure and aborts the run; only the first call does.
   void fail(const std::string& message);
-  /// Whether this call is the first that would end the run; only that one reports.
+  /// True for the first caller only, which then reports and aborts.
   bool first_to_fail() { return !failing_.exchange(true); }
 
   /// "rank 1 (process 123 on host gpu07)".
@@ -66,7 +66,7 @@ class Watchdog {
  private:
   using Clock = std::chrono::steady_clock;
   struct Beat {
-    /// Calls come to so far.
+    /// Calls reached so far.
     uint64_t begun[lanes] = {};
     uint64_t leaving = 0;
   };
@@ -88,14 +88,14 @@ class Watchdog {
   void look_for_deaths();
   void look_for_silence();
   std::string find_missing(Lane lane, double waited) const;
-  /// Whether a rank of which nothing was heard for so many seconds is stopped or lost, not merely slow.
+  /// Whether a rank without a beat for `quiet` seconds is stopped or lost, not merely slow.
   bool is_silent(double quiet) const;
   std::string describe_missing(int rank, Lane lane, double waited) const;
 
   MPI_Comm channel_;
   int rank_ = 0;
   std::vector<RankPlace> places_;
-  /// Ranks of this machine whose processes this one sees.
+  /// Ranks of this machine whose processes are visible to this one.
   std::vector<int> neighbours_;
   std::function<void()> end_;
   std::function<std::string()> look_;
@@ -107,7 +107,7 @@ class Watchdog {
   Beat last_beat_;
   std::vector<MPI_Request> requests_;
   Clock::time_point told_{};
-  /// When this process last went on after it was stopped.
+  /// When this process last continued after it was stopped (SIGSTOP).
   Clock::time_point awake_since_{};
   std::atomic<bool> failing_{false}, another_leaves_{false};
 

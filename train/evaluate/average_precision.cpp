@@ -1,5 +1,5 @@
-// Precision changes for the better only where a detection is right, so a curve is kept as the precisions at
-// the right detections alone: the k-th has recall k / truths. Everything reported is read off that list.
+// Precision rises only at true positives, so a curve is stored as the precisions at those: the k-th has
+// recall k / truths. All metrics are computed from that list.
 #include "train/evaluate/average_precision.h"
 
 #include <algorithm>
@@ -9,16 +9,16 @@
 namespace brightnet {
 namespace {
 
-/// Precision at each right detection, best score first, and the number of objects to be found.
+/// Precision at each true positive, best score first, and the number of ground-truth objects.
 struct Curve {
   std::vector<double> precision;
   int64_t truths = 0;
 
-  /// Makes each precision the best at its recall or a higher one.
+  /// Replaces each precision by the maximum at its recall or a higher one.
   void make_envelope() {
     for (size_t k = precision.size(); k-- > 1;) precision[k - 1] = std::max(precision[k - 1], precision[k]);
   }
-  /// Of the envelope: the precision at a recall of at least `recall`, 0 when that is never reached.
+  /// The envelope's precision at a recall of at least `recall`; 0 if that is not reached.
   double at_recall(double recall) const {
     auto k = static_cast<size_t>(std::max(0.0, std::floor(recall * static_cast<double>(truths)) - 1));
     while (k < precision.size() && static_cast<double>(k + 1) / static_cast<double>(truths) < recall) ++k;
@@ -27,14 +27,14 @@ struct Curve {
   double recall() const { return static_cast<double>(precision.size()) / static_cast<double>(truths); }
 };
 
-/// `judge` says of a record whether it is right (1), wrong (-1) or not counted (0).
-template <typename Judge>
-Curve trace_curve(std::span<const MatchRecord> sorted, int64_t truths, Judge&& judge) {
+/// `classify` returns 1 for a true positive, -1 for a false positive and 0 for a detection not counted.
+template <typename Classify>
+Curve trace_curve(std::span<const MatchRecord> sorted, int64_t truths, Classify&& classify) {
   Curve curve;
   curve.truths = truths;
   int64_t counted = 0;
   for (const MatchRecord& record : sorted) {
-    const int verdict = judge(record);
+    const int verdict = classify(record);
     counted += verdict != 0;
     if (verdict > 0) {
       curve.precision.push_back(static_cast<double>(curve.precision.size() + 1) /
@@ -66,7 +66,7 @@ double mean(const PrecisionCurve& curve) {
   return sum / static_cast<double>(curve.size());
 }
 
-/// Mean recall over the thresholds with at most `max_detections` an image.
+/// Mean recall over the thresholds with at most `max_detections` per image.
 double average_recall(std::span<const MatchRecord> records, int64_t truths, int max_detections) {
   int64_t right = 0;
   for (const MatchRecord& record : records) {
@@ -127,7 +127,7 @@ OperatingPoint best_f1(std::span<const MatchRecord> sorted, int64_t truths) {
     const int verdict = coco_verdict(sorted[i], coco_bit(area_all, 0));
     right += verdict > 0;
     counted += verdict != 0;
-    // A threshold cannot tell equal scores apart, so only the last of a run of them is looked at.
+    // A threshold cannot separate equal scores, so only the last of them is a candidate.
     if (right == 0 || (i + 1 < sorted.size() && sorted[i + 1].score == sorted[i].score)) continue;
     const double f1 = 2 * static_cast<double>(right) / static_cast<double>(counted + truths);
     if (f1 <= best.f1) continue;

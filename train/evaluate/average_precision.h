@@ -1,4 +1,4 @@
-// From the match records of one class to its average precisions and recalls.
+// Average precision and recall of one class, computed from its match records.
 #pragma once
 
 #include <array>
@@ -9,22 +9,22 @@
 
 namespace brightnet {
 
-/// The value of a metric that is not defined because nothing was there to be found (as in pycocotools).
+/// The value of a metric that is undefined for lack of ground truth (as in pycocotools).
 inline constexpr double no_truths = -1;
 
 /// A curve over the 101 recall levels 0, 0.01, …, 1: the best precision at that recall or a higher one.
 using PrecisionCurve = std::array<double, 101>;
 
-/// What one class contributes to the metrics of metrics.h; no_truths where it has nothing to be found.
+/// One class's metrics (metrics.h); no_truths without ground truth.
 struct ClassScores {
-  std::array<double, coco_areas> AP, AR;  ///< means over the IoU thresholds, by size of object
+  std::array<double, coco_areas> AP, AR;  ///< means over the IoU thresholds, by object size
   double AP50 = no_truths, AP75 = no_truths;
   double AR1 = no_truths, AR10 = no_truths;
   PrecisionCurve curve{};  ///< at IoU 0.5
   double voc_AP50 = no_truths, voc_AP50_11point = no_truths;
 };
 
-/// `sorted`: the class's records by falling score, equal scores by image and rank.
+/// `sorted`: the class's records by descending score, ties by image and rank.
 ClassScores score_class(std::span<const MatchRecord> sorted, const TruthCounts& truths);
 
 /// A point of the precision-recall curve at IoU 0.5 and the score threshold that reaches it.
@@ -32,7 +32,7 @@ struct OperatingPoint {
   double precision = 0, recall = 0, f1 = 0, score = 0;
 };
 
-/// The point with the highest F1 = 2PR/(P+R); all zero without truths or without a right detection.
+/// The point with the highest F1 = 2PR/(P+R); all zero without ground truth or true positives.
 OperatingPoint best_f1(std::span<const MatchRecord> sorted, int64_t truths);
 
 }  // namespace brightnet

@@ -1,4 +1,4 @@
-// Who was taken for whom.
+// The confusion matrix of the classes.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace brightnet {
 
-/// Counts by predicted and true class. Index `classes` (the last one) is the background: an undetected ground-truth
-/// box, or a detection without one.
+/// Counts by predicted and true class. The last index, `classes`, is the background: an undetected
+/// ground-truth box, or a detection without one.
 struct ConfusionMatrix {
   int classes = 0;
   std::vector<int64_t> counts;  ///< (classes + 1)², row-major: [predicted][true]
@@ -20,9 +20,9 @@ struct ConfusionMatrix {
     return counts[static_cast<size_t>(predicted) * (classes + 1) + truth];
   }
 
-  /// Counts one image: detections from `least_score` on are matched with truths, one to one and blind to
-  /// the class, best IoU first down to `least_iou`. Crowds, and unmatched detections that overlap one, are
-  /// left out.
+  /// Counts one image: detections with at least `least_score` are matched with ground truth one to one,
+  /// regardless of class, highest IoU first down to `least_iou`. Crowds, and unmatched detections that
+  /// overlap one, are not counted.
   void add(std::span<const ScoredBox> detections, std::span<const Annotation> truths, float least_score,
            float least_iou);
 };

@@ -52,7 +52,7 @@ bool detect_images(Network& network, const Dataset& dataset, const InputFit& fit
                    const DetectOptions& options, RankPart part, const DetectionSink& sink) {
   const int batch = network.setup().batch;
   BRIGHTNET_CHECK(network.setup().width == fit.size && network.setup().height == fit.size,
-                  "images are fitted to the sides of another input");
+                  "images are fitted to another input size");
   std::vector<int> order;
   for (int i = part.rank; i < static_cast<int>(dataset.images.size()); i += part.ranks) {
     order.push_back(i);
@@ -67,7 +67,7 @@ bool detect_images(Network& network, const Dataset& dataset, const InputFit& fit
     }
     network.infer();
     const auto candidates = network.detections(options.nms.score);
-    // Images are independent; how many candidates each has is not known before.
+    // Images are independent; their numbers of candidates vary.
 #pragma omp parallel for schedule(dynamic, 1)
     for (int i = 0; i < images->count; ++i) {
       const ImageRecord& record =
@@ -85,7 +85,7 @@ bool detect_images(Network& network, const Dataset& dataset, const InputFit& fit
 
 namespace {
 
-/// Adds the other ranks' images. False when any rank has not seen all of its own.
+/// Merges the other ranks' records. False when any rank has not finished its own part.
 bool share(DetectionEvaluator& evaluator, bool whole, Communicator& communicator) {
   if (communicator.alone()) return whole;
   const auto all = communicator.all_gather(whole ? '+' + evaluator.serialize() : "-");

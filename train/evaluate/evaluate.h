@@ -1,4 +1,4 @@
-// Running a trained network over images: for its metrics, and for what it finds.
+// Runs a trained network on images to get its detections and metrics.
 #pragma once
 
 #include <functional>
@@ -31,44 +31,44 @@ struct EvaluateOptions {
   int every = 1;
   /// First epoch (from 1) that is evaluated.
   int start = 1;
-  /// Images at a time; 0: the micro-batch.
+  /// Batch size; 0: the micro-batch.
   int batch = 0;
-  /// Side of the input; 0: train.size.
+  /// Side of the network input; 0: train.size.
   int size = 0;
-  /// The score by which weights are the best.
+  /// The metric that selects the best weights.
   BestBy best_by = BestBy::AP;
   NmsOptions nms{.kind = NmsMethod::model};
   void fields(Fields& f);
 };
 
-/// How a trained network's detections are made, by `eval`, `detect` and training's evaluations.
+/// Options of inference in `eval`, `detect` and the evaluations during training.
 struct DetectOptions {
   NmsOptions nms = {};
   int workers = 1;  ///< threads that decode and prepare images ahead of the network
 };
 
-/// Called with the index of each image and what was found there, in its pixels, best first. Return false
-/// to stop.
+/// Called with the index of each image and its detections in pixels, best first. Return false to stop.
 using DetectionSink = std::function<bool(int index, std::span<const ScoredBox> boxes)>;
 
-/// Runs an inference network over the images of a data set (this rank's part of them), in order. `fit` has the size of
-/// the network's input. Returns false when the sink stopped it.
+/// Runs an inference network on this rank's part of a data set's images, in order. `fit` has the size of the
+/// network's input. Returns false when the sink stopped it.
 bool detect_images(Network& network, const Dataset& dataset, const InputFit& fit,
                    const DetectOptions& options, RankPart part, const DetectionSink& sink);
 
-/// Metrics over a data set, of which every rank looks at its part; all get the same, which are those of one rank to the
-/// last bit. `sink` also sees this rank's boxes of each image; when it stops on any rank, there are no metrics.
+/// Metrics on a data set, of which every rank evaluates its part. All ranks get the same metrics,
+/// bit-identical to those of a single rank. `sink` also gets this rank's boxes; if it stops on any rank, there
+/// are no metrics.
 std::optional<Metrics> evaluate(Network& network, const Dataset& dataset, const InputFit& fit,
                                 const DetectOptions& options, const DetectionSink& sink = {},
                                 Communicator& communicator = Communicator::solo());
 
-/// What a network found in its input, as objects of the width × height image that the input shows, best
-/// first: suppressed in coordinates relative to the image, as darknet does, then in pixels. Boxes may reach
-/// over the image's border, or lie outside it.
+/// Converts a network's candidates to objects of the width × height image shown in its input, best first: NMS
+/// in coordinates relative to the image, as in darknet, then pixels. Boxes may extend beyond the image, or be
+/// outside it.
 std::vector<ScoredBox> objects_in_image(std::vector<Detection> candidates, const NmsOptions& nms, int width,
                                         int height, const InputFit& fit);
 
-/// The boxes cut at the border of a width × height image; those outside it are dropped.
+/// Clips the boxes to a width × height image and drops those outside it.
 std::vector<ScoredBox> cut_at_border(std::vector<ScoredBox> boxes, int width, int height);
 
 }  // namespace brightnet

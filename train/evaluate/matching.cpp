@@ -1,5 +1,5 @@
-// The order of comparisons follows pycocotools' COCOeval to the letter where the result depends on it:
-// thresholds as numpy.linspace makes them, doubles throughout, and of equal IoUs the later truth wins.
+// Follows pycocotools' COCOeval exactly wherever the result depends on it: thresholds as numpy.linspace
+// computes them, doubles throughout, and of equal IoUs the later truth wins.
 #include "train/evaluate/matching.h"
 
 #include <algorithm>
@@ -22,12 +22,12 @@ double area(const ScoredBox& box) {
   return (double{box.x2} - double{box.x1}) * (double{box.y2} - double{box.y1});
 }
 
-/// A pair that can match at the lowest threshold; all others never matter.
+/// A truth that a detection overlaps enough to match at the lowest threshold.
 struct Pair {
   int truth;
   double iou;
 };
-/// For each detection its pairs, by rising index of the truth.
+/// The pairs of each detection, by ascending index of the truth.
 using Pairs = std::vector<std::vector<Pair>>;
 
 Pairs find_pairs(std::span<const ScoredBox> detections, std::span<const Annotation> truths, bool coco_crowd) {
@@ -41,8 +41,7 @@ Pairs find_pairs(std::span<const ScoredBox> detections, std::span<const Annotati
   return pairs;
 }
 
-/// The free truth of highest IoU from `least` on among those that are (or are not) to be ignored; -1
-/// for none.
+/// The unmatched truth of highest IoU, at least `least`, among those that are (or are not) ignored; -1: none.
 int best_free_truth(const std::vector<Pair>& pairs, double least, std::span<const Annotation> truths,
                     const std::vector<char>& ignored, bool want_ignored, const std::vector<char>& taken) {
   int best = -1;

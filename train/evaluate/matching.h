@@ -1,5 +1,5 @@
-// Which detection found which truth, in one image and for one class: the part of average precision that needs
-// the boxes. What it leaves behind is one small record a detection.
+// Matches detections with ground truth, in one image and class: the part of average precision that needs the
+// boxes. Its result is one small record per detection.
 #pragma once
 
 #include <array>
@@ -18,33 +18,33 @@ struct ScoredBox {
   float score = 0;
 };
 
-/// COCO's protocol: IoU thresholds 0.50:0.05:0.95, object sizes, and the detections of an image and class it
-/// looks at.
+/// COCO's protocol: IoU thresholds 0.50:0.05:0.95, object sizes, and detections used per image and class.
 inline constexpr int coco_thresholds = 10;
 inline constexpr int coco_max_detections = 100;
 enum CocoArea : int { area_all, area_small, area_medium, area_large, coco_areas };
 
-/// The bit of MatchRecord::right and ::ignored for an object size and an IoU threshold (0 is 0.50, 5
-/// is 0.75).
+/// The bit of MatchRecord::right and ::ignored for an object size and IoU threshold (0: 0.50, 5: 0.75).
 constexpr uint64_t coco_bit(int area, int threshold) {
   return uint64_t{1} << (area * coco_thresholds + threshold);
 }
 
-/// What became of one detection. Where neither bit is set, it was wrong.
+/// The outcome of one detection. Where neither bit is set, it is a false positive.
 struct MatchRecord {
   enum Voc : uint16_t { wrong, right_object, not_counted };
 
   int64_t image = 0;
-  uint64_t right = 0;    ///< coco_bit: found an object that counts
-  uint64_t ignored = 0;  ///< coco_bit: found a crowd or an object of another size, or found nothing and is
-                         ///< itself of another size
+  /// coco_bit: matched an object that counts.
+  uint64_t right = 0;
+  /// coco_bit: matched a crowd or an object of another size, or is unmatched and itself of another size.
+  uint64_t ignored = 0;
   float score = 0;
-  uint16_t rank = 0;  ///< among the image's detections of the class by score; 65535 stands for all after it
+  /// Index among the image's detections of the class by score, saturating at 65535.
+  uint16_t rank = 0;
   uint16_t voc = wrong;
 };
-static_assert(sizeof(MatchRecord) == 32, "records travel between processes as they are");
+static_assert(sizeof(MatchRecord) == 32, "records are sent between processes as raw bytes");
 
-/// How many objects of a class there are to be found.
+/// Number of ground-truth objects of a class.
 struct TruthCounts {
   std::array<int64_t, coco_areas> coco{};
   int64_t voc = 0;
@@ -52,15 +52,15 @@ struct TruthCounts {
   void operator+=(const TruthCounts& other);
 };
 
-/// Intersection over union, with continuous areas. Over the area of `detection` alone when the truth is a
-/// crowd and `coco_crowd` is asked for.
+/// Intersection over union, with continuous areas; with `coco_crowd`, intersection over the area of
+/// `detection` when the truth is a crowd.
 double overlap(const ScoredBox& detection, const Annotation& truth, bool coco_crowd);
 
-/// Matches the detections of one image and class, sorted by falling score, with the truths of that class.
-/// COCO: at each threshold a detection takes the free truth of highest IoU at or above it, one that counts
-/// over one to be ignored; only the first coco_max_detections are used. VOC: a detection belongs to the truth
-/// of highest IoU if that is at least 0.5; the first is a true positive, later ones are false; all detections
-/// are used.
+/// Matches the detections of one image and class, sorted by descending score, with the ground truth.
+/// COCO: at each threshold a detection takes the unmatched truth of highest IoU at or above it, preferring
+/// truths that are not ignored; only the first coco_max_detections are used. VOC: a detection belongs to the
+/// truth of highest IoU if that is at least 0.5; the first is a true positive, later ones are false positives;
+/// all detections are used.
 void match(int64_t image, std::span<const ScoredBox> detections, std::span<const Annotation> truths,
            std::vector<MatchRecord>& records, TruthCounts& counts);
 

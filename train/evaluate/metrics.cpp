@@ -63,7 +63,7 @@ void put_vector(std::string& bytes, const std::vector<T>& values) {
   put(bytes, values.data(), values.size());
 }
 
-/// First in the bytes: evaluators that do not fit together are told apart by it.
+/// Header of the serialized records, by which merge() rejects those of a different evaluator.
 struct Preamble {
   char magic[8] = {'b', 'n', 'e', 'v', 'a', 'l', '0', '1'};
   uint64_t classes = 0;
@@ -151,7 +151,7 @@ void DetectionEvaluator::merge(std::string_view serialized) {
     const std::vector<MatchRecord> records = reader.get_vector<MatchRecord>();
     c.records.insert(c.records.end(), records.begin(), records.end());
   }
-  BRIGHTNET_CHECK(reader.at_end(), "evaluation records with something behind them");
+  BRIGHTNET_CHECK(reader.at_end(), "evaluation records with trailing bytes");
 }
 
 Metrics DetectionEvaluator::finish() const {

@@ -2,12 +2,11 @@
 //
 //   DetectionEvaluator evaluator(dataset.classes);
 //   for (each image of this rank) evaluator.add(record.id, detections, record.annotations);
-//   for (each other rank) evaluator.merge(bytes it got from serialize());
+//   for (each other rank) evaluator.merge(that rank's serialize());
 //   const Metrics metrics = evaluator.finish();
 //
-// Images are matched one by one as they come and only a small record a detection is kept, so shards of a
-// data set can be evaluated anywhere and merged: the result is the same to the last bit for any split and
-// any order.
+// Each image is matched when added, and only a small record per detection is kept, so shards of a data set
+// can be evaluated separately and merged: the result is bit-identical for any split and order.
 #pragma once
 
 #include <cstdint>
@@ -28,14 +27,14 @@ struct ClassMetrics {
   std::string name;
   double AP = no_truths, AP50 = no_truths;
   double voc_AP50 = no_truths;
-  int64_t truths = 0;      ///< objects to be found: crowds are not counted
+  int64_t truths = 0;      ///< ground-truth objects, without crowds
   OperatingPoint best;     ///< where F1 is best, and the score threshold that reaches it
   PrecisionCurve curve{};  ///< at IoU 0.5; all zero without truths
 };
 
 /// All in [0, 1], or no_truths. AP, AR …: names and definitions are COCO's (cocodataset.org/#detection-eval).
 struct Metrics {
-  double AP = no_truths;    ///< mean over classes and IoU 0.50:0.05:0.95, 100 detections an image and class
+  double AP = no_truths;    ///< mean over classes and IoU 0.50:0.05:0.95, 100 detections per image and class
   double AP50 = no_truths;  ///< at IoU 0.50
   double AP75 = no_truths;
   double APs = no_truths, APm = no_truths, APl = no_truths;  ///< objects of area ≤ 32², 32²…96², ≥ 96² pixels
@@ -45,39 +44,39 @@ struct Metrics {
   double voc_AP50 = no_truths;          ///< VOC 2010 and later: exact area under the curve
   double voc_AP50_11point = no_truths;  ///< VOC 2007: eleven recall levels
   std::vector<ClassMetrics> per_class;  ///< one for each class of the data set, in its order
-  PrecisionCurve curve{};               ///< mean of the classes' that have truths
+  PrecisionCurve curve{};               ///< mean over the classes with ground truth
   ConfusionMatrix confusion;
   int64_t images = 0, truths = 0, detections = 0;
 };
 
 struct EvaluatorOptions {
-  float confusion_score = 0.25f;  ///< the confusion matrix looks at detections from this score on
-  float confusion_iou = 0.5f;     ///< and calls them a match from this IoU on
+  float confusion_score = 0.25f;  ///< minimum score of a detection in the confusion matrix
+  float confusion_iou = 0.5f;     ///< minimum IoU of a match there
 };
 
-/// Collects images and computes the metrics. Not thread-safe; one evaluator a thread, then merge.
+/// Collects images and computes the metrics. Not thread-safe: use one evaluator per thread, then merge.
 class DetectionEvaluator {
  public:
   explicit DetectionEvaluator(std::vector<std::string> class_names, EvaluatorOptions options = {});
 
-  /// One image, once. `image_id` orders images: it decides between equal scores in different images, as the
-  /// sorted ids do in pycocotools. Detections may come in any order (equal scores keep it); a box with a
-  /// coordinate that is not a number matches nothing.
-  /// COCO: a crowd is found by any number of detections (overlap over the detection's own area) and neither
-  /// counts for nor against; `difficult` means nothing. VOC: difficult and crowd objects do not count and a
-  /// detection of one is neither right nor wrong; areas are continuous (no +1 pixel).
+  /// Adds one image, once. `image_id` breaks ties between equal scores in different images, as the sorted ids
+  /// do in pycocotools. Detections may be in any order (equal scores keep it); a box with a NaN coordinate
+  /// matches nothing.
+  /// COCO: a crowd matches any number of detections (overlap over the detection's own area), none of which is
+  /// counted; `difficult` is ignored. VOC: difficult and crowd objects, and detections of them, are not
+  /// counted; areas are continuous (no +1 pixel).
   void add(int64_t image_id, std::span<const ScoredBox> detections, std::span<const Annotation> truths);
 
-  /// What this evaluator has collected, for merge() of another one in a process of the same byte order.
+  /// The collected records, for merge() in another process of the same byte order.
   std::string serialize() const;
-  /// Adds what another evaluator with the same classes and options has collected from other images.
+  /// Adds the records of another evaluator with the same classes and options, from other images.
   void merge(std::string_view serialized);
 
   Metrics finish() const;
 
  private:
   struct ClassRecords {
-    std::vector<MatchRecord> records;  ///< the detections of one image lie together, best score first
+    std::vector<MatchRecord> records;  ///< grouped by image, best score first
     TruthCounts truths;
   };
 

@@ -1,72 +1,64 @@
 #include "train/evaluate/metrics_json.h"
 
 namespace brightnet {
+namespace {
+
+/// Calls `visit` with the key and value of each member but the score, in the documented order.
+template <typename Class, typename Visit>
+void for_each_of_class(Class& c, Visit&& visit) {
+  visit("name", c.name);
+  visit("AP", c.AP);
+  visit("AP50", c.AP50);
+  visit("truths", c.truths);
+  visit("voc_AP50", c.voc_AP50);
+  visit("precision", c.best.precision);
+  visit("recall", c.best.recall);
+  visit("f1", c.best.f1);
+}
+
+template <typename M, typename Visit>
+void for_each_member(M& metrics, Visit&& visit) {
+  visit("AP", metrics.AP);
+  visit("AP50", metrics.AP50);
+  visit("AP75", metrics.AP75);
+  visit("APs", metrics.APs);
+  visit("APm", metrics.APm);
+  visit("APl", metrics.APl);
+  visit("AR", metrics.AR);
+  visit("per_class", metrics.per_class);
+  visit("images", metrics.images);
+  visit("AR1", metrics.AR1);
+  visit("AR10", metrics.AR10);
+  visit("ARs", metrics.ARs);
+  visit("ARm", metrics.ARm);
+  visit("ARl", metrics.ARl);
+  visit("voc_AP50", metrics.voc_AP50);
+  visit("voc_AP50_11point", metrics.voc_AP50_11point);
+  visit("truths", metrics.truths);
+  visit("detections", metrics.detections);
+}
+
+}  // namespace
+
+static void to_json(Json& json, const ClassMetrics& c) {
+  for_each_of_class(c, [&](const char* key, const auto& value) { json[key] = value; });
+  json["score"] = shortest(static_cast<float>(c.best.score));
+}
+
+static void from_json(const Json& json, ClassMetrics& c) {
+  for_each_of_class(c, [&](const char* key, auto& value) { json.at(key).get_to(value); });
+  json.at("score").get_to(c.best.score);
+}
 
 Json to_json(const Metrics& metrics) {
-  Json classes = Json::array();
-  for (const ClassMetrics& c : metrics.per_class) {
-    classes.push_back({{"name", c.name},
-                       {"AP", c.AP},
-                       {"AP50", c.AP50},
-                       {"truths", c.truths},
-                       {"voc_AP50", c.voc_AP50},
-                       {"precision", c.best.precision},
-                       {"recall", c.best.recall},
-                       {"f1", c.best.f1},
-                       {"score", shortest(static_cast<float>(c.best.score))}});
-  }
-  return {{"AP", metrics.AP},
-          {"AP50", metrics.AP50},
-          {"AP75", metrics.AP75},
-          {"APs", metrics.APs},
-          {"APm", metrics.APm},
-          {"APl", metrics.APl},
-          {"AR", metrics.AR},
-          {"per_class", std::move(classes)},
-          {"images", metrics.images},
-          {"AR1", metrics.AR1},
-          {"AR10", metrics.AR10},
-          {"ARs", metrics.ARs},
-          {"ARm", metrics.ARm},
-          {"ARl", metrics.ARl},
-          {"voc_AP50", metrics.voc_AP50},
-          {"voc_AP50_11point", metrics.voc_AP50_11point},
-          {"truths", metrics.truths},
-          {"detections", metrics.detections}};
+  Json json;
+  for_each_member(metrics, [&](const char* key, const auto& value) { json[key] = value; });
+  return json;
 }
 
 Metrics metrics_from(const Json& json) {
   Metrics metrics;
-  const auto read = [](const Json& from, const char* key, auto& value) { from.at(key).get_to(value); };
-  for (const Json& one : json.at("per_class")) {
-    ClassMetrics& c = metrics.per_class.emplace_back();
-    read(one, "name", c.name);
-    read(one, "AP", c.AP);
-    read(one, "AP50", c.AP50);
-    read(one, "truths", c.truths);
-    read(one, "voc_AP50", c.voc_AP50);
-    read(one, "precision", c.best.precision);
-    read(one, "recall", c.best.recall);
-    read(one, "f1", c.best.f1);
-    read(one, "score", c.best.score);
-  }
-  read(json, "AP", metrics.AP);
-  read(json, "AP50", metrics.AP50);
-  read(json, "AP75", metrics.AP75);
-  read(json, "APs", metrics.APs);
-  read(json, "APm", metrics.APm);
-  read(json, "APl", metrics.APl);
-  read(json, "AR", metrics.AR);
-  read(json, "images", metrics.images);
-  read(json, "AR1", metrics.AR1);
-  read(json, "AR10", metrics.AR10);
-  read(json, "ARs", metrics.ARs);
-  read(json, "ARm", metrics.ARm);
-  read(json, "ARl", metrics.ARl);
-  read(json, "voc_AP50", metrics.voc_AP50);
-  read(json, "voc_AP50_11point", metrics.voc_AP50_11point);
-  read(json, "truths", metrics.truths);
-  read(json, "detections", metrics.detections);
+  for_each_member(metrics, [&](const char* key, auto& value) { json.at(key).get_to(value); });
   return metrics;
 }
 

@@ -1,6 +1,6 @@
-// The candidates are walked once, best first, and each is compared with the boxes already kept in its class
-// only. A suppressed box suppresses no other box, so this equals the textbook's pairwise sweep, and it can
-// stop as soon as the wanted number is kept.
+// One pass over the candidates, best first, compares each with the boxes already kept in its class. Since a
+// suppressed box suppresses no other, this equals the pairwise algorithm, and it can stop as soon as
+// max_detections are kept.
 #include "train/evaluate/nms.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ float iou(const Corners& a, const Corners& b) {
   return intersection / (a.area() + b.area() - intersection);
 }
 
-/// (d²/c²)^beta: 0 for a common centre, towards 1 for boxes far apart.
+/// (d²/c²)^beta: 0 for equal centres, approaching 1 for boxes far apart.
 float distance_term(const Corners& a, const Corners& b, float beta) {
   const float dx = (a.x1 + a.x2 - b.x1 - b.x2) / 2;
   const float dy = (a.y1 + a.y2 - b.y1 - b.y2) / 2;
@@ -51,7 +51,7 @@ void NmsOptions::fields(Fields& f) {
   f("kind", kind, "greedy: by IoU; diou: by IoU minus a centre distance term; model: the head's nms");
   f("iou", iou, "NMS IoU threshold: a box that overlaps a better one of its class by more is suppressed")
       .within(0, 1);
-  f("beta", beta, "exponent of the distance term of diou; for model the head's nms_beta counts").above(0);
+  f("beta", beta, "exponent of the distance term of diou; model uses the head's nms_beta").above(0);
   f("score", score, "confidence threshold: candidates with a lower score are discarded").within(0, 1);
   f("max_detections", max_detections, "maximum number of detections per image").at_least(1);
 }
@@ -87,14 +87,13 @@ std::vector<Detection> non_max_suppression(const std::vector<Detection>& candida
     const Detection& candidate = candidates[i];
     const Corners box = corners(candidate.box);
     std::vector<Corners>& better = kept_in_class[candidate.class_id];
-    const bool falls = std::any_of(better.begin(), better.end(), [&](const Corners& other) {
+    const bool suppressed = std::any_of(better.begin(), better.end(), [&](const Corners& other) {
       const float overlap = iou(box, other);
-      // The distance term only lowers the overlap, so the power is taken for the few pairs where it
-      // can matter.
+      // The distance term only lowers the overlap, so it is computed only for the few pairs above it.
       return overlap > options.iou &&
              (!diou || overlap - distance_term(box, other, options.beta) > options.iou);
     });
-    if (falls) continue;
+    if (suppressed) continue;
     better.push_back(box);
     kept.push_back(candidate);
   }

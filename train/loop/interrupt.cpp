@@ -18,7 +18,7 @@ bool ignored_before(size_t i) {
 extern "C" void note_signal(int number) {
   signal_came = 1;
   if (number == SIGHUP) return;
-  // From now on a signal does what it does to any program.
+  // The next signal has its default action.
   for (size_t i = 0; i < std::size(stops); ++i) {
     if (stops[i] != SIGHUP && !ignored_before(i)) std::signal(stops[i], SIG_DFL);
   }

@@ -64,7 +64,7 @@ RunMemory plan_run_memory(const RunConfig& config, const ParameterLayout& layout
 PlannedRun plan_run(const RunConfig& config, const Model& model, Backend& backend, int micro_batch) {
   const ParameterLayout layout(model);
   const Parameters parameters{.layout = &layout};
-  // Sums over ranks take workspace, however many ranks there are.
+  // Synchronized batch-norm needs workspace even with one rank.
   StatisticsExchange* const statistics =
       config.train.sync_bn ? &Communicator::solo().host_collectives() : nullptr;
   const RunNetworks networks(config, model, backend, micro_batch, parameters, parameters, statistics);

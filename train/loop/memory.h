@@ -1,5 +1,5 @@
-// What a run takes from its device, planned before anything is allocated. The same numbers are printed by
-// `brightnet memory`, choose the micro-batch, and are what the trainer then allocates.
+// Device memory of a run, planned before anything is allocated. `brightnet memory` prints the same numbers,
+// the micro-batch is chosen by them, and the trainer allocates exactly as much.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,12 @@
 
 namespace brightnet {
 
-/// The networks of a run: one for each input size, and one for evaluation. Their steps never interleave, so
-/// they share one arena.
+/// The networks of a run: one for each input size, and one for evaluation. They never run at the same time,
+/// so they share one arena.
 class RunNetworks {
  public:
   /// Plans all of them; `trained` and `averaged` need no memory until bind(). Both outlive this object.
-  /// `statistics` sums batch-norm's statistics over the ranks; nullptr: each has its own.
+  /// `statistics` sums batch-norm statistics over the ranks; nullptr: each rank uses its own.
   RunNetworks(const RunConfig& config, const Model& model, Backend& backend, int micro_batch,
               const Parameters& trained, const Parameters& averaged,
               StatisticsExchange* statistics = nullptr);
@@ -53,7 +53,7 @@ struct RunMemory {
   size_t average = 0;
   /// Copy of the running statistics, for a step that must be undone.
   size_t statistics = 0;
-  /// By which the device decides on a step (train/optimizer/optimizer_step.h).
+  /// Step state and workspace (OptimizerStep::control_bytes()).
   size_t control = 0;
   /// The largest of the networks' plans.
   size_t arena = 0;
@@ -62,7 +62,7 @@ struct RunMemory {
 
 RunMemory plan_run_memory(const RunConfig& config, const ParameterLayout& layout, size_t arena_bytes);
 
-/// The plan of a run with this micro-batch, and the two networks' parts of it.
+/// The plan of a run with this micro-batch, and its training and evaluation networks' shares.
 struct PlannedRun {
   RunMemory memory;
   NetworkMemory training, evaluation;
@@ -70,11 +70,11 @@ struct PlannedRun {
 PlannedRun plan_run(const RunConfig& config, const Model& model, Backend& backend, int micro_batch);
 
 /// The largest divisor of `batch`, a rank's part of train.batch, whose plan fits into `budget` bytes. Throws
-/// DeviceError, saying what one image needs, when none does.
+/// DeviceError, stating what one image needs, when none does.
 int choose_micro_batch(const RunConfig& config, const Model& model, Backend& backend, int batch,
                        size_t budget);
 
-/// The largest micro-batch of any kind that fits into `budget` bytes; 0 when not even one image does.
+/// The largest micro-batch, not only divisors, that fits into `budget` bytes; 0 when not even one image does.
 int largest_batch(const RunConfig& config, const Model& model, Backend& backend, size_t budget);
 
 /// "8GiB", "512 MB", "1000000". Throws InputError.

@@ -39,7 +39,7 @@ double Pace::steady_step_seconds() const {
 }
 
 int64_t Pace::epochs_within(double minutes, int evaluate_every) const {
-  constexpr double reserve = 0.93;  // the pace of one epoch is not that of all
+  constexpr double reserve = 0.93;  // later epochs may be slower
   const double left = 60.0 * minutes * reserve - (now() - began_at_);
   const double epoch_seconds =
       steady_step_seconds() * static_cast<double>(steps_per_epoch_) + evaluation_seconds_ / evaluate_every;

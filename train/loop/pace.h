@@ -1,5 +1,5 @@
-// How fast a run goes by this rank's clock: what its steps, evaluations and saves take, and what follows from
-// that for its end and for the next save.
+// The durations of a run's steps, evaluations and saves on this rank's clock, and the estimates made from
+// them: the time left, the epochs that fit into a time limit, and when to save next.
 #pragma once
 
 #include <cstdint>
@@ -15,38 +15,38 @@ class Pace {
   /// `now` returns seconds.
   explicit Pace(int64_t steps_per_epoch, std::function<double()> now = seconds_now);
 
-  /// Until steps of this process tell: what a step took before the run was resumed.
+  /// The duration of a step before the run was resumed; used until this process has measured its own.
   void expect(double step_seconds) { step_seconds_ = step_seconds; }
   void begin_run();
 
   double now() const { return now_(); }
-  /// A step took this long; `progress` counts it.
+  /// Records a step's duration; `progress` already counts that step.
   void step_done(double seconds, const Progress& progress);
-  /// What began at that second is done now.
+  /// An evaluation (a save) that began at second `began` has just finished.
   void evaluation_done(double began) { evaluation_seconds_ = now() - began; }
   void save_done(double began);
 
-  /// What so many steps will take; negative when nothing is known yet.
+  /// Estimated seconds of this many steps; negative when nothing is known yet.
   double seconds_of(int64_t steps) const;
   double seconds_since_save() const { return now() - saved_at_; }
-  /// Whether it is time to save within an epoch, which may take hours: when the last state is `save_every`
-  /// seconds old, and saves of a large state on a slow disk do not take more than a fiftieth of the time.
+  /// Whether to save in mid-epoch (an epoch may take hours): the saved state is `save_every` seconds old, and
+  /// saving takes at most 1/50 of the time (a large state on a slow disk).
   bool save_due(double save_every) const;
-  /// How many epochs fit into what is left of `minutes` since begin_run(), one evaluation in
-  /// `evaluate_every` of them.
+  /// How many epochs, with an evaluation every `evaluate_every`, fit into the rest of `minutes` since
+  /// begin_run().
   int64_t epochs_within(double minutes, int evaluate_every) const;
 
  private:
-  /// Of one step: from the second half of the run's first epoch, since the first steps also warm up, or else
-  /// the average over the last ones.
+  /// Measured over the second half of the run's first epoch, since the first steps include warm-up; without
+  /// that, the moving average.
   double steady_step_seconds() const;
 
   int64_t steps_per_epoch_;
   std::function<double()> now_;
   double began_at_ = 0, saved_at_ = 0;
-  /// Averages that follow the last steps; the last evaluation; the last save.
+  /// Moving average over the steps; the last evaluation; the last save.
   double step_seconds_ = 0, evaluation_seconds_ = 0, save_seconds_ = 0;
-  /// When the first epoch's steps were half done, and when the latest of them was done.
+  /// When half of the first epoch's steps were done, and when its latest step was done.
   double half_epoch_at_ = 0, epoch_at_ = 0;
 };
 

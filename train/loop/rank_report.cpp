@@ -6,7 +6,7 @@
 namespace brightnet {
 namespace {
 
-/// The report's numbers in the order in which they travel; a yes is 1. `visit` takes each of them.
+/// Calls `visit` with each number of the report, in the order of the message; flags count as 0 or 1.
 template <typename Report, typename Visit>
 void for_each_number(Report& report, Visit&& visit) {
   auto& [losses, sums, stop, save_due] = report;

@@ -1,5 +1,5 @@
-// What the ranks tell each other after every step: all of them then know how far the epoch is, and stop and
-// save after the same step.
+// The report that the ranks exchange after every step, so that all of them know the epoch's progress and stop
+// and save after the same step.
 #pragma once
 
 #include "train/distributed/communicator.h"
@@ -7,18 +7,18 @@
 
 namespace brightnet {
 
-/// Of one rank, or of all.
+/// The report of one rank, or of all ranks combined.
 struct RankReport {
   /// Of the epoch so far.
   LossTotals losses;
   EpochSums sums;
-  /// A signal has asked this rank, or any of them, to stop.
+  /// A signal has requested this rank, or any of them, to stop.
   bool stop = false;
-  /// Rank 0 finds it time to save.
+  /// Rank 0 requests a save.
   bool save_due = false;
 };
 
-/// Every rank gives its own report and gets that of all: losses and images are summed, seconds averaged.
+/// Combines the reports of all ranks: losses and images are summed, seconds averaged.
 RankReport combine(const RankReport& own, Communicator& communicator);
 
 }  // namespace brightnet

@@ -10,10 +10,10 @@ namespace brightnet {
 
 class RunLength {
  public:
-  /// A new run's, over a training split of this many images.
+  /// Length of a new run on a training split of this many images.
   RunLength(const TrainOptions& train, int64_t images);
-  /// Goes on from `progress`, and cuts its step to the epoch's length: fewer images than before make an epoch
-  /// that is over by now. When the data have changed, the epochs that are still to come count.
+  /// Continues from `progress` and clamps its step to the epoch's length, which is shorter when the data set
+  /// has shrunk. When the data have changed, the run keeps its remaining epochs rather than its steps.
   void resume(const TrainOptions& train, Progress& progress);
   /// The run ends after this many steps instead.
   void set_steps(int64_t steps) { steps_ = steps; }
@@ -26,8 +26,8 @@ class RunLength {
   bool epoch_trained(const Progress& progress) const {
     return run_trained(progress) || static_cast<int64_t>(progress.step) == steps_per_epoch_;
   }
-  /// All epochs of the run: those begun earlier, which may have had other steps when the data have changed
-  /// since, and those that the rest of the steps make.
+  /// Epochs of the whole run: those done, whose number of steps may have differed if the data changed, plus
+  /// those that the remaining steps make up.
   int64_t epochs(const Progress& progress) const;
 
  private:

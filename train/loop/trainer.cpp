@@ -24,7 +24,7 @@ Trainer::Trainer(const TrainingSetup& setup, const ParameterLayout& layout, cons
 TrainingEnd Trainer::run(const Interrupt& interrupt) {
   open();
   while (!over()) {
-    // A run that was stopped after the last step of an epoch goes on with the epoch's evaluation.
+    // A run that was stopped after the last step of an epoch continues with the epoch's evaluation.
     if (!epoch_trained()) step();
     share_progress(interrupt);
     if (all_ranks_.stop) return stop(interrupt);
@@ -66,7 +66,7 @@ void Trainer::open_loader() {
   loader.start_step = progress_.step * parts;
   loader.buffers = {[this](size_t bytes) { return setup_.backend.allocate_host(bytes); },
                     [this](void* memory) { setup_.backend.release_host(memory); }};
-  if (loader_) setup_.backend.finish_uploads();  // out of the old one's buffers
+  if (loader_) setup_.backend.finish_uploads();  // they read the old loader's buffers
   loader_ = std::make_unique<Loader>(loader);
 }
 
@@ -82,7 +82,7 @@ void Trainer::step() {
   step_.update();
   ++progress_.iteration;
   ++progress_.step;
-  // A copy that was made before an epoch's sums were cleared tells of no further step.
+  // A copy made before the epoch's sums were cleared counts no further step.
   const StepState* const seen = optimizer.observe();
   if (seen && seen->applied + seen->skipped > progress_.state.applied + progress_.state.skipped)
     adopt_state(*seen);
@@ -92,7 +92,7 @@ void Trainer::step() {
 }
 
 const Batch& Trainer::next_batch(int part) {
-  setup_.backend.finish_uploads();  // the last batch's pixels go back to the loader
+  setup_.backend.finish_uploads();  // the loader reuses the last batch's pixels
   const Batch* batch = loader_->next();
   BRIGHTNET_CHECK(batch, "the loader ended before the run");
   if (report_) report_->add_batch(*batch, progress_.iteration * step_.micro_batches() + part);
@@ -100,7 +100,7 @@ const Batch& Trainer::next_batch(int part) {
   return *batch;
 }
 
-/// Since whenever they began: a step's times are what they grow by.
+/// Running totals; a step's times are the differences between two readings.
 EpochSums Trainer::time_counters() const {
   return {.images = 0,
           .seconds = pace_.now(),
@@ -109,7 +109,7 @@ EpochSums Trainer::time_counters() const {
           .busy = step_.busy_seconds()};
 }
 
-/// What the device says of its steps, which may be a step old; or older than what is known already.
+/// `seen` may be a step behind the device; it is ignored when it is older than the known state.
 void Trainer::adopt_state(const StepState& seen) {
   const StepState before = progress_.state;
   const int64_t step = seen.applied + seen.skipped;
@@ -135,7 +135,7 @@ void Trainer::share_progress(const Interrupt& interrupt) {
                        setup_.communicator);
 }
 
-/// The host knows everything that is queued, and so do all ranks.
+/// Afterwards all ranks know the results of everything queued so far.
 void Trainer::synchronize(const Interrupt& interrupt) {
   adopt_state(step_.optimizer().state());
   share_progress(interrupt);
@@ -167,7 +167,7 @@ void Trainer::keep_if_best(const Metrics& metrics) {
   report_->add_best(metrics, setup_.val, validation_.pictured(), progress_.iteration);
 }
 
-/// Its sums and losses begin anew.
+/// Resets the epoch's sums and losses.
 void Trainer::begin_epoch() {
   step_.optimizer().clear_sums();
   progress_.sums = all_ranks_.sums = {};
@@ -180,14 +180,14 @@ void Trainer::set_length(int64_t steps) {
       Schedule(setup_.config.schedule, setup_.config.optimizer.rate, length_.steps_per_epoch(), steps);
 }
 
-// The length is fixed once and saved: a schedule that followed the clock all the way could not be resumed to
-// the same weights.
+// The length is fixed once and saved: a run whose schedule kept following the clock could not be resumed
+// bit-identically.
 void Trainer::fit_into_minutes() {
   const TrainOptions& train = setup_.config.train;
   const int64_t epochs = pace_.epochs_within(train.minutes, setup_.config.evaluate.every);
   progress_.planned = std::min(
       length_.steps(), progress_.iteration + std::max<int64_t>(1, epochs) * length_.steps_per_epoch());
-  broadcast_value(setup_.communicator, progress_.planned);  // each rank has its own clock: rank 0's counts
+  broadcast_value(setup_.communicator, progress_.planned);  // clocks differ: rank 0's result is used
   if (progress_.planned == length_.steps()) return;
   set_length(progress_.planned);
   open_loader();

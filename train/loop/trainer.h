@@ -26,38 +26,37 @@ enum class TrainingEnd : uint8_t {
   finished,
   /// `patience` evaluations without a better score.
   no_better,
-  /// By a signal; the state is saved.
+  /// Stopped by a signal; the state is saved.
   interrupted,
 };
 
 class Trainer {
  public:
-  /// Plans the run and takes all of its device memory, which is exactly memory().peak(); steps take none.
+  /// Plans the run and allocates all of its device memory, exactly memory().peak(); steps allocate none.
   /// `initial` are the parameters to start from, in the layout's order.
   Trainer(const TrainingSetup& setup, const ParameterLayout& layout, const std::vector<float>& initial);
 
-  /// Goes on from the saved state; warns when it was made with another number of threads or from other data.
+  /// Resumes from the saved state; warns when the number of threads or the data differ from the saved ones.
   void resume();
-  /// Trains until the end, a better score stays away for too long, or a signal comes (to any of the ranks,
-  /// which then stop after the same step).
+  /// Trains until all steps are done, the patience is exhausted, or a signal arrives (at any rank; all ranks
+  /// then stop after the same step).
   TrainingEnd run(const Interrupt& interrupt);
 
-  // The parts of run(), for a loop of one's own. All ranks call them in the same order.
+  // The parts of run(), for a custom loop. All ranks call them in the same order.
 
-  /// Opens the data's loader and the run's report.
+  /// Opens the training loader and the run's report.
   void open();
-  /// Whether nothing is left to train: all steps are done, or a better score has stayed away too long.
+  /// Whether training is over: all steps are done, or the patience is exhausted.
   bool over() const;
   /// Whether all steps of the epoch are done.
   bool epoch_trained() const { return length_.epoch_trained(progress_); }
-  /// One optimizer step: a batch, of which every rank passes its part.
+  /// One optimizer step on a batch, of which every rank processes its part.
   void step();
-  /// The ranks tell each other how far they are, whether one of them was asked to stop, and whether to save;
-  /// all_ranks() has it then.
+  /// Exchanges progress and the requests to stop and to save among the ranks; all_ranks() returns the result.
   void share_progress(const Interrupt& interrupt);
-  /// The epoch's evaluation, report and state. False when a signal came meanwhile: the epoch has not ended.
+  /// Evaluates, reports and saves the epoch. False when a signal interrupted it: the epoch has not ended.
   bool end_epoch(const Interrupt& interrupt);
-  /// Waits for the device, shares the progress, and saves the state and the last weights.
+  /// Waits for the device, shares progress, and saves the state and the last weights.
   void save(const Interrupt& interrupt);
   /// After the last epoch: the final state and plots.
   void close();
@@ -65,8 +64,8 @@ class Trainer {
   const Progress& progress() const { return progress_; }
   /// As of the last share_progress().
   const RankReport& all_ranks() const { return all_ranks_; }
-  /// Of the best evaluation so far; without its curves and confusion matrix if that was before the run was
-  /// resumed. None before the first, or when a version that did not save them made it.
+  /// Metrics of the best evaluation so far; without curves and confusion matrix if it preceded a resume. None
+  /// before the first, or when an old version that did not save them made it.
   const std::optional<Metrics>& best_metrics() const { return validation_.best(); }
   RunMemory memory() const { return step_.memory(); }
 
@@ -100,13 +99,13 @@ class Trainer {
   TrainingStep step_;
   Validation validation_;
   Pace pace_;
-  /// Its sums and losses are this rank's.
+  /// Sums and losses are this rank's alone.
   Progress progress_;
   RankReport all_ranks_;
 
   std::unique_ptr<Loader> loader_;
   LoaderAdvisor loader_advisor_;
-  /// On rank 0.
+  /// On rank 0 only.
   std::unique_ptr<RunReport> report_;
   ProgressLine line_;
   bool resumed_ = false;

@@ -1,4 +1,4 @@
-// What a trainer saves, and how it goes on from there.
+// Saving a trainer's state, and resuming from it.
 #include "core/log.h"
 #include "core/threads.h"
 #include "train/loop/trainer.h"
@@ -35,7 +35,7 @@ TrainingEnd Trainer::stop(const Interrupt& interrupt) {
   return TrainingEnd::interrupted;
 }
 
-/// The sums that are saved are those of all ranks.
+/// Saves the sums over all ranks.
 void Trainer::write_state() {
   if (!leads()) return;
   const double begin = pace_.now();
@@ -74,7 +74,7 @@ void Trainer::resume() {
   progress_ = state.progress;
   validation_.resume(state.best);
   all_ranks_ = {.losses = progress_.state.sums, .sums = progress_.sums};
-  if (!leads()) {  // rank 0 goes on with what all had done
+  if (!leads()) {  // rank 0 keeps the sums of all ranks
     progress_.sums.images = 0;
     progress_.state.sums = {};
   }

@@ -1,4 +1,4 @@
-// What a run works on.
+// The inputs of a run.
 #pragma once
 
 #include "data/dataset.h"
@@ -10,9 +10,9 @@
 
 namespace brightnet {
 
-/// Everything outlives the trainer. train.micro_batch is a number by now, and train.batch a multiple of it
-/// times the number of ranks. All ranks have the same, but for the data that they draw; rank 0 alone writes
-/// into the folder.
+/// Everything outlives the trainer. train.micro_batch is resolved to a number, and train.batch is a multiple
+/// of it times the number of ranks. Equal on all ranks, which draw different samples; only rank 0 writes into
+/// the folder.
 struct TrainingSetup {
   const RunConfig& config;
   const Model& model;
@@ -21,7 +21,7 @@ struct TrainingSetup {
   Backend& backend;
   const RunFolder& folder;
   Communicator& communicator = Communicator::solo();
-  /// For tensors of the backend.
+  /// For tensors in the backend's memory.
   DeviceCollectives& collectives = communicator.host_collectives();
 };
 

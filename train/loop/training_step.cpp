@@ -3,7 +3,7 @@
 namespace brightnet {
 namespace {
 
-/// Also for a rank that is alone: then it computes as several do.
+/// Also with a single rank, whose arithmetic is then the same as that of several.
 StatisticsExchange* shared_statistics(const TrainingSetup& setup) {
   return setup.config.train.sync_bn ? &setup.collectives : nullptr;
 }
@@ -36,7 +36,7 @@ TrainingStep::TrainingStep(const TrainingSetup& setup, const ParameterLayout& la
   BRIGHTNET_CHECK(micro_batches_ * config.train.micro_batch * ranks == config.train.batch,
                   "the ranks' micro-batches do not make up the batch");
   setup.backend.upload(values_.data(), initial.data(), values_.bytes());
-  // No pass writes the padding between the parameters' gradients, and their norm runs over it.
+  // The gradients' norm includes the padding between them, which no pass writes.
   setup.backend.zero(gradients_.data(), gradients_.bytes());
   optimizer_ =
       std::make_unique<OptimizerStep>(config.optimizer, config.ema, config.train.precision, layout,
@@ -57,7 +57,8 @@ void TrainingStep::pass(const Batch& batch, int part) {
   const bool accumulate = part > 0, last = part == micro_batches_ - 1;
   clock_->begin();
   if (exchange_ && last) {
-    // With the last micro-batch, what becomes final is shared at once; so this pass is not one recording.
+    // In the last micro-batch, gradients are all-reduced as soon as they are final, so this pass is not
+    // replayed as one recording.
     network.forward();
     exchange_->forward_done();
     network.backward(scale, accumulate, optimizer_->losses(),

@@ -1,10 +1,10 @@
-// One optimizer step on the device: the micro-batches through the network and back, the gradient's sum over
-// the ranks, and the optimizer. All device memory of a run is here.
+// One optimizer step on the device: forward and backward passes of the micro-batches, the gradient's
+// all-reduce over the ranks, and the optimizer. Owns all device memory of a run.
 //
 //   for (int part = 0; part < step.micro_batches(); ++part) step.pass(batch, part);
 //   step.update();
 //
-// None of this waits for the device; what came of a step is read later (OptimizerStep::observe).
+// None of this waits for the device; a step's outcome is read later (OptimizerStep::observe).
 #pragma once
 
 #include <memory>
@@ -21,32 +21,32 @@ namespace brightnet {
 
 class TrainingStep {
  public:
-  /// Takes all of the run's device memory, exactly what plan_run() says; steps take none. `initial` are the
-  /// parameters to start from, in the layout's order. `setup` and `layout` outlive this object.
+  /// Allocates all of the run's device memory, exactly what plan_run() says; steps allocate none. `initial`
+  /// are the parameters to start from, in the layout's order. `setup` and `layout` outlive this object.
   TrainingStep(const TrainingSetup& setup, const ParameterLayout& layout, const std::vector<float>& initial);
   TrainingStep(const TrainingStep&) = delete;
   TrainingStep& operator=(const TrainingStep&) = delete;
 
-  /// How many of them this rank passes in a step.
+  /// Micro-batches per step on this rank.
   int micro_batches() const { return micro_batches_; }
-  /// A micro-batch, of which this is the step's `part`-th, through the network and back. Its pixels stay
-  /// where they are until Backend::finish_uploads().
+  /// Forward and backward pass of the step's micro-batch number `part`. Its pixels must stay valid until
+  /// Backend::finish_uploads().
   void pass(const Batch& batch, int part);
-  /// After the last micro-batch: the gradient's sum over the ranks, and the optimizer's step.
+  /// After the last micro-batch: all-reduces the gradient and steps the optimizer.
   void update();
 
   OptimizerStep& optimizer() { return *optimizer_; }
   const OptimizerStep& optimizer() const { return *optimizer_; }
-  /// Goes on from this state, with the arrays of state_arrays() as they now are.
+  /// Resumes from this state and the current contents of state_arrays().
   void resume(const StepState& state);
 
-  /// The network with the averaged parameters as they now are.
+  /// The evaluation network, with the current averaged parameters.
   Network& averaged_network();
   std::vector<float> averaged_parameters() const;
-  /// What a resumed run needs back.
+  /// The arrays to save for resuming.
   std::vector<StateArray> state_arrays() const;
 
-  /// Seconds that the device has worked on steps.
+  /// Seconds that the device was busy with steps.
   double busy_seconds() const { return clock_->seconds(); }
   RunMemory memory() const;
 
@@ -61,10 +61,10 @@ class TrainingStep {
   Parameters trained_, averaged_;
   RunNetworks networks_;
   std::unique_ptr<OptimizerStep> optimizer_;
-  /// Where there are other ranks.
+  /// Only with several ranks.
   std::optional<GradientExchange> exchange_;
 
-  /// The optimizer's step, which is recorded the second time.
+  /// The optimizer's step, recorded when it runs for the second time.
   std::unique_ptr<Recording> recorded_update_;
   bool updated_ = false;
   std::unique_ptr<WorkClock> clock_;

@@ -34,7 +34,7 @@ std::optional<Metrics> Validation::run(Network& network, const Interrupt& interr
   return metrics;
 }
 
-/// Rank i modulo their number has looked at image i; rank 0 draws them all.
+/// Image i was evaluated by rank i modulo the number of ranks; rank 0 draws all pictures.
 void Validation::gather_pictured() {
   if (communicator_.alone()) return;
   for (size_t i = 0; i < pictured_.size(); ++i) {
@@ -48,8 +48,8 @@ void Validation::gather_pictured() {
   }
 }
 
-// Without anything to be found in the validation split no score is better than another: then the newest
-// weights are the best.
+// Without ground truth in the validation split, no score is better than another, and the newest weights are
+// kept as the best.
 bool Validation::record_score(const Metrics& metrics, Progress& progress) {
   const double score = config_.evaluate.best_by == BestBy::AP50 ? metrics.AP50 : metrics.AP;
   if (progress.best_epoch > 0 && score <= progress.best_score && score != no_truths) {

@@ -1,5 +1,5 @@
-// The evaluations of a run: the averaged network over the validation split, the scores that decide which
-// weights are the best, and how long a better one may stay away.
+// A run's evaluations: the averaged network on the validation split, the score that selects the best weights,
+// and early stopping.
 #pragma once
 
 #include <optional>
@@ -15,26 +15,26 @@ namespace brightnet {
 
 class Validation {
  public:
-  /// All of these outlive it.
+  /// All arguments outlive it.
   Validation(const RunConfig& config, const Model& model, const Dataset& dataset, Communicator& communicator);
 
   /// Whether this epoch (from 1) ends with an evaluation; the last one always does.
   bool due(int64_t epoch, bool last) const;
-  /// Evaluates this network, every rank a part of the images. All ranks get the same metrics, or none when a
-  /// signal came to any of them.
+  /// Evaluates this network, every rank on its part of the images. All ranks get the same metrics, or none
+  /// when any of them received a signal.
   std::optional<Metrics> run(Network& network, const Interrupt& interrupt);
-  /// Notes in `progress` the score of the epoch that it has just ended. True when it is the best so far.
+  /// Records in `progress` the score of the epoch that has just ended. True when it is the best so far.
   bool record_score(const Metrics& metrics, Progress& progress);
-  /// Whether a better score has stayed away for too many evaluations.
+  /// Whether train.patience evaluations have passed without a better score.
   bool out_of_patience(const Progress& progress) const;
 
-  /// Of the last evaluation in this process.
+  /// Metrics of the last evaluation in this process.
   const std::optional<Metrics>& last() const { return last_; }
-  /// Of the best evaluation of the run; none before the first.
+  /// Metrics of the best evaluation of the run; none before the first.
   const std::optional<Metrics>& best() const { return best_; }
-  /// The run goes on and this was its best.
+  /// Resumes a run whose best evaluation was this.
   void resume(const std::optional<Metrics>& best) { best_ = best; }
-  /// What the last evaluation found in the split's first images; complete on rank 0.
+  /// The last evaluation's detections in the split's first images; complete on rank 0.
   const std::vector<std::vector<ScoredBox>>& pictured() const { return pictured_; }
 
  private:

@@ -1,6 +1,5 @@
 // The exponential moving average of the weights, which generalises better than any single step's weights
-// (Polyak & Juditsky 1992; Tarvainen & Valpola 2017). It covers the running statistics as well, so that the
-// averaged network is a whole one.
+// (Polyak & Juditsky 1992; Tarvainen & Valpola 2017). It includes batch-norm's running statistics.
 #pragma once
 
 #include <memory>
@@ -19,11 +18,11 @@ struct EmaOptions {
 
 class Ema : public Optimizer {
  public:
-  /// Starts at `values`.
+  /// The average starts at `values`.
   Ema(std::unique_ptr<Optimizer> inner, const EmaOptions& options, const ParameterLayout& layout,
       Backend& backend, const float* values);
-  /// The inner step averages the trainable weights in its own pass over memory. The statistics follow when
-  /// they are settled (train/optimizer/optimizer_step.h).
+  /// The inner optimizer averages the trainable weights in the same pass over memory; OptimizerStep averages
+  /// the running statistics.
   void step(OptimizerArrays arrays, const StepState* state) override;
   void append_state(std::vector<StateArray>& state) const override;
   float* average() const override { return average_.floats(); }

@@ -44,7 +44,7 @@ std::vector<ParameterRange> parameter_ranges(const ParameterLayout& layout, floa
     const auto& entry = entries[i];
     if (entry.offset >= layout.trainable_floats()) break;
     if (entry.rate == 0) continue;
-    // Up to the next entry, padding included, so that the ranges cover what is trained without holes.
+    // Up to the next entry, padding included, so that the ranges have no gaps.
     const size_t end = i + 1 < entries.size() ? entries[i + 1].offset : layout.trainable_floats();
     const float own = entry.kind == ParameterKind::weight ? decay : 0.0f;
     ranges.push_back({.begin = entry.offset, .end = end, .rate = entry.rate, .decay = own});

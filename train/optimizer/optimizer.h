@@ -1,6 +1,6 @@
-// Optimizers compose: an average wraps SGD or Adam and changes the step on its way in. All work on the flat
-// arrays of layers/parameters.h, so one step is one pass over memory however many are stacked. None of them
-// waits for the device: whether a step is applied is decided there (train/optimizer/optimizer_step.h).
+// SGD and AdamW, and the average that wraps one of them. All work on the flat arrays of layers/parameters.h:
+// a step, averaging included, is one pass over memory. None waits for the device, which itself decides
+// whether a step is applied (train/optimizer/optimizer_step.h).
 #pragma once
 
 #include <memory>
@@ -25,7 +25,8 @@ constexpr std::string_view enum_name(OptimizerKind kind) {
   return {};
 }
 
-/// l2: part of the gradient, as in darknet. decoupled: beside it (Loshchilov & Hutter 2019).
+/// l2: added to the gradient, as in darknet, and so to the momentum. decoupled: shrinks the weights directly
+/// (Loshchilov & Hutter 2019).
 enum class DecayKind : uint8_t { l2, decoupled };
 constexpr std::string_view enum_name(DecayKind kind) {
   switch (kind) {
@@ -43,29 +44,29 @@ struct OptimizerOptions {
   float rate = 0.002f;
   float momentum = 0.9f;  ///< sgd
   bool nesterov = false;  ///< sgd
-  /// Of convolution weights; batch-norm and biases have none. sgd: 0.0005 if not given.
+  /// Weight decay of convolution weights; none for batch-norm and biases. sgd: 0.0005 if not given.
   float decay = 0.05f;
-  /// Of sgd; adamw is decoupled.
+  /// For sgd; adamw is always decoupled.
   DecayKind decay_kind = DecayKind::l2;
   float beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-8f;  ///< adamw
-  /// Largest norm of the whole gradient; 0: any.
+  /// Gradient clipping: maximum norm of the whole gradient; 0: none.
   float clip = 10.0f;
-  /// Steps in a row whose gradient is not finite before the run stops.
+  /// The run stops after this many consecutive steps with a gradient that is not finite.
   int max_skips = 20;
-  /// The loss scale to start with, in any precision; 0: 65536 in fp16, none otherwise.
+  /// Initial loss scale, in any precision; 0: 65536 in fp16, none otherwise.
   float loss_scale = 0;
-  /// Steps in a row without overflow after which the loss scale doubles.
+  /// Consecutive steps without overflow after which the loss scale doubles.
   int loss_scale_growth = 2000;
 
   void fields(Fields& f);
-  /// The defaults of stochastic gradient descent: a rate and a decay mean nothing to another optimizer.
+  /// The defaults of SGD, whose rate and decay differ from AdamW's.
   static OptimizerOptions sgd();
 };
 
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
-  /// Queues a step as the state (in the device's memory) decides. The caller gives values and gradients.
+  /// Queues a step controlled by `state` (in device memory). The caller sets values and gradients.
   virtual void step(OptimizerArrays arrays, const StepState* state) = 0;
   /// Appends the arrays of this optimizer and of those it wraps.
   virtual void append_state(std::vector<StateArray>& state) const = 0;
@@ -85,9 +86,7 @@ class DeviceRanges {
   DeviceBuffer memory_;
 };
 
-/// Stochastic gradient descent with momentum. With decay_kind l2 the decay is part of the gradient, as in
-/// darknet, and goes through the momentum; decoupled, it shrinks the weights beside it (Loshchilov &
-/// Hutter 2019).
+/// Stochastic gradient descent with momentum.
 class Sgd : public Optimizer {
  public:
   Sgd(const OptimizerOptions& options, const ParameterLayout& layout, Backend& backend);
@@ -115,18 +114,18 @@ class AdamW : public Optimizer {
   DeviceBuffer first_, second_;
 };
 
-/// How the optimizer treats each parameter of the flat array: its layer's rate, and that convolution weights
-/// decay while biases, scales and shifts do not. Frozen ones are in no range, so that nothing moves them. How
-/// many ranges there are does not depend on the rates of those that are trained.
+/// The rate and decay of each parameter of the flat array: its layer's rate; decay only for convolution
+/// weights. Frozen parameters are in no range and stay unchanged. The number of ranges does not depend on the
+/// rates of trained parameters.
 std::vector<ParameterRange> parameter_ranges(const ParameterLayout& layout, float decay);
 
-/// The optimizer that the configuration asks for and, if `ema` wants one, the average around it. `values` are
-/// the parameters that it will step over.
+/// The configured optimizer, wrapped in an average if `ema` has one. `values` are the parameters that it will
+/// update.
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerOptions& options, const EmaOptions& ema,
                                           const ParameterLayout& layout, Backend& backend, float* values);
 
-/// Bytes of device memory that make_optimizer() takes for the optimizer's state and ranges; not for
-/// the average.
+/// Bytes of device memory that make_optimizer() takes for the optimizer's state and ranges, without the
+/// average.
 size_t optimizer_bytes(const OptimizerOptions& options, const ParameterLayout& layout);
 
 }  // namespace brightnet

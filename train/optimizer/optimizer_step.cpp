@@ -15,8 +15,7 @@ float first_scale(const OptimizerOptions& options, Precision precision) {
   return precision == Precision::fp16 ? first_loss_scale : 1.0f;
 }
 
-}  // namespace
-
+/// `images`: of a step on this rank.
 StepPolicy step_policy(const OptimizerOptions& options, const EmaOptions& ema, Precision precision,
                        int images) {
   StepPolicy policy;
@@ -32,6 +31,8 @@ StepPolicy step_policy(const OptimizerOptions& options, const EmaOptions& ema, P
   policy.ema_ramp = ema.ramp;
   return policy;
 }
+
+}  // namespace
 
 OptimizerStep::OptimizerStep(const OptimizerOptions& options, const EmaOptions& ema, Precision precision,
                              const ParameterLayout& layout, Backend& backend, float* values, int images)
@@ -76,8 +77,8 @@ void OptimizerStep::stop(const StepState& seen) const {
                             " steps in a row, so training stops";
   const std::string remedy =
       "Lower optimizer.rate or optimizer.clip, or lengthen schedule.warmup, and look at the labels with "
-      "`brightnet data check`. What was saved before holds no such numbers, but a rate that is too high "
-      "spoils weights long before: go on from it only if metrics.csv shows a falling loss up to then.";
+      "`brightnet data check`. Saved weights are finite, but a rate that is too high "
+      "spoils them long before: resume only if metrics.csv shows a falling loss up to then.";
   if (!policy_.scales_loss) throw InputError(begin, "", remedy);
   throw InputError(
       begin + "; the loss scale has come down to " + std::to_string(seen.loss_scale), "",

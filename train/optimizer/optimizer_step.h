@@ -1,6 +1,6 @@
-// One step of a run's optimizer: the gradient's norm is clipped, a step whose gradient is not finite is
-// skipped with everything it touched restored, and under loss scaling the scale follows. All of it is decided
-// on the device (kernels/math/loss_scaler.h); the host reads the result later and waits for nothing.
+// One optimizer step: clips the gradient's norm, skips a step whose gradient is not finite (and restores the
+// running statistics), and adapts the loss scale. All of it is decided on the device
+// (kernels/math/loss_scaler.h); the host reads the result later, without waiting.
 #pragma once
 
 #include <memory>
@@ -12,44 +12,39 @@
 
 namespace brightnet {
 
-/// Whether a run in this precision scales its loss, clips, averages, …: the policy by which the device decides. `images`
-/// are one step's on this device.
-StepPolicy step_policy(const OptimizerOptions& options, const EmaOptions& ema, Precision precision,
-                       int images);
-
 class OptimizerStep {
  public:
-  /// `values` are the parameters that it steps over, running statistics included, as the run begins with
-  /// them. `images` are those of a step on this rank.
+  /// `values` are the parameters to update, running statistics included, with their initial values. `images`
+  /// is the number per step on this rank.
   OptimizerStep(const OptimizerOptions& options, const EmaOptions& ema, Precision precision,
                 const ParameterLayout& layout, Backend& backend, float* values, int images);
 
-  /// What Network::backward takes: `constant` and the loss scale, and where a step's losses go.
+  /// For Network::backward: `constant` times the loss scale, and where a step's losses are summed.
   GradientScale gradient_scale(float constant) const { return {constant, &device_state()->loss_scale}; }
   LossTotals* losses() const { return &device_state()->pending; }
 
-  /// The next step's learning rate. Not part of a captured graph, which step() may be.
+  /// Sets the next step's learning rate. Not captured into a graph, unlike step().
   void set_rate(float rate);
-  /// Queues the step: `gradients` are complete, and the statistics are the same on all ranks.
+  /// Queues the step. `gradients` are complete, and the running statistics are the same on all ranks.
   void step(const float* gradients);
-  /// Queues a copy of the step's outcome, and returns the newest that can be had without waiting for it: on
-  /// the CPU this step's, on a GPU that of the one before (nullptr after the first). Throws InputError, with
-  /// what to change, after `max_skips` skipped steps in a row.
+  /// Queues a copy of the step's outcome, and returns the newest one available without waiting: on the CPU
+  /// this step's, on a GPU the previous step's (nullptr after the first). Throws InputError, with a remedy,
+  /// after `max_skips` consecutive skipped steps.
   const StepState* observe();
 
-  /// As it is after everything queued so far (this waits).
+  /// The state after everything queued so far (blocks).
   StepState state() const;
   /// Resumes from this state and the current parameters.
   void resume(const StepState& state);
-  /// An epoch's sums begin anew.
+  /// Resets the epoch's sums.
   void clear_sums();
 
-  /// The averaged parameters in the device's memory, or the parameters where none are kept.
+  /// The averaged parameters in device memory; the parameters themselves when there is no average.
   float* average() const { return optimizer_->average() ? optimizer_->average() : values_; }
   void append_state(std::vector<StateArray>& state) const { optimizer_->append_state(state); }
   bool scales_loss() const { return policy_.scales_loss; }
 
-  /// Bytes of device memory beside the optimizer's: state and workspace, and the statistics' copy.
+  /// Bytes of device memory besides the optimizer's: state and workspace, and a copy of the statistics.
   static size_t control_bytes();
   static size_t statistics_bytes(const ParameterLayout& layout);
 

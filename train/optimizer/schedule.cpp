@@ -7,7 +7,7 @@
 namespace brightnet {
 
 void ScheduleOptions::fields(Fields& f) {
-  f("kind", kind, "of the rate after the burn-in");
+  f("kind", kind, "decay of the rate after the warm-up");
   f("unit", unit, "of warmup and steps");
   f("warmup", warmup, "length of the warm-up").at_least(0);
   f("power", power, "exponent of the warm-up").at_least(0);

@@ -1,4 +1,4 @@
-// The learning rate over a run: a burn-in, then a policy.
+// The learning rate over a run: a warm-up, then a decay.
 #pragma once
 
 #include <cstdint>
@@ -31,30 +31,30 @@ constexpr std::string_view enum_name(ScheduleUnit unit) {
 
 /// The `schedule:` section: the learning rate over the run.
 struct ScheduleOptions {
-  /// Of the rate after the burn-in.
+  /// How the rate decays after the warm-up.
   ScheduleKind kind = ScheduleKind::cosine;
-  /// Of warmup and steps.
+  /// Unit of warmup and steps.
   ScheduleUnit unit = ScheduleUnit::epochs;
-  /// Length of the burn-in.
+  /// Length of the warm-up.
   float warmup = 3.0f;
-  /// Of the burn-in: rate · (t / warmup)^power.
+  /// In the warm-up: rate · (t / warmup)^power.
   float power = 4.0f;
   /// cosine and linear end at this fraction of the rate.
   float final = 0.01f;
-  /// Where the rate falls; empty: at 80 % and 90 % of the run.
+  /// Where the rate drops; empty: at 80 % and 90 % of the run.
   std::vector<float> steps;
-  /// Its factors there; empty: 0.1 each.
+  /// Factors of the rate there; empty: 0.1 each.
   std::vector<float> scales;
   void fields(Fields& f);
 };
 
 class Schedule {
  public:
-  /// `total` optimizer steps in all. A burn-in longer than the run is cut to its length.
+  /// `total` optimizer steps in all. A warm-up longer than the run is cut to its length.
   Schedule(const ScheduleOptions& options, float rate, int64_t iterations_per_epoch, int64_t total);
 
-  /// The rate of optimizer step `iteration`, counted from 0. In the burn-in (darknet's, above 0 from its
-  /// first step):
+  /// The rate of optimizer step `iteration`, counted from 0. In the warm-up (darknet's burn-in, but above 0
+  /// from the first step):
   ///   rate · ((iteration + 1) / warmup)^power
   /// After it, with u from 0 at its end to 1 at the run's end:
   ///   cosine    rate · (final + (1 − final) · (1 + cos πu) / 2)   (Loshchilov & Hutter 2017)

@@ -17,7 +17,7 @@ namespace {
 constexpr const char* format_name = "brightnet state";
 constexpr const char* checksum_key = "checksum";
 
-// Doubles travel through JSON as shortest text that reads back as the same number.
+// JSON stores each double as the shortest text that reads back as the same number.
 nlohmann::json to_json(const StepState& s) {
   const LossTotals& l = s.sums;
   return {{"loss_scale", s.loss_scale},
@@ -73,7 +73,7 @@ SplitFingerprint fingerprint_from(const nlohmann::json& json) {
           json.at("hash").get<uint64_t>()};
 }
 
-/// Hashes of arrays by name: the order in which they lie in the file does not matter.
+/// Hashes of the arrays by name, so that their order in the file does not matter.
 using ArrayHashes = std::map<std::string, uint64_t>;
 
 std::string checksum(const std::map<std::string, std::string>& metadata, const ArrayHashes& arrays) {
@@ -91,7 +91,7 @@ uint64_t hash_of(const std::vector<float>& values) {
   return hash_bytes(values.data(), values.size() * sizeof(float));
 }
 
-/// What the metadata say beside the arrays. Throws what json and stoi throw.
+/// Parses the file's metadata. Throws the exceptions of nlohmann::json and std::stoi.
 RunState read_metadata(const SafetensorsReader& reader) {
   RunState state;
   state.progress = progress_from(nlohmann::json::parse(reader.metadata("progress")));
@@ -137,7 +137,7 @@ void save_state(const std::filesystem::path& file, const RunState& state,
                                               {"threads", std::to_string(state.threads)},
                                               {"progress", to_json(state.progress).dump()}};
   if (state.best) {
-    // A class may be named in any bytes.
+    // Class names may not be valid UTF-8.
     metadata["best"] = brightnet::to_json(*state.best).dump(-1, ' ', false, Json::error_handler_t::replace);
   }
   if (state.train && state.val) {

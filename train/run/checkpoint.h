@@ -1,6 +1,6 @@
-// What a run needs to go on exactly as if it had never stopped: raw weights, average, optimizer, and how far
-// it is. Everything is in one file that is replaced as a whole, so that whenever the machine dies the folder
-// holds one complete state. Random numbers need no saving: epoch and sample determine them (core/random.h).
+// The saved state from which a run resumes exactly as if it had never stopped: weights, average, optimizer
+// and progress. It is one file, replaced atomically, so the folder holds one complete state even if the
+// machine dies. Random numbers need no saving: epoch and sample determine them (core/random.h).
 #pragma once
 
 #include <cstdint>
@@ -20,22 +20,22 @@ namespace brightnet {
 /// A state without its arrays.
 struct RunState {
   Progress progress;
-  /// describe_layout() of the model; must be the same when the state is read.
+  /// describe_layout() of the model; must match when the state is loaded.
   std::string layout;
-  /// That the arithmetic used.
+  /// Number of CPU threads, which determines how sums round.
   int threads = 0;
-  /// Of the best evaluation; without its curves and confusion matrix.
+  /// Metrics of the best evaluation, without curves and confusion matrix.
   std::optional<Metrics> best;
-  /// Of the data; none in states of earlier versions.
+  /// Fingerprints of the data; none in states of earlier versions.
   std::optional<SplitFingerprint> train, val;
 };
 
-/// Writes the arrays and the rest atomically, with a checksum (core/hash.h) over all of it.
+/// Writes state and arrays atomically, with a checksum (core/hash.h) over all of it.
 void save_state(const std::filesystem::path& file, const RunState& state,
                 const std::vector<StateArray>& arrays, Backend& backend);
 
-/// Fills the arrays. Throws InputError when the file is broken, does not match its checksum (those of earlier
-/// versions have none), or belongs to another model or optimizer.
+/// Loads into the arrays. Throws InputError when the file is broken, does not match its checksum (files of
+/// earlier versions have none), or belongs to another model or optimizer.
 RunState load_state(const std::filesystem::path& file, const std::vector<StateArray>& arrays,
                     const std::string& layout, Backend& backend);
 

@@ -9,7 +9,7 @@
 namespace brightnet {
 namespace {
 
-/// In sixteenths of a pixel: rounding in the last bits of a division is no change.
+/// In sixteenths of a pixel, so that rounding errors are not taken for a change.
 int64_t place(float coordinate) {
   return std::llround(16.0 * coordinate);
 }

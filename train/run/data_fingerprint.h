@@ -1,4 +1,4 @@
-// Whether a resumed run still has the data it began with.
+// Detects whether a resumed run's data have changed.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace brightnet {
 
-/// What a saved state remembers of a split.
+/// A split's fingerprint, stored in a saved state.
 struct SplitFingerprint {
   int64_t images = 0, objects = 0;
-  /// Of the images' names and sizes, their boxes, and the classes; not of the folder they are in.
+  /// Of image file names and sizes, boxes, and classes; not of the folder.
   uint64_t hash = 0;
 
   bool operator==(const SplitFingerprint&) const = default;
@@ -18,7 +18,7 @@ struct SplitFingerprint {
 
 SplitFingerprint fingerprint(const Dataset& dataset);
 
-/// What has changed: "it had 24 images with 60 objects and now has 19 with 45"; empty when nothing has.
+/// The change, as "it had 24 images with 60 objects and now has 19 with 45"; empty when there is none.
 std::string describe_change(const SplitFingerprint& before, const SplitFingerprint& now);
 
 }  // namespace brightnet

@@ -19,7 +19,7 @@ std::string loader_advice(const LoaderSituation& situation) {
   const LoaderOptions& loader = situation.loader;
   const double cache = loader.cache_mb * 1048576.0;
   if (loader.workers < situation.processors) {
-    // Each worker adds what the ones there are give now.
+    // Assumes that throughput grows linearly with the workers.
     const int wanted =
         static_cast<int>(std::ceil(std::max(1, loader.workers) / (1 - std::min(0.9, situation.waited))));
     return begin + fmt::format("Raise loader.workers ({} now, of {} processors): --set loader.workers={}.",

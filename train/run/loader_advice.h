@@ -1,4 +1,4 @@
-// What to change when training waits for its images.
+// Advice on which option to change when data loading slows training down.
 #pragma once
 
 #include <string>
@@ -12,19 +12,19 @@ struct LoaderSituation {
   /// Fraction of the time that training waited for the loader.
   double waited = 0;
   LoaderOptions loader;
-  /// That this process may use.
+  /// Processors available to this process.
   int processors = 1;
-  /// Of all training images, 3 bytes a pixel.
+  /// Of all training images, 3 bytes per pixel.
   double decoded_bytes = 0;
 };
 
-/// A sentence that names the option to change; empty while training waits less than a tenth of its time.
+/// A sentence that names the option to change; empty while training waits less than a tenth of the time.
 std::string loader_advice(const LoaderSituation& situation);
 
-/// The images' pixels as they are kept after decoding.
+/// Bytes of all the images' pixels after decoding.
 double decoded_bytes(const Dataset& dataset);
 
-/// Gives a run that advice once, after the first epoch that shows the need.
+/// Gives a run that advice once, after the first epoch that needs it.
 class LoaderAdvisor {
  public:
   /// `train` outlives it.

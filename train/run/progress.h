@@ -1,4 +1,4 @@
-// Where a run is, and what the epoch that it is in took so far.
+// A run's progress, and the times of its current epoch.
 #pragma once
 
 #include <cstdint>
@@ -7,16 +7,15 @@
 
 namespace brightnet {
 
-/// What the part of an epoch that is done took: of one rank, or of all of them, when images are summed and
-/// seconds averaged.
+/// Images and times of the current epoch so far, of one rank or of all (images summed, seconds averaged).
 struct EpochSums {
   double images = 0;
   double seconds = 0;
   /// Seconds of waiting for the loader.
   double waited = 0;
-  /// Seconds that the computation stood still for other ranks.
+  /// Seconds of waiting for other ranks.
   double comm_waited = 0;
-  /// Seconds of the device's work.
+  /// Seconds that the device was busy.
   double busy = 0;
 
   EpochSums& operator+=(const EpochSums& more) {
@@ -33,23 +32,23 @@ struct EpochSums {
   }
 };
 
-/// Where a run is.
+/// How far a run has come.
 struct Progress {
-  /// That is being trained, from 0.
+  /// The current epoch, from 0.
   uint64_t epoch = 0;
-  /// Optimizer steps of it that are done.
+  /// Optimizer steps done in this epoch.
   uint64_t step = 0;
-  /// Optimizer steps of the run, skipped ones included.
+  /// Optimizer steps done in the run, skipped ones included.
   int64_t iteration = 0;
-  /// Of an evaluation so far; −1: there was none.
+  /// Best score of an evaluation so far; −1: none.
   double best_score = -1;
   /// From 1; 0: none.
   int best_epoch = 0;
   int evaluations_since_best = 0;
-  /// Optimizer steps of the whole run, once a limit of time has fixed them; 0: not yet.
+  /// Optimizer steps of the whole run as fixed by train.minutes; 0: not yet fixed.
   int64_t planned = 0;
   EpochSums sums;
-  /// The device's, as the host last saw it: loss sums, loss scale, steps applied and skipped.
+  /// Last copy of the device's state: loss sums, loss scale, steps applied and skipped.
   StepState state;
 };
 

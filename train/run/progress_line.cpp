@@ -18,7 +18,7 @@ int terminal_columns() {
   return 80;
 }
 
-/// A terminal, and one that knows how to erase a line.
+/// Whether standard error is a terminal that can erase a line.
 bool can_rewrite_lines() {
   const char* kind = std::getenv("TERM");
   return ::isatty(STDERR_FILENO) == 1 && kind && *kind != '\0' && std::string_view(kind) != "dumb";

@@ -1,5 +1,4 @@
-// What a person sees of a run: on a terminal one line that is rewritten in place, elsewhere a plain line now
-// and then.
+// A run's progress output: on a terminal one line rewritten in place, elsewhere a log line at intervals.
 #pragma once
 
 #include <chrono>
@@ -9,14 +8,14 @@ namespace brightnet {
 
 class ProgressLine {
  public:
-  /// `every`: seconds between plain lines. A line is rewritten where standard error is a terminal that can do
-  /// so ($TERM is neither unset nor "dumb").
+  /// `every`: seconds between log lines. The line is rewritten in place if standard error is a terminal that
+  /// supports it ($TERM is neither unset nor "dumb").
   explicit ProgressLine(double every);
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  /// Whether it is time to show another line; asked first, so that the others need not be composed.
+  /// Whether the next line is due; check before composing one.
   bool due() const;
   void show(const std::string& line);
   /// Ends the rewritten line, so that other output can follow.

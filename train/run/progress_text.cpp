@@ -9,7 +9,7 @@
 namespace brightnet {
 namespace {
 
-/// A metric, which is negative (no_truths) where there was nothing to be found.
+/// Formats a metric; "-" when it is negative (no_truths: no ground truth).
 std::string metric(const Metrics* metrics, double Metrics::*which) {
   return metrics && metrics->*which >= 0 ? fmt::format("{:.3f}", metrics->*which) : "-";
 }

@@ -1,5 +1,5 @@
-// A run's progress in one line of text, most wanted things first: a terminal of 80 columns shows how far it
-// is, the loss, when it ends, how good it is and the learning rate.
+// A run's progress as one line of text, most important first: 80 columns show epoch, step, loss, time left,
+// AP and learning rate.
 #pragma once
 
 #include <string>
@@ -10,24 +10,24 @@
 namespace brightnet {
 
 struct RunProgress {
-  /// From 1: that is trained, or that has just ended.
+  /// From 1: the epoch being trained, or the one that has just ended.
   int64_t epoch = 0, epochs = 0;
-  /// Of the epoch; 0: it has ended.
+  /// Within the epoch; 0: it has ended.
   int64_t step = 0, steps_per_epoch = 0;
-  /// Of the epoch, over all ranks; the losses have no images when every step was skipped.
+  /// Of the epoch, over all ranks; losses.images is 0 when every step was skipped.
   EpochSums sums;
   LossTotals losses;
-  /// Until the run's last step; negative: not known yet.
+  /// Until the run's last step; negative: unknown.
   double seconds_left = -1;
-  /// The learning rate.
+  /// Learning rate.
   float rate = 0;
-  /// 0 where the loss is not scaled.
+  /// 0 without loss scaling.
   float loss_scale = 0;
-  /// The time of waiting for them is shown.
+  /// Show the time of waiting for other ranks.
   bool many_ranks = false;
-  /// The device's share of the time is shown.
+  /// Show the fraction of time that the device is busy.
   bool device_beside_host = false;
-  /// nullptr when there are none.
+  /// nullptr: none yet.
   const Metrics* metrics = nullptr;
 };
 

@@ -16,7 +16,7 @@ fs::path numbered(const fs::path& wanted, int number) {
   return number == 1 ? wanted : fs::path(wanted.string() + '-' + std::to_string(number));
 }
 
-/// Those of `wanted`, `wanted`-2, … that exist, in order.
+/// The sorted numbers of those of `wanted`, `wanted`-2, … that exist.
 std::vector<int> numbers_of(const fs::path& wanted) {
   const std::string name = wanted.filename().string();
   std::vector<int> numbers;
@@ -42,13 +42,13 @@ RunFolder RunFolder::create(const fs::path& wanted) {
   const fs::path clean = wanted.lexically_normal().has_filename() ? wanted.lexically_normal()
                                                                   : wanted.lexically_normal().parent_path();
   const auto fail = [&](const std::error_code& error) {
-    throw InputError("the run's folder cannot be made: " + error.message(), clean.string(),
-                     "Name another place with --out.");
+    throw InputError("the run's folder cannot be created: " + error.message(), clean.string(),
+                     "Choose another location with --out.");
   };
   std::error_code error;
   if (clean.has_parent_path()) fs::create_directories(clean.parent_path(), error);
   if (error) fail(error);
-  // create_directory tells atomically which process made it: two runs that start together get two folders.
+  // create_directory is atomic: two runs that start at the same time get two folders.
   int number = 1;
   while (!fs::create_directory(numbered(clean, number), error)) {
     if (error && error != std::errc::file_exists) fail(error);
@@ -74,7 +74,7 @@ RunFolder RunFolder::open(const fs::path& path) {
 }
 
 RunFolder RunFolder::latest(const fs::path& wanted) {
-  // Not the highest number: a folder that was deleted leaves its number to a later run.
+  // Not the highest number: numbers of deleted folders are reused.
   std::optional<RunFolder> found;
   fs::file_time_type saved;
   for (const int number : numbers_of(wanted)) {

@@ -1,4 +1,4 @@
-// The folder of a run: runs/NAME, and where everything in it lies. An existing one is never overwritten.
+// A run's folder, runs/NAME, and the paths of its files. An existing folder is never overwritten.
 #pragma once
 
 #include <filesystem>
@@ -8,15 +8,13 @@ namespace brightnet {
 
 class RunFolder {
  public:
-  /// Makes `wanted`, or `wanted`-2, -3, … when it exists, with the folders inside. Throws InputError when it
-  /// cannot be made.
+  /// Creates `wanted`, or `wanted`-2, -3, … when it exists, and its subfolders. Throws InputError on failure.
   static RunFolder create(const std::filesystem::path& wanted);
-  /// The one at `path`, as another rank has made or opened it.
+  /// The folder at `path`, which another rank has created or opened.
   static RunFolder at(std::filesystem::path path) { return RunFolder(std::move(path)); }
-  /// An existing one that can be resumed; InputError, saying what is missing, for anything else.
+  /// An existing folder that can be resumed; otherwise InputError, which states what is missing.
   static RunFolder open(const std::filesystem::path& path);
-  /// Of `wanted`, `wanted`-2, … that can be resumed, the one whose state was saved last; InputError when
-  /// there is none.
+  /// The most recently saved of the resumable folders `wanted`, `wanted`-2, …; InputError when there is none.
   static RunFolder latest(const std::filesystem::path& wanted);
 
   const std::filesystem::path& path() const { return path_; }

@@ -23,7 +23,7 @@ std::string this_process() {
   return "process " + std::to_string(::getpid()) + " on " + host;
 }
 
-/// What the holder has written into the file, which for a moment may be nothing.
+/// What the lock's holder has written into the file, which may briefly be empty.
 std::string holder(int file) {
   char words[512];
   const ssize_t length = ::pread(file, words, sizeof words, 0);

@@ -1,5 +1,5 @@
-// One program at a time writes into a run's folder. The lock is the kernel's on an open file (flock): it ends
-// with the process, however that ends, and the file that remains means nothing.
+// Lets one process at a time write into a run's folder. The kernel's lock on an open file (flock) ends with
+// the process, even if it crashes; the file that remains has no meaning.
 #pragma once
 
 #include "train/run/run_folder.h"
@@ -8,10 +8,9 @@ namespace brightnet {
 
 class RunLock {
  public:
-  /// Takes the run for this process until the end of this object, and removes the half-written files of an
-  /// earlier one that was killed. Throws InputError when another process has the run, which it names, or when
-  /// the folder cannot be written to. Where the file system has no locks (some cluster file systems) it warns
-  /// and goes on.
+  /// Locks the run for the lifetime of this object, and removes temporary files that a killed process left.
+  /// Throws InputError when another process, which it names, holds the lock, or when the folder is not
+  /// writable. On file systems without locks (some cluster file systems) it only warns.
   explicit RunLock(const RunFolder& folder);
   ~RunLock();
   RunLock(const RunLock&) = delete;

@@ -16,7 +16,7 @@ namespace {
 constexpr int pictured_batches = 3, pictured_per_batch = 16;
 constexpr int pictured_predictions = 32;
 constexpr float pictured_score = 0.25f;
-// Plots cost a tenth of a second; short epochs must not be spent on them.
+// A plot takes a tenth of a second, too long to draw one after each short epoch.
 constexpr std::chrono::seconds between_plots{20};
 
 const std::vector<std::string>& metric_columns() {
@@ -35,7 +35,7 @@ std::vector<double> epoch_values(const EpochSummary& summary) {
   const EpochSums& s = summary.sums;
   const LossTotals& l = summary.losses;
   const double nothing = std::numeric_limits<double>::quiet_NaN();
-  // An epoch whose steps were all skipped has no loss, and no metric is one of nothing to be found.
+  // No loss when all steps were skipped; no metric without ground truth.
   const auto loss = [&](double sum) { return l.images > 0 ? sum / l.images : nothing; };
   const auto metric = [&](double Metrics::*which) {
     return summary.metrics && summary.metrics->*which != no_truths ? summary.metrics->*which : nothing;

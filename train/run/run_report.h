@@ -1,4 +1,4 @@
-// What a run leaves for people: metrics.csv, TensorBoard events, plots and pictures in its folder.
+// A run's report in its folder: metrics.csv, TensorBoard events, plots and pictures.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@
 
 namespace brightnet {
 
-/// An epoch in numbers.
+/// The results of an epoch.
 struct EpochSummary {
   /// From 1.
   int epoch = 0;
@@ -24,7 +24,7 @@ struct EpochSummary {
   EpochSums sums;
   LossTotals losses;
   float rate = 0;
-  /// 0 where the loss is not scaled.
+  /// 0 without loss scaling.
   float loss_scale = 0;
   /// nullptr when it was not evaluated.
   const Metrics* metrics = nullptr;
@@ -32,13 +32,13 @@ struct EpochSummary {
 
 class RunReport {
  public:
-  /// A new run's report, or, with `after_epoch` ≥ 0, the continuation of one whose last whole epoch that was.
+  /// Starts a report, or, with `after_epoch` ≥ 0, continues one after that many complete epochs.
   RunReport(const RunFolder& folder, std::vector<std::string> classes, int after_epoch, int64_t iteration);
 
   /// The first few batches of a run become train_batch0.jpg, ….
   void add_batch(const Batch& batch, int64_t number);
   void add_epoch(const EpochSummary& summary);
-  /// The best weights so far gave these: pr_curve.png, confusion_matrix.png, val_pred*.jpg.
+  /// Results of the best weights so far: pr_curve.png, confusion_matrix.png, val_pred*.jpg.
   void add_best(const Metrics& metrics, const Dataset& val, const std::vector<std::vector<ScoredBox>>& boxes,
                 int64_t iteration);
   /// Draws results.png from all epochs.

@@ -12,14 +12,14 @@ namespace brightnet {
 namespace {
 
 constexpr int oversampling = 2;
-/// Fractional bits of the coordinates that OpenCV is given.
+/// Fractional bits of OpenCV's fixed-point coordinates.
 constexpr int shift = 4;
 constexpr int font = cv::FONT_HERSHEY_SIMPLEX;
 /// Height of this font's capitals at scale 1, in pixels.
 constexpr double capital_height = 21;
 
 cv::Point fixed(cv::Point2d p) {
-  // OpenCV counts from the centre of the first pixel, we from its corner.
+  // OpenCV's origin is the centre of the first pixel, ours its corner.
   const auto scaled = [](double v) {
     return static_cast<int>(std::lround((v * oversampling - 0.5) * (1 << shift)));
   };
@@ -91,7 +91,7 @@ void Canvas::text(const std::string& words, cv::Point2d at, double height, const
 
 void Canvas::text_upward(const std::string& words, cv::Point2d at, double height, const cv::Scalar& color,
                          Align align, bool bold) {
-  // Turns the place clockwise, writes there as usual, and turns it back.
+  // Rotates the region clockwise, draws horizontally, and rotates it back.
   const double width = text_width(drawable(words), height, bold);
   const double top = at.y - (align == Align::left ? width : align == Align::right ? 0 : width / 2);
   const auto round = [](double v) { return static_cast<int>(std::lround(v * oversampling)); };

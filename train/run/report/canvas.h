@@ -1,5 +1,5 @@
-// A drawing surface for plots: OpenCV's lines and letters, drawn at twice the size and scaled down, which
-// makes them smooth. Coordinates and sizes are in pixels of the finished picture.
+// A drawing surface for plots: OpenCV's lines and letters, drawn at twice the size and scaled down for
+// anti-aliasing. Coordinates and sizes are in pixels of the finished picture.
 #pragma once
 
 #include <string>
@@ -20,11 +20,11 @@ class Canvas {
   void dot(cv::Point2d center, double radius, const cv::Scalar& color);
   void fill(const cv::Rect2d& area, const cv::Scalar& color);
   void frame(const cv::Rect2d& area, const cv::Scalar& color, double width);
-  /// One line of text (as drawable() has it) whose vertical middle is at `at.y`; `height` is that of a
-  /// capital letter.
+  /// One line of text, converted by drawable(), vertically centred on `at.y`; `height` is that of a capital
+  /// letter.
   void text(const std::string& words, cv::Point2d at, double height, const cv::Scalar& color,
             Align align = Align::left, bool bold = false);
-  /// The same, turned to be read from below; it is centred (or aligned) along the vertical.
+  /// The same, rotated to read upward; `align` applies along the vertical.
   void text_upward(const std::string& words, cv::Point2d at, double height, const cv::Scalar& color,
                    Align align = Align::center, bool bold = false);
   static double text_width(const std::string& words, double height, bool bold = false);
@@ -36,7 +36,7 @@ class Canvas {
   cv::Mat pixels_;
 };
 
-/// Round numbers (1, 2 or 5 times a power of ten apart) that cover [low, high] with about `count` steps.
+/// Multiples of a step (1, 2 or 5 times a power of ten) that cover [low, high] in about `count` steps.
 std::vector<double> round_ticks(double low, double high, int count);
 /// The shortest form that differs from a neighbour `step` away: "0.25", "20", "1e-05".
 std::string tick_label(double value, double step);

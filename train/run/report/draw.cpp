@@ -17,7 +17,7 @@ namespace {
 
 constexpr int font = cv::FONT_HERSHEY_SIMPLEX;
 
-/// Sizes that suit a picture: a line of about 1/250 of its side, letters that can be read at a glance.
+/// Line widths and text size for a picture: lines of about 1/250 of its side, easily readable text.
 struct Pen {
   int line, text_line;
   double text_scale;
@@ -35,8 +35,8 @@ cv::Scalar readable_on(const cv::Scalar& color) {
   return brightness > 140 ? cv::Scalar(0, 0, 0) : cv::Scalar(255, 255, 255);
 }
 
-/// Above the box where there is room, else below its upper edge; moved, and if need be made smaller, to lie
-/// inside the picture.
+/// Draws a tag above the box if there is room, else below its upper edge; moved, and if necessary shrunk, to
+/// fit inside the picture.
 void draw_tag(cv::Mat& rgb, const cv::Rect& box, const std::string& words, const cv::Scalar& color, Pen pen) {
   const std::string letters = drawable(words);
   int baseline = 0;
@@ -59,7 +59,7 @@ void draw_tag(cv::Mat& rgb, const cv::Rect& box, const std::string& words, const
 
 void draw_box(cv::Mat& rgb, const cv::Rect2d& box, int class_id, const std::string& tag) {
   const cv::Rect2d inside = box & cv::Rect2d(0, 0, rgb.cols, rgb.rows);
-  // Written so that a box with a coordinate that is not a number is left out as well.
+  // Negated so that a box with a NaN coordinate is dropped as well.
   if (!(inside.width > 0 && inside.height > 0)) return;
   const Pen pen(rgb);
   const cv::Scalar color = class_color(class_id);
@@ -78,8 +78,8 @@ std::string class_name(int class_id, const std::vector<std::string>& names) {
 }  // namespace
 
 cv::Scalar class_color(int class_id) {
-  // The golden ratio's multiples leave hues as far apart as can be however many there are; brightness changes
-  // from round to round.
+  // Multiples of the golden ratio spread the hues evenly for any number of classes; brightness and saturation
+  // alternate.
   const double hue = std::fmod(0.58 + 0.618033988749895 * class_id, 1.0) * 6;
   const double value = class_id % 3 == 0 ? 0.95 : class_id % 3 == 1 ? 0.8 : 0.65;
   const double saturation = class_id % 2 == 0 ? 0.85 : 0.65;

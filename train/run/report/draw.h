@@ -1,4 +1,4 @@
-// Boxes on pictures: train_batch*.jpg, val_pred*.jpg and what `detect` writes.
+// Boxes on pictures: train_batch*.jpg, val_pred*.jpg and the images that `detect` writes.
 #pragma once
 
 #include <filesystem>
@@ -13,21 +13,21 @@
 
 namespace brightnet {
 
-/// A colour (RGB) for a class: the same in every picture and plot, and as different as can be from those of
-/// the classes near it.
+/// A class's colour (RGB): the same in every picture and plot, and clearly different from those of classes
+/// with nearby numbers.
 cv::Scalar class_color(int class_id);
 
-/// Draws boxes with "name 0.87" tags on an 8-bit RGB image. Lines and letters grow with the image; a tag that
-/// would leave the image is moved inside. Worse scores are drawn first, so that better ones lie on top.
+/// Draws boxes with "name 0.87" tags on an 8-bit RGB image. Lines and letters scale with the image; tags are
+/// moved inside it. Boxes are drawn by rising score, so that better ones are on top.
 void draw_detections(cv::Mat& rgb, std::span<const ScoredBox> boxes, const std::vector<std::string>& names);
 /// The same for labels, without scores; boxes relative to the image.
 void draw_truths(cv::Mat& rgb, std::span<const Truth> truths, const std::vector<std::string>& names);
 
-/// Puts images side by side in a grid of about the given longer side in pixels, each scaled to fit its cell.
+/// Arranges images in a grid whose longer side is about `longer_side` pixels, each scaled to fit its cell.
 cv::Mat tile(const std::vector<cv::Mat>& images, int longer_side = 1600);
 
-/// Writes an RGB image atomically, in the format that the name's ending says. Throws InputError when the
-/// place cannot be written or the ending is unknown.
+/// Writes an RGB image atomically, in the format of the file extension. Throws InputError when it cannot be
+/// written or the extension is unknown.
 void write_image(const std::filesystem::path& file, const cv::Mat& rgb);
 
 }  // namespace brightnet

@@ -10,7 +10,7 @@
 namespace brightnet {
 namespace {
 
-/// A run of Unicode with one ASCII letter for each of its characters.
+/// A range of Unicode characters and their ASCII replacements, one each ('?': none).
 struct Letters {
   char32_t first;
   std::string_view ascii;
@@ -43,9 +43,9 @@ constexpr std::array<Letters, 9> ligatures{{{U'Æ', "AE"},
                                             {U'Ĳ', "IJ"},
                                             {U'ĳ', "ij"}}};
 
-/// Nothing for a character that has no likeness in ASCII.
+/// The ASCII replacement of a character, if it has one.
 std::optional<std::string> likeness(char32_t character) {
-  if (character >= 0x0300 && character <= 0x036F) return "";  // a mark on the letter before
+  if (character >= 0x0300 && character <= 0x036F) return "";  // a combining diacritic
   for (const Letters& ligature : ligatures) {
     if (character == ligature.first) return std::string(ligature.ascii);
   }
@@ -58,8 +58,7 @@ std::optional<std::string> likeness(char32_t character) {
   return std::nullopt;
 }
 
-/// The next character of a UTF-8 text, of which it is removed; a byte that is not UTF-8 is a character that
-/// has no likeness.
+/// Removes and returns the first character of a UTF-8 text; U+FFFD for an invalid byte.
 char32_t next_character(std::string_view& text) {
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
   const size_t length = byte(0) < 0x80             ? 1
@@ -77,7 +76,7 @@ char32_t next_character(std::string_view& text) {
   return whole ? character : 0xFFFD;
 }
 
-/// In ASCII, and whether all of it could be.
+/// The text in ASCII, and whether every character had a replacement.
 std::pair<std::string, bool> in_ascii(std::string_view text) {
   std::string letters;
   bool all = true;

@@ -1,4 +1,4 @@
-// Texts as OpenCV can draw them: its letters are ASCII's, and class names may be in any script.
+// Converts text for OpenCV, which draws ASCII only, whereas class names may be in any script.
 #pragma once
 
 #include <string>
@@ -6,13 +6,13 @@
 
 namespace brightnet {
 
-/// UTF-8 in ASCII: Latin letters lose their marks ("é" → "e", "ß" → "ss"), any other character becomes '?'.
+/// UTF-8 to ASCII: Latin letters lose their diacritics ("é" → "e", "ß" → "ss"), others become '?'.
 std::string drawable(const std::string& words);
 
-/// The name as drawable() has it, or "class 3" where that would not show all of it.
+/// The name converted by drawable(), or "class 3" when that would lose characters.
 std::string drawable_name(const std::string& name, int class_id);
 
-/// Which classes pictures show by number and why, in a sentence; empty when there are none.
+/// A sentence that lists the classes shown by number and says why; empty when there are none.
 std::string numbered_names(const std::vector<std::string>& names);
 
 }  // namespace brightnet

@@ -1,4 +1,4 @@
-// metrics.csv: one row an epoch, for people, spreadsheets and results.png.
+// metrics.csv: one row per epoch, for people, spreadsheets and results.png.
 #pragma once
 
 #include <filesystem>
@@ -16,20 +16,20 @@ struct MetricsTable {
   int column(const std::string& name) const;
 };
 
-/// Reads a metrics.csv. A last line that is cut short (the machine died while writing it) is left out; throws
-/// InputError with file:line for anything else that is not such a table.
+/// Reads a metrics.csv. An incomplete last line (the machine died while writing it) is dropped; throws
+/// InputError with file:line for any other format error.
 MetricsTable read_metrics_csv(const std::filesystem::path& file);
 
 /// Appends rows to a metrics.csv, each flushed as it is written.
 class MetricsCsv {
  public:
-  /// Starts a new file with the header `epoch,columns...`; an old one is replaced.
+  /// Starts a new file with the header `epoch,columns...`, replacing an old one.
   MetricsCsv(std::filesystem::path file, const std::vector<std::string>& columns);
-  /// Continues after `epoch`: rows of later epochs are cut, because the resumed run will do them again.
-  /// Starts a new file when there is none. Throws InputError when the old one has other columns.
+  /// Continues after `after_epoch`: rows of later epochs, which the resumed run repeats, are removed. Starts
+  /// a new file when there is none. Throws InputError when the old one has different columns.
   MetricsCsv(std::filesystem::path file, const std::vector<std::string>& columns, int after_epoch);
 
-  /// One value a column; NaN leaves the cell empty. Throws InputError when the file cannot be written.
+  /// One value per column; NaN leaves the cell empty. Throws InputError when the file cannot be written.
   void append(int epoch, const std::vector<double>& values);
 
  private:

@@ -13,13 +13,13 @@ namespace brightnet {
 namespace {
 
 const cv::Scalar ink(45, 45, 45), faint(228, 228, 228), gray(130, 130, 130);
-/// Colours of the lines of one plot, easy to tell apart also for the colour-blind (Okabe and Ito).
+/// Line colours of a plot, distinguishable for the colour-blind (Okabe and Ito).
 const cv::Scalar line_colors[] = {{0, 114, 178}, {213, 94, 0},   {0, 158, 115},  {204, 121, 167},
                                   {230, 159, 0}, {86, 180, 233}, {120, 94, 240}, {150, 110, 60},
                                   {220, 50, 80}, {100, 100, 100}};
 constexpr int line_color_count = static_cast<int>(std::size(line_colors));
 
-/// Which numbers lie along one side of a plot, and where.
+/// The scale and ticks along one side of a plot.
 struct Axis {
   double low = 0, high = 1;
   bool logarithmic = false;
@@ -39,7 +39,7 @@ struct Axis {
     axis.step = axis.ticks[1] - axis.ticks[0];
     return axis;
   }
-  /// From and to a 1, 2 or 5 times a power of ten; low must be positive.
+  /// Both ends are 1, 2 or 5 times a power of ten; low must be positive.
   static Axis log(double low, double high) {
     Axis axis;
     axis.logarithmic = true;
@@ -132,7 +132,7 @@ void draw_series(const Plot& plot, const Series& series, const cv::Scalar& color
   }
 }
 
-/// "name 0.873" (the last value) for each line in its colour, in as many rows as needed; returns the height.
+/// Draws "name 0.873" (the last value) for each line, in as many rows as needed; returns the height.
 double draw_legend(Canvas& canvas, cv::Point2d corner, double width, const std::vector<Series>& all) {
   constexpr double letters = 8.5, row = 18, sample = 16, gap = 5;
   cv::Point2d at = corner;
@@ -163,7 +163,7 @@ void draw_results_panel(Canvas& canvas, const cv::Rect2d& place, const MetricsTa
   if (!table.rows.empty()) {
     const double first = table.rows.front()[0], last = table.rows.back()[0];
     plot.x = Axis::linear(first, std::max(last, first + 1), 5);
-    // Ticks at whole epochs, but no empty room to the left and right of what was measured.
+    // Ticks at whole epochs, without empty space to the left and right of the data.
     plot.x.low = first;
     plot.x.high = std::max(last, first + 1);
     plot.x.step = std::max(1.0, plot.x.step);
@@ -183,7 +183,7 @@ void draw_curve(const Plot& plot, const PrecisionCurve& curve, const cv::Scalar&
   plot.canvas.polyline(points, color, width);
 }
 
-/// White for nothing to deep blue for all.
+/// White for 0 to dark blue for 1.
 cv::Scalar heat(double share) {
   static const cv::Scalar stops[] = {
       {255, 255, 255}, {198, 219, 239}, {107, 174, 214}, {33, 113, 181}, {8, 48, 107}};
@@ -192,7 +192,7 @@ cv::Scalar heat(double share) {
   return stops[i] * (1 - (at - i)) + stops[i + 1] * (at - i);
 }
 
-/// At most `width` pixels of a text; what does not fit ends in two dots.
+/// The text shortened to at most `width` pixels, ending in two dots if cut.
 std::string shortened(const std::string& words, double width, double letters) {
   std::string text = drawable(words);
   if (Canvas::text_width(text, letters) <= width) return text;
@@ -284,7 +284,7 @@ cv::Mat plot_confusion(const Metrics& metrics) {
     canvas.text(text, {area.x - 8, area.y + (i + 0.5) * cell}, letters, ink, Align::right);
     canvas.text_upward(text, {area.x + (i + 0.5) * cell, area.y + side + 8}, letters, ink, Align::right);
   }
-  // Too many for their names: the numbers of some.
+  // Too many classes for names: the numbers of some.
   int step = 10;
   while (step * cell < 40) step *= 2;
   for (int i = 0; i < matrix.classes && !labels; i += step) {

@@ -11,22 +11,21 @@
 
 namespace brightnet {
 
-/// One small plot of results.png: which columns of metrics.csv it shows, as lines over the epochs.
+/// One plot in the grid of results.png: lines over the epochs, one for each of these columns of metrics.csv.
 struct ResultsPanel {
   std::string title;
-  /// Those that the table lacks are left out.
+  /// Columns missing from the table are omitted.
   std::vector<std::string> columns;
   /// Drawn on a logarithmic scale when it falls by more than a factor of 20.
   bool loss = false;
 };
 
-/// A grid of small plots over the epochs.
 cv::Mat plot_results(const MetricsTable& table, const std::vector<ResultsPanel>& panels);
 
-/// Precision over recall at IoU 0.5: one thin line a class (named up to ten classes), and their mean.
+/// Precision over recall at IoU 0.5: a thin line per class (named up to ten classes), and their mean.
 cv::Mat plot_precision_recall(const Metrics& metrics);
 
-/// The confusion matrix, each column (true class) normalised to 1; with numbers where they are readable.
+/// The confusion matrix, each column (true class) normalized to 1; with numbers if cells are large enough.
 cv::Mat plot_confusion(const Metrics& metrics);
 
 }  // namespace brightnet

@@ -1,8 +1,7 @@
-// Two formats, one in the other. The file is a sequence of TFRecords: length (u64), checksum of the length
+// Two nested formats. The file is a sequence of TFRecords: length (u64), checksum of the length
 // (u32), data, checksum of the data (u32), all little-endian; a checksum is a CRC-32C, rotated right by 15
-// bits plus a constant. The data of each is a protobuf message Event; of its fields and those of the messages
-// within we need nine, so they are encoded here by hand (field numbers from tensorboard's event.proto and
-// summary.proto) and TensorFlow's definitions need not be installed.
+// bits plus a constant. The data of each is a protobuf message Event. The few fields needed are encoded by
+// hand (field numbers from tensorboard's event.proto and summary.proto), without TensorFlow's definitions.
 #include "train/run/report/tensorboard.h"
 
 #include <array>
@@ -62,7 +61,7 @@ class Message {
     bytes_ += raw(value);
     return *this;
   }
-  /// A string, bytes, or a message within.
+  /// A string, bytes, or a nested message.
   Message& text(int field, const std::string& value) {
     key(field, 2);
     varint(value.size());

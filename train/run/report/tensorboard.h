@@ -10,11 +10,11 @@
 
 namespace brightnet {
 
-/// Writes events.out.tfevents.TIME.HOST.PID into `folder` (made if missing). TensorBoard shows all such files
-/// of a folder as one run. Throws InputError when the place cannot be written.
+/// Writes events.out.tfevents.TIME.HOST.PID.N into `folder` (created if missing). TensorBoard shows all such
+/// files of a folder as one run. Throws InputError when the file cannot be written.
 class TensorBoardWriter {
  public:
-  /// `first_step`: a resumed run starts here; TensorBoard drops what older files hold from that step on.
+  /// `first_step`: where a resumed run starts; TensorBoard drops older files' events from that step on.
   explicit TensorBoardWriter(const std::filesystem::path& folder, int64_t first_step = 0);
 
   void scalar(const std::string& tag, float value, int64_t step);
