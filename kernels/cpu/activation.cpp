@@ -1,5 +1,7 @@
 // One pass over memory in each direction: forward reads x and writes y, backward reads x and dy and writes
 // dy. The formulas are branch-free (kernels/math/activation.h), so all loops vectorise.
+#include "kernels/cpu/activation.h"
+
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/vector_types.h"
 
@@ -21,7 +23,7 @@ void backward_part(const T* x, T* dy, size_t begin, size_t end) {
 
 }  // namespace
 
-void CpuBackend::activation_forward(Activation activation, const Tensor& x, const Tensor& y) {
+void apply_activation(Activation activation, const Tensor& x, const Tensor& y) {
   BRIGHTNET_CHECK(x.shape == y.shape && x.type == y.type, "activation between unlike tensors");
   if (activation == Activation::linear && x.data == y.data) return;
   with_activation(activation, [&]<Activation A>() {
@@ -32,6 +34,10 @@ void CpuBackend::activation_forward(Activation activation, const Tensor& x, cons
                         });
     });
   });
+}
+
+void CpuBackend::activation_forward(Activation activation, const Tensor& x, const Tensor& y) {
+  apply_activation(activation, x, y);
 }
 
 void CpuBackend::activation_backward(Activation activation, const Tensor& x, const Tensor& dy) {

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "core/alignment.h"
+#include "kernels/cpu/activation.h"
 #include "kernels/cpu/cast.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/onednn.h"
@@ -111,6 +112,7 @@ class OneDnnConvolution : public Convolution {
     output_.set_data_handle(y.data);
     if (spec_.bias) bias_.set_data_handle(const_cast<float*>(bias));
     forward_.primitive.execute(stream(), forward_arguments_);
+    if (activates_after_) apply_activation(spec_.activation, y, y);
   }
 
   void backward_data(const Tensor& dy, const Tensor& dx) override {
@@ -151,7 +153,9 @@ class OneDnnConvolution : public Convolution {
       bias_ = memory(geometry.bias, engine(), nullptr);
     }
     dnnl::primitive_attr attr = user_scratchpad();
-    if (spec_.activation != Activation::linear) attr.set_post_ops(fused_activation());
+    const dnnl::post_ops fused = fused_activation();
+    activates_after_ = spec_.activation != Activation::linear && fused.len() == 0;
+    attr.set_post_ops(fused);
     const auto desc = onednn::forward(engine(), spec_.training, geometry, attr);
     forward_.make(desc, dnnl::convolution_forward(desc));
     forward_weights_.emplace(desc.weights_desc());
@@ -194,20 +198,22 @@ class OneDnnConvolution : public Convolution {
         std::max({forward_.scratch_bytes, backward_data_.scratch_bytes, backward_weights_.scratch_bytes}));
   }
 
+  /// The activations that oneDNN computes while it writes y. Any other is applied in one more pass over y.
   dnnl::post_ops fused_activation() const {
     dnnl::post_ops ops;
     switch (spec_.activation) {
-      case Activation::linear: break;
       case Activation::relu: onednn::append_eltwise(ops, dnnl::algorithm::eltwise_relu, 0.0f); break;
       case Activation::leaky: onednn::append_eltwise(ops, dnnl::algorithm::eltwise_relu, 0.1f); break;
       case Activation::mish: onednn::append_eltwise(ops, dnnl::algorithm::eltwise_mish, 0.0f); break;
       case Activation::swish: onednn::append_eltwise(ops, dnnl::algorithm::eltwise_swish, 1.0f); break;
       case Activation::logistic: onednn::append_eltwise(ops, dnnl::algorithm::eltwise_logistic, 0.0f); break;
+      default: break;
     }
     return ops;
   }
 
   const ConvolutionSpec spec_;
+  bool activates_after_ = false;
   memory input_, output_, bias_, gradient_;
   std::optional<WorkingWeights> forward_weights_;
   std::optional<WorkingWeights> backward_weights_copy_;  ///< when backward-data prefers another layout

@@ -83,6 +83,7 @@ struct PassGraph {
   }
 };
 
+/// nullptr where cuDNN's graphs have no form of it: the plain variant then applies it in one more pass over y.
 TensorPointer PassGraph::activated(const TensorPointer& x, Activation activation) {
   using Mode = fe::PointwiseMode_t;
   switch (activation) {
@@ -96,15 +97,16 @@ TensorPointer PassGraph::activated(const TensorPointer& x, Activation activation
     case Activation::swish:
       return graph->pointwise(x, Pointwise_attributes().set_mode(Mode::SWISH_FWD).set_swish_beta(1.0f));
     case Activation::logistic: return pointwise(Mode::SIGMOID_FWD, x);
+    default: return nullptr;
   }
-  return x;
 }
 
+/// nullptr when it is to be fused with an activation that cuDNN has no form of.
 std::shared_ptr<Graph> forward_graph(const ConvolutionSpec& spec, bool fused) {
   PassGraph pass(spec);
   auto y = pass.graph->conv_fprop(pass.x(), pass.w(), pass.geometry<fe::graph::Conv_fprop_attributes>());
   if (fused) y = pass.activated(pass.pointwise(fe::PointwiseMode_t::ADD, y, pass.bias()), spec.activation);
-  return pass.with_output(y, y_slot, spec.output);
+  return y ? pass.with_output(y, y_slot, spec.output) : nullptr;
 }
 
 std::shared_ptr<Graph> sums_graph(const ConvolutionSpec& spec) {
@@ -125,8 +127,9 @@ ConvolutionVariants forward_variants(const ConvolutionSpec& spec, void* workspac
     return Tensor{pointers.at(y_slot), spec.output, spec.type};
   };
   const bool epilogue = spec.bias || spec.activation != Activation::linear;
-  if (epilogue && spec.output.count() * size_of(spec.type) >= least_fused_bytes)
-    variants.push_back({"fused", forward_graph(spec, true), {}, {}});
+  if (epilogue && spec.output.count() * size_of(spec.type) >= least_fused_bytes) {
+    if (auto fused = forward_graph(spec, true)) variants.push_back({"fused", std::move(fused), {}, {}});
+  }
   // The second row of sums follows the first, and engines are promised 16-byte alignment.
   const bool sums = spec.statistics && spec.type != DType::f32 && spec.output.c % 4 == 0;
   if (sums) variants.push_back({"sums", sums_graph(spec), {}, {}});

@@ -1,4 +1,5 @@
 // Convolutions against the definition, in fp64, for the shapes that networks use and for odd ones.
+#include "core/enum_names.h"
 #include "tests/kernels/reference.h"
 
 namespace brightnet::testing {
@@ -110,8 +111,7 @@ TEST_P(ConvolutionTest, AllThreePassesAgreeWithTheDefinition) {
 
 TEST_P(ConvolutionTest, InferenceFusesBiasAndActivation) {
   for (const DType type : compute_types()) {
-    for (const Activation activation : {Activation::linear, Activation::relu, Activation::leaky,
-                                        Activation::mish, Activation::swish, Activation::logistic}) {
+    for (const Activation activation : enum_values<Activation>()) {
       ConvolutionSpec spec = spec_of(GetParam(), type);
       spec.training = false;
       spec.bias = true;

@@ -9,16 +9,13 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "layers/layer.h"
+#include "train/formats/darknet/layers.h"
 #include "train/formats/darknet/weights.h"
 
 namespace brightnet {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Activations that darknet has, by the same names; it would take any other for linear.
-constexpr Activation activations_of_darknet[] = {Activation::linear, Activation::relu,  Activation::leaky,
-                                                 Activation::mish,   Activation::swish, Activation::logistic};
 
 /// The sections of a .cfg after [net], and which of them stands for which of our layers.
 class Sections {
@@ -57,7 +54,7 @@ class Sections {
   }
 
   void set_activation(const LayerDescription& layer, Activation activation) {
-    if (std::ranges::find(activations_of_darknet, activation) == std::end(activations_of_darknet))
+    if (!is_known_to_darknet(activation))
       refuse(layer, fmt::format("ends in {}, which darknet does not have", enum_name(activation)));
     set("activation", enum_name(activation));
   }

@@ -28,6 +28,18 @@ std::string size_text(const Map& map) {
   return std::to_string(map.width) + 'x' + std::to_string(map.height) + 'x' + std::to_string(map.channels);
 }
 
+/// Activations that darknet has, by the same names.
+constexpr Activation activations_of_darknet[] = {Activation::linear, Activation::relu,  Activation::leaky,
+                                                 Activation::mish,   Activation::swish, Activation::logistic};
+
+Activation read_activation(const CfgSection& section, Activation otherwise) {
+  const Activation activation = read_named(section, "activation", otherwise);
+  if (!is_known_to_darknet(activation))
+    section.refuse("activation",
+                   "has activation=" + std::string(enum_name(activation)) + ", which darknet does not have");
+  return activation;
+}
+
 class LayerReader {
  public:
   explicit LayerReader(const DarknetCfg& cfg) : cfg_(cfg) {}
@@ -175,7 +187,7 @@ class LayerReader {
     conv.padding = section.integer("padding", 0, 0, 31);
     if (section.integer("pad", 0, 0, 1) != 0) conv.padding = conv.size / 2;
     conv.batch_norm = section.integer("batch_normalize", 0, 0, 1) != 0;
-    conv.activation = read_named(section, "activation", Activation::logistic);
+    conv.activation = read_activation(section, Activation::logistic);
     parameters_ += static_cast<double>(conv.filters) * conv.size * conv.size * in.channels;
     if (parameters_ > most_parameters)
       section.refuse("filters", "would give the network more than 4 · 10⁹ parameters");
@@ -247,13 +259,13 @@ class LayerReader {
       section.refuse("weights_type", "weights its inputs, which brightnet does not support");
     section.pass_over({"weights_normalization"});
     // darknet adds the channels that both have and keeps those of the layer before.
-    const Activation activation = read_named(section, "activation", Activation::linear);
+    const Activation activation = read_activation(section, Activation::linear);
     return add(section, {in, other}, ShortcutAttributes{activation, in.channels != other.channels});
   }
 
   Map read_sam(const CfgSection& section) {
     const auto [in, other] = two_maps(section);
-    if (read_named(section, "activation", Activation::linear) != Activation::linear)
+    if (read_activation(section, Activation::linear) != Activation::linear)
       section.refuse("activation", "has an activation after the product, which brightnet does not support");
     if (in.channels != other.channels)
       section.refuse("from",
@@ -357,6 +369,10 @@ class LayerReader {
 };
 
 }  // namespace
+
+bool is_known_to_darknet(Activation activation) {
+  return std::ranges::find(activations_of_darknet, activation) != std::end(activations_of_darknet);
+}
 
 DarknetLayers read_darknet_layers(const DarknetCfg& cfg) {
   DarknetLayers result = LayerReader(cfg).read();
