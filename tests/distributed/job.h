@@ -21,8 +21,8 @@ inline void prepare_for_ranks() {
   ::setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 1);
   ::setenv("OMPI_MCA_hwloc_base_binding_policy", "none", 1);
   ::setenv("OMP_NUM_THREADS", "1", 1);
-  // Waiting ranks spin otherwise: two jobs of two ranks, side by side on two cores, kept each other from their work until
-  // train.comm_timeout.
+  // Waiting ranks spin otherwise: two jobs of two ranks, side by side on two cores, kept each other from
+  // their work until train.comm_timeout.
   ::setenv("OMPI_MCA_mpi_yield_when_idle", "1", 1);
   // MPI keeps what it allocated until the process ends.
   ::setenv("ASAN_OPTIONS", "detect_leaks=0", 0);

@@ -79,8 +79,8 @@ void expect_gradient_matches_differences(BoundNetwork& bound) {
         return bound.loss();
       };
       // In fp32 a difference is coarse, so its step is large, and smaller only where the loss changes
-      // quickly. What that costs is extrapolated away (Richardson). The errors are at most half of this
-      // tolerance.
+      // quickly. What that costs is extrapolated away (Richardson). The errors are at most half of
+      // this tolerance.
       const double h = size > 100 ? 2e-3 : 8e-3;
       const double wide = (loss_at(h) - loss_at(-h)) / (2 * h);
       const double narrow = (loss_at(h / 2) - loss_at(-h / 2)) / h;

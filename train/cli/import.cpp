@@ -73,7 +73,8 @@ int import(const ImportArguments& arguments) {
   spdlog::info("Train it: brightnet train {} --data obj.data", recipe.string());
   if (network) {
     save_weights(safetensors, *network);
-    spdlog::info("Detect objects with it: brightnet detect --weights {} --source FOLDER", safetensors.string());
+    spdlog::info("Detect objects with it: brightnet detect --weights {} --source FOLDER",
+                 safetensors.string());
   }
   return 0;
 }

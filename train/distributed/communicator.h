@@ -1,7 +1,7 @@
-// Messages between the ranks of one run. A rank is a process: one for each GPU, or a few that share a CPU
-// machine. All ranks make the same calls in the same order, and sums are bit-identical on all of them, so
-// decisions based on them agree without further messages. Tensors are reduced by DeviceCollectives
-// (train/distributed/device_collectives.h).
+// Messages between the ranks of one run. A rank is a process: one for each GPU, or a few that share a
+// CPU machine. All ranks make the same calls in the same order, and sums are bit-identical on all of
+// them, so decisions based on them agree without further messages. Tensors are reduced by
+// DeviceCollectives (train/distributed/device_collectives.h).
 //
 //   Solo  one rank, no messages                                train/distributed/solo.h
 //   Mpi   ranks started by mpirun, srun or an MPIJob           train/distributed/mpi.h

@@ -1,6 +1,6 @@
 // Ranks connected by MPI. The training thread, the gradient bucket thread
-// (train/distributed/mpi_collectives.h) and the watchdog each use a separate MPI communicator, which requires
-// MPI_THREAD_MULTIPLE.
+// (train/distributed/mpi_collectives.h) and the watchdog each use a separate MPI communicator, which
+// requires MPI_THREAD_MULTIPLE.
 #pragma once
 
 #include <functional>

@@ -32,8 +32,8 @@ class Pace {
   /// Whether to save in mid-epoch (an epoch may take hours): the saved state is `save_every` seconds old, and
   /// saving takes at most 1/50 of the time (a large state on a slow disk).
   bool save_due(double save_every) const;
-  /// How many epochs, with an evaluation every `evaluate_every`, fit into the rest of `minutes` since
-  /// begin_run().
+  /// How many epochs, with an evaluation every `evaluate_every`, fit into the rest of `minutes`
+  /// since begin_run().
   int64_t epochs_within(double minutes, int evaluate_every) const;
 
  private:

@@ -180,8 +180,8 @@ void Trainer::set_length(int64_t steps) {
       Schedule(setup_.config.schedule, setup_.config.optimizer.rate, length_.steps_per_epoch(), steps);
 }
 
-// The length is fixed once and saved: a run whose schedule kept following the clock could not be resumed
-// bit-identically.
+// The length is fixed once and saved: a run whose schedule kept following the clock could not be
+// resumed bit-identically.
 void Trainer::fit_into_minutes() {
   const TrainOptions& train = setup_.config.train;
   const int64_t epochs = pace_.epochs_within(train.minutes, setup_.config.evaluate.every);

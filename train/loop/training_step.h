@@ -29,8 +29,8 @@ class TrainingStep {
 
   /// Micro-batches per step on this rank.
   int micro_batches() const { return micro_batches_; }
-  /// Forward and backward pass of the step's micro-batch number `part`. Its pixels must stay valid until
-  /// Backend::finish_uploads().
+  /// Forward and backward pass of the step's micro-batch number `part`. Its pixels must stay valid
+  /// until Backend::finish_uploads().
   void pass(const Batch& batch, int part);
   /// After the last micro-batch: all-reduces the gradient and steps the optimizer.
   void update();

@@ -119,13 +119,13 @@ class AdamW : public Optimizer {
 /// rates of trained parameters.
 std::vector<ParameterRange> parameter_ranges(const ParameterLayout& layout, float decay);
 
-/// The configured optimizer, wrapped in an average if `ema` has one. `values` are the parameters that it will
-/// update.
+/// The configured optimizer, wrapped in an average if `ema` has one. `values` are the parameters that it
+/// will update.
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerOptions& options, const EmaOptions& ema,
                                           const ParameterLayout& layout, Backend& backend, float* values);
 
-/// Bytes of device memory that make_optimizer() takes for the optimizer's state and ranges, without the
-/// average.
+/// Bytes of device memory that make_optimizer() takes for the optimizer's state and ranges, without
+/// the average.
 size_t optimizer_bytes(const OptimizerOptions& options, const ParameterLayout& layout);
 
 }  // namespace brightnet

@@ -20,8 +20,8 @@ class Canvas {
   void dot(cv::Point2d center, double radius, const cv::Scalar& color);
   void fill(const cv::Rect2d& area, const cv::Scalar& color);
   void frame(const cv::Rect2d& area, const cv::Scalar& color, double width);
-  /// One line of text, converted by drawable(), vertically centred on `at.y`; `height` is that of a capital
-  /// letter.
+  /// One line of text, converted by drawable(), vertically centred on `at.y`; `height` is that of a
+  /// capital letter.
   void text(const std::string& words, cv::Point2d at, double height, const cv::Scalar& color,
             Align align = Align::left, bool bold = false);
   /// The same, rotated to read upward; `align` applies along the vertical.

@@ -78,8 +78,8 @@ std::string class_name(int class_id, const std::vector<std::string>& names) {
 }  // namespace
 
 cv::Scalar class_color(int class_id) {
-  // Multiples of the golden ratio spread the hues evenly for any number of classes; brightness and saturation
-  // alternate.
+  // Multiples of the golden ratio spread the hues evenly for any number of classes; brightness and
+  // saturation alternate.
   const double hue = std::fmod(0.58 + 0.618033988749895 * class_id, 1.0) * 6;
   const double value = class_id % 3 == 0 ? 0.95 : class_id % 3 == 1 ? 0.8 : 0.65;
   const double saturation = class_id % 2 == 0 ? 0.85 : 0.65;
