@@ -102,7 +102,6 @@ class Layer {
  protected:
   const LayerSetup& setup() const { return setup_; }
   Backend& backend() const { return setup_.backend; }
-  const LayerDescription& description() const { return setup_.description; }
   /// The parameter "layer.what", or nullptr.
   const ParameterEntry* parameter(const std::string& what) const {
     return setup_.parameters.layout->find(setup_.description.name + '.' + what);

@@ -7,13 +7,10 @@
 
 namespace brightnet {
 
-/// The role of an array of parameters, which decides how it is initialised and trained.
+/// The role of an array of parameters, which decides how it is initialised and trained: weight decay
+/// applies to `weight` only.
 enum class ParameterKind : uint8_t { weight, bias, scale, shift, running_mean, running_variance };
 
-/// Weight decay is for weights alone.
-constexpr bool decays(ParameterKind kind) {
-  return kind == ParameterKind::weight;
-}
 /// Averages that the forward pass updates; they have no gradient.
 constexpr bool is_running_statistic(ParameterKind kind) {
   return kind == ParameterKind::running_mean || kind == ParameterKind::running_variance;

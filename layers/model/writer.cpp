@@ -218,7 +218,7 @@ class ModelWriter {
 
   void write_comment(size_t i) {
     static const char* titles[] = {"backbone", "top-down path", "bottom-up path"};
-    std::string title = titles[names_.parts[i]];
+    std::string title = titles[static_cast<size_t>(names_.parts[i])];
     if (const size_t head = head_of(i)) title = "head at stride " + names_.items[head].substr(4);
     if (title != title_) text_ += "  # " + title + '\n';
     title_ = title;

@@ -18,7 +18,7 @@ inline Model shipped_model(const std::string& name, int classes) {
   return load_model(source_dir() / "configs/models" / (std::string(name) + ".yaml"), classes);
 }
 
-/// A network with memory of its own and freshly drawn parameters.
+/// A network with its own memory and initial parameters.
 class BoundNetwork {
  public:
   BoundNetwork(Backend& backend, Model model, int batch, int size, Precision precision, Mode mode,
@@ -40,7 +40,7 @@ class BoundNetwork {
                   .recompute = recompute}),
         arena_(backend, network_.memory().arena()) {
     set_values(initial_parameters(model_, layout_, 1));
-    backend.zero(gradients_.data(), gradients_.bytes());  // nobody writes the padding
+    backend.zero(gradients_.data(), gradients_.bytes());  // the padding is never written
     network_.bind(arena_.data());
   }
 
@@ -48,7 +48,7 @@ class BoundNetwork {
     backend_.upload(values_.data(), values.data(), values_.bytes());
     ++parameters_.version;
   }
-  /// In the backend's memory; say changed() after writing there.
+  /// In the backend's memory; call changed() after writing to it.
   float* device_values() const { return values_.floats(); }
   float* device_gradients() const { return gradients_.floats(); }
   void changed() { ++parameters_.version; }

@@ -31,7 +31,7 @@ layers:
   - yolo: {mask: [2, 3]}
 )";
 
-/// A folder of its own for the running test, with a data set, a model and a configuration; gone at the end.
+/// A separate folder for the running test, with a data set, a model and a configuration; removed at the end.
 class SmallRun {
  public:
   explicit SmallRun(int train_images = 12, int val_images = 4, int size = 64) {
@@ -53,7 +53,7 @@ class SmallRun {
   }
   ~SmallRun() { std::filesystem::remove_all(folder_); }
 
-  /// Writes run.yaml with further sections or lines behind what every small run has.
+  /// Writes run.yaml: what every small run has, then these sections or lines.
   void write_config(const std::string& more) {
     write_atomically(config(),
                      "model: model.yaml\n"
@@ -65,7 +65,7 @@ class SmallRun {
   const std::filesystem::path& folder() const { return folder_; }
   std::filesystem::path config() const { return folder_ / "run.yaml"; }
 
-  /// Short training without anything that a test has to wait for.
+  /// Overrides for a short training.
   static std::vector<std::string> short_run(std::vector<std::string> more = {}) {
     std::vector<std::string> all{"train.size=64",
                                  "train.batch=4",

@@ -1,5 +1,5 @@
-// A small run with everything that its trainer refers to, and a CPU that tells what reached it: what ties the
-// parts of a run together shows there, whatever the log says.
+// A small run with everything that its trainer refers to, and a CPU backend that records its calls, which show
+// how the parts of a run work together.
 #pragma once
 
 #include <functional>

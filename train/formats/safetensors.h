@@ -46,7 +46,6 @@ class SafetensorsReader {
   /// The value; InputError when there is none.
   const std::string& metadata(const std::string& key) const;
   const std::map<std::string, Info>& tensors() const { return tensors_; }
-  bool contains(const std::string& name) const { return tensors_.contains(name); }
 
   /// F32, BF16 or F16 values as fp32. Throws InputError for a missing tensor or another type.
   std::vector<float> read(const std::string& name);

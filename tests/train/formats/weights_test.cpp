@@ -28,7 +28,7 @@ std::vector<float> numbered(const ParameterLayout& layout) {
   return values;
 }
 
-/// The small model of two classes, each value the number of its place.
+/// The small model of two classes, each value its own offset.
 TrainedModel numbered_model() {
   TrainedModel trained{
       .model = model_of(2), .classes = {"a", "b"}, .training = {}, .layout = {}, .values = {}};

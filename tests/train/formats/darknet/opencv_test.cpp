@@ -1,4 +1,4 @@
-// The exported .cfg and .weights run by somebody else: OpenCV's DNN module must find what `detect` finds.
+// The exported .cfg and .weights run by another program: OpenCV's DNN module must find what `detect` finds.
 #include <opencv2/dnn.hpp>
 
 #include "data/image/darknet_image.h"

@@ -33,7 +33,7 @@ layers:
   - yolo: {mask: [2, 3]}
 )";
 
-/// A number that tells where in the file it stands, and is a fair running variance wherever it lands.
+/// A value that identifies its position in the file and is valid as a running variance everywhere.
 float numbered(size_t position) {
   return 1.0f + static_cast<float>(position);
 }
@@ -200,7 +200,7 @@ TEST(DarknetWeights, ThatFitNoNumberOfClassesAreRefusedWithWhatWasExpected) {
 TEST(DarknetWeights, PartialTakesWholeConvolutionsThatAreSurelyRight) {
   Loaded loaded(model_of(two_heads, 3));
   File file(whole(3));
-  // The predictions of the first head are there, but nothing behind them tells whether of three classes.
+  // The first head is complete, but nothing after it confirms that it has three classes.
   file.resize(file.header + 4 * (stem + fine + predictions(3, 6) + 3));
   DarknetWeightsReport report = loaded.load(file.path, {.partial = true});
   EXPECT_EQ(report.convolutions, 2);
@@ -231,7 +231,7 @@ TEST(DarknetWeights, OfAnotherNetworkAreKnownByTheirRunningVariance) {
 
 TEST(DarknetWeights, AreReadByTheShapesOfTheirOwnConfiguration) {
   Loaded loaded(model_of(two_heads, 3));
-  // Cut behind `coarse`, of five classes: its length alone says nothing.
+  // Truncated after `coarse`, with five classes: its length alone proves nothing.
   const File file(stem + fine + predictions(5, 6) + coarse);
   EXPECT_FALSE(loaded.refusal(file.path).empty());
   const Model five = model_of(two_heads, 5);

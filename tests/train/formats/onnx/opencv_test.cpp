@@ -1,4 +1,4 @@
-// The exported graph run by somebody else: OpenCV's DNN module must find what `detect` finds. ONNX Runtime,
+// The exported graph run by another program: OpenCV's DNN module must find what `detect` finds. ONNX Runtime,
 // which also runs NonMaxSuppression, is asked by scripts/check_onnx.py.
 #include <opencv2/dnn.hpp>
 
