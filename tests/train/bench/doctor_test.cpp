@@ -87,7 +87,9 @@ TEST(Diagnosis, EveryFailedLineHasItsRemedy) {
   broken.nccl = plain_machine().nccl;
   const Diagnosis diagnosis = judged(broken);
   for (const auto& library : diagnosis.libraries) {
-    if (library.health == Health::broken) EXPECT_NE(library.remedy, "") << library.name;
+    if (library.health == Health::broken) {
+      EXPECT_NE(library.remedy, "") << library.name;
+    }
   }
   for (const auto& gpu : diagnosis.gpus) EXPECT_NE(gpu.remedy, "");
   const std::string table = to_table(diagnosis);

@@ -107,7 +107,9 @@ TEST_F(Detect, LooksForTheClassesAskedForAndKeepsTheBest) {
   const auto best = run("data/images/train", 5, few);
   for (size_t i = 0; i < all.size(); ++i) {
     ASSERT_EQ(best[i].boxes.size(), std::min<size_t>(2, all[i].boxes.size()));
-    if (!best[i].boxes.empty()) EXPECT_NEAR(best[i].boxes[0].score, all[i].boxes[0].score, 1e-6);
+    if (!best[i].boxes.empty()) {
+      EXPECT_NEAR(best[i].boxes[0].score, all[i].boxes[0].score, 1e-6);
+    }
   }
 }
 

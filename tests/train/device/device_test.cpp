@@ -119,7 +119,9 @@ TEST(Device, AGpuThatIsNotThereIsADeviceErrorAndNeverACpu) {
   const auto installation = cuda::inspect(0);
   const int beyond = static_cast<int>(installation.gpus.size());
   EXPECT_THROW(open_device("cuda:" + std::to_string(beyond), Precision::fp32), DeviceError);
-  if (beyond == 0) EXPECT_EQ(open_device("auto", Precision::fp32)->name(), "cpu");
+  if (beyond == 0) {
+    EXPECT_EQ(open_device("auto", Precision::fp32)->name(), "cpu");
+  }
 }
 
 TEST(Device, PlansForAGpuWithoutHavingOne) {

@@ -84,7 +84,9 @@ TEST_F(Sources, AVideosFramesAreNumberedAndCanBeThinnedOut) {
     ASSERT_TRUE(source->next(frame));
     EXPECT_EQ(frame.number, i);
     ASSERT_TRUE(frame.clip);
-    if (clip) EXPECT_EQ(frame.clip, clip);
+    if (clip) {
+      EXPECT_EQ(frame.clip, clip);
+    }
     clip = frame.clip;
     EXPECT_NEAR(frame.image.at<cv::Vec3b>(2, 2)[2], testing::clip_red(i), 6) << "frame " << i;
   }
