@@ -1,0 +1,88 @@
+// A small run with everything that its trainer refers to, and a CPU that tells what reached it: what ties the
+// parts of a run together shows there, whatever the log says.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/cpu/cpu_backend.h"
+#include "tests/train/small_run.h"
+#include "train/safetensors.h"
+#include "train/trainer.h"
+
+namespace brightnet::testing {
+
+/// Everything that a trainer refers to.
+struct SmallTraining {
+  SmallTraining(const RunConfig& run_config, const std::filesystem::path& path, bool old = false,
+                std::unique_ptr<Backend> device = make_cpu_backend())
+      : config(run_config),
+        train(read_dataset(config.data, Split::train)),
+        val(read_dataset(config.data, Split::val)),
+        model(load_model(config, 2)),
+        layout(model),
+        backend(std::move(device)),
+        folder(old ? RunFolder::open(path) : RunFolder::create(path)) {
+    if (!old) {
+      write_atomically(folder.model(), model.yaml);
+      write_atomically(folder.config(), print_config(config));
+    }
+  }
+  Trainer make(const std::vector<float>& initial) {
+    return Trainer({config, model, train, val, *backend, folder}, layout, initial);
+  }
+  Trainer make() { return make(initial_parameters(model, layout, config.train.seed)); }
+
+  RunConfig config;
+  Dataset train, val;
+  Model model;
+  ParameterLayout layout;
+  std::unique_ptr<Backend> backend;
+  RunFolder folder;
+};
+
+/// The tensors of a weights file by their names.
+inline std::map<std::string, std::vector<float>> tensors_of(const std::filesystem::path& file) {
+  SafetensorsReader reader(file);
+  std::map<std::string, std::vector<float>> all;
+  for (const auto& [name, info] : reader.tensors()) all[name] = reader.read(name);
+  return all;
+}
+
+/// The loss of a head over a micro-batch, as the device was asked for it.
+struct SeenLoss {
+  int input_width = 0;
+};
+
+/// What a device was given to do.
+struct SeenWork {
+  std::vector<SeenLoss> losses;
+  std::vector<float> rates;  ///< one an optimizer step
+  std::function<void()> before_loss;
+};
+
+/// The loss of a small run is computed for two heads a micro-batch.
+constexpr size_t heads = 2;
+
+class WatchedBackend : public CpuBackend {
+ public:
+  explicit WatchedBackend(SeenWork& seen) : seen_(seen) {}
+  void yolo_loss(const YoloHead& head, const YoloLossPass& pass) override {
+    if (seen_.before_loss) seen_.before_loss();
+    seen_.losses.push_back({head.input_width});
+    CpuBackend::yolo_loss(head, pass);
+  }
+  void sgd_step(const SgdStep& sgd, const OptimizerArrays& arrays, std::span<const ParameterRange> ranges,
+                const StepState* state) override {
+    seen_.rates.push_back(state->rate);
+    CpuBackend::sgd_step(sgd, arrays, ranges, state);
+  }
+
+ private:
+  SeenWork& seen_;
+};
+
+}  // namespace brightnet::testing
