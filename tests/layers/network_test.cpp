@@ -130,6 +130,28 @@ TEST(Network, MicroBatchesAddUp) {
   }
 }
 
+// Folding a frozen batch-norm takes memory in which the input lies later.
+TEST(Network, TheFirstStepOfAFrozenLayerSeesTheWholeInput) {
+  const auto backend = make_cpu_backend();
+  Model model = model_of(R"(
+activation: leaky
+head: {anchors: [[10, 12], [24, 20]]}
+layers:
+  - conv: {filters: 16, size: 3, stride: 2}
+  - conv: {filters: 64, size: 7, stride: 2}
+  - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
+  - yolo: {mask: [0, 1]}
+)",
+                         3);
+  model.layers[0].rate = model.layers[1].rate = 0;
+  BoundNetwork bound(*backend, model, 1, 32, Precision::fp32, Mode::train);
+  give_input(bound);
+  bound.network().forward_backward({1}, false);
+  const auto first = bound.gradients();
+  bound.network().forward_backward({1}, false);
+  EXPECT_EQ(first, bound.gradients());
+}
+
 TEST(Network, StepsAreReproducible) {
   const auto backend = make_cpu_backend();
   BoundNetwork a(*backend, shipped_model("demo", 3), 2, 64, Precision::fp32, Mode::train);

@@ -185,6 +185,17 @@ TEST(Voc, MalformedXmlIsAnErrorWithItsLine) {
   EXPECT_TRUE(contains(error("<html></html>"), "no <annotation>"));
 }
 
+// The parser keeps what stood before the damage.
+TEST(Voc, NothingOfADamagedFileIsRead) {
+  const DatasetFolder data;
+  data.image("JPEGImages/a.jpg");
+  data.text("list.txt", "a\n");
+  data.text("Annotations/a.xml", annotation(object("x", corners("1", "1", "9", "9")) + "<object>\n"));
+  const Dataset dataset = read_dataset(data.options("voc", "list.txt", {"x"}), Split::train, true);
+  EXPECT_EQ(count(dataset, Kind::malformed_label), 1);
+  for (const auto& image : dataset.images) EXPECT_TRUE(image.annotations.empty());
+}
+
 TEST(Voc, ClassesAreTheSortedNamesOfBothSplits) {
   const DatasetFolder data;
   for (const char* name : {"a", "b"}) data.image(std::string("JPEGImages/") + name + ".jpg");

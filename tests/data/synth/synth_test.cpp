@@ -122,6 +122,24 @@ TEST(Synth, BoxesAreWhereThePixelsAre) {
   EXPECT_GE(found, tried * 8 / 10) << "of " << tried;
 }
 
+// Strokes are what leaves sharp edges in a picture without objects; one in five has none.
+TEST(Synth, MostPicturesHaveStrokesThatAreNoObjects) {
+  SynthOptions options;
+  options.size = 128;
+  options.min_objects = options.max_objects = 0;
+  int with_strokes = 0;
+  for (int i = 0; i < 40; ++i) {
+    const auto image = draw_synthetic_image(options, Split::train, i);
+    EXPECT_TRUE(image.annotations.empty());
+    cv::Mat smooth, edges;
+    cv::medianBlur(image.pixels, smooth, 5);
+    cv::morphologyEx(smooth, edges, cv::MORPH_GRADIENT, cv::Mat::ones(3, 3, CV_8U));
+    cv::Mat steep = edges.reshape(1) > 60;
+    with_strokes += cv::countNonZero(steep) > options.size;
+  }
+  EXPECT_GT(with_strokes, 20);
+}
+
 TEST(Synth, TheFolderHoldsWhatWasDrawn) {
   const auto options = small_options();
   const auto folder = fresh_folder("folder");

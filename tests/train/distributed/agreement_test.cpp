@@ -25,7 +25,7 @@ std::vector<std::string> prepared(int size, const std::function<void(int)>& prep
 }
 
 std::string without_host(const std::string& text) {
-  return std::regex_replace(text, std::regex("on host [^)]*"), "on host H");
+  return std::regex_replace(text, std::regex("on host [^)]+"), "on host H");
 }
 
 TEST(Agreement, GoesOnWhenAllAreReady) {

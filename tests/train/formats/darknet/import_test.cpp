@@ -233,6 +233,17 @@ TEST(DarknetImport, RefusesWhatItCannotImportAndSaysWhere) {
   EXPECT_NE(refusal_of(small_cfg.substr(0, small_cfg.find("[yolo]"))).find("[yolo]"), std::string::npos);
 }
 
+TEST(DarknetImport, RefusesEverySettingThatChangesHowALayerLearns) {
+  for (const char* setting :
+       {"train_only_bn=1", "dontload=1", "dontloadscales=1", "onlyforward=1", "dont_update=1", "dropblock=1",
+        "assisted_excitation=1", "clip=1", "learning_rate=0.5"}) {
+    const std::string message =
+        refusal_of(with(small_cfg, "size=3\nstride=2", std::string("size=3\n") + setting + "\nstride=2"));
+    EXPECT_NE(message.find("small.cfg:22: [convolutional]"), std::string::npos) << setting << ": " << message;
+    EXPECT_NE(message.find(setting), std::string::npos) << setting << ": " << message;
+  }
+}
+
 TEST(DarknetImport, SaysWhatItLeavesOut) {
   const auto imported =
       import_darknet_text(with(small_cfg, "classes=2", "classes=2\nbeta1=0.6"), "small.cfg");

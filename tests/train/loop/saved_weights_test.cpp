@@ -1,0 +1,35 @@
+// What a run writes into its weights files beside the numbers.
+#include <csignal>
+
+#include <gtest/gtest.h>
+
+#include "tests/train/small_training.h"
+#include "train/formats/weights.h"
+
+namespace brightnet::testing {
+namespace {
+
+TEST(TrainerWeights, NameTheirScoreOnceThereIsOne) {
+  SmallRun run;
+  const RunConfig config = run.load({"train.epochs=1"});
+  {
+    SmallTraining training(config, run.folder() / "run");
+    Trainer trainer = training.make();
+    const Interrupt interrupt;
+    std::raise(SIGTERM);
+    ASSERT_EQ(trainer.run(interrupt), TrainingEnd::interrupted);
+    const auto said = load_trained_model(training.folder.last()).training;
+    EXPECT_EQ(said.at("iteration"), "1");
+    EXPECT_EQ(said.count("AP") + said.count("AP50"), 0u);
+  }
+  SmallTraining training(config, run.folder() / "run", true);
+  Trainer trainer = training.make();
+  trainer.resume();
+  ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+  const auto said = load_trained_model(training.folder.last()).training;
+  EXPECT_EQ(said.at("AP"), std::to_string(trainer.best_metrics()->AP));
+  EXPECT_EQ(said.at("AP50"), std::to_string(trainer.best_metrics()->AP50));
+}
+
+}  // namespace
+}  // namespace brightnet::testing
