@@ -56,8 +56,8 @@ bool detect_images(Network& network, const Dataset& dataset, const InputFit& fit
                    const DetectOptions& options, RankPart part, const DetectionSink& sink);
 
 /// Metrics on a data set, of which every rank evaluates its part. All ranks get the same metrics,
-/// bit-identical to those of a single rank. `sink` also gets this rank's boxes; if it stops on any rank, there
-/// are no metrics.
+/// bit-identical to those of a single rank. `sink` also gets this rank's boxes; if it stops on any rank,
+/// there are no metrics.
 std::optional<Metrics> evaluate(Network& network, const Dataset& dataset, const InputFit& fit,
                                 const DetectOptions& options, const DetectionSink& sink = {},
                                 Communicator& communicator = Communicator::solo());

@@ -59,8 +59,8 @@ double overlap(const ScoredBox& detection, const Annotation& truth, bool coco_cr
 /// Matches the detections of one image and class, sorted by descending score, with the ground truth.
 /// COCO: at each threshold a detection takes the unmatched truth of highest IoU at or above it, preferring
 /// truths that are not ignored; only the first coco_max_detections are used. VOC: a detection belongs to the
-/// truth of highest IoU if that is at least 0.5; the first is a true positive, later ones are false positives;
-/// all detections are used.
+/// truth of highest IoU if that is at least 0.5; the first is a true positive, later ones are false
+/// positives; all detections are used.
 void match(int64_t image, std::span<const ScoredBox> detections, std::span<const Annotation> truths,
            std::vector<MatchRecord>& records, TruthCounts& counts);
 

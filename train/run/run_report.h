@@ -2,8 +2,6 @@
 #pragma once
 
 #include <chrono>
-#include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
