@@ -44,7 +44,7 @@ TEST_F(Data, AnchorsAreAlwaysAsManyDifferentOnesAsTheModelHas) {
 TEST_F(Data, PathsAreSaidWithOneSlash) {
   const ProgramResult result = run({"data", "synth", "made//", "--train", "1", "--val", "1", "--size", "32"});
   EXPECT_EQ(result.code, 0) << result.err;
-  EXPECT_TRUE(says(result.err, " made/data.yaml says")) << result.err;
+  EXPECT_TRUE(says(result.err, " made/data.yaml contains")) << result.err;
 }
 
 }  // namespace

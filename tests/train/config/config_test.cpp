@@ -82,7 +82,7 @@ TEST_F(RunConfigFile, MayBePrintedBeforeItsDataAreThere) {
 TEST_F(RunConfigFile, RefusesWhatDoesNotFitTogether) {
   EXPECT_NE(failure("train:\n  batch: 64\n  micro_batch: 24\n").find("run.yaml:3"), std::string::npos);
   EXPECT_NE(failure("train: {micro_batch: some}\n").find("auto"), std::string::npos);
-  EXPECT_NE(failure("schedule: {steps: [10, 5]}\n").find("upwards"), std::string::npos);
+  EXPECT_NE(failure("schedule: {steps: [10, 5]}\n").find("ascending"), std::string::npos);
   EXPECT_NE(failure("schedule: {steps: [5, 10], scales: [0.1]}\n").find("one factor"), std::string::npos);
   EXPECT_NE(failure("name: a/b\n").find("not a path"), std::string::npos);
   EXPECT_NE(failure("train: {epochs: 0}\n").find("at least 1"), std::string::npos);

@@ -187,7 +187,7 @@ struct Refusal {
 const Refusal refusals[] = {
     {"[sam]\nfrom=-2", "[crnn]\nfrom=-2", "small.cfg:93: [crnn]", "kind of layer"},
     {"[reorg3d]", "[reorg]", "small.cfg:96: [reorg]", "reorg3d"},
-    {"size=3\nstride=2", "size=three\nstride=2", "small.cfg:21: [convolutional]", "no number"},
+    {"size=3\nstride=2", "size=three\nstride=2", "small.cfg:21: [convolutional]", "not a number"},
     {"size=3\nstride=2", "size=3\ngroups=2\nstride=2", "small.cfg:22: [convolutional]", "groups=2"},
     {"size=3\nstride=2", "size=3\nstride=-1", "small.cfg:22: [convolutional]", "between 1 and 32"},
     {"activation=leaky", "activation=gelu", "small.cfg:24: [convolutional]", "gelu"},
