@@ -192,7 +192,7 @@ TEST_F(DetectCommand, AnAnswerReplacesOnlyAnAnswerOfItsKind) {
   expect_refusal("data/images/val", {"--json", "a.json", "--darknet-json", "./a.json"}, "two outputs");
   expect_refusal("data/images/val", {"--json", "-", "--coco-json", "-"}, "two outputs");
   fs::create_directories(run_.folder() / "folder");
-  expect_refusal("data/images/val", {"--json", "folder"}, "no file");
+  expect_refusal("data/images/val", {"--json", "folder"}, "not a regular file");
   // Nothing is printed when there is nothing to say.
   std::ofstream(run_.folder() / "broken.jpg") << "x";
   const ProgramResult result = detect("broken.jpg", {"--json", "-"});

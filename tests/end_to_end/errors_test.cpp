@@ -117,7 +117,7 @@ TEST_F(Errors, AnUnknownWordIsNamedWithWhatItMayMean) {
   expect(of({"train", "run.yaml", "--bathc", "8"}), 2, {"'--bathc'", "--set train.batch"});
   expect(of({"-x"}), 2, {"'-x'"});
   expect(of({"data", "chekc", "run.yaml"}), 2, {"'data chekc'", "'check'"});
-  expect(of({"config", "run.yaml", "again.yaml"}), 2, {"'again.yaml'", "too many"});
+  expect(of({"config", "run.yaml", "again.yaml"}), 2, {"'again.yaml'", "unexpected argument"});
   expect(of({"config", "run.yaml", "--device", "cuda:7"}), 2, {"'--device'"});
 }
 
