@@ -97,6 +97,18 @@ TEST(Diagnosis, EveryFailedLineHasItsRemedy) {
   EXPECT_NE(table.find("-> "), std::string::npos) << table;
 }
 
+TEST(Diagnosis, ALineOfALibrarySaysWhatWasFoundWhereAndWhatItWasBuiltFor) {
+  Diagnosis diagnosis;
+  diagnosis.libraries.push_back(
+      {"cuDNN", Health::good, "9.19.0", "9.18.1", "", "/opt/libcudnn.so.9", "", ""});
+  diagnosis.libraries.push_back({"NCCL", Health::absent, "", "", "", "", "no such file", "Install it."});
+  EXPECT_EQ(to_table(diagnosis),
+            "cuDNN                  ok      9.19.0, built for 9.18.1  (/opt/libcudnn.so.9)\n"
+            "NCCL                   absent  not found\n"
+            "                               no such file\n"
+            "                               -> Install it.\n");
+}
+
 TEST(Diagnosis, TheCpuConvolvesRightInItsPrecisions) {
   const auto backend = make_cpu_backend();
   for (const Precision precision : {Precision::fp32, Precision::bf16}) {

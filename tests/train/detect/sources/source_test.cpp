@@ -101,6 +101,14 @@ TEST_F(Sources, AVideosFramesAreNumberedAndCanBeThinnedOut) {
   EXPECT_EQ(open_source((folder_ / "clip.avi").string(), {.frames = 2, .every = 3})->count(), 2);
 }
 
+TEST_F(Sources, VideosAreKnownByTheirEndings) {
+  for (const char* ending : {"mp4", "avi", "mkv", "mov", "webm", "m4v", "mpg", "mpeg", "wmv", "flv", "ts",
+                             "3gp", "ogv", "asf", "gif", "mjpg", "mjpeg", "MP4"}) {
+    EXPECT_TRUE(is_video_name(std::string("a.") + ending)) << ending;
+  }
+  for (const char* other : {"a.jpg", "a.txt", "mp4", "a.mp3"}) EXPECT_FALSE(is_video_name(other)) << other;
+}
+
 TEST_F(Sources, AnAddressIsAStream) {
   write_clip(folder_ / "clip.avi", 3);
   const auto source = open_source("file://" + fs::absolute(folder_ / "clip.avi").string());
