@@ -184,7 +184,7 @@ struct Refusal {
 
 const Refusal refusals[] = {
     {"[sam]\nfrom=-2", "[crnn]\nfrom=-2", "small.cfg:93: [crnn]", "kind of layer"},
-    {"[reorg3d]", "[reorg]", "small.cfg:96: [reorg]", "reorg3d"},
+    {"[reorg3d]", "[reorg]", "small.cfg:96: [reorg]", "historical mistake"},
     {"size=3\nstride=2", "size=three\nstride=2", "small.cfg:21: [convolutional]", "no number"},
     {"size=3\nstride=2", "size=3\ngroups=2\nstride=2", "small.cfg:22: [convolutional]", "groups=2"},
     {"size=3\nstride=2", "size=3\nstride=-1", "small.cfg:22: [convolutional]", "between 1 and 32"},
@@ -277,6 +277,16 @@ TEST(DarknetRecipe, MakesDarknetsSteps) {
   const NmsOptions nms = for_model(config.evaluate.nms, imported.model);
   EXPECT_EQ(nms.kind, "diou");
   EXPECT_FLOAT_EQ(nms.beta, 0.6f);
+}
+
+TEST(DarknetRecipe, NamesTheScheduleOfEachPolicy) {
+  const std::string steps = "policy=steps\nsteps=1600,1800\nscales=.1,.1";
+  for (const auto& [policy, schedule] : {std::pair("policy=constant", "schedule: {kind: constant,"),
+                                         {"policy=sgdr", "schedule: {kind: cosine,"},
+                                         {"policy=sgdr\nsgdr_cycle=2000", "schedule: {kind: cosine,"}}) {
+    const auto imported = import_darknet_text(with(small_cfg, steps, policy), "small.cfg");
+    EXPECT_NE(imported.recipe_yaml.find(schedule), std::string::npos) << policy << imported.recipe_yaml;
+  }
 }
 
 TEST(DarknetRecipe, FreezesWhatStopbackwardFreezes) {
