@@ -129,6 +129,26 @@ TEST(Weights, OfAsManyNumbersInAnotherShapeAreLeft) {
   }
 }
 
+TEST(Weights, AreRefusedByTheNameOfTheOneParameterThatTheyLack) {
+  const ParameterLayout layout(model_of(2));
+  const std::vector<float> values = numbered(layout);
+  std::vector<SafetensorsEntry> entries;
+  for (const auto& entry : layout.entries())
+    entries.push_back({entry.name, entry.shape, values.data() + entry.offset});
+  const std::string last = entries.back().name;
+  entries.pop_back();
+  const fs::path file = temporary("short.safetensors");
+  write_safetensors(file, entries, {});
+  try {
+    load_weights(file, layout);
+    FAIL();
+  } catch (const InputError& e) {
+    const std::string message = e.what();
+    EXPECT_NE(message.find("lacks 1 of"), std::string::npos) << message;
+    EXPECT_NE(message.find(last), std::string::npos) << message;
+  }
+}
+
 TEST(Weights, RefuseFilesOfSomethingElse) {
   const std::vector<float> one{1};
   const fs::path file = temporary("other.safetensors");

@@ -281,6 +281,16 @@ TEST(DarknetRecipe, MakesDarknetsSteps) {
   EXPECT_FLOAT_EQ(nms.beta, 0.6f);
 }
 
+TEST(DarknetRecipe, NamesTheScheduleOfEachPolicy) {
+  const std::string steps = "policy=steps\nsteps=1600,1800\nscales=.1,.1";
+  for (const auto& [policy, schedule] : {std::pair("policy=constant", "schedule: {kind: constant,"),
+                                         {"policy=sgdr", "schedule: {kind: cosine,"},
+                                         {"policy=sgdr\nsgdr_cycle=2000", "schedule: {kind: cosine,"}}) {
+    const auto imported = import_darknet_text(with(small_cfg, steps, policy), "small.cfg");
+    EXPECT_NE(imported.recipe_yaml.find(schedule), std::string::npos) << policy << imported.recipe_yaml;
+  }
+}
+
 TEST(DarknetRecipe, FreezesWhatStopbackwardFreezes) {
   const auto imported =
       import_darknet_text(with(small_cfg, "filters=12", "stopbackward=1\nfilters=12"), "small.cfg");
