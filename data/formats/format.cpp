@@ -13,10 +13,11 @@ DatasetFormat voc_format();
 DatasetFormat coco_format();
 DatasetFormat darknet_format();
 DatasetFormat kitti_format();
+DatasetFormat csv_format();
 
 const std::vector<DatasetFormat>& dataset_formats() {
-  static const std::vector<DatasetFormat> formats{yolo_format(), voc_format(), coco_format(),
-                                                  darknet_format(), kitti_format()};
+  static const std::vector<DatasetFormat> formats{yolo_format(),    voc_format(),   coco_format(),
+                                                  darknet_format(), kitti_format(), csv_format()};
   return formats;
 }
 

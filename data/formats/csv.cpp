@@ -1,0 +1,211 @@
+// CSV: a table with one object a line, as Roboflow and the tools of TensorFlow's object detection export it,
+//
+//   filename,width,height,class,xmin,ymin,xmax,ymax
+//
+// in pixels from 0, by corners. The columns are found by their names, in any order; others are ignored, and
+// width and height may be missing. An image with several objects has several lines; a line whose class and
+// corners are empty is an image without objects. A field in double quotes may hold commas ("" stands for ").
+//
+// data.train or data.val is the file; images lie beside it. Without data.classes the classes are all names in
+// both splits, sorted.
+#include <algorithm>
+#include <array>
+#include <set>
+#include <unordered_map>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
+#include "data/formats/format.h"
+#include "data/formats/labels.h"
+#include "data/formats/places.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+using Kind = DataProblem::Kind;
+
+/// The fields of a line; nullopt where a quote has no end.
+std::optional<std::vector<std::string>> fields_of(std::string_view line) {
+  std::vector<std::string> fields(1);
+  bool quoted = false;
+  for (size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '"') {
+      const bool doubled = quoted && line.substr(i + 1).starts_with('"');
+      if (doubled) fields.back() += line[i++];
+      quoted = doubled || !quoted;
+    } else if (line[i] == ',' && !quoted) {
+      fields.emplace_back();
+    } else {
+      fields.back() += line[i];
+    }
+  }
+  if (quoted) return std::nullopt;
+  for (std::string& field : fields) field = trimmed(field);
+  return fields;
+}
+
+/// The lines of a file by the names of its columns.
+class Table {
+ public:
+  struct Row {
+    std::vector<std::string> fields;
+    std::string where;  // "file:line"
+  };
+
+  /// A line with another number of fields than the header has is a problem and no row.
+  Table(const fs::path& file, ProblemLog& log) {
+    const std::vector<TextLine> lines = read_lines(file);
+    if (lines.empty()) throw InputError("this file is empty", file.string(), needed);
+    header_ = fields_of(lines[0].text).value_or(std::vector<std::string>());
+    for (const char* column : {"filename", "class", "xmin", "ymin", "xmax", "ymax"}) {
+      if (has(column)) continue;
+      throw InputError(
+          fmt::format("there is no column '{}' in the header '{}'", column, fmt::join(header_, ",")),
+          at_line(file, lines[0].number), needed);
+    }
+    for (size_t i = 1; i < lines.size(); ++i) {
+      const std::string where = at_line(file, lines[i].number);
+      auto fields = fields_of(lines[i].text);
+      if (fields && fields->size() == header_.size()) {
+        rows_.push_back({std::move(*fields), where});
+      } else {
+        log.add(Kind::malformed_label, where,
+                fields ? fmt::format("this line has {}, and the header {}",
+                                     counted(fields->size(), "field", "fields"), header_.size())
+                       : "a quote in this line has no end",
+                "Put a field with a comma in it into double quotes.");
+      }
+    }
+  }
+
+  const std::vector<Row>& rows() const { return rows_; }
+  bool has(const std::string& column) const { return place(column) < header_.size(); }
+  const std::string& field(const Row& row, const std::string& column) const {
+    return row.fields[place(column)];
+  }
+
+ private:
+  static constexpr const char* needed =
+      "The first line names the columns: filename,width,height,class,xmin,ymin,xmax,ymax";
+  size_t place(const std::string& column) const {
+    return static_cast<size_t>(std::find(header_.begin(), header_.end(), column) - header_.begin());
+  }
+
+  std::vector<std::string> header_;
+  std::vector<Row> rows_;
+};
+
+class CsvLabels : public LabelSource {
+ public:
+  CsvLabels(const fs::path& file, const Table& table, ClassNames classes, ProblemLog& log)
+      : classes_(std::move(classes)) {
+    for (const Table::Row& row : table.rows()) read_row(file.parent_path(), table, row, log);
+  }
+
+  const std::vector<std::string>& classes() const override { return classes_.names(); }
+  size_t size() const override { return images_.size(); }
+  LabelledImage image(size_t index, ProblemLog&) const override { return images_[index]; }
+
+ private:
+  void read_row(const fs::path& folder, const Table& table, const Table::Row& row, ProblemLog& log) {
+    const std::string& name = table.field(row, "filename");
+    if (name.empty()) {
+      log.add(Kind::malformed_label, row.where, "this line has no filename");
+      return;
+    }
+    const auto [at, added] = by_name_.try_emplace(name, images_.size());
+    if (added) {
+      LabelledImage image;
+      image.file = find_below(name, {folder});
+      if (table.has("width") && table.has("height")) {
+        const auto side = [&](const char* column) {
+          return static_cast<int>(parse_number(table.field(row, column)).value_or(0));
+        };
+        image.declared = {side("width"), side("height")};
+      }
+      images_.push_back(std::move(image));
+    }
+    if (auto box = parse_box(table, row, log)) images_[at->second].boxes.push_back(std::move(*box));
+  }
+
+  std::optional<LabelledBox> parse_box(const Table& table, const Table::Row& row, ProblemLog& log) const {
+    constexpr std::array columns{"xmin", "ymin", "xmax", "ymax"};
+    const std::string& name = table.field(row, "class");
+    const bool no_corners = std::all_of(columns.begin(), columns.end(),
+                                        [&](const char* column) { return table.field(row, column).empty(); });
+    if (name.empty() && no_corners) return std::nullopt;
+    if (name.empty()) {
+      log.add(Kind::malformed_label, row.where, "this line has a box and no class");
+      return std::nullopt;
+    }
+    std::array<double, columns.size()> corners{};
+    for (size_t i = 0; i < columns.size(); ++i) {
+      const auto value = parse_number(table.field(row, columns[i]));
+      if (!value) {
+        log.add(Kind::malformed_label, row.where,
+                fmt::format("'{}' is '{}' and must be a number", columns[i], table.field(row, columns[i])),
+                "Leave class and corners empty for an image without objects.");
+        return std::nullopt;
+      }
+      corners[i] = *value;
+    }
+    const auto id = classes_.find(name, row.where, log);
+    if (!id) return std::nullopt;
+    LabelledBox box;
+    box.class_id = *id;
+    box.where = row.where;
+    box.x1 = corners[0];
+    box.y1 = corners[1];
+    box.x2 = corners[2];
+    box.y2 = corners[3];
+    box.empty = !(box.x2 > box.x1 && box.y2 > box.y1);
+    return box;
+  }
+
+  ClassNames classes_;
+  std::vector<LabelledImage> images_;
+  std::unordered_map<std::string, size_t> by_name_;
+};
+
+fs::path file_of(const DataOptions& options, Split split) {
+  const fs::path file = split_place(options, split, {data_root(options)});
+  std::error_code failed;
+  if (fs::is_directory(file, failed)) {
+    throw InputError(fmt::format("data.{} names a folder", enum_name(split)), file.string(),
+                     "With data.format: csv it is the file with the table.");
+  }
+  return file;
+}
+
+ClassNames class_names(const DataOptions& options, ProblemLog& log) {
+  if (!options.classes.empty()) return ClassNames(options.classes, "data.classes");
+  ProblemLog problems(true);  // reported when the split is read
+  std::set<std::string> names;
+  for (const Split split : {Split::train, Split::val}) {
+    if (options.place(split).empty()) continue;
+    const Table table(file_of(options, split), problems);
+    for (const Table::Row& row : table.rows()) names.insert(table.field(row, "class"));
+  }
+  names.erase("");
+  if (names.empty()) report_no_classes(options, problems, log);
+  return ClassNames({names.begin(), names.end()}, options.root);
+}
+
+std::unique_ptr<LabelSource> open_csv(const DataOptions& options, Split split, ProblemLog& log) {
+  const fs::path file = file_of(options, split);
+  const Table table(file, log);
+  return std::make_unique<CsvLabels>(file, table, class_names(options, log), log);
+}
+
+}  // namespace
+
+DatasetFormat csv_format() {
+  return {.name = "csv", .open = open_csv};
+}
+
+}  // namespace brightnet
