@@ -14,7 +14,8 @@
 namespace brightnet {
 
 /// leaky: x < 0 ? 0.1·x : x (darknet). mish: x·tanh(ln(1+eˣ)). swish: x·σ(x). logistic: σ(x).
-enum class Activation : uint8_t { linear, relu, leaky, mish, swish, logistic };
+/// hardswish: x·min(max(x + 3, 0), 6)/6 (Howard et al. 2019, "Searching for MobileNetV3", §5.2).
+enum class Activation : uint8_t { linear, relu, leaky, mish, swish, logistic, hardswish };
 
 constexpr std::string_view enum_name(Activation activation) {
   switch (activation) {
@@ -24,6 +25,7 @@ constexpr std::string_view enum_name(Activation activation) {
     case Activation::mish: return "mish";
     case Activation::swish: return "swish";
     case Activation::logistic: return "logistic";
+    case Activation::hardswish: return "hardswish";
   }
   return {};
 }
@@ -76,6 +78,13 @@ BRIGHTNET_HD float mish_gate(float x) {
   return divide(q, q + 2.0f);
 }
 
+/// min(max(x + 3, 0), 6)/6
+BRIGHTNET_HD float hard_gate(float x) {
+  const float gate = (x + 3.0f) * (1.0f / 6.0f);
+  const float above = gate > 0 ? gate : 0.0f;
+  return above < 1 ? above : 1.0f;
+}
+
 template <Activation A>
 BRIGHTNET_HD float activate(float x) {
   if constexpr (A == Activation::relu) return x > 0 ? x : 0.0f;
@@ -83,6 +92,7 @@ BRIGHTNET_HD float activate(float x) {
   if constexpr (A == Activation::mish) return x * mish_gate(x);
   if constexpr (A == Activation::swish) return x * logistic(x);
   if constexpr (A == Activation::logistic) return logistic(x);
+  if constexpr (A == Activation::hardswish) return x * hard_gate(x);
   return x;
 }
 
@@ -106,6 +116,10 @@ BRIGHTNET_HD float activation_gradient(float x) {
     const float s = logistic(x);
     return s * (1.0f - s);
   }
+  if constexpr (A == Activation::hardswish) {
+    const float gate = hard_gate(x);
+    return gate + (gate > 0 && gate < 1 ? x * (1.0f / 6.0f) : 0.0f);
+  }
   return 1.0f;
 }
 
@@ -123,6 +137,7 @@ BRIGHTNET_HD_INLINE void with_activation(Activation activation, Function&& f) {
     case Activation::mish: return f.template operator()<Activation::mish>();
     case Activation::swish: return f.template operator()<Activation::swish>();
     case Activation::logistic: return f.template operator()<Activation::logistic>();
+    case Activation::hardswish: return f.template operator()<Activation::hardswish>();
   }
 }
 

@@ -1,4 +1,5 @@
 // The scalar functions under the activations and the losses, against the standard library's in fp64.
+#include <algorithm>
 #include <cfloat>
 #include <cmath>
 
@@ -24,14 +25,15 @@ double exact(Activation a, double x) {
     case Activation::mish: return x * std::tanh(softplus(x));
     case Activation::swish: return x / (1 + std::exp(-x));
     case Activation::logistic: return 1 / (1 + std::exp(-x));
+    case Activation::hardswish: return x * std::clamp(x + 3, 0.0, 6.0) / 6;
   }
   return 0;
 }
 
 const std::vector<Activation> all_activations = enum_values<Activation>();
 
-TEST(Activation, HasTheNamesOfModelsAndOfDarknet) {
-  const std::vector<std::string> names{"linear", "relu", "leaky", "mish", "swish", "logistic"};
+TEST(Activation, HasTheNamesThatModelsCallItBy) {
+  const std::vector<std::string> names{"linear", "relu", "leaky", "mish", "swish", "logistic", "hardswish"};
   EXPECT_EQ(enum_names<Activation>(), names);
   for (const Activation activation : all_activations)
     EXPECT_EQ(enum_value<Activation>(enum_name(activation)), activation);
@@ -82,7 +84,8 @@ TEST(Activations, DerivativesEqualFiniteDifferences) {
     with_activation(a, [&]<Activation A>() {
       for (double x = -30.0005; x <= 30; x += 0.0013) {
         const double argument = static_cast<float>(x);
-        if (std::fabs(argument) < 1e-4) continue;  // the kink of relu and leaky
+        // The kinks of relu and leaky, and of hardswish.
+        if (std::fabs(argument) < 1e-4 || std::fabs(std::fabs(argument) - 3) < 1e-4) continue;
         const double expected = (exact(A, argument + 1e-5) - exact(A, argument - 1e-5)) / 2e-5;
         ASSERT_NEAR(activation_gradient<A>(static_cast<float>(argument)), expected, 2e-6)
             << "activation " << static_cast<int>(A) << " at " << x;

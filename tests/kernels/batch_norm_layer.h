@@ -13,6 +13,7 @@ inline double activation_in_fp64(Activation activation, double v) {
     case Activation::mish: return v * std::tanh(std::log1p(std::exp(v)));
     case Activation::swish: return v * sigmoid;
     case Activation::logistic: return sigmoid;
+    case Activation::hardswish: return v * std::clamp(v + 3, 0.0, 6.0) / 6;
     default: return v;
   }
 }

@@ -15,8 +15,7 @@ inline void PrintTo(const Shape& shape, std::ostream* out) {
   *out << to_string(shape);
 }
 inline void PrintTo(Activation activation, std::ostream* out) {
-  constexpr const char* names[] = {"linear", "relu", "leaky", "mish", "swish", "logistic"};
-  *out << names[static_cast<size_t>(activation)];
+  *out << enum_name(activation);
 }
 
 namespace testing {

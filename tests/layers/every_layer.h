@@ -23,7 +23,7 @@ layers:
   - conv: {filters: 24, size: 5, stride: 2, padding: 2}
   - max_pool: {size: 3, stride: 1}
   - spp: {windows: [3, 5]}
-  - conv: {name: wide, filters: 24, size: 1, activation: swish}
+  - conv: {name: wide, filters: 24, size: 1, activation: hardswish}
   - conv: {name: gate, filters: 24, size: 1, activation: logistic}
   - multiply: {from: [gate, wide]}
   - conv: {name: narrow, filters: 16, size: 1}

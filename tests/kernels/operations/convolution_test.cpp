@@ -134,6 +134,7 @@ TEST_P(ConvolutionTest, InferenceFusesBiasAndActivation) {
         if (activation == Activation::mish) v *= std::tanh(std::log1p(std::exp(v)));
         if (activation == Activation::swish) v *= sigmoid;
         if (activation == Activation::logistic) v = sigmoid;
+        if (activation == Activation::hardswish) v *= std::clamp(v + 3, 0.0, 6.0) / 6;
       }
       EXPECT_LT(relative_error(y.values(), expected), type == DType::f32 ? 1e-5 : 1.5 * rounding(type))
           << static_cast<int>(activation) << ' ' << enum_name(type);

@@ -63,6 +63,11 @@ class LayerWriter {
       case Activation::swish:
         return graph_.add(name("swish"), "Mul", {x, graph_.add(name("sigmoid"), "Sigmoid", {x})});
       case Activation::logistic: return graph_.add(name("logistic"), "Sigmoid", {x});
+      case Activation::hardswish: {  // ONNX has HardSwish from opset 14 on
+        const Value gate =
+            graph_.add(name("gate"), "HardSigmoid", {x}, {{"alpha", 1.0f / 6}, {"beta", 0.5f}});
+        return graph_.add(name("hardswish"), "Mul", {x, gate});
+      }
     }
     BRIGHTNET_CHECK(false, "an activation without a translation");
   }
