@@ -20,10 +20,11 @@
 namespace brightnet::cpu {
 namespace {
 
-/// The truth that is assigned to a prediction, and how many competed for it.
+/// The truth that is assigned to a prediction, how well the two suit each other, and how many competed for it.
 struct Assignment {
   int32_t truth = -1;
   int32_t candidates = 0;
+  float suitability = 0;
 };
 
 struct Sums {
@@ -56,27 +57,60 @@ struct Batch {
   }
 };
 
-/// Truths with the same cell and anchor compete for one prediction: the one whose size has the highest IoU
-/// with the anchor's gets it, the first of equals.
-void assign_truths(const Batch& batch, int image) {
+/// Truths that compete for one prediction: the most suitable gets it, the first of equals.
+void compete(Assignment& assignment, size_t truth, float suitability) {
+  if (assignment.truth < 0 || suitability > assignment.suitability) {
+    assignment.truth = static_cast<int32_t>(truth);
+    assignment.suitability = suitability;
+  }
+  ++assignment.candidates;
+}
+
+/// By the sizes of truths and anchors alone: best_anchor and neighbours. The truth whose size has the highest IoU
+/// with the anchor's is the most suitable.
+void assign_by_size(const Batch& batch, const Truth& truth, size_t index, Assignment* assignments) {
   const YoloHead& head = batch.head;
-  Assignment* assignments = batch.assignments + batch.first_prediction(image, 0);
+  const int best = best_anchor(head, truth.box);
+  const AssignedCells cells = assigned_cells(head, truth.box, batch.shape.w, batch.shape.h);
+  for (int slot = 0; slot < head.mask_count; ++slot) {
+    if (!is_assigned(head, truth.box, head.mask[slot], best)) continue;
+    const float fit = size_iou(relative_anchor(head, head.mask[slot]), truth.box);
+    for (int i = 0; i < cells.count; ++i) {
+      const size_t cell =
+          static_cast<size_t>(cells.row[i]) * batch.shape.w + static_cast<size_t>(cells.column[i]);
+      compete(assignments[cell * head.mask_count + slot], index, fit);
+    }
+  }
+}
+
+/// `predictions` are the image's.
+template <typename T>
+void assign_by_prediction(const Batch& batch, const Truth& truth, size_t index, const T* predictions,
+                          Assignment* assignments) {
+  const YoloHead& head = batch.head;
+  const Candidates found =
+      find_candidates(head, truth, batch.shape.w, batch.shape.h, [&](int cell, int slot) {
+        return predictions + (static_cast<size_t>(cell) * head.mask_count + slot) * head.values();
+      });
+  for (int i = 0; i < found.taken; ++i)
+    compete(assignments[static_cast<size_t>(found.cell[i]) * head.mask_count + found.slot[i]], index,
+            found.suitability[i]);
+}
+
+template <typename T>
+void assign_truths(const Batch& batch, int image, const T* predictions) {
+  const YoloHead& head = batch.head;
+  const size_t first = batch.first_prediction(image, 0);
+  Assignment* assignments = batch.assignments + first;
   std::fill_n(assignments, static_cast<size_t>(batch.shape.h) * batch.shape.w * head.mask_count,
               Assignment{});
   const std::span<const Truth> truths = batch.truths_of(image);
   for (size_t t = 0; t < truths.size(); ++t) {
-    const Box& box = truths[t].box;
-    if (!is_usable(box)) continue;
-    const int best = best_anchor(head, box);
-    const size_t cell = static_cast<size_t>(cell_of(box.y, batch.shape.h)) * batch.shape.w +
-                        static_cast<size_t>(cell_of(box.x, batch.shape.w));
-    for (int slot = 0; slot < head.mask_count; ++slot) {
-      if (!is_assigned(head, box, head.mask[slot], best)) continue;
-      Assignment& assignment = assignments[cell * head.mask_count + slot];
-      const Box anchor = relative_anchor(head, head.mask[slot]);
-      if (assignment.truth < 0 || size_iou(anchor, box) > size_iou(anchor, truths[assignment.truth].box))
-        assignment.truth = static_cast<int32_t>(t);
-      ++assignment.candidates;
+    if (!is_usable(truths[t].box)) continue;
+    if (head.assignment == AssignmentKind::simota) {
+      assign_by_prediction(batch, truths[t], t, predictions + first * head.values(), assignments);
+    } else {
+      assign_by_size(batch, truths[t], t, assignments);
     }
   }
 }
@@ -195,7 +229,7 @@ float add_box_loss(const Batch& batch, const Place& place, int column, const flo
 }
 
 /// Marks the positive classes among [first, first + count) of a prediction: its truth's, and those of the
-/// truths that competed for it and lost.
+/// truths that competed for it and lost (but for simota, where a truth has better predictions).
 void mark_classes(const Batch& batch, const Place& place, int column, const Assignment& assignment, int first,
                   int count, bool (&positive)[chunk_size]) {
   std::fill_n(positive, count, false);
@@ -204,7 +238,7 @@ void mark_classes(const Batch& batch, const Place& place, int column, const Assi
     if (truth.class_id >= first && truth.class_id < first + count) positive[truth.class_id - first] = true;
   };
   mark(truths[assignment.truth]);
-  if (assignment.candidates < 2) return;
+  if (assignment.candidates < 2 || batch.head.assignment == AssignmentKind::simota) return;
   for (const Truth& truth : truths) {
     if (is_assigned_in_cell(batch.head, truth.box, batch.head.mask[place.slot], column, place.row,
                             batch.shape.w, batch.shape.h))
@@ -232,8 +266,16 @@ void add_class_loss(const Batch& batch, const Place& place, int column, const As
 }
 
 /// Objectness of a whole chunk; leaves the derivatives.
-float objectness_loss(Chunk& chunk) {
+float objectness_loss(const YoloHead& head, Chunk& chunk) {
   float sum = 0;
+  if (head.objectness_gamma > 0) {  // not vectorised: it has a power
+    for (int i = 0; i < chunk.count; ++i) {
+      const LossTerm term = objectness_term(head, chunk.logits[4][i], chunk.target[i]);
+      sum += chunk.weight[i] * term.value;
+      chunk.derivative[i] = chunk.weight[i] * term.derivative;
+    }
+    return sum;
+  }
 #pragma omp simd reduction(+ : sum)
   for (int i = 0; i < chunk.padded; ++i) {
     const LossTerm term = cross_entropy(chunk.logits[4][i], chunk.target[i]);
@@ -270,7 +312,7 @@ void add_chunk(const Batch& batch, const Place& place, int count, const T* predi
     chunk.target[i] = objectness.target;
     chunk.weight[i] = objectness.weight;
   }
-  sums.objectness += objectness_loss(chunk);
+  sums.objectness += objectness_loss(head, chunk);
   for (int i = 0; i < count; ++i)
     gradient[i * stride + 4] = static_cast<T>(batch.gradient_scale * chunk.derivative[i]);
 }
@@ -302,7 +344,7 @@ void all_rows(const Batch& batch, const T* predictions, T* gradient, Sums* rows)
 #pragma omp parallel
   {
 #pragma omp for schedule(dynamic)
-    for (int image = 0; image < images; ++image) assign_truths(batch, image);
+    for (int image = 0; image < images; ++image) assign_truths(batch, image, predictions);
 #pragma omp for collapse(2) schedule(dynamic, 4)
     for (int image = 0; image < images; ++image)
       for (int row = 0; row < height; ++row)

@@ -5,9 +5,10 @@
 // prediction (x, y, w, h, objectness); class logits only of the few that have a truth. At 80 classes in fp16
 // that is 170 bytes written and one or two 32-byte sectors read for a prediction. So:
 //
-//   assign_truths   one block an image, one thread a truth. An atomic maximum over (IoU of the sizes, lower
-//                   index first) decides between truths that compete for a prediction, whatever the order of
-//                   the threads.
+//   assign_truths   one block an image, one thread a truth. An atomic maximum over (suitability, lower index
+//                   first) decides between truths that compete for a prediction, whatever the order of the
+//                   threads. The suitability is the IoU of the sizes; simota's reads some 3 to 27 predictions
+//                   a truth.
 //   loss_of_tile    one block for 256 consecutive predictions, which lie in one piece of memory however wide
 //                   a prediction is. A thread takes one prediction; the truths of its image pass through
 //                   shared memory for the ignore rule. The five derivatives wait in shared memory until the
@@ -29,9 +30,8 @@ constexpr int tile = 256;  ///< predictions and threads of a block
 constexpr int truth_chunk = 128;
 constexpr int assign_threads = 128, add_up_threads = 256;
 
-/// Key of a truth that competes for a prediction; the maximum wins. Upper half: the IoU of the sizes (the
-/// bits of a non-negative float order like the float); lower half: the complement of the truth's index. 0:
-/// no truth.
+/// Key of a truth that competes for a prediction; the maximum wins. Upper half: the suitability (the bits of
+/// a non-negative float order like the float); lower half: the complement of the truth's index. 0: no truth.
 using Winner = unsigned long long;
 
 __device__ Winner winner(float fit, int truth) {
@@ -72,22 +72,42 @@ __device__ Place place_of(size_t prediction, const Shape& shape, int slots) {
           static_cast<int>(prediction % static_cast<size_t>(slots))};
 }
 
-__global__ void __launch_bounds__(assign_threads)
-    assign_truths(YoloHead head, Shape shape, TruthList truths, Winner* winners) {
+/// By the sizes of truths and anchors alone: best_anchor and neighbours. `winners` are the image's.
+__device__ void assign_by_size(const YoloHead& head, const Shape& shape, const Box& box, int truth,
+                               Winner* winners) {
+  const int best = best_anchor(head, box);
+  const AssignedCells cells = assigned_cells(head, box, shape.w, shape.h);
+  for (int slot = 0; slot < head.mask_count; ++slot) {
+    const int anchor = head.mask[slot];
+    if (!is_assigned(head, box, anchor, best)) continue;
+    const Winner key = winner(size_iou(relative_anchor(head, anchor), box), truth);
+    for (int i = 0; i < cells.count; ++i) {
+      const size_t cell = static_cast<size_t>(cells.row[i]) * shape.w + static_cast<size_t>(cells.column[i]);
+      atomicMax(winners + cell * head.mask_count + slot, key);
+    }
+  }
+}
+
+template <typename T>
+__global__ void __launch_bounds__(assign_threads) assign_truths(LossArguments<T> a, Winner* winners) {
+  const YoloHead& head = a.head;
   const int image = static_cast<int>(blockIdx.x);
-  for (int t = truths.offsets[image] + static_cast<int>(threadIdx.x); t < truths.offsets[image + 1];
+  const size_t first = static_cast<size_t>(image) * a.shape.h * a.shape.w * head.mask_count;
+  const T* const predictions = a.predictions + first * head.values();
+  for (int t = a.truths.offsets[image] + static_cast<int>(threadIdx.x); t < a.truths.offsets[image + 1];
        t += assign_threads) {
-    const Box box = truths.truths[t].box;
-    if (!is_usable(box)) continue;
-    const int best = best_anchor(head, box);
-    const size_t cell =
-        (static_cast<size_t>(image) * shape.h + static_cast<size_t>(cell_of(box.y, shape.h))) * shape.w +
-        static_cast<size_t>(cell_of(box.x, shape.w));
-    for (int slot = 0; slot < head.mask_count; ++slot) {
-      const int anchor = head.mask[slot];
-      if (!is_assigned(head, box, anchor, best)) continue;
-      atomicMax(winners + cell * head.mask_count + slot,
-                winner(size_iou(relative_anchor(head, anchor), box), t));
+    const Truth truth = a.truths.truths[t];
+    if (!is_usable(truth.box)) continue;
+    if (head.assignment != AssignmentKind::simota) {
+      assign_by_size(head, a.shape, truth.box, t, winners + first);
+      continue;
+    }
+    const Candidates found = find_candidates(head, truth, a.shape.w, a.shape.h, [&](int cell, int slot) {
+      return predictions + (static_cast<size_t>(cell) * head.mask_count + slot) * head.values();
+    });
+    for (int i = 0; i < found.taken; ++i) {
+      atomicMax(winners + first + static_cast<size_t>(found.cell[i]) * head.mask_count + found.slot[i],
+                winner(found.suitability[i], t));
     }
   }
 }
@@ -134,20 +154,24 @@ __device__ float best_iou(const TruthList& truths, int begin, int end, int image
 }
 
 /// Class loss of a prediction with a truth, and the gradient of its class logits: by one warp; the sum is in
-/// every lane. Positive are the classes of its truth and of the truths that competed for it and lost.
+/// every lane. Positive are the classes of its truth and, except for simota, of the truths that competed for it
+/// and lost.
 template <typename T>
-__device__ float class_loss(const LossArguments<T>& a, const Place& place, const T* logits, T* gradient,
-                            float scale) {
+__device__ float class_loss(const LossArguments<T>& a, const Place& place, int truth, const T* logits,
+                            T* gradient, float scale) {
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
-  const int begin = a.truths.offsets[place.image], end = a.truths.offsets[place.image + 1];
+  const bool own_truth_only = a.head.assignment == AssignmentKind::simota;
+  const int begin = own_truth_only ? truth : a.truths.offsets[place.image];
+  const int end = own_truth_only ? truth + 1 : a.truths.offsets[place.image + 1];
   float sum = 0;
   for (int first = 0; first < a.head.classes; first += warp_size) {
     const int own = first + lane;
     bool positive = false;
     for (int t = begin; t < end; t += warp_size) {
-      const bool assigned = t + lane < end && is_assigned_in_cell(a.head, a.truths.truths[t + lane].box,
-                                                                  a.head.mask[place.slot], place.column,
-                                                                  place.row, a.shape.w, a.shape.h);
+      const bool assigned =
+          t + lane < end && (own_truth_only || is_assigned_in_cell(a.head, a.truths.truths[t + lane].box,
+                                                                   a.head.mask[place.slot], place.column,
+                                                                   place.row, a.shape.w, a.shape.h));
       for (unsigned found = __ballot_sync(full_warp, assigned); found != 0; found &= found - 1)
         positive = positive || a.truths.truths[t + __ffs(static_cast<int>(found)) - 1].class_id == own;
     }
@@ -223,7 +247,7 @@ __global__ void __launch_bounds__(tile) loss_of_tile(LossArguments<T> a) {
                    a.truths.truths[truth].box);
     objectness = assigned_objectness(head, box.iou);
   }
-  const LossTerm seen = cross_entropy(logits[4], objectness.target);
+  const LossTerm seen = objectness_term(head, logits[4], objectness.target);
   for (int k = 0; k < 4; ++k) derivatives[own][k] = scale * box.derivative[k];
   derivatives[own][4] = scale * (objectness.weight * seen.derivative);
   owners[own] = truth;
@@ -239,7 +263,7 @@ __global__ void __launch_bounds__(tile) loss_of_tile(LossArguments<T> a) {
     for (int i = own / warp_size; i < tile; i += tile / warp_size) {
       if (owners[i] < 0) continue;
       const size_t offset = static_cast<size_t>(i) * values + 5;
-      const float loss = class_loss(a, place_of(first + i, a.shape, head.mask_count),
+      const float loss = class_loss(a, place_of(first + i, a.shape, head.mask_count), owners[i],
                                     tile_predictions + offset, tile_gradient + offset, scale);
       if (own % warp_size == 0) class_losses[i] = loss;
     }
@@ -304,7 +328,6 @@ void CudaBackend::yolo_loss(const YoloHead& head, const YoloLossPass& pass) {
   const unsigned tiles = tiles_of(head, shape);
   const size_t count = shape.pixels() * static_cast<size_t>(head.mask_count);
   fill_async(winners, 0, winner_bytes(head, shape), stream());
-  launch(assign_truths, shape.n, assign_threads, 0, stream(), head, shape, pass.truths, winners);
   with_compute_type(pass.predictions.type, [&]<typename T>() {
     const LossArguments<T> arguments{head,
                                      shape,
@@ -315,6 +338,7 @@ void CudaBackend::yolo_loss(const YoloHead& head, const YoloLossPass& pass) {
                                      winners,
                                      sums,
                                      count};
+    launch(assign_truths<T>, shape.n, assign_threads, 0, stream(), arguments, winners);
     launch(loss_of_tile<T>, tiles, tile, 0, stream(), arguments);
   });
   launch(add_up, 1, add_up_threads, 0, stream(), sums, tiles, pass.loss, pass.totals);

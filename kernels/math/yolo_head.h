@@ -20,6 +20,22 @@ constexpr std::string_view enum_name(NmsKind kind) {
   return {};
 }
 
+/// How ground-truth boxes are assigned to predictions (kernels/math/yolo.h, docs/loss.md).
+enum class AssignmentKind : uint8_t {
+  best_anchor,  ///< YOLOv3 and YOLOv4: one cell, the anchor with the best IoU of sizes
+  neighbours,   ///< YOLOv5: up to three cells, every anchor of about the box's size
+  simota,       ///< YOLOX, YOLOv7: of those, the predictions that are already closest
+};
+
+constexpr std::string_view enum_name(AssignmentKind kind) {
+  switch (kind) {
+    case AssignmentKind::best_anchor: return "best_anchor";
+    case AssignmentKind::neighbours: return "neighbours";
+    case AssignmentKind::simota: return "simota";
+  }
+  return {};
+}
+
 constexpr int max_anchors = 16;
 /// Most candidates per image and head for non-maximum suppression. A trained network has a few hundred.
 constexpr unsigned max_candidates = 8192;
@@ -43,6 +59,9 @@ struct YoloHead {
   bool new_coords = false;  ///< b_wh = anchor·(2σ(t))² (Scaled-YOLOv4) instead of anchor·exp(t)
 
   // Assignment (kernels/math/yolo.h).
+  AssignmentKind assignment = AssignmentKind::best_anchor;
+  /// neighbours and simota: anchors whose sides are within this factor of the box's are assigned.
+  float anchor_ratio = 4.0f;
   float ignore_threshold = 0.7f;  ///< unassigned predictions above this IoU have no objectness loss
   float truth_threshold = 1.0f;   ///< unassigned predictions above this IoU have objectness target 1; 1: none
   float iou_threshold = 1.0f;     ///< anchors above this IoU of sizes are assigned as well; 1: none
@@ -54,6 +73,7 @@ struct YoloHead {
   float label_smoothing = 0.0f;    ///< ε: class targets are 1 − ε/2 and ε/2
   float focal_gamma = 0.0f;        ///< γ of the classes' focal loss; 0: plain cross-entropy
   bool objectness_smooth = false;  ///< the objectness target of an assigned prediction is its IoU
+  float objectness_gamma = 0.0f;   ///< γ of the objectness' quality focal loss; 0: plain cross-entropy
   /// Derivatives of the box loss by its four logits are clipped to ±this (before gradient_scale); 0:
   /// not clipped.
   float max_delta = 0.0f;

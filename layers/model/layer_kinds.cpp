@@ -135,6 +135,8 @@ void YoloAttributes::shared_fields(LayerFields& f) {
   f("ignore_threshold", head.ignore_threshold, "IoU from which an unassigned prediction is left alone")
       .within(0, 1);
   f("truth_threshold", head.truth_threshold, "IoU from which it is pushed to object; 1: never").within(0, 1);
+  f("assignment", head.assignment, "how ground-truth boxes are assigned to predictions");
+  f("anchor_ratio", head.anchor_ratio, "neighbours and simota: sides within this factor").above(1);
   f("iou_threshold", head.iou_threshold, "IoU of sizes from which further anchors are assigned; 1: none")
       .within(0, 1);
   f("iou_loss", head.iou_kind, "kind of box loss");
@@ -145,6 +147,8 @@ void YoloAttributes::shared_fields(LayerFields& f) {
   f("label_smoothing", head.label_smoothing, "ε of the class targets").within(0, 0.5);
   f("focal_gamma", head.focal_gamma, "focal loss of the classes; 0: none").within(0, 10);
   f("objectness_smooth", head.objectness_smooth, "the objectness target is the IoU");
+  f("objectness_gamma", head.objectness_gamma, "gamma of the objectness' quality focal loss; 0: none")
+      .at_least(0);
   f("max_delta", head.max_delta, "box gradients are clipped to ± this; 0: not").at_least(0);
   f("class_weights", class_weights, "one factor a class; empty: all 1");
   f("nms", nms, "suppression when detecting");

@@ -1,5 +1,6 @@
 // The assignment's rules (docs/loss.md) on cases small enough to check by eye.
 #include <limits>
+#include <set>
 #include <stdexcept>
 #include <vector>
 
@@ -44,6 +45,79 @@ TEST(YoloAssignment, FurtherAnchorsAboveTheThresholdAreAssignedToo) {
   problem.head.iou_threshold = 0.42f;
   problem.run();
   EXPECT_EQ(problem.assigned(), (Places{{0, 1, 2, 0}}));
+}
+
+/// 70 × 90 pixels, of the third anchor's size, with its centre at these cells.
+Truth truth_at(float column, float row) {
+  return {{column / 5, row / 4, 70 / 160.0f, 90 / 128.0f}, 1};
+}
+
+TEST(YoloAssignment, NeighboursTakeTheCellsOnTheSidesOfTheCentre) {
+  Problem problem;
+  problem.head.assignment = AssignmentKind::neighbours;
+  problem.head.anchor_ratio = 1.5f;
+  problem.truths[0] = {truth_at(2.3f, 1.6f)};
+  problem.run();
+  EXPECT_EQ(problem.assigned(), (Places{{0, 1, 1, 1}, {0, 1, 2, 1}, {0, 2, 2, 1}})) << "left of it and below";
+  problem.truths[0] = {truth_at(2.7f, 1.2f)};
+  problem.run();
+  EXPECT_EQ(problem.assigned(), (Places{{0, 0, 2, 1}, {0, 1, 2, 1}, {0, 1, 3, 1}}))
+      << "right of it and above";
+}
+
+TEST(YoloAssignment, NeighboursOutsideTheGridAreNone) {
+  Problem problem;
+  problem.head.assignment = AssignmentKind::neighbours;
+  problem.head.anchor_ratio = 1.5f;
+  problem.truths[0] = {truth_at(0.2f, 0.2f), truth_at(5.0f, 4.0f)};
+  problem.run();
+  EXPECT_EQ(problem.assigned(), (Places{{0, 0, 0, 1}, {0, 3, 4, 1}}));
+}
+
+TEST(YoloAssignment, NeighboursTakeEveryAnchorWithinTheRatioAndTheBestBeyondIt) {
+  Problem problem;
+  problem.head.assignment = AssignmentKind::neighbours;
+  // 60 × 50 pixels: 1.5 and 1.67 times the second anchor's sides; the third's are 1.17 and 1.8 times these.
+  problem.truths[0] = {{{0.5f, 0.375f, 60 / 160.0f, 50 / 128.0f}, 0}};
+  const auto slots = [&](float ratio) {
+    problem.head.anchor_ratio = ratio;
+    problem.run();
+    std::set<int> found;
+    for (const auto& place : problem.assigned()) found.insert(place[3]);
+    return found;
+  };
+  EXPECT_EQ(slots(1.9f), (std::set<int>{0, 1}));
+  EXPECT_EQ(slots(1.6f), (std::set<int>{1})) << "the second anchor's sides are up to 1.67 times as long";
+  EXPECT_EQ(slots(1.1f), (std::set<int>{1})) << "no anchor is near enough; the best takes it all the same";
+}
+
+TEST(YoloAssignment, SimotaTakesThePredictionsThatAreAlreadyClose) {
+  Problem problem;
+  problem.head.assignment = AssignmentKind::simota;
+  problem.head.scale_xy = 2;
+  problem.head.anchor_ratio = 1.5f;
+  problem.truths[0] = {truth_at(2.5f - 1e-3f, 1.5f - 1e-3f)};
+  // In its own cell the prediction is much too small; the one on the left lies on the truth.
+  problem.predictions[problem.index(0, 1, 2, 1, 2)] = -3;
+  problem.predictions[problem.index(0, 1, 1, 1, 0)] = 6;
+  problem.predictions[problem.index(0, 0, 2, 1, 3)] = -3;
+  problem.run();
+  EXPECT_EQ(problem.assigned(), (Places{{0, 1, 1, 1}}));
+}
+
+TEST(YoloAssignment, SimotaTakesAsManyPredictionsAsTheirIousSumTo) {
+  Problem problem;
+  problem.head.assignment = AssignmentKind::simota;
+  problem.head.scale_xy = 2;
+  problem.head.anchor_ratio = 1.5f;
+  problem.truths[0] = {truth_at(2.5f - 1e-3f, 1.5f - 1e-3f)};
+  problem.predictions[problem.index(0, 1, 1, 1, 0)] = 6;
+  problem.predictions[problem.index(0, 0, 2, 1, 3)] = -3;
+  problem.run();
+  EXPECT_EQ(problem.assigned(), (Places{{0, 1, 1, 1}, {0, 1, 2, 1}})) << "0.99 + 0.99 + 0.05";
+  problem.predictions[problem.index(0, 1, 1, 1, 0)] = 3;
+  problem.run();
+  EXPECT_EQ(problem.assigned(), (Places{{0, 1, 2, 1}})) << "0.99 + 0.92 + 0.05";
 }
 
 TEST(YoloAssignment, CentresOnTheFarBorderBelongToTheLastCell) {

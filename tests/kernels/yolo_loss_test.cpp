@@ -88,11 +88,26 @@ std::string configuration_name(const testing::TestParamInfo<LossGradient::ParamT
   return loss_kind_name(kind, new_coords) + loss_option_sets[options].name;
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryConfiguration, LossGradient,
-                         testing::Combine(testing::Values(IouKind::mse, IouKind::iou, IouKind::giou,
-                                                          IouKind::diou, IouKind::ciou),
-                                          testing::Bool(), testing::Range(0, 6)),
-                         configuration_name);
+INSTANTIATE_TEST_SUITE_P(
+    EveryConfiguration, LossGradient,
+    testing::Combine(testing::Values(IouKind::mse, IouKind::iou, IouKind::giou, IouKind::diou, IouKind::ciou),
+                     testing::Bool(), testing::Range(0, static_cast<int>(std::size(loss_option_sets)))),
+    configuration_name);
+
+TEST(YoloLoss, MatchesTheReferenceOfEachAssignmentWithManyTruths) {
+  for (const AssignmentKind assignment : {AssignmentKind::neighbours, AssignmentKind::simota}) {
+    SCOPED_TRACE(enum_name(assignment));
+    Problem problem(2, 9, 7);
+    problem.head.assignment = assignment;
+    problem.head.scale_xy = 2;
+    problem.head.new_coords = true;
+    problem.head.objectness_smooth = true;
+    problem.randomize(71, 0.8f);
+    scatter_truths(problem, 40, 72);
+    expect_matches_reference(problem);
+    EXPECT_GT(problem.loss.assigned, 40);
+  }
+}
 
 TEST(YoloLoss, MatchesTheReferenceOnRowsLongerThanAChunk) {
   Problem problem(1, 2, 70, 2);

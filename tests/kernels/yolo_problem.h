@@ -115,6 +115,16 @@ inline const LossOptions loss_option_sets[] = {
     {"FocalSmoothed", [](YoloHead& h) { h.focal_gamma = 1.5f, h.label_smoothing = 0.2f; }},
     {"SmoothObjectness",
      [](YoloHead& h) { h.objectness_smooth = true, h.ignore_threshold = 0.3f, h.truth_threshold = 0.5f; }},
+    {"QualityFocal", [](YoloHead& h) { h.objectness_smooth = true, h.objectness_gamma = 1.5f; }},
+    {"Neighbours",
+     [](YoloHead& h) {
+       h.assignment = AssignmentKind::neighbours, h.anchor_ratio = 3.0f, h.objectness_smooth = true;
+     }},
+    {"Simota",
+     [](YoloHead& h) {
+       h.assignment = AssignmentKind::simota, h.objectness_smooth = true,
+       h.class_weights = weights_of_classes;
+     }},
 };
 
 }  // namespace brightnet

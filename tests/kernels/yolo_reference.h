@@ -97,7 +97,10 @@ class Loss {
   std::vector<Target> targets(const std::vector<double>& predictions) const {
     std::vector<Target> all;
     for_each([&](int image, int row, int column, int slot, size_t at) {
-      all.push_back(target(image, row, column, slot, decode(predictions, row, column, slot, at)));
+      const std::vector<Claim> claims = head_.assignment == AssignmentKind::simota
+                                            ? claims_by_prediction(image, row, column, slot, predictions)
+                                            : claims_by_size(image, row, column, slot);
+      all.push_back(target(image, claims, decode(predictions, row, column, slot, at)));
     });
     return all;
   }
@@ -107,7 +110,8 @@ class Loss {
     size_t index = 0;
     for_each([&](int image, int row, int column, int slot, size_t at) {
       const Target& target = targets[index++];
-      s.objectness += target.weight * cross_entropy(predictions[at + 4], target.objectness);
+      s.objectness +=
+          target.weight * cross_entropy(predictions[at + 4], target.objectness, head_.objectness_gamma);
       if (target.truth < 0) return;
       const Box64 truth(truths_[image][target.truth].box);
       const Box64 box = decode(predictions, row, column, slot, at);
@@ -157,29 +161,81 @@ class Loss {
     return iou(anchor(anchor_index), Box64(0, 0, truth.box.w, truth.box.h));
   }
 
-  bool answers(int row, int column, int anchor_index, const Truth& truth) const {
-    if (truth.box.w <= 0 || truth.box.h <= 0) return false;
+  /// A truth that is assigned to a prediction, and how well they fit.
+  struct Claim {
+    int truth;
+    double fit;
+  };
+
+  /// Whether a cell takes a truth. With neighbours, a prediction reaches half a cell beyond its own.
+  bool takes(int row, int column, const Truth& truth) const {
     const int truth_column = std::min(static_cast<int>(std::floor(truth.box.x * columns_)), columns_ - 1);
     const int truth_row = std::min(static_cast<int>(std::floor(truth.box.y * rows_)), rows_ - 1);
-    if (row != truth_row || column != truth_column) return false;
-    std::vector<double> fits;
-    for (int a = 0; a < head_.anchor_count; ++a) fits.push_back(fit(a, truth));
-    const auto best = std::max_element(fits.begin(), fits.end()) - fits.begin();
-    return best == anchor_index || (head_.iou_threshold < 1 && fits[anchor_index] > head_.iou_threshold);
+    if (head_.assignment == AssignmentKind::best_anchor) return row == truth_row && column == truth_column;
+    const double x = std::fabs(double{truth.box.x} * columns_ - (column + 0.5));
+    const double y = std::fabs(double{truth.box.y} * rows_ - (row + 0.5));
+    return (row == truth_row && x < 1) || (column == truth_column && y < 1);
   }
 
-  Target target(int image, int row, int column, int slot, const Box64& box) const {
+  bool answers(int row, int column, int anchor_index, const Truth& truth) const {
+    if (truth.box.w <= 0 || truth.box.h <= 0 || !takes(row, column, truth)) return false;
+    std::vector<double> fits;
+    for (int a = 0; a < head_.anchor_count; ++a) fits.push_back(fit(a, truth));
+    if (std::max_element(fits.begin(), fits.end()) - fits.begin() == anchor_index) return true;
+    if (head_.assignment == AssignmentKind::best_anchor)
+      return head_.iou_threshold < 1 && fits[anchor_index] > head_.iou_threshold;
+    const double w = anchor(anchor_index).w / truth.box.w, h = anchor(anchor_index).h / truth.box.h;
+    return std::max({w, 1 / w, h, 1 / h}) < head_.anchor_ratio;
+  }
+
+  std::vector<Claim> claims_by_size(int image, int row, int column, int slot) const {
+    std::vector<Claim> claims;
+    for (size_t t = 0; t < truths_[image].size(); ++t) {
+      if (answers(row, column, head_.mask[slot], truths_[image][t]))
+        claims.push_back({static_cast<int>(t), fit(head_.mask[slot], truths_[image][t])});
+    }
+    return claims;
+  }
+
+  /// Every truth takes the floor(sum of IoUs), at least one, most suitable of the predictions that neighbours
+  /// would assign it to. A prediction that several truths take keeps the one it suits best, and no other's class.
+  std::vector<Claim> claims_by_prediction(int image, int row, int column, int slot,
+                                          const std::vector<double>& t) const {
+    std::vector<Claim> claims;
+    for (size_t index = 0; index < truths_[image].size(); ++index) {
+      const Truth& truth = truths_[image][index];
+      double sum = 0, own = -1;
+      std::vector<double> fits;
+      for_each([&](int n, int r, int c, int s, size_t at) {
+        if (n != image || !answers(r, c, head_.mask[s], truth)) return;
+        const double overlap = iou(decode(t, r, c, s, at), Box64(truth.box));
+        const double probabilities = sigmoid(t[at + 4]) * sigmoid(t[at + 5 + truth.class_id]);
+        const double cost = -3 * std::log(std::max(overlap, 1e-8)) - std::log(probabilities) / 2;
+        sum += overlap;
+        fits.push_back(1 / (1 + cost));
+        if (r == row && c == column && s == slot) own = fits.back();
+      });
+      const auto better = std::count_if(fits.begin(), fits.end(), [&](double fit) { return fit > own; });
+      if (own >= 0 && better < std::max(1.0, std::floor(sum)))
+        claims.push_back({static_cast<int>(index), own});
+    }
+    const auto best = std::max_element(claims.begin(), claims.end(),
+                                       [](const Claim& a, const Claim& b) { return a.fit < b.fit; });
+    return claims.empty() ? claims : std::vector<Claim>{*best};
+  }
+
+  Target target(int image, const std::vector<Claim>& claims, const Box64& box) const {
     Target result;
     double best_fit = -1, best_iou = 0;
     const std::vector<Truth>& truths = truths_[image];
-    for (size_t t = 0; t < truths.size(); ++t) {
-      if (truths[t].box.w > 0 && truths[t].box.h > 0)
-        best_iou = std::max(best_iou, iou(box, Box64(truths[t].box)));
-      if (!answers(row, column, head_.mask[slot], truths[t])) continue;
-      result.classes.insert(truths[t].class_id);
-      if (fit(head_.mask[slot], truths[t]) > best_fit) {
-        best_fit = fit(head_.mask[slot], truths[t]);
-        result.truth = static_cast<int>(t);
+    for (const Truth& truth : truths) {
+      if (truth.box.w > 0 && truth.box.h > 0) best_iou = std::max(best_iou, iou(box, Box64(truth.box)));
+    }
+    for (const Claim& claim : claims) {
+      result.classes.insert(truths[claim.truth].class_id);
+      if (claim.fit > best_fit) {
+        best_fit = claim.fit;
+        result.truth = claim.truth;
       }
     }
     result.weight = head_.objectness_weight;

@@ -111,10 +111,10 @@ TEST(LayerKinds, WriteTheKeysThatSayMoreThanTheDefaults) {
   yolo.nms = NmsKind::diou;
   EXPECT_EQ(text(yolo),
             "anchors: [[10, 14.5], [344, 0.1]], scale_xy: 1, new_coords: false, ignore_threshold: 0.7, "
-            "truth_threshold: 1, iou_threshold: 1, iou_loss: giou, box_weight: 1, objectness_weight: 1, "
-            "class_weight: 1, negative_weight: 1, label_smoothing: 0, focal_gamma: 0, "
-            "objectness_smooth: false, max_delta: 0, class_weights: [1, 2.25], nms: diou, nms_beta: 0.6, "
-            "mask: [1]");
+            "truth_threshold: 1, assignment: best_anchor, anchor_ratio: 4, iou_threshold: 1, iou_loss: giou, "
+            "box_weight: 1, objectness_weight: 1, class_weight: 1, negative_weight: 1, label_smoothing: 0, "
+            "focal_gamma: 0, objectness_smooth: false, objectness_gamma: 0, max_delta: 0, "
+            "class_weights: [1, 2.25], nms: diou, nms_beta: 0.6, mask: [1]");
 }
 
 TEST(LayerKinds, AConvolutionsWeightsDecayAndItsStatisticsAreNotLearned) {

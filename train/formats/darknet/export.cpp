@@ -165,6 +165,9 @@ class Sections {
     need(layer);
     open("yolo");
     const YoloHead& head = yolo.head;
+    if (head.assignment != AssignmentKind::best_anchor)
+      text_ += fmt::format("# trained with assignment: {}; darknet would train with best_anchor\n",
+                           enum_name(head.assignment));
     set("mask", fmt::format("{}", fmt::join(head.mask, head.mask + head.mask_count, ",")));
     std::string anchors;
     for (int i = 0; i < head.anchor_count; ++i)
