@@ -106,7 +106,8 @@ class RecipeWriter {
     const double rate = net_.number("learning_rate", 0.001, 0, 1000);
     if (rate == 0) net_.refuse("learning_rate", "has learning_rate=0");
     line("optimizer: {kind: sgd, rate: " + yaml_number(rate) + ", momentum: " +
-         number("momentum", 0.9, 0, 1) + ", decay: " + number("decay", 0.0001, 0, 1000) + '}');
+             number("momentum", 0.9, 0, 1) + ", decay: " + number("decay", 0.0001, 0, 1000) + ", clip: 0}",
+         "darknet does not clip the gradient");
   }
 
   void write_schedule() {
