@@ -299,7 +299,8 @@ class FieldPrinter : public Fields {
   }
 
   bool visit_automatic(const char* key, bool automatic, const char* doc) override {
-    if (automatic) line(key, "auto", doc);
+    const std::string chosen = *doc ? std::string(doc) + "; auto: chosen when the run starts" : "";
+    if (automatic) line(key, "auto", chosen.c_str());
     return automatic;
   }
 

@@ -130,12 +130,15 @@ class Fields {
   }
   template <NamedEnum Enum>
   void operator()(const char* key, Auto<Enum>& value, const char* doc) {
-    std::string name(value.has_value() ? enum_name(value.value()) : "auto");
+    if (visit_automatic(key, !value.has_value(), doc)) {
+      value = {};
+      return;
+    }
+    std::string name(enum_name(value.value_or({})));
     std::vector<std::string> names = enum_names<Enum>();
     names.emplace_back("auto");
     choice(key, name, names, doc);
-    const std::optional<Enum> given = enum_value<Enum>(name);
-    value = given ? Auto<Enum>(*given) : Auto<Enum>();
+    if (const std::optional<Enum> given = enum_value<Enum>(name)) value = *given;
   }
   /// A nested struct with its own fields().
   template <typename Struct>

@@ -15,6 +15,7 @@
 #include "train/formats/darknet/cfg.h"
 #include "train/formats/darknet/weights.h"
 #include "train/setup/preparation.h"
+#include "train/setup/run_facts.h"
 
 namespace brightnet::cli {
 namespace {
@@ -65,22 +66,22 @@ int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
     arguments.common.check_ranks(ranks);
     return arguments.common.device_of(ranks);
   });
-  Precision precision = Precision::fp32;
   prepare_together(ranks, [&] {
     refuse_idle_assignments(arguments.common.assignments);
     if (ranks.leads()) check_answer(arguments.json, "AP");
     config = load_run_config(arguments.common.config, arguments.common.all_assignments());
-    precision = config.train.precision.value_or(device.fast.precision);
-    backend = open_device(device.name, precision);
+    backend = open_device(device.name, config.train.precision.value_or(device.fast.precision));
     dataset = read_split(config, enum_value<Split>(arguments.split).value(), ranks.leads());
+    choose_automatic(config, run_facts(config, dataset, device.fast, ranks));
     // No rank has more images than this, so a larger batch would only waste memory.
     const auto share = (static_cast<int64_t>(dataset.images.size()) + ranks.size() - 1) / ranks.size();
     const int batch = static_cast<int>(std::min<int64_t>(arguments.batch, share));
-    inference.emplace(load_weights(arguments, dataset), *backend, precision, batch, arguments.size);
+    inference.emplace(load_weights(arguments, dataset), *backend, config.train.precision, batch,
+                      arguments.size);
     check_classes(*inference, dataset, arguments.weights.weights);
   });
   const DetectOptions options{.nms = for_model(config.evaluate.nms, inference->trained().model),
-                              .workers = std::max(1, config.loader.threads())};
+                              .workers = std::max(1, config.loader.workers.value())};
   const Metrics metrics = *evaluate(inference->network(), dataset, inference->fit(), options, {}, ranks);
   if (!ranks.leads()) return 0;
   if (arguments.json != "-") std::cout << metrics_table(metrics) << std::endl;

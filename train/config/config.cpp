@@ -106,9 +106,7 @@ void TrainOptions::fields(Fields& f) {
   f("sizes", sizes, "multi-scale: sides to draw from; empty: size alone");
   f("size_every", size_every, "optimizer steps between changes of size").at_least(1);
   f("batch", batch, "images of one optimizer step, over all ranks").at_least(1);
-  f("micro_batch", micro_batch,
-    "images of one pass; auto: as many as fit in memory; gradients are accumulated")
-      .at_least(1);
+  f("micro_batch", micro_batch, "images of one pass; gradients are accumulated").at_least(1);
   f("memory_fraction", memory_fraction,
     "fraction of the free memory for micro_batch: auto; 0: 0.6 on the CPU, 0.9 on a GPU")
       .at_least(0)
@@ -116,7 +114,8 @@ void TrainOptions::fields(Fields& f) {
   f("recompute", recompute, "what the backward pass recomputes; less memory, slower");
   f("graph", graph, "GPU: capture each step as a CUDA graph and replay it");
   f("deterministic", deterministic, "GPU: use only deterministic convolution algorithms");
-  f("epochs", epochs, "passes over the training split; with minutes, auto is as many as fit").at_least(1);
+  f("epochs", epochs, "passes over the training split; with minutes, as many as fit unless given")
+      .at_least(1);
   f("iterations", iterations, "optimizer steps; 0: determined by epochs").at_least(0);
   f("minutes", minutes, "time limit: after the first epoch, epochs is set to the number that fits; 0: none")
       .at_least(0);

@@ -218,7 +218,6 @@ class Chooser {
       choose("train.patience", config_.train.patience, 0, reason);
     };
     if (config_.train.minutes > 0) return never("never stop early: train.minutes is the limit");
-    if (facts_.darknet) return never("never stop early: darknet's recipe runs to its end");
     if (steps_ < shortest_with_patience)
       return never(fmt::format("never stop early: shorter than {} steps", shortest_with_patience));
     const int64_t third = divided_up(divided_up(expected_epochs(), config_.evaluate.every), 3);

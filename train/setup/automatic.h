@@ -17,7 +17,6 @@ struct RunFacts {
   int64_t images = 0;        ///< of the training split; 0: unknown, as for a large data set
   double decoded_bytes = 0;  ///< of the training images; 0: unknown
   bool pretrained = false;   ///< the run starts from weights
-  bool darknet = false;      ///< a darknet .cfg is the recipe
   FastPrecision device;
   double free_memory = 0;         ///< of this machine, in bytes
   int processors = 1;             ///< of this machine

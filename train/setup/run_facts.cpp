@@ -16,7 +16,6 @@ RunFacts run_facts(const RunConfig& config, const Dataset& training, const FastP
   return {.images = static_cast<int64_t>(training.images.size()),
           .decoded_bytes = decoded_bytes(training),
           .pretrained = !config.train.weights.empty(),
-          .darknet = config.imported != nullptr,
           .device = device,
           .free_memory = static_cast<double>(free_host_memory()),
           .processors = omp_get_num_procs(),

@@ -216,9 +216,6 @@ TEST(AutomaticValues, PatienceIsForLongRunsWithoutALimitOfTime) {
   EXPECT_EQ(chosen(facts_of(20000), config).train.patience, 34) << "a third of 100";
   config.train.minutes = 600;
   EXPECT_EQ(chosen(facts_of(20000), config).train.patience, 0);
-  RunFacts imported = facts_of(20000);
-  imported.darknet = true;
-  EXPECT_EQ(chosen(imported).train.patience, 0);
 }
 
 TEST(AutomaticValues, WithALimitOfTimeTheEpochsStayAutomaticAndTheRestFollowsFromTheStepsThatFit) {
