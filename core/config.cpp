@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include "core/files.h"
 
@@ -99,15 +100,15 @@ void YamlDocument::set(const std::string& text) {
 }
 
 Fields::Limits& Fields::Limits::at_least(double low) {
-  if (!(value_ >= low)) fields_.out_of_limits(key_, value_, "at least " + number(low));
+  if (value_ && !(*value_ >= low)) fields_.out_of_limits(key_, *value_, "at least " + number(low));
   return *this;
 }
 Fields::Limits& Fields::Limits::at_most(double high) {
-  if (!(value_ <= high)) fields_.out_of_limits(key_, value_, "at most " + number(high));
+  if (value_ && !(*value_ <= high)) fields_.out_of_limits(key_, *value_, "at most " + number(high));
   return *this;
 }
 Fields::Limits& Fields::Limits::above(double low) {
-  if (!(value_ > low)) fields_.out_of_limits(key_, value_, "above " + number(low));
+  if (value_ && !(*value_ > low)) fields_.out_of_limits(key_, *value_, "above " + number(low));
   return *this;
 }
 
@@ -177,12 +178,15 @@ class FieldReader : public Fields {
   void visit(const char* key, Kind kind, void* out, const char*) override {
     const YamlValue value = child(key);
     refuse_null(value, key);
+    const bool may_be_automatic = std::exchange(may_be_automatic_, false);
     if (!value.defined()) return;
     switch (kind) {
+      case Kind::integer:
+        return assign<int>(value, key, out, may_be_automatic ? "a whole number or auto" : "a whole number");
+      case Kind::real:
+        return assign<float>(value, key, out, may_be_automatic ? "a number or auto" : "a number");
       case Kind::boolean: return assign<bool>(value, key, out, "true or false");
-      case Kind::integer: return assign<int>(value, key, out, "a whole number");
       case Kind::unsigned64: return assign<uint64_t>(value, key, out, "a whole number from 0");
-      case Kind::real: return assign<float>(value, key, out, "a number");
       case Kind::text: return assign<std::string>(value, key, out, "a text");
       case Kind::texts: return assign<std::vector<std::string>>(value, key, out, "a list of texts");
       case Kind::reals: return assign<std::vector<float>>(value, key, out, "a list of numbers");
@@ -190,6 +194,14 @@ class FieldReader : public Fields {
       case Kind::matrix:
         return assign<std::vector<std::vector<float>>>(value, key, out, "a list of number lists");
     }
+  }
+
+  bool visit_automatic(const char* key, bool automatic, const char*) override {
+    const YamlValue value = child(key);
+    refuse_null(value, key);
+    if (value.defined()) automatic = value.node.IsScalar() && value.node.Scalar() == "auto";
+    may_be_automatic_ = !automatic;
+    return automatic;
   }
 
   void nested(const char* key, const char*, const std::function<void(Fields&)>& visit_inner) override {
@@ -241,6 +253,7 @@ class FieldReader : public Fields {
 
   YamlValue value_;
   std::set<std::string> known_;
+  bool may_be_automatic_ = false;  // the value visited next
 };
 
 class FieldPrinter : public Fields {
@@ -283,6 +296,12 @@ class FieldPrinter : public Fields {
     }
     if (node.IsSequence()) node.SetStyle(YAML::EmitterStyle::Flow);
     line(key, emit(node), doc);
+  }
+
+  bool visit_automatic(const char* key, bool automatic, const char* doc) override {
+    const std::string chosen = *doc ? std::string(doc) + "; auto: chosen when the run starts" : "";
+    if (automatic) line(key, "auto", chosen.c_str());
+    return automatic;
   }
 
   void nested(const char* key, const char* doc, const std::function<void(Fields&)>& visit_inner) override {

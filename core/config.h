@@ -11,12 +11,14 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
 
 #include <yaml-cpp/yaml.h>
 
+#include "core/auto.h"
 #include "core/enum_names.h"
 #include "core/error.h"
 
@@ -76,10 +78,10 @@ class Fields {
   static constexpr Kind kind_of(const std::vector<std::vector<float>>*) { return Kind::matrix; }
 
  public:
-  /// Limits on the value just visited; the reader throws InputError when it is outside.
+  /// Limits on the value just visited, if it has one; the reader throws InputError when it is outside.
   class Limits {
    public:
-    Limits(Fields& fields, std::string key, double value)
+    Limits(Fields& fields, std::string key, std::optional<double> value)
         : fields_(fields), key_(std::move(key)), value_(value) {}
     Limits& at_least(double low);
     Limits& at_most(double high);
@@ -89,7 +91,7 @@ class Fields {
    private:
     Fields& fields_;
     std::string key_;
-    double value_;
+    std::optional<double> value_;
   };
 
   /// A scalar, or a list, whose length is what Limits apply to.
@@ -113,6 +115,31 @@ class Fields {
     choice(key, name, enum_names<Enum>(), doc);
     value = enum_value<Enum>(name).value();
   }
+  /// A value or `auto`; limits apply to a value.
+  template <typename T>
+  requires requires(T* value) { kind_of(value); }
+  Limits operator()(const char* key, Auto<T>& value, const char* doc) {
+    if (visit_automatic(key, !value.has_value(), doc)) {
+      value = {};
+      return {*this, key, std::nullopt};
+    }
+    T given = value.value_or({});
+    const Limits limits = (*this)(key, given, doc);
+    value = std::move(given);
+    return limits;
+  }
+  template <NamedEnum Enum>
+  void operator()(const char* key, Auto<Enum>& value, const char* doc) {
+    if (visit_automatic(key, !value.has_value(), doc)) {
+      value = {};
+      return;
+    }
+    std::string name(enum_name(value.value_or({})));
+    std::vector<std::string> names = enum_names<Enum>();
+    names.emplace_back("auto");
+    choice(key, name, names, doc);
+    if (const std::optional<Enum> given = enum_value<Enum>(name)) value = *given;
+  }
   /// A nested struct with its own fields().
   template <typename Struct>
   requires requires(Struct& s, Fields& f) { s.fields(f); }
@@ -126,6 +153,9 @@ class Fields {
 
  protected:
   virtual void visit(const char* key, Kind kind, void* value, const char* doc) = 0;
+  /// Whether a value that may be automatic is so: a reader looks for `auto` in the YAML, where it may be left
+  /// as it is (`automatic`); a printer prints `auto`. When it is not, visit() follows.
+  virtual bool visit_automatic(const char* key, bool automatic, const char* doc) = 0;
   virtual void nested(const char* key, const char* doc, const std::function<void(Fields&)>& visit_inner) = 0;
   virtual void out_of_limits(const std::string& key, double value, const std::string& rule) = 0;
   virtual void not_a_choice(const char* key, const std::string& value,

@@ -15,26 +15,6 @@
 namespace brightnet {
 namespace {
 
-// A larger data set (COCO has 860,000 boxes) is subsampled to at most this many.
-constexpr size_t most_boxes = 200000;
-
-std::vector<BoxShape> shapes_of(const Dataset& dataset, const AnchorOptions& options) {
-  std::vector<BoxShape> shapes;
-  for (const auto& image : dataset.images) {
-    double x = static_cast<double>(options.size) / image.width;
-    double y = static_cast<double>(options.size) / image.height;
-    if (options.letterbox) x = y = std::min(x, y);
-    for (const auto& a : image.annotations) {
-      if (!a.crowd) shapes.push_back({(a.x2 - a.x1) * x, (a.y2 - a.y1) * y});
-    }
-  }
-  const size_t step = (shapes.size() + most_boxes - 1) / most_boxes;
-  if (step <= 1) return shapes;
-  std::vector<BoxShape> sample;
-  for (size_t i = 0; i < shapes.size(); i += step) sample.push_back(shapes[i]);
-  return sample;
-}
-
 // A uniform double from two draws, since a float cannot single out one of 200,000 weights.
 double uniform(Random& random) {
   return (random() * 0x1p32 + random()) * 0x1p-64;
@@ -215,6 +195,23 @@ std::vector<BoxShape> cluster(const std::vector<BoxShape>& shapes, int count, co
 
 }  // namespace
 
+std::vector<BoxShape> box_shapes(const Dataset& dataset, const AnchorOptions& options) {
+  std::vector<BoxShape> shapes;
+  for (const auto& image : dataset.images) {
+    double x = static_cast<double>(options.size) / image.width;
+    double y = static_cast<double>(options.size) / image.height;
+    if (options.letterbox) x = y = std::min(x, y);
+    for (const auto& a : image.annotations) {
+      if (!a.crowd) shapes.push_back({(a.x2 - a.x1) * x, (a.y2 - a.y1) * y});
+    }
+  }
+  const size_t step = (shapes.size() + options.most_boxes - 1) / options.most_boxes;
+  if (step <= 1) return shapes;
+  std::vector<BoxShape> sample;
+  for (size_t i = 0; i < shapes.size(); i += step) sample.push_back(shapes[i]);
+  return sample;
+}
+
 double shape_iou(const BoxShape& a, const BoxShape& b) {
   const double intersection = std::min(a.width, b.width) * std::min(a.height, b.height);
   return intersection / (a.width * a.height + b.width * b.height - intersection);
@@ -223,7 +220,7 @@ double shape_iou(const BoxShape& a, const BoxShape& b) {
 AnchorResult find_anchors(const Dataset& dataset, const AnchorOptions& options) {
   if (options.count < 1 || options.size < 1 || options.restarts < 1)
     throw InputError("the number of anchors, the size and the restarts must be at least 1");
-  const std::vector<BoxShape> shapes = shapes_of(dataset, options);
+  const std::vector<BoxShape> shapes = box_shapes(dataset, options);
   if (shapes.empty()) throw InputError("anchors are found from boxes, and the training split has none");
   const auto count = static_cast<int>(different(shapes, static_cast<size_t>(options.count)));
   Shapes anchors;

@@ -17,7 +17,8 @@ struct AnchorOptions {
   int size = 416;          ///< the network's input, in pixels: the unit of the anchors
   bool letterbox = false;  ///< as in `augment:`; otherwise images are stretched to size × size
   uint64_t seed = 0;
-  int restarts = 10;  ///< k-means finds a local optimum; the best of these runs is returned
+  int restarts = 10;           ///< k-means finds a local optimum; the best of these runs is returned
+  size_t most_boxes = 200000;  ///< a larger data set (COCO has 860,000) is sampled evenly
 };
 
 /// kernels/yolo.h has an Anchor for the loss.
@@ -41,6 +42,9 @@ struct AnchorResult {
   /// {"anchors": [[w, h]], "filled", "boxes", "mean_iou", "recall_50"}
   nlohmann::json json() const;
 };
+
+/// The shapes of the data set's boxes as the network sees them; crowds are left out.
+std::vector<BoxShape> box_shapes(const Dataset& dataset, const AnchorOptions& options);
 
 /// IoU of two boxes on the same centre.
 double shape_iou(const BoxShape& a, const BoxShape& b);

@@ -66,11 +66,11 @@ class Loader::Implementation {
       : setup_(std::move(setup)),
         sampler_(static_cast<int>(setup_.dataset->images.size()), setup_.batch, setup_.part, setup_.seed,
                  setup_.steps_per_epoch),
-        cache_(*setup_.dataset, cache_bytes(setup_.loader.cache_mb), needed_size(setup_)),
+        cache_(*setup_.dataset, cache_bytes(setup_.loader.cache()), needed_size(setup_)),
         first_plain_epoch_(setup_.epochs - plain_epochs(setup_.augment.mosaic_off, setup_.epochs)),
         first_step_(setup_.start_epoch * sampler_.steps_per_epoch() + setup_.start_step) {
     cv::setNumThreads(1);  // OpenCV's threads would compete with the workers
-    const int workers = setup_.loader.workers;
+    const int workers = setup_.loader.threads();
     for (int i = 0; i < std::max(1, workers); ++i)
       makers_.push_back(std::make_unique<SampleMaker>(*setup_.dataset, setup_.augment, cache_));
     const size_t largest = static_cast<size_t>(*std::max_element(setup_.sizes.begin(), setup_.sizes.end()));
@@ -151,7 +151,7 @@ Loader::Loader(Setup setup) {
   BRIGHTNET_CHECK(setup.dataset && !setup.dataset->images.empty(), "a loader needs a data set with images");
   BRIGHTNET_CHECK(!setup.sizes.empty() && setup.size_every > 0, "a loader needs a size");
   for (const int size : setup.sizes) BRIGHTNET_CHECK(size > 0, "a loader needs sizes above 0");
-  BRIGHTNET_CHECK(setup.loader.workers >= 0 && setup.loader.prefetch > 0,
+  BRIGHTNET_CHECK(setup.loader.threads() >= 0 && setup.loader.prefetch > 0,
                   "no such number of workers or batches");
   implementation_ = std::make_unique<Implementation>(std::move(setup));
 }

@@ -16,10 +16,13 @@ namespace brightnet {
 
 /// The `loader:` section.
 struct LoaderOptions {
-  int workers = 1;        ///< threads; 0 makes each batch in next()
-  int prefetch = 3;       ///< whole batches made ahead
-  float cache_mb = 1024;  ///< decoded images kept in memory, in MiB; 0 keeps none
+  Auto<int> workers;     ///< threads; 0 makes each batch in next(). Automatic: 1 where nobody chose
+  int prefetch = 3;      ///< whole batches made ahead
+  Auto<float> cache_mb;  ///< decoded images kept in memory, in MiB; 0 keeps none. Automatic: 1024 likewise
   void fields(Fields& f);
+
+  int threads() const { return workers.value_or(1); }
+  float cache() const { return cache_mb.value_or(1024); }
 };
 
 /// A batch ready for the network: pixels as u8 RGB, NHWC, and the objects in each image.

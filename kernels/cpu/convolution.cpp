@@ -308,6 +308,10 @@ Bf16Products faster_bf16_products() {
 
 }  // namespace
 
+bool fast_bf16() {
+  return faster_bf16_products() == Bf16Products::native;
+}
+
 std::unique_ptr<Convolution> plan_convolution(const ConvolutionSpec& spec) {
   if (spec.exchange && spec.training) return make_shared_convolution(spec);
   BRIGHTNET_CHECK(spec.type == DType::f32 || spec.type == DType::bf16, "the CPU computes in fp32 and bf16");

@@ -31,6 +31,10 @@ class FieldTexts : public Fields {
   void visit(const char* key, Kind kind, void* value, const char*) override {
     texts_.emplace_back(key, text_of(kind, value));
   }
+  bool visit_automatic(const char* key, bool automatic, const char*) override {
+    if (automatic) texts_.emplace_back(key, "auto");
+    return automatic;
+  }
   void nested(const char* key, const char*, const std::function<void(Fields&)>&) override {
     BRIGHTNET_CHECK(false, std::string("a layer's key '") + key + "' cannot be a mapping");
   }

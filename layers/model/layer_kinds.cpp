@@ -21,12 +21,24 @@ YAML::Node list_node(const Items& items, Node&& node) {
   return list;
 }
 
+bool is_word(const YamlValue& value, const char* word) {
+  return value.node.IsScalar() && value.node.Scalar() == word;
+}
+
+/// Training replaces `auto` by weights computed from its data; until then all are 1.
+void read_class_weights(const YamlValue& value, YoloAttributes& yolo) {
+  yolo.automatic_class_weights = is_word(value, "auto");
+  yolo.class_weights.clear();
+  if (yolo.automatic_class_weights || is_word(value, "off")) return;
+  yolo.class_weights = yaml_as<std::vector<float>>(value, "class_weights", "a list of numbers, off or auto");
+}
+
 void read_anchors(const YamlValue& value, YoloAttributes& yolo) {
   YoloHead& head = yolo.head;
   // Training replaces `auto` by anchors computed from its data; until then the model file's are used.
-  if (value.node.IsScalar() && value.node.Scalar() == "auto" && head.anchor_count > 0) return;
-  const auto rows =
-      yaml_as<std::vector<std::vector<float>>>(value, "anchors", "a list of pairs [width, height], or auto");
+  if (head.anchor_count > 0 && (is_word(value, "auto") || is_word(value, "model"))) return;
+  const auto rows = yaml_as<std::vector<std::vector<float>>>(
+      value, "anchors", "a list of pairs [width, height], auto or model");
   yolo.anchors_where = value.where();
   if (rows.empty() || rows.size() > max_anchors) {
     throw InputError("'anchors' must list 1 to " + std::to_string(max_anchors) + " pairs", value.where());
@@ -129,7 +141,7 @@ void YoloAttributes::shared_fields(LayerFields& f) {
   f.custom(
       "anchors", [&](const YamlValue& value) { read_anchors(value, *this); },
       [&] { return list_node(std::span(head.anchors, static_cast<size_t>(head.anchor_count)), pair); },
-      "[width, height] in pixels of the input, over all heads; auto: from the data");
+      "[width, height] in pixels of the input, over all heads; auto: from the data; model: the model's");
   f("scale_xy", head.scale_xy, "s of (σ(t)·s − (s−1)/2 + cell)").within(1, 4);
   f("new_coords", head.new_coords, "sizes are anchor·(2σ(t))²");
   f("ignore_threshold", head.ignore_threshold, "IoU from which an unassigned prediction is left alone")
@@ -150,7 +162,10 @@ void YoloAttributes::shared_fields(LayerFields& f) {
   f("objectness_gamma", head.objectness_gamma, "gamma of the objectness' quality focal loss; 0: none")
       .at_least(0);
   f("max_delta", head.max_delta, "box gradients are clipped to ± this; 0: not").at_least(0);
-  f("class_weights", class_weights, "one factor a class; empty: all 1");
+  f.custom(
+      "class_weights", [&](const YamlValue& value) { read_class_weights(value, *this); },
+      [&] { return list_node(class_weights, number); },
+      "one factor a class; off: all 1; auto: larger for classes with few objects");
   f("nms", nms, "suppression when detecting");
   f("nms_beta", nms_beta, "exponent of the DIoU penalty").above(0);
 }

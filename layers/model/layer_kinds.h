@@ -205,9 +205,10 @@ struct YoloAttributes {
   using Layer = class YoloLayer;
 
   YoloHead head;
-  std::string anchors_where;         ///< file and line of the anchors, for messages
-  std::vector<float> class_weights;  ///< empty: all 1
-  NmsKind nms = NmsKind::greedy;     ///< unless the user chooses another
+  std::string anchors_where;             ///< file and line of the anchors, for messages
+  std::vector<float> class_weights;      ///< empty: all 1
+  bool automatic_class_weights = false;  ///< `auto`: training sets class_weights
+  NmsKind nms = NmsKind::greedy;         ///< unless the user chooses another
   float nms_beta = 0.6f;
 
   void fields(LayerFields& f);

@@ -215,6 +215,54 @@ TEST_F(Runs, SayInWhatAnEditedConfigurationDiffersFromTheirOwn) {
   }
 }
 
+TEST_F(Runs, ChooseWhatTheConfigurationLeavesOpenAndSayWhy) {
+  run_.write_config("train: {size: 64, iterations: 4}\n");
+  const ProgramResult shown = run({"config", "run.yaml"});
+  for (const char* line : {"batch: auto", "epochs: auto", "precision: auto", "warmup: auto", "workers: auto"})
+    EXPECT_NE(shown.out.find(line), std::string::npos) << line << " in: " << shown.out;
+
+  const ProgramResult trained = run({"train", "run.yaml"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  const std::string log = file("runs/run/train.log"), own = file("runs/run/config.yaml");
+  for (const char* key : {"head.anchors", "train.batch", "train.micro_batch", "train.epochs",
+                          "train.precision", "train.patience", "schedule.warmup", "ema.decay", "ema.ramp",
+                          "loader.workers", "loader.cache_mb", "evaluate.every"}) {
+    EXPECT_NE(log.find(std::string("  ") + key), std::string::npos) << key << " in: " << log;
+  }
+  EXPECT_NE(log.find("12 training images"), std::string::npos) << log;
+  EXPECT_NE(log.find("Best possible recall"), std::string::npos) << log;
+  EXPECT_EQ(own.find(": auto"), std::string::npos) << own;
+  EXPECT_NE(own.find("batch: 8 "), std::string::npos) << own;
+
+  // It goes on with what it chose, and that is no difference.
+  for (const std::vector<std::string>& more : {{}, std::vector<std::string>{"--set", "train.batch=auto"}}) {
+    std::vector<std::string> arguments{"train", "run.yaml", "--resume"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const ProgramResult same = run(arguments);
+    EXPECT_EQ(same.code, 0) << same.err;
+    EXPECT_EQ(same.err.find("differs"), std::string::npos) << same.err;
+  }
+  EXPECT_EQ(file("runs/run/config.yaml"), own);
+  const ProgramResult other = run({"train", "run.yaml", "--resume", "--set", "train.batch=6"});
+  EXPECT_NE(other.err.find("train.batch = 8"), std::string::npos) << other.err;
+}
+
+TEST_F(Runs, ArePlannedAndMeasuredBeforeAnythingIsChosen) {
+  run_.write_config("train: {size: 64}\n");
+  const auto json = [&](const std::vector<std::string>& arguments) {
+    const ProgramResult result = run(arguments);
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(result.err, "");
+    return Json::parse(result.out);
+  };
+  EXPECT_EQ(json({"memory", "run.yaml", "--json", "-"})["batch"], 8) << "for 12 training images";
+  EXPECT_EQ(json({"bench", "run.yaml", "--steps-only", "--seconds", "0.05", "--json", "-"})["results"].size(),
+            1u);
+  const ProgramResult unknown = run({"memory", "model.yaml", "--size", "64", "--json", "-"});
+  EXPECT_EQ(Json::parse(unknown.out)["batch"], 64);
+  EXPECT_NE(unknown.err.find("a batch of 64 is assumed"), std::string::npos) << unknown.err;
+}
+
 TEST_F(Runs, RefuseToGoOnWithContradictoryOptions) {
   ASSERT_EQ(run(train({}, {"train.iterations=1"})).code, 0);
   const auto refuses = [&](std::vector<std::string> more, const std::string& word) {
@@ -348,9 +396,9 @@ TEST_F(Runs, MemoryPrintsThePlanOfTheRun) {
   const int largest = json["largest_batch"];
   ASSERT_GT(largest, 4);
   const auto peak = [&](int batch) {
-    return Json::parse(
-               run({"memory", "model.yaml", "--batch", std::to_string(batch), "--size", "96", "--json", "-"})
-                   .out)["peak_bytes"]
+    return Json::parse(run({"memory", "model.yaml", "--batch", std::to_string(batch), "--size", "96",
+                            "--precision", "fp32", "--json", "-"})
+                           .out)["peak_bytes"]
         .get<size_t>();
   };
   EXPECT_LE(peak(largest), 16u << 20);

@@ -160,6 +160,7 @@ RunConfig small_config(Precision precision, OptimizerKind optimizer = OptimizerK
   config.train.batch = batch;
   config.train.precision = precision;
   config.optimizer.kind = optimizer;
+  config.ema = {.decay = 0.9998f, .ramp = 2000};
   return config;
 }
 

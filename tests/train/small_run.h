@@ -53,13 +53,15 @@ class SmallRun {
   }
   ~SmallRun() { std::filesystem::remove_all(folder_); }
 
-  /// Writes run.yaml: what every small run has, then these sections or lines.
+  /// Writes run.yaml: what every small run has, then these sections or lines. Without a `train:` section among
+  /// them the precision is fp32, whatever is fast on this machine.
   void write_config(const std::string& more) {
     write_atomically(config(),
                      "model: model.yaml\n"
                      "data: {format: yolo, root: data, train: images/train, val: images/val,"
                      " classes: [circle, square]}\n" +
-                         more);
+                         more +
+                         (more.find("train:") == std::string::npos ? "train: {precision: fp32}\n" : ""));
   }
 
   const std::filesystem::path& folder() const { return folder_; }
@@ -71,10 +73,14 @@ class SmallRun {
                                  "train.batch=4",
                                  "train.micro_batch=2",
                                  "train.epochs=2",
+                                 "train.precision=fp32",
+                                 "train.patience=0",
                                  "train.save_every=0",
                                  "schedule.warmup=1",
                                  "optimizer={kind: sgd, rate: 0.02}",
                                  "loader.workers=1",
+                                 "loader.cache_mb=64",
+                                 "evaluate.every=1",
                                  "ema={decay: 0.9, ramp: 4}"};
     all.insert(all.end(), more.begin(), more.end());
     return all;

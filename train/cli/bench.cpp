@@ -12,6 +12,7 @@
 #include "train/cli/commands.h"
 #include "train/device/device.h"
 #include "train/loop/memory.h"
+#include "train/setup/run_facts.h"
 
 namespace brightnet::cli {
 namespace {
@@ -98,10 +99,11 @@ std::string step_table(const StepBenchmark& step) {
 
 int bench_step(const BenchArguments& arguments) {
   check_answer(arguments.json, "model");
-  const NamedModel named =
-      read_model(arguments.common.config, arguments.common.assignments, arguments.classes);
+  NamedModel named = read_model(arguments.common.config, arguments.common.assignments, arguments.classes);
   StepBenchmarkOptions options;
   if (arguments.batch > 0) options.batch = arguments.batch;
+  if (!named.config.train.batch.has_value()) named.config.train.batch = options.batch;
+  choose_for_planning(named.config, fast_precision(arguments.common.device));
   options.size = arguments.size > 0 ? arguments.size : named.config.train.size;
   options.seconds = arguments.seconds;
   options.steps_only = arguments.steps_only;

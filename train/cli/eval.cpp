@@ -14,6 +14,8 @@
 #include "train/evaluate/metrics_json.h"
 #include "train/formats/darknet/cfg.h"
 #include "train/formats/darknet/weights.h"
+#include "train/setup/preparation.h"
+#include "train/setup/run_facts.h"
 
 namespace brightnet::cli {
 namespace {
@@ -60,13 +62,17 @@ int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
   std::unique_ptr<Backend> backend;
   std::optional<InferenceNetwork> inference;
   Dataset dataset;
-  prepare_together(ranks, [&] {
+  const RankDevice device = common_device(ranks, [&] {
     arguments.common.check_ranks(ranks);
+    return arguments.common.device_of(ranks);
+  });
+  prepare_together(ranks, [&] {
     refuse_idle_assignments(arguments.common.assignments);
     if (ranks.leads()) check_answer(arguments.json, "AP");
     config = load_run_config(arguments.common.config, arguments.common.all_assignments());
-    backend = open_device(arguments.common.device_of(ranks), config.train.precision);
+    backend = open_device(device.name, config.train.precision.value_or(device.fast.precision));
     dataset = read_split(config, enum_value<Split>(arguments.split).value(), ranks.leads());
+    choose_automatic(config, run_facts(config, dataset, device.fast, ranks));
     // No rank has more images than this, so a larger batch would only waste memory.
     const auto share = (static_cast<int64_t>(dataset.images.size()) + ranks.size() - 1) / ranks.size();
     const int batch = static_cast<int>(std::min<int64_t>(arguments.batch, share));
@@ -75,7 +81,7 @@ int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
     check_classes(*inference, dataset, arguments.weights.weights);
   });
   const DetectOptions options{.nms = for_model(config.evaluate.nms, inference->trained().model),
-                              .workers = std::max(1, config.loader.workers)};
+                              .workers = std::max(1, config.loader.workers.value())};
   const Metrics metrics = *evaluate(inference->network(), dataset, inference->fit(), options, {}, ranks);
   if (!ranks.leads()) return 0;
   if (arguments.json != "-") std::cout << metrics_table(metrics) << std::endl;

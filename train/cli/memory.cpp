@@ -7,9 +7,11 @@
 #include <fmt/format.h>
 
 #include "core/json.h"
+#include "core/log.h"
 #include "train/cli/commands.h"
 #include "train/device/device.h"
 #include "train/setup/memory_advice.h"
+#include "train/setup/run_facts.h"
 
 namespace brightnet::cli {
 namespace {
@@ -43,14 +45,16 @@ MemoryReport make_report(const MemoryArguments& arguments) {
   RunConfig& config = named.config;
   if (!arguments.common.precision.empty())
     config.train.precision = parse_precision(arguments.common.precision);
+  const std::string assumption = choose_for_planning(config, fast_precision(arguments.common.device));
   const auto backend = open_planner(arguments.common.device, config.train.precision);
   if (arguments.size > 0) {
     config.train.size = arguments.size;
     config.train.sizes.clear();
   }
   // Without --batch: what a run of this configuration would choose.
-  int batch = arguments.batch > 0 ? arguments.batch : config.train.micro_batch;
+  int batch = arguments.batch > 0 ? arguments.batch : config.train.micro_batch.value_or(0);
   if (batch == 0) {
+    if (!assumption.empty()) spdlog::info("{}", assumption);
     batch = choose_micro_batch(config, named.model, *backend, config.train.batch,
                                planning_budget(arguments, config));
   }

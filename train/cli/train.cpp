@@ -30,9 +30,13 @@ void announce(const Preparation& run, const Trainer& trainer, const Communicator
     spdlog::info("{} convolutions are frozen", frozen);
   const std::string shared = ranks.alone() ? "" : " on " + std::to_string(ranks.size()) + " ranks";
   spdlog::info("{} training and {} validation images; batch {} = {} x {}{}; {} of memory",
-               run.training.images.size(), run.validation.images.size(), config.train.batch,
-               config.train.batch / config.train.micro_batch / ranks.size(), config.train.micro_batch, shared,
-               format_bytes(static_cast<double>(trainer.memory().peak())));
+               run.training.images.size(), run.validation.images.size(), config.train.batch.value(),
+               config.train.batch / config.train.micro_batch / ranks.size(), config.train.micro_batch.value(),
+               shared, format_bytes(static_cast<double>(trainer.memory().peak())));
+  if (!run.anchors.heads.empty()) spdlog::info("{}", run.anchors.text());
+  if (run.choices.empty()) return;
+  spdlog::info("Chosen for this run; the YAML or --set may give other values:");
+  for (const std::string& line : describe(run.choices)) spdlog::info("{}", line);
 }
 
 void say_where(const RunFolder& folder, const Trainer& trainer, const Dataset& dataset) {
@@ -57,7 +61,7 @@ void say_over(const RunConfig& config, const RunFolder& folder, const Progress& 
     spdlog::info(
         "This run stopped early: no better score in {} evaluations. To continue, "
         "resume it with --set train.patience=0.",
-        config.train.patience);
+        config.train.patience.value());
     return;
   }
   spdlog::info(
@@ -78,11 +82,12 @@ int train_on_rank(const TrainArguments& arguments, Communicator& ranks) {
   // A launcher forwards signals: they must not kill a rank at any time.
   std::optional<Interrupt> early;
   if (!ranks.alone()) early.emplace();
-  Preparation run;
-  prepare_together(ranks, [&] {
+  const RankDevice device = common_device(ranks, [&] {
     arguments.common.check_ranks(ranks);
-    run = prepare(request, arguments.common.device_of(ranks), ranks);
+    return arguments.common.device_of(ranks);
   });
+  Preparation run;
+  prepare_together(ranks, [&] { run = prepare(request, device, ranks); });
   compare_ranks(ranks, run);
   const RunFolder folder = open_folder(request, run, ranks);
   if (!early) early.emplace();
@@ -111,7 +116,8 @@ int train_on_rank(const TrainArguments& arguments, Communicator& ranks) {
     return static_cast<int>(ExitCode::interrupted);
   }
   if (end == TrainingEnd::no_better)
-    spdlog::info("No better score in {} evaluations: training ends early.", run.config.train.patience);
+    spdlog::info("No better score in {} evaluations: training ends early.",
+                 run.config.train.patience.value());
   say_where(folder, trainer, run.training);
   return static_cast<int>(ExitCode::done);
 }

@@ -75,9 +75,10 @@ void resolve_file(std::string& path, const YamlValue& value, const std::string& 
 }
 
 void check_sizes(const RunConfig& config, const YamlValue& train) {
-  if (config.train.batch % std::max(1, config.train.micro_batch) != 0) {
-    throw InputError("'micro_batch' is " + std::to_string(config.train.micro_batch) +
-                         " and must divide 'batch', " + std::to_string(config.train.batch),
+  const Auto<int>&batch = config.train.batch, &micro_batch = config.train.micro_batch;
+  if (batch.has_value() && micro_batch.has_value() && batch % micro_batch != 0) {
+    throw InputError("'micro_batch' is " + std::to_string(micro_batch) + " and must divide 'batch', " +
+                         std::to_string(batch),
                      child(train, "micro_batch").where());
   }
   for (const int size : config.train.sizes) {
@@ -105,20 +106,7 @@ void TrainOptions::fields(Fields& f) {
   f("sizes", sizes, "multi-scale: sides to draw from; empty: size alone");
   f("size_every", size_every, "optimizer steps between changes of size").at_least(1);
   f("batch", batch, "images of one optimizer step, over all ranks").at_least(1);
-  f.custom(
-      "micro_batch",
-      [this](const YamlValue& value) {
-        const std::string remedy = "Write a number of images or auto.";
-        if (!value.node.IsScalar())
-          throw InputError("'micro_batch' is a list or mapping", value.where(), remedy);
-        if (value.node.Scalar() == "auto") {
-          micro_batch = 0;
-        } else if (!YAML::convert<int>::decode(value.node, micro_batch) || micro_batch < 1) {
-          throw InputError("'micro_batch' is '" + value.node.Scalar() + "'", value.where(), remedy);
-        }
-      },
-      [this] { return micro_batch > 0 ? YAML::Node(micro_batch) : YAML::Node("auto"); },
-      "images of one pass; auto: as many as fit in memory; gradients are accumulated");
+  f("micro_batch", micro_batch, "images of one pass; gradients are accumulated").at_least(1);
   f("memory_fraction", memory_fraction,
     "fraction of the free memory for micro_batch: auto; 0: 0.6 on the CPU, 0.9 on a GPU")
       .at_least(0)
@@ -126,7 +114,8 @@ void TrainOptions::fields(Fields& f) {
   f("recompute", recompute, "what the backward pass recomputes; less memory, slower");
   f("graph", graph, "GPU: capture each step as a CUDA graph and replay it");
   f("deterministic", deterministic, "GPU: use only deterministic convolution algorithms");
-  f("epochs", epochs, "passes over the training split").at_least(1);
+  f("epochs", epochs, "passes over the training split; with minutes, as many as fit unless given")
+      .at_least(1);
   f("iterations", iterations, "optimizer steps; 0: determined by epochs").at_least(0);
   f("minutes", minutes, "time limit: after the first epoch, epochs is set to the number that fits; 0: none")
       .at_least(0);
@@ -242,6 +231,7 @@ int batch_of_rank(const TrainOptions& train, int ranks) {
 }
 
 void check_batch(const TrainOptions& train, int ranks, bool resuming) {
+  if (!train.batch.has_value()) return;
   if (train.batch % ranks != 0) {
     const int below = train.batch / ranks * ranks, above = below + ranks;
     throw InputError("'train.batch' is " + std::to_string(train.batch) + ", which " + std::to_string(ranks) +
@@ -252,10 +242,11 @@ void check_batch(const TrainOptions& train, int ranks, bool resuming) {
                          "), or start another number of ranks.");
   }
   const int part = batch_of_rank(train, ranks);
-  if (resuming || train.micro_batch == 0 || part % train.micro_batch == 0) return;
-  throw InputError("'train.micro_batch' is " + std::to_string(train.micro_batch) +
-                       " and must divide a rank's share of the batch, " + std::to_string(part),
-                   "", "Set it to " + std::to_string(std::gcd(part, train.micro_batch)) + ", or to auto.");
+  if (resuming || !train.micro_batch.has_value() || part % train.micro_batch == 0) return;
+  throw InputError(
+      "'train.micro_batch' is " + std::to_string(train.micro_batch) +
+          " and must divide a rank's share of the batch, " + std::to_string(part),
+      "", "Set it to " + std::to_string(std::gcd(part, train.micro_batch.value())) + ", or to auto.");
 }
 
 std::vector<ConfigDifference> compare(const RunConfig& before, const RunConfig& after) {
@@ -265,7 +256,7 @@ std::vector<ConfigDifference> compare(const RunConfig& before, const RunConfig& 
   for (const auto& [key, value] : b) keys.insert(key);
   const auto text = [](const auto& map, const std::string& key) {
     const auto found = map.find(key);
-    return found == map.end() ? std::string("(not given)") : found->second;
+    return found == map.end() ? std::string(not_given) : found->second;
   };
   std::vector<ConfigDifference> differences;
   for (const auto& key : keys) {

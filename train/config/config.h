@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/auto.h"
 #include "core/config.h"
 #include "core/dtype.h"
 #include "data/augment/options.h"
@@ -32,24 +33,25 @@ constexpr std::string_view enum_name(Recompute recompute) {
   return {};
 }
 
-/// The `train:` section; fields() documents every key.
+/// The `train:` section; fields() documents every key. Automatic values are chosen when the data and the
+/// device are known (train/setup/automatic.h); until then, using them is an error.
 struct TrainOptions {
   int size = 416;          ///< side of the square input, in pixels
   std::vector<int> sizes;  ///< multi-scale: one is drawn every `size_every` steps; empty: `size` alone
   int size_every = 10;
-  int batch = 64;             ///< images per optimizer step, over all ranks
-  int micro_batch = 0;        ///< images per pass; 0: the largest divisor of a rank's batch that fits
+  Auto<int> batch;            ///< images per optimizer step, over all ranks
+  Auto<int> micro_batch;      ///< images per pass; automatic: the largest divisor of a rank's batch that fits
   float memory_fraction = 0;  ///< of the free memory for `micro_batch: auto`; 0: 0.6 on a CPU, 0.9 on a GPU
   Recompute recompute = Recompute::none;
   bool graph = true;  ///< GPU: capture each step once and replay it
   bool deterministic = false;
-  int epochs = 100;
+  Auto<int> epochs;    ///< with `minutes` it may stay automatic: as many as fit
   int iterations = 0;  ///< optimizer steps; 0: determined by `epochs`
   float minutes = 0;   ///< time limit; fewer epochs are planned when they would take longer
-  Precision precision = Precision::fp32;
+  Auto<Precision> precision;
   uint64_t seed = 0;
   bool sync_bn = false;             ///< batch-norm statistics over all ranks
-  int patience = 0;                 ///< evaluations without a better score before the run stops; 0: never
+  Auto<int> patience;               ///< evaluations without a better score before the run stops; 0: never
   std::string weights;              ///< safetensors or darknet's .weights to start from; empty: from scratch
   bool weights_partial = false;     ///< of a .weights file, load the leading layers that match
   std::string weights_cfg;          ///< the .cfg of a .weights file that belongs to another model
@@ -100,10 +102,12 @@ RunConfig load_run_config(const std::filesystem::path& file, const std::vector<s
 /// A rank's share of train.batch.
 int batch_of_rank(const TrainOptions& train, int ranks);
 /// Throws InputError when the batch is not divisible by `ranks`, or (unless resuming a run that may have had
-/// another number of ranks) a rank's share is not a multiple of train.micro_batch.
+/// another number of ranks) a rank's share is not a multiple of train.micro_batch. An automatic batch fits.
 void check_batch(const TrainOptions& train, int ranks, bool resuming = false);
 
-/// The values that differ between two runs, as "section.key: a → b".
+/// The values that differ between two runs, as "section.key: a → b". A key that only one of them has is
+/// `not_given` in the other.
+constexpr const char* not_given = "(not given)";
 struct ConfigDifference {
   std::string key, before, after;
 };

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/log.h"
+#include "kernels/cpu/convolution.h"
 
 namespace brightnet {
 namespace {
@@ -96,6 +97,30 @@ std::unique_ptr<Backend> open_device(const std::string& device, Precision precis
   refuse(cuda::why_not_in(precision, installation.gpus[static_cast<size_t>(name.index)]), device,
          "--precision");
   return cuda::make_backend({name.index, precision, deterministic});
+}
+
+// bf16 first: it has the range of fp32 and needs no loss scale (docs/precision.md).
+FastPrecision fast_precision(const cuda::GpuFacts& gpu) {
+  const std::string device = "the GPU " + gpu.name;
+  if (gpu.major >= 8) return {Precision::bf16, true, device + " has tensor cores for it"};
+  if (gpu.major == 7) return {Precision::fp16, true, device + " has tensor cores for it, and none for bf16"};
+  return {Precision::fp32, true, device + " has no tensor cores"};
+}
+
+FastPrecision fast_precision(const std::string& device) {
+  DeviceName name = parse_device(device);
+  if (name.kind != DeviceKind::cpu) {
+    const cuda::Installation installation = cuda::inspect(name.index);
+    std::string remark;
+    if (name.kind == DeviceKind::automatic) name.index = automatic_gpu(installation, Precision::fp32, remark);
+    if (name.index >= 0 && name.index < static_cast<int>(installation.gpus.size()))
+      return fast_precision(installation.gpus[static_cast<size_t>(name.index)]);
+    // Memory may be planned without one.
+    if (name.kind == DeviceKind::cuda)
+      return {Precision::bf16, true, "GPUs since 8.0 have tensor cores for it"};
+  }
+  if (cpu::fast_bf16()) return {Precision::bf16, false, "this CPU multiplies bf16 faster than fp32"};
+  return {Precision::fp32, false, "this CPU has no fast bf16"};
 }
 
 std::unique_ptr<Backend> open_planner(const std::string& device, Precision precision) {

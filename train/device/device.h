@@ -36,6 +36,17 @@ std::string device_of_rank(const std::string& device, int local_rank, int local_
 std::unique_ptr<Backend> open_device(const std::string& device, Precision precision,
                                      bool deterministic = false);
 
+/// The precision in which a device trains fastest without a loss of accuracy, for train.precision: auto.
+struct FastPrecision {
+  Precision precision = Precision::fp32;
+  bool gpu = false;
+  std::string reason;
+};
+/// bf16 or fp16 on a GPU with tensor cores for it, bf16 on a CPU with instructions for it, otherwise fp32.
+/// Throws InputError for a word that is no device; that a device cannot be used is for open_device() to say.
+FastPrecision fast_precision(const std::string& device);
+FastPrecision fast_precision(const cuda::GpuFacts& gpu);
+
 /// A backend for planning memory only; planning for a GPU does not require one.
 std::unique_ptr<Backend> open_planner(const std::string& device, Precision precision);
 

@@ -28,7 +28,7 @@ constexpr std::string_view enum_name(BestBy score) {
 /// The `evaluate:` section.
 struct EvaluateOptions {
   /// Epochs between evaluations; the last epoch is always evaluated.
-  int every = 1;
+  Auto<int> every;
   /// First epoch (from 1) that is evaluated.
   int start = 1;
   /// Batch size; 0: the micro-batch.

@@ -21,7 +21,7 @@ bool Validation::due(int64_t epoch, bool last) const {
 std::optional<Metrics> Validation::run(Network& network, const Interrupt& interrupt) {
   pictured_.assign(std::min(pictured_images, dataset_.images.size()), {});
   const InputFit fit{config_.evaluation_size(), config_.augment.letterbox};
-  const DetectOptions options{for_model(config_.evaluate.nms, model_), std::max(1, config_.loader.workers)};
+  const DetectOptions options{for_model(config_.evaluate.nms, model_), std::max(1, config_.loader.threads())};
   const auto keep_pictured = [&](int index, std::span<const ScoredBox> boxes) {
     if (static_cast<size_t>(index) < pictured_images)
       pictured_[static_cast<size_t>(index)].assign(boxes.begin(), boxes.end());

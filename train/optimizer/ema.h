@@ -5,14 +5,15 @@
 #include <memory>
 #include <vector>
 
+#include "core/auto.h"
 #include "train/optimizer/optimizer.h"
 
 namespace brightnet {
 
 /// The `ema:` section: the averaged weights that are evaluated and saved for use.
 struct EmaOptions {
-  float decay = 0.9998f;  ///< 0: no average
-  float ramp = 2000.0f;   ///< iterations: decay(t) = decay · (1 − exp(−t / ramp))
+  Auto<float> decay;  ///< 0: no average
+  Auto<float> ramp;   ///< iterations: decay(t) = decay · (1 − exp(−t / ramp))
   void fields(Fields& f);
 };
 

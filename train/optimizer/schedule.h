@@ -36,7 +36,7 @@ struct ScheduleOptions {
   /// Unit of warmup and steps.
   ScheduleUnit unit = ScheduleUnit::epochs;
   /// Length of the warm-up.
-  float warmup = 3.0f;
+  Auto<float> warmup;
   /// In the warm-up: rate · (t / warmup)^power.
   float power = 4.0f;
   /// cosine and linear end at this fraction of the rate.

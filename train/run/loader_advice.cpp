@@ -17,20 +17,20 @@ std::string loader_advice(const LoaderSituation& situation) {
       fmt::format("The loader is the bottleneck: training waited for images during {:.0f} % of this epoch. ",
                   100 * situation.waited);
   const LoaderOptions& loader = situation.loader;
-  const double cache = loader.cache_mb * 1048576.0;
-  if (loader.workers < situation.processors) {
+  const double cache = loader.cache() * 1048576.0;
+  if (loader.threads() < situation.processors) {
     // Assumes that throughput grows linearly with the workers.
     const int wanted =
-        static_cast<int>(std::ceil(std::max(1, loader.workers) / (1 - std::min(0.9, situation.waited))));
+        static_cast<int>(std::ceil(std::max(1, loader.threads()) / (1 - std::min(0.9, situation.waited))));
     return begin + fmt::format("Raise loader.workers ({} now, of {} processors): --set loader.workers={}.",
-                               loader.workers, situation.processors,
-                               std::clamp(wanted, loader.workers + 1, situation.processors));
+                               loader.threads(), situation.processors,
+                               std::clamp(wanted, loader.threads() + 1, situation.processors));
   }
   if (cache < situation.decoded_bytes) {
     return begin +
            fmt::format(
                "Raise loader.cache_mb ({:g} now): all decoded images take {}: --set loader.cache_mb={:.0f}.",
-               loader.cache_mb, format_bytes(situation.decoded_bytes),
+               loader.cache(), format_bytes(situation.decoded_bytes),
                std::ceil(situation.decoded_bytes / 1048576.0));
   }
   return begin +

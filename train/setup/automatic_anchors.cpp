@@ -1,31 +1,159 @@
 #include "train/setup/automatic_anchors.h"
 
-#include "core/log.h"
-#include "train/setup/run_model.h"
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "core/text.h"
 
 namespace brightnet {
+namespace {
+
+// Every rank fits them when a run starts: enough boxes for six to nine anchors.
+constexpr size_t boxes_for_fit = 20000;
+
+// As YOLOv5 measures it: what exp(t) or (2σ(t))² reaches without extreme logits.
+constexpr double reach = 4;
+
+std::vector<const YoloAttributes*> heads_of(const Model& model) {
+  std::vector<const YoloAttributes*> heads;
+  for (const auto& layer : model.layers) {
+    if (const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes)) heads.push_back(yolo);
+  }
+  return heads;
+}
+
+enum class Wish { fitted, of_model, given };
+
+Wish wish_of(const RunConfig& config) {
+  const Wish otherwise = config.imported ? Wish::of_model : Wish::fitted;
+  if (!config.head.defined() || !config.head.node.IsMap()) return otherwise;
+  const YAML::Node& head = config.head.node;
+  const YAML::Node anchors = head["anchors"];
+  if (!anchors.IsDefined()) return otherwise;
+  if (!anchors.IsScalar()) return Wish::given;
+  return anchors.Scalar() == "auto" ? Wish::fitted : Wish::of_model;
+}
+
+/// The first anchor that no head uses, or −1.
+int unused_anchor(const Model& model) {
+  std::set<int> used;
+  int count = 0;
+  for (const YoloAttributes* yolo : heads_of(model)) {
+    used.insert(yolo->head.mask, yolo->head.mask + yolo->head.mask_count);
+    count = yolo->head.anchor_count;
+  }
+  for (int i = 0; i < count; ++i) {
+    if (!used.contains(i)) return i;
+  }
+  return -1;
+}
+
+size_t boxes_of(const Dataset& dataset) {
+  size_t boxes = 0;
+  for (const auto& image : dataset.images) {
+    boxes += static_cast<size_t>(std::count_if(image.annotations.begin(), image.annotations.end(),
+                                               [](const auto& a) { return !a.crowd; }));
+  }
+  return boxes;
+}
+
+/// Why the model's anchors are better than fitted ones; "" when they are not.
+std::string why_keep(const RunConfig& config, const Dataset& train, const Model& model, int anchors) {
+  if (has_pretrained_predictions(model, config.train))
+    return "the model's, which the pretrained prediction layers were trained with";
+  if (const size_t boxes = boxes_of(train); boxes < static_cast<size_t>(anchors)) {
+    return fmt::format("the model's: {} cannot tell {} anchors", counted(boxes, "box", "boxes"), anchors);
+  }
+  if (const int unused = unused_anchor(model); unused >= 0)
+    return fmt::format("the model's: its anchor {} is in no head's mask", unused);
+  return "";
+}
+
+void set_anchors(RunConfig& config, const YAML::Node& value) {
+  if (!config.head.defined()) config.head.node.reset(YAML::Node(YAML::NodeType::Map));
+  config.head.node["anchors"] = value;
+}
+
+bool within_reach(const BoxShape& box, const Anchor& anchor) {
+  const auto near = [](double a, double b) { return std::max(a / b, b / a) < reach; };
+  return near(box.width, anchor.w) && near(box.height, anchor.h);
+}
+
+}  // namespace
 
 AnchorOptions anchor_options(const RunConfig& config, const Model& model) {
   AnchorOptions options;
-  for (const auto& layer : model.layers) {
-    if (const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes))
-      options.count = yolo->head.anchor_count;
-  }
+  for (const YoloAttributes* yolo : heads_of(model)) options.count = yolo->head.anchor_count;
   options.size = config.train.size;
   options.letterbox = config.augment.letterbox;
   options.seed = config.train.seed;
   return options;
 }
 
-void resolve_anchors(RunConfig& config, const Dataset& train) {
-  if (!config.head.defined()) return;
-  const YAML::Node& head = config.head.node;
-  const YAML::Node anchors = head["anchors"];
-  if (!anchors.IsDefined() || !anchors.IsScalar() || anchors.Scalar() != "auto") return;
-  const Model model = load_model(config, static_cast<int>(train.classes.size()));
-  const AnchorResult found = find_anchors(train, anchor_options(config, model));
-  config.head.node["anchors"] = YAML::Load(found.list());
-  spdlog::info("Anchors for this data: {} ({}).", found.list(), found.fit());
+bool has_pretrained_predictions(const Model& model, const TrainOptions& train) {
+  if (train.weights.empty()) return false;
+  const std::set<std::string> fresh(train.fresh.begin(), train.fresh.end());
+  return std::any_of(model.layers.begin(), model.layers.end(), [&](const LayerDescription& layer) {
+    return std::holds_alternative<YoloAttributes>(layer.attributes) &&
+           !fresh.contains(model.layers[static_cast<size_t>(layer.inputs[0])].name);
+  });
+}
+
+std::optional<Choice> choose_anchors(RunConfig& config, const Dataset& train, const Model& model) {
+  if (wish_of(config) != Wish::fitted) return std::nullopt;
+  AnchorOptions options = anchor_options(config, model);
+  options.most_boxes = boxes_for_fit;
+  if (const std::string why = why_keep(config, train, model, options.count); !why.empty()) {
+    set_anchors(config, YAML::Node("model"));
+    return Choice{"head.anchors", "model", why};
+  }
+  const AnchorResult found = find_anchors(train, options);
+  set_anchors(config, YAML::Load(found.list()));
+  std::string reason = "fitted to " + counted(found.boxes, "box", "boxes");
+  if (found.filled > 0) {
+    reason += fmt::format(", which have {} of {} shapes; the others lie between and around them",
+                          found.anchors.size() - static_cast<size_t>(found.filled), found.anchors.size());
+  }
+  return Choice{"head.anchors", found.list(), reason};
+}
+
+AnchorFit anchor_fit(const Model& model, const std::vector<BoxShape>& boxes) {
+  AnchorFit fit;
+  std::vector<size_t> reached_by_any(boxes.size());
+  std::vector<double> best(boxes.size());
+  for (const LayerDescription& layer : model.layers) {
+    const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes);
+    if (!yolo) continue;
+    size_t reached = 0;
+    for (size_t i = 0; i < boxes.size(); ++i) {
+      bool near = false;
+      for (int a = 0; a < yolo->head.mask_count; ++a) {
+        const Anchor& anchor = yolo->head.anchors[yolo->head.mask[a]];
+        near |= within_reach(boxes[i], anchor);
+        best[i] = std::max(best[i], shape_iou(boxes[i], {anchor.w, anchor.h}));
+      }
+      reached += near;
+      reached_by_any[i] |= near;
+    }
+    fit.heads.push_back({layer.name, static_cast<double>(reached) / static_cast<double>(boxes.size())});
+  }
+  for (size_t i = 0; i < boxes.size(); ++i) {
+    fit.recall += static_cast<double>(reached_by_any[i]) / static_cast<double>(boxes.size());
+    fit.mean_iou += best[i] / static_cast<double>(boxes.size());
+  }
+  return fit;
+}
+
+std::string AnchorFit::text() const {
+  std::string each;
+  for (const Head& head : heads)
+    each += fmt::format("{}{} {:.1f} %", each.empty() ? "" : ", ", head.name, 100 * head.recall);
+  return fmt::format(
+      "Best possible recall: {:.1f} % of the training boxes have an anchor within a factor of {:g} in width and "
+      "height ({}); mean best IoU {:.3f}",
+      100 * recall, reach, each, mean_iou);
 }
 
 }  // namespace brightnet

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "core/files.h"
 #include "core/log.h"
 #include "train/device/device.h"
@@ -9,9 +11,11 @@
 #include "train/formats/darknet/import.h"
 #include "train/run/data_fingerprint.h"
 #include "train/setup/automatic_anchors.h"
+#include "train/setup/automatic_class_weights.h"
 #include "train/setup/finetune.h"
 #include "train/setup/memory_advice.h"
 #include "train/setup/run_data.h"
+#include "train/setup/run_facts.h"
 #include "train/setup/run_model.h"
 
 namespace brightnet {
@@ -56,24 +60,27 @@ std::vector<float> starting_parameters(RunConfig& config, Model& model, bool res
 
 /// train.micro_batch becomes a number that divides this rank's part of the batch.
 void choose_micro_batch(RunConfig& config, const Model& model, Backend& backend, const Communicator& ranks,
-                        bool resuming) {
+                        bool resuming, std::vector<Choice>& choices) {
   const int batch = batch_of_rank(config.train, ranks.size());
-  int& micro_batch = config.train.micro_batch;
-  if (micro_batch == 0) {
+  Auto<int>& micro_batch = config.train.micro_batch;
+  if (!micro_batch.has_value()) {
     // Ranks on one machine share its memory, but each has its own GPU.
     const size_t sharing = backend.works_beside_host() ? 1 : static_cast<size_t>(ranks.local_size());
     micro_batch = brightnet::choose_micro_batch(config, model, backend, batch,
                                                 memory_budget(config, backend) / sharing);
+    choices.push_back({"train.micro_batch", std::to_string(micro_batch),
+                       micro_batch == batch ? "a rank's whole batch fits into memory"
+                                            : fmt::format("the largest part of {} that fits", batch)});
     return;
   }
   if (resuming && batch % micro_batch != 0) {
     // The run is resumed with more ranks; each has fewer images.
     const int before = micro_batch;
-    while (batch % micro_batch != 0) --micro_batch;
+    while (batch % micro_batch != 0) micro_batch = micro_batch - 1;
     if (ranks.leads()) {
       spdlog::warn(
           "With {} ranks, {} images make a micro-batch instead of {}: batch-norm statistics use fewer images.",
-          ranks.size(), micro_batch, before);
+          ranks.size(), micro_batch.value(), before);
     }
   }
   check_memory(config, model, backend);
@@ -86,7 +93,7 @@ void remark_on_sizes(const RunConfig& config, const Dataset& training, const Dat
     spdlog::warn(
         "train.batch is {} and there are {} training images: each step sees every image {:.3g} times. "
         "A batch of {} or less costs less memory and makes more steps of an epoch.",
-        config.train.batch, images, static_cast<double>(config.train.batch) / images, images);
+        config.train.batch.value(), images, static_cast<double>(config.train.batch) / images, images);
   }
   int side = 0;
   for (const ImageRecord& image : training.images) side = std::max({side, image.width, image.height});
@@ -106,13 +113,48 @@ void remark_on_sizes(const RunConfig& config, const Dataset& training, const Dat
   }
 }
 
+void append(std::vector<Choice>& choices, std::vector<Choice> more) {
+  choices.insert(choices.end(), more.begin(), more.end());
+}
+
+/// The model, its initial parameters and what of its heads follows from the data.
+void prepare_model(Preparation& run) {
+  RunConfig& config = run.config;
+  const auto classes = static_cast<int>(run.training.classes.size());
+  run.model = load_model(config, classes);
+  run.initial = starting_parameters(config, run.model, run.old.has_value());
+  if (!run.old) {
+    // The anchors and weights of classes change neither the parameters nor their initial values.
+    for (const auto& choice : {choose_anchors(config, run.training, run.model),
+                               choose_class_weights(config, run.training, run.model)}) {
+      if (choice) run.choices.push_back(*choice);
+    }
+    if (!run.choices.empty()) run.model = load_model(config, classes);
+  }
+  if (const auto boxes = box_shapes(run.training, anchor_options(config, run.model)); !boxes.empty())
+    run.anchors = anchor_fit(run.model, boxes);
+}
+
 std::string describe(const SplitFingerprint& print) {
   return fmt::format("{} {} {}", print.images, print.objects, print.hash);
 }
 
 }  // namespace
 
-Preparation prepare(const RunRequest& request, const std::string& device, const Communicator& ranks) {
+RankDevice common_device(Communicator& ranks, const std::function<std::string()>& device) {
+  RankDevice own;
+  prepare_together(ranks, [&] {
+    own.name = device();
+    own.fast = fast_precision(own.name);
+  });
+  const auto kind = fmt::format("{} {}", own.fast.gpu, enum_name(own.fast.precision));
+  for (const std::string& other : ranks.all_gather(kind)) {
+    if (other != kind) own.fast = {Precision::fp32, false, "the ranks' devices differ"};
+  }
+  return own;
+}
+
+Preparation prepare(const RunRequest& request, const RankDevice& device, const Communicator& ranks) {
   Preparation run;
   if (request.resuming) {
     run.old = open_old_run(request);
@@ -124,21 +166,21 @@ Preparation prepare(const RunRequest& request, const std::string& device, const 
   RunConfig& config = run.config;
   if (request.no_graph) config.train.graph = false;
   check_batch(config.train, ranks.size(), request.resuming);
-  run.backend = open_device(device, config.train.precision, config.train.deterministic);
+  run.backend = open_device(device.name, config.train.precision.value_or(device.fast.precision),
+                            config.train.deterministic);
   // Reading a split may take long, so a missing path of either split is reported first.
   for (const Split split : {Split::train, Split::val}) check_place(config.data, split);
   run.training = read_split(config, Split::train, ranks.leads());
   run.validation = read_split(config, Split::val, ranks.leads());
+  prepare_model(run);
+  append(run.choices, choose_automatic(config, run_facts(config, run.training, device.fast, ranks)));
   if (ranks.leads()) remark_on_sizes(config, run.training, run.validation);
-  resolve_anchors(config, run.training);
-  run.model = load_model(config, static_cast<int>(run.training.classes.size()));
   if (!run.old && ranks.leads()) say_what_was_imported(config, run.model.classes);
   if (run.old && ranks.leads()) {
     const std::string differences = describe_differences(*run.old, request.config, run.model);
     if (!differences.empty()) spdlog::warn("{}", differences);
   }
-  choose_micro_batch(config, run.model, *run.backend, ranks, run.old.has_value());
-  run.initial = starting_parameters(config, run.model, run.old.has_value());
+  choose_micro_batch(config, run.model, *run.backend, ranks, run.old.has_value(), run.choices);
   run.layout = std::make_unique<ParameterLayout>(run.model);
   return run;
 }
@@ -146,9 +188,13 @@ Preparation prepare(const RunRequest& request, const std::string& device, const 
 void compare_ranks(Communicator& ranks, Preparation& run) {
   if (ranks.alone()) return;
   // Machines may have different amounts of free memory: all use the smallest micro-batch.
-  int& micro_batch = run.config.train.micro_batch;
+  int micro_batch = run.config.train.micro_batch;
   for (const auto& other : ranks.all_gather(std::to_string(micro_batch)))
     micro_batch = std::min(micro_batch, std::stoi(other));
+  run.config.train.micro_batch = micro_batch;
+  for (Choice& choice : run.choices) {
+    if (choice.key == "train.micro_batch") choice.value = std::to_string(micro_batch);
+  }
   RunConfig config = run.config;
   config.model = run.model.yaml;
   config.data.root.clear();

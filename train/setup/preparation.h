@@ -2,6 +2,7 @@
 // parameters and the run's folder.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,9 +10,19 @@
 
 #include "train/distributed/communicator.h"
 #include "train/run/run_lock.h"
+#include "train/setup/automatic.h"
+#include "train/setup/automatic_anchors.h"
 #include "train/setup/resume.h"
 
 namespace brightnet {
+
+/// The device of this rank, in words, and the precision that is fast on all ranks' devices.
+struct RankDevice {
+  std::string name;
+  FastPrecision fast;
+};
+/// `device` is this rank's, as given. Throws InputError, on all ranks together, for a word that is no device.
+RankDevice common_device(Communicator& ranks, const std::function<std::string()>& device);
 
 /// The parts of a run. Every rank reads all of them.
 struct Preparation {
@@ -23,10 +34,12 @@ struct Preparation {
   Model model;
   std::unique_ptr<ParameterLayout> layout;
   std::vector<float> initial;
+  std::vector<Choice> choices;  ///< what was automatic
+  AnchorFit anchors;            ///< of the training split; no heads where it has no boxes
 };
 
-/// Prepares the run on this rank's `device`. Throws InputError and DeviceError.
-Preparation prepare(const RunRequest& request, const std::string& device, const Communicator& ranks);
+/// Prepares the run on this rank's device. Throws InputError and DeviceError.
+Preparation prepare(const RunRequest& request, const RankDevice& device, const Communicator& ranks);
 
 /// Throws a SharedError unless all ranks read the same configuration, data and weights. Sets the micro-batch
 /// to the smallest of all ranks.

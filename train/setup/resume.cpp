@@ -45,18 +45,25 @@ void refuse_contradictions(const RunRequest& request) {
                    "Leave out --out; a copy of the folder (cp -r) can be resumed on its own as well.");
 }
 
-/// Whether the head has `anchors: auto`, which a run replaces by the fitted anchors.
-bool has_automatic_anchors(const RunConfig& config) {
-  if (!config.head.defined() || !config.head.node.IsMap()) return false;
-  const YAML::Node anchors = config.head.node["anchors"];
-  return anchors.IsDefined() && anchors.IsScalar() && anchors.Scalar() == "auto";
+/// Keys that a run resolves itself or stores elsewhere. `asked` is the value in the named configuration.
+bool is_its_own(const std::string& key, const std::string& asked) {
+  if (asked == "auto") return true;
+  if (key == "head.anchors" && asked == not_given) return true;
+  return key == "name" || key == "model" || key == "train.fresh" || key.rfind("train.weights", 0) == 0;
 }
 
-/// Keys that a run resolves itself or stores elsewhere.
-bool is_its_own(const std::string& key, const RunConfig& asked) {
-  if (key == "train.micro_batch") return asked.train.micro_batch == 0;
-  if (key == "head.anchors") return has_automatic_anchors(asked);
-  return key == "name" || key == "model" || key == "train.fresh" || key.rfind("train.weights", 0) == 0;
+/// Without the assignments of `auto` to values that must not change: the run has chosen them.
+std::vector<std::string> without_chosen(const std::vector<std::string>& assignments) {
+  std::vector<std::string> others;
+  for (const std::string& assignment : assignments) {
+    const size_t colon = assignment.rfind("--", 0) == 0 ? assignment.find(':') : std::string::npos;
+    const std::string plain = colon == std::string::npos ? assignment : assignment.substr(colon + 1);
+    const size_t equals = plain.find('=');
+    const std::string value = equals == std::string::npos ? "" : plain.substr(equals + 1);
+    const bool automatic = value == "auto" || value == yaml_quoted("auto");
+    if (!automatic || may_change(plain)) others.push_back(assignment);
+  }
+  return others;
 }
 
 bool is_other_model(const OpenRun& run, const Model& model) {
@@ -74,9 +81,9 @@ bool is_other_model(const OpenRun& run, const Model& model) {
 
 OpenRun open_old_run(const RunRequest& request) {
   refuse_contradictions(request);
-  const auto& assignments = request.assignments;
   std::optional<RunConfig> asked;
-  if (!request.config.empty()) asked = load_run_config(request.config, assignments);
+  if (!request.config.empty()) asked = load_run_config(request.config, request.assignments);
+  const std::vector<std::string> assignments = without_chosen(request.assignments);
   fs::path wanted = request.resume;
   if (wanted.empty() && !request.out.empty()) wanted = request.out;
   if (wanted.empty()) {
@@ -100,7 +107,7 @@ std::string describe_differences(const OpenRun& run, const std::string& asked_fi
   if (!run.asked) return "";
   std::string lines, free;
   for (const auto& [key, kept, asked] : compare(run.config, *run.asked)) {
-    if (is_its_own(key, *run.asked)) continue;
+    if (is_its_own(key, asked)) continue;
     lines += fmt::format("\n  {}: {} in the run, {} in {}", key, kept, asked, asked_file);
     if (may_change(key)) free += (free.empty() ? "" : ", ") + key;
   }

@@ -21,8 +21,8 @@ struct OpenRun {
 OpenRun open_old_run(const RunRequest& request);
 
 /// The differences between the named configuration and the run's own, key by key, and whether their models
-/// differ; empty when they agree. Ignores values that the run resolved itself (micro_batch: auto, anchors:
-/// auto) and the paths of the model and weights. `model` is the run's.
+/// differ; empty when they agree. Ignores values that are automatic in the named one, since the run has chosen
+/// them, and the paths of the model and weights. `model` is the run's.
 std::string describe_differences(const OpenRun& run, const std::string& asked_file, const Model& model);
 
 }  // namespace brightnet

@@ -218,12 +218,12 @@ TEST_F(RunConfigFile, NamesEveryDifferenceBetweenTwoRuns) {
   ASSERT_EQ(differences.size(), 2u);
   EXPECT_EQ(differences[0].key, "head.box_weight");
   EXPECT_EQ(differences[1].key, "train.batch");
-  EXPECT_EQ(differences[1].before, "64");
+  EXPECT_EQ(differences[1].before, "auto");
   EXPECT_EQ(differences[1].after, "32");
 }
 
 /// What check_batch() says of this batch and micro-batch on so many ranks; "" when they fit.
-std::string objection(int batch, int micro_batch, int ranks, bool resuming = false) {
+std::string objection(int batch, Auto<int> micro_batch, int ranks, bool resuming = false) {
   TrainOptions train;
   train.batch = batch;
   train.micro_batch = micro_batch;
@@ -236,10 +236,10 @@ std::string objection(int batch, int micro_batch, int ranks, bool resuming = fal
 }
 
 TEST(RunConfig, ABatchIsSharedEquallyOrRefused) {
-  EXPECT_EQ(objection(16, 0, 1), "");
-  EXPECT_EQ(objection(16, 0, 4), "");
-  EXPECT_NE(objection(16, 0, 3).find("15 or 18"), std::string::npos) << objection(16, 0, 3);
-  const std::string too_many = objection(16, 0, 64);
+  EXPECT_EQ(objection(16, {}, 1), "");
+  EXPECT_EQ(objection(16, {}, 4), "");
+  EXPECT_NE(objection(16, {}, 3).find("15 or 18"), std::string::npos) << objection(16, {}, 3);
+  const std::string too_many = objection(16, {}, 64);
   EXPECT_NE(too_many.find("Set it to 64 (--set train.batch=64)"), std::string::npos) << too_many;
 }
 

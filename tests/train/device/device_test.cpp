@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/cpu/convolution.h"
+
 namespace brightnet {
 namespace {
 
@@ -46,6 +48,26 @@ TEST(Device, AutoSaysWhyItLeavesAGpuAlone) {
   without_backend.gpu_files = true;
   EXPECT_EQ(automatic_gpu(without_backend, Precision::fp32, remark), -1);
   EXPECT_NE(remark.find("nvcc"), std::string::npos) << remark;
+}
+
+TEST(Device, AGpuTrainsFastestInWhatItsTensorCoresCompute) {
+  for (const auto& [major, minor, precision] : {std::tuple(9, 0, Precision::bf16),
+                                                {8, 0, Precision::bf16},
+                                                {7, 5, Precision::fp16},
+                                                {6, 1, Precision::fp32}}) {
+    const FastPrecision fast = fast_precision(cuda::GpuFacts{.name = "card", .major = major, .minor = minor});
+    EXPECT_EQ(fast.precision, precision) << major << '.' << minor;
+    EXPECT_TRUE(fast.gpu);
+    EXPECT_NE(fast.reason.find("card"), std::string::npos) << fast.reason;
+    EXPECT_FALSE(cuda::why_not_in(fast.precision, {.name = "card", .major = major, .minor = minor}));
+  }
+}
+
+TEST(Device, TheCpuTrainsInWhatItsConvolutionsComputeFastest) {
+  const FastPrecision fast = fast_precision("cpu");
+  EXPECT_EQ(fast.precision, cpu::fast_bf16() ? Precision::bf16 : Precision::fp32);
+  EXPECT_FALSE(fast.gpu);
+  EXPECT_THROW(fast_precision("cpus"), InputError);
 }
 
 TEST(Device, AutoIsQuietWhereThereIsNoGpu) {

@@ -20,6 +20,7 @@ TEST(Memory, InferenceTakesAtMostAThirdOfTraining) {
     for (const Precision precision : {Precision::fp32, Precision::bf16}) {
       RunConfig config;
       config.train.precision = precision;
+      config.ema.decay = 0.9998f;
       config.train.size = model.size;
       for (const int batch : {1, 8}) {
         const Network infer({.model = &model,

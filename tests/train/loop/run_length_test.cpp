@@ -75,5 +75,19 @@ TEST(RunLength, KeepsStepsThatWerePlannedOrAskedFor) {
   EXPECT_EQ(asked.steps(), 8);
 }
 
+TEST(RunLength, WithAutomaticEpochsAndALimitOfTimeIsLongerThanAnyPlan) {
+  TrainOptions train;
+  train.batch = 4;
+  train.minutes = 60;
+  RunLength length(train, 10);
+  EXPECT_GT(length.steps(), 1000000);
+  Progress progress = at(2, 1, 7);
+  length.resume(train, progress);
+  EXPECT_GT(length.steps_left(progress), 1000000);
+  progress.planned = 30;
+  length.resume(train, progress);
+  EXPECT_EQ(length.steps(), 30);
+}
+
 }  // namespace
 }  // namespace brightnet

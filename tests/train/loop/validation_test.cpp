@@ -16,6 +16,10 @@ namespace {
 
 /// One without a network, for what it decides.
 struct Decisions {
+  Decisions() {
+    config.evaluate.every = 1;
+    config.train.patience = 0;
+  }
   RunConfig config;
   Model model;
   Dataset dataset;

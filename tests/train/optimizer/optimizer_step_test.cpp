@@ -16,6 +16,8 @@ class OptimizerStepTest : public SmallParameters {
   OptimizerStepTest() {
     config_.optimizer = OptimizerOptions::sgd();
     config_.optimizer.decay = 0;
+    config_.train.batch = 64;
+    config_.train.precision = Precision::fp32;
     config_.ema = {.decay = 0, .ramp = 10};
   }
 

@@ -22,6 +22,8 @@ RunConfig tiny_run() {
   config.train.size = 128;
   config.train.batch = 16;
   config.train.micro_batch = 16;
+  config.train.precision = Precision::fp32;
+  config.ema.decay = 0.9998f;
   return config;
 }
 

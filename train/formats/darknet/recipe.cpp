@@ -23,6 +23,7 @@ class RecipeWriter {
   std::string write(const std::string& model) {
     refuse_what_changes_training();
     text_ = "model: " + model + '\n';
+    line("head: {anchors: model}", "darknet's; auto fits them to the data");
     text_ += "data:\n  format: darknet\n  train: obj.data  # its lists of images and class names\n";
     write_train();
     write_optimizer();
@@ -80,6 +81,7 @@ class RecipeWriter {
     line("  micro_batch: " + std::to_string(batch / parts), "batch / subdivisions; auto takes what fits");
     const int steps = net_.integer("max_batches", 0, 0, 2000000000);
     if (steps > 0) line("  iterations: " + std::to_string(steps));
+    line("  patience: 0", "all of max_batches");
     if (frozen_ > 0) line("  freeze: " + std::to_string(frozen_), "stopbackward=1");
   }
 

@@ -1,0 +1,36 @@
+// A setting that is either given or automatic. An automatic one is chosen from the data and the machine when
+// both are known (train/setup/automatic.h); in YAML it is written `auto`.
+//
+//   Auto<int> batch;                 // automatic
+//   batch = 8;                       // given
+//   const int images = batch;        // its value; while automatic, a failed check
+#pragma once
+
+#include <optional>
+#include <utility>
+
+#include "core/error.h"
+
+namespace brightnet {
+
+template <typename T>
+class Auto {
+ public:
+  using Value = T;
+
+  Auto() = default;
+  Auto(T value) : value_(std::move(value)) {}
+
+  bool has_value() const { return value_.has_value(); }
+  const T& value() const {
+    BRIGHTNET_CHECK(value_.has_value(), "an automatic setting is used before its value was chosen");
+    return *value_;
+  }
+  operator const T&() const { return value(); }
+  T value_or(T otherwise) const { return value_.value_or(std::move(otherwise)); }
+
+ private:
+  std::optional<T> value_;
+};
+
+}  // namespace brightnet

@@ -1,0 +1,262 @@
+#include "train/setup/automatic.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+namespace brightnet {
+namespace {
+
+constexpr double gib = 1 << 30;
+
+/// A machine with two cores and 16 GiB, on which this many images are trained from scratch.
+RunFacts facts_of(int64_t images) {
+  RunFacts facts;
+  facts.images = images;
+  facts.decoded_bytes = 3.0 * 640 * 480 * static_cast<double>(images);
+  facts.device = {Precision::bf16, false, "it is fast here"};
+  facts.free_memory = 16 * gib;
+  facts.processors = 2;
+  return facts;
+}
+
+RunConfig chosen(const RunFacts& facts, RunConfig config = {}) {
+  choose_automatic(config, facts);
+  return config;
+}
+
+const Choice& choice_of(const std::string& key, const std::vector<Choice>& choices) {
+  const auto found =
+      std::find_if(choices.begin(), choices.end(), [&](const Choice& c) { return c.key == key; });
+  BRIGHTNET_CHECK(found != choices.end(), key + " was not chosen");
+  return *found;
+}
+
+int64_t steps_of(const RunConfig& config, int64_t images) {
+  return config.train.epochs * ((images + config.train.batch - 1) / config.train.batch);
+}
+
+TEST(AutomaticValues, TheBatchGrowsWithTheDataSet) {
+  for (const auto& [images, batch] :
+       {std::pair(1, 1), {5, 5}, {8, 8}, {499, 8}, {500, 16}, {4999, 16}, {5000, 64}})
+    EXPECT_EQ(chosen(facts_of(images)).train.batch, batch) << images;
+  EXPECT_EQ(chosen(facts_of(0)).train.batch, 64) << "unknown data";
+}
+
+TEST(AutomaticValues, TheBatchIsSharedEquallyByTheRanks) {
+  for (const auto& [images, ranks, batch] : {std::tuple(300, 2, 8),
+                                             {300, 3, 9},
+                                             {300, 16, 16},
+                                             {7, 2, 6},
+                                             {10, 6, 6},
+                                             {1, 4, 4},
+                                             {100000, 6, 66}}) {
+    RunFacts facts = facts_of(images);
+    facts.ranks = ranks;
+    EXPECT_EQ(chosen(facts).train.batch, batch) << images << " images, " << ranks << " ranks";
+  }
+  RunConfig config;
+  config.train.micro_batch = 6;
+  RunFacts facts = facts_of(300);
+  facts.ranks = 2;
+  EXPECT_EQ(chosen(facts, config).train.batch, 12) << "whole micro-batches on both ranks";
+}
+
+TEST(AutomaticValues, ARunHasEnoughEpochsAndEnoughSteps) {
+  EXPECT_EQ(chosen(facts_of(130)).train.epochs, 177) << "3000 steps of 17 an epoch";
+  EXPECT_EQ(chosen(facts_of(400)).train.epochs, 100) << "5000 steps";
+  RunFacts facts = facts_of(130);
+  facts.pretrained = true;
+  EXPECT_EQ(chosen(facts).train.epochs, 59) << "1000 steps";
+  facts.images = 4000;
+  EXPECT_EQ(chosen(facts).train.epochs, 30);
+}
+
+TEST(AutomaticValues, StepsThatWereAskedForMakeUpTheEpochs) {
+  RunConfig config;
+  config.train.iterations = 100;
+  EXPECT_EQ(chosen(facts_of(130), config).train.epochs, 6);
+}
+
+TEST(AutomaticValues, WhatTheUserGaveStaysAndTheRestFollowsFromIt) {
+  RunConfig config;
+  config.train.batch = 32;
+  config.ema.decay = 0;
+  config.evaluate.every = 7;
+  config.train.precision = Precision::fp32;
+  config.loader.workers = 0;
+  const auto choices = choose_automatic(config, facts_of(320));
+  EXPECT_EQ(config.train.batch, 32);
+  EXPECT_EQ(config.train.epochs, 300) << "3000 steps of 10 an epoch";
+  EXPECT_EQ(config.ema.decay, 0);
+  EXPECT_EQ(config.ema.ramp, 400);
+  EXPECT_EQ(config.evaluate.every, 7);
+  EXPECT_EQ(config.train.precision, Precision::fp32);
+  EXPECT_EQ(config.loader.workers, 0);
+  for (const Choice& choice : choices) {
+    for (const char* given :
+         {"train.batch", "ema.decay", "evaluate.every", "train.precision", "loader.workers"})
+      EXPECT_NE(choice.key, given);
+  }
+}
+
+TEST(AutomaticValues, TheWarmUpIsThreeEpochsOrAHundredStepsButNoTenthOfTheRun) {
+  const auto warmup_steps = [](RunConfig config, int64_t images) {
+    choose_automatic(config, facts_of(images));
+    config.optimizer.rate = 1;
+    const int64_t steps_per_epoch = (images + config.train.batch - 1) / config.train.batch;
+    const Schedule schedule(config.schedule, 1, steps_per_epoch, steps_of(config, images));
+    return schedule.warmup();
+  };
+  EXPECT_EQ(warmup_steps({}, 130), 100) << "three epochs are 51";
+  EXPECT_EQ(warmup_steps({}, 400), 150) << "three epochs";
+  RunConfig brief;
+  brief.train.epochs = 10;
+  EXPECT_EQ(warmup_steps(brief, 130), 17) << "of 170 steps";
+  RunConfig in_steps;
+  in_steps.schedule.unit = ScheduleUnit::iterations;
+  EXPECT_EQ(warmup_steps(in_steps, 130), 100);
+  EXPECT_EQ(warmup_steps({}, 20000), 1000) << "YOLOv4's";
+}
+
+TEST(AutomaticValues, TheAverageSpansAThirdOfTheRun) {
+  const auto average = [](int epochs, int64_t images = 800) {
+    RunConfig config;
+    config.train.epochs = epochs;
+    return chosen(facts_of(images), config).ema;
+  };
+  const EmaOptions usual = average(30);  // 1500 steps
+  EXPECT_FLOAT_EQ(usual.decay, 0.998f);
+  EXPECT_FLOAT_EQ(usual.ramp, 200);
+  const EmaOptions tiny = average(1), big = average(1000);
+  EXPECT_FLOAT_EQ(tiny.decay, 0.94f);
+  EXPECT_FLOAT_EQ(tiny.ramp, 10);
+  EXPECT_FLOAT_EQ(big.decay, 0.9998f);
+  EXPECT_FLOAT_EQ(big.ramp, 2000);
+  EXPECT_FLOAT_EQ(average(100, 6000).decay, 0.9998f) << "a large set";
+}
+
+TEST(AutomaticValues, ReadBackAsTheSameNumbers) {
+  for (const int64_t images : {1, 7, 57, 130, 333, 1234, 4999}) {
+    for (const int epochs : {1, 7, 31, 333}) {
+      RunConfig config;
+      config.train.epochs = epochs;
+      choose_automatic(config, facts_of(images));
+      RunConfig again;
+      read_config(YamlDocument::parse(print_config(config), "run.yaml").root(), again);
+      EXPECT_EQ(again.schedule.warmup, config.schedule.warmup.value());
+      EXPECT_EQ(again.ema.decay, config.ema.decay.value());
+      EXPECT_EQ(again.ema.ramp, config.ema.ramp.value());
+      EXPECT_EQ(again.loader.cache_mb, config.loader.cache_mb.value());
+    }
+  }
+}
+
+TEST(AutomaticValues, ThePrecisionIsTheDevices) {
+  RunFacts facts = facts_of(100);
+  facts.device.precision = Precision::fp16;
+  RunConfig config;
+  const auto choices = choose_automatic(config, facts);
+  EXPECT_EQ(config.train.precision, Precision::fp16);
+  EXPECT_EQ(choice_of("train.precision", choices).reason, "it is fast here");
+}
+
+TEST(AutomaticValues, WorkersLeaveTheCoresToATrainingOnTheCpuAndUseThemBesideAGpu) {
+  const auto workers = [](int processors, bool gpu, int ranks_here = 1) {
+    RunFacts facts = facts_of(100);
+    facts.processors = processors;
+    facts.device.gpu = gpu;
+    facts.ranks = facts.ranks_here = ranks_here;
+    return chosen(facts).loader.workers.value();
+  };
+  EXPECT_EQ(workers(1, false), 1);
+  EXPECT_EQ(workers(2, false), 1);
+  EXPECT_EQ(workers(32, false), 4);
+  EXPECT_EQ(workers(32, false, 4), 1);
+  EXPECT_EQ(workers(2, true), 1);
+  EXPECT_EQ(workers(8, true), 7);
+  EXPECT_EQ(workers(64, true, 8), 7);
+  EXPECT_EQ(workers(128, true), 16);
+}
+
+TEST(AutomaticValues, TheCacheTakesTheWholeDataSetOrAPartOfTheFreeMemory) {
+  RunFacts facts = facts_of(100);
+  facts.decoded_bytes = 100.5 * (1 << 20);
+  EXPECT_EQ(chosen(facts).loader.cache_mb, 101);
+  facts.decoded_bytes = 6 * gib;
+  EXPECT_EQ(chosen(facts).loader.cache_mb, 4096) << "a quarter of 16 GiB";
+  facts.device.gpu = true;
+  EXPECT_EQ(chosen(facts).loader.cache_mb, 6144) << "up to a half beside a GPU";
+  facts.ranks = facts.ranks_here = 4;
+  EXPECT_EQ(chosen(facts).loader.cache_mb, 2048) << "of each rank";
+  facts.free_memory = 0;
+  EXPECT_EQ(chosen(facts).loader.cache_mb, 0);
+}
+
+TEST(AutomaticValues, ThereAreTwentyToThirtyEvaluationsWhereThereAreEpochsEnough) {
+  for (const int epochs : {1, 10, 25, 49, 50, 100, 177, 300, 1500}) {
+    RunConfig config;
+    config.train.epochs = epochs;
+    choose_automatic(config, facts_of(400));
+    const int every = config.evaluate.every;
+    if (epochs < 38) {
+      EXPECT_EQ(every, 1);
+      continue;
+    }
+    EXPECT_GE(epochs / every, 20) << epochs;
+    EXPECT_LE(epochs / every, 30) << epochs;
+  }
+}
+
+TEST(AutomaticValues, PatienceIsForLongRunsWithoutALimitOfTime) {
+  EXPECT_EQ(chosen(facts_of(130)).train.patience, 0) << "3000 steps";
+  EXPECT_EQ(chosen(facts_of(20000)).train.patience, 10) << "31300 steps, 25 evaluations";
+  RunConfig config;
+  config.evaluate.every = 1;
+  EXPECT_EQ(chosen(facts_of(20000), config).train.patience, 34) << "a third of 100";
+  config.train.minutes = 600;
+  EXPECT_EQ(chosen(facts_of(20000), config).train.patience, 0);
+}
+
+TEST(AutomaticValues, WithALimitOfTimeTheEpochsStayAutomaticAndTheRestFollowsFromTheStepsThatFit) {
+  RunConfig config;
+  config.train.minutes = 8;
+  RunFacts facts = facts_of(160);
+  std::vector<Choice> choices = choose_automatic(config, facts);
+  EXPECT_FALSE(config.train.epochs.has_value());
+  EXPECT_EQ(choice_of("train.epochs", choices).value, "auto");
+  EXPECT_FLOAT_EQ(config.schedule.warmup, 5) << "a tenth of an estimated 1000 steps of 20 an epoch";
+  EXPECT_FLOAT_EQ(config.ema.decay, 0.997f);
+
+  config = {};
+  config.train.minutes = 8;
+  facts.steps_in_minutes = 6000;
+  choose_automatic(config, facts);
+  EXPECT_FLOAT_EQ(config.ema.decay, 0.9995f) << "the caller knew better";
+  EXPECT_EQ(config.evaluate.every, 12);
+
+  config = {};
+  config.train.minutes = 8;
+  config.train.epochs = 10;
+  choose_automatic(config, facts);
+  EXPECT_EQ(config.evaluate.every, 1) << "ten epochs are over before";
+}
+
+TEST(AutomaticValues, ATableSaysEachValueAndItsReason) {
+  const auto lines = describe({{"train.batch", "8", "130 training images"}, {"ema.decay", "0.998", "short"}});
+  EXPECT_EQ(lines, (std::vector<std::string>{"  train.batch  8      130 training images",  //
+                                             "  ema.decay    0.998  short"}));
+}
+
+TEST(AutomaticValues, EveryAutomaticValueIsChosenWithAReason) {
+  RunConfig config;
+  for (const Choice& choice : choose_automatic(config, facts_of(100))) {
+    EXPECT_FALSE(choice.value.empty()) << choice.key;
+    EXPECT_FALSE(choice.reason.empty()) << choice.key;
+  }
+  config.train.micro_batch = 1;
+  EXPECT_EQ(print_config(config, false).find("auto\n"), std::string::npos) << print_config(config, false);
+}
+
+}  // namespace
+}  // namespace brightnet

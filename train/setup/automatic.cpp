@@ -1,0 +1,253 @@
+#include "train/setup/automatic.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "core/host_memory.h"
+#include "core/text.h"
+
+namespace brightnet {
+namespace {
+
+// Images from which a data set is middling, and from which it is large. Small sets need many steps of small
+// batches; large ones keep YOLOv4's published recipe (Bochkovskiy et al. 2020, section 4).
+constexpr int64_t middling_set = 500, large_set = 5000;
+constexpr int small_batch = 8, middling_batch = 16, large_batch = 64;
+
+// A run is as long as both demand. Pretrained features need fewer steps.
+constexpr int64_t fewest_epochs = 100, fewest_steps = 3000;
+constexpr int64_t fewest_epochs_pretrained = 30, fewest_steps_pretrained = 1000;
+
+// The warm-up lets AdamW's moments settle (100 steps) and batch-norm see all images (3 epochs).
+constexpr int64_t warmup_epochs = 3, warmup_steps = 100;
+constexpr int64_t published_warmup_steps = 1000;  // YOLOv4's burn-in
+constexpr double largest_warmup = 0.1;            // of the run
+
+// The average spans a third of the run, but no more than the published 0.9998 does, and its ramp is over
+// early: 1500 steps get 0.998 and 200, known to be good there.
+constexpr double average_share = 1.0 / 3, ramp_share = 1.0 / 7.5;
+constexpr double published_decay = 0.9998, published_ramp = 2000;
+constexpr double smallest_decay = 0.9, smallest_ramp = 10;
+
+// Images trained in a minute where nobody knows: yolov4-tiny at 416 pixels on two cores does 1200. Too low an
+// estimate costs little: a shorter warm-up and a shorter average.
+constexpr double images_per_minute_on_cpu = 1000, images_per_minute_on_gpu = 10000;
+
+constexpr double evaluations = 25;  // of a run
+
+// Shorter runs end by themselves before patience would tell anything; and with cosine decay the last third of
+// a run is where the score rises, so that patience is never shorter.
+constexpr int64_t shortest_with_patience = 10000;
+constexpr int64_t smallest_patience = 10;
+
+// A worker prepares images for about eight cores that train on the CPU; for a GPU all cores can work.
+constexpr int cores_a_worker = 8, most_workers = 16;
+
+// The cache's part of the free memory, beside the 60 % that a CPU's micro-batch may take.
+constexpr double cache_share_on_cpu = 0.25, cache_share_on_gpu = 0.5;
+
+constexpr double mebibyte = 1 << 20;
+
+int64_t divided_up(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+
+/// With four significant digits, so that the number in the run's config.yaml reads back as the same float.
+float rounded(double value, const char* format = "{:.4g}") {
+  return static_cast<float>(parse_number(fmt::format(fmt::runtime(format), value)).value());
+}
+
+std::string text(int value) {
+  return std::to_string(value);
+}
+std::string text(float value) {
+  return fmt::format("{:.7g}", value);
+}
+std::string text(Precision value) {
+  return std::string(enum_name(value));
+}
+
+class Chooser {
+ public:
+  Chooser(RunConfig& config, const RunFacts& facts)
+      : config_(config), facts_(facts), images_(facts.images > 0 ? facts.images : 10 * large_set) {}
+
+  std::vector<Choice> choose() {
+    batch();
+    steps_per_epoch_ = divided_up(images_, config_.train.batch);
+    epochs();
+    steps_ = expected_steps();
+    choose("train.precision", config_.train.precision, facts_.device.precision, facts_.device.reason);
+    // Patience is counted in evaluations.
+    evaluate_every();
+    patience();
+    warmup();
+    average();
+    loader();
+    return std::move(choices_);
+  }
+
+ private:
+  template <typename T>
+  void choose(const char* key, Auto<T>& setting, std::type_identity_t<T> value, const std::string& reason) {
+    if (setting.has_value()) return;
+    setting = value;
+    choices_.push_back({key, text(value), reason});
+  }
+
+  bool large() const { return images_ >= large_set; }
+
+  std::string images() const {
+    return facts_.images > 0
+               ? counted(static_cast<size_t>(facts_.images), "training image", "training images")
+               : "the data are not known here, a large set is assumed";
+  }
+
+  // Divisible by the ranks, and by the images that a user gave each rank's pass.
+  void batch() {
+    const int64_t part = int64_t{facts_.ranks} * config_.train.micro_batch.value_or(1);
+    const int wanted = large() ? large_batch : images_ >= middling_set ? middling_batch : small_batch;
+    int64_t batch = divided_up(std::min<int64_t>(wanted, images_), part) * part;
+    if (batch > images_) batch = std::max(part, images_ / part * part);
+    choose("train.batch", config_.train.batch, static_cast<int>(batch),
+           images() + (facts_.ranks > 1 ? fmt::format(", {} ranks", facts_.ranks) : ""));
+  }
+
+  void epochs() {
+    TrainOptions& train = config_.train;
+    if (train.iterations > 0) {
+      choose("train.epochs", train.epochs, static_cast<int>(divided_up(train.iterations, steps_per_epoch_)),
+             fmt::format("what train.iterations = {} makes up", train.iterations));
+      return;
+    }
+    if (train.minutes > 0) {
+      if (!train.epochs.has_value())
+        choices_.push_back(
+            {"train.epochs", "auto", fmt::format("as many as fit into {:g} minutes", train.minutes)});
+      return;
+    }
+    const int64_t epochs = facts_.pretrained ? fewest_epochs_pretrained : fewest_epochs;
+    const int64_t steps = facts_.pretrained ? fewest_steps_pretrained : fewest_steps;
+    choose("train.epochs", train.epochs,
+           static_cast<int>(std::max(epochs, divided_up(steps, steps_per_epoch_))),
+           fmt::format("{}: at least {} epochs and {} steps, of which an epoch has {}",
+                       facts_.pretrained ? "from pretrained weights" : "from scratch", epochs, steps,
+                       steps_per_epoch_));
+  }
+
+  int64_t expected_steps() const {
+    const TrainOptions& train = config_.train;
+    int64_t steps =
+        train.iterations > 0 ? train.iterations : train.epochs.value_or(1 << 30) * steps_per_epoch_;
+    if (train.minutes > 0) {
+      const double rate = facts_.device.gpu ? images_per_minute_on_gpu : images_per_minute_on_cpu;
+      const int64_t in_time = facts_.steps_in_minutes > 0 ? facts_.steps_in_minutes
+                                                          : std::llround(train.minutes * rate / train.batch);
+      steps = std::min(steps, in_time);
+    }
+    return std::max<int64_t>(1, steps);
+  }
+
+  std::string run_of() const {
+    return fmt::format("a run of {}{} steps", config_.train.minutes > 0 ? "perhaps " : "", steps_);
+  }
+
+  void warmup() {
+    ScheduleOptions& schedule = config_.schedule;
+    const int64_t wanted =
+        large() ? published_warmup_steps : std::max(warmup_epochs * steps_per_epoch_, warmup_steps);
+    const int64_t steps =
+        std::min<int64_t>(wanted, std::llround(largest_warmup * static_cast<double>(steps_)));
+    const bool in_epochs = schedule.unit == ScheduleUnit::epochs;
+    const double unit = in_epochs ? static_cast<double>(steps_per_epoch_) : 1;
+    const std::string rule =
+        large() ? fmt::format("YOLOv4's {} steps", published_warmup_steps)
+                : fmt::format("the larger of {} epochs and {} steps", warmup_epochs, warmup_steps);
+    choose("schedule.warmup", schedule.warmup, rounded(static_cast<double>(steps) / unit),
+           fmt::format("{}{}, at most {:g} % of {}", in_epochs ? fmt::format("{} steps: ", steps) : "", rule,
+                       100 * largest_warmup, run_of()));
+  }
+
+  void average() {
+    const auto steps = static_cast<double>(steps_);
+    const std::string reason = large() ? "as YOLOv4 is trained" : run_of();
+    const double rest = rounded(1 / (average_share * steps), "{:.2g}");
+    const double decay = large() ? published_decay : std::clamp(1 - rest, smallest_decay, published_decay);
+    const double ramp =
+        large() ? published_ramp : std::clamp(ramp_share * steps, smallest_ramp, published_ramp);
+    choose("ema.decay", config_.ema.decay, rounded(decay, "{:.6g}"), reason);
+    choose("ema.ramp", config_.ema.ramp, rounded(ramp, "{:.2g}"), reason);
+  }
+
+  void loader() {
+    LoaderOptions& loader = config_.loader;
+    const int cores = std::max(1, facts_.processors / facts_.ranks_here);
+    const std::string share =
+        facts_.ranks_here > 1 ? fmt::format(" for each of {} ranks", facts_.ranks_here) : "";
+    const int workers = facts_.device.gpu ? cores - 1 : cores / cores_a_worker;
+    choose("loader.workers", loader.workers, std::clamp(workers, 1, most_workers),
+           fmt::format("{}{}, {}", counted(static_cast<size_t>(cores), "processor", "processors"), share,
+                       facts_.device.gpu ? "a GPU trains" : "which train as well"));
+    if (facts_.decoded_bytes <= 0) return;
+    const double part = facts_.device.gpu ? cache_share_on_gpu : cache_share_on_cpu;
+    const double room = part * facts_.free_memory / facts_.ranks_here;
+    const std::string needed = "all decoded images take " + format_bytes(facts_.decoded_bytes);
+    if (facts_.decoded_bytes <= room) {
+      choose("loader.cache_mb", loader.cache_mb,
+             static_cast<float>(std::ceil(facts_.decoded_bytes / mebibyte)), needed);
+    } else {
+      choose("loader.cache_mb", loader.cache_mb, rounded(std::floor(room / mebibyte)),
+             fmt::format("{:g} % of the free memory, {}{}; {}", 100 * part, format_bytes(facts_.free_memory),
+                         share, needed));
+    }
+  }
+
+  int64_t expected_epochs() const { return divided_up(steps_, steps_per_epoch_); }
+
+  void evaluate_every() {
+    const double every = std::round(static_cast<double>(expected_epochs()) / evaluations);
+    choose("evaluate.every", config_.evaluate.every, static_cast<int>(std::max(1.0, every)),
+           fmt::format("about {:g} evaluations in {}{} epochs", evaluations,
+                       config_.train.minutes > 0 ? "perhaps " : "", expected_epochs()));
+  }
+
+  void patience() {
+    const auto never = [&](const std::string& reason) {
+      choose("train.patience", config_.train.patience, 0, reason);
+    };
+    if (config_.train.minutes > 0) return never("never stop early: train.minutes is the limit");
+    if (steps_ < shortest_with_patience)
+      return never(fmt::format("never stop early: shorter than {} steps", shortest_with_patience));
+    const int64_t third = divided_up(divided_up(expected_epochs(), config_.evaluate.every), 3);
+    choose("train.patience", config_.train.patience, static_cast<int>(std::max(smallest_patience, third)),
+           fmt::format("evaluations: a third of the run's, at least {}", smallest_patience));
+  }
+
+  RunConfig& config_;
+  const RunFacts& facts_;
+  const int64_t images_;
+  int64_t steps_per_epoch_ = 0, steps_ = 0;
+  std::vector<Choice> choices_;
+};
+
+}  // namespace
+
+std::vector<Choice> choose_automatic(RunConfig& config, const RunFacts& facts) {
+  return Chooser(config, facts).choose();
+}
+
+std::vector<std::string> describe(const std::vector<Choice>& choices) {
+  size_t key = 0, value = 0;
+  for (const Choice& choice : choices) {
+    key = std::max(key, choice.key.size());
+    if (choice.value.size() < 20) value = std::max(value, choice.value.size());
+  }
+  std::vector<std::string> lines;
+  for (const Choice& choice : choices)
+    lines.push_back(fmt::format("  {:<{}}  {:<{}}  {}", choice.key, key, choice.value, value, choice.reason));
+  return lines;
+}
+
+}  // namespace brightnet

@@ -1,0 +1,42 @@
+// The values of a configuration that are `auto`, chosen from the data, the machine and what the user gave.
+// docs/defaults.md lists the rules; their numbers are the constants at the top of automatic.cpp.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "train/config/config.h"
+#include "train/device/device.h"
+
+namespace brightnet {
+
+/// What values are chosen from. All but the memory and processors is the same on all ranks; so is what is
+/// chosen, except in the `loader:` section, which may differ.
+struct RunFacts {
+  int64_t images = 0;        ///< of the training split; 0: unknown, as for a large data set
+  double decoded_bytes = 0;  ///< of the training images; 0: unknown
+  bool pretrained = false;   ///< the run starts from weights
+  FastPrecision device;
+  double free_memory = 0;         ///< of this machine, in bytes
+  int processors = 1;             ///< of this machine
+  int ranks = 1, ranks_here = 1;  ///< all, and those of this machine
+  /// Optimizer steps that fit into train.minutes, where the caller knows; 0: estimated cautiously.
+  int64_t steps_in_minutes = 0;
+};
+
+/// A value that was chosen, as text, and why.
+struct Choice {
+  std::string key, value, reason;
+};
+
+/// Gives every automatic value of the configuration a value, and returns these choices in the order of the
+/// configuration. What the user gave stays and counts as given: the epochs follow from a given batch. Two
+/// stay automatic: train.epochs with train.minutes, which fills the time, and train.micro_batch, which the
+/// device's memory decides. The head's anchors and class weights have files of their own.
+std::vector<Choice> choose_automatic(RunConfig& config, const RunFacts& facts);
+
+/// The choices as an aligned table, a line each.
+std::vector<std::string> describe(const std::vector<Choice>& choices);
+
+}  // namespace brightnet

@@ -1,0 +1,72 @@
+#include "train/setup/automatic_class_weights.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/ranges.h>
+
+#include "core/text.h"
+
+namespace brightnet {
+namespace {
+
+// A class with very few objects would otherwise decide every step that it is in.
+constexpr double lowest = 0.25, highest = 4;
+
+double weight(double scale, int64_t objects) {
+  return std::clamp(scale / static_cast<double>(objects), lowest, highest);
+}
+
+bool wants_class_weights(const Model& model) {
+  return std::any_of(model.layers.begin(), model.layers.end(), [](const LayerDescription& layer) {
+    const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes);
+    return yolo && yolo->automatic_class_weights;
+  });
+}
+
+}  // namespace
+
+std::vector<float> balanced_class_weights(const std::vector<int64_t>& objects) {
+  std::vector<int64_t> occurring;
+  std::copy_if(objects.begin(), objects.end(), std::back_inserter(occurring),
+               [](int64_t n) { return n > 0; });
+  std::vector<float> weights(objects.size(), 1.0f);
+  if (occurring.empty()) return weights;
+  const auto mean = [&](double scale) {
+    double sum = 0;
+    for (const int64_t n : occurring) sum += weight(scale, n);
+    return sum / static_cast<double>(occurring.size());
+  };
+  // The mean grows with the scale, from `lowest` to `highest`.
+  double low = 0, high = highest * static_cast<double>(*std::max_element(occurring.begin(), occurring.end()));
+  for (int i = 0; i < 60; ++i) {
+    const double middle = 0.5 * (low + high);
+    (mean(middle) < 1 ? low : high) = middle;
+  }
+  for (size_t c = 0; c < objects.size(); ++c) {
+    if (objects[c] > 0) weights[c] = static_cast<float>(weight(high, objects[c]));
+  }
+  return weights;
+}
+
+std::optional<Choice> choose_class_weights(RunConfig& config, const Dataset& train, const Model& model) {
+  if (!wants_class_weights(model)) return std::nullopt;
+  std::vector<int64_t> objects(train.classes.size());
+  for (const auto& image : train.images) {
+    for (const auto& a : image.annotations) {
+      if (!a.crowd) ++objects[static_cast<size_t>(a.class_id)];
+    }
+  }
+  // Three digits, so that the configuration reads back as the same numbers.
+  std::vector<std::string> texts;
+  for (const float factor : balanced_class_weights(objects))
+    texts.push_back(fmt::format("{:g}", *parse_number(fmt::format("{:.3g}", factor))));
+  const std::string list = fmt::format("[{}]", fmt::join(texts, ", "));
+  if (!config.head.defined()) config.head.node.reset(YAML::Node(YAML::NodeType::Map));
+  config.head.node["class_weights"] = YAML::Load(list);
+  const auto [fewest, most] = std::minmax_element(objects.begin(), objects.end());
+  return Choice{"head.class_weights", list,
+                fmt::format("inverse frequency: a class has from {} to {} objects", *fewest, *most)};
+}
+
+}  // namespace brightnet

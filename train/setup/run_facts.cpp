@@ -1,0 +1,44 @@
+#include "train/setup/run_facts.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "core/host_memory.h"
+#include "core/threads.h"
+#include "train/run/loader_advice.h"
+#include "train/setup/run_data.h"
+
+namespace brightnet {
+
+RunFacts run_facts(const RunConfig& config, const Dataset& training, const FastPrecision& device,
+                   const Communicator& ranks) {
+  return {.images = static_cast<int64_t>(training.images.size()),
+          .decoded_bytes = decoded_bytes(training),
+          .pretrained = !config.train.weights.empty(),
+          .device = device,
+          .free_memory = static_cast<double>(free_host_memory()),
+          .processors = omp_get_num_procs(),
+          .ranks = ranks.size(),
+          .ranks_here = ranks.local_size()};
+}
+
+std::string choose_for_planning(RunConfig& config, const FastPrecision& device) {
+  Dataset training;
+  if (!config.train.batch.has_value() && !config.data.train.empty()) {
+    try {
+      training = read_split(config, Split::train, false);
+    } catch (const InputError&) {
+      training = {};  // planning needs no data
+    }
+  }
+  const bool assumed = !config.train.batch.has_value() && training.images.empty();
+  choose_automatic(config, run_facts(config, training, device, Communicator::solo()));
+  if (!assumed) return "";
+  return fmt::format(
+      "The training images are not known here, so a batch of {} is assumed, as for a large data set; --set "
+      "train.batch=N sets another.",
+      config.train.batch.value());
+}
+
+}  // namespace brightnet

@@ -1,0 +1,17 @@
+// The facts that automatic values are chosen from, gathered for a run or for a command that trains nothing.
+#pragma once
+
+#include "train/distributed/communicator.h"
+#include "train/setup/automatic.h"
+
+namespace brightnet {
+
+RunFacts run_facts(const RunConfig& config, const Dataset& training, const FastPrecision& device,
+                   const Communicator& ranks);
+
+/// Gives the automatic values of a configuration their values for a command that plans or measures a run
+/// without starting it. Its data are read where they are there. Returns the assumption that was made where they
+/// are not; otherwise "".
+std::string choose_for_planning(RunConfig& config, const FastPrecision& device);
+
+}  // namespace brightnet
