@@ -33,6 +33,20 @@ void read_class_weights(const YamlValue& value, YoloAttributes& yolo) {
   yolo.class_weights = yaml_as<std::vector<float>>(value, "class_weights", "a list of numbers, off or auto");
 }
 
+/// Training replaces `auto` by its choice; until then the model file's is used, as for `model`.
+void read_assignment(const YamlValue& value, YoloHead& head) {
+  if (is_word(value, "auto") || is_word(value, "model")) return;
+  const auto name = yaml_as<std::string>(value, "assignment", "a name");
+  const auto kind = enum_value<AssignmentKind>(name);
+  if (!kind) {
+    const std::string nearest = nearest_word(name, enum_names<AssignmentKind>());
+    throw InputError(
+        "'assignment' is '" + name + "' and must be one of: best_anchor, neighbours, simota, auto, model",
+        value.where(), nearest.empty() ? "" : "Did you mean '" + nearest + "'?");
+  }
+  head.assignment = *kind;
+}
+
 void read_anchors(const YamlValue& value, YoloAttributes& yolo) {
   YoloHead& head = yolo.head;
   // Training replaces `auto` by anchors computed from its data; until then the model file's are used.
@@ -147,7 +161,10 @@ void YoloAttributes::shared_fields(LayerFields& f) {
   f("ignore_threshold", head.ignore_threshold, "IoU from which an unassigned prediction is left alone")
       .within(0, 1);
   f("truth_threshold", head.truth_threshold, "IoU from which it is pushed to object; 1: never").within(0, 1);
-  f("assignment", head.assignment, "how ground-truth boxes are assigned to predictions");
+  f.custom(
+      "assignment", [&](const YamlValue& value) { read_assignment(value, head); },
+      [&] { return YAML::Node(std::string(enum_name(head.assignment))); },
+      "how ground-truth boxes are assigned to predictions; auto: as trains best; model: the model's");
   f("anchor_ratio", head.anchor_ratio, "neighbours and simota: sides within this factor").above(1);
   f("iou_threshold", head.iou_threshold, "IoU of sizes from which further anchors are assigned; 1: none")
       .within(0, 1);

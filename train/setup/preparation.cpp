@@ -12,6 +12,7 @@
 #include "train/run/data_fingerprint.h"
 #include "train/setup/automatic_anchors.h"
 #include "train/setup/automatic_class_weights.h"
+#include "train/setup/automatic_head.h"
 #include "train/setup/finetune.h"
 #include "train/setup/memory_advice.h"
 #include "train/setup/run_data.h"
@@ -124,7 +125,8 @@ void prepare_model(Preparation& run) {
   run.model = load_model(config, classes);
   run.initial = starting_parameters(config, run.model, run.old.has_value());
   if (!run.old) {
-    // The anchors and weights of classes change neither the parameters nor their initial values.
+    // None of this changes the parameters or their initial values. The head may bring its own anchors.
+    append(run.choices, choose_head(config, run.model));
     for (const auto& choice : {choose_anchors(config, run.training, run.model),
                                choose_class_weights(config, run.training, run.model)}) {
       if (choice) run.choices.push_back(*choice);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "train/setup/automatic_head.h"
 #include "train/setup/run_model.h"
 
 namespace brightnet {
@@ -48,7 +49,7 @@ void refuse_contradictions(const RunRequest& request) {
 /// Keys that a run resolves itself or stores elsewhere. `asked` is the value in the named configuration.
 bool is_its_own(const std::string& key, const std::string& asked) {
   if (asked == "auto") return true;
-  if (key == "head.anchors" && asked == not_given) return true;
+  if (is_chosen_with_head(key) && asked == not_given) return true;
   return key == "name" || key == "model" || key == "train.fresh" || key.rfind("train.weights", 0) == 0;
 }
 
