@@ -45,7 +45,7 @@ struct TrainOptions {
   bool deterministic = false;
   int epochs = 100;
   int iterations = 0;  ///< optimizer steps; 0: determined by `epochs`
-  float minutes = 0;   ///< time limit; fewer epochs are planned when they would take longer
+  float minutes = 0;   ///< time limit; as many steps are made as fit, at most those of `epochs`
   Precision precision = Precision::fp32;
   uint64_t seed = 0;
   bool sync_bn = false;             ///< batch-norm statistics over all ranks
