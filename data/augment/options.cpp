@@ -14,7 +14,7 @@ void AugmentOptions::fields(Fields& f) {
   f("letterbox", letterbox, "keep the aspect ratio (grey borders) instead of stretching");
   f("min_visible", min_visible, "a box is dropped when less than this fraction of it remains visible")
       .within(0, 1);
-  f("mosaic_off", mosaic_off, "last fraction of the epochs without mosaic and mixup").within(0, 1);
+  f("mosaic_off", mosaic_off, "last fraction of the run without mosaic and mixup").within(0, 1);
 }
 
 }  // namespace brightnet

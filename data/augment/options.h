@@ -14,7 +14,7 @@ struct AugmentOptions {
   float saturation = 1.5f, exposure = 1.5f;  ///< multiplied or divided by up to this factor
   bool letterbox = false;                    ///< keep the aspect ratio (grey borders) instead of stretching
   float min_visible = 0.2f;  ///< a box is dropped when less than this fraction of its area remains visible
-  float mosaic_off = 0.1f;   ///< last fraction of the epochs trained without mosaic and mixup
+  float mosaic_off = 0.1f;   ///< last fraction of the run trained without mosaic and mixup
   void fields(Fields& f);
 };
 

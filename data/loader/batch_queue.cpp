@@ -33,6 +33,7 @@ void BatchQueue::open_batch(std::unique_lock<std::mutex>& lock) {
   }
   lock.lock();
   opening_ = false;
+  idle_.notify_one();
   if (opened.items == 0 && !opened.error) {
     work_.batches = batch;
   } else {
@@ -48,6 +49,7 @@ void BatchQueue::make_item(std::unique_lock<std::mutex>& lock, int worker) {
   const int index = current_slot_, item = next_item_++;
   Slot& slot = slots_[static_cast<size_t>(index)];
   std::exception_ptr error;
+  ++making_;
   lock.unlock();
   try {
     work_.make(index, item, worker);
@@ -55,6 +57,8 @@ void BatchQueue::make_item(std::unique_lock<std::mutex>& lock, int worker) {
     error = std::current_exception();
   }
   lock.lock();
+  --making_;
+  idle_.notify_one();
   if (error && item < slot.failed_item) {  // the first by number, not by time
     slot.failed_item = item;
     slot.error = error;
@@ -92,6 +96,20 @@ int BatchQueue::next() {
   if (at_end()) return -1;
   if (slot.error) std::rethrow_exception(slot.error);
   return slot_of(delivered_++);
+}
+
+void BatchQueue::revise(uint64_t batches, const std::function<bool(uint64_t, uint64_t)>& change) {
+  std::unique_lock lock(mutex_);
+  revising_ = true;
+  idle_.wait(lock, [this] { return !opening_; });
+  work_.batches = batches;
+  if (change(delivered_, opened_) && opened_ > delivered_) {
+    idle_.wait(lock, [this] { return making_ == 0; });
+    opened_ = delivered_;
+    next_item_ = slots_[static_cast<size_t>(current_slot_)].items;  // none is left to make
+  }
+  revising_ = false;
+  work_there_.notify_all();
 }
 
 }  // namespace brightnet

@@ -37,6 +37,12 @@ class BatchQueue {
   /// failed, this and all later calls rethrow the exception of the batch's first failed item.
   int next();
 
+  /// The queue now has this many batches, and what open() says about some of them has changed: calls
+  /// `change` while no batch is being opened, with the first batch that was not yet delivered and the number
+  /// of batches opened. If it returns true, the batches in this range are dropped and made again. To be
+  /// called by the consumer, whose current batch stays valid.
+  void revise(uint64_t batches, const std::function<bool(uint64_t first, uint64_t opened)>& change);
+
   /// Seconds next() took until it had a batch.
   double waited_seconds() const { return waited_; }
 
@@ -50,10 +56,10 @@ class BatchQueue {
 
   int slot_of(uint64_t batch) const { return static_cast<int>(batch % slots_.size()); }
   bool can_open() const {
-    return !opening_ && opened_ < work_.batches && opened_ < released_ + slots_.size();
+    return !opening_ && !revising_ && opened_ < work_.batches && opened_ < released_ + slots_.size();
   }
   bool has_items() const {
-    return opened_ > 0 && next_item_ < slots_[static_cast<size_t>(current_slot_)].items;
+    return !revising_ && opened_ > 0 && next_item_ < slots_[static_cast<size_t>(current_slot_)].items;
   }
   void open_batch(std::unique_lock<std::mutex>& lock);
   void make_item(std::unique_lock<std::mutex>& lock, int worker);
@@ -62,12 +68,14 @@ class BatchQueue {
   Work work_;
   std::vector<Slot> slots_;
   std::mutex mutex_;  // guards everything below but waited_, and the slots
-  std::condition_variable work_there_, batch_there_;
+  std::condition_variable work_there_, batch_there_, idle_;
   uint64_t opened_ = 0;     // batches whose items have been given out, at least in part
   uint64_t released_ = 0;   // batches that the consumer is done with
   uint64_t delivered_ = 0;  // batches that it got
   int current_slot_ = 0, next_item_ = 0;
-  bool opening_ = false;  // by a worker, without the lock: it may block on a camera
+  int making_ = 0;         // items that workers are making now
+  bool revising_ = false;  // no batch is opened and no item begun
+  bool opening_ = false;   // by a worker, without the lock: it may block on a camera
   bool stop_ = false;
   double waited_ = 0;  // used by the consumer only
   std::vector<std::thread> threads_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <new>
+#include <utility>
 
 #include <opencv2/core/utility.hpp>
 
@@ -41,9 +42,12 @@ uint64_t cache_bytes(float mebibytes) {
   return static_cast<uint64_t>(static_cast<double>(mebibytes) * (1 << 20));
 }
 
-// Tolerates rounding: 0.7 of 10 epochs is 7, although 0.7f · 10 is slightly less.
-uint64_t plain_epochs(float fraction, uint64_t epochs) {
-  return static_cast<uint64_t>(static_cast<double>(fraction) * static_cast<double>(epochs) + 1e-3);
+// Tolerates rounding: 0.7 of 10 batches is 7, although 0.7f · 10 is slightly less.
+RunEnd end_of(const Loader::Setup& setup, uint64_t steps_per_epoch) {
+  if (setup.end) return *setup.end;
+  const uint64_t batches = setup.epochs * steps_per_epoch;
+  const double plain = static_cast<double>(setup.augment.mosaic_off) * static_cast<double>(batches);
+  return {batches, batches - static_cast<uint64_t>(plain + 1e-3)};
 }
 
 }  // namespace
@@ -67,7 +71,7 @@ class Loader::Implementation {
         sampler_(static_cast<int>(setup_.dataset->images.size()), setup_.batch, setup_.part, setup_.seed,
                  setup_.steps_per_epoch),
         cache_(*setup_.dataset, cache_bytes(setup_.loader.cache()), needed_size(setup_)),
-        first_plain_epoch_(setup_.epochs - plain_epochs(setup_.augment.mosaic_off, setup_.epochs)),
+        end_(end_of(setup_, sampler_.steps_per_epoch())),
         first_step_(setup_.start_epoch * sampler_.steps_per_epoch() + setup_.start_step) {
     cv::setNumThreads(1);  // OpenCV's threads would compete with the workers
     const int workers = setup_.loader.threads();
@@ -81,9 +85,8 @@ class Loader::Implementation {
           std::make_unique<Buffer>(setup_.buffers, 3 * largest * largest * static_cast<size_t>(setup_.batch));
       slot.batch.truths.resize(static_cast<size_t>(setup_.batch));
     }
-    const uint64_t all = setup_.epochs * sampler_.steps_per_epoch();
     BatchQueue::Work work;
-    work.batches = all > first_step_ ? all - first_step_ : 0;
+    work.batches = batches_until(end_);
     work.open = [this](uint64_t batch, int slot) {
       return open(first_step_ + batch, slots_[static_cast<size_t>(slot)]);
     };
@@ -101,15 +104,30 @@ class Loader::Implementation {
     return slot < 0 ? nullptr : &slots_[static_cast<size_t>(slot)].batch;
   }
 
+  void set_end(const RunEnd& end) {
+    queue_->revise(batches_until(end), [&](uint64_t first, uint64_t opened) {
+      const RunEnd before = std::exchange(end_, end);
+      // Some of these batches are between the old and the new beginning of the last part.
+      const auto [from, to] = std::minmax(before.plain_from, end.plain_from);
+      return from < first_step_ + opened && first_step_ + first < to;
+    });
+  }
+
  private:
   struct Slot {
     std::unique_ptr<Buffer> buffer;
     std::vector<SamplePosition> samples;
+    bool plain = false;
     Batch batch;
   };
 
+  uint64_t batches_until(const RunEnd& end) const {
+    return end.batches > first_step_ ? end.batches - first_step_ : 0;
+  }
+
   int open(uint64_t step, Slot& slot) {
     Batch& batch = slot.batch;
+    slot.plain = step >= end_.plain_from;
     batch.epoch = step / sampler_.steps_per_epoch();
     batch.step = step % sampler_.steps_per_epoch();
     sampler_.batch(batch.epoch, batch.step, slot.samples);
@@ -125,9 +143,8 @@ class Loader::Implementation {
     const SamplePosition& sample = slot.samples[static_cast<size_t>(item)];
     Batch& batch = slot.batch;
     const size_t bytes = 3 * static_cast<size_t>(batch.width) * static_cast<size_t>(batch.height);
-    const bool plain = sample.epoch >= first_plain_epoch_;
     makers_[static_cast<size_t>(worker)]->make(
-        {setup_.seed, sample.epoch, sample.position, sample.image, plain}, batch.width,
+        {setup_.seed, sample.epoch, sample.position, sample.image, slot.plain}, batch.width,
         batch.pixels + static_cast<size_t>(item) * bytes, batch.truths[static_cast<size_t>(item)]);
   }
 
@@ -141,7 +158,8 @@ class Loader::Implementation {
   const Setup setup_;
   Sampler sampler_;
   ImageCache cache_;
-  const uint64_t first_plain_epoch_, first_step_;
+  RunEnd end_;  // changed while no batch is being opened
+  const uint64_t first_step_;
   std::vector<std::unique_ptr<SampleMaker>> makers_;  // one a worker
   std::vector<Slot> slots_;
   std::unique_ptr<BatchQueue> queue_;  // last: its threads end before what they use
@@ -164,6 +182,10 @@ uint64_t Loader::steps_per_epoch() const {
 
 const Batch* Loader::next() {
   return implementation_->next();
+}
+
+void Loader::set_end(const RunEnd& end) {
+  implementation_->set_end(end);
 }
 
 double Loader::waited_seconds() const {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/box.h"
@@ -42,6 +43,12 @@ struct BufferSource {
   static BufferSource host();
 };
 
+/// Where a run ends and where its last part, without mosaic and mixup, begins: in batches of this rank, counted
+/// from the start of the run's first epoch.
+struct RunEnd {
+  uint64_t batches = 0, plain_from = 0;
+};
+
 /// Yields the batches of a training run, in an order that depends on the seed alone: the sequence is
 /// bit-identical for any number of workers. Each epoch is a permutation of the data set.
 class Loader {
@@ -55,6 +62,8 @@ class Loader {
     int size_every = 10;          ///< batches between changes of size
     uint64_t seed = 0;
     uint64_t epochs = 1;
+    /// None: after `epochs`, with the last augment.mosaic_off of their batches plain.
+    std::optional<RunEnd> end;
     uint64_t steps_per_epoch = 0;  ///< 0: ceil(images / (batch × ranks))
     uint64_t start_epoch = 0, start_step = 0;
     RankPart part;
@@ -67,9 +76,12 @@ class Loader {
   Loader& operator=(const Loader&) = delete;
 
   uint64_t steps_per_epoch() const;
-  /// The next batch, or nullptr after the last epoch. It is valid until the next call.
+  /// The next batch, or nullptr after the last. It is valid until the next call.
   /// Rethrows what a worker threw (an image that vanished or broke since the data set was read).
   const Batch* next();
+  /// Moves the end. Later batches are those of a loader that was made with this end, also where they had
+  /// already been prepared.
+  void set_end(const RunEnd& end);
 
   /// Seconds next() spent waiting for workers, since the start.
   double waited_seconds() const;

@@ -33,7 +33,9 @@ struct SmallTraining {
     }
   }
   Trainer make(const std::vector<float>& initial) {
-    return Trainer({config, model, train, val, *backend, folder}, layout, initial);
+    TrainingSetup setup{config, model, train, val, *backend, folder};
+    setup.now = now;
+    return Trainer(setup, layout, initial);
   }
   Trainer make() { return make(initial_parameters(model, layout, config.train.seed)); }
 
@@ -43,6 +45,7 @@ struct SmallTraining {
   ParameterLayout layout;
   std::unique_ptr<Backend> backend;
   RunFolder folder;
+  std::function<double()> now = seconds_now;
 };
 
 /// The tensors of a weights file by their names.
@@ -62,7 +65,7 @@ struct SeenLoss {
 struct SeenWork {
   std::vector<SeenLoss> losses;
   std::vector<float> rates;  ///< one an optimizer step
-  std::function<void()> before_loss;
+  std::function<void()> before_loss, before_detection;
 };
 
 /// The loss of a small run is computed for two heads a micro-batch.
@@ -75,6 +78,11 @@ class WatchedBackend : public cpu::CpuBackend {
     if (seen_.before_loss) seen_.before_loss();
     seen_.losses.push_back({head.input_width});
     cpu::CpuBackend::yolo_loss(head, pass);
+  }
+  void yolo_detect(const YoloHead& head, const Tensor& predictions, float threshold,
+                   std::span<std::vector<Detection>> detections, void* workspace) override {
+    if (seen_.before_detection) seen_.before_detection();
+    cpu::CpuBackend::yolo_detect(head, predictions, threshold, detections, workspace);
   }
   void sgd_step(const SgdStep& sgd, const OptimizerArrays& arrays, std::span<const ParameterRange> ranges,
                 const StepState* state) override {

@@ -117,8 +117,7 @@ void TrainOptions::fields(Fields& f) {
   f("epochs", epochs, "passes over the training split; with minutes, as many as fit unless given")
       .at_least(1);
   f("iterations", iterations, "optimizer steps; 0: determined by epochs").at_least(0);
-  f("minutes", minutes, "time limit: after the first epoch, epochs is set to the number that fits; 0: none")
-      .at_least(0);
+  f("minutes", minutes, "time limit: as many steps as fit, at most those of epochs; 0: none").at_least(0);
   f("precision", precision, "precision of activations and working weights");
   f("seed", seed, "random seed");
   f("sync_bn", sync_bn,

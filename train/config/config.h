@@ -47,7 +47,7 @@ struct TrainOptions {
   bool deterministic = false;
   Auto<int> epochs;    ///< with `minutes` it may stay automatic: as many as fit
   int iterations = 0;  ///< optimizer steps; 0: determined by `epochs`
-  float minutes = 0;   ///< time limit; fewer epochs are planned when they would take longer
+  float minutes = 0;   ///< time limit; as many steps are made as fit, at most those of `epochs`
   Auto<Precision> precision;
   uint64_t seed = 0;
   bool sync_bn = false;             ///< batch-norm statistics over all ranks

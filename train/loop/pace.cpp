@@ -1,27 +1,48 @@
 #include "train/loop/pace.h"
 
 #include <algorithm>
-#include <utility>
+#include <cmath>
 
 namespace brightnet {
+namespace {
 
-Pace::Pace(int64_t steps_per_epoch, std::function<double()> now)
-    : steps_per_epoch_(steps_per_epoch), now_(std::move(now)) {}
+/// The first steps of a process compile, record and fill caches.
+constexpr int64_t unusual_steps = 2;
 
-void Pace::begin_run() {
-  began_at_ = saved_at_ = now();
+}  // namespace
+
+void Pace::begin_run(const RunTimes& before) {
+  before_ = before;
+  evaluation_seconds_ = before.evaluation;
+  began_at_ = saved_at_ = mark_ = now();
 }
 
-void Pace::step_done(double seconds, const Progress& progress) {
+void Pace::step_done(double seconds) {
   step_seconds_ = step_seconds_ > 0 ? 0.95 * step_seconds_ + 0.05 * seconds : seconds;
-  if (progress.epoch > 0) return;
-  epoch_at_ = now();
-  if (static_cast<int64_t>(progress.step) == steps_per_epoch_ / 2) half_epoch_at_ = epoch_at_;
+  const double took = now() - mark_;
+  mark_ = now();
+  if (++steps_ <= unusual_steps) return;
+  const double older = std::exp(-std::min(took / recent_seconds_, 1 / static_cast<double>(recent_steps_)));
+  sum_seconds_ = older * sum_seconds_ + took;
+  sum_steps_ = older * sum_steps_ + 1;
+}
+
+void Pace::pause_done(double began, bool evaluated) {
+  const double took = std::max(0.0, now() - std::max(began, mark_));
+  mark_ = now();
+  if (evaluated) {
+    evaluation_seconds_ = took;
+    step_seconds_then_ = recent_step_seconds();
+    before_.evaluated_at = times().used;
+  } else {
+    epoch_end_seconds_ = epoch_end_seconds_ > 0 ? (epoch_end_seconds_ + took) / 2 : took;
+  }
 }
 
 void Pace::save_done(double began) {
   saved_at_ = now();
   save_seconds_ = saved_at_ - began;
+  mark_ += save_seconds_;
 }
 
 double Pace::seconds_of(int64_t steps) const {
@@ -33,17 +54,22 @@ bool Pace::save_due(double save_every) const {
   return seconds_since_save() >= std::max(save_every, steps_over_saving * save_seconds_);
 }
 
-double Pace::steady_step_seconds() const {
-  if (half_epoch_at_ == 0) return step_seconds_;
-  return (epoch_at_ - half_epoch_at_) / static_cast<double>(steps_per_epoch_ - steps_per_epoch_ / 2);
+RunTimes Pace::times() const {
+  RunTimes all = before_;
+  if (all.used >= 0) all.used += now() - began_at_;
+  all.evaluation = evaluation_seconds_;
+  return all;
 }
 
-int64_t Pace::epochs_within(double minutes, int evaluate_every) const {
-  constexpr double reserve = 0.93;  // later epochs may be slower
-  const double left = 60.0 * minutes * reserve - (now() - began_at_);
-  const double epoch_seconds =
-      steady_step_seconds() * static_cast<double>(steps_per_epoch_) + evaluation_seconds_ / evaluate_every;
-  return static_cast<int64_t>(std::max(0.0, left / epoch_seconds));
+double Pace::recent_step_seconds() const {
+  return sum_steps_ > 0 ? sum_seconds_ / sum_steps_ : step_seconds_;
+}
+
+// A machine that has become slower evaluates more slowly, too. One that has become faster need not: steps also
+// become faster because images are in the cache, and evaluations have none.
+double Pace::evaluation_seconds() const {
+  const double slower = step_seconds_then_ > 0 ? recent_step_seconds() / step_seconds_then_ : 1;
+  return evaluation_seconds_ * std::max(1.0, slower);
 }
 
 }  // namespace brightnet

@@ -1,5 +1,5 @@
 // The durations of a run's steps, evaluations and saves on this rank's clock, and the estimates made from
-// them: the time left, the epochs that fit into a time limit, and when to save next.
+// them: the time left, and when to save next. What fits into a time limit is TimePlan's.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,25 @@ namespace brightnet {
 class Pace {
  public:
   /// `now` returns seconds.
-  explicit Pace(int64_t steps_per_epoch, std::function<double()> now = seconds_now);
+  explicit Pace(std::function<double()> now = seconds_now) : now_(std::move(now)) {}
 
   /// The duration of a step before the run was resumed; used until this process has measured its own.
   void expect(double step_seconds) { step_seconds_ = step_seconds; }
-  void begin_run();
+  /// recent_step_seconds() looks back over this many seconds, and at least over this many steps. Steps differ
+  /// in multi-scale training, so there it has to cover several sizes.
+  void look_back(double seconds, int64_t steps) {
+    recent_seconds_ = seconds;
+    recent_steps_ = steps;
+  }
+  /// A run that had taken these times when it was saved.
+  void begin_run(const RunTimes& before = {});
 
   double now() const { return now_(); }
-  /// Records a step's duration; `progress` already counts that step.
-  void step_done(double seconds, const Progress& progress);
-  /// An evaluation (a save) that began at second `began` has just finished.
-  void evaluation_done(double began) { evaluation_seconds_ = now() - began; }
+  /// Records a step's duration.
+  void step_done(double seconds);
+  /// What began after a step at second `began` has just finished: the end of an epoch, or an evaluation within
+  /// it.
+  void pause_done(double began, bool evaluated);
   void save_done(double began);
 
   /// Estimated seconds of this many steps; negative when nothing is known yet.
@@ -32,22 +40,34 @@ class Pace {
   /// Whether to save in mid-epoch (an epoch may take hours): the saved state is `save_every` seconds old, and
   /// saving takes at most 1/50 of the time (a large state on a slow disk).
   bool save_due(double save_every) const;
-  /// How many epochs, with an evaluation every `evaluate_every`, fit into the rest of `minutes`
-  /// since begin_run().
-  int64_t epochs_within(double minutes, int evaluate_every) const;
+
+  /// Of the whole run so far, for its saved state.
+  RunTimes times() const;
+  /// Steps in this process.
+  int64_t steps() const { return steps_; }
+  /// Seconds of a step by the clock, with all that comes between two steps except saves and ends of epochs.
+  double recent_step_seconds() const;
+  /// Seconds of an evaluation with its report, as slow as the steps are now; 0 before the first.
+  double evaluation_seconds() const;
+  /// Seconds of an epoch's end without evaluation, and of a save; 0 before the first.
+  double epoch_end_seconds() const { return epoch_end_seconds_; }
+  double save_seconds() const { return save_seconds_; }
 
  private:
-  /// Measured over the second half of the run's first epoch, since the first steps include warm-up; without
-  /// that, the moving average.
-  double steady_step_seconds() const;
-
-  int64_t steps_per_epoch_;
   std::function<double()> now_;
   double began_at_ = 0, saved_at_ = 0;
-  /// Moving average over the steps; the last evaluation; the last save.
-  double step_seconds_ = 0, evaluation_seconds_ = 0, save_seconds_ = 0;
-  /// When half of the first epoch's steps were done, and when its latest step was done.
-  double half_epoch_at_ = 0, epoch_at_ = 0;
+  /// When the last step or pause was done, without the saves since.
+  double mark_ = 0;
+  int64_t steps_ = 0;
+  /// Moving average over the steps; the last save; the mean end of an epoch without evaluation; all saves.
+  double step_seconds_ = 0, save_seconds_ = 0, epoch_end_seconds_ = 0, all_saves_ = 0;
+  /// Sums of the steps' durations and of their number in which older ones count less and less.
+  double sum_seconds_ = 0, sum_steps_ = 0;
+  double recent_seconds_ = 30;
+  int64_t recent_steps_ = 10;
+  RunTimes before_;
+  /// The last evaluation, and the duration of a step then.
+  double evaluation_seconds_ = 0, step_seconds_then_ = 0;
 };
 
 }  // namespace brightnet

@@ -9,7 +9,7 @@ namespace {
 /// Calls `visit` with each number of the report, in the order of the message; flags count as 0 or 1.
 template <typename Report, typename Visit>
 void for_each_number(Report& report, Visit&& visit) {
-  auto& [losses, sums, stop, save_due] = report;
+  auto& [losses, sums, stop, save_due, evaluation_due, planned] = report;
   for (auto* number :
        {&losses.box, &losses.objectness, &losses.classes, &losses.iou, &losses.assigned, &losses.images,
         &sums.images, &sums.seconds, &sums.waited, &sums.comm_waited, &sums.busy}) {
@@ -17,6 +17,8 @@ void for_each_number(Report& report, Visit&& visit) {
   }
   visit(stop);
   visit(save_due);
+  visit(evaluation_due);
+  visit(planned);
 }
 
 }  // namespace

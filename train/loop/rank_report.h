@@ -1,5 +1,5 @@
-// The report that the ranks exchange after every step, so that all of them know the epoch's progress and stop
-// and save after the same step.
+// The report that the ranks exchange after every step, so that all of them know the epoch's progress, and stop,
+// save and plan anew after the same step.
 #pragma once
 
 #include "train/distributed/communicator.h"
@@ -16,6 +16,10 @@ struct RankReport {
   bool stop = false;
   /// Rank 0 requests a save.
   bool save_due = false;
+  /// Rank 0 requests an evaluation within the epoch.
+  bool evaluation_due = false;
+  /// Rank 0's new plan of the run's length, in steps; 0: the plan stays.
+  int64_t planned = 0;
 };
 
 /// Combines the reports of all ranks: losses and images are summed, seconds averaged.

@@ -5,35 +5,45 @@
 namespace brightnet {
 namespace {
 
-/// Automatic epochs fill train.minutes: more than any plan, until there is one.
-int64_t epochs_of(const TrainOptions& train) {
-  constexpr int most = 1'000'000;
-  return train.minutes > 0 ? train.epochs.value_or(most) : train.epochs.value();
-}
-
 int64_t divided_up(int64_t a, int64_t b) {
   return (a + b - 1) / b;
+}
+
+// Tolerates rounding: 0.7 of 10 steps is 7, although 0.7f · 10 is slightly less.
+int64_t without_last(double fraction, int64_t steps) {
+  return steps - static_cast<int64_t>(fraction * static_cast<double>(steps) + 1e-3);
 }
 
 }  // namespace
 
 RunLength::RunLength(const TrainOptions& train, int64_t images)
-    : steps_per_epoch_(divided_up(images, train.batch)),
-      steps_(train.iterations > 0 ? train.iterations : epochs_of(train) * steps_per_epoch_) {}
+    : steps_per_epoch_(divided_up(images, train.batch)) {
+  // Automatic epochs fill train.minutes.
+  const bool unlimited = train.minutes > 0 && !train.epochs.has_value();
+  bound_ = train.iterations > 0 ? train.iterations : unlimited ? unbounded : train.epochs * steps_per_epoch_;
+  steps_ = bound_;
+}
 
 void RunLength::resume(const TrainOptions& train, Progress& progress) {
   progress.step = std::min(progress.step, static_cast<uint64_t>(steps_per_epoch_));
-  if (progress.planned > 0) {
-    steps_ = progress.planned;
-  } else if (train.iterations == 0) {
+  if (train.iterations == 0 && bounded()) {
     const auto step = static_cast<int64_t>(progress.step), epoch = static_cast<int64_t>(progress.epoch);
-    steps_ = progress.iteration - step + std::max<int64_t>(0, epochs_of(train) - epoch) * steps_per_epoch_;
+    bound_ = progress.iteration - step + std::max<int64_t>(0, train.epochs - epoch) * steps_per_epoch_;
   }
+  steps_ = progress.plans.empty() ? bound_ : progress.plans.back().steps;
 }
 
 int64_t RunLength::epochs(const Progress& progress) const {
   const auto done = static_cast<int64_t>(progress.epoch), step = static_cast<int64_t>(progress.step);
   return done + divided_up(steps_ - (progress.iteration - step), steps_per_epoch_);
+}
+
+int64_t RunLength::last_part(double fraction, const std::vector<Plan>& plans) const {
+  int64_t begin = without_last(fraction, bound_);
+  for (const Plan& plan : plans) {
+    if (plan.made_at < begin) begin = std::max(plan.made_at, without_last(fraction, plan.steps));
+  }
+  return begin;
 }
 
 }  // namespace brightnet

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "train/config/config.h"
 #include "train/run/progress.h"
@@ -10,7 +11,8 @@ namespace brightnet {
 
 class RunLength {
  public:
-  /// Length of a new run on a training split of this many images.
+  /// Length of a new run on a training split of this many images: train.iterations or train.epochs. With
+  /// train.minutes this is the upper bound of all plans; automatic epochs: there is none.
   RunLength(const TrainOptions& train, int64_t images);
   /// Continues from `progress` and clamps its step to the epoch's length, which is shorter when the data set
   /// has shrunk. When the data have changed, the run keeps its remaining epochs rather than its steps.
@@ -19,6 +21,9 @@ class RunLength {
   void set_steps(int64_t steps) { steps_ = steps; }
 
   int64_t steps() const { return steps_; }
+  /// The length without a time limit.
+  int64_t bound() const { return bound_; }
+  bool bounded() const { return bound_ < unbounded; }
   int64_t steps_per_epoch() const { return steps_per_epoch_; }
   int64_t steps_left(const Progress& progress) const { return steps_ - progress.iteration; }
   /// Whether all steps of the run are done, and whether all of the epoch are.
@@ -29,9 +34,14 @@ class RunLength {
   /// Epochs of the whole run: those done, whose number of steps may have differed if the data changed, plus
   /// those that the remaining steps make up.
   int64_t epochs(const Progress& progress) const;
+  /// The step at which the last `fraction` of the run begins. A plan made after that does not move it.
+  int64_t last_part(double fraction, const std::vector<Plan>& plans) const;
 
  private:
-  int64_t steps_per_epoch_, steps_;
+  /// Steps of a run without an upper bound: more than any run has, and few enough to calculate with.
+  static constexpr int64_t unbounded = 1'000'000'000'000;
+
+  int64_t steps_per_epoch_, bound_, steps_;
 };
 
 }  // namespace brightnet

@@ -17,7 +17,8 @@ Trainer::Trainer(const TrainingSetup& setup, const ParameterLayout& layout, cons
       val_data_(fingerprint(setup.val)),
       step_(setup_, layout, initial),
       validation_(setup.config, setup.model, setup.val, setup.communicator),
-      pace_(length_.steps_per_epoch()),
+      pace_(setup.now),
+      time_plan_(setup.config, static_cast<int64_t>(setup.val.images.size()), pace_),
       loader_advisor_(setup.config.loader, setup.train),
       line_(setup.config.train.log_every) {}
 
@@ -30,6 +31,7 @@ TrainingEnd Trainer::run(const Interrupt& interrupt) {
     if (all_ranks_.stop) return stop(interrupt);
     if (!epoch_trained()) {
       show_progress();
+      if (all_ranks_.evaluation_due && !evaluate_within_epoch(interrupt)) return stop(interrupt);
       if (all_ranks_.save_due) save(interrupt);
     } else if (!end_epoch(interrupt)) {
       return stop(interrupt);
@@ -46,7 +48,7 @@ void Trainer::open() {
         std::make_unique<RunReport>(setup_.folder, setup_.train.classes,
                                     resumed_ ? static_cast<int>(progress_.epoch) : -1, progress_.iteration);
   }
-  pace_.begin_run();
+  pace_.begin_run(progress_.times);
 }
 
 void Trainer::open_loader() {
@@ -60,13 +62,12 @@ void Trainer::open_loader() {
   loader.sizes = setup_.config.input_sizes();
   loader.size_every = setup_.config.train.size_every * step_.micro_batches();
   loader.seed = setup_.config.train.seed;
-  loader.epochs = static_cast<uint64_t>(length_.epochs(progress_));
+  loader.end = loader_end();
   loader.steps_per_epoch = static_cast<uint64_t>(length_.steps_per_epoch()) * parts;
   loader.start_epoch = progress_.epoch;
   loader.start_step = progress_.step * parts;
   loader.buffers = {[this](size_t bytes) { return setup_.backend.allocate_host(bytes); },
                     [this](void* memory) { setup_.backend.release_host(memory); }};
-  if (loader_) setup_.backend.finish_uploads();  // they read the old loader's buffers
   loader_ = std::make_unique<Loader>(loader);
 }
 
@@ -88,7 +89,7 @@ void Trainer::step() {
     adopt_state(*seen);
   const EpochSums took = time_counters() - before;
   progress_.sums += took;
-  pace_.step_done(took.seconds, progress_);
+  pace_.step_done(took.seconds);
 }
 
 const Batch& Trainer::next_batch(int part) {
@@ -127,27 +128,47 @@ void Trainer::adopt_state(const StepState& seen) {
   }
 }
 
+RankReport Trainer::own_report(const Interrupt& interrupt) const {
+  return {.losses = progress_.state.sums,
+          .sums = progress_.sums,
+          .stop = interrupt.requested(),
+          .save_due = leads() && pace_.save_due(setup_.config.train.save_every)};
+}
+
 void Trainer::share_progress(const Interrupt& interrupt) {
-  all_ranks_ = combine({.losses = progress_.state.sums,
-                        .sums = progress_.sums,
-                        .stop = interrupt.requested(),
-                        .save_due = leads() && pace_.save_due(setup_.config.train.save_every)},
-                       setup_.communicator);
+  RankReport own = own_report(interrupt);
+  if (leads()) {
+    own.planned = time_plan_.revise(progress_, length_).value_or(0);
+    own.evaluation_due = time_plan_.evaluation_due_within_epoch(progress_, length_);
+  }
+  all_ranks_ = combine(own, setup_.communicator);
+  if (all_ranks_.planned > 0) adopt_plan(all_ranks_.planned);
 }
 
 /// Afterwards all ranks know the results of everything queued so far.
 void Trainer::synchronize(const Interrupt& interrupt) {
   adopt_state(step_.optimizer().state());
-  share_progress(interrupt);
+  all_ranks_ = combine(own_report(interrupt), setup_.communicator);
+}
+
+bool Trainer::evaluate_within_epoch(const Interrupt& interrupt) {
+  const double began = pace_.now();
+  synchronize(interrupt);
+  const auto metrics = validation_.run(step_.averaged_network(), interrupt);
+  if (!metrics) return false;
+  line_.clear();
+  spdlog::info("{}", describe_progress(metrics));
+  keep_if_best(*metrics);
+  pace_.pause_done(began, true);
+  return true;
 }
 
 bool Trainer::end_epoch(const Interrupt& interrupt) {
+  const double began = pace_.now();
   synchronize(interrupt);
   std::optional<Metrics> metrics;
-  if (validation_.due(static_cast<int64_t>(progress_.epoch) + 1, length_.run_trained(progress_))) {
-    const double begin = pace_.now();
+  if (evaluation_due()) {
     metrics = validation_.run(step_.averaged_network(), interrupt);
-    pace_.evaluation_done(begin);
     if (!metrics) return false;
   }
   ++progress_.epoch;
@@ -155,10 +176,20 @@ bool Trainer::end_epoch(const Interrupt& interrupt) {
   report_epoch(metrics);
   if (metrics) keep_if_best(*metrics);
   begin_epoch();
-  const TrainOptions& train = setup_.config.train;
-  if (train.minutes > 0 && progress_.planned == 0 && !length_.run_trained(progress_)) fit_into_minutes();
-  if (pace_.seconds_since_save() >= train.save_every) write_state();
+  if (pace_.seconds_since_save() >= setup_.config.train.save_every) write_state();
+  pace_.pause_done(began, metrics.has_value());
+  fit_into_minutes(metrics.has_value());
   return true;
+}
+
+/// With an evaluation interval of its own, a run needs no clock for this, and its ranks no message.
+bool Trainer::evaluation_due() {
+  const bool last = length_.run_trained(progress_);
+  if (last || evaluation_interval(setup_.config.evaluate))
+    return validation_.due(static_cast<int64_t>(progress_.epoch) + 1, last);
+  bool due = time_plan_.evaluation_due(progress_, length_);
+  broadcast_value(setup_.communicator, due);
+  return due;
 }
 
 void Trainer::keep_if_best(const Metrics& metrics) {
@@ -172,26 +203,6 @@ void Trainer::begin_epoch() {
   step_.optimizer().clear_sums();
   progress_.sums = all_ranks_.sums = {};
   progress_.state.sums = all_ranks_.losses = {};
-}
-
-void Trainer::set_length(int64_t steps) {
-  length_.set_steps(steps);
-  schedule_ =
-      Schedule(setup_.config.schedule, setup_.config.optimizer.rate, length_.steps_per_epoch(), steps);
-}
-
-// The length is fixed once and saved: a run whose schedule kept following the clock could not be
-// resumed bit-identically.
-void Trainer::fit_into_minutes() {
-  const TrainOptions& train = setup_.config.train;
-  const int64_t epochs = pace_.epochs_within(train.minutes, setup_.config.evaluate.every);
-  progress_.planned = std::min(
-      length_.steps(), progress_.iteration + std::max<int64_t>(1, epochs) * length_.steps_per_epoch());
-  broadcast_value(setup_.communicator, progress_.planned);  // clocks differ: rank 0's result is used
-  if (progress_.planned == length_.steps()) return;
-  set_length(progress_.planned);
-  open_loader();
-  spdlog::info("{} epochs fit into train.minutes = {:g}.", length_.epochs(progress_), train.minutes);
 }
 
 void Trainer::close() {
@@ -233,13 +244,21 @@ float Trainer::loss_scale() const {
 std::string Trainer::describe_progress(const std::optional<Metrics>& metrics) const {
   const bool inside = progress_.step > 0 && !epoch_trained();
   RunProgress run;
-  run.epochs = length_.epochs(progress_);
-  run.epoch = std::min<int64_t>(run.epochs, static_cast<int64_t>(progress_.epoch) + (inside ? 1 : 0));
+  const bool limited = time_plan_.active() && !length_.run_trained(progress_);
+  // Without a plan, epochs are the upper bound, which a time limit may never let the run reach.
+  run.epochs = limited && !time_plan_.planned() && progress_.plans.empty() ? 0 : length_.epochs(progress_);
+  run.epoch =
+      std::min<int64_t>(length_.epochs(progress_), static_cast<int64_t>(progress_.epoch) + (inside ? 1 : 0));
   run.step = inside ? static_cast<int64_t>(progress_.step) : 0;
   run.steps_per_epoch = length_.steps_per_epoch();
   run.sums = all_ranks_.sums;
   run.losses = all_ranks_.losses;
   run.seconds_left = pace_.seconds_of(length_.steps_left(progress_));
+  if (limited) {
+    const double limit = time_plan_.seconds_left();
+    if (run.seconds_left < 0 || run.seconds_left > limit || length_.steps() < length_.bound())
+      run.seconds_left = limit;
+  }
   run.rate = schedule_.rate(std::max<int64_t>(0, progress_.iteration - 1));
   run.loss_scale = loss_scale();
   run.many_ranks = !setup_.communicator.alone();

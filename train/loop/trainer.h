@@ -11,6 +11,7 @@
 #include "train/loop/pace.h"
 #include "train/loop/rank_report.h"
 #include "train/loop/run_length.h"
+#include "train/loop/time_plan.h"
 #include "train/loop/training_setup.h"
 #include "train/loop/training_step.h"
 #include "train/loop/validation.h"
@@ -52,8 +53,11 @@ class Trainer {
   bool epoch_trained() const { return length_.epoch_trained(progress_); }
   /// One optimizer step on a batch, of which every rank processes its part.
   void step();
-  /// Exchanges progress and the requests to stop and to save among the ranks; all_ranks() returns the result.
+  /// Exchanges progress, requests (to stop, to save, to evaluate) and a new plan of the run's length among the
+  /// ranks; all_ranks() returns the result.
   void share_progress(const Interrupt& interrupt);
+  /// Evaluates within an epoch. False when a signal interrupted it.
+  bool evaluate_within_epoch(const Interrupt& interrupt);
   /// Evaluates, reports and saves the epoch. False when a signal interrupted it: the epoch has not ended.
   bool end_epoch(const Interrupt& interrupt);
   /// Waits for the device, shares progress, and saves the state and the last weights.
@@ -75,11 +79,17 @@ class Trainer {
   const Batch& next_batch(int part);
   EpochSums time_counters() const;
   void adopt_state(const StepState& seen);
+  RankReport own_report(const Interrupt& interrupt) const;
   void synchronize(const Interrupt& interrupt);
+  bool evaluation_due();
   void keep_if_best(const Metrics& metrics);
   void begin_epoch();
-  void set_length(int64_t steps);
-  void fit_into_minutes();
+
+  void fit_into_minutes(bool evaluated);
+  void adopt_plan(int64_t steps);
+  void follow_plan(const Plan& plan);
+  void say_plan();
+  RunEnd loader_end() const;
 
   void show_progress();
   void report_epoch(const std::optional<Metrics>& metrics);
@@ -99,6 +109,10 @@ class Trainer {
   TrainingStep step_;
   Validation validation_;
   Pace pace_;
+  TimePlan time_plan_;
+  /// The plan that was reported last, in steps, and the seconds used by then.
+  Plan said_;
+  double said_at_ = 0;
   /// Sums and losses are this rank's alone.
   Progress progress_;
   RankReport all_ranks_;

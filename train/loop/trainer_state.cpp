@@ -40,6 +40,7 @@ void Trainer::write_state() {
   if (!leads()) return;
   const double begin = pace_.now();
   adopt_state(step_.optimizer().state());
+  progress_.times = pace_.times();
   Progress progress = progress_;
   progress.sums = all_ranks_.sums;
   progress.state.sums = all_ranks_.losses;
@@ -80,8 +81,12 @@ void Trainer::resume() {
   }
   step_.resume(progress_.state);
   if (progress_.step > 0) pace_.expect(all_ranks_.sums.seconds / static_cast<double>(progress_.step));
+  pace_.begin_run(progress_.times);
   length_.resume(setup_.config.train, progress_);
-  set_length(length_.steps());
+  schedule_ = Schedule(setup_.config.schedule, setup_.config.optimizer.rate, length_.steps_per_epoch(),
+                       length_.bound());
+  for (const Plan& plan : progress_.plans) follow_plan(plan);
+  if (!progress_.plans.empty()) said_ = progress_.plans.back();
   resumed_ = true;
   if (!leads()) return;
   warn_of_changed_data(

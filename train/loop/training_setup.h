@@ -1,6 +1,9 @@
 // The inputs of a run.
 #pragma once
 
+#include <functional>
+
+#include "core/clock.h"
 #include "data/dataset.h"
 #include "kernels/backend.h"
 #include "layers/model/model.h"
@@ -23,6 +26,8 @@ struct TrainingSetup {
   Communicator& communicator = Communicator::solo();
   /// For tensors in the backend's memory.
   DeviceCollectives& collectives = communicator.host_collectives();
+  /// Seconds of the clock by which the run is paced.
+  std::function<double()> now = seconds_now;
 };
 
 }  // namespace brightnet

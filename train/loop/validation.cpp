@@ -57,7 +57,7 @@ bool Validation::record_score(const Metrics& metrics, Progress& progress) {
     return false;
   }
   progress.best_score = score;
-  progress.best_epoch = static_cast<int>(progress.epoch);
+  progress.best_epoch = static_cast<int>(progress.epoch) + (progress.step > 0 ? 1 : 0);
   progress.evaluations_since_best = 0;
   best_ = metrics;
   return true;

@@ -23,7 +23,7 @@ class Validation {
   /// Evaluates this network, every rank on its part of the images. All ranks get the same metrics, or none
   /// when any of them received a signal.
   std::optional<Metrics> run(Network& network, const Interrupt& interrupt);
-  /// Records in `progress` the score of the epoch that has just ended. True when it is the best so far.
+  /// Records in `progress` the score of the epoch that has just ended, or is going on. True when it is the best so far.
   bool record_score(const Metrics& metrics, Progress& progress);
   /// Whether train.patience evaluations have passed without a better score.
   bool out_of_patience(const Progress& progress) const;

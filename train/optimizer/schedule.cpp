@@ -5,11 +5,18 @@
 #include <numbers>
 
 namespace brightnet {
+namespace {
+
+/// Without `steps`, the fractions of the run at which the rate drops.
+constexpr double default_drops[] = {0.8, 0.9};
+
+}  // namespace
 
 void ScheduleOptions::fields(Fields& f) {
   f("kind", kind, "decay of the rate after the warm-up");
   f("unit", unit, "of warmup and steps");
-  f("warmup", warmup, "length of the warm-up").at_least(0);
+  f("warmup", warmup, "length of the warm-up; at most a tenth of a run that train.minutes shortens")
+      .at_least(0);
   f("power", power, "exponent of the warm-up").at_least(0);
   f("final", final, "fraction of the rate at the end of cosine and linear").within(0, 1);
   f("steps", steps, "where the rate falls; empty: at 80 % and 90 % of the run");
@@ -19,22 +26,53 @@ void ScheduleOptions::fields(Fields& f) {
 Schedule::Schedule(const ScheduleOptions& options, float rate, int64_t iterations_per_epoch, int64_t total)
     : options_(options), rate_(rate), total_(std::max<int64_t>(1, total)) {
   const double unit = options.unit == ScheduleUnit::epochs ? static_cast<double>(iterations_per_epoch) : 1.0;
-  warmup_ = std::min<int64_t>(std::llround(options.warmup * unit), total_);
-  if (options.steps.empty()) {
-    steps_ = {std::llround(0.8 * static_cast<double>(total_)),
-              std::llround(0.9 * static_cast<double>(total_))};
-  }
+  longest_warmup_ = std::llround(options.warmup * unit);
+  warmup_length_ = warmup_end_ = std::min<int64_t>(longest_warmup_, total_);
+  decay_.from = warmup_end_;
+  if (options.steps.empty()) steps_ = {drop_of(default_drops[0]), drop_of(default_drops[1])};
   for (const float step : options.steps) steps_.push_back(std::llround(step * unit));
   if (options_.scales.empty()) options_.scales.assign(steps_.size(), 0.1f);
 }
 
-float Schedule::rate(int64_t iteration) const {
-  if (iteration < warmup_) {
-    const double part = static_cast<double>(iteration + 1) / static_cast<double>(warmup_);
-    return static_cast<float>(rate_ * std::pow(part, options_.power));
+int64_t Schedule::drop_of(double fraction) const {
+  return std::llround(fraction * static_cast<double>(total_));
+}
+
+double Schedule::warmed(int64_t iteration) const {
+  const double more = static_cast<double>(iteration - warmup_.from) /
+                      static_cast<double>(std::max<int64_t>(1, warmup_length_));
+  return std::min(1.0, warmup_.value + more);
+}
+
+double Schedule::decayed(int64_t iteration) const {
+  const auto length = static_cast<double>(std::max<int64_t>(1, total_ - decay_.from));
+  const double more = (1 - decay_.value) * (static_cast<double>(iteration - decay_.from) / length);
+  return std::min(1.0, decay_.value + more);
+}
+
+void Schedule::change_total(int64_t iteration, int64_t total, double warmup_limit) {
+  if (iteration < warmup_end_) {
+    warmup_ = {iteration, warmed(iteration)};
+    total_ = total;
+    const auto limit = static_cast<int64_t>(warmup_limit * static_cast<double>(total));
+    warmup_length_ = std::min(longest_warmup_, std::max<int64_t>(1, limit));
+    const double left = std::ceil((1 - warmup_.value) * static_cast<double>(warmup_length_));
+    warmup_end_ = std::min(total, iteration + static_cast<int64_t>(left));
+    decay_.from = warmup_end_;
+  } else {
+    decay_ = {iteration, decayed(iteration)};
+    total_ = total;
   }
-  const auto length = static_cast<double>(std::max<int64_t>(1, total_ - warmup_));
-  const double u = std::min(1.0, static_cast<double>(iteration - warmup_) / length);
+  if (!options_.steps.empty()) return;
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    if (iteration < steps_[i]) steps_[i] = std::max(iteration, drop_of(default_drops[i]));
+  }
+}
+
+float Schedule::rate(int64_t iteration) const {
+  if (iteration < warmup_end_)
+    return static_cast<float>(rate_ * std::pow(warmed(iteration + 1), options_.power));
+  const double u = decayed(iteration);
   const auto falling = [&](double left) {
     return static_cast<float>(rate_ * (options_.final + (1 - options_.final) * left));
   };

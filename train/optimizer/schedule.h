@@ -53,22 +53,42 @@ class Schedule {
   /// `total` optimizer steps in all. A warm-up longer than the run is cut to its length.
   Schedule(const ScheduleOptions& options, float rate, int64_t iterations_per_epoch, int64_t total);
 
+  /// From optimizer step `iteration` on, the run has `total` steps, of which the warm-up takes at most this
+  /// fraction. The rate stays continuous: what is left of the warm-up or of the decay is spread over the steps
+  /// that are left for it, so a decaying rate never rises. Drops that have been reached stay.
+  void change_total(int64_t iteration, int64_t total, double warmup_limit = 1);
+
   /// The rate of optimizer step `iteration`, counted from 0. In the warm-up (darknet's burn-in, but above 0
   /// from the first step):
   ///   rate · ((iteration + 1) / warmup)^power
-  /// After it, with u from 0 at its end to 1 at the run's end:
+  /// After it, with u from 0 at its end to 1 at the run's end, piecewise linear where the total has changed:
   ///   cosine    rate · (final + (1 − final) · (1 + cos πu) / 2)   (Loshchilov & Hutter 2017)
   ///   linear    rate · (1 − (1 − final) · u)
   ///   steps     rate · Π scales of the steps reached
   ///   constant  rate
   float rate(int64_t iteration) const;
 
-  int64_t warmup() const { return warmup_; }
+  /// Steps of the warm-up.
+  int64_t warmup() const { return warmup_end_; }
 
  private:
+  /// A value that grows linearly from `value` before step `from`.
+  struct Ramp {
+    int64_t from = 0;
+    double value = 0;
+  };
+  /// The part of the warm-up, and of the decay after it, that is done before this step; from 0 to 1.
+  double warmed(int64_t iteration) const;
+  double decayed(int64_t iteration) const;
+  int64_t drop_of(double fraction) const;
+
   ScheduleOptions options_;
   float rate_;
-  int64_t total_, warmup_;
+  int64_t total_;
+  /// Steps of the whole warm-up as configured, and of one at its current speed; the step at which it ends.
+  int64_t longest_warmup_, warmup_length_, warmup_end_;
+  Ramp warmup_, decay_;
+  /// Where the rate drops.
   std::vector<int64_t> steps_;
 };
 

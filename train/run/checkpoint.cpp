@@ -42,11 +42,36 @@ StepState state_from(const nlohmann::json& json) {
 
 nlohmann::json to_json(const Progress& p) {
   const EpochSums& s = p.sums;
-  return {{"epoch", p.epoch},           {"step", p.step},
-          {"iteration", p.iteration},   {"best_score", p.best_score},
-          {"best_epoch", p.best_epoch}, {"evaluations_since_best", p.evaluations_since_best},
-          {"planned", p.planned},       {"sums", {s.images, s.seconds, s.waited, s.comm_waited, s.busy}},
+  auto plans = nlohmann::json::array();
+  for (const Plan& plan : p.plans) plans.push_back({plan.made_at, plan.steps});
+  // `planned` is what earlier versions read.
+  const int64_t planned = p.plans.empty() ? 0 : p.plans.back().steps;
+  return {{"epoch", p.epoch},
+          {"step", p.step},
+          {"iteration", p.iteration},
+          {"best_score", p.best_score},
+          {"best_epoch", p.best_epoch},
+          {"evaluations_since_best", p.evaluations_since_best},
+          {"planned", planned},
+          {"sums", {s.images, s.seconds, s.waited, s.comm_waited, s.busy}},
+          {"plans", plans},
+          {"times", {p.times.used, p.times.evaluation, p.times.evaluated_at}},
           {"state", to_json(p.state)}};
+}
+
+/// Plans and times; of a state of an earlier version, the one plan that it made and kept.
+void read_plans(const nlohmann::json& json, Progress& p) {
+  if (!json.contains("plans")) {
+    const auto planned = json.at("planned").get<int64_t>();
+    if (planned == 0) return;
+    p.plans = {{0, planned}};
+    p.times.used = -1;
+    return;
+  }
+  for (const auto& plan : json.at("plans").get<std::vector<std::array<int64_t, 2>>>())
+    p.plans.push_back({plan[0], plan[1]});
+  const auto times = json.at("times").get<std::array<double, 3>>();
+  p.times = {times[0], times[1], times[2]};
 }
 
 Progress progress_from(const nlohmann::json& json) {
@@ -57,7 +82,7 @@ Progress progress_from(const nlohmann::json& json) {
   p.best_score = json.at("best_score").get<double>();
   p.best_epoch = json.at("best_epoch").get<int>();
   p.evaluations_since_best = json.at("evaluations_since_best").get<int>();
-  p.planned = json.at("planned").get<int64_t>();
+  read_plans(json, p);
   const auto sums = json.at("sums").get<std::array<double, 5>>();
   p.sums = {sums[0], sums[1], sums[2], sums[3], sums[4]};
   p.state = state_from(json.at("state"));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "kernels/optimizer.h"
 
@@ -32,6 +33,27 @@ struct EpochSums {
   }
 };
 
+/// A plan of the run's length, made to fit train.minutes.
+struct Plan {
+  /// Optimizer steps done when it was made.
+  int64_t made_at = 0;
+  /// Optimizer steps of the whole run.
+  int64_t steps = 0;
+
+  bool operator==(const Plan&) const = default;
+};
+
+/// Seconds on the clock of rank 0.
+struct RunTimes {
+  /// Of the run so far, evaluations and saves included, without the time while it was stopped. Negative: not
+  /// known, in the state of a version that planned once and did not save it.
+  double used = 0;
+  /// Of the last evaluation; 0: none yet.
+  double evaluation = 0;
+  /// `used` when the last evaluation ended.
+  double evaluated_at = 0;
+};
+
 /// How far a run has come.
 struct Progress {
   /// The current epoch, from 0.
@@ -45,8 +67,10 @@ struct Progress {
   /// From 1; 0: none.
   int best_epoch = 0;
   int evaluations_since_best = 0;
-  /// Optimizer steps of the whole run as fixed by train.minutes; 0: not yet fixed.
-  int64_t planned = 0;
+  /// All plans so far, in order. The last one is in force; the schedule and the last part without mosaic
+  /// follow from all of them. None without train.minutes, or while nothing is known of the run's speed.
+  std::vector<Plan> plans;
+  RunTimes times;
   EpochSums sums;
   /// Last copy of the device's state: loss sums, loss scale, steps applied and skipped.
   StepState state;

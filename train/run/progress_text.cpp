@@ -23,7 +23,7 @@ std::string progress_text(const RunProgress& run) {
   const auto loss = [&](double sum) {
     return l.images > 0 ? fmt::format("{:.3f}", sum / l.images) : std::string("-");
   };
-  std::string text = fmt::format("epoch {}/{}", run.epoch, run.epochs);
+  std::string text = fmt::format("epoch {}/{}", run.epoch, run.epochs > 0 ? std::to_string(run.epochs) : "?");
   if (run.step > 0) text += fmt::format(" {}/{}", run.step, run.steps_per_epoch);
   text += fmt::format("  loss {}  ETA {}  AP50 {} AP {}  lr {:.2g}", loss(l.box + l.objectness + l.classes),
                       run.seconds_left < 0 ? "-" : format_seconds(run.seconds_left),

@@ -10,7 +10,7 @@
 namespace brightnet {
 
 struct RunProgress {
-  /// From 1: the epoch being trained, or the one that has just ended.
+  /// From 1: the epoch being trained, or the one that has just ended; of how many, 0: unknown.
   int64_t epoch = 0, epochs = 0;
   /// Within the epoch; 0: it has ended.
   int64_t step = 0, steps_per_epoch = 0;

@@ -207,10 +207,14 @@ class Chooser {
   int64_t expected_epochs() const { return divided_up(steps_, steps_per_epoch_); }
 
   void evaluate_every() {
+    if (config_.train.minutes > 0) {
+      if (!config_.evaluate.every.has_value())
+        choices_.push_back({"evaluate.every", "auto", "by the time that an evaluation takes"});
+      return;
+    }
     const double every = std::round(static_cast<double>(expected_epochs()) / evaluations);
     choose("evaluate.every", config_.evaluate.every, static_cast<int>(std::max(1.0, every)),
-           fmt::format("about {:g} evaluations in {}{} epochs", evaluations,
-                       config_.train.minutes > 0 ? "perhaps " : "", expected_epochs()));
+           fmt::format("about {:g} evaluations in {} epochs", evaluations, expected_epochs()));
   }
 
   void patience() {

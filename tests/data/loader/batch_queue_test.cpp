@@ -118,6 +118,59 @@ TEST(BatchQueue, CarriesAnErrorOfOpening) {
   }
 }
 
+TEST(BatchQueue, MakesBatchesAgainAfterAChange) {
+  for (const int workers : {0, 1, 4}) {
+    int version = 0;  // read and changed while no batch is opened
+    std::vector<int> opened_as(4);
+    std::vector<std::vector<int>> made(4, std::vector<int>(3, -1));
+    BatchQueue::Work work;
+    work.batches = 30;
+    work.open = [&](uint64_t, int slot) {
+      opened_as[static_cast<size_t>(slot)] = version;
+      return 3;
+    };
+    work.make = [&](int slot, int item, int) {
+      made[static_cast<size_t>(slot)][static_cast<size_t>(item)] = opened_as[static_cast<size_t>(slot)];
+    };
+    BatchQueue queue(work, 4, workers);
+    for (int batch = 0; batch < 40; ++batch) {
+      const int slot = queue.next();
+      ASSERT_GE(slot, 0) << batch;
+      const std::vector<int> held = made[static_cast<size_t>(slot)];
+      EXPECT_EQ(held, std::vector<int>(3, version)) << workers << " workers, batch " << batch;
+      if (batch % 3 > 0) continue;
+      if (workers > 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
+      queue.revise(40, [&](uint64_t first, uint64_t opened) {
+        EXPECT_EQ(first, static_cast<uint64_t>(batch + 1));
+        EXPECT_GE(opened, first);
+        EXPECT_LE(opened, first + 3);
+        ++version;
+        return true;
+      });
+      EXPECT_EQ(made[static_cast<size_t>(slot)], held) << "the consumer's batch stays";
+    }
+    EXPECT_EQ(queue.next(), -1);
+  }
+}
+
+TEST(BatchQueue, EndsEarlierOrLaterAfterAChange) {
+  for (const int workers : {0, 2}) {
+    BatchQueue::Work work;
+    work.batches = 3;
+    work.open = [](uint64_t, int) { return 1; };
+    work.make = [](int, int, int) {};
+    BatchQueue queue(work, 3, workers);
+    const auto keep = [](uint64_t, uint64_t) { return false; };
+    for (int i = 0; i < 3; ++i) EXPECT_GE(queue.next(), 0);
+    EXPECT_EQ(queue.next(), -1);
+    queue.revise(9, keep);
+    EXPECT_GE(queue.next(), 0);
+    queue.revise(5, keep);
+    EXPECT_GE(queue.next(), 0);
+    EXPECT_EQ(queue.next(), -1);
+  }
+}
+
 TEST(BatchQueue, EndsWithoutEverHavingBeenAsked) {
   for (const uint64_t batches : {uint64_t{0}, uint64_t{1000}}) {
     BatchQueue::Work work;

@@ -3,8 +3,10 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <numeric>
 #include <set>
+#include <thread>
 
 #include "data/loader/evaluation_loader.h"
 #include "tests/data/drawn_dataset.h"
@@ -33,10 +35,18 @@ struct Taken {
   }
 };
 
-std::vector<Taken> take_all(const Loader::Setup& setup) {
+/// The batches that are left; before some of them, the end is moved.
+std::vector<Taken> take_all(const Loader::Setup& setup, const std::map<size_t, RunEnd>& ends = {}) {
   Loader loader(setup);
   std::vector<Taken> taken;
-  while (const Batch* batch = loader.next()) {
+  for (;;) {
+    if (const auto end = ends.find(taken.size()); end != ends.end()) {
+      // Workers prepare batches for the end of before.
+      if (setup.loader.workers > 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      loader.set_end(end->second);
+    }
+    const Batch* batch = loader.next();
+    if (!batch) break;
     Taken copy;
     copy.pixels.assign(batch->pixels, batch->pixels + 3 * batch->count * batch->height * batch->width);
     copy.truths = batch->truths;
@@ -283,7 +293,7 @@ TEST(Loader, ChangesTheSizeTogetherOnAllRanks) {
   EXPECT_EQ(sizes, (std::set<int>{32, 64, 96}));
 }
 
-TEST(Loader, LastEpochsAreWithoutMosaicAndMixup) {
+TEST(Loader, LastPartIsWithoutMosaicAndMixup) {
   const auto folder = test_folder();
   const Dataset dataset = grey_dataset(folder, 8);
   Loader::Setup setup = plain_setup(dataset);
@@ -313,6 +323,74 @@ TEST(Loader, LastEpochsAreWithoutMosaicAndMixup) {
             << "a mixup in epoch " << batch.epoch;
       }
     }
+  }
+}
+
+// Mosaics have more than one colour; the images have not.
+std::string mosaics(const std::vector<Taken>& batches) {
+  std::string text;
+  for (const Taken& batch : batches) {
+    const auto [least, most] = std::minmax_element(batch.pixels.begin(), batch.pixels.end());
+    text += *least == *most ? '-' : 'm';
+  }
+  return text;
+}
+
+TEST(Loader, LastPartOfAShortRunIsCountedInBatches) {
+  const Dataset dataset = grey_dataset(test_folder(), 10);
+  Loader::Setup setup = plain_setup(dataset);
+  setup.augment.mosaic = 1;
+  setup.augment.mosaic_off = 0.3f;
+  setup.seed = 5;  // none of these mosaics consists of one image four times
+  EXPECT_EQ(mosaics(take_all(setup)), "mmmmmmm---");
+  setup.end = RunEnd{12, 2};
+  setup.epochs = 100;
+  EXPECT_EQ(mosaics(take_all(setup)), "mm----------");
+}
+
+TEST(Loader, HasTheBatchesOfItsNewEnd) {
+  const Dataset dataset = draw_dataset(test_folder(), 10);
+  Loader::Setup setup = busy_setup(dataset);
+  setup.augment.mosaic = setup.augment.mixup = 1;
+  const auto with_end = [&](uint64_t batches, uint64_t plain_from) {
+    setup.end = RunEnd{batches, plain_from};
+    return take_all(setup);
+  };
+  const auto never = with_end(20, 20), always = with_end(20, 0);
+  ASSERT_FALSE(never[5] == always[5]);
+  // Later, earlier, at once, and back where it began, which is too late for the batches before.
+  const std::map<size_t, RunEnd> ends{{2, {16, 14}}, {4, {11, 9}}, {6, {9, 6}}, {7, {13, 6}}};
+  for (const int workers : {0, 1, 4}) {
+    for (const int prefetch : {1, 6}) {
+      setup.loader.workers = workers;
+      setup.loader.prefetch = prefetch;
+      setup.end = RunEnd{12, 3};
+      const auto taken = take_all(setup, ends);
+      ASSERT_EQ(taken.size(), 13u) << workers << " workers";
+      for (size_t i = 0; i < taken.size(); ++i)
+        EXPECT_TRUE(taken[i] == (i < 6 ? never : always)[i]) << i << ", " << workers << " workers";
+      // A resumed run has the rest.
+      Loader::Setup rest = setup;
+      rest.end = RunEnd{13, 6};
+      rest.start_epoch = 1;
+      rest.start_step = 3;
+      const auto resumed = take_all(rest);
+      ASSERT_EQ(resumed.size(), 6u);
+      for (size_t i = 0; i < 6; ++i) EXPECT_TRUE(resumed[i] == taken[7 + i]) << i;
+    }
+  }
+}
+
+TEST(Loader, DecodesNothingAgainForANewEnd) {
+  const Dataset dataset = grey_dataset(test_folder(), 4);
+  Loader::Setup setup = plain_setup(dataset);
+  setup.epochs = 100;
+  Loader loader(setup);
+  for (int i = 0; i < 4; ++i) ASSERT_NE(loader.next(), nullptr);
+  for (const ImageRecord& image : dataset.images) std::filesystem::remove(image.file);
+  for (uint64_t i = 4; i < 50; ++i) {
+    loader.set_end({100 + i, i % 2 == 0 ? 0 : 99});
+    ASSERT_NE(loader.next(), nullptr) << "all images are in the cache";
   }
 }
 

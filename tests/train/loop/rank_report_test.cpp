@@ -9,10 +9,11 @@ namespace brightnet::testing {
 namespace {
 
 std::string print(const RankReport& report) {
-  const auto& [losses, sums, stop, save_due] = report;
-  return fmt::format("{} {} {} {} {} {}; {} images, {} {} {} {} s; {}{}", losses.box, losses.objectness,
+  const auto& [losses, sums, stop, save_due, evaluation_due, planned] = report;
+  return fmt::format("{} {} {} {} {} {}; {} images, {} {} {} {} s; {}{}{}{}", losses.box, losses.objectness,
                      losses.classes, losses.iou, losses.assigned, losses.images, sums.images, sums.seconds,
-                     sums.waited, sums.comm_waited, sums.busy, stop ? "stop " : "", save_due ? "save" : "");
+                     sums.waited, sums.comm_waited, sums.busy, stop ? "stop " : "", save_due ? "save" : "",
+                     evaluation_due ? "evaluate" : "", planned > 0 ? std::to_string(planned) : "");
 }
 
 RankReport numbered(double rank) {
@@ -38,6 +39,19 @@ TEST(RankReport, StopsAndSavesOnAllRanksWhenOneHasTo) {
   for (const std::string& text : all) {
     EXPECT_EQ(text, "0 0 0 0 0 0; 0 images, 0 0 0 0 s; stop  | 0 0 0 0 0 0; 0 images, 0 0 0 0 s; save");
   }
+}
+
+TEST(RankReport, EvaluatesAndPlansAsRankZeroDoes) {
+  const auto all = on_ranks(3, [](Communicator& ranks) {
+    RankReport report;
+    if (ranks.leads()) {
+      report.evaluation_due = true;
+      report.planned = 1234567890123;
+    }
+    return print(combine(report, ranks));
+  });
+  for (const std::string& text : all)
+    EXPECT_EQ(text, "0 0 0 0 0 0; 0 images, 0 0 0 0 s; evaluate1234567890123");
 }
 
 TEST(RankReport, OfOneRankIsItsOwn) {

@@ -64,29 +64,42 @@ TEST(RunLength, KeepsTheEpochsThatAreStillToComeWhenTheDataHaveChanged) {
 TEST(RunLength, KeepsStepsThatWerePlannedOrAskedFor) {
   TrainOptions train = epochs_of_batches_of_four(3);
   Progress progress = at(1, 0, 3);
-  progress.planned = 6;
+  progress.plans = {{2, 9}, {3, 6}};
   RunLength planned(train, 10);
   planned.resume(train, progress);
   EXPECT_EQ(planned.steps(), 6);
-  progress.planned = 0;
+  EXPECT_EQ(planned.bound(), 9) << "a later plan may be as long";
+  progress.plans.clear();
   train.iterations = 8;
   RunLength asked(train, 24);
   asked.resume(train, progress);
   EXPECT_EQ(asked.steps(), 8);
 }
 
-TEST(RunLength, WithAutomaticEpochsAndALimitOfTimeIsLongerThanAnyPlan) {
-  TrainOptions train;
-  train.batch = 4;
+TEST(RunLength, HasNoBoundWithoutEpochs) {
+  TrainOptions train = epochs_of_batches_of_four(1);
+  train.epochs = {};
   train.minutes = 60;
   RunLength length(train, 10);
-  EXPECT_GT(length.steps(), 1000000);
-  Progress progress = at(2, 1, 7);
+  EXPECT_FALSE(length.bounded());
+  Progress progress = at(1, 0, 3);
+  progress.plans = {{2, 9}};
   length.resume(train, progress);
-  EXPECT_GT(length.steps_left(progress), 1000000);
-  progress.planned = 30;
-  length.resume(train, progress);
-  EXPECT_EQ(length.steps(), 30);
+  EXPECT_EQ(length.steps(), 9);
+  EXPECT_FALSE(length.bounded());
+  train.iterations = 7;
+  EXPECT_EQ(RunLength(train, 10).bound(), 7);
+}
+
+TEST(RunLength, KnowsWhereItsLastPartBegins) {
+  const RunLength length(epochs_of_batches_of_four(1), 40);
+  EXPECT_EQ(length.last_part(0.3, {}), 7) << "a part of an epoch";
+  EXPECT_EQ(length.last_part(0.7f, {}), 3) << "in spite of rounding";
+  EXPECT_EQ(length.last_part(0, {}), 10);
+  EXPECT_EQ(length.last_part(0.3, {{2, 100}}), 70) << "of the plan";
+  EXPECT_EQ(length.last_part(0.3, {{2, 100}, {50, 60}}), 50) << "at once where it should have begun before";
+  EXPECT_EQ(length.last_part(0.3, {{2, 100}, {75, 200}}), 70) << "never again mosaics";
+  EXPECT_EQ(length.last_part(0.3, {{2, 100}, {70, 200}, {80, 81}}), 70);
 }
 
 }  // namespace

@@ -1,10 +1,8 @@
 // What a trainer asks of the device from step to step: its rates, its input sizes, and how many steps
 // there are.
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <set>
-#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -90,74 +88,158 @@ TEST(TrainerPace, AllMicroBatchesOfSizeEveryStepsHaveOneInputSize) {
   }
 }
 
-/// Every step of a run takes at least this long.
-constexpr std::chrono::milliseconds step_takes{16};
+/// A run of the small model whose clock goes on with its work alone, so that two minutes are over at once: with
+/// each step for so many seconds, and for a second with each evaluation.
+struct TimedTraining {
+  TimedTraining(const RunConfig& run_config, const fs::path& path, bool old, double& clock,
+                const std::function<double(int64_t step)>& seconds)
+      : training(run_config, path, old, watched(seen)) {
+    training.now = [&clock] { return clock; };
+    constexpr size_t losses = 2 * heads;  // two micro-batches a step
+    seen.before_loss = [this, &clock, seconds] {
+      clock += seconds(static_cast<int64_t>(seen.losses.size() / losses)) / losses;
+      if (seen.losses.size() == stop_in_step * losses) std::raise(SIGTERM);
+    };
+    seen.before_detection = [this, &clock] {
+      // Four validation images are two batches.
+      clock += 1.0 / (2 * heads);
+      ++detections;
+    };
+  }
+  size_t evaluations() const { return detections / (2 * heads); }
 
-/// Three steps of two micro-batches an epoch.
-void slow_down(SeenWork& seen) {
-  seen.before_loss = [] { std::this_thread::sleep_for(step_takes / (2 * heads)); };
+  SeenWork seen;
+  SmallTraining training;
+  size_t stop_in_step = 1'000'000, detections = 0;
+};
+
+/// What `schedule` makes of these plans.
+std::vector<float> planned_rates(const RunConfig& config, int64_t bound, const Progress& progress) {
+  Schedule schedule(config.schedule, config.optimizer.rate, 3, bound);
+  std::vector<float> rates;
+  auto plan = progress.plans.begin();
+  for (int64_t step = 0; step < progress.iteration; ++step) {
+    for (; plan != progress.plans.end() && plan->made_at <= step; ++plan)
+      schedule.change_total(plan->made_at, plan->steps, 0.1);
+    rates.push_back(schedule.rate(step));
+  }
+  return rates;
 }
 
-TEST(TrainerPace, PlansAsManyEpochsAsFitIntoItsMinutes) {
-  const SmallRun run;
-  const RunConfig config = run.load({"train.epochs=100000", "train.minutes=1", "evaluate.start=100000"});
-  SeenWork seen;
-  SmallTraining training(config, run.folder() / "out", false, watched(seen));
-  slow_down(seen);
-  seen.before_loss = [&seen, wait = seen.before_loss] {
-    wait();
-    // The first epoch tells the pace; nobody waits for the others.
-    if (seen.losses.size() == 3 * 2 * heads) std::raise(SIGTERM);
-  };
-  Trainer trainer = training.make();
-  ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::interrupted);
-  const int64_t planned = trainer.progress().planned;
-  ASSERT_EQ(planned % 3, 0) << "whole epochs";
-  const double after_the_first = static_cast<double>(planned / 3 - 1);
-
-  // Not more than fit when a step takes no longer than it must, and not much less than at the pace that the
-  // first epoch had: on a slow machine both are few.
-  const double shortest_epoch = 3 * std::chrono::duration<double>(step_takes).count();
-  EXPECT_LE(after_the_first, 60 / shortest_epoch);
-  const auto table = read_metrics_csv(training.folder.metrics());
-  ASSERT_EQ(table.rows.size(), 1u);
-  const double epoch = 12 / table.rows[0][static_cast<size_t>(table.column("images_per_s"))];
-  EXPECT_GE(after_the_first, 60 / epoch / 6);
-
-  // The plan is saved, and the rates of a resumed run are those of a run of that length.
-  SeenWork rest;
-  SmallTraining again(config, training.folder.path(), true, watched(rest));
-  Trainer resumed = again.make();
-  resumed.resume();
-  EXPECT_EQ(resumed.progress().planned, planned);
-  stop_in_loss(rest, 1);
-  const int64_t done = resumed.progress().iteration;
-  ASSERT_EQ(resumed.run(Interrupt()), TrainingEnd::interrupted);
-  ASSERT_EQ(rest.rates.size(), 1u);
-  EXPECT_FLOAT_EQ(rest.rates[0], Schedule(config.schedule, config.optimizer.rate, 3, planned).rate(done));
+/// The first epochs are slow, then the machine is fast, and slow again for the last part.
+double uneven(int64_t step) {
+  return step < 12 ? 3.0 : step < 50 ? 1.0 : 1.5;
 }
 
-TEST(TrainerPace, EndsWithTheLastStepOfItsPlan) {
+TEST(TrainerPace, SpendsItsMinutesByPlanningAnew) {
   const SmallRun run;
-  SeenWork seen;
-  slow_down(seen);
-  SmallTraining training(run.load({"train.epochs=100000", "train.minutes=0.005"}), run.folder() / "out",
-                         false, watched(seen));
-  Trainer trainer = training.make();
-  EXPECT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+  RunConfig config = run.load({"train.epochs=100000", "train.minutes=2", "evaluate.every=6"});
+  double clock = 5000;
+  TimedTraining timed(config, run.folder() / "out", false, clock, uneven);
+  Trainer trainer = timed.training.make();
+  ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+  EXPECT_GE(clock, 5000 + 0.9 * 120);
+  EXPECT_LE(clock, 5000 + 120);
+
   const Progress& progress = trainer.progress();
-  EXPECT_GE(progress.epoch, 2u) << "one that tells the pace, and at least one more";
-  EXPECT_LE(progress.epoch, 1 + 300 / 48u) << "0.3 seconds of at least 48 ms each";
-  EXPECT_EQ(progress.iteration, progress.planned);
-  EXPECT_EQ(seen.rates.size(), static_cast<size_t>(progress.planned));
-  EXPECT_EQ(read_metrics_csv(training.folder.metrics()).rows.size(), progress.epoch);
+  ASSERT_GE(progress.plans.size(), 2u);
+  EXPECT_LE(progress.plans[0].made_at, 20);
+  EXPECT_LT(progress.plans[0].steps, progress.plans.back().steps) << "it became faster";
+  EXPECT_EQ(progress.iteration, progress.plans.back().steps);
+  EXPECT_EQ(timed.seen.rates.size(), static_cast<size_t>(progress.iteration));
+  EXPECT_EQ(timed.seen.rates, planned_rates(config, 300'000, progress));
+  EXPECT_LT(timed.seen.rates.back(), 0.02f * timed.seen.rates[20]) << "it has decayed";
+  EXPECT_EQ(read_metrics_csv(timed.training.folder.metrics()).rows.size(), progress.epoch);
+  EXPECT_EQ(progress.epoch, static_cast<uint64_t>((progress.iteration + 2) / 3));
+  EXPECT_EQ(timed.evaluations(), (progress.epoch - 1) / 6 + 1 + ((progress.epoch - 1) % 6 > 0 ? 1 : 0));
 
-  SmallTraining again(training.config, training.folder.path(), true);
+  // The end of the plan is the end of the run.
+  SmallTraining again(config, timed.training.folder.path(), true);
   Trainer resumed = again.make();
   resumed.resume();
-  EXPECT_TRUE(resumed.over()) << "the plan is part of the saved state";
+  EXPECT_TRUE(resumed.over());
   EXPECT_EQ(resumed.run(Interrupt()), TrainingEnd::finished);
-  EXPECT_EQ(resumed.progress().iteration, progress.planned);
+  EXPECT_EQ(resumed.progress().iteration, progress.iteration);
+}
+
+TEST(TrainerPace, AResumedRunRepeatsThePlansAndHasTheMinutesThatAreLeft) {
+  const SmallRun run;
+  const RunConfig config = run.load({"train.epochs=100000", "train.minutes=2", "evaluate.every=6"});
+  double clock = 100;
+  TimedTraining first(config, run.folder() / "out", false, clock, uneven);
+  first.stop_in_step = 40;
+  Trainer stopped = first.training.make();
+  ASSERT_EQ(stopped.run(Interrupt()), TrainingEnd::interrupted);
+  const double used = clock - 100;
+  const std::vector<Plan> before = stopped.progress().plans;
+  ASSERT_GE(before.size(), 2u);
+
+  clock += 1e6;
+  TimedTraining rest(config, run.folder() / "out", true, clock, [](int64_t) { return 0.5; });
+  Trainer resumed = rest.training.make();
+  resumed.resume();
+  ASSERT_EQ(resumed.progress().plans, before);
+  EXPECT_NEAR(resumed.progress().times.used, used, 1e-6);
+  EXPECT_EQ(resumed.progress().times.evaluation, 1);
+  ASSERT_EQ(resumed.run(Interrupt()), TrainingEnd::finished);
+  EXPECT_GE(clock, 1e6 + 100 + 0.9 * 120);
+  EXPECT_LE(clock, 1e6 + 100 + 120);
+
+  const Progress& progress = resumed.progress();
+  EXPECT_GT(progress.plans.size(), before.size()) << "it is faster now";
+  std::vector<float> rates = first.seen.rates;
+  rates.insert(rates.end(), rest.seen.rates.begin(), rest.seen.rates.end());
+  EXPECT_EQ(rates, planned_rates(config, 300'000, progress));
+}
+
+TEST(TrainerPace, EvaluatesWithinAnEpochThatIsLongerThanTheTime) {
+  const SmallRun run(160);
+  RunConfig config = run.load({"train.minutes=0.5"});
+  config.train.epochs = {};
+  config.evaluate.every = {};
+  double clock = 0;
+  TimedTraining timed(config, run.folder() / "out", false, clock, [](int64_t) { return 0.5; });
+  Trainer trainer = timed.training.make();
+  ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+  EXPECT_GE(clock, 0.9 * 30);
+  EXPECT_LE(clock, 30);
+  const Progress& progress = trainer.progress();
+  EXPECT_EQ(progress.epoch, 2u) << "40 steps, and a part of an epoch";
+  EXPECT_EQ(timed.evaluations(), 5u);
+  EXPECT_GE(progress.best_epoch, 1);
+  EXPECT_EQ(read_metrics_csv(timed.training.folder.metrics()).rows.size(), 2u);
+  EXPECT_TRUE(fs::exists(timed.training.folder.best()));
+}
+
+TEST(TrainerPace, HasTheSameSamplesWithAnyNumberOfWorkersWhenPlansMoveTheLastPart) {
+  const SmallRun run;
+  std::vector<std::map<std::string, std::vector<float>>> weights;
+  for (const char* workers :
+       {"loader={workers: 0}", "loader={workers: 3, prefetch: 8}", "augment.mosaic_off=0"}) {
+    const RunConfig config = run.load({"train.epochs=100000", "train.minutes=1", "evaluate.every=50",
+                                       "augment.mosaic_off=0.5", "augment.mosaic=1", workers});
+    double clock = 0;
+    TimedTraining timed(config, run.folder() / "out", false, clock, uneven);
+    Trainer trainer = timed.training.make();
+    ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+    weights.push_back(tensors_of(timed.training.folder.last()));
+    fs::remove_all(timed.training.folder.path());
+  }
+  EXPECT_EQ(weights[0], weights[1]);
+  EXPECT_NE(weights[0], weights[2]) << "a last part there is";
+}
+
+TEST(TrainerPace, EndsWithoutMosaicEvenARunOfAFewSteps) {
+  const SmallRun run;
+  std::vector<std::map<std::string, std::vector<float>>> weights;
+  for (const char* off : {"augment.mosaic_off=0", "augment.mosaic_off=0.3"}) {
+    const RunConfig config = run.load({"train.iterations=5", "augment.mosaic=1", off});
+    SmallTraining training(config, run.folder() / "out");
+    ASSERT_EQ(training.make().run(Interrupt()), TrainingEnd::finished);
+    weights.push_back(tensors_of(training.folder.last()));
+    fs::remove_all(training.folder.path());
+  }
+  EXPECT_NE(weights[0], weights[1]);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -76,6 +77,82 @@ TEST(Schedule, CutsABurnInThatIsLongerThanTheRun) {
   const Schedule schedule(options(ScheduleKind::cosine, 50), 1.0f, 10, 20);
   EXPECT_EQ(schedule.warmup(), 20);
   EXPECT_FLOAT_EQ(schedule.rate(19), 1.0f);
+}
+
+/// The rates of a run whose length is planned anew before these steps.
+std::vector<float> rates_of(Schedule schedule, const std::vector<std::pair<int64_t, int64_t>>& plans,
+                            double warmup_limit = 1) {
+  std::vector<float> rates;
+  for (const auto& [step, total] : plans) {
+    while (static_cast<int64_t>(rates.size()) < step)
+      rates.push_back(schedule.rate(static_cast<int64_t>(rates.size())));
+    schedule.change_total(step, total, warmup_limit);
+  }
+  while (static_cast<int64_t>(rates.size()) < plans.back().second)
+    rates.push_back(schedule.rate(static_cast<int64_t>(rates.size())));
+  return rates;
+}
+
+TEST(Schedule, NeverRisesAndIsContinuousWhenItsTotalChanges) {
+  for (const ScheduleKind kind : {ScheduleKind::cosine, ScheduleKind::linear, ScheduleKind::steps}) {
+    ScheduleOptions o = options(kind, 2);
+    o.final = 0.01f;
+    // Longer, shorter, longer again after the end, and ended at once.
+    const auto rates = rates_of(Schedule(o, 1.0f, 10, 100'000),
+                                {{25, 300}, {40, 900}, {450, 500}, {470, 900}, {900, 1000}, {950, 951}});
+    ASSERT_EQ(rates.size(), 951u);
+    for (size_t i = 21; i < rates.size(); ++i) {
+      ASSERT_LE(rates[i], rates[i - 1]) << enum_name(kind) << ", step " << i;
+      if (kind != ScheduleKind::steps && (i < 450 || i > 500))
+        EXPECT_LT(rates[i - 1] - rates[i], 0.02) << "no jump in step " << i;
+    }
+    EXPECT_NEAR(rates.back(), 0.01, 1e-4) << enum_name(kind);
+  }
+}
+
+TEST(Schedule, SpreadsWhatIsLeftOfTheDecayOverTheStepsThatAreLeft) {
+  ScheduleOptions o = options(ScheduleKind::linear);
+  o.final = 0;
+  const auto rates = rates_of(Schedule(o, 1.0f, 10, 100), {{50, 250}, {150, 200}});
+  EXPECT_FLOAT_EQ(rates[50], 0.5f);
+  EXPECT_FLOAT_EQ(rates[150], 0.25f);
+  EXPECT_FLOAT_EQ(rates[175], 0.125f);
+}
+
+TEST(Schedule, IsTheSameWhenThePlansAreReplayed) {
+  const ScheduleOptions o = options(ScheduleKind::cosine, 3);
+  const std::vector<std::pair<int64_t, int64_t>> plans{{7, 333}, {31, 417}, {200, 379}};
+  Schedule replayed(o, 0.1f, 10, 1000);
+  for (const auto& [step, total] : plans) replayed.change_total(step, total);
+  const auto rates = rates_of(Schedule(o, 0.1f, 10, 1000), plans);
+  for (size_t i = 200; i < rates.size(); ++i) EXPECT_EQ(replayed.rate(static_cast<int64_t>(i)), rates[i]);
+}
+
+TEST(Schedule, KeepsItsWarmUpWithinTheLimitOfAPlanWithoutAJump) {
+  ScheduleOptions o = options(ScheduleKind::cosine, 3);
+  o.power = 1;
+  Schedule whole(o, 1.0f, 1000, 100'000);
+  EXPECT_EQ(whole.warmup(), 3000);
+  const auto rates = rates_of(whole, {{30, 500}}, 0.1);
+  EXPECT_FLOAT_EQ(rates[29], 0.01f);
+  EXPECT_NEAR(rates[30], 0.03, 1e-6) << "a fiftieth a step from now on";
+  EXPECT_NEAR(rates[54], 0.51, 1e-6);
+  EXPECT_NEAR(rates[79], 1, 0.011);
+  EXPECT_LT(rates[100], rates[80]) << "the decay follows";
+  // A longer plan slows it down again.
+  const auto longer = rates_of(whole, {{30, 500}, {55, 1000}}, 0.1);
+  EXPECT_NEAR(longer[55], 0.52, 1e-6);
+  EXPECT_NEAR(longer[79], 0.76, 1e-6);
+}
+
+TEST(Schedule, DropsAtEightyAndNinetyPercentOfThePlanButOnlyOnce) {
+  const ScheduleOptions o = options(ScheduleKind::steps);
+  const auto rates = rates_of(Schedule(o, 1.0f, 10, 1000), {{100, 500}, {410, 600}, {590, 1000}});
+  EXPECT_FLOAT_EQ(rates[399], 1);
+  EXPECT_FLOAT_EQ(rates[400], 0.1f);
+  EXPECT_FLOAT_EQ(rates[539], 0.1f) << "nine tenths of 600";
+  EXPECT_FLOAT_EQ(rates[540], 0.01f);
+  EXPECT_FLOAT_EQ(rates[999], 0.01f);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "train/run/checkpoint.h"
 
+#include <nlohmann/json.hpp>
+
 #include "layers/model/reader.h"
 #include "tests/train/small_run.h"
 #include "train/formats/safetensors.h"
@@ -34,7 +36,10 @@ void expect_equal(const Progress& actual, const Progress& expected) {
   EXPECT_EQ(actual.best_score, expected.best_score);
   EXPECT_EQ(actual.best_epoch, expected.best_epoch);
   EXPECT_EQ(actual.evaluations_since_best, expected.evaluations_since_best);
-  EXPECT_EQ(actual.planned, expected.planned);
+  EXPECT_EQ(actual.plans, expected.plans);
+  EXPECT_EQ(actual.times.used, expected.times.used);
+  EXPECT_EQ(actual.times.evaluation, expected.times.evaluation);
+  EXPECT_EQ(actual.times.evaluated_at, expected.times.evaluated_at);
   EXPECT_EQ(actual.sums.images, expected.sums.images);
   EXPECT_EQ(actual.sums.seconds, expected.sums.seconds);
   EXPECT_EQ(actual.sums.waited, expected.sums.waited);
@@ -65,7 +70,8 @@ TEST(State, ComesBackToTheLastBit) {
       .best_score = 0.1 + 0.2,
       .best_epoch = 2,
       .evaluations_since_best = 4,
-      .planned = 1234567890456,
+      .plans = {{20, 1234567890455}, {21, 1234567890456}},
+      .times = {.used = 0.1 + 0.5, .evaluation = 11.6, .evaluated_at = 12.7},
       .sums = {.images = 60.5, .seconds = 70.1, .waited = 8.2, .comm_waited = 9.3, .busy = 10.4},
       .state = {.loss_scale = 0.1f,
                 .good_steps = 1999,
@@ -158,6 +164,32 @@ TEST(State, OfAVersionWithoutChecksumIsRead) {
   EXPECT_EQ(b, a);
   EXPECT_EQ(state.progress.iteration, 7);
   EXPECT_FALSE(state.best || state.train || state.val);
+}
+
+/// What a version that planned once wrote.
+RunState state_of_one_plan(int64_t planned) {
+  const auto backend = make_cpu_backend();
+  std::vector<float> a{1};
+  const fs::path file = temporary("planned_once.safetensors");
+  save_state(file, state_after(7), {{"a", a.data(), 1}}, *backend);
+  auto metadata = SafetensorsReader(file).metadata();
+  auto progress = nlohmann::json::parse(metadata["progress"]);
+  progress.erase("plans");
+  progress.erase("times");
+  progress["planned"] = planned;
+  metadata["progress"] = progress.dump();
+  metadata.erase("checksum");
+  write_safetensors(file, std::vector<SafetensorsEntry>{{"a", {1}, a.data()}}, metadata);
+  return load_state(file, {{"a", a.data(), 1}}, "layout", *backend);
+}
+
+TEST(State, OfAVersionThatPlannedOnceKeepsItsPlan) {
+  const Progress planned = state_of_one_plan(30).progress;
+  EXPECT_EQ(planned.plans, (std::vector<Plan>{{0, 30}}));
+  EXPECT_LT(planned.times.used, 0) << "nobody knows";
+  const Progress before = state_of_one_plan(0).progress;
+  EXPECT_TRUE(before.plans.empty());
+  EXPECT_EQ(before.times.used, 0) << "it has all its minutes";
 }
 
 TEST(State, KnowsModelsApart) {

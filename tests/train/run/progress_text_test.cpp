@@ -47,6 +47,12 @@ TEST(ProgressText, SaysThatSomethingWasNotMeasured) {
   EXPECT_NE(progress_text(run).find("AP50 - AP -"), std::string::npos) << progress_text(run);
 }
 
+TEST(ProgressText, DoesNotGuessHowManyEpochsThereWillBe) {
+  RunProgress run = in_the_middle();
+  run.epochs = 0;
+  EXPECT_EQ(progress_text(run).find("epoch 12/? 120/250  loss"), 0u) << progress_text(run);
+}
+
 TEST(ProgressText, ShowsWhatOnlySomeRunsHave) {
   RunProgress run = in_the_middle();
   run.step = 0;

@@ -233,13 +233,7 @@ TEST(AutomaticValues, WithALimitOfTimeTheEpochsStayAutomaticAndTheRestFollowsFro
   facts.steps_in_minutes = 6000;
   choose_automatic(config, facts);
   EXPECT_FLOAT_EQ(config.ema.decay, 0.9995f) << "the caller knew better";
-  EXPECT_EQ(config.evaluate.every, 12);
-
-  config = {};
-  config.train.minutes = 8;
-  config.train.epochs = 10;
-  choose_automatic(config, facts);
-  EXPECT_EQ(config.evaluate.every, 1) << "ten epochs are over before";
+  EXPECT_FALSE(config.evaluate.every.has_value()) << "the plan decides";
 }
 
 TEST(AutomaticValues, ATableSaysEachValueAndItsReason) {

@@ -1,0 +1,324 @@
+// Simulates runs with a time limit on a clock that the test moves: whatever the machine does, a run must spend
+// 90 to 100 % of its minutes.
+#include "train/loop/time_plan.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "core/random.h"
+#include "train/optimizer/schedule.h"
+
+namespace brightnet {
+namespace {
+
+/// What things take on a simulated machine, in seconds, after so many seconds of work and steps.
+struct Machine {
+  std::function<double(double worked, int64_t step)> step = [](double, int64_t) { return 0.5; };
+  std::function<double(double worked)> evaluation = [](double) { return 2.0; };
+  double save = 0.2, epoch_end = 0.05, plots = 0.3;
+};
+
+/// A run of ten minutes unless told otherwise: 40 steps an epoch, any number of epochs.
+struct Limits {
+  float minutes = 10;
+  int64_t images = 160;
+  int epochs = 0, every = 0;  ///< 0: automatic
+  int64_t val_images = 40;
+};
+
+/// Trainer::run() without a network.
+class SimulatedRun {
+ public:
+  SimulatedRun(const Limits& limits, const Machine& machine, double worked = 0)
+      : machine_(machine), worked_(worked) {
+    config_.train.batch = 4;
+    config_.train.minutes = limits.minutes;
+    if (limits.epochs > 0) config_.train.epochs = limits.epochs;
+    if (limits.every > 0) config_.evaluate.every = limits.every;
+    pace_.emplace([this] { return now_; });
+    plan_.emplace(config_, limits.val_images, *pace_);
+    length_.emplace(config_.train, limits.images);
+  }
+  SimulatedRun(const SimulatedRun&) = delete;
+  SimulatedRun& operator=(const SimulatedRun&) = delete;
+
+  void resume(const Progress& progress) {
+    progress_ = progress;
+    length_->resume(config_.train, progress_);
+  }
+  /// Until the run is over, or has worked so long.
+  void run(double until = 1e9) {
+    pace_->begin_run(progress_.times);
+    while (!over() && worked_ < until) {
+      if (!length_->epoch_trained(progress_)) step();
+      adopt(plan_->revise(progress_, *length_));
+      if (length_->epoch_trained(progress_)) {
+        end_epoch();
+      } else {
+        if (plan_->evaluation_due_within_epoch(progress_, *length_)) evaluate_within_epoch();
+        if (pace_->save_due(30)) save();
+      }
+    }
+    progress_.times = pace_->times();
+    if (over()) pass(machine_.save + machine_.plots);
+  }
+
+  bool over() const { return length_->run_trained(progress_) && progress_.step == 0; }
+  /// Part of the minutes that has been spent.
+  double spent() const { return worked_ / (60.0 * config_.train.minutes); }
+  double evaluating() const { return evaluating_ / (60.0 * config_.train.minutes); }
+  int evaluations() const { return evaluations_; }
+  double worked() const { return worked_; }
+  bool evaluated_last() const { return evaluated_last_; }
+  const Progress& progress() const { return progress_; }
+  const RunLength& length() const { return *length_; }
+  const TimePlan& plan() const { return *plan_; }
+
+ private:
+  void pass(double seconds) {
+    now_ += seconds;
+    worked_ += seconds;
+  }
+  void step() {
+    const double took = machine_.step(worked_, progress_.iteration);
+    pass(took);
+    ++progress_.iteration;
+    ++progress_.step;
+    pace_->step_done(took);
+  }
+  void save() {
+    const double began = now_;
+    pass(machine_.save);
+    pace_->save_done(began);
+  }
+  void evaluate() {
+    const double seconds = machine_.evaluation(worked_);
+    ++evaluations_;
+    evaluating_ += seconds;
+    pass(seconds);
+  }
+  void evaluate_within_epoch() {
+    const double began = now_;
+    evaluate();
+    pace_->pause_done(began, true);
+  }
+  void end_epoch() {
+    const double began = now_;
+    const bool last = length_->run_trained(progress_);
+    evaluated_last_ = last || plan_->evaluation_due(progress_, *length_);
+    if (evaluated_last_) evaluate();
+    pass(machine_.epoch_end);
+    ++progress_.epoch;
+    progress_.step = 0;
+    if (pace_->seconds_since_save() >= 30) save();
+    pace_->pause_done(began, evaluated_last_);
+    if (!length_->run_trained(progress_)) adopt(plan_->revise(progress_, *length_, evaluated_last_));
+  }
+  void adopt(std::optional<int64_t> steps) {
+    if (!steps) return;
+    progress_.plans.push_back({progress_.iteration, *steps});
+    length_->set_steps(*steps);
+  }
+
+  RunConfig config_;
+  Machine machine_;
+  double now_ = 1000, worked_ = 0, evaluating_ = 0;
+  int evaluations_ = 0;
+  bool evaluated_last_ = false;
+  std::optional<Pace> pace_;
+  std::optional<TimePlan> plan_;
+  std::optional<RunLength> length_;
+  Progress progress_;
+};
+
+std::string describe(const SimulatedRun& run) {
+  return fmt::format("{:.3f} spent, {} steps, {:.1f} epochs, {} plans, {} evaluations in {:.3f}", run.spent(),
+                     run.progress().iteration,
+                     run.progress().iteration / double(run.length().steps_per_epoch()),
+                     run.progress().plans.size(), run.evaluations(), run.evaluating());
+}
+
+void expect_kept(const Limits& limits, const Machine& machine, const std::string& what) {
+  SimulatedRun run(limits, machine);
+  run.run();
+  EXPECT_GE(run.spent(), 0.9) << what << ": " << describe(run);
+  EXPECT_LE(run.spent(), 1.0) << what << ": " << describe(run);
+  EXPECT_LE(run.progress().plans.size(), 60u) << what << ": " << describe(run);
+  EXPECT_TRUE(run.evaluated_last()) << what;
+  std::printf("%-40s %s\n", what.c_str(), describe(run).c_str());
+}
+
+/// `factor` times slower after this part of ten minutes.
+Machine changing(double factor, double part) {
+  Machine machine;
+  const auto slow = [=](double worked) { return worked > 600 * part ? factor : 1; };
+  machine.step = [=](double worked, int64_t) { return 0.5 * slow(worked); };
+  machine.evaluation = [=](double worked) { return 2 * slow(worked); };
+  return machine;
+}
+
+TEST(TimePlan, SpendsItsMinutesOnASteadyMachine) {
+  expect_kept({}, {}, "steady");
+  expect_kept({.minutes = 2}, {}, "two minutes");
+  expect_kept({.minutes = 480}, {}, "eight hours");
+  expect_kept({.minutes = 0.5f}, {}, "half a minute");
+}
+
+TEST(TimePlan, SpendsItsMinutesWhenTheFirstEpochIsThreeTimesSlower) {
+  for (const int64_t images : {160, 800, 2000}) {
+    Machine machine;
+    machine.step = [=](double, int64_t step) { return step < images / 4 ? 1.5 : 0.5; };
+    expect_kept({.images = images}, machine, fmt::format("cold, {} images", images));
+  }
+  Machine machine;
+  machine.step = [](double, int64_t step) { return step == 0 ? 12.0 : step < 5 ? 3.0 : 0.5; };
+  expect_kept({}, machine, "slow first steps");
+}
+
+TEST(TimePlan, SpendsItsMinutesWhenTheMachineBecomesSlowerOrFaster) {
+  for (const double part : {0.1, 0.5, 0.9, 0.95, 0.98}) {
+    for (const double factor : {0.3, 0.5, 1.3, 2.0, 3.0})
+      expect_kept({}, changing(factor, part), fmt::format("{} times slower at {}", factor, part));
+  }
+}
+
+TEST(TimePlan, SpendsItsMinutesWhenStepsVary) {
+  for (const double spread : {0.3, 0.9}) {
+    Machine machine;
+    machine.step = [=](double, int64_t step) {
+      Random random(3, Purpose::order, 0, static_cast<uint64_t>(step));
+      return 0.5 + spread * 0.5 * (2.0 * random.below(1000) / 1000 - 1);
+    };
+    expect_kept({}, machine, fmt::format("spread {}", spread));
+  }
+  Machine hiccups;
+  hiccups.step = [](double, int64_t step) { return step % 100 == 50 ? 8 : 0.5; };
+  expect_kept({}, hiccups, "hiccups");
+}
+
+TEST(TimePlan, SpendsMinutesThatAreLessThanAnEpoch) {
+  for (const int64_t images : {5000, 1'000'000})
+    expect_kept({.images = images}, {}, fmt::format("{} images", images));
+  expect_kept({.images = 1'000'000}, changing(2, 0.5), "slower, 1e6 images");
+  // Before the first, 40 validation images are expected to take as long as five steps.
+  for (const int64_t val_images : {40, 400, 1000}) {
+    for (const double than_expected : {0.3, 1.0, 1.8}) {
+      Machine machine;
+      machine.evaluation = [=](double) { return than_expected * static_cast<double>(val_images) / 16; };
+      expect_kept({.images = 1'000'000, .val_images = val_images}, machine,
+                  fmt::format("{} validation images, {}", val_images, than_expected));
+    }
+  }
+}
+
+TEST(TimePlan, SpendsItsMinutesWithExpensiveEvaluations) {
+  for (const int every : {0, 1, 3}) {
+    for (const double seconds : {6, 18, 30, 50}) {
+      Machine machine;
+      machine.evaluation = [=](double) { return seconds; };
+      expect_kept({.every = every}, machine, fmt::format("{} s every {}", seconds, every));
+      expect_kept({.images = 400, .every = every}, machine,
+                  fmt::format("{} s every {} of 100 steps", seconds, every));
+    }
+  }
+}
+
+TEST(TimePlan, SpendsItsMinutesWhenStepsAreLong) {
+  for (const double seconds : {7, 20}) {
+    Machine machine;
+    machine.step = [=](double, int64_t) { return seconds; };
+    machine.evaluation = [=](double) { return 3 * seconds; };
+    expect_kept({}, machine, fmt::format("{} s", seconds));
+  }
+}
+
+TEST(TimePlan, SpendsTheMinutesThatAreLeftWhenTheRunIsResumed) {
+  for (const double part : {0.005, 0.3, 0.7, 0.96}) {
+    for (const double factor : {0.5, 1.0, 2.0}) {
+      SimulatedRun first({}, {});
+      first.run(600 * part);
+      ASSERT_FALSE(first.over());
+      SimulatedRun rest({}, changing(factor, 0), first.worked());
+      rest.resume(first.progress());
+      rest.run();
+      const std::string what = fmt::format("stopped at {}, then {} times slower", part, factor);
+      EXPECT_GE(rest.spent(), 0.9) << what << ": " << describe(rest);
+      EXPECT_LE(rest.spent(), 1.0) << what << ": " << describe(rest);
+      // What was planned before is history.
+      const auto &old = first.progress().plans, &all = rest.progress().plans;
+      ASSERT_GE(all.size(), old.size());
+      EXPECT_TRUE(std::equal(old.begin(), old.end(), all.begin())) << what;
+    }
+  }
+}
+
+TEST(TimePlan, NeverGoesBeyondTheEpochsThatWereAskedFor) {
+  SimulatedRun few({.epochs = 5}, {});
+  few.run();
+  EXPECT_EQ(few.progress().iteration, 200);
+  EXPECT_TRUE(few.progress().plans.empty()) << "they fit";
+  SimulatedRun cold({.epochs = 50}, changing(0.3, 0.2));
+  cold.run();
+  EXPECT_EQ(cold.progress().iteration, 2000) << "a plan for fewer steps ends at the bound again";
+  EXPECT_FALSE(cold.progress().plans.empty());
+}
+
+TEST(TimePlan, PlansOnlyWhatIsWorthIt) {
+  SimulatedRun run({}, {});
+  run.run();
+  const auto& plans = run.progress().plans;
+  ASSERT_GE(plans.size(), 1u);
+  EXPECT_LE(plans.size(), 5u) << "nothing changes on a steady machine";
+  EXPECT_LE(plans[0].made_at, 20) << "the first";
+  EXPECT_NEAR(static_cast<double>(plans[0].steps), static_cast<double>(plans.back().steps),
+              0.08 * static_cast<double>(plans[0].steps));
+}
+
+TEST(TimePlan, EvaluatesForATwelfthOfTheTimeButFiveTimes) {
+  for (const double seconds : {0.5, 2.0, 4.0, 9.0}) {
+    for (const int64_t images : {160, 1600, 100'000}) {
+      Machine machine;
+      machine.evaluation = [=](double) { return seconds; };
+      SimulatedRun run({.images = images}, machine);
+      run.run();
+      EXPECT_LE(run.evaluating(), 0.1) << describe(run);
+      EXPECT_GE(run.evaluations(), 5) << describe(run);
+    }
+  }
+  for (const double seconds : {18, 26}) {
+    Machine machine;
+    machine.evaluation = [=](double) { return seconds; };
+    SimulatedRun run({}, machine);
+    run.run();
+    EXPECT_GE(run.evaluations(), 4) << describe(run);
+    EXPECT_LE(run.evaluations(), 6) << describe(run);
+  }
+  SimulatedRun rare({}, {.evaluation = [](double) { return 60.0; }});
+  rare.run();
+  EXPECT_LE(rare.evaluating(), 0.31) << "five would take half of the time: " << describe(rare);
+}
+
+TEST(TimePlan, EvaluatesAsOftenAsItWasTold) {
+  SimulatedRun run({.every = 4}, {.evaluation = [](double) { return 9.0; }});
+  run.run();
+  const auto epochs = static_cast<int>(run.progress().epoch);
+  EXPECT_EQ(run.evaluations(), (epochs - 1) / 4 + 1 + ((epochs - 1) % 4 > 0 ? 1 : 0)) << describe(run);
+}
+
+TEST(TimePlan, KeepsTheOnePlanOfAVersionThatPlannedOnce) {
+  Progress progress;
+  progress.epoch = 2;
+  progress.iteration = 80;
+  progress.plans = {{0, 100}};
+  progress.times.used = -1;
+  SimulatedRun run({}, {});
+  run.resume(progress);
+  run.run();
+  EXPECT_EQ(run.progress().iteration, 100);
+  EXPECT_EQ(run.progress().plans.size(), 1u);
+}
+
+}  // namespace
+}  // namespace brightnet

@@ -1,0 +1,180 @@
+#include "train/loop/time_plan.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace brightnet {
+namespace {
+
+/// A process knows its speed after these steps, or after fewer that take this part of the time.
+constexpr int64_t steps_before_planning = 20, least_steps_before_planning = 5;
+constexpr double time_before_planning = 0.01;
+/// Parts of the time: between plans; the difference at which a plan is worth replacing; the end of the run, in
+/// which every step may replace it for the smaller difference.
+constexpr double between_plans = 0.025, worth_planning = 0.01, worth_planning_at_end = 0.004, end = 0.05;
+
+/// Evaluations take this part of the time, but there are about so many, unless they would take more than
+/// the larger part.
+constexpr double evaluation_part = 0.08, largest_evaluation_part = 0.25;
+constexpr int least_evaluations = 6;
+/// An evaluation that is expected to take more than this part of the time is not made just to measure it.
+constexpr double largest_guess = 0.2;
+/// An image is only passed forward, not backward, and its boxes are sorted out.
+constexpr double evaluation_per_training = 0.5;
+
+/// Recent are the last 4 % of the time, or less towards its end.
+constexpr double look_back = 0.04, least_look_back = 0.01, look_back_over_left = 0.2;
+
+constexpr double plots_seconds = 0.3;
+
+}  // namespace
+
+std::optional<int> evaluation_interval(const EvaluateOptions& evaluate) {
+  if (evaluate.every.has_value()) return evaluate.every.value();
+  return std::nullopt;
+}
+
+TimePlan::TimePlan(const RunConfig& config, int64_t val_images, Pace& pace)
+    : evaluate_(config.evaluate),
+      limit_(60.0 * config.train.minutes),
+      save_every_(config.train.save_every),
+      evaluation_steps_(evaluation_per_training * static_cast<double>(val_images) / config.train.batch),
+      pace_(&pace) {
+  if (config.input_sizes().size() > 1)
+    recent_steps_ = std::max<int64_t>(recent_steps_, 5 * config.train.size_every);
+}
+
+double TimePlan::seconds_left() const {
+  return std::max(0.0, limit_ - pace_->times().used);
+}
+
+double TimePlan::evaluation_seconds() const {
+  const double measured = pace_->evaluation_seconds();
+  return measured > 0 ? measured : evaluation_steps_ * pace_->recent_step_seconds();
+}
+
+/// The last save and the plots.
+double TimePlan::closing_seconds() const {
+  const double save = pace_->save_seconds() > 0 ? pace_->save_seconds() : 1;
+  return std::min(save + plots_seconds, 0.05 * limit_);
+}
+
+/// Seconds from one evaluation to the next.
+double TimePlan::evaluation_spacing() const {
+  const double seconds = evaluation_seconds();
+  return std::max(std::min(seconds / evaluation_part, limit_ / least_evaluations - seconds),
+                  seconds / largest_evaluation_part);
+}
+
+/// Seconds from the last evaluation, or the run's beginning, to the next. The first one comes early enough to
+/// measure what the others take.
+double TimePlan::seconds_to_next_evaluation() const {
+  const RunTimes times = pace_->times();
+  const bool measure = pace_->evaluation_seconds() == 0 && evaluation_seconds() <= largest_guess * limit_;
+  const double spacing = evaluation_spacing();
+  return times.evaluated_at - times.used +
+         (measure ? std::min(spacing, limit_ / least_evaluations) : spacing);
+}
+
+double TimePlan::seconds_to_last_evaluation(const Progress& progress, const RunLength& length) const {
+  const double steps = pace_->recent_step_seconds() * static_cast<double>(length.steps_left(progress));
+  return std::min(steps, aim() - pace_->times().used);
+}
+
+bool TimePlan::evaluation_due(const Progress& progress, const RunLength& length) const {
+  const int64_t epoch = static_cast<int64_t>(progress.epoch) + 1;
+  if (epoch < evaluate_.start) return false;
+  if (const auto every = evaluation_interval(evaluate_)) return (epoch - evaluate_.start) % *every == 0;
+  const double spacing = evaluation_spacing();
+  const double half_epoch =
+      0.5 * pace_->recent_step_seconds() * static_cast<double>(length.steps_per_epoch());
+  // At the epoch's end that is nearest to the wanted second, and not shortly before the run's last evaluation.
+  return seconds_to_next_evaluation() <= std::min(half_epoch, 0.5 * spacing) &&
+         seconds_to_last_evaluation(progress, length) >= 0.5 * spacing;
+}
+
+bool TimePlan::evaluation_due_within_epoch(const Progress& progress, const RunLength& length) const {
+  if (!active() || !planned() || evaluation_interval(evaluate_)) return false;
+  if (static_cast<int64_t>(progress.epoch) + 1 < evaluate_.start) return false;
+  const double spacing = evaluation_spacing();
+  const double to_end = pace_->recent_step_seconds() *
+                        static_cast<double>(length.steps_per_epoch() - static_cast<int64_t>(progress.step));
+  return seconds_to_next_evaluation() <= 0 && to_end >= 0.5 * spacing &&
+         seconds_to_last_evaluation(progress, length) >= 0.5 * spacing;
+}
+
+/// Evaluations within the next `steps` steps; the one after the last step is not counted.
+int64_t TimePlan::evaluations(const Progress& progress, const RunLength& length, int64_t steps) const {
+  if (steps == 0) return 0;
+  const int64_t per_epoch = length.steps_per_epoch();
+  const int64_t ends = (static_cast<int64_t>(progress.step) + steps - 1) / per_epoch;
+  const int64_t first = static_cast<int64_t>(progress.epoch) + 1, last = first + ends - 1;
+  if (const auto every = evaluation_interval(evaluate_)) {
+    const auto until = [&](int64_t epoch) {
+      return epoch < evaluate_.start ? 0 : (epoch - evaluate_.start) / *every + 1;
+    };
+    return until(last) - until(first - 1);
+  }
+  const RunTimes times = pace_->times();
+  const double step = pace_->recent_step_seconds(), spacing = std::max(1e-9, evaluation_spacing());
+  const double seconds = step * static_cast<double>(steps) - 0.5 * spacing;
+  const double since = std::min(times.used - times.evaluated_at, spacing);
+  return std::max<int64_t>(0, static_cast<int64_t>((seconds + since) / spacing));
+}
+
+/// The most steps, at least `least` and at most the upper bound, with which the run ends in time.
+int64_t TimePlan::fitting_steps(const Progress& progress, const RunLength& length, int64_t least,
+                                bool evaluated) const {
+  const double save = pace_->save_seconds();
+  const double epoch = pace_->recent_step_seconds() * static_cast<double>(length.steps_per_epoch());
+  const double between_saves = std::max<double>(save_every_, std::min(50 * save, epoch));
+  const double step = pace_->recent_step_seconds() * (save > 0 ? 1 + save / between_saves : 1);
+  const double evaluation = evaluation_seconds();
+  const double left = aim() - pace_->times().used - closing_seconds();
+  const auto seconds = [&](int64_t steps) {
+    if (steps == 0) return evaluated ? 0 : evaluation;
+    const int64_t ends = (static_cast<int64_t>(progress.step) + steps - 1) / length.steps_per_epoch();
+    return static_cast<double>(steps) * step + static_cast<double>(ends) * pace_->epoch_end_seconds() +
+           static_cast<double>(evaluations(progress, length, steps) + 1) * evaluation;
+  };
+  int64_t fits = least, too_many = length.bound() - progress.iteration + 1;
+  if (step > 0) too_many = std::min(too_many, static_cast<int64_t>(std::max(0.0, left) / step) + 2);
+  while (fits + 1 < too_many) {
+    const int64_t middle = fits + (too_many - fits) / 2;
+    (seconds(middle) <= left ? fits : too_many) = middle;
+  }
+  return fits;
+}
+
+bool TimePlan::time_to_plan(const Progress& progress, const RunLength& length) const {
+  const double used = pace_->times().used;
+  if (pace_->steps() < least_steps_before_planning && used < 0.5 * limit_) return false;
+  if (used + evaluation_seconds() + closing_seconds() >= aim() - end * limit_) return true;
+  if (length.run_trained(progress)) return true;
+  if (planned_at_ == 0)
+    return pace_->steps() >= steps_before_planning || used >= time_before_planning * limit_;
+  return used - planned_at_ >= between_plans * limit_;
+}
+
+std::optional<int64_t> TimePlan::revise(const Progress& progress, const RunLength& length,
+                                        std::optional<bool> evaluated) {
+  if (!active()) return std::nullopt;
+  const double used = pace_->times().used, left = limit_ - used;
+  pace_->look_back(
+      std::max(least_look_back * limit_, std::min(look_back * limit_, look_back_over_left * left)),
+      recent_steps_);
+  if (planned_at_ == 0 && !progress.plans.empty()) planned_at_ = used;  // resumed
+  if (!time_to_plan(progress, length)) return std::nullopt;
+  planned_at_ = used;
+  // An epoch that has just ended without evaluation needs one more step, which one can follow.
+  const int64_t least = evaluated.has_value() && !*evaluated ? 1 : 0;
+  const int64_t steps =
+      progress.iteration + fitting_steps(progress, length, least, evaluated.value_or(false));
+  const double off =
+      static_cast<double>(std::abs(steps - length.steps())) * pace_->recent_step_seconds() / limit_;
+  const bool at_end = left < end * limit_;
+  if (steps == length.steps() || off < (at_end ? worth_planning_at_end : worth_planning)) return std::nullopt;
+  return steps;
+}
+
+}  // namespace brightnet
