@@ -1,0 +1,129 @@
+#include "train/setup/automatic_head.h"
+
+#include <algorithm>
+#include <map>
+
+#include "layers/model/reader.h"
+#include "tests/train/small_run.h"
+#include "train/formats/darknet/import.h"
+#include "train/formats/weights.h"
+#include "train/setup/run_model.h"
+
+namespace brightnet {
+namespace {
+
+using testing::SmallRun;
+
+/// A run of the small model, and what is chosen for its heads.
+class AutomaticHead : public ::testing::Test {
+ protected:
+  const YoloHead& choose(const std::vector<std::string>& assignments = {},
+                         const std::vector<std::string>& fresh = {}) {
+    config_ = load_run_config(run_.config(), assignments);
+    config_.train.fresh = fresh;
+    choices_.clear();
+    for (const Choice& choice : choose_head(config_, load_model(config_, 2))) choices_[choice.key] = choice;
+    model_ = load_model(config_, 2);
+    return head();
+  }
+  const YoloHead& head() const { return std::get<YoloAttributes>(model_.layers.back().attributes).head; }
+  /// Weights of the small model whose heads have these keys.
+  std::string weights_of_heads(const char* keys) {
+    TrainedModel trained;
+    trained.model = load_model(run_.folder() / "model.yaml", 2, YamlDocument::parse(keys, "heads").root());
+    trained.classes = {"circle", "square"};
+    trained.layout = ParameterLayout(trained.model);
+    trained.values = initial_parameters(trained.model, trained.layout, 3);
+    const auto file = run_.folder() / "pretrained.safetensors";
+    save_weights(file, trained);
+    return "train.weights=" + file.string();
+  }
+
+  SmallRun run_;
+  RunConfig config_;
+  Model model_;
+  std::map<std::string, Choice> choices_;
+};
+
+TEST_F(AutomaticHead, FreshPredictionLayersGetTheRecipe) {
+  for (const std::vector<std::string>& assignments : {{}, std::vector<std::string>{"head.assignment=auto"}}) {
+    const YoloHead& head = choose(assignments);
+    EXPECT_NE(head.assignment, AssignmentKind::best_anchor);
+    EXPECT_EQ(head.scale_xy, 2) << "or a neighbouring cell's prediction does not reach the centre";
+    EXPECT_TRUE(head.new_coords);
+    EXPECT_TRUE(head.objectness_smooth);
+    EXPECT_GT(head.box_weight, 1);
+    EXPECT_EQ(config_.head.node["assignment"].Scalar(), enum_name(head.assignment))
+        << "in the run's config.yaml";
+    ASSERT_TRUE(choices_.contains("head.scale_xy"));
+    EXPECT_NE(choices_["head.scale_xy"].reason.find("fresh"), std::string::npos);
+  }
+}
+
+TEST_F(AutomaticHead, AllHeadsGetIt) {
+  choose();
+  for (const LayerDescription& layer : model_.layers) {
+    if (const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes)) EXPECT_EQ(yolo->head.scale_xy, 2);
+  }
+}
+
+TEST_F(AutomaticHead, GivenKeysStayAndTheOthersAreChosen) {
+  const YoloHead& head = choose({"head.box_weight=3", "head.new_coords=false"});
+  EXPECT_EQ(head.box_weight, 3);
+  EXPECT_FALSE(head.new_coords);
+  EXPECT_EQ(head.scale_xy, 2);
+  EXPECT_FALSE(choices_.contains("head.box_weight"));
+}
+
+TEST_F(AutomaticHead, AGivenAssignmentMeansThatTheUserDecidesAll) {
+  for (const char* assignment : {"head.assignment=model", "head.assignment=best_anchor"}) {
+    const YoloHead& head = choose({assignment});
+    EXPECT_EQ(head.assignment, AssignmentKind::best_anchor);
+    EXPECT_FLOAT_EQ(head.scale_xy, 1.05f);
+    EXPECT_FALSE(head.new_coords);
+    EXPECT_TRUE(choices_.empty());
+  }
+  EXPECT_EQ(choose({"head.assignment=neighbours"}).assignment, AssignmentKind::neighbours);
+}
+
+TEST_F(AutomaticHead, PretrainedPredictionsAreReadAsTheyWereTrained) {
+  const std::string weights = weights_of_heads(
+      "{assignment: neighbours, scale_xy: 1.5, new_coords: true, anchors: [[5, 6], [7, 8], [9, 10], [30, 30]]}");
+  const YoloHead& head = choose({weights});
+  EXPECT_EQ(head.assignment, AssignmentKind::neighbours);
+  EXPECT_EQ(head.scale_xy, 1.5f);
+  EXPECT_TRUE(head.new_coords);
+  EXPECT_EQ(head.anchors[0].w, 5);
+  EXPECT_EQ(head.box_weight, 1) << "not the recipe's";
+  EXPECT_NE(choices_["head.scale_xy"].reason.find("pretrained"), std::string::npos);
+
+  // Of other classes: the prediction layers are new.
+  EXPECT_EQ(choose({weights}, {"conv3", "conv5"}).scale_xy, 2);
+}
+
+TEST_F(AutomaticHead, PretrainedPredictionsOfOtherHeadsKeepTheModels) {
+  write_atomically(run_.folder() / "any.weights", std::string("darknet's"));
+  const YoloHead& head = choose({"train.weights=" + (run_.folder() / "any.weights").string()});
+  EXPECT_FLOAT_EQ(head.scale_xy, 1.05f);
+  EXPECT_FALSE(head.new_coords);
+  EXPECT_EQ(config_.head.node["assignment"].Scalar(), "model");
+}
+
+TEST_F(AutomaticHead, AnImportedDarknetNetworkKeepsDarknetsRuleUnlessToldOtherwise) {
+  config_ = load_run_config(run_.config());
+  config_.imported = std::make_shared<const DarknetImport>();
+  const Model model = load_model(run_.folder() / "model.yaml", 2);
+  EXPECT_TRUE(choose_head(config_, model).empty());
+  config_.head = YamlDocument::parse("{assignment: auto}", "run").root();
+  EXPECT_FALSE(choose_head(config_, model).empty());
+  EXPECT_EQ(config_.head.node["iou_loss"].Scalar(), "ciou") << "in place of YOLOv3's squared error";
+}
+
+TEST(IsChosenWithHead, KnowsTheKeysOfTheRecipeAndTheAnchors) {
+  EXPECT_TRUE(is_chosen_with_head("head.anchors"));
+  EXPECT_TRUE(is_chosen_with_head("head.box_weight"));
+  EXPECT_FALSE(is_chosen_with_head("head.label_smoothing"));
+}
+
+}  // namespace
+}  // namespace brightnet
