@@ -47,7 +47,7 @@ RunEnd end_of(const Loader::Setup& setup, uint64_t steps_per_epoch) {
   if (setup.end) return *setup.end;
   const uint64_t batches = setup.epochs * steps_per_epoch;
   const double plain = static_cast<double>(setup.augment.mosaic_off) * static_cast<double>(batches);
-  return {batches, batches - static_cast<uint64_t>(plain + 1e-3)};
+  return {batches, batches - static_cast<uint64_t>(plain + 1e-3), {}};
 }
 
 }  // namespace
@@ -107,9 +107,11 @@ class Loader::Implementation {
   void set_end(const RunEnd& end) {
     queue_->revise(batches_until(end), [&](uint64_t first, uint64_t opened) {
       const RunEnd before = std::exchange(end_, end);
-      // Some of these batches are between the old and the new beginning of the last part.
-      const auto [from, to] = std::minmax(before.plain_from, end.plain_from);
-      return from < first_step_ + opened && first_step_ + first < to;
+      for (uint64_t step = first_step_ + first; step < first_step_ + opened; ++step) {
+        const bool same_kind = (step >= before.plain_from) == (step >= end.plain_from);
+        if (!same_kind || size_at(step, before) != size_at(step, end)) return true;
+      }
+      return false;
     });
   }
 
@@ -132,7 +134,7 @@ class Loader::Implementation {
     batch.step = step % sampler_.steps_per_epoch();
     sampler_.batch(batch.epoch, batch.step, slot.samples);
     batch.count = setup_.batch;
-    batch.height = batch.width = size_at(step);
+    batch.height = batch.width = size_at(step, end_);
     batch.pixels = slot.buffer->pixels();
     batch.real = static_cast<int>(std::count_if(slot.samples.begin(), slot.samples.end(),
                                                 [](const auto& sample) { return sample.real; }));
@@ -149,7 +151,11 @@ class Loader::Implementation {
   }
 
   // Depends only on the step: the same on every rank and after resuming.
-  int size_at(uint64_t step) const {
+  int size_at(uint64_t step, const RunEnd& end) const {
+    if (!end.larger_from.empty()) {
+      const auto reached = std::upper_bound(end.larger_from.begin(), end.larger_from.end(), step);
+      return setup_.sizes[static_cast<size_t>(reached - end.larger_from.begin())];
+    }
     const uint64_t block = step / static_cast<uint64_t>(setup_.size_every);
     Random random(setup_.seed, Purpose::size, 0, block);
     return setup_.sizes[random.below(static_cast<uint32_t>(setup_.sizes.size()))];

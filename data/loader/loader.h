@@ -47,6 +47,8 @@ struct BufferSource {
 /// from the start of the run's first epoch.
 struct RunEnd {
   uint64_t batches = 0, plain_from = 0;
+  /// For each of the loader's sizes but the first: where it takes over. Empty: the sizes are drawn at random.
+  std::vector<uint64_t> larger_from;
 };
 
 /// Yields the batches of a training run, in an order that depends on the seed alone: the sequence is

@@ -104,6 +104,9 @@ void check_schedule(const ScheduleOptions& schedule, const YamlValue& value) {
 void TrainOptions::fields(Fields& f) {
   f("size", size, "side of the square input, in pixels").within(32, largest_input_side);
   f("sizes", sizes, "multi-scale: sides to draw from; empty: size alone");
+  f("grow", grow,
+    "first part of the run in which the input grows through sizes (auto: from half of size); 0: they are drawn")
+      .within(0, 0.9);
   f("size_every", size_every, "optimizer steps between changes of size").at_least(1);
   f("batch", batch, "images of one optimizer step, over all ranks").at_least(1);
   f("micro_batch", micro_batch, "images of one pass; gradients are accumulated").at_least(1);

@@ -38,6 +38,8 @@ constexpr std::string_view enum_name(Recompute recompute) {
 struct TrainOptions {
   int size = 416;          ///< side of the square input, in pixels
   std::vector<int> sizes;  ///< multi-scale: one is drawn every `size_every` steps; empty: `size` alone
+  /// First part of the run in which the input grows through `sizes`; 0: they are drawn at random.
+  Auto<float> grow;
   int size_every = 10;
   Auto<int> batch;            ///< images per optimizer step, over all ranks
   Auto<int> micro_batch;      ///< images per pass; automatic: the largest divisor of a rank's batch that fits

@@ -17,14 +17,14 @@ void Pace::begin_run(const RunTimes& before) {
   began_at_ = saved_at_ = mark_ = now();
 }
 
-void Pace::step_done(double seconds) {
-  step_seconds_ = step_seconds_ > 0 ? 0.95 * step_seconds_ + 0.05 * seconds : seconds;
+void Pace::step_done(double seconds, double work) {
+  step_seconds_ = step_seconds_ > 0 ? 0.95 * step_seconds_ + 0.05 * seconds / work : seconds / work;
   const double took = now() - mark_;
   mark_ = now();
   if (++steps_ <= unusual_steps) return;
   const double older = std::exp(-std::min(took / recent_seconds_, 1 / static_cast<double>(recent_steps_)));
   sum_seconds_ = older * sum_seconds_ + took;
-  sum_steps_ = older * sum_steps_ + 1;
+  sum_steps_ = older * sum_steps_ + work;
 }
 
 void Pace::pause_done(double began, bool evaluated) {
@@ -45,8 +45,8 @@ void Pace::save_done(double began) {
   mark_ += save_seconds_;
 }
 
-double Pace::seconds_of(int64_t steps) const {
-  return steps == 0 || step_seconds_ > 0 ? step_seconds_ * static_cast<double>(steps) : -1;
+double Pace::seconds_of(double steps) const {
+  return steps == 0 || step_seconds_ > 0 ? step_seconds_ * steps : -1;
 }
 
 bool Pace::save_due(double save_every) const {

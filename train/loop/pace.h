@@ -27,15 +27,16 @@ class Pace {
   void begin_run(const RunTimes& before = {});
 
   double now() const { return now_(); }
-  /// Records a step's duration.
-  void step_done(double seconds);
+  /// Records a step's duration. It did this part of the work of a step of the largest input; all durations of
+  /// steps below are of such steps.
+  void step_done(double seconds, double work = 1);
   /// What began after a step at second `began` has just finished: the end of an epoch, or an evaluation within
   /// it.
   void pause_done(double began, bool evaluated);
   void save_done(double began);
 
   /// Estimated seconds of this many steps; negative when nothing is known yet.
-  double seconds_of(int64_t steps) const;
+  double seconds_of(double steps) const;
   double seconds_since_save() const { return now() - saved_at_; }
   /// Whether to save in mid-epoch (an epoch may take hours): the saved state is `save_every` seconds old, and
   /// saving takes at most 1/50 of the time (a large state on a slow disk).

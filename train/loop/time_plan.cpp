@@ -36,11 +36,12 @@ std::optional<int> evaluation_interval(const EvaluateOptions& evaluate) {
 
 TimePlan::TimePlan(const RunConfig& config, int64_t val_images, Pace& pace)
     : evaluate_(config.evaluate),
+      growing_(config),
       limit_(60.0 * config.train.minutes),
       save_every_(config.train.save_every),
       evaluation_steps_(evaluation_per_training * static_cast<double>(val_images) / config.train.batch),
       pace_(&pace) {
-  if (config.input_sizes().size() > 1)
+  if (config.input_sizes().size() > 1 && !growing_.active())
     recent_steps_ = std::max<int64_t>(recent_steps_, 5 * config.train.size_every);
 }
 
@@ -103,6 +104,14 @@ bool TimePlan::evaluation_due_within_epoch(const Progress& progress, const RunLe
          seconds_to_last_evaluation(progress, length) >= 0.5 * spacing;
 }
 
+/// The work of the next `steps` steps when they are the run's last ones.
+double TimePlan::work(const Progress& progress, const RunLength& length, int64_t steps) const {
+  if (!growing_.active()) return static_cast<double>(steps);
+  std::vector<Plan> plans = progress.plans;
+  plans.push_back({progress.iteration, progress.iteration + steps});
+  return growing_.work(progress.iteration, progress.iteration + steps, growing_.boundaries(length, plans));
+}
+
 /// Evaluations within the next `steps` steps; the one after the last step is not counted.
 int64_t TimePlan::evaluations(const Progress& progress, const RunLength& length, int64_t steps) const {
   if (steps == 0) return 0;
@@ -117,7 +126,7 @@ int64_t TimePlan::evaluations(const Progress& progress, const RunLength& length,
   }
   const RunTimes times = pace_->times();
   const double step = pace_->recent_step_seconds(), spacing = std::max(1e-9, evaluation_spacing());
-  const double seconds = step * static_cast<double>(steps) - 0.5 * spacing;
+  const double seconds = step * work(progress, length, steps) - 0.5 * spacing;
   const double since = std::min(times.used - times.evaluated_at, spacing);
   return std::max<int64_t>(0, static_cast<int64_t>((seconds + since) / spacing));
 }
@@ -134,11 +143,12 @@ int64_t TimePlan::fitting_steps(const Progress& progress, const RunLength& lengt
   const auto seconds = [&](int64_t steps) {
     if (steps == 0) return evaluated ? 0 : evaluation;
     const int64_t ends = (static_cast<int64_t>(progress.step) + steps - 1) / length.steps_per_epoch();
-    return static_cast<double>(steps) * step + static_cast<double>(ends) * pace_->epoch_end_seconds() +
+    return work(progress, length, steps) * step + static_cast<double>(ends) * pace_->epoch_end_seconds() +
            static_cast<double>(evaluations(progress, length, steps) + 1) * evaluation;
   };
   int64_t fits = least, too_many = length.bound() - progress.iteration + 1;
-  if (step > 0) too_many = std::min(too_many, static_cast<int64_t>(std::max(0.0, left) / step) + 2);
+  const double least_step = step * growing_.least_work();
+  if (step > 0) too_many = std::min(too_many, static_cast<int64_t>(std::max(0.0, left) / least_step) + 2);
   while (fits + 1 < too_many) {
     const int64_t middle = fits + (too_many - fits) / 2;
     (seconds(middle) <= left ? fits : too_many) = middle;

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "train/config/config.h"
+#include "train/loop/growing_input.h"
 #include "train/loop/pace.h"
 #include "train/loop/run_length.h"
 
@@ -45,6 +46,7 @@ class TimePlan {
   bool time_to_plan(const Progress& progress, const RunLength& length) const;
   int64_t fitting_steps(const Progress& progress, const RunLength& length, int64_t least,
                         bool evaluated) const;
+  double work(const Progress& progress, const RunLength& length, int64_t steps) const;
   int64_t evaluations(const Progress& progress, const RunLength& length, int64_t steps) const;
   double evaluation_seconds() const;
   double evaluation_spacing() const;
@@ -54,6 +56,7 @@ class TimePlan {
   double aim() const { return 0.97 * limit_; }
 
   const EvaluateOptions& evaluate_;
+  GrowingInput growing_;
   double limit_, save_every_;
   /// Steps that take as long as the first evaluation, until it has been measured.
   double evaluation_steps_;

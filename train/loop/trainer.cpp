@@ -18,6 +18,7 @@ Trainer::Trainer(const TrainingSetup& setup, const ParameterLayout& layout, cons
       step_(setup_, layout, initial),
       validation_(setup.config, setup.model, setup.val, setup.communicator),
       pace_(setup.now),
+      growing_(setup.config),
       time_plan_(setup.config, static_cast<int64_t>(setup.val.images.size()), pace_),
       loader_advisor_(setup.config.loader, setup.train),
       line_(setup.config.train.log_every) {}
@@ -89,7 +90,12 @@ void Trainer::step() {
     adopt_state(*seen);
   const EpochSums took = time_counters() - before;
   progress_.sums += took;
-  pace_.step_done(took.seconds);
+  pace_.step_done(took.seconds, work(progress_.iteration - 1, progress_.iteration));
+}
+
+/// Of the steps [from, to), in steps of the largest input.
+double Trainer::work(int64_t from, int64_t to) const {
+  return growing_.work(from, to, growing_.boundaries(length_, progress_.plans));
 }
 
 const Batch& Trainer::next_batch(int part) {
@@ -253,7 +259,7 @@ std::string Trainer::describe_progress(const std::optional<Metrics>& metrics) co
   run.steps_per_epoch = length_.steps_per_epoch();
   run.sums = all_ranks_.sums;
   run.losses = all_ranks_.losses;
-  run.seconds_left = pace_.seconds_of(length_.steps_left(progress_));
+  run.seconds_left = pace_.seconds_of(work(progress_.iteration, length_.steps()));
   if (limited) {
     const double limit = time_plan_.seconds_left();
     if (run.seconds_left < 0 || run.seconds_left > limit || length_.steps() < length_.bound())

@@ -7,6 +7,7 @@
 
 #include "data/loader/loader.h"
 #include "train/formats/weights.h"
+#include "train/loop/growing_input.h"
 #include "train/loop/interrupt.h"
 #include "train/loop/pace.h"
 #include "train/loop/rank_report.h"
@@ -78,6 +79,7 @@ class Trainer {
   void open_loader();
   const Batch& next_batch(int part);
   EpochSums time_counters() const;
+  double work(int64_t from, int64_t to) const;
   void adopt_state(const StepState& seen);
   RankReport own_report(const Interrupt& interrupt) const;
   void synchronize(const Interrupt& interrupt);
@@ -109,6 +111,7 @@ class Trainer {
   TrainingStep step_;
   Validation validation_;
   Pace pace_;
+  GrowingInput growing_;
   TimePlan time_plan_;
   /// The plan that was reported last, in steps, and the seconds used by then.
   Plan said_;

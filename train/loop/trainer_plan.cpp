@@ -47,8 +47,11 @@ RunEnd Trainer::loader_end() const {
     return static_cast<uint64_t>(std::max<int64_t>(0, step + before)) *
            static_cast<uint64_t>(step_.micro_batches());
   };
-  return {batches(length_.steps()),
-          batches(length_.last_part(setup_.config.augment.mosaic_off, progress_.plans))};
+  RunEnd end;
+  end.batches = batches(length_.steps());
+  end.plain_from = batches(length_.last_part(setup_.config.augment.mosaic_off, progress_.plans));
+  for (const int64_t step : growing_.boundaries(length_, progress_.plans)) end.larger_from.push_back(batches(step));
+  return end;
 }
 
 /// Reports the first plan, and later ones that differ by more than a tenth, at most ten times in all.

@@ -76,6 +76,7 @@ class RecipeWriter {
     }
     line("train:");
     line("  size: " + std::to_string(net_.integer("width", 0, 0, 8192)));
+    line("  grow: 0");
     write_sizes();
     line("  batch: " + std::to_string(batch));
     line("  micro_batch: " + std::to_string(batch / parts), "batch / subdivisions; auto takes what fits");
