@@ -50,7 +50,7 @@ void read_assignment(const YamlValue& value, YoloHead& head) {
 void read_anchors(const YamlValue& value, YoloAttributes& yolo) {
   YoloHead& head = yolo.head;
   // Training replaces `auto` by anchors computed from its data; until then the model file's are used.
-  if (head.anchor_count > 0 && (is_word(value, "auto") || is_word(value, "model"))) return;
+  if (is_word(value, "auto") || is_word(value, "model")) return;
   const auto rows = yaml_as<std::vector<std::vector<float>>>(
       value, "anchors", "a list of pairs [width, height], auto or model");
   yolo.anchors_where = value.where();

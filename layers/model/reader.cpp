@@ -333,8 +333,11 @@ Model parse_model(const YamlDocument& document, int classes, const YamlValue& he
   YAML::Node resolved = YAML::Clone(document.root().node);
   resolved["classes"] = model.classes;
   if (head_overrides.defined()) {
-    for (const auto& entry : head_overrides.node)
-      resolved["head"][entry.first.as<std::string>()] = YAML::Clone(entry.second);
+    for (const auto& entry : head_overrides.node) {
+      const auto key = entry.first.as<std::string>();
+      // `anchors: model`, or auto, leaves the list as it is.
+      if (key != "anchors" || !entry.second.IsScalar()) resolved["head"][key] = YAML::Clone(entry.second);
+    }
   }
   YAML::Emitter emitter;
   emitter << resolved;

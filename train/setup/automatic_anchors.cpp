@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include <fmt/format.h>
 
 #include "core/text.h"
+#include "train/setup/run_model.h"
 
 namespace brightnet {
 namespace {
@@ -71,6 +73,16 @@ std::string why_keep(const RunConfig& config, const Dataset& train, const Model&
   return "";
 }
 
+/// Whether these are what all heads have.
+bool has_anchors(const Model& model, const std::vector<BoxShape>& anchors) {
+  for (const YoloAttributes* yolo : heads_of(model)) {
+    const auto same = [](const Anchor& a, const BoxShape& b) { return a.w == b.width && a.h == b.height; };
+    const std::span own(yolo->head.anchors, static_cast<size_t>(yolo->head.anchor_count));
+    if (!std::equal(own.begin(), own.end(), anchors.begin(), anchors.end(), same)) return false;
+  }
+  return true;
+}
+
 void set_anchors(RunConfig& config, const YAML::Node& value) {
   if (!config.head.defined()) config.head.node.reset(YAML::Node(YAML::NodeType::Map));
   config.head.node["anchors"] = value;
@@ -111,6 +123,10 @@ std::optional<Choice> choose_anchors(RunConfig& config, const Dataset& train, co
   }
   const AnchorResult found = find_anchors(train, options);
   set_anchors(config, YAML::Load(found.list()));
+  if (!has_anchors(load_model(config, model.classes), found.anchors)) {
+    set_anchors(config, YAML::Node("model"));
+    return Choice{"head.anchors", "model", "the model's, since its yolo layers list their own"};
+  }
   std::string reason = "fitted to " + counted(found.boxes, "box", "boxes");
   if (found.filled > 0) {
     reason += fmt::format(", which have {} of {} shapes; the others lie between and around them",

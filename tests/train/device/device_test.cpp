@@ -55,11 +55,15 @@ TEST(Device, AGpuTrainsFastestInWhatItsTensorCoresCompute) {
                                                 {8, 0, Precision::bf16},
                                                 {7, 5, Precision::fp16},
                                                 {6, 1, Precision::fp32}}) {
-    const FastPrecision fast = fast_precision(cuda::GpuFacts{.name = "card", .major = major, .minor = minor});
+    cuda::GpuFacts card;
+    card.name = "card";
+    card.major = major;
+    card.minor = minor;
+    const FastPrecision fast = fast_precision(card);
     EXPECT_EQ(fast.precision, precision) << major << '.' << minor;
     EXPECT_TRUE(fast.gpu);
     EXPECT_NE(fast.reason.find("card"), std::string::npos) << fast.reason;
-    EXPECT_FALSE(cuda::why_not_in(fast.precision, {.name = "card", .major = major, .minor = minor}));
+    EXPECT_FALSE(cuda::why_not_in(fast.precision, card));
   }
 }
 

@@ -134,14 +134,29 @@ TEST_F(AutomaticAnchors, AModelThatLeavesAnAnchorOutKeepsItsOwn) {
   EXPECT_NE(choice->reason.find("anchor 0 is in no head's mask"), std::string::npos) << choice->reason;
 }
 
-TEST_F(AutomaticAnchors, AnImportedDarknetNetworkKeepsItsOwnUnlessAsked) {
+TEST_F(AutomaticAnchors, LayersThatListTheirOwnAnchorsKeepThem) {
+  std::string text = testing::small_model;
+  text.replace(text.find("mask: [0, 1]"), 12,
+               "anchors: [[9, 9], [15, 15], [23, 23], [33, 33]], mask: [0, 1]");
+  write_atomically(run_.folder() / "model.yaml", text);
+  add_image({{10, 10}, {20, 20}, {30, 40}, {50, 60}, {100, 110}});
+  EXPECT_NE(choose()->reason.find("list their own"), std::string::npos);
+  EXPECT_EQ(anchors_of(model_), (Anchors{{9, 9}, {15, 15}, {22, 22}, {32, 32}}));
+}
+
+TEST_F(AutomaticAnchors, AModelKeptAsItIsHasItsAnchorsInItsDescription) {
+  choose({"head.anchors=model"});
+  write_atomically(run_.folder() / "model.yaml", model_.yaml);
+  choose({"head.anchors=model"});
+  EXPECT_EQ(anchors_of(model_), of_model);
+}
+
+TEST_F(AutomaticAnchors, AnImportedDarknetNetworkKeepsItsOwn) {
   add_image({{10, 10}, {20, 20}, {30, 40}, {50, 60}, {100, 110}});
   config_ = load_run_config(run_.config());
   config_.imported = std::make_shared<const DarknetImport>();
   const Model model = load_model(run_.folder() / "model.yaml", 2);
   EXPECT_FALSE(choose_anchors(config_, train_, model).has_value());
-  config_.head.node["anchors"] = "auto";
-  EXPECT_TRUE(choose_anchors(config_, train_, model).has_value());
 }
 
 TEST_F(AutomaticAnchors, TheFitIsTheShareOfBoxesWithinAFactorOfFourOfEachHead) {
