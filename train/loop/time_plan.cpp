@@ -13,8 +13,8 @@ constexpr double time_before_planning = 0.01;
 /// which every step may replace it for the smaller difference.
 constexpr double between_plans = 0.025, worth_planning = 0.01, worth_planning_at_end = 0.004, end = 0.05;
 
-/// Evaluations take this part of the time, but there are about so many, unless they would take more than
-/// the larger part.
+/// Evaluations take this part of the time, but there are about so many, unless they would take more than the
+/// larger part.
 constexpr double evaluation_part = 0.08, largest_evaluation_part = 0.25;
 constexpr int least_evaluations = 6;
 /// An evaluation that is expected to take more than this part of the time is not made just to measure it.
@@ -30,8 +30,7 @@ constexpr double plots_seconds = 0.3;
 }  // namespace
 
 std::optional<int> evaluation_interval(const EvaluateOptions& evaluate) {
-  if (evaluate.every > 0) return evaluate.every;
-  return std::nullopt;
+  return given(evaluate.every);
 }
 
 TimePlan::TimePlan(const RunConfig& config, int64_t val_images, Pace& pace)
@@ -85,6 +84,7 @@ bool TimePlan::evaluation_due(const Progress& progress, const RunLength& length)
   const int64_t epoch = static_cast<int64_t>(progress.epoch) + 1;
   if (epoch < evaluate_.start) return false;
   if (const auto every = evaluation_interval(evaluate_)) return (epoch - evaluate_.start) % *every == 0;
+  if (!active()) return true;
   const double spacing = evaluation_spacing();
   const double half_epoch =
       0.5 * pace_->recent_step_seconds() * static_cast<double>(length.steps_per_epoch());
@@ -129,13 +129,13 @@ int64_t TimePlan::fitting_steps(const Progress& progress, const RunLength& lengt
   const double epoch = pace_->recent_step_seconds() * static_cast<double>(length.steps_per_epoch());
   const double between_saves = std::max<double>(save_every_, std::min(50 * save, epoch));
   const double step = pace_->recent_step_seconds() * (save > 0 ? 1 + save / between_saves : 1);
-  const double evaluation = evaluation_seconds();
+  const double evaluation = evaluation_seconds(), last = last_evaluations_ * evaluation;
   const double left = aim() - pace_->times().used - closing_seconds();
   const auto seconds = [&](int64_t steps) {
-    if (steps == 0) return evaluated ? 0 : evaluation;
+    if (steps == 0) return evaluated ? last - evaluation : last;
     const int64_t ends = (static_cast<int64_t>(progress.step) + steps - 1) / length.steps_per_epoch();
     return static_cast<double>(steps) * step + static_cast<double>(ends) * pace_->epoch_end_seconds() +
-           static_cast<double>(evaluations(progress, length, steps) + 1) * evaluation;
+           static_cast<double>(evaluations(progress, length, steps)) * evaluation + last;
   };
   int64_t fits = least, too_many = length.bound() - progress.iteration + 1;
   if (step > 0) too_many = std::min(too_many, static_cast<int64_t>(std::max(0.0, left) / step) + 2);
@@ -149,7 +149,8 @@ int64_t TimePlan::fitting_steps(const Progress& progress, const RunLength& lengt
 bool TimePlan::time_to_plan(const Progress& progress, const RunLength& length) const {
   const double used = pace_->times().used;
   if (pace_->steps() < least_steps_before_planning && used < 0.5 * limit_) return false;
-  if (used + evaluation_seconds() + closing_seconds() >= aim() - end * limit_) return true;
+  if (used + last_evaluations_ * evaluation_seconds() + closing_seconds() >= aim() - end * limit_)
+    return true;
   if (length.run_trained(progress)) return true;
   if (planned_at_ == 0)
     return pace_->steps() >= steps_before_planning || used >= time_before_planning * limit_;
