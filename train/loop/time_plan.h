@@ -45,6 +45,8 @@ class TimePlan {
 
  private:
   bool time_to_plan(const Progress& progress, const RunLength& length) const;
+  double seconds_to_end(const Progress& progress, const RunLength& length, int64_t steps,
+                        bool evaluated) const;
   int64_t fitting_steps(const Progress& progress, const RunLength& length, int64_t least,
                         bool evaluated) const;
   int64_t evaluations(const Progress& progress, const RunLength& length, int64_t steps) const;
