@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "core/error.h"
-
 namespace brightnet {
 namespace {
 
@@ -19,10 +17,8 @@ int64_t without_last(double fraction, int64_t steps) {
 }  // namespace
 
 RunLength::RunLength(const TrainOptions& train, int64_t images)
-    : steps_per_epoch_(divided_up(images, train.batch)), bound_(unbounded) {
-  const auto epochs = given(train.epochs);
-  BRIGHTNET_CHECK(epochs || train.iterations > 0 || train.minutes > 0, "a run without an end");
-  if (epochs) bound_ = *epochs * steps_per_epoch_;
+    : steps_per_epoch_(divided_up(images, train.batch)), bound_(train.epochs * steps_per_epoch_) {
+  if (train.epochs == 0) bound_ = unbounded;
   if (train.iterations > 0) bound_ = train.iterations;
   steps_ = bound_;
 }
@@ -31,8 +27,7 @@ void RunLength::resume(const TrainOptions& train, Progress& progress) {
   progress.step = std::min(progress.step, static_cast<uint64_t>(steps_per_epoch_));
   if (train.iterations == 0 && bounded()) {
     const auto step = static_cast<int64_t>(progress.step), epoch = static_cast<int64_t>(progress.epoch);
-    const int64_t epochs_left = std::max<int64_t>(0, given(train.epochs).value_or(0) - epoch);
-    bound_ = progress.iteration - step + epochs_left * steps_per_epoch_;
+    bound_ = progress.iteration - step + std::max<int64_t>(0, train.epochs - epoch) * steps_per_epoch_;
   }
   steps_ = progress.plans.empty() ? bound_ : progress.plans.back().steps;
 }

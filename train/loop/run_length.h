@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "train/config/config.h"
@@ -10,20 +9,10 @@
 
 namespace brightnet {
 
-/// The value of a setting that the run itself chooses where it is automatic or 0: none.
-template <typename Setting>
-std::optional<int> given(const Setting& setting) {
-  if constexpr (requires { setting.has_value(); }) {
-    if (!setting.has_value()) return std::nullopt;
-  }
-  const int value = setting;
-  return value > 0 ? std::optional<int>(value) : std::nullopt;
-}
-
 class RunLength {
  public:
   /// Length of a new run on a training split of this many images: train.iterations or train.epochs. With
-  /// train.minutes this is the upper bound of all plans; automatic epochs have none.
+  /// train.minutes this is the upper bound of all plans; 0 epochs: there is none.
   RunLength(const TrainOptions& train, int64_t images);
   /// Continues from `progress` and clamps its step to the epoch's length, which is shorter when the data set
   /// has shrunk. When the data have changed, the run keeps its remaining epochs rather than its steps.

@@ -30,7 +30,8 @@ constexpr double plots_seconds = 0.3;
 }  // namespace
 
 std::optional<int> evaluation_interval(const EvaluateOptions& evaluate) {
-  return given(evaluate.every);
+  if (evaluate.every > 0) return evaluate.every;
+  return std::nullopt;
 }
 
 TimePlan::TimePlan(const RunConfig& config, int64_t val_images, Pace& pace)

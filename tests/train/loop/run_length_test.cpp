@@ -78,7 +78,6 @@ TEST(RunLength, KeepsStepsThatWerePlannedOrAskedFor) {
 
 TEST(RunLength, HasNoBoundWithoutEpochs) {
   TrainOptions train = epochs_of_batches_of_four(0);
-  train.minutes = 60;
   RunLength length(train, 10);
   EXPECT_FALSE(length.bounded());
   Progress progress = at(1, 0, 3);
