@@ -13,8 +13,8 @@ constexpr double time_before_planning = 0.01;
 /// which every step may replace it for the smaller difference.
 constexpr double between_plans = 0.025, worth_planning = 0.01, worth_planning_at_end = 0.004, end = 0.05;
 
-/// Evaluations take this part of the time, but there are about so many, unless they would take more than
-/// the larger part.
+/// Evaluations take this part of the time, but there are about so many, unless they would take more than the
+/// larger part.
 constexpr double evaluation_part = 0.08, largest_evaluation_part = 0.25;
 constexpr int least_evaluations = 6;
 /// An evaluation that is expected to take more than this part of the time is not made just to measure it.
@@ -86,6 +86,7 @@ bool TimePlan::evaluation_due(const Progress& progress, const RunLength& length)
   const int64_t epoch = static_cast<int64_t>(progress.epoch) + 1;
   if (epoch < evaluate_.start) return false;
   if (const auto every = evaluation_interval(evaluate_)) return (epoch - evaluate_.start) % *every == 0;
+  if (!active()) return true;
   const double spacing = evaluation_spacing();
   const double half_epoch =
       0.5 * pace_->recent_step_seconds() * static_cast<double>(length.steps_per_epoch());
@@ -131,27 +132,32 @@ int64_t TimePlan::evaluations(const Progress& progress, const RunLength& length,
   return std::max<int64_t>(0, static_cast<int64_t>((seconds + since) / spacing));
 }
 
-/// The most steps, at least `least` and at most the upper bound, with which the run ends in time.
-int64_t TimePlan::fitting_steps(const Progress& progress, const RunLength& length, int64_t least,
+/// Seconds until the run has ended after so many more steps. `evaluated`: an epoch has just ended with an
+/// evaluation, which is the last one if no step follows.
+double TimePlan::seconds_to_end(const Progress& progress, const RunLength& length, int64_t steps,
                                 bool evaluated) const {
+  const double evaluation = evaluation_seconds();
+  const double last = last_evaluations_ * evaluation + closing_seconds();
+  if (steps == 0) return evaluated ? last - evaluation : last;
   const double save = pace_->save_seconds();
   const double epoch = pace_->recent_step_seconds() * static_cast<double>(length.steps_per_epoch());
   const double between_saves = std::max<double>(save_every_, std::min(50 * save, epoch));
   const double step = pace_->recent_step_seconds() * (save > 0 ? 1 + save / between_saves : 1);
-  const double evaluation = evaluation_seconds();
-  const double left = aim() - pace_->times().used - closing_seconds();
-  const auto seconds = [&](int64_t steps) {
-    if (steps == 0) return evaluated ? 0 : evaluation;
-    const int64_t ends = (static_cast<int64_t>(progress.step) + steps - 1) / length.steps_per_epoch();
-    return work(progress, length, steps) * step + static_cast<double>(ends) * pace_->epoch_end_seconds() +
-           static_cast<double>(evaluations(progress, length, steps) + 1) * evaluation;
-  };
+  const int64_t ends = (static_cast<int64_t>(progress.step) + steps - 1) / length.steps_per_epoch();
+  return work(progress, length, steps) * step + static_cast<double>(ends) * pace_->epoch_end_seconds() +
+         static_cast<double>(evaluations(progress, length, steps)) * evaluation + last;
+}
+
+/// The most steps, at least `least` and at most the upper bound, after which the run ends in time.
+int64_t TimePlan::fitting_steps(const Progress& progress, const RunLength& length, int64_t least,
+                                bool evaluated) const {
+  const double left = aim() - pace_->times().used, step = pace_->recent_step_seconds();
   int64_t fits = least, too_many = length.bound() - progress.iteration + 1;
   const double least_step = step * growing_.least_work();
   if (step > 0) too_many = std::min(too_many, static_cast<int64_t>(std::max(0.0, left) / least_step) + 2);
   while (fits + 1 < too_many) {
     const int64_t middle = fits + (too_many - fits) / 2;
-    (seconds(middle) <= left ? fits : too_many) = middle;
+    (seconds_to_end(progress, length, middle, evaluated) <= left ? fits : too_many) = middle;
   }
   return fits;
 }
@@ -159,7 +165,8 @@ int64_t TimePlan::fitting_steps(const Progress& progress, const RunLength& lengt
 bool TimePlan::time_to_plan(const Progress& progress, const RunLength& length) const {
   const double used = pace_->times().used;
   if (pace_->steps() < least_steps_before_planning && used < 0.5 * limit_) return false;
-  if (used + evaluation_seconds() + closing_seconds() >= aim() - end * limit_) return true;
+  if (used + last_evaluations_ * evaluation_seconds() + closing_seconds() >= aim() - end * limit_)
+    return true;
   if (length.run_trained(progress)) return true;
   if (planned_at_ == 0)
     return pace_->steps() >= steps_before_planning || used >= time_before_planning * limit_;
@@ -178,13 +185,15 @@ std::optional<int64_t> TimePlan::revise(const Progress& progress, const RunLengt
   planned_at_ = used;
   // An epoch that has just ended without evaluation needs one more step, which one can follow.
   const int64_t least = evaluated.has_value() && !*evaluated ? 1 : 0;
-  const int64_t steps =
-      progress.iteration + fitting_steps(progress, length, least, evaluated.value_or(false));
-  const double off =
-      static_cast<double>(std::abs(steps - length.steps())) * pace_->recent_step_seconds() / limit_;
-  const bool at_end = left < end * limit_;
-  if (steps == length.steps() || off < (at_end ? worth_planning_at_end : worth_planning)) return std::nullopt;
-  return steps;
+  const int64_t fitting = fitting_steps(progress, length, least, evaluated.value_or(false));
+  const int64_t now = length.steps_left(progress);
+  if (fitting == now) return std::nullopt;
+  // By how much the plan in force misses: seconds that it leaves, or that it takes too long.
+  const double off = fitting > now
+                         ? static_cast<double>(fitting - now) * pace_->recent_step_seconds()
+                         : seconds_to_end(progress, length, now, evaluated.value_or(false)) - (aim() - used);
+  if (off < (left < end * limit_ ? worth_planning_at_end : worth_planning) * limit_) return std::nullopt;
+  return progress.iteration + fitting;
 }
 
 }  // namespace brightnet

@@ -26,6 +26,8 @@ class TimePlan {
 
   /// Whether the run has a time limit. A run that an earlier version planned once keeps that plan.
   bool active() const { return limit_ > 0 && pace_->times().used >= 0; }
+  /// How many evaluations follow the last step; one unless told otherwise.
+  void end_with_evaluations(int count) { last_evaluations_ = count; }
   /// The run's new length in steps, when it is time to plan and the plan in force is off by more than it is
   /// worth; to be called after each step and, with `evaluated`, after each end of an epoch. A length of
   /// progress.iteration ends the run: after an evaluation at once, else with the one at its end.
@@ -44,6 +46,8 @@ class TimePlan {
 
  private:
   bool time_to_plan(const Progress& progress, const RunLength& length) const;
+  double seconds_to_end(const Progress& progress, const RunLength& length, int64_t steps,
+                        bool evaluated) const;
   int64_t fitting_steps(const Progress& progress, const RunLength& length, int64_t least,
                         bool evaluated) const;
   double work(const Progress& progress, const RunLength& length, int64_t steps) const;
@@ -63,6 +67,7 @@ class TimePlan {
   Pace* pace_;
   /// Seconds used when the run's length was last calculated.
   double planned_at_ = 0;
+  int last_evaluations_ = 1;
   /// The least number of steps that tell the speed.
   int64_t recent_steps_ = 10;
 };

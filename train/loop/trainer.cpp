@@ -79,7 +79,8 @@ bool Trainer::over() const {
 void Trainer::step() {
   const EpochSums before = time_counters();
   OptimizerStep& optimizer = step_.optimizer();
-  optimizer.set_rate(schedule_.rate(progress_.iteration));
+  rate_ = schedule_.rate(progress_.iteration);
+  optimizer.set_rate(rate_);
   for (int part = 0; part < step_.micro_batches(); ++part) step_.pass(next_batch(part), part);
   step_.update();
   ++progress_.iteration;
@@ -237,7 +238,7 @@ void Trainer::report_epoch(const std::optional<Metrics>& metrics) {
                       .iteration = progress_.iteration,
                       .sums = all_ranks_.sums,
                       .losses = all_ranks_.losses,
-                      .rate = schedule_.rate(progress_.iteration - 1),
+                      .rate = rate_,
                       .loss_scale = loss_scale(),
                       .metrics = metrics ? &*metrics : nullptr});
 }
@@ -265,7 +266,7 @@ std::string Trainer::describe_progress(const std::optional<Metrics>& metrics) co
     if (run.seconds_left < 0 || run.seconds_left > limit || length_.steps() < length_.bound())
       run.seconds_left = limit;
   }
-  run.rate = schedule_.rate(std::max<int64_t>(0, progress_.iteration - 1));
+  run.rate = rate_;
   run.loss_scale = loss_scale();
   run.many_ranks = !setup_.communicator.alone();
   run.device_beside_host = setup_.backend.works_beside_host();

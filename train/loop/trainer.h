@@ -106,6 +106,8 @@ class Trainer {
   const ParameterLayout& layout_;
   RunLength length_;
   Schedule schedule_;
+  /// Of the last step. A plan made after it does not tell any more.
+  float rate_ = 0;
   SplitFingerprint train_data_, val_data_;
 
   TrainingStep step_;

@@ -86,6 +86,7 @@ void Trainer::resume() {
   schedule_ = Schedule(setup_.config.schedule, setup_.config.optimizer.rate, length_.steps_per_epoch(),
                        length_.bound());
   for (const Plan& plan : progress_.plans) follow_plan(plan);
+  rate_ = schedule_.rate(std::max<int64_t>(0, progress_.iteration - 1));
   if (!progress_.plans.empty()) said_ = progress_.plans.back();
   resumed_ = true;
   if (!leads()) return;

@@ -45,6 +45,7 @@ double Schedule::warmed(int64_t iteration) const {
 }
 
 double Schedule::decayed(int64_t iteration) const {
+  if (iteration <= decay_.from) return decay_.value;
   const auto length = static_cast<double>(std::max<int64_t>(1, total_ - decay_.from));
   const double more = (1 - decay_.value) * (static_cast<double>(iteration - decay_.from) / length);
   return std::min(1.0, decay_.value + more);

@@ -389,7 +389,7 @@ TEST(Loader, DecodesNothingAgainForANewEnd) {
   for (int i = 0; i < 4; ++i) ASSERT_NE(loader.next(), nullptr);
   for (const ImageRecord& image : dataset.images) std::filesystem::remove(image.file);
   for (uint64_t i = 4; i < 50; ++i) {
-    loader.set_end({100 + i, i % 2 == 0 ? 0 : 99});
+    loader.set_end({100 + i, i % 2 == 0 ? 0u : 99u});
     ASSERT_NE(loader.next(), nullptr) << "all images are in the cache";
   }
 }

@@ -48,6 +48,7 @@ class SimulatedRun {
     progress_ = progress;
     length_->resume(config_.train, progress_);
   }
+  TimePlan& plan() { return *plan_; }
   /// Until the run is over, or has worked so long.
   void run(double until = 1e9) {
     pace_->begin_run(progress_.times);
@@ -74,7 +75,6 @@ class SimulatedRun {
   bool evaluated_last() const { return evaluated_last_; }
   const Progress& progress() const { return progress_; }
   const RunLength& length() const { return *length_; }
-  const TimePlan& plan() const { return *plan_; }
 
  private:
   void pass(double seconds) {
@@ -134,10 +134,11 @@ class SimulatedRun {
 };
 
 std::string describe(const SimulatedRun& run) {
-  return fmt::format("{:.3f} spent, {} steps, {:.1f} epochs, {} plans, {} evaluations in {:.3f}", run.spent(),
-                     run.progress().iteration,
-                     run.progress().iteration / double(run.length().steps_per_epoch()),
-                     run.progress().plans.size(), run.evaluations(), run.evaluating());
+  return fmt::format(
+      "{:.3f} spent, {} steps, {:.1f} epochs, {} plans, {} evaluations in {:.3f}", run.spent(),
+      run.progress().iteration,
+      static_cast<double>(run.progress().iteration) / static_cast<double>(run.length().steps_per_epoch()),
+      run.progress().plans.size(), run.evaluations(), run.evaluating());
 }
 
 void expect_kept(const Limits& limits, const Machine& machine, const std::string& what) {
@@ -147,7 +148,6 @@ void expect_kept(const Limits& limits, const Machine& machine, const std::string
   EXPECT_LE(run.spent(), 1.0) << what << ": " << describe(run);
   EXPECT_LE(run.progress().plans.size(), 60u) << what << ": " << describe(run);
   EXPECT_TRUE(run.evaluated_last()) << what;
-  std::printf("%-40s %s\n", what.c_str(), describe(run).c_str());
 }
 
 /// `factor` times slower after this part of ten minutes.
@@ -298,6 +298,14 @@ TEST(TimePlan, EvaluatesForATwelfthOfTheTimeButFiveTimes) {
   SimulatedRun rare({}, {.evaluation = [](double) { return 60.0; }});
   rare.run();
   EXPECT_LE(rare.evaluating(), 0.31) << "five would take half of the time: " << describe(rare);
+}
+
+TEST(TimePlan, LeavesTimeForASecondLastEvaluation) {
+  SimulatedRun run({}, {.evaluation = [](double) { return 30.0; }});
+  run.plan().end_with_evaluations(2);
+  run.run();
+  EXPECT_GE(run.spent() + 30 / 600.0, 0.9) << describe(run);
+  EXPECT_LE(run.spent() + 30 / 600.0, 1) << describe(run);
 }
 
 TEST(TimePlan, EvaluatesAsOftenAsItWasTold) {
