@@ -125,10 +125,9 @@ Preparation prepare(const RunRequest& request, const std::string& device, const 
   if (request.no_graph) config.train.graph = false;
   check_batch(config.train, ranks.size(), request.resuming);
   run.backend = open_device(device, config.train.precision, config.train.deterministic);
-  // Reading a split may take long, so a missing path of either split is reported first.
-  for (const Split split : {Split::train, Split::val}) check_place(config.data, split);
-  run.training = read_split(config, Split::train, ranks.leads());
-  run.validation = read_split(config, Split::val, ranks.leads());
+  RunData data = read_run_data(config, ranks.leads());
+  run.training = std::move(data.training);
+  run.validation = std::move(data.validation);
   if (ranks.leads()) remark_on_sizes(config, run.training, run.validation);
   resolve_anchors(config, run.training);
   run.model = load_model(config, static_cast<int>(run.training.classes.size()));
