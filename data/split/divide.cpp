@@ -76,25 +76,35 @@ class Divider {
     std::vector<Member> free = unassigned(members);
     if (free.empty()) return;
     const auto largest = std::max_element(shares_.begin(), shares_.end());
-    if (members.size() == 1 && *largest >= 0.5) return give(*free[0].group, largest - shares_.begin());
+    if (members.size() == 1 && *largest > 0.5) return give(*free[0].group, largest - shares_.begin());
     std::vector<double> wanted = missing(members);
     double images = 0;
     for (const Member& member : free) images += member.group->images;
-    const double assigned = std::accumulate(images_.begin(), images_.end(), 0.0);
-    for (size_t s = 0; s < shares_.size(); ++s) {
-      const double images_missing = shares_[s] * assigned - images_[s];
-      wanted[s] += std::clamp(images_missing, -0.5, 0.5) * total(free) / images;
-    }
+    for (size_t s = 0; s < shares_.size(); ++s)
+      wanted[s] += std::clamp(missing_images(s), -0.5, 0.5) * total(free) / images;
     cut(free, wanted);
   }
 
   /// `members` count for their images.
-  void assign_rest(const std::vector<Member>& members) { cut(unassigned(members), missing(members)); }
+  void assign_rest(const std::vector<Member>& members) {
+    const std::vector<Member> free = unassigned(members);
+    std::vector<double> wanted;
+    for (size_t s = 0; s < shares_.size(); ++s) {
+      const double fair = shares_[s] * total(free);
+      wanted.push_back(fair + std::clamp(missing_images(s), -fair / 2, fair / 2));
+    }
+    cut(free, wanted);
+  }
 
  private:
   static std::vector<Member> unassigned(std::vector<Member> members) {
     std::erase_if(members, [](const Member& member) { return member.group->part != no_part; });
     return members;
+  }
+
+  /// What a part lacks of its share of the images that are assigned.
+  double missing_images(size_t part) const {
+    return shares_[part] * std::accumulate(images_.begin(), images_.end(), 0.0) - images_[part];
   }
 
   /// What each part lacks of its share.

@@ -6,8 +6,9 @@
 // have no part yet, in the order of their places, are cut into consecutive runs, so long that each part comes
 // to its share of the class's boxes, those that it has from earlier classes counted. What rounding to whole
 // groups gave a part too much or too little in images moves the cuts of the next classes by at most half an
-// image. Groups without objects come last and make up the parts' shares of the images. A class that only one
-// group contains goes to a part with at least half of the images, if there is one.
+// image. Groups without objects come last: each part gets its share of them, or up to half more or less, to
+// come to its share of the images. A class that only one group contains goes to the part with more than half
+// of the images, if there is one.
 //
 // An added image therefore moves only groups that are next to a cut.
 #pragma once

@@ -69,7 +69,7 @@ TEST(Divide, EveryClassAndTheImagesWithoutObjectsHaveTheirShares) {
     for (int c = 0; c < 3; ++c) {
       const auto found = shares(data, division, 3, c);
       for (size_t s = 0; s < 3; ++s)
-        EXPECT_NEAR(found[s], wanted[s], c == 2 ? 0.03 : 0.02) << seed << ' ' << c;
+        EXPECT_NEAR(found[s], wanted[s], c == 2 ? 0.04 : 0.02) << seed << ' ' << c;
     }
     for (size_t s = 0; s < 3; ++s) {
       EXPECT_NEAR(std::count(division.part.begin(), division.part.end(), s), 600 * wanted[s], 6) << seed;
