@@ -69,10 +69,10 @@ TEST(Divide, EveryClassAndTheImagesWithoutObjectsHaveTheirShares) {
     for (int c = 0; c < 3; ++c) {
       const auto found = shares(data, division, 3, c);
       for (size_t s = 0; s < 3; ++s)
-        EXPECT_NEAR(found[s], wanted[s], c == 2 ? 0.04 : 0.02) << seed << ' ' << c;
+        EXPECT_NEAR(found[s], wanted[s], c == 2 ? 0.05 : 0.01) << seed << ' ' << c;
     }
     for (size_t s = 0; s < 3; ++s) {
-      EXPECT_NEAR(std::count(division.part.begin(), division.part.end(), s), 600 * wanted[s], 6) << seed;
+      EXPECT_NEAR(std::count(division.part.begin(), division.part.end(), s), 600 * wanted[s], 10) << seed;
       int background = 0;
       for (size_t i = 0; i < 600; ++i)
         background += division.part[i] == s && data.dataset.images[i].annotations.empty();
@@ -125,14 +125,17 @@ TEST(Divide, ANewImageMovesOnlyFewOthers) {
   Data data = mixed(400);
   const DivideOptions options{.shares = {0.8, 0.1, 0.1}};
   const auto before = divide(data.dataset, data.contents, options).part;
+  int moved_by_all = 0;
   for (int added = 0; added < 10; ++added) {
     Data more = data;
     more.add(1000 + added, {3, 1, added % 2});
     const auto after = divide(more.dataset, more.contents, options).part;
     int moved = 0;
     for (size_t i = 0; i < before.size(); ++i) moved += after[i] != before[i];
-    EXPECT_LE(moved, 6) << added;
+    EXPECT_LE(moved, 15) << added;
+    moved_by_all += moved;
   }
+  EXPECT_LE(moved_by_all, 50);
 }
 
 TEST(Divide, AnotherSeedIsAnotherDivision) {
