@@ -74,7 +74,7 @@ TEST_F(Splits, WhatIsDividedIsTrainedOnAndEvaluatedAtOnce) {
 }
 
 TEST_F(Splits, AFolderIsDividedWithoutAConfiguration) {
-  const ProgramResult divided = run({"data", "split", "data", "--out", "parts", "--ratios", "0.75,0.25"});
+  const ProgramResult divided = run({"data", "split", "--out", "parts", "--ratios", "0.75,0.25", "data"});
   ASSERT_EQ(divided.code, 0) << divided.err;
   EXPECT_TRUE(says(divided.err, "data: read as yolo with the images of images")) << divided.err;
   EXPECT_TRUE(says(divided.err, "brightnet train parts/data.yaml --set model=MODEL.yaml")) << divided.err;

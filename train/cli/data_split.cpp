@@ -109,6 +109,8 @@ void add_data_split(CLI::App& data, Action& action) {
       ->add_option("--ratios", arguments->options.ratios,
                    "of train, val and test; two of them: no test (default 0.8,0.1,0.1)")
       ->type_name("A,B[,C]")
+      ->expected(1, -1)
+      ->allow_extra_args(false)
       ->delimiter(',');
   command->add_option("--seed", arguments->options.seed, "random seed; another seed is another division");
   command->add_flag("--exact", arguments->exact,
