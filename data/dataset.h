@@ -12,12 +12,13 @@
 
 namespace brightnet {
 
-enum class Split : uint8_t { train, val };
+enum class Split : uint8_t { train, val, test };
 
 constexpr std::string_view enum_name(Split split) {
   switch (split) {
     case Split::train: return "train";
     case Split::val: return "val";
+    case Split::test: return "test";
   }
   return {};
 }
@@ -35,7 +36,8 @@ struct Annotation {
 /// One image. Width and height are those after EXIF rotation.
 struct ImageRecord {
   std::filesystem::path file;
-  int64_t id = 0;  ///< COCO's image id; the index elsewhere
+  std::string listed;  ///< how its format's lists or tables name it; empty: by its path
+  int64_t id = 0;      ///< COCO's image id; the index elsewhere
   int width = 0, height = 0;
   std::vector<Annotation> annotations;
 };

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <exception>
-#include <set>
+#include <memory>
 
 #include <fmt/format.h>
 
 #include "core/text.h"
+#include "data/image/perceptual_hash.h"
 
 namespace brightnet {
 namespace {
@@ -14,14 +15,19 @@ namespace {
 namespace fs = std::filesystem;
 using Kind = DataProblem::Kind;
 
-// Decodes every image and moves those that fail from the images to the problems.
-void decode_all(Dataset& dataset) {
+// Decodes every image, moves those that fail from the images to the problems, and returns what the others
+// contain.
+std::vector<ImageContent> decode_all(Dataset& dataset) {
   std::vector<std::optional<DataProblem>> found(dataset.images.size());
+  std::vector<ImageContent> contents(dataset.images.size());
   std::exception_ptr failure;  // none may leave the threads
 #pragma omp parallel for schedule(dynamic, 4)
   for (size_t i = 0; i < found.size(); ++i) {
     try {
-      found[i] = decoding_problem(dataset.images[i].file);
+      const fs::path& file = dataset.images[i].file;
+      found[i] =
+          decoding_problem(file, [&](const cv::Mat& image) { contents[i].look = perceptual_hash(image); });
+      if (!found[i]) contents[i].bytes = bytes_hash(file);
     } catch (...) {
 #pragma omp critical
       failure = std::current_exception();
@@ -29,14 +35,17 @@ void decode_all(Dataset& dataset) {
   }
   if (failure) std::rethrow_exception(failure);
   std::vector<ImageRecord> usable;
+  std::vector<ImageContent> usable_contents;
   for (size_t i = 0; i < found.size(); ++i) {
     if (found[i]) {
       dataset.problems.push_back(std::move(*found[i]));
     } else {
       usable.push_back(std::move(dataset.images[i]));
+      usable_contents.push_back(contents[i]);
     }
   }
   dataset.images = std::move(usable);
+  return usable_contents;
 }
 
 CheckReport::SplitReport report(Split split, const Dataset& dataset) {
@@ -51,19 +60,23 @@ CheckReport::SplitReport report(Split split, const Dataset& dataset) {
   return out;
 }
 
-std::vector<std::string> shared_images(const Dataset& train, const Dataset& val) {
-  const auto place = [](const ImageRecord& image) {
-    std::error_code failed;
-    const fs::path canonical = fs::canonical(image.file, failed);
-    return failed ? image.file : canonical;
-  };
-  std::set<fs::path> known;
-  for (const auto& image : train.images) known.insert(place(image));
-  std::vector<std::string> shared;
-  for (const auto& image : val.images) {
-    if (known.contains(place(image))) shared.push_back(image.file.string());
+std::string describe(const std::vector<SharedImage>& shared) {
+  if (shared.empty()) return "";
+  constexpr size_t named = 10;
+  std::string out = fmt::format("{} in two splits, so the accuracy measured there is not meaningful:\n",
+                                counted(shared.size(), "image is", "images are"));
+  for (size_t i = 0; i < std::min(named, shared.size()); ++i) {
+    const SharedImage& image = shared[i];
+    const std::string how = image.sameness == Sameness::file ? "the same file"
+                            : image.sameness == Sameness::bytes
+                                ? "the same bytes"
+                                : fmt::format("looks alike, {} of 64 bits differ", image.bits);
+    out += fmt::format("  {} {}, {} {} ({})\n", enum_name(image.split), image.file.string(),
+                       enum_name(image.other_split), image.other.string(), how);
   }
-  return shared;
+  if (shared.size() > named) out += fmt::format("  and {} more\n", shared.size() - named);
+  return out +
+         "  `brightnet data split` divides the images so that those that look alike are in one split.\n";
 }
 
 }  // namespace
@@ -97,13 +110,10 @@ std::string CheckReport::text() const {
       at = end + 1;
     }
   }
-  if (!in_both_splits.empty()) {
-    out += fmt::format("{} in both splits, so the measured accuracy is not meaningful; the first: {}\n",
-                       counted(in_both_splits.size(), "image is", "images are"), in_both_splits.front());
-  }
+  out += describe(shared);
   if (any(stops_training)) return out + "Problems found: training would stop with the errors above.\n";
   if (any(needs_attention)) return out + "Problems found: training would skip the images named above.\n";
-  const bool mended = any([](Kind) { return true; });
+  const bool mended = any([](Kind) { return true; }) || !shared.empty();
   return out + (mended ? "No problems that stop training; the ones above are handled as stated.\n"
                        : "No problems found.\n");
 }
@@ -112,7 +122,17 @@ nlohmann::json CheckReport::json() const {
   nlohmann::json out{{"ok", exit_code() == ExitCode::done},
                      {"classes", classes},
                      {"splits", nlohmann::json::array()},
-                     {"in_both_splits", in_both_splits}};
+                     {"in_both_splits", nlohmann::json::array()},
+                     {"shared", nlohmann::json::array()}};
+  for (const SharedImage& image : shared) {
+    if (image.sameness == Sameness::file) out["in_both_splits"].push_back(image.file.string());
+    out["shared"].push_back({{"split", enum_name(image.split)},
+                             {"file", image.file.string()},
+                             {"other_split", enum_name(image.other_split)},
+                             {"other", image.other.string()},
+                             {"same", enum_name(image.sameness)},
+                             {"bits", image.bits}});
+  }
   for (const auto& split : splits) {
     nlohmann::json problems = nlohmann::json::object();
     for (const auto& problem : split.problems) {
@@ -133,16 +153,17 @@ nlohmann::json CheckReport::json() const {
 CheckReport check_dataset(const DataOptions& options) {
   CheckReport out;
   constexpr bool lenient = true;
-  Dataset train = read_dataset(options, Split::train, lenient);
-  decode_all(train);
-  out.classes = train.classes;
-  out.splits.push_back(report(Split::train, train));
-  if (given_splits(options).size() > 1) {
-    Dataset val = read_dataset(options, Split::val, lenient);
-    decode_all(val);
-    out.in_both_splits = shared_images(train, val);
-    out.splits.push_back(report(Split::val, val));
+  std::vector<std::unique_ptr<const Dataset>> datasets;
+  std::vector<SplitContents> contents;
+  for (const Split split : given_splits(options)) {
+    Dataset dataset = read_dataset(options, split, lenient);
+    std::vector<ImageContent> found = decode_all(dataset);
+    out.splits.push_back(report(split, dataset));
+    datasets.push_back(std::make_unique<const Dataset>(std::move(dataset)));
+    contents.push_back({split, datasets.back()->images, std::move(found)});
   }
+  out.classes = datasets.front()->classes;
+  out.shared = find_shared_images(contents);
   return out;
 }
 

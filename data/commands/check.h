@@ -1,5 +1,5 @@
-// `brightnet data check`: reads both splits completely despite problems, decodes every image, and reports
-// what would stop or affect training.
+// `brightnet data check`: reads all splits completely despite problems, decodes every image, and reports
+// what would stop or affect training, and images that several splits have.
 #pragma once
 
 #include <string>
@@ -9,12 +9,13 @@
 
 #include "core/error.h"
 #include "data/formats/read.h"
+#include "data/split/shared_images.h"
 
 namespace brightnet {
 
 struct CheckReport {
   struct SplitReport {
-    std::string name;       ///< "train" or "val"
+    std::string name;       ///< "train", "val" or "test"
     size_t images = 0;      ///< that can be used
     size_t background = 0;  ///< of these, without an object
     size_t boxes = 0;
@@ -22,18 +23,19 @@ struct CheckReport {
   };
   std::vector<std::string> classes;
   std::vector<SplitReport> splits;
-  std::vector<std::string> in_both_splits;  ///< images, which make the measured accuracy meaningless
+  std::vector<SharedImage> shared;  ///< by several splits, which makes the measured accuracy meaningless
 
   /// ExitCode::input when there is a problem that needs_attention(); done when there is nothing, or only what
   /// the policies mend: zero-area, outside and duplicate boxes, images without labels, turned boxes, other
-  /// sizes, images in both splits.
+  /// sizes, images of several splits.
   ExitCode exit_code() const;
 
   /// One paragraph per split and a conclusion.
   std::string text() const;
 
   /// {"ok", "classes": [name], "splits": [{"name", "images", "background", "boxes", "problems": {kind:
-  /// {"count", "names": [{"where", "detail"}]}}}], "in_both_splits": [file]}; every problem is there by name.
+  /// {"count", "names": [{"where", "detail"}]}}}], "in_both_splits": [file], "shared": [{"split", "file",
+  /// "other_split", "other", "same": "file", "bytes" or "look", "bits"}]}; every problem is there by name.
   nlohmann::json json() const;
 
  private:
@@ -44,9 +46,9 @@ struct CheckReport {
 /// True for the kinds that make `data check` fail: those that stop training and those that lose an image.
 bool needs_attention(DataProblem::Kind kind);
 
-/// Checks data.train and, where it is set (or where the format finds it by itself), data.val. Throws
-/// InputError only for what leaves nothing to read: a missing list or folder, JSON that does not parse, a
-/// format that needs a list of class names without one.
+/// Checks data.train and, where they are set (or where the format finds them by itself), data.val and
+/// data.test. Throws InputError only for what leaves nothing to read: a missing list or folder, JSON that
+/// does not parse, a format that needs a list of class names without one.
 CheckReport check_dataset(const DataOptions& options);
 
 }  // namespace brightnet

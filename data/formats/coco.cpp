@@ -5,10 +5,10 @@
 // parsing, since they are nine tenths of the file, unless an annotation has nothing else: then its box is the
 // one around its polygons.
 //
-// data.train or data.val is the JSON file. Images are looked for below data.root, its folders images,
-// train/val, and train2017 for an instances_train2017.json (also below images), and beside the JSON: the
-// first folder that holds one of the first hundred is the folder of all. Without data.classes the names come
-// from the train split's file for both splits.
+// data.train, data.val or data.test is the JSON file. Images are looked for below data.root, its folders
+// images, train/val/test, and train2017 for an instances_train2017.json (also below images), and beside the
+// JSON: the first folder that holds one of the first hundred is the folder of all. Without data.classes the
+// names come from the train split's file for all splits.
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
@@ -282,35 +282,127 @@ class CocoLabels : public LabelSource {
   std::unordered_map<int64_t, size_t> by_id_;
 };
 
-// Both splits must number the classes alike, so without data.classes the train split's file names them.
+// All splits must number the classes alike, so without data.classes the train split's file names them.
 ClassNames class_names(const DataOptions& options, Split split, const Json& document, const fs::path& file) {
   if (!options.classes.empty()) return ClassNames(options.classes, "data.classes");
-  if (split == Split::val && !options.train.empty() && options.train != options.val) {
+  if (split != Split::train && !options.train.empty() && options.train != options.place(split)) {
     const fs::path train = find_below(options.train, {options.root});
     return names_in_order(categories(parse(train, {"images", "annotations"}), train), train);
   }
   return names_in_order(categories(document, file), file);
 }
 
-std::unique_ptr<LabelSource> open_coco(const DataOptions& options, Split split, ProblemLog& log) {
-  const fs::path root = data_root(options);
-  const fs::path file = split_place(options, split, {root});
+fs::path file_of(const DataOptions& options, Split split) {
+  const fs::path file = split_place(options, split, {data_root(options)});
   if (fs::is_directory(file)) {
     throw InputError(fmt::format("data.{} names a folder", enum_name(split)), file.string(),
                      "With data.format: coco it is the JSON file of the annotations.");
   }
+  return file;
+}
+
+/// The document with what detection needs: segmentations only of annotations without a box.
+Json read_document(const fs::path& file) {
   Json document = parse(file, {"segmentation", "licenses", "info"});
   const Json& annotations = list(document, "annotations", file);
   if (std::any_of(annotations.begin(), annotations.end(), lacks_box))
     document = parse(file, {"licenses", "info"});
-  return std::make_unique<CocoLabels>(document, Paths{root, file, split},
+  return document;
+}
+
+std::unique_ptr<LabelSource> open_coco(const DataOptions& options, Split split, ProblemLog& log) {
+  const fs::path file = file_of(options, split);
+  const Json document = read_document(file);
+  return std::make_unique<CocoLabels>(document, Paths{options.root, file, split},
                                       class_names(options, split, document, file), log);
+}
+
+/// A file that is put together from images of several files, whose ids may collide.
+class CocoPart {
+ public:
+  /// The annotations of image `id` come from add_annotation(), with the same document.
+  void add_image(Json image, const ImageRecord& record) {
+    int64_t id = record.id;
+    while (!ids_.insert(id).second) id = ++largest_;
+    largest_ = std::max(largest_, id);
+    of_document_[record.id] = id;
+    image["id"] = id;
+    image["file_name"] = fs::absolute(record.file).lexically_normal().string();
+    images_.push_back(std::move(image));
+  }
+  bool has_image(int64_t id) const { return of_document_.contains(id); }
+  void add_annotation(Json annotation, int64_t category) {
+    annotation["id"] = annotations_.size() + 1;
+    annotation["image_id"] = of_document_.at(annotation["image_id"].get<int64_t>());
+    annotation["category_id"] = category;
+    annotations_.push_back(std::move(annotation));
+  }
+  void end_document() { of_document_.clear(); }
+
+  void write(const fs::path& file, const Json& categories) const {
+    const Json document{{"images", images_}, {"annotations", annotations_}, {"categories", categories}};
+    write_atomically(file, document.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n');
+  }
+
+ private:
+  Json images_ = Json::array(), annotations_ = Json::array();
+  std::set<int64_t> ids_;
+  int64_t largest_ = 0;
+  std::unordered_map<int64_t, int64_t> of_document_;  // the ids of the current document's images
+};
+
+/// The categories of several files, by name; ids are those of the file that named one first.
+class CategoryUnion {
+ public:
+  int64_t id_of(int64_t id, const std::string& name) {
+    const auto known = ids_.find(name);
+    if (known != ids_.end()) return known->second;
+    while (!taken_.insert(id).second) ++id;
+    ids_[name] = id;
+    list_.push_back({{"id", id}, {"name", name}});
+    return id;
+  }
+  const Json& list() const { return list_; }
+
+ private:
+  std::map<std::string, int64_t> ids_;
+  std::set<int64_t> taken_;
+  Json list_ = Json::array();
+};
+
+void write_coco(const DataOptions& options, const std::vector<DataPart>& parts) {
+  std::vector<CocoPart> written(parts.size());
+  CategoryUnion categories_of_all;
+  for (const Split split : given_splits(options)) {
+    const fs::path file = file_of(options, split);
+    Json document = read_document(file);
+    std::unordered_map<int64_t, Json*> images;
+    for (Json& image : document["images"]) images[integer(image, "id").value_or(0)] = &image;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const auto chosen = parts[i].images.find(split);
+      if (chosen == parts[i].images.end()) continue;
+      for (const ImageRecord* record : chosen->second)
+        written[i].add_image(std::move(*images.at(record->id)), *record);
+    }
+    const std::map<int64_t, std::string> names = categories(document, file);
+    for (const auto& [id, name] : names) categories_of_all.id_of(id, name);
+    for (Json& annotation : document["annotations"]) {
+      const int64_t image = integer(annotation, "image_id").value_or(0);
+      const int64_t category = integer(annotation, "category_id").value_or(0);
+      for (CocoPart& part : written) {
+        if (part.has_image(image))
+          part.add_annotation(annotation, categories_of_all.id_of(category, names.at(category)));
+      }
+    }
+    for (CocoPart& part : written) part.end_document();
+  }
+  for (size_t i = 0; i < parts.size(); ++i) written[i].write(parts[i].file, categories_of_all.list());
 }
 
 }  // namespace
 
 DatasetFormat coco_format() {
-  return {.name = "coco", .open = open_coco};
+  return {.name = "coco", .open = open_coco, .written_extension = ".json", .write_parts = write_coco};
 }
 
 }  // namespace brightnet

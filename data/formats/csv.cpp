@@ -6,10 +6,11 @@
 // width and height may be missing. An image with several objects has several lines; a line whose class and
 // corners are empty is an image without objects. A field in double quotes may hold commas ("" stands for ").
 //
-// data.train or data.val is the file; images lie beside it. Without data.classes the classes are all names in
-// both splits, sorted.
+// data.train, data.val or data.test is the file; images lie beside it. Without data.classes the classes are
+// all names in train and val, sorted.
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 #include <unordered_map>
 
@@ -122,6 +123,7 @@ class CsvLabels : public LabelSource {
     if (added) {
       LabelledImage image;
       image.file = find_below(name, {folder});
+      image.listed = name;
       if (table.has("width") && table.has("height")) {
         const auto side = [&](const char* column) {
           return static_cast<int>(parse_number(table.field(row, column)).value_or(0));
@@ -202,10 +204,54 @@ std::unique_ptr<LabelSource> open_csv(const DataOptions& options, Split split, P
   return std::make_unique<CsvLabels>(file, table, class_names(options, log), log);
 }
 
+std::string quoted(const std::string& field) {
+  if (field.find_first_of(",\"") == std::string::npos) return field;
+  std::string out = "\"";
+  for (const char c : field) out += c == '"' ? "\"\"" : std::string(1, c);
+  return out + '"';
+}
+
+/// The lines of a split's table by image. The first column becomes `path`, of an image listed as `name`.
+class ImageRows {
+ public:
+  ImageRows(const DataOptions& options, Split split) : table_(file_of(options, split), problems_) {
+    for (const Table::Row& row : table_.rows()) rows_[table_.field(row, "filename")].push_back(&row);
+  }
+
+  std::string lines(const std::string& name, const std::string& path) const {
+    std::string text;
+    for (const Table::Row* row : rows_.at(name)) {
+      text += quoted(path);
+      for (const char* column : {"width", "height", "class", "xmin", "ymin", "xmax", "ymax"})
+        text += ',' + (table_.has(column) ? quoted(table_.field(*row, column)) : std::string());
+      text += '\n';
+    }
+    return text;
+  }
+
+ private:
+  ProblemLog problems_{true};  // reported when the split was read
+  Table table_;
+  std::unordered_map<std::string, std::vector<const Table::Row*>> rows_;
+};
+
+void write_csv(const DataOptions& options, const std::vector<DataPart>& parts) {
+  std::map<Split, ImageRows> tables;
+  for (const DataPart& part : parts) {
+    std::string text = "filename,width,height,class,xmin,ymin,xmax,ymax\n";
+    for (const auto& [split, images] : part.images) {
+      const ImageRows& rows = tables.try_emplace(split, options, split).first->second;
+      for (const ImageRecord* image : images)
+        text += rows.lines(image->listed, fs::absolute(image->file).lexically_normal().string());
+    }
+    write_atomically(part.file, text);
+  }
+}
+
 }  // namespace
 
 DatasetFormat csv_format() {
-  return {.name = "csv", .open = open_csv};
+  return {.name = "csv", .open = open_csv, .written_extension = ".csv", .write_parts = write_csv};
 }
 
 }  // namespace brightnet

@@ -1,11 +1,11 @@
-// darknet's data set: an obj.data of "key = value" lines (classes, train, valid, names) that points at list
-// files of images and at a file of class names. The labels are YOLO's text files; where darknet replaces the
-// folder "images" or "JPEGImages" by "labels" and finds nothing, the file beside the image is taken, as
-// darknet does for folders of other names.
+// darknet's data set: an obj.data of "key = value" lines (classes, train, valid, names; also test, which
+// darknet itself ignores) that points at list files of images and at a file of class names. The labels are
+// YOLO's text files; where darknet replaces the folder "images" or "JPEGImages" by "labels" and finds
+// nothing, the file beside the image is taken, as darknet does for folders of other names.
 //
-// data.train is an obj.data file (data.val may then be empty: its `valid` is read) or a list file, for which
-// the names come from data.classes. Paths inside start at data.root, at the file's own folder, or at the
-// current folder, as darknet's do: the first that exists.
+// data.train is an obj.data file (data.val and data.test may then be empty: its `valid` and `test` are read)
+// or a list file, for which the names come from data.classes. Paths inside start at data.root, at the file's
+// own folder, or at the current folder, as darknet's do: the first that exists.
 #include <map>
 
 #include "core/error.h"
@@ -83,13 +83,29 @@ bool is_obj_data(const fs::path& path) {
   return path.extension() == ".data";
 }
 
-bool obj_data_names_both(const DataOptions& options) {
-  return is_obj_data(options.train);
+/// The key of a split in an obj.data.
+const char* key_of(Split split) {
+  switch (split) {
+    case Split::train: break;
+    case Split::val: return "valid";
+    case Split::test: return "test";
+  }
+  return "train";
+}
+
+/// A missing `valid` is an error when it is read; `test` is optional.
+bool obj_data_names(Split split, const DataOptions& options) {
+  if (!is_obj_data(options.train)) return false;
+  if (split != Split::test) return true;
+  const fs::path file = find_below(options.train, {options.root, "."});
+  std::error_code failed;
+  return fs::exists(file, failed) && ObjData(file).find(key_of(split));
 }
 
 std::unique_ptr<LabelSource> open_darknet(const DataOptions& options, Split split, ProblemLog& log) {
   const fs::path root = data_root(options);
-  const bool from_train = split == Split::val && options.val.empty() && obj_data_names_both(options);
+  const bool from_train =
+      split != Split::train && options.place(split).empty() && obj_data_names(split, options);
   const fs::path path = split_place(options, from_train ? Split::train : split, {root, "."});
   if (!is_obj_data(path)) {
     DataOptions lists = options;
@@ -100,7 +116,7 @@ std::unique_ptr<LabelSource> open_darknet(const DataOptions& options, Split spli
     return open_yolo(lists, split, log);
   }
   const ObjData data(path);
-  const fs::path list = data.file_of(split == Split::train ? "train" : "valid", options);
+  const fs::path list = data.file_of(key_of(split), options);
   ClassNames classes = options.classes.empty() ? read_names_file(data.file_of("names", options))
                                                : ClassNames(options.classes, "data.classes");
   if (classes.names().empty())
@@ -113,7 +129,7 @@ std::unique_ptr<LabelSource> open_darknet(const DataOptions& options, Split spli
 }  // namespace
 
 DatasetFormat darknet_format() {
-  return {.name = "darknet", .open = open_darknet, .train_names_both = obj_data_names_both};
+  return {.name = "darknet", .open = open_darknet, .train_names = obj_data_names};
 }
 
 }  // namespace brightnet

@@ -5,8 +5,12 @@
 #include <fmt/ranges.h>
 
 #include "core/error.h"
+#include "core/files.h"
+#include "data/formats/read.h"
 
 namespace brightnet {
+
+namespace fs = std::filesystem;
 
 DatasetFormat yolo_format();
 DatasetFormat voc_format();
@@ -30,6 +34,21 @@ std::vector<std::string> dataset_format_names() {
 std::string dataset_formats_listed() {
   const std::vector<std::string> names = dataset_format_names();
   return fmt::format("{} or {}", fmt::join(names.begin(), names.end() - 1, ", "), names.back());
+}
+
+void write_parts(const DataOptions& options, const std::vector<DataPart>& parts) {
+  if (options.format->write_parts) return options.format->write_parts(options, parts);
+  for (const DataPart& part : parts) {
+    std::string list;
+    for (const auto& [split, images] : part.images) {
+      for (const ImageRecord* image : images) {
+        const bool named = !image->listed.empty();
+        list += named ? image->listed : fs::absolute(image->file).lexically_normal().string();
+        list += '\n';
+      }
+    }
+    write_atomically(part.file, list);
+  }
 }
 
 const DatasetFormat& dataset_format(const std::string& name) {

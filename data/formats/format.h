@@ -2,6 +2,8 @@
 // Choices, messages and `data.format` follow from that list.
 #pragma once
 
+#include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,6 +15,13 @@ namespace brightnet {
 struct DataOptions;
 class LabelSource;
 
+/// Images of a data set that become a split of their own.
+struct DataPart {
+  std::filesystem::path file;  ///< to write
+  /// By the split that they come from.
+  std::map<Split, std::vector<const ImageRecord*>> images;
+};
+
 struct DatasetFormat {
   std::string name;  ///< as in data.format
   /// Opens one split: finds its images and the names of the classes. Throws InputError when there is nothing
@@ -20,8 +29,13 @@ struct DatasetFormat {
   std::unique_ptr<LabelSource> (*open)(const DataOptions& options, Split split, ProblemLog& log);
   /// Whether data.target_class_mapping is supported; with any other format it is an error.
   bool maps_classes = false;
-  /// Whether data.train names the images of both splits, so that data.val may be empty. Null: it never does.
-  bool (*train_names_both)(const DataOptions& options) = nullptr;
+  /// Whether data.train names the images of this other split too, so that its own key may be empty. Null: it
+  /// never does.
+  bool (*train_names)(Split split, const DataOptions& options) = nullptr;
+  /// Extension of the file that a key like data.train names when `data split` writes it.
+  std::string written_extension = ".txt";
+  /// Writes such files. Null: lists, with a line for each image.
+  void (*write_parts)(const DataOptions& options, const std::vector<DataPart>& parts) = nullptr;
 };
 
 /// All formats; the first is the default.
@@ -32,6 +46,10 @@ std::vector<std::string> dataset_format_names();
 
 /// Their names in a sentence: "yolo, voc or coco".
 std::string dataset_formats_listed();
+
+/// Writes the parts in the data set's format, without the images: their paths there are absolute, or the
+/// names by which the format finds them below data.root. Throws InputError when a file cannot be written.
+void write_parts(const DataOptions& options, const std::vector<DataPart>& parts);
 
 /// The format of this name. Throws InputError, with the nearest name, when there is none.
 const DatasetFormat& dataset_format(const std::string& name);

@@ -13,10 +13,10 @@
 //   occluded                    1 to 3 make the object difficult (data.include_difficult_in_training).
 //   truncated                   is ignored, as in TAO: boxes are clipped to the image.
 //
-// data.train or data.val is a folder of images (image_2, training/image_2, …) or a file that lists images,
-// one a line: paths, or bare names that are looked for below data.root in training/image_2, image_2 and
-// images. Without data.classes the classes are the mapping's values, or without a mapping all types in both
-// splits; sorted.
+// data.train, data.val or data.test is a folder of images (image_2, training/image_2, …) or a file that lists
+// images, one a line: paths, or bare names that are looked for below data.root in training/image_2, image_2
+// and images. Without data.classes the classes are the mapping's values, or without a mapping all types in
+// train and val; sorted.
 #include <algorithm>
 #include <set>
 

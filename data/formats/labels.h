@@ -42,6 +42,7 @@ LabelFile find_label_file(const std::vector<std::filesystem::path>& places);
 /// One image and its labels as written.
 struct LabelledImage {
   std::filesystem::path file;
+  std::string listed;  ///< ImageRecord::listed
   std::optional<int64_t> id;
   std::string missing_labels;  ///< where its label file was searched; empty when it was found
   cv::Size declared;           ///< the image size stated in the labels; empty when there is none

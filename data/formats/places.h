@@ -1,4 +1,4 @@
-// Where a split's images or labels are: data.root, data.train and data.val as paths.
+// Where a split's images or labels are: data.root, data.train, data.val and data.test as paths.
 #pragma once
 
 #include <filesystem>
@@ -9,13 +9,13 @@
 
 namespace brightnet {
 
-/// `data.train` or `data.val`. Throws InputError when it is not set.
+/// `data.train`, `data.val` or `data.test`. Throws InputError when it is not set.
 std::string split_path(const DataOptions& options, Split split);
 
-/// Throws InputError when the path named by `data.train` or `data.val` does not exist.
+/// Throws InputError when the path named by the split's key does not exist.
 void check_exists(const std::filesystem::path& place, Split split);
 
-/// What `data.train` or `data.val` names, below the first of the folders where it exists. Throws InputError
+/// What the split's key names, below the first of the folders where it exists. Throws InputError
 /// when it is at none of them.
 std::filesystem::path split_place(const DataOptions& options, Split split,
                                   const std::vector<std::filesystem::path>& folders);

@@ -19,8 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 using Kind = DataProblem::Kind;
 
-bool train_names_both(const DataOptions& options) {
-  return options.format->train_names_both && options.format->train_names_both(options);
+bool train_names(Split split, const DataOptions& options) {
+  return options.format->train_names && options.format->train_names(split, options);
 }
 
 std::unique_ptr<LabelSource> open_split(const DataOptions& options, Split split, ProblemLog& log) {
@@ -60,6 +60,7 @@ std::optional<ImageRecord> read_record(const LabelSource& source, size_t index, 
   if (!image.missing_labels.empty()) log.add(Kind::no_label_file, image.file.string(), image.missing_labels);
   ImageRecord record;
   record.file = image.file;
+  record.listed = image.listed;
   record.id = image.id.value_or(static_cast<int64_t>(index));
   record.width = info->shown.width;
   record.height = info->shown.height;
@@ -120,6 +121,15 @@ void check_not_empty(Dataset& dataset, const DataOptions& options, Split split, 
 
 }  // namespace
 
+const std::string& DataOptions::place(Split split) const {
+  switch (split) {
+    case Split::train: break;
+    case Split::val: return val;
+    case Split::test: return test;
+  }
+  return train;
+}
+
 void DataOptions::fields(Fields& f) {
   const std::string doc = "format of the labels: " + dataset_formats_listed();
   std::string name = format->name;
@@ -128,6 +138,14 @@ void DataOptions::fields(Fields& f) {
   f("root", root, "folder that the relative paths below start from");
   f("train", train, "training images: a list file, image folder, COCO JSON or obj.data, by format");
   f("val", val, "validation images, named in the same way");
+  f("test", test, "images for `eval --split test`, named in the same way; never used in training");
+  f.custom(
+      "fold",
+      [this](const YamlValue& value) {
+        fold = parse_fold(yaml_as<std::string>(value, "fold"), value.where());
+      },
+      [this] { return YAML::Node(to_text(fold)); },
+      "K/N: train and val are divided into N parts by content, and part K is validated; empty: as they are");
   f("classes", classes, "class names in the order of their ids; empty: those of the data set");
   f.custom(
       "target_class_mapping",
@@ -145,12 +163,15 @@ void DataOptions::fields(Fields& f) {
 }
 
 std::vector<Split> given_splits(const DataOptions& options) {
-  if (options.val.empty() && !train_names_both(options)) return {Split::train};
-  return {Split::train, Split::val};
+  std::vector<Split> splits{Split::train};
+  for (const Split split : {Split::val, Split::test}) {
+    if (!options.place(split).empty() || train_names(split, options)) splits.push_back(split);
+  }
+  return splits;
 }
 
 void check_place(const DataOptions& options, Split split) {
-  if (split == Split::val && options.val.empty() && train_names_both(options)) return;
+  if (split != Split::train && options.place(split).empty() && train_names(split, options)) return;
   const std::string path = split_path(options, split);
   const fs::path root(options.root);
   std::error_code failed;
@@ -179,9 +200,11 @@ Dataset read_dataset(const DataOptions& options, Split split, bool lenient) {
   return dataset;
 }
 
-std::optional<DataProblem> decoding_problem(const fs::path& file) {
+std::optional<DataProblem> decoding_problem(const fs::path& file,
+                                            const std::function<void(const cv::Mat&)>& use) {
   try {
-    read_image(file);
+    const cv::Mat image = read_image(file);
+    if (use) use(image);
     return std::nullopt;
   } catch (const ImageError& e) {
     std::error_code failed;

@@ -2,13 +2,17 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include <opencv2/core.hpp>
+
 #include "core/config.h"
 #include "data/dataset.h"
+#include "data/fold.h"
 #include "data/formats/format.h"
 
 namespace brightnet {
@@ -20,28 +24,32 @@ struct DataOptions {
   std::string root = ".";  ///< folder that relative paths below start from
   std::string train;       ///< a list file, image folder, COCO JSON, …, by format
   std::string val;
+  std::string test;                  ///< never seen by a training; for `eval --split test`
   std::vector<std::string> classes;  ///< empty: taken from the data set where it names them
   /// Maps the names in the labels to classes, for formats that map_classes; empty: identity.
   std::map<std::string, std::string> target_class_mapping;
+  Fold fold;  ///< divides train and val anew (data/split/fold.h); none: they are used as they are
   bool include_difficult_in_training = true;  ///< those marked difficult (voc) or occluded (kitti)
   void fields(Fields& f);
 
-  /// `train` or `val`.
-  const std::string& place(Split split) const { return split == Split::train ? train : val; }
+  /// `train`, `val` or `test`.
+  const std::string& place(Split split) const;
 };
 
-/// The splits that the options name: train, and val where data.val is set or data.train names both.
+/// The splits that the options name: train, and val and test where they are set or data.train names them too.
 std::vector<Split> given_splits(const DataOptions& options);
 
-/// Throws InputError when data.train or data.val is not set or does not exist. Called for both splits before
-/// either is read, which may take long.
+/// Throws InputError when data.train, data.val or data.test is not set or does not exist. Called for the
+/// splits before any is read, which may take long.
 void check_place(const DataOptions& options, Split split);
 
 /// Reads one split. Throws InputError for a missing list and, unless `lenient` (for `data check`, which
 /// collects every problem), at the first problem that stops_training().
 Dataset read_dataset(const DataOptions& options, Split split, bool lenient = false);
 
-/// Decodes an image in full and returns what is wrong with it; nullopt when it is usable.
-std::optional<DataProblem> decoding_problem(const std::filesystem::path& file);
+/// Decodes an image in full and returns what is wrong with it; nullopt when it is usable. `use` is called
+/// with the pixels of one that is.
+std::optional<DataProblem> decoding_problem(const std::filesystem::path& file,
+                                            const std::function<void(const cv::Mat&)>& use = {});
 
 }  // namespace brightnet

@@ -4,9 +4,10 @@
 // (VOC2012 development kit; Detectron2 reads it so too). An object whose end is not greater than its start,
 // as written, is a zero-area box.
 //
-// data.train or data.val is a list of names, as it stands or below ImageSets/Main (a second column, the flag
-// of VOC's lists by class, is ignored), or a folder of images with the XML files beside them or in
-// Annotations. Without data.classes the classes are all names in both splits, sorted.
+// data.train, data.val or data.test is a list of names, as it stands or below ImageSets/Main (a second
+// column, the flag of VOC's lists by class, is ignored; a line may also be the absolute path of an image), or
+// a folder of images with the XML files beside them or in Annotations. Without data.classes the classes are
+// all names in train and val, sorted.
 #include <algorithm>
 #include <set>
 #include <unordered_map>
@@ -162,6 +163,14 @@ std::string name_of_line(const std::string& line, const fs::path& root) {
   return is_image_name(path) || path.extension() == ".xml" ? without_extension(path.filename()) : line;
 }
 
+Entry entry_of_line(const std::string& line, const fs::path& root) {
+  const fs::path path(line);
+  std::error_code failed;
+  if (path.is_absolute() && is_image_name(path) && fs::exists(path, failed))
+    return {path.stem().string(), path};
+  return {name_of_line(line, root), {}};
+}
+
 std::vector<Entry> read_entries(const DataOptions& options, Split split, ProblemLog& log) {
   const fs::path root = options.root;
   std::error_code failed;
@@ -178,7 +187,7 @@ std::vector<Entry> read_entries(const DataOptions& options, Split split, Problem
         files, [&](const fs::path& file) { return annotation_file(entry(file), root); }, log);
     for (const auto& image : files.images) entries.push_back(entry(image));
   } else {
-    for (const TextLine& line : read_lines(path)) entries.push_back({name_of_line(line.text, root), {}});
+    for (const TextLine& line : read_lines(path)) entries.push_back(entry_of_line(line.text, root));
   }
   return entries;
 }
@@ -223,6 +232,7 @@ class VocLabels : public LabelSource {
     LabelledImage out;
     out.file =
         entry.image.empty() ? images_.find(entry.name).value_or(images_.expected(entry.name)) : entry.image;
+    if (entry.image.empty()) out.listed = entry.name;
     const LabelFile labels = annotation_file(entry, root_);
     if (!has_labels(labels, out, log)) return out;
     const Document document(labels.path);

@@ -11,9 +11,9 @@
 
 namespace brightnet {
 
-/// data.train or data.val is a folder of images or a file that lists images, one a line. Without data.classes
-/// the names come from the first of data.yaml, dataset.yaml (`names` or `classes`), classes.txt, obj.names in
-/// data.root, or classes.txt beside the images or labels.
+/// data.train, data.val or data.test is a folder of images or a file that lists images, one a line. Without
+/// data.classes the names come from the first of data.yaml, dataset.yaml (`names` or `classes`), classes.txt,
+/// obj.names in data.root, or classes.txt beside the images or labels.
 std::unique_ptr<LabelSource> open_yolo(const DataOptions& options, Split split, ProblemLog& log);
 
 /// The same labels for images listed elsewhere.

@@ -47,6 +47,7 @@ const std::vector<std::string>& rooms() {
       "data/formats",
       "data/loader",
       "data/synth",
+      "data/split",
       "data/commands",
       "train/formats",
       "train/formats/darknet",

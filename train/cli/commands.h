@@ -27,6 +27,7 @@ void add_bench(CLI::App& app, Action& action);
 void add_memory(CLI::App& app, Action& action);
 void add_config(CLI::App& app, Action& action);
 void add_data(CLI::App& app, Action& action);
+void add_data_split(CLI::App& data, Action& action);
 void add_import(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
 
@@ -36,10 +37,12 @@ struct CommonOptions {
   std::string data;  ///< darknet's obj.data, replaces the configuration's data set
   std::vector<std::string> assignments;
   std::string device = "auto";
+  std::string fold;       ///< "K/N"; empty: the configuration's
   std::string precision;  ///< empty: the configuration's
   int ranks = 0;          ///< to start on this machine; 0: those started by a launcher, or this process alone
 
   void add_data(CLI::App& command);
+  void add_fold(CLI::App& command);
   void add_device(CLI::App& command);
   /// The device of this rank.
   std::string device_of(const Communicator& ranks) const;
@@ -52,7 +55,7 @@ struct CommonOptions {
   void check_ranks(const Communicator& communicator) const;
   /// Starts the ranks with this program's own command line; returns their exit code.
   int launch() const;
-  /// The assignments, including those of --data and --precision.
+  /// The assignments, including those of --data, --fold and --precision.
   std::vector<std::string> all_assignments() const;
 };
 

@@ -19,6 +19,14 @@ void CommonOptions::add_data(CLI::App& command) {
   command.add_option("--data", data, "darknet's obj.data: its images and class names")->type_name("obj.data");
 }
 
+void CommonOptions::add_fold(CLI::App& command) {
+  command
+      .add_option("--fold", fold,
+                  "cross-validation: train and val images are divided into N parts by content, and part K is "
+                  "validated (data.fold)")
+      ->type_name("K/N");
+}
+
 void CommonOptions::add_device(CLI::App& command) {
   command.add_option("--device", device, "auto, cpu, cuda or cuda:N")->type_name("DEVICE");
 }
@@ -85,10 +93,11 @@ std::vector<std::string> CommonOptions::all_assignments() const {
     // As in darknet, its paths start in the current directory; absolute ones survive resuming elsewhere.
     const auto here = std::filesystem::current_path();
     all = {"--data:data.format=darknet", "--data:data.root=" + yaml_quoted(here.string()),
-           "--data:data.val=\"\"",
+           "--data:data.val=\"\"", "--data:data.test=\"\"",
            "--data:data.train=" + yaml_quoted(std::filesystem::absolute(data).lexically_normal().string())};
   }
   all.insert(all.end(), assignments.begin(), assignments.end());
+  if (!fold.empty()) all.push_back("--fold:data.fold=" + yaml_quoted(fold));
   if (!precision.empty()) all.push_back("--precision:train.precision=" + yaml_quoted(precision));
   return all;
 }

@@ -11,6 +11,7 @@ void add_config(CLI::App& app, Action& action) {
   const auto arguments = std::make_shared<CommonOptions>();
   command->add_option("config", arguments->config, "the run's YAML")->type_name("CONFIG.yaml")->required();
   arguments->add_data(*command);
+  arguments->add_fold(*command);
   arguments->add_precision(*command);
   arguments->add_assignments(*command);
   command->callback([=, &action] {

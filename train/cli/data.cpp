@@ -1,4 +1,4 @@
-// brightnet data: create, check, describe and convert data sets.
+// brightnet data: create, check, describe and convert data sets. data_split.cpp divides them.
 #include <iostream>
 #include <memory>
 
@@ -93,14 +93,25 @@ void add_check(CLI::App& data, Action& action) {
   });
 }
 
+/// Names the split in the JSON.
+struct SplitStats : DatasetStats {
+  std::string split;
+  nlohmann::json json() const {
+    nlohmann::json out = DatasetStats::json();
+    out["split"] = split;
+    return out;
+  }
+};
+
 void add_stats(CLI::App& data, Action& action) {
   auto* command = data.add_subcommand("stats", "count images and boxes, by class and size");
   const auto arguments = examine_arguments(*command);
-  command->add_option("--split", arguments->split, "train or val")->check(CLI::IsMember(enum_names<Split>()));
+  command->add_option("--split", arguments->split, "train, val or test")
+      ->check(CLI::IsMember(enum_names<Split>()));
   command->callback([=, &action] {
     action = [arguments] {
       const Dataset dataset = read_split(config_of(*arguments), enum_value<Split>(arguments->split).value());
-      print_answer(dataset_stats(dataset), arguments->json);
+      print_answer(SplitStats{dataset_stats(dataset), arguments->split}, arguments->json);
       return 0;
     };
   });
@@ -176,12 +187,13 @@ void add_convert(CLI::App& data, Action& action) {
 }  // namespace
 
 void add_data(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("data", "create, check or convert a data set");
+  auto* command = app.add_subcommand("data", "create, check, divide or convert a data set");
   command->require_subcommand(1);
   add_check(*command, action);
   add_stats(*command, action);
   add_anchors(*command, action);
   add_convert(*command, action);
+  add_data_split(*command, action);
   add_synth(*command, action);
 }
 

@@ -85,7 +85,12 @@ int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
   const Metrics metrics = *evaluate(inference->network(), dataset, inference->fit(), options, {}, ranks);
   if (!ranks.leads()) return 0;
   if (arguments.json != "-") std::cout << metrics_table(metrics) << std::endl;
-  if (!arguments.json.empty()) write_answer(arguments.json, to_text(to_json(metrics)));
+  if (!arguments.json.empty()) {
+    Json answer = to_json(metrics);
+    answer["split"] = arguments.split;
+    if (config.data.fold) answer["fold"] = to_text(config.data.fold);
+    write_answer(arguments.json, to_text(answer));
+  }
   return 0;
 }
 
@@ -104,13 +109,15 @@ void add_eval(CLI::App& app, Action& action) {
       ->type_name("CONFIG.yaml")
       ->required();
   arguments->weights.add(*command);
-  command->add_option("--split", arguments->split, "val or train")->check(CLI::IsMember(enum_names<Split>()));
+  command->add_option("--split", arguments->split, "val, train or test")
+      ->check(CLI::IsMember(enum_names<Split>()));
   command
       ->add_option("--json", arguments->json, "write the metrics as JSON to this file; - for standard output")
       ->type_name("FILE");
   command->add_option("--batch", arguments->batch, "batch size")->check(at_least(1));
   command->add_option("--size", arguments->size, "side of the input; 0: as trained")->check(input_side(0));
   arguments->common.add_data(*command);
+  arguments->common.add_fold(*command);
   arguments->common.add_ranks(*command);
   arguments->common.add_device(*command);
   arguments->common.add_precision(*command);

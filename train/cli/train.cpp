@@ -163,6 +163,7 @@ void add_train(CLI::App& app, Action& action) {
   command->add_flag("--no-graph", arguments->request.no_graph,
                     "do not use CUDA graphs on a GPU (train.graph=false)");
   arguments->common.add_data(*command);
+  arguments->common.add_fold(*command);
   arguments->common.add_ranks(*command);
   arguments->common.add_device(*command);
   arguments->common.add_precision(*command);

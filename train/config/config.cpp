@@ -5,6 +5,8 @@
 #include <numeric>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "core/files.h"
 #include "layers/model/reader.h"
 #include "train/formats/darknet/import.h"
@@ -201,7 +203,10 @@ RunConfig load_run_config(const fs::path& file, const std::vector<std::string>& 
   config.source = std::make_shared<const YamlValue>(root);
 
   const fs::path folder = fs::absolute(file).parent_path();
-  if (config.name.empty()) config.name = file.stem().string();
+  if (config.name.empty()) {
+    config.name = file.stem().string();
+    if (config.data.fold) config.name += fmt::format("-fold{}", config.data.fold.part);
+  }
   if (config.name.find('/') != std::string::npos || config.name == "." || config.name == "..") {
     throw InputError("'name' is '" + config.name + "' and must be a name, not a path",
                      child(root, "name").where());

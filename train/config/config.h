@@ -70,7 +70,7 @@ struct TrainOptions {
 
 /// A run.
 struct RunConfig {
-  std::string name;   ///< of the run's folder; empty: the name of the YAML
+  std::string name;   ///< of the run's folder; empty: the name of the YAML, with "-foldK" for a fold
   std::string model;  ///< path of the model's YAML
   YamlValue head;     ///< overrides the model's `head:`
   DataOptions data;

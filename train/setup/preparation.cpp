@@ -170,10 +170,9 @@ Preparation prepare(const RunRequest& request, const RankDevice& device, const C
   check_batch(config.train, ranks.size(), request.resuming);
   run.backend = open_device(device.name, config.train.precision.value_or(device.fast.precision),
                             config.train.deterministic);
-  // Reading a split may take long, so a missing path of either split is reported first.
-  for (const Split split : {Split::train, Split::val}) check_place(config.data, split);
-  run.training = read_split(config, Split::train, ranks.leads());
-  run.validation = read_split(config, Split::val, ranks.leads());
+  RunData data = read_run_data(config, ranks.leads());
+  run.training = std::move(data.training);
+  run.validation = std::move(data.validation);
   prepare_model(run);
   append(run.choices, choose_automatic(config, run_facts(config, run.training, device.fast, ranks)));
   if (ranks.leads()) remark_on_sizes(config, run.training, run.validation);

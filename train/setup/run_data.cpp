@@ -1,14 +1,42 @@
 #include "train/setup/run_data.h"
 
 #include "core/log.h"
+#include "data/split/fold.h"
 
 namespace brightnet {
+namespace {
 
-Dataset read_split(const RunConfig& config, Split split, bool speaks) {
-  Dataset dataset = read_dataset(config.data, split);
+Dataset with_problems_said(Dataset dataset, bool speaks) {
   const std::string problems = summarize(dataset.problems);
   if (speaks && !problems.empty()) spdlog::warn("{}", problems);
   return dataset;
+}
+
+}  // namespace
+
+RunData read_run_data(const RunConfig& config, bool speaks) {
+  check_place(config.data, Split::train);
+  if (config.data.fold) {
+    if (!config.data.val.empty()) check_place(config.data, Split::val);
+    FoldData fold = read_fold(config.data);
+    if (speaks) {
+      spdlog::info("Fold {}: of {} images {} are trained on and {} validated.", to_text(config.data.fold),
+                   fold.training.images.size() + fold.validation.images.size(), fold.training.images.size(),
+                   fold.validation.images.size());
+    }
+    return {with_problems_said(std::move(fold.training), speaks), std::move(fold.validation)};
+  }
+  check_place(config.data, Split::val);
+  Dataset training = with_problems_said(read_dataset(config.data, Split::train), speaks);
+  return {std::move(training), with_problems_said(read_dataset(config.data, Split::val), speaks)};
+}
+
+Dataset read_split(const RunConfig& config, Split split, bool speaks) {
+  if (config.data.fold && split != Split::test) {
+    RunData data = read_run_data(config, speaks);
+    return std::move(split == Split::train ? data.training : data.validation);
+  }
+  return with_problems_said(read_dataset(config.data, split), speaks);
 }
 
 std::vector<std::string> class_names(const RunConfig& config) {

@@ -9,7 +9,17 @@
 
 namespace brightnet {
 
-/// Reads a split and, if `speaks` (rank 0 only), logs its problems.
+/// What a run trains on and what it is validated on: data.train and data.val or, with data.fold, the parts
+/// of both.
+struct RunData {
+  Dataset training, validation;
+};
+
+/// Throws InputError, before a long reading, when a path of either does not exist. `speaks` (rank 0 only):
+/// logs their problems.
+RunData read_run_data(const RunConfig& config, bool speaks = true);
+
+/// One of the two, or data.test.
 Dataset read_split(const RunConfig& config, Split split, bool speaks = true);
 
 /// The classes that the configuration lists, else those of its data set.

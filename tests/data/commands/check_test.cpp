@@ -2,9 +2,11 @@
 
 #include <functional>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "tests/data/dataset_files.h"
+#include "tests/data/pictures.h"
 #include "tests/paths.h"
 
 namespace brightnet {
@@ -16,7 +18,7 @@ using Json = nlohmann::json;
 void write_clean(const DatasetFolder& data) {
   data.image("train/a.jpg");
   data.image("train/b.png");
-  data.image("val/v.jpg");
+  data.bytes("val/v.jpg", jpeg_of(picture(1)));
   data.text("train/a.txt", "0 0.5 0.5 0.2 0.2\n1 0.5 0.5 0.2 0.2\n");
   data.text("train/b.txt", "");
   data.text("val/v.txt", "0 0.5 0.5 0.2 0.2\n");
@@ -31,7 +33,8 @@ TEST(Check, CleanDataIsInOrder) {
             "train: 2 images (1 without objects), 2 boxes, 2 classes\n"
             "val: 1 image (0 without objects), 1 box, 2 classes\n"
             "No problems found.\n");
-  const Json expected = Json::parse(R"({"ok": true, "classes": ["x", "y"], "in_both_splits": [], "splits": [
+  const Json expected =
+      Json::parse(R"({"ok": true, "classes": ["x", "y"], "in_both_splits": [], "shared": [], "splits": [
     {"name": "train", "images": 2, "background": 1, "boxes": 2, "problems": {}},
     {"name": "val", "images": 1, "background": 0, "boxes": 1, "problems": {}}]})");
   EXPECT_EQ(report.json(), expected);
@@ -183,14 +186,59 @@ TEST(Check, OfOneItSpeaksInTheSingular) {
   EXPECT_TRUE(contains(text, "2 labels are malformed, which stops the training: "));
 }
 
-TEST(Check, ImagesInBothSplitsAreNamed) {
+TEST(Check, ImagesOfTwoSplitsAreNamedByWhatTheyContain) {
   const DatasetFolder data;
-  write_clean(data);
-  data.text("val.txt", "val/v.jpg\ntrain/../train/a.jpg\n");
-  const CheckReport report = check_dataset(data.options("yolo", "train", {"x", "y"}, "val.txt"));
-  EXPECT_EQ(report.exit_code(), ExitCode::done);
-  ASSERT_EQ(report.in_both_splits.size(), 1u);
-  EXPECT_TRUE(contains(report.text(), "1 image is in both splits"));
+  for (int i = 0; i < 4; ++i) {
+    data.bytes(fmt::format("train/{}.jpg", i), jpeg_of(picture(i, 320, 240)));
+    data.text(fmt::format("train/{}.txt", i), "0 0.5 0.5 0.2 0.2\n");
+  }
+  data.bytes("val/copy.jpg", jpeg_of(picture(1, 320, 240)));
+  data.bytes("val/own.jpg", jpeg_of(picture(10)));
+  data.bytes("test/half.jpg", jpeg_of(halved(picture(2, 320, 240)), 60));
+  data.bytes("test/own.jpg", jpeg_of(picture(11)));
+  data.text("val.txt", "val/copy.jpg\ntrain/../train/0.jpg\nval/own.jpg\n");
+  DataOptions options = data.options("yolo", "train", {"x"}, "val.txt");
+  options.test = "test";
+  const CheckReport report = check_dataset(options);
+  const Json json = report.json();
+  ASSERT_EQ(json["shared"].size(), 3u) << json.dump(1);
+  const auto expect = [&](size_t i, const char* split, const char* file, const char* other,
+                          const char* same) {
+    EXPECT_EQ(json["shared"][i]["split"], split);
+    EXPECT_EQ(json["shared"][i]["other_split"], "train");
+    EXPECT_EQ(fs::path(json["shared"][i]["file"].get<std::string>()).filename(), file);
+    EXPECT_EQ(fs::path(json["shared"][i]["other"].get<std::string>()).filename(), other);
+    EXPECT_EQ(json["shared"][i]["same"], same);
+  };
+  expect(0, "val", "copy.jpg", "1.jpg", "bytes");
+  expect(1, "val", "0.jpg", "0.jpg", "file");
+  expect(2, "test", "half.jpg", "2.jpg", "look");
+  EXPECT_EQ(json["in_both_splits"].size(), 1u);
+  EXPECT_EQ(json["splits"][2]["name"], "test");
+  EXPECT_TRUE(contains(report.text(), "3 images are in two splits"));
+  EXPECT_TRUE(contains(
+      report.text(), "val/copy.jpg, train " + (data.root() / "train/1.jpg").string() + " (the same bytes)"));
+  EXPECT_TRUE(contains(report.text(), "brightnet data split"));
+  EXPECT_FALSE(contains(report.text(), "No problems found"));
+}
+
+TEST(Check, TenImagesOfTwoSplitsAreShown) {
+  const DatasetFolder data;
+  for (int i = 0; i < 12; ++i) {
+    for (const char* split : {"train", "val"}) {
+      data.bytes(fmt::format("{}/{}.jpg", split, i), jpeg_of(picture(i, 64, 48)));
+      data.text(fmt::format("{}/{}.txt", split, i), "0 0.5 0.5 0.2 0.2\n");
+    }
+  }
+  const CheckReport report = check_dataset(data.options("yolo", "train", {"x"}, "val"));
+  const std::string text = report.text();
+  size_t shown = 0;
+  for (size_t at = text.find("(the same bytes)"); at != std::string::npos;
+       at = text.find("(the same bytes)", at + 1))
+    ++shown;
+  EXPECT_EQ(shown, 10u);
+  EXPECT_TRUE(contains(text, "and 2 more"));
+  EXPECT_EQ(report.json()["shared"].size(), 12u);
 }
 
 TEST(Check, AMissingListIsAnError) {

@@ -36,6 +36,25 @@ TEST(Darknet, ObjDataLeadsToBothSplitsAndTheNames) {
   }
 }
 
+TEST(Darknet, ObjDataMayNameATestSplit) {
+  const DatasetFolder data;
+  write_darknet(data);
+  DataOptions options = data.options("darknet", "data/obj.data", {});
+  EXPECT_EQ(given_splits(options), (std::vector{Split::train, Split::val}));
+  EXPECT_TRUE(contains(message(options, Split::test), "data.test is not set"));
+  data.text("data/unseen.txt", "data/obj/a.jpg\n");
+  data.text(
+      "data/obj.data",
+      "classes=2\ntrain=data/train.txt\nvalid=data/test.txt\ntest=data/unseen.txt\nnames=data/obj.names\n");
+  EXPECT_EQ(given_splits(options), (std::vector{Split::train, Split::val, Split::test}));
+  const Dataset test = read_dataset(options, Split::test);
+  ASSERT_EQ(test.images.size(), 1u);
+  EXPECT_EQ(test.images[0].file.filename(), "a.jpg");
+  EXPECT_EQ(test.classes, (std::vector<std::string>{"cat", "big dog"}));
+  options.test = "data/test.txt";
+  EXPECT_EQ(read_dataset(options, Split::test).images[0].file.filename(), "b.JPG");
+}
+
 TEST(Darknet, LabelsReplaceTheFolderOfImagesAndOfJPEGImages) {
   const DatasetFolder data;
   for (const char* folder : {"images", "JPEGImages"}) {

@@ -187,12 +187,30 @@ TEST(Dataset, SummaryNamesEachKindOnceWithItsFirstPlaces) {
             "5 boxes have no area, dropped: a.txt:1, a.txt:2, a.txt:3 and 2 more");
 }
 
+TEST(Dataset, TheTestSplitIsThereWhereItIsNamed) {
+  const DatasetFolder data;
+  for (const char* split : {"train", "val", "test"}) {
+    data.image(std::string(split) + "/a.jpg");
+    data.text(std::string(split) + "/a.txt", "0 0.5 0.25 0.5 0.1\n");
+  }
+  DataOptions options = data.options("yolo", "train", {"x"}, "val");
+  EXPECT_EQ(given_splits(options), (std::vector{Split::train, Split::val}));
+  EXPECT_TRUE(contains(message(options, Split::test),
+                       "data.test is not set. Name the list, folder or file with the test images."));
+  options.test = "test";
+  EXPECT_EQ(given_splits(options), (std::vector{Split::train, Split::val, Split::test}));
+  EXPECT_EQ(read_dataset(options, Split::test).images.at(0).file, data.root() / "test/a.jpg");
+  options.test = "tset";
+  EXPECT_TRUE(contains(message(options, Split::test), "data.test"));
+}
+
 TEST(Dataset, OptionsAreReadFromYaml) {
   DataOptions options;
   const auto document =
-      YamlDocument::parse("format: voc\nroot: r\ntrain: t\nval: v\nclasses: [a, b]\n", "c.yaml");
+      YamlDocument::parse("format: voc\nroot: r\ntrain: t\nval: v\ntest: w\nclasses: [a, b]\n", "c.yaml");
   read_config(document.root(), options);
   EXPECT_EQ(options.format->name, "voc");
+  EXPECT_EQ(options.place(Split::test), "w");
   EXPECT_EQ(options.classes, (std::vector<std::string>{"a", "b"}));
   const auto wrong = YamlDocument::parse("format: vok\n", "c.yaml");
   EXPECT_THROW(read_config(wrong.root(), options), InputError);

@@ -48,6 +48,22 @@ TEST_F(RunConfigFile, FindsPathsBesideTheYamlAndNamesTheRunAfterIt) {
   EXPECT_EQ(config.data.root, (folder_ / "pictures").lexically_normal().string());
 }
 
+TEST_F(RunConfigFile, AFoldIsARunOfItsOwnUnlessItHasAName) {
+  const fs::path file = write("cells.yaml", "data: {fold: 2/5}\n");
+  const RunConfig config = load_run_config(file, {}, false);
+  EXPECT_EQ(config.data.fold, (Fold{2, 5}));
+  EXPECT_EQ(config.name, "cells-fold2");
+  EXPECT_EQ(load_run_config(file, {"--fold:data.fold=3/5"}, false).name, "cells-fold3");
+  EXPECT_EQ(load_run_config(file, {"name=mine"}, false).name, "mine");
+  EXPECT_EQ(load_run_config(file, {"data.fold=\"\""}, false).name, "cells");
+  try {
+    load_run_config(file, {"--fold:data.fold=6/5"}, false);
+    FAIL() << "nothing was thrown";
+  } catch (const InputError& e) {
+    EXPECT_NE(std::string(e.what()).find("--fold"), std::string::npos) << e.what();
+  }
+}
+
 TEST_F(RunConfigFile, TakesPathsOfTheCommandLineFromTheCurrentDirectoryFirst) {
   const fs::path here = fs::current_path();
   const fs::path other = folder_ / "other";

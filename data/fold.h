@@ -1,0 +1,21 @@
+// One fold of a k-fold cross-validation: which part of the data is validated.
+#pragma once
+
+#include <string>
+
+namespace brightnet {
+
+struct Fold {
+  int part = 0;   ///< from 1
+  int count = 0;  ///< 0: no cross-validation
+  explicit operator bool() const { return count > 0; }
+  bool operator==(const Fold&) const = default;
+};
+
+/// "2/5": the second of five parts; "" is none. Throws InputError for anything else; `where` is its location.
+Fold parse_fold(const std::string& text, const std::string& where);
+
+/// As parse_fold() reads it.
+std::string to_text(const Fold& fold);
+
+}  // namespace brightnet

@@ -1,0 +1,29 @@
+// Cross-validation: one fold of a data set's training and validation images.
+#pragma once
+
+#include <vector>
+
+#include "data/formats/read.h"
+
+namespace brightnet {
+
+/// Several splits as one data set.
+struct JoinedSplits {
+  Dataset dataset;
+  std::vector<Split> from;  ///< of each image
+};
+
+/// Reads the splits one after the other. An image file that several of them list is in the result once, and
+/// no object is left out for being difficult. Throws what read_dataset() throws, and InputError when the
+/// splits have different classes.
+JoinedSplits read_splits(const DataOptions& options, const std::vector<Split>& splits);
+
+struct FoldData {
+  Dataset training, validation;  ///< all problems are in the training data set's list
+};
+
+/// options.fold of train ∪ val, divided by divide() into parts of the same size, for any fold alike: the part
+/// is the validation data, the others are trained on. Throws InputError when a part would be empty.
+FoldData read_fold(const DataOptions& options);
+
+}  // namespace brightnet

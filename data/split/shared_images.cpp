@@ -1,0 +1,93 @@
+#include "data/split/shared_images.h"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+
+#include "data/image/perceptual_hash.h"
+#include "data/split/hash_index.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path real_path(const fs::path& file) {
+  std::error_code failed;
+  const fs::path real = fs::canonical(file, failed);
+  return failed ? file : real;
+}
+
+/// The images of one split by all that another split's may have in common with them.
+class Lookup {
+ public:
+  explicit Lookup(const SplitContents& split)
+      : split_(split), index_(hashes_of(split.contents, owners_), similar_bits) {
+    for (size_t i = 0; i < split.images.size(); ++i) {
+      by_path_.try_emplace(real_path(split.images[i].file), i);
+      by_bytes_.try_emplace(split.contents[i].bytes, i);
+    }
+  }
+
+  std::optional<SharedImage> find(Split split, const ImageRecord& image, const ImageContent& content) const {
+    const auto shared = [&](size_t other, Sameness sameness, int bits) {
+      return SharedImage{split, image.file, split_.split, split_.images[other].file, sameness, bits};
+    };
+    if (const auto same = by_path_.find(real_path(image.file)); same != by_path_.end())
+      return shared(same->second, Sameness::file, 0);
+    if (const auto same = by_bytes_.find(content.bytes); same != by_bytes_.end())
+      return shared(same->second, Sameness::bytes, 0);
+    if (!content.look) return std::nullopt;
+    std::optional<std::pair<int, size_t>> nearest;
+    index_.near(*content.look, [&](size_t hash, int bits) {
+      const std::pair found{bits, owners_[hash]};
+      if (!nearest || found < *nearest) nearest = found;
+    });
+    if (!nearest) return std::nullopt;
+    return shared(nearest->second, Sameness::look, nearest->first);
+  }
+
+ private:
+  /// The different looks; `owners` are the first images that have them.
+  static std::vector<uint64_t> hashes_of(const std::vector<ImageContent>& contents,
+                                         std::vector<size_t>& owners) {
+    std::unordered_map<uint64_t, size_t> first;
+    std::vector<uint64_t> hashes;
+    for (size_t i = 0; i < contents.size(); ++i) {
+      if (!contents[i].look || !first.try_emplace(*contents[i].look, i).second) continue;
+      hashes.push_back(*contents[i].look);
+      owners.push_back(i);
+    }
+    return hashes;
+  }
+
+  const SplitContents& split_;
+  std::map<fs::path, size_t> by_path_;
+  std::unordered_map<uint64_t, size_t> by_bytes_;
+  std::vector<size_t> owners_;
+  HashIndex index_;
+};
+
+}  // namespace
+
+std::vector<SharedImage> find_shared_images(const std::vector<SplitContents>& splits) {
+  std::vector<SharedImage> shared;
+  std::vector<std::unique_ptr<Lookup>> earlier;
+  for (const SplitContents& split : splits) {
+    for (size_t i = 0; i < split.images.size(); ++i) {
+      std::optional<SharedImage> most;
+      for (const auto& lookup : earlier) {
+        const auto found = lookup->find(split.split, split.images[i], split.contents[i]);
+        if (found &&
+            (!most || std::pair(found->sameness, found->bits) < std::pair(most->sameness, most->bits)))
+          most = found;
+      }
+      if (most) shared.push_back(std::move(*most));
+    }
+    earlier.push_back(std::make_unique<Lookup>(split));
+  }
+  return shared;
+}
+
+}  // namespace brightnet

@@ -1,0 +1,135 @@
+#include "data/split/fold.h"
+
+#include <map>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "tests/data/dataset_files.h"
+#include "tests/data/pictures.h"
+
+namespace brightnet {
+namespace {
+
+// 20 pictures in train and 6 in val, two of which are train's, encoded again; 3 in test.
+void write_pictures(const DatasetFolder& data) {
+  const auto write = [&](const std::string& folder, int name, const std::vector<uint8_t>& jpeg) {
+    const std::string stem = folder + "/" + std::to_string(name);
+    data.bytes(stem + ".jpg", jpeg);
+    data.text(stem + ".txt", std::to_string(name % 2) + " 0.5 0.5 0.2 0.2\n");
+  };
+  for (int i = 0; i < 20; ++i) write("train", i, jpeg_of(picture(i)));
+  for (int i = 20; i < 24; ++i) write("val", i, jpeg_of(picture(i)));
+  for (int i = 24; i < 26; ++i) write("val", i, jpeg_of(picture(i - 24), 60));
+  for (int i = 26; i < 29; ++i) write("test", i, jpeg_of(picture(i)));
+}
+
+DataOptions fold_options(const DatasetFolder& data, const std::string& fold) {
+  DataOptions options = data.options("yolo", "train", {"x", "y"}, "val");
+  options.test = "test";
+  options.fold = parse_fold(fold, "");
+  return options;
+}
+
+std::set<std::string> stems(const Dataset& dataset) {
+  std::set<std::string> out;
+  for (const ImageRecord& image : dataset.images) EXPECT_TRUE(out.insert(image.file.stem().string()).second);
+  return out;
+}
+
+TEST(Fold, EveryImageOfTrainAndValIsValidatedInOneFoldAndTrainedOnInTheOthers) {
+  const DatasetFolder data;
+  write_pictures(data);
+  std::map<std::string, int> validated;
+  for (const char* fold : {"1/4", "2/4", "3/4", "4/4"}) {
+    const FoldData parts = read_fold(fold_options(data, fold));
+    const auto training = stems(parts.training), validation = stems(parts.validation);
+    EXPECT_EQ(training.size() + validation.size(), 26u);
+    EXPECT_NEAR(static_cast<double>(validation.size()), 26 / 4.0, 2);
+    EXPECT_EQ(parts.validation.classes, (std::vector<std::string>{"x", "y"}));
+    for (const std::string& stem : validation) {
+      EXPECT_FALSE(training.contains(stem));
+      ++validated[stem];
+    }
+    // The pictures that are in both splits are in one part.
+    for (const auto& [a, b] : {std::pair("0", "24"), std::pair("1", "25")})
+      EXPECT_EQ(validation.contains(a), validation.contains(b));
+  }
+  EXPECT_EQ(validated.size(), 26u);  // not those of test
+  for (const auto& [stem, times] : validated) EXPECT_EQ(times, 1) << stem;
+}
+
+TEST(Fold, ImagesHaveIdsOfTheirOwn) {
+  const DatasetFolder data;
+  write_pictures(data);
+  const FoldData parts = read_fold(fold_options(data, "1/2"));
+  std::set<int64_t> ids;
+  for (const Dataset* dataset : {&parts.training, &parts.validation}) {
+    for (const ImageRecord& image : dataset->images) ids.insert(image.id);
+  }
+  EXPECT_EQ(ids.size(), 26u);  // YOLO's count from 0 in each split
+}
+
+TEST(Fold, TrainAloneIsEnough) {
+  const DatasetFolder data;
+  write_pictures(data);
+  DataOptions options = fold_options(data, "2/5");
+  options.val.clear();
+  const FoldData parts = read_fold(options);
+  EXPECT_EQ(parts.training.images.size() + parts.validation.images.size(), 20u);
+}
+
+TEST(Fold, AFileThatBothSplitsListIsThereOnce) {
+  const DatasetFolder data;
+  write_pictures(data);
+  DataOptions options = fold_options(data, "1/2");
+  options.val = "train";
+  const FoldData parts = read_fold(options);
+  EXPECT_EQ(parts.training.images.size() + parts.validation.images.size(), 20u);
+}
+
+TEST(Fold, DifficultObjectsAreLeftOutOfTheTrainingPartAlone) {
+  const DatasetFolder data;
+  for (int i = 0; i < 8; ++i) {
+    const std::string name = std::to_string(i);
+    data.bytes((i < 6 ? "a/image_2/" : "b/image_2/") + name + ".jpg", jpeg_of(picture(i)));
+    data.text((i < 6 ? "a/label_2/" : "b/label_2/") + name + ".txt",
+              "Car 0 0 0 10 20 30 40 0 0 0 0 0 0 0\nCar 0 2 0 50 60 70 80 0 0 0 0 0 0 0\n");
+  }
+  DataOptions options = data.options("kitti", "a/image_2", {}, "b/image_2");
+  options.fold = {1, 2};
+  options.include_difficult_in_training = false;
+  const FoldData parts = read_fold(options);
+  for (const ImageRecord& image : parts.training.images) EXPECT_EQ(image.annotations.size(), 1u);
+  for (const ImageRecord& image : parts.validation.images) EXPECT_EQ(image.annotations.size(), 2u);
+}
+
+TEST(Fold, MorePartsThanPicturesAreAnError) {
+  const DatasetFolder data;
+  write_pictures(data);
+  try {
+    read_fold(fold_options(data, "1/30"));
+    FAIL() << "nothing was thrown";
+  } catch (const InputError& e) {
+    EXPECT_TRUE(contains(e.what(), "24 groups of different images cannot be divided into 30 parts"));
+    EXPECT_TRUE(contains(e.what(), "data.fold=1/30"));
+  }
+}
+
+TEST(Fold, IsReadAndPrintedAsPartOfCount) {
+  EXPECT_EQ(parse_fold(" 2 / 5 ", ""), (Fold{2, 5}));
+  EXPECT_EQ(to_text(Fold{2, 5}), "2/5");
+  EXPECT_FALSE(parse_fold("", ""));
+  EXPECT_EQ(to_text(Fold{}), "");
+  for (const char* wrong : {"0/5", "6/5", "1/1", "2", "2/", "/5", "a/5", "1/5x", "-1/5"})
+    EXPECT_THROW(parse_fold(wrong, "run.yaml:3"), InputError) << wrong;
+  DataOptions options;
+  read_config(YamlDocument::parse("fold: 3/10\n", "c.yaml").root(), options);
+  EXPECT_EQ(options.fold, (Fold{3, 10}));
+  DataOptions again;
+  read_config(YamlDocument::parse(print_config(options), "c.yaml").root(), again);
+  EXPECT_EQ(again.fold, options.fold);
+}
+
+}  // namespace
+}  // namespace brightnet
