@@ -27,6 +27,7 @@ void add_bench(CLI::App& app, Action& action);
 void add_memory(CLI::App& app, Action& action);
 void add_config(CLI::App& app, Action& action);
 void add_data(CLI::App& app, Action& action);
+void add_data_show(CLI::App& data, Action& action);  ///< below `data`
 void add_import(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
 

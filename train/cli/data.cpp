@@ -1,4 +1,4 @@
-// brightnet data: create, check, describe and convert data sets.
+// brightnet data: create, check, describe and convert data sets. (data_show.cpp: show them.)
 #include <iostream>
 #include <memory>
 
@@ -176,10 +176,11 @@ void add_convert(CLI::App& data, Action& action) {
 }  // namespace
 
 void add_data(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("data", "create, check or convert a data set");
+  auto* command = app.add_subcommand("data", "create, check, show or convert a data set");
   command->require_subcommand(1);
   add_check(*command, action);
   add_stats(*command, action);
+  add_data_show(*command, action);
   add_anchors(*command, action);
   add_convert(*command, action);
   add_synth(*command, action);
