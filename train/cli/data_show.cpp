@@ -45,7 +45,7 @@ int show(const ShowArguments& arguments) {
   if (const std::string numbered = numbered_names(dataset.classes); !numbered.empty())
     spdlog::warn("{}", numbered);
 
-  const std::filesystem::path folder = arguments.out;
+  const auto folder = (std::filesystem::path(arguments.out) / "").lexically_normal().parent_path();
   prepare_folder(folder, "--out");
   WrittenFiles files(folder, "--out", "data show");
   const std::vector<std::string> names = file_names(dataset, options);

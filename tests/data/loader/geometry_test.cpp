@@ -78,7 +78,7 @@ Agreement compare(const AugmentOptions& options, WarpedBoxes shape, bool cached 
   Agreement agreement;
   cv::Mat rgb(size, size, CV_8UC3);
   std::vector<Truth> truths;
-  for (uint64_t i = 0; i < 60; ++i) {
+  for (uint64_t i = 0; i < 50; ++i) {
     maker.make({5, 0, i, static_cast<int>(i % dataset.images.size()), false}, size, rgb.data, truths);
     const cv::Rect pixels = red_pixels(rgb, shape);
     // The tip of an object that is cut off is too thin to be found by its colour.
@@ -96,7 +96,7 @@ Agreement compare(const AugmentOptions& options, WarpedBoxes shape, bool cached 
 
 void expect_agreement(const AugmentOptions& options, WarpedBoxes shape, double pixels) {
   const Agreement agreement = compare(options, shape);
-  EXPECT_GT(agreement.boxes, 45);
+  EXPECT_GT(agreement.boxes, 38);
   EXPECT_EQ(agreement.lost, 0) << "objects without a box";
   EXPECT_LE(agreement.worst, pixels);
 }
@@ -120,7 +120,7 @@ TEST_P(Geometry, BoxesOfEllipsesAreThoseOfTheirPixels) {
   options.translate =
       std::min(options.translate, 0.1f);  // where an ellipse is cut, its box is that of a rectangle
   options.scale = std::min(options.scale, 0.2f);
-  expect_agreement(options, WarpedBoxes::ellipse, 1.0);
+  expect_agreement(options, WarpedBoxes::ellipse, 1.1);
 }
 
 INSTANTIATE_TEST_SUITE_P(
