@@ -24,9 +24,9 @@ constexpr float smallest_box_side = 2.0f;
 void place_boxes(const std::vector<Annotation>& annotations, const Placement& placement,
                  const InputPart& part, int size, float min_visible, std::vector<Truth>& truths);
 
-/// The same for a map that may turn and distort. The box of `rule`, which is larger than the object unless the object
-/// has the rule's shape, is cut to what the object's four corners leave visible; min_visible is relative to the area
-/// between the corners.
+/// The same for a map that may turn and distort. The box of `rule`, which is larger than the object unless
+/// the object has the rule's shape, is cut to what the object's four corners leave visible; min_visible is
+/// relative to the area between the corners.
 void place_boxes(const std::vector<Annotation>& annotations, const Homography& map, WarpedBoxes rule,
                  const InputPart& part, int size, float min_visible, std::vector<Truth>& truths);
 

@@ -11,7 +11,8 @@ cv::Rect2f pixels_of(const Box& box, float side) {
   return {(box.x - box.w / 2) * side, (box.y - box.h / 2) * side, box.w * side, box.h * side};
 }
 
-// The area of the box under the rectangles, which may overlap: the sum over the cells between all their edges.
+// The area of the box under the rectangles, which may overlap: the sum over the cells between all
+// their edges.
 float covered_area(const cv::Rect2f& box, std::span<const cv::Rect2f> covers) {
   std::vector<float> xs, ys;
   for (const cv::Rect2f& cover : covers) {

@@ -76,8 +76,8 @@ Homography apply_geometry(const Placement& placement, const GeometryDraw& draw, 
 }
 
 float largest_enlargement(const AugmentOptions& options) {
-  // At the input's corner a perspective of p makes things 1 / (1 − 2 · 320 p) times as large, and its derivative
-  // is the square of that.
+  // At the input's corner a perspective of p makes things 1 / (1 − 2 · 320 p) times as large, and its
+  // derivative is the square of that.
   const float depth = 1 - static_cast<float>(perspective_side) * options.perspective;
   const float shear = 1 + static_cast<float>(std::tan(radians(options.shear)));
   return (1 + options.scale) * shear / (depth * depth);

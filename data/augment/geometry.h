@@ -1,5 +1,5 @@
-// Turns, shears and perspective: what the crop of data/augment/crop.h does not do. Both are one map from the image to
-// the input, so that the pixels are resampled once.
+// Turns, shears and perspective: what the crop of data/augment/crop.h does not do. Both are one map from the
+// image to the input, so that the pixels are resampled once.
 #pragma once
 
 #include "core/random.h"
@@ -21,16 +21,17 @@ struct GeometryDraw {
 /// Whether draw_geometry() can draw anything but the default.
 bool draws_geometry(const AugmentOptions& options);
 
-/// Takes the same number of numbers from the stream whatever the options are, so that one of them does not change
-/// what is drawn for the others.
+/// Takes the same number of numbers from the stream whatever the options are, so that one of them does not
+/// change what is drawn for the others.
 GeometryDraw draw_geometry(Random& random, const AugmentOptions& options);
 
-/// The placement followed by the flip, the quarter turns and then, as in Ultralytics' random_perspective, perspective,
-/// rotation and scale, shear and translation, all about the centre of the size × size input.
+/// The placement followed by the flip, the quarter turns and then, as in Ultralytics' random_perspective,
+/// perspective, rotation and scale, shear and translation, all about the centre of the size × size input.
 ///
-/// Flip and quarter turns are those of the finished input: a landscape photograph becomes a portrait that fills the
-/// input as any portrait does. Rotation, shear and perspective are those of the image: where the placement stretches
-/// it, a circle becomes the same upright ellipse as without rotation, and so looks as it will look in use.
+/// Flip and quarter turns are those of the finished input: a landscape photograph becomes a portrait that
+/// fills the input as any portrait does. Rotation, shear and perspective are those of the image: where the
+/// placement stretches it, a circle becomes the same upright ellipse as without rotation, and so looks as it
+/// will look in use.
 Homography apply_geometry(const Placement& placement, const GeometryDraw& draw, int size);
 
 /// The largest factor by which the drawn geometry can enlarge a part of the input.

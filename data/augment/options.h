@@ -23,8 +23,8 @@ constexpr std::string_view enum_name(WarpedBoxes rule) {
   return {};
 }
 
-/// The `augment:` section. Names and meanings follow darknet's [net] and [yolo] where it has them, else those of
-/// Ultralytics.
+/// The `augment:` section. Names and meanings follow darknet's [net] and [yolo] where it has them, else those
+/// of Ultralytics.
 struct AugmentOptions {
   float mosaic = 1.0f, mixup = 0.0f, flip = 0.5f;  ///< probabilities (mosaic: YOLOv4, §3.4)
   float jitter = 0.3f;                             ///< each side of the crop moves by up to this fraction

@@ -10,8 +10,8 @@ namespace {
 
 constexpr size_t table_size = 1 << 16;
 
-// Normal numbers with a standard deviation of 1. Rows of pixels read it from places of their own, which costs a
-// hundredth of drawing a number for each value, and cannot be seen.
+// Normal numbers with a standard deviation of 1. Rows of pixels read it from places of their own, which costs
+// a hundredth of drawing a number for each value, and cannot be seen.
 const std::vector<float>& normal_numbers() {
   static const std::vector<float> table = [] {
     Random random(0, Purpose::pixels);

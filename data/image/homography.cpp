@@ -7,8 +7,8 @@
 namespace brightnet {
 namespace {
 
-// Sutherland and Hodgman 1974, in homogeneous coordinates, so that it also cuts off what lies behind the observer:
-// keeps the points whose product with `plane` is not negative.
+// Sutherland and Hodgman 1974, in homogeneous coordinates, so that it also cuts off what lies behind the
+// observer: keeps the points whose product with `plane` is not negative.
 void clip(std::vector<cv::Vec3d>& polygon, const cv::Vec3d& plane, std::vector<cv::Vec3d>& scratch) {
   scratch.clear();
   for (size_t i = 0; i < polygon.size(); ++i) {
@@ -52,7 +52,8 @@ std::vector<cv::Point2d> project(const Homography& map, std::span<const cv::Poin
                                  const cv::Rect2d& part) {
   std::vector<cv::Vec3d> points, scratch;
   for (const cv::Point2d& point : polygon) points.push_back(map * cv::Vec3d(point.x, point.y, 1));
-  // The first, w ≥ smallest_depth, is no plane through the origin: it is applied to (x, y, w − smallest_depth).
+  // The first, w ≥ smallest_depth, is no plane through the origin: it is applied to (x, y, w
+  // − smallest_depth).
   for (cv::Vec3d& point : points) point[2] -= smallest_depth;
   clip(points, {0, 0, 1}, scratch);
   for (cv::Vec3d& point : points) point[2] += smallest_depth;

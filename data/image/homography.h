@@ -11,8 +11,8 @@
 
 namespace brightnet {
 
-/// (x, y) of the image goes to (X / W, Y / W) of the input, with (X, Y, W) = matrix · (x, y, 1), in pixels. What has
-/// a W that is not above smallest_depth lies behind the observer and is not shown.
+/// (x, y) of the image goes to (X / W, Y / W) of the input, with (X, Y, W) = matrix · (x, y, 1), in pixels.
+/// What has a W that is not above smallest_depth lies behind the observer and is not shown.
 using Homography = cv::Matx33d;
 
 constexpr double smallest_depth = 1e-2;

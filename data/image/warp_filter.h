@@ -1,8 +1,8 @@
-// Resamples an image that is turned, sheared or seen in perspective, with its colour change, in a single pass into the
-// batch.
+// Resamples an image that is turned, sheared or seen in perspective, with its colour change, in a single pass
+// into the batch.
 //
-// Bilinear, so it must not shrink by much: data/loader/paint.cpp shrinks the image first where it would. Positions are
-// computed in coordinates of the whole image, so that a window of it gives the same pixels.
+// Bilinear, so it must not shrink by much: data/loader/paint.cpp shrinks the image first where it would.
+// Positions are computed in coordinates of the whole image, so that a window of it gives the same pixels.
 #pragma once
 
 #include <vector>
@@ -15,9 +15,10 @@ namespace brightnet {
 /// Keeps its rows, so that repeated use does not allocate. One per thread.
 class WarpFilter {
  public:
-  /// Fills `out` with what `to_image` (its pixels → those of the image, both with pixel i at [i, i+1)) finds inside
-  /// `bounds` of the image, and with fill_value elsewhere. Where the filter reads beyond the image its border pixels are
-  /// replicated. The window must contain every pixel that is read, which is at most one beyond what is shown.
+  /// Fills `out` with what `to_image` (its pixels → those of the image, both with pixel i at [i, i+1)) finds
+  /// inside `bounds` of the image, and with fill_value elsewhere. Where the filter reads beyond the image its
+  /// border pixels are replicated. The window must contain every pixel that is read, which is at most one
+  /// beyond what is shown.
   void operator()(const ImageView& image, const Homography& to_image, const cv::Rect2d& bounds,
                   const PixelBlock& out, const ColorChange& color);
 

@@ -54,8 +54,8 @@ cv::Rect2d with_reach(const Region& region, cv::Size to, const ImageRecord& reco
           (bottom - top) / record.height};
 }
 
-// How the warped image is sampled, in pixels of the file: what is shown of it, and how far apart along its axes the
-// centres of neighbouring pixels of the input are, in the middle of that.
+// How the warped image is sampled, in pixels of the file: what is shown of it, and how far apart along its
+// axes the centres of neighbouring pixels of the input are, in the middle of that.
 struct Sampling {
   cv::Rect2d shown;
   double step_x = 1, step_y = 1;
@@ -78,8 +78,8 @@ Sampling sampling_of(const Homography& to_image, const std::vector<cv::Point2d>&
   return sampling;
 }
 
-// Steps up to this are left to the bilinear filter; longer ones would alias, and the image is first reduced to steps
-// of the second length.
+// Steps up to this are left to the bilinear filter; longer ones would alias, and the image is first reduced
+// to steps of the second length.
 constexpr double longest_step = 1.5, reduced_step = 1.2;
 
 double reduction_for(double step) {

@@ -25,12 +25,12 @@ class Painter {
  public:
   Painter(const Dataset& dataset, ImageCache& cache) : dataset_(dataset), cache_(cache) {}
 
-  /// Fills `part` of the input with the image, resampled through the placement, and with fill_value around it. Throws
-  /// what ImageCache::get throws.
+  /// Fills `part` of the input with the image, resampled through the placement, and with fill_value around
+  /// it. Throws what ImageCache::get throws.
   void operator()(int image, const Placement& placement, const cv::Rect& part, const ColorChange& color,
                   const PixelBlock& out);
-  /// The same for any map. One that keeps the directions of the axes, or exchanges them, gives the pixels that the
-  /// placement gives.
+  /// The same for any map. One that keeps the directions of the axes, or exchanges them, gives the pixels
+  /// that the placement gives.
   void operator()(int image, const Homography& map, const cv::Rect& part, const ColorChange& color,
                   const PixelBlock& out);
 

@@ -1,5 +1,5 @@
-// Copy-paste (Ghiasi et al. 2021) for boxes: objects of other images, cut out with their boxes and blended in where they
-// hide no other object.
+// Copy-paste (Ghiasi et al. 2021) for boxes: objects of other images, cut out with their boxes and blended in
+// where they hide no other object.
 #pragma once
 
 #include <vector>
@@ -17,10 +17,10 @@ class ObjectPaster {
  public:
   ObjectPaster(const Dataset& dataset, const AugmentOptions& options, Painter& painter);
 
-  /// With the probability copy_paste, pastes 1 to copy_paste_count objects of random images into a sample, each with
-  /// the crop's scale, flip and colours of its own draw_image(). An object that is larger than half of the input, or
-  /// that fits nowhere, is left out. The boxes of other objects in the pasted box come with it, clipped to it by
-  /// min_visible.
+  /// With the probability copy_paste, pastes 1 to copy_paste_count objects of random images into a sample,
+  /// each with the crop's scale, flip and colours of its own draw_image(). An object that is larger than half
+  /// of the input, or that fits nowhere, is left out. The boxes of other objects in the pasted box come with
+  /// it, clipped to it by min_visible.
   void operator()(Random& random, const PixelBlock& out, std::vector<Truth>& truths);
 
  private:

@@ -1,4 +1,5 @@
-// Pictures of what the network sees: samples as the loader makes them, with the ground-truth boxes. `brightnet data show`.
+// Pictures of what the network sees: samples as the loader makes them, with the ground-truth boxes.
+// `brightnet data show`.
 #pragma once
 
 #include <functional>
@@ -26,12 +27,14 @@ struct SamplePicture {
   size_t objects = 0;
 };
 
-/// The image that each sample begins with. Those of the training split are the first that a run with this seed sees.
+/// The image that each sample begins with. Those of the training split are the first that a run with this
+/// seed sees.
 std::vector<int> sample_images(const Dataset& dataset, const SamplePictureOptions& options);
 
-/// Makes the samples at the run's input size (train.size; of other splits the size of evaluation), draws their boxes and
-/// class names, and hands them over in order. Augmented ones are those of a run's first epoch, pixel for pixel, when it
-/// trains at this size with this seed. Throws InputError for an image that cannot be read.
+/// Makes the samples at the run's input size (train.size; of other splits the size of evaluation), draws
+/// their boxes and class names, and hands them over in order. Augmented ones are those of a run's first
+/// epoch, pixel for pixel, when it trains at this size with this seed. Throws InputError for an image that
+/// cannot be read.
 void picture_samples(const Dataset& dataset, const RunConfig& config, const SamplePictureOptions& options,
                      const std::function<void(int number, const SamplePicture&)>& use);
 

@@ -58,7 +58,8 @@ AugmentOptions only(WarpedBoxes shape) {
   return options;
 }
 
-// Half of the object's red; a third where it has corners, since a pixel at a corner shows less of it than one at an edge.
+// Half of the object's red; a third where it has corners, since a pixel at a corner shows less of it than one
+// at an edge.
 cv::Rect red_pixels(const cv::Mat& rgb, WarpedBoxes shape) {
   std::vector<cv::Mat> planes;
   cv::split(rgb, planes);

@@ -238,8 +238,8 @@ TEST(Loader, DecodesJpegsLargeEnoughForTheSmallestCrop) {
     ASSERT_TRUE(cv::imwrite(record.file.string(), image, {cv::IMWRITE_JPEG_QUALITY, 98}));
     dataset->images.assign(16, record);
   }
-  // By zoom alone, by jitter alone, by scale alone, and with smaller sizes beside the largest.
-  // The last is decoded at half its size, which keeps more of the contrast than the filter does; decoded for the smaller
+  // By zoom alone, by jitter alone, by scale alone, and with smaller sizes beside the largest. The last is
+  // decoded at half its size, which keeps more of the contrast than the filter does; decoded for the smaller
   // input alone, the stripes would be gone.
   const struct {
     float resize, jitter, scale;

@@ -231,8 +231,8 @@ TEST(SampleMaker, DependsOnItsNameAlone) {
   }
 }
 
-// The very samples of the first version: what is off must not change what is drawn. Pixels by their means, since
-// rounding differs between processors.
+// The very samples of the first version: what is off must not change what is drawn. Pixels by their means,
+// since rounding differs between processors.
 TEST(SampleMaker, OptionsThatAreOffLeaveTheSamplesAsTheyWere) {
   const struct {
     float mean[3], left[3];  // of the channels, of the picture and of its left half

@@ -1,5 +1,5 @@
-// Records the files that a command wrote (`detect`, `data show`), the only ones that it may replace: labels corrected by a
-// user and a user's images look the same.
+// Records the files that a command wrote (`detect`, `data show`), the only ones that it may replace: labels
+// corrected by a user and a user's images look the same.
 #pragma once
 
 #include <filesystem>
@@ -9,8 +9,8 @@
 
 namespace brightnet {
 
-/// A folder's list of the files that a command wrote there, kept in the folder (".brightnet-detect"; a line "hash name" a
-/// file) so that the same command can be given again.
+/// A folder's list of the files that a command wrote there, kept in the folder (".brightnet-detect"; a line
+/// "hash name" a file) so that the same command can be given again.
 class WrittenFiles {
  public:
   /// Reads the folder's list; the folder may not be there yet. `option` named the folder.
