@@ -48,7 +48,7 @@ struct AugmentOptions {
   ValueRange blur_sigma{0.5f, 1.5f};    ///< pixels of the input
   ValueRange noise_sigma{2.0f, 10.0f};  ///< of 255
 
-  // data/augment/cutout.h, data/loader/sample.h, data/loader/paste.h
+  // data/augment/cover.h, data/loader/sample.h, data/loader/paste.h
   float cutout = 0, cutmix = 0, copy_paste = 0;                  ///< probabilities
   int cutout_count = 4, copy_paste_count = 3;                    ///< from 1 to this many
   ValueRange cutout_size{0.05f, 0.2f}, cutmix_size{0.3f, 0.6f};  ///< sides, as fractions of the input's
