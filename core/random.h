@@ -16,7 +16,12 @@ enum class Purpose : uint32_t {
   synth = 5,
   size = 6,
   test = 7,
-  anchors = 8
+  anchors = 8,
+  geometry = 9,
+  pixels = 10,
+  paste = 11,
+  cutmix = 12,
+  cutout = 13
 };
 
 /// One block of Philox4x32-10: four 32-bit words from a 128-bit counter and a 64-bit key.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "data/augment/geometry.h"
+
 namespace brightnet {
 namespace {
 
@@ -39,7 +41,7 @@ ImageDraw draw_image(Random& random, const AugmentOptions& options) {
 }
 
 float smallest_crop(const AugmentOptions& options) {
-  return (1 - 2 * options.jitter) / options.resize;
+  return (1 - 2 * options.jitter) / options.resize / largest_enlargement(options);
 }
 
 Placement place_crop(const ImageDraw& draw, int image_width, int image_height, int size, bool letterbox) {

@@ -23,7 +23,8 @@ ColorChange draw_color(Random& random, const AugmentOptions& options);
 /// its centre by a factor between 1/resize and resize, log-uniform.
 ImageDraw draw_image(Random& random, const AugmentOptions& options);
 
-/// The side of the smallest crop that draw_image() can draw, as a fraction of the image's.
+/// The side of the smallest crop that draw_image() and draw_geometry() can draw together, as a fraction of
+/// the image's.
 float smallest_crop(const AugmentOptions& options);
 
 /// Puts the crop onto size × size pixels. With `letterbox` the margins are those of the image extended to

@@ -38,4 +38,28 @@ Placement move_to_quadrant(Placement placement, int image_width, int image_heigh
   return placement;
 }
 
+Homography move_to_quadrant(const Homography& map, int image_width, int image_height, int index,
+                            cv::Point centre, int size) {
+  if (const auto straight = placement_of(map))
+    return homography_of(move_to_quadrant(*straight, image_width, image_height, index, centre, size));
+  if (const auto turned = placement_of(transposed(map))) {
+    const int mirrored = index / 2 + index % 2 * 2;
+    return transposed(homography_of(
+        move_to_quadrant(*turned, image_width, image_height, mirrored, {centre.y, centre.x}, size)));
+  }
+  constexpr int steps = 64;
+  const bool right = index % 2, lower = index / 2;
+  const cv::Point2d corner(right ? 0 : size, lower ? 0 : size), middle(size / 2.0, size / 2.0);
+  const Homography to_image = map.inv();
+  cv::Point2d inner = corner;
+  for (int i = 0; i <= steps; ++i) {
+    const cv::Point2d candidate = corner + (middle - corner) * (static_cast<double>(i) / steps);
+    const auto at = project(to_image, candidate);
+    if (!at || !cv::Rect2d(0, 0, image_width, image_height).contains(*at)) continue;
+    inner = candidate;
+    break;
+  }
+  return moved(map, cv::Point2d(centre) - inner);
+}
+
 }  // namespace brightnet

@@ -4,6 +4,7 @@
 #include <opencv2/core.hpp>
 
 #include "core/random.h"
+#include "data/image/homography.h"
 #include "data/image/placement.h"
 
 namespace brightnet {
@@ -23,5 +24,10 @@ cv::Rect mosaic_quadrant(int index, cv::Point centre, int size);
 /// border shows along the seams.
 Placement move_to_quadrant(Placement placement, int image_width, int image_height, int index,
                            cv::Point centre, int size);
+
+/// The same for a map that may turn or distort. An image that stands askew may leave the crop's inner corner
+/// empty. The first point of the image on the way from there to the middle of the crop then replaces it.
+Homography move_to_quadrant(const Homography& map, int image_width, int image_height, int index,
+                            cv::Point centre, int size);
 
 }  // namespace brightnet

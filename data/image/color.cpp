@@ -44,4 +44,14 @@ void change_color(float* __restrict red, float* __restrict green, float* __restr
   }
 }
 
+void store_pixels(const float* __restrict red, const float* __restrict green, const float* __restrict blue,
+                  int count, uint8_t* __restrict out) {
+#pragma omp simd
+  for (int i = 0; i < count; ++i) {
+    out[3 * i] = static_cast<uint8_t>(static_cast<int>(red[i] + 0.5f));
+    out[3 * i + 1] = static_cast<uint8_t>(static_cast<int>(green[i] + 0.5f));
+    out[3 * i + 2] = static_cast<uint8_t>(static_cast<int>(blue[i] + 0.5f));
+  }
+}
+
 }  // namespace brightnet

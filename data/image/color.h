@@ -1,6 +1,8 @@
 // Changes of hue, saturation and exposure (brightness) in HSV, as in darknet.
 #pragma once
 
+#include <cstdint>
+
 namespace brightnet {
 
 struct ColorChange {
@@ -12,5 +14,8 @@ struct ColorChange {
 
 /// Changes `count` pixels in place, given as planar channels with values in [0, 255].
 void change_color(float* red, float* green, float* blue, int count, const ColorChange& change);
+
+/// Rounds such pixels to 8-bit RGB.
+void store_pixels(const float* red, const float* green, const float* blue, int count, uint8_t* out);
 
 }  // namespace brightnet

@@ -64,16 +64,6 @@ void blend_columns(const float* row, const ResizeFilter::Taps& columns, float* r
   }
 }
 
-void store_row(const float* __restrict red, const float* __restrict green, const float* __restrict blue,
-               int count, uint8_t* __restrict out) {
-#pragma omp simd
-  for (int i = 0; i < count; ++i) {
-    out[3 * i] = static_cast<uint8_t>(static_cast<int>(red[i] + 0.5f));
-    out[3 * i + 1] = static_cast<uint8_t>(static_cast<int>(green[i] + 0.5f));
-    out[3 * i + 2] = static_cast<uint8_t>(static_cast<int>(blue[i] + 0.5f));
-  }
-}
-
 }  // namespace
 
 void ResizeFilter::Taps::compute(double from, double to, int outputs, int length) {
@@ -124,7 +114,7 @@ void ResizeFilter::operator()(const ImageView& image, const Region& region, cons
                values, blended_.data());
     blend_columns(blended_.data(), columns_, red_.data(), green_.data(), blue_.data());
     if (color.changes()) change_color(red_.data(), green_.data(), blue_.data(), out.width, color);
-    store_row(red_.data(), green_.data(), blue_.data(), out.width, out.pixels + row * out.stride);
+    store_pixels(red_.data(), green_.data(), blue_.data(), out.width, out.pixels + row * out.stride);
   }
 }
 

@@ -6,7 +6,7 @@
 #include "data/image/darknet_image.h"
 #include "data/loader/batch_queue.h"
 #include "data/loader/image_cache.h"
-#include "data/loader/sample.h"
+#include "data/loader/paint.h"
 
 namespace brightnet {
 namespace {
@@ -23,7 +23,7 @@ class EvaluationLoader::Implementation {
         batch_(batch),
         fit_(fit),
         cache_(dataset, 0, cv::Size(fit.size, fit.size)),
-        filters_(static_cast<size_t>(std::max(1, workers))),
+        painters_(static_cast<size_t>(std::max(1, workers)), Painter(dataset, cache_)),
         slots_(workers == 0 ? 1 : batches_ahead + 1) {
     BatchQueue::Work work;
     const size_t step = static_cast<size_t>(batch);
@@ -77,8 +77,8 @@ class EvaluationLoader::Implementation {
     }
     const int size = fit_.size;
     const PixelBlock out{slot.pixels.data() + first, 3 * static_cast<size_t>(size), size, size};
-    paint_image(cache_, dataset_, image, place(record.width, record.height, fit_), {0, 0, size, size}, {},
-                out, filters_[static_cast<size_t>(worker)]);
+    painters_[static_cast<size_t>(worker)](image, place(record.width, record.height, fit_),
+                                           {0, 0, size, size}, {}, out);
   }
 
   const Dataset& dataset_;
@@ -86,7 +86,7 @@ class EvaluationLoader::Implementation {
   const int batch_;
   const InputFit fit_;
   ImageCache cache_;
-  std::vector<ResizeFilter> filters_;  // one a worker
+  std::vector<Painter> painters_;  // one a worker
   std::vector<Slot> slots_;
   std::unique_ptr<BatchQueue> queue_;  // last: its threads end before what they use
 };

@@ -8,6 +8,7 @@
 #include <opencv2/core/utility.hpp>
 
 #include "core/random.h"
+#include "data/augment/crop.h"
 #include "data/loader/batch_queue.h"
 #include "data/loader/image_cache.h"
 #include "data/loader/sample.h"

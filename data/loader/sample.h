@@ -7,11 +7,12 @@
 #include <opencv2/core.hpp>
 
 #include "core/box.h"
-#include "data/augment/crop.h"
+#include "core/random.h"
 #include "data/augment/options.h"
 #include "data/dataset.h"
-#include "data/image/resize_filter.h"
 #include "data/loader/image_cache.h"
+#include "data/loader/paint.h"
+#include "data/loader/paste.h"
 
 namespace brightnet {
 
@@ -19,7 +20,7 @@ namespace brightnet {
 struct SampleName {
   uint64_t seed = 0, epoch = 0, position = 0;
   int image = 0;       ///< its first image; the others of a mosaic or mixup are drawn
-  bool plain = false;  ///< without mosaic and mixup
+  bool plain = false;  ///< of one image: without mosaic, mixup, cutmix and copy_paste
 };
 
 /// Makes samples in the caller's memory and keeps its own workspace. One per thread.
@@ -31,21 +32,31 @@ class SampleMaker {
   void make(const SampleName& name, int size, uint8_t* pixels, std::vector<Truth>& truths);
 
  private:
-  void draw_picture(Random& choices, Random& changes, int image, bool plain, const PixelBlock& out,
+  // Streams of their own, so that an option which is off changes nothing of what the others draw.
+  struct Streams {
+    Random choices, changes, geometry, pixels;
+  };
+
+  struct Drawn {
+    Homography map;
+    ColorChange color;
+  };
+
+  Drawn draw_map(Streams& streams, int image, int size) const;
+  void draw_picture(Streams& streams, int image, bool plain, const PixelBlock& out,
                     std::vector<Truth>& truths);
-  void paint(int image, const Placement& placement, const cv::Rect& part, const ColorChange& color,
-             const PixelBlock& out, std::vector<Truth>& truths);
+  void mix(Streams& streams, const SampleName& name, const PixelBlock& out, std::vector<Truth>& truths);
+  void paint(Streams& streams, int image, const Drawn& drawn, const cv::Rect& part, const PixelBlock& out,
+             std::vector<Truth>& truths);
+  int draw_other(Random& choices) const;
 
   const Dataset& dataset_;
   const AugmentOptions options_;
-  ImageCache& cache_;
-  ResizeFilter resize_;
-  std::vector<uint8_t> second_;  // the other half of a mixup
+  const bool has_geometry_, has_pixels_;
+  Painter painter_;
+  ObjectPaster paster_;
+  std::vector<uint8_t> second_;  // the other half of a mixup, or what cutmix cuts from
+  std::vector<Truth> second_truths_;
 };
-
-/// Fills `part` of the input with the image, resampled through the placement, and with fill_value around it.
-/// Shared with evaluation, which places the whole image. Throws what ImageCache::get throws.
-void paint_image(ImageCache& cache, const Dataset& dataset, int image, const Placement& placement,
-                 const cv::Rect& part, const ColorChange& color, const PixelBlock& out, ResizeFilter& resize);
 
 }  // namespace brightnet

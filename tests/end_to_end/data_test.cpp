@@ -1,4 +1,6 @@
 // `brightnet data` as a user meets it: exit codes, and what is said.
+#include <algorithm>
+
 #include "tests/end_to_end/program.h"
 #include "tests/train/small_run.h"
 
@@ -14,6 +16,10 @@ class Data : public ::testing::Test {
   }
   static bool says(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
+  }
+  static long pictures_in(const fs::path& folder) {
+    return std::count_if(fs::directory_iterator(folder), fs::directory_iterator(),
+                         [](const auto& entry) { return entry.path().extension() == ".jpg"; });
   }
 
   SmallRun run_{6, 2};
@@ -45,6 +51,36 @@ TEST_F(Data, PathsAreSaidWithOneSlash) {
   const ProgramResult result = run({"data", "synth", "made//", "--train", "1", "--val", "1", "--size", "32"});
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_TRUE(says(result.err, " made/data.yaml contains")) << result.err;
+}
+
+TEST_F(Data, ShowWritesASampleAFileAndOneSheet) {
+  ProgramResult result = run({"data", "show", "run.yaml", "--count", "3", "--out", "pictures/", "--set",
+                              "train.size=64", "--set", "augment.rotate=30"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_TRUE(says(result.err, "3 samples with ")) << result.err;
+  EXPECT_TRUE(says(result.err, "as training augments them: pictures; all on one sheet: pictures/sheet.jpg"))
+      << result.err;
+  const fs::path folder = run_.folder() / "pictures";
+  EXPECT_EQ(pictures_in(folder), 4);
+  EXPECT_TRUE(fs::exists(folder / "sheet.jpg"));
+
+  result = run({"data", "show", "run.yaml", "--count", "2", "--split", "val", "--out", "pictures"});
+  EXPECT_EQ(result.code, 0) << "what the command wrote it may replace: " << result.err;
+  EXPECT_TRUE(says(result.err, "without augmentation")) << result.err;
+  EXPECT_EQ(pictures_in(folder), 3) << "and nothing of the first call is left";
+}
+
+TEST_F(Data, ShowReplacesNothingOfTheUsers) {
+  const fs::path folder = run_.folder() / "pictures";
+  ASSERT_EQ(run({"data", "show", "run.yaml", "--count", "1", "--out", "pictures"}).code, 0);
+  write_atomically(folder / "sheet.jpg", std::string("mine"));
+  ProgramResult result = run({"data", "show", "run.yaml", "--count", "3", "--out", "pictures"});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_TRUE(says(result.err, "changed after `brightnet data show` wrote it")) << result.err;
+  EXPECT_EQ(read_file(folder / "sheet.jpg"), "mine");
+  EXPECT_EQ(pictures_in(folder), 2) << "nothing was written";
+  result = run({"data", "show", "run.yaml", "--split", "nowhere"});
+  EXPECT_EQ(result.code, 2);
 }
 
 }  // namespace

@@ -27,6 +27,8 @@ void add_bench(CLI::App& app, Action& action);
 void add_memory(CLI::App& app, Action& action);
 void add_config(CLI::App& app, Action& action);
 void add_data(CLI::App& app, Action& action);
+// Below `data`.
+void add_data_show(CLI::App& data, Action& action);
 void add_data_split(CLI::App& data, Action& action);
 void add_import(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);

@@ -1,4 +1,5 @@
-// brightnet data: create, check, describe and convert data sets. data_split.cpp divides them.
+// brightnet data: create, check, describe and convert data sets. data_split.cpp divides them, data_show.cpp draws
+// their samples.
 #include <iostream>
 #include <memory>
 
@@ -187,10 +188,11 @@ void add_convert(CLI::App& data, Action& action) {
 }  // namespace
 
 void add_data(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("data", "create, check, divide or convert a data set");
+  auto* command = app.add_subcommand("data", "create, check, show, divide or convert a data set");
   command->require_subcommand(1);
   add_check(*command, action);
   add_stats(*command, action);
+  add_data_show(*command, action);
   add_anchors(*command, action);
   add_convert(*command, action);
   add_data_split(*command, action);

@@ -1,5 +1,8 @@
 #include "data/augment/boxes.h"
 
+#include <cmath>
+#include <cstring>
+
 #include <gtest/gtest.h>
 
 namespace brightnet {
@@ -108,6 +111,84 @@ TEST(PlaceBoxes, CrowdsAreNotTrainedOnDifficultOnesAre) {
   place_boxes({crowd, difficult}, {}, {0, 0, 100, 100}, 100, 0.2f, truths);
   ASSERT_EQ(truths.size(), 1u);
   expect_corners(truths[0], 100, 20, 20, 60, 60);
+}
+
+TEST(PlaceBoxes, FollowAVerticalMirror) {
+  std::vector<Truth> truths;
+  place_boxes({object(10, 20, 30, 60)}, Placement{1, -1, 0, 100}, {0, 0, 100, 100}, 100, 0.2f, truths);
+  ASSERT_EQ(truths.size(), 1u);
+  expect_corners(truths[0], 100, 10, 40, 30, 80);
+}
+
+const Homography eighth_turn = [] {  // about (50, 50)
+  const double c = std::sqrt(0.5);
+  return Homography(c, -c, 50, c, c, 50, 0, 0, 1) * Homography(1, 0, -50, 0, 1, -50, 0, 0, 1);
+}();
+
+std::vector<Truth> turned(const Annotation& annotation, WarpedBoxes rule, const InputPart& part,
+                          float min_visible = 0.2f) {
+  std::vector<Truth> truths;
+  place_boxes({annotation}, eighth_turn, rule, part, 100, min_visible, truths);
+  return truths;
+}
+
+TEST(PlaceBoxes, OfTurnedObjectsAreThoseOfTheCornersOrOfTheEllipse) {
+  const InputPart all{0, 0, 100, 100};
+  const auto corners = turned(object(40, 45, 60, 55), WarpedBoxes::corners, all);
+  ASSERT_EQ(corners.size(), 1u);
+  const float reach = 15 * std::sqrt(0.5f);  // 10 · cos 45° + 5 · sin 45°
+  expect_corners(corners[0], 100, 50 - reach, 50 - reach, 50 + reach, 50 + reach);
+  const auto ellipse = turned(object(40, 45, 60, 55), WarpedBoxes::ellipse, all);
+  ASSERT_EQ(ellipse.size(), 1u);
+  const float radius = std::sqrt(0.5f * (10 * 10 + 5 * 5));  // √((10 · cos 45°)² + (5 · sin 45°)²)
+  EXPECT_NEAR(ellipse[0].box.w * 100, 2 * radius, 0.02);
+  EXPECT_NEAR(ellipse[0].box.h * 100, 2 * radius, 0.02);
+  EXPECT_NEAR(ellipse[0].box.x, 0.5, 1e-4);
+}
+
+TEST(PlaceBoxes, OfTurnedObjectsEndWhereTheirCornersDo) {
+  // The lower right half of the diamond: its extent upwards and to the left is that of the cut.
+  const auto truths = turned(object(40, 40, 60, 60), WarpedBoxes::corners, {50, 0, 100, 100});
+  ASSERT_EQ(truths.size(), 1u);
+  const float reach = 10 * std::sqrt(2.0f);
+  expect_corners(truths[0], 100, 50, 50 - reach, 50 + reach, 50 + reach);
+  const auto tip = turned(object(40, 40, 60, 60), WarpedBoxes::corners, {50 + reach - 6, 0, 100, 100}, 0);
+  ASSERT_EQ(tip.size(), 1u);
+  expect_corners(tip[0], 100, 50 + reach - 6, 44, 50 + reach, 56);
+}
+
+TEST(PlaceBoxes, OfTurnedObjectsAreDroppedByTheAreaBetweenTheCorners) {
+  const float reach = 10 * std::sqrt(2.0f);
+  // A tip with legs of 9 pixels of 20 has a tenth of the area; that of the box around it would be a fifth.
+  const float tenth = reach - 20 * std::sqrt(0.1f);
+  for (const WarpedBoxes rule : enum_values<WarpedBoxes>()) {
+    EXPECT_EQ(turned(object(40, 40, 60, 60), rule, {50 + tenth, 0, 100, 100}, 0.11f).size(), 0u);
+    EXPECT_EQ(turned(object(40, 40, 60, 60), rule, {50 + tenth, 0, 100, 100}, 0.09f).size(), 1u);
+  }
+}
+
+TEST(PlaceBoxes, ByAMapThatKeepsTheAxesAreThoseOfThePlacement) {
+  std::vector<Truth> expected, truths;
+  const Placement placement{-0.7f, 0.9f, 80, 3};
+  const std::vector<Annotation> objects{object(10, 20, 30, 60), object(-20, 20, 30, 200)};
+  place_boxes(objects, placement, {0, 0, 100, 100}, 100, 0.2f, expected);
+  place_boxes(objects, homography_of(placement), WarpedBoxes::corners, {0, 0, 100, 100}, 100, 0.2f, truths);
+  ASSERT_EQ(truths.size(), expected.size());
+  for (size_t i = 0; i < truths.size(); ++i)
+    EXPECT_EQ(std::memcmp(&truths[i], &expected[i], sizeof(Truth)), 0);
+}
+
+TEST(ClipBoxes, FollowTheSameRulesInTheInput) {
+  std::vector<Truth> truths{
+      {{0.3f, 0.3f, 0.2f, 0.2f}, 4}, {{0.42f, 0.5f, 0.2f, 0.2f}, 5}, {{0.9f, 0.9f, 0.1f, 0.1f}, 6}};
+  clip_boxes(truths, {30, 0, 100, 80}, 100, 0.5f);
+  ASSERT_EQ(truths.size(), 2u) << "of the last nothing is left";
+  EXPECT_EQ(truths[0].class_id, 4);
+  expect_corners(truths[0], 100, 30, 20, 40, 40);
+  EXPECT_EQ(truths[1].class_id, 5);
+  expect_corners(truths[1], 100, 32, 40, 52, 60);
+  clip_boxes(truths, {38, 0, 100, 80}, 100, 0.5f);
+  EXPECT_EQ(truths.size(), 1u) << "of the first a fifth was left";
 }
 
 }  // namespace

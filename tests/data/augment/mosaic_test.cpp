@@ -1,6 +1,7 @@
 #include "data/augment/mosaic.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <gtest/gtest.h>
 
@@ -46,13 +47,44 @@ TEST(Mosaic, ImagesMeetAtTheCentre) {
 TEST(Mosaic, SeamsShowTheCropsEdgeOrTheImages) {
   const cv::Point centre(50, 50);
   // The crop ends inside the image on the right: 20 of its 120 pixels hang over the input.
-  Placement moved = move_to_quadrant({1, 1, 0, 0}, 120, 100, 0, centre, 100);
+  Placement moved = move_to_quadrant(Placement{1, 1, 0, 0}, 120, 100, 0, centre, 100);
   EXPECT_FLOAT_EQ(moved.offset_x, -50) << "input column 100 of the crop comes to 50";
   // The crop goes 30 pixels beyond the image on the right.
-  moved = move_to_quadrant({1, 1, 0, 0}, 70, 100, 0, centre, 100);
+  moved = move_to_quadrant(Placement{1, 1, 0, 0}, 70, 100, 0, centre, 100);
   EXPECT_FLOAT_EQ(moved.offset_x, -20) << "image column 70 comes to 50";
-  moved = move_to_quadrant({1, 1, 30, 0}, 70, 100, 1, centre, 100);
+  moved = move_to_quadrant(Placement{1, 1, 30, 0}, 70, 100, 1, centre, 100);
   EXPECT_FLOAT_EQ(moved.offset_x, 50) << "image column 0 comes to 50";
+}
+
+// A vertical flip and a quarter turn show the same part of the finished picture as the picture itself would.
+TEST(Mosaic, FlippedAndTurnedImagesMeetAtTheCentre) {
+  const cv::Point centre(40, 60);
+  const Homography flipped(0.5, 0, 0, 0, -0.25, 100, 0, 0, 1);  // 200 × 400 pixels onto 100 × 100
+  const Homography turned(0, -0.25, 100, 0.5, 0, 0, 0, 0, 1);   // clockwise
+  for (const Homography& map : {flipped, turned}) {
+    for (int index = 0; index < 4; ++index) {
+      const Homography moved = move_to_quadrant(map, 200, 400, index, centre, 100);
+      const cv::Rect2d at = bounds_of(project(moved, corners_of({0, 0, 200, 400}), {-500, -500, 1000, 1000}));
+      EXPECT_FLOAT_EQ(static_cast<float>(at.x), index % 2 ? 40 : -60) << index;
+      EXPECT_FLOAT_EQ(static_cast<float>(at.y), index / 2 ? 60 : -40) << index;
+    }
+  }
+}
+
+// The corner of the crop is empty when the image stands askew in it.
+TEST(Mosaic, AskewImagesStillMeetAtTheCentre) {
+  const cv::Point centre(40, 60);
+  const double c = std::cos(0.6), s = std::sin(0.6);
+  const Homography askew =
+      moved(Homography(c, -s, 0, s, c, 0, 0, 0, 1) * Homography(1, 0, -50, 0, 1, -50, 0, 0, 1), {50, 50});
+  for (int index = 0; index < 4; ++index) {
+    const Homography to_image = move_to_quadrant(askew, 100, 100, index, centre, 100).inv();
+    const cv::Point2d into(index % 2 ? 0.5 : -0.5, index / 2 ? 0.5 : -0.5);
+    EXPECT_TRUE(cv::Rect2d(0, 0, 100, 100).contains(*project(to_image, cv::Point2d(centre) + into))) << index;
+    // No more of the image than necessary is lost: two pixels farther out there is none.
+    const cv::Point2d before = project(to_image, cv::Point2d(centre) - 4 * into).value();
+    EXPECT_FALSE(cv::Rect2d(0, 0, 100, 100).contains(before)) << index;
+  }
 }
 
 }  // namespace

@@ -66,6 +66,13 @@ Loader::Setup busy_setup(const Dataset& dataset) {
   setup.augment.mosaic = 0.6f;
   setup.augment.mixup = 0.4f;
   setup.augment.resize = 1.3f;
+  setup.augment.vertical_flip = setup.augment.quarter_turns = 0.3f;
+  setup.augment.rotate = 20;
+  setup.augment.shear = 5;
+  setup.augment.scale = setup.augment.translate = 0.2f;
+  setup.augment.perspective = 0.0005f;
+  setup.augment.blur = setup.augment.noise = setup.augment.grey = 0.3f;
+  setup.augment.cutout = setup.augment.cutmix = setup.augment.copy_paste = 0.4f;
   setup.batch = 3;
   setup.sizes = {64, 96};
   setup.size_every = 2;
@@ -241,20 +248,21 @@ TEST(Loader, DecodesJpegsLargeEnoughForTheSmallestCrop) {
     ASSERT_TRUE(cv::imwrite(record.file.string(), image, {cv::IMWRITE_JPEG_QUALITY, 98}));
     dataset->images.assign(16, record);
   }
-  // By zoom alone, by jitter alone, and with smaller sizes beside the largest.
-  // The last is decoded at half its size, which keeps more of the contrast than the filter does; decoded for the smaller
+  // By zoom alone, by jitter alone, by scale alone, and with smaller sizes beside the largest. The last is
+  // decoded at half its size, which keeps more of the contrast than the filter does; decoded for the smaller
   // input alone, the stripes would be gone.
   const struct {
-    float resize, jitter;
+    float resize, jitter, scale;
     std::vector<int> sizes;
     double tolerance;
-  } cases[] = {{4, 0, {32}, 6}, {1, 0.375f, {32}, 6}, {1, 0, {16, 128}, 25}};
+  } cases[] = {{4, 0, 0, {32}, 6}, {1, 0.375f, 0, {32}, 6}, {1, 0, 0.9f, {64}, 8}, {1, 0, 0, {16, 128}, 25}};
   for (const auto& zoomed : cases) {
     std::vector<Taken> taken[2];
     for (const Dataset* dataset : {&png, &jpeg}) {
       Loader::Setup setup = plain_setup(*dataset);
       setup.augment.resize = zoomed.resize;
       setup.augment.jitter = zoomed.jitter;
+      setup.augment.scale = zoomed.scale;
       setup.sizes = zoomed.sizes;
       setup.size_every = 1;
       setup.seed = 3;
@@ -267,7 +275,8 @@ TEST(Loader, DecodesJpegsLargeEnoughForTheSmallestCrop) {
       double difference = 0;
       for (size_t at = 0; at < exact.size(); ++at) difference += std::abs(exact[at] - decoded[at]);
       EXPECT_LT(difference / static_cast<double>(exact.size()), zoomed.tolerance)
-          << "resize " << zoomed.resize << ", jitter " << zoomed.jitter << ", image " << i;
+          << "resize " << zoomed.resize << ", jitter " << zoomed.jitter << ", scale " << zoomed.scale
+          << ", image " << i;
     }
   }
 }

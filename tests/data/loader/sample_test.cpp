@@ -117,10 +117,27 @@ AugmentOptions everything() {
   return options;
 }
 
+// With a geometry of its own for each image of a mosaic.
+AugmentOptions everything_askew() {
+  AugmentOptions options = everything();
+  options.vertical_flip = 0.5f;
+  options.quarter_turns = 0.3f;
+  options.rotate = 15;
+  options.scale = 0.2f;
+  options.translate = 0.1f;
+  options.shear = 5;
+  options.perspective = 0.0003f;
+  options.warped_boxes = WarpedBoxes::corners;
+  options.noise = 0.3f;
+  options.noise_sigma = {1, 4};
+  return options;
+}
+
 TEST(SampleMaker, BoxesFollowPixelsWithEverythingOn) {
   const Dataset dataset = draw_colors(test_folder());
-  for (const bool letterbox : {false, true}) {
-    AugmentOptions options = everything();
+  for (const auto& [letterbox, askew] :
+       {std::pair(false, false), {true, false}, {false, true}, {true, true}}) {
+    AugmentOptions options = askew ? everything_askew() : everything();
     options.letterbox = letterbox;
     ImageCache cache(dataset, 1 << 30, {});
     SampleMaker maker(dataset, options, cache);
@@ -211,6 +228,143 @@ TEST(SampleMaker, DependsOnItsNameAlone) {
        {SampleName{6, 3, 17, 1, false}, SampleName{5, 4, 17, 1, false}, SampleName{5, 3, 18, 1, false}}) {
     other.make(name, 96, changed.data(), truths);
     EXPECT_FALSE(pixels == changed);
+  }
+}
+
+// The very samples of the first version: what is off must not change what is drawn. Pixels by their means,
+// since rounding differs between processors.
+TEST(SampleMaker, OptionsThatAreOffLeaveTheSamplesAsTheyWere) {
+  const struct {
+    float mean[3], left[3];  // of the channels, of the picture and of its left half
+    std::vector<Box> boxes;
+  } expected[] = {
+      {{75.64f, 65.06f, 83.56f}, {78.04f, 78.04f, 78.04f}, {{0.6853f, 0.4355f, 0.2892f, 0.2895f}}},
+      {{96.60f, 104.25f, 86.83f}, {90.63f, 100.61f, 77.88f}, {{0.4680f, 0.3906f, 0.2055f, 0.3202f}}},
+      {{90.29f, 73.90f, 69.45f},
+       {95.69f, 77.79f, 76.42f},
+       {{0.2413f, 0.0290f, 0.1918f, 0.0581f},
+        {0.3924f, 0.6819f, 0.3715f, 0.3020f},
+        {0.9136f, 0.6878f, 0.1728f, 0.4758f}}},
+      {{55.32f, 71.36f, 70.72f},
+       {51.24f, 61.20f, 73.96f},
+       {{0.1742f, 0.8604f, 0.3484f, 0.2792f},
+        {0.1761f, 0.0908f, 0.3371f, 0.1816f},
+        {0.1619f, 0.6077f, 0.3237f, 0.2555f},
+        {0.7392f, 0.7839f, 0.2338f, 0.3515f}}}};
+  const Dataset dataset = draw_dataset(test_folder(), 6);
+  AugmentOptions options;
+  options.mosaic = 0.6f;
+  options.mixup = 0.4f;
+  options.flip = 0.5f;
+  options.jitter = 0.3f;
+  options.resize = 1.3f;
+  options.hue = 0.1f;
+  options.saturation = options.exposure = 1.5f;
+  options.min_visible = 0.2f;
+  ImageCache cache(dataset, 0, {});
+  SampleMaker maker(dataset, options, cache);
+  cv::Mat rgb(64, 64, CV_8UC3);
+  std::vector<Truth> truths;
+  for (uint64_t i = 0; i < 4; ++i) {
+    maker.make({9, 1, i, static_cast<int>(i), false}, 64, rgb.data, truths);
+    const cv::Scalar mean = cv::mean(rgb), left = cv::mean(rgb.colRange(0, 32));
+    for (int c = 0; c < 3; ++c) {
+      EXPECT_NEAR(mean[c], expected[i].mean[c], 0.02) << i;
+      EXPECT_NEAR(left[c], expected[i].left[c], 0.02) << i;
+    }
+    ASSERT_EQ(truths.size(), expected[i].boxes.size()) << i;
+    for (size_t j = 0; j < truths.size(); ++j) {
+      EXPECT_NEAR(truths[j].box.x, expected[i].boxes[j].x, 1e-4);
+      EXPECT_NEAR(truths[j].box.y, expected[i].boxes[j].y, 1e-4);
+      EXPECT_NEAR(truths[j].box.w, expected[i].boxes[j].w, 1e-4);
+      EXPECT_NEAR(truths[j].box.h, expected[i].boxes[j].h, 1e-4);
+    }
+  }
+}
+
+// A sample for which an option draws nothing is that without the option, bit for bit.
+TEST(SampleMaker, WhatIsNotDrawnChangesNothing) {
+  const Dataset dataset = draw_colors(test_folder());
+  ImageCache cache(dataset, 1 << 30, {});
+  AugmentOptions options;
+  options.mosaic = options.mixup = 0.5f;
+  SampleMaker before(dataset, options, cache);
+  std::vector<uint8_t> pixels(3 * 64 * 64), expected(pixels.size());
+  std::vector<Truth> truths;
+  for (float AugmentOptions::*option :
+       {&AugmentOptions::vertical_flip, &AugmentOptions::quarter_turns, &AugmentOptions::blur,
+        &AugmentOptions::noise, &AugmentOptions::grey, &AugmentOptions::cutout, &AugmentOptions::cutmix,
+        &AugmentOptions::copy_paste}) {
+    AugmentOptions rare = options;
+    rare.*option = 0.3f;
+    SampleMaker maker(dataset, rare, cache);
+    int same = 0;
+    for (uint64_t i = 0; i < 40; ++i) {
+      before.make({5, 0, i, static_cast<int>(i % 6), false}, 64, expected.data(), truths);
+      maker.make({5, 0, i, static_cast<int>(i % 6), false}, 64, pixels.data(), truths);
+      same += pixels == expected;
+    }
+    EXPECT_GT(same, 3);
+    EXPECT_LT(same, 38);
+  }
+}
+
+TEST(SampleMaker, CutmixShowsARectangleOfAnotherSampleWithItsBoxes) {
+  Dataset dataset = draw_colors(test_folder());
+  for (ImageRecord& record : dataset.images) {  // each is one object from edge to edge
+    record.annotations.resize(1);
+    record.annotations[0].x1 = record.annotations[0].y1 = 0;
+    record.annotations[0].x2 = static_cast<float>(record.width);
+    record.annotations[0].y2 = static_cast<float>(record.height);
+    record.annotations[0].class_id = static_cast<int>(&record - dataset.images.data());
+  }
+  AugmentOptions options;
+  options.mosaic = options.jitter = 0;
+  options.cutmix = 1;
+  options.cutmix_size = {0.4f, 0.5f};
+  options.min_visible = 0.1f;  // of the whole image that is cut
+  ImageCache cache(dataset, 1 << 30, {});
+  SampleMaker maker(dataset, options, cache);
+  std::vector<uint8_t> pixels(3 * 100 * 100);
+  std::vector<Truth> truths;
+  for (uint64_t i = 0; i < 20; ++i) {
+    const int image = static_cast<int>(i % 6);
+    maker.make({5, 0, i, image, false}, 100, pixels.data(), truths);
+    ASSERT_EQ(truths.size(), 2u);
+    EXPECT_EQ(truths[0].class_id, image);
+    EXPECT_EQ(truths[0].box.w, 1) << "it is covered in part, and still as large";
+    EXPECT_GE(truths[1].box.w, 0.39f);
+    EXPECT_LE(truths[1].box.h, 0.5001f);
+    maker.make({5, 0, i, image, true}, 100, pixels.data(), truths);
+    EXPECT_EQ(truths.size(), 1u) << "not in the plain samples of the last epochs";
+  }
+}
+
+TEST(SampleMaker, CutoutCoversWithGreyAndDropsWhatItHides) {
+  const Dataset dataset = draw_colors(test_folder());
+  AugmentOptions options;
+  options.mosaic = options.jitter = options.hue = 0;
+  options.saturation = options.exposure = 1;
+  options.cutout = 1;
+  options.cutout_count = 1;
+  options.cutout_size = {1, 1};
+  ImageCache cache(dataset, 1 << 30, {});
+  cv::Mat rgb(64, 64, CV_8UC3);
+  std::vector<Truth> truths;
+  SampleMaker(dataset, options, cache).make({5, 0, 0, 0, false}, 64, rgb.data, truths);
+  EXPECT_EQ(cv::countNonZero(rgb.reshape(1) != fill_value), 0);
+  EXPECT_TRUE(truths.empty());
+  options.cutout_size = {0.2f, 0.4f};
+  options.cutout_count = 6;
+  SampleMaker maker(dataset, options, cache);
+  for (uint64_t i = 0; i < 30; ++i) {
+    maker.make({5, 0, i, static_cast<int>(i % 6), false}, 64, rgb.data, truths);
+    for (const Truth& truth : truths) {
+      const cv::Rect2f box = pixels_of(truth, 64);
+      cv::Mat grey;
+      cv::inRange(rgb(cv::Rect(box)), cv::Scalar::all(fill_value), cv::Scalar::all(fill_value), grey);
+      EXPECT_LT(cv::countNonZero(grey), 0.7 * static_cast<double>(grey.total()));
+    }
   }
 }
 

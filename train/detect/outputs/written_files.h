@@ -1,5 +1,5 @@
-// Records the files that `detect` wrote, the only ones that it may replace: labels corrected by a user and a
-// user's images look the same.
+// Records the files that a command wrote (`detect`, `data show`), the only ones that it may replace: labels
+// corrected by a user and a user's images look the same.
 #pragma once
 
 #include <filesystem>
@@ -9,12 +9,12 @@
 
 namespace brightnet {
 
-/// A folder's list of the files that `detect` wrote there, kept in the folder (".brightnet-detect"; a line
+/// A folder's list of the files that a command wrote there, kept in the folder (".brightnet-detect"; a line
 /// "hash name" a file) so that the same command can be given again.
 class WrittenFiles {
  public:
   /// Reads the folder's list; the folder may not be there yet. `option` named the folder.
-  WrittenFiles(std::filesystem::path folder, std::string option);
+  WrittenFiles(std::filesystem::path folder, std::string option, std::string command = "detect");
 
   /// FOLDER/NAME, for writing. Throws InputError when a file is there that is not in the list, or that was
   /// changed since.
@@ -26,13 +26,19 @@ class WrittenFiles {
   /// be replaced whatever its content.
   void begin(const std::string& name);
 
+  /// Removes what an earlier call wrote and this one did not, unless it was changed since.
+  void remove_the_rest();
+
  private:
   void put(const std::string& name, const std::string& hash);
+  void write_list() const;
 
-  std::filesystem::path folder_, list_;
-  std::string option_;
+  std::filesystem::path folder_;
+  std::string option_, command_;
+  std::filesystem::path list_;
   std::map<std::string, std::string> written_;  ///< name → hash of the content
   std::set<std::string> ours_;                  ///< of them, those found to be as they were written
+  std::set<std::string> now_;                   ///< written by this object
   bool was_empty_ = true;                       ///< nothing was there that could be replaced
 };
 

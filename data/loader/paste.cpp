@@ -1,0 +1,135 @@
+#include "data/loader/paste.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "data/augment/boxes.h"
+#include "data/augment/crop.h"
+
+namespace brightnet {
+namespace {
+
+/// The largest side of a pasted object, as a fraction of the input's.
+constexpr float largest_pasted = 0.5f;
+/// Places that are tried for an object.
+constexpr int places_tried = 10;
+
+// Width of the soft edge around a pasted box.
+float edge_of(const cv::Rect2f& box) {
+  return std::clamp(0.1f * std::min(box.width, box.height), 1.0f, 6.0f);
+}
+
+cv::Rect2f placed_box(const Annotation& object, const Placement& placement) {
+  const float x1 = object.x1 * placement.scale_x + placement.offset_x;
+  const float x2 = object.x2 * placement.scale_x + placement.offset_x;
+  const float y1 = object.y1 * placement.scale_y + placement.offset_y;
+  const float y2 = object.y2 * placement.scale_y + placement.offset_y;
+  return {std::min(x1, x2), y1, std::abs(x2 - x1), y2 - y1};
+}
+
+// The largest overlap with another box, as a fraction of the smaller of the two.
+float overlap_with(const std::vector<Truth>& truths, const cv::Rect2f& box, float side) {
+  float largest = 0;
+  for (const Truth& truth : truths) {
+    const Box& b = truth.box;
+    const cv::Rect2f other((b.x - b.w / 2) * side, (b.y - b.h / 2) * side, b.w * side, b.h * side);
+    largest = std::max(largest, (other & box).area() / std::min(other.area(), box.area()));
+  }
+  return largest;
+}
+
+std::optional<cv::Point2f> find_place(Random& random, const cv::Rect2f& box, const std::vector<Truth>& truths,
+                                      float side, float most_overlap) {
+  std::optional<cv::Point2f> found;
+  for (int i = 0; i < places_tried; ++i) {
+    const float x = random.uniform(0, side - box.width), y = random.uniform(0, side - box.height);
+    if (!found && overlap_with(truths, {x, y, box.width, box.height}, side) <= most_overlap) found = {x, y};
+  }
+  return found;
+}
+
+// The whole pixels that the image covers.
+cv::Rect covered_pixels(const ImageRecord& record, const Placement& placement) {
+  const float a = placement.offset_x, b = a + placement.scale_x * static_cast<float>(record.width);
+  const float c = placement.offset_y, d = c + placement.scale_y * static_cast<float>(record.height);
+  const auto up = [](float edge) { return static_cast<int>(std::ceil(edge - 1e-3f)); };
+  const auto down = [](float edge) { return static_cast<int>(std::floor(edge + 1e-3f)); };
+  return {cv::Point(up(std::min(a, b)), up(c)), cv::Point(down(std::max(a, b)), down(d))};
+}
+
+}  // namespace
+
+ObjectPaster::ObjectPaster(const Dataset& dataset, const AugmentOptions& options, Painter& painter)
+    : dataset_(dataset), options_(options), painter_(painter) {
+  if (options.copy_paste <= 0) return;
+  for (size_t i = 0; i < dataset.images.size(); ++i) {
+    const auto& objects = dataset.images[i].annotations;
+    const bool usable = std::any_of(objects.begin(), objects.end(), [](const auto& o) { return !o.crowd; });
+    if (usable) with_objects_.push_back(static_cast<int>(i));
+  }
+}
+
+void ObjectPaster::operator()(Random& random, const PixelBlock& out, std::vector<Truth>& truths) {
+  if (with_objects_.empty() || !random.chance(options_.copy_paste)) return;
+  const uint32_t count = 1 + random.below(static_cast<uint32_t>(options_.copy_paste_count));
+  for (uint32_t i = 0; i < count; ++i) paste_one(random, out, truths);
+}
+
+void ObjectPaster::paste_one(Random& random, const PixelBlock& out, std::vector<Truth>& truths) {
+  const int image = with_objects_[random.below(static_cast<uint32_t>(with_objects_.size()))];
+  const ImageRecord& record = dataset_.images[static_cast<size_t>(image)];
+  const Annotation& object =
+      record.annotations[random.below(static_cast<uint32_t>(record.annotations.size()))];
+  const ImageDraw draw = draw_image(random, options_);
+  Placement placement = place_crop(draw, record.width, record.height, out.width, options_.letterbox);
+  cv::Rect2f box = placed_box(object, placement);
+  const float side = static_cast<float>(out.width);
+  const float longer = std::max(box.width, box.height), shorter = std::min(box.width, box.height);
+  if (object.crowd || shorter < smallest_box_side || longer > largest_pasted * side) return;
+  const auto place = find_place(random, box, truths, side, options_.copy_paste_overlap);
+  if (!place) return;
+  placement.offset_x += place->x - box.x;
+  placement.offset_y += place->y - box.y;
+  box = placed_box(object, placement);
+  blend(image, placement, box, draw.color, out);
+  place_boxes(record.annotations, placement, {box.x, box.y, box.br().x, box.br().y}, out.width,
+              options_.min_visible, truths);
+}
+
+void ObjectPaster::blend(int image, const Placement& placement, const cv::Rect2f& box,
+                         const ColorChange& color, const PixelBlock& out) {
+  const float edge = edge_of(box);
+  const cv::Rect wanted(
+      cv::Point(static_cast<int>(std::floor(box.x - edge)), static_cast<int>(std::floor(box.y - edge))),
+      cv::Point(static_cast<int>(std::ceil(box.br().x + edge)),
+                static_cast<int>(std::ceil(box.br().y + edge))));
+  const cv::Rect part = wanted & cv::Rect(0, 0, out.width, out.height) &
+                        covered_pixels(dataset_.images[static_cast<size_t>(image)], placement);
+  if (part.empty()) return;
+  patch_.resize(3 * static_cast<size_t>(part.area()));
+  const PixelBlock patch{patch_.data(), 3 * static_cast<size_t>(part.width), part.width, part.height};
+  Placement to_patch = placement;
+  to_patch.offset_x -= static_cast<float>(part.x);
+  to_patch.offset_y -= static_cast<float>(part.y);
+  painter_(image, to_patch, {0, 0, part.width, part.height}, color, patch);
+  // The object's own pixels count fully from half a pixel inside its box on.
+  const auto weight = [&](int pixel, float low, float high) {
+    const float centre = static_cast<float>(pixel) + 0.5f;
+    const float outside = std::max(low - centre, centre - high);
+    return std::clamp(1 - outside / edge, 0.0f, 1.0f);
+  };
+  for (int y = 0; y < part.height; ++y) {
+    const float down = weight(part.y + y, box.y, box.br().y);
+    const uint8_t* from = patch.pixels + static_cast<size_t>(y) * patch.stride;
+    uint8_t* to = block(out, part).pixels + static_cast<size_t>(y) * out.stride;
+    for (int x = 0; x < part.width; ++x) {
+      const float share = down * weight(part.x + x, box.x, box.br().x);
+      for (int c = 0; c < 3; ++c, ++from, ++to)
+        *to =
+            static_cast<uint8_t>(static_cast<float>(*to) + share * (static_cast<float>(*from) - *to) + 0.5f);
+    }
+  }
+}
+
+}  // namespace brightnet

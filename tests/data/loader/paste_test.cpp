@@ -1,0 +1,132 @@
+#include "data/loader/paste.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "tests/data/drawn_dataset.h"
+
+namespace brightnet {
+namespace {
+
+constexpr int size = 128;
+
+AugmentOptions pasting(float probability) {
+  AugmentOptions options;
+  options.jitter = options.hue = 0;
+  options.saturation = options.exposure = 1;
+  options.copy_paste = probability;
+  options.copy_paste_count = 4;
+  return options;
+}
+
+struct Pasted {
+  cv::Mat rgb = cv::Mat(size, size, CV_8UC3, cv::Scalar::all(10));
+  std::vector<Truth> truths;
+};
+
+class Paste : public ::testing::Test {
+ protected:
+  Pasted paste(const AugmentOptions& options, uint64_t number, std::vector<Truth> before = {}) {
+    ImageCache cache(dataset_, 0, {});
+    Painter painter(dataset_, cache);
+    ObjectPaster paster(dataset_, options, painter);
+    Random random(3, Purpose::test, 0, number);
+    Pasted pasted;
+    pasted.truths = std::move(before);
+    paster(random, {pasted.rgb.data, pasted.rgb.step[0], size, size}, pasted.truths);
+    return pasted;
+  }
+  static cv::Rect2f pixels_of(const Box& box) {
+    return {(box.x - box.w / 2) * size, (box.y - box.h / 2) * size, box.w * size, box.h * size};
+  }
+
+  Dataset dataset_ = draw_dataset(test_folder(), 6);  // one bright box each, on grey
+};
+
+TEST_F(Paste, NeverAndAlwaysAreWhatTheProbabilitiesSay) {
+  std::set<size_t> counts;
+  for (uint64_t i = 0; i < 40; ++i) {
+    const Pasted none = paste(pasting(0), i), all = paste(pasting(1), i);
+    EXPECT_TRUE(none.truths.empty());
+    EXPECT_EQ(cv::countNonZero(none.rgb.reshape(1) != 10), 0);
+    EXPECT_GT(all.truths.size(), 0u);
+    counts.insert(all.truths.size());
+  }
+  EXPECT_EQ(*counts.rbegin(), 4u) << "copy_paste_count";
+  EXPECT_GE(counts.size(), 3u);
+}
+
+// The objects are the only saturated colours.
+TEST_F(Paste, EachBoxHasItsObjectAndTheRestIsAsItWas) {
+  for (uint64_t i = 0; i < 20; ++i) {
+    const Pasted pasted = paste(pasting(1), i);
+    cv::Mat untouched(size, size, CV_8U, cv::Scalar(255));
+    for (const Truth& truth : pasted.truths) {
+      const cv::Rect2f box = pixels_of(truth.box);
+      ASSERT_GE(box.x, -1e-3f);
+      ASSERT_LE(box.br().x, size + 1e-3f);
+      const cv::Rect inside(
+          cv::Point(static_cast<int>(std::ceil(box.x)) + 1, static_cast<int>(std::ceil(box.y)) + 1),
+          cv::Point(static_cast<int>(box.br().x) - 1, static_cast<int>(box.br().y) - 1));
+      const cv::Scalar mean = cv::mean(pasted.rgb(inside));
+      const double most = std::max({mean[0], mean[1], mean[2]});
+      EXPECT_GT(most, 200) << "the soft edge of another may reach into it";
+      EXPECT_LT(mean[0] + mean[1] + mean[2] - most, 30) << "one channel alone";
+      const cv::Rect around(inside.x - 9, inside.y - 9, inside.width + 18, inside.height + 18);
+      untouched(around & cv::Rect(0, 0, size, size)) = 0;
+    }
+    cv::Mat changed;
+    cv::extractChannel(pasted.rgb != cv::Scalar::all(10), changed, 0);
+    EXPECT_EQ(cv::countNonZero(changed & untouched), 0);
+  }
+}
+
+TEST_F(Paste, ObjectsHideNoOthers) {
+  AugmentOptions options = pasting(1);
+  options.copy_paste_count = 20;
+  const std::vector<Truth> before{{{0.3f, 0.3f, 0.4f, 0.4f}, 7}, {{0.8f, 0.7f, 0.05f, 0.05f}, 8}};
+  for (const float most : {0.0f, 0.3f}) {
+    options.copy_paste_overlap = most;
+    float largest = 0;
+    for (uint64_t i = 0; i < 20; ++i) {
+      const Pasted pasted = paste(options, i, before);
+      EXPECT_GT(pasted.truths.size(), 2u);
+      for (size_t a = 0; a < pasted.truths.size(); ++a) {
+        for (size_t b = 0; b < a; ++b) {
+          const cv::Rect2f one = pixels_of(pasted.truths[a].box), other = pixels_of(pasted.truths[b].box);
+          largest = std::max(largest, (one & other).area() / std::min(one.area(), other.area()));
+        }
+      }
+    }
+    EXPECT_LE(largest, most + 1e-3f);
+    EXPECT_GE(largest, most * 0.7f);
+  }
+}
+
+TEST_F(Paste, TheEdgeIsSoft) {
+  int between = 0;
+  for (uint64_t i = 0; i < 10; ++i) {
+    const Pasted pasted = paste(pasting(1), i);
+    for (const Truth& truth : pasted.truths) {
+      const cv::Rect2f box = pixels_of(truth.box);
+      const int x = static_cast<int>(box.x) - 2, y = static_cast<int>(box.y + box.height / 2);
+      if (x < 0) continue;
+      // Two pixels outside, the pasted image's grey (40 to 80) has been blended into the 10 that was there.
+      between += pasted.rgb.at<cv::Vec3b>(y, x)[1] > 12 && pasted.rgb.at<cv::Vec3b>(y, x)[1] < 70;
+    }
+  }
+  EXPECT_GT(between, 5);
+}
+
+TEST_F(Paste, WithoutObjectsThereIsNothingToPaste) {
+  for (ImageRecord& record : dataset_.images) record.annotations[0].crowd = true;
+  EXPECT_TRUE(paste(pasting(1), 0).truths.empty());
+  for (ImageRecord& record : dataset_.images) record.annotations.clear();
+  EXPECT_TRUE(paste(pasting(1), 0).truths.empty());
+}
+
+}  // namespace
+}  // namespace brightnet
