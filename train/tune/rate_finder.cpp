@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -13,8 +14,17 @@
 namespace brightnet {
 namespace {
 
-/// The batches of a run's first epochs, as Trainer has them.
-std::unique_ptr<Loader> open_batches(const Preparation& run, int micro_batches, int steps) {
+/// Steps whose batches take turns. On other batches at every step, the loss varies by more than it falls: one
+/// has three objects and the next one thirty.
+constexpr size_t turns = 8;
+
+/// A micro-batch that stays.
+struct KeptBatch {
+  Batch batch;
+  std::vector<uint8_t> pixels;
+};
+
+Loader::Setup loader_setup(const Preparation& run, size_t batches) {
   const RunConfig& config = run.config;
   Loader::Setup loader;
   loader.dataset = &run.training;
@@ -24,26 +34,32 @@ std::unique_ptr<Loader> open_batches(const Preparation& run, int micro_batches, 
   loader.batch = config.train.micro_batch;
   loader.sizes = config.input_sizes();
   loader.seed = config.train.seed;
-  loader.epochs = 1;
-  loader.steps_per_epoch = static_cast<uint64_t>(steps) * static_cast<uint64_t>(micro_batches);
-  Backend& backend = *run.backend;
-  loader.buffers = {[&backend](size_t bytes) { return backend.allocate_host(bytes); },
-                    [&backend](void* memory) { backend.release_host(memory); }};
-  return std::make_unique<Loader>(loader);
+  loader.steps_per_epoch = batches;
+  return loader;
+}
+
+/// The micro-batches of a run's first steps.
+std::vector<KeptBatch> first_batches(const Preparation& run, size_t count) {
+  Loader loader(loader_setup(run, count));
+  std::vector<KeptBatch> kept(count);
+  for (KeptBatch& one : kept) {
+    const Batch* batch = loader.next();
+    BRIGHTNET_CHECK(batch, "the loader ended before the sweep");
+    one.batch = *batch;
+    const size_t bytes = 3 * static_cast<size_t>(batch->count) * batch->height * batch->width;
+    one.pixels.assign(batch->pixels, batch->pixels + bytes);
+    one.batch.pixels = one.pixels.data();
+  }
+  return kept;
 }
 
 /// The loss per image of one step at this rate; infinite when its gradient was not finite.
-double loss_of_step(TrainingStep& step, Loader& loader, Backend& backend, double rate) {
+double loss_of_step(TrainingStep& step, std::span<const KeptBatch> batches, double rate) {
   OptimizerStep& optimizer = step.optimizer();
   optimizer.clear_sums();
   const int64_t skipped = optimizer.state().skipped;
   optimizer.set_rate(static_cast<float>(rate));
-  for (int part = 0; part < step.micro_batches(); ++part) {
-    backend.finish_uploads();  // the loader reuses the last batch's pixels
-    const Batch* batch = loader.next();
-    BRIGHTNET_CHECK(batch, "the loader ended before the sweep");
-    step.pass(*batch, part);
-  }
+  for (size_t part = 0; part < batches.size(); ++part) step.pass(batches[part].batch, static_cast<int>(part));
   step.update();
   const StepState state = optimizer.state();
   const LossTotals& sums = state.sums;
@@ -62,28 +78,29 @@ std::vector<RatePoint> sweep_rates(Preparation& run, const RateSweep& sweep, con
   const RunFolder nowhere = RunFolder::at("");
   const TrainingSetup setup{run.config, run.model, run.training, run.validation, *run.backend, nowhere};
   TrainingStep step(setup, *run.layout, run.initial);
+  const auto parts = static_cast<size_t>(step.micro_batches());
+  const std::vector<KeptBatch> batches = first_batches(run, turns * parts);
   // Under a scaled loss the first steps may overflow until the scale is found: they do not count.
-  const int spare = step.optimizer().scales_loss() ? run.config.optimizer.max_skips : 0;
-  const auto loader = open_batches(run, step.micro_batches(), sweep.steps + spare);
+  int spare = step.optimizer().scales_loss() ? run.config.optimizer.max_skips : 0;
   ProgressLine line(run.config.train.log_every);
   std::vector<RatePoint> points;
-  int skips = 0;
+  std::vector<double> first;  // losses of the batches' first turns
   while (static_cast<int>(points.size()) < sweep.steps && !interrupt.requested()) {
-    const auto number = static_cast<int>(points.size());
-    const double rate = sweep_rate(sweep.low, sweep.high, number, sweep.steps);
-    const double loss = loss_of_step(step, *loader, *run.backend, rate);
-    if (std::isinf(loss) && skips < spare) {
-      ++skips;
-      continue;
-    }
-    points.push_back({rate, loss});
+    const size_t number = points.size(), turn = number % turns;
+    const double rate = sweep_rate(sweep.low, sweep.high, static_cast<int>(number), sweep.steps);
+    const double loss = loss_of_step(step, std::span(batches).subspan(turn * parts, parts), rate);
+    if (std::isinf(loss) && spare-- > 0) continue;
+    if (first.size() < turns) first.push_back(loss);
+    points.push_back({rate, loss / first[turn]});
     smooth_losses(points);
     if (has_diverged(points)) break;
-    if (line.due())
-      line.show(fmt::format("step {}/{}  rate {:.2g}  loss {:.4g}", number + 1, sweep.steps, rate, loss));
+    if (line.due()) {
+      line.show(fmt::format("step {}/{}  rate {:.2g}  loss {:.4g}, {:.3g} of its first", number + 1,
+                            sweep.steps, rate, loss, points.back().loss));
+    }
   }
   line.clear();
-  run.backend->finish_uploads();  // they read the loader's buffers
+  run.backend->finish_uploads();  // they read the batches
   return points;
 }
 

@@ -9,7 +9,7 @@ namespace brightnet {
 /// A step of the sweep.
 struct RatePoint {
   double rate = 0;
-  double loss = 0;      ///< per image; of the step's batch, before its update
+  double loss = 0;      ///< of the step's batch, before its update, over the batch's first loss
   double smoothed = 0;  ///< by smooth_losses()
 };
 

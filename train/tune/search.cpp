@@ -82,12 +82,10 @@ Search::Running Search::start(int number, const std::string& device) const {
   // What an interrupted trial has left is not a result.
   fs::remove_all(folder_.run(number));
   const auto changes = differing_values(setup_.keys, setup_.configured, proposal.values);
+  const std::string from = proposal.parent < 0 ? "" : fmt::format("from trial {}: ", proposal.parent);
   spdlog::info(
-      "Trial {} of {}: {}", number, setup_.plan.trials - 1,
-      changes.empty()
-          ? "the configuration as it is"
-          : fmt::format("{}{}", proposal.parent < 0 ? "" : fmt::format("from trial {}: ", proposal.parent),
-                        fmt::join(changes, " ")));
+      "Trial {} ({} of {}) begins, {}", number, number + 1, setup_.plan.trials,
+      changes.empty() ? "the configuration as it is" : from + fmt::format("{}", fmt::join(changes, " ")));
   auto process = std::make_unique<TrialProcess>(
       trial_command(setup_, proposal, folder_.run(number).string(), device), folder_.log(number));
   return {number, std::move(proposal), std::move(process)};

@@ -49,7 +49,7 @@ std::string values_of(const SearchSetup& setup, const Trial& trial) {
 
 std::string trial_line(const SearchSetup& setup, const std::vector<Trial>& trials, const Trial& trial,
                        double seconds_left) {
-  std::string line = fmt::format("Trial {} of {}: ", trial.number, setup.plan.trials - 1);
+  std::string line = fmt::format("Trial {} ({} of {}): ", trial.number, trial.number + 1, setup.plan.trials);
   line += trial.failure.empty() ? fmt::format("{} {:.4f}", enum_name(setup.best_by), trial.score)
                                 : "failed: " + trial.failure;
   if (const Trial* best = best_of(trials))

@@ -11,7 +11,7 @@
 
 namespace brightnet {
 
-/// "trial 7 of 39: AP 0.3120 (best 0.3341, trial 4), 3:12; about 1:40:00 left".
+/// "Trial 7 (8 of 40): AP 0.3120 (best 0.3341, trial 4), 3:12; about 1:40:00 left".
 std::string trial_line(const SearchSetup& setup, const std::vector<Trial>& trials, const Trial& trial,
                        double seconds_left);
 

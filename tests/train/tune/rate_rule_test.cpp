@@ -25,7 +25,8 @@ std::vector<RatePoint> sweep(const Loss& loss) {
 TEST(RateSweep, GrowsByAConstantFactorFromEndToEnd) {
   EXPECT_DOUBLE_EQ(sweep_rate(1e-6, 1, 0, steps), 1e-6);
   EXPECT_NEAR(sweep_rate(1e-6, 1, steps - 1, steps), 1, 1e-12);
-  EXPECT_NEAR(sweep_rate(1e-6, 1, 10, steps) / sweep_rate(1e-6, 1, 9, steps), std::pow(1e6, 1.0 / 149), 1e-12);
+  EXPECT_NEAR(sweep_rate(1e-6, 1, 10, steps) / sweep_rate(1e-6, 1, 9, steps), std::pow(1e6, 1.0 / 149),
+              1e-12);
 }
 
 TEST(RateSweep, SmoothsByAWeightedMeanOfLogarithms) {
@@ -63,12 +64,12 @@ TEST(RateSweep, IsNotMisledByTheNoiseOfSingleBatches) {
 }
 
 TEST(RateSweep, SuggestsNothingWhereTheLossNeverFalls) {
-  EXPECT_FALSE(suggest_rate(sweep([](double x) { return x < -2 ? 20 : 2000; })));
+  EXPECT_FALSE(suggest_rate(sweep([](double x) { return x < -2 ? 20.0 : 2000.0; })));
   EXPECT_FALSE(suggest_rate({}));
 }
 
 TEST(RateSweep, EndsWhenTheLossIsNotFiniteOrFourTimesTheLeast) {
-  auto points = sweep([](double x) { return x < -2 ? 5.0 : 5.0; });
+  auto points = sweep([](double) { return 5.0; });
   EXPECT_FALSE(has_diverged(points));
   EXPECT_FALSE(has_diverged({}));
   points.push_back({1, std::numeric_limits<double>::infinity()});

@@ -39,15 +39,15 @@ class SearchOf : public ::testing::Test {
 
   /// `cases` are lines of a shell's `case $trial in … esac`, before what every trial does.
   void be_brightnet(const std::string& cases) {
-    write_atomically(folder_ / "program", "#!/bin/sh\nout=$4; trial=${out##*/}\n"
-                                          "for word in \"$@\"; do echo \"$word\"; done > " +
-                                              (folder_ / "words").string() +
-                                              "-$trial\nmkdir -p $out/weights $out/state\n"
-                                              "echo begin $trial >> " +
-                                              (folder_ / "order").string() +
-                                              "\ncase $trial in\n" + cases +
-                                              "\nesac\nprintf 'epoch,AP,AP50\\n1,0.1%s,0.9\\n2,,\\n' $trial > "
-                                              "$out/metrics.csv\n");
+    write_atomically(folder_ / "program",
+                     "#!/bin/sh\nout=$4; trial=${out##*/}\n"
+                     "for word in \"$@\"; do echo \"$word\"; done > " +
+                         (folder_ / "words").string() +
+                         "-$trial\nmkdir -p $out/weights $out/state\n"
+                         "echo begin $trial >> " +
+                         (folder_ / "order").string() + "\ncase $trial in\n" + cases +
+                         "\nesac\nprintf 'epoch,AP,AP50\\n1,0.1%s,0.9\\n2,,\\n' $trial > "
+                         "$out/metrics.csv\n");
     fs::permissions(folder_ / "program", fs::perms::owner_all);
   }
   SearchFolder open() const { return SearchFolder(folder_ / "out", setup_.plan, "size: 64\n"); }
@@ -77,9 +77,10 @@ TEST_F(SearchOf, RunsTheConfigurationFirstAndThenItsChildren) {
   EXPECT_EQ(trials[0].values, setup_.configured);
   EXPECT_NEAR(trials[3].score, 0.10003, 1e-9);
   EXPECT_EQ(best_of(trials)->number, 5);
-  EXPECT_EQ(read("words-0000"), "train\nrun.yaml\n--out\n" + (folder_ / "out/trials/0000").string() +
-                                    "\n--device\ncpu\n--set=train.size=64\n--set=name=a b\n--set=train.epochs=2\n"
-                                    "--set=train.minutes=0\n");
+  EXPECT_EQ(read("words-0000"),
+            "train\nrun.yaml\n--out\n" + (folder_ / "out/trials/0000").string() +
+                "\n--device\ncpu\n--set=train.size=64\n--set=name=a b\n--set=train.epochs=2\n"
+                "--set=train.minutes=0\n");
   for (const auto& value : differing_values(setup_.keys, setup_.configured, trials[2].values))
     EXPECT_NE(read("words-0002").find("--set=" + value + '\n'), std::string::npos) << value;
   for (const Trial& trial : trials) {
@@ -118,8 +119,9 @@ TEST_F(SearchOf, IsTheSameOneByOneAfterAnyStop) {
 }
 
 TEST_F(SearchOf, GoesOnAfterAFailedTrialAndKeepsItsReason) {
-  be_brightnet("0002) echo 'first words'; echo 'the gradient, \"g\", is not finite.' >&2; exit 2;;\n"
-               "0003) kill -9 $$;;\n0004) rm -rf $out; exit 0;;");
+  be_brightnet(
+      "0002) echo 'first words'; echo 'the gradient, \"g\", is not finite.' >&2; exit 2;;\n"
+      "0003) kill -9 $$;;\n0004) rm -rf $out; exit 0;;");
   const auto check = [](const std::vector<Trial>& trials) {
     ASSERT_EQ(trials.size(), 6u);
     EXPECT_EQ(trials[2].score, 0);
@@ -180,8 +182,8 @@ TEST_F(SearchOf, StopsItsTrialsOnASignalAndRunsThemAgain) {
 
 TEST_F(SearchOf, RunsTrialsSideBySideOnTheirDevices) {
   // Each of the first two waits for the other.
-  const std::string meeting = "touch " + folder_.string() + "/met-$trial; i=0; while [ ! -e " + folder_.string() +
-                              "/met-0000 -o ! -e " + folder_.string() +
+  const std::string meeting = "touch " + folder_.string() + "/met-$trial; i=0; while [ ! -e " +
+                              folder_.string() + "/met-0000 -o ! -e " + folder_.string() +
                               "/met-0001 ] && [ $i -lt 500 ]; do sleep 0.01; i=$((i+1)); done; "
                               "[ $i -lt 500 ] || exit 1;;";
   be_brightnet("0000|0001) " + meeting);

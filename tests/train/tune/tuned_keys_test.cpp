@@ -27,7 +27,8 @@ TEST(TunedKeys, AreKeysOfTheConfigurationOrOfTheHead) {
   std::set<std::string> known(keys.begin(), keys.end());
   for (const auto& layer : model.layers) {
     if (!is_head(layer)) continue;
-    for (const auto& [key, text] : layer_texts(layer.attributes, Activation::linear)) known.insert("head." + key);
+    for (const auto& [key, text] : layer_texts(layer.attributes, Activation::linear))
+      known.insert("head." + key);
   }
   for (const TunedKey& key : tunable_keys()) {
     EXPECT_TRUE(known.contains(std::string(key.name))) << key.name;
