@@ -99,7 +99,7 @@ TEST_F(Tunes, RefuseWhatIsWrongBeforeAnythingBegins) {
   refused({"run.yaml", "--keys", "optimizer.rates"}, "Did you mean 'optimizer.rate'");
   refused({}, "no configuration");
   refused({"none.yaml"}, "none.yaml");
-  refused({"run.yaml", "--set", "train.batches=3"}, "train.batch");
+  refused({"run.yaml", "--set", "train.batches=3"}, "Did you mean 'batch'");
   refused({"run.yaml", "--keys", "train.batch"}, "train.micro_batch");
   refused({"run.yaml", "--minutes", "1", "--epochs", "1"}, "--epochs");
 }
