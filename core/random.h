@@ -9,6 +9,7 @@ namespace brightnet {
 
 /// What a stream is used for; part of its key, so that two uses never share numbers.
 enum class Purpose : uint32_t {
+  tune = 0,
   weights = 1,
   order = 2,
   augment = 3,

@@ -61,6 +61,7 @@ const std::vector<std::string>& rooms() {
       "train/run",
       "train/loop",
       "train/setup",
+      "train/tune",
       "train/detect/sources",
       "train/detect",
       "train/detect/outputs",

@@ -20,6 +20,7 @@ namespace brightnet::cli {
 using Action = std::function<int()>;
 
 void add_train(CLI::App& app, Action& action);
+void add_tune(CLI::App& app, Action& action);
 void add_eval(CLI::App& app, Action& action);
 void add_detect(CLI::App& app, Action& action);
 void add_export(CLI::App& app, Action& action);

@@ -9,6 +9,7 @@
 #include "train/cli/commands.h"
 #include "train/detect/outputs/answer_file.h"
 #include "train/device/device.h"
+#include "train/distributed/child_process.h"
 #include "train/distributed/launch.h"
 #include "train/formats/darknet/cfg.h"
 #include "train/formats/darknet/trained.h"
@@ -84,7 +85,7 @@ int CommonOptions::launch() const {
       arguments.push_back(words[i]);
     }
   }
-  return run_ranks(ranks, std::filesystem::read_symlink("/proc/self/exe").string(), arguments);
+  return run_ranks(ranks, this_program(), arguments);
 }
 
 std::vector<std::string> CommonOptions::all_assignments() const {

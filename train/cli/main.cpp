@@ -115,6 +115,7 @@ int main(int count, char** arguments) {
   app.require_subcommand(1);
   cli::Action action;
   cli::add_train(app, action);
+  cli::add_tune(app, action);
   cli::add_eval(app, action);
   cli::add_detect(app, action);
   cli::add_export(app, action);

@@ -3,14 +3,12 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
 
-#include <fcntl.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/error.h"
+#include "train/distributed/child_process.h"
 
 namespace brightnet {
 namespace {
@@ -36,14 +34,6 @@ constexpr int passed_on[] = {SIGINT, SIGTERM, SIGHUP};
 int number(const char* name) {
   const char* text = std::getenv(name);
   return text ? std::atoi(text) : 0;
-}
-
-[[noreturn]] void become_mpirun(const std::vector<std::string>& words) {
-  std::vector<char*> pointers;
-  for (const auto& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
-  pointers.push_back(nullptr);
-  ::execvp(pointers[0], pointers.data());
-  ::_exit(127);
 }
 
 }  // namespace
@@ -82,19 +72,7 @@ int run_ranks(int ranks, const std::string& program, const std::vector<std::stri
   sigemptyset(&stops);
   for (const int signal : passed_on) sigaddset(&stops, signal);
   ::sigprocmask(SIG_BLOCK, &stops, &before);
-  const pid_t child = ::fork();
-  if (child < 0)
-    throw InputError(std::string("no process can be started: ") + std::strerror(errno), "--ranks");
-  if (child == 0) {
-    // In a separate process group, so that Ctrl-C reaches this program alone, which forwards it. If this
-    // program dies, mpirun gets a SIGTERM.
-    ::setpgid(0, 0);
-    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-    const int nothing = ::open("/dev/null", O_RDONLY);
-    if (nothing > 0) ::dup2(nothing, STDIN_FILENO);
-    ::sigprocmask(SIG_SETMASK, &before, nullptr);
-    become_mpirun(words);
-  }
+  const pid_t child = start_process(words, "--ranks", before);
   launcher = child;
   asked = 0;
   // Signals ignored at program start (nohup) stay ignored.
@@ -107,7 +85,7 @@ int run_ranks(int ranks, const std::string& program, const std::vector<std::stri
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   for (const int signal : passed_on) std::signal(signal, SIG_DFL);
-  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  const int code = exit_code_of(status);
   if (code == 127) {
     throw InputError("mpirun, which starts the ranks, cannot be run", "--ranks",
                      "Install Open MPI (Debian and Ubuntu: openmpi-bin), or leave --ranks out.");

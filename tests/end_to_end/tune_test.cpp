@@ -1,0 +1,131 @@
+// brightnet tune as a user has it: a real search of a few trials, its continuation, and the rate finder.
+#include <chrono>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/end_to_end/program.h"
+#include "tests/train/small_run.h"
+
+namespace brightnet::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+class Tunes : public ::testing::Test {
+ protected:
+  static std::vector<std::string> tune(const std::vector<std::string>& more,
+                                       const std::vector<std::string>& settings = {}) {
+    std::vector<std::string> arguments{"tune"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    for (const auto& assignment : SmallRun::short_run(settings)) {
+      arguments.push_back("--set");
+      arguments.push_back(assignment);
+    }
+    return arguments;
+  }
+  ProgramResult run(const std::vector<std::string>& arguments) {
+    return run_program(arguments, run_.folder());
+  }
+  std::string file(const std::string& name) { return read_file(run_.folder() / name); }
+  bool exists(const std::string& name) { return fs::exists(run_.folder() / name); }
+
+  SmallRun run_;
+};
+
+const std::vector<std::string> three_trials{
+    "run.yaml", "--trials", "3", "--epochs", "1", "--keys", "optimizer.rate,augment.jitter"};
+
+TEST_F(Tunes, SearchesStopsGoesOnAndLeavesAConfigurationThatTrains) {
+  auto two = three_trials;
+  two[2] = "2";
+  const ProgramResult begun = run(tune(two));
+  ASSERT_EQ(begun.code, 0) << begun.err;
+  EXPECT_TRUE(exists("runs/run-tune/trials/0001/metrics.csv"));
+  EXPECT_TRUE(exists("runs/run-tune/tune.png"));
+
+  auto three = three_trials;
+  three.insert(three.end(), {"--json", "tune.json"});
+  const ProgramResult ended = run(tune(three));
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(ended.err.find("Trial 1 ("), std::string::npos) << "it has a result: " << ended.err;
+  EXPECT_NE(ended.err.find("Trial 2 (3 of 3)"), std::string::npos) << ended.err;
+  const Json result = Json::parse(file("tune.json"));
+  ASSERT_EQ(result["trials"].size(), 3u);
+  const std::string page = read_file(source_dir() / "docs/json.md");
+  for (const auto& json : {result, result["trials"][0]}) {
+    for (const auto& [key, value] : json.items())
+      EXPECT_NE(page.find('`' + key + '`'), std::string::npos) << key;
+  }
+  EXPECT_EQ(result["trials"][0]["values"]["optimizer.rate"], 0.02);
+  EXPECT_NE(result["trials"][1]["values"], result["trials"][0]["values"]);
+
+  // Another search is not mixed in.
+  auto other = three_trials;
+  other.insert(other.end(), {"--seed", "5"});
+  const ProgramResult refused = run(tune(other));
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.err.find("another search"), std::string::npos) << refused.err;
+
+  const ProgramResult resumed = run({"tune", "--resume", "runs/run-tune"});
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
+  if (result["best"] >= 0) {
+    const ProgramResult trained = run({"train", "runs/run-tune/config.yaml", "--out", "best"});
+    EXPECT_EQ(trained.code, 0) << trained.err;
+  }
+}
+
+TEST_F(Tunes, SayHowToGoOnAfterASignal) {
+  const Program program(
+      tune({"run.yaml", "--trials", "3", "--keys", "optimizer.rate"}, {"train.epochs=4000"}), run_.folder());
+  const fs::path log = run_.folder() / "runs/run-tune/trials/0000/train.log";
+  for (int i = 0; i < 3000 && !(fs::exists(log) && read_file(log).find("epoch 2/") != std::string::npos); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  program.signal(SIGINT);
+  const ProgramResult stopped = program.wait();
+  EXPECT_EQ(stopped.code, 4) << stopped.err;
+  EXPECT_NE(stopped.err.find("brightnet tune --resume runs/run-tune"), std::string::npos) << stopped.err;
+  EXPECT_NE(read_file(log).find("Stopped by a signal"), std::string::npos) << "the trial was asked to stop";
+}
+
+TEST_F(Tunes, RefuseWhatIsWrongBeforeAnythingBegins) {
+  const auto refused = [&](const std::vector<std::string>& arguments, const std::string& words) {
+    const ProgramResult result = run(tune(arguments));
+    EXPECT_EQ(result.code, 2) << result.err;
+    EXPECT_NE(result.err.find(words), std::string::npos) << result.err;
+    EXPECT_FALSE(exists("runs"));
+  };
+  refused({"run.yaml", "--keys", "optimizer.rates"}, "Did you mean 'optimizer.rate'");
+  refused({}, "no configuration");
+  refused({"none.yaml"}, "none.yaml");
+  refused({"run.yaml", "--set", "train.batches=3"}, "Did you mean 'batch'");
+  refused({"run.yaml", "--keys", "train.batch"}, "train.micro_batch");
+  refused({"run.yaml", "--minutes", "1", "--epochs", "1"}, "--epochs");
+}
+
+TEST_F(Tunes, EndWithTheErrorOfTheFirstTrial) {
+  const ProgramResult result =
+      run(tune({"run.yaml", "--trials", "2", "--epochs", "1", "--device", "cuda:77"}));
+  EXPECT_TRUE(result.code == 2 || result.code == 3) << result.code;
+  EXPECT_NE(result.err.find("cuda:77"), std::string::npos) << result.err;
+  EXPECT_FALSE(exists("runs/run-tune/trials.csv"));
+}
+
+TEST_F(Tunes, FindARateWithoutBeginningARun) {
+  const ProgramResult result = run(tune({"run.yaml", "--find-rate", "--steps", "60", "--json", "rate.json"}));
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.out.find("smoothed"), std::string::npos) << result.out;
+  EXPECT_TRUE(exists("runs/run-rate/rate.csv"));
+  EXPECT_TRUE(exists("runs/run-rate/rate.png"));
+  EXPECT_FALSE(exists("runs/run"));
+  const Json json = Json::parse(file("rate.json"));
+  const std::string page = read_file(source_dir() / "docs/json.md");
+  for (const auto& part : {json, json["points"][0]}) {
+    for (const auto& [key, value] : part.items())
+      EXPECT_NE(page.find('`' + key + '`'), std::string::npos) << key;
+  }
+}
+
+}  // namespace
+}  // namespace brightnet::testing

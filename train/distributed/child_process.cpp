@@ -1,0 +1,58 @@
+#include "train/distributed/child_process.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/error.h"
+
+namespace brightnet {
+namespace {
+
+void replace_stream(int stream, const char* file, int flags) {
+  const int opened = ::open(file, flags, 0666);
+  if (opened < 0) return;
+  ::dup2(opened, stream);
+  if (opened > STDERR_FILENO) ::close(opened);
+}
+
+[[noreturn]] void become(const std::vector<char*>& words, const sigset_t& signals,
+                         const std::filesystem::path& output) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  replace_stream(STDIN_FILENO, "/dev/null", O_RDONLY);
+  if (!output.empty()) {
+    replace_stream(STDOUT_FILENO, output.c_str(), O_WRONLY | O_CREAT | O_TRUNC);
+    ::dup2(STDOUT_FILENO, STDERR_FILENO);
+  }
+  ::sigprocmask(SIG_SETMASK, &signals, nullptr);
+  ::execvp(words[0], words.data());
+  ::_exit(127);
+}
+
+}  // namespace
+
+pid_t start_process(const std::vector<std::string>& words, const std::string& where, const sigset_t& signals,
+                    const std::filesystem::path& output) {
+  std::vector<char*> pointers;
+  for (const auto& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
+  pointers.push_back(nullptr);
+  const pid_t child = ::fork();
+  if (child < 0) throw InputError(std::string("no process can be started: ") + std::strerror(errno), where);
+  if (child == 0) become(pointers, signals, output);
+  return child;
+}
+
+int exit_code_of(int status) {
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+std::string this_program() {
+  return std::filesystem::read_symlink("/proc/self/exe").string();
+}
+
+}  // namespace brightnet

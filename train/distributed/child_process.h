@@ -1,0 +1,26 @@
+// Processes that this program starts: the ranks' launcher, and the trials of `brightnet tune`.
+#pragma once
+
+#include <csignal>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace brightnet {
+
+/// Starts a command, words[0] of $PATH or a path, without standard input. It is in a process group of its own,
+/// so that Ctrl-C reaches this program alone, and gets a SIGTERM if this program dies. `signals` is its signal
+/// mask. `output`: the file that its standard output and error replace; empty: this program's own. A command
+/// that cannot be run ends with 127. Throws InputError, naming `where`, when no process can be started.
+pid_t start_process(const std::vector<std::string>& words, const std::string& where, const sigset_t& signals,
+                    const std::filesystem::path& output = {});
+
+/// The exit code of waitpid()'s status: 128 and the signal's number when a signal ended the process.
+int exit_code_of(int status);
+
+/// The path of this program.
+std::string this_program();
+
+}  // namespace brightnet

@@ -1,0 +1,53 @@
+// A trial as a process of its own, `brightnet train`: what it leaves behind is a run like any other, and a
+// trial that runs out of memory ends itself alone.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "kernels/cuda/installation.h"
+#include "train/evaluate/evaluate.h"
+
+namespace brightnet {
+
+class TrialProcess {
+ public:
+  /// Starts the command; what it prints goes to `log`.
+  TrialProcess(const std::vector<std::string>& words, const std::filesystem::path& log);
+  /// Asks a running one to stop, and waits for it.
+  ~TrialProcess();
+  TrialProcess(const TrialProcess&) = delete;
+  TrialProcess& operator=(const TrialProcess&) = delete;
+
+  /// Asks it to save and stop. Does not wait.
+  void stop() const;
+  /// The exit code once it has ended. Does not wait.
+  std::optional<int> ended();
+  double seconds() const;
+
+ private:
+  pid_t process_;
+  double began_;
+  std::optional<int> code_;
+};
+
+/// What a trial has brought.
+struct TrialOutcome {
+  double score = 0;
+  std::string failure;  ///< empty: none
+};
+
+/// The best `best_by` of the run's metrics.csv; for an exit code other than 0 the last line of its log.
+TrialOutcome outcome_of(const std::filesystem::path& run, int exit_code, const std::filesystem::path& log,
+                        BestBy best_by);
+
+/// The `--device` of each of several trials that run side by side. On GPUs each has its own; on the CPU they
+/// share the threads. Throws InputError for a single GPU by number, and DeviceError when there are fewer GPUs.
+std::vector<std::string> devices_of_jobs(const std::string& device, int jobs,
+                                         const cuda::Installation& installation);
+
+}  // namespace brightnet
