@@ -25,7 +25,8 @@ nlohmann::json to_json(const StepState& s) {
           {"skips_in_a_row", s.skips_in_a_row},
           {"applied", s.applied},
           {"skipped", s.skipped},
-          {"losses", {l.box, l.objectness, l.classes, l.iou, l.assigned, l.images}}};
+          {"losses", {l.box, l.objectness, l.classes, l.iou, l.assigned, l.images}},
+          {"gradients", {l.steps, l.clipped, l.norm}}};
 }
 
 StepState state_from(const nlohmann::json& json) {
@@ -37,15 +38,35 @@ StepState state_from(const nlohmann::json& json) {
   s.skipped = json.at("skipped").get<int64_t>();
   const auto losses = json.at("losses").get<std::array<double, 6>>();
   s.sums = {losses[0], losses[1], losses[2], losses[3], losses[4], losses[5]};
+  if (json.contains("gradients")) {  // earlier versions did not write it
+    const auto gradients = json.at("gradients").get<std::array<double, 3>>();
+    s.sums.steps = gradients[0];
+    s.sums.clipped = gradients[1];
+    s.sums.norm = gradients[2];
+  }
   return s;
+}
+
+nlohmann::json to_json(const std::vector<KeptEpoch>& kept) {
+  auto list = nlohmann::json::array();
+  for (const KeptEpoch& one : kept) list.push_back({{"epoch", one.epoch}, {"score", one.score}});
+  return list;
 }
 
 nlohmann::json to_json(const Progress& p) {
   const EpochSums& s = p.sums;
-  return {{"epoch", p.epoch},           {"step", p.step},
-          {"iteration", p.iteration},   {"best_score", p.best_score},
-          {"best_epoch", p.best_epoch}, {"evaluations_since_best", p.evaluations_since_best},
-          {"planned", p.planned},       {"sums", {s.images, s.seconds, s.waited, s.comm_waited, s.busy}},
+  return {{"epoch", p.epoch},
+          {"step", p.step},
+          {"iteration", p.iteration},
+          {"best_score", p.best_score},
+          {"best_epoch", p.best_epoch},
+          {"evaluations_since_best", p.evaluations_since_best},
+          {"recent_scores", p.recent_scores},
+          {"kept", to_json(p.kept)},
+          {"averaged", p.averaged},
+          {"averaged_score", p.averaged_score},
+          {"planned", p.planned},
+          {"sums", {s.images, s.seconds, s.waited, s.comm_waited, s.busy}},
           {"state", to_json(p.state)}};
 }
 
@@ -57,6 +78,13 @@ Progress progress_from(const nlohmann::json& json) {
   p.best_score = json.at("best_score").get<double>();
   p.best_epoch = json.at("best_epoch").get<int>();
   p.evaluations_since_best = json.at("evaluations_since_best").get<int>();
+  if (json.contains("kept")) {  // earlier versions wrote none of these
+    p.recent_scores = json.at("recent_scores").get<std::vector<double>>();
+    for (const auto& one : json.at("kept"))
+      p.kept.push_back({one.at("epoch").get<int>(), one.at("score").get<double>()});
+    p.averaged = json.at("averaged").get<bool>();
+    p.averaged_score = json.at("averaged_score").get<double>();
+  }
   p.planned = json.at("planned").get<int64_t>();
   const auto sums = json.at("sums").get<std::array<double, 5>>();
   p.sums = {sums[0], sums[1], sums[2], sums[3], sums[4]};

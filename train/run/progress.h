@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "kernels/optimizer.h"
 
@@ -32,6 +33,15 @@ struct EpochSums {
   }
 };
 
+/// An evaluation whose averaged parameters are kept.
+struct KeptEpoch {
+  /// From 1.
+  int epoch = 0;
+  double score = 0;
+
+  bool operator==(const KeptEpoch&) const = default;
+};
+
 /// How far a run has come.
 struct Progress {
   /// The current epoch, from 0.
@@ -45,6 +55,13 @@ struct Progress {
   /// From 1; 0: none.
   int best_epoch = 0;
   int evaluations_since_best = 0;
+  /// Scores of the latest evaluations, oldest first: what evaluate.smooth averages.
+  std::vector<double> recent_scores;
+  /// The evaluations whose averaged parameters are kept (train.average), by epoch.
+  std::vector<KeptEpoch> kept;
+  /// Whether the average of the kept parameters has been evaluated, and its score; −1: there is none.
+  bool averaged = false;
+  double averaged_score = -1;
   /// Optimizer steps of the whole run as fixed by train.minutes; 0: not yet fixed.
   int64_t planned = 0;
   EpochSums sums;

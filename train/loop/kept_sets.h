@@ -1,0 +1,53 @@
+// The averaged parameters of a run's best evaluations, kept in its folder until the end: their mean often scores
+// better than each of them (Izmailov et al. 2018, "Averaging weights leads to wider optima and better
+// generalization"). Running statistics are averaged with the weights.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "train/run/output_files.h"
+#include "train/run/progress.h"
+#include "train/run/run_folder.h"
+
+namespace brightnet {
+
+/// Whether a run ends with one more evaluation, of the average, if it has had this many: what a plan of its time
+/// has to reserve. `average` is train.average.
+bool evaluates_average(int average, int64_t evaluations);
+
+/// Lists an evaluation if it is among the best `count`, and drops the worst of more than that. Of equal scores
+/// the later is better. Returns whether it is listed.
+bool keep_epoch(std::vector<KeptEpoch>& kept, const KeptEpoch& evaluation, int count);
+
+/// The files of the kept parameters, state/best-EPOCH.safetensors; for rank 0.
+class KeptSets {
+ public:
+  /// Both outlive it. `floats`: in each set.
+  KeptSets(const RunFolder& folder, OutputFiles& files, size_t floats)
+      : folder_(folder), files_(files), floats_(floats) {}
+
+  /// Writes the set of an epoch. While that fails, it stays in memory for as long as it is in `kept`.
+  void add(int epoch, std::vector<float> values, const std::vector<KeptEpoch>& kept);
+  /// Removes all other sets. Called once a state that lists `kept` has been saved: an older one may need them.
+  void remove_others(const std::vector<KeptEpoch>& kept);
+  /// The mean of the kept sets, and how many it is of: one that cannot be read is left out, with a warning.
+  std::pair<std::vector<float>, int> mean(const std::vector<KeptEpoch>& kept) const;
+
+ private:
+  std::filesystem::path file(int epoch) const;
+  std::vector<float> read(int epoch) const;
+  void forget_others(const std::vector<KeptEpoch>& kept);
+
+  const RunFolder& folder_;
+  OutputFiles& files_;
+  size_t floats_;
+  /// Those that are not written yet; OutputFiles owns them.
+  std::map<int, std::weak_ptr<const std::vector<float>>> in_memory_;
+};
+
+}  // namespace brightnet
