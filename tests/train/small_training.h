@@ -61,7 +61,8 @@ struct SeenLoss {
 /// What a device was given to do.
 struct SeenWork {
   std::vector<SeenLoss> losses;
-  std::vector<float> rates;  ///< one an optimizer step
+  std::vector<float> rates;   ///< one an optimizer step
+  std::vector<double> norms;  ///< of the gradient, one an optimizer step
   std::function<void()> before_loss;
 };
 
@@ -75,6 +76,11 @@ class WatchedBackend : public cpu::CpuBackend {
     if (seen_.before_loss) seen_.before_loss();
     seen_.losses.push_back({head.input_width});
     cpu::CpuBackend::yolo_loss(head, pass);
+  }
+  void check_step(const StepPolicy& policy, const StepEvidence& evidence, StepState* state,
+                  void* workspace) override {
+    cpu::CpuBackend::check_step(policy, evidence, state, workspace);
+    seen_.norms.push_back(state->norm);
   }
   void sgd_step(const SgdStep& sgd, const OptimizerArrays& arrays, std::span<const ParameterRange> ranges,
                 const StepState* state) override {

@@ -29,6 +29,7 @@ void add_config(CLI::App& app, Action& action);
 void add_data(CLI::App& app, Action& action);
 void add_import(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
+void add_compare(CLI::App& app, Action& action);
 
 /// The options shared by the commands that take a CONFIG.
 struct CommonOptions {

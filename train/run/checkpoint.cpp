@@ -134,7 +134,24 @@ RunState read_metadata(const SafetensorsReader& reader) {
   return state;
 }
 
+RunState checked_metadata(const SafetensorsReader& reader) {
+  const std::string file = reader.file().string();
+  if (reader.metadata("format") != format_name)
+    throw InputError("this is not the state of a run", file, "Name the run's folder.");
+  try {
+    return read_metadata(reader);
+  } catch (const std::logic_error&) {
+    throw InputError("its metadata 'threads' is no number", file);
+  } catch (const nlohmann::json::exception&) {
+    throw InputError("its metadata 'progress', 'best' or 'data' is not what brightnet writes there", file);
+  }
+}
+
 }  // namespace
+
+RunState read_state(const std::filesystem::path& file) {
+  return checked_metadata(SafetensorsReader(file));
+}
 
 std::string describe_layout(const ParameterLayout& layout) {
   uint64_t hash = 14695981039346656037u;  // FNV-1a
@@ -178,22 +195,11 @@ void save_state(const std::filesystem::path& file, const RunState& state,
 RunState load_state(const std::filesystem::path& file, const std::vector<StateArray>& arrays,
                     const std::string& layout, Backend& backend) {
   SafetensorsReader reader(file);
-  if (reader.metadata("format") != format_name) {
-    throw InputError("this is not the state of a run", file.string(), "Name the run's folder.");
-  }
+  RunState state = checked_metadata(reader);
   if (reader.metadata("layout") != layout) {
     throw InputError("this state belongs to another model: it has " + reader.metadata("layout") + " and " +
                          layout + " was expected",
                      file.string(), "Resume with the run's own config.yaml and model.yaml.");
-  }
-  RunState state;
-  try {
-    state = read_metadata(reader);
-  } catch (const std::logic_error&) {
-    throw InputError("its metadata 'threads' is no number", file.string());
-  } catch (const nlohmann::json::exception&) {
-    throw InputError("its metadata 'progress', 'best' or 'data' is not what brightnet writes there",
-                     file.string());
   }
   if (reader.tensors().size() != arrays.size()) {
     throw InputError("this state has " + std::to_string(reader.tensors().size()) + " arrays and " +

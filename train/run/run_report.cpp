@@ -23,7 +23,7 @@ const std::vector<std::string>& metric_columns() {
   static const std::vector<std::string> columns{
       "box_loss",      "objectness_loss", "class_loss", "loss", "iou",  "learning_rate", "loss_scale",
       "images_per_s",  "data_wait",       "comm_wait",  "AP",   "AP50", "AP75",          "AR",
-      "gradient_norm", "clipped"};
+      "gradient_norm", "clipped",         "seconds"};
   return columns;
 }
 
@@ -56,7 +56,8 @@ std::vector<double> epoch_values(const EpochSummary& summary) {
           metric(&Metrics::AP75),
           metric(&Metrics::AR),
           l.steps > 0 ? l.norm / l.steps : nothing,
-          l.steps > 0 ? l.clipped / l.steps : nothing};
+          l.steps > 0 ? l.clipped / l.steps : nothing,
+          s.seconds};
 }
 
 }  // namespace
