@@ -21,8 +21,8 @@ void write_atomically(const std::filesystem::path& file, const std::string& cont
 /// write_atomically() does; the file then ends as before.
 void append_to_file(const std::filesystem::path& file, std::string_view bytes);
 
-/// The same as write_atomically() for incremental writing: commit() renames the temporary file to FILE; without it the file is
-/// removed. Processes that write the same FILE use different temporary files.
+/// write_atomically() for incremental writing: commit() renames the temporary file to FILE; without it the
+/// file is removed. Processes that write the same FILE use different temporary files.
 class AtomicFile {
  public:
   /// Throws InputError when the file cannot be created.

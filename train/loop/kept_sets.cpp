@@ -22,15 +22,14 @@ bool evaluates_average(int average, int64_t evaluations) {
   return average >= 2 && evaluations >= 2;
 }
 
-bool keep_epoch(std::vector<KeptEpoch>& kept, const KeptEpoch& evaluation, int count) {
+void keep_epoch(std::vector<KeptEpoch>& kept, const KeptEpoch& evaluation, int count) {
   kept.push_back(evaluation);
-  if (static_cast<int>(kept.size()) > count) {
-    const auto worse = [](const KeptEpoch& a, const KeptEpoch& b) {
-      return a.score < b.score || (a.score == b.score && a.epoch < b.epoch);
-    };
+  const auto worse = [](const KeptEpoch& a, const KeptEpoch& b) {
+    return a.score < b.score || (a.score == b.score && a.epoch < b.epoch);
+  };
+  while (static_cast<int>(kept.size()) > count) {  // more than one where `count` is lower after a resume
     kept.erase(std::min_element(kept.begin(), kept.end(), worse));
   }
-  return !kept.empty() && kept.back() == evaluation;
 }
 
 fs::path KeptSets::file(int epoch) const {

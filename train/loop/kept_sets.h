@@ -1,5 +1,5 @@
-// The averaged parameters of a run's best evaluations, kept in its folder until the end: their mean often scores
-// better than each of them (Izmailov et al. 2018, "Averaging weights leads to wider optima and better
+// The averaged parameters of a run's best evaluations, kept in its folder until the end: their mean often
+// scores better than each of them (Izmailov et al. 2018, "Averaging weights leads to wider optima and better
 // generalization"). Running statistics are averaged with the weights.
 #pragma once
 
@@ -16,13 +16,13 @@
 
 namespace brightnet {
 
-/// Whether a run ends with one more evaluation, of the average, if it has had this many: what a plan of its time
-/// has to reserve. `average` is train.average.
+/// Whether a run ends with one more evaluation, of the average, if it has had this many: what a plan of its
+/// time has to reserve. `average` is train.average.
 bool evaluates_average(int average, int64_t evaluations);
 
-/// Lists an evaluation if it is among the best `count`, and drops the worst of more than that. Of equal scores
-/// the later is better. Returns whether it is listed.
-bool keep_epoch(std::vector<KeptEpoch>& kept, const KeptEpoch& evaluation, int count);
+/// Lists an evaluation if it is among the best `count`, and drops the worst of more than that. Of equal
+/// scores the later is better.
+void keep_epoch(std::vector<KeptEpoch>& kept, const KeptEpoch& evaluation, int count);
 
 /// The files of the kept parameters, state/best-EPOCH.safetensors; for rank 0.
 class KeptSets {
@@ -33,7 +33,7 @@ class KeptSets {
 
   /// Writes the set of an epoch. While that fails, it stays in memory for as long as it is in `kept`.
   void add(int epoch, std::vector<float> values, const std::vector<KeptEpoch>& kept);
-  /// Removes all other sets. Called once a state that lists `kept` has been saved: an older one may need them.
+  /// Removes all other sets. Call it once a state that lists `kept` is saved: an older one may need them.
   void remove_others(const std::vector<KeptEpoch>& kept);
   /// The mean of the kept sets, and how many it is of: one that cannot be read is left out, with a warning.
   std::pair<std::vector<float>, int> mean(const std::vector<KeptEpoch>& kept) const;

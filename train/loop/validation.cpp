@@ -9,8 +9,8 @@ namespace {
 
 constexpr size_t pictured_images = 32;
 
-/// The mean of the scores with weights 1, 2, …, the newest having the greatest. Equal scores are their own mean
-/// to the last bit.
+/// The mean of the scores with weights 1, 2, …, the newest having the greatest. Equal scores are their own
+/// mean to the last bit.
 double smoothed(const std::vector<double>& scores) {
   const double newest = scores.back();
   double sum = 0, weights = 0;

@@ -135,7 +135,8 @@ ComparedRun read_run(const fs::path& path) {
   }
   ComparedRun run;
   run.folder = path.string();
-  run.name = fs::weakly_canonical(path / ".", error).parent_path().filename().string();
+  const fs::path whole = fs::weakly_canonical(path, error);
+  run.name = (whole.has_filename() ? whole : whole.parent_path()).filename().string();
   if (run.name.empty()) run.name = run.folder;
   try_to(run, [&] { run.config = load_run_config(folder.config(), {}, false); });
   try_to(run, [&] {

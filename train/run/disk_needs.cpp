@@ -11,8 +11,8 @@ namespace fs = std::filesystem;
 
 /// Of an epoch in metrics.csv, TensorBoard's events and train.log.
 constexpr uint64_t bytes_of_row = 4096;
-/// A sheet of 1600 x 1600 pixels, as PNG at worst, in the events.
-constexpr uint64_t bytes_of_picture = 3 * 1600 * 1600;
+/// A sheet of photographs of 1600 x 1600 pixels, as PNG, in the events.
+constexpr uint64_t bytes_of_picture = 4 << 20;
 /// The other pictures and texts of a run's folder.
 constexpr uint64_t bytes_of_pictures = 16 << 20;
 
@@ -32,10 +32,10 @@ std::string describe_shortage(const DiskNeeds& needs, uint64_t present, uint64_t
   if (more <= free) return "";
   const auto text = [](uint64_t bytes) { return format_bytes(static_cast<double>(bytes)); };
   return fmt::format(
-      "{}: this run's files may need {} more, and {} are free there: {} for the state (twice, while a new one "
-      "is written), {} for {} weights files, up to {} for TensorBoard and logs, {} for pictures. A file that "
-      "cannot be written does not end the run; every save tries again. Free some space, or train under another "
-      "--out.",
+      "{}: this run's files may need {} more, and {} are free there: {} for the state (twice, while a new "
+      "one is written), {} for {} weights files, up to {} for TensorBoard and logs, {} for pictures. A file "
+      "that cannot be written does not end the run; every save tries again. Free some space, or train under "
+      "another --out.",
       folder, text(more), text(free), text(2 * needs.state),
       text(static_cast<uint64_t>(needs.weights_files) * needs.weights), needs.weights_files,
       text(needs.events()), text(bytes_of_pictures));

@@ -18,8 +18,8 @@ class OutputFiles {
   /// `before_message` is called before a warning is logged (to end a progress line).
   explicit OutputFiles(std::function<void()> before_message = {});
 
-  /// Writes `file` by calling `write`. When that throws an InputError or a file system's error, `write` is kept
-  /// and called again by retry(), so it must own what it writes. Replaces an earlier `write` of the file.
+  /// Writes `file` by calling `write`. When that throws an InputError or a file system's error, `write` is
+  /// kept and called again by retry(), so it must own what it writes. Replaces an earlier `write` of the file.
   /// `bytes` is the space that the file needs, for the message; 0: little.
   void write(const std::filesystem::path& file, uint64_t bytes, const std::function<void()>& write);
   /// The same for a file that the caller will write again with newer content: `write` is not kept.

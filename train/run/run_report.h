@@ -31,8 +31,8 @@ struct EpochSummary {
 
 class RunReport {
  public:
-  /// Starts a report, or, with `after_epoch` ≥ 0, continues one after that many complete epochs. `files` writes
-  /// it and outlives it.
+  /// Starts a report, or, with `after_epoch` ≥ 0, continues one after that many complete epochs. `files`
+  /// writes it and outlives it.
   RunReport(const RunFolder& folder, OutputFiles& files, std::vector<std::string> classes, int after_epoch,
             int64_t iteration);
 

@@ -1,5 +1,5 @@
-// The limits are set so that noise does not cross them: a curve is judged by means over several evaluations, a
-// class by at least a few objects.
+// The limits are set so that noise does not cross them: a curve is judged by means over several evaluations,
+// a class by at least a few objects.
 #include "train/run/report/closing_words.h"
 
 #include <algorithm>
@@ -79,8 +79,8 @@ std::string over_fitting(const Evaluations& all) {
   const double loss_now = mean(std::span(all.loss).last(window));
   if (highest - last < std::max(0.015, 0.05 * highest) || loss_now >= loss_then) return "";
   return fmt::format(
-      "It over-fits from about epoch {:.0f}: validation AP fell from {:.3f} to {:.3f} while the training loss "
-      "fell on, from {:.3g} to {:.3g}; more or more varied images help most, then stronger augmentation "
+      "It over-fits from about epoch {:.0f}: validation AP fell from {:.3f} to {:.3f} while the training "
+      "loss fell on, from {:.3g} to {:.3g}; more or more varied images help most, then stronger augmentation "
       "(augment.*), and train.patience saves the time.",
       all.epochs[peak + window / 2], highest, last, loss_then, loss_now);
 }
@@ -100,8 +100,8 @@ std::string still_improving(const RunOutcome& run, const Evaluations& all) {
 std::string unfit_anchors(const RunOutcome& run) {
   if (!run.anchor_recall || *run.anchor_recall >= 0.9) return "";
   return fmt::format(
-      "The anchors fit only {} of the training boxes, which limits recall: head: {{anchors: auto}} fits them to "
-      "the data.",
+      "The anchors fit only {} of the training boxes, which limits recall: head: {{anchors: auto}} fits them "
+      "to the data.",
       percent(*run.anchor_recall));
 }
 
@@ -109,8 +109,8 @@ std::string badly_placed(const RunOutcome& run) {
   const Metrics& best = run.best;
   if (best.AP50 < 0.4 || best.AP75 == no_truths || best.AP75 > 0.4 * best.AP50) return "";
   return fmt::format(
-      "Objects are found, but their boxes are badly placed (AP50 {:.3f}, AP75 {:.3f}): a larger train.size, a "
-      "larger head.box_weight and longer training help; see in val_pred0.jpg whether the labels are tight.",
+      "Objects are found, but their boxes are badly placed (AP50 {:.3f}, AP75 {:.3f}): a larger train.size, "
+      "a larger head.box_weight and longer training help; see in val_pred0.jpg whether the labels are tight.",
       best.AP50, best.AP75);
 }
 
@@ -129,8 +129,8 @@ std::string few_objects(const RunOutcome& run) {
   }
   if (rarest == classes.size()) return "";
   return fmt::format(
-      "Class {} has few objects, {} of {} in training, and an AP50 of {:.3f} beside {:.3f} of all: label more "
-      "of it, or show it more often (head.class_weights).",
+      "Class {} has few objects, {} of {} in training, and an AP50 of {:.3f} beside {:.3f} of all: label "
+      "more of it, or show it more often (head.class_weights).",
       classes[rarest].name, objects[rarest], all, classes[rarest].AP50, run.best.AP50);
 }
 
@@ -187,8 +187,8 @@ std::string false_alarms_or_misses(const RunOutcome& run) {
   return fmt::format(
       "{} of the objects are missed: {}, and detect with a lower --conf.", percent(overlooked),
       run.best.APs != no_truths && run.best.APs < 0.5 * run.best.AP
-          ? "mostly small ones (APs far below AP), for which a larger train.size or a model with a finer head "
-            "(yolov4-tiny-3l) helps"
+          ? "mostly small ones (APs far below AP), for which a larger train.size or a model with a finer "
+            "head (yolov4-tiny-3l) helps"
           : "train longer or with a larger model");
 }
 

@@ -122,7 +122,7 @@ MetricsTable MetricsCsv::table() const {
 }
 
 void MetricsCsv::save() {
-  // Appended, so that `tail -f` shows the rows; written anew where the file was never written or has vanished.
+  // Appended, so that `tail -f` shows the rows; written anew where it was never written or has vanished.
   std::error_code none;
   if (written_ > 0 && std::filesystem::exists(file_, none)) {
     append_to_file(file_, std::string_view(text_).substr(written_));
