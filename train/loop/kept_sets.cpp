@@ -22,25 +22,25 @@ bool evaluates_average(int average, int64_t evaluations) {
   return average >= 2 && evaluations >= 2;
 }
 
-void keep_epoch(std::vector<KeptEpoch>& kept, const KeptEpoch& evaluation, int count) {
+void keep_set(std::vector<KeptSet>& kept, const KeptSet& evaluation, int count) {
   kept.push_back(evaluation);
-  const auto worse = [](const KeptEpoch& a, const KeptEpoch& b) {
-    return a.score < b.score || (a.score == b.score && a.epoch < b.epoch);
+  const auto worse = [](const KeptSet& a, const KeptSet& b) {
+    return a.score < b.score || (a.score == b.score && a.iteration < b.iteration);
   };
   while (static_cast<int>(kept.size()) > count) {  // more than one where `count` is lower after a resume
     kept.erase(std::min_element(kept.begin(), kept.end(), worse));
   }
 }
 
-fs::path KeptSets::file(int epoch) const {
-  return folder_.state().parent_path() / (beginning + std::to_string(epoch) + ending);
+fs::path KeptSets::file(int64_t iteration) const {
+  return folder_.state().parent_path() / (beginning + std::to_string(iteration) + ending);
 }
 
-void KeptSets::add(int epoch, std::vector<float> values, const std::vector<KeptEpoch>& kept) {
+void KeptSets::add(int64_t iteration, std::vector<float> values, const std::vector<KeptSet>& kept) {
   forget_others(kept);
   const auto set = std::make_shared<const std::vector<float>>(std::move(values));
-  in_memory_[epoch] = set;
-  const fs::path path = file(epoch);
+  in_memory_[iteration] = set;
+  const fs::path path = file(iteration);
   files_.write(path, set->size() * sizeof(float), [path, set] {
     write_safetensors(
         path, std::vector<SafetensorsEntry>{{"values", {static_cast<int64_t>(set->size())}, set->data()}},
@@ -48,9 +48,9 @@ void KeptSets::add(int epoch, std::vector<float> values, const std::vector<KeptE
   });
 }
 
-void KeptSets::remove_others(const std::vector<KeptEpoch>& kept) {
+void KeptSets::remove_others(const std::vector<KeptSet>& kept) {
   std::set<std::string> wanted;
-  for (const KeptEpoch& one : kept) wanted.insert(file(one.epoch).filename().string());
+  for (const KeptSet& one : kept) wanted.insert(file(one.iteration).filename().string());
   std::vector<fs::path> others;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder_.state().parent_path(), ignored)) {
@@ -62,39 +62,39 @@ void KeptSets::remove_others(const std::vector<KeptEpoch>& kept) {
   forget_others(kept);
 }
 
-void KeptSets::forget_others(const std::vector<KeptEpoch>& kept) {
+void KeptSets::forget_others(const std::vector<KeptSet>& kept) {
   std::erase_if(in_memory_, [&](const auto& one) {
-    const auto& [epoch, set] = one;
+    const auto& [iteration, set] = one;
     if (set.expired()) return true;  // it is written
     const bool wanted =
-        std::any_of(kept.begin(), kept.end(), [&](const KeptEpoch& k) { return k.epoch == epoch; });
-    if (!wanted) files_.forget(file(epoch));
+        std::any_of(kept.begin(), kept.end(), [&](const KeptSet& k) { return k.iteration == iteration; });
+    if (!wanted) files_.forget(file(iteration));
     return !wanted;
   });
 }
 
-std::vector<float> KeptSets::read(int epoch) const {
-  const auto found = in_memory_.find(epoch);
+std::vector<float> KeptSets::read(int64_t iteration) const {
+  const auto found = in_memory_.find(iteration);
   if (found != in_memory_.end()) {
     if (const auto set = found->second.lock()) return *set;
   }
-  SafetensorsReader reader(file(epoch));
+  SafetensorsReader reader(file(iteration));
   return reader.read("values", floats_);
 }
 
-std::pair<std::vector<float>, int> KeptSets::mean(const std::vector<KeptEpoch>& kept) const {
-  std::vector<int> epochs;
-  for (const KeptEpoch& one : kept) epochs.push_back(one.epoch);
-  std::sort(epochs.begin(), epochs.end());
+std::pair<std::vector<float>, int> KeptSets::mean(const std::vector<KeptSet>& kept) const {
+  std::vector<int64_t> iterations;
+  for (const KeptSet& one : kept) iterations.push_back(one.iteration);
+  std::sort(iterations.begin(), iterations.end());
   std::vector<double> sums(floats_);
   int sets = 0;
-  for (const int epoch : epochs) {
+  for (const int64_t iteration : iterations) {
     try {
-      const std::vector<float> values = read(epoch);
+      const std::vector<float> values = read(iteration);
       for (size_t i = 0; i < floats_; ++i) sums[i] += static_cast<double>(values[i]);
       ++sets;
     } catch (const InputError& e) {
-      spdlog::warn("The weights of epoch {} are left out of the average: {}", epoch, e.what());
+      spdlog::warn("The weights after step {} are left out of the average: {}", iteration, e.what());
     }
   }
   std::vector<float> mean(floats_);

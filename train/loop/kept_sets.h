@@ -22,32 +22,32 @@ bool evaluates_average(int average, int64_t evaluations);
 
 /// Lists an evaluation if it is among the best `count`, and drops the worst of more than that. Of equal
 /// scores the later is better.
-void keep_epoch(std::vector<KeptEpoch>& kept, const KeptEpoch& evaluation, int count);
+void keep_set(std::vector<KeptSet>& kept, const KeptSet& evaluation, int count);
 
-/// The files of the kept parameters, state/best-EPOCH.safetensors; for rank 0.
+/// The files of the kept parameters, state/best-STEPS.safetensors; for rank 0.
 class KeptSets {
  public:
   /// Both outlive it. `floats`: in each set.
   KeptSets(const RunFolder& folder, OutputFiles& files, size_t floats)
       : folder_(folder), files_(files), floats_(floats) {}
 
-  /// Writes the set of an epoch. While that fails, it stays in memory for as long as it is in `kept`.
-  void add(int epoch, std::vector<float> values, const std::vector<KeptEpoch>& kept);
+  /// Writes the set of the evaluation after so many steps. While that fails, it stays in memory for as long as it is in `kept`.
+  void add(int64_t iteration, std::vector<float> values, const std::vector<KeptSet>& kept);
   /// Removes all other sets. Call it once a state that lists `kept` is saved: an older one may need them.
-  void remove_others(const std::vector<KeptEpoch>& kept);
+  void remove_others(const std::vector<KeptSet>& kept);
   /// The mean of the kept sets, and how many it is of: one that cannot be read is left out, with a warning.
-  std::pair<std::vector<float>, int> mean(const std::vector<KeptEpoch>& kept) const;
+  std::pair<std::vector<float>, int> mean(const std::vector<KeptSet>& kept) const;
 
  private:
-  std::filesystem::path file(int epoch) const;
-  std::vector<float> read(int epoch) const;
-  void forget_others(const std::vector<KeptEpoch>& kept);
+  std::filesystem::path file(int64_t iteration) const;
+  std::vector<float> read(int64_t iteration) const;
+  void forget_others(const std::vector<KeptSet>& kept);
 
   const RunFolder& folder_;
   OutputFiles& files_;
   size_t floats_;
   /// Those that are not written yet; OutputFiles owns them.
-  std::map<int, std::weak_ptr<const std::vector<float>>> in_memory_;
+  std::map<int64_t, std::weak_ptr<const std::vector<float>>> in_memory_;
 };
 
 }  // namespace brightnet

@@ -168,8 +168,8 @@ bool Trainer::end_epoch(const Interrupt& interrupt) {
 void Trainer::keep_if_best(const Metrics& metrics) {
   const bool best = validation_.record_score(metrics, progress_);
   if (!leads()) return;
-  if (!progress_.kept.empty() && progress_.kept.back().epoch == static_cast<int>(progress_.epoch))
-    kept_.add(progress_.kept.back().epoch, step_.averaged_parameters(), progress_.kept);
+  if (!progress_.kept.empty() && progress_.kept.back().iteration == progress_.iteration)
+    kept_.add(progress_.iteration, step_.averaged_parameters(), progress_.kept);
   if (!best) return;
   write_averaged_weights(setup_.folder.best());
   report_->add_best(metrics, setup_.val, validation_.pictured(), progress_.iteration);

@@ -80,14 +80,13 @@ bool Validation::record_score(const Metrics& metrics, Progress& progress) {
   const auto window = static_cast<size_t>(config_.evaluate.smooth);
   if (recent.size() > window) recent.erase(recent.begin(), recent.end() - static_cast<long>(window));
   const double score = smoothed(recent);
-  const int epoch = static_cast<int>(progress.epoch);
-  if (score != no_truths) keep_epoch(progress.kept, {epoch, score}, config_.train.average);
+  if (score != no_truths) keep_set(progress.kept, {progress.iteration, score}, config_.train.average);
   if (progress.best_epoch > 0 && score <= progress.best_score && score != no_truths) {
     ++progress.evaluations_since_best;
     return false;
   }
   progress.best_score = score;
-  progress.best_epoch = epoch;
+  progress.best_epoch = static_cast<int>(progress.epoch) + (progress.step > 0 ? 1 : 0);
   progress.evaluations_since_best = 0;
   best_ = metrics;
   return true;

@@ -28,7 +28,7 @@ class Validation {
   /// The metric that the run wants to be best by (evaluate.best_by), of one evaluation.
   double score(const Metrics& metrics) const;
   /// Records in `progress` the score of the epoch that has just ended: its metric, averaged with those of the
-  /// evaluations before (evaluate.smooth), so that one lucky evaluation does not decide. Lists the epoch if it
+  /// evaluations before (evaluate.smooth), so that one lucky evaluation does not decide. Lists it if it
   /// is among the train.average best. True when it is the best so far.
   bool record_score(const Metrics& metrics, Progress& progress);
   /// Whether train.patience evaluations have passed without a better score.

@@ -47,9 +47,9 @@ StepState state_from(const nlohmann::json& json) {
   return s;
 }
 
-nlohmann::json to_json(const std::vector<KeptEpoch>& kept) {
+nlohmann::json to_json(const std::vector<KeptSet>& kept) {
   auto list = nlohmann::json::array();
-  for (const KeptEpoch& one : kept) list.push_back({{"epoch", one.epoch}, {"score", one.score}});
+  for (const KeptSet& one : kept) list.push_back({{"iteration", one.iteration}, {"score", one.score}});
   return list;
 }
 
@@ -81,7 +81,7 @@ Progress progress_from(const nlohmann::json& json) {
   if (json.contains("kept")) {  // earlier versions wrote none of these
     p.recent_scores = json.at("recent_scores").get<std::vector<double>>();
     for (const auto& one : json.at("kept"))
-      p.kept.push_back({one.at("epoch").get<int>(), one.at("score").get<double>()});
+      p.kept.push_back({one.at("iteration").get<int64_t>(), one.at("score").get<double>()});
     p.averaged = json.at("averaged").get<bool>();
     p.averaged_score = json.at("averaged_score").get<double>();
   }

@@ -34,12 +34,12 @@ struct EpochSums {
 };
 
 /// An evaluation whose averaged parameters are kept.
-struct KeptEpoch {
-  /// From 1.
-  int epoch = 0;
+struct KeptSet {
+  /// Optimizer steps of the run when it was evaluated; an epoch may have several evaluations.
+  int64_t iteration = 0;
   double score = 0;
 
-  bool operator==(const KeptEpoch&) const = default;
+  bool operator==(const KeptSet&) const = default;
 };
 
 /// How far a run has come.
@@ -57,8 +57,8 @@ struct Progress {
   int evaluations_since_best = 0;
   /// Scores of the latest evaluations, oldest first: what evaluate.smooth averages.
   std::vector<double> recent_scores;
-  /// The evaluations whose averaged parameters are kept (train.average), by epoch.
-  std::vector<KeptEpoch> kept;
+  /// The evaluations whose averaged parameters are kept (train.average), in order.
+  std::vector<KeptSet> kept;
   /// Whether the average of the kept parameters has been evaluated, and its score; −1: there is none.
   bool averaged = false;
   double averaged_score = -1;

@@ -75,8 +75,8 @@ TEST(FailedSaves, DoNotEndARunAndLeaveNoTraceOnceTheyWorkAgain) {
       EXPECT_EQ(read_file(folder.file(file)), read_file(whole.folder.file(file))) << file;
     EXPECT_EQ(load_trained_model(folder.best()).training.at("epoch"), "1") << "found during the outage";
     EXPECT_EQ(tensors_of(folder.state()), tensors_of(whole.folder.state()));
-    for (const KeptEpoch& kept : trainer.progress().kept) {
-      const std::string name = "state/best-" + std::to_string(kept.epoch) + ".safetensors";
+    for (const KeptSet& kept : trainer.progress().kept) {
+      const std::string name = "state/best-" + std::to_string(kept.iteration) + ".safetensors";
       EXPECT_EQ(tensors_of(folder.file(name)), tensors_of(whole.folder.file(name))) << name;
     }
   }

@@ -108,9 +108,10 @@ TEST(Validation, ListsTheBestEvaluationsForTheAverage) {
   Progress progress;
   for (const double score : {0.1, 0.5, 0.3, 0.2, 0.3, no_truths}) {
     ++progress.epoch;
+    progress.iteration += 10;
     validation.record_score(scored(score, 0), progress);
   }
-  EXPECT_EQ(progress.kept, (std::vector<KeptEpoch>{{2, 0.5}, {5, 0.3}})) << "of equal scores the later";
+  EXPECT_EQ(progress.kept, (std::vector<KeptSet>{{20, 0.5}, {50, 0.3}})) << "of equal scores the later";
   run.config.train.average = 0;
   Progress none;
   run.make().record_score(scored(0.5, 0), none);
