@@ -90,6 +90,25 @@ void write_atomically(const fs::path& file, const std::string& content) {
   write_atomically(file, [&content](std::ostream& out) { out << content; });
 }
 
+void append_to_file(const fs::path& file, std::string_view bytes) {
+  const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (descriptor < 0) cannot_write(file, std::strerror(errno));
+  const off_t before = ::lseek(descriptor, 0, SEEK_END);
+  int failure = 0;
+  while (!bytes.empty() && failure == 0) {
+    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written >= 0) {
+      bytes.remove_prefix(static_cast<size_t>(written));
+    } else if (errno != EINTR) {
+      failure = errno;
+    }
+  }
+  if (::close(descriptor) != 0 && failure == 0) failure = errno;  // where quotas are checked (NFS)
+  if (failure == 0) return;
+  if (before >= 0) static_cast<void>(!::truncate(file.c_str(), before));
+  cannot_write(file, std::strerror(failure));
+}
+
 std::string read_file(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
   std::error_code error;

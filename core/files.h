@@ -6,6 +6,7 @@
 #include <functional>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace brightnet {
@@ -16,8 +17,12 @@ namespace brightnet {
 void write_atomically(const std::filesystem::path& file, const std::function<void(std::ostream&)>& write);
 void write_atomically(const std::filesystem::path& file, const std::string& content);
 
-/// The same for incremental writing: commit() renames the temporary file to FILE; without it the file is
-/// removed. Processes that write the same FILE use different temporary files.
+/// Adds the bytes to the end of FILE, which is created if missing: all of them, or none. Throws InputError as
+/// write_atomically() does; the file then ends as before.
+void append_to_file(const std::filesystem::path& file, std::string_view bytes);
+
+/// write_atomically() for incremental writing: commit() renames the temporary file to FILE; without it the
+/// file is removed. Processes that write the same FILE use different temporary files.
 class AtomicFile {
  public:
   /// Throws InputError when the file cannot be created.

@@ -1,15 +1,46 @@
 #include "core/log.h"
 
 #include <memory>
+#include <mutex>
 #include <string>
 
-#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 
 #include "core/error.h"
+#include "core/files.h"
 
 namespace brightnet {
 namespace {
+
+/// Appends every message to a file. While that fails (disk full), messages are kept and written before the
+/// next one; stderr has shown them.
+class FileSink : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  explicit FileSink(std::filesystem::path file) : file_(std::move(file)) { append_to_file(file_, ""); }
+  ~FileSink() override { write(); }
+
+ private:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    if (unwritten_.size() + line.size() <= most_unwritten) unwritten_.append(line.data(), line.size());
+    write();
+  }
+  void flush_() override {}
+  void write() {
+    if (unwritten_.empty()) return;
+    try {
+      append_to_file(file_, unwritten_);
+      unwritten_.clear();
+    } catch (const InputError&) {  // the next message tries again
+    }
+  }
+
+  static constexpr size_t most_unwritten = 1 << 20;
+  std::filesystem::path file_;
+  std::string unwritten_;
+};
 
 // The console is read live: no time stamps or levels there.
 const bool configured = [] {
@@ -23,17 +54,11 @@ const bool configured = [] {
 
 void log_to_file(const std::filesystem::path& file) {
   static_cast<void>(configured);
-  std::shared_ptr<spdlog::sinks::basic_file_sink_mt> sink;
-  try {
-    sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(file.string());
-  } catch (const spdlog::spdlog_ex&) {
-    throw InputError("this file cannot be written", file.string(), "Check that you may write there.");
-  }
+  auto sink = std::make_shared<FileSink>(std::filesystem::absolute(file));
   sink->set_pattern("%Y-%m-%d %H:%M:%S %l %v");
   auto& sinks = spdlog::default_logger()->sinks();
   sinks.resize(1);
   sinks.push_back(std::move(sink));
-  spdlog::flush_on(spdlog::level::info);
 }
 
 void log_as_rank(int rank) {

@@ -47,12 +47,15 @@ BRIGHTNET_HD void apply_step(const StepPolicy& policy, StepState& state) {
   ++state.applied;
   state.skips_in_a_row = 0;
   state.gradient_factor = 1.0f / state.loss_scale;
-  if (policy.clip > 0 && state.norm > policy.clip)
-    state.gradient_factor *= static_cast<float>(policy.clip / state.norm);
+  const bool clips = policy.clip > 0 && state.norm > policy.clip;
+  if (clips) state.gradient_factor *= static_cast<float>(policy.clip / state.norm);
   state.ema_decay = ramped_decay(policy.ema_decay, policy.ema_ramp, state.applied);
   state.first_correction = bias_correction(policy.beta1, state.applied);
   state.second_correction = bias_correction(policy.beta2, state.applied);
   state.pending.images = policy.images;
+  state.pending.steps = 1;
+  state.pending.clipped = clips ? 1 : 0;
+  state.pending.norm = state.norm;
   add_totals(state.sums, state.pending);
   if (!policy.scales_loss || ++state.good_steps < policy.growth_interval) return;
   state.good_steps = 0;

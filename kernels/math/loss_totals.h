@@ -18,6 +18,9 @@ struct LossTotals {
   double box = 0, objectness = 0, classes = 0;
   double iou = 0, assigned = 0;
   double images = 0;  ///< of which these are the sums
+  /// Optimizer steps, those whose gradient was clipped, and the sum of the gradients' norms before clipping.
+  /// Every rank counts the same, since the gradient is that of all ranks.
+  double steps = 0, clipped = 0, norm = 0;
 };
 
 BRIGHTNET_HD void add_loss(LossTotals& totals, const YoloLoss& loss) {
@@ -35,6 +38,9 @@ BRIGHTNET_HD void add_totals(LossTotals& totals, const LossTotals& more) {
   totals.iou += more.iou;
   totals.assigned += more.assigned;
   totals.images += more.images;
+  totals.steps += more.steps;
+  totals.clipped += more.clipped;
+  totals.norm += more.norm;
 }
 
 }  // namespace brightnet

@@ -84,6 +84,23 @@ TEST(Files, AFullDiskIsAnInputErrorAndKeepsTheOldContent) {
   EXPECT_EQ(entries(folder), 1u);
 }
 
+TEST(Files, AnAppendIsWholeOrNothing) {
+  const auto folder = fresh_folder("append");
+  append_to_file(folder / "log", "one\n");
+  append_to_file(folder / "log", "two\n");
+  EXPECT_EQ(read_file(folder / "log"), "one\ntwo\n");
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit low{1 << 16, before.rlim_max};
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  ::setrlimit(RLIMIT_FSIZE, &low);
+  // The first 64 KiB of it fit.
+  EXPECT_THROW(append_to_file(folder / "log", std::string(1 << 17, 'x')), InputError);
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(read_file(folder / "log"), "one\ntwo\n");
+}
+
 TEST(Files, TwoWritersOfOneFileDoNotMeet) {
   const auto folder = fresh_folder("two");
   AtomicFile one(folder / "weights"), other(folder / "weights");

@@ -199,6 +199,9 @@ void expect_same_decision(const std::vector<float>& gradients, const std::vector
     EXPECT_EQ(gpu.skipped, cpu_state.skipped);
     EXPECT_EQ(gpu.sums.classes, cpu_state.sums.classes);
     EXPECT_EQ(gpu.sums.images, cpu_state.sums.images);
+    EXPECT_EQ(gpu.sums.steps, cpu_state.sums.steps);
+    EXPECT_EQ(gpu.sums.clipped, cpu_state.sums.clipped);
+    EXPECT_NEAR(gpu.sums.norm, cpu_state.sums.norm, 1e-12 * cpu_state.sums.norm);
     if (!cpu_state.apply) continue;
     EXPECT_NEAR(gpu.norm, cpu_state.norm, 1e-12 * cpu_state.norm);
     EXPECT_FLOAT_EQ(gpu.gradient_factor, cpu_state.gradient_factor);

@@ -39,6 +39,19 @@ class FailingRanks : public ::testing::Test {
   SmallRun run_{12, 4};
 };
 
+TEST_F(FailingRanks, DoNotHangWhenFilesCannotBeWrittenToTheEnd) {
+  const Program program = start(mpirun(2, train("run.yaml", {"train.epochs=24", "evaluate.every=8"})));
+  ASSERT_TRUE(wait_until([&] { return epochs_done(2); })) << program.err_so_far();
+  fs::rename(run_.folder() / "out/state", run_.folder() / "out/away");
+  write_atomically(run_.folder() / "out/state", "");
+  const ProgramResult result = program.wait();
+  EXPECT_EQ(result.code, 2) << result.err;
+  expect_once(result.err, "Training goes on");
+  expect_once(result.err, "could not be written: ");
+  EXPECT_NE(result.err.find("epoch 24/24"), std::string::npos) << result.err;
+  EXPECT_TRUE(fs::exists(run_.folder() / "out/weights/last.safetensors"));
+}
+
 TEST_F(FailingRanks, OneThatIsKilledEndsTheOthersAndTheRunGoesOn) {
   const Words settings{"train.epochs=24", "evaluate.every=8"};
   Words whole = train("run.yaml", settings);

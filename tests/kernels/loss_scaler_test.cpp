@@ -127,6 +127,18 @@ TEST(LossScaler, ForgetsTheLossesOfASkippedStep) {
   EXPECT_EQ(state.sums.images, 16);
 }
 
+TEST(LossScaler, AddsUpTheNormsAndCountsTheClippedSteps) {
+  StepState state = scaled(4);
+  const StepPolicy policy{.clip = 2, .scales_loss = true};
+  decide_step(policy, 25.0 * 16, 0, state);  // norm 5: clipped
+  decide_step(policy, 4.0 * 16, 0, state);   // norm 2: just not
+  decide_step(policy, nan, 0, state);        // skipped: no norm; the scale is 2 now
+  decide_step(policy, 1.0 * 4, 0, state);    // norm 1
+  EXPECT_EQ(state.sums.steps, 3);
+  EXPECT_EQ(state.sums.clipped, 1);
+  EXPECT_EQ(state.sums.norm, 8);
+}
+
 TEST(RampedDecay, ForgetsEarlyStepsSoon) {
   EXPECT_NEAR(ramped_decay(0.999f, 100, 1), 0.999 * (1 - std::exp(-0.01)), 1e-6);
   EXPECT_NEAR(ramped_decay(0.999f, 100, 100000), 0.999, 1e-6);

@@ -64,7 +64,8 @@ struct SeenLoss {
 /// What a device was given to do.
 struct SeenWork {
   std::vector<SeenLoss> losses;
-  std::vector<float> rates;  ///< one an optimizer step
+  std::vector<float> rates;   ///< one an optimizer step
+  std::vector<double> norms;  ///< of the gradient, one an optimizer step
   std::function<void()> before_loss, before_detection;
 };
 
@@ -83,6 +84,11 @@ class WatchedBackend : public cpu::CpuBackend {
                    std::span<std::vector<Detection>> detections, void* workspace) override {
     if (seen_.before_detection) seen_.before_detection();
     cpu::CpuBackend::yolo_detect(head, predictions, threshold, detections, workspace);
+  }
+  void check_step(const StepPolicy& policy, const StepEvidence& evidence, StepState* state,
+                  void* workspace) override {
+    cpu::CpuBackend::check_step(policy, evidence, state, workspace);
+    seen_.norms.push_back(state->norm);
   }
   void sgd_step(const SgdStep& sgd, const OptimizerArrays& arrays, std::span<const ParameterRange> ranges,
                 const StepState* state) override {

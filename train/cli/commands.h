@@ -33,6 +33,7 @@ void add_data_show(CLI::App& data, Action& action);
 void add_data_split(CLI::App& data, Action& action);
 void add_import(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
+void add_compare(CLI::App& app, Action& action);
 
 /// The options shared by the commands that take a CONFIG.
 struct CommonOptions {

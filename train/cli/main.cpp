@@ -125,6 +125,7 @@ int main(int count, char** arguments) {
   cli::add_data(app, action);
   cli::add_import(app, action);
   cli::add_doctor(app, action);
+  cli::add_compare(app, action);
   try {
     app.parse(count, arguments);
   } catch (const CLI::ParseError& e) {

@@ -2,6 +2,8 @@
 #include <memory>
 #include <sstream>
 
+#include <fmt/ranges.h>
+
 #include "core/log.h"
 #include "core/threads.h"
 #include "train/cli/commands.h"
@@ -9,6 +11,7 @@
 #include "train/distributed/agreement.h"
 #include "train/distributed/nccl.h"
 #include "train/loop/trainer.h"
+#include "train/run/report/closing_words.h"
 #include "train/setup/finetune.h"
 #include "train/setup/preparation.h"
 
@@ -39,6 +42,11 @@ void announce(const Preparation& run, const Trainer& trainer, const Communicator
   for (const std::string& line : describe(run.choices)) spdlog::info("{}", line);
 }
 
+std::filesystem::path weights_to_use(const RunFolder& folder, const Progress& progress) {
+  if (progress.averaged_score >= 0) return folder.averaged();
+  return progress.best_epoch > 0 ? folder.best() : folder.last();
+}
+
 void say_where(const RunFolder& folder, const Trainer& trainer, const Dataset& dataset) {
   if (trainer.best_metrics()) {
     // Line by line, since a rank's lines begin with its number.
@@ -47,12 +55,33 @@ void say_where(const RunFolder& folder, const Trainer& trainer, const Dataset& d
   }
   if (trainer.progress().best_epoch > 0)
     spdlog::info("Best weights (epoch {}): {}", trainer.progress().best_epoch, folder.best().string());
+  if (trainer.progress().averaged_score >= 0)
+    spdlog::info("Average of the best weights, better than the best alone: {}", folder.averaged().string());
   spdlog::info("Last weights: {}", folder.last().string());
   spdlog::info("Other outputs (results.png, metrics.csv, val_pred*.jpg, TensorBoard events): {}",
                folder.path().string());
   spdlog::info("Detect {} in your own images: brightnet detect --weights {} --source FOLDER",
                dataset.classes.size() == 1 ? dataset.classes[0] : "objects",
-               (trainer.progress().best_epoch > 0 ? folder.best() : folder.last()).string());
+               weights_to_use(folder, trainer.progress()).string());
+}
+
+/// What the curves say (train/run/report/closing_words.h).
+void say_closing_words(const RunFolder& folder, const Trainer& trainer, const Dataset& training,
+                       bool stopped_early) {
+  if (!trainer.best_metrics()) return;
+  RunOutcome outcome;
+  outcome.best = *trainer.best_metrics();
+  outcome.stopped_early = stopped_early;
+  try {
+    outcome.curves = read_metrics_csv(folder.metrics());
+  } catch (const InputError&) {  // it could not be written, which is said where the run ends
+  }
+  outcome.training_objects.resize(training.classes.size());
+  for (const ImageRecord& image : training.images) {
+    for (const Annotation& a : image.annotations) ++outcome.training_objects[static_cast<size_t>(a.class_id)];
+  }
+  const std::vector<std::string> sentences = closing_words(outcome);
+  if (!sentences.empty()) spdlog::info("{}", fmt::format("{}", fmt::join(sentences, " ")));
 }
 
 /// Reports why a resumed run has nothing left to do.
@@ -101,7 +130,7 @@ int train_on_rank(const TrainArguments& arguments, Communicator& ranks) {
     require_same(ranks, "saved state", std::to_string(trainer.progress().iteration));
   }
   announce(run, trainer, ranks);
-  if (trainer.over()) {
+  if (trainer.over() && !trainer.average_due()) {
     say_over(run.config, folder, trainer.progress());
     say_where(folder, trainer, run.training);
     return static_cast<int>(ExitCode::done);
@@ -110,6 +139,7 @@ int train_on_rank(const TrainArguments& arguments, Communicator& ranks) {
 
   const TrainingEnd end = trainer.run(*early);
   if (end == TrainingEnd::interrupted) {
+    trainer.check_files();
     spdlog::info(
         "Stopped by a signal after {} steps; everything is saved. Resume with: brightnet train --resume {}",
         trainer.progress().iteration, folder.path().string());
@@ -118,7 +148,9 @@ int train_on_rank(const TrainArguments& arguments, Communicator& ranks) {
   if (end == TrainingEnd::no_better)
     spdlog::info("No better score in {} evaluations: training ends early.",
                  run.config.train.patience.value());
+  if (ranks.leads()) say_closing_words(folder, trainer, run.training, end == TrainingEnd::no_better);
   say_where(folder, trainer, run.training);
+  trainer.check_files();
   return static_cast<int>(ExitCode::done);
 }
 

@@ -128,6 +128,9 @@ void TrainOptions::fields(Fields& f) {
   f("sync_bn", sync_bn,
     "batch-norm statistics over all ranks; on the CPU, bit-identical for any number of ranks");
   f("patience", patience, "evaluations without a better score before stopping; 0: never").at_least(0);
+  f("average", average,
+    "of how many of the best evaluations the weights are averaged at the end, and kept if better; 0: none")
+      .within(0, 20);
   f("weights", weights, "safetensors or darknet's .weights to start from; empty: from scratch");
   f("weights_partial", weights_partial,
     "load the leading layers of a .weights file that matches only up to a point");

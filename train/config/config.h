@@ -54,6 +54,7 @@ struct TrainOptions {
   uint64_t seed = 0;
   bool sync_bn = false;             ///< batch-norm statistics over all ranks
   Auto<int> patience;               ///< evaluations without a better score before the run stops; 0: never
+  int average = 3;                  ///< of how many of the best evaluations the weights are averaged; 0: none
   std::string weights;              ///< safetensors or darknet's .weights to start from; empty: from scratch
   bool weights_partial = false;     ///< of a .weights file, load the leading layers that match
   std::string weights_cfg;          ///< the .cfg of a .weights file that belongs to another model

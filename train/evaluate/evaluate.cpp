@@ -13,6 +13,9 @@ void EvaluateOptions::fields(Fields& f) {
   f("batch", batch, "images at a time; 0: the micro-batch").at_least(0);
   f("size", size, "side of the input; 0: train.size").within(0, largest_input_side);
   f("best_by", best_by, "what makes weights the best");
+  f("smooth", smooth,
+    "evaluations that the score is averaged over, the newest counting most; 1: itself alone")
+      .within(1, 100);
   f("nms", nms, "non-maximum suppression");
 }
 

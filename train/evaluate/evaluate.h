@@ -37,6 +37,8 @@ struct EvaluateOptions {
   int size = 0;
   /// The metric that selects the best weights.
   BestBy best_by = BestBy::AP;
+  /// Evaluations that the score is averaged over, the newest with the greatest weight; 1: none but itself.
+  int smooth = 3;
   NmsOptions nms{.kind = NmsMethod::model};
   void fields(Fields& f);
 };

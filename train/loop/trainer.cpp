@@ -21,7 +21,9 @@ Trainer::Trainer(const TrainingSetup& setup, const ParameterLayout& layout, cons
       growing_(setup.config),
       time_plan_(setup.config, static_cast<int64_t>(setup.val.images.size()), pace_),
       loader_advisor_(setup.config.loader, setup.train),
-      line_(setup.config.train.log_every) {}
+      line_(setup.config.train.log_every),
+      files_([this] { line_.clear(); }),
+      kept_(setup_.folder, files_, layout.floats()) {}
 
 TrainingEnd Trainer::run(const Interrupt& interrupt) {
   open();
@@ -38,15 +40,17 @@ TrainingEnd Trainer::run(const Interrupt& interrupt) {
       return stop(interrupt);
     }
   }
+  if (!try_average(interrupt)) return stop(interrupt);
   close();
   return length_.run_trained(progress_) ? TrainingEnd::finished : TrainingEnd::no_better;
 }
 
 void Trainer::open() {
-  open_loader();
+  if (!over()) open_loader();
   if (leads()) {
+    say_what_disk_lacks();
     report_ =
-        std::make_unique<RunReport>(setup_.folder, setup_.train.classes,
+        std::make_unique<RunReport>(setup_.folder, files_, setup_.train.classes,
                                     resumed_ ? static_cast<int>(progress_.epoch) : -1, progress_.iteration);
   }
   pace_.begin_run(progress_.times);
@@ -200,7 +204,11 @@ bool Trainer::evaluation_due() {
 }
 
 void Trainer::keep_if_best(const Metrics& metrics) {
-  if (!validation_.record_score(metrics, progress_) || !leads()) return;
+  const bool best = validation_.record_score(metrics, progress_);
+  if (!leads()) return;
+  if (!progress_.kept.empty() && progress_.kept.back().iteration == progress_.iteration)
+    kept_.add(progress_.iteration, step_.averaged_parameters(), progress_.kept);
+  if (!best) return;
   write_averaged_weights(setup_.folder.best());
   report_->add_best(metrics, setup_.val, validation_.pictured(), progress_.iteration);
 }

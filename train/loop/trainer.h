@@ -9,6 +9,7 @@
 #include "train/formats/weights.h"
 #include "train/loop/growing_input.h"
 #include "train/loop/interrupt.h"
+#include "train/loop/kept_sets.h"
 #include "train/loop/pace.h"
 #include "train/loop/rank_report.h"
 #include "train/loop/run_length.h"
@@ -19,6 +20,7 @@
 #include "train/optimizer/schedule.h"
 #include "train/run/checkpoint.h"
 #include "train/run/loader_advice.h"
+#include "train/run/output_files.h"
 #include "train/run/progress_line.h"
 #include "train/run/run_report.h"
 
@@ -61,10 +63,17 @@ class Trainer {
   bool evaluate_within_epoch(const Interrupt& interrupt);
   /// Evaluates, reports and saves the epoch. False when a signal interrupted it: the epoch has not ended.
   bool end_epoch(const Interrupt& interrupt);
+  /// Whether the run, once over, still has to evaluate the average of its best weights (train.average).
+  bool average_due() const;
+  /// Evaluates that average and writes it if it scores better than the best weights. False when a signal
+  /// interrupted it: it stays due.
+  bool try_average(const Interrupt& interrupt);
   /// Waits for the device, shares progress, and saves the state and the last weights.
   void save(const Interrupt& interrupt);
   /// After the last epoch: the final state and plots.
   void close();
+  /// Throws an error, on all ranks, when files of the run could not be written at the last attempt.
+  void check_files() const;
 
   const Progress& progress() const { return progress_; }
   /// As of the last share_progress().
@@ -100,7 +109,10 @@ class Trainer {
 
   TrainingEnd stop(const Interrupt& interrupt);
   void write_state();
-  void write_averaged_weights(const std::filesystem::path& file) const;
+  void write_averaged_weights(const std::filesystem::path& file);
+  void write_weights(const std::filesystem::path& file, std::vector<float> values, const Metrics* metrics);
+  void keep_average_if_better(std::vector<float> values, const Metrics& metrics, int sets);
+  void say_what_disk_lacks() const;
 
   TrainingSetup setup_;
   const ParameterLayout& layout_;
@@ -124,9 +136,11 @@ class Trainer {
 
   std::unique_ptr<Loader> loader_;
   LoaderAdvisor loader_advisor_;
+  ProgressLine line_;
+  OutputFiles files_;
+  KeptSets kept_;
   /// On rank 0 only.
   std::unique_ptr<RunReport> report_;
-  ProgressLine line_;
   bool resumed_ = false;
 };
 

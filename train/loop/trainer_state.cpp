@@ -1,7 +1,11 @@
-// Saving a trainer's state, and resuming from it.
+// Saving a trainer's state and weights, the average of its best weights, and resuming.
+#include <tuple>
+
 #include "core/log.h"
 #include "core/threads.h"
+#include "train/distributed/agreement.h"
 #include "train/loop/trainer.h"
+#include "train/run/disk_needs.h"
 
 namespace brightnet {
 namespace {
@@ -20,6 +24,12 @@ void warn_of_changed_threads(int before, int now) {
       "This run computed with {} threads and now has {}: sums round differently, so its weights will not be "
       "bit-identical to those of an uninterrupted run. OMP_NUM_THREADS={} restores that.",
       before, now, before);
+}
+
+uint64_t bytes_of(const std::vector<StateArray>& arrays) {
+  uint64_t bytes = 0;
+  for (const StateArray& array : arrays) bytes += array.count * sizeof(float);
+  return bytes;
 }
 
 }  // namespace
@@ -44,29 +54,104 @@ void Trainer::write_state() {
   Progress progress = progress_;
   progress.sums = all_ranks_.sums;
   progress.state.sums = all_ranks_.losses;
+  files_.retry();
   write_averaged_weights(setup_.folder.last());
-  save_state(
-      setup_.folder.state(),
-      {progress, describe_layout(layout_), compute_threads(), validation_.best(), train_data_, val_data_},
-      step_.state_arrays(), setup_.backend);
+  const std::vector<StateArray> arrays = step_.state_arrays();
+  files_.write_newest(setup_.folder.state(), bytes_of(arrays), [&] {
+    save_state(
+        setup_.folder.state(),
+        {progress, describe_layout(layout_), compute_threads(), validation_.best(), train_data_, val_data_},
+        arrays, setup_.backend);
+    kept_.remove_others(progress.kept);
+  });
   pace_.save_done(begin);
 }
 
-void Trainer::write_averaged_weights(const std::filesystem::path& file) const {
-  TrainedModel trained{.model = setup_.model,
-                       .classes = setup_.train.classes,
-                       .size = setup_.config.evaluation_size(),
-                       .letterbox = setup_.config.augment.letterbox,
-                       .training = {{"run", setup_.config.name},
-                                    {"epoch", std::to_string(progress_.epoch)},
-                                    {"iteration", std::to_string(progress_.iteration)}},
-                       .layout = layout_,
-                       .values = step_.averaged_parameters()};
-  if (const auto& metrics = validation_.last(); metrics && metrics->AP != no_truths) {
-    trained.training["AP"] = std::to_string(metrics->AP);
-    trained.training["AP50"] = std::to_string(metrics->AP50);
+void Trainer::write_averaged_weights(const std::filesystem::path& file) {
+  const auto& last = validation_.last();
+  write_weights(file, step_.averaged_parameters(), last ? &*last : nullptr);
+}
+
+void Trainer::write_weights(const std::filesystem::path& file, std::vector<float> values,
+                            const Metrics* metrics) {
+  const auto trained = std::make_shared<TrainedModel>(
+      TrainedModel{.model = setup_.model,
+                   .classes = setup_.train.classes,
+                   .size = setup_.config.evaluation_size(),
+                   .letterbox = setup_.config.augment.letterbox,
+                   .training = {{"run", setup_.config.name},
+                                {"epoch", std::to_string(progress_.epoch)},
+                                {"iteration", std::to_string(progress_.iteration)}},
+                   .layout = layout_,
+                   .values = std::move(values)});
+  if (metrics && metrics->AP != no_truths) {
+    trained->training["AP"] = std::to_string(metrics->AP);
+    trained->training["AP50"] = std::to_string(metrics->AP50);
   }
-  save_weights(file, trained);
+  files_.write(file, trained->values.size() * sizeof(float),
+               [file, trained] { save_weights(file, *trained); });
+}
+
+void Trainer::check_files() const {
+  prepare_together(setup_.communicator, [this] { files_.check(); });
+}
+
+void Trainer::say_what_disk_lacks() const {
+  const auto free = free_bytes(setup_.folder.config());
+  if (!free) return;
+  const TrainOptions& train = setup_.config.train;
+  const EvaluateOptions& evaluations = setup_.config.evaluate;
+  const int64_t epochs = length_.epochs(progress_);
+  const DiskNeeds needs{.state = bytes_of(step_.state_arrays()),
+                        .weights = layout_.floats() * sizeof(float),
+                        .weights_files = 2 + (train.average >= 2 ? train.average + 1 : 0),
+                        .epochs = epochs,
+                        .evaluations = epochs / evaluations.every};
+  const std::string shortage =
+      describe_shortage(needs, bytes_in(setup_.folder.path()), *free, setup_.folder.path().string());
+  if (!shortage.empty()) spdlog::warn("{}", shortage);
+}
+
+bool Trainer::average_due() const {
+  return over() && !progress_.averaged &&
+         evaluates_average(setup_.config.train.average, static_cast<int64_t>(progress_.kept.size()));
+}
+
+bool Trainer::try_average(const Interrupt& interrupt) {
+  if (!average_due()) return true;
+  line_.clear();
+  std::vector<float> values(layout_.floats());
+  int sets = 0;
+  if (leads()) std::tie(values, sets) = kept_.mean(progress_.kept);
+  broadcast_value(setup_.communicator, sets);
+  if (sets >= 2) {
+    setup_.communicator.broadcast(std::as_writable_bytes(std::span(values)));
+    const std::vector<float> own = step_.averaged_parameters();
+    step_.set_averaged_parameters(values);
+    const auto metrics = validation_.measure(step_.averaged_network(), interrupt);
+    step_.set_averaged_parameters(own);
+    if (!metrics) return false;
+    keep_average_if_better(std::move(values), *metrics, sets);
+  }
+  progress_.averaged = true;
+  return true;
+}
+
+/// Both by one evaluation: the best score of the run is smoothed over several.
+void Trainer::keep_average_if_better(std::vector<float> values, const Metrics& metrics, int sets) {
+  const double average = validation_.score(metrics);
+  const double best = validation_.best() ? validation_.score(*validation_.best()) : progress_.best_score;
+  const std::string name(enum_name(setup_.config.evaluate.best_by));
+  const std::string compared =
+      fmt::format("The average of the {} best evaluations' weights scores {} {:.4f}, ", sets, name, average);
+  if (average <= best) {
+    spdlog::info("{}no better than the best ones' {:.4f}: it is not kept.", compared, best);
+    return;
+  }
+  progress_.averaged_score = average;
+  spdlog::info("{}the best ones {:.4f}: it is kept as {}.", compared, best,
+               setup_.folder.averaged().string());
+  if (leads()) write_weights(setup_.folder.averaged(), std::move(values), &metrics);
 }
 
 void Trainer::resume() {

@@ -100,6 +100,12 @@ std::vector<float> TrainingStep::averaged_parameters() const {
   return host;
 }
 
+void TrainingStep::set_averaged_parameters(const std::vector<float>& values) {
+  BRIGHTNET_CHECK(values.size() == layout_.floats(), "parameters of another model");
+  setup_.backend.upload(averaged_.values, values.data(), values.size() * sizeof(float));
+  ++trained_.version;  // they are the same without an average
+}
+
 std::vector<StateArray> TrainingStep::state_arrays() const {
   std::vector<StateArray> arrays{{"values", values_.floats(), layout_.floats()}};
   optimizer_->append_state(arrays);

@@ -43,6 +43,8 @@ class TrainingStep {
   /// The evaluation network, with the current averaged parameters.
   Network& averaged_network();
   std::vector<float> averaged_parameters() const;
+  /// Replaces the averaged parameters, for an evaluation of others; without an average, the run's own.
+  void set_averaged_parameters(const std::vector<float>& values);
   /// The arrays to save for resuming.
   std::vector<StateArray> state_arrays() const;
 

@@ -2,10 +2,25 @@
 
 #include <algorithm>
 
+#include "train/loop/kept_sets.h"
+
 namespace brightnet {
 namespace {
 
 constexpr size_t pictured_images = 32;
+
+/// The mean of the scores with weights 1, 2, …, the newest having the greatest. Equal scores are their own
+/// mean to the last bit.
+double smoothed(const std::vector<double>& scores) {
+  const double newest = scores.back();
+  double sum = 0, weights = 0;
+  for (size_t i = 0; i < scores.size(); ++i) {
+    const auto weight = static_cast<double>(i + 1);
+    sum += weight * (scores[i] - newest);
+    weights += weight;
+  }
+  return newest + sum / weights;
+}
 
 }  // namespace
 
@@ -19,6 +34,12 @@ bool Validation::due(int64_t epoch, bool last) const {
 }
 
 std::optional<Metrics> Validation::run(Network& network, const Interrupt& interrupt) {
+  auto metrics = measure(network, interrupt);
+  if (metrics) last_ = metrics;
+  return metrics;
+}
+
+std::optional<Metrics> Validation::measure(Network& network, const Interrupt& interrupt) {
   pictured_.assign(std::min(pictured_images, dataset_.images.size()), {});
   const InputFit fit{config_.evaluation_size(), config_.augment.letterbox};
   const DetectOptions options{for_model(config_.evaluate.nms, model_), std::max(1, config_.loader.threads())};
@@ -30,7 +51,6 @@ std::optional<Metrics> Validation::run(Network& network, const Interrupt& interr
   auto metrics = evaluate(network, dataset_, fit, options, keep_pictured, communicator_);
   if (!metrics) return metrics;
   gather_pictured();
-  last_ = metrics;
   return metrics;
 }
 
@@ -48,10 +68,19 @@ void Validation::gather_pictured() {
   }
 }
 
+double Validation::score(const Metrics& metrics) const {
+  return config_.evaluate.best_by == BestBy::AP50 ? metrics.AP50 : metrics.AP;
+}
+
 // Without ground truth in the validation split, no score is better than another, and the newest weights are
 // kept as the best.
 bool Validation::record_score(const Metrics& metrics, Progress& progress) {
-  const double score = config_.evaluate.best_by == BestBy::AP50 ? metrics.AP50 : metrics.AP;
+  std::vector<double>& recent = progress.recent_scores;
+  recent.push_back(score(metrics));
+  const auto window = static_cast<size_t>(config_.evaluate.smooth);
+  if (recent.size() > window) recent.erase(recent.begin(), recent.end() - static_cast<long>(window));
+  const double score = smoothed(recent);
+  if (score != no_truths) keep_set(progress.kept, {progress.iteration, score}, config_.train.average);
   if (progress.best_epoch > 0 && score <= progress.best_score && score != no_truths) {
     ++progress.evaluations_since_best;
     return false;

@@ -25,7 +25,8 @@ nlohmann::json to_json(const StepState& s) {
           {"skips_in_a_row", s.skips_in_a_row},
           {"applied", s.applied},
           {"skipped", s.skipped},
-          {"losses", {l.box, l.objectness, l.classes, l.iou, l.assigned, l.images}}};
+          {"losses", {l.box, l.objectness, l.classes, l.iou, l.assigned, l.images}},
+          {"gradients", {l.steps, l.clipped, l.norm}}};
 }
 
 StepState state_from(const nlohmann::json& json) {
@@ -37,7 +38,19 @@ StepState state_from(const nlohmann::json& json) {
   s.skipped = json.at("skipped").get<int64_t>();
   const auto losses = json.at("losses").get<std::array<double, 6>>();
   s.sums = {losses[0], losses[1], losses[2], losses[3], losses[4], losses[5]};
+  if (json.contains("gradients")) {  // earlier versions did not write it
+    const auto gradients = json.at("gradients").get<std::array<double, 3>>();
+    s.sums.steps = gradients[0];
+    s.sums.clipped = gradients[1];
+    s.sums.norm = gradients[2];
+  }
   return s;
+}
+
+nlohmann::json to_json(const std::vector<KeptSet>& kept) {
+  auto list = nlohmann::json::array();
+  for (const KeptSet& one : kept) list.push_back({{"iteration", one.iteration}, {"score", one.score}});
+  return list;
 }
 
 nlohmann::json to_json(const Progress& p) {
@@ -52,6 +65,10 @@ nlohmann::json to_json(const Progress& p) {
           {"best_score", p.best_score},
           {"best_epoch", p.best_epoch},
           {"evaluations_since_best", p.evaluations_since_best},
+          {"recent_scores", p.recent_scores},
+          {"kept", to_json(p.kept)},
+          {"averaged", p.averaged},
+          {"averaged_score", p.averaged_score},
           {"planned", planned},
           {"sums", {s.images, s.seconds, s.waited, s.comm_waited, s.busy}},
           {"plans", plans},
@@ -83,6 +100,13 @@ Progress progress_from(const nlohmann::json& json) {
   p.best_epoch = json.at("best_epoch").get<int>();
   p.evaluations_since_best = json.at("evaluations_since_best").get<int>();
   read_plans(json, p);
+  if (json.contains("kept")) {  // earlier versions wrote none of these
+    p.recent_scores = json.at("recent_scores").get<std::vector<double>>();
+    for (const auto& one : json.at("kept"))
+      p.kept.push_back({one.at("iteration").get<int64_t>(), one.at("score").get<double>()});
+    p.averaged = json.at("averaged").get<bool>();
+    p.averaged_score = json.at("averaged_score").get<double>();
+  }
   const auto sums = json.at("sums").get<std::array<double, 5>>();
   p.sums = {sums[0], sums[1], sums[2], sums[3], sums[4]};
   p.state = state_from(json.at("state"));
@@ -131,7 +155,24 @@ RunState read_metadata(const SafetensorsReader& reader) {
   return state;
 }
 
+RunState checked_metadata(const SafetensorsReader& reader) {
+  const std::string file = reader.file().string();
+  if (reader.metadata("format") != format_name)
+    throw InputError("this is not the state of a run", file, "Name the run's folder.");
+  try {
+    return read_metadata(reader);
+  } catch (const std::logic_error&) {
+    throw InputError("its metadata 'threads' is no number", file);
+  } catch (const nlohmann::json::exception&) {
+    throw InputError("its metadata 'progress', 'best' or 'data' is not what brightnet writes there", file);
+  }
+}
+
 }  // namespace
+
+RunState read_state(const std::filesystem::path& file) {
+  return checked_metadata(SafetensorsReader(file));
+}
 
 std::string describe_layout(const ParameterLayout& layout) {
   uint64_t hash = 14695981039346656037u;  // FNV-1a
@@ -175,22 +216,11 @@ void save_state(const std::filesystem::path& file, const RunState& state,
 RunState load_state(const std::filesystem::path& file, const std::vector<StateArray>& arrays,
                     const std::string& layout, Backend& backend) {
   SafetensorsReader reader(file);
-  if (reader.metadata("format") != format_name) {
-    throw InputError("this is not the state of a run", file.string(), "Name the run's folder.");
-  }
+  RunState state = checked_metadata(reader);
   if (reader.metadata("layout") != layout) {
     throw InputError("this state belongs to another model: it has " + reader.metadata("layout") + " and " +
                          layout + " was expected",
                      file.string(), "Resume with the run's own config.yaml and model.yaml.");
-  }
-  RunState state;
-  try {
-    state = read_metadata(reader);
-  } catch (const std::logic_error&) {
-    throw InputError("its metadata 'threads' is no number", file.string());
-  } catch (const nlohmann::json::exception&) {
-    throw InputError("its metadata 'progress', 'best' or 'data' is not what brightnet writes there",
-                     file.string());
   }
   if (reader.tensors().size() != arrays.size()) {
     throw InputError("this state has " + std::to_string(reader.tensors().size()) + " arrays and " +

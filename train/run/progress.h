@@ -54,6 +54,15 @@ struct RunTimes {
   double evaluated_at = 0;
 };
 
+/// An evaluation whose averaged parameters are kept.
+struct KeptSet {
+  /// Optimizer steps of the run when it was evaluated; an epoch may have several evaluations.
+  int64_t iteration = 0;
+  double score = 0;
+
+  bool operator==(const KeptSet&) const = default;
+};
+
 /// How far a run has come.
 struct Progress {
   /// The current epoch, from 0.
@@ -71,6 +80,13 @@ struct Progress {
   /// follow from all of them. None without train.minutes, or while nothing is known of the run's speed.
   std::vector<Plan> plans;
   RunTimes times;
+  /// Scores of the latest evaluations, oldest first: what evaluate.smooth averages.
+  std::vector<double> recent_scores;
+  /// The evaluations whose averaged parameters are kept (train.average), in order.
+  std::vector<KeptSet> kept;
+  /// Whether the average of the kept parameters has been evaluated, and its score; −1: there is none.
+  bool averaged = false;
+  double averaged_score = -1;
   EpochSums sums;
   /// Last copy of the device's state: loss sums, loss scale, steps applied and skipped.
   StepState state;

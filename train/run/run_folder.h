@@ -22,6 +22,8 @@ class RunFolder {
   std::filesystem::path model() const { return path_ / "model.yaml"; }
   std::filesystem::path best() const { return path_ / "weights" / "best.safetensors"; }
   std::filesystem::path last() const { return path_ / "weights" / "last.safetensors"; }
+  /// The mean of the best evaluations' weights; only when it scores better than the best.
+  std::filesystem::path averaged() const { return path_ / "weights" / "averaged.safetensors"; }
   std::filesystem::path state() const { return path_ / "state" / "state.safetensors"; }
   std::filesystem::path metrics() const { return path_ / "metrics.csv"; }
   std::filesystem::path log() const { return path_ / "train.log"; }

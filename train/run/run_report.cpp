@@ -21,8 +21,9 @@ constexpr std::chrono::seconds between_plots{20};
 
 const std::vector<std::string>& metric_columns() {
   static const std::vector<std::string> columns{
-      "box_loss",     "objectness_loss", "class_loss", "loss", "iou",  "learning_rate", "loss_scale",
-      "images_per_s", "data_wait",       "comm_wait",  "AP",   "AP50", "AP75",          "AR"};
+      "box_loss",      "objectness_loss", "class_loss", "loss", "iou",  "learning_rate", "loss_scale",
+      "images_per_s",  "data_wait",       "comm_wait",  "AP",   "AP50", "AP75",          "AR",
+      "gradient_norm", "clipped",         "seconds"};
   return columns;
 }
 
@@ -53,18 +54,24 @@ std::vector<double> epoch_values(const EpochSummary& summary) {
           metric(&Metrics::AP),
           metric(&Metrics::AP50),
           metric(&Metrics::AP75),
-          metric(&Metrics::AR)};
+          metric(&Metrics::AR),
+          l.steps > 0 ? l.norm / l.steps : nothing,
+          l.steps > 0 ? l.clipped / l.steps : nothing,
+          s.seconds};
 }
 
 }  // namespace
 
-RunReport::RunReport(const RunFolder& folder, std::vector<std::string> classes, int after_epoch,
-                     int64_t iteration)
+RunReport::RunReport(const RunFolder& folder, OutputFiles& files, std::vector<std::string> classes,
+                     int after_epoch, int64_t iteration)
     : folder_(folder),
+      files_(files),
       classes_(std::move(classes)),
       csv_(open_csv(folder.metrics(), after_epoch)),
       events_(folder.path(), iteration) {
   if (const std::string numbered = numbered_names(classes_); !numbered.empty()) spdlog::warn("{}", numbered);
+  write_table();
+  write_events();
 }
 
 void RunReport::add_batch(const Batch& batch, int64_t number) {
@@ -76,26 +83,27 @@ void RunReport::add_batch(const Batch& batch, int64_t number) {
     pictures.push_back(view.clone());
     draw_truths(pictures.back(), batch.truths[static_cast<size_t>(i)], classes_);
   }
-  write_image(folder_.file("train_batch" + std::to_string(number) + ".jpg"), tile(pictures));
+  write_picture("train_batch" + std::to_string(number) + ".jpg", tile(pictures));
 }
 
 void RunReport::add_epoch(const EpochSummary& summary) {
   const std::vector<double> values = epoch_values(summary);
-  csv_.append(summary.epoch, values);
+  csv_.add(summary.epoch, values);
+  write_table();
   for (size_t i = 0; i < values.size(); ++i) {
     if (std::isnan(values[i])) continue;
     const auto& column = metric_columns()[i];
     const std::string group = column.substr(0, 1) == "A" ? "val/" : "train/";
     events_.scalar(group + column, static_cast<float>(values[i]), summary.iteration);
   }
-  events_.flush();
+  write_events();
   if (std::chrono::steady_clock::now() - plotted_ >= between_plots) plot();
 }
 
 void RunReport::add_best(const Metrics& metrics, const Dataset& val,
                          const std::vector<std::vector<ScoredBox>>& boxes, int64_t iteration) {
-  write_image(folder_.file("pr_curve.png"), plot_precision_recall(metrics));
-  write_image(folder_.file("confusion_matrix.png"), plot_confusion(metrics));
+  write_picture("pr_curve.png", plot_precision_recall(metrics));
+  write_picture("confusion_matrix.png", plot_confusion(metrics));
   std::vector<cv::Mat> pictures;
   int sheet = 0;
   const int count = std::min<int>(pictured_predictions, static_cast<int>(boxes.size()));
@@ -110,10 +118,10 @@ void RunReport::add_best(const Metrics& metrics, const Dataset& val,
     if (static_cast<int>(pictures.size()) < pictured_per_batch && i + 1 < count) continue;
     const cv::Mat together = tile(pictures);
     if (sheet == 0) events_.image("val/predictions", together, iteration);
-    write_image(folder_.file("val_pred" + std::to_string(sheet++) + ".jpg"), together);
+    write_picture("val_pred" + std::to_string(sheet++) + ".jpg", together);
     pictures.clear();
   }
-  events_.flush();
+  write_events();
 }
 
 void RunReport::finish() {
@@ -127,8 +135,21 @@ void RunReport::plot() {
                                          {"AP50", {"AP50"}},
                                          {"AP, AP75, AR", {"AP", "AP75", "AR"}},
                                          {"images/s", {"images_per_s"}}};
-  write_image(folder_.file("results.png"), plot_results(read_metrics_csv(folder_.metrics()), panels));
+  write_picture("results.png", plot_results(csv_.table(), panels));
   plotted_ = std::chrono::steady_clock::now();
+}
+
+void RunReport::write_picture(const std::string& name, const cv::Mat& picture) {
+  const std::filesystem::path file = folder_.file(name);
+  files_.write(file, 0, [file, picture] { write_image(file, picture); });
+}
+
+void RunReport::write_table() {
+  files_.write(folder_.metrics(), 0, [this] { csv_.save(); });
+}
+
+void RunReport::write_events() {
+  files_.write(events_.file(), 0, [this] { events_.flush(); });
 }
 
 }  // namespace brightnet

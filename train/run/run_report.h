@@ -7,6 +7,7 @@
 
 #include "data/loader/loader.h"
 #include "train/evaluate/metrics.h"
+#include "train/run/output_files.h"
 #include "train/run/progress.h"
 #include "train/run/report/metrics_csv.h"
 #include "train/run/report/tensorboard.h"
@@ -30,8 +31,10 @@ struct EpochSummary {
 
 class RunReport {
  public:
-  /// Starts a report, or, with `after_epoch` ≥ 0, continues one after that many complete epochs.
-  RunReport(const RunFolder& folder, std::vector<std::string> classes, int after_epoch, int64_t iteration);
+  /// Starts a report, or, with `after_epoch` ≥ 0, continues one after that many complete epochs. `files`
+  /// writes it and outlives it.
+  RunReport(const RunFolder& folder, OutputFiles& files, std::vector<std::string> classes, int after_epoch,
+            int64_t iteration);
 
   /// The first few batches of a run become train_batch0.jpg, ….
   void add_batch(const Batch& batch, int64_t number);
@@ -44,8 +47,12 @@ class RunReport {
 
  private:
   void plot();
+  void write_picture(const std::string& name, const cv::Mat& picture);
+  void write_table();
+  void write_events();
 
   RunFolder folder_;
+  OutputFiles& files_;
   std::vector<std::string> classes_;
   MetricsCsv csv_;
   TensorBoardWriter events_;

@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 /// Keys that may change when a run is resumed.
 bool may_change(const std::string& key) {
   for (const char* free : {"name", "loader.", "evaluate.", "data.root", "train.log_every", "train.save_every",
-                           "train.patience", "train.memory_fraction", "train.micro_batch",
+                           "train.patience", "train.average", "train.memory_fraction", "train.micro_batch",
                            "train.comm_timeout", "train.overlap", "train.graph", "train.recompute"}) {
     if (key.rfind(free, 0) == 0) return true;
   }

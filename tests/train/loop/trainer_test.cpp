@@ -90,10 +90,10 @@ TEST(Trainer, EndsInTheSameWeightsHoweverOftenItWasInterrupted) {
   EXPECT_EQ(read_metrics_csv(whole.folder.metrics()).rows.size(), 3u);
   const auto table = read_metrics_csv(parts / "metrics.csv");
   ASSERT_EQ(table.rows.size(), 3u);
-  const int loss = table.column("loss");
-  for (size_t i = 0; i < 3; ++i) {
-    EXPECT_EQ(table.rows[i][static_cast<size_t>(loss)],
-              read_metrics_csv(whole.folder.metrics()).rows[i][static_cast<size_t>(loss)]);
+  const auto expected = read_metrics_csv(whole.folder.metrics());
+  for (const char* name : {"loss", "gradient_norm", "clipped"}) {
+    const auto column = static_cast<size_t>(table.column(name));
+    for (size_t i = 0; i < 3; ++i) EXPECT_EQ(table.rows[i][column], expected.rows[i][column]) << name;
   }
 }
 
@@ -389,6 +389,36 @@ TEST(Trainer, LeavesARunFolderAsPeopleExpectIt) {
         "results.png", "pr_curve.png", "confusion_matrix.png", "train_batch0.jpg", "val_pred0.jpg"}) {
     EXPECT_TRUE(fs::exists(training.folder.file(name))) << name;
   }
+}
+
+TEST(Trainer, ReportsTheGradientsNormAndHowManyStepsWereClipped) {
+  SmallRun run;
+  SeenWork seen;
+  SmallTraining first(run.load({"optimizer.clip=0"}), run.folder() / "first", false,
+                      std::make_unique<WatchedBackend>(seen));
+  ASSERT_EQ(first.make().run(Interrupt()), TrainingEnd::finished);
+  ASSERT_EQ(seen.norms.size(), 6u);
+  const auto table = read_metrics_csv(first.folder.metrics());
+  const auto norm = static_cast<size_t>(table.column("gradient_norm"));
+  const auto clipped = static_cast<size_t>(table.column("clipped"));
+  for (size_t epoch = 0; epoch < 2; ++epoch) {
+    const double mean = (seen.norms[3 * epoch] + seen.norms[3 * epoch + 1] + seen.norms[3 * epoch + 2]) / 3;
+    EXPECT_NEAR(table.rows[epoch][norm], mean, 1e-6 * mean);
+    EXPECT_EQ(table.rows[epoch][clipped], 0);
+  }
+  // Clipped to just below the first step's norm: that step at least is.
+  const double limit = 0.999 * seen.norms[0];
+  SeenWork again;
+  SmallTraining second(run.load({"optimizer.clip=" + std::to_string(limit)}), run.folder() / "second", false,
+                       std::make_unique<WatchedBackend>(again));
+  ASSERT_EQ(second.make().run(Interrupt()), TrainingEnd::finished);
+  const auto rows = read_metrics_csv(second.folder.metrics()).rows;
+  for (size_t epoch = 0; epoch < 2; ++epoch) {
+    int above = 0;
+    for (size_t step = 0; step < 3; ++step) above += again.norms[3 * epoch + step] > limit;
+    EXPECT_NEAR(rows[epoch][clipped], above / 3.0, 1e-6);
+  }
+  EXPECT_GT(rows[0][clipped], 0);
 }
 
 TEST(Trainer, LearnsEightImagesByHeart) {

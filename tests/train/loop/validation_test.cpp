@@ -19,6 +19,7 @@ struct Decisions {
   Decisions() {
     config.evaluate.every = 1;
     config.train.patience = 0;
+    config.evaluate.smooth = 1;
   }
   RunConfig config;
   Model model;
@@ -73,6 +74,52 @@ TEST(Validation, ScoresByWhatTheRunWantsToBeBestBy) {
   EXPECT_TRUE(validation.record_score(scored(0.2, 0.6), progress));
   EXPECT_EQ(progress.best_score, 0.6);
   EXPECT_FALSE(validation.out_of_patience(progress)) << "without a limit there is always patience";
+}
+
+TEST(Validation, IsNotDecidedByOneLuckyEvaluation) {
+  // Smoothed over three, the newest counting most: the second evaluation alone is lucky.
+  const std::vector<double> scores{0.3, 0.5, 0.3, 0.42, 0.44, 0.45};
+  Decisions run;
+  for (const int smooth : {1, 3}) {
+    run.config.evaluate.smooth = smooth;
+    Validation validation = run.make();
+    Progress progress;
+    std::string best;
+    for (const double score : scores) {
+      ++progress.epoch;
+      best += validation.record_score(scored(score, 0), progress) ? '+' : '-';
+    }
+    EXPECT_EQ(best, smooth == 1 ? "++----" : "++---+");
+    EXPECT_EQ(progress.recent_scores.size(), static_cast<size_t>(smooth));
+    EXPECT_NEAR(progress.best_score, smooth == 1 ? 0.5 : (0.42 + 2 * 0.44 + 3 * 0.45) / 6, 1e-12);
+    EXPECT_EQ(validation.best()->AP, smooth == 1 ? 0.5 : 0.45) << "the metrics are those of the evaluation";
+  }
+}
+
+TEST(Validation, TakesEqualScoresForEqualHoweverTheyAreSmoothed) {
+  Decisions run;
+  run.config.evaluate.smooth = 3;
+  Validation validation = run.make();
+  Progress progress;
+  for (progress.epoch = 1; progress.epoch < 20; ++progress.epoch)
+    EXPECT_EQ(validation.record_score(scored(0.1 + 0.2, 0), progress), progress.epoch == 1);
+}
+
+TEST(Validation, ListsTheBestEvaluationsForTheAverage) {
+  Decisions run;
+  run.config.train.average = 2;
+  Validation validation = run.make();
+  Progress progress;
+  for (const double score : {0.1, 0.5, 0.3, 0.2, 0.3, no_truths}) {
+    ++progress.epoch;
+    progress.iteration += 10;
+    validation.record_score(scored(score, 0), progress);
+  }
+  EXPECT_EQ(progress.kept, (std::vector<KeptSet>{{20, 0.5}, {50, 0.3}})) << "of equal scores the later";
+  run.config.train.average = 0;
+  Progress none;
+  run.make().record_score(scored(0.5, 0), none);
+  EXPECT_TRUE(none.kept.empty());
 }
 
 TEST(Validation, TakesTheNewestForTheBestWhereNothingCanBeScored) {

@@ -40,6 +40,10 @@ void expect_equal(const Progress& actual, const Progress& expected) {
   EXPECT_EQ(actual.times.used, expected.times.used);
   EXPECT_EQ(actual.times.evaluation, expected.times.evaluation);
   EXPECT_EQ(actual.times.evaluated_at, expected.times.evaluated_at);
+  EXPECT_EQ(actual.recent_scores, expected.recent_scores);
+  EXPECT_EQ(actual.kept, expected.kept);
+  EXPECT_EQ(actual.averaged, expected.averaged);
+  EXPECT_EQ(actual.averaged_score, expected.averaged_score);
   EXPECT_EQ(actual.sums.images, expected.sums.images);
   EXPECT_EQ(actual.sums.seconds, expected.sums.seconds);
   EXPECT_EQ(actual.sums.waited, expected.sums.waited);
@@ -57,6 +61,9 @@ void expect_equal(const Progress& actual, const Progress& expected) {
   EXPECT_EQ(state.sums.iou, expected_state.sums.iou);
   EXPECT_EQ(state.sums.assigned, expected_state.sums.assigned);
   EXPECT_EQ(state.sums.images, expected_state.sums.images);
+  EXPECT_EQ(state.sums.steps, expected_state.sums.steps);
+  EXPECT_EQ(state.sums.clipped, expected_state.sums.clipped);
+  EXPECT_EQ(state.sums.norm, expected_state.sums.norm);
 }
 
 TEST(State, ComesBackToTheLastBit) {
@@ -72,6 +79,10 @@ TEST(State, ComesBackToTheLastBit) {
       .evaluations_since_best = 4,
       .plans = {{20, 1234567890455}, {21, 1234567890456}},
       .times = {.used = 0.1 + 0.5, .evaluation = 11.6, .evaluated_at = 12.7},
+      .recent_scores = {0.1, 0.7},
+      .kept = {{11, 0.3}, {13, 0.1 + 0.2}},
+      .averaged = true,
+      .averaged_score = 0.3,
       .sums = {.images = 60.5, .seconds = 70.1, .waited = 8.2, .comm_waited = 9.3, .busy = 10.4},
       .state = {.loss_scale = 0.1f,
                 .good_steps = 1999,
@@ -83,7 +94,10 @@ TEST(State, ComesBackToTheLastBit) {
                          .classes = 3.1,
                          .iou = 4.1,
                          .assigned = 5.1,
-                         .images = 6.5},
+                         .images = 6.5,
+                         .steps = 7.5,
+                         .clipped = 2.5,
+                         .norm = 0.1},
                 .pending = {}}};
   Metrics best;
   best.AP = 0.1 + 0.7;
@@ -190,6 +204,28 @@ TEST(State, OfAVersionThatPlannedOnceKeepsItsPlan) {
   const Progress before = state_of_one_plan(0).progress;
   EXPECT_TRUE(before.plans.empty());
   EXPECT_EQ(before.times.used, 0) << "it has all its minutes";
+}
+
+TEST(State, OfAVersionThatKeptNoScoresIsRead) {
+  const auto backend = make_cpu_backend();
+  std::vector<float> a{1, 2}, b(2);
+  const fs::path file = temporary("state_without_scores.safetensors");
+  RunState before = state_after(7);
+  before.progress.kept = {{1, 0.5}};
+  before.progress.state.sums.norm = 3;
+  save_state(file, before, {{"a", a.data(), 2}}, *backend);
+  auto metadata = SafetensorsReader(file).metadata();
+  auto progress = nlohmann::json::parse(metadata.at("progress"));
+  for (const char* key : {"kept", "recent_scores", "averaged", "averaged_score"})
+    ASSERT_EQ(progress.erase(key), 1u) << key;
+  ASSERT_EQ(progress.at("state").erase("gradients"), 1u);
+  metadata["progress"] = progress.dump();
+  metadata.erase("checksum");
+  write_safetensors(file, std::vector<SafetensorsEntry>{{"a", {2}, a.data()}}, metadata);
+  const RunState state = load_state(file, {{"a", b.data(), 2}}, "layout", *backend);
+  EXPECT_EQ(state.progress.iteration, 7);
+  EXPECT_TRUE(state.progress.kept.empty());
+  EXPECT_EQ(state.progress.state.sums.norm, 0);
 }
 
 TEST(State, KnowsModelsApart) {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
 #include <limits>
 #include <span>
 #include <sstream>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -52,22 +52,14 @@ double parse_cell(const std::string& cell, const std::string& where) {
   return value;
 }
 
-}  // namespace
-
-int MetricsTable::column(const std::string& name) const {
-  const auto found = std::find(columns.begin(), columns.end(), name);
-  return found == columns.end() ? -1 : static_cast<int>(found - columns.begin());
-}
-
-MetricsTable read_metrics_csv(const std::filesystem::path& file) {
-  std::string text = read_file(file);
+MetricsTable parse(std::string text, const std::string& file) {
   text.resize(text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n'));
   std::istringstream lines(text);
   std::string line;
   MetricsTable table;
   for (int number = 1; std::getline(lines, line); ++number) {
     const std::vector<std::string> cells = split(line);
-    const std::string where = file.string() + ":" + std::to_string(number);
+    const std::string where = file + ":" + std::to_string(number);
     if (number == 1) {
       table.columns = cells;
       continue;
@@ -80,40 +72,64 @@ MetricsTable read_metrics_csv(const std::filesystem::path& file) {
     for (const std::string& cell : cells) row.push_back(parse_cell(cell, where));
   }
   if (table.columns.empty() || table.columns[0] != "epoch") {
-    throw InputError("not a table of metrics: its first column is not 'epoch'", file.string());
+    throw InputError("not a table of metrics: its first column is not 'epoch'", file);
   }
   return table;
 }
 
-MetricsCsv::MetricsCsv(std::filesystem::path file, const std::vector<std::string>& columns)
-    : file_(std::move(file)), columns_(columns.size()) {
-  write_atomically(file_, header_line(columns));
+}  // namespace
+
+int MetricsTable::column(const std::string& name) const {
+  const auto found = std::find(columns.begin(), columns.end(), name);
+  return found == columns.end() ? -1 : static_cast<int>(found - columns.begin());
 }
+
+MetricsTable read_metrics_csv(const std::filesystem::path& file) {
+  return parse(read_file(file), file.string());
+}
+
+MetricsCsv::MetricsCsv(std::filesystem::path file, const std::vector<std::string>& columns)
+    : file_(std::move(file)), columns_(columns.size()), text_(header_line(columns)) {}
 
 MetricsCsv::MetricsCsv(std::filesystem::path file, const std::vector<std::string>& columns, int after_epoch)
-    : file_(std::move(file)), columns_(columns.size()) {
-  std::string text = header_line(columns);
-  if (std::filesystem::exists(file_)) {
-    const MetricsTable old = read_metrics_csv(file_);
-    if (!std::equal(old.columns.begin() + 1, old.columns.end(), columns.begin(), columns.end())) {
-      throw InputError("the run's table of metrics has other columns than this version writes",
-                       file_.string(), "Move the file away to start a new table.");
-    }
-    for (const std::vector<double>& row : old.rows) {
-      if (row[0] <= after_epoch) text += row_line(row[0], std::span(row).subspan(1));
-    }
+    : MetricsCsv(std::move(file), columns) {
+  if (!std::filesystem::exists(file_)) return;
+  const MetricsTable old = read_metrics_csv(file_);
+  for (size_t i = 1; i < old.columns.size(); ++i) {
+    if (std::find(columns.begin(), columns.end(), old.columns[i]) != columns.end()) continue;
+    throw InputError(
+        "the run's table of metrics has a column '" + old.columns[i] + "', which this version does not write",
+        file_.string(), "Move the file away to start a new table.");
   }
-  write_atomically(file_, text);
+  for (const std::vector<double>& row : old.rows) {
+    if (row[0] > after_epoch) continue;
+    std::vector<double> values;
+    for (const std::string& column : columns) {
+      const int at = old.column(column);
+      values.push_back(at < 0 ? std::numeric_limits<double>::quiet_NaN() : row[static_cast<size_t>(at)]);
+    }
+    text_ += row_line(row[0], values);
+  }
 }
 
-void MetricsCsv::append(int epoch, const std::vector<double>& values) {
+void MetricsCsv::add(int epoch, const std::vector<double>& values) {
   BRIGHTNET_CHECK(values.size() == columns_, "a row of metrics has another length than its header");
-  std::ofstream out(file_, std::ios::app | std::ios::binary);
-  out << row_line(epoch, values) << std::flush;
-  if (!out) {
-    throw InputError("the table of metrics cannot be written", file_.string(),
-                     "Free some disk space or choose another run folder.");
+  text_ += row_line(epoch, values);
+}
+
+MetricsTable MetricsCsv::table() const {
+  return parse(text_, file_.string());
+}
+
+void MetricsCsv::save() {
+  // Appended, so that `tail -f` shows the rows; written anew where it was never written or has vanished.
+  std::error_code none;
+  if (written_ > 0 && std::filesystem::exists(file_, none)) {
+    append_to_file(file_, std::string_view(text_).substr(written_));
+  } else {
+    write_atomically(file_, text_);
   }
+  written_ = text_.size();
 }
 
 }  // namespace brightnet

@@ -20,21 +20,29 @@ struct MetricsTable {
 /// InputError with file:line for any other format error.
 MetricsTable read_metrics_csv(const std::filesystem::path& file);
 
-/// Appends rows to a metrics.csv, each flushed as it is written.
+/// The rows of a metrics.csv. A row that cannot be written is kept, and written before the next one.
 class MetricsCsv {
  public:
-  /// Starts a new file with the header `epoch,columns...`, replacing an old one.
+  /// A new table with the header `epoch,columns...`, which replaces an old file.
   MetricsCsv(std::filesystem::path file, const std::vector<std::string>& columns);
-  /// Continues after `after_epoch`: rows of later epochs, which the resumed run repeats, are removed. Starts
-  /// a new file when there is none. Throws InputError when the old one has different columns.
+  /// Continues after `after_epoch`: rows of later epochs, which the resumed run repeats, are removed. Columns
+  /// that an older version did not write are empty in the old rows. A new table when there is no file. Throws
+  /// InputError when the old one has columns that are not among these.
   MetricsCsv(std::filesystem::path file, const std::vector<std::string>& columns, int after_epoch);
 
-  /// One value per column; NaN leaves the cell empty. Throws InputError when the file cannot be written.
-  void append(int epoch, const std::vector<double>& values);
+  /// One value per column; NaN leaves the cell empty. Written by save().
+  void add(int epoch, const std::vector<double>& values);
+  /// The table with all rows, written or not.
+  MetricsTable table() const;
+  /// Writes what is not yet in the file. Throws InputError when that fails.
+  void save();
 
  private:
   std::filesystem::path file_;
   size_t columns_;
+  /// The whole file, and how much of it has been written.
+  std::string text_;
+  size_t written_ = 0;
 };
 
 }  // namespace brightnet

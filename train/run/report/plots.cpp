@@ -19,25 +19,33 @@ const cv::Scalar line_colors[] = {{0, 114, 178}, {213, 94, 0},   {0, 158, 115}, 
 constexpr int line_color_count = static_cast<int>(std::size(line_colors));
 
 /// The measured values of one column, in order of epochs.
-struct Series {
-  std::string name;
-  std::vector<double> epochs, values;
-};
-
-Series series_of(const MetricsTable& table, int column) {
-  Series series{table.columns[column], {}, {}};
+Curve curve_of(const MetricsTable& table, int column) {
+  Curve curve{table.columns[column], {}, {}};
   for (const std::vector<double>& row : table.rows) {
     if (!std::isfinite(row[column])) continue;
-    series.epochs.push_back(row[0]);
-    series.values.push_back(row[column]);
+    curve.x.push_back(row[0]);
+    curve.y.push_back(row[column]);
   }
-  return series;
+  return curve;
 }
 
-Axis value_axis(const std::vector<Series>& all, bool loss) {
+/// Ticks at whole numbers, without empty space to the left and right of the data.
+Axis whole_number_axis(double first, double last) {
+  last = std::max(last, first + 1);
+  Axis axis = Axis::linear(first, last, 5);
+  axis.low = first;
+  axis.high = last;
+  axis.step = std::max(1.0, axis.step);
+  std::erase_if(axis.ticks, [&](double tick) {
+    return tick < axis.low - 1e-9 || tick > axis.high + 1e-9 || tick != std::round(tick);
+  });
+  return axis;
+}
+
+Axis value_axis(const std::vector<Curve>& all, bool loss) {
   double low = INFINITY, high = -INFINITY;
-  for (const Series& series : all) {
-    for (double value : series.values) {
+  for (const Curve& curve : all) {
+    for (double value : curve.y) {
       low = std::min(low, value);
       high = std::max(high, value);
     }
@@ -47,10 +55,9 @@ Axis value_axis(const std::vector<Series>& all, bool loss) {
   return Axis::linear(low >= 0 ? 0 : low, high, 5);
 }
 
-void draw_series(const Plot& plot, const Series& series, const cv::Scalar& color) {
+void draw_points(const Plot& plot, const Curve& curve, const cv::Scalar& color) {
   std::vector<cv::Point2d> points;
-  for (size_t i = 0; i < series.values.size(); ++i)
-    points.push_back(plot.at(series.epochs[i], series.values[i]));
+  for (size_t i = 0; i < curve.y.size(); ++i) points.push_back(plot.at(curve.x[i], curve.y[i]));
   plot.canvas.polyline(points, color, 1.8);
   if (points.size() * 12 < static_cast<size_t>(plot.area.width)) {
     for (const cv::Point2d& point : points) plot.canvas.dot(point, 2.6, color);
@@ -58,12 +65,12 @@ void draw_series(const Plot& plot, const Series& series, const cv::Scalar& color
 }
 
 /// Draws "name 0.873" (the last value) for each line, in as many rows as needed; returns the height.
-double draw_legend(Canvas& canvas, cv::Point2d corner, double width, const std::vector<Series>& all) {
+double draw_legend(Canvas& canvas, cv::Point2d corner, double width, const std::vector<Curve>& all) {
   constexpr double letters = 8.5, row = 18, sample = 16, gap = 5;
   cv::Point2d at = corner;
   for (size_t i = 0; i < all.size(); ++i) {
     const std::string words =
-        all[i].values.empty() ? all[i].name : fmt::format("{} {:.3g}", all[i].name, all[i].values.back());
+        all[i].y.empty() ? all[i].name : fmt::format("{} {:.3g}", all[i].name, all[i].y.back());
     const double entry = sample + gap + Canvas::text_width(words, letters);
     if (at.x > corner.x && at.x + entry > corner.x + width) at = {corner.x, at.y + row};
     canvas.line(at, {at.x + sample, at.y}, line_colors[i % line_color_count], 2.4);
@@ -73,33 +80,32 @@ double draw_legend(Canvas& canvas, cv::Point2d corner, double width, const std::
   return at.y - corner.y + row;
 }
 
-void draw_results_panel(Canvas& canvas, const cv::Rect2d& place, const MetricsTable& table,
-                        const ResultsPanel& panel) {
-  std::vector<Series> all;
-  for (const std::string& name : panel.columns) {
-    if (const int column = table.column(name); column >= 0) all.push_back(series_of(table, column));
-  }
+void draw_panel(Canvas& canvas, const cv::Rect2d& place, const PlotPanel& panel, const Axis& x,
+                const std::string& x_name) {
+  const std::vector<Curve>& all = panel.curves;
   canvas.text(panel.title, {place.x + 58, place.y + 18}, 12, ink, Align::left, true);
   const double top = 40 + draw_legend(canvas, {place.x + 58, place.y + 40}, place.width - 80, all);
-  Plot plot{canvas,
-            {place.x + 58, place.y + top, place.width - 80, place.height - 46 - top},
-            Axis::linear(0, 1, 5),
-            value_axis(all, panel.loss)};
-  if (!table.rows.empty()) {
-    const double first = table.rows.front()[0], last = table.rows.back()[0];
-    plot.x = Axis::linear(first, std::max(last, first + 1), 5);
-    // Ticks at whole epochs, without empty space to the left and right of the data.
-    plot.x.low = first;
-    plot.x.high = std::max(last, first + 1);
-    plot.x.step = std::max(1.0, plot.x.step);
-    std::erase_if(plot.x.ticks, [&](double tick) {
-      return tick < plot.x.low - 1e-9 || tick > plot.x.high + 1e-9 || tick != std::round(tick);
-    });
-  }
+  const Plot plot{canvas,
+                  {place.x + 58, place.y + top, place.width - 80, place.height - 46 - top},
+                  x,
+                  value_axis(all, panel.loss)};
   plot.draw_grid(8.5);
-  canvas.text("epoch", {plot.area.x + plot.area.width / 2, place.y + place.height - 12}, 8.5, gray,
+  canvas.text(x_name, {plot.area.x + plot.area.width / 2, place.y + place.height - 12}, 8.5, gray,
               Align::center);
-  for (size_t i = 0; i < all.size(); ++i) draw_series(plot, all[i], line_colors[i % line_color_count]);
+  for (size_t i = 0; i < all.size(); ++i) draw_points(plot, all[i], line_colors[i % line_color_count]);
+}
+
+/// Panels in a grid, with a common horizontal axis.
+cv::Mat draw_panels(const std::vector<PlotPanel>& panels, const Axis& x, const std::string& x_name) {
+  constexpr int width = 440, height = 320;
+  const int count = std::max(1, static_cast<int>(panels.size()));
+  const int columns = count <= 4 ? std::min(count, 2) : count <= 9 ? 3 : 4;
+  Canvas canvas(columns * width + 20, (count + columns - 1) / columns * height + 20);
+  for (int i = 0; i < static_cast<int>(panels.size()); ++i) {
+    const cv::Rect2d place(10 + i % columns * width, 10 + i / columns * height, width, height);
+    draw_panel(canvas, place, panels[static_cast<size_t>(i)], x, x_name);
+  }
+  return canvas.finish();
 }
 
 void draw_curve(const Plot& plot, const PrecisionCurve& curve, const cv::Scalar& color, double width) {
@@ -128,15 +134,30 @@ std::string shortened(const std::string& words, double width, double letters) {
 }  // namespace
 
 cv::Mat plot_results(const MetricsTable& table, const std::vector<ResultsPanel>& panels) {
-  constexpr int width = 440, height = 320;
-  const int count = std::max(1, static_cast<int>(panels.size()));
-  const int columns = count <= 4 ? std::min(count, 2) : count <= 9 ? 3 : 4;
-  Canvas canvas(columns * width + 20, (count + columns - 1) / columns * height + 20);
-  for (int i = 0; i < static_cast<int>(panels.size()); ++i) {
-    const cv::Rect2d place(10 + i % columns * width, 10 + i / columns * height, width, height);
-    draw_results_panel(canvas, place, table, panels[i]);
+  std::vector<PlotPanel> drawn;
+  for (const ResultsPanel& panel : panels) {
+    PlotPanel& one = drawn.emplace_back(PlotPanel{panel.title, {}, panel.loss});
+    for (const std::string& name : panel.columns) {
+      if (const int column = table.column(name); column >= 0) one.curves.push_back(curve_of(table, column));
+    }
   }
-  return canvas.finish();
+  const Axis x = table.rows.empty() ? Axis::linear(0, 1, 5)
+                                    : whole_number_axis(table.rows.front()[0], table.rows.back()[0]);
+  return draw_panels(drawn, x, "epoch");
+}
+
+cv::Mat plot_panels(const std::vector<PlotPanel>& panels, const std::string& x_name) {
+  double first = INFINITY, last = -INFINITY;
+  for (const PlotPanel& panel : panels) {
+    for (const Curve& curve : panel.curves) {
+      for (const double x : curve.x) {
+        first = std::min(first, x);
+        last = std::max(last, x);
+      }
+    }
+  }
+  return draw_panels(
+      panels, first <= last ? whole_number_axis(std::floor(first), last) : Axis::linear(0, 1, 5), x_name);
 }
 
 cv::Mat plot_precision_recall(const Metrics& metrics) {

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "core/error.h"
+#include "core/files.h"
 
 namespace brightnet {
 namespace {
@@ -106,21 +107,20 @@ TensorBoardWriter::TensorBoardWriter(const std::filesystem::path& folder, int64_
     : file_(folder / event_file_name()) {
   std::error_code failure;
   std::filesystem::create_directories(folder, failure);
-  out_.open(file_, std::ios::binary);
-  write_event(Message().text(file_version, "brain.Event:2").bytes(), 0);
+  add_event(Message().text(file_version, "brain.Event:2").bytes(), 0);
   if (first_step > 0) {
     const Message started = Message().integer(session_status, session_started);
-    write_event(Message().text(session_log, started.bytes()).bytes(), first_step);
+    add_event(Message().text(session_log, started.bytes()).bytes(), first_step);
   }
-  flush();
 }
 
 void TensorBoardWriter::scalar(const std::string& tag, float value, int64_t step) {
-  write_event(summary_of(Message().text(value_tag, tag).real32(simple_value, value)), step);
+  add_event(summary_of(Message().text(value_tag, tag).real32(simple_value, value)), step);
 }
 
 void TensorBoardWriter::image(const std::string& tag, const cv::Mat& rgb, int64_t step) {
   BRIGHTNET_CHECK(rgb.type() == CV_8UC3 && !rgb.empty(), "an event file takes 8-bit RGB images");
+  if (failing_) return;  // it would be kept in memory
   cv::Mat bgr;
   cv::cvtColor(rgb, bgr, cv::COLOR_RGB2BGR);
   std::vector<uchar> png;
@@ -128,22 +128,22 @@ void TensorBoardWriter::image(const std::string& tag, const cv::Mat& rgb, int64_
   Message picture;
   picture.integer(image_height, rgb.rows).integer(image_width, rgb.cols).integer(image_colorspace, 3);
   picture.text(image_bytes, std::string(png.begin(), png.end()));
-  write_event(summary_of(Message().text(value_tag, tag).text(value_image, picture.bytes())), step);
+  add_event(summary_of(Message().text(value_tag, tag).text(value_image, picture.bytes())), step);
 }
 
 void TensorBoardWriter::flush() {
-  if (!out_.flush()) {
-    throw InputError("the TensorBoard events cannot be written", file_.string(),
-                     "Free some disk space or choose another run folder.");
-  }
+  failing_ = true;
+  append_to_file(file_, unwritten_);
+  failing_ = false;
+  unwritten_.clear();
 }
 
-void TensorBoardWriter::write_event(const std::string& payload, int64_t step) {
+void TensorBoardWriter::add_event(const std::string& payload, int64_t step) {
   const double now =
       std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   const std::string data = Message().real64(wall_time, now).integer(step_number, step).bytes() + payload;
   const std::string length = raw(static_cast<uint64_t>(data.size()));
-  out_ << length << raw(masked_crc32c(length)) << data << raw(masked_crc32c(data));
+  unwritten_ += length + raw(masked_crc32c(length)) + data + raw(masked_crc32c(data));
 }
 
 }  // namespace brightnet

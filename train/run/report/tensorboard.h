@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <string>
 
 #include <opencv2/core.hpp>
@@ -11,7 +10,8 @@
 namespace brightnet {
 
 /// Writes events.out.tfevents.TIME.HOST.PID.N into `folder` (created if missing). TensorBoard shows all such
-/// files of a folder as one run. Throws InputError when the file cannot be written.
+/// files of a folder as one run. Events that cannot be written are kept, pictures excepted, and written with
+/// the next ones.
 class TensorBoardWriter {
  public:
   /// `first_step`: where a resumed run starts; TensorBoard drops older files' events from that step on.
@@ -20,15 +20,17 @@ class TensorBoardWriter {
   void scalar(const std::string& tag, float value, int64_t step);
   /// 8-bit RGB, stored as PNG.
   void image(const std::string& tag, const cv::Mat& rgb, int64_t step);
+  /// Writes the events so far. Throws InputError when that fails; none of them is then in the file.
   void flush();
 
   const std::filesystem::path& file() const { return file_; }
 
  private:
-  void write_event(const std::string& payload, int64_t step);
+  void add_event(const std::string& payload, int64_t step);
 
   std::filesystem::path file_;
-  std::ofstream out_;
+  std::string unwritten_;
+  bool failing_ = false;
 };
 
 }  // namespace brightnet

@@ -21,8 +21,10 @@ std::filesystem::path fresh_file(const std::string& name) {
 TEST(MetricsCsv, WritesTheHeaderOnceAndLeavesWhatWasNotMeasuredEmpty) {
   const auto file = fresh_file("plain");
   MetricsCsv csv(file, {"loss", "AP50"});
-  csv.append(1, {2.5, NAN});
-  csv.append(2, {1.25, 0.125});
+  csv.add(1, {2.5, NAN});
+  csv.save();
+  csv.add(2, {1.25, 0.125});
+  csv.save();
   EXPECT_EQ(read_file(file), "epoch,loss,AP50\n1,2.5,\n2,1.25,0.125\n");
   const MetricsTable table = read_metrics_csv(file);
   EXPECT_EQ(table.column("AP50"), 2);
@@ -35,25 +37,60 @@ TEST(MetricsCsv, ResumeCutsTheRowsThatWillBeDoneAgain) {
   const auto file = fresh_file("resume");
   {
     MetricsCsv csv(file, {"loss"});
-    for (int epoch = 1; epoch <= 5; ++epoch) csv.append(epoch, {epoch / 8.0});
+    for (int epoch = 1; epoch <= 5; ++epoch) csv.add(epoch, {epoch / 8.0});
+    csv.save();
   }
   std::ofstream(file, std::ios::app) << "6,0.7";  // the machine died here
   MetricsCsv csv(file, {"loss"}, 3);
-  csv.append(4, {9});
+  csv.add(4, {9});
+  csv.save();
   EXPECT_EQ(read_file(file), "epoch,loss\n1,0.125\n2,0.25\n3,0.375\n4,9\n");
 }
 
 TEST(MetricsCsv, ResumeWithoutATableStartsOne) {
   const auto file = fresh_file("none");
-  MetricsCsv csv(file, {"loss"}, 3);
+  MetricsCsv(file, {"loss"}, 3).save();
   EXPECT_EQ(read_file(file), "epoch,loss\n");
 }
 
-TEST(MetricsCsv, RefusesATableWithOtherColumns) {
+TEST(MetricsCsv, RefusesATableWithColumnsThatWouldBeLost) {
   const auto file = fresh_file("other");
-  MetricsCsv(file, {"loss"}).append(1, {1});
-  EXPECT_THROW(MetricsCsv(file, {"loss", "AP"}, 1), InputError);
-  EXPECT_EQ(read_file(file), "epoch,loss\n1,1\n");
+  std::ofstream(file) << "epoch,loss,mood\n1,1,2\n";
+  EXPECT_THROW(MetricsCsv(file, {"loss"}, 1), InputError);
+  EXPECT_EQ(read_file(file), "epoch,loss,mood\n1,1,2\n");
+}
+
+TEST(MetricsCsv, ContinuesATableOfAnOlderVersionWithEmptyCells) {
+  const auto file = fresh_file("older");
+  std::ofstream(file) << "epoch,loss,AP\n1,2.5,0.25\n2,1.5,\n";
+  MetricsCsv csv(file, {"loss", "AP", "clipped"}, 2);
+  csv.add(3, {1, 0.5, 0.125});
+  csv.save();
+  EXPECT_EQ(read_file(file), "epoch,loss,AP,clipped\n1,2.5,0.25,\n2,1.5,,\n3,1,0.5,0.125\n");
+}
+
+TEST(MetricsCsv, WritesTheRowsThatCouldNotBeWrittenBeforeTheNext) {
+  const auto folder = std::filesystem::path(::testing::TempDir()) / "metrics_csv_gone";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  const auto file = folder / "metrics.csv", away = folder / "away.csv";
+  MetricsCsv csv(file, {"loss"});
+  csv.add(1, {4});
+  csv.save();
+  std::filesystem::rename(file, away);
+  std::filesystem::create_directory(file);  // a folder in the file's place
+  csv.add(2, {3});
+  EXPECT_THROW(csv.save(), InputError);
+  EXPECT_EQ(csv.table().rows.size(), 2u);
+  std::filesystem::remove(file);
+  std::filesystem::rename(away, file);
+  csv.add(3, {2});
+  csv.save();
+  EXPECT_EQ(read_file(file), "epoch,loss\n1,4\n2,3\n3,2\n");
+  std::filesystem::remove(file);
+  csv.add(4, {1});
+  csv.save();
+  EXPECT_EQ(read_file(file), "epoch,loss\n1,4\n2,3\n3,2\n4,1\n") << "and the whole table where it vanished";
 }
 
 TEST(MetricsCsv, SaysWhereATableIsBroken) {

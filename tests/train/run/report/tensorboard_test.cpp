@@ -136,6 +136,7 @@ TEST(TensorBoard, AResumedRunTellsWhereItStarts) {
   const auto path = folder("resume");
   TensorBoardWriter first(path);
   TensorBoardWriter second(path, 40);
+  second.flush();
   EXPECT_NE(first.file(), second.file());
   const std::vector<Fields> events = read_events(second.file());
   ASSERT_EQ(events.size(), 2u);
@@ -143,10 +144,23 @@ TEST(TensorBoard, AResumedRunTellsWhereItStarts) {
   EXPECT_EQ(Fields(events[1].bytes.at(7)).numbers.at(1), 1u);
 }
 
-TEST(TensorBoard, SaysThatItCannotWrite) {
+TEST(TensorBoard, KeepsItsNumbersUntilTheyCanBeWritten) {
   const auto path = folder("file");
   write_atomically(path, "a file where the folder should be");
-  EXPECT_THROW(TensorBoardWriter{path}, InputError);
+  TensorBoardWriter writer(path);
+  writer.scalar("loss", 1, 1);
+  EXPECT_THROW(writer.flush(), InputError);
+  writer.scalar("loss", 2, 2);
+  writer.image("val", cv::Mat(3, 3, CV_8UC3, cv::Scalar(0, 0, 0)), 2);  // not kept: it is large
+  EXPECT_THROW(writer.flush(), InputError);
+  std::filesystem::remove(path);
+  std::filesystem::create_directories(path);
+  writer.flush();
+  writer.image("val", cv::Mat(3, 3, CV_8UC3, cv::Scalar(0, 0, 0)), 3);
+  writer.flush();
+  const std::vector<Fields> events = read_events(writer.file());
+  ASSERT_EQ(events.size(), 4u);
+  for (const uint64_t step : {1, 2, 3}) EXPECT_EQ(events[step].numbers.at(2), step);
 }
 
 }  // namespace

@@ -1,0 +1,48 @@
+// brightnet compare, on runs of the program itself.
+#include <nlohmann/json.hpp>
+
+#include "tests/end_to_end/program.h"
+#include "tests/train/small_run.h"
+
+namespace brightnet::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(CompareRuns, PutsThemSideBySideAndReplacesNoPictureUnasked) {
+  const SmallRun run;
+  const auto train = [&](const std::string& out, const std::string& rate) {
+    std::vector<std::string> words{"train", "run.yaml", "--out", out};
+    for (const auto& setting : SmallRun::short_run({"optimizer.rate=" + rate})) {
+      words.emplace_back("--set");
+      words.push_back(setting);
+    }
+    return run_program(words, run.folder());
+  };
+  ASSERT_EQ(train("a", "0.02").code, 0);
+  ASSERT_EQ(train("b", "0.01").code, 0);
+  fs::remove_all(run.folder() / "b/state");
+  const std::vector<std::string> words{"compare", "a", "b/", "--json", "all.json"};
+  const ProgramResult compared = run_program(words, run.folder());
+  ASSERT_EQ(compared.code, 0) << compared.err;
+  for (const char* part : {"optimizer.rate", "0.02", "0.01", "images/s", "b/state/state.safetensors"})
+    EXPECT_NE(compared.out.find(part), std::string::npos) << "'" << part << "' is not in: " << compared.out;
+  EXPECT_EQ(compared.out.find("train.epochs"), std::string::npos) << compared.out;
+  const auto json = nlohmann::json::parse(read_file(run.folder() / "all.json"));
+  ASSERT_EQ(json.at("runs").size(), 2u);
+  EXPECT_EQ(json.at("runs")[1].at("epochs"), 2);
+  EXPECT_GT(json.at("runs")[0].at("weights_bytes"), 1000);
+  EXPECT_GT(json.at("runs")[0].at("seconds"), 0);
+  const std::string picture = read_file(run.folder() / "compare.png");
+  EXPECT_GT(picture.size(), 1000u);
+
+  const ProgramResult again = run_program(words, run.folder());
+  EXPECT_EQ(again.code, 2);
+  EXPECT_NE(again.err.find("--force"), std::string::npos) << again.err;
+  EXPECT_EQ(run_program({"compare", "a", "--force"}, run.folder()).code, 0);
+  EXPECT_EQ(run_program({"compare", "a", "data"}, run.folder()).code, 2);
+  EXPECT_EQ(run_program({"compare"}, run.folder()).code, 2);
+}
+
+}  // namespace
+}  // namespace brightnet::testing

@@ -1,0 +1,146 @@
+// A run whose files cannot be written for a while, or to the end.
+#include <csignal>
+
+#include "tests/train/small_training.h"
+#include "train/formats/weights.h"
+
+namespace brightnet::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Three steps an epoch, of two micro-batches and two heads each.
+constexpr size_t losses_per_step = 4, losses_per_epoch = 3 * losses_per_step;
+
+/// Takes a folder away by a file in its place, which stops root as well, and gives it back.
+class Outage {
+ public:
+  explicit Outage(fs::path folder) : folder_(std::move(folder)), away_(folder_.string() + "-away") {}
+  void begin() {
+    fs::rename(folder_, away_);
+    write_atomically(folder_, "");
+  }
+  void end() {
+    fs::remove(folder_);
+    fs::rename(away_, folder_);
+  }
+
+ private:
+  fs::path folder_, away_;
+};
+
+/// A training that meets an outage from one loss to another (counted from 0).
+struct Disturbed {
+  Disturbed(const RunConfig& config, const fs::path& path, const char* inner, size_t from, size_t to)
+      : training(config, path, false, std::make_unique<WatchedBackend>(seen)), outage(path / inner) {
+    seen.before_loss = [this, from, to] {
+      if (seen.losses.size() == from) outage.begin();
+      if (seen.losses.size() == to) outage.end();
+    };
+  }
+  SeenWork seen;
+  SmallTraining training;
+  Outage outage;
+};
+
+size_t count(const std::string& text, const std::string& part) {
+  size_t found = 0;
+  for (size_t at = 0; (at = text.find(part, at)) != std::string::npos; ++at) ++found;
+  return found;
+}
+
+TEST(FailedSaves, DoNotEndARunAndLeaveNoTraceOnceTheyWorkAgain) {
+  SmallRun run;
+  // With a rate of next to nothing every evaluation gives the same score: the first stays the best.
+  const RunConfig config = run.load({"train.epochs=3", "optimizer.rate=1e-20"});
+  SmallTraining whole(config, run.folder() / "whole");
+  ASSERT_EQ(whole.make().run(Interrupt()), TrainingEnd::finished);
+  for (const char* inner : {"state", "weights"}) {
+    SCOPED_TRACE(inner);
+    // From the second step of the run to the second epoch's last step: at the first epoch's end, of the best
+    // evaluation, nothing can be written there.
+    Disturbed disturbed(config, run.folder() / inner, inner, losses_per_step, 2 * losses_per_epoch - 1);
+    Trainer trainer = disturbed.training.make();
+    spdlog::set_level(spdlog::level::info);
+    ::testing::internal::CaptureStderr();
+    const TrainingEnd end = trainer.run(Interrupt());
+    const std::string words = ::testing::internal::GetCapturedStderr();
+    spdlog::set_level(spdlog::level::warn);
+    ASSERT_EQ(end, TrainingEnd::finished);
+    EXPECT_EQ(count(words, "Training goes on"), 1u) << words;
+    EXPECT_EQ(count(words, "written again"), 1u) << words;
+    trainer.check_files();
+    const RunFolder& folder = disturbed.training.folder;
+    for (const auto& file : {"weights/best.safetensors", "weights/last.safetensors"})
+      EXPECT_EQ(read_file(folder.file(file)), read_file(whole.folder.file(file))) << file;
+    EXPECT_EQ(load_trained_model(folder.best()).training.at("epoch"), "1") << "found during the outage";
+    EXPECT_EQ(tensors_of(folder.state()), tensors_of(whole.folder.state()));
+    for (const KeptSet& kept : trainer.progress().kept) {
+      const std::string name = "state/best-" + std::to_string(kept.iteration) + ".safetensors";
+      EXPECT_EQ(tensors_of(folder.file(name)), tensors_of(whole.folder.file(name))) << name;
+    }
+  }
+}
+
+TEST(FailedSaves, LeaveTheLastCompleteStateToResumeFrom) {
+  SmallRun run;
+  const RunConfig config = run.load({"train.epochs=2"});
+  SmallTraining whole(config, run.folder() / "whole");
+  ASSERT_EQ(whole.make().run(Interrupt()), TrainingEnd::finished);
+  // The folder of the state vanishes after the first step, and the machine goes down in the third.
+  struct Down {};
+  const fs::path parts = run.folder() / "parts";
+  {
+    Disturbed disturbed(config, parts, "state", losses_per_step, 1000);
+    const auto before = disturbed.seen.before_loss;
+    disturbed.seen.before_loss = [&disturbed, before] {
+      before();
+      if (disturbed.seen.losses.size() == 2 * losses_per_step) throw Down();
+    };
+    Trainer trainer = disturbed.training.make();
+    EXPECT_THROW(trainer.run(Interrupt()), Down);
+    disturbed.outage.end();
+  }
+  SmallTraining rest(config, parts, true);
+  Trainer trainer = rest.make();
+  trainer.resume();
+  EXPECT_EQ(trainer.progress().iteration, 1);
+  ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+  EXPECT_EQ(tensors_of(whole.folder.last()), tensors_of(rest.folder.last()));
+}
+
+TEST(FailedSaves, EndTheRunWithTheNamesOfTheFilesWhenTheyLastToTheEnd) {
+  SmallRun run;
+  Disturbed disturbed(run.load(), run.folder() / "out", "state", losses_per_step, 1000);
+  Trainer trainer = disturbed.training.make();
+  EXPECT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+  try {
+    trainer.check_files();
+    FAIL() << "nothing was missing";
+  } catch (const InputError& e) {
+    EXPECT_NE(std::string(e.what()).find("state.safetensors"), std::string::npos) << e.what();
+    EXPECT_EQ(std::string(e.what()).find("last.safetensors"), std::string::npos) << e.what();
+  }
+  EXPECT_TRUE(fs::exists(disturbed.training.folder.last()));
+}
+
+TEST(FailedSaves, OfTablesAndPicturesDoNotEndARunEither) {
+  SmallRun run;
+  SmallTraining training(run.load(), run.folder() / "out");
+  for (const char* name : {"metrics.csv", "pr_curve.png", "train_batch0.jpg", "val_pred0.jpg", "results.png"})
+    fs::create_directory(training.folder.file(name));
+  Trainer trainer = training.make();
+  EXPECT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+  EXPECT_TRUE(fs::exists(training.folder.best()));
+  EXPECT_TRUE(fs::exists(training.folder.state()));
+  try {
+    trainer.check_files();
+    FAIL() << "nothing was missing";
+  } catch (const InputError& e) {
+    for (const char* name : {"metrics.csv", "val_pred0.jpg"})
+      EXPECT_NE(std::string(e.what()).find(name), std::string::npos) << e.what();
+  }
+}
+
+}  // namespace
+}  // namespace brightnet::testing

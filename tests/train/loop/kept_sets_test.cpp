@@ -1,0 +1,188 @@
+// The average of a run's best weights.
+#include "train/loop/kept_sets.h"
+
+#include <csignal>
+
+#include "kernels/cpu/cpu_backend.h"
+#include "tests/train/small_training.h"
+#include "tests/train/small_weights.h"
+
+namespace brightnet::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path set_file(const fs::path& run, int64_t iteration) {
+  return run / ("state/best-" + std::to_string(iteration) + ".safetensors");
+}
+
+TEST(KeptSets, AreEvaluatedOnceMoreWhereThereIsAnythingToAverage) {
+  EXPECT_TRUE(evaluates_average(3, 2));
+  EXPECT_FALSE(evaluates_average(3, 1));
+  EXPECT_FALSE(evaluates_average(1, 9));
+  EXPECT_FALSE(evaluates_average(0, 9));
+}
+
+TEST(KeptSets, AreAveragedFromTheirFiles) {
+  const SmallRun run;
+  const RunFolder folder = RunFolder::create(run.folder() / "out");
+  OutputFiles files;
+  KeptSets sets(folder, files, 2);
+  const std::vector<KeptSet> kept{{3, 0.5}, {1, 0.4}};
+  sets.add(1, {1, 10}, kept);
+  sets.add(3, {2, 30}, kept);
+  KeptSets later(folder, files, 2);  // a resumed run
+  EXPECT_EQ(later.mean(kept), std::make_pair(std::vector<float>{1.5f, 20}, 2));
+  fs::remove(set_file(folder.path(), 3));
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(later.mean(kept), std::make_pair(std::vector<float>{1, 10}, 1));
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("step 3"), std::string::npos);
+}
+
+TEST(KeptSets, StayInMemoryWhileTheyCannotBeWrittenAndAreWanted) {
+  const SmallRun run;
+  const RunFolder folder = RunFolder::create(run.folder() / "out");
+  const fs::path state = folder.state().parent_path();
+  fs::remove(state);
+  write_atomically(state, "");
+  OutputFiles files;
+  KeptSets sets(folder, files, 1);
+  sets.add(1, {1}, {{1, 0.1}});
+  sets.add(2, {2}, {{1, 0.1}, {2, 0.2}});
+  sets.add(3, {3}, {{2, 0.2}, {3, 0.3}});  // the first is no longer among the best
+  EXPECT_EQ(sets.mean({{2, 0.2}, {3, 0.3}}), std::make_pair(std::vector<float>{2.5f}, 2));
+  fs::remove(state);
+  fs::create_directory(state);
+  files.retry();
+  EXPECT_TRUE(files.all_written());
+  EXPECT_FALSE(fs::exists(set_file(folder.path(), 1)));
+  EXPECT_TRUE(fs::exists(set_file(folder.path(), 2)));
+  EXPECT_EQ(sets.mean({{2, 0.2}, {3, 0.3}}), std::make_pair(std::vector<float>{2.5f}, 2));
+}
+
+TEST(KeptSets, AreRemovedOnceAStateIsSavedThatDoesNotListThem) {
+  const SmallRun run;
+  const RunFolder folder = RunFolder::create(run.folder() / "out");
+  OutputFiles files;
+  KeptSets sets(folder, files, 1);
+  for (int epoch = 1; epoch <= 3; ++epoch) sets.add(epoch, {1}, {{epoch, 0}});
+  for (int epoch = 1; epoch <= 3; ++epoch) EXPECT_TRUE(fs::exists(set_file(folder.path(), epoch)));
+  write_atomically(folder.state(), "the state");
+  sets.remove_others({{2, 0}, {3, 0}});
+  EXPECT_FALSE(fs::exists(set_file(folder.path(), 1)));
+  EXPECT_TRUE(fs::exists(set_file(folder.path(), 2)));
+  EXPECT_TRUE(fs::exists(folder.state()));
+}
+
+TEST(AveragedWeights, AreOfTheAveragedParametersOfTheBestEpochs) {
+  SmallRun run;
+  SmallTraining training(run.load({"train.epochs=4", "train.average=2", "optimizer.rate=1e-20"}),
+                         run.folder() / "out");
+  Trainer trainer = training.make();
+  ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+  ASSERT_EQ(trainer.progress().kept.size(), 2u);
+  EXPECT_TRUE(trainer.progress().averaged);
+  // With a rate of next to nothing all scores are equal, and of equal scores the later counts. The set of the
+  // last epoch is the moving average and not the raw weights (they differ in the running statistics).
+  ASSERT_EQ(trainer.progress().kept.back().iteration, 12);
+  const auto set = tensors_of(set_file(training.folder.path(), 12)).at("values");
+  const auto ema = tensors_of(training.folder.state()).at("ema");
+  EXPECT_EQ(set, ema);
+  EXPECT_NE(set, tensors_of(training.folder.state()).at("values"));
+  EXPECT_FALSE(fs::exists(set_file(training.folder.path(), 3))) << "no longer among the best";
+}
+
+/// A finished run whose best evaluations detected nothing, and whose kept sets are `good` plus and minus
+/// something in every parameter, so that their mean is `good`: the running statistics included.
+void pretend_average_is_good(const SmallTraining& training, const std::vector<float>& good) {
+  std::vector<float> values(training.layout.floats()), ema(values),
+      momentum(training.layout.trainable_floats());
+  const std::vector<StateArray> arrays{{"values", values.data(), values.size()},
+                                       {"ema", ema.data(), ema.size()},
+                                       {"optimizer.momentum", momentum.data(), momentum.size()}};
+  RunState state =
+      load_state(training.folder.state(), arrays, describe_layout(training.layout), *training.backend);
+  state.progress.averaged = false;
+  state.progress.kept = {{1, 0}, {2, 0}};
+  state.best->AP = state.best->AP50 = 0;
+  for (const int sign : {-1, 1}) {
+    std::vector<float> set = good;
+    for (float& value : set) value += static_cast<float>(sign) * 0.5f;
+    write_safetensors(
+        set_file(training.folder.path(), sign < 0 ? 1 : 2),
+        std::vector<SafetensorsEntry>{{"values", {static_cast<int64_t>(set.size())}, set.data()}}, {});
+  }
+  save_state(training.folder.state(), state, arrays, *training.backend);
+}
+
+TEST(AveragedWeights, AreWrittenWhenTheyScoreBetterThanTheBest) {
+  SmallRun run;
+  const RunConfig config = run.load({"train.average=2", "optimizer.rate=1e-20"});
+  SmallTraining training(config, run.folder() / "out");
+  ASSERT_EQ(training.make().run(Interrupt()), TrainingEnd::finished);
+  EXPECT_FALSE(fs::exists(training.folder.averaged())) << "it scores the same";
+  const auto state_before = tensors_of(training.folder.state());
+
+  const TrainedModel good = load_trained_model(write_small_weights(run));
+  pretend_average_is_good(training, good.values);
+  {  // A signal that is there before the evaluation: the run says so, and the average stays due.
+    SmallTraining again(config, training.folder.path(), true);
+    Trainer trainer = again.make();
+    trainer.resume();
+    ASSERT_TRUE(trainer.over());
+    ASSERT_TRUE(trainer.average_due());
+    const Interrupt interrupt;
+    std::raise(SIGTERM);
+    ASSERT_EQ(trainer.run(interrupt), TrainingEnd::interrupted);
+    EXPECT_FALSE(fs::exists(training.folder.averaged()));
+  }
+  SmallTraining again(config, training.folder.path(), true);
+  Trainer trainer = again.make();
+  trainer.resume();
+  ASSERT_TRUE(trainer.average_due());
+  ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+  EXPECT_FALSE(trainer.average_due());
+  EXPECT_GT(trainer.progress().averaged_score, 0);
+  const TrainedModel averaged = load_trained_model(training.folder.averaged());
+  EXPECT_EQ(averaged.training.at("AP"), std::to_string(trainer.progress().averaged_score));
+  ASSERT_EQ(averaged.values.size(), good.values.size());
+  for (size_t i = 0; i < good.values.size(); ++i)
+    ASSERT_NEAR(averaged.values[i], good.values[i], 1e-6) << "parameter " << i;
+  EXPECT_EQ(tensors_of(training.folder.state()), state_before) << "the run's own parameters are as before";
+
+  SmallTraining once_more(config, training.folder.path(), true);
+  Trainer resumed = once_more.make();
+  resumed.resume();
+  EXPECT_FALSE(resumed.average_due());
+  EXPECT_EQ(resumed.progress().averaged_score, trainer.progress().averaged_score);
+}
+
+TEST(AveragedWeights, AreTheSameHoweverOftenTheRunWasInterrupted) {
+  SmallRun run;
+  const RunConfig config = run.load({"train.epochs=4", "train.average=2"});
+  SmallTraining whole(config, run.folder() / "whole");
+  ASSERT_EQ(whole.make().run(Interrupt()), TrainingEnd::finished);
+  const fs::path parts = run.folder() / "parts";
+  TrainingEnd end = TrainingEnd::interrupted;
+  for (int part = 0; end == TrainingEnd::interrupted; ++part) {
+    SmallTraining training(config, parts, part > 0);
+    Trainer trainer = training.make();
+    if (part > 0) trainer.resume();
+    const Interrupt interrupt;
+    if (part < 5) std::raise(part == 2 ? SIGINT : SIGTERM);
+    end = trainer.run(interrupt);
+    ASSERT_LT(part, 9);
+  }
+  int sets = 0;
+  for (const int iteration : {3, 6, 9, 12}) {
+    const fs::path file = set_file(whole.folder.path(), iteration);
+    ASSERT_EQ(fs::exists(file), fs::exists(set_file(parts, iteration))) << iteration;
+    if (!fs::exists(file)) continue;
+    ++sets;
+    EXPECT_EQ(read_file(file), read_file(set_file(parts, iteration))) << iteration;
+  }
+  EXPECT_EQ(sets, 2);
+}
+
+}  // namespace
+}  // namespace brightnet::testing

@@ -1,0 +1,103 @@
+#include "train/run/comparison.h"
+
+#include <fstream>
+
+#include "tests/train/small_run.h"
+#include "train/run/run_folder.h"
+
+namespace brightnet::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A run's folder with a configuration, a model and a table of two epochs, but no weights.
+fs::path make_run(const SmallRun& run, const std::string& name, const std::vector<std::string>& more) {
+  const RunFolder folder = RunFolder::create(run.folder() / name);
+  RunConfig config = run.load(more);
+  config.model = "model.yaml";
+  fs::copy_file(run.folder() / "model.yaml", folder.model());
+  write_atomically(folder.config(), print_config(config));
+  write_atomically(folder.metrics(),
+                   "epoch,loss,images_per_s,AP,AP50,AP75,seconds\n"
+                   "1,4,10,0.25,0.5,0.125,30\n"
+                   "2,2,20,0.125,0.75,0.25,60\n");
+  return folder.path();
+}
+
+TEST(Comparison, TakesTheBestEvaluationAndTheSpeedFromTheTable) {
+  const SmallRun run;
+  const ComparedRun read = read_run(make_run(run, "a", {}));
+  EXPECT_EQ(read.name, "a");
+  EXPECT_EQ(read.AP, 0.25);
+  EXPECT_EQ(read.AP50, 0.5);
+  EXPECT_EQ(read.AP75, 0.125);
+  EXPECT_EQ(read.best_epoch, 1);
+  EXPECT_EQ(read.epochs, 2);
+  EXPECT_EQ(read.seconds, 90);
+  EXPECT_DOUBLE_EQ(read.images_per_s, 1500.0 / 90);
+  EXPECT_GT(read.parameters, 1000);
+  EXPECT_EQ(read.problems.size(), 2u) << "no state, no weights";
+}
+
+TEST(Comparison, ListsADamagedRunWithWhatItHas) {
+  const SmallRun run;
+  const fs::path damaged = make_run(run, "damaged", {});
+  write_atomically(damaged / "metrics.csv", "epoch,AP\n1,much\n");
+  write_atomically(damaged / "config.yaml", "train: {epochs: [}\n");
+  const ComparedRun read = read_run(damaged);
+  EXPECT_EQ(read.AP, -1);
+  EXPECT_FALSE(read.config);
+  const std::vector<ComparedRun> runs{read_run(make_run(run, "whole", {})), read};
+  const std::string text = comparison_text(runs);
+  EXPECT_NE(text.find("'much' is not a number"), std::string::npos) << text;
+  EXPECT_NE(text.find("0.2500"), std::string::npos) << text;
+  EXPECT_THROW(read_run(run.folder() / "data"), InputError);
+  EXPECT_FALSE(plot_comparison(runs, false).empty());
+}
+
+TEST(Comparison, NamesTheKeysThatDiffer) {
+  const SmallRun run;
+  std::vector<ComparedRun> runs{read_run(make_run(run, "a", {"optimizer.rate=0.5"})),
+                                read_run(make_run(run, "b", {"optimizer.rate=0.5", "train.epochs=7"})),
+                                read_run(make_run(run, "c", {"optimizer.rate=0.25"}))};
+  const auto keys = differing_keys(runs);
+  ASSERT_EQ(keys.size(), 2u);
+  EXPECT_EQ(keys[0].key, "train.epochs");
+  EXPECT_EQ(keys[0].values, (std::vector<std::string>{"2", "7", "2"}));
+  EXPECT_EQ(keys[1].key, "optimizer.rate");
+  EXPECT_EQ(keys[1].values, (std::vector<std::string>{"0.5", "0.5", "0.25"}));
+  runs[0].config.reset();
+  runs[2].model += "\n# another\n";
+  const auto fewer = differing_keys(runs);
+  ASSERT_EQ(fewer.size(), 3u);
+  EXPECT_EQ(fewer[0].values, (std::vector<std::string>{"model 1", "model 1", "model 3"}));
+  EXPECT_EQ(fewer[1].values, (std::vector<std::string>{"-", "7", "2"}));
+  const Json json = comparison_json(runs);
+  EXPECT_EQ(json.at("runs").size(), 3u);
+  EXPECT_EQ(json.at("runs")[0].at("AP50"), 0.5);
+  EXPECT_EQ(json.at("differing_keys").at("train.epochs")[1], "7");
+}
+
+/// How many pixels have nearly this colour.
+int pixels_of(const cv::Mat& plot, cv::Vec3b color) {
+  int count = 0;
+  for (int y = 0; y < plot.rows; ++y) {
+    for (int x = 0; x < plot.cols; ++x) count += cv::norm(plot.at<cv::Vec3b>(y, x), color) < 30;
+  }
+  return count;
+}
+
+TEST(Comparison, DrawsARunInAColourOfItsOwn) {
+  const SmallRun run;
+  std::vector<ComparedRun> runs{read_run(make_run(run, "a", {}))};
+  const cv::Vec3b blue(0, 114, 178), red(213, 94, 0);
+  const cv::Mat one = plot_comparison(runs, false);
+  EXPECT_GT(pixels_of(one, blue), 500);
+  EXPECT_LT(pixels_of(one, red), 50);
+  runs.push_back(read_run(make_run(run, "b", {})));
+  for (auto& row : runs[1].curves.rows) row[4] += 0.3;
+  EXPECT_GT(pixels_of(plot_comparison(runs, true), red), 100);
+}
+
+}  // namespace
+}  // namespace brightnet::testing

@@ -1,0 +1,126 @@
+#include "train/run/output_files.h"
+
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/log.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder that can be taken away and given back.
+class OutputFilesOf : public ::testing::Test {
+ protected:
+  OutputFilesOf() {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+    spdlog::set_level(spdlog::level::info);
+  }
+  ~OutputFilesOf() override { spdlog::set_level(spdlog::level::warn); }
+  void take_away() {
+    fs::remove_all(folder_);
+    write_atomically(folder_, "");
+  }
+  void give_back() {
+    fs::remove(folder_);
+    fs::create_directories(folder_);
+  }
+  void write(const std::string& name, const std::string& content) {
+    const fs::path file = folder_ / name;
+    files_.write(file, 1 << 20, [=] { write_atomically(file, content); });
+  }
+  /// What is said during `act`.
+  template <typename Act>
+  static std::string words_of(Act&& act) {
+    ::testing::internal::CaptureStderr();
+    act();
+    return ::testing::internal::GetCapturedStderr();
+  }
+
+  fs::path folder_ = fs::path(::testing::TempDir()) / "output_files";
+  OutputFiles files_;
+};
+
+TEST_F(OutputFilesOf, SayOnceThatTheyCannotBeWrittenAndOnceThatTheyAre) {
+  EXPECT_EQ(words_of([&] { write("a", "1"); }), "");
+  take_away();
+  const std::string said = words_of([&] { write("a", "2"); });
+  for (const std::string& part : {(folder_ / "a").string(), std::string("Not a directory"),
+                                  std::string("needs 1.00 MiB"), std::string("Training goes on")}) {
+    EXPECT_NE(said.find(part), std::string::npos) << "'" << part << "' is not in: " << said;
+  }
+  EXPECT_EQ(words_of([&] {
+              write("b", "1");
+              files_.retry();
+              write("a", "3");
+            }),
+            "")
+      << "for the same reason";
+  EXPECT_FALSE(files_.all_written());
+  give_back();
+  const std::string recovered = words_of([&] { files_.retry(); });
+  EXPECT_NE(recovered.find("written again"), std::string::npos) << recovered;
+  EXPECT_NE(recovered.find((folder_ / "b").string()), std::string::npos) << recovered;
+  EXPECT_EQ(read_file(folder_ / "a"), "3") << "the newest";
+  EXPECT_EQ(read_file(folder_ / "b"), "1");
+  EXPECT_TRUE(files_.all_written());
+  files_.check();
+  EXPECT_EQ(words_of([&] { files_.retry(); }), "");
+  take_away();
+  EXPECT_NE(words_of([&] { write("a", "4"); }), "") << "the next outage is said again";
+}
+
+TEST_F(OutputFilesOf, AreNamedWhenTheyAreMissingAtTheEnd) {
+  take_away();
+  words_of([&] {
+    write("weights", "1");
+    files_.write_newest(folder_ / "state", 0, [&] { write_atomically(folder_ / "state", "1"); });
+  });
+  try {
+    files_.check();
+    FAIL() << "no error";
+  } catch (const InputError& e) {
+    const std::string said = e.what();
+    EXPECT_NE(said.find((folder_ / "weights").string()), std::string::npos) << said;
+    EXPECT_NE(said.find((folder_ / "state").string()), std::string::npos) << said;
+    EXPECT_NE(said.find("Not a directory"), std::string::npos) << said;
+  }
+}
+
+TEST_F(OutputFilesOf, AreNotKeptWhenANewerOneWillCome) {
+  take_away();
+  int attempts = 0;
+  const auto write_state = [&] {
+    ++attempts;
+    write_atomically(folder_ / "state", "1");
+  };
+  words_of([&] { files_.write_newest(folder_ / "state", 0, write_state); });
+  give_back();
+  files_.retry();
+  EXPECT_EQ(attempts, 1);
+  EXPECT_FALSE(files_.all_written());
+  words_of([&] { files_.write_newest(folder_ / "state", 0, write_state); });
+  EXPECT_TRUE(files_.all_written());
+}
+
+TEST_F(OutputFilesOf, AreForgottenWhenTheyAreNoLongerWanted) {
+  take_away();
+  words_of([&] { write("a", "1"); });
+  EXPECT_EQ(words_of([&] { files_.forget(folder_ / "a"); }), "");
+  give_back();
+  files_.retry();
+  EXPECT_FALSE(fs::exists(folder_ / "a"));
+  files_.check();
+}
+
+TEST_F(OutputFilesOf, LetABugThrough) {
+  EXPECT_THROW(files_.write(folder_ / "a", 0, [] { BRIGHTNET_CHECK(false, "a bug"); }), std::logic_error);
+}
+
+}  // namespace
+}  // namespace brightnet

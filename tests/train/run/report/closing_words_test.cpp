@@ -1,0 +1,171 @@
+// Each diagnosis on made-up curves that show it, and none on curves that do not.
+#include "train/run/report/closing_words.h"
+
+#include <cmath>
+#include <functional>
+
+#include <gtest/gtest.h>
+
+namespace brightnet {
+namespace {
+
+/// A run of `epochs` whose AP and loss follow these functions of u, from 0 to 1.
+MetricsTable curves(int epochs, const std::function<double(double)>& AP,
+                    const std::function<double(double)>& loss) {
+  MetricsTable table{{"epoch", "loss", "AP"}, {}};
+  for (int epoch = 1; epoch <= epochs; ++epoch) {
+    const double u = static_cast<double>(epoch) / epochs;
+    table.rows.push_back({static_cast<double>(epoch), loss(u), AP(u)});
+  }
+  return table;
+}
+
+double falling(double u) {
+  return 10 * std::exp(-3 * u) + 1;
+}
+
+/// Rises soon and stays, with the noise of a small validation split.
+double risen(double u) {
+  return 0.6 * (1 - std::exp(-12 * u)) + 0.01 * std::sin(1000 * u);
+}
+
+/// Three classes, 100 objects each, found and placed well: nothing stands out.
+RunOutcome healthy() {
+  RunOutcome run;
+  run.curves = curves(60, risen, falling);
+  run.best.AP = 0.6;
+  run.best.AP50 = 0.85;
+  run.best.AP75 = 0.65;
+  run.best.APs = 0.4;
+  run.best.confusion = ConfusionMatrix(3);
+  for (int c = 0; c < 3; ++c) {
+    ClassMetrics& one = run.best.per_class.emplace_back();
+    one.name = std::string(1, static_cast<char>('a' + c));
+    one.AP50 = 0.85;
+    one.truths = 100;
+    run.best.confusion.counts[static_cast<size_t>(c * 4 + c)] = 85;
+    run.best.confusion.counts[static_cast<size_t>(c * 4 + 3)] = 12;  // false alarms
+    run.best.confusion.counts[static_cast<size_t>(3 * 4 + c)] = 15;  // missed
+  }
+  run.training_objects = {400, 500, 300};
+  return run;
+}
+
+int64_t& cell(RunOutcome& run, int predicted, int truth) {
+  return run.best.confusion.counts[static_cast<size_t>(predicted * (run.best.confusion.classes + 1) + truth)];
+}
+
+/// Exactly one sentence, which has these words.
+void expect_alone(const RunOutcome& run, const std::vector<std::string>& words) {
+  const auto sentences = closing_words(run);
+  ASSERT_EQ(sentences.size(), 1u) << (sentences.empty() ? "none" : sentences[0] + " | " + sentences.back());
+  for (const std::string& word : words)
+    EXPECT_NE(sentences[0].find(word), std::string::npos) << "'" << word << "' is not in: " << sentences[0];
+}
+
+TEST(ClosingWords, AreNotNeededForAHealthyRun) {
+  const auto sentences = closing_words(healthy());
+  EXPECT_TRUE(sentences.empty()) << sentences[0];
+}
+
+TEST(ClosingWords, SayFromWhichEpochARunOverFits) {
+  RunOutcome run = healthy();
+  const auto peak_at_a_third = [](double u) { return u < 1.0 / 3 ? 1.5 * u : 0.5 - 0.2 * (u - 1.0 / 3); };
+  run.curves = curves(60, peak_at_a_third, falling);
+  expect_alone(run, {"over-fits from about epoch 2", "validation AP fell", "augment", "train.patience"});
+  // The same score with a loss that rises as well is something else.
+  run.curves = curves(60, peak_at_a_third, [](double u) { return 1 + u; });
+  EXPECT_TRUE(closing_words(run).empty());
+  // Nor do three evaluations make a trend.
+  run.curves = curves(3, peak_at_a_third, falling);
+  EXPECT_TRUE(closing_words(run).empty());
+}
+
+TEST(ClosingWords, SayThatARunWasStillImproving) {
+  RunOutcome run = healthy();
+  run.curves = curves(
+      60, [](double u) { return 0.5 * u; }, falling);
+  expect_alone(run, {"still improving", "train.epochs"});
+  run.stopped_early = true;
+  EXPECT_TRUE(closing_words(run).empty()) << "it had the time";
+}
+
+TEST(ClosingWords, SayThatNothingWasLearnedAndNothingElse) {
+  RunOutcome run = healthy();
+  run.best.AP = run.best.AP50 = run.best.AP75 = 0.001;
+  run.curves = curves(
+      60, [](double) { return 0.001; }, falling);
+  expect_alone(run, {"Next to nothing", "train longer"});
+  run.curves = curves(
+      60, [](double) { return 0.001; }, [](double) { return 7.0; });
+  expect_alone(run, {"Next to nothing", "optimizer.rate", "data check"});
+  run.best.AP50 = no_truths;
+  EXPECT_EQ(closing_words(run).size(), 0u) << "no object is labelled in the validation split";
+}
+
+TEST(ClosingWords, SayThatBoxesAreBadlyPlaced) {
+  RunOutcome run = healthy();
+  run.best.AP75 = 0.2;
+  expect_alone(run, {"badly placed", "AP50 0.850", "AP75 0.200", "train.size"});
+}
+
+TEST(ClosingWords, NameAClassWithFewObjects) {
+  RunOutcome run = healthy();
+  run.training_objects = {400, 12, 300};
+  EXPECT_TRUE(closing_words(run).empty()) << "few, but found";
+  run.best.per_class[1].AP50 = 0.3;
+  expect_alone(run, {"Class b has few objects, 12 of 712", "0.300", "class_weights"});
+  run.training_objects = {};
+  EXPECT_TRUE(closing_words(run).empty()) << "unknown";
+}
+
+TEST(ClosingWords, NameTheClassesThatAreConfused) {
+  RunOutcome run = healthy();
+  cell(run, 0, 2) = 30;
+  cell(run, 2, 2) = 55;
+  expect_alone(run, {"30 % of c are taken for a", "confusion_matrix.png"});
+  cell(run, 0, 2) = 10;
+  EXPECT_TRUE(closing_words(run).empty());
+}
+
+TEST(ClosingWords, TellFalseAlarmsFromMisses) {
+  RunOutcome run = healthy();
+  for (int c = 0; c < 3; ++c) cell(run, c, 3) = 200;
+  expect_alone(run, {"70 % of the detections are false alarms", "--conf"});
+  run = healthy();
+  for (int c = 0; c < 3; ++c) {
+    cell(run, c, c) = 40;
+    cell(run, 3, c) = 60;
+  }
+  expect_alone(run, {"60 % of the objects are missed", "larger model"});
+  run.best.APs = 0.1;
+  expect_alone(run, {"mostly small ones", "train.size"});
+  run.best.confusion = ConfusionMatrix(0);
+  EXPECT_TRUE(closing_words(run).empty()) << "of a resumed run it may be unknown";
+}
+
+TEST(ClosingWords, SayThatAnchorsLimitTheRecallWhereThatIsKnown) {
+  RunOutcome run = healthy();
+  run.anchor_recall = 0.97;
+  EXPECT_TRUE(closing_words(run).empty());
+  run.anchor_recall = 0.7;
+  expect_alone(run, {"70 %", "anchors: auto"});
+}
+
+TEST(ClosingWords, AreAtMostFourSentences) {
+  RunOutcome run = healthy();
+  run.curves = curves(
+      60, [](double u) { return 0.5 * u; }, falling);
+  run.anchor_recall = 0.5;
+  run.best.AP75 = 0.1;
+  run.training_objects = {400, 12, 300};
+  run.best.per_class[1].AP50 = 0.1;
+  cell(run, 0, 2) = 60;
+  for (int c = 0; c < 3; ++c) cell(run, c, 3) = 900;
+  const auto sentences = closing_words(run);
+  ASSERT_EQ(sentences.size(), 4u);
+  EXPECT_NE(sentences[0].find("still improving"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace brightnet

@@ -1,0 +1,56 @@
+// Runs side by side, from what is in their folders: a damaged or unfinished run is compared by what it has.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+#include "train/config/config.h"
+#include "train/run/report/metrics_csv.h"
+#include "train/run/report/plots.h"
+
+namespace brightnet {
+
+struct ComparedRun {
+  /// As it was named, and for legends.
+  std::string folder, name;
+  std::optional<RunConfig> config;
+  /// The model's YAML; empty: unknown.
+  std::string model;
+  MetricsTable curves;
+
+  /// Of the best evaluation, as metrics.h has them; no_truths: unknown.
+  double AP = -1, AP50 = -1, AP75 = -1;
+  /// 0: none.
+  int best_epoch = 0;
+  /// Complete epochs.
+  int epochs = 0;
+  /// Seconds of training, without evaluations, and images per second in them; 0: unknown.
+  double seconds = 0, images_per_s = 0;
+  int64_t parameters = 0;
+  uint64_t weights_bytes = 0;
+  /// What is missing or broken.
+  std::vector<std::string> problems;
+};
+
+/// Throws InputError only when this is no folder of a run at all.
+ComparedRun read_run(const std::filesystem::path& folder);
+
+/// A key with its value in each run; "-" where it is unknown.
+struct DifferingKey {
+  std::string key;
+  std::vector<std::string> values;
+};
+std::vector<DifferingKey> differing_keys(const std::vector<ComparedRun>& runs);
+
+/// A table of the runs, one of the keys that differ, and what is wrong with any.
+std::string comparison_text(const std::vector<ComparedRun>& runs);
+Json comparison_json(const std::vector<ComparedRun>& runs);
+
+/// AP, AP50, AP75 and the losses over the epochs, or over the minutes of training; a colour for each run.
+cv::Mat plot_comparison(const std::vector<ComparedRun>& runs, bool over_minutes);
+
+}  // namespace brightnet

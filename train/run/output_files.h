@@ -1,0 +1,59 @@
+// Writing a run's files so that none of them ends the run: one that cannot be written (disk full, mount gone,
+// permission lost) is reported once and tried again at every save. Only the end of the run fails if it still
+// cannot be written then.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace brightnet {
+
+class OutputFiles {
+ public:
+  /// `before_message` is called before a warning is logged (to end a progress line).
+  explicit OutputFiles(std::function<void()> before_message = {});
+
+  /// Writes `file` by calling `write`. When that throws an InputError or a file system's error, `write` is
+  /// kept and called again by retry(), so it must own what it writes. Replaces an earlier `write` of the file.
+  /// `bytes` is the space that the file needs, for the message; 0: little.
+  void write(const std::filesystem::path& file, uint64_t bytes, const std::function<void()>& write);
+  /// The same for a file that the caller will write again with newer content: `write` is not kept.
+  void write_newest(const std::filesystem::path& file, uint64_t bytes, const std::function<void()>& write);
+  /// Tries again to write what is kept.
+  void retry();
+  /// The file is no longer wanted.
+  void forget(const std::filesystem::path& file);
+
+  bool all_written() const { return due_.empty(); }
+  /// Throws InputError, which names them, when files could not be written at the last attempt.
+  void check() const;
+
+ private:
+  struct Due {
+    /// Empty when it is not kept.
+    std::function<void()> write;
+    uint64_t bytes = 0;
+    std::string reason;
+  };
+
+  /// Whether it succeeded.
+  bool attempt(const std::filesystem::path& file, uint64_t bytes, const std::function<void()>& write);
+  void report(const std::filesystem::path& file, const Due& due);
+  void report_end();
+
+  std::function<void()> before_message_;
+  std::map<std::filesystem::path, Due> due_;
+  /// Since the first failure: what was reported, and the files that failed.
+  std::set<std::string> reported_;
+  std::set<std::filesystem::path> failed_;
+};
+
+/// Free bytes where `file` is, for this user; none when that cannot be found out.
+std::optional<uint64_t> free_bytes(const std::filesystem::path& file);
+
+}  // namespace brightnet

@@ -1,0 +1,209 @@
+// The limits are set so that noise does not cross them: a curve is judged by means over several evaluations,
+// a class by at least a few objects.
+#include "train/run/report/closing_words.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <span>
+
+#include <fmt/format.h>
+
+namespace brightnet {
+namespace {
+
+constexpr size_t most_sentences = 4;
+
+/// The evaluated epochs of a run.
+struct Evaluations {
+  std::vector<double> epochs, AP, loss;
+
+  size_t count() const { return AP.size(); }
+};
+
+Evaluations evaluations_of(const MetricsTable& table) {
+  Evaluations all;
+  const int AP = table.column("AP"), loss = table.column("loss");
+  if (AP < 0 || loss < 0) return all;
+  for (const auto& row : table.rows) {
+    const double score = row[static_cast<size_t>(AP)], sum = row[static_cast<size_t>(loss)];
+    if (std::isnan(score) || std::isnan(sum)) continue;
+    all.epochs.push_back(row[0]);
+    all.AP.push_back(score);
+    all.loss.push_back(sum);
+  }
+  return all;
+}
+
+double mean(std::span<const double> values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+/// How many evaluations a mean is over: a tenth of them, at least 3.
+size_t window_of(const Evaluations& all) {
+  return std::max<size_t>(3, all.count() / 10);
+}
+
+std::string percent(double share) {
+  return fmt::format("{:.0f} %", 100 * share);
+}
+
+std::string nothing_learned(const RunOutcome& run, const Evaluations& all) {
+  constexpr double next_to_nothing = 0.02;
+  if (run.best.AP50 == no_truths || run.best.AP50 > next_to_nothing) return "";
+  const bool loss_fell = all.count() > 1 && all.loss.back() < 0.9 * all.loss.front();
+  return fmt::format(
+      "Next to nothing was detected (AP50 {:.3f}): {}.", run.best.AP50,
+      loss_fell ? "the loss was falling, so train longer (train.epochs), and compare train_batch0.jpg and "
+                  "val_pred0.jpg to see whether both splits are labelled alike"
+                : "the loss hardly fell, so look at the labels in train_batch0.jpg and with `brightnet data "
+                  "check`, then try another optimizer.rate");
+}
+
+/// The validation score has fallen since its peak, while the training loss went on falling.
+std::string over_fitting(const Evaluations& all) {
+  const size_t window = window_of(all);
+  if (all.count() < 3 * window) return "";
+  size_t peak = 0;
+  double highest = -1;
+  for (size_t i = 0; i + window <= all.count(); ++i) {
+    const double score = mean(std::span(all.AP).subspan(i, window));
+    if (score > highest) {
+      highest = score;
+      peak = i;
+    }
+  }
+  if (peak + 2 * window > all.count()) return "";
+  const double last = mean(std::span(all.AP).last(window));
+  const double loss_then = mean(std::span(all.loss).subspan(peak, window));
+  const double loss_now = mean(std::span(all.loss).last(window));
+  if (highest - last < std::max(0.015, 0.05 * highest) || loss_now >= loss_then) return "";
+  return fmt::format(
+      "It over-fits from about epoch {:.0f}: validation AP fell from {:.3f} to {:.3f} while the training "
+      "loss fell on, from {:.3g} to {:.3g}; more or more varied images help most, then stronger augmentation "
+      "(augment.*), and train.patience saves the time.",
+      all.epochs[peak + window / 2], highest, last, loss_then, loss_now);
+}
+
+std::string still_improving(const RunOutcome& run, const Evaluations& all) {
+  const size_t part = all.count() / 5;
+  if (run.stopped_early || part < 2) return "";
+  const double last = mean(std::span(all.AP).last(part));
+  const double before = mean(std::span(all.AP).subspan(all.count() - 2 * part, part));
+  if (last - before < std::max(0.01, 0.04 * last)) return "";
+  return fmt::format(
+      "It was still improving when it ended (AP {:.3f} in the last fifth, {:.3f} in the one before): train "
+      "longer, by train.epochs or train.minutes.",
+      last, before);
+}
+
+std::string unfit_anchors(const RunOutcome& run) {
+  if (!run.anchor_recall || *run.anchor_recall >= 0.9) return "";
+  return fmt::format(
+      "The anchors fit only {} of the training boxes, which limits recall: head: {{anchors: auto}} fits them "
+      "to the data.",
+      percent(*run.anchor_recall));
+}
+
+std::string badly_placed(const RunOutcome& run) {
+  const Metrics& best = run.best;
+  if (best.AP50 < 0.4 || best.AP75 == no_truths || best.AP75 > 0.4 * best.AP50) return "";
+  return fmt::format(
+      "Objects are found, but their boxes are badly placed (AP50 {:.3f}, AP75 {:.3f}): a larger train.size, "
+      "a larger head.box_weight and longer training help; see in val_pred0.jpg whether the labels are tight.",
+      best.AP50, best.AP75);
+}
+
+/// The class with the fewest training objects among those that score far below the others.
+std::string few_objects(const RunOutcome& run) {
+  const auto& classes = run.best.per_class;
+  const std::vector<int64_t>& objects = run.training_objects;
+  if (objects.size() != classes.size() || classes.size() < 2) return "";
+  const int64_t all = std::accumulate(objects.begin(), objects.end(), int64_t{0});
+  const double even_share = static_cast<double>(all) / static_cast<double>(classes.size());
+  size_t rarest = classes.size();
+  for (size_t i = 0; i < classes.size(); ++i) {
+    const bool rare = objects[i] < 30 || static_cast<double>(objects[i]) < 0.2 * even_share;
+    const bool bad = classes[i].truths > 0 && classes[i].AP50 < 0.75 * run.best.AP50;
+    if (rare && bad && (rarest == classes.size() || objects[i] < objects[rarest])) rarest = i;
+  }
+  if (rarest == classes.size()) return "";
+  return fmt::format(
+      "Class {} has few objects, {} of {} in training, and an AP50 of {:.3f} beside {:.3f} of all: label "
+      "more of it, or show it more often (head.class_weights).",
+      classes[rarest].name, objects[rarest], all, classes[rarest].AP50, run.best.AP50);
+}
+
+std::string confused(const RunOutcome& run) {
+  const ConfusionMatrix& matrix = run.best.confusion;
+  constexpr int64_t least_objects = 5;
+  constexpr double least_share = 0.15;
+  int from = -1, to = -1;
+  double worst = least_share;
+  for (int truth = 0; truth < matrix.classes; ++truth) {
+    int64_t total = 0;
+    for (int predicted = 0; predicted <= matrix.classes; ++predicted) total += matrix.at(predicted, truth);
+    for (int predicted = 0; predicted < matrix.classes; ++predicted) {
+      const int64_t taken = matrix.at(predicted, truth);
+      if (predicted == truth || taken < least_objects) continue;
+      const double share = static_cast<double>(taken) / static_cast<double>(total);
+      if (share <= worst) continue;
+      worst = share;
+      from = truth;
+      to = predicted;
+    }
+  }
+  if (from < 0) return "";
+  const auto name = [&](int id) { return run.best.per_class[static_cast<size_t>(id)].name; };
+  return fmt::format(
+      "{} of {} are taken for {}: check that the two are labelled consistently, and see "
+      "confusion_matrix.png; a larger train.size shows finer differences.",
+      percent(worst), name(from), name(to));
+}
+
+/// At the score from which a detection counts in the confusion matrix, 0.25.
+std::string false_alarms_or_misses(const RunOutcome& run) {
+  const ConfusionMatrix& matrix = run.best.confusion;
+  const int background = matrix.classes;
+  int64_t detections = 0, false_alarms = 0, truths = 0, missed = 0;
+  for (int a = 0; a < matrix.classes; ++a) {
+    false_alarms += matrix.at(a, background);
+    missed += matrix.at(background, a);
+    for (int b = 0; b <= matrix.classes; ++b) {
+      detections += matrix.at(a, b);
+      truths += matrix.at(b, a);
+    }
+  }
+  constexpr int64_t least = 20;
+  const double alarmed = detections < least ? 0 : static_cast<double>(false_alarms) / detections;
+  const double overlooked = truths < least ? 0 : static_cast<double>(missed) / truths;
+  if (alarmed > 0.5 && alarmed >= overlooked) {
+    return fmt::format(
+        "{} of the detections are false alarms: add images without objects, look for objects that nobody "
+        "labelled, and detect with a higher --conf.",
+        percent(alarmed));
+  }
+  if (overlooked <= 0.35) return "";
+  return fmt::format(
+      "{} of the objects are missed: {}, and detect with a lower --conf.", percent(overlooked),
+      run.best.APs != no_truths && run.best.APs < 0.5 * run.best.AP
+          ? "mostly small ones (APs far below AP), for which a larger train.size or a model with a finer "
+            "head (yolov4-tiny-3l) helps"
+          : "train longer or with a larger model");
+}
+
+}  // namespace
+
+std::vector<std::string> closing_words(const RunOutcome& run) {
+  const Evaluations all = evaluations_of(run.curves);
+  if (const std::string nothing = nothing_learned(run, all); !nothing.empty()) return {nothing};
+  std::vector<std::string> sentences;
+  for (std::string& sentence :
+       std::vector{over_fitting(all), still_improving(run, all), unfit_anchors(run), badly_placed(run),
+                   few_objects(run), confused(run), false_alarms_or_misses(run)}) {
+    if (!sentence.empty() && sentences.size() < most_sentences) sentences.push_back(std::move(sentence));
+  }
+  return sentences;
+}
+
+}  // namespace brightnet

@@ -1,0 +1,30 @@
+// What a finished run's curves and scores say, in words, with the knob that usually helps.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "train/evaluate/metrics.h"
+#include "train/run/report/metrics_csv.h"
+
+namespace brightnet {
+
+/// What is known of a run when it has ended.
+struct RunOutcome {
+  MetricsTable curves;
+  /// Of the best evaluation. After a resume it may lack the confusion matrix.
+  Metrics best;
+  /// Objects of each class in the training split; empty: unknown.
+  std::vector<int64_t> training_objects;
+  /// The run ended early, by train.patience.
+  bool stopped_early = false;
+  /// Share of the training boxes that an anchor fits (IoU above 0.5), where that is known.
+  std::optional<double> anchor_recall;
+};
+
+/// At most four sentences, the most important first; none for a run in which nothing stands out.
+std::vector<std::string> closing_words(const RunOutcome& run);
+
+}  // namespace brightnet
