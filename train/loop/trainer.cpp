@@ -53,6 +53,9 @@ void Trainer::open() {
         std::make_unique<RunReport>(setup_.folder, files_, setup_.train.classes,
                                     resumed_ ? static_cast<int>(progress_.epoch) : -1, progress_.iteration);
   }
+  // The average of the best weights is evaluated after the run's last evaluation.
+  constexpr int64_t many = 1000;
+  if (evaluates_average(setup_.config.train.average, many)) time_plan_.end_with_evaluations(2);
   pace_.begin_run(progress_.times);
 }
 

@@ -27,9 +27,9 @@ class Validation {
   std::optional<Metrics> measure(Network& network, const Interrupt& interrupt);
   /// The metric that the run wants to be best by (evaluate.best_by), of one evaluation.
   double score(const Metrics& metrics) const;
-  /// Records in `progress` the score of the epoch that has just ended, or is going on: its metric, averaged with those of the
-  /// evaluations before (evaluate.smooth), so that one lucky evaluation does not decide. Lists it if it
-  /// is among the train.average best. True when it is the best so far.
+  /// Records in `progress` the score of the epoch that has just ended, or is going on: its metric, averaged
+  /// with those of the evaluations before (evaluate.smooth), so that one lucky evaluation does not decide.
+  /// Lists it if it is among the train.average best. True when it is the best so far.
   bool record_score(const Metrics& metrics, Progress& progress);
   /// Whether train.patience evaluations have passed without a better score.
   bool out_of_patience(const Progress& progress) const;
