@@ -48,7 +48,7 @@ RunEnd end_of(const Loader::Setup& setup, uint64_t steps_per_epoch) {
   if (setup.end) return *setup.end;
   const uint64_t batches = setup.epochs * steps_per_epoch;
   const double plain = static_cast<double>(setup.augment.mosaic_off) * static_cast<double>(batches);
-  return {batches, batches - static_cast<uint64_t>(plain + 1e-3), {}};
+  return {batches, batches - static_cast<uint64_t>(plain + 1e-3)};
 }
 
 }  // namespace

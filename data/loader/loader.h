@@ -48,7 +48,7 @@ struct BufferSource {
 struct RunEnd {
   uint64_t batches = 0, plain_from = 0;
   /// For each of the loader's sizes but the first: where it takes over. Empty: the sizes are drawn at random.
-  std::vector<uint64_t> larger_from;
+  std::vector<uint64_t> larger_from = {};
 };
 
 /// Yields the batches of a training run, in an order that depends on the seed alone: the sequence is

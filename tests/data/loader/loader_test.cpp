@@ -390,6 +390,31 @@ TEST(Loader, HasTheBatchesOfItsNewEnd) {
   }
 }
 
+TEST(Loader, GrowsThroughItsSizesAsItsEndSays) {
+  const Dataset dataset = draw_dataset(test_folder(), 10);
+  Loader::Setup setup = busy_setup(dataset);
+  setup.sizes = {32, 48, 64};
+  const auto sizes = [&](const std::vector<Taken>& taken) {
+    std::vector<int> list;
+    for (const Taken& batch : taken) list.push_back(batch.size);
+    return list;
+  };
+  for (const int workers : {0, 1, 4}) {
+    setup.loader.workers = workers;
+    setup.loader.prefetch = 6;
+    setup.end = RunEnd{8, 8, {2, 5}};
+    EXPECT_EQ(sizes(take_all(setup)), (std::vector<int>{32, 32, 48, 48, 48, 64, 64, 64}));
+    setup.end = RunEnd{8, 8, {0, 0}};
+    EXPECT_EQ(sizes(take_all(setup)), std::vector<int>(8, 64));
+    // Batches that were made ahead at the old size are made again.
+    setup.end = RunEnd{8, 8, {6, 7}};
+    const auto taken = take_all(setup, {{1, {8, 8, {2, 5}}}, {3, {8, 8, {2, 4}}}});
+    EXPECT_EQ(sizes(taken), (std::vector<int>{32, 32, 48, 48, 64, 64, 64, 64})) << workers;
+    setup.end = RunEnd{8, 8, {2, 4}};
+    EXPECT_TRUE(taken == take_all(setup)) << "the same pixels as without the change";
+  }
+}
+
 TEST(Loader, DecodesNothingAgainForANewEnd) {
   const Dataset dataset = grey_dataset(test_folder(), 4);
   Loader::Setup setup = plain_setup(dataset);

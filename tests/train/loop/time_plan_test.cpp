@@ -18,6 +18,7 @@ struct Machine {
   std::function<double(double worked, int64_t step)> step = [](double, int64_t) { return 0.5; };
   std::function<double(double worked)> evaluation = [](double) { return 2.0; };
   double save = 0.2, epoch_end = 0.05, plots = 0.3;
+  double overhead = 0;  ///< of a small input's step, a part of the largest's
 };
 
 /// A run of ten minutes unless told otherwise: 40 steps an epoch, any number of epochs.
@@ -26,6 +27,7 @@ struct Limits {
   int64_t images = 160;
   int epochs = 0, every = 0;  ///< 0: automatic
   int64_t val_images = 40;
+  std::vector<int> sizes = {};  ///< through which the input grows over the first 60 %
 };
 
 /// Trainer::run() without a network.
@@ -37,6 +39,9 @@ class SimulatedRun {
     config_.train.minutes = limits.minutes;
     if (limits.epochs > 0) config_.train.epochs = limits.epochs;
     if (limits.every > 0) config_.evaluate.every = limits.every;
+    config_.train.sizes = limits.sizes;
+    config_.train.grow = limits.sizes.empty() ? 0.0f : 0.6f;
+    growing_.emplace(config_);
     pace_.emplace([this] { return now_; });
     plan_.emplace(config_, limits.val_images, *pace_);
     length_.emplace(config_.train, limits.images);
@@ -69,6 +74,8 @@ class SimulatedRun {
   bool over() const { return length_->run_trained(progress_) && progress_.step == 0; }
   /// Part of the minutes that has been spent.
   double spent() const { return worked_ / (60.0 * config_.train.minutes); }
+  /// Part of the minutes in which steps had the largest input.
+  double at_full_size() const { return at_full_size_ / (60.0 * config_.train.minutes); }
   double evaluating() const { return evaluating_ / (60.0 * config_.train.minutes); }
   int evaluations() const { return evaluations_; }
   double worked() const { return worked_; }
@@ -82,11 +89,15 @@ class SimulatedRun {
     worked_ += seconds;
   }
   void step() {
-    const double took = machine_.step(worked_, progress_.iteration);
+    const int64_t step = progress_.iteration;
+    const auto boundaries = growing_->boundaries(*length_, progress_.plans);
+    const double part = growing_->work(step, step + 1, boundaries);
+    const double took = machine_.step(worked_, step) * (part < 1 ? part + machine_.overhead : 1);
+    at_full_size_ += part == 1 ? took : 0;
     pass(took);
     ++progress_.iteration;
     ++progress_.step;
-    pace_->step_done(took);
+    pace_->step_done(took, part);
   }
   void save() {
     const double began = now_;
@@ -124,9 +135,10 @@ class SimulatedRun {
 
   RunConfig config_;
   Machine machine_;
-  double now_ = 1000, worked_ = 0, evaluating_ = 0;
+  double now_ = 1000, worked_ = 0, evaluating_ = 0, at_full_size_ = 0;
   int evaluations_ = 0;
   bool evaluated_last_ = false;
+  std::optional<GrowingInput> growing_;
   std::optional<Pace> pace_;
   std::optional<TimePlan> plan_;
   std::optional<RunLength> length_;
@@ -326,6 +338,23 @@ TEST(TimePlan, KeepsTheOnePlanOfAVersionThatPlannedOnce) {
   run.run();
   EXPECT_EQ(run.progress().iteration, 100);
   EXPECT_EQ(run.progress().plans.size(), 1u);
+}
+
+TEST(TimePlan, AnInputThatGrowsTakesMoreTimeInTheEndAndThePlanKnows) {
+  for (const double overhead : {0.0, 0.1}) {
+    for (const float minutes : {2.0f, 8.0f, 60.0f}) {
+      SimulatedRun run({.minutes = minutes, .sizes = {224, 320, 416}}, {.overhead = overhead});
+      run.run();
+      SCOPED_TRACE(describe(run));
+      EXPECT_GE(run.spent(), 0.9);
+      EXPECT_LE(run.spent(), 1.0);
+      // 0.3 · (224² + 320²) / 416² + 0.4 of a step's time a step: 0.6 of the steps' time is at the full size.
+      EXPECT_NEAR(run.at_full_size(), 0.57, 0.08);
+      SimulatedRun constant({.minutes = minutes}, {});
+      constant.run();
+      EXPECT_GT(run.progress().iteration, 1.25 * constant.progress().iteration);
+    }
+  }
 }
 
 }  // namespace
