@@ -335,8 +335,10 @@ Model parse_model(const YamlDocument& document, int classes, const YamlValue& he
   if (head_overrides.defined()) {
     for (const auto& entry : head_overrides.node) {
       const auto key = entry.first.as<std::string>();
-      // `anchors: model`, or auto, leaves the list as it is.
-      if (key != "anchors" || !entry.second.IsScalar()) resolved["head"][key] = YAML::Clone(entry.second);
+      // `model`, and `auto` until training has chosen, leave the model's own value as it is.
+      const bool word =
+          entry.second.IsScalar() && (entry.second.Scalar() == "model" || entry.second.Scalar() == "auto");
+      if (!word) resolved["head"][key] = YAML::Clone(entry.second);
     }
   }
   YAML::Emitter emitter;

@@ -91,6 +91,32 @@ TEST(Model, ItsOwnYamlReadsBackTheSame) {
   EXPECT_EQ(first.yaml, second.yaml);
 }
 
+TEST(Model, ARunThatLeavesAKeyToTheModelOrToTrainingLosesNothingOfIt) {
+  const YamlDocument file = YamlDocument::load(testing::source_dir() / "configs/models/yolov4-tiny.yaml");
+  const Model own = parse_model(file, 3);
+  for (const char* word : {"model", "auto"}) {
+    const YamlDocument overrides =
+        YamlDocument::parse(std::string("{anchors: ") + word + ", class_weights: auto}", "overrides");
+    const Model model = parse_model(file, 3, overrides.root());
+    EXPECT_EQ(model.yaml, own.yaml) << word;
+    const auto &head = std::get<YoloAttributes>(model.layers.back().attributes),
+               &same = std::get<YoloAttributes>(own.layers.back().attributes);
+    EXPECT_EQ(head.head.anchors[5].w, same.head.anchors[5].w) << word;
+    EXPECT_TRUE(head.automatic_class_weights);
+  }
+}
+
+TEST(Model, ClassWeightsMayBeSwitchedOff) {
+  const YamlDocument file = YamlDocument::load(testing::source_dir() / "configs/models/yolov4-tiny.yaml");
+  const auto weights = [&](const std::string& text) {
+    const Model model = parse_model(file, 2, YamlDocument::parse("class_weights: " + text, "run").root());
+    return std::get<YoloAttributes>(model.layers.back().attributes).class_weights;
+  };
+  EXPECT_EQ(weights("[1, 2.5]"), (std::vector<float>{1, 2.5f}));
+  EXPECT_TRUE(weights("off").empty());
+  EXPECT_THROW(weights("none"), InputError);
+}
+
 std::string refusal(const std::string& yaml) {
   try {
     model_of(yaml, 2);
