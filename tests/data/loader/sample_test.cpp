@@ -79,7 +79,7 @@ void compare(const cv::Mat& rgb, const std::vector<Truth>& truths, Found& found)
       const cv::Rect2f box = pixels_of(truths[i], size), around = widened(box, 5);
       const bool alone = std::none_of(truths.begin(), truths.end(), [&](const Truth& other) {
         return &other != &truths[i] && other.class_id == channel &&
-               (pixels_of(other, size) & around).area() > 0;
+               (pixels_of(other, size) & widened(around, 1)).area() > 0;  // its pixels may reach over its box
       });
       if (!alone || box.width < 15 || box.height < 15) continue;
       const cv::Rect window = cv::Rect(around) & cv::Rect({}, rgb.size());
@@ -135,9 +135,15 @@ AugmentOptions everything_askew() {
 
 TEST(SampleMaker, BoxesFollowPixelsWithEverythingOn) {
   const Dataset dataset = draw_colors(test_folder());
-  for (const auto& [letterbox, askew] :
-       {std::pair(false, false), {true, false}, {false, true}, {true, true}}) {
-    AugmentOptions options = askew ? everything_askew() : everything();
+  AugmentOptions turned = everything();  // these exchange the axes and do nothing else
+  turned.vertical_flip = turned.quarter_turns = 0.5f;
+  for (const auto& [letterbox, what] : {std::pair(false, everything()),
+                                        {true, everything()},
+                                        {false, turned},
+                                        {true, turned},
+                                        {false, everything_askew()},
+                                        {true, everything_askew()}}) {
+    AugmentOptions options = what;
     options.letterbox = letterbox;
     ImageCache cache(dataset, 1 << 30, {});
     SampleMaker maker(dataset, options, cache);
@@ -151,7 +157,7 @@ TEST(SampleMaker, BoxesFollowPixelsWithEverythingOn) {
     }
     EXPECT_GT(found.boxes, 200);
     EXPECT_GT(found.iou / found.boxes, 0.96);
-    EXPECT_GT(found.worst, 0.8);
+    EXPECT_GT(found.worst, 0.75);  // the rest of another, too thin to have a box, may touch it
     EXPECT_EQ(found.unlabelled, 0);
   }
 }
