@@ -36,10 +36,10 @@ struct Annotation {
 /// One image. Width and height are those after EXIF rotation.
 struct ImageRecord {
   std::filesystem::path file;
-  std::string listed;  ///< how its format's lists or tables name it; empty: by its path
-  int64_t id = 0;      ///< COCO's image id; the index elsewhere
+  int64_t id = 0;  ///< COCO's image id; the index elsewhere
   int width = 0, height = 0;
   std::vector<Annotation> annotations;
+  std::string listed{};  ///< how its format's lists or tables name it; empty: by its path
 };
 
 struct Dataset {
