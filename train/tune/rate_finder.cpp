@@ -70,7 +70,8 @@ double loss_of_step(TrainingStep& step, std::span<const KeptBatch> batches, doub
 }  // namespace
 
 Preparation prepare_sweep(const RunRequest& request, const std::string& device) {
-  Preparation run = prepare(request, device, Communicator::solo());
+  Communicator& alone = Communicator::solo();
+  Preparation run = prepare(request, common_device(alone, [&] { return device; }), alone);
   run.config.train.sizes.clear();
   run.config.ema.decay = 0.0f;
   return run;
