@@ -70,8 +70,9 @@ SearchPlan plan_of(const TuneArguments& arguments) {
 }
 
 void check_keys(const std::vector<TunedKey>& keys, const RunConfig& config) {
+  const std::string micro_batch = YAML::Load(print_config(config, false))["train"]["micro_batch"].Scalar();
   for (const TunedKey& key : keys) {
-    if (key.name == "train.batch" && config.train.micro_batch > 0) {
+    if (key.name == "train.batch" && micro_batch != "auto") {
       throw InputError("train.batch can be searched only where train.micro_batch is auto",
                        config.where("train.micro_batch"), "Add --set train.micro_batch=auto");
     }
@@ -181,8 +182,9 @@ int find_rate(const TuneArguments& arguments) {
   request.config = arguments.common.config;
   request.assignments = assignments_of(arguments);
   Preparation run = prepare_sweep(request, arguments.common.device);
+  const int batch = run.config.train.batch;
   spdlog::info("{} steps of {} images while the learning rate grows from {:g} to {:g}", arguments.sweep.steps,
-               run.config.train.batch, arguments.sweep.low, arguments.sweep.high);
+               batch, arguments.sweep.low, arguments.sweep.high);
   const Interrupt interrupt;
   const auto points = sweep_rates(run, arguments.sweep, interrupt);
   if (interrupt.requested()) {

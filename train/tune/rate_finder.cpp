@@ -69,9 +69,12 @@ double loss_of_step(TrainingStep& step, std::span<const KeptBatch> batches, doub
 
 }  // namespace
 
-Preparation prepare_sweep(RunRequest request, const std::string& device) {
-  request.assignments.insert(request.assignments.end(), {"train.sizes=[]", "ema.decay=0"});
-  return prepare(request, device, Communicator::solo());
+Preparation prepare_sweep(const RunRequest& request, const std::string& device) {
+  Communicator& alone = Communicator::solo();
+  Preparation run = prepare(request, common_device(alone, [&] { return device; }), alone);
+  run.config.train.sizes.clear();
+  run.config.ema.decay = 0.0f;
+  return run;
 }
 
 std::vector<RatePoint> sweep_rates(Preparation& run, const RateSweep& sweep, const Interrupt& interrupt) {

@@ -19,7 +19,7 @@ struct RateSweep {
 };
 
 /// Prepares the run of this request for a sweep: one input size, no average of the weights. Creates no folder.
-Preparation prepare_sweep(RunRequest request, const std::string& device);
+Preparation prepare_sweep(const RunRequest& request, const std::string& device);
 
 /// Steps of this run, one a rate, until the loss has diverged or a signal arrives. Changes its parameters.
 std::vector<RatePoint> sweep_rates(Preparation& run, const RateSweep& sweep, const Interrupt& interrupt);

@@ -15,7 +15,8 @@ const cv::Scalar pale(160, 190, 215), blue(0, 114, 178), orange(213, 94, 0);
 
 cv::Mat plot_rates(const std::vector<RatePoint>& points, const std::optional<RateSuggestion>& suggestion) {
   Canvas canvas(900, 560);
-  canvas.text("Loss of a step over its learning rate", {80, 26}, 13, ink, Align::left, true);
+  canvas.text("Loss over the first loss of the same batch, as the learning rate grows", {80, 26}, 13, ink,
+              Align::left, true);
   std::vector<RatePoint> finite;
   for (const RatePoint& point : points) {
     if (std::isfinite(point.smoothed) && point.smoothed > 0 && point.loss > 0) finite.push_back(point);

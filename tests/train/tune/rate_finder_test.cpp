@@ -67,7 +67,7 @@ TEST(RateFinder, StopsOnASignal) {
 TEST(RateFinder, WritesATableOfEveryStepAndAPlot) {
   std::vector<RatePoint> points{{1e-3, 20}, {1e-2, 10}, {1e-1, INFINITY}};
   smooth_losses(points);
-  EXPECT_EQ(rates_csv(points), "rate,loss,smoothed\n0.001,20,20\n0.01,10,13.8861\n0.1,inf,inf\n");
+  EXPECT_EQ(rates_csv(points), "rate,loss,smoothed\n0.001,20,20\n0.01,10,13.8865\n0.1,inf,inf\n");
   EXPECT_FALSE(plot_rates(points, RateSuggestion{0.003, 0.01}).empty());
   EXPECT_FALSE(plot_rates({}, std::nullopt).empty());
 }

@@ -71,12 +71,13 @@ TEST(TunedKeys, UnknownOnesAreRefusedWithTheNearest) {
 
 TEST(TunedKeys, HaveTheValuesOfTheConfigurationAndOfItsHead) {
   const SmallRun run;
-  const RunConfig config = run.load({"augment.hue=0.07", "head.box_weight=3.5", "train.batch=8"});
+  const RunConfig config =
+      run.load({"augment.hue=0.07", "head.box_weight=3.5", "head.class_weight=0.7", "train.batch=8"});
   const auto keys =
       choose_keys({"optimizer.rate", "augment.hue", "head.box_weight", "head.class_weight", "train.batch"});
   const auto values = configured_values(config, load_model(config, 2), keys);
   ASSERT_EQ(keys[0].name, "train.batch");
-  EXPECT_EQ(values, (std::vector<double>{8, 0.02, 3.5, 1, 0.07}));
+  EXPECT_EQ(values, (std::vector<double>{8, 0.02, 3.5, 0.7, 0.07}));
 }
 
 TEST(TunedKeys, AreRoundedToFourDigitsAndIntegersToWholeNumbers) {
