@@ -193,6 +193,38 @@ TEST(AutomaticValues, TheCacheTakesTheWholeDataSetOrAPartOfTheFreeMemory) {
   EXPECT_EQ(chosen(facts).loader.cache_mb, 0);
 }
 
+TEST(AutomaticValues, TheInputGrowsToItsSizeInMultiplesOfItsStride) {
+  const auto sizes = [](int size) {
+    RunConfig config;
+    config.train.size = size;
+    config = chosen(facts_of(200), config);
+    EXPECT_GT(config.train.grow, 0) << size;
+    return config.train.sizes;
+  };
+  EXPECT_EQ(sizes(416), (std::vector<int>{224, 320, 416}));
+  EXPECT_EQ(sizes(608), (std::vector<int>{320, 480, 608}));
+  EXPECT_EQ(sizes(640), (std::vector<int>{384, 512, 640})) << "also of a stride of 128";
+  EXPECT_EQ(sizes(288), (std::vector<int>{160, 224, 288}));
+}
+
+TEST(AutomaticValues, TheInputIsConstantWhereGrowingIsNotKnownToHelp) {
+  RunConfig drawn;
+  drawn.train.sizes = {320, 416};
+  drawn = chosen(facts_of(200), drawn);
+  EXPECT_EQ(drawn.train.grow, 0);
+  EXPECT_EQ(drawn.train.sizes, (std::vector<int>{320, 416}));
+  RunConfig small;
+  small.train.size = 160;
+  EXPECT_TRUE(chosen(facts_of(200), small).train.sizes.empty());
+  EXPECT_EQ(chosen(facts_of(5000)).train.grow, 0) << "the published recipe";
+  RunFacts facts = facts_of(200);
+  facts.device.gpu = true;
+  EXPECT_EQ(chosen(facts).train.grow, 0) << "not measured";
+  RunConfig given;
+  given.train.grow = 0;
+  EXPECT_TRUE(chosen(facts_of(200), given).train.sizes.empty());
+}
+
 TEST(AutomaticValues, ThereAreTwentyToThirtyEvaluationsWhereThereAreEpochsEnough) {
   for (const int epochs : {1, 10, 25, 49, 50, 100, 177, 300, 1500}) {
     RunConfig config;
