@@ -1,4 +1,6 @@
 // Saving a trainer's state and weights, the average of its best weights, and resuming.
+#include <algorithm>
+
 #include <tuple>
 
 #include "core/log.h"
@@ -101,12 +103,13 @@ void Trainer::say_what_disk_lacks() const {
   if (!free) return;
   const TrainOptions& train = setup_.config.train;
   const EvaluateOptions& evaluations = setup_.config.evaluate;
-  const int64_t epochs = length_.epochs(progress_);
+  // With a time limit nothing is planned yet: a guess that no small disk passes.
+  const int64_t epochs = std::min<int64_t>(length_.epochs(progress_), 1000);
   const DiskNeeds needs{.state = bytes_of(step_.state_arrays()),
                         .weights = layout_.floats() * sizeof(float),
                         .weights_files = 2 + (train.average >= 2 ? train.average + 1 : 0),
                         .epochs = epochs,
-                        .evaluations = epochs / evaluations.every};
+                        .evaluations = epochs / evaluations.every.value_or(10)};
   const std::string shortage =
       describe_shortage(needs, bytes_in(setup_.folder.path()), *free, setup_.folder.path().string());
   if (!shortage.empty()) spdlog::warn("{}", shortage);

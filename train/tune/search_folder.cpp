@@ -42,7 +42,7 @@ std::string differing_line(const std::string& before, const std::string& now) {
   } while (old_line == new_line && old_lines && new_lines);
   const auto words = [](const std::string& line) {
     return line.empty() ? std::string("nothing")
-                        : "'" + std::string(line.substr(line.find_first_not_of(' '))) + "'";
+                        : fmt::format("'{}'", line.substr(line.find_first_not_of(' ')));
   };
   return "its configuration has " + words(old_line) + ", not " + words(new_line);
 }

@@ -23,7 +23,7 @@ class RecipeWriter {
   std::string write(const std::string& model) {
     refuse_what_changes_training();
     text_ = "model: " + model + '\n';
-    line("head: {anchors: model}", "darknet's; auto fits them to the data");
+    line("head: {anchors: model, assignment: model}", "darknet's; auto fits them to the data");
     text_ += "data:\n  format: darknet\n  train: obj.data  # its lists of images and class names\n";
     write_train();
     write_optimizer();
