@@ -107,18 +107,18 @@ std::string SplitReport::text() const {
   add_row("boxes", [](const Part& part) { return total(part.boxes); });
   for (size_t c = 0; c < classes.size(); ++c)
     add_row("  " + classes[c], [c](const Part& part) { return part.boxes[c]; });
-  if (groups.empty()) return out + "No two images look alike.\n";
+  if (groups.empty()) return out + (similar ? "No two images look alike.\n" : "No file is there twice.\n");
   size_t images = 0;
   for (const auto& group : groups) images += group.size();
   out += fmt::format(
-      "{} that look alike {} in {}, each of which is in one split; the largest has {}: {}{}\n",
-      counted(images, "image", "images"), images == 1 ? "is" : "are",
+      "{} that {} are in {}, each of which is in one split; the largest has {}: {}{}\n",
+      counted(images, "image", "images"), similar ? "look alike" : "have the same bytes",
       counted(groups.size(), "group", "groups"), groups[0].size(),
       fmt::join(groups[0].begin(), groups[0].begin() + std::min<ptrdiff_t>(3, std::ssize(groups[0])), ", "),
       groups[0].size() > 3 ? ", …" : "");
   size_t smallest = images_of(parts);
   for (const Part& part : parts) smallest = std::min(smallest, part.images);
-  if (groups[0].size() > smallest) {
+  if (similar && groups[0].size() > smallest) {
     out +=
         "This group is larger than a split, as with a camera that does not move. --exact keeps only files "
         "with the same bytes together; then similar images are in several splits.\n";
@@ -152,6 +152,7 @@ SplitReport split_dataset(const DataOptions& options, const SplitOptions& split_
              {.shares = shares, .seed = split_options.seed, .similar = split_options.similar});
   SplitReport report;
   report.classes = dataset.classes;
+  report.similar = split_options.similar;
   report.problems = summarize(dataset.problems);
   report.groups = groups_of_several(dataset, division);
   report.data = options;

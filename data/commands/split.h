@@ -29,6 +29,7 @@ struct SplitReport {
   };
   std::vector<std::string> classes;
   std::vector<Part> parts;
+  bool similar = true;  ///< SplitOptions::similar
   /// The files of each group of several images that are kept together, largest first.
   std::vector<std::vector<std::string>> groups;
   std::string problems;  ///< of the data set; summarize()

@@ -70,13 +70,24 @@ std::vector<std::vector<Member>> gather_classes(const Dataset& dataset, std::vec
 
 class Divider {
  public:
-  explicit Divider(const std::vector<double>& shares) : shares_(shares), images_(shares.size()) {}
+  explicit Divider(const std::vector<double>& shares)
+      : shares_(shares),
+        images_(shares.size()),
+        largest_(std::max_element(shares.begin(), shares.end()) - shares.begin()) {}
+
+  /// `members` are all groups and count for their images.
+  void assign_large(const std::vector<Member>& members) {
+    if (!one_part_prevails()) return;
+    const double smallest_part = *std::min_element(shares_.begin(), shares_.end()) * total(members);
+    for (const Member& member : members) {
+      if (member.amount > std::max(1.0, smallest_part)) give(*member.group, largest_);
+    }
+  }
 
   void assign_class(const std::vector<Member>& members) {
     std::vector<Member> free = unassigned(members);
     if (free.empty()) return;
-    const auto largest = std::max_element(shares_.begin(), shares_.end());
-    if (members.size() == 1 && *largest > 0.5) return give(*free[0].group, largest - shares_.begin());
+    if (members.size() == 1 && one_part_prevails()) return give(*free[0].group, largest_);
     std::vector<double> wanted = missing(members);
     double images = 0;
     for (const Member& member : free) images += member.group->images;
@@ -85,7 +96,7 @@ class Divider {
     cut(free, wanted);
   }
 
-  /// `members` count for their images.
+  /// As for assign_large().
   void assign_rest(const std::vector<Member>& members) {
     const std::vector<Member> free = unassigned(members);
     std::vector<double> wanted;
@@ -97,6 +108,8 @@ class Divider {
   }
 
  private:
+  bool one_part_prevails() const { return shares_[largest_] > 0.5; }
+
   static std::vector<Member> unassigned(std::vector<Member> members) {
     std::erase_if(members, [](const Member& member) { return member.group->part != no_part; });
     return members;
@@ -117,9 +130,9 @@ class Divider {
     return out;
   }
 
-  void give(Group& group, std::ptrdiff_t part) {
-    group.part = static_cast<size_t>(part);
-    images_[group.part] += group.images;
+  void give(Group& group, size_t part) {
+    group.part = part;
+    images_[part] += group.images;
   }
 
   /// Gives the members, in their order, to the parts in theirs: to each as much as it wants, in proportion. A
@@ -134,13 +147,14 @@ class Divider {
     for (const Member& member : members) {
       const double middle = given + member.amount / 2;
       while (middle >= end && part + 1 < shares_.size()) end += wanted[++part] * scale;
-      give(*member.group, static_cast<std::ptrdiff_t>(part));
+      give(*member.group, part);
       given += member.amount;
     }
   }
 
   const std::vector<double>& shares_;
   std::vector<double> images_;  // that each part has
+  size_t largest_;
 };
 
 }  // namespace
@@ -159,6 +173,7 @@ Division divide(const Dataset& dataset, const std::vector<ImageContent>& content
   for (Group& group : groups) all.push_back({&group, group.images});
   sort_by_place(all);
   Divider divider(options.shares);
+  divider.assign_large(all);
   for (const auto& members : classes) divider.assign_class(members);
   divider.assign_rest(all);
   for (const size_t group : division.group) division.part.push_back(groups[group].part);

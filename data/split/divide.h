@@ -7,8 +7,10 @@
 // to its share of the class's boxes, those that it has from earlier classes counted. What rounding to whole
 // groups gave a part too much or too little in images moves the cuts of the next classes by at most half an
 // image. Groups without objects come last: each part gets its share of them, or up to half more or less, to
-// come to its share of the images. A class that only one group contains goes to the part with more than half
-// of the images, if there is one.
+// come to its share of the images.
+//
+// If one part has more than half of the images, it gets first the groups that are larger than the smallest
+// part, and the groups that are the only ones with a class.
 //
 // An added image therefore moves only groups that are next to a cut.
 #pragma once

@@ -43,7 +43,7 @@ DataOptions write_yolo(const DatasetFolder& data) {
   write_images(data, "images/train", "images/val");
   std::map<int, std::string> labels;
   for_each_box(0, pictures, [&](int i, const std::string& name, int x1, int y1, int x2, int y2) {
-    labels[i] += fmt::format("{} {} {} {} {}\n", name == "dog", (x1 + x2) / 320.0, (y1 + y2) / 240.0,
+    labels[i] += fmt::format("{} {} {} {} {}\n", name == "dog" ? 1 : 0, (x1 + x2) / 320.0, (y1 + y2) / 240.0,
                              (x2 - x1) / 160.0, (y2 - y1) / 120.0);
   });
   for (const auto& [i, text] : labels)
@@ -240,7 +240,7 @@ TEST(DataSplit, WithoutAnythingAlikeOnlyCopiesStayTogether) {
   const SplitReport report =
       split_dataset(write_yolo(data), {.folder = data.root() / "out", .similar = false});
   EXPECT_TRUE(report.groups.empty());
-  EXPECT_TRUE(contains(report.text(), "No two images look alike."));
+  EXPECT_TRUE(contains(report.text(), "No file is there twice."));
 }
 
 TEST(DataSplit, AGroupLargerThanASplitIsNamedWithTheWayOut) {

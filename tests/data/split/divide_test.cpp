@@ -146,6 +146,18 @@ TEST(Divide, AnotherSeedIsAnotherDivision) {
   EXPECT_NE(one, other);
 }
 
+TEST(Divide, AGroupThatIsLargerThanASplitLeavesImagesForAll) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    Data data;
+    data.dataset.classes = {"x"};
+    for (int i = 0; i < 20; ++i) data.add(i < 10 ? 0 : i, {1});
+    const auto part = divide(data.dataset, data.contents, {.shares = {0.8, 0.1, 0.1}, .seed = seed}).part;
+    EXPECT_EQ(part[0], 0u);
+    EXPECT_EQ(std::count(part.begin(), part.end(), 1u), 2) << seed;
+    EXPECT_EQ(std::count(part.begin(), part.end(), 2u), 2) << seed;
+  }
+}
+
 TEST(Divide, AClassOfOneImageIsTrainedOn) {
   for (uint64_t content = 0; content < 20; ++content) {
     Data data;
