@@ -36,6 +36,12 @@ constexpr TunedKey table[] = {
     {"augment.hue", KeyKind::share, 0, 0.2, 0.03, 0.02, true},
     {"augment.saturation", KeyKind::factor, 1, 3, 0.2, 1.5, true},
     {"augment.exposure", KeyKind::factor, 1, 3, 0.2, 1.5, true},
+    {"augment.rotate", KeyKind::share, 0, 45, 5, 0, false},
+    {"augment.scale", KeyKind::share, 0, 0.9, 0.1, 0, false},
+    {"augment.translate", KeyKind::share, 0, 0.5, 0.05, 0, false},
+    {"augment.shear", KeyKind::share, 0, 15, 2, 0, false},
+    {"augment.cutmix", KeyKind::share, 0, 1, 0.1, 0, false},
+    {"augment.copy_paste", KeyKind::share, 0, 1, 0.1, 0, false},
     {"augment.mosaic_off", KeyKind::share, 0, 1, 0.15, 0.1, false},
 };
 

@@ -69,10 +69,12 @@ TEST(TunedKeys, UnknownOnesAreRefusedWithTheNearest) {
   EXPECT_NE(refusal({"optimizer.rate", "optimizer.rate"}).find("twice"), std::string::npos);
 }
 
-TEST(TunedKeys, HaveTheValuesOfTheConfigurationAndOfItsHead) {
+TEST(TunedKeys, HaveTheValuesOfTheConfigurationAndOfItsModelsHead) {
   const SmallRun run;
-  const RunConfig config =
-      run.load({"augment.hue=0.07", "head.box_weight=3.5", "head.class_weight=0.7", "train.batch=8"});
+  std::string model = testing::small_model;
+  model.replace(model.find("scale_xy"), 0, "class_weight: 0.7, ");
+  write_atomically(run.folder() / "model.yaml", model);
+  const RunConfig config = run.load({"augment.hue=0.07", "head.box_weight=3.5", "train.batch=8"});
   const auto keys =
       choose_keys({"optimizer.rate", "augment.hue", "head.box_weight", "head.class_weight", "train.batch"});
   const auto values = configured_values(config, load_model(config, 2), keys);
