@@ -558,7 +558,7 @@ TEST(EvaluationLoader, PlaceMapsExactlyBackToTheImage) {
       cv::Mat image(size, CV_8UC3, cv::Scalar::all(0));
       image(box) = cv::Scalar::all(255);
       Dataset dataset;
-      dataset.images.push_back({folder / "image.png", "", 0, size.width, size.height, {}});
+      dataset.images.push_back({folder / "image.png", 0, size.width, size.height, {}});
       cv::imwrite(dataset.images[0].file.string(), image);
       EvaluationLoader loader(dataset, {0}, 1, {.size = 256, .letterbox = letterbox}, 1);
       const auto* images = loader.next();
