@@ -9,7 +9,7 @@ namespace {
 class OptimizerTest : public SmallParameters {
  protected:
   std::unique_ptr<Optimizer> make(float ema_decay = 0) {
-    const EmaOptions ema{.decay = ema_decay};
+    const EmaOptions ema{.decay = ema_decay, .ramp = 2000.0f};
     return make_optimizer(options_, ema, layout_, *backend_, values_.floats());
   }
   /// A step that is applied, without averaging.

@@ -103,8 +103,9 @@ TEST(Schedule, NeverRisesAndIsContinuousWhenItsTotalChanges) {
     ASSERT_EQ(rates.size(), 951u);
     for (size_t i = 21; i < rates.size(); ++i) {
       ASSERT_LE(rates[i], rates[i - 1]) << enum_name(kind) << ", step " << i;
-      if (kind != ScheduleKind::steps && (i < 450 || i > 500))
+      if (kind != ScheduleKind::steps && (i < 450 || i > 500)) {
         EXPECT_LT(rates[i - 1] - rates[i], 0.02) << "no jump in step " << i;
+      }
     }
     EXPECT_NEAR(rates.back(), 0.01, 1e-4) << enum_name(kind);
   }

@@ -42,7 +42,7 @@ TEST(LoaderAdvice, NamesTheWorkItselfWhenNeitherHelps) {
 
 TEST(LoaderAdvice, IsGivenOnceARun) {
   const Dataset train;
-  LoaderAdvisor advisor({.workers = 1}, train);
+  LoaderAdvisor advisor({.workers = 1, .cache_mb = 1024.0f}, train);
   const EpochSums quick{.seconds = 10, .waited = 0.1}, slow{.seconds = 10, .waited = 5};
   EXPECT_EQ(advisor.after_epoch(quick), "");
   EXPECT_NE(advisor.after_epoch(slow).find("50 %"), std::string::npos);
