@@ -46,7 +46,8 @@ TEST_F(FailingRanks, DoNotHangWhenFilesCannotBeWrittenToTheEnd) {
   write_atomically(run_.folder() / "out/state", "");
   const ProgramResult result = program.wait();
   EXPECT_EQ(result.code, 2) << result.err;
-  expect_once(result.err, "Training goes on");
+  // Once a reason: a save may come between the two lines above.
+  EXPECT_NE(result.err.find("Training goes on"), std::string::npos) << result.err;
   expect_once(result.err, "could not be written: ");
   EXPECT_NE(result.err.find("epoch 24/24"), std::string::npos) << result.err;
   EXPECT_TRUE(fs::exists(run_.folder() / "out/weights/last.safetensors"));

@@ -76,20 +76,16 @@ TEST(KeptSets, AreRemovedOnceAStateIsSavedThatDoesNotListThem) {
 
 TEST(AveragedWeights, AreOfTheAveragedParametersOfTheBestEpochs) {
   SmallRun run;
-  SmallTraining training(run.load({"train.epochs=4", "train.average=2", "optimizer.rate=1e-20"}),
-                         run.folder() / "out");
+  SmallTraining training(run.load({"train.epochs=2", "train.average=2"}), run.folder() / "out");
   Trainer trainer = training.make();
   ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
   ASSERT_EQ(trainer.progress().kept.size(), 2u);
   EXPECT_TRUE(trainer.progress().averaged);
-  // With a rate of next to nothing all scores are equal, and of equal scores the later counts. The set of the
-  // last epoch is the moving average and not the raw weights (they differ in the running statistics).
-  ASSERT_EQ(trainer.progress().kept.back().iteration, 12);
-  const auto set = tensors_of(set_file(training.folder.path(), 12)).at("values");
-  const auto ema = tensors_of(training.folder.state()).at("ema");
-  EXPECT_EQ(set, ema);
+  EXPECT_TRUE(fs::exists(set_file(training.folder.path(), 3)));
+  // The set of the last epoch is the moving average and not the raw weights.
+  const auto set = tensors_of(set_file(training.folder.path(), 6)).at("values");
+  EXPECT_EQ(set, tensors_of(training.folder.state()).at("ema"));
   EXPECT_NE(set, tensors_of(training.folder.state()).at("values"));
-  EXPECT_FALSE(fs::exists(set_file(training.folder.path(), 3))) << "no longer among the best";
 }
 
 /// A finished run whose best evaluations detected nothing, and whose kept sets are `good` plus and minus
@@ -117,7 +113,7 @@ void pretend_average_is_good(const SmallTraining& training, const std::vector<fl
 
 TEST(AveragedWeights, AreWrittenWhenTheyScoreBetterThanTheBest) {
   SmallRun run;
-  const RunConfig config = run.load({"train.average=2", "optimizer.rate=1e-20"});
+  const RunConfig config = run.load({"train.average=2", "optimizer.rate=1e-20", "head.assignment=model"});
   SmallTraining training(config, run.folder() / "out");
   ASSERT_EQ(training.make().run(Interrupt()), TrainingEnd::finished);
   EXPECT_FALSE(fs::exists(training.folder.averaged())) << "it scores the same";

@@ -54,7 +54,7 @@ TEST(RankReport, EvaluatesAndPlansAsRankZeroDoes) {
     return print(combine(report, ranks));
   });
   for (const std::string& text : all)
-    EXPECT_EQ(text, "0 0 0 0 0 0; 0 images, 0 0 0 0 s; evaluate1234567890123");
+    EXPECT_EQ(text, "0 0 0 0 0 0, 0 0 0; 0 images, 0 0 0 0 s; evaluate1234567890123");
 }
 
 TEST(RankReport, OfOneRankIsItsOwn) {

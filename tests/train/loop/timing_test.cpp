@@ -133,7 +133,8 @@ double uneven(int64_t step) {
 
 TEST(TrainerPace, SpendsItsMinutesByPlanningAnew) {
   const SmallRun run;
-  RunConfig config = run.load({"train.epochs=100000", "train.minutes=2", "evaluate.every=6"});
+  RunConfig config =
+      run.load({"train.epochs=100000", "train.minutes=2", "evaluate.every=6", "train.average=0"});
   double clock = 5000;
   TimedTraining timed(config, run.folder() / "out", false, clock, uneven);
   Trainer trainer = timed.training.make();
@@ -164,7 +165,8 @@ TEST(TrainerPace, SpendsItsMinutesByPlanningAnew) {
 
 TEST(TrainerPace, AResumedRunRepeatsThePlansAndHasTheMinutesThatAreLeft) {
   const SmallRun run;
-  const RunConfig config = run.load({"train.epochs=100000", "train.minutes=2", "evaluate.every=6"});
+  const RunConfig config =
+      run.load({"train.epochs=100000", "train.minutes=2", "evaluate.every=6", "train.average=0"});
   double clock = 100;
   TimedTraining first(config, run.folder() / "out", false, clock, uneven);
   first.stop_in_step = 40;
@@ -194,7 +196,7 @@ TEST(TrainerPace, AResumedRunRepeatsThePlansAndHasTheMinutesThatAreLeft) {
 
 TEST(TrainerPace, EvaluatesWithinAnEpochThatIsLongerThanTheTime) {
   const SmallRun run(160);
-  RunConfig config = run.load({"train.minutes=0.5"});
+  RunConfig config = run.load({"train.minutes=0.5", "train.average=0"});
   config.train.epochs = {};
   config.evaluate.every = {};
   double clock = 0;
@@ -216,8 +218,9 @@ TEST(TrainerPace, HasTheSameSamplesWithAnyNumberOfWorkersWhenPlansMoveTheLastPar
   std::vector<std::map<std::string, std::vector<float>>> weights;
   for (const char* workers :
        {"loader={workers: 0}", "loader={workers: 3, prefetch: 8}", "augment.mosaic_off=0"}) {
-    const RunConfig config = run.load({"train.epochs=100000", "train.minutes=1", "evaluate.every=50",
-                                       "augment.mosaic_off=0.5", "augment.mosaic=1", workers});
+    const RunConfig config =
+        run.load({"train.epochs=100000", "train.minutes=1", "evaluate.every=50", "train.average=0",
+                  "augment.mosaic_off=0.5", "augment.mosaic=1", workers});
     double clock = 0;
     TimedTraining timed(config, run.folder() / "out", false, clock, uneven);
     Trainer trainer = timed.training.make();

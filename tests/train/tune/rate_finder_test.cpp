@@ -20,7 +20,7 @@ RunRequest request_of(const SmallRun& run, const std::vector<std::string>& more 
 
 TEST(RateFinder, FindsWhereASmallNetworkLearnsAndWhereItDiverges) {
   const SmallRun run;
-  Preparation prepared = prepare_sweep(request_of(run), "cpu");
+  Preparation prepared = prepare_sweep(request_of(run, {"head.assignment=model"}), "cpu");
   const Interrupt interrupt;
   const auto points = sweep_rates(prepared, {1e-3, 1e4, 200}, interrupt);
   ASSERT_GT(points.size(), 20u);
@@ -58,7 +58,7 @@ TEST(RateFinder, LosesAndLeavesNothing) {
 
 TEST(RateFinder, StopsOnASignal) {
   const SmallRun run;
-  Preparation prepared = prepare_sweep(request_of(run), "cpu");
+  Preparation prepared = prepare_sweep(request_of(run, {"head.assignment=model"}), "cpu");
   const Interrupt interrupt;
   std::raise(SIGINT);
   EXPECT_TRUE(sweep_rates(prepared, {}, interrupt).empty());
