@@ -92,9 +92,12 @@ BRIGHTNET_HD AssignedCells assigned_cells(const YoloHead& head, const Box& truth
 BRIGHTNET_HD bool is_assigned_in_cell(const YoloHead& head, const Box& truth, int anchor, int column, int row,
                                       int grid_w, int grid_h) {
   if (!is_usable(truth)) return false;
-  const AssignedCells cells = assigned_cells(head, truth, grid_w, grid_h);
-  bool inside = false;
-  for (int i = 0; i < cells.count; ++i) inside = inside || (cells.column[i] == column && cells.row[i] == row);
+  const int own_column = cell_of(truth.x, grid_w), own_row = cell_of(truth.y, grid_h);
+  bool inside = column == own_column && row == own_row;
+  if (head.assignment != AssignmentKind::best_anchor) {  // as assigned_cells(), without its arrays
+    inside = inside || (row == own_row && column == nearer_neighbour(truth.x, own_column, grid_w)) ||
+             (column == own_column && row == nearer_neighbour(truth.y, own_row, grid_h));
+  }
   return inside && is_assigned(head, truth, anchor, best_anchor(head, truth));
 }
 
