@@ -64,8 +64,12 @@ std::vector<Choice> set_keys(RunConfig& config, const Keys& keys, const std::str
 
 std::vector<Choice> choose_head(RunConfig& config, const Model& model) {
   if (!is_automatic(config)) return {};
-  if (!has_pretrained_predictions(model, config.train))
-    return set_keys(config, recipe(), "the prediction layers start fresh");
+  if (!has_pretrained_predictions(model, config.train)) {
+    const bool unused = config.head.defined() && config.head.node["iou_threshold"].IsDefined();
+    auto choices = set_keys(config, recipe(), "the prediction layers start fresh");
+    if (unused) choices.front().reason += "; iou_threshold, which is best_anchor's, has no effect then";
+    return choices;
+  }
   const std::string reason = "as the pretrained prediction layers were trained";
   if (!is_darknet_weights(config.train.weights)) {
     const Model other = load_trained_model(config.train.weights).model;

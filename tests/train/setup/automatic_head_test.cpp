@@ -76,6 +76,13 @@ TEST_F(AutomaticHead, GivenKeysStayAndTheOthersAreChosen) {
   EXPECT_FALSE(choices_.contains("head.box_weight"));
 }
 
+TEST_F(AutomaticHead, AThresholdThatHasNoEffectIsSaidToHaveNone) {
+  choose({"head.iou_threshold=0.3"});
+  EXPECT_NE(choices_["head.assignment"].reason.find("iou_threshold"), std::string::npos);
+  choose();
+  EXPECT_EQ(choices_["head.assignment"].reason.find("iou_threshold"), std::string::npos);
+}
+
 TEST_F(AutomaticHead, AGivenAssignmentMeansThatTheUserDecidesAll) {
   for (const char* assignment : {"head.assignment=model", "head.assignment=best_anchor"}) {
     const YoloHead& head = choose({assignment});
