@@ -101,6 +101,8 @@ OpenRun open_old_run(const RunRequest& request) {
   with_any_micro_batch.emplace_back("train.micro_batch=auto");
   refuse_changes(before, load_run_config(folder.config(), with_any_micro_batch));
   RunConfig config = load_run_config(folder.config(), assignments);
+  // The run of an earlier version, whose inputs did not grow.
+  if (!config.train.grow.has_value()) config.train.grow = 0;
   return {std::move(config), std::move(folder), std::move(asked)};
 }
 
