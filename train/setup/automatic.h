@@ -17,6 +17,8 @@ struct RunFacts {
   int64_t images = 0;        ///< of the training split; 0: unknown, as for a large data set
   double decoded_bytes = 0;  ///< of the training images; 0: unknown
   bool pretrained = false;   ///< the run starts from weights
+  /// A quarter of the training boxes are smaller than this: √area, as a fraction of the image's. 0: unknown.
+  double small_box = 0;
   FastPrecision device;
   double free_memory = 0;         ///< of this machine, in bytes
   int processors = 1;             ///< of this machine

@@ -1,6 +1,7 @@
 #include "train/setup/run_facts.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -11,11 +12,32 @@
 
 namespace brightnet {
 
+namespace {
+
+/// The quarter of all boxes that is smallest ends here: √area, as a fraction of the image's.
+double small_box(const Dataset& dataset) {
+  std::vector<double> sides;
+  for (const ImageRecord& image : dataset.images) {
+    const double pixels = static_cast<double>(image.width) * image.height;
+    for (const Annotation& box : image.annotations) {
+      if (!box.crowd && pixels > 0)
+        sides.push_back(std::sqrt(static_cast<double>(box.x2 - box.x1) * (box.y2 - box.y1) / pixels));
+    }
+  }
+  if (sides.empty()) return 0;
+  const auto quarter = sides.begin() + static_cast<ptrdiff_t>(sides.size() / 4);
+  std::nth_element(sides.begin(), quarter, sides.end());
+  return *quarter;
+}
+
+}  // namespace
+
 RunFacts run_facts(const RunConfig& config, const Dataset& training, const FastPrecision& device,
                    const Communicator& ranks) {
   return {.images = static_cast<int64_t>(training.images.size()),
           .decoded_bytes = decoded_bytes(training),
           .pretrained = !config.train.weights.empty(),
+          .small_box = small_box(training),
           .device = device,
           .free_memory = static_cast<double>(free_host_memory()),
           .processors = omp_get_num_procs(),

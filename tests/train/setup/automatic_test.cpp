@@ -15,6 +15,7 @@ RunFacts facts_of(int64_t images) {
   facts.images = images;
   facts.decoded_bytes = 3.0 * 640 * 480 * static_cast<double>(images);
   facts.device = {Precision::bf16, false, "it is fast here"};
+  facts.small_box = 0.3;
   facts.free_memory = 16 * gib;
   facts.processors = 2;
   return facts;
@@ -220,6 +221,9 @@ TEST(AutomaticValues, TheInputIsConstantWhereGrowingIsNotKnownToHelp) {
   RunFacts facts = facts_of(200);
   facts.device.gpu = true;
   EXPECT_EQ(chosen(facts).train.grow, 0) << "not measured";
+  facts = facts_of(200);
+  facts.small_box = 0.05;
+  EXPECT_EQ(chosen(facts).train.grow, 0) << "11 of 224 pixels";
   RunConfig given;
   given.train.grow = 0;
   EXPECT_TRUE(chosen(facts_of(200), given).train.sizes.empty());
