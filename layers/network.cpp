@@ -46,6 +46,7 @@ double Network::flops() const {
 
 void Network::set_batch(const uint8_t* pixels, std::span<const std::vector<Truth>> truths) {
   BRIGHTNET_CHECK(setup_.mode == Mode::train, "only training has ground truth");
+  BRIGHTNET_CHECK(static_cast<int>(truths.size()) == setup_.batch, "one list of ground-truth boxes per image");
   input_->set_pixels_ahead(pixels);
   input_->set_truths(truths);
 }
@@ -207,6 +208,25 @@ std::vector<std::vector<Detection>> Network::detections(float threshold) {
     if (node.head) node.head->detect(node.output_tensor, threshold, found);
   }
   return found;
+}
+
+YoloLoss Network::loss(std::span<const std::vector<Truth>> truths) {
+  BRIGHTNET_CHECK(setup_.mode == Mode::infer && setup_.loss_of_inference,
+                  "this network was not planned for the loss of its predictions");
+  input_->set_truths(truths);
+  YoloLoss sum;
+  for (const Node& node : nodes_) {
+    if (!node.head || !node.needs_gradient) continue;
+    const YoloLoss of_head =
+        node.head->loss_of_inference(node.output_tensor, static_cast<int>(truths.size()), input_->truths());
+    sum.box += of_head.box;
+    sum.objectness += of_head.objectness;
+    sum.classes += of_head.classes;
+    sum.iou += of_head.iou;
+    sum.assigned += of_head.assigned;
+    sum.recall50 += of_head.recall50;
+  }
+  return sum;
 }
 
 Tensor Network::output(int layer) const {

@@ -1,5 +1,7 @@
 #include "layers/yolo.h"
 
+#include <algorithm>
+
 #include "core/alignment.h"
 
 namespace brightnet {
@@ -10,17 +12,27 @@ YoloLayer::YoloLayer(const YoloAttributes& yolo, const LayerSetup& setup)
   head_.input_height = setup.network_input.h;
 }
 
+size_t YoloLayer::loss_workspace() const {
+  return aligned(backend().yolo_workspace(head_, output_shape()));
+}
+
+// In inference the workspace also holds the gradient, which nobody reads.
 MemoryNeeds YoloLayer::memory_needs() const {
-  if (setup().mode == Mode::infer)
-    return {.workspace = backend().yolo_detect_workspace(head_, output_shape())};
-  return {.weights = aligned(sizeof(YoloLoss)) + class_weights_.size() * sizeof(float),
-          .workspace = backend().yolo_workspace(head_, output_shape())};
+  MemoryNeeds needs;
+  if (computes_loss()) {
+    needs.weights = aligned(sizeof(YoloLoss)) + class_weights_.size() * sizeof(float);
+    needs.workspace = backend().yolo_workspace(head_, output_shape());
+  }
+  if (setup().mode == Mode::train) return needs;
+  if (computes_loss()) needs.workspace = loss_workspace() + output_shape().count() * size_of(setup().type);
+  needs.workspace = std::max(needs.workspace, backend().yolo_detect_workspace(head_, output_shape()));
+  return needs;
 }
 
 void YoloLayer::bind(const LayerMemory& memory) {
   loss_ = static_cast<YoloLoss*>(memory.weights);
   workspace_ = memory.workspace;
-  if (setup().mode == Mode::infer || class_weights_.empty()) return;
+  if (!computes_loss() || class_weights_.empty()) return;
   device_class_weights_ =
       reinterpret_cast<float*>(static_cast<std::byte*>(memory.weights) + aligned(sizeof(YoloLoss)));
   head_.class_weights = device_class_weights_;
@@ -47,6 +59,22 @@ void YoloLayer::loss(const LayerCall& call, const TruthList& truths, const Gradi
                               .loss = loss_,
                               .totals = totals,
                               .workspace = workspace_});
+}
+
+YoloLoss YoloLayer::loss_of_inference(const Tensor& predictions, int images, const TruthList& truths) {
+  if (images == 0) return {};
+  Tensor first = predictions;
+  first.shape.n = images;
+  Tensor gradient = first;
+  gradient.data = static_cast<std::byte*>(workspace_) + loss_workspace();
+  backend().yolo_loss(head_, {.predictions = first,
+                              .gradient = gradient,
+                              .truths = truths,
+                              .scale = {},
+                              .loss = loss_,
+                              .totals = nullptr,
+                              .workspace = workspace_});
+  return last_loss();
 }
 
 YoloLoss YoloLayer::last_loss() const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ranges>
 
+#include "data/augment/boxes.h"
 #include "data/loader/evaluation_loader.h"
 
 namespace brightnet {
@@ -51,8 +52,28 @@ std::vector<ScoredBox> cut_at_border(std::vector<ScoredBox> boxes, int width, in
   return boxes;
 }
 
+namespace {
+
+/// Adds the loss of the images that the network has just seen, against the ground truth as training has it
+/// without augmentation.
+void add_losses(Network& network, const Dataset& dataset, const InputFit& fit, std::span<const int> images,
+                LossTotals& losses) {
+  std::vector<std::vector<Truth>> truths(images.size());
+  const auto side = static_cast<float>(fit.size);
+  for (size_t i = 0; i < images.size(); ++i) {
+    const ImageRecord& record = dataset.images[static_cast<size_t>(images[i])];
+    place_boxes(record.annotations, place(record.width, record.height, fit), {0, 0, side, side}, fit.size, 0,
+                truths[i]);
+  }
+  add_loss(losses, network.loss(truths));
+  losses.images += static_cast<double>(images.size());
+}
+
+}  // namespace
+
 bool detect_images(Network& network, const Dataset& dataset, const InputFit& fit,
-                   const DetectOptions& options, RankPart part, const DetectionSink& sink) {
+                   const DetectOptions& options, RankPart part, const DetectionSink& sink,
+                   LossTotals* losses) {
   const int batch = network.setup().batch;
   BRIGHTNET_CHECK(network.setup().width == fit.size && network.setup().height == fit.size,
                   "images are fitted to another input size");
@@ -70,6 +91,10 @@ bool detect_images(Network& network, const Dataset& dataset, const InputFit& fit
     }
     network.infer();
     const auto candidates = network.detections(options.nms.score);
+    if (losses) {
+      const auto count = static_cast<size_t>(images->count);
+      add_losses(network, dataset, fit, std::span(images->indices).first(count), *losses);
+    }
     // Images are independent; their numbers of candidates vary.
 #pragma omp parallel for schedule(dynamic, 1)
     for (int i = 0; i < images->count; ++i) {
@@ -101,6 +126,14 @@ bool share(DetectionEvaluator& evaluator, bool whole, Communicator& communicator
   return true;
 }
 
+/// Over the images of all ranks.
+std::optional<MeanLoss> mean_loss(const LossTotals& losses, Communicator& communicator) {
+  std::vector<double> sums{losses.box, losses.objectness, losses.classes, losses.images};
+  communicator.all_reduce(sums);
+  if (sums[3] == 0) return std::nullopt;
+  return MeanLoss{sums[0] / sums[3], sums[1] / sums[3], sums[2] / sums[3]};
+}
+
 }  // namespace
 
 std::optional<Metrics> evaluate(Network& network, const Dataset& dataset, const InputFit& fit,
@@ -108,14 +141,19 @@ std::optional<Metrics> evaluate(Network& network, const Dataset& dataset, const 
                                 Communicator& communicator) {
   DetectionEvaluator evaluator(dataset.classes);
   const RankPart part{communicator.rank(), communicator.size()};
+  const bool wants_loss = network.setup().loss_of_inference;
+  LossTotals losses;
+  const auto add = [&](int index, std::span<const ScoredBox> boxes) {
+    const ImageRecord& record = dataset.images[static_cast<size_t>(index)];
+    evaluator.add(record.id, boxes, record.annotations);
+    return !sink || sink(index, boxes);
+  };
   const bool whole =
-      detect_images(network, dataset, fit, options, part, [&](int index, std::span<const ScoredBox> boxes) {
-        const ImageRecord& record = dataset.images[static_cast<size_t>(index)];
-        evaluator.add(record.id, boxes, record.annotations);
-        return !sink || sink(index, boxes);
-      });
+      detect_images(network, dataset, fit, options, part, add, wants_loss ? &losses : nullptr);
   if (!share(evaluator, whole, communicator)) return std::nullopt;
-  return evaluator.finish();
+  Metrics metrics = evaluator.finish();
+  if (wants_loss) metrics.loss = mean_loss(losses, communicator);
+  return metrics;
 }
 
 }  // namespace brightnet
