@@ -46,7 +46,8 @@ double Network::flops() const {
 
 void Network::set_batch(const uint8_t* pixels, std::span<const std::vector<Truth>> truths) {
   BRIGHTNET_CHECK(setup_.mode == Mode::train, "only training has ground truth");
-  BRIGHTNET_CHECK(static_cast<int>(truths.size()) == setup_.batch, "one list of ground-truth boxes per image");
+  BRIGHTNET_CHECK(static_cast<int>(truths.size()) == setup_.batch,
+                  "one list of ground-truth boxes per image");
   input_->set_pixels_ahead(pixels);
   input_->set_truths(truths);
 }

@@ -14,6 +14,8 @@
 #include "train/evaluate/metrics_json.h"
 #include "train/formats/darknet/cfg.h"
 #include "train/formats/darknet/weights.h"
+#include "train/run/progress_line.h"
+#include "train/run/progress_text.h"
 #include "train/setup/preparation.h"
 #include "train/setup/run_facts.h"
 
@@ -77,12 +79,22 @@ int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
     const auto share = (static_cast<int64_t>(dataset.images.size()) + ranks.size() - 1) / ranks.size();
     const int batch = static_cast<int>(std::min<int64_t>(arguments.batch, share));
     inference.emplace(load_weights(arguments, dataset), *backend, config.train.precision, batch,
-                      arguments.size);
+                      arguments.size, true);
     check_classes(*inference, dataset, arguments.weights.weights);
   });
   const DetectOptions options{.nms = for_model(config.evaluate.nms, inference->trained().model),
                               .workers = std::max(1, config.loader.workers.value())};
-  const Metrics metrics = *evaluate(inference->network(), dataset, inference->fit(), options, {}, ranks);
+  ProgressLine line(config.train.log_every);
+  const auto images = static_cast<int64_t>(dataset.images.size());
+  int64_t done = 0;  // the other ranks are about as far
+  const auto say_progress = [&](int, std::span<const ScoredBox>) {
+    done = std::min(images, done + ranks.size());
+    if (ranks.leads() && line.due()) line.show(evaluation_text(done, images));
+    return true;
+  };
+  const Metrics metrics =
+      *evaluate(inference->network(), dataset, inference->fit(), options, say_progress, ranks);
+  line.clear();
   if (!ranks.leads()) return 0;
   if (arguments.json != "-") std::cout << metrics_table(metrics) << std::endl;
   if (!arguments.json.empty()) {

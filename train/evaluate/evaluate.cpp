@@ -148,8 +148,7 @@ std::optional<Metrics> evaluate(Network& network, const Dataset& dataset, const 
     evaluator.add(record.id, boxes, record.annotations);
     return !sink || sink(index, boxes);
   };
-  const bool whole =
-      detect_images(network, dataset, fit, options, part, add, wants_loss ? &losses : nullptr);
+  const bool whole = detect_images(network, dataset, fit, options, part, add, wants_loss ? &losses : nullptr);
   if (!share(evaluator, whole, communicator)) return std::nullopt;
   Metrics metrics = evaluator.finish();
   if (wants_loss) metrics.loss = mean_loss(losses, communicator);
