@@ -211,23 +211,25 @@ std::vector<std::vector<Detection>> Network::detections(float threshold) {
   return found;
 }
 
-YoloLoss Network::loss(std::span<const std::vector<Truth>> truths) {
+std::vector<YoloLoss> Network::loss(std::span<const std::vector<Truth>> truths) {
   BRIGHTNET_CHECK(setup_.mode == Mode::infer && setup_.loss_of_inference,
                   "this network was not planned for the loss of its predictions");
   input_->set_truths(truths);
-  YoloLoss sum;
+  std::vector<YoloLoss> sums(truths.size());
   for (const Node& node : nodes_) {
     if (!node.head || !node.needs_gradient) continue;
-    const YoloLoss of_head =
+    const auto of_head =
         node.head->loss_of_inference(node.output_tensor, static_cast<int>(truths.size()), input_->truths());
-    sum.box += of_head.box;
-    sum.objectness += of_head.objectness;
-    sum.classes += of_head.classes;
-    sum.iou += of_head.iou;
-    sum.assigned += of_head.assigned;
-    sum.recall50 += of_head.recall50;
+    for (size_t i = 0; i < sums.size(); ++i) {
+      sums[i].box += of_head[i].box;
+      sums[i].objectness += of_head[i].objectness;
+      sums[i].classes += of_head[i].classes;
+      sums[i].iou += of_head[i].iou;
+      sums[i].assigned += of_head[i].assigned;
+      sums[i].recall50 += of_head[i].recall50;
+    }
   }
-  return sum;
+  return sums;
 }
 
 Tensor Network::output(int layer) const {

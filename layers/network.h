@@ -99,10 +99,10 @@ class Network {
   std::vector<YoloLoss> losses() const;
   /// Detections of each image above `threshold` after infer(), before NMS. Synchronizes.
   std::vector<std::vector<Detection>> detections(float threshold);
-  /// After infer() of a network with NetworkSetup::loss_of_inference: the loss of the batch's first
-  /// truths.size() images against their ground truth, summed over the images and the heads that training would
-  /// count. The loss is that of training, of other predictions. Synchronizes.
-  YoloLoss loss(std::span<const std::vector<Truth>> truths);
+  /// After infer() of a network with NetworkSetup::loss_of_inference: the loss of each of the batch's first
+  /// truths.size() images against its ground truth, summed over the heads that training would count. It is
+  /// training's loss, of these predictions. Synchronizes.
+  std::vector<YoloLoss> loss(std::span<const std::vector<Truth>> truths);
 
   /// The output of a layer in the arena; valid right after forward() or infer() if its memory was not reused.
   Tensor output(int layer) const;

@@ -12,6 +12,11 @@ YoloLayer::YoloLayer(const YoloAttributes& yolo, const LayerSetup& setup)
   head_.input_height = setup.network_input.h;
 }
 
+size_t YoloLayer::loss_bytes() const {
+  const auto images = static_cast<size_t>(setup().mode == Mode::train ? 1 : output_shape().n);
+  return aligned(images * sizeof(YoloLoss));
+}
+
 size_t YoloLayer::loss_workspace() const {
   return aligned(backend().yolo_workspace(head_, output_shape()));
 }
@@ -20,11 +25,12 @@ size_t YoloLayer::loss_workspace() const {
 MemoryNeeds YoloLayer::memory_needs() const {
   MemoryNeeds needs;
   if (computes_loss()) {
-    needs.weights = aligned(sizeof(YoloLoss)) + class_weights_.size() * sizeof(float);
+    needs.weights = loss_bytes() + class_weights_.size() * sizeof(float);
     needs.workspace = backend().yolo_workspace(head_, output_shape());
   }
   if (setup().mode == Mode::train) return needs;
-  if (computes_loss()) needs.workspace = loss_workspace() + output_shape().count() * size_of(setup().type);
+  if (computes_loss())
+    needs.workspace = loss_workspace() + output_shape().count() / output_shape().n * size_of(setup().type);
   needs.workspace = std::max(needs.workspace, backend().yolo_detect_workspace(head_, output_shape()));
   return needs;
 }
@@ -33,8 +39,7 @@ void YoloLayer::bind(const LayerMemory& memory) {
   loss_ = static_cast<YoloLoss*>(memory.weights);
   workspace_ = memory.workspace;
   if (!computes_loss() || class_weights_.empty()) return;
-  device_class_weights_ =
-      reinterpret_cast<float*>(static_cast<std::byte*>(memory.weights) + aligned(sizeof(YoloLoss)));
+  device_class_weights_ = reinterpret_cast<float*>(static_cast<std::byte*>(memory.weights) + loss_bytes());
   head_.class_weights = device_class_weights_;
   class_weights_uploaded_ = false;
 }
@@ -61,20 +66,26 @@ void YoloLayer::loss(const LayerCall& call, const TruthList& truths, const Gradi
                               .workspace = workspace_});
 }
 
-YoloLoss YoloLayer::loss_of_inference(const Tensor& predictions, int images, const TruthList& truths) {
-  if (images == 0) return {};
-  Tensor first = predictions;
-  first.shape.n = images;
-  Tensor gradient = first;
+// Image by image, so that the loss of an image does not depend on the others of its batch.
+std::vector<YoloLoss> YoloLayer::loss_of_inference(const Tensor& predictions, int images,
+                                                   const TruthList& truths) {
+  Tensor one = predictions;
+  one.shape.n = 1;
+  Tensor gradient = one;
   gradient.data = static_cast<std::byte*>(workspace_) + loss_workspace();
-  backend().yolo_loss(head_, {.predictions = first,
-                              .gradient = gradient,
-                              .truths = truths,
-                              .scale = {},
-                              .loss = loss_,
-                              .totals = nullptr,
-                              .workspace = workspace_});
-  return last_loss();
+  for (int image = 0; image < images; ++image) {
+    one.data = static_cast<std::byte*>(predictions.data) + static_cast<size_t>(image) * one.bytes();
+    backend().yolo_loss(head_, {.predictions = one,
+                                .gradient = gradient,
+                                .truths = {truths.truths, truths.offsets + image},
+                                .scale = {},
+                                .loss = loss_ + image,
+                                .totals = nullptr,
+                                .workspace = workspace_});
+  }
+  std::vector<YoloLoss> losses(static_cast<size_t>(images));
+  if (images > 0) backend().download(losses.data(), loss_, losses.size() * sizeof(YoloLoss));
+  return losses;
 }
 
 YoloLoss YoloLayer::last_loss() const {

@@ -51,8 +51,11 @@ void refuse_idle_assignments(const std::vector<std::string>& assignments) {
   for (const std::string& assignment : assignments) {
     const std::string key = assignment.substr(0, assignment.find('='));
     const auto begins = [&](const char* part) { return key.rfind(part, 0) == 0; };
-    if (begins("data.") || begins("loader.") || begins("evaluate.nms") || key == "train.precision") continue;
-    std::string remedy = "These have an effect: data., loader., evaluate.nms. and train.precision.";
+    if (begins("data.") || begins("loader.") || begins("evaluate.nms") || key == "train.precision" ||
+        key == "train.log_every")
+      continue;
+    std::string remedy =
+        "These have an effect: data., loader., evaluate.nms., train.precision and train.log_every.";
     if (key == "train.size" || key == "evaluate.size") remedy = "Set the side of the input with --size.";
     if (key == "train.batch" || key == "evaluate.batch") remedy = "Set the batch size with --batch.";
     throw InputError("'" + key + "' has no effect on an evaluation", "--set", remedy);

@@ -33,8 +33,8 @@ struct ClassMetrics {
   PrecisionCurve curve{};  ///< at IoU 0.5; all zero without truths
 };
 
-/// Loss per image: the parts of training's loss (docs/loss.md) of an evaluation's predictions.
-struct MeanLoss {
+/// The parts of training's loss (docs/loss.md), of one image or the mean over many.
+struct ImageLoss {
   double box = 0, objectness = 0, classes = 0;
 
   double total() const { return box + objectness + classes; }
@@ -56,7 +56,7 @@ struct Metrics {
   /// Means over the classes with ground truth, at the one score threshold where the mean F1 is best.
   OperatingPoint best;
   /// Only where the evaluated network computes it.
-  std::optional<MeanLoss> loss;
+  std::optional<ImageLoss> loss;
   ConfusionMatrix confusion;
   int64_t images = 0, truths = 0, detections = 0;
 };

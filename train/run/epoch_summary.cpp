@@ -99,7 +99,7 @@ std::vector<double> metric_values(const EpochSummary& summary, size_t classes) {
   values.push_back(l.steps > 0 ? l.norm / l.steps : nothing);
   values.push_back(l.steps > 0 ? l.clipped / l.steps : nothing);
   values.push_back(summary.whole ? summary.sums.seconds : nothing);
-  const MeanLoss loss = metrics.loss.value_or(MeanLoss{nothing, nothing, nothing});
+  const ImageLoss loss = metrics.loss.value_or(ImageLoss{nothing, nothing, nothing});
   for (const double part : {loss.box, loss.objectness, loss.classes, loss.total()}) values.push_back(part);
   const bool scored = metrics.AP != no_truths;
   values.push_back(scored ? metrics.best.precision : nothing);

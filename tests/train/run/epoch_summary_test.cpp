@@ -24,7 +24,7 @@ Metrics measured() {
   Metrics metrics;
   metrics.AP = 0.25;
   metrics.best = {0.75, 0.5, 0.6, 0.3};
-  metrics.loss = MeanLoss{1, 2, 4};
+  metrics.loss = ImageLoss{1, 2, 4};
   for (const double AP : {0.5, no_truths}) metrics.per_class.emplace_back().AP = AP;
   return metrics;
 }
