@@ -10,8 +10,8 @@ namespace brightnet {
 
 class InferenceNetwork {
  public:
-  /// Plans for `batch` images of `size` × `size`; size 0: the one it was evaluated at. `loss`: it also computes
-  /// the loss of its predictions, where there is ground truth.
+  /// Plans for `batch` images of `size` × `size`; size 0: the one it was evaluated at. `loss`: it also
+  /// computes the loss of its predictions, where there is ground truth.
   InferenceNetwork(TrainedModel trained, Backend& backend, Precision precision, int batch, int size,
                    bool loss = false);
 

@@ -55,8 +55,8 @@ std::vector<ScoredBox> cut_at_border(std::vector<ScoredBox> boxes, int width, in
 
 namespace {
 
-/// Appends the losses of the images that the network has just seen, against the ground truth as training has it
-/// without augmentation.
+/// Appends the losses of the images that the network has just seen, against the ground truth as training has
+/// it without augmentation.
 void add_losses(Network& network, const Dataset& dataset, const InputFit& fit, std::span<const int> images,
                 std::vector<ImageLoss>& losses) {
   std::vector<std::vector<Truth>> truths(images.size());

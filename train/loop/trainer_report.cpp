@@ -1,5 +1,5 @@
-// What a trainer reports: progress lines, a row for each epoch and evaluation, points of the curves, and how well
-// the network knows the images that it was trained on.
+// What a trainer reports: progress lines, a row for each epoch and evaluation, points of the curves, and how
+// well the network knows the images that it was trained on.
 #include <algorithm>
 #include <cmath>
 
@@ -47,7 +47,7 @@ void Trainer::add_point() {
   point_sums_ = all_ranks_.sums;
 }
 
-/// Epochs done, the current one in part. Never the whole of an epoch that has not been evaluated and reported.
+/// Epochs done, the current one in part: never the whole of one that has not been reported.
 double Trainer::epochs_done() const {
   const auto steps = static_cast<double>(length_.steps_per_epoch());
   return static_cast<double>(progress_.epoch) +
@@ -123,8 +123,8 @@ std::string Trainer::describe_progress(bool just_evaluated) const {
   return progress_text(run_progress(just_evaluated));
 }
 
-/// How many training images can be evaluated in 2 % of the time that the run has taken, and within its limit; at
-/// most as many as validation has. 0: too few to say anything.
+/// How many training images can be evaluated in 2 % of the time that the run has taken, and within its limit;
+/// at most as many as validation has. 0: too few to say anything.
 int64_t Trainer::affordable_training_images() const {
   constexpr double part_of_run = 0.02, part_of_rest = 0.5;
   constexpr int64_t least = 10;

@@ -313,7 +313,7 @@ TEST(Metrics, EvaluatingAnImageTwiceIsCaught) {
   EXPECT_THROW(DetectionEvaluator({"a"}).merge(bytes.substr(0, bytes.size() - 3)), std::logic_error);
 }
 
-// The thresholds of a plain search: for each score that occurs, precision, recall and F1 of each class from scratch.
+// Against a plain search: for each score that occurs, precision, recall and F1 of each class are computed anew.
 TEST(Metrics, OperateWhereTheMeanF1OfAllClassesIsBest) {
   const Fixture fixture = read_fixture();
   const Metrics metrics = evaluate(fixture.classes, fixture.images).finish();

@@ -172,7 +172,7 @@ TEST(Validation, HasNoMetricsWhenASignalCame) {
   EXPECT_EQ(validate(run.load(), Communicator::solo(), interrupt), "stopped");
 }
 
-/// The mean loss of a fresh network over the five validation images of a small run, whose last batch is not full.
+/// The mean loss of a fresh network over five validation images, whose last batch is not full.
 ImageLoss loss_of_validation(const RunConfig& config, Communicator& ranks) {
   const Dataset train = read_dataset(config.data, Split::train), val = read_dataset(config.data, Split::val);
   const Model model = load_model(config, 2);

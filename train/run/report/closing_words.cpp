@@ -101,8 +101,8 @@ std::string knows_training_images(const RunOutcome& run) {
   const auto& [training, validation] = *run.training_images;
   if (training.AP - validation.AP < 0.15 || validation.AP > 0.7 * training.AP) return "";
   return fmt::format(
-      "It over-fits: the last weights score AP {:.3f} on training images (without augmentation) and {:.3f} on "
-      "validation images; {}. Where the two splits show different things, divide the images anew (`brightnet "
+      "It over-fits: the last weights score AP {:.3f} on training images (without augmentation) and {:.3f} "
+      "on validation images; {}. Where the two splits show different things, divide the images anew (`brightnet "
       "data split`).",
       training.AP, validation.AP, against_over_fitting);
 }
@@ -124,8 +124,8 @@ std::string validation_loss_rose(const Evaluations& all) {
   if (mean_at(all.loss, end) >= mean_at(all.loss, least)) return "";
   if (mean_at(all.AP, end) > mean_at(all.AP, least) + 0.01) return "";
   return fmt::format(
-      "It begins to over-fit from about epoch {:.0f}: the validation loss rose from {:.3g} to {:.3g} while the "
-      "training loss fell, and AP gained nothing; {}, and train.patience saves the time.",
+      "It begins to over-fit from about epoch {:.0f}: the validation loss rose from {:.3g} to {:.3g} while "
+      "the training loss fell, and AP gained nothing; {}, and train.patience saves the time.",
       all.epochs[least + window / 2], then, now, against_over_fitting);
 }
 
@@ -143,8 +143,8 @@ std::string under_fitting(const RunOutcome& run) {
   const auto& [training, validation] = *run.training_images;
   if (training.AP50 >= 0.5 || training.AP - validation.AP >= 0.15) return "";
   return fmt::format(
-      "It under-fits: the last weights score only AP50 {:.3f} on images that they were trained on. Train longer "
-      "(train.epochs), with a larger train.size or a larger model, and see with `brightnet tune --find-rate` "
+      "It under-fits: the last weights score only AP50 {:.3f} on images that they were trained on. Train "
+      "longer (train.epochs), with a larger train.size or a larger model, and see with `brightnet tune --find-rate` "
       "whether optimizer.rate is too low.",
       training.AP50);
 }

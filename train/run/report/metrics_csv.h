@@ -8,8 +8,8 @@
 
 namespace brightnet {
 
-/// A table of numbers whose first column is the epoch: 3 at the end of the third, 2.4 after 0.4 of it. An empty
-/// cell is NaN: not measured then.
+/// A table of numbers whose first column is the epoch: 3 at the end of the third, 2.4 after 0.4 of it. An
+/// empty cell is NaN: not measured then.
 struct MetricsTable {
   std::vector<std::string> columns;
   std::vector<std::vector<double>> rows;
@@ -27,9 +27,9 @@ class MetricsCsv {
  public:
   /// A new table with the header `epoch,columns...`, which replaces an old file.
   MetricsCsv(std::filesystem::path file, const std::vector<std::string>& columns);
-  /// Continues after `after_epoch`, which may lie within an epoch: rows of later epochs, which the resumed run repeats, are removed. Columns
-  /// that an older version did not write are empty in the old rows. A new table when there is no file. Throws
-  /// InputError when the old one has columns that are not among these.
+  /// Continues after `after_epoch`, which may lie within an epoch: rows of later epochs, which the resumed
+  /// run repeats, are removed. Columns that an older version did not write are empty in the old rows. A new
+  /// table when there is no file. Throws InputError when the old one has columns that are not among these.
   MetricsCsv(std::filesystem::path file, const std::vector<std::string>& columns, double after_epoch);
 
   /// One value per column; NaN leaves the cell empty. Written by save().
