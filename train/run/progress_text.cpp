@@ -25,6 +25,7 @@ std::string progress_text(const RunProgress& run) {
   };
   std::string text = fmt::format("epoch {}/{}", run.epoch, run.epochs > 0 ? std::to_string(run.epochs) : "?");
   if (run.step > 0) text += fmt::format(" {}/{}", run.step, run.steps_per_epoch);
+  if (run.iterations > 0) text = fmt::format("iteration {}/{}", run.iteration, run.iterations);
   text += fmt::format("  loss {}  ETA {}  AP50 {} AP {}  lr {:.2g}", loss(l.box + l.objectness + l.classes),
                       run.seconds_left < 0 ? "-" : format_seconds(run.seconds_left),
                       metric(run.metrics, &Metrics::AP50), metric(run.metrics, &Metrics::AP), run.rate);

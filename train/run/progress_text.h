@@ -14,6 +14,8 @@ struct RunProgress {
   int64_t epoch = 0, epochs = 0;
   /// Within the epoch; 0: it has ended.
   int64_t step = 0, steps_per_epoch = 0;
+  /// Optimizer steps done, of how many, for a run whose length they are; 0: epochs are.
+  int64_t iteration = 0, iterations = 0;
   /// Of the epoch, over all ranks; losses.images is 0 when every step was skipped.
   EpochSums sums;
   LossTotals losses;

@@ -53,6 +53,14 @@ TEST(ProgressText, DoesNotGuessHowManyEpochsThereWillBe) {
   EXPECT_EQ(progress_text(run).find("epoch 12/? 120/250  loss"), 0u) << progress_text(run);
 }
 
+TEST(ProgressText, CountsIterationsWhereTheyAreTheLength) {
+  RunProgress run = in_the_middle();
+  run.iteration = 1200;
+  EXPECT_EQ(progress_text(run).find("epoch 12/300 120/250  loss"), 0u) << progress_text(run);
+  run.iterations = 6000;
+  EXPECT_EQ(progress_text(run).find("iteration 1200/6000  loss"), 0u) << progress_text(run);
+}
+
 TEST(ProgressText, ShowsWhatOnlySomeRunsHave) {
   RunProgress run = in_the_middle();
   run.step = 0;
