@@ -103,7 +103,9 @@ std::string RecognizedData::text() const {
   std::vector<std::string> facts;
   for (const Split split : {Split::train, Split::val, Split::test}) {
     const std::vector<std::string> places = listed_places(options.place(split));
-    if (places.empty() || options.place(split) == fs::absolute(place).lexically_normal()) continue;
+    const bool all =
+        options.place(split) == "." || options.place(split) == fs::absolute(place).lexically_normal();
+    if (places.empty() || all) continue;
     facts.push_back(fmt::format("{} {}", enum_name(split), fmt::join(places, " + ")));
   }
   if (!options.classes.empty()) facts.push_back(counted(options.classes.size(), "class", "classes"));

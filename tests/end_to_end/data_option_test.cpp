@@ -66,13 +66,13 @@ TEST_F(DataOption, TrainsEvaluatesAndResumesWithoutAYamlOfOurs) {
 }
 
 TEST_F(DataOption, TheRunIsNamedAfterTheData) {
-  fs::rename(run_.folder() / "data", run_.folder() / "bolts");
-  write_atomically(run_.folder() / "bolts/data.yaml",
+  fs::rename(run_.folder() / "data", run_.folder() / "my bolts");
+  write_atomically(run_.folder() / "my bolts/data.yaml",
                    std::string("train: images/train\nval: images/val\nnames: [circle, square]\n"));
-  expect_done(train({"--data", "bolts/data.yaml"}), "Data: an Ultralytics data.yaml, bolts/data.yaml");
-  EXPECT_TRUE(fs::exists(run_.folder() / "runs/bolts/config.yaml"));
-  expect_done(train({"--data", "bolts", "--fold", "1/4"}), "Fold 1/4");
-  EXPECT_TRUE(fs::exists(run_.folder() / "runs/bolts-fold1/config.yaml"));
+  expect_done(train({"--data", "my bolts/data.yaml"}), "Data: an Ultralytics data.yaml, my bolts/data.yaml");
+  EXPECT_TRUE(fs::exists(run_.folder() / "runs/my bolts/config.yaml"));
+  expect_done(train({"--data", "my bolts", "--fold", "1/4"}), "Fold 1/4");
+  EXPECT_TRUE(fs::exists(run_.folder() / "runs/my bolts-fold1/config.yaml"));
 }
 
 TEST_F(DataOption, ADataSetWithoutValidationImagesIsDivided) {
@@ -163,9 +163,9 @@ TEST_F(ModelByName, TheListHasSizesAndPublishedWeights) {
   ASSERT_EQ(listed.code, 0) << listed.err;
   std::map<std::string, Json> models;
   for (const Json& model : Json::parse(listed.out)["models"]) models[model["name"]] = model;
-  // darknet's own count, "Total BFLOPS", of these networks.
-  EXPECT_NEAR(models["yolov4-tiny"]["gflop"], 6.9, 0.05);
-  EXPECT_NEAR(models["yolov4"]["gflop"], 128.5, 0.1);
+  // darknet's own count of these networks, "Total BFLOPS", has the other layers in it as well.
+  EXPECT_NEAR(models["yolov4-tiny"]["gflop"], 6.91, 0.01);
+  EXPECT_NEAR(models["yolov4"]["gflop"], 128.46, 0.1);
   EXPECT_NEAR(models["yolov4-tiny"]["parameters"], 6.06e6, 0.01e6);
   EXPECT_EQ(models["yolov4"]["weights"][1]["file"], "yolov4.conv.137");
   EXPECT_TRUE(models["demo"]["weights"].empty());

@@ -92,9 +92,9 @@ void add_completion(CLI::App& app, Action& action) {
   command->add_option("shell", *shell, "bash")
       ->check(CLI::IsMember(std::vector<std::string>{"bash"}))
       ->required();
-  command->callback([&app, &action] {
-    action = [&app] {
-      std::cout << bash_script(app);
+  command->callback([&app, &action, shell] {
+    action = [&app, shell] {
+      if (*shell == "bash") std::cout << bash_script(app);
       return 0;
     };
   });
