@@ -162,7 +162,7 @@ DataOptions read_section(const YamlValue& section, const fs::path& file) {
                      fmt::format("It was looked for in {} and in {}", folder.lexically_normal().string(),
                                  fs::current_path().string()));
   }
-  options.root = root.string();
+  options.root = (root.has_filename() ? root : root.parent_path()).string();  // "./" too
   return options;
 }
 

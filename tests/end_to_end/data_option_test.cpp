@@ -162,7 +162,8 @@ TEST_F(ModelByName, TheListHasSizesAndPublishedWeights) {
   const ProgramResult listed = run({"models", "--json", "-"});
   ASSERT_EQ(listed.code, 0) << listed.err;
   std::map<std::string, Json> models;
-  for (const Json& model : Json::parse(listed.out)["models"]) models[model["name"]] = model;
+  const Json answer = Json::parse(listed.out);
+  for (const Json& model : answer["models"]) models[model["name"]] = model;
   // darknet's own count of these networks, "Total BFLOPS", has the other layers in it as well.
   EXPECT_NEAR(models["yolov4-tiny"]["gflop"], 6.91, 0.01);
   EXPECT_NEAR(models["yolov4"]["gflop"], 128.46, 0.1);
