@@ -172,6 +172,9 @@ TEST_F(Recognize, DarknetsObjData) {
   EXPECT_EQ(read_class_names(data.options), std::vector<std::string>{"bolt"});
   EXPECT_EQ(read_dataset(data.options, Split::val).images.size(), 1u);
   EXPECT_EQ(recognized("cfg").what, "darknet's obj.data in a folder");
+  // It tells more than the images and labels beside it.
+  fs::rename(data_.root() / "cfg/obj.data", data_.root() / "obj.data");
+  EXPECT_EQ(recognized(".").what, "darknet's obj.data in a folder");
 }
 
 TEST_F(Recognize, CocoByOneFileByTwoAndByTheirFolder) {
