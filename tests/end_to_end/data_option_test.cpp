@@ -143,7 +143,7 @@ TEST_F(ModelByName, IsFoundFromAnyFolder) {
   expect_done(run({"config", "--model", "yolov4-tiny", "--data", "data"}), "models/yolov4-tiny.yaml");
   expect_done(run({"memory", "demo", "--batch", "1"}), "Training, batch 1 at 160x160");
   write_atomically(run_.folder() / "named.yaml",
-                   std::string("model: demo\ndata: {root: data, train: images/train}\n"));
+                   std::string("model: demo\ndata: {root: data, train: images/train, val: images/val}\n"));
   expect_done(run({"config", "named.yaml"}), "models/demo.yaml");
   // A path stays a path.
   expect_done(run({"config", "--model", "./model.yaml", "--data", "data"}),

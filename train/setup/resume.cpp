@@ -53,8 +53,7 @@ bool is_its_own(const std::string& key, const std::string& asked) {
   return key == "name" || key == "model" || key == "train.fresh" || key.rfind("train.weights", 0) == 0;
 }
 
-/// Without the model, which the run keeps in its folder, and the assignments of `auto` to values that must not change:
-/// the run has chosen them.
+/// Without the assignments of `auto` to values that must not change: the run has chosen them.
 std::vector<std::string> without_chosen(const std::vector<std::string>& assignments) {
   std::vector<std::string> others;
   for (const std::string& assignment : assignments) {
@@ -63,7 +62,6 @@ std::vector<std::string> without_chosen(const std::vector<std::string>& assignme
     const size_t equals = plain.find('=');
     const std::string value = equals == std::string::npos ? "" : plain.substr(equals + 1);
     const bool automatic = value == "auto" || value == yaml_quoted("auto");
-    if (assignment.starts_with("--model:")) continue;
     if (!automatic || may_change(plain)) others.push_back(assignment);
   }
   return others;
@@ -85,8 +83,7 @@ bool is_other_model(const OpenRun& run, const Model& model) {
 OpenRun open_old_run(const RunRequest& request) {
   refuse_contradictions(request);
   std::optional<RunConfig> asked;
-  if (!request.config.empty() || (request.resume.empty() && request.describes_run()))
-    asked = load_run_config(request.config, request.assignments);
+  if (!request.config.empty()) asked = load_run_config(request.config, request.assignments);
   const std::vector<std::string> assignments = without_chosen(request.assignments);
   fs::path wanted = request.resume;
   if (wanted.empty() && !request.out.empty()) wanted = request.out;

@@ -1,16 +1,8 @@
 #include "train/setup/run_request.h"
 
-#include <algorithm>
-
 #include "train/setup/run_model.h"
 
 namespace brightnet {
-
-bool RunRequest::describes_run() const {
-  return !config.empty() || std::any_of(assignments.begin(), assignments.end(), [](const std::string& text) {
-    return text.starts_with("--model:") || text.starts_with("--data:");
-  });
-}
 
 RunConfig requested_config(const RunRequest& request) {
   auto assignments = request.assignments;

@@ -9,7 +9,7 @@
 namespace brightnet {
 
 struct RunRequest {
-  std::string config;                    ///< CONFIG.yaml or X.cfg; empty: the overrides are the configuration
+  std::string config;                    ///< CONFIG.yaml or X.cfg; may be empty when a run is resumed
   std::vector<std::string> assignments;  ///< overrides, "key.path=value"
   std::string weights, weights_cfg;      ///< files to start from; empty: what the configuration says
   bool weights_partial = false;
@@ -17,9 +17,6 @@ struct RunRequest {
   std::string resume;  ///< the run's folder; empty: the newest run of `config`
   std::string out;     ///< folder of a new run; empty: runs/NAME
   bool no_graph = false;
-
-  /// Whether a configuration is given: a file, or a model or data by --model and --data.
-  bool describes_run() const;
 };
 
 /// The configuration of a new run with the request's overrides. Throws InputError.
