@@ -97,6 +97,14 @@ TEST_F(DarknetProject, ItsHeadsFollowTheClassesOfWeightsAndData) {
       << refused.err;
 }
 
+TEST_F(DarknetProject, EpochsOnTheCommandLineReplaceItsMaxBatches) {
+  const ProgramResult trained =
+      run({"train", "small.cfg", "--data", "obj.data", "--out", "run", "--epochs", "3", "--size", "32"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_NE(trained.err.find("\nepoch 3/3  loss"), std::string::npos) << trained.err;
+  EXPECT_NE(trained.err.find("input 32x32"), std::string::npos) << trained.err;
+}
+
 TEST_F(DarknetProject, ItsDataAreExaminedByTheirObjData) {
   EXPECT_NE(run({"data", "check", "--data", "obj.data"}).out.find("No problems found"), std::string::npos);
   EXPECT_NE(run({"data", "stats", "--data", "obj.data"}).out.find("8 images"), std::string::npos);

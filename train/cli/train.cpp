@@ -118,10 +118,18 @@ RunRequest request_of(const TrainArguments& arguments) {
   RunRequest request = arguments.request;
   request.config = arguments.common.config;
   request.assignments = arguments.common.all_assignments();
-  for (const auto& [key, value] : {std::pair{"epochs", arguments.epochs}, std::pair{"size", arguments.size},
-                                   std::pair{"batch", arguments.batch}}) {
-    if (value > 0) request.assignments.push_back(fmt::format("--{0}:train.{0}={1}", key, value));
+  const auto set = [&](const char* option, const std::string& assignment) {
+    request.assignments.push_back(fmt::format("{}:train.{}", option, assignment));
+  };
+  if (arguments.epochs > 0) {
+    set("--epochs", fmt::format("epochs={}", arguments.epochs));
+    set("--epochs", "iterations=0");  // the length of a .cfg, which would win
   }
+  if (arguments.size > 0) {
+    set("--size", fmt::format("size={}", arguments.size));
+    set("--size", "sizes=[]");
+  }
+  if (arguments.batch > 0) set("--batch", fmt::format("batch={}", arguments.batch));
   return request;
 }
 
