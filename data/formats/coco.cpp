@@ -21,6 +21,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "data/formats/coco_layout.h"
 #include "data/formats/format.h"
 #include "data/formats/labels.h"
 #include "data/formats/places.h"
@@ -420,7 +421,14 @@ void write_coco(const DataOptions& options, const std::vector<DataPart>& parts) 
 }  // namespace
 
 DatasetFormat coco_format() {
-  return {.name = "coco", .open = open_coco, .written_extension = ".json", .write_parts = write_coco};
+  return {.name = "coco",
+          .open = open_coco,
+          .written_extension = ".json",
+          .write_parts = write_coco,
+          .recognize = recognize_coco,
+          .recognized_by =
+              "a COCO JSON (images, annotations and categories), two of them separated by a comma, or a "
+              "folder with annotations/*.json"};
 }
 
 }  // namespace brightnet

@@ -10,6 +10,7 @@
 // all names in train and val, sorted.
 #include <algorithm>
 #include <array>
+#include <fstream>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -22,6 +23,7 @@
 #include "core/text.h"
 #include "data/formats/format.h"
 #include "data/formats/labels.h"
+#include "data/formats/layout.h"
 #include "data/formats/places.h"
 
 namespace brightnet {
@@ -248,10 +250,40 @@ void write_csv(const DataOptions& options, const std::vector<DataPart>& parts) {
   }
 }
 
+bool is_table(const fs::path& file) {
+  std::ifstream in(file);
+  std::string header;
+  if (file.extension() != ".csv" || !std::getline(in, header)) return false;
+  const auto has = [&](const char* column) { return header.find(column) != std::string::npos; };
+  return has("filename") && has("class") && has("xmin");
+}
+
+std::string recognize_csv(const fs::path& place, DataOptions& options) {
+  if (is_table(place)) {
+    const fs::path folder = place.parent_path();
+    const auto& names = split_names(Split::train);
+    const bool of_split = std::find(names.begin(), names.end(), folder.filename()) != names.end();
+    take_file(of_split ? folder.parent_path() : folder, place, options);
+    return "a CSV table";
+  }
+  for (const char* file : {"train/_annotations.csv", "train.csv", "train_labels.csv", "_annotations.csv"}) {
+    if (!is_table(place / file)) continue;
+    take_file(place, place / file, options);
+    return "a folder with CSV tables";
+  }
+  return "";
+}
+
 }  // namespace
 
 DatasetFormat csv_format() {
-  return {.name = "csv", .open = open_csv, .written_extension = ".csv", .write_parts = write_csv};
+  return {
+      .name = "csv",
+      .open = open_csv,
+      .written_extension = ".csv",
+      .write_parts = write_csv,
+      .recognize = recognize_csv,
+      .recognized_by = "a .csv with filename, class, xmin, ymin, xmax and ymax, or a folder with train.csv"};
 }
 
 }  // namespace brightnet

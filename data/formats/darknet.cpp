@@ -6,6 +6,7 @@
 // data.train is an obj.data file (data.val and data.test may then be empty: its `valid` and `test` are read)
 // or a list file, for which the names come from data.classes. Paths inside start at data.root, at the file's
 // own folder, or at the current folder, as darknet's do: the first that exists.
+#include <algorithm>
 #include <map>
 
 #include "core/error.h"
@@ -13,6 +14,7 @@
 #include "core/text.h"
 #include "data/formats/format.h"
 #include "data/formats/labels.h"
+#include "data/formats/layout.h"
 #include "data/formats/places.h"
 #include "data/formats/yolo.h"
 
@@ -126,10 +128,33 @@ std::unique_ptr<LabelSource> open_darknet(const DataOptions& options, Split spli
   return open_text_labels(std::move(images), std::move(classes));
 }
 
+bool holds_obj_data(const fs::path& file) {
+  if (!is_obj_data(file)) return false;
+  const auto lines = read_lines(file);
+  return std::any_of(lines.begin(), lines.end(), [](const TextLine& line) {
+    return line.text.starts_with("train") && line.text.find('=') != std::string::npos;
+  });
+}
+
+std::string recognize_darknet(const fs::path& place, DataOptions& options) {
+  const bool folder = fs::is_directory(place);
+  std::vector<fs::path> files = folder ? files_in(place, ".data") : std::vector{place};
+  std::erase_if(files, [](const fs::path& file) { return !holds_obj_data(file); });
+  if (files.size() != 1) return "";
+  // As in darknet, paths inside start in the current folder; absolute ones survive resuming elsewhere.
+  options.root = fs::current_path().string();
+  options.train = files[0].string();
+  return folder ? "darknet's " + files[0].filename().string() + " in a folder" : "darknet's obj.data";
+}
+
 }  // namespace
 
 DatasetFormat darknet_format() {
-  return {.name = "darknet", .open = open_darknet, .train_names = obj_data_names};
+  return {.name = "darknet",
+          .open = open_darknet,
+          .train_names = obj_data_names,
+          .recognize = recognize_darknet,
+          .recognized_by = "darknet's obj.data (train, valid and names), or a folder with one"};
 }
 
 }  // namespace brightnet

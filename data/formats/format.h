@@ -36,6 +36,12 @@ struct DatasetFormat {
   std::string written_extension = ".txt";
   /// Writes such files. Null: lists, with a line for each image.
   void (*write_parts)(const DataOptions& options, const std::vector<DataPart>& parts) = nullptr;
+  /// For a data set that is named by its place alone (data/formats/recognize.h). If this file or folder, an
+  /// absolute path, is of this format: fills in the root and the splits that are there, and returns what it is,
+  /// "a Pascal VOC folder". Otherwise "".
+  std::string (*recognize)(const std::filesystem::path& place, DataOptions& options) = nullptr;
+  /// What recognize() looks for: "a folder with Annotations/ and JPEGImages/".
+  std::string recognized_by;
 };
 
 /// All formats; the first is the default.

@@ -206,10 +206,25 @@ std::unique_ptr<LabelSource> open_kitti(const DataOptions& options, Split split,
                                        TypeMapping(options.target_class_mapping, class_names(options, log)));
 }
 
+std::string recognize_kitti(const fs::path& place, DataOptions& options) {
+  for (const fs::path folder : {"", "training"}) {
+    if (!fs::is_directory(place / folder / "image_2") || !fs::is_directory(place / folder / "label_2"))
+      continue;
+    options.root = place.string();
+    options.train = (folder / "image_2").string();
+    return "a KITTI folder";
+  }
+  return "";
+}
+
 }  // namespace
 
 DatasetFormat kitti_format() {
-  return {.name = "kitti", .open = open_kitti, .maps_classes = true};
+  return {.name = "kitti",
+          .open = open_kitti,
+          .maps_classes = true,
+          .recognize = recognize_kitti,
+          .recognized_by = "a KITTI folder (image_2/ and label_2/, or both below training/)"};
 }
 
 }  // namespace brightnet

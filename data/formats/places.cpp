@@ -1,5 +1,7 @@
 #include "data/formats/places.h"
 
+#include <sstream>
+
 #include <fmt/format.h>
 
 #include "core/error.h"
@@ -9,11 +11,21 @@ namespace brightnet {
 
 namespace fs = std::filesystem;
 
+std::vector<std::string> listed_places(const std::string& place) {
+  std::vector<std::string> places;
+  std::istringstream lines(place);
+  for (std::string line; std::getline(lines, line);) places.push_back(line);
+  return places;
+}
+
 std::string split_path(const DataOptions& options, Split split) {
   const std::string& path = options.place(split);
   if (path.empty()) {
-    throw InputError(fmt::format("data.{}", enum_name(split)) + " is not set", "",
-                     fmt::format("Name the list, folder or file with the {} images.", enum_name(split)));
+    throw InputError(
+        fmt::format("data.{}", enum_name(split)) + " is not set", "",
+        fmt::format("Name the data set with --data, or the {} images under `data:` (a list, a folder or a "
+                    "file, by format).",
+                    enum_name(split)));
   }
   return path;
 }
@@ -27,10 +39,22 @@ void check_exists(const fs::path& place, Split split) {
       place.string(), "Check data.root and " + key + "; relative paths start at data.root.");
 }
 
+std::vector<fs::path> split_places(const DataOptions& options, Split split,
+                                   const std::vector<fs::path>& folders) {
+  std::vector<fs::path> places;
+  for (const std::string& path : listed_places(split_path(options, split))) {
+    places.push_back(find_below(path, folders));
+    check_exists(places.back(), split);
+  }
+  return places;
+}
+
 fs::path split_place(const DataOptions& options, Split split, const std::vector<fs::path>& folders) {
-  const fs::path place = find_below(split_path(options, split), folders);
-  check_exists(place, split);
-  return place;
+  const std::vector<fs::path> places = split_places(options, split, folders);
+  if (places.size() == 1) return places[0];
+  throw InputError(fmt::format("data.{} is a list of {} places, and data.format: {} takes one",
+                               enum_name(split), places.size(), options.format->name),
+                   "", "Only data.format: yolo takes several.");
 }
 
 fs::path data_root(const DataOptions& options) {

@@ -9,6 +9,9 @@
 
 namespace brightnet {
 
+/// The places that a split's key names: one, or each of a list, which DataOptions keeps as lines.
+std::vector<std::string> listed_places(const std::string& place);
+
 /// `data.train`, `data.val` or `data.test`. Throws InputError when it is not set.
 std::string split_path(const DataOptions& options, Split split);
 
@@ -16,9 +19,12 @@ std::string split_path(const DataOptions& options, Split split);
 void check_exists(const std::filesystem::path& place, Split split);
 
 /// What the split's key names, below the first of the folders where it exists. Throws InputError
-/// when it is at none of them.
+/// when it is at none of them, and when the key names a list of places.
 std::filesystem::path split_place(const DataOptions& options, Split split,
                                   const std::vector<std::filesystem::path>& folders);
+/// The same for formats that take a list of places.
+std::vector<std::filesystem::path> split_places(const DataOptions& options, Split split,
+                                                const std::vector<std::filesystem::path>& folders);
 
 /// options.root; throws InputError when it is not a folder.
 std::filesystem::path data_root(const DataOptions& options);

@@ -119,6 +119,22 @@ void check_not_empty(Dataset& dataset, const DataOptions& options, Split split, 
   problems.insert(problems.end(), log.problems().begin(), log.problems().end());
 }
 
+/// A place, or a list of places, kept as lines.
+void visit_places(Fields& f, const char* key, std::string& places, const char* doc) {
+  f.custom(
+      key,
+      [&places, key](const YamlValue& value) {
+        places = value.node.IsSequence()
+                     ? fmt::format("{}", fmt::join(yaml_as<std::vector<std::string>>(value, key), "\n"))
+                     : yaml_as<std::string>(value, key, "a text");
+      },
+      [&places] {
+        const std::vector<std::string> all = listed_places(places);
+        return all.size() > 1 ? YAML::Node(all) : YAML::Node(places);
+      },
+      doc);
+}
+
 }  // namespace
 
 const std::string& DataOptions::place(Split split) const {
@@ -136,9 +152,12 @@ void DataOptions::fields(Fields& f) {
   f.choice("format", name, dataset_format_names(), doc.c_str());
   format = &dataset_format(name);
   f("root", root, "folder that the relative paths below start from");
-  f("train", train, "training images: a list file, image folder, COCO JSON or obj.data, by format");
-  f("val", val, "validation images, named in the same way");
-  f("test", test, "images for `eval --split test`, named in the same way; never used in training");
+  visit_places(
+      f, "train", train,
+      "training images: a list file, image folder (yolo: or a list of them), COCO JSON or obj.data, by format");
+  visit_places(f, "val", val, "validation images, named in the same way");
+  visit_places(f, "test", test,
+               "images for `eval --split test`, named in the same way; never used in training");
   f.custom(
       "fold",
       [this](const YamlValue& value) {
@@ -172,13 +191,16 @@ std::vector<Split> given_splits(const DataOptions& options) {
 
 void check_place(const DataOptions& options, Split split) {
   if (split != Split::train && options.place(split).empty() && train_names(split, options)) return;
-  const std::string path = split_path(options, split);
+  const std::vector<std::string> places = listed_places(split_path(options, split));
   const fs::path root(options.root);
   std::error_code failed;
   if (!fs::is_directory(root, failed)) return;  // reported by data_root()
   // The folders that any of the formats searches.
   const std::vector<fs::path> folders{root, root / "ImageSets", root / "ImageSets/Main", "."};
-  if (!fs::exists(find_below(path + ".txt", folders), failed)) check_exists(find_below(path, folders), split);
+  for (const std::string& path : places) {
+    if (!fs::exists(find_below(path + ".txt", folders), failed))
+      check_exists(find_below(path, folders), split);
+  }
 }
 
 Dataset read_dataset(const DataOptions& options, Split split, bool lenient) {
@@ -198,6 +220,11 @@ Dataset read_dataset(const DataOptions& options, Split split, bool lenient) {
   }
   check_not_empty(dataset, options, split, source->size(), lenient);
   return dataset;
+}
+
+std::vector<std::string> read_class_names(const DataOptions& options) {
+  ProblemLog log(true);  // reported when the split is read
+  return open_split(options, Split::train, log)->classes();
 }
 
 std::optional<DataProblem> decoding_problem(const fs::path& file,

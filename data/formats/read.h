@@ -47,6 +47,9 @@ void check_place(const DataOptions& options, Split split);
 /// collects every problem), at the first problem that stops_training().
 Dataset read_dataset(const DataOptions& options, Split split, bool lenient = false);
 
+/// The classes of a data set, without reading its images.
+std::vector<std::string> read_class_names(const DataOptions& options);
+
 /// Decodes an image in full and returns what is wrong with it; nullopt when it is usable. `use` is called
 /// with the pixels of one that is.
 std::optional<DataProblem> decoding_problem(const std::filesystem::path& file,

@@ -1,36 +1,142 @@
 #include "data/formats/recognize.h"
 
+#include <sstream>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "core/error.h"
+#include "core/text.h"
+#include "data/formats/data_yaml.h"
+#include "data/formats/layout.h"
+#include "data/formats/places.h"
 
 namespace brightnet {
+namespace {
 
 namespace fs = std::filesystem;
 
-DataOptions recognize_dataset(const fs::path& folder) {
-  const auto has = [&](const char* name) {
-    std::error_code failed;
-    return fs::is_directory(folder / name, failed);
-  };
-  DataOptions options;
-  fs::path root = fs::absolute(folder).lexically_normal();
-  if (!root.has_filename()) root = root.parent_path();  // "folder/"
-  options.root = root.string();
-  if (!has("."))
-    throw InputError("this is not a folder", folder.string(), "Name a folder with images and labels.");
-  const auto take = [&](const char* format, const char* images) {
-    options.format = &dataset_format(format);
-    options.train = images;
-  };
-  if (has("Annotations") && has("JPEGImages")) {
-    take("voc", "JPEGImages");
-  } else if (has("image_2") && has("label_2")) {
-    take("kitti", "image_2");
-  } else if (has("training/image_2") && has("training/label_2")) {
-    take("kitti", "training/image_2");
-  } else {
-    take("yolo", has("images") && has("labels") ? "images" : ".");
+bool is_there(const fs::path& path) {
+  std::error_code failed;
+  return fs::exists(path, failed);
+}
+
+bool is_folder(const fs::path& path) {
+  std::error_code failed;
+  return fs::is_directory(path, failed);
+}
+
+bool is_yaml(const fs::path& file) {
+  return file.extension() == ".yaml" || file.extension() == ".yml";
+}
+
+/// Absolute, without a slash at its end.
+fs::path clean(const fs::path& path) {
+  const fs::path whole = fs::absolute(path).lexically_normal();
+  return whole.has_filename() ? whole : whole.parent_path();
+}
+
+/// The YAML of a folder that describes its data: the exporters' usual names.
+fs::path yaml_of_folder(const fs::path& folder) {
+  for (const char* name : {"data.yaml", "data.yml", "dataset.yaml", "dataset.yml"}) {
+    if (is_there(folder / name) && has_data(YamlDocument::load(folder / name).root())) return folder / name;
   }
-  return options;
+  return {};
+}
+
+/// The data set of one of the formats. YOLO's is the plainest and is taken last.
+bool recognize_format(const fs::path& place, RecognizedData& data) {
+  const auto& formats = dataset_formats();
+  for (auto format = formats.rbegin(); format != formats.rend(); ++format) {
+    DataOptions options;
+    options.format = &*format;
+    data.what = format->recognize ? format->recognize(place, options) : "";
+    if (data.what.empty()) continue;
+    data.options = options;
+    return true;
+  }
+  return false;
+}
+
+[[noreturn]] void refuse(const std::string& place) {
+  std::vector<std::string> known{"an Ultralytics data.yaml, or a folder with one", "a run's YAML"};
+  for (const DatasetFormat& format : dataset_formats()) {
+    if (!format.recognized_by.empty()) known.push_back(format.recognized_by);
+  }
+  throw InputError(is_folder(place) ? "no data set was recognized in this folder"
+                                    : "this was not recognized as a data set",
+                   place, fmt::format("Looked for: {}.", fmt::join(known, "; ")));
+}
+
+/// "train.json,val.json": each of the places of a split.
+std::vector<std::string> parts_of(const std::string& place) {
+  std::vector<std::string> parts;
+  std::istringstream text(place);
+  for (std::string part; std::getline(text, part, ',');) parts.emplace_back(trimmed(part));
+  return parts;
+}
+
+RecognizedData recognize_parts(const std::vector<std::string>& parts) {
+  if (parts.size() > 3)
+    throw InputError("--data has " + std::to_string(parts.size()) + " places", "--data",
+                     "Give those of train and val, or of train, val and test.");
+  for (const std::string& part : parts) {
+    if (!is_there(part)) throw InputError("there is no such file or folder", part, "Correct --data.");
+  }
+  RecognizedData data;
+  if (!recognize_format(clean(parts[0]), data)) refuse(parts[0]);
+  // Their root stays that of the first, where images and names of classes are looked for.
+  const fs::path root = data.options.root;
+  std::string DataOptions::*const keys[] = {&DataOptions::train, &DataOptions::val, &DataOptions::test};
+  for (size_t i = 0; i < std::size(keys); ++i)
+    data.options.*keys[i] = i < parts.size() ? below_root(clean(parts[i]), root) : "";
+  return data;
+}
+
+}  // namespace
+
+bool RecognizedData::undivided() const {
+  return given_splits(options) == std::vector{Split::train};
+}
+
+std::string RecognizedData::text() const {
+  std::vector<std::string> facts;
+  for (const Split split : {Split::train, Split::val, Split::test}) {
+    const std::vector<std::string> places = listed_places(options.place(split));
+    const bool all =
+        options.place(split) == "." || options.place(split) == fs::absolute(place).lexically_normal();
+    if (places.empty() || all) continue;
+    facts.push_back(fmt::format("{} {}", enum_name(split), fmt::join(places, " + ")));
+  }
+  if (!options.classes.empty()) facts.push_back(counted(options.classes.size(), "class", "classes"));
+  if (!remark.empty()) facts.push_back(remark);
+  return fmt::format("{}, {}{}{}", what, place, facts.empty() ? "" : ": ", fmt::join(facts, ", "));
+}
+
+RecognizedData recognize_data(const std::string& place) {
+  RecognizedData data;
+  if (!is_there(place)) {
+    const std::vector<std::string> parts = parts_of(place);
+    if (parts.size() < 2) throw InputError("there is no such file or folder", place, "Correct --data.");
+    data = recognize_parts(parts);
+  } else if (const fs::path whole = clean(place); is_yaml(whole)) {
+    data = data_of_yaml(whole);
+  } else if (const fs::path yaml = is_folder(whole) ? yaml_of_folder(whole) : fs::path(); !yaml.empty()) {
+    data = data_of_yaml(yaml);
+    data.what += " in a folder";
+  } else if (!recognize_format(whole, data)) {
+    refuse(place);
+  }
+  data.place = place;
+  return data;
+}
+
+bool is_data(const fs::path& place) {
+  if (is_folder(place)) return true;
+  if (!is_there(place)) return false;
+  if (is_yaml(place)) return describes_data(YamlDocument::load(place).root());
+  RecognizedData data;
+  return place.extension() != ".cfg" && recognize_format(clean(place), data);
 }
 
 }  // namespace brightnet

@@ -1,17 +1,31 @@
-// Recognizes a data set that a folder holds, without a configuration.
+// Recognizes a data set by its place alone, without a configuration: what `--data` takes.
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "data/formats/read.h"
 
 namespace brightnet {
 
-/// All images of the folder as data.train, by its layout:
-///   voc    Annotations/ and JPEGImages/
-///   kitti  image_2/ and label_2/, or both below training/
-///   yolo   any other: label files beside the images or in parallel folders (images/…, labels/…)
-/// Throws InputError when it is not a folder.
-DataOptions recognize_dataset(const std::filesystem::path& folder);
+struct RecognizedData {
+  DataOptions options;  ///< paths are absolute, or relative to an absolute root
+  std::string what;     ///< "an Ultralytics data.yaml"
+  std::string place;    ///< as it was given
+  std::string remark;   ///< what else is worth saying; may be empty
+
+  /// Whether it has training images and no validation images, which must be taken from them then.
+  bool undivided() const;
+  /// "an Ultralytics data.yaml, mine/data.yaml: train images/train, val images/val, 3 classes".
+  std::string text() const;
+};
+
+/// The data set at `place`: a YAML (data/formats/data_yaml.h), a file or folder of one of the formats, a folder with
+/// a data.yaml, or the places of train, val and test, separated by commas. Throws InputError, with what was looked
+/// for, when it is none of these.
+RecognizedData recognize_data(const std::string& place);
+
+/// Whether this names data rather than a run's configuration: a folder, or a file that describes data.
+bool is_data(const std::filesystem::path& place);
 
 }  // namespace brightnet

@@ -6,7 +6,7 @@
 //
 // data.train, data.val or data.test is a list of names, as it stands or below ImageSets/Main (a second
 // column, the flag of VOC's lists by class, is ignored; a line may also be the absolute path of an image), or
-// a folder of images with the XML files beside them or in Annotations. Without data.classes the classes are
+// a folder of images with the XML files beside them, in Annotations or in annotations. Without data.classes the classes are
 // all names in train and val, sorted.
 #include <algorithm>
 #include <set>
@@ -19,6 +19,7 @@
 #include "data/formats/folder.h"
 #include "data/formats/format.h"
 #include "data/formats/labels.h"
+#include "data/formats/layout.h"
 #include "data/formats/places.h"
 #include "data/image/read_image.h"
 
@@ -146,7 +147,9 @@ class ImageFolder {
 LabelFile annotation_file(const Entry& entry, const fs::path& root) {
   fs::path beside = entry.image;
   if (!beside.empty()) beside.replace_extension(".xml");
-  return find_label_file({beside, (root / "Annotations" / (entry.name + ".xml")).lexically_normal()});
+  const std::string file = entry.name + ".xml";
+  return find_label_file({beside, (root / "Annotations" / file).lexically_normal(),
+                          (root / "annotations" / file).lexically_normal()});
 }
 
 // "NAME", or "NAME -1" in VOC's lists by class. If a name itself ends in a number, its XML decides.
@@ -266,10 +269,67 @@ std::unique_ptr<LabelSource> open_voc(const DataOptions& options, Split split, P
   return std::make_unique<VocLabels>(options, std::move(entries), std::move(classes));
 }
 
+/// The folder that Pascal VOC's own archives unpack to holds that of one year.
+fs::path below_devkit(const fs::path& place) {
+  const fs::path devkit = place / "VOCdevkit", folder = fs::is_directory(devkit) ? devkit : place;
+  std::vector<fs::path> years;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.is_directory() && entry.path().filename().string().starts_with("VOC"))
+      years.push_back(entry.path());
+  }
+  return years.size() == 1 ? years[0] : place;
+}
+
+/// Sets the splits that ImageSets/Main has lists of; without any, all images are for training.
+void take_lists(const fs::path& root, DataOptions& options) {
+  const auto list = [&](std::vector<std::string> names) -> std::string {
+    for (const std::string& name : names) {
+      const std::string path = "ImageSets/Main/" + name + ".txt";
+      if (fs::exists(root / path)) return path;
+    }
+    return "";
+  };
+  options.root = root.string();
+  options.train = list({"train", "trainval"});
+  options.val = list(split_names(Split::val));
+  options.test = list(split_names(Split::test));
+  if (options.train.empty()) options.train = "JPEGImages";
+}
+
+std::string recognize_voc(const fs::path& place, DataOptions& options) {
+  if (!fs::is_directory(place)) return "";
+  const fs::path root = below_devkit(place);
+  if (fs::is_directory(root / "Annotations") && fs::is_directory(root / "JPEGImages")) {
+    take_lists(root, options);
+    return "a Pascal VOC folder";
+  }
+  const auto labelled = [&](const fs::path& image) {
+    return annotation_file({image.stem().string(), image}, root).found;
+  };
+  const auto good = [&](const fs::path& folder) { return any_image(folder, labelled); };
+  const bool split = take_splits(
+      root, [](const auto& name) { return name; }, good, options);
+  if (split) return "folders of images with Pascal VOC's XML files";
+  // Where labels/ are beside images/, those are meant, and the XML files are what they were made from.
+  if (fs::is_directory(root / "images") && fs::is_directory(root / "labels")) return "";
+  for (const char* images : {"images", "."}) {
+    if (!fs::is_directory(root / images) || !good(root / images)) continue;
+    options.root = root.string();
+    options.train = images;
+    return "a folder of images with Pascal VOC's XML files";
+  }
+  return "";
+}
+
 }  // namespace
 
 DatasetFormat voc_format() {
-  return {.name = "voc", .open = open_voc};
+  return {.name = "voc",
+          .open = open_voc,
+          .recognize = recognize_voc,
+          .recognized_by =
+              "a Pascal VOC folder (Annotations/ and JPEGImages/), or images with .xml files beside "
+              "them, in Annotations/ or in annotations/"};
 }
 
 }  // namespace brightnet

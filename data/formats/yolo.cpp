@@ -15,7 +15,9 @@
 #include "core/text.h"
 #include "data/formats/folder.h"
 #include "data/formats/format.h"
+#include "data/formats/layout.h"
 #include "data/formats/places.h"
+#include "data/image/read_image.h"
 
 namespace brightnet {
 namespace {
@@ -166,11 +168,65 @@ class TextLabels : public LabelSource {
   ClassNames classes_;
 };
 
-ClassNames names_from_yaml(const fs::path& file) {
-  const YamlDocument document = YamlDocument::load(file);
-  const YAML::Node root = document.root().node;
+ClassNames find_names(const fs::path& root, const std::vector<fs::path>& images) {
+  std::vector<fs::path> candidates;
+  for (const char* name : {"data.yaml", "dataset.yaml", "classes.txt", "obj.names"})
+    candidates.push_back(root / name);
+  if (!images.empty()) {
+    candidates.push_back(images.front().parent_path() / "classes.txt");
+    candidates.push_back(parallel_label(images.front()).parent_path() / "classes.txt");
+  }
+  std::error_code failed;
+  for (const auto& file : candidates) {
+    if (!fs::is_regular_file(file, failed)) continue;
+    ClassNames names =
+        file.extension() == ".yaml" ? names_in_yaml(YamlDocument::load(file).root()) : read_names_file(file);
+    if (!names.names().empty()) return names;
+  }
+  throw InputError("the names of the classes are not known", root.string(),
+                   "List them under data.classes (--set data.classes=[a,b]), or one a line in " +
+                       (root / "classes.txt").string() + ".");
+}
+
+/// Whether a text file lists images.
+bool is_image_list(const fs::path& file) {
+  std::ifstream in(file);
+  std::string line;
+  while (std::getline(in, line) && trimmed(line).empty()) {
+  }
+  return file.extension() == ".txt" && is_image_name(std::string(trimmed(line)));
+}
+
+std::string recognize_yolo(const fs::path& place, DataOptions& options) {
+  const auto labelled = [](const fs::path& image) { return label_file(image).found; };
+  const auto good = [&](const fs::path& folder) { return any_image(folder, labelled); };
+  if (!fs::is_directory(place)) {
+    if (!is_image_list(place)) return "";
+    take_file(place.parent_path(), place, options);
+    return "a list of images with YOLO labels";
+  }
+  using Name = std::string;
+  if (take_splits(
+          place, [](const Name& name) { return "images/" + name; }, good, options) ||
+      take_splits(
+          place, [](const Name& name) { return name + "/images"; }, good, options) ||
+      take_splits(
+          place, [](const Name& name) { return name; }, good, options) ||
+      take_splits(
+          place, [](const Name& name) { return name + ".txt"; }, is_image_list, options))
+    return "a folder with YOLO labels";
+  if (!good(place)) return "";
+  options.root = place.string();
+  options.train = fs::is_directory(place / "images") ? "images" : ".";
+  return "a folder of images with YOLO labels";
+}
+
+}  // namespace
+
+ClassNames names_in_yaml(const YamlValue& root) {
+  const YAML::Node& node = root.node;
   for (const char* key : {"names", "classes"}) {
-    const YamlValue value{root[key], document.file()};
+    const YamlValue value{node[key], root.file};
     if (!value.defined()) continue;
     if (value.node.IsSequence())
       return ClassNames(yaml_as<std::vector<std::string>>(value, key), value.where());
@@ -188,26 +244,6 @@ ClassNames names_from_yaml(const fs::path& file) {
   }
   return {};
 }
-
-ClassNames find_names(const fs::path& root, const std::vector<fs::path>& images) {
-  std::vector<fs::path> candidates;
-  for (const char* name : {"data.yaml", "dataset.yaml", "classes.txt", "obj.names"})
-    candidates.push_back(root / name);
-  if (!images.empty()) {
-    candidates.push_back(images.front().parent_path() / "classes.txt");
-    candidates.push_back(parallel_label(images.front()).parent_path() / "classes.txt");
-  }
-  std::error_code failed;
-  for (const auto& file : candidates) {
-    if (!fs::is_regular_file(file, failed)) continue;
-    ClassNames names = file.extension() == ".yaml" ? names_from_yaml(file) : read_names_file(file);
-    if (!names.names().empty()) return names;
-  }
-  throw InputError("the names of the classes are not known", root.string(),
-                   "List them under data.classes, or one a line in " + (root / "classes.txt").string() + ".");
-}
-
-}  // namespace
 
 fs::path parallel_label(const fs::path& image) {
   static constexpr FolderPair folders[] = {{"images", "labels"}, {"JPEGImages", "labels"}};
@@ -235,14 +271,22 @@ std::unique_ptr<LabelSource> open_text_labels(std::vector<fs::path> images, Clas
 
 std::unique_ptr<LabelSource> open_yolo(const DataOptions& options, Split split, ProblemLog& log) {
   const fs::path root = data_root(options);
-  std::vector<fs::path> images = read_images(split_place(options, split, {root}), options, log);
+  std::vector<fs::path> images;
+  for (const fs::path& place : split_places(options, split, {root})) {
+    for (fs::path& image : read_images(place, options, log)) images.push_back(std::move(image));
+  }
   ClassNames classes =
       options.classes.empty() ? find_names(root, images) : ClassNames(options.classes, "data.classes");
   return open_text_labels(std::move(images), std::move(classes));
 }
 
 DatasetFormat yolo_format() {
-  return {.name = "yolo", .open = open_yolo};
+  return {.name = "yolo",
+          .open = open_yolo,
+          .recognize = recognize_yolo,
+          .recognized_by =
+              "a folder of images with YOLO labels (.txt beside them, or labels/ beside images/), also "
+              "divided into train and val, or a .txt that lists images"};
 }
 
 }  // namespace brightnet

@@ -28,6 +28,9 @@ std::filesystem::path parallel_label(const std::filesystem::path& image);
 std::vector<std::filesystem::path> read_images(const std::filesystem::path& place, const DataOptions& options,
                                                ProblemLog& log);
 
+/// The class names that a YAML lists under `names` or `classes`, or maps from their ids; none where it has neither.
+ClassNames names_in_yaml(const YamlValue& root);
+
 /// Class names, one a line.
 ClassNames read_names_file(const std::filesystem::path& file);
 

@@ -66,6 +66,53 @@ TEST_F(DarknetProject, IsMeasuredAndUsedByItsOwnFiles) {
   EXPECT_NE(read_file(run_.folder() / "a.json").find("\"star\""), std::string::npos);
 }
 
+TEST_F(DarknetProject, ItsHeadsFollowTheClassesOfWeightsAndData) {
+  const ProgramResult trained = run({"train", "small.cfg", "--data", "obj.data", "--out", "run"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_NE(trained.err.find("\niteration 2/2  loss"), std::string::npos) << trained.err;
+  EXPECT_NE(trained.err.find("Best weights (iteration "), std::string::npos) << trained.err;
+  ASSERT_EQ(run({"export", "--weights", "run/weights/last.safetensors", "--format", "darknet", "--out",
+                 "back/small"})
+                .code,
+            0);
+  // small.cfg is written for two classes; these weights and data have three.
+  const ProgramResult eval =
+      run({"eval", "small.cfg", "--data", "obj.data", "--weights", "back/small.weights"});
+  EXPECT_EQ(eval.code, 0) << eval.err;
+  EXPECT_NE(eval.out.find("star"), std::string::npos) << eval.out;
+  for (const char* option : {"--data", "--names"}) {
+    const ProgramResult detected =
+        run({"detect", "--weights", "back/small.weights", "--cfg", "small.cfg", option, "obj.data",
+             "--source", "data/images/val", "--conf", "0.0001", "--json", "a.json"});
+    ASSERT_EQ(detected.code, 0) << detected.err;
+    EXPECT_NE(read_file(run_.folder() / "a.json").find("\"star\""), std::string::npos);
+  }
+  write("obj.names", "circle\nsquare\n");
+  write("obj.data", "classes= 2\ntrain = train.txt\nvalid = data/images/val\nnames = obj.names\n");
+  const ProgramResult refused =
+      run({"eval", "small.cfg", "--data", "obj.data", "--weights", "back/small.weights"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.err.find("these weights were trained for 3 classes, and the data set has 2"),
+            std::string::npos)
+      << refused.err;
+}
+
+TEST_F(DarknetProject, EpochsOnTheCommandLineReplaceItsMaxBatches) {
+  const ProgramResult trained =
+      run({"train", "small.cfg", "--data", "obj.data", "--out", "run", "--epochs", "3", "--size", "32"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_NE(trained.err.find("\nepoch 3/3  loss"), std::string::npos) << trained.err;
+  EXPECT_NE(trained.err.find("input 32x32"), std::string::npos) << trained.err;
+}
+
+TEST_F(DarknetProject, ItsDataAreExaminedByTheirObjData) {
+  EXPECT_NE(run({"data", "check", "--data", "obj.data"}).out.find("No problems found"), std::string::npos);
+  EXPECT_NE(run({"data", "stats", "--data", "obj.data"}).out.find("8 images"), std::string::npos);
+  EXPECT_EQ(run({"data", "anchors", "small.cfg", "--data", "obj.data"}).code, 0);
+  EXPECT_EQ(run({"data", "convert", "--data", "obj.data", "--to", "yolo", "--out", "converted"}).code, 0);
+  EXPECT_TRUE(fs::exists(run_.folder() / "converted/data.yaml"));
+}
+
 TEST_F(DarknetProject, IsImportedAsAModelAndARecipe) {
   const ProgramResult result = run({"import", "--cfg", "small.cfg", "--out", "mine.yaml"});
   ASSERT_EQ(result.code, 0) << result.err;

@@ -19,7 +19,7 @@ namespace {
 
 struct BenchArguments {
   CommonOptions common;
-  std::string data, json;
+  std::string json;
   int batch = 0, size = 0, classes = 0, workers = 1;
   double seconds = 8;
   bool kernels = false, steps_only = false;
@@ -154,7 +154,11 @@ Json rate_json(const Rate& rate) {
 
 int bench_loader(const BenchArguments& arguments) {
   check_answer(arguments.json, "loader");
-  const RunConfig config = load_run_config(arguments.data, arguments.common.assignments);
+  const CommonOptions& common = arguments.common;
+  const bool run = common.data.ends_with(".yaml") && !is_data(common.data);
+  if (!run) common.say_data();
+  const RunConfig config =
+      run ? load_run_config(common.data, common.assignments) : load_run_config("", common.all_assignments());
   const Dataset dataset = read_split(config, Split::train);
   LoaderBenchmarkOptions options;
   options.augment = config.augment;
@@ -191,10 +195,13 @@ void add_bench(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand(
       "bench", "measure the speed of a training step, of single operations, or of the loader");
   const auto arguments = std::make_shared<BenchArguments>();
-  auto* model = command->add_option("model", arguments->common.config, "YAML of a model or of a run");
-  model->type_name("MODEL.yaml");
-  auto* data = command->add_option("--data", arguments->data, "measure the loader on this run's data");
-  data->type_name("CONFIG.yaml")->excludes(model);
+  auto* model = command->add_option("model", arguments->common.config,
+                                    "a model's name, or the YAML of a model or of a run");
+  model->type_name("NAME|MODEL.yaml");
+  auto* data =
+      command->add_option("--data", arguments->common.data,
+                          "measure the loader on this run's data, or on a data set as `train` takes it");
+  data->type_name("CONFIG.yaml|DATA")->excludes(model);
   auto* kernels = command->add_flag("--kernels", arguments->kernels,
                                     "compare the bandwidth of all other operations with a memory copy");
   kernels->excludes(model)->excludes(data);

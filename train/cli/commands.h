@@ -3,11 +3,13 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
+#include "data/formats/recognize.h"
 #include "train/config/config.h"
 #include "train/distributed/communicator.h"
 #include "train/formats/weights.h"
@@ -34,17 +36,26 @@ void add_data_split(CLI::App& data, Action& action);
 void add_import(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
 void add_compare(CLI::App& app, Action& action);
+void add_models(CLI::App& app, Action& action);
+void add_completion(CLI::App& app, Action& action);
+void add_manual(CLI::App& app, Action& action);
 
 /// The options shared by the commands that take a CONFIG.
 struct CommonOptions {
-  std::string config;
-  std::string data;  ///< darknet's obj.data, replaces the configuration's data set
+  std::string config;  ///< may be empty where a model or data are given
+  std::string model;   ///< a name or a path; replaces the configuration's model
+  std::string data;    ///< what recognize_data() takes; replaces the configuration's data set
   std::vector<std::string> assignments;
   std::string device = "auto";
   std::string fold;       ///< "K/N"; empty: the configuration's
   std::string precision;  ///< empty: the configuration's
   int ranks = 0;          ///< to start on this machine; 0: those started by a launcher, or this process alone
+  /// Whether a data set without validation images is divided, since the command cannot do without.
+  bool needs_validation = false;
 
+  /// CONFIG, which may be left out.
+  void add_config(CLI::App& command, const std::string& help = "the run's YAML, or darknet's .cfg");
+  void add_model(CLI::App& command);
   void add_data(CLI::App& command);
   void add_fold(CLI::App& command);
   void add_device(CLI::App& command);
@@ -59,8 +70,17 @@ struct CommonOptions {
   void check_ranks(const Communicator& communicator) const;
   /// Starts the ranks with this program's own command line; returns their exit code.
   int launch() const;
-  /// The assignments, including those of --data, --fold and --precision.
+  /// The assignments, including those of --model, --data, --fold and --precision.
   std::vector<std::string> all_assignments() const;
+  /// Takes a folder or a file of data that stands in CONFIG's place as --data.
+  void take_data_for_config();
+  /// Logs what --data was recognized as.
+  void say_data() const;
+
+ private:
+  const RecognizedData& recognized() const;
+  bool divides() const;
+  mutable std::optional<RecognizedData> recognized_;
 };
 
 /// The options that name trained weights: brightnet's, or darknet's with their .cfg.
@@ -68,7 +88,7 @@ struct WeightsOptions {
   std::string weights, cfg, names;
 
   void add(CLI::App& command);
-  /// The network. `classes` are the names of darknet's classes when no file has them; without either they are
+  /// The network, with heads for the classes of its weights. `classes` are the names of darknet's classes when no file has them; without either they are
   /// numbered. Throws InputError for darknet's weights without a .cfg, or that are not of all layers.
   TrainedModel load(const std::vector<std::string>& classes = {}) const;
 };

@@ -1,10 +1,13 @@
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <iostream>
+#include <set>
 #include <sstream>
 
 #include "core/files.h"
+#include "core/log.h"
 #include "layers/model/reader.h"
 #include "train/cli/commands.h"
 #include "train/detect/outputs/answer_file.h"
@@ -15,9 +18,31 @@
 #include "train/formats/darknet/trained.h"
 
 namespace brightnet::cli {
+namespace {
+
+/// Of a data set without validation images.
+constexpr const char* validation_fold = "1/10";
+
+}  // namespace
+
+void CommonOptions::add_config(CLI::App& command, const std::string& help) {
+  command.add_option("config", config, help)->type_name("CONFIG.yaml|X.cfg");
+}
+
+void CommonOptions::add_model(CLI::App& command) {
+  command
+      .add_option("--model", model,
+                  "the model: a name that `brightnet models` lists, or the path of a YAML or .cfg")
+      ->type_name("NAME|FILE");
+}
 
 void CommonOptions::add_data(CLI::App& command) {
-  command.add_option("--data", data, "darknet's obj.data: its images and class names")->type_name("obj.data");
+  command
+      .add_option(
+          "--data", data,
+          "the data set: an Ultralytics data.yaml, darknet's obj.data, a COCO JSON (or two: A.json,B.json), a "
+          "VOC folder, or a folder of images and labels")
+      ->type_name("DATA");
 }
 
 void CommonOptions::add_fold(CLI::App& command) {
@@ -88,19 +113,55 @@ int CommonOptions::launch() const {
   return run_ranks(ranks, this_program(), arguments);
 }
 
+const RecognizedData& CommonOptions::recognized() const {
+  if (!recognized_) recognized_ = recognize_data(data);
+  return *recognized_;
+}
+
+/// Whether part of the training images becomes the validation images.
+bool CommonOptions::divides() const {
+  const bool otherwise = std::any_of(assignments.begin(), assignments.end(), [](const std::string& text) {
+    return text.starts_with("data.fold=") || text.starts_with("data.val=");
+  });
+  return needs_validation && fold.empty() && !otherwise && recognized().undivided();
+}
+
 std::vector<std::string> CommonOptions::all_assignments() const {
   std::vector<std::string> all;
+  if (!model.empty()) all.push_back("--model:model=" + yaml_quoted(model));
   if (!data.empty()) {
-    // As in darknet, its paths start in the current directory; absolute ones survive resuming elsewhere.
-    const auto here = std::filesystem::current_path();
-    all = {"--data:data.format=darknet", "--data:data.root=" + yaml_quoted(here.string()),
-           "--data:data.val=\"\"", "--data:data.test=\"\"",
-           "--data:data.train=" + yaml_quoted(std::filesystem::absolute(data).lexically_normal().string())};
+    // What the data set says and, of what it leaves open, the configuration's.
+    const std::string usual = print_config(DataOptions(), false);
+    std::istringstream lines(print_config(recognized().options, false)), defaults(usual);
+    for (std::string line, unsaid; std::getline(lines, line) && std::getline(defaults, unsaid);) {
+      const size_t colon = line.find(": ");
+      const std::string key = line.substr(0, colon);
+      static const std::set<std::string> places{"format", "root", "train", "val", "test"};
+      if (line != unsaid || places.contains(key))
+        all.push_back("--data:data." + key + '=' + line.substr(colon + 2));
+    }
+    if (divides()) all.push_back(std::string("--data:data.fold=") + validation_fold);
   }
   all.insert(all.end(), assignments.begin(), assignments.end());
   if (!fold.empty()) all.push_back("--fold:data.fold=" + yaml_quoted(fold));
   if (!precision.empty()) all.push_back("--precision:train.precision=" + yaml_quoted(precision));
   return all;
+}
+
+void CommonOptions::take_data_for_config() {
+  if (!data.empty() || config.empty() || !is_data(config)) return;
+  data = config;
+  config.clear();
+}
+
+void CommonOptions::say_data() const {
+  if (data.empty()) return;
+  spdlog::info("Data: {}", recognized().text());
+  if (divides())
+    spdlog::info(
+        "It names no validation images: a tenth of all, chosen by content so that images that look alike stay "
+        "together, validates (data.fold={}).",
+        validation_fold);
 }
 
 void WeightsOptions::add(CLI::App& command) {
@@ -127,12 +188,11 @@ TrainedModel WeightsOptions::load(const std::vector<std::string>& classes) const
     throw InputError("these are darknet weights, which do not contain a network description", weights,
                      "Give its .cfg with --cfg.");
   }
-  DarknetTrained read = read_darknet_trained({cfg, weights, names});
+  DarknetTrained read = read_darknet_trained({cfg, weights, names, false, classes});
   if (!read.report.whole()) {
     throw InputError("it contains only " + read.report.summary(), weights,
                      "`brightnet train` can start from it; this command needs the weights of all layers.");
   }
-  if (names.empty() && classes.size() == read.trained.classes.size()) read.trained.classes = classes;
   return std::move(read.trained);
 }
 

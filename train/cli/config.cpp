@@ -9,7 +9,9 @@ namespace brightnet::cli {
 void add_config(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("config", "print the resolved configuration, including all defaults");
   const auto arguments = std::make_shared<CommonOptions>();
-  command->add_option("config", arguments->config, "the run's YAML")->type_name("CONFIG.yaml")->required();
+  arguments->needs_validation = true;
+  arguments->add_config(*command);
+  arguments->add_model(*command);
   arguments->add_data(*command);
   arguments->add_fold(*command);
   arguments->add_precision(*command);

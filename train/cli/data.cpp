@@ -43,9 +43,10 @@ void add_synth(CLI::App& data, Action& action) {
       make_synthetic_dataset(arguments->options, arguments->folder);
       const auto folder = std::filesystem::path(arguments->folder).lexically_normal();
       spdlog::info(
-          "{} training and {} validation images in {}; {} contains the data section for training on them.",
+          "{} training and {} validation images in {}; {} contains the data section for training on them: brightnet "
+          "train --model yolov4-tiny --data {}",
           arguments->options.train_images, arguments->options.val_images, folder.string(),
-          (folder / "data.yaml").string());
+          (folder / "data.yaml").string(), folder.string());
       return 0;
     };
   });
@@ -60,17 +61,19 @@ struct ExamineArguments {
 /// The arguments of a command that reads a run's data.
 std::shared_ptr<ExamineArguments> examine_arguments(CLI::App& command) {
   auto arguments = std::make_shared<ExamineArguments>();
-  command.add_option("config", arguments->common.config, "the run's YAML")
-      ->type_name("CONFIG.yaml")
-      ->required();
+  arguments->common.add_config(command, "the run's YAML, or the data set itself");
+  arguments->common.add_data(command);
   command.add_option("--json", arguments->json, "write JSON to this file; - for standard output")
       ->type_name("FILE");
   arguments->common.add_assignments(command);
   return arguments;
 }
 
-RunConfig config_of(const ExamineArguments& arguments) {
-  return load_run_config(arguments.common.config, arguments.common.assignments);
+RunConfig config_of(CommonOptions common) {
+  common.take_data_for_config();
+  RunConfig config = load_run_config(common.config, common.all_assignments());
+  common.say_data();
+  return config;
 }
 
 /// Prints the text, unless the JSON goes to standard output, and writes the JSON if requested.
@@ -87,7 +90,7 @@ void add_check(CLI::App& data, Action& action) {
   const auto arguments = examine_arguments(*command);
   command->callback([=, &action] {
     action = [arguments] {
-      const CheckReport report = check_dataset(config_of(*arguments).data);
+      const CheckReport report = check_dataset(config_of(arguments->common).data);
       print_answer(report, arguments->json);
       return static_cast<int>(report.exit_code());
     };
@@ -111,7 +114,8 @@ void add_stats(CLI::App& data, Action& action) {
       ->check(CLI::IsMember(enum_names<Split>()));
   command->callback([=, &action] {
     action = [arguments] {
-      const Dataset dataset = read_split(config_of(*arguments), enum_value<Split>(arguments->split).value());
+      const Dataset dataset =
+          read_split(config_of(arguments->common), enum_value<Split>(arguments->split).value());
       print_answer(SplitStats{dataset_stats(dataset), arguments->split}, arguments->json);
       return 0;
     };
@@ -122,13 +126,14 @@ void add_stats(CLI::App& data, Action& action) {
 void add_anchors(CLI::App& data, Action& action) {
   auto* command = data.add_subcommand("anchors", "fit anchors to a data set");
   const auto arguments = examine_arguments(*command);
+  arguments->common.add_model(*command);
   command->add_option("--count", arguments->anchors, "number of anchors; the model's if not given")
       ->check(at_least(1));
   command->add_option("--size", arguments->size, "side of the input in pixels; train.size if not given")
       ->check(input_side());
   command->callback([=, &action] {
     action = [arguments] {
-      const RunConfig config = config_of(*arguments);
+      const RunConfig config = config_of(arguments->common);
       const Dataset dataset = read_split(config, Split::train);
       AnchorOptions options =
           anchor_options(config, load_model(config, static_cast<int>(dataset.classes.size())));
@@ -147,7 +152,7 @@ struct ConvertArguments {
 };
 
 void convert(const ConvertArguments& arguments) {
-  const RunConfig config = load_run_config(arguments.common.config, arguments.common.assignments);
+  const RunConfig config = config_of(arguments.common);
   const std::vector<Split> splits = given_splits(config.data);
   make_empty_folder(arguments.options.folder);
   std::vector<std::string> classes;
@@ -165,9 +170,8 @@ void convert(const ConvertArguments& arguments) {
 void add_convert(CLI::App& data, Action& action) {
   auto* command = data.add_subcommand("convert", "write a data set in YOLO's or COCO's format");
   const auto arguments = std::make_shared<ConvertArguments>();
-  command->add_option("config", arguments->common.config, "the run's YAML")
-      ->type_name("CONFIG.yaml")
-      ->required();
+  arguments->common.add_config(*command, "the run's YAML, or the data set itself");
+  arguments->common.add_data(*command);
   command->add_option("--to", arguments->format, "yolo or coco")
       ->check(CLI::IsMember(enum_names<WrittenFormat>()))
       ->required();

@@ -37,7 +37,10 @@ std::vector<std::string> file_names(const Dataset& dataset, const SamplePictureO
 }
 
 int show(const ShowArguments& arguments) {
-  const RunConfig config = load_run_config(arguments.common.config, arguments.common.assignments);
+  CommonOptions common = arguments.common;
+  common.take_data_for_config();
+  const RunConfig config = load_run_config(common.config, common.all_assignments());
+  common.say_data();
   SamplePictureOptions options = arguments.options;
   options.split = enum_value<Split>(arguments.split).value();
   options.seed = arguments.has_seed ? arguments.seed : config.train.seed;
@@ -78,9 +81,8 @@ void add_data_show(CLI::App& data, Action& action) {
   auto* command = data.add_subcommand(
       "show", "draw samples as the network will see them, with all augmentations and the ground-truth boxes");
   const auto arguments = std::make_shared<ShowArguments>();
-  command->add_option("config", arguments->common.config, "the run's YAML")
-      ->type_name("CONFIG.yaml")
-      ->required();
+  arguments->common.add_config(*command, "the run's YAML, or the data set itself");
+  arguments->common.add_data(*command);
   command->add_option("--count", arguments->options.count, "number of samples (default: 16)")
       ->check(within(1, 10000));
   command

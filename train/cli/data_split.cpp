@@ -8,7 +8,6 @@
 #include "core/files.h"
 #include "core/log.h"
 #include "data/commands/split.h"
-#include "data/formats/recognize.h"
 #include "train/cli/commands.h"
 #include "train/formats/darknet/import.h"
 
@@ -36,20 +35,17 @@ YAML::Node section_of(const DataOptions& data) {
   return out;
 }
 
-/// The configuration as it was written, with these data and absolute paths; of a folder, the data alone.
-YAML::Node with_data(const SplitArguments& arguments, const std::optional<RunConfig>& config,
-                     const DataOptions& data) {
+/// The configuration as it was written, with these data and absolute paths; of a data set without one, the data alone.
+YAML::Node with_data(const fs::path& file, const RunConfig& config, const DataOptions& data) {
   YAML::Node root(YAML::NodeType::Map);
-  if (config) {
-    const fs::path file = arguments.common.config;
-    const bool cfg = config->imported && fs::equivalent(file, config->model);
-    root =
-        cfg ? YAML::Load(config->imported->recipe_yaml) : YAML::Clone(YamlDocument::load(file).root().node);
-    if (!config->model.empty()) root["model"] = config->model;
-    if (!config->train.weights.empty()) root["train"]["weights"] = config->train.weights;
-    if (!config->train.weights_cfg.empty()) root["train"]["weights_cfg"] = config->train.weights_cfg;
+  if (file.empty()) {
+    root["name"] = fs::path(config.data.root).filename().string();
   } else {
-    root["name"] = fs::path(data.root).filename().string();
+    const bool cfg = config.imported && fs::equivalent(file, config.model);
+    root = cfg ? YAML::Load(config.imported->recipe_yaml) : YAML::Clone(YamlDocument::load(file).root().node);
+    if (!config.model.empty()) root["model"] = config.model;
+    if (!config.train.weights.empty()) root["train"]["weights"] = config.train.weights;
+    if (!config.train.weights_cfg.empty()) root["train"]["weights_cfg"] = config.train.weights_cfg;
   }
   root["data"] = section_of(data);
   return root;
@@ -57,24 +53,18 @@ YAML::Node with_data(const SplitArguments& arguments, const std::optional<RunCon
 
 void split(SplitArguments arguments) {
   arguments.options.similar = !arguments.exact;
-  const fs::path source = arguments.common.config;
-  std::optional<RunConfig> config;
-  std::error_code failed;
-  const bool folder = fs::is_directory(source, failed);
-  if (!folder) config = load_run_config(source, arguments.common.all_assignments());
-  if (folder && !arguments.common.all_assignments().empty()) {
-    throw InputError("--set and --data belong to a configuration, and this is a folder", source.string(),
-                     "Leave them out, or describe the data in a YAML.");
-  }
-  const DataOptions data = folder ? recognize_dataset(source) : config->data;
-  if (folder)
-    spdlog::info("{}: read as {} with the images of {}", source.string(), data.format->name, data.train);
+  CommonOptions& common = arguments.common;
+  common.take_data_for_config();
+  const bool bare = common.config.empty();  // the data set without a configuration around it
+  const RunConfig config = load_run_config(common.config, common.all_assignments());
+  const fs::path source = bare ? common.data : common.config;
+  common.say_data();
   if (!arguments.json.empty() && arguments.json != "-") check_answer(arguments.json, "groups");
-  const SplitReport report = split_dataset(data, arguments.options);
+  const SplitReport report = split_dataset(config.data, arguments.options);
   if (!report.problems.empty()) spdlog::warn("{}", report.problems);
   const fs::path file =
-      arguments.options.folder / (folder ? std::string("data.yaml") : source.stem().string() + ".yaml");
-  const YAML::Node root = with_data(arguments, config, report.data);
+      arguments.options.folder / (bare ? std::string("data.yaml") : source.stem().string() + ".yaml");
+  const YAML::Node root = with_data(common.config, config, report.data);
   YAML::Emitter yaml;
   yaml << root;
   write_atomically(
@@ -88,7 +78,7 @@ void split(SplitArguments arguments) {
   }
   const bool complete = root["model"].IsDefined();
   spdlog::info("Written: {}. Train on it with: brightnet train {}{}", arguments.options.folder.string(),
-               file.string(), complete ? "" : " --set model=MODEL.yaml");
+               file.string(), complete ? "" : " --model yolov4-tiny");
 }
 
 }  // namespace
@@ -97,9 +87,8 @@ void add_data_split(CLI::App& data, Action& action) {
   auto* command = data.add_subcommand(
       "split", "divide a data set into train, val and test; images that look alike stay together");
   const auto arguments = std::make_shared<SplitArguments>();
-  command->add_option("config", arguments->common.config, "the run's YAML, or a folder of images and labels")
-      ->type_name("CONFIG.yaml|FOLDER")
-      ->required();
+  arguments->common.add_config(*command, "the run's YAML, or the data set itself, such as a folder");
+  arguments->common.add_data(*command);
   command
       ->add_option("--out", arguments->options.folder,
                    "folder for the lists and the YAML; must not exist, or be empty")
@@ -117,7 +106,6 @@ void add_data_split(CLI::App& data, Action& action) {
                     "keep only files with the same bytes together, not images that look alike");
   command->add_option("--json", arguments->json, "write JSON to this file; - for standard output")
       ->type_name("FILE");
-  arguments->common.add_data(*command);
   arguments->common.add_assignments(*command);
   command->callback([=, &action] {
     action = [arguments] {

@@ -9,6 +9,7 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/log.h"
 #include "core/text.h"
@@ -219,6 +220,18 @@ void refuse_idle_clip_options(const DetectArguments& arguments, const Source& so
   }
 }
 
+/// With the classes of --data, if that is given.
+TrainedModel load_weights(const DetectArguments& arguments) {
+  if (arguments.common.data.empty()) return arguments.weights.load();
+  arguments.common.say_data();
+  const auto classes = class_names(load_run_config("", arguments.common.all_assignments()));
+  TrainedModel trained = arguments.weights.load(classes);
+  if (trained.classes == classes || !arguments.weights.names.empty()) return trained;
+  throw InputError(fmt::format("these weights were trained for the classes {}, and the data set has {}",
+                               fmt::join(trained.classes, ", "), fmt::join(classes, ", ")),
+                   arguments.weights.weights, "Leave --data out: a .safetensors contains its classes.");
+}
+
 int detect_objects(const DetectArguments& arguments) {
   refuse_idle_options(arguments);
   const Precision precision =
@@ -226,7 +239,7 @@ int detect_objects(const DetectArguments& arguments) {
   const auto backend = open_device(arguments.common.device, precision);
   const auto source = open_source(arguments.source, arguments.frames);
   refuse_idle_clip_options(arguments, *source);
-  InferenceNetwork inference(arguments.weights.load(), *backend, precision, choose_batch(arguments, *source),
+  InferenceNetwork inference(load_weights(arguments), *backend, precision, choose_batch(arguments, *source),
                              arguments.size);
   if (!arguments.resize.empty()) inference.set_resize(parse_resize(arguments.resize));
   if (!arguments.letterbox.empty()) inference.set_letterbox(arguments.letterbox == "on");
@@ -286,6 +299,7 @@ void add_detect(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("detect", "detect objects in images, videos or camera streams");
   const auto arguments = std::make_shared<DetectArguments>();
   arguments->weights.add(*command);
+  arguments->common.add_data(*command);
   command
       ->add_option(
           "--source", arguments->source,

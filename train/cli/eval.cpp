@@ -75,6 +75,7 @@ int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
     refuse_idle_assignments(arguments.common.assignments);
     if (ranks.leads()) check_answer(arguments.json, "AP");
     config = load_run_config(arguments.common.config, arguments.common.all_assignments());
+    if (ranks.leads()) arguments.common.say_data();
     backend = open_device(device.name, config.train.precision.value_or(device.fast.precision));
     dataset = read_split(config, enum_value<Split>(arguments.split).value(), ranks.leads());
     choose_automatic(config, run_facts(config, dataset, device.fast, ranks));
@@ -120,9 +121,9 @@ int evaluate_weights(const EvalArguments& arguments) {
 void add_eval(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("eval", "compute the metrics of trained weights on a data set");
   const auto arguments = std::make_shared<EvalArguments>();
-  command->add_option("config", arguments->common.config, "the run's YAML")
-      ->type_name("CONFIG.yaml")
-      ->required();
+  arguments->common.needs_validation = true;
+  arguments->common.add_config(*command);
+  arguments->common.add_data(*command);
   arguments->weights.add(*command);
   command->add_option("--split", arguments->split, "val, train or test")
       ->check(CLI::IsMember(enum_names<Split>()));
@@ -131,7 +132,6 @@ void add_eval(CLI::App& app, Action& action) {
       ->type_name("FILE");
   command->add_option("--batch", arguments->batch, "batch size")->check(at_least(1));
   command->add_option("--size", arguments->size, "side of the input; 0: as trained")->check(input_side(0));
-  arguments->common.add_data(*command);
   arguments->common.add_fold(*command);
   arguments->common.add_ranks(*command);
   arguments->common.add_device(*command);

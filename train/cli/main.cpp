@@ -126,6 +126,9 @@ int main(int count, char** arguments) {
   cli::add_import(app, action);
   cli::add_doctor(app, action);
   cli::add_compare(app, action);
+  cli::add_models(app, action);
+  cli::add_completion(app, action);
+  cli::add_manual(app, action);
   try {
     app.parse(count, arguments);
   } catch (const CLI::ParseError& e) {

@@ -41,7 +41,10 @@ size_t planning_budget(const MemoryArguments& arguments, const RunConfig& config
 }
 
 MemoryReport make_report(const MemoryArguments& arguments) {
-  NamedModel named = read_model(arguments.common.config, arguments.common.assignments, arguments.classes);
+  arguments.common.say_data();
+  CommonOptions common = arguments.common;
+  common.precision.clear();  // a model's YAML has none; it is set below
+  NamedModel named = read_model(common.config, common.all_assignments(), arguments.classes);
   RunConfig& config = named.config;
   if (!arguments.common.precision.empty())
     config.train.precision = parse_precision(arguments.common.precision);
@@ -185,9 +188,10 @@ int print_memory(const MemoryArguments& arguments) {
 void add_memory(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("memory", "print how much memory a model or a run needs");
   const auto arguments = std::make_shared<MemoryArguments>();
-  command->add_option("model", arguments->common.config, "YAML of a model or of a run")
-      ->type_name("MODEL.yaml")
+  command->add_option("model", arguments->common.config, "a model's name, or the YAML of a model or of a run")
+      ->type_name("NAME|MODEL.yaml")
       ->required();
+  arguments->common.add_data(*command);
   command
       ->add_option("--batch", arguments->batch,
                    "images per pass (default: the micro-batch that a run would choose)")

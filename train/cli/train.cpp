@@ -21,6 +21,7 @@ namespace {
 struct TrainArguments {
   CommonOptions common;
   RunRequest request;
+  int epochs = 0, size = 0, batch = 0;  ///< 0: as the configuration says
 };
 
 void announce(const Preparation& run, const Trainer& trainer, const Communicator& ranks) {
@@ -47,14 +48,24 @@ std::filesystem::path weights_to_use(const RunFolder& folder, const Progress& pr
   return progress.best_epoch > 0 ? folder.best() : folder.last();
 }
 
-void say_where(const RunFolder& folder, const Trainer& trainer, const Dataset& dataset) {
+/// When the best weights were evaluated: in iterations for a run whose length they are, as in darknet.
+std::string time_of_best(const RunConfig& config, const Progress& progress) {
+  for (const KeptSet& kept : progress.kept) {
+    if (config.train.iterations > 0 && kept.score == progress.best_score)
+      return fmt::format("iteration {}", kept.iteration);
+  }
+  return fmt::format("epoch {}", progress.best_epoch);
+}
+
+void say_where(const RunConfig& config, const RunFolder& folder, const Trainer& trainer,
+               const Dataset& dataset) {
   if (trainer.best_metrics()) {
     // Line by line, since a rank's lines begin with its number.
     std::istringstream table(metrics_table(*trainer.best_metrics()));
     for (std::string line; std::getline(table, line);) spdlog::info("{}", line);
   }
   if (trainer.progress().best_epoch > 0)
-    spdlog::info("Best weights (epoch {}): {}", trainer.progress().best_epoch, folder.best().string());
+    spdlog::info("Best weights ({}): {}", time_of_best(config, trainer.progress()), folder.best().string());
   if (trainer.progress().averaged_score >= 0)
     spdlog::info("Average of the best weights, better than the best alone: {}", folder.averaged().string());
   spdlog::info("Last weights: {}", folder.last().string());
@@ -96,20 +107,38 @@ void say_over(const RunConfig& config, const RunFolder& folder, const Progress& 
     return;
   }
   spdlog::info(
-      "This run is finished: all its {} epochs are done. To train "
+      "This run is finished: all its {} are done. To train "
       "further, start a new run with --weights {}.",
-      progress.epoch, folder.last().string());
+      config.train.iterations > 0 ? fmt::format("{} iterations", progress.iteration)
+                                  : fmt::format("{} epochs", progress.epoch),
+      folder.last().string());
 }
 
 RunRequest request_of(const TrainArguments& arguments) {
   RunRequest request = arguments.request;
   request.config = arguments.common.config;
   request.assignments = arguments.common.all_assignments();
+  const auto set = [&](const char* option, const std::string& assignment) {
+    request.assignments.push_back(fmt::format("{}:train.{}", option, assignment));
+  };
+  if (arguments.epochs > 0) {
+    set("--epochs", fmt::format("epochs={}", arguments.epochs));
+    set("--epochs", "iterations=0");  // the length of a .cfg, which would win
+  }
+  if (arguments.size > 0) {
+    set("--size", fmt::format("size={}", arguments.size));
+    set("--size", "sizes=[]");
+  }
+  if (arguments.batch > 0) set("--batch", fmt::format("batch={}", arguments.batch));
   return request;
 }
 
 int train_on_rank(const TrainArguments& arguments, Communicator& ranks) {
-  const RunRequest request = request_of(arguments);
+  RunRequest request;
+  prepare_together(ranks, [&] {
+    request = request_of(arguments);
+    if (ranks.leads()) arguments.common.say_data();
+  });
   // A launcher forwards signals: they must not kill a rank at any time.
   std::optional<Interrupt> early;
   if (!ranks.alone()) early.emplace();
@@ -134,7 +163,7 @@ int train_on_rank(const TrainArguments& arguments, Communicator& ranks) {
   announce(run, trainer, ranks);
   if (trainer.over() && !trainer.average_due()) {
     say_over(run.config, folder, trainer.progress());
-    say_where(folder, trainer, run.training);
+    say_where(run.config, folder, trainer, run.training);
     return static_cast<int>(ExitCode::done);
   }
   spdlog::info("{} in {}", run.old ? "Resuming" : "Training", folder.path().string());
@@ -151,7 +180,7 @@ int train_on_rank(const TrainArguments& arguments, Communicator& ranks) {
     spdlog::info("No better score in {} evaluations: training ends early.",
                  run.config.train.patience.value());
   if (ranks.leads()) say_closing_words(folder, trainer, run, end == TrainingEnd::no_better);
-  say_where(folder, trainer, run.training);
+  say_where(run.config, folder, trainer, run.training);
   trainer.check_files();
   return static_cast<int>(ExitCode::done);
 }
@@ -176,10 +205,21 @@ int train(const TrainArguments& arguments) {
 }  // namespace
 
 void add_train(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("train", "train a model described by a YAML file");
+  auto* command = app.add_subcommand("train", "train a model on a data set");
   const auto arguments = std::make_shared<TrainArguments>();
-  command->add_option("config", arguments->common.config, "the run's YAML, or darknet's .cfg")
-      ->type_name("CONFIG.yaml|X.cfg");
+  arguments->common.needs_validation = true;
+  arguments->common.add_config(*command);
+  arguments->common.add_model(*command);
+  arguments->common.add_data(*command);
+  command->add_option("--epochs", arguments->epochs, "passes over the training images (train.epochs)")
+      ->type_name("N")
+      ->check(at_least(1));
+  command->add_option("--size", arguments->size, "side of the input, in pixels (train.size)")
+      ->type_name("N")
+      ->check(input_side(32));
+  command->add_option("--batch", arguments->batch, "images of an optimizer step (train.batch)")
+      ->type_name("N")
+      ->check(at_least(1));
   command
       ->add_option("--weights", arguments->request.weights,
                    "safetensors, or darknet's .weights or .conv.N, to start from")
@@ -197,7 +237,6 @@ void add_train(CLI::App& app, Action& action) {
       ->type_name("RUN");
   command->add_flag("--no-graph", arguments->request.no_graph,
                     "do not use CUDA graphs on a GPU (train.graph=false)");
-  arguments->common.add_data(*command);
   arguments->common.add_fold(*command);
   arguments->common.add_ranks(*command);
   arguments->common.add_device(*command);

@@ -44,8 +44,10 @@ std::vector<std::string> assignments_of(const TuneArguments& arguments) {
   return all;
 }
 
-/// "--data:data.root=x" without the name of the option that it stands for.
+/// "--precision:train.precision=x" without the name of the option that it stands for.
 std::string without_option(const std::string& assignment) {
+  if (assignment.starts_with("--data:"))
+    return assignment;  // a fold by --data alone gives a run no other name
   return assignment.starts_with("--") ? assignment.substr(assignment.find(':') + 1) : assignment;
 }
 
@@ -59,10 +61,9 @@ SearchPlan plan_of(const TuneArguments& arguments) {
     if (arguments.trials > 0) plan.trials = arguments.trials;
     return plan;
   }
-  if (arguments.common.config.empty())
-    throw InputError("no configuration was given", "", "Write brightnet tune CONFIG.yaml");
   SearchPlan plan = arguments.plan;
-  plan.config = fs::absolute(arguments.common.config).lexically_normal().string();
+  if (!arguments.common.config.empty())
+    plan.config = fs::absolute(arguments.common.config).lexically_normal().string();
   for (const std::string& assignment : assignments_of(arguments))
     plan.assignments.push_back(without_option(assignment));
   if (arguments.trials > 0) plan.trials = arguments.trials;
@@ -117,6 +118,7 @@ void say_result(const SearchSetup& setup, const Search& search, const SearchFold
 }
 
 int search_values(const TuneArguments& arguments) {
+  arguments.common.say_data();
   SearchSetup setup;
   setup.plan = plan_of(arguments);
   check_answer(arguments.json, "best");
@@ -178,6 +180,7 @@ Json to_json(const std::vector<RatePoint>& points, const std::optional<RateSugge
 
 int find_rate(const TuneArguments& arguments) {
   check_answer(arguments.json, "suggested_rate");
+  arguments.common.say_data();
   RunRequest request;
   request.config = arguments.common.config;
   request.assignments = assignments_of(arguments);
@@ -266,8 +269,10 @@ void add_search_options(CLI::App& command, TuneArguments& arguments) {
 void add_tune(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("tune", "search for better hyper-parameters, or for a learning rate");
   const auto arguments = std::make_shared<TuneArguments>();
-  command->add_option("config", arguments->common.config, "the run's YAML, or darknet's .cfg")
-      ->type_name("CONFIG.yaml|X.cfg");
+  arguments->common.needs_validation = true;
+  arguments->common.add_config(*command);
+  arguments->common.add_model(*command);
+  arguments->common.add_data(*command);
   add_search_options(*command, *arguments);
   command->add_flag("--find-rate", arguments->find_rate,
                     "instead, find a learning rate by a few steps at growing rates");
@@ -283,7 +288,6 @@ void add_tune(CLI::App& app, Action& action) {
       ->type_name("FILE");
   command->add_option("--weights", arguments->weights, "weights that every trial starts from")
       ->type_name("FILE");
-  arguments->common.add_data(*command);
   arguments->common.add_device(*command);
   arguments->common.add_precision(*command);
   arguments->common.add_assignments(*command);

@@ -8,7 +8,9 @@
 #include <fmt/format.h>
 
 #include "core/files.h"
+#include "data/formats/data_yaml.h"
 #include "layers/model/reader.h"
+#include "train/config/models.h"
 #include "train/formats/darknet/import.h"
 
 namespace brightnet {
@@ -74,6 +76,52 @@ void resolve_file(std::string& path, const YamlValue& value, const std::string& 
                          fs::current_path().string());
   }
   path = found.string();
+}
+
+/// A file of this name is taken before the model of this name.
+void resolve_model(std::string& model, const YamlValue& value, const fs::path& folder) {
+  if (is_model_name(model)) {
+    const fs::path file = find_path(model, folder, value.from_command_line());
+    if (file.empty() || fs::is_directory(file)) {
+      model = model_file(model, value.where()).string();
+      return;
+    }
+  }
+  resolve_file(model, value, "model", folder);
+}
+
+/// The folder of the data, or a folder above it with a name that tells more; then the model's name.
+std::string name_of_run(const RunConfig& config) {
+  static const std::set<std::string> telling_nothing{
+      "", "data", "dataset", "datasets", "images", "train", "export", "yolo", "voc", "coco", "darknet", "."};
+  if (!config.data.train.empty()) {
+    for (fs::path folder = config.data.root; folder.has_relative_path(); folder = folder.parent_path()) {
+      const std::string name = folder.filename().string();
+      if (!telling_nothing.contains(name)) return name;
+    }
+  }
+  const std::string model = fs::path(config.model).stem().string();
+  return model.empty() ? "run" : model;
+}
+
+/// The document that describes the run. Throws InputError when there is nothing in it.
+YamlDocument read_document(const fs::path& file, const DarknetImport* import,
+                           const std::vector<std::string>& assignments) {
+  YamlDocument document = import ? YamlDocument::parse(import->recipe_yaml, file.string() + " (its recipe)")
+                          : file.empty() ? YamlDocument::parse("", "the command line")
+                                         : YamlDocument::load(file);
+  if (!file.empty() && describes_data(document.root())) {
+    throw InputError(
+        "this YAML describes a data set, not a run", file.string(),
+        "Name it with --data, and the model with --model: brightnet train --model yolov4-tiny --data " +
+            file.string());
+  }
+  for (const auto& assignment : assignments) document.set(assignment);
+  if (document.root().node.size() > 0) return document;
+  throw InputError(
+      file.empty() ? "no configuration was given" : "this file is empty", file.string(),
+      "A run needs a model and data: brightnet train --model yolov4-tiny --data DATA, or a YAML; those in "
+      "configs/ are examples.");
 }
 
 void check_sizes(const RunConfig& config, const YamlValue& train) {
@@ -160,7 +208,7 @@ void TrainOptions::fields(Fields& f) {
 
 void RunConfig::fields(Fields& f) {
   f("name", name, "name of the run's folder");
-  f("model", model, "YAML of the model");
+  f("model", model, "YAML or .cfg of the model, or the name of one that `brightnet models` lists");
   f.custom(
       "head", [this](const YamlValue& value) { head = value; },
       [this] { return head.defined() ? plain(head.node) : YAML::Node(YAML::NodeType::Map); },
@@ -189,14 +237,7 @@ RunConfig load_run_config(const fs::path& file, const std::vector<std::string>& 
   // A darknet .cfg contains both the model and the training settings.
   std::shared_ptr<const DarknetImport> own_import;
   if (is_darknet_cfg(file)) own_import = std::make_shared<const DarknetImport>(import_darknet(file));
-  YamlDocument document = own_import
-                              ? YamlDocument::parse(own_import->recipe_yaml, file.string() + " (its recipe)")
-                              : YamlDocument::load(file);
-  for (const auto& assignment : assignments) document.set(assignment);
-  if (document.root().node.size() == 0) {
-    throw InputError("this file is empty", file.string(),
-                     "A run needs a model and data; the YAMLs in configs/ are examples.");
-  }
+  const YamlDocument document = read_document(file, own_import.get(), assignments);
   const YamlValue root = document.root();
   RunConfig config;
   const YamlValue kind = child(child(root, "optimizer"), "kind");
@@ -205,16 +246,8 @@ RunConfig load_run_config(const fs::path& file, const std::vector<std::string>& 
   read_config(root, config);
   config.source = std::make_shared<const YamlValue>(root);
 
-  const fs::path folder = fs::absolute(file).parent_path();
-  if (config.name.empty()) {
-    config.name = file.stem().string();
-    if (config.data.fold) config.name += fmt::format("-fold{}", config.data.fold.part);
-  }
-  if (config.name.find('/') != std::string::npos || config.name == "." || config.name == "..") {
-    throw InputError("'name' is '" + config.name + "' and must be a name, not a path",
-                     child(root, "name").where());
-  }
-  resolve_file(config.model, child(root, "model"), "model", folder);
+  const fs::path folder = file.empty() ? fs::current_path() : fs::absolute(file).parent_path();
+  resolve_model(config.model, child(root, "model"), folder);
   if (is_darknet_cfg(config.model)) {
     const bool same = own_import && fs::equivalent(file, config.model);
     config.imported = same ? own_import : std::make_shared<const DarknetImport>(import_darknet(config.model));
@@ -227,6 +260,17 @@ RunConfig load_run_config(const fs::path& file, const std::vector<std::string>& 
     config.data.root = (folder / config.data.root).lexically_normal().string();
   } else {
     resolve_file(config.data.root, child(data, "root"), "data.root", folder);
+  }
+  const YamlValue fold = child(data, "fold");
+  if (config.name.empty()) {
+    config.name = file.empty() ? name_of_run(config) : file.stem().string();
+    // One that was asked for, and not for lack of validation images.
+    if (config.data.fold && fold.where() != "--data")
+      config.name += fmt::format("-fold{}", config.data.fold.part);
+  }
+  if (config.name.find('/') != std::string::npos || config.name == "." || config.name == "..") {
+    throw InputError("'name' is '" + config.name + "' and must be a name, not a path",
+                     child(root, "name").where());
   }
   const YamlValue train = child(root, "train");
   resolve_file(config.train.weights, child(train, "weights"), "train.weights", folder);

@@ -71,8 +71,9 @@ struct TrainOptions {
 
 /// A run.
 struct RunConfig {
-  std::string name;   ///< of the run's folder; empty: the name of the YAML, with "-foldK" for a fold
-  std::string model;  ///< path of the model's YAML
+  /// Of the run's folder; empty: the name of the YAML, or else of the data's folder, with "-foldK" for a fold.
+  std::string name;
+  std::string model;  ///< path of the model's YAML; in a YAML also the name of one (train/config/models.h)
   YamlValue head;     ///< overrides the model's `head:`
   DataOptions data;
   TrainOptions train;
@@ -98,7 +99,7 @@ struct RunConfig {
 /// Reads a run's YAML and applies the command line's overrides (YamlDocument::set). Relative paths are
 /// searched next to the YAML, then in the current directory (in the opposite order for those set on the
 /// command line), and are absolute in the result. Throws InputError for invalid values. Without `needs_data`,
-/// data.root need not exist yet.
+/// data.root need not exist yet. An empty `file`: the overrides are all there is.
 RunConfig load_run_config(const std::filesystem::path& file, const std::vector<std::string>& assignments = {},
                           bool needs_data = true);
 

@@ -102,6 +102,8 @@ RunProgress Trainer::run_progress(bool just_evaluated) const {
                                 static_cast<int64_t>(progress_.epoch) + (progress_.step > 0 ? 1 : 0));
   run.step = inside ? static_cast<int64_t>(progress_.step) : 0;
   run.steps_per_epoch = length_.steps_per_epoch();
+  run.iteration = progress_.iteration;
+  run.iterations = setup_.config.train.iterations;
   run.sums = all_ranks_.sums;
   run.losses = all_ranks_.losses;
   run.seconds_left = pace_.seconds_of(work(progress_.iteration, length_.steps()));

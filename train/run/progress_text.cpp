@@ -10,11 +10,17 @@
 namespace brightnet {
 namespace {
 
-/// "AP50 0.512 AP 0.301", with the epoch that they are of; nothing without ground truth.
-std::string scores_text(const LastScores& scores, bool with_epoch) {
+/// "AP50 0.512 AP 0.301", with the epoch or iteration that they are of; nothing without ground truth.
+std::string scores_text(const RunProgress& run) {
+  const LastScores& scores = *run.scores;
   if (scores.AP == no_truths) return "";
   const std::string text = fmt::format("  AP50 {:.3f} AP {:.3f}", scores.AP50, scores.AP);
-  if (!with_epoch) return text;
+  if (run.just_evaluated) return text;
+  if (run.iterations > 0) {
+    const double iteration = scores.epoch * static_cast<double>(run.steps_per_epoch);
+    return text +
+           fmt::format(" (iteration {:.0f})", std::min(iteration, static_cast<double>(run.iterations)));
+  }
   const bool whole = scores.epoch == std::floor(scores.epoch);
   return text + (whole ? fmt::format(" (epoch {:.0f})", scores.epoch)
                        : fmt::format(" (epoch {:.2f})", scores.epoch));
@@ -23,6 +29,7 @@ std::string scores_text(const LastScores& scores, bool with_epoch) {
 }  // namespace
 
 std::string position_text(const RunProgress& run) {
+  if (run.iterations > 0) return fmt::format("iteration {}/{}", run.iteration, run.iterations);
   const std::string text =
       fmt::format("epoch {}/{}", run.epoch, run.epochs > 0 ? std::to_string(run.epochs) : "?");
   return run.step > 0 ? text + fmt::format(" {}/{}", run.step, run.steps_per_epoch) : text;
@@ -42,7 +49,7 @@ std::string progress_text(const RunProgress& run) {
   if (run.just_evaluated && run.scores && run.scores->loss)
     text += fmt::format("  val loss {:.3f}", *run.scores->loss);
   if (run.seconds_left >= 0) text += "  ETA " + format_seconds(run.seconds_left);
-  if (run.scores) text += scores_text(*run.scores, !run.just_evaluated);
+  if (run.scores) text += scores_text(run);
   text += fmt::format("  lr {:.2g}", run.rate);
   text += fmt::format("  {:.1f} images/s  data-wait {:.0f} %", s.images / seconds, 100 * s.waited / seconds);
   if (run.loss_scale > 0) text += fmt::format("  loss scale {:g}", run.loss_scale);

@@ -24,6 +24,8 @@ struct RunProgress {
   int64_t epoch = 0, epochs = 0;
   /// Within the epoch; 0: it has ended.
   int64_t step = 0, steps_per_epoch = 0;
+  /// Optimizer steps done, of how many, for a run whose length they are; 0: epochs are.
+  int64_t iteration = 0, iterations = 0;
   /// Of the epoch, over all ranks; losses.images is 0 when every step was skipped.
   EpochSums sums;
   LossTotals losses;
@@ -44,7 +46,7 @@ struct RunProgress {
 
 /// "epoch 3/300 120/250  loss 2.345  ETA 1:02:03  AP50 0.512 AP 0.301 (epoch 2)  lr 0.0013  …".
 std::string progress_text(const RunProgress& run);
-/// "epoch 3/300" or, within it, "epoch 3/300 120/250".
+/// "epoch 3/300" or, within it, "epoch 3/300 120/250"; "iteration 1200/6000" where that is the length.
 std::string position_text(const RunProgress& run);
 /// "evaluating 34/87 images"
 std::string evaluation_text(int64_t done, int64_t images);

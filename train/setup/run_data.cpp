@@ -41,7 +41,9 @@ Dataset read_split(const RunConfig& config, Split split, bool speaks) {
 
 std::vector<std::string> class_names(const RunConfig& config) {
   if (!config.data.classes.empty()) return config.data.classes;
-  return read_dataset(config.data, Split::train).classes;
+  std::vector<std::string> names = read_class_names(config.data);
+  // Reading all of it tells why there are none.
+  return names.empty() ? read_dataset(config.data, Split::train).classes : names;
 }
 
 }  // namespace brightnet

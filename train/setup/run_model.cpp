@@ -1,7 +1,12 @@
 #include "train/setup/run_model.h"
 
+#include <algorithm>
+
+#include <fmt/ranges.h>
+
 #include "layers/model/reader.h"
 #include "layers/network.h"
+#include "train/config/models.h"
 #include "train/formats/darknet/import.h"
 #include "train/setup/finetune.h"
 #include "train/setup/run_data.h"
@@ -23,11 +28,17 @@ void check_stride(const RunConfig& config, const Model& model) {
 
 }  // namespace
 
+void require_model(const RunConfig& config) {
+  if (!config.model.empty()) return;
+  throw InputError(
+      "the configuration names no model", config.name,
+      fmt::format("Give --model NAME or add a line model: NAME. There are {}; a path of a model's YAML or "
+                  "of a .cfg works as well.",
+                  fmt::join(model_names(), ", ")));
+}
+
 Model load_model(const RunConfig& config, int classes) {
-  if (config.model.empty()) {
-    throw InputError("the configuration names no model", config.name,
-                     "Add a line such as model: models/yolov4-tiny.yaml, or give --set model=FILE");
-  }
+  require_model(config);
   Model model = config.imported ? imported_model(*config.imported, classes, config.head)
                                 : load_model(std::filesystem::path(config.model), classes, config.head);
   check_stride(config, model);
@@ -36,24 +47,31 @@ Model load_model(const RunConfig& config, int classes) {
 }
 
 NamedModel read_model(const std::string& file, const std::vector<std::string>& assignments, int classes) {
+  const bool has_data = std::any_of(assignments.begin(), assignments.end(),
+                                    [](const std::string& text) { return text.starts_with("--data:"); });
+  std::error_code failed;
+  const bool by_name = is_model_name(file) && !std::filesystem::is_regular_file(file, failed);
+  const std::string path = by_name ? model_file(file, "").string() : file;
   NamedModel named;
-  if (is_darknet_cfg(file)) {
-    named.config = load_run_config(file, assignments, false);
+  const auto read_run = [&](const std::string& config, const std::vector<std::string>& all,
+                            bool own_classes) {
+    named.config = load_run_config(config, all, false);
+    if (classes <= 0 && !own_classes) classes = static_cast<int>(class_names(named.config).size());
     named.model = load_model(named.config, classes);
     return named;
-  }
-  YamlDocument document = YamlDocument::load(file);
+  };
+  if (is_darknet_cfg(path)) return read_run(path, assignments, !has_data);
+  YamlDocument document = YamlDocument::load(path);
   const YAML::Node root = document.root().node;
-  const auto has = [&](const char* key) { return root[key].IsDefined(); };
-  if (has("layers")) {
-    for (const auto& assignment : assignments) document.set(assignment);
-    named.model = parse_model(document, classes);
-    named.config.train.size = named.model.size;
-    return named;
+  if (!root["layers"].IsDefined()) return read_run(path, assignments, false);
+  if (has_data) {
+    std::vector<std::string> run{"--model:model=" + yaml_quoted(path)};
+    run.insert(run.end(), assignments.begin(), assignments.end());
+    return read_run("", run, false);
   }
-  named.config = load_run_config(file, assignments, false);
-  if (classes <= 0) classes = static_cast<int>(class_names(named.config).size());
-  named.model = load_model(named.config, classes);
+  for (const auto& assignment : assignments) document.set(assignment);
+  named.model = parse_model(document, classes);
+  named.config.train.size = named.model.size;
   return named;
 }
 

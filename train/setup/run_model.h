@@ -9,6 +9,9 @@
 
 namespace brightnet {
 
+/// Throws InputError, with what there is, when the run names no model.
+void require_model(const RunConfig& config);
+
 /// The model with heads for this many classes and the run's head options. Throws InputError when the run
 /// names none, or its input sizes are no multiples of the model's stride.
 Model load_model(const RunConfig& config, int classes);
@@ -18,8 +21,9 @@ struct NamedModel {
   RunConfig config;
   Model model;
 };
-/// The model of MODEL.yaml or of darknet's X.cfg, or that of a run's CONFIG.yaml. `classes` ≤ 0: as many as
-/// the file declares (or its data set has).
+/// The model of a MODEL.yaml, of a name, of darknet's X.cfg, or of a run's CONFIG.yaml. `classes` ≤ 0: as many as the
+/// data set has or, without one, the file declares. With a data set among the assignments (--data), they are those of
+/// a run; otherwise those to a MODEL.yaml are to its own keys.
 NamedModel read_model(const std::string& file, const std::vector<std::string>& assignments, int classes);
 
 }  // namespace brightnet

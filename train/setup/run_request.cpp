@@ -1,5 +1,7 @@
 #include "train/setup/run_request.h"
 
+#include "train/setup/run_model.h"
+
 namespace brightnet {
 
 RunConfig requested_config(const RunRequest& request) {
@@ -9,9 +11,9 @@ RunConfig requested_config(const RunRequest& request) {
   if (!request.weights_cfg.empty())
     assignments.push_back("--weights-cfg:train.weights_cfg=" + yaml_quoted(request.weights_cfg));
   if (request.weights_partial) assignments.push_back("train.weights_partial=true");
-  if (request.config.empty())
-    throw InputError("no configuration was given", "", "Write brightnet train CONFIG.yaml");
-  return load_run_config(request.config, assignments);
+  RunConfig config = load_run_config(request.config, assignments);
+  require_model(config);  // before the data are read, which may take long
+  return config;
 }
 
 }  // namespace brightnet

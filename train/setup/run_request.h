@@ -9,7 +9,7 @@
 namespace brightnet {
 
 struct RunRequest {
-  std::string config;                    ///< CONFIG.yaml or X.cfg; may be empty when a run is resumed
+  std::string config;                    ///< CONFIG.yaml or X.cfg; empty: what the overrides say
   std::vector<std::string> assignments;  ///< overrides, "key.path=value"
   std::string weights, weights_cfg;      ///< files to start from; empty: what the configuration says
   bool weights_partial = false;

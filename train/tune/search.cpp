@@ -20,7 +20,8 @@ constexpr std::chrono::milliseconds between_looks{20};
 std::vector<std::string> trial_command(const SearchSetup& setup, const Proposal& proposal,
                                        const std::string& run, const std::string& device) {
   const SearchPlan& plan = setup.plan;
-  std::vector<std::string> words{setup.program, "train", plan.config, "--out", run, "--device", device};
+  std::vector<std::string> words{setup.program, "train", "--out", run, "--device", device};
+  if (!plan.config.empty()) words.insert(words.begin() + 2, plan.config);
   const auto set = [&](const std::string& assignment) { words.push_back("--set=" + assignment); };
   for (const std::string& assignment : plan.assignments) set(assignment);
   if (plan.minutes > 0) set(fmt::format("train.minutes={}", plan.minutes));

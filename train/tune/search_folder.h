@@ -15,7 +15,7 @@ namespace brightnet {
 
 /// What is searched. A search goes on only with the same plan, but for `trials`, which may grow or shrink.
 struct SearchPlan {
-  std::string config;                    ///< path of the run's YAML or .cfg
+  std::string config;                    ///< path of the run's YAML or .cfg; empty: the assignments are all
   std::vector<std::string> assignments;  ///< "key.path=value", of every trial
   std::vector<std::string> keys;         ///< the names of what is searched
   double minutes = 0;                    ///< of each trial; 0: as the configuration or `epochs` say

@@ -111,7 +111,8 @@ std::string best_config(const SearchSetup& setup, const RunConfig& config, const
   yaml << root;
   return fmt::format(
       "# {} with the values of trial {} of `brightnet tune`, whose {} was {:.4f}.\n# Changed: {}\n{}\n",
-      setup.plan.config, best.number, enum_name(setup.best_by), best.score,
+      setup.plan.config.empty() ? "The configuration" : setup.plan.config, best.number,
+      enum_name(setup.best_by), best.score,
       changes.empty() ? "nothing, no trial was better" : fmt::format("{}", fmt::join(changes, " ")),
       yaml.c_str());
 }

@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include "core/files.h"
-#include "data/formats/recognize.h"
 #include "tests/data/dataset_files.h"
 #include "tests/data/pictures.h"
 
@@ -265,27 +264,6 @@ TEST(DataSplit, NothingIsOverwrittenAndNothingLeftEmpty) {
   for (const std::vector<double>& ratios :
        {std::vector<double>{1}, {0.5, 0.4}, {1.2, -0.2}, {0.5, 0, 0.5}, {0.25, 0.25, 0.25, 0.25}})
     EXPECT_TRUE(contains(refusal(options, {.folder = data.root() / "b", .ratios = ratios}), "--ratios"));
-}
-
-TEST(RecognizeDataset, ByItsFolders) {
-  const DatasetFolder data;
-  const auto expect = [&](const std::string& folder, const char* format, const char* train) {
-    const DataOptions options = recognize_dataset(data.root() / folder);
-    EXPECT_EQ(options.format->name, format) << folder;
-    EXPECT_EQ(options.train, train) << folder;
-    EXPECT_EQ(options.root, (data.root() / folder).string());
-  };
-  for (const char* folder :
-       {"v/Annotations", "v/JPEGImages", "k/image_2", "k/label_2", "t/training/image_2", "t/training/label_2",
-        "y/images", "y/labels", "r/train/images", "r/train/labels"})
-    fs::create_directories(data.root() / folder);
-  expect("v", "voc", "JPEGImages");
-  expect("k", "kitti", "image_2");
-  expect("t", "kitti", "training/image_2");
-  expect("y", "yolo", "images");
-  expect("r", "yolo", ".");
-  EXPECT_EQ(recognize_dataset(data.root() / "y/").root, (data.root() / "y").string());
-  EXPECT_THROW(recognize_dataset(data.root() / "nowhere"), InputError);
 }
 
 }  // namespace

@@ -195,8 +195,9 @@ TEST(Dataset, TheTestSplitIsThereWhereItIsNamed) {
   }
   DataOptions options = data.options("yolo", "train", {"x"}, "val");
   EXPECT_EQ(given_splits(options), (std::vector{Split::train, Split::val}));
-  EXPECT_TRUE(contains(message(options, Split::test),
-                       "data.test is not set. Name the list, folder or file with the test images."));
+  EXPECT_TRUE(
+      contains(message(options, Split::test),
+               "data.test is not set. Name the data set with --data, or the test images under `data:`"));
   options.test = "test";
   EXPECT_EQ(given_splits(options), (std::vector{Split::train, Split::val, Split::test}));
   EXPECT_EQ(read_dataset(options, Split::test).images.at(0).file, data.root() / "test/a.jpg");

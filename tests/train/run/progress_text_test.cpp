@@ -66,6 +66,16 @@ TEST(ProgressText, DoesNotGuessHowManyEpochsThereWillBe) {
   EXPECT_EQ(progress_text(run).find("epoch 12/? 120/250  loss"), 0u) << progress_text(run);
 }
 
+TEST(ProgressText, CountsIterationsWhereTheyAreTheLength) {
+  RunProgress run = in_the_middle();
+  run.iteration = 1200;
+  EXPECT_EQ(progress_text(run).find("epoch 12/300 120/250  loss"), 0u) << progress_text(run);
+  run.iterations = 6000;
+  run.scores = {.epoch = 2.4, .AP50 = 0.5, .AP = 0.25};
+  EXPECT_EQ(progress_text(run).find("iteration 1200/6000  loss"), 0u) << progress_text(run);
+  EXPECT_NE(progress_text(run).find("AP 0.250 (iteration 600)"), std::string::npos) << progress_text(run);
+}
+
 TEST(ProgressText, ShowsWhatOnlySomeRunsHave) {
   RunProgress run = in_the_middle();
   run.step = 0;

@@ -2,6 +2,8 @@
 
 #include <sstream>
 
+#include <fmt/format.h>
+
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
@@ -47,30 +49,40 @@ std::vector<std::string> read_darknet_names(const fs::path& file) {
 }
 
 DarknetTrained read_darknet_trained(const DarknetFilesToRead& files) {
-  DarknetImport import = import_darknet(files.cfg);
+  const DarknetImport import = import_darknet(files.cfg);
   DarknetTrained made;
   TrainedModel& trained = made.trained;
-  trained.layout = ParameterLayout(import.model);
-  const auto classes = static_cast<size_t>(import.model.classes);
-  if (files.names.empty()) {
+  const auto load = [&](Model model) {
+    trained.model = std::move(model);
+    trained.layout = ParameterLayout(trained.model);
+    trained.values = initial_parameters(trained.model, trained.layout, 0);
+    // Part of a file tells nothing of the number of its classes.
+    made.report =
+        load_darknet_weights(files.weights, trained.model, trained.layout, trained.values,
+                             {.network = files.partial ? &trained.model : nullptr, .partial = files.partial});
+  };
+  load(import.model);
+  if (made.report.whole() && made.report.classes != trained.model.classes)
+    load(imported_model(import, made.report.classes));
+
+  trained.classes = files.names.empty() ? files.classes : read_darknet_names(files.names);
+  const auto classes = static_cast<size_t>(trained.model.classes);
+  if (trained.classes.empty()) {
     for (size_t i = 0; i < classes; ++i) trained.classes.push_back("class " + std::to_string(i));
-  } else {
-    trained.classes = read_darknet_names(files.names);
-    if (trained.classes.size() != classes) {
-      throw InputError("it names " + std::to_string(trained.classes.size()) + " classes, and " +
-                           files.cfg.string() + " has " + std::to_string(classes),
-                       files.names.string(), "Give the .names that the network was trained with.");
-    }
+  } else if (trained.classes.size() != classes) {
+    const bool listed = !files.names.empty();
+    throw InputError(
+        fmt::format("these weights were trained for {}, and {} {}", counted(classes, "class", "classes"),
+                    listed ? files.names.string() + " names" : "the data set has", trained.classes.size()),
+        files.weights.string(),
+        listed ? "Give the .names that the network was trained with."
+               : "`brightnet train` can start from them for these data.");
   }
-  trained.values = initial_parameters(import.model, trained.layout, 0);
-  made.report = load_darknet_weights(files.weights, import.model, trained.layout, trained.values,
-                                     {.network = &import.model, .partial = files.partial});
-  trained.size = import.model.size;
+  trained.size = trained.model.size;
   trained.letterbox = import.letterbox;
   trained.resize = Resize::darknet;
   trained.training = {{"imported", files.weights.filename().string()},
                       {"images_seen", std::to_string(made.report.header.seen)}};
-  trained.model = std::move(import.model);
   return made;
 }
 

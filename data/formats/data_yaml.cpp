@@ -1,0 +1,204 @@
+#include "data/formats/data_yaml.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/files.h"
+#include "core/text.h"
+#include "data/formats/layout.h"
+#include "data/formats/places.h"
+#include "data/formats/yolo.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+
+YamlValue child(const YamlValue& root, const char* key) {
+  const YAML::Node& node = root.node;
+  return {node[key], root.file};
+}
+
+bool has(const YamlValue& root, const char* key) {
+  return child(root, key).defined();
+}
+
+bool is_ultralytics(const YamlValue& root) {
+  return (has(root, "train") && child(root, "train").node.IsMap() == false && !has(root, "format") &&
+          (has(root, "names") || has(root, "nc") || has(root, "path"))) ||
+         (has(root, "path") && has(root, "names"));
+}
+
+bool is_section(const YamlValue& root) {
+  return has(root, "train") && !child(root, "train").node.IsMap() &&
+         (has(root, "format") || has(root, "root") || has(root, "classes"));
+}
+
+/// What a data.yaml says about fetching its files. This program does not run it.
+std::string download_of(const YamlValue& root) {
+  const YamlValue download = child(root, "download");
+  if (!download.defined() || !download.node.IsScalar()) return "";
+  const std::string text = download.node.Scalar();
+  const std::string line(trimmed(std::string_view(text).substr(0, text.find('\n'))));
+  return line.find("://") != std::string::npos && line.size() == text.size() ? line : "a script";
+}
+
+/// Reads Ultralytics's data.yaml.
+class UltralyticsYaml {
+ public:
+  UltralyticsYaml(const YamlValue& root, const fs::path& file)
+      : root_(root),
+        yaml_folder_(fs::absolute(file).parent_path().lexically_normal()),
+        folder_(find_root()) {}
+
+  RecognizedData read() const {
+    if (has(root_, "kpt_shape")) {
+      throw InputError("these labels have key points (kpt_shape), and brightnet trains on boxes",
+                       child(root_, "kpt_shape").where(),
+                       "Write labels without them: a class and a box on each line.");
+    }
+    RecognizedData data;
+    data.what = "an Ultralytics data.yaml";
+    data.options.format = &dataset_format("yolo");
+    data.options.root = folder_.string();
+    data.options.train = places("train");
+    if (data.options.train.empty()) {
+      throw InputError("this data.yaml names no training images", root_.file,
+                       "Add train: the folder of the images, or a file that lists them.");
+    }
+    data.options.val = places("val");
+    data.options.test = places("test");
+    data.options.classes = names();
+    if (const std::string download = download_of(root_); !download.empty())
+      data.remark = fmt::format("its download ({}) is not run", download);
+    return data;
+  }
+
+ private:
+  fs::path find_root() const {
+    const YamlValue path = child(root_, "path");
+    if (!path.defined()) return yaml_folder_;
+    const std::string text = yaml_as<std::string>(path, "path", "a text");
+    const fs::path found = find_path(text, yaml_folder_, false);
+    if (found.empty()) refuse("path", text, path, {yaml_folder_, fs::current_path()});
+    return found.has_filename() ? found : found.parent_path();
+  }
+
+  [[noreturn]] void refuse(const char* key, const std::string& text, const YamlValue& value,
+                           std::vector<fs::path> searched) const {
+    searched.erase(std::unique(searched.begin(), searched.end()), searched.end());
+    std::vector<std::string> folders;
+    for (const fs::path& folder : searched) folders.push_back(folder.string());
+    std::string remedy = fmt::format("It was looked for in {}.", fmt::join(folders, " and in "));
+    if (fs::path(text).is_absolute()) remedy = "Correct the path.";
+    const std::string download = download_of(root_);
+    if (!download.empty()) {
+      remedy +=
+          fmt::format(" Its `download:` ({}) says where the data are; brightnet does not run it.", download);
+    }
+    throw InputError(fmt::format("'{}' names {}, which does not exist", key, text), value.where(), remedy);
+  }
+
+  /// The places of a split, relative to the root where they are below it; "" when there are none.
+  std::string places(const char* key) const {
+    const YamlValue value = child(root_, key);
+    if (!value.defined()) return "";
+    std::vector<std::string> found;
+    const auto all = value.node.IsSequence()
+                         ? yaml_as<std::vector<std::string>>(value, key)
+                         : std::vector<std::string>{yaml_as<std::string>(value, key, "a text or a list")};
+    for (const std::string& text : all) found.push_back(below_root(place(key, text, value), folder_));
+    return fmt::format("{}", fmt::join(found, "\n"));
+  }
+
+  fs::path place(const char* key, const std::string& text, const YamlValue& value) const {
+    std::vector<std::string> spellings{text};
+    if (text.starts_with("../")) spellings.push_back(text.substr(3));
+    std::error_code failed;
+    for (const std::string& spelling : spellings) {
+      for (const fs::path& folder : {folder_, yaml_folder_, fs::current_path()}) {
+        const fs::path path = find_below(spelling, {folder});
+        if (fs::exists(path, failed)) return path.has_filename() ? path : path.parent_path();
+      }
+    }
+    // Files often name a test split that is not there; it is missed where it is used.
+    if (std::string_view(key) == "test") return folder_ / text;
+    refuse(key, text, value, {folder_, yaml_folder_, fs::current_path()});
+  }
+
+  std::vector<std::string> names() const {
+    const YamlValue count = child(root_, "nc");
+    std::vector<std::string> names = names_in_yaml(root_).names();
+    if (!count.defined()) return names;
+    const int classes = yaml_as<int>(count, "nc", "a whole number");
+    const bool numbered = names.empty();
+    for (int i = 0; numbered && i < classes; ++i) names.push_back(fmt::format("class_{}", i));
+    if (classes != std::ssize(names)) {
+      throw InputError(fmt::format("'nc' is {}, but there are {} names", classes, names.size()),
+                       count.where(), "Correct one of the two.");
+    }
+    return names;
+  }
+
+  YamlValue root_;
+  fs::path yaml_folder_, folder_;
+};
+
+/// A `data:` section: relative roots start in the YAML's folder.
+DataOptions read_section(const YamlValue& section, const fs::path& file) {
+  DataOptions options;
+  read_config(section, options);
+  const fs::path folder = fs::absolute(file).parent_path();
+  if (!has(section, "root")) {
+    options.root = folder.lexically_normal().string();
+    return options;
+  }
+  const fs::path root = find_path(options.root, folder, false);
+  if (root.empty()) {
+    throw InputError("'root' names '" + options.root + "', which does not exist",
+                     child(section, "root").where(),
+                     fmt::format("It was looked for in {} and in {}", folder.lexically_normal().string(),
+                                 fs::current_path().string()));
+  }
+  options.root = (root.has_filename() ? root : root.parent_path()).string();  // "./" too
+  return options;
+}
+
+}  // namespace
+
+bool describes_data(const YamlValue& root) {
+  const bool run = has(root, "data") || has(root, "model") || has(root, "layers");
+  return !run && (is_ultralytics(root) || is_section(root));
+}
+
+bool has_data(const YamlValue& root) {
+  return describes_data(root) || (has(root, "data") && child(root, "data").node.IsMap());
+}
+
+RecognizedData data_of_yaml(const fs::path& file) {
+  const YamlDocument document = YamlDocument::load(file);
+  const YamlValue root = document.root();
+  if (has(root, "data") && child(root, "data").node.IsMap()) {
+    RecognizedData data;
+    data.options = read_section(child(root, "data"), file);
+    data.what = "the data of a run's YAML";
+    return data;
+  }
+  if (has(root, "layers"))
+    throw InputError("this is a model, and data are wanted", file.string(), "Give it with --model.");
+  if (is_section(root)) {
+    RecognizedData data;
+    data.options = read_section(root, file);
+    data.what = "a data section";
+    return data;
+  }
+  if (is_ultralytics(root)) return UltralyticsYaml(root, file).read();
+  throw InputError(
+      "this YAML describes no data", file.string(),
+      "An Ultralytics data.yaml has path, train, val and names; a run's YAML has a `data:` section; such "
+      "a section alone has format, root, train and val.");
+}
+
+}  // namespace brightnet

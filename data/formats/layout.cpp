@@ -1,0 +1,101 @@
+#include "data/formats/layout.h"
+
+#include <algorithm>
+
+#include "data/image/read_image.h"
+
+namespace brightnet {
+
+namespace fs = std::filesystem;
+
+const std::vector<std::string>& split_names(Split split) {
+  static const std::vector<std::string> train{"train", "training"}, val{"val", "valid", "validation"},
+      test{"test", "testing"};
+  switch (split) {
+    case Split::train: break;
+    case Split::val: return val;
+    case Split::test: return test;
+  }
+  return train;
+}
+
+bool any_image(const fs::path& folder, const std::function<bool(const fs::path&)>& good) {
+  constexpr int enough_images = 100, enough_entries = 20000;
+  std::error_code failed;
+  const auto options =
+      fs::directory_options::follow_directory_symlink | fs::directory_options::skip_permission_denied;
+  int images = 0, entries = 0;
+  for (auto entry = fs::recursive_directory_iterator(folder, options, failed);
+       !failed && entry != fs::recursive_directory_iterator() && images < enough_images &&
+       entries < enough_entries;
+       entry.increment(failed), ++entries) {
+    if (!is_image_name(entry->path())) continue;
+    ++images;
+    if (!good || good(entry->path().lexically_normal())) return true;
+  }
+  return false;
+}
+
+bool take_splits(const fs::path& root, const std::function<std::string(const std::string& name)>& place,
+                 const std::function<bool(const fs::path&)>& good, DataOptions& options) {
+  const auto find = [&](Split split) -> std::string {
+    for (const std::string& name : split_names(split)) {
+      std::error_code failed;
+      const fs::path path = root / place(name);
+      if (fs::exists(path, failed) && good(path)) return place(name);
+    }
+    return "";
+  };
+  const std::string train = find(Split::train);
+  if (train.empty()) return false;
+  options.root = root.string();
+  options.train = train;
+  options.val = find(Split::val);
+  options.test = find(Split::test);
+  return true;
+}
+
+fs::path of_other_split(const fs::path& train, Split split) {
+  const std::string word = split_names(Split::train).front();
+  const std::string file = train.filename().string(), folder = train.parent_path().filename().string();
+  for (const std::string& name : split_names(split)) {
+    const auto replaced = [&](const std::string& text) {
+      const size_t at = text.rfind(word);
+      return at == std::string::npos ? text : text.substr(0, at) + name + text.substr(at + word.size());
+    };
+    const fs::path above = train.parent_path().parent_path();
+    for (const fs::path& other : {train.parent_path() / replaced(file), above / replaced(folder) / file,
+                                  above / replaced(folder) / replaced(file)}) {
+      std::error_code failed;
+      if (other != train && fs::exists(other, failed)) return other;
+    }
+  }
+  return {};
+}
+
+void take_file(const fs::path& root, const fs::path& file, DataOptions& options) {
+  const auto place = [&](const fs::path& path) { return path.empty() ? "" : below_root(path, root); };
+  options.root = root.string();
+  options.train = place(file);
+  options.val = place(of_other_split(file, Split::val));
+  options.test = place(of_other_split(file, Split::test));
+}
+
+std::string below_root(const fs::path& path, const fs::path& root) {
+  const fs::path relative = path.lexically_normal().lexically_relative(root.lexically_normal());
+  if (relative.empty() || *relative.begin() == "..") return path.lexically_normal().string();
+  return relative.string();
+}
+
+std::vector<fs::path> files_in(const fs::path& folder, const std::string& ending) {
+  std::vector<fs::path> files;
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(folder, failed)) {
+    if (entry.is_regular_file(failed) && entry.path().filename().string().ends_with(ending))
+      files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+}  // namespace brightnet

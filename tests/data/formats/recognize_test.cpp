@@ -1,0 +1,281 @@
+#include "data/formats/recognize.h"
+
+#include "tests/data/dataset_files.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Files of a data set, in whichever way a tool lays them out.
+class Recognize : public ::testing::Test {
+ protected:
+  void yolo(const std::string& image, const std::string& labels) {
+    data_.image(image);
+    data_.text(labels, "0 0.5 0.5 0.2 0.2\n");
+  }
+  void voc(const std::string& image, const std::string& labels) {
+    data_.image(image);
+    data_.text(labels,
+               "<annotation><object><name>bolt</name><bndbox><xmin>10</xmin><ymin>10</ymin><xmax>40</xmax>"
+               "<ymax>40</ymax></bndbox></object></annotation>\n");
+  }
+  void coco(const std::string& image, const std::string& file) {
+    data_.image(image);
+    data_.text(file, R"({"images": [{"id": 1, "file_name": ")" + fs::path(image).filename().string() +
+                         R"(", "width": 100, "height": 80}], "annotations": [{"id": 1, "image_id": 1,
+                           "category_id": 1, "bbox": [10, 10, 20, 20]}], "categories": [{"id": 1, "name": "bolt"}]})");
+  }
+  /// A YOLO data set below `folder`, divided as most tools do.
+  void divided(const std::string& folder) {
+    for (const std::string split : {"train", "val"})
+      yolo(folder + "images/" + split + "/" + split + ".jpg",
+           folder + "labels/" + split + "/" + split + ".txt");
+  }
+  RecognizedData recognized(const std::string& place) const {
+    return recognize_data((data_.root() / place).string());
+  }
+  /// What it is, its format and its splits; each split that it names is read and must have one image with one box.
+  std::string summary(const std::string& place) const {
+    const RecognizedData data = recognized(place);
+    for (const Split split : given_splits(data.options)) {
+      DataOptions options = data.options;
+      if (options.classes.empty() && options.format->name == "yolo") options.classes = {"bolt"};
+      const Dataset dataset = read_dataset(options, split);
+      EXPECT_EQ(dataset.images.size(), 1u) << place << ' ' << enum_name(split);
+      EXPECT_EQ(dataset.images.at(0).annotations.size(), 1u) << place << ' ' << enum_name(split);
+    }
+    const DataOptions& o = data.options;
+    return data.what + " | " + o.format->name + " | " + fs::path(o.root).filename().string() + " | " +
+           o.train + ", " + o.val + ", " + o.test;
+  }
+  std::string refusal(const std::string& place) const {
+    try {
+      recognized(place);
+    } catch (const InputError& e) {
+      return e.what();
+    }
+    ADD_FAILURE() << place << " was recognized";
+    return "";
+  }
+
+  DatasetFolder data_;
+};
+
+TEST_F(Recognize, UltralyticsYamlByItsOwnFolder) {
+  divided("mine/");
+  data_.text("mine/data.yaml", "path: .\ntrain: images/train\nval: images/val\nnc: 1\nnames: [bolt]\n");
+  EXPECT_EQ(summary("mine/data.yaml"), "an Ultralytics data.yaml | yolo | mine | images/train, images/val, ");
+  EXPECT_EQ(recognized("mine/data.yaml").options.classes, std::vector<std::string>{"bolt"});
+  EXPECT_EQ(summary("mine"),
+            "an Ultralytics data.yaml in a folder | yolo | mine | images/train, images/val, ");
+}
+
+TEST_F(Recognize, UltralyticsYamlWithNamesByIdAndAPathBesideIt) {
+  divided("sets/mine/");
+  data_.text("coco8.yaml",
+             "path: sets/mine\ntrain: images/train\nval: images/val\ntest:\nnames:\n  0: bolt\n  1: nut\n"
+             "download: https://example.org/mine.zip\n");
+  const RecognizedData data = recognized("coco8.yaml");
+  EXPECT_EQ(data.options.root, (data_.root() / "sets/mine").string());
+  EXPECT_EQ(data.options.classes, (std::vector<std::string>{"bolt", "nut"}));
+  EXPECT_TRUE(contains(data.text(), "train images/train, val images/val, 2 classes")) << data.text();
+  EXPECT_TRUE(contains(data.text(), "its download (https://example.org/mine.zip) is not run"));
+}
+
+TEST_F(Recognize, UltralyticsYamlBelowTheWorkingDirectory) {
+  divided("sets/mine/");
+  data_.text("yamls/mine.yaml", "path: sets/mine\ntrain: images/train\nval: images/val\nnames: [bolt]\n");
+  const fs::path before = fs::current_path();
+  fs::current_path(data_.root());
+  EXPECT_EQ(recognized("yamls/mine.yaml").options.root, (data_.root() / "sets/mine").string());
+  fs::current_path(before);
+  const std::string said = refusal("yamls/mine.yaml");
+  EXPECT_TRUE(contains(said, "yamls/mine.yaml:1: 'path' names sets/mine, which does not exist"));
+  EXPECT_TRUE(contains(said, (data_.root() / "yamls").string() + " and in " + before.string()));
+}
+
+TEST_F(Recognize, RoboflowsYamlWhosePlacesBeginOneFolderTooHigh) {
+  for (const std::string split : {"train", "valid"})
+    yolo("robo/" + split + "/images/a.jpg", "robo/" + split + "/labels/a.txt");
+  data_.text("robo/data.yaml",
+             "train: ../train/images\nval: ../valid/images\ntest: ../test/images\nnc: 1\n"
+             "names: ['bolt']\nroboflow: {license: MIT}\n");
+  const DataOptions options = recognized("robo/data.yaml").options;
+  EXPECT_EQ(options.root, (data_.root() / "robo").string());
+  EXPECT_EQ(options.train, "train/images");
+  EXPECT_EQ(options.val, "valid/images");
+  EXPECT_EQ(read_dataset(options, Split::val).images.size(), 1u);
+  EXPECT_TRUE(contains(message(options, Split::test), "does not exist"));
+}
+
+TEST_F(Recognize, UltralyticsYamlWithAListOfPlaces) {
+  yolo("a/images/x.jpg", "a/labels/x.txt");
+  yolo("b/images/y.jpg", "b/labels/y.txt");
+  data_.text("both.yaml", "train: [a/images, b/images]\nval: a/images\nnc: 1\n");
+  const RecognizedData data = recognized("both.yaml");
+  EXPECT_EQ(read_dataset(data.options, Split::train).images.size(), 2u);
+  EXPECT_EQ(data.options.classes, std::vector<std::string>{"class_0"});
+  EXPECT_TRUE(contains(data.text(), "train a/images + b/images, val a/images"));
+  // It survives being written and read, as in a run's config.yaml.
+  DataOptions again;
+  read_config(YamlDocument::parse(print_config(data.options), "printed").root(), again);
+  EXPECT_EQ(again.train, data.options.train);
+  check_place(again, Split::train);
+  again.format = &dataset_format("coco");
+  EXPECT_TRUE(contains(message(again), "data.train is a list of 2 places, and data.format: coco takes one"));
+}
+
+TEST_F(Recognize, WrongUltralyticsYamlsAreRefusedWithTheirLines) {
+  divided("");
+  const auto said = [&](const std::string& text) {
+    data_.text("d.yaml", text);
+    return refusal("d.yaml");
+  };
+  EXPECT_TRUE(
+      contains(said("train: images/train\nnc: 2\nnames: [bolt]\n"), "d.yaml:2: 'nc' is 2, but there are 1"));
+  EXPECT_TRUE(contains(said("train: images/trian\nnames: [bolt]\n"), "d.yaml:1: 'train' names images/trian"));
+  const std::string missing =
+      said("path: gone\ntrain: x\nnames: [bolt]\ndownload: |\n  import os\n  os.x()\n");
+  EXPECT_TRUE(contains(missing, "d.yaml:1: 'path' names gone"));
+  EXPECT_TRUE(contains(missing, "`download:` (a script) says where the data are; brightnet does not run it"));
+  EXPECT_TRUE(contains(said("train: images/train\nnames: [bolt]\nkpt_shape: [17, 3]\n"), "key points"));
+  EXPECT_TRUE(contains(said("path: .\nnames: [bolt]\n"), "names no training images"));
+  EXPECT_TRUE(contains(said("a: 1\n"), "this YAML describes no data"));
+  EXPECT_TRUE(contains(said("layers: []\n"), "this is a model"));
+}
+
+TEST_F(Recognize, TheSectionThatDataSynthWritesAndARunsYaml) {
+  divided("synth/");
+  data_.text("synth/data.yaml",
+             "format: yolo\nroot: .\ntrain: images/train\nval: images/val\nclasses: [bolt]\n");
+  EXPECT_EQ(summary("synth"), "a data section in a folder | yolo | synth | images/train, images/val, ");
+  data_.text("run.yaml",
+             "model: x.yaml\ndata: {format: yolo, root: synth, train: images/train, classes: [bolt]}\n");
+  EXPECT_EQ(summary("run.yaml"), "the data of a run's YAML | yolo | synth | images/train, , ");
+  EXPECT_TRUE(recognized("run.yaml").undivided());
+  EXPECT_FALSE(is_data(data_.root() / "run.yaml"));
+  EXPECT_TRUE(is_data(data_.root() / "synth/data.yaml"));
+  EXPECT_TRUE(is_data(data_.root() / "synth"));
+}
+
+TEST_F(Recognize, DarknetsObjData) {
+  divided("");
+  data_.text("names.txt", "bolt\n");
+  data_.text("cfg/obj.data", "classes= 1\ntrain  = " + (data_.root() / "images/train").string() +
+                                 "\nvalid  = " + (data_.root() / "images/val").string() + "\nnames = " +
+                                 (data_.root() / "names.txt").string() + "\nbackup = backup/\n");
+  const RecognizedData data = recognized("cfg/obj.data");
+  EXPECT_EQ(data.what, "darknet's obj.data");
+  EXPECT_EQ(data.options.root, fs::current_path().string());
+  EXPECT_FALSE(data.undivided());
+  EXPECT_EQ(read_class_names(data.options), std::vector<std::string>{"bolt"});
+  EXPECT_EQ(read_dataset(data.options, Split::val).images.size(), 1u);
+  EXPECT_EQ(recognized("cfg").what, "darknet's obj.data in a folder");
+  // It tells more than the images and labels beside it.
+  fs::rename(data_.root() / "cfg/obj.data", data_.root() / "obj.data");
+  EXPECT_EQ(recognized(".").what, "darknet's obj.data in a folder");
+}
+
+TEST_F(Recognize, CocoByOneFileByTwoAndByTheirFolder) {
+  coco("coco/train2017/t.jpg", "coco/annotations/instances_train2017.json");
+  coco("coco/val2017/v.jpg", "coco/annotations/instances_val2017.json");
+  data_.text("coco/annotations/captions_train2017.json", R"({"images": [], "annotations": []})");
+  const std::string both = "annotations/instances_train2017.json, annotations/instances_val2017.json, ";
+  EXPECT_EQ(summary("coco"), "a folder with COCO JSON | coco | coco | " + both);
+  EXPECT_EQ(summary("coco/annotations/instances_train2017.json"), "COCO JSON | coco | coco | " + both);
+  const std::string folder = (data_.root() / "coco/annotations/").string();
+  const RecognizedData pair =
+      recognize_data(folder + "instances_val2017.json," + folder + "instances_train2017.json");
+  EXPECT_EQ(pair.options.train, "annotations/instances_val2017.json");
+  EXPECT_EQ(pair.options.val, "annotations/instances_train2017.json");
+  EXPECT_EQ(read_dataset(pair.options, Split::val).images.size(), 1u);
+}
+
+TEST_F(Recognize, CocoAsRoboflowExportsIt) {
+  coco("robo/train/a.jpg", "robo/train/_annotations.coco.json");
+  coco("robo/valid/b.jpg", "robo/valid/_annotations.coco.json");
+  const std::string both = "train/_annotations.coco.json, valid/_annotations.coco.json, ";
+  EXPECT_EQ(summary("robo"), "a folder with COCO JSON | coco | robo | " + both);
+  EXPECT_EQ(summary("robo/train/_annotations.coco.json"), "COCO JSON | coco | robo | " + both);
+}
+
+TEST_F(Recognize, PascalVoc) {
+  voc("VOCdevkit/VOC2007/JPEGImages/a.jpg", "VOCdevkit/VOC2007/Annotations/a.xml");
+  EXPECT_EQ(summary("VOCdevkit/VOC2007"), "a Pascal VOC folder | voc | VOC2007 | JPEGImages, , ");
+  data_.text("VOCdevkit/VOC2007/ImageSets/Main/trainval.txt", "a\n");
+  data_.text("VOCdevkit/VOC2007/ImageSets/Main/test.txt", "a\n");
+  EXPECT_EQ(summary("VOCdevkit"),
+            "a Pascal VOC folder | voc | VOC2007 | ImageSets/Main/trainval.txt, , ImageSets/Main/test.txt");
+  EXPECT_EQ(summary("."), summary("VOCdevkit"));
+}
+
+TEST_F(Recognize, ImagesWithVocsXml) {
+  voc("robo/train/a.jpg", "robo/train/a.xml");
+  voc("robo/valid/b.jpg", "robo/valid/b.xml");
+  EXPECT_EQ(summary("robo"), "folders of images with Pascal VOC's XML files | voc | robo | train, valid, ");
+  voc("flat/a.jpg", "flat/a.xml");
+  EXPECT_EQ(summary("flat"), "a folder of images with Pascal VOC's XML files | voc | flat | ., , ");
+  voc("beside/images/a.jpg", "beside/annotations/a.xml");
+  EXPECT_EQ(summary("beside"), "a folder of images with Pascal VOC's XML files | voc | beside | images, , ");
+}
+
+TEST_F(Recognize, FoldersOfImagesWithYoloLabels) {
+  divided("a/");
+  EXPECT_EQ(summary("a/"), "a folder with YOLO labels | yolo | a | images/train, images/val, ");
+  for (const std::string split : {"train", "valid", "test"})
+    yolo("b/" + split + "/images/x.jpg", "b/" + split + "/labels/x.txt");
+  EXPECT_EQ(summary("b"), "a folder with YOLO labels | yolo | b | train/images, valid/images, test/images");
+  for (const std::string split : {"train", "val"}) yolo("c/" + split + "/x.jpg", "c/" + split + "/x.txt");
+  EXPECT_EQ(summary("c"), "a folder with YOLO labels | yolo | c | train, val, ");
+  yolo("d/images/x.jpg", "d/labels/x.txt");
+  EXPECT_EQ(summary("d"), "a folder of images with YOLO labels | yolo | d | images, , ");
+  yolo("e/x.jpg", "e/x.txt");
+  EXPECT_EQ(summary("e"), "a folder of images with YOLO labels | yolo | e | ., , ");
+}
+
+TEST_F(Recognize, YoloLabelsBesideWhatTheyWereMadeFrom) {
+  divided("");
+  voc("images/train/train.jpg", "annotations/train.xml");
+  coco("images/val/val.jpg", "annotations/instances_val.json");
+  EXPECT_EQ(summary(".").substr(0, 32), "a folder with YOLO labels | yolo");
+}
+
+TEST_F(Recognize, ListsOfImages) {
+  divided("");
+  data_.text("train.txt", "images/train/train.jpg\n");
+  data_.text("valid.txt", "images/val/val.jpg\n");
+  EXPECT_EQ(recognized("train.txt").options.val, "valid.txt");
+  EXPECT_EQ(summary("train.txt").substr(0, 42), "a list of images with YOLO labels | yolo |");
+}
+
+TEST_F(Recognize, KittiAndCsv) {
+  data_.image("k/training/image_2/a.png");
+  data_.text("k/training/label_2/a.txt", "Car 0 0 0 10 10 40 40 0 0 0 0 0 0 0\n");
+  EXPECT_EQ(summary("k"), "a KITTI folder | kitti | k | training/image_2, , ");
+  const std::string header = "filename,width,height,class,xmin,ymin,xmax,ymax\n";
+  for (const std::string split : {"train", "valid"}) {
+    data_.image("csv/" + split + "/a.jpg");
+    data_.text("csv/" + split + "/_annotations.csv", header + "a.jpg,100,80,bolt,10,10,40,40\n");
+  }
+  EXPECT_EQ(summary("csv"),
+            "a folder with CSV tables | csv | csv | train/_annotations.csv, valid/_annotations.csv, ");
+}
+
+TEST_F(Recognize, WhatIsNothingIsRefusedWithWhatWasLookedFor) {
+  data_.image("pictures/a.jpg");
+  data_.text("notes.txt", "some words\n");
+  data_.text("package.json", R"({"name": "x"})");
+  data_.text("table.csv", "a,b\n1,2\n");
+  for (const char* place : {"pictures", "notes.txt", "package.json", "table.csv"}) {
+    const std::string said = refusal(place);
+    for (const char* looked_for : {"an Ultralytics data.yaml", "Annotations/ and JPEGImages/", "a COCO JSON",
+                                   "darknet's obj.data", "labels/ beside images/", "image_2/", ".csv"})
+      EXPECT_TRUE(contains(said, looked_for)) << place;
+  }
+  EXPECT_TRUE(contains(refusal("nowhere"), "there is no such file or folder"));
+  EXPECT_TRUE(contains(refusal("a,b,c,d"), "--data has 4 places"));
+}
+
+}  // namespace
+}  // namespace brightnet
