@@ -5,6 +5,7 @@
 
 #include <fmt/ranges.h>
 
+#include "core/log.h"
 #include "train/cli/commands.h"
 #include "train/cli/metrics_table.h"
 #include "train/detect/inference.h"
@@ -12,6 +13,7 @@
 #include "train/distributed/agreement.h"
 #include "train/evaluate/evaluate.h"
 #include "train/evaluate/metrics_json.h"
+#include "train/formats/class_channels.h"
 #include "train/formats/darknet/cfg.h"
 #include "train/formats/darknet/weights.h"
 #include "train/setup/preparation.h"
@@ -27,12 +29,27 @@ struct EvalArguments {
   int batch = 8, size = 0;
 };
 
-void check_classes(const InferenceNetwork& inference, const Dataset& dataset, const std::string& weights) {
+/// Gives the data set the weights' order of classes, which are matched by name. Throws InputError when they are
+/// not the same.
+void match_classes_by_name(const InferenceNetwork& inference, Dataset& dataset, const std::string& weights,
+                           bool speaks) {
   const auto& trained = inference.trained().classes;
-  if (trained == dataset.classes) return;
-  throw InputError(fmt::format("these weights were trained for the classes {}, and the data set has {}",
-                               fmt::join(trained, ", "), fmt::join(dataset.classes, ", ")),
-                   weights, "Evaluate them on the data set they were trained for");
+  const ClassMatch match = match_classes(trained, dataset.classes);
+  if (match.relation == ClassRelation::same) return;
+  if (match.relation != ClassRelation::reordered) {
+    throw InputError(fmt::format("these weights were trained for the classes {}, and the data set has {}",
+                                 fmt::join(trained, ", "), fmt::join(dataset.classes, ", ")),
+                     weights, "Evaluate them on data with the classes they were trained for, in any order.");
+  }
+  if (speaks) {
+    spdlog::info("The data set lists the classes as {}, the weights as {}: they are matched by name.",
+                 fmt::join(dataset.classes, ", "), fmt::join(trained, ", "));
+  }
+  for (ImageRecord& image : dataset.images) {
+    for (Annotation& object : image.annotations)
+      object.class_id = match.source[static_cast<size_t>(object.class_id)];
+  }
+  dataset.classes = trained;
 }
 
 /// If the configuration is a .cfg, it is also the default --cfg of the weights.
@@ -78,7 +95,7 @@ int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
     const int batch = static_cast<int>(std::min<int64_t>(arguments.batch, share));
     inference.emplace(load_weights(arguments, dataset), *backend, config.train.precision, batch,
                       arguments.size);
-    check_classes(*inference, dataset, arguments.weights.weights);
+    match_classes_by_name(*inference, dataset, arguments.weights.weights, ranks.leads());
   });
   const DetectOptions options{.nms = for_model(config.evaluate.nms, inference->trained().model),
                               .workers = std::max(1, config.loader.workers.value())};

@@ -14,8 +14,9 @@ struct RunRequest {
   std::string weights, weights_cfg;      ///< files to start from; empty: what the configuration says
   bool weights_partial = false;
   bool resuming = false;
-  std::string resume;  ///< the run's folder; empty: the newest run of `config`
-  std::string out;     ///< folder of a new run; empty: runs/NAME
+  std::string resume;        ///< the run's folder; empty: the run of `config` that was saved last
+  bool begin_again = false;  ///< the run in `resume`, which ended before its first save
+  std::string out;           ///< folder of a new run; empty: runs/NAME
   bool no_graph = false;
 };
 

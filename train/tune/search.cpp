@@ -23,6 +23,8 @@ std::vector<std::string> trial_command(const SearchSetup& setup, const Proposal&
   std::vector<std::string> words{setup.program, "train", plan.config, "--out", run, "--device", device};
   const auto set = [&](const std::string& assignment) { words.push_back("--set=" + assignment); };
   for (const std::string& assignment : plan.assignments) set(assignment);
+  // Not the name of the configuration's own runs, of which `train --resume` takes the newest.
+  set("name=" + fs::path(run).filename().string());
   if (plan.minutes > 0) set(fmt::format("train.minutes={}", plan.minutes));
   if (plan.epochs > 0) {
     set(fmt::format("train.epochs={}", plan.epochs));
