@@ -126,13 +126,16 @@ void add_eval(CLI::App& app, Action& action) {
       ->type_name("CONFIG.yaml")
       ->required();
   arguments->weights.add(*command);
-  command->add_option("--split", arguments->split, "val, train or test")
+  command->add_option("--split", arguments->split, "val (default), train or test")
       ->check(CLI::IsMember(enum_names<Split>()));
   command
       ->add_option("--json", arguments->json, "write the metrics as JSON to this file; - for standard output")
       ->type_name("FILE");
-  command->add_option("--batch", arguments->batch, "batch size")->check(at_least(1));
-  command->add_option("--size", arguments->size, "side of the input; 0: as trained")->check(input_side(0));
+  command->add_option("--batch", arguments->batch, "batch size (default: 8)")->check(at_least(1));
+  command
+      ->add_option("--size", arguments->size,
+                   "side of the input in pixels (default: as recorded in the weights)")
+      ->check(input_side(0));
   arguments->common.add_data(*command);
   arguments->common.add_fold(*command);
   arguments->common.add_ranks(*command);

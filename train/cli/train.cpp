@@ -189,7 +189,7 @@ void add_train(CLI::App& app, Action& action) {
       ->type_name("CONFIG.yaml|X.cfg");
   command
       ->add_option("--weights", arguments->request.weights,
-                   "safetensors, or darknet's .weights or .conv.N, to start from")
+                   "pretrained weights: the .safetensors of a run, or darknet's .weights or .conv.N")
       ->type_name("FILE");
   command->add_flag("--weights-partial", arguments->request.weights_partial,
                     "load the leading layers of a .weights file that matches the model only up to a point");
@@ -197,10 +197,13 @@ void add_train(CLI::App& app, Action& action) {
       ->add_option("--weights-cfg", arguments->request.weights_cfg,
                    "the .cfg of a .weights file that belongs to another model")
       ->type_name("F.cfg");
-  auto* resume = command->add_option("--resume", arguments->request.resume,
-                                     "resume a run; without a folder, the newest run of this configuration");
+  auto* resume = command->add_option(
+      "--resume", arguments->request.resume,
+      "resume a run; without a folder, the run of this configuration that was saved last");
   resume->type_name("[RUN]")->expected(0, 1);
-  command->add_option("--out", arguments->request.out, "the run's folder; runs/NAME if not given")
+  command
+      ->add_option("--out", arguments->request.out,
+                   "the run's folder, numbered if it exists (default: runs/NAME)")
       ->type_name("RUN");
   command->add_flag("--no-graph", arguments->request.no_graph,
                     "do not use CUDA graphs on a GPU (train.graph=false)");

@@ -9,6 +9,7 @@
 #include "train/formats/class_channels.h"
 #include "train/formats/darknet/import.h"
 #include "train/formats/darknet/weights.h"
+#include "train/formats/foreign_weights.h"
 
 namespace brightnet {
 namespace {
@@ -197,6 +198,7 @@ void set_rates(Model& model, const TrainOptions& train) {
 
 void read_pretrained(TrainOptions& train, const Model& model, const std::vector<std::string>& classes,
                      const ParameterLayout& layout, std::vector<float>& values) {
+  refuse_foreign_weights(train.weights);
   const auto read = is_darknet_weights(train.weights) ? read_darknet : read_safetensors;
   const MatchReport report = read(train, model, classes, layout, values);
   for (const auto& name : report.left) spdlog::info("  newly initialised: {}", name);

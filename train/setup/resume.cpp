@@ -1,5 +1,7 @@
 #include "train/setup/resume.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "core/files.h"
@@ -62,7 +64,18 @@ bool is_its_own(const std::string& key, const std::string& asked) {
   return key == "name" || key == "model" || key == "train.fresh" || key.rfind("train.weights", 0) == 0;
 }
 
-/// Without the assignments of `auto` to values that must not change: the run has chosen them.
+/// An assignment of the option that names the model; the run has its own file of it.
+bool names_model(const std::string& assignment) {
+  return assignment.rfind("--model:", 0) == 0;
+}
+
+/// Whether the request says what the run began with: by a configuration, or by a model and data.
+bool names_configuration(const RunRequest& request) {
+  return !request.config.empty() ||
+         std::any_of(request.assignments.begin(), request.assignments.end(), names_model);
+}
+
+/// Without the model, and without the assignments of `auto` to values that must not change: the run has chosen them.
 std::vector<std::string> without_chosen(const std::vector<std::string>& assignments) {
   std::vector<std::string> others;
   for (const std::string& assignment : assignments) {
@@ -71,6 +84,7 @@ std::vector<std::string> without_chosen(const std::vector<std::string>& assignme
     const size_t equals = plain.find('=');
     const std::string value = equals == std::string::npos ? "" : plain.substr(equals + 1);
     const bool automatic = value == "auto" || value == yaml_quoted("auto");
+    if (names_model(assignment)) continue;
     if (!automatic || may_change(plain)) others.push_back(assignment);
   }
   return others;
@@ -97,7 +111,7 @@ RunRequest with_run_found(const RunRequest& request) {
     std::vector<RunFolder> runs;
     fs::path wanted = request.out;
     if (wanted.empty()) {
-      if (request.config.empty()) {
+      if (!names_configuration(request)) {
         throw InputError("there is nothing to resume", "--resume",
                          "Name a run's folder (--resume runs/NAME) or the configuration it began with.");
       }
@@ -121,7 +135,7 @@ RunRequest with_run_found(const RunRequest& request) {
 
 OpenRun open_old_run(const RunRequest& request) {
   std::optional<RunConfig> asked;
-  if (!request.config.empty()) asked = load_run_config(request.config, request.assignments);
+  if (names_configuration(request)) asked = load_run_config(request.config, request.assignments);
   const std::vector<std::string> assignments = without_chosen(request.assignments);
   RunFolder folder = RunFolder::open(request.resume);
   const RunConfig before = load_run_config(folder.config());
