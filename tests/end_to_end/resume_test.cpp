@@ -88,7 +88,8 @@ TEST_F(Resumed, AFinishedRunIsMadeLonger) {
   EXPECT_GT(rates[4], rates[3]);
   // The run is of this length from now on.
   expect_words(run({"train", "--resume", "out"}), 0, {"all its 8 epochs are done"});
-  expect_words(run({"train", "--resume", "out", "--set", "train.minutes=3"}), 2, {"another time limit"});
+  expect_words(run({"train", "--resume", "out", "--set", "train.minutes=3"}), 2,
+               {"cannot be given a time limit"});
   expect_words(run({"train", "--resume", "out", "--set", "train.batch=2"}), 2, {"train.batch = 4"});
 }
 
@@ -111,6 +112,29 @@ TEST_F(Resumed, ARunThatNeverSavedBeginsAgain) {
     EXPECT_EQ(read_file(path("runs/run/config.yaml")), config);
     EXPECT_EQ(column("runs/run", "loss").size(), 2u);
   }
+}
+
+TEST_F(Resumed, ARunKeepsTheOrderOfItsClasses) {
+  // The names are those of the folders' own list, which the run does not keep.
+  write_atomically(path("names.yaml"), std::string("model: model.yaml\ndata: {format: coco, root: data, "
+                                                   "train: train.json, val: train.json}\n"));
+  const auto write_data = [&](const std::string& first, const std::string& second) {
+    write_atomically(
+        path("data/train.json"),
+        R"({"images": [{"id": 1, "file_name": "images/train/000000.jpg", "width": 64, "height": 64}],
+            "annotations": [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [4, 4, 20, 20]}],
+            "categories": [{"id": 1, "name": ")" +
+            first + R"("}, {"id": 2, "name": ")" + second + R"("}]})");
+  };
+  write_data("circle", "square");
+  std::vector<std::string> words{"train", "names.yaml"};
+  for (const auto& setting : SmallRun::short_run({"train.iterations=1", "train.batch=2"}))
+    words.push_back("--set=" + setting);
+  ASSERT_EQ(run(words).code, 0);
+  EXPECT_EQ(run({"train", "--resume", "runs/names"}).code, 0);
+  write_data("square", "circle");
+  expect_words(run({"train", "--resume", "runs/names"}), 2,
+               {"trained for the classes circle, square, and its data set now has square, circle"});
 }
 
 TEST_F(Resumed, ConfigRefusesWhatTrainRefuses) {

@@ -29,8 +29,8 @@ struct EvalArguments {
   int batch = 8, size = 0;
 };
 
-/// Gives the data set the weights' order of classes, which are matched by name. Throws InputError when they are
-/// not the same.
+/// Gives the data set the weights' order of classes, which are matched by name. Throws InputError when they
+/// are not the same.
 void match_classes_by_name(const InferenceNetwork& inference, Dataset& dataset, const std::string& weights,
                            bool speaks) {
   const auto& trained = inference.trained().classes;

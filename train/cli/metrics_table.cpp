@@ -37,8 +37,8 @@ std::string metrics_table(const Metrics& metrics) {
   text += row("all", width, metrics.truths, metrics.AP50, metrics.AP,
               counted ? precision / counted : no_truths, counted ? recall / counted : no_truths);
   text += fmt::format(
-      "AP75 {}  APs {}  APm {}  APl {}  AR {}  ({} images; AP50 is mAP@0.5, AP is mAP@0.5:0.95; precision and recall at each "
-      "class's best F1)",
+      "AP75 {}  APs {}  APm {}  APl {}  AR {}  ({} images; AP50 is mAP@0.5, AP is mAP@0.5:0.95; precision "
+      "and recall at each class's best F1)",
       number(metrics.AP75), number(metrics.APs), number(metrics.APm), number(metrics.APl), number(metrics.AR),
       metrics.images);
   return text;

@@ -95,9 +95,9 @@ void say_over(const RunConfig& config, const RunFolder& folder, const Progress& 
     return;
   }
   spdlog::info(
-      "This run is finished: all its {} epochs are done. To make it longer: brightnet train --resume {} --set "
-      "{}; the learning rate then rises to what it is in the middle of so long a run. To start a new run from its "
-      "weights: --weights {}.",
+      "This run is finished: all its {} epochs are done. To make it longer: brightnet train --resume {} "
+      "--set {}; the learning rate then rises to what it is in the middle of so long a run. To start a new "
+      "run from its weights: --weights {}.",
       progress.epoch, folder.path().string(),
       config.train.minutes > 0      ? fmt::format("train.minutes=0 --set train.epochs={}", 2 * progress.epoch)
       : config.train.iterations > 0 ? fmt::format("train.iterations={}", 2 * progress.iteration)

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
 #include <fstream>
 #include <string>
 #include <vector>
 
 #include "core/error.h"
-#include "train/formats/darknet/weights.h"
 
 namespace brightnet {
 namespace {
@@ -15,8 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* start_elsewhere =
-    "Start from darknet's weights of the same model (`brightnet models` lists those that can be fetched), or leave "
-    "--weights out.";
+    "Start from darknet's weights of the same model (`brightnet models` lists those that can be fetched), or "
+    "leave --weights out.";
 constexpr const char* own_weights =
     "Give the .safetensors of the run that it was exported from: runs/NAME/weights/best.safetensors.";
 
@@ -41,7 +41,8 @@ const std::vector<Kind>& kinds() {
        "(docs/migrate.md), the weights cannot",
        start_elsewhere},
       {{".h5", ".hdf5", ".keras"},
-       "these are Keras weights (NVIDIA TAO writes them too), of a network with other layers than brightnet's YOLOv4",
+       "these are Keras weights (NVIDIA TAO writes them too), of a network with other layers than "
+       "brightnet's YOLOv4",
        start_elsewhere},
       {{".pb", ".tflite"}, "this is a TensorFlow network", start_elsewhere},
       {{".caffemodel"}, "these are Caffe weights", start_elsewhere},
@@ -52,6 +53,15 @@ const std::vector<Kind>& kinds() {
        "this is a YAML file, not weights",
        "Give a model as `model:` of the configuration, and a .safetensors or .weights as --weights."}};
   return all;
+}
+
+/// Whether it begins as a safetensors file does: with the length of the JSON that follows.
+bool begins_as_safetensors(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  uint64_t header_bytes = 0;
+  in.read(reinterpret_cast<char*>(&header_bytes), sizeof header_bytes);
+  std::error_code error;
+  return in.get() == '{' && header_bytes <= fs::file_size(file, error);
 }
 
 /// Of a file without a telling extension.
@@ -77,7 +87,7 @@ void refuse_folder(const fs::path& folder) {
 void refuse_foreign_weights(const fs::path& file) {
   std::error_code ignored;
   if (fs::is_directory(file, ignored)) refuse_folder(file);
-  if (!fs::exists(file, ignored) || !is_darknet_weights(file)) return;
+  if (!fs::exists(file, ignored) || begins_as_safetensors(file)) return;
   std::string extension = file.extension().string();
   std::transform(extension.begin(), extension.end(), extension.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });

@@ -40,8 +40,9 @@ class Trainer {
   /// `initial` are the parameters to start from, in the layout's order.
   Trainer(const TrainingSetup& setup, const ParameterLayout& layout, const std::vector<float>& initial);
 
-  /// Resumes from the saved state; warns when the number of threads or the data differ from the saved ones. Where
-  /// the configuration has another length than the run had, the rest follows the schedule of a run of that length.
+  /// Resumes from the saved state; warns when the number of threads or the data differ from the saved ones.
+  /// Where the configuration has another length than the run had, the rest follows the schedule of a run of
+  /// that length.
   void resume();
   /// How far it is, and what the learning rate does in the rest; for a run whose length has changed.
   std::string describe_rest() const;

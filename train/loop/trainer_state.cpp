@@ -139,8 +139,8 @@ bool Trainer::try_average(const Interrupt& interrupt) {
   return true;
 }
 
-/// Both by one evaluation: the best score of the run is smoothed over several. A run that was made longer may have
-/// an earlier average.
+/// Both by one evaluation: the best score of the run is smoothed over several. A run that was made longer may
+/// have an earlier average.
 void Trainer::keep_average_if_better(std::vector<float> values, const Metrics& metrics, int sets) {
   const double average = validation_.score(metrics), earlier = progress_.averaged_score;
   const double best = validation_.best() ? validation_.score(*validation_.best()) : progress_.best_score;
@@ -167,8 +167,8 @@ std::string Trainer::describe_rest() const {
   const int64_t left = length_.steps_left(progress_);
   if (left <= 0) return "";
   return fmt::format(
-      "{} of now {} epochs are done. The learning rate of the rest is that of a run of this length: {:.3g} now, "
-      "{:.3g} at the end.",
+      "{} of now {} epochs are done. The learning rate of the rest is that of a run of this length: {:.3g} "
+      "now, {:.3g} at the end.",
       progress_.epoch, length_.epochs(progress_), schedule_.rate(progress_.iteration),
       schedule_.rate(length_.steps() - 1));
 }

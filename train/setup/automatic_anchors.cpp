@@ -63,7 +63,8 @@ size_t boxes_of(const Dataset& dataset) {
   return boxes;
 }
 
-/// The anchors of the weights whose prediction layers the run takes; empty when these are not known, or not as many.
+/// The anchors of the weights whose prediction layers the run takes; empty when these are not known, or not
+/// as many.
 std::string anchors_of_weights(const RunConfig& config, const Model& model) {
   if (!has_pretrained_predictions(model, config.train) || is_darknet_weights(config.train.weights)) return "";
   const auto trained = describe_weights(config.train.weights);

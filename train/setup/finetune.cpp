@@ -239,8 +239,8 @@ std::string describe_other_heads(const TrainOptions& train, const Model& model) 
     }
   }
   if (lines.empty()) return "";
-  return "The pretrained prediction layers were trained with other heads, so their first boxes are wrong by as "
-         "much:" +
+  return "The pretrained prediction layers were trained with other heads, so their first boxes are wrong by "
+         "as much:" +
          lines + "\nWithout head.anchors and the other keys of `head:`, those of the weights are taken.";
 }
 

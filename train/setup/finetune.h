@@ -16,8 +16,8 @@ namespace brightnet {
 void set_rates(Model& model, const TrainOptions& train);
 
 /// Loads train.weights (safetensors, or darknet's .weights) into `values`, logs what matches and what does
-/// not, and adds the layers that it does not contain to train.fresh. The prediction layers are read by the names
-/// of `classes`, which are the data set's: in their order, where the weights have them.
+/// not, and adds the layers that it does not contain to train.fresh. The prediction layers are read by the
+/// names of `classes`, which are the data set's: in their order, where the weights have them.
 void read_pretrained(TrainOptions& train, const Model& model, const std::vector<std::string>& classes,
                      const ParameterLayout& layout, std::vector<float>& values);
 

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/files.h"
 #include "core/log.h"
 #include "train/device/device.h"
 #include "train/distributed/agreement.h"
 #include "train/formats/darknet/import.h"
+#include "train/formats/weights.h"
 #include "train/run/data_fingerprint.h"
 #include "train/setup/automatic_anchors.h"
 #include "train/setup/automatic_class_weights.h"
@@ -21,6 +22,8 @@
 
 namespace brightnet {
 namespace {
+
+namespace fs = std::filesystem;
 
 /// Reports what was ignored in a darknet .cfg, and that the heads are resized without editing filters=.
 void say_what_was_imported(const RunConfig& config, int classes) {
@@ -125,6 +128,19 @@ void prepare_model(Preparation& run) {
     run.anchors = anchor_fit(run.model, boxes);
 }
 
+/// A run's weights mean the classes that it began with, in their order.
+void refuse_other_classes(const RunFolder& folder, const std::vector<std::string>& classes) {
+  std::error_code ignored;
+  if (!fs::exists(folder.last(), ignored)) return;
+  const auto trained = describe_weights(folder.last());
+  if (!trained || trained->classes == classes) return;
+  throw InputError(fmt::format("the run was trained for the classes {}, and its data set now has {}",
+                               fmt::join(trained->classes, ", "), fmt::join(classes, ", ")),
+                   folder.path().string(),
+                   "Put the classes back into their order, or start a new run with --weights " +
+                       folder.last().string() + ", which are matched by name.");
+}
+
 std::string describe(const SplitFingerprint& print) {
   return fmt::format("{} {} {}", print.images, print.objects, print.hash);
 }
@@ -160,6 +176,7 @@ Preparation prepare(const RunRequest& request, const RankDevice& device, const C
   RunData data = read_run_data(config, ranks.leads());
   run.training = std::move(data.training);
   run.validation = std::move(data.validation);
+  if (run.old) refuse_other_classes(run.old->folder, run.training.classes);
   prepare_model(run);
   append(run.choices, choose_automatic(config, run_facts(config, run.training, device.fast, ranks)));
   if (ranks.leads()) remark_on_sizes(config, run.training, run.validation);

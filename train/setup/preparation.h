@@ -45,8 +45,8 @@ Preparation prepare(const RunRequest& request, const RankDevice& device, const C
 /// to the smallest of all ranks.
 void compare_ranks(Communicator& ranks, Preparation& run);
 
-/// Writes the configuration and the model of a run that begins, or whose length has changed, into its folder. Rank
-/// 0 writes; all ranks call it.
+/// Writes the configuration and the model of a run that begins, or whose length has changed, into its folder.
+/// Rank 0 writes; all ranks call it.
 void write_description(const RunFolder& folder, const Preparation& run, Communicator& ranks);
 
 }  // namespace brightnet

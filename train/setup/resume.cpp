@@ -75,7 +75,8 @@ bool names_configuration(const RunRequest& request) {
          std::any_of(request.assignments.begin(), request.assignments.end(), names_model);
 }
 
-/// Without the model, and without the assignments of `auto` to values that must not change: the run has chosen them.
+/// Without the model, and without the assignments of `auto` to values that must not change: the run has
+/// chosen them.
 std::vector<std::string> without_chosen(const std::vector<std::string>& assignments) {
   std::vector<std::string> others;
   for (const std::string& assignment : assignments) {

@@ -18,13 +18,14 @@ struct OpenRun {
   std::optional<RunConfig> asked;  ///< the one named on the command line, if any
 };
 
-/// A request to resume with the run's folder in it: the named one, otherwise of this configuration's runs, wherever
-/// --out has put them, the one that was saved last. A run without a state is to be begun again. Any other request is
-/// returned as it is. Looks at the disk: one rank decides. Throws InputError for options that contradict resuming.
+/// A request to resume with the run's folder in it: the named one, otherwise of this configuration's runs,
+/// wherever --out has put them, the one that was saved last. A run without a state is to be begun again. Any
+/// other request is returned as it is. Looks at the disk: one rank decides. Throws InputError for options
+/// that contradict resuming.
 RunRequest with_run_found(const RunRequest& request);
 
-/// The run in the folder of a request that with_run_found() returned. Throws InputError for values that must not
-/// change within a run.
+/// The run in the folder of a request that with_run_found() returned. Throws InputError for values that must
+/// not change within a run.
 OpenRun open_old_run(const RunRequest& request);
 /// The same for the configuration of a run that is begun again, with the weights that it starts from.
 RunConfig config_of_begun_run(const RunRequest& request);

@@ -1,6 +1,6 @@
-// The runs that --out has put elsewhere than runs/NAME, so that `train --resume` finds them: a list in the user's
-// cache folder, by the place where they would have been. It is a convenience: where it cannot be read or written,
-// --resume needs the folder's name.
+// The runs that --out has put elsewhere than runs/NAME, so that `train --resume` finds them: a list in the
+// user's cache folder, by the place where they would have been. It is a convenience: where it cannot be read
+// or written, --resume needs the folder's name.
 #pragma once
 
 #include <filesystem>

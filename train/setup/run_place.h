@@ -1,5 +1,5 @@
-// The folder of a run. Rank 0 finds it, or makes it, before anything else is done, so that a number in its name is
-// known first and train.log has all that is said.
+// The folder of a run. Rank 0 finds it, or makes it, before anything else is done, so that a number in its
+// name is known first and train.log has all that is said.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,8 @@ namespace brightnet {
 
 class RunPlace {
  public:
-  /// Finds the run to be resumed (with_run_found()) or creates a new one's folder; locks it and opens its log. All
-  /// ranks call it. Throws InputError, on all of them.
+  /// Finds the run to be resumed (with_run_found()) or creates a new one's folder; locks it and opens its
+  /// log. All ranks call it. Throws InputError, on all of them.
   RunPlace(const RunRequest& request, Communicator& ranks);
   /// Removes a new run's folder, unless the run was begun.
   ~RunPlace();

@@ -23,9 +23,9 @@ struct RunRequest {
 /// The configuration of a new run with the request's overrides. Throws InputError.
 RunConfig requested_config(const RunRequest& request);
 
-/// Throws InputError for what `train` refuses in a configuration before it has read the data: the model and its
-/// input sizes, frozen layers, the batch, weights of other programs, and, where data.root is there, paths below it
-/// that are not.
+/// Throws InputError for what `train` refuses in a configuration before it has read the data: the model and
+/// its input sizes, frozen layers, the batch, weights of other programs, and, where data.root is there, paths
+/// below it that are not.
 void check_config(const RunConfig& config);
 
 }  // namespace brightnet
