@@ -36,6 +36,13 @@ void match_classes_by_name(const InferenceNetwork& inference, Dataset& dataset, 
   const auto& trained = inference.trained().classes;
   const ClassMatch match = match_classes(trained, dataset.classes);
   if (match.relation == ClassRelation::same) return;
+  if (match.relation == ClassRelation::numbered) {
+    if (speaks)
+      spdlog::info(
+          "The weights number their classes and do not name them: they are taken to be, in this order, {}.",
+          fmt::join(dataset.classes, ", "));
+    return;
+  }
   if (match.relation != ClassRelation::reordered) {
     throw InputError(fmt::format("these weights were trained for the classes {}, and the data set has {}",
                                  fmt::join(trained, ", "), fmt::join(dataset.classes, ", ")),

@@ -137,7 +137,7 @@ int train_on_rank(const TrainArguments& arguments, Communicator& ranks) {
     require_same(ranks, "saved state", std::to_string(trainer.progress().iteration));
   }
   announce(run, trainer, ranks);
-  if (run.old && run.old->new_length) spdlog::info("{}", trainer.describe_rest());
+  if (run.old && run.old->new_length && !trainer.over()) spdlog::info("{}", trainer.describe_rest());
   if (trainer.over() && !trainer.average_due()) {
     say_over(run.config, folder, trainer.progress());
     say_where(folder, trainer, run.training);

@@ -164,8 +164,6 @@ void Trainer::keep_average_if_better(std::vector<float> values, const Metrics& m
 }
 
 std::string Trainer::describe_rest() const {
-  const int64_t left = length_.steps_left(progress_);
-  if (left <= 0) return "";
   return fmt::format(
       "{} of now {} epochs are done. The learning rate of the rest is that of a run of this length: {:.3g} "
       "now, {:.3g} at the end.",
