@@ -25,8 +25,12 @@ double smoothed(const std::vector<double>& scores) {
 }  // namespace
 
 Validation::Validation(const RunConfig& config, const Model& model, const Dataset& dataset,
-                       Communicator& communicator)
-    : config_(config), model_(model), dataset_(dataset), communicator_(communicator) {}
+                       Communicator& communicator, EvaluationProgress progress)
+    : config_(config),
+      model_(model),
+      dataset_(dataset),
+      communicator_(communicator),
+      progress_(std::move(progress)) {}
 
 bool Validation::due(int64_t epoch, bool last) const {
   const EvaluateOptions& options = config_.evaluate;
@@ -41,17 +45,33 @@ std::optional<Metrics> Validation::run(Network& network, const Interrupt& interr
 
 std::optional<Metrics> Validation::measure(Network& network, const Interrupt& interrupt) {
   pictured_.assign(std::min(pictured_images, dataset_.images.size()), {});
-  const InputFit fit{config_.evaluation_size(), config_.augment.letterbox};
-  const DetectOptions options{for_model(config_.evaluate.nms, model_), std::max(1, config_.loader.threads())};
-  const auto keep_pictured = [&](int index, std::span<const ScoredBox> boxes) {
+  auto metrics = measure(network, dataset_, interrupt, [&](int index, std::span<const ScoredBox> boxes) {
     if (static_cast<size_t>(index) < pictured_images)
       pictured_[static_cast<size_t>(index)].assign(boxes.begin(), boxes.end());
+  });
+  if (metrics) gather_pictured();
+  return metrics;
+}
+
+std::optional<Metrics> Validation::measure(Network& network, const Dataset& images,
+                                           const Interrupt& interrupt) {
+  return measure(network, images, interrupt, [](int, std::span<const ScoredBox>) {});
+}
+
+std::optional<Metrics> Validation::measure(Network& network, const Dataset& images,
+                                           const Interrupt& interrupt,
+                                           const std::function<void(int, std::span<const ScoredBox>)>& see) {
+  const InputFit fit{config_.evaluation_size(), config_.augment.letterbox};
+  const DetectOptions options{for_model(config_.evaluate.nms, model_), std::max(1, config_.loader.threads())};
+  const auto all = static_cast<int64_t>(images.images.size());
+  int64_t done = 0;  // the other ranks are about as far
+  const auto sink = [&](int index, std::span<const ScoredBox> boxes) {
+    see(index, boxes);
+    done = std::min(all, done + communicator_.size());
+    if (progress_) progress_(done, all);
     return !interrupt.requested();
   };
-  auto metrics = evaluate(network, dataset_, fit, options, keep_pictured, communicator_);
-  if (!metrics) return metrics;
-  gather_pictured();
-  return metrics;
+  return evaluate(network, images, fit, options, sink, communicator_);
 }
 
 /// Image i was evaluated by rank i modulo the number of ranks; rank 0 draws all pictures.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "core/log.h"
 #include "data/image/read_image.h"
@@ -19,56 +18,39 @@ constexpr float pictured_score = 0.25f;
 // A plot takes a tenth of a second, too long to draw one after each short epoch.
 constexpr std::chrono::seconds between_plots{20};
 
-const std::vector<std::string>& metric_columns() {
-  static const std::vector<std::string> columns{
-      "box_loss",      "objectness_loss", "class_loss", "loss", "iou",  "learning_rate", "loss_scale",
-      "images_per_s",  "data_wait",       "comm_wait",  "AP",   "AP50", "AP75",          "AR",
-      "gradient_norm", "clipped",         "seconds"};
-  return columns;
+// TensorBoard's events: no more than about 10 MB in a run of any length, most of it pictures.
+constexpr size_t picture_budget = 7 << 20, point_budget = 1 << 20, events_budget = 10 << 20;
+constexpr size_t largest_picture = 1 << 20, point_bytes = 512;
+
+MetricsCsv open_csv(const std::filesystem::path& file, const std::vector<std::string>& classes,
+                    double after_epoch) {
+  if (after_epoch < 0) return MetricsCsv(file, metric_columns(classes));
+  return MetricsCsv(file, metric_columns(classes), after_epoch);
 }
 
-MetricsCsv open_csv(const std::filesystem::path& file, int after_epoch) {
-  if (after_epoch < 0) return MetricsCsv(file, metric_columns());
-  return MetricsCsv(file, metric_columns(), after_epoch);
-}
-
-std::vector<double> epoch_values(const EpochSummary& summary) {
-  const EpochSums& s = summary.sums;
-  const LossTotals& l = summary.losses;
-  const double nothing = std::numeric_limits<double>::quiet_NaN();
-  // No loss when all steps were skipped; no metric without ground truth.
-  const auto loss = [&](double sum) { return l.images > 0 ? sum / l.images : nothing; };
-  const auto metric = [&](double Metrics::*which) {
-    return summary.metrics && summary.metrics->*which != no_truths ? summary.metrics->*which : nothing;
-  };
-  return {loss(l.box),
-          loss(l.objectness),
-          loss(l.classes),
-          loss(l.box + l.objectness + l.classes),
-          l.assigned > 0 ? l.iou / l.assigned : nothing,
-          summary.rate,
-          summary.loss_scale > 0 ? summary.loss_scale : nothing,
-          s.seconds > 0 ? s.images / s.seconds : nothing,
-          s.seconds > 0 ? s.waited / s.seconds : nothing,
-          s.seconds > 0 ? s.comm_waited / s.seconds : nothing,
-          metric(&Metrics::AP),
-          metric(&Metrics::AP50),
-          metric(&Metrics::AP75),
-          metric(&Metrics::AR),
-          l.steps > 0 ? l.norm / l.steps : nothing,
-          l.steps > 0 ? l.clipped / l.steps : nothing,
-          s.seconds};
+/// What is left of a budget of the events after the part that the folder's event files have spent.
+Thinning rest_of(size_t budget, const std::filesystem::path& folder) {
+  std::error_code ignored;
+  double bytes = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    if (entry.path().filename().string().rfind("events.out.tfevents.", 0) == 0)
+      bytes += static_cast<double>(entry.file_size(ignored));
+  }
+  const double spent = std::min(1.0, bytes / static_cast<double>(events_budget));
+  return Thinning(budget, static_cast<size_t>(spent * static_cast<double>(budget)));
 }
 
 }  // namespace
 
 RunReport::RunReport(const RunFolder& folder, OutputFiles& files, std::vector<std::string> classes,
-                     int after_epoch, int64_t iteration)
+                     double after_epoch, int64_t iteration)
     : folder_(folder),
       files_(files),
       classes_(std::move(classes)),
-      csv_(open_csv(folder.metrics(), after_epoch)),
-      events_(folder.path(), iteration) {
+      csv_(open_csv(folder.metrics(), classes_, after_epoch)),
+      events_(folder.path(), iteration),
+      pictures_(rest_of(picture_budget, folder.path())),
+      points_(rest_of(point_budget, folder.path())) {
   if (const std::string numbered = numbered_names(classes_); !numbered.empty()) spdlog::warn("{}", numbered);
   write_table();
   write_events();
@@ -87,17 +69,48 @@ void RunReport::add_batch(const Batch& batch, int64_t number) {
 }
 
 void RunReport::add_epoch(const EpochSummary& summary) {
-  const std::vector<double> values = epoch_values(summary);
+  const std::vector<std::string> columns = metric_columns(classes_);
+  const std::vector<double> values = metric_values(summary, classes_.size());
   csv_.add(summary.epoch, values);
   write_table();
   for (size_t i = 0; i < values.size(); ++i) {
-    if (std::isnan(values[i])) continue;
-    const auto& column = metric_columns()[i];
-    const std::string group = column.substr(0, 1) == "A" ? "val/" : "train/";
-    events_.scalar(group + column, static_cast<float>(values[i]), summary.iteration);
+    // Points within an epoch are add_point()'s; this one would be the mean of a part of the epoch.
+    if (std::isnan(values[i]) || !(summary.whole || is_of_validation(columns[i]))) continue;
+    events_.scalar(curve_name(columns[i]), static_cast<float>(values[i]), summary.iteration);
   }
   write_events();
   if (std::chrono::steady_clock::now() - plotted_ >= between_plots) plot();
+}
+
+void RunReport::add_configuration(const std::string& yaml, int64_t iteration) {
+  events_.text("configuration", "```yaml\n" + yaml + "\n```", iteration);
+  write_events();
+}
+
+void RunReport::add_point(const TrainingPoint& point) {
+  const LossTotals& l = point.losses;
+  if (l.images <= 0 || !points_.next(point_bytes)) return;
+  points_.spend(point_bytes);
+  const auto add = [&](const char* name, double value) {
+    events_.scalar(std::string("step/") + name, static_cast<float>(value), point.iteration);
+  };
+  add("loss", (l.box + l.objectness + l.classes) / l.images);
+  add("box_loss", l.box / l.images);
+  add("objectness_loss", l.objectness / l.images);
+  add("class_loss", l.classes / l.images);
+  add("learning_rate", point.rate);
+  if (point.sums.seconds > 0) add("images_per_s", point.sums.images / point.sums.seconds);
+  write_events();
+}
+
+std::optional<LastScores> RunReport::last_scores() const {
+  const MetricsTable table = csv_.table();
+  const auto AP = static_cast<size_t>(table.column("AP")), AP50 = static_cast<size_t>(table.column("AP50"));
+  for (auto row = table.rows.rbegin(); row != table.rows.rend(); ++row) {
+    if (!std::isnan((*row)[AP]))
+      return LastScores{.epoch = (*row)[0], .AP50 = (*row)[AP50], .AP = (*row)[AP]};
+  }
+  return std::nullopt;
 }
 
 void RunReport::add_best(const Metrics& metrics, const Dataset& val,
@@ -117,7 +130,8 @@ void RunReport::add_best(const Metrics& metrics, const Dataset& val,
     pictures.push_back(std::move(picture));
     if (static_cast<int>(pictures.size()) < pictured_per_batch && i + 1 < count) continue;
     const cv::Mat together = tile(pictures);
-    if (sheet == 0) events_.image("val/predictions", together, iteration);
+    if (sheet == 0 && pictures_.next(largest_picture))
+      pictures_.spend(events_.image("val/predictions", together, iteration));
     write_picture("val_pred" + std::to_string(sheet++) + ".jpg", together);
     pictures.clear();
   }
