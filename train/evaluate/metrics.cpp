@@ -76,7 +76,7 @@ DetectionEvaluator::DetectionEvaluator(std::vector<std::string> class_names, Eva
     : names_(std::move(class_names)),
       options_(options),
       classes_(names_.size()),
-      confusion_(static_cast<int>(names_.size())) {}
+      confusion_(static_cast<int>(names_.size()), {options.confusion_score, options.confusion_iou}) {}
 
 void DetectionEvaluator::add(int64_t image_id, std::span<const ScoredBox> detections,
                              std::span<const Annotation> truths) {
@@ -92,7 +92,7 @@ void DetectionEvaluator::add(int64_t image_id, std::span<const ScoredBox> detect
   for (const Annotation& object : objects) {
     BRIGHTNET_CHECK(object.class_id >= 0 && object.class_id < classes, "a truth's class is out of range");
   }
-  confusion_.add(boxes, objects, options_.confusion_score, options_.confusion_iou);
+  confusion_.add(boxes, objects);
 
   std::stable_sort(boxes.begin(), boxes.end(), [](const ScoredBox& a, const ScoredBox& b) {
     return std::tie(a.class_id, b.score) < std::tie(b.class_id, a.score);
@@ -164,8 +164,8 @@ Metrics DetectionEvaluator::finish() const {
     });
     const ClassScores& own = scores.emplace_back(score_class(sorted, classes_[c].truths));
     const int64_t truths = classes_[c].truths.coco[area_all];
-    metrics.per_class.push_back(
-        {names_[c], own.AP[area_all], own.AP50, own.voc_AP50, truths, best_f1(sorted, truths), own.curve});
+    metrics.per_class.push_back({names_[c], own.AP[area_all], own.AP50, own.voc_AP50, truths,
+                                 best_f1(sorted, truths), own.curve, over_scores(sorted, truths)});
     metrics.truths += truths;
     metrics.detections += static_cast<int64_t>(sorted.size());
   }
@@ -190,6 +190,27 @@ Metrics DetectionEvaluator::finish() const {
   metrics.confusion = confusion_;
   metrics.images = static_cast<int64_t>(images_.size());
   return metrics;
+}
+
+OperatingPoint best_point(const Metrics& metrics) {
+  OperatingPoint best;
+  for (int point = 0; point < ScoreCurves::points; ++point) {
+    OperatingPoint mean{.score = ScoreCurves::score(point)};
+    int known = 0;
+    for (const ClassMetrics& c : metrics.per_class) {
+      if (c.truths == 0) continue;
+      ++known;
+      mean.precision += c.by_score.precision[static_cast<size_t>(point)];
+      mean.recall += c.by_score.recall[static_cast<size_t>(point)];
+      mean.f1 += c.by_score.f1(point);
+    }
+    if (known == 0) break;
+    mean.precision /= known;
+    mean.recall /= known;
+    mean.f1 /= known;
+    if (mean.f1 > best.f1) best = mean;
+  }
+  return best;
 }
 
 }  // namespace brightnet

@@ -30,6 +30,7 @@ struct ClassMetrics {
   int64_t truths = 0;      ///< ground-truth objects, without crowds
   OperatingPoint best;     ///< where F1 is best, and the score threshold that reaches it
   PrecisionCurve curve{};  ///< at IoU 0.5; all zero without truths
+  ScoreCurves by_score{};  ///< the same
 };
 
 /// All in [0, 1], or no_truths. AP, AR …: names and definitions are COCO's (cocodataset.org/#detection-eval).
@@ -48,6 +49,10 @@ struct Metrics {
   ConfusionMatrix confusion;
   int64_t images = 0, truths = 0, detections = 0;
 };
+
+/// The score threshold at which the mean F1 of the classes with ground truth is best, with their mean precision and
+/// recall there; all zero without ground truth or curves.
+OperatingPoint best_point(const Metrics& metrics);
 
 struct EvaluatorOptions {
   float confusion_score = 0.25f;  ///< minimum score of a detection in the confusion matrix
