@@ -9,7 +9,7 @@
 #include "train/detect/outputs/output.h"
 #include "train/detect/outputs/written_files.h"
 #include "train/run/report/draw.h"
-#include "train/run/report/letters.h"
+#include "train/run/report/typeface.h"
 #include "train/run/sample_pictures.h"
 
 namespace brightnet::cli {
@@ -42,8 +42,8 @@ int show(const ShowArguments& arguments) {
   options.split = enum_value<Split>(arguments.split).value();
   options.seed = arguments.has_seed ? arguments.seed : config.train.seed;
   const Dataset dataset = read_split(config, options.split);
-  if (const std::string numbered = numbered_names(dataset.classes); !numbered.empty())
-    spdlog::warn("{}", numbered);
+  if (const std::string problem = typeface_problem(dataset.classes); !problem.empty())
+    spdlog::warn("{}", problem);
 
   const auto folder = (std::filesystem::path(arguments.out) / "").lexically_normal().parent_path();
   prepare_folder(folder, "--out");
