@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "train/cli/commands.h"
+#include "train/cli/eval_pictures.h"
 #include "train/cli/metrics_table.h"
 #include "train/detect/inference.h"
 #include "train/device/device.h"
@@ -23,7 +24,8 @@ namespace {
 struct EvalArguments {
   CommonOptions common;
   WeightsOptions weights;
-  std::string split = "val", json;
+  std::string split = "val", json, plots;
+  bool no_plots = false;
   int batch = 8, size = 0;
 };
 
@@ -57,10 +59,16 @@ void refuse_idle_assignments(const std::vector<std::string>& assignments) {
   }
 }
 
+std::filesystem::path plots_folder(const EvalArguments& arguments, const RunConfig& config) {
+  if (!arguments.plots.empty()) return arguments.plots;
+  return std::filesystem::path("runs") / "eval" / (config.name + '-' + arguments.split);
+}
+
 int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
   RunConfig config;
   std::unique_ptr<Backend> backend;
   std::optional<InferenceNetwork> inference;
+  std::optional<EvalPictures> pictures;
   Dataset dataset;
   const RankDevice device = common_device(ranks, [&] {
     arguments.common.check_ranks(ranks);
@@ -79,10 +87,19 @@ int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
     inference.emplace(load_weights(arguments, dataset), *backend, config.train.precision, batch,
                       arguments.size);
     check_classes(*inference, dataset, arguments.weights.weights);
+    if (!arguments.no_plots)
+      pictures.emplace(plots_folder(arguments, config), arguments.split, dataset, ranks.leads());
   });
   const DetectOptions options{.nms = for_model(config.evaluate.nms, inference->trained().model),
                               .workers = std::max(1, config.loader.workers.value())};
-  const Metrics metrics = *evaluate(inference->network(), dataset, inference->fit(), options, {}, ranks);
+  const auto keep = [&](int index, std::span<const ScoredBox> boxes) {
+    if (pictures) pictures->add(index, boxes);
+    return true;
+  };
+  const Metrics metrics = *evaluate(inference->network(), dataset, inference->fit(), options, keep, ranks);
+  if (pictures) {
+    pictures->write(metrics, fmt::format("{}, {} split", arguments.weights.weights, arguments.split), ranks);
+  }
   if (!ranks.leads()) return 0;
   if (arguments.json != "-") std::cout << metrics_table(metrics) << std::endl;
   if (!arguments.json.empty()) {
@@ -114,6 +131,12 @@ void add_eval(CLI::App& app, Action& action) {
   command
       ->add_option("--json", arguments->json, "write the metrics as JSON to this file; - for standard output")
       ->type_name("FILE");
+  auto* plots = command->add_option(
+      "--plots", arguments->plots,
+      "folder for plots, the worst images and report.html; runs/eval/NAME-SPLIT if not given. Replaces only what "
+      "this command wrote there");
+  plots->type_name("DIR");
+  command->add_flag("--no-plots", arguments->no_plots, "draw nothing")->excludes(plots);
   command->add_option("--batch", arguments->batch, "batch size")->check(at_least(1));
   command->add_option("--size", arguments->size, "side of the input; 0: as trained")->check(input_side(0));
   arguments->common.add_data(*command);

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <optional>
-#include <vector>
 
 #include "train/config/config.h"
 #include "train/distributed/communicator.h"
 #include "train/evaluate/evaluate.h"
+#include "train/evaluate/worst_images.h"
 #include "train/loop/interrupt.h"
 #include "train/run/progress.h"
 
@@ -40,18 +40,18 @@ class Validation {
   const std::optional<Metrics>& best() const { return best_; }
   /// Resumes a run whose best evaluation was this.
   void resume(const std::optional<Metrics>& best) { best_ = best; }
-  /// The last evaluation's detections in the split's first images; complete on rank 0.
-  const std::vector<std::vector<ScoredBox>>& pictured() const { return pictured_; }
+  /// The images on which the last evaluation went worst.
+  const WorstImages& worst() const { return worst_; }
 
  private:
-  void gather_pictured();
+  void gather_worst();
 
   const RunConfig& config_;
   const Model& model_;
   const Dataset& dataset_;
   Communicator& communicator_;
   std::optional<Metrics> last_, best_;
-  std::vector<std::vector<ScoredBox>> pictured_;
+  WorstImages worst_{0};
 };
 
 }  // namespace brightnet

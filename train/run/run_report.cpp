@@ -4,18 +4,20 @@
 #include <cmath>
 #include <limits>
 
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "core/files.h"
 #include "core/log.h"
-#include "data/image/read_image.h"
+#include "train/run/evaluation_pictures.h"
 #include "train/run/report/draw.h"
-#include "train/run/report/letters.h"
 #include "train/run/report/plots.h"
+#include "train/run/report/typeface.h"
 
 namespace brightnet {
 namespace {
 
 constexpr int pictured_batches = 3, pictured_per_batch = 16;
-constexpr int pictured_predictions = 32;
-constexpr float pictured_score = 0.25f;
 // A plot takes a tenth of a second, too long to draw one after each short epoch.
 constexpr std::chrono::seconds between_plots{20};
 
@@ -25,6 +27,29 @@ const std::vector<std::string>& metric_columns() {
       "images_per_s",  "data_wait",       "comm_wait",  "AP",   "AP50", "AP75",          "AR",
       "gradient_norm", "clipped",         "seconds"};
   return columns;
+}
+
+std::string batch_title(int number) {
+  return fmt::format("Training samples {}", number + 1);
+}
+
+std::string worst_title(size_t sheet) {
+  return fmt::format("Validation images, the worst first ({})", sheet + 1);
+}
+
+/// The page that an earlier process of the run wrote; an empty one where there is none.
+Page page_in(const std::filesystem::path& file) {
+  std::error_code error;
+  if (!std::filesystem::exists(file, error)) return Page("", "");
+  try {
+    return Page::read(read_file(file));
+  } catch (const InputError&) {  // it cannot be read: it will be replaced
+    return Page("", "");
+  }
+}
+
+void keep_picture(const Json& section, std::vector<Json>& pictures) {
+  if (!section.is_null()) pictures.push_back(section);
 }
 
 MetricsCsv open_csv(const std::filesystem::path& file, int after_epoch) {
@@ -62,14 +87,21 @@ std::vector<double> epoch_values(const EpochSummary& summary) {
 
 }  // namespace
 
-RunReport::RunReport(const RunFolder& folder, OutputFiles& files, std::vector<std::string> classes,
-                     int after_epoch, int64_t iteration)
+RunReport::RunReport(const RunFolder& folder, OutputFiles& files, RunDescription run, int after_epoch,
+                     int best_epoch, int64_t iteration)
     : folder_(folder),
       files_(files),
-      classes_(std::move(classes)),
+      run_(std::move(run)),
       csv_(open_csv(folder.metrics(), after_epoch)),
       events_(folder.path(), iteration) {
-  if (const std::string numbered = numbered_names(classes_); !numbered.empty()) spdlog::warn("{}", numbered);
+  if (const std::string problem = typeface_problem(run_.classes); !problem.empty())
+    spdlog::warn("{}", problem);
+  standing_.best_epoch = best_epoch;
+  if (after_epoch >= 0) {
+    before_ = page_in(folder_.file("report.html"));
+    for (int i = 0; i < pictured_batches; ++i) keep_picture(before_.section(batch_title(i)), train_pictures_);
+    for (size_t i = 0; i < pictured_images; ++i) keep_picture(before_.section(worst_title(i)), val_pictures_);
+  }
   write_table();
   write_events();
 }
@@ -81,9 +113,15 @@ void RunReport::add_batch(const Batch& batch, int64_t number) {
   for (int i = 0; i < std::min(batch.count, pictured_per_batch); ++i) {
     const cv::Mat view(batch.height, batch.width, CV_8UC3, batch.pixels + static_cast<size_t>(i) * bytes);
     pictures.push_back(view.clone());
-    draw_truths(pictures.back(), batch.truths[static_cast<size_t>(i)], classes_);
+    draw_truths(pictures.back(), batch.truths[static_cast<size_t>(i)], run_.classes);
   }
-  write_picture("train_batch" + std::to_string(number) + ".jpg", tile(pictures));
+  const cv::Mat together = tile(pictures);
+  write_picture("train_batch" + std::to_string(number) + ".jpg", together);
+  if (number > 0) return;
+  Page page("", "");
+  page.picture(batch_title(0), "As the network sees them: after augmentation, with the boxes of the labels.",
+               together);
+  train_pictures_ = {page.section(batch_title(0))};
 }
 
 void RunReport::add_epoch(const EpochSummary& summary) {
@@ -100,43 +138,43 @@ void RunReport::add_epoch(const EpochSummary& summary) {
   if (std::chrono::steady_clock::now() - plotted_ >= between_plots) plot();
 }
 
-void RunReport::add_best(const Metrics& metrics, const Dataset& val,
-                         const std::vector<std::vector<ScoredBox>>& boxes, int64_t iteration) {
-  write_picture("pr_curve.png", plot_precision_recall(metrics));
-  write_picture("confusion_matrix.png", plot_confusion(metrics));
-  std::vector<cv::Mat> pictures;
-  int sheet = 0;
-  const int count = std::min<int>(pictured_predictions, static_cast<int>(boxes.size()));
-  for (int i = 0; i < count; ++i) {
-    cv::Mat picture = read_image(val.images[static_cast<size_t>(i)].file);
-    std::vector<ScoredBox> sure;
-    for (const auto& box : boxes[static_cast<size_t>(i)]) {
-      if (box.score >= pictured_score) sure.push_back(box);
-    }
-    draw_detections(picture, sure, classes_);
-    pictures.push_back(std::move(picture));
-    if (static_cast<int>(pictures.size()) < pictured_per_batch && i + 1 < count) continue;
-    const cv::Mat together = tile(pictures);
-    if (sheet == 0) events_.image("val/predictions", together, iteration);
-    write_picture("val_pred" + std::to_string(sheet++) + ".jpg", together);
-    pictures.clear();
-  }
+void RunReport::add_best(const Metrics& metrics, const Dataset& val, const WorstImages& worst, int epoch,
+                         int64_t iteration) {
+  standing_.best_epoch = epoch;
+  best_ = metrics;
+  standing_.best = &*best_;
+  plot_evaluation(metrics, [this](const std::string& name, const cv::Mat& rgb) { write_picture(name, rgb); });
+  Page page("", "");
+  val_pictures_.clear();
+  picture_worst(val, worst, "val_pred", [&](const std::string& name, const cv::Mat& rgb) {
+    if (name == "val_pred0.jpg") events_.image("val/predictions", rgb, iteration);
+    write_picture(name, rgb);
+    const std::string title = worst_title(val_pictures_.size());
+    page.picture(title, name, rgb);
+    val_pictures_.push_back(page.section(title));
+  });
   write_events();
 }
 
-void RunReport::finish() {
+void RunReport::finish(std::vector<std::string> sentences) {
+  standing_.over = true;
+  standing_.sentences = std::move(sentences);
   plot();
 }
 
 void RunReport::plot() {
-  const std::vector<ResultsPanel> panels{{"loss", {"loss", "box_loss", "objectness_loss", "class_loss"}},
-                                         {"IoU of assigned predictions", {"iou"}},
-                                         {"learning rate", {"learning_rate"}},
-                                         {"AP50", {"AP50"}},
-                                         {"AP, AP75, AR", {"AP", "AP75", "AR"}},
-                                         {"images/s", {"images_per_s"}}};
-  write_picture("results.png", plot_results(csv_.table(), panels));
+  write_picture("results.png", plot_panels(results_panels(csv_.table()), "epoch", standing_.best_epoch));
+  write_page();
   plotted_ = std::chrono::steady_clock::now();
+}
+
+void RunReport::write_page() {
+  standing_.curves = csv_.table();
+  standing_.pictures = val_pictures_;
+  standing_.pictures.insert(standing_.pictures.end(), train_pictures_.begin(), train_pictures_.end());
+  const std::filesystem::path file = folder_.file("report.html");
+  files_.write(file, 0,
+               [file, html = run_page(run_, standing_, before_).html()] { write_atomically(file, html); });
 }
 
 void RunReport::write_picture(const std::string& name, const cv::Mat& picture) {

@@ -1,0 +1,30 @@
+// The pictures of an evaluation, of a run and of `brightnet eval`.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <opencv2/core.hpp>
+
+#include "train/evaluate/metrics.h"
+#include "train/evaluate/worst_images.h"
+
+namespace brightnet {
+
+/// Images on the sheets of the worst ones.
+inline constexpr size_t pictured_images = 32;
+
+using UsePicture = std::function<void(const std::string& name, const cv::Mat& rgb)>;
+
+/// pr_curve.png, f1_curve.png, precision_curve.png, recall_curve.png, confusion_matrix.png.
+void plot_evaluation(const Metrics& metrics, const UsePicture& use);
+
+/// The worst images with the verdict on each detection: val_pred0.jpg, … for the prefix "val_pred". One that cannot be
+/// read any more is left out.
+void picture_worst(const Dataset& dataset, const WorstImages& worst, const std::string& prefix,
+                   const UsePicture& use);
+/// The names of the sheets of so many images.
+std::vector<std::string> worst_names(size_t images, const std::string& prefix);
+
+}  // namespace brightnet
