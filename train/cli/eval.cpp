@@ -88,7 +88,8 @@ int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
                       arguments.size);
     check_classes(*inference, dataset, arguments.weights.weights);
     if (!arguments.no_plots)
-      pictures.emplace(plots_folder(arguments, config), arguments.split, dataset, ranks.leads());
+      pictures.emplace(plots_folder(arguments, config), !arguments.plots.empty(), arguments.split, dataset,
+                       ranks.leads());
   });
   const DetectOptions options{.nms = for_model(config.evaluate.nms, inference->trained().model),
                               .workers = std::max(1, config.loader.workers.value())};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/error.h"
 #include "core/files.h"
 #include "core/log.h"
 #include "train/detect/outputs/output.h"
@@ -16,22 +17,29 @@ constexpr const char* page_name = "report.html";
 
 }  // namespace
 
-EvalPictures::EvalPictures(std::filesystem::path folder, std::string split, const Dataset& dataset,
-                           bool writes)
-    : folder_((std::move(folder) / "").lexically_normal().parent_path()),
-      split_(std::move(split)),
-      dataset_(dataset) {
+EvalPictures::EvalPictures(const std::filesystem::path& folder, bool asked_for, std::string split,
+                           const Dataset& dataset, bool writes)
+    : folder_((folder / "").lexically_normal().parent_path()), split_(std::move(split)), dataset_(dataset) {
   if (!writes) return;
-  if (const std::string problem = typeface_problem(dataset.classes); !problem.empty())
-    spdlog::warn("{}", problem);
+  try {
+    check_folder();
+  } catch (const InputError& e) {
+    if (asked_for) throw;
+    files_.reset();
+    spdlog::warn("Nothing is drawn: {}", e.what());
+  }
+}
+
+void EvalPictures::check_folder() {
   prepare_folder(folder_, "--plots");
   files_ = std::make_unique<WrittenFiles>(folder_, "--plots", "eval");
-  plot_evaluation(DetectionEvaluator(dataset.classes).finish(),
-                  [this](const std::string& name, const cv::Mat&) { files_->place(name); });
+  for (const char* name : plot_names) files_->place(name);
   for (const std::string& name :
-       worst_names(std::min(pictured_images, dataset.images.size()), split_ + "_pred"))
+       worst_names(std::min(pictured_images, dataset_.images.size()), split_ + "_pred"))
     files_->place(name);
   files_->place(page_name);
+  if (const std::string problem = typeface_problem(dataset_.classes); !problem.empty())
+    spdlog::warn("{}", problem);
 }
 
 void EvalPictures::add(int index, std::span<const ScoredBox> boxes) {

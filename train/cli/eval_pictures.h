@@ -16,15 +16,18 @@ namespace brightnet::cli {
 
 class EvalPictures {
  public:
-  /// Checks on rank 0, before anything is evaluated, that the pictures can be written to the folder: it replaces only
-  /// what this command wrote there.
-  EvalPictures(std::filesystem::path folder, std::string split, const Dataset& dataset, bool writes);
+  /// Checks on rank 0 (`writes`), before anything is evaluated, that the pictures can be written to the folder: it
+  /// replaces only what this command wrote there. Otherwise throws InputError; where the user did not ask for plots it
+  /// warns, and nothing is drawn.
+  EvalPictures(const std::filesystem::path& folder, bool asked_for, std::string split, const Dataset& dataset,
+               bool writes);
 
   void add(int index, std::span<const ScoredBox> boxes);
   /// Called on all ranks; rank 0 draws and writes.
   void write(const Metrics& metrics, const std::string& title, Communicator& ranks);
 
  private:
+  void check_folder();
   void write_files(const Metrics& metrics, const std::string& title);
 
   std::filesystem::path folder_;

@@ -17,11 +17,12 @@ std::string sheet_name(const std::string& prefix, size_t sheet) {
 }  // namespace
 
 void plot_evaluation(const Metrics& metrics, const UsePicture& use) {
-  use("pr_curve.png", plot_precision_recall(metrics));
-  use("f1_curve.png", plot_over_score(metrics, OverScore::f1));
-  use("precision_curve.png", plot_over_score(metrics, OverScore::precision));
-  use("recall_curve.png", plot_over_score(metrics, OverScore::recall));
-  use("confusion_matrix.png", plot_confusion(metrics));
+  const auto& [pr, f1, precision, recall, confusion] = plot_names;
+  use(pr, plot_precision_recall(metrics));
+  use(f1, plot_over_score(metrics, OverScore::f1));
+  use(precision, plot_over_score(metrics, OverScore::precision));
+  use(recall, plot_over_score(metrics, OverScore::recall));
+  use(confusion, plot_confusion(metrics));
 }
 
 void picture_worst(const Dataset& dataset, const WorstImages& worst, const std::string& prefix,

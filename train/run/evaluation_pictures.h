@@ -1,6 +1,7 @@
 // The pictures of an evaluation, of a run and of `brightnet eval`.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <string>
 #include <vector>
@@ -17,7 +18,9 @@ inline constexpr size_t pictured_images = 32;
 
 using UsePicture = std::function<void(const std::string& name, const cv::Mat& rgb)>;
 
-/// pr_curve.png, f1_curve.png, precision_curve.png, recall_curve.png, confusion_matrix.png.
+/// The names of the plots of an evaluation.
+inline constexpr std::array plot_names{"pr_curve.png", "f1_curve.png", "precision_curve.png",
+                                       "recall_curve.png", "confusion_matrix.png"};
 void plot_evaluation(const Metrics& metrics, const UsePicture& use);
 
 /// The worst images with the verdict on each detection: val_pred0.jpg, … for the prefix "val_pred". One that cannot be

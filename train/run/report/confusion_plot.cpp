@@ -21,6 +21,11 @@ cv::Scalar heat(double share, bool background) {
   return stops[i] * (1 - (at - i)) + stops[i + 1] * (at - i);
 }
 
+/// Whether white is easier to read on it than black.
+bool is_dark(const cv::Scalar& color) {
+  return 0.299 * color[0] + 0.587 * color[1] + 0.114 * color[2] < 135;
+}
+
 /// Where the matrix and its parts lie.
 struct Layout {
   int size;
@@ -70,7 +75,8 @@ void draw_cell(Canvas& canvas, const Layout& layout, const ConfusionMatrix& matr
   const int64_t total =
       extra ? totals.predicted[static_cast<size_t>(predicted)] : totals.truth[static_cast<size_t>(truth)];
   const double share = total > 0 ? static_cast<double>(count) / static_cast<double>(total) : 0;
-  canvas.fill(box, heat(share, background));
+  const cv::Scalar fill = heat(share, background);
+  canvas.fill(box, fill);
   if (!layout.numbers) return;
   const cv::Scalar color = count == 0     ? cv::Scalar(175, 175, 175)
                            : share > 0.45 ? cv::Scalar(255, 255, 255)

@@ -222,7 +222,8 @@ void write_image(const std::filesystem::path& file, const cv::Mat& rgb) {
   cv::Mat bgr;
   cv::cvtColor(rgb, bgr, cv::COLOR_RGB2BGR);
   std::vector<uchar> bytes;
-  BRIGHTNET_CHECK(cv::imencode(file.extension().string(), bgr, bytes), "an image could not be encoded");
+  BRIGHTNET_CHECK(cv::imencode(file.extension().string(), bgr, bytes, {cv::IMWRITE_PNG_COMPRESSION, 6}),
+                  "an image could not be encoded");
   write_atomically(file, std::string(bytes.begin(), bytes.end()));
 }
 

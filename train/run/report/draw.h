@@ -36,7 +36,7 @@ void draw_detections(cv::Mat& rgb, std::span<const ScoredBox> boxes, const std::
 void draw_truths(cv::Mat& rgb, std::span<const Truth> truths, const std::vector<std::string>& names);
 
 /// Arranges images in a grid whose longer side is about `longer_side` pixels, each scaled to fit its cell.
-cv::Mat tile(const std::vector<cv::Mat>& images, int longer_side = 1600);
+cv::Mat tile(const std::vector<cv::Mat>& images, int longer_side = 2000);
 
 /// Writes an RGB image atomically, in the format of the file extension. Throws InputError when it cannot be
 /// written or the extension is unknown.

@@ -54,9 +54,9 @@ class Panel {
     this.svg = svg("svg", {role: "img", "aria-label": spec.title});
     this.tip = el("div", {class: "tip"});
     this.box.append(this.svg, this.tip);
-    this.svg.addEventListener("pointermove", e => group.forEach(p => p.point(this.xAt(e), p === this)));
+    this.svg.addEventListener("pointermove", e => this.place && group.forEach(p => p.point(this.xAt(e), p === this)));
     this.svg.addEventListener("pointerleave", () => group.forEach(p => p.leave()));
-    new ResizeObserver(() => this.draw()).observe(this.box);
+    new ResizeObserver(() => this.box.clientWidth === this.drawn || requestAnimationFrame(() => this.draw())).observe(this.box);
   }
   legend() {
     const curves = this.spec.curves;
@@ -100,6 +100,7 @@ class Panel {
   }
   draw() {
     const width = this.box.clientWidth, height = 230, left = 48, right = 12, top = 22, bottom = 40;
+    this.drawn = width;
     if (width < 60) return;
     const s = this.svg, r = this.range(), log = this.spec.log && r.y[0] > 0;
     s.replaceChildren(); s.setAttribute("height", height); s.setAttribute("viewBox", `0 0 ${width} ${height}`);
@@ -196,10 +197,12 @@ function matrix(s) {
   return el("div", {class: "scroll"}, table);
 }
 
+const panels = [];
 const draws = {
   tiles: s => s.items.map(([name, value]) => el("div", {class: "tile"}, el("b", {}, value), el("span", {}, name))),
   sentences: s => s.items.map(t => el("p", {}, t)),
   panels: s => { const group = []; for (const p of s.panels) group.push(new Panel(p, s, group));
+                 panels.push(...group);
                  return [el("div", {class: "grid"}, ...group.map(p => p.box))]; },
   confusion: s => [matrix(s)],
   table: s => [el("div", {class: "scroll"}, el("table", {class: "wide"},
@@ -217,6 +220,7 @@ for (const s of content.sections) {
   section.append(...draws[s.kind](s));
   page.append(section);
 }
+for (const p of panels) p.draw();
 page.append(el("footer", {}, "Made by brightnet. Hover over curves for their values; click a name in a legend to hide its curve, and a picture to see it at full size."));
 })();
 )js";
