@@ -61,7 +61,9 @@ int show(const ShowArguments& arguments) {
   picture_samples(dataset, config, options, [&](int number, const SamplePicture& sample) {
     write(names[static_cast<size_t>(number)], sample.rgb);
     objects += sample.objects;
-    if (on_sheet.size() < most_on_sheet) on_sheet.push_back(sample.rgb);
+    if (on_sheet.size() >= most_on_sheet) return;
+    on_sheet.push_back(with_caption(sample.rgb, fmt::format("{}: {}", names[static_cast<size_t>(number)],
+                                                            counted(sample.objects, "object", "objects"))));
   });
   write(sheet_name, tile(on_sheet));
   files.remove_the_rest();

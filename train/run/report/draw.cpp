@@ -181,6 +181,15 @@ void draw_truths(cv::Mat& rgb, std::span<const Truth> truths, const std::vector<
   draw_boxes(rgb, drawn);
 }
 
+cv::Mat with_caption(const cv::Mat& rgb, const std::string& words) {
+  const double letters = std::max(9.0, rgb.cols / 46.0);
+  const int height = static_cast<int>(std::ceil(letters * 2.4));
+  cv::Mat picture(rgb.rows + height, rgb.cols, CV_8UC3, cv::Scalar(255, 255, 255));
+  rgb.copyTo(picture(cv::Rect(0, height, rgb.cols, rgb.rows)));
+  draw_text(picture, shortened(words, rgb.cols - 4, letters), {2, height / 2.0}, letters, {45, 45, 45});
+  return picture;
+}
+
 cv::Mat tile(const std::vector<cv::Mat>& images, int longer_side) {
   if (images.empty()) return {};
   int width = 1, height = 1;

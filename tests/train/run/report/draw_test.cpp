@@ -164,6 +164,17 @@ TEST(Draw, LinesGrowWithTheImage) {
   EXPECT_GE(line_width(2000), 6);
 }
 
+TEST(Draw, ACaptionLiesAboveItsPicture) {
+  const cv::Mat image = gray_image(200, 100), captioned = with_caption(image, "000_a.jpg: 3 objects");
+  EXPECT_EQ(captioned.cols, 200);
+  const int height = captioned.rows - 100;
+  EXPECT_GT(height, 15);
+  EXPECT_EQ(cv::norm(captioned.rowRange(height, captioned.rows), image, cv::NORM_INF), 0);
+  double dark = 255;
+  cv::minMaxLoc(captioned.rowRange(0, height).reshape(1), &dark);
+  EXPECT_LT(dark, 100);
+}
+
 TEST(Draw, TilesShowEveryImageAndKeepItsShape) {
   std::vector<cv::Mat> images;
   for (int i = 0; i < 5; ++i) images.emplace_back(i % 2 ? 100 : 200, 200, CV_8UC3, class_color(i));
