@@ -208,7 +208,7 @@ OperatingPoint best_point(const Metrics& metrics) {
     mean.precision /= known;
     mean.recall /= known;
     mean.f1 /= known;
-    if (mean.f1 > best.f1) best = mean;
+    if (mean.f1 > 0 && mean.f1 >= best.f1) best = mean;
   }
   return best;
 }

@@ -50,8 +50,8 @@ struct Metrics {
   int64_t images = 0, truths = 0, detections = 0;
 };
 
-/// The score threshold at which the mean F1 of the classes with ground truth is best, with their mean precision and
-/// recall there; all zero without ground truth or curves.
+/// The score threshold (of equally good ones the highest) at which the mean F1 of the classes with ground truth is
+/// best, with their mean precision and recall there; all zero without ground truth or curves.
 OperatingPoint best_point(const Metrics& metrics);
 
 struct EvaluatorOptions {
