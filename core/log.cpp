@@ -3,6 +3,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
@@ -13,12 +14,19 @@
 namespace brightnet {
 namespace {
 
-/// Appends every message to a file. While that fails (disk full), messages are kept and written before the
-/// next one; stderr has shown them.
+/// Appends every message to a file. While there is none yet, or that fails (disk full), messages are kept and
+/// written before the next one; stderr has shown them.
 class FileSink : public spdlog::sinks::base_sink<std::mutex> {
  public:
-  explicit FileSink(std::filesystem::path file) : file_(std::move(file)) { append_to_file(file_, ""); }
+  FileSink() { set_pattern("%Y-%m-%d %H:%M:%S %l %v"); }
   ~FileSink() override { write(); }
+
+  void open(std::filesystem::path file) {
+    append_to_file(file, "");
+    const std::lock_guard lock(mutex_);
+    file_ = std::move(file);
+    write();
+  }
 
  private:
   void sink_it_(const spdlog::details::log_msg& message) override {
@@ -29,7 +37,7 @@ class FileSink : public spdlog::sinks::base_sink<std::mutex> {
   }
   void flush_() override {}
   void write() {
-    if (unwritten_.empty()) return;
+    if (unwritten_.empty() || file_.empty()) return;
     try {
       append_to_file(file_, unwritten_);
       unwritten_.clear();
@@ -50,15 +58,23 @@ const bool configured = [] {
   return true;
 }();
 
+/// Has no file yet.
+std::shared_ptr<FileSink> kept;
+
 }  // namespace
 
-void log_to_file(const std::filesystem::path& file) {
+void keep_messages() {
   static_cast<void>(configured);
-  auto sink = std::make_shared<FileSink>(std::filesystem::absolute(file));
-  sink->set_pattern("%Y-%m-%d %H:%M:%S %l %v");
+  kept = std::make_shared<FileSink>();
   auto& sinks = spdlog::default_logger()->sinks();
   sinks.resize(1);
-  sinks.push_back(std::move(sink));
+  sinks.push_back(kept);
+}
+
+void log_to_file(const std::filesystem::path& file) {
+  if (!kept) keep_messages();
+  const auto sink = std::exchange(kept, nullptr);
+  sink->open(std::filesystem::absolute(file));
 }
 
 void log_as_rank(int rank) {

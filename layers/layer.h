@@ -38,6 +38,8 @@ struct LayerSetup {
   bool adds_input_gradient = false;
   /// The output is a slice of the concat that reads it, and so is its gradient.
   bool output_in_concat = false;
+  /// A head of an inference network also computes the loss of its predictions.
+  bool loss_of_inference = false;
 };
 
 /// Bytes of memory that a layer needs, by lifetime.

@@ -46,6 +46,8 @@ double Network::flops() const {
 
 void Network::set_batch(const uint8_t* pixels, std::span<const std::vector<Truth>> truths) {
   BRIGHTNET_CHECK(setup_.mode == Mode::train, "only training has ground truth");
+  BRIGHTNET_CHECK(static_cast<int>(truths.size()) == setup_.batch,
+                  "one list of ground-truth boxes per image");
   input_->set_pixels_ahead(pixels);
   input_->set_truths(truths);
 }
@@ -207,6 +209,27 @@ std::vector<std::vector<Detection>> Network::detections(float threshold) {
     if (node.head) node.head->detect(node.output_tensor, threshold, found);
   }
   return found;
+}
+
+std::vector<YoloLoss> Network::loss(std::span<const std::vector<Truth>> truths) {
+  BRIGHTNET_CHECK(setup_.mode == Mode::infer && setup_.loss_of_inference,
+                  "this network was not planned for the loss of its predictions");
+  input_->set_truths(truths);
+  std::vector<YoloLoss> sums(truths.size());
+  for (const Node& node : nodes_) {
+    if (!node.head || !node.needs_gradient) continue;
+    const auto of_head =
+        node.head->loss_of_inference(node.output_tensor, static_cast<int>(truths.size()), input_->truths());
+    for (size_t i = 0; i < sums.size(); ++i) {
+      sums[i].box += of_head[i].box;
+      sums[i].objectness += of_head[i].objectness;
+      sums[i].classes += of_head[i].classes;
+      sums[i].iou += of_head[i].iou;
+      sums[i].assigned += of_head[i].assigned;
+      sums[i].recall50 += of_head[i].recall50;
+    }
+  }
+  return sums;
 }
 
 Tensor Network::output(int layer) const {

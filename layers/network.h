@@ -28,6 +28,9 @@ struct NetworkSetup {
   /// Training keeps the convolutions' outputs only and recomputes the activations from them in the backward
   /// pass: less memory, more time, the same numbers to the bit.
   bool recompute = false;
+  /// An inference network can also compute the loss of its predictions (Network::loss()), for which its heads
+  /// need some memory.
+  bool loss_of_inference = false;
 };
 
 /// Called by the backward pass with the index of each layer after its gradients were queued.
@@ -96,6 +99,10 @@ class Network {
   std::vector<YoloLoss> losses() const;
   /// Detections of each image above `threshold` after infer(), before NMS. Synchronizes.
   std::vector<std::vector<Detection>> detections(float threshold);
+  /// After infer() of a network with NetworkSetup::loss_of_inference: the loss of each of the batch's first
+  /// truths.size() images against its ground truth, summed over the heads that training would count. It is
+  /// training's loss, of these predictions. Synchronizes.
+  std::vector<YoloLoss> loss(std::span<const std::vector<Truth>> truths);
 
   /// The output of a layer in the arena; valid right after forward() or infer() if its memory was not reused.
   Tensor output(int layer) const;

@@ -62,7 +62,8 @@ void NetworkInput::fill(const Tensor& x) {
 }
 
 void NetworkInput::set_truths(std::span<const std::vector<Truth>> truths) {
-  BRIGHTNET_CHECK(static_cast<int>(truths.size()) == image_.n, "one list of ground-truth boxes per image");
+  BRIGHTNET_CHECK(static_cast<int>(truths.size()) <= image_.n,
+                  "more lists of ground-truth boxes than images");
   host_truths_.clear();
   host_offsets_.assign(1, 0);
   size_t left_out = 0;

@@ -21,6 +21,7 @@ class NetworkInput {
 
   void set_pixels(const uint8_t* pixels);
   void set_pixels_ahead(const uint8_t* pixels);
+  /// Of all images of the batch, or of the first few.
   void set_truths(std::span<const std::vector<Truth>> truths);
 
   /// Values in [0, 1] instead of pixels, directly into x.

@@ -73,6 +73,7 @@ void Network::make_layers() {
     setup.adds_input_gradient =
         training && setup.input_gradient && nodes_[first].consumers.back() != static_cast<int>(i);
     setup.output_in_concat = node.concat >= 0;
+    setup.loss_of_inference = setup_.loss_of_inference;
     layers_.push_back(make_layer(setup));
     node.shape = layers_.back()->output_shape();
     node.head = layers_.back()->head();

@@ -1,5 +1,7 @@
 #include "layers/yolo.h"
 
+#include <algorithm>
+
 #include "core/alignment.h"
 
 namespace brightnet {
@@ -10,19 +12,34 @@ YoloLayer::YoloLayer(const YoloAttributes& yolo, const LayerSetup& setup)
   head_.input_height = setup.network_input.h;
 }
 
+size_t YoloLayer::loss_bytes() const {
+  const auto images = static_cast<size_t>(setup().mode == Mode::train ? 1 : output_shape().n);
+  return aligned(images * sizeof(YoloLoss));
+}
+
+size_t YoloLayer::loss_workspace() const {
+  return aligned(backend().yolo_workspace(head_, output_shape()));
+}
+
+// In inference the workspace also holds the gradient, which nobody reads.
 MemoryNeeds YoloLayer::memory_needs() const {
-  if (setup().mode == Mode::infer)
-    return {.workspace = backend().yolo_detect_workspace(head_, output_shape())};
-  return {.weights = aligned(sizeof(YoloLoss)) + class_weights_.size() * sizeof(float),
-          .workspace = backend().yolo_workspace(head_, output_shape())};
+  MemoryNeeds needs;
+  if (computes_loss()) {
+    needs.weights = loss_bytes() + class_weights_.size() * sizeof(float);
+    needs.workspace = backend().yolo_workspace(head_, output_shape());
+  }
+  if (setup().mode == Mode::train) return needs;
+  if (computes_loss())
+    needs.workspace = loss_workspace() + output_shape().count() / output_shape().n * size_of(setup().type);
+  needs.workspace = std::max(needs.workspace, backend().yolo_detect_workspace(head_, output_shape()));
+  return needs;
 }
 
 void YoloLayer::bind(const LayerMemory& memory) {
   loss_ = static_cast<YoloLoss*>(memory.weights);
   workspace_ = memory.workspace;
-  if (setup().mode == Mode::infer || class_weights_.empty()) return;
-  device_class_weights_ =
-      reinterpret_cast<float*>(static_cast<std::byte*>(memory.weights) + aligned(sizeof(YoloLoss)));
+  if (!computes_loss() || class_weights_.empty()) return;
+  device_class_weights_ = reinterpret_cast<float*>(static_cast<std::byte*>(memory.weights) + loss_bytes());
   head_.class_weights = device_class_weights_;
   class_weights_uploaded_ = false;
 }
@@ -47,6 +64,28 @@ void YoloLayer::loss(const LayerCall& call, const TruthList& truths, const Gradi
                               .loss = loss_,
                               .totals = totals,
                               .workspace = workspace_});
+}
+
+// Image by image, so that the loss of an image does not depend on the others of its batch.
+std::vector<YoloLoss> YoloLayer::loss_of_inference(const Tensor& predictions, int images,
+                                                   const TruthList& truths) {
+  Tensor one = predictions;
+  one.shape.n = 1;
+  Tensor gradient = one;
+  gradient.data = static_cast<std::byte*>(workspace_) + loss_workspace();
+  for (int image = 0; image < images; ++image) {
+    one.data = static_cast<std::byte*>(predictions.data) + static_cast<size_t>(image) * one.bytes();
+    backend().yolo_loss(head_, {.predictions = one,
+                                .gradient = gradient,
+                                .truths = {truths.truths, truths.offsets + image},
+                                .scale = {},
+                                .loss = loss_ + image,
+                                .totals = nullptr,
+                                .workspace = workspace_});
+  }
+  std::vector<YoloLoss> losses(static_cast<size_t>(images));
+  if (images > 0) backend().download(losses.data(), loss_, losses.size() * sizeof(YoloLoss));
+  return losses;
 }
 
 YoloLoss YoloLayer::last_loss() const {

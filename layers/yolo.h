@@ -24,15 +24,21 @@ class YoloLayer : public Layer {
   /// call.input_gradients[0]. The loss's sums are kept for last_loss() and added to `totals` (unless
   /// nullptr). Truths and totals are in the device's memory.
   void loss(const LayerCall& call, const TruthList& truths, const GradientScale& scale, LossTotals* totals);
+  /// In inference, where it was planned for: the loss of each of the first `images` images. Synchronizes.
+  std::vector<YoloLoss> loss_of_inference(const Tensor& predictions, int images, const TruthList& truths);
   /// Sums of the last loss(). Synchronizes.
   YoloLoss last_loss() const;
   /// Appends the detections above `threshold`, before NMS, to each image's list. Synchronizes.
   void detect(const Tensor& predictions, float threshold, std::vector<std::vector<Detection>>& found) const;
 
  private:
+  bool computes_loss() const { return setup().mode == Mode::train || setup().loss_of_inference; }
+  size_t loss_bytes() const;
+  size_t loss_workspace() const;
+
   YoloHead head_;
   std::vector<float> class_weights_;
-  YoloLoss* loss_ = nullptr;  ///< in the device's memory
+  YoloLoss* loss_ = nullptr;  ///< in the device's memory; of the batch, in inference of each image
   float* device_class_weights_ = nullptr;
   bool class_weights_uploaded_ = false;
   void* workspace_ = nullptr;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <fstream>
 #include <regex>
+#include <sstream>
 #include <thread>
 
 #include <nlohmann/json.hpp>
@@ -51,10 +52,17 @@ TEST_F(Runs, TrainEvaluateAndDetect) {
       run(train({"--weights", "weights.safetensors"}, {"train.epochs=3", "optimizer.rate=0.001"}));
   ASSERT_EQ(trained.code, 0) << trained.err;
   EXPECT_NE(trained.err.find("runs/run/weights/best.safetensors"), std::string::npos) << trained.err;
-  EXPECT_NE(file("runs/run/train.log").find("epoch 3/3"), std::string::npos);
+  const std::string log = file("runs/run/train.log");
+  EXPECT_NE(log.find("epoch 3/3"), std::string::npos);
+  std::istringstream said(trained.err);
+  for (std::string line; std::getline(said, line);)
+    EXPECT_NE(log.find(line), std::string::npos) << "said, but not in train.log: " << line;
+  EXPECT_EQ(trained.err.find("AP -"), std::string::npos) << trained.err;
+  EXPECT_NE(trained.err.find("  val loss "), std::string::npos) << trained.err;
 
   const std::string weights = "runs/run/weights/best.safetensors";
-  const ProgramResult evaluated = run({"eval", "run.yaml", "--weights", weights, "--json", "eval.json"});
+  const ProgramResult evaluated = run(
+      {"eval", "run.yaml", "--weights", weights, "--json", "eval.json", "--set", "train.log_every=0.000001"});
   ASSERT_EQ(evaluated.code, 0) << evaluated.err;
   const Json metrics = Json::parse(file("eval.json"));
   for (const char* key : {"AP", "AP50", "AP75", "APs", "APm", "APl", "AR", "per_class", "images"}) {
@@ -71,6 +79,21 @@ TEST_F(Runs, TrainEvaluateAndDetect) {
                 1e-5 * evaluated_key)
         << key;
   }
+  const auto& best_row = table.rows.at(best_epoch - 1);
+  for (const auto& [column, part] : {std::pair{"val_box", "box"},
+                                     {"val_objectness", "objectness"},
+                                     {"val_class", "class"},
+                                     {"val_loss", "total"}}) {
+    const double loss = metrics["loss"][part];
+    EXPECT_GT(loss, 0) << part;
+    EXPECT_NEAR(best_row[static_cast<size_t>(table.column(column))], loss, 1e-5 * loss) << part;
+  }
+  for (const char* key : {"precision", "recall"}) {
+    EXPECT_NEAR(best_row[static_cast<size_t>(table.column(key))], metrics[key].get<double>(), 1e-5) << key;
+  }
+  EXPECT_NEAR(best_row[static_cast<size_t>(table.column("ap_square"))],
+              metrics["per_class"][1]["AP"].get<double>(), 1e-5);
+  EXPECT_NE(evaluated.err.find("evaluating 4/4 images"), std::string::npos) << evaluated.err;
   EXPECT_EQ(metrics["images"], 4);
   EXPECT_EQ(metrics["per_class"][1]["name"], "square");
   EXPECT_NE(evaluated.out.find("square"), std::string::npos);
@@ -166,8 +189,9 @@ TEST_F(Runs, ResumedAfterASignalEqualUndisturbedOnes) {
                      parts = read_metrics_csv(run_.folder() / "parts/metrics.csv");
   ASSERT_EQ(whole.rows.size(), 30u);
   ASSERT_EQ(parts.rows.size(), 30u);
-  for (const char* name : {"box_loss", "objectness_loss", "class_loss", "loss", "iou", "learning_rate", "AP",
-                           "AP50", "AP75", "AR"}) {
+  for (const char* name :
+       {"box_loss", "objectness_loss", "class_loss", "loss", "iou", "learning_rate", "AP", "AP50", "AP75",
+        "AR", "val_box", "val_objectness", "val_class", "val_loss", "precision", "recall", "ap_square"}) {
     const auto column = static_cast<size_t>(whole.column(name));
     for (size_t i = 0; i < 30; ++i) {
       const double expected = whole.rows[i][column], actual = parts.rows[i][column];

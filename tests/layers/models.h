@@ -22,7 +22,7 @@ inline Model shipped_model(const std::string& name, int classes) {
 class BoundNetwork {
  public:
   BoundNetwork(Backend& backend, Model model, int batch, int size, Precision precision, Mode mode,
-               bool recompute = false)
+               bool recompute = false, bool loss_of_inference = false)
       : backend_(backend),
         model_(std::move(model)),
         layout_(model_),
@@ -37,7 +37,8 @@ class BoundNetwork {
                   .width = size,
                   .precision = precision,
                   .mode = mode,
-                  .recompute = recompute}),
+                  .recompute = recompute,
+                  .loss_of_inference = loss_of_inference}),
         arena_(backend, network_.memory().arena()) {
     set_values(initial_parameters(model_, layout_, 1));
     backend.zero(gradients_.data(), gradients_.bytes());  // the padding is never written

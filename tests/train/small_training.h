@@ -69,13 +69,14 @@ struct SeenWork {
   std::function<void()> before_loss, before_detection;
 };
 
-/// The loss of a small run is computed for two heads a micro-batch.
+/// The loss of a small run's training is computed for two heads a micro-batch.
 constexpr size_t heads = 2;
 
 class WatchedBackend : public cpu::CpuBackend {
  public:
   explicit WatchedBackend(SeenWork& seen) : seen_(seen) {}
   void yolo_loss(const YoloHead& head, const YoloLossPass& pass) override {
+    if (!pass.totals) return cpu::CpuBackend::yolo_loss(head, pass);  // of an evaluation
     if (seen_.before_loss) seen_.before_loss();
     seen_.losses.push_back({head.input_width});
     cpu::CpuBackend::yolo_loss(head, pass);

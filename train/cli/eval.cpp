@@ -15,6 +15,8 @@
 #include "train/evaluate/metrics_json.h"
 #include "train/formats/darknet/cfg.h"
 #include "train/formats/darknet/weights.h"
+#include "train/run/progress_line.h"
+#include "train/run/progress_text.h"
 #include "train/setup/preparation.h"
 #include "train/setup/run_facts.h"
 
@@ -51,8 +53,11 @@ void refuse_idle_assignments(const std::vector<std::string>& assignments) {
   for (const std::string& assignment : assignments) {
     const std::string key = assignment.substr(0, assignment.find('='));
     const auto begins = [&](const char* part) { return key.rfind(part, 0) == 0; };
-    if (begins("data.") || begins("loader.") || begins("evaluate.nms") || key == "train.precision") continue;
-    std::string remedy = "These have an effect: data., loader., evaluate.nms. and train.precision.";
+    if (begins("data.") || begins("loader.") || begins("evaluate.nms") || key == "train.precision" ||
+        key == "train.log_every")
+      continue;
+    std::string remedy =
+        "These have an effect: data., loader., evaluate.nms., train.precision and train.log_every.";
     if (key == "train.size" || key == "evaluate.size") remedy = "Set the side of the input with --size.";
     if (key == "train.batch" || key == "evaluate.batch") remedy = "Set the batch size with --batch.";
     throw InputError("'" + key + "' has no effect on an evaluation", "--set", remedy);
@@ -85,7 +90,7 @@ int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
     const auto share = (static_cast<int64_t>(dataset.images.size()) + ranks.size() - 1) / ranks.size();
     const int batch = static_cast<int>(std::min<int64_t>(arguments.batch, share));
     inference.emplace(load_weights(arguments, dataset), *backend, config.train.precision, batch,
-                      arguments.size);
+                      arguments.size, true);
     check_classes(*inference, dataset, arguments.weights.weights);
     if (!arguments.no_plots)
       pictures.emplace(plots_folder(arguments, config), !arguments.plots.empty(), arguments.split, dataset,
@@ -93,11 +98,17 @@ int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
   });
   const DetectOptions options{.nms = for_model(config.evaluate.nms, inference->trained().model),
                               .workers = std::max(1, config.loader.workers.value())};
-  const auto keep = [&](int index, std::span<const ScoredBox> boxes) {
+  ProgressLine line(config.train.log_every);
+  const auto images = static_cast<int64_t>(dataset.images.size());
+  int64_t done = 0;  // the other ranks are about as far
+  const auto see = [&](int index, std::span<const ScoredBox> boxes) {
     if (pictures) pictures->add(index, boxes);
+    done = std::min(images, done + ranks.size());
+    if (ranks.leads() && line.due()) line.show(evaluation_text(done, images));
     return true;
   };
-  const Metrics metrics = *evaluate(inference->network(), dataset, inference->fit(), options, keep, ranks);
+  const Metrics metrics = *evaluate(inference->network(), dataset, inference->fit(), options, see, ranks);
+  line.clear();
   if (pictures) {
     pictures->write(metrics, fmt::format("{}, {} split", arguments.weights.weights, arguments.split), ranks);
   }

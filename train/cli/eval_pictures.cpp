@@ -34,9 +34,8 @@ void EvalPictures::check_folder() {
   prepare_folder(folder_, "--plots");
   files_ = std::make_unique<WrittenFiles>(folder_, "--plots", "eval");
   for (const char* name : plot_names) files_->place(name);
-  for (const std::string& name :
-       worst_names(std::min(pictured_images, dataset_.images.size()), split_ + "_pred"))
-    files_->place(name);
+  const size_t sheets = worst_sheets(std::min(pictured_images, dataset_.images.size()));
+  for (size_t sheet = 0; sheet < sheets; ++sheet) files_->place(worst_name(split_ + "_pred", sheet));
   files_->place(page_name);
   if (const std::string problem = typeface_problem(dataset_.classes); !problem.empty())
     spdlog::warn("{}", problem);
@@ -65,11 +64,14 @@ void EvalPictures::write_files(const Metrics& metrics, const std::string& title)
     files_->note(name);
   };
   plot_evaluation(metrics, write);
-  picture_worst(dataset_, worst_, split_ + "_pred", [&](const std::string& name, const cv::Mat& rgb) {
-    write(name, rgb);
-    pictures.picture(name, "", rgb);
+  for (size_t sheet = 0; sheet < worst_sheets(worst_.images().size()); ++sheet) {
+    const cv::Mat picture = picture_worst(dataset_, worst_, sheet);
+    if (picture.empty()) continue;
+    const std::string name = worst_name(split_ + "_pred", sheet);
+    write(name, picture);
+    pictures.picture(name, "", picture);
     sections.push_back(pictures.section(name));
-  });
+  }
   files_->begin(page_name);
   write_atomically(files_->place(page_name), evaluation_page(title, metrics, sections).html());
   files_->note(page_name);

@@ -24,23 +24,25 @@ std::string metrics_table(const Metrics& metrics) {
   for (const auto& one : metrics.per_class) width = std::max(width, one.name.size());
   std::string text = fmt::format("{:<{}}  {:>8}  {:>7}  {:>7}  {:>9}  {:>7}\n", "class", width, "objects",
                                  "AP50", "AP", "precision", "recall");
-  double precision = 0, recall = 0;
-  int counted = 0;
+  bool any = false;
   for (const auto& one : metrics.per_class) {
-    const bool any = one.truths > 0;
-    text += row(one.name, width, one.truths, one.AP50, one.AP, any ? one.best.precision : no_truths,
-                any ? one.best.recall : no_truths);
-    precision += any ? one.best.precision : 0;
-    recall += any ? one.best.recall : 0;
-    counted += any;
+    const bool labelled = one.truths > 0;
+    text += row(one.name, width, one.truths, one.AP50, one.AP, labelled ? one.best.precision : no_truths,
+                labelled ? one.best.recall : no_truths);
+    any = any || labelled;
   }
   text += row("all", width, metrics.truths, metrics.AP50, metrics.AP,
-              counted ? precision / counted : no_truths, counted ? recall / counted : no_truths);
-  text += fmt::format(
-      "AP75 {}  APs {}  APm {}  APl {}  AR {}  ({} images; precision and recall at each class's best F1)",
-      number(metrics.AP75), number(metrics.APs), number(metrics.APm), number(metrics.APl), number(metrics.AR),
-      metrics.images);
-  return text;
+              any ? metrics.best.precision : no_truths, any ? metrics.best.recall : no_truths);
+  text += fmt::format("AP75 {}  APs {}  APm {}  APl {}  AR {}  ({} images)\n", number(metrics.AP75),
+                      number(metrics.APs), number(metrics.APm), number(metrics.APl), number(metrics.AR),
+                      metrics.images);
+  if (metrics.loss) {
+    text += fmt::format("loss {:.4f} (box {:.4f}, objectness {:.4f}, class {:.4f})\n", metrics.loss->total(),
+                        metrics.loss->box, metrics.loss->objectness, metrics.loss->classes);
+  }
+  text += "Precision and recall of a class are at the confidence of its best F1";
+  if (any) text += fmt::format(", of all at {:.3f}, where their mean F1 is best", metrics.best.score);
+  return text + '.';
 }
 
 }  // namespace brightnet::cli

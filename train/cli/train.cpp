@@ -67,18 +67,20 @@ void say_where(const RunFolder& folder, const Trainer& trainer, const Dataset& d
 }
 
 /// What the curves say (train/run/report/closing_words.h).
-void say_closing_words(const RunFolder& folder, Trainer& trainer, const Dataset& training,
+void say_closing_words(const RunFolder& folder, Trainer& trainer, const Preparation& run,
                        bool stopped_early) {
   if (!trainer.best_metrics()) return;
   RunOutcome outcome;
   outcome.best = *trainer.best_metrics();
   outcome.stopped_early = stopped_early;
+  if (!run.anchors.heads.empty()) outcome.anchor_recall = run.anchors.recall;
+  outcome.training_images = trainer.training_images();
   try {
     outcome.curves = read_metrics_csv(folder.metrics());
   } catch (const InputError&) {  // it could not be written, which is said where the run ends
   }
-  outcome.training_objects.resize(training.classes.size());
-  for (const ImageRecord& image : training.images) {
+  outcome.training_objects.resize(run.training.classes.size());
+  for (const ImageRecord& image : run.training.images) {
     for (const Annotation& a : image.annotations) ++outcome.training_objects[static_cast<size_t>(a.class_id)];
   }
   const std::vector<std::string> sentences = closing_words(outcome);
@@ -151,7 +153,7 @@ int train_on_rank(const TrainArguments& arguments, Communicator& ranks) {
   if (end == TrainingEnd::no_better)
     spdlog::info("No better score in {} evaluations: training ends early.",
                  run.config.train.patience.value());
-  if (ranks.leads()) say_closing_words(folder, trainer, run.training, end == TrainingEnd::no_better);
+  if (ranks.leads()) say_closing_words(folder, trainer, run, end == TrainingEnd::no_better);
   say_where(folder, trainer, run.training);
   trainer.check_files();
   return static_cast<int>(ExitCode::done);
@@ -165,6 +167,7 @@ void check_before_launch(const TrainArguments& arguments) {
 }
 
 int train(const TrainArguments& arguments) {
+  keep_messages();  // for train.log: much is said before the run has a folder
   if (arguments.common.must_launch()) {
     check_before_launch(arguments);
     return arguments.common.launch();

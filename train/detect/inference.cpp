@@ -3,7 +3,7 @@
 namespace brightnet {
 
 InferenceNetwork::InferenceNetwork(TrainedModel trained, Backend& backend, Precision precision, int batch,
-                                   int size)
+                                   int size, bool loss)
     : trained_(std::move(trained)),
       values_(backend, trained_.layout.floats() * sizeof(float)),
       parameters_{.layout = &trained_.layout, .values = values_.floats()} {
@@ -17,7 +17,8 @@ InferenceNetwork::InferenceNetwork(TrainedModel trained, Backend& backend, Preci
                                                     .height = side,
                                                     .width = side,
                                                     .precision = precision,
-                                                    .mode = Mode::infer});
+                                                    .mode = Mode::infer,
+                                                    .loss_of_inference = loss});
   arena_ = DeviceBuffer(backend, network_->memory().arena());
   network_->bind(arena_.data());
 }

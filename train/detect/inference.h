@@ -10,8 +10,10 @@ namespace brightnet {
 
 class InferenceNetwork {
  public:
-  /// Plans for `batch` images of `size` × `size`; size 0: the one it was evaluated at.
-  InferenceNetwork(TrainedModel trained, Backend& backend, Precision precision, int batch, int size);
+  /// Plans for `batch` images of `size` × `size`; size 0: the one it was evaluated at. `loss`: it also
+  /// computes the loss of its predictions, where there is ground truth.
+  InferenceNetwork(TrainedModel trained, Backend& backend, Precision precision, int batch, int size,
+                   bool loss = false);
 
   Network& network() { return *network_; }
   /// Without its values, which are in the device's memory.

@@ -161,4 +161,46 @@ ScoreCurves over_scores(std::span<const MatchRecord> sorted, int64_t truths) {
   return curves;
 }
 
+OperatingPoint best_mean_f1(std::span<const SortedClass> classes) {
+  struct Detected {
+    float score;
+    size_t of_class;
+    bool right;
+  };
+  struct Counts {
+    double right = 0, counted = 0, truths = 0;
+    double f1() const { return right > 0 ? 2 * right / (counted + truths) : 0; }
+  };
+  std::vector<Detected> all;
+  std::vector<Counts> counts;
+  for (const SortedClass& one : classes) {
+    if (one.truths == 0) continue;
+    for (const MatchRecord& record : one.records) {
+      const int verdict = coco_verdict(record, coco_bit(area_all, 0));
+      if (verdict != 0) all.push_back({record.score, counts.size(), verdict > 0});
+    }
+    counts.push_back({.truths = static_cast<double>(one.truths)});
+  }
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.score > b.score; });
+
+  OperatingPoint best;
+  const auto number = static_cast<double>(counts.size());
+  double sum = 0;  // of the classes' F1
+  for (size_t i = 0; i < all.size(); ++i) {
+    Counts& own = counts[all[i].of_class];
+    sum -= own.f1();
+    own.right += all[i].right;
+    ++own.counted;
+    sum += own.f1();
+    const bool separable = i + 1 == all.size() || all[i + 1].score != all[i].score;
+    if (!separable || sum / number <= best.f1) continue;
+    best = {0, 0, sum / number, all[i].score};
+    for (const Counts& c : counts) {
+      best.precision += c.counted > 0 ? c.right / c.counted / number : 0;
+      best.recall += c.right / c.truths / number;
+    }
+  }
+  return best;
+}
+
 }  // namespace brightnet

@@ -48,4 +48,14 @@ struct ScoreCurves {
 /// All zero without ground truth.
 ScoreCurves over_scores(std::span<const MatchRecord> sorted, int64_t truths);
 
+/// One class's records, by descending score, and its number of ground-truth objects.
+struct SortedClass {
+  std::span<const MatchRecord> records;
+  int64_t truths = 0;
+};
+/// The one score threshold for all classes at which the mean of their F1 is highest, and the means of their
+/// precision, recall and F1 there. Classes without ground truth do not count; one without detections above
+/// the threshold has a precision of 0. All zero as above.
+OperatingPoint best_mean_f1(std::span<const SortedClass> classes);
+
 }  // namespace brightnet

@@ -1,8 +1,10 @@
 #include "train/evaluate/evaluate.h"
 
 #include <algorithm>
+#include <cstring>
 #include <ranges>
 
+#include "data/augment/boxes.h"
 #include "data/loader/evaluation_loader.h"
 
 namespace brightnet {
@@ -51,8 +53,28 @@ std::vector<ScoredBox> cut_at_border(std::vector<ScoredBox> boxes, int width, in
   return boxes;
 }
 
+namespace {
+
+/// Appends the losses of the images that the network has just seen, against the ground truth as training has
+/// it without augmentation.
+void add_losses(Network& network, const Dataset& dataset, const InputFit& fit, std::span<const int> images,
+                std::vector<ImageLoss>& losses) {
+  std::vector<std::vector<Truth>> truths(images.size());
+  const auto side = static_cast<float>(fit.size);
+  for (size_t i = 0; i < images.size(); ++i) {
+    const ImageRecord& record = dataset.images[static_cast<size_t>(images[i])];
+    place_boxes(record.annotations, place(record.width, record.height, fit), {0, 0, side, side}, fit.size, 0,
+                truths[i]);
+  }
+  for (const YoloLoss& loss : network.loss(truths))
+    losses.push_back({loss.box, loss.objectness, loss.classes});
+}
+
+}  // namespace
+
 bool detect_images(Network& network, const Dataset& dataset, const InputFit& fit,
-                   const DetectOptions& options, RankPart part, const DetectionSink& sink) {
+                   const DetectOptions& options, RankPart part, const DetectionSink& sink,
+                   std::vector<ImageLoss>* losses) {
   const int batch = network.setup().batch;
   BRIGHTNET_CHECK(network.setup().width == fit.size && network.setup().height == fit.size,
                   "images are fitted to another input size");
@@ -70,6 +92,10 @@ bool detect_images(Network& network, const Dataset& dataset, const InputFit& fit
     }
     network.infer();
     const auto candidates = network.detections(options.nms.score);
+    if (losses) {
+      const auto count = static_cast<size_t>(images->count);
+      add_losses(network, dataset, fit, std::span(images->indices).first(count), *losses);
+    }
     // Images are independent; their numbers of candidates vary.
 #pragma omp parallel for schedule(dynamic, 1)
     for (int i = 0; i < images->count; ++i) {
@@ -101,6 +127,26 @@ bool share(DetectionEvaluator& evaluator, bool whole, Communicator& communicator
   return true;
 }
 
+/// Over the images of all ranks, in their order: image i is rank i's modulo the number of ranks.
+std::optional<ImageLoss> mean_loss(const std::vector<ImageLoss>& own, size_t images,
+                                   Communicator& communicator) {
+  const auto all =
+      communicator.all_gather({reinterpret_cast<const char*>(own.data()), own.size() * sizeof(ImageLoss)});
+  ImageLoss mean;
+  for (size_t i = 0; i < images; ++i) {
+    ImageLoss loss;
+    const size_t at = i / all.size() * sizeof loss;
+    const std::string& of_rank = all[i % all.size()];
+    BRIGHTNET_CHECK(at + sizeof loss <= of_rank.size(), "a rank has not computed the losses of its images");
+    std::memcpy(&loss, of_rank.data() + at, sizeof loss);
+    mean.box += loss.box / static_cast<double>(images);
+    mean.objectness += loss.objectness / static_cast<double>(images);
+    mean.classes += loss.classes / static_cast<double>(images);
+  }
+  if (images == 0) return std::nullopt;
+  return mean;
+}
+
 }  // namespace
 
 std::optional<Metrics> evaluate(Network& network, const Dataset& dataset, const InputFit& fit,
@@ -108,14 +154,18 @@ std::optional<Metrics> evaluate(Network& network, const Dataset& dataset, const 
                                 Communicator& communicator) {
   DetectionEvaluator evaluator(dataset.classes);
   const RankPart part{communicator.rank(), communicator.size()};
-  const bool whole =
-      detect_images(network, dataset, fit, options, part, [&](int index, std::span<const ScoredBox> boxes) {
-        const ImageRecord& record = dataset.images[static_cast<size_t>(index)];
-        evaluator.add(record.id, boxes, record.annotations);
-        return !sink || sink(index, boxes);
-      });
+  const bool wants_loss = network.setup().loss_of_inference;
+  std::vector<ImageLoss> losses;
+  const auto add = [&](int index, std::span<const ScoredBox> boxes) {
+    const ImageRecord& record = dataset.images[static_cast<size_t>(index)];
+    evaluator.add(record.id, boxes, record.annotations);
+    return !sink || sink(index, boxes);
+  };
+  const bool whole = detect_images(network, dataset, fit, options, part, add, wants_loss ? &losses : nullptr);
   if (!share(evaluator, whole, communicator)) return std::nullopt;
-  return evaluator.finish();
+  Metrics metrics = evaluator.finish();
+  if (wants_loss) metrics.loss = mean_loss(losses, dataset.images.size(), communicator);
+  return metrics;
 }
 
 }  // namespace brightnet

@@ -53,13 +53,15 @@ struct DetectOptions {
 using DetectionSink = std::function<bool(int index, std::span<const ScoredBox> boxes)>;
 
 /// Runs an inference network on this rank's part of a data set's images, in order. `fit` has the size of the
-/// network's input. Returns false when the sink stopped it.
+/// network's input. Returns false when the sink stopped it. The loss of each image is appended to `losses`,
+/// if given, for which the network must be planned (NetworkSetup::loss_of_inference).
 bool detect_images(Network& network, const Dataset& dataset, const InputFit& fit,
-                   const DetectOptions& options, RankPart part, const DetectionSink& sink);
+                   const DetectOptions& options, RankPart part, const DetectionSink& sink,
+                   std::vector<ImageLoss>* losses = nullptr);
 
-/// Metrics on a data set, of which every rank evaluates its part. All ranks get the same metrics,
-/// bit-identical to those of a single rank. `sink` also gets this rank's boxes; if it stops on any rank,
-/// there are no metrics.
+/// Metrics on a data set, of which every rank evaluates its part, and the loss where the network computes it.
+/// All ranks get the same metrics, bit-identical to those of a single rank. `sink` also gets this rank's
+/// boxes; if it stops on any rank, there are no metrics.
 std::optional<Metrics> evaluate(Network& network, const Dataset& dataset, const InputFit& fit,
                                 const DetectOptions& options, const DetectionSink& sink = {},
                                 Communicator& communicator = Communicator::solo());

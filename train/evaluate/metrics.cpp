@@ -157,8 +157,10 @@ void DetectionEvaluator::merge(std::string_view serialized) {
 Metrics DetectionEvaluator::finish() const {
   Metrics metrics;
   std::vector<ClassScores> scores;
+  std::vector<std::vector<MatchRecord>> all_sorted;
+  std::vector<SortedClass> sorted_classes;
   for (size_t c = 0; c < names_.size(); ++c) {
-    std::vector<MatchRecord> sorted = classes_[c].records;
+    std::vector<MatchRecord>& sorted = all_sorted.emplace_back(classes_[c].records);
     std::stable_sort(sorted.begin(), sorted.end(), [](const MatchRecord& a, const MatchRecord& b) {
       return std::tie(b.score, a.image) < std::tie(a.score, b.image);
     });
@@ -166,6 +168,7 @@ Metrics DetectionEvaluator::finish() const {
     const int64_t truths = classes_[c].truths.coco[area_all];
     metrics.per_class.push_back({names_[c], own.AP[area_all], own.AP50, own.voc_AP50, truths,
                                  best_f1(sorted, truths), own.curve, over_scores(sorted, truths)});
+    sorted_classes.push_back({sorted, truths});
     metrics.truths += truths;
     metrics.detections += static_cast<int64_t>(sorted.size());
   }
@@ -187,30 +190,10 @@ Metrics DetectionEvaluator::finish() const {
     metrics.curve[i] =
         mean_over(scores, [i](const ClassScores& s) { return s.AP50 == no_truths ? no_truths : s.curve[i]; });
   }
+  metrics.best = best_mean_f1(sorted_classes);
   metrics.confusion = confusion_;
   metrics.images = static_cast<int64_t>(images_.size());
   return metrics;
-}
-
-OperatingPoint best_point(const Metrics& metrics) {
-  OperatingPoint best;
-  for (int point = 0; point < ScoreCurves::points; ++point) {
-    OperatingPoint mean{.score = ScoreCurves::score(point)};
-    int known = 0;
-    for (const ClassMetrics& c : metrics.per_class) {
-      if (c.truths == 0) continue;
-      ++known;
-      mean.precision += c.by_score.precision[static_cast<size_t>(point)];
-      mean.recall += c.by_score.recall[static_cast<size_t>(point)];
-      mean.f1 += c.by_score.f1(point);
-    }
-    if (known == 0) break;
-    mean.precision /= known;
-    mean.recall /= known;
-    mean.f1 /= known;
-    if (mean.f1 > 0 && mean.f1 >= best.f1) best = mean;
-  }
-  return best;
 }
 
 }  // namespace brightnet

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -33,6 +34,13 @@ struct ClassMetrics {
   ScoreCurves by_score{};  ///< the same
 };
 
+/// The parts of training's loss (docs/loss.md), of one image or the mean over many.
+struct ImageLoss {
+  double box = 0, objectness = 0, classes = 0;
+
+  double total() const { return box + objectness + classes; }
+};
+
 /// All in [0, 1], or no_truths. AP, AR …: names and definitions are COCO's (cocodataset.org/#detection-eval).
 struct Metrics {
   double AP = no_truths;    ///< mean over classes and IoU 0.50:0.05:0.95, 100 detections per image and class
@@ -46,13 +54,13 @@ struct Metrics {
   double voc_AP50_11point = no_truths;  ///< VOC 2007: eleven recall levels
   std::vector<ClassMetrics> per_class;  ///< one for each class of the data set, in its order
   PrecisionCurve curve{};               ///< mean over the classes with ground truth
+  /// Means over the classes with ground truth, at the one score threshold where the mean F1 is best.
+  OperatingPoint best;
+  /// Only where the evaluated network computes it.
+  std::optional<ImageLoss> loss;
   ConfusionMatrix confusion;
   int64_t images = 0, truths = 0, detections = 0;
 };
-
-/// The score threshold (of equally good ones the highest) at which the mean F1 of the classes with ground truth is
-/// best, with their mean precision and recall there; all zero without ground truth or curves.
-OperatingPoint best_point(const Metrics& metrics);
 
 struct EvaluatorOptions {
   float confusion_score = 0.25f;  ///< minimum score of a detection in the confusion matrix

@@ -53,12 +53,31 @@ static void from_json(const Json& json, ClassMetrics& c) {
 Json to_json(const Metrics& metrics) {
   Json json;
   for_each_member(metrics, [&](const char* key, const auto& value) { json[key] = value; });
+  json["precision"] = metrics.best.precision;
+  json["recall"] = metrics.best.recall;
+  json["f1"] = metrics.best.f1;
+  json["score"] = shortest(static_cast<float>(metrics.best.score));
+  if (metrics.loss) {
+    json["loss"] = {{"box", metrics.loss->box},
+                    {"objectness", metrics.loss->objectness},
+                    {"class", metrics.loss->classes},
+                    {"total", metrics.loss->total()}};
+  }
   return json;
 }
 
 Metrics metrics_from(const Json& json) {
   Metrics metrics;
   for_each_member(metrics, [&](const char* key, auto& value) { json.at(key).get_to(value); });
+  if (json.contains("score")) {  // older versions did not write it
+    metrics.best = {json.at("precision").get<double>(), json.at("recall").get<double>(),
+                    json.at("f1").get<double>(), json.at("score").get<double>()};
+  }
+  if (json.contains("loss")) {
+    const Json& loss = json.at("loss");
+    metrics.loss = ImageLoss{loss.at("box").get<double>(), loss.at("objectness").get<double>(),
+                             loss.at("class").get<double>()};
+  }
   return metrics;
 }
 

@@ -24,6 +24,7 @@ RunNetworks::RunNetworks(const RunConfig& config, const Model& model, Backend& b
     training_[size]->allow_recording(config.train.graph);
   }
   setup.mode = Mode::infer;
+  setup.loss_of_inference = true;
   setup.parameters = &averaged;
   setup.height = setup.width = config.evaluation_size();
   if (config.evaluate.batch > 0) setup.batch = config.evaluate.batch;

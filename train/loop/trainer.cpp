@@ -4,7 +4,6 @@
 
 #include "core/log.h"
 #include "train/loop/run_description.h"
-#include "train/run/progress_text.h"
 
 namespace brightnet {
 
@@ -17,7 +16,8 @@ Trainer::Trainer(const TrainingSetup& setup, const ParameterLayout& layout, cons
       train_data_(fingerprint(setup.train)),
       val_data_(fingerprint(setup.val)),
       step_(setup_, layout, initial),
-      validation_(setup.config, setup.model, setup.val, setup.communicator),
+      validation_(setup.config, setup.model, setup.val, setup.communicator,
+                  [this](int64_t done, int64_t images) { show_evaluation(done, images); }),
       pace_(setup.now),
       growing_(setup.config),
       time_plan_(setup.config, static_cast<int64_t>(setup.val.images.size()), pace_),
@@ -42,6 +42,7 @@ TrainingEnd Trainer::run(const Interrupt& interrupt) {
     }
   }
   if (!try_average(interrupt)) return stop(interrupt);
+  try_training_images(interrupt);
   close();
   return length_.run_trained(progress_) ? TrainingEnd::finished : TrainingEnd::no_better;
 }
@@ -50,9 +51,13 @@ void Trainer::open() {
   if (!over()) open_loader();
   if (leads()) {
     say_what_disk_lacks();
-    report_ = std::make_unique<RunReport>(setup_.folder, files_, describe_run(setup_, layout_, memory()),
-                                          resumed_ ? static_cast<int>(progress_.epoch) : -1,
-                                          progress_.best_epoch, progress_.iteration);
+    report_ =
+        std::make_unique<RunReport>(setup_.folder, files_, describe_run(setup_, layout_, memory()),
+                                    resumed_ ? epochs_done() : -1, progress_.best_epoch, progress_.iteration);
+    report_->add_configuration(print_config(setup_.config), progress_.iteration);
+    scores_ = report_->last_scores();
+    point_losses_ = all_ranks_.losses;
+    point_sums_ = all_ranks_.sums;
   }
   // The average of the best weights is evaluated after the run's last evaluation.
   constexpr int64_t many = 1000;
@@ -172,7 +177,9 @@ bool Trainer::evaluate_within_epoch(const Interrupt& interrupt) {
   const auto metrics = validation_.run(step_.averaged_network(), interrupt);
   if (!metrics) return false;
   line_.clear();
-  spdlog::info("{}", describe_progress(metrics));
+  note_scores(*metrics);
+  spdlog::info("{}", describe_progress(true));
+  if (leads()) report_->add_epoch(summary(epochs_done(), &*metrics));
   keep_if_best(*metrics);
   pace_.pause_done(began, true);
   return true;
@@ -220,8 +227,8 @@ void Trainer::keep_if_best(const Metrics& metrics) {
 /// Resets the epoch's sums and losses.
 void Trainer::begin_epoch() {
   step_.optimizer().clear_sums();
-  progress_.sums = all_ranks_.sums = {};
-  progress_.state.sums = all_ranks_.losses = {};
+  progress_.sums = all_ranks_.sums = point_sums_ = {};
+  progress_.state.sums = all_ranks_.losses = point_losses_ = {};
 }
 
 void Trainer::close() {
@@ -232,62 +239,6 @@ void Trainer::close() {
 
 void Trainer::report_closing_words(const std::vector<std::string>& sentences) {
   if (report_) report_->finish(sentences);
-}
-
-void Trainer::show_progress() {
-  if (leads() && line_.due()) line_.show(describe_progress(validation_.last()));
-}
-
-void Trainer::report_epoch(const std::optional<Metrics>& metrics) {
-  line_.clear();
-  spdlog::info("{}", describe_progress(metrics));
-  if (!leads()) return;
-  if (all_ranks_.losses.images == 0) {
-    spdlog::warn(
-        "Nothing was learned in epoch {}: no step had a finite gradient. Lower optimizer.rate or lengthen "
-        "schedule.warmup.",
-        progress_.epoch);
-  }
-  if (const std::string advice = loader_advisor_.after_epoch(progress_.sums); !advice.empty())
-    spdlog::info("{}", advice);
-  report_->add_epoch({.epoch = static_cast<int>(progress_.epoch),
-                      .iteration = progress_.iteration,
-                      .sums = all_ranks_.sums,
-                      .losses = all_ranks_.losses,
-                      .rate = rate_,
-                      .loss_scale = loss_scale(),
-                      .metrics = metrics ? &*metrics : nullptr});
-}
-
-/// 0 where the loss is not scaled.
-float Trainer::loss_scale() const {
-  return step_.optimizer().scales_loss() ? progress_.state.loss_scale : 0;
-}
-
-std::string Trainer::describe_progress(const std::optional<Metrics>& metrics) const {
-  const bool inside = progress_.step > 0 && !epoch_trained();
-  RunProgress run;
-  const bool limited = time_plan_.active() && !length_.run_trained(progress_);
-  // Without a plan, epochs are the upper bound, which a time limit may never let the run reach.
-  run.epochs = limited && !time_plan_.planned() && progress_.plans.empty() ? 0 : length_.epochs(progress_);
-  run.epoch =
-      std::min<int64_t>(length_.epochs(progress_), static_cast<int64_t>(progress_.epoch) + (inside ? 1 : 0));
-  run.step = inside ? static_cast<int64_t>(progress_.step) : 0;
-  run.steps_per_epoch = length_.steps_per_epoch();
-  run.sums = all_ranks_.sums;
-  run.losses = all_ranks_.losses;
-  run.seconds_left = pace_.seconds_of(work(progress_.iteration, length_.steps()));
-  if (limited) {
-    const double limit = time_plan_.seconds_left();
-    if (run.seconds_left < 0 || run.seconds_left > limit || length_.steps() < length_.bound())
-      run.seconds_left = limit;
-  }
-  run.rate = rate_;
-  run.loss_scale = loss_scale();
-  run.many_ranks = !setup_.communicator.alone();
-  run.device_beside_host = setup_.backend.works_beside_host();
-  run.metrics = metrics ? &*metrics : nullptr;
-  return progress_text(run);
 }
 
 }  // namespace brightnet

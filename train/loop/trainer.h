@@ -22,6 +22,7 @@
 #include "train/run/loader_advice.h"
 #include "train/run/output_files.h"
 #include "train/run/progress_line.h"
+#include "train/run/report/closing_words.h"
 #include "train/run/run_report.h"
 
 namespace brightnet {
@@ -70,6 +71,9 @@ class Trainer {
   bool try_average(const Interrupt& interrupt);
   /// Waits for the device, shares progress, and saves the state and the last weights.
   void save(const Interrupt& interrupt);
+  /// Evaluates the last weights on some training images, where that takes little of the run's time, for the
+  /// closing words. A signal leaves it out.
+  void try_training_images(const Interrupt& interrupt);
   /// After the last epoch: the final state and plots.
   void close();
   /// Puts a finished run's closing words into its report.
@@ -83,6 +87,9 @@ class Trainer {
   /// Metrics of the best evaluation so far; without curves and confusion matrix if it preceded a resume. None
   /// before the first, or when an old version that did not save them made it.
   const std::optional<Metrics>& best_metrics() const { return validation_.best(); }
+  /// The last weights on images that they were trained on, without augmentation; after run(), where there was
+  /// time for it.
+  const std::optional<TrainingImages>& training_images() const { return training_images_; }
   RunMemory memory() const { return step_.memory(); }
 
  private:
@@ -105,8 +112,15 @@ class Trainer {
   RunEnd loader_end() const;
 
   void show_progress();
+  void show_evaluation(int64_t done, int64_t images);
+  void note_scores(const Metrics& metrics);
+  void add_point();
   void report_epoch(const std::optional<Metrics>& metrics);
-  std::string describe_progress(const std::optional<Metrics>& metrics) const;
+  EpochSummary summary(double epoch, const Metrics* metrics) const;
+  double epochs_done() const;
+  int64_t affordable_training_images() const;
+  RunProgress run_progress(bool just_evaluated) const;
+  std::string describe_progress(bool just_evaluated) const;
   float loss_scale() const;
 
   TrainingEnd stop(const Interrupt& interrupt);
@@ -143,6 +157,12 @@ class Trainer {
   KeptSets kept_;
   /// On rank 0 only.
   std::unique_ptr<RunReport> report_;
+  /// On rank 0 only: of the newest evaluation, and of the training's last point in the report.
+  std::optional<LastScores> scores_;
+  LossTotals point_losses_;
+  EpochSums point_sums_;
+  double point_at_ = 0;
+  std::optional<TrainingImages> training_images_;
   bool resumed_ = false;
 };
 

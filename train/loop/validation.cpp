@@ -24,8 +24,12 @@ double smoothed(const std::vector<double>& scores) {
 }  // namespace
 
 Validation::Validation(const RunConfig& config, const Model& model, const Dataset& dataset,
-                       Communicator& communicator)
-    : config_(config), model_(model), dataset_(dataset), communicator_(communicator) {}
+                       Communicator& communicator, EvaluationProgress progress)
+    : config_(config),
+      model_(model),
+      dataset_(dataset),
+      communicator_(communicator),
+      progress_(std::move(progress)) {}
 
 bool Validation::due(int64_t epoch, bool last) const {
   const EvaluateOptions& options = config_.evaluate;
@@ -40,16 +44,32 @@ std::optional<Metrics> Validation::run(Network& network, const Interrupt& interr
 
 std::optional<Metrics> Validation::measure(Network& network, const Interrupt& interrupt) {
   worst_ = WorstImages(pictured_images);
+  auto metrics = measure(network, dataset_, interrupt, [&](int index, std::span<const ScoredBox> boxes) {
+    worst_.add(index, boxes, dataset_.images[static_cast<size_t>(index)].annotations);
+  });
+  if (metrics) gather_worst();
+  return metrics;
+}
+
+std::optional<Metrics> Validation::measure(Network& network, const Dataset& images,
+                                           const Interrupt& interrupt) {
+  return measure(network, images, interrupt, [](int, std::span<const ScoredBox>) {});
+}
+
+std::optional<Metrics> Validation::measure(Network& network, const Dataset& images,
+                                           const Interrupt& interrupt,
+                                           const std::function<void(int, std::span<const ScoredBox>)>& see) {
   const InputFit fit{config_.evaluation_size(), config_.augment.letterbox};
   const DetectOptions options{for_model(config_.evaluate.nms, model_), std::max(1, config_.loader.threads())};
-  const auto keep_worst = [&](int index, std::span<const ScoredBox> boxes) {
-    worst_.add(index, boxes, dataset_.images[static_cast<size_t>(index)].annotations);
+  const auto all = static_cast<int64_t>(images.images.size());
+  int64_t done = 0;  // the other ranks are about as far
+  const auto sink = [&](int index, std::span<const ScoredBox> boxes) {
+    see(index, boxes);
+    done = std::min(all, done + communicator_.size());
+    if (progress_) progress_(done, all);
     return !interrupt.requested();
   };
-  auto metrics = evaluate(network, dataset_, fit, options, keep_worst, communicator_);
-  if (!metrics) return metrics;
-  gather_worst();
-  return metrics;
+  return evaluate(network, images, fit, options, sink, communicator_);
 }
 
 /// Of the images of all ranks; rank 0 draws the pictures.

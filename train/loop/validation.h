@@ -2,7 +2,9 @@
 // and early stopping.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <span>
 
 #include "train/config/config.h"
 #include "train/distributed/communicator.h"
@@ -13,10 +15,14 @@
 
 namespace brightnet {
 
+/// Called with the number of images that have been evaluated, over all ranks, and of all images.
+using EvaluationProgress = std::function<void(int64_t done, int64_t images)>;
+
 class Validation {
  public:
   /// All arguments outlive it.
-  Validation(const RunConfig& config, const Model& model, const Dataset& dataset, Communicator& communicator);
+  Validation(const RunConfig& config, const Model& model, const Dataset& dataset, Communicator& communicator,
+             EvaluationProgress progress = {});
 
   /// Whether this epoch (from 1) ends with an evaluation; the last one always does.
   bool due(int64_t epoch, bool last) const;
@@ -25,6 +31,8 @@ class Validation {
   std::optional<Metrics> run(Network& network, const Interrupt& interrupt);
   /// The same without becoming last(): for parameters that are not the run's current ones.
   std::optional<Metrics> measure(Network& network, const Interrupt& interrupt);
+  /// The metrics of other images, without pictures.
+  std::optional<Metrics> measure(Network& network, const Dataset& images, const Interrupt& interrupt);
   /// The metric that the run wants to be best by (evaluate.best_by), of one evaluation.
   double score(const Metrics& metrics) const;
   /// Records in `progress` the score of the epoch that has just ended, or is going on: its metric, averaged
@@ -44,12 +52,15 @@ class Validation {
   const WorstImages& worst() const { return worst_; }
 
  private:
+  std::optional<Metrics> measure(Network& network, const Dataset& images, const Interrupt& interrupt,
+                                 const std::function<void(int, std::span<const ScoredBox>)>& see);
   void gather_worst();
 
   const RunConfig& config_;
   const Model& model_;
   const Dataset& dataset_;
   Communicator& communicator_;
+  EvaluationProgress progress_;
   std::optional<Metrics> last_, best_;
   WorstImages worst_{0};
 };

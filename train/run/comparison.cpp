@@ -64,7 +64,7 @@ void take_from_curves(ComparedRun& run) {
       const double value = cell(table, *row, column);
       return std::isnan(value) ? no_truths : value;
     };
-    run.best_epoch = static_cast<int>((*row)[0]);
+    run.best_epoch = static_cast<int>(std::ceil((*row)[0]));
     run.AP = score("AP");
     run.AP50 = score("AP50");
     run.AP75 = score("AP75");
@@ -112,12 +112,12 @@ PlotPanel panel_of(const std::vector<ComparedRun>& runs, const char* title, cons
   PlotPanel panel{title, {}, better};
   for (const ComparedRun& run : runs) {
     Curve& curve = panel.curves.emplace_back(Curve{run.name, {}, {}, -1});
-    double minutes = 0;
-    for (const auto& row : run.curves.rows) {
-      const double seconds = cell(run.curves, row, "seconds"), value = cell(run.curves, row, column);
-      minutes += std::isnan(seconds) ? 0 : seconds / 60;
+    const std::vector<double> minutes = minutes_of(run.curves);
+    for (size_t i = 0; i < minutes.size(); ++i) {
+      const auto& row = run.curves.rows[i];
+      const double value = cell(run.curves, row, column);
       if (!std::isfinite(value)) continue;
-      curve.x.push_back(over_minutes ? minutes : row[0]);
+      curve.x.push_back(over_minutes ? minutes[i] : row[0]);
       curve.y.push_back(value);
     }
   }
@@ -125,6 +125,23 @@ PlotPanel panel_of(const std::vector<ComparedRun>& runs, const char* title, cons
 }
 
 }  // namespace
+
+std::vector<double> minutes_of(const MetricsTable& table) {
+  std::vector<double> minutes(table.rows.size());
+  double ended = 0, last = 0;  // minutes of the epochs so far, and of the last one
+  for (size_t i = 0; i < table.rows.size(); ++i) {
+    const double epoch = table.rows[i][0], part = epoch - std::floor(epoch);
+    size_t whole = i;
+    while (whole < table.rows.size() && table.rows[whole][0] < std::ceil(epoch)) ++whole;
+    const double seconds = whole < table.rows.size() ? cell(table, table.rows[whole], "seconds") : 60 * last;
+    const double own = std::isnan(seconds) ? 0 : seconds / 60;
+    minutes[i] = ended + (part > 0 ? part : 1) * own;
+    if (part > 0) continue;
+    ended = minutes[i];
+    last = own;
+  }
+  return minutes;
+}
 
 ComparedRun read_run(const fs::path& path) {
   const RunFolder folder = RunFolder::at(path);

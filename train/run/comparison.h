@@ -40,6 +40,10 @@ struct ComparedRun {
 /// Throws InputError only when this is no folder of a run at all.
 ComparedRun read_run(const std::filesystem::path& folder);
 
+/// The minutes of training at each row. An evaluation within an epoch has none of its own: its epoch's
+/// seconds are in the epoch's row, or, while that is missing, are taken to be those of the epoch before.
+std::vector<double> minutes_of(const MetricsTable& table);
+
 /// A key with its value in each run; "-" where it is unknown.
 struct DifferingKey {
   std::string key;

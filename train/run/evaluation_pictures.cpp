@@ -1,5 +1,7 @@
 #include "train/run/evaluation_pictures.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "data/image/read_image.h"
 #include "train/run/report/evaluation_plots.h"
@@ -9,10 +11,6 @@ namespace brightnet {
 namespace {
 
 constexpr size_t images_per_sheet = 8;
-
-std::string sheet_name(const std::string& prefix, size_t sheet) {
-  return prefix + std::to_string(sheet) + ".jpg";
-}
 
 }  // namespace
 
@@ -25,11 +23,10 @@ void plot_evaluation(const Metrics& metrics, const UsePicture& use) {
   use(confusion, plot_confusion(metrics));
 }
 
-void picture_worst(const Dataset& dataset, const WorstImages& worst, const std::string& prefix,
-                   const UsePicture& use) {
+cv::Mat picture_worst(const Dataset& dataset, const WorstImages& worst, size_t sheet) {
   std::vector<cv::Mat> pictures;
-  size_t sheet = 0;
-  for (size_t i = 0; i < worst.images().size(); ++i) {
+  const size_t end = std::min(worst.images().size(), (sheet + 1) * images_per_sheet);
+  for (size_t i = sheet * images_per_sheet; i < end; ++i) {
     const JudgedImage& image = worst.images()[i];
     const ImageRecord& record = dataset.images[static_cast<size_t>(image.index)];
     try {
@@ -37,17 +34,16 @@ void picture_worst(const Dataset& dataset, const WorstImages& worst, const std::
           picture_verdicts(read_image(record.file), record, image.boxes, worst.options(), dataset.classes));
     } catch (const InputError&) {  // moved away since it was evaluated; the loader reports such images
     }
-    if (pictures.size() < images_per_sheet && i + 1 < worst.images().size()) continue;
-    if (!pictures.empty()) use(sheet_name(prefix, sheet++), verdict_sheet(pictures, worst.options()));
-    pictures.clear();
   }
+  return pictures.empty() ? cv::Mat() : verdict_sheet(pictures, worst.options());
 }
 
-std::vector<std::string> worst_names(size_t images, const std::string& prefix) {
-  std::vector<std::string> names;
-  for (size_t sheet = 0; sheet * images_per_sheet < images; ++sheet)
-    names.push_back(sheet_name(prefix, sheet));
-  return names;
+size_t worst_sheets(size_t images) {
+  return (images + images_per_sheet - 1) / images_per_sheet;
+}
+
+std::string worst_name(const std::string& prefix, size_t sheet) {
+  return prefix + std::to_string(sheet) + ".jpg";
 }
 
 }  // namespace brightnet

@@ -23,11 +23,11 @@ inline constexpr std::array plot_names{"pr_curve.png", "f1_curve.png", "precisio
                                        "recall_curve.png", "confusion_matrix.png"};
 void plot_evaluation(const Metrics& metrics, const UsePicture& use);
 
-/// The worst images with the verdict on each detection: val_pred0.jpg, … for the prefix "val_pred". One that cannot be
-/// read any more is left out.
-void picture_worst(const Dataset& dataset, const WorstImages& worst, const std::string& prefix,
-                   const UsePicture& use);
-/// The names of the sheets of so many images.
-std::vector<std::string> worst_names(size_t images, const std::string& prefix);
+/// A sheet of the worst images with the verdict on each detection. An image that cannot be read any more is left out;
+/// the sheet is empty when none can.
+cv::Mat picture_worst(const Dataset& dataset, const WorstImages& worst, size_t sheet);
+/// How many sheets so many images take, and the name of one: "val_pred0.jpg".
+size_t worst_sheets(size_t images);
+std::string worst_name(const std::string& prefix, size_t sheet);
 
 }  // namespace brightnet

@@ -1,6 +1,7 @@
 #include "train/run/progress_text.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -9,30 +10,47 @@
 namespace brightnet {
 namespace {
 
-/// Formats a metric; "-" when it is negative (no_truths: no ground truth).
-std::string metric(const Metrics* metrics, double Metrics::*which) {
-  return metrics && metrics->*which >= 0 ? fmt::format("{:.3f}", metrics->*which) : "-";
+/// "AP50 0.512 AP 0.301", with the epoch that they are of; nothing without ground truth.
+std::string scores_text(const LastScores& scores, bool with_epoch) {
+  if (scores.AP == no_truths) return "";
+  const std::string text = fmt::format("  AP50 {:.3f} AP {:.3f}", scores.AP50, scores.AP);
+  if (!with_epoch) return text;
+  const bool whole = scores.epoch == std::floor(scores.epoch);
+  return text + (whole ? fmt::format(" (epoch {:.0f})", scores.epoch)
+                       : fmt::format(" (epoch {:.2f})", scores.epoch));
 }
 
 }  // namespace
+
+std::string position_text(const RunProgress& run) {
+  const std::string text =
+      fmt::format("epoch {}/{}", run.epoch, run.epochs > 0 ? std::to_string(run.epochs) : "?");
+  return run.step > 0 ? text + fmt::format(" {}/{}", run.step, run.steps_per_epoch) : text;
+}
+
+std::string evaluation_text(int64_t done, int64_t images) {
+  return fmt::format("evaluating {}/{} images", done, images);
+}
 
 std::string progress_text(const RunProgress& run) {
   const LossTotals& l = run.losses;
   const EpochSums& s = run.sums;
   const double seconds = std::max(1e-9, s.seconds);
-  const auto loss = [&](double sum) {
-    return l.images > 0 ? fmt::format("{:.3f}", sum / l.images) : std::string("-");
-  };
-  std::string text = fmt::format("epoch {}/{}", run.epoch, run.epochs > 0 ? std::to_string(run.epochs) : "?");
-  if (run.step > 0) text += fmt::format(" {}/{}", run.step, run.steps_per_epoch);
-  text += fmt::format("  loss {}  ETA {}  AP50 {} AP {}  lr {:.2g}", loss(l.box + l.objectness + l.classes),
-                      run.seconds_left < 0 ? "-" : format_seconds(run.seconds_left),
-                      metric(run.metrics, &Metrics::AP50), metric(run.metrics, &Metrics::AP), run.rate);
+  const bool learned = l.images > 0;
+  std::string text = position_text(run);
+  if (learned) text += fmt::format("  loss {:.3f}", (l.box + l.objectness + l.classes) / l.images);
+  if (run.just_evaluated && run.scores && run.scores->loss)
+    text += fmt::format("  val loss {:.3f}", *run.scores->loss);
+  if (run.seconds_left >= 0) text += "  ETA " + format_seconds(run.seconds_left);
+  if (run.scores) text += scores_text(*run.scores, !run.just_evaluated);
+  text += fmt::format("  lr {:.2g}", run.rate);
   text += fmt::format("  {:.1f} images/s  data-wait {:.0f} %", s.images / seconds, 100 * s.waited / seconds);
   if (run.loss_scale > 0) text += fmt::format("  loss scale {:g}", run.loss_scale);
   if (run.many_ranks) text += fmt::format("  comm-wait {:.0f} %", 100 * s.comm_waited / seconds);
   if (run.device_beside_host) text += fmt::format("  GPU-busy {:.0f} %", 100 * s.busy / seconds);
-  return text + fmt::format("  box {} obj {} cls {}", loss(l.box), loss(l.objectness), loss(l.classes));
+  if (!learned) return text;
+  return text + fmt::format("  box {:.3f} obj {:.3f} cls {:.3f}", l.box / l.images, l.objectness / l.images,
+                            l.classes / l.images);
 }
 
 }  // namespace brightnet

@@ -1,13 +1,23 @@
 // A run's progress as one line of text, most important first: 80 columns show epoch, step, loss, time left,
-// AP and learning rate.
+// AP and the epoch that it is of. What was not measured is left out.
 #pragma once
 
+#include <optional>
 #include <string>
 
-#include "train/evaluate/metrics.h"
+#include "train/evaluate/average_precision.h"
 #include "train/run/progress.h"
 
 namespace brightnet {
+
+/// Of the newest evaluation.
+struct LastScores {
+  /// Epochs done then: 3, or 2.4 within the third.
+  double epoch = 0;
+  double AP50 = no_truths, AP = no_truths;
+  /// Loss on the validation split; only of the evaluation that has just been made.
+  std::optional<double> loss = std::nullopt;
+};
 
 struct RunProgress {
   /// From 1: the epoch being trained, or the one that has just ended; of how many, 0: unknown.
@@ -27,12 +37,16 @@ struct RunProgress {
   bool many_ranks = false;
   /// Show the fraction of time that the device is busy.
   bool device_beside_host = false;
-  /// nullptr: none yet.
-  const Metrics* metrics = nullptr;
+  std::optional<LastScores> scores;
+  /// The scores are of this moment, so that their epoch need not be said.
+  bool just_evaluated = false;
 };
 
-/// "epoch 3/300 120/250  loss 2.345  ETA 1:02:03  AP50 0.512 AP 0.301  lr 0.0013  …". What was not measured
-/// is "-".
+/// "epoch 3/300 120/250  loss 2.345  ETA 1:02:03  AP50 0.512 AP 0.301 (epoch 2)  lr 0.0013  …".
 std::string progress_text(const RunProgress& run);
+/// "epoch 3/300" or, within it, "epoch 3/300 120/250".
+std::string position_text(const RunProgress& run);
+/// "evaluating 34/87 images"
+std::string evaluation_text(int64_t done, int64_t images);
 
 }  // namespace brightnet

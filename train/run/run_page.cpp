@@ -46,7 +46,7 @@ Page::Pairs headlines(const RunStanding& now) {
   };
   Page::Pairs tiles{{"AP50 (mAP@0.5)", of_best("AP50", &Metrics::AP50)},
                     {"AP (mAP@0.5:0.95)", of_best("AP", &Metrics::AP)}};
-  const OperatingPoint point = now.best ? best_point(*now.best) : OperatingPoint{};
+  const OperatingPoint point = now.best ? now.best->best : OperatingPoint{};
   if (point.f1 > 0) {
     tiles.emplace_back(fmt::format("precision at confidence {:.2f}", point.score), score(point.precision));
     tiles.emplace_back(fmt::format("recall at confidence {:.2f}", point.score), score(point.recall));
@@ -137,7 +137,7 @@ Page run_page(const RunDescription& run, const RunStanding& now, const Page& bef
 Page evaluation_page(const std::string& title, const Metrics& metrics, const std::vector<Json>& pictures) {
   Page page(title, fmt::format("{} images with {} objects; {} detections", metrics.images, metrics.truths,
                                metrics.detections));
-  const OperatingPoint best = best_point(metrics);
+  const OperatingPoint best = metrics.best;
   page.tiles({{"AP50 (mAP@0.5)", score(metrics.AP50)},
               {"AP (mAP@0.5:0.95)", score(metrics.AP)},
               {"AP75", score(metrics.AP75)},

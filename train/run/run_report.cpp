@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include <fmt/format.h>
 
@@ -21,12 +20,14 @@ constexpr int pictured_batches = 3, pictured_per_batch = 16;
 // A plot takes a tenth of a second, too long to draw one after each short epoch.
 constexpr std::chrono::seconds between_plots{20};
 
-const std::vector<std::string>& metric_columns() {
-  static const std::vector<std::string> columns{
-      "box_loss",      "objectness_loss", "class_loss", "loss", "iou",  "learning_rate", "loss_scale",
-      "images_per_s",  "data_wait",       "comm_wait",  "AP",   "AP50", "AP75",          "AR",
-      "gradient_norm", "clipped",         "seconds"};
-  return columns;
+// TensorBoard's events: no more than about 10 MB in a run of any length, most of it pictures.
+constexpr size_t picture_budget = 7 << 20, point_budget = 1 << 20, events_budget = 10 << 20;
+constexpr size_t largest_picture = 1 << 20, point_bytes = 512;
+
+MetricsCsv open_csv(const std::filesystem::path& file, const std::vector<std::string>& classes,
+                    double after_epoch) {
+  if (after_epoch < 0) return MetricsCsv(file, metric_columns(classes));
+  return MetricsCsv(file, metric_columns(classes), after_epoch);
 }
 
 std::string batch_title(int number) {
@@ -52,48 +53,29 @@ void keep_picture(const Json& section, std::vector<Json>& pictures) {
   if (!section.is_null()) pictures.push_back(section);
 }
 
-MetricsCsv open_csv(const std::filesystem::path& file, int after_epoch) {
-  if (after_epoch < 0) return MetricsCsv(file, metric_columns());
-  return MetricsCsv(file, metric_columns(), after_epoch);
-}
-
-std::vector<double> epoch_values(const EpochSummary& summary) {
-  const EpochSums& s = summary.sums;
-  const LossTotals& l = summary.losses;
-  const double nothing = std::numeric_limits<double>::quiet_NaN();
-  // No loss when all steps were skipped; no metric without ground truth.
-  const auto loss = [&](double sum) { return l.images > 0 ? sum / l.images : nothing; };
-  const auto metric = [&](double Metrics::*which) {
-    return summary.metrics && summary.metrics->*which != no_truths ? summary.metrics->*which : nothing;
-  };
-  return {loss(l.box),
-          loss(l.objectness),
-          loss(l.classes),
-          loss(l.box + l.objectness + l.classes),
-          l.assigned > 0 ? l.iou / l.assigned : nothing,
-          summary.rate,
-          summary.loss_scale > 0 ? summary.loss_scale : nothing,
-          s.seconds > 0 ? s.images / s.seconds : nothing,
-          s.seconds > 0 ? s.waited / s.seconds : nothing,
-          s.seconds > 0 ? s.comm_waited / s.seconds : nothing,
-          metric(&Metrics::AP),
-          metric(&Metrics::AP50),
-          metric(&Metrics::AP75),
-          metric(&Metrics::AR),
-          l.steps > 0 ? l.norm / l.steps : nothing,
-          l.steps > 0 ? l.clipped / l.steps : nothing,
-          s.seconds};
+/// What is left of a budget of the events after the part that the folder's event files have spent.
+Thinning rest_of(size_t budget, const std::filesystem::path& folder) {
+  std::error_code ignored;
+  double bytes = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    if (entry.path().filename().string().rfind("events.out.tfevents.", 0) == 0)
+      bytes += static_cast<double>(entry.file_size(ignored));
+  }
+  const double spent = std::min(1.0, bytes / static_cast<double>(events_budget));
+  return Thinning(budget, static_cast<size_t>(spent * static_cast<double>(budget)));
 }
 
 }  // namespace
 
-RunReport::RunReport(const RunFolder& folder, OutputFiles& files, RunDescription run, int after_epoch,
+RunReport::RunReport(const RunFolder& folder, OutputFiles& files, RunDescription run, double after_epoch,
                      int best_epoch, int64_t iteration)
     : folder_(folder),
       files_(files),
       run_(std::move(run)),
-      csv_(open_csv(folder.metrics(), after_epoch)),
-      events_(folder.path(), iteration) {
+      csv_(open_csv(folder.metrics(), run_.classes, after_epoch)),
+      events_(folder.path(), iteration),
+      pictures_(rest_of(picture_budget, folder.path())),
+      points_(rest_of(point_budget, folder.path())) {
   if (const std::string problem = typeface_problem(run_.classes); !problem.empty())
     spdlog::warn("{}", problem);
   standing_.best_epoch = best_epoch;
@@ -125,17 +107,48 @@ void RunReport::add_batch(const Batch& batch, int64_t number) {
 }
 
 void RunReport::add_epoch(const EpochSummary& summary) {
-  const std::vector<double> values = epoch_values(summary);
+  const std::vector<std::string> columns = metric_columns(run_.classes);
+  const std::vector<double> values = metric_values(summary, run_.classes.size());
   csv_.add(summary.epoch, values);
   write_table();
   for (size_t i = 0; i < values.size(); ++i) {
-    if (std::isnan(values[i])) continue;
-    const auto& column = metric_columns()[i];
-    const std::string group = column.substr(0, 1) == "A" ? "val/" : "train/";
-    events_.scalar(group + column, static_cast<float>(values[i]), summary.iteration);
+    // Points within an epoch are add_point()'s; this one would be the mean of a part of the epoch.
+    if (std::isnan(values[i]) || !(summary.whole || is_of_validation(columns[i]))) continue;
+    events_.scalar(curve_name(columns[i]), static_cast<float>(values[i]), summary.iteration);
   }
   write_events();
-  if (std::chrono::steady_clock::now() - plotted_ >= between_plots) plot();
+  if (plot_due()) plot();
+}
+
+void RunReport::add_configuration(const std::string& yaml, int64_t iteration) {
+  events_.text("configuration", "```yaml\n" + yaml + "\n```", iteration);
+  write_events();
+}
+
+void RunReport::add_point(const TrainingPoint& point) {
+  const LossTotals& l = point.losses;
+  if (l.images <= 0 || !points_.next(point_bytes)) return;
+  points_.spend(point_bytes);
+  const auto add = [&](const char* name, double value) {
+    events_.scalar(std::string("step/") + name, static_cast<float>(value), point.iteration);
+  };
+  add("loss", (l.box + l.objectness + l.classes) / l.images);
+  add("box_loss", l.box / l.images);
+  add("objectness_loss", l.objectness / l.images);
+  add("class_loss", l.classes / l.images);
+  add("learning_rate", point.rate);
+  if (point.sums.seconds > 0) add("images_per_s", point.sums.images / point.sums.seconds);
+  write_events();
+}
+
+std::optional<LastScores> RunReport::last_scores() const {
+  const MetricsTable table = csv_.table();
+  const auto AP = static_cast<size_t>(table.column("AP")), AP50 = static_cast<size_t>(table.column("AP50"));
+  for (auto row = table.rows.rbegin(); row != table.rows.rend(); ++row) {
+    if (!std::isnan((*row)[AP]))
+      return LastScores{.epoch = (*row)[0], .AP50 = (*row)[AP50], .AP = (*row)[AP]};
+  }
+  return std::nullopt;
 }
 
 void RunReport::add_best(const Metrics& metrics, const Dataset& val, const WorstImages& worst, int epoch,
@@ -143,17 +156,31 @@ void RunReport::add_best(const Metrics& metrics, const Dataset& val, const Worst
   standing_.best_epoch = epoch;
   best_ = metrics;
   standing_.best = &*best_;
-  plot_evaluation(metrics, [this](const std::string& name, const cv::Mat& rgb) { write_picture(name, rgb); });
+  val_ = &val;
+  worst_ = worst;
+  best_is_drawn_ = false;
+  if (pictures_.next(largest_picture)) {
+    if (const cv::Mat sheet = picture_worst(val, worst, 0); !sheet.empty())
+      pictures_.spend(events_.image("val/predictions", sheet, iteration));
+    write_events();
+  }
+  if (plot_due()) plot();
+}
+
+/// Takes a second or two, which an evaluation of a small split does not.
+void RunReport::draw_best() {
+  plot_evaluation(*best_, [this](const std::string& name, const cv::Mat& rgb) { write_picture(name, rgb); });
   Page page("", "");
   val_pictures_.clear();
-  picture_worst(val, worst, "val_pred", [&](const std::string& name, const cv::Mat& rgb) {
-    if (name == "val_pred0.jpg") events_.image("val/predictions", rgb, iteration);
-    write_picture(name, rgb);
-    const std::string title = worst_title(val_pictures_.size());
-    page.picture(title, name, rgb);
+  for (size_t sheet = 0; sheet < worst_sheets(worst_.images().size()); ++sheet) {
+    const cv::Mat picture = picture_worst(*val_, worst_, sheet);
+    if (picture.empty()) continue;
+    const std::string name = worst_name("val_pred", sheet), title = worst_title(sheet);
+    write_picture(name, picture);
+    page.picture(title, name, picture);
     val_pictures_.push_back(page.section(title));
-  });
-  write_events();
+  }
+  best_is_drawn_ = true;
 }
 
 void RunReport::finish(std::vector<std::string> sentences) {
@@ -162,7 +189,12 @@ void RunReport::finish(std::vector<std::string> sentences) {
   plot();
 }
 
+bool RunReport::plot_due() const {
+  return std::chrono::steady_clock::now() - plotted_ >= between_plots;
+}
+
 void RunReport::plot() {
+  if (!best_is_drawn_) draw_best();
   write_picture("results.png", plot_panels(results_panels(csv_.table()), "epoch", standing_.best_epoch));
   write_page();
   plotted_ = std::chrono::steady_clock::now();

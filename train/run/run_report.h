@@ -2,53 +2,62 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "data/loader/loader.h"
 #include "train/evaluate/metrics.h"
 #include "train/evaluate/worst_images.h"
+#include "train/run/epoch_summary.h"
 #include "train/run/output_files.h"
-#include "train/run/progress.h"
+#include "train/run/progress_text.h"
 #include "train/run/report/metrics_csv.h"
 #include "train/run/report/tensorboard.h"
+#include "train/run/report/thinning.h"
 #include "train/run/run_folder.h"
 #include "train/run/run_page.h"
 
 namespace brightnet {
 
-/// The results of an epoch.
-struct EpochSummary {
-  /// From 1.
-  int epoch = 0;
+/// Training since the last point, within an epoch.
+struct TrainingPoint {
   int64_t iteration = 0;
   EpochSums sums;
   LossTotals losses;
   float rate = 0;
-  /// 0 without loss scaling.
-  float loss_scale = 0;
-  /// nullptr when it was not evaluated.
-  const Metrics* metrics = nullptr;
 };
 
 class RunReport {
  public:
-  /// Starts a report, or, with `after_epoch` ≥ 0, continues one after that many complete epochs. `files`
+  /// Starts a report, or, with `after_epoch` ≥ 0, continues one after that many epochs (MetricsCsv). `files`
   /// writes it and outlives it.
-  RunReport(const RunFolder& folder, OutputFiles& files, RunDescription run, int after_epoch, int best_epoch,
-            int64_t iteration);
+  RunReport(const RunFolder& folder, OutputFiles& files, RunDescription run, double after_epoch,
+            int best_epoch, int64_t iteration);
+
+  /// The run's configuration, as a text of the TensorBoard events.
+  void add_configuration(const std::string& yaml, int64_t iteration);
 
   /// The first few batches of a run become train_batch0.jpg, ….
   void add_batch(const Batch& batch, int64_t number);
   void add_epoch(const EpochSummary& summary);
-  /// Results of the best weights so far, of this epoch: the pictures of evaluation_pictures.h.
+  /// A point of the training's curves in TensorBoard. In a long run only every second, fourth, … is written.
+  void add_point(const TrainingPoint& point);
+  /// Of the newest row of metrics.csv that has any.
+  std::optional<LastScores> last_scores() const;
+  /// Results of the best weights so far, of this epoch: the pictures of evaluation_pictures.h. `val` outlives the
+  /// report.
   void add_best(const Metrics& metrics, const Dataset& val, const WorstImages& worst, int epoch,
                 int64_t iteration);
-  /// Draws results.png and report.html from all epochs. `sentences` are the run's closing words.
+  /// Draws results.png and report.html from all epochs, and what add_best() has left to draw. Until then they are
+  /// drawn every 20 seconds at most.
+  void plot();
+  /// The same, at the end of the run. `sentences` are its closing words.
   void finish(std::vector<std::string> sentences = {});
 
  private:
-  void plot();
+  bool plot_due() const;
+  void draw_best();
   void write_page();
   void write_picture(const std::string& name, const cv::Mat& picture);
   void write_table();
@@ -59,9 +68,13 @@ class RunReport {
   RunDescription run_;
   MetricsCsv csv_;
   TensorBoardWriter events_;
+  Thinning pictures_, points_;
   /// What the page shows; its curves are those of csv_.
   RunStanding standing_;
   std::optional<Metrics> best_;
+  WorstImages worst_{0};
+  const Dataset* val_ = nullptr;
+  bool best_is_drawn_ = true;
   /// The page of the run before it was resumed, and the sections of pictures.
   Page before_{"", ""};
   std::vector<Json> train_pictures_, val_pictures_;

@@ -31,7 +31,14 @@ TEST(MetricsJson, ComesBackAsTheMetricsItWasMadeFrom) {
   evaluator.add(1, std::vector<ScoredBox>{{0, 0, 19, 20, 0, 0.5f}}, std::vector<Annotation>{truth});
   const Json json = to_json(evaluator.finish());
   EXPECT_EQ(to_json(metrics_from(Json::parse(json.dump()))), json);
+  Metrics with_loss = metrics_from(json);
+  with_loss.loss = ImageLoss{1, 2, 4};
+  const Json longer = to_json(with_loss);
+  EXPECT_EQ(longer["loss"].dump(), R"({"box":1.0,"objectness":2.0,"class":4.0,"total":7.0})");
+  EXPECT_EQ(to_json(metrics_from(Json::parse(longer.dump()))), longer);
   Json shorter = json;
+  for (const char* key : {"precision", "recall", "f1", "score"}) shorter.erase(key);
+  EXPECT_EQ(metrics_from(shorter).AP, with_loss.AP) << "as older versions wrote it";
   shorter.erase("AR");
   EXPECT_THROW(metrics_from(shorter), Json::exception);
 }

@@ -1,5 +1,6 @@
 #include "train/evaluate/metrics.h"
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <limits>
@@ -310,6 +311,59 @@ TEST(Metrics, EvaluatingAnImageTwiceIsCaught) {
   EXPECT_THROW(evaluator.merge(stranger.serialize()), std::logic_error);
   const std::string bytes = other.serialize();
   EXPECT_THROW(DetectionEvaluator({"a"}).merge(bytes.substr(0, bytes.size() - 3)), std::logic_error);
+}
+
+// Against a plain search: for each score that occurs, precision, recall and F1 of each class are computed anew.
+TEST(Metrics, OperateWhereTheMeanF1OfAllClassesIsBest) {
+  const Fixture fixture = read_fixture();
+  const Metrics metrics = evaluate(fixture.classes, fixture.images).finish();
+  std::vector<float> scores;
+  for (const EvaluatedImage& image : fixture.images) {
+    for (const ScoredBox& box : image.detections) scores.push_back(box.score);
+  }
+  OperatingPoint best;
+  for (const float score : scores) {
+    OperatingPoint mean;
+    int classes = 0;
+    for (int c = 0; c < static_cast<int>(fixture.classes.size()); ++c) {
+      std::vector<MatchRecord> records;
+      TruthCounts counts;
+      for (const EvaluatedImage& image : fixture.images) {
+        std::vector<ScoredBox> sure;
+        std::vector<Annotation> objects;
+        for (const ScoredBox& box : image.detections) {
+          if (box.class_id == c && box.score >= score) sure.push_back(box);
+        }
+        for (const Annotation& object : image.truths) {
+          if (object.class_id == c) objects.push_back(object);
+        }
+        std::stable_sort(sure.begin(), sure.end(),
+                         [](const auto& a, const auto& b) { return a.score > b.score; });
+        match(image.id, sure, objects, records, counts);
+      }
+      const auto truths = static_cast<double>(counts.coco[area_all]);
+      const uint64_t bit = coco_bit(area_all, 0);
+      double right = 0, counted = 0;
+      for (const MatchRecord& record : records) {
+        if (record.rank >= coco_max_detections || (record.ignored & bit)) continue;
+        ++counted;
+        right += (record.right & bit) != 0;
+      }
+      if (truths == 0) continue;
+      ++classes;
+      mean.precision += counted > 0 ? right / counted : 0;
+      mean.recall += right / truths;
+      mean.f1 += right > 0 ? 2 * right / (counted + truths) : 0;
+    }
+    for (double* value : {&mean.precision, &mean.recall, &mean.f1}) *value /= classes;
+    mean.score = score;
+    if (mean.f1 > best.f1 + 1e-12 || (mean.f1 > best.f1 - 1e-12 && score > best.score)) best = mean;
+  }
+  EXPECT_GT(best.f1, 0.1);
+  EXPECT_NEAR(metrics.best.f1, best.f1, 1e-12);
+  EXPECT_NEAR(metrics.best.precision, best.precision, 1e-12);
+  EXPECT_NEAR(metrics.best.recall, best.recall, 1e-12);
+  EXPECT_EQ(metrics.best.score, best.score);
 }
 
 }  // namespace

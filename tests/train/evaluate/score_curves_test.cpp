@@ -71,12 +71,12 @@ TEST(ScoreCurves, TheBestPointHasTheBestMeanF1OfTheClassesWithObjects) {
                                       {1, 0.3f, true},
                                       {1, 0.3f, false}},
                                      {2, 2, 0});
-  const OperatingPoint best = best_point(metrics);
+  const OperatingPoint best = metrics.best;
   EXPECT_NEAR(best.f1, (1 + 2.0 / 3) / 2, 1e-6);
   EXPECT_NEAR(best.precision, 1, 1e-6);
   EXPECT_NEAR(best.recall, 0.75, 1e-6);
-  EXPECT_NEAR(best.score, 0.6, 1e-9) << "the highest of the thresholds from 0.405";
-  EXPECT_EQ(best_point(metrics_of({}, {0, 0})).f1, 0);
+  EXPECT_NEAR(best.score, 0.6, 1e-6);
+  EXPECT_EQ(metrics_of({}, {0, 0}).best.f1, 0);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // What a trainer asks of the device from step to step: its rates, its input sizes, and how many steps
 // there are.
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <set>
 
@@ -209,7 +210,21 @@ TEST(TrainerPace, EvaluatesWithinAnEpochThatIsLongerThanTheTime) {
   EXPECT_EQ(progress.epoch, 2u) << "40 steps, and a part of an epoch";
   EXPECT_EQ(timed.evaluations(), 5u);
   EXPECT_GE(progress.best_epoch, 1);
-  EXPECT_EQ(read_metrics_csv(timed.training.folder.metrics()).rows.size(), 2u);
+  const MetricsTable table = read_metrics_csv(timed.training.folder.metrics());
+  ASSERT_EQ(table.rows.size(), 5u) << "a row each";
+  const auto at = [&](size_t row, const char* column) {
+    return table.rows[row][static_cast<size_t>(table.column(column))];
+  };
+  for (size_t i = 0; i < 5; ++i) {
+    const bool whole = table.rows[i][0] == std::floor(table.rows[i][0]);
+    if (i > 0) EXPECT_GT(table.rows[i][0], table.rows[i - 1][0]);
+    EXPECT_EQ(std::isnan(at(i, "seconds")), !whole);
+    EXPECT_FALSE(std::isnan(at(i, "AP")));
+    EXPECT_GT(at(i, "val_loss"), 0);
+    EXPECT_GT(at(i, "loss"), 0);
+  }
+  EXPECT_LT(table.rows[0][0], 1);
+  EXPECT_EQ(table.rows[4][0], 2);
   EXPECT_TRUE(fs::exists(timed.training.folder.best()));
 }
 

@@ -172,5 +172,62 @@ TEST(Validation, HasNoMetricsWhenASignalCame) {
   EXPECT_EQ(validate(run.load(), Communicator::solo(), interrupt), "stopped");
 }
 
+/// The mean loss of a fresh network over five validation images, whose last batch is not full.
+ImageLoss loss_of_validation(const RunConfig& config, Communicator& ranks) {
+  const Dataset train = read_dataset(config.data, Split::train), val = read_dataset(config.data, Split::val);
+  const Model model = load_model(config, 2);
+  const ParameterLayout layout(model);
+  const auto backend = make_cpu_backend();
+  const RunFolder folder = RunFolder::at("nowhere");
+  SoloCollectives collectives;
+  const TrainingSetup setup{config, model, train, val, *backend, folder, ranks, collectives};
+  TrainingStep step(setup, layout, initial_parameters(model, layout, 1));
+  Validation validation(config, model, val, ranks);
+  return validation.run(step.averaged_network(), Interrupt())->loss.value();
+}
+
+TEST(Validation, HasTheSameLossForAnyBatchAndNumberOfRanks) {
+  const SmallRun run(12, 5);
+  const ImageLoss one = loss_of_validation(run.load({"evaluate.batch=1"}), Communicator::solo());
+  EXPECT_GT(one.box, 0);
+  EXPECT_GT(one.objectness, 0);
+  EXPECT_GT(one.classes, 0);
+  const auto expect_same = [&](const ImageLoss& other) {
+    EXPECT_NEAR(other.box, one.box, 1e-5 * one.box);
+    EXPECT_NEAR(other.objectness, one.objectness, 1e-5 * one.objectness);
+    EXPECT_NEAR(other.classes, one.classes, 1e-5 * one.classes);
+  };
+  const RunConfig threes = run.load({"evaluate.batch=3"});
+  expect_same(loss_of_validation(threes, Communicator::solo()));
+  std::vector<ImageLoss> of_ranks(3);
+  on_ranks(3, [&](Communicator& ranks) {
+    of_ranks[static_cast<size_t>(ranks.rank())] = loss_of_validation(threes, ranks);
+    return std::string();
+  });
+  const ImageLoss alone = loss_of_validation(threes, Communicator::solo());
+  for (const ImageLoss& of_rank : of_ranks) {
+    EXPECT_EQ(of_rank.box, alone.box);
+    EXPECT_EQ(of_rank.objectness, alone.objectness);
+    EXPECT_EQ(of_rank.classes, alone.classes);
+  }
+}
+
+TEST(Validation, SaysHowManyImagesAreDone) {
+  const SmallRun small(12, 5);
+  const RunConfig config = small.load({"evaluate.batch=2"});
+  const Dataset train = read_dataset(config.data, Split::train), val = read_dataset(config.data, Split::val);
+  const Model model = load_model(config, 2);
+  const ParameterLayout layout(model);
+  const auto backend = make_cpu_backend();
+  const RunFolder folder = RunFolder::at("nowhere");
+  const TrainingSetup setup{config, model, train, val, *backend, folder};
+  TrainingStep step(setup, layout, initial_parameters(model, layout, 1));
+  std::string said;
+  Validation validation(config, model, val, Communicator::solo(),
+                        [&](int64_t done, int64_t images) { said += fmt::format("{}/{} ", done, images); });
+  validation.run(step.averaged_network(), Interrupt());
+  EXPECT_EQ(said, "1/5 2/5 3/5 4/5 5/5 ");
+}
+
 }  // namespace
 }  // namespace brightnet::testing

@@ -39,6 +39,25 @@ TEST(Comparison, TakesTheBestEvaluationAndTheSpeedFromTheTable) {
   EXPECT_EQ(read.problems.size(), 2u) << "no state, no weights";
 }
 
+TEST(Comparison, CountsNoSecondTwiceWhereEpochsWereEvaluatedWithin) {
+  const SmallRun run;
+  const fs::path path = make_run(run, "a", {});
+  write_atomically(path / "metrics.csv",
+                   "epoch,loss,images_per_s,AP,AP50,AP75,seconds\n"
+                   "0.5,4,,0.125,0.5,0.125,\n"
+                   "1,4,10,0.25,0.5,0.125,60\n"
+                   "1.25,4,,0.5,0.5,0.125,\n"
+                   "2,2,20,0.125,0.75,0.25,120\n"
+                   "2.5,2,,0.125,0.75,0.25,\n");
+  const ComparedRun read = read_run(path);
+  EXPECT_EQ(read.best_epoch, 2) << "within the second epoch";
+  EXPECT_EQ(read.AP, 0.5);
+  EXPECT_EQ(read.epochs, 2) << "complete ones";
+  EXPECT_EQ(read.seconds, 180);
+  EXPECT_DOUBLE_EQ(read.images_per_s, 3000.0 / 180);
+  EXPECT_EQ(minutes_of(read.curves), (std::vector<double>{0.5, 1, 1.5, 3, 4}));
+}
+
 TEST(Comparison, ListsADamagedRunWithWhatItHas) {
   const SmallRun run;
   const fs::path damaged = make_run(run, "damaged", {});

@@ -21,30 +21,43 @@ RunProgress in_the_middle() {
 }
 
 TEST(ProgressText, HasWhatIsWantedMostInEightyColumns) {
-  Metrics metrics;
-  metrics.AP50 = 0.5124;
-  metrics.AP = 0.3;
   RunProgress run = in_the_middle();
-  run.metrics = &metrics;
+  run.scores = {.epoch = 11, .AP50 = 0.5124, .AP = 0.3, .loss = 4};
   const std::string shown = progress_text(run).substr(0, 79);
   for (const char* part :
-       {"epoch 12/300 120/250", "loss 3.000", "ETA 1:02:03", "AP50 0.512 AP 0.300", "lr 0.0013"}) {
+       {"epoch 12/300 120/250", "loss 3.000", "ETA 1:02:03", "AP50 0.512 AP 0.300 (epoch 11)"}) {
     EXPECT_NE(shown.find(part), std::string::npos) << part << " in: " << shown;
   }
-  EXPECT_NE(progress_text(run).find("80.0 images/s  data-wait 25 %"), std::string::npos);
+  EXPECT_EQ(shown.find("val loss"), std::string::npos) << "that was epochs ago: " << shown;
+  EXPECT_NE(progress_text(run).find("lr 0.0013  80.0 images/s  data-wait 25 %"), std::string::npos);
   EXPECT_NE(progress_text(run).find("box 1.000 obj 2.000 cls 0.000"), std::string::npos);
+  run.scores->epoch = 2.4;
+  EXPECT_NE(progress_text(run).find("AP 0.300 (epoch 2.40)"), std::string::npos) << progress_text(run);
 }
 
-TEST(ProgressText, SaysThatSomethingWasNotMeasured) {
+TEST(ProgressText, HasTheValidationLossBesideTheTrainingLossOfTheSameEpoch) {
+  RunProgress run = in_the_middle();
+  run.step = 0;
+  run.scores = {.epoch = 12, .AP50 = 0.5, .AP = 0.25, .loss = 3.5};
+  run.just_evaluated = true;
+  EXPECT_EQ(progress_text(run).find(
+                "epoch 12/300  loss 3.000  val loss 3.500  ETA 1:02:03  AP50 0.500 AP 0.250  lr"),
+            0u)
+      << progress_text(run);
+}
+
+TEST(ProgressText, LeavesOutWhatWasNotMeasured) {
   RunProgress run = in_the_middle();
   run.losses = {};
   run.seconds_left = -1;
-  const std::string text = progress_text(run);
-  EXPECT_NE(text.find("loss -  ETA -  AP50 - AP -  "), std::string::npos) << text;
-  EXPECT_NE(text.find("box - obj - cls -"), std::string::npos) << text;
-  const Metrics background_only;
-  run.metrics = &background_only;
-  EXPECT_NE(progress_text(run).find("AP50 - AP -"), std::string::npos) << progress_text(run);
+  EXPECT_EQ(progress_text(run), "epoch 12/300 120/250  lr 0.0013  80.0 images/s  data-wait 25 %");
+  run.scores = {.epoch = 11};  // without ground truth
+  EXPECT_EQ(progress_text(run).find("AP"), std::string::npos) << progress_text(run);
+}
+
+TEST(ProgressText, SaysHowFarAnEvaluationIs) {
+  EXPECT_EQ(position_text(in_the_middle()) + "  " + evaluation_text(34, 87),
+            "epoch 12/300 120/250  evaluating 34/87 images");
 }
 
 TEST(ProgressText, DoesNotGuessHowManyEpochsThereWillBe) {

@@ -14,16 +14,17 @@ namespace {
 
 constexpr size_t most_sentences = 4;
 
-/// The evaluated epochs of a run.
+/// A run's evaluations.
 struct Evaluations {
-  std::vector<double> epochs, AP, loss;
+  /// NaN in `val_loss`: an older version made the evaluation.
+  std::vector<double> epochs, AP, loss, val_loss;
 
   size_t count() const { return AP.size(); }
 };
 
 Evaluations evaluations_of(const MetricsTable& table) {
   Evaluations all;
-  const int AP = table.column("AP"), loss = table.column("loss");
+  const int AP = table.column("AP"), loss = table.column("loss"), val_loss = table.column("val_loss");
   if (AP < 0 || loss < 0) return all;
   for (const auto& row : table.rows) {
     const double score = row[static_cast<size_t>(AP)], sum = row[static_cast<size_t>(loss)];
@@ -31,6 +32,7 @@ Evaluations evaluations_of(const MetricsTable& table) {
     all.epochs.push_back(row[0]);
     all.AP.push_back(score);
     all.loss.push_back(sum);
+    all.val_loss.push_back(val_loss < 0 ? std::nan("") : row[static_cast<size_t>(val_loss)]);
   }
   return all;
 }
@@ -60,8 +62,11 @@ std::string nothing_learned(const RunOutcome& run, const Evaluations& all) {
                   "check`, then try another optimizer.rate");
 }
 
+constexpr const char* against_over_fitting =
+    "more or more varied images help most, then stronger augmentation (augment.*)";
+
 /// The validation score has fallen since its peak, while the training loss went on falling.
-std::string over_fitting(const Evaluations& all) {
+std::string validation_fell(const Evaluations& all) {
   const size_t window = window_of(all);
   if (all.count() < 3 * window) return "";
   size_t peak = 0;
@@ -80,9 +85,68 @@ std::string over_fitting(const Evaluations& all) {
   if (highest - last < std::max(0.015, 0.05 * highest) || loss_now >= loss_then) return "";
   return fmt::format(
       "It over-fits from about epoch {:.0f}: validation AP fell from {:.3f} to {:.3f} while the training "
-      "loss fell on, from {:.3g} to {:.3g}; more or more varied images help most, then stronger augmentation "
-      "(augment.*), and train.patience saves the time.",
-      all.epochs[peak + window / 2], highest, last, loss_then, loss_now);
+      "loss fell on, from {:.3g} to {:.3g}; {}, and train.patience saves the time.",
+      all.epochs[peak + window / 2], highest, last, loss_then, loss_now, against_over_fitting);
+}
+
+/// Scores of few objects say little.
+bool tells(const TrainingImages& images) {
+  constexpr int64_t least_objects = 20;
+  return images.training.truths >= least_objects && images.validation.truths >= least_objects;
+}
+
+/// The same weights score far better on the images that they were trained on.
+std::string knows_training_images(const RunOutcome& run) {
+  if (!run.training_images || !tells(*run.training_images)) return "";
+  const auto& [training, validation] = *run.training_images;
+  if (training.AP - validation.AP < 0.15 || validation.AP > 0.7 * training.AP) return "";
+  return fmt::format(
+      "It over-fits: the last weights score AP {:.3f} on training images (without augmentation) and {:.3f} "
+      "on validation images; {}. Where the two splits show different things, divide the images anew (`brightnet "
+      "data split`).",
+      training.AP, validation.AP, against_over_fitting);
+}
+
+/// The validation loss has risen since its lowest, the training loss has fallen, and AP has not gained.
+std::string validation_loss_rose(const Evaluations& all) {
+  const size_t window = window_of(all);
+  if (all.count() < 3 * window) return "";
+  const auto mean_at = [&](const std::vector<double>& values, size_t i) {
+    return mean(std::span(values).subspan(i, window));
+  };
+  const size_t end = all.count() - window;
+  size_t least = end;
+  for (size_t i = 0; i < end; ++i) {
+    if (mean_at(all.val_loss, i) < mean_at(all.val_loss, least)) least = i;
+  }
+  const double then = mean_at(all.val_loss, least), now = mean_at(all.val_loss, end);
+  if (least + window > end || !(now > 1.1 * then)) return "";
+  if (mean_at(all.loss, end) >= mean_at(all.loss, least)) return "";
+  if (mean_at(all.AP, end) > mean_at(all.AP, least) + 0.01) return "";
+  return fmt::format(
+      "It begins to over-fit from about epoch {:.0f}: the validation loss rose from {:.3g} to {:.3g} while "
+      "the training loss fell, and AP gained nothing; {}, and train.patience saves the time.",
+      all.epochs[least + window / 2], then, now, against_over_fitting);
+}
+
+std::string over_fitting(const RunOutcome& run, const Evaluations& all) {
+  for (const std::string& sentence :
+       {validation_fell(all), knows_training_images(run), validation_loss_rose(all)}) {
+    if (!sentence.empty()) return sentence;
+  }
+  return "";
+}
+
+/// Not even the training images are known, and the run was not still improving.
+std::string under_fitting(const RunOutcome& run) {
+  if (!run.training_images || !tells(*run.training_images)) return "";
+  const auto& [training, validation] = *run.training_images;
+  if (training.AP50 >= 0.5 || training.AP - validation.AP >= 0.15) return "";
+  return fmt::format(
+      "It under-fits: the last weights score only AP50 {:.3f} on images that they were trained on. Train "
+      "longer (train.epochs), with a larger train.size or a larger model, and see with `brightnet tune --find-rate` "
+      "whether optimizer.rate is too low.",
+      training.AP50);
 }
 
 std::string still_improving(const RunOutcome& run, const Evaluations& all) {
@@ -197,10 +261,12 @@ std::string false_alarms_or_misses(const RunOutcome& run) {
 std::vector<std::string> closing_words(const RunOutcome& run) {
   const Evaluations all = evaluations_of(run.curves);
   if (const std::string nothing = nothing_learned(run, all); !nothing.empty()) return {nothing};
+  std::string improving = still_improving(run, all);
+  if (improving.empty()) improving = under_fitting(run);
   std::vector<std::string> sentences;
   for (std::string& sentence :
-       std::vector{over_fitting(all), still_improving(run, all), unfit_anchors(run), badly_placed(run),
-                   few_objects(run), confused(run), false_alarms_or_misses(run)}) {
+       std::vector{over_fitting(run, all), improving, unfit_anchors(run), badly_placed(run), few_objects(run),
+                   confused(run), false_alarms_or_misses(run)}) {
     if (!sentence.empty() && sentences.size() < most_sentences) sentences.push_back(std::move(sentence));
   }
   return sentences;

@@ -11,6 +11,11 @@
 
 namespace brightnet {
 
+/// The same weights on images that they were trained on, without augmentation, and on the validation images.
+struct TrainingImages {
+  Metrics training, validation;
+};
+
 /// What is known of a run when it has ended.
 struct RunOutcome {
   MetricsTable curves;
@@ -20,8 +25,10 @@ struct RunOutcome {
   std::vector<int64_t> training_objects;
   /// The run ended early, by train.patience.
   bool stopped_early = false;
-  /// Share of the training boxes that an anchor fits (IoU above 0.5), where that is known.
+  /// Share of the training boxes that an anchor fits (AnchorFit), where that is known.
   std::optional<double> anchor_recall;
+  /// Of the last weights, where there was time for it.
+  std::optional<TrainingImages> training_images;
 };
 
 /// At most four sentences, the most important first; none for a run in which nothing stands out.

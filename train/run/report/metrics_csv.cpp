@@ -16,6 +16,9 @@
 namespace brightnet {
 namespace {
 
+/// Of an epoch's number within a file.
+constexpr double rounding = 1e-5;
+
 std::string header_line(const std::vector<std::string>& columns) {
   std::string line = "epoch";
   for (const std::string& column : columns) {
@@ -27,7 +30,7 @@ std::string header_line(const std::vector<std::string>& columns) {
 }
 
 std::string row_line(double epoch, std::span<const double> values) {
-  std::string line = fmt::format("{:.0f}", epoch);
+  std::string line = fmt::format("{:.9g}", epoch);
   for (double value : values) line += std::isnan(value) ? "," : fmt::format(",{:.7g}", value);
   return line + '\n';
 }
@@ -91,7 +94,8 @@ MetricsTable read_metrics_csv(const std::filesystem::path& file) {
 MetricsCsv::MetricsCsv(std::filesystem::path file, const std::vector<std::string>& columns)
     : file_(std::move(file)), columns_(columns.size()), text_(header_line(columns)) {}
 
-MetricsCsv::MetricsCsv(std::filesystem::path file, const std::vector<std::string>& columns, int after_epoch)
+MetricsCsv::MetricsCsv(std::filesystem::path file, const std::vector<std::string>& columns,
+                       double after_epoch)
     : MetricsCsv(std::move(file), columns) {
   if (!std::filesystem::exists(file_)) return;
   const MetricsTable old = read_metrics_csv(file_);
@@ -102,7 +106,7 @@ MetricsCsv::MetricsCsv(std::filesystem::path file, const std::vector<std::string
         file_.string(), "Move the file away to start a new table.");
   }
   for (const std::vector<double>& row : old.rows) {
-    if (row[0] > after_epoch) continue;
+    if (row[0] > after_epoch + rounding) continue;
     std::vector<double> values;
     for (const std::string& column : columns) {
       const int at = old.column(column);
@@ -112,7 +116,7 @@ MetricsCsv::MetricsCsv(std::filesystem::path file, const std::vector<std::string
   }
 }
 
-void MetricsCsv::add(int epoch, const std::vector<double>& values) {
+void MetricsCsv::add(double epoch, const std::vector<double>& values) {
   BRIGHTNET_CHECK(values.size() == columns_, "a row of metrics has another length than its header");
   text_ += row_line(epoch, values);
 }

@@ -1,4 +1,5 @@
-// metrics.csv: one row per epoch, for people, spreadsheets and results.png.
+// metrics.csv: one row per epoch, and one per evaluation within an epoch, for people, spreadsheets and
+// results.png.
 #pragma once
 
 #include <filesystem>
@@ -7,7 +8,8 @@
 
 namespace brightnet {
 
-/// A table of numbers whose first column is the epoch. An empty cell is NaN: not measured in that epoch.
+/// A table of numbers whose first column is the epoch: 3 at the end of the third, 2.4 after 0.4 of it. An
+/// empty cell is NaN: not measured then.
 struct MetricsTable {
   std::vector<std::string> columns;
   std::vector<std::vector<double>> rows;
@@ -25,13 +27,13 @@ class MetricsCsv {
  public:
   /// A new table with the header `epoch,columns...`, which replaces an old file.
   MetricsCsv(std::filesystem::path file, const std::vector<std::string>& columns);
-  /// Continues after `after_epoch`: rows of later epochs, which the resumed run repeats, are removed. Columns
-  /// that an older version did not write are empty in the old rows. A new table when there is no file. Throws
-  /// InputError when the old one has columns that are not among these.
-  MetricsCsv(std::filesystem::path file, const std::vector<std::string>& columns, int after_epoch);
+  /// Continues after `after_epoch`, which may lie within an epoch: rows of later epochs, which the resumed
+  /// run repeats, are removed. Columns that an older version did not write are empty in the old rows. A new
+  /// table when there is no file. Throws InputError when the old one has columns that are not among these.
+  MetricsCsv(std::filesystem::path file, const std::vector<std::string>& columns, double after_epoch);
 
   /// One value per column; NaN leaves the cell empty. Written by save().
-  void add(int epoch, const std::vector<double>& values);
+  void add(double epoch, const std::vector<double>& values);
   /// The table with all rows, written or not.
   MetricsTable table() const;
   /// Writes what is not yet in the file. Throws InputError when that fails.

@@ -148,7 +148,7 @@ void Page::score_curves(const Metrics& metrics) {
   for (const ClassMetrics& c : metrics.per_class) {
     if (c.truths > 0) known.push_back(&c);
   }
-  const OperatingPoint best = best_point(metrics);
+  const OperatingPoint best = metrics.best;
   if (known.empty() || best.f1 == 0) return;
   const bool named = known.size() <= most_classes;
   std::vector<double> recalls, scores;

@@ -116,7 +116,7 @@ cv::Mat plot_precision_recall(const Metrics& metrics) {
   plot.mean = {all_classes(known), "–", {}};
   if (known == 0) return draw(plot);
   plot.mean = {all_classes(known), fmt::format("{:.3f}", metrics.AP50), points(metrics.curve)};
-  const OperatingPoint best = best_point(metrics);
+  const OperatingPoint best = metrics.best;
   plot.best = {best.recall, best.precision};
   plot.best_words = best_words(best);
   return draw(plot);
@@ -134,7 +134,7 @@ cv::Mat plot_over_score(const Metrics& metrics, OverScore which) {
                  {},
                  {},
                  ""};
-  const OperatingPoint best = best_point(metrics);
+  const OperatingPoint best = metrics.best;
   plot.number_name = fmt::format("at {:.2f}", best.score);
   const auto at_best = static_cast<int>(std::lround(best.score * (ScoreCurves::points - 1)));
   std::vector<cv::Point2d> mean;
@@ -151,7 +151,9 @@ cv::Mat plot_over_score(const Metrics& metrics, OverScore which) {
   plot.mean = {all_classes(known), "–", {}};
   if (known == 0) return draw(plot);
   for (cv::Point2d& point : mean) point.y /= static_cast<double>(known);
-  plot.best = mean[static_cast<size_t>(at_best)];
+  plot.best = {best.score, which == OverScore::f1          ? best.f1
+                           : which == OverScore::precision ? best.precision
+                                                           : best.recall};
   plot.mean = {all_classes(known), fmt::format("{:.3f}", plot.best.y), mean};
   plot.best_words = best_words(best);
   return draw(plot);

@@ -4,6 +4,7 @@
 // hand (field numbers from tensorboard's event.proto and summary.proto), without TensorFlow's definitions.
 #include "train/run/report/tensorboard.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
@@ -83,7 +84,13 @@ class Message {
 
 enum EventField { wall_time = 1, step_number = 2, file_version = 3, summary = 5, session_log = 7 };
 enum SummaryField { summary_value = 1 };
-enum ValueField { value_tag = 1, simple_value = 2, value_image = 4 };
+enum ValueField { value_tag = 1, simple_value = 2, value_image = 4, value_tensor = 8, value_metadata = 9 };
+enum MetadataField { plugin_data = 1 };
+enum PluginField { plugin_name = 1 };
+enum TensorField { tensor_type = 1, tensor_shape = 2, tensor_string = 8 };
+enum ShapeField { shape_dimension = 2 };
+enum DimensionField { dimension_size = 1 };
+constexpr int string_type = 7;
 enum ImageField { image_height = 1, image_width = 2, image_colorspace = 3, image_bytes = 4 };
 enum SessionField { session_status = 1 };
 constexpr int session_started = 1;
@@ -118,17 +125,33 @@ void TensorBoardWriter::scalar(const std::string& tag, float value, int64_t step
   add_event(summary_of(Message().text(value_tag, tag).real32(simple_value, value)), step);
 }
 
-void TensorBoardWriter::image(const std::string& tag, const cv::Mat& rgb, int64_t step) {
+void TensorBoardWriter::text(const std::string& tag, const std::string& markdown, int64_t step) {
+  const Message plugin = Message().text(plugin_data, Message().text(plugin_name, "text").bytes());
+  const Message shape = Message().text(shape_dimension, Message().integer(dimension_size, 1).bytes());
+  Message tensor;
+  tensor.integer(tensor_type, string_type).text(tensor_shape, shape.bytes()).text(tensor_string, markdown);
+  Message value;
+  value.text(value_tag, tag).text(value_tensor, tensor.bytes()).text(value_metadata, plugin.bytes());
+  add_event(summary_of(value), step);
+}
+
+size_t TensorBoardWriter::image(const std::string& tag, const cv::Mat& rgb, int64_t step) {
   BRIGHTNET_CHECK(rgb.type() == CV_8UC3 && !rgb.empty(), "an event file takes 8-bit RGB images");
-  if (failing_) return;  // it would be kept in memory
+  if (failing_) return 0;  // it would be kept in memory
   cv::Mat bgr;
   cv::cvtColor(rgb, bgr, cv::COLOR_RGB2BGR);
-  std::vector<uchar> png;
-  BRIGHTNET_CHECK(cv::imencode(".png", bgr, png), "OpenCV cannot write PNG");
+  if (const int side = std::max(bgr.rows, bgr.cols); side > picture_side) {
+    const double scale = static_cast<double>(picture_side) / side;
+    cv::resize(bgr, bgr, {}, scale, scale, cv::INTER_AREA);
+  }
+  std::vector<uchar> jpeg;
+  BRIGHTNET_CHECK(cv::imencode(".jpg", bgr, jpeg, {cv::IMWRITE_JPEG_QUALITY, 85}),
+                  "OpenCV cannot write JPEG");
   Message picture;
-  picture.integer(image_height, rgb.rows).integer(image_width, rgb.cols).integer(image_colorspace, 3);
-  picture.text(image_bytes, std::string(png.begin(), png.end()));
+  picture.integer(image_height, bgr.rows).integer(image_width, bgr.cols).integer(image_colorspace, 3);
+  picture.text(image_bytes, std::string(jpeg.begin(), jpeg.end()));
   add_event(summary_of(Message().text(value_tag, tag).text(value_image, picture.bytes())), step);
+  return jpeg.size();
 }
 
 void TensorBoardWriter::flush() {

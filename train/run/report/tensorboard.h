@@ -1,4 +1,4 @@
-// TensorBoard event files: scalars and images, without TensorFlow.
+// TensorBoard event files: scalars, texts and images, without TensorFlow.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,11 @@ class TensorBoardWriter {
   explicit TensorBoardWriter(const std::filesystem::path& folder, int64_t first_step = 0);
 
   void scalar(const std::string& tag, float value, int64_t step);
-  /// 8-bit RGB, stored as PNG.
-  void image(const std::string& tag, const cv::Mat& rgb, int64_t step);
+  /// Markdown.
+  void text(const std::string& tag, const std::string& markdown, int64_t step);
+  /// 8-bit RGB, stored as JPEG, at most picture_side pixels wide and high. Returns its bytes.
+  size_t image(const std::string& tag, const cv::Mat& rgb, int64_t step);
+  static constexpr int picture_side = 1024;
   /// Writes the events so far. Throws InputError when that fails; none of them is then in the file.
   void flush();
 

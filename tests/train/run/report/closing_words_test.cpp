@@ -68,6 +68,57 @@ TEST(ClosingWords, AreNotNeededForAHealthyRun) {
   EXPECT_TRUE(sentences.empty()) << sentences[0];
 }
 
+/// Scores of the last weights on 100 objects of the training images and on as many of validation.
+TrainingImages scores(double training_AP, double training_AP50, double validation_AP) {
+  TrainingImages images;
+  images.training.AP = training_AP;
+  images.training.AP50 = training_AP50;
+  images.validation.AP = validation_AP;
+  images.training.truths = images.validation.truths = 100;
+  return images;
+}
+
+TEST(ClosingWords, SayThatTheTrainingImagesAreKnownFarBetter) {
+  RunOutcome run = healthy();
+  run.training_images = scores(0.9, 0.99, 0.41);
+  expect_alone(run,
+               {"It over-fits", "AP 0.900 on training images", "0.410 on validation images", "augment.*"});
+  run.training_images = scores(0.7, 0.9, 0.6);
+  EXPECT_TRUE(closing_words(run).empty()) << "some difference is usual";
+  run.training_images = scores(0.9, 0.99, 0.41);
+  run.training_images->training.truths = 10;
+  EXPECT_TRUE(closing_words(run).empty()) << "ten objects tell nothing";
+}
+
+TEST(ClosingWords, SayThatNotEvenTheTrainingImagesAreKnown) {
+  RunOutcome run = healthy();
+  run.training_images = scores(0.2, 0.4, 0.18);
+  expect_alone(run, {"It under-fits", "only AP50 0.400 on images that they were trained on", "train.epochs",
+                     "train.size", "optimizer.rate"});
+  // A run that was still improving needs no larger model yet.
+  run.curves = curves(
+      60, [](double u) { return 0.6 * u; }, falling);
+  expect_alone(run, {"still improving"});
+}
+
+TEST(ClosingWords, SayThatTheValidationLossRisesWhileNothingIsGained) {
+  RunOutcome run = healthy();
+  run.curves.columns.emplace_back("val_loss");
+  const auto with_val_loss = [&](const std::function<double(double)>& loss) {
+    for (size_t i = 0; i < run.curves.rows.size(); ++i) {
+      run.curves.rows[i].resize(3);
+      run.curves.rows[i].push_back(loss(static_cast<double>(i + 1) / 60));
+    }
+  };
+  with_val_loss([](double u) { return 3 + 2 * std::abs(u - 0.4); });
+  expect_alone(run,
+               {"begins to over-fit from about epoch 2", "validation loss rose from 3", "train.patience"});
+  with_val_loss([](double u) { return 3 + 2 * std::max(0.0, 0.4 - u); });
+  EXPECT_TRUE(closing_words(run).empty()) << "it has levelled off";
+  with_val_loss([](double) { return std::nan(""); });
+  EXPECT_TRUE(closing_words(run).empty()) << "an old run has none";
+}
+
 TEST(ClosingWords, SayFromWhichEpochARunOverFits) {
   RunOutcome run = healthy();
   const auto peak_at_a_third = [](double u) { return u < 1.0 / 3 ? 1.5 * u : 0.5 - 0.2 * (u - 1.0 / 3); };

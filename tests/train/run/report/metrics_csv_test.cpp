@@ -47,6 +47,19 @@ TEST(MetricsCsv, ResumeCutsTheRowsThatWillBeDoneAgain) {
   EXPECT_EQ(read_file(file), "epoch,loss\n1,0.125\n2,0.25\n3,0.375\n4,9\n");
 }
 
+TEST(MetricsCsv, ResumeWithinAnEpochKeepsTheEvaluationsUpToThere) {
+  const auto file = fresh_file("within");
+  {
+    MetricsCsv csv(file, {"loss"});
+    for (const double epoch : {1.0, 1 + 1.0 / 3, 1 + 2.0 / 3, 2.0, 2.5}) csv.add(epoch, {1});
+    csv.save();
+  }
+  MetricsCsv csv(file, {"loss"}, 1 + 2.0 / 3);
+  csv.add(2, {2});
+  csv.save();
+  EXPECT_EQ(read_file(file), "epoch,loss\n1,1\n1.33333333,1\n1.66666667,1\n2,2\n");
+}
+
 TEST(MetricsCsv, ResumeWithoutATableStartsOne) {
   const auto file = fresh_file("none");
   MetricsCsv(file, {"loss"}, 3).save();

@@ -1,0 +1,110 @@
+// The loss of an inference network's predictions, against a plain one in double.
+#include <gtest/gtest.h>
+
+#include "core/random.h"
+#include "kernels/cpu/cpu_backend.h"
+#include "tests/kernels/yolo_reference.h"
+#include "tests/layers/models.h"
+
+namespace brightnet {
+namespace {
+
+using testing::BoundNetwork;
+using testing::model_of;
+
+constexpr const char* two_heads = R"(
+activation: leaky
+head: {anchors: [[10, 12], [24, 20], [40, 40]], class_weights: [1, 3, 0.5], label_smoothing: 0.1}
+layers:
+  - conv: {filters: 8, size: 3, stride: 4}
+  - conv: {name: fine, filters: 8, size: 3, stride: 2}
+  - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
+  - yolo: {mask: [0, 1]}
+  - conv: {from: fine, filters: 8, size: 3, stride: 2}
+  - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
+  - yolo: {mask: [2]}
+)";
+constexpr int side = 64, batch = 3;
+
+/// A batch's pixels and ground truth, for as many of its images as are real.
+struct Input {
+  explicit Input(int images) : pixels(batch * side * side * 3), truths(static_cast<size_t>(images)) {
+    Random random(3, Purpose::test);
+    for (auto& pixel : pixels) pixel = static_cast<uint8_t>(random.below(256));
+    for (auto& of_image : truths) {
+      for (int i = 0; i < 3; ++i)
+        of_image.push_back(
+            {{random.uniform(0.3f, 0.7f), random.uniform(0.3f, 0.7f), random.uniform(0.1f, 0.5f), 0.3f},
+             static_cast<int>(random.below(3))});
+    }
+  }
+  std::vector<uint8_t> pixels;
+  std::vector<std::vector<Truth>> truths;
+};
+
+/// Of the predictions that the network made, in double.
+reference::Sums expected_loss(const Network& network, const Model& model, const Input& input) {
+  reference::Sums sum;
+  for (size_t i = 0; i < model.layers.size(); ++i) {
+    const auto* yolo = std::get_if<YoloAttributes>(&model.layers[i].attributes);
+    if (!yolo) continue;
+    YoloHead head = yolo->head;
+    head.input_width = head.input_height = side;
+    head.class_weights = yolo->class_weights.data();
+    const Tensor raw = network.output(static_cast<int>(i));
+    std::vector<double> values(raw.count() / batch * input.truths.size());
+    for (size_t k = 0; k < values.size(); ++k)
+      values[k] = raw.type == DType::f32 ? raw.as<float>()[k] : static_cast<float>(raw.as<BFloat16>()[k]);
+    const reference::Loss loss(head, static_cast<int>(input.truths.size()), raw.shape.h, raw.shape.w,
+                               input.truths);
+    const reference::Sums of_head = loss.sums(values, loss.targets(values));
+    sum.box += of_head.box;
+    sum.objectness += of_head.objectness;
+    sum.classes += of_head.classes;
+  }
+  return sum;
+}
+
+TEST(LossOfInference, IsTheLossOfTheImagesThatHaveGroundTruth) {
+  const auto backend = make_cpu_backend();
+  for (const Precision precision : {Precision::fp32, Precision::bf16}) {
+    for (const int images : {batch, 1}) {
+      BoundNetwork bound(*backend, model_of(two_heads, 3), batch, side, precision, Mode::infer, false, true);
+      const Input input(images);
+      bound.network().set_pixels(input.pixels.data());
+      bound.network().infer();
+      const auto before = bound.network().detections(0.2f);
+      const std::vector<YoloLoss> losses = bound.network().loss(input.truths);
+      ASSERT_EQ(losses.size(), static_cast<size_t>(images));
+      YoloLoss loss;
+      for (const YoloLoss& of_image : losses) {
+        loss.box += of_image.box;
+        loss.objectness += of_image.objectness;
+        loss.classes += of_image.classes;
+      }
+      const reference::Sums expected = expected_loss(bound.network(), bound.model(), input);
+      EXPECT_GT(expected.classes, 0);
+      EXPECT_NEAR(loss.box, expected.box, 1e-4 * expected.box);
+      EXPECT_NEAR(loss.objectness, expected.objectness, 1e-4 * expected.objectness);
+      EXPECT_NEAR(loss.classes, expected.classes, 1e-4 * expected.classes);
+      const auto after = bound.network().detections(0.2f);
+      ASSERT_EQ(after.size(), before.size());
+      for (size_t i = 0; i < before.size(); ++i) EXPECT_EQ(after[i].size(), before[i].size());
+    }
+  }
+}
+
+TEST(LossOfInference, TakesMemoryOnlyWhereItIsWanted) {
+  const auto backend = make_cpu_backend();
+  BoundNetwork plain(*backend, model_of(two_heads, 3), batch, side, Precision::fp32, Mode::infer);
+  BoundNetwork with_loss(*backend, model_of(two_heads, 3), batch, side, Precision::fp32, Mode::infer, false,
+                         true);
+  EXPECT_LT(plain.network().memory().arena(), with_loss.network().memory().arena());
+  const Input input(batch);
+  plain.network().set_pixels(input.pixels.data());
+  plain.network().infer();
+  EXPECT_THROW(plain.network().loss(input.truths), std::exception);
+}
+
+}  // namespace
+}  // namespace brightnet
