@@ -1,4 +1,5 @@
-// The pages and pictures of a run, of `eval` and of `compare`, as the program writes them and a browser shows them.
+// The pages and pictures of a run, of `eval` and of `compare`, as the program writes them and a browser
+// shows them.
 #include <fstream>
 
 #include "data/image/read_image.h"

@@ -16,9 +16,9 @@ namespace brightnet::cli {
 
 class EvalPictures {
  public:
-  /// Checks on rank 0 (`writes`), before anything is evaluated, that the pictures can be written to the folder: it
-  /// replaces only what this command wrote there. Otherwise throws InputError; where the user did not ask for plots it
-  /// warns, and nothing is drawn.
+  /// Checks on rank 0 (`writes`), before anything is evaluated, that the pictures can be written to the
+  /// folder: it replaces only what this command wrote there. Otherwise throws InputError; where the user did
+  /// not ask for plots it warns, and nothing is drawn.
   EvalPictures(const std::filesystem::path& folder, bool asked_for, std::string split, const Dataset& dataset,
                bool writes);
 

@@ -1,5 +1,5 @@
-// What became of each detection and each object of an image, at one confidence threshold and one IoU: what the
-// confusion matrix counts, and what pictures of detections show.
+// What became of each detection and each object of an image, at one confidence threshold and one IoU: what
+// the confusion matrix counts, and what pictures of detections show.
 #pragma once
 
 #include <cstdint>
@@ -34,13 +34,13 @@ struct ImageVerdicts {
   /// The index of each detection's truth; −1: none.
   std::vector<int> truth_of;
 
-  /// How bad the image is: objects missed or of the wrong class count 1 each, false alarms and duplicates their
-  /// scores, as a confident false alarm is the likelier error of the labels.
+  /// How bad the image is: objects missed or of the wrong class count 1 each, false alarms and duplicates
+  /// their scores, as a confident false alarm is the likelier error of the labels.
   double badness(std::span<const ScoredBox> boxes) const;
 };
 
-/// Matches detections with ground truth one to one, regardless of class, highest IoU first. Crowds, and unmatched
-/// detections that overlap one, are not counted.
+/// Matches detections with ground truth one to one, regardless of class, highest IoU first. Crowds, and
+/// unmatched detections that overlap one, are not counted.
 ImageVerdicts judge(std::span<const ScoredBox> detections, std::span<const Annotation> truths,
                     const VerdictOptions& options);
 

@@ -1,4 +1,5 @@
-// The images of a split on which a detector does worst: where labels and detector disagree, one of them is wrong.
+// The images of a split on which a detector does worst: where labels and detector disagree, one of them
+// is wrong.
 #pragma once
 
 #include <span>

@@ -62,8 +62,8 @@ class Trainer {
   bool epoch_trained() const { return length_.epoch_trained(progress_); }
   /// One optimizer step on a batch, of which every rank processes its part.
   void step();
-  /// Exchanges progress, requests (to stop, to save, to evaluate) and a new plan of the run's length among the
-  /// ranks; all_ranks() returns the result.
+  /// Exchanges progress, requests (to stop, to save, to evaluate) and a new plan of the run's length among
+  /// the ranks; all_ranks() returns the result.
   void share_progress(const Interrupt& interrupt);
   /// Evaluates within an epoch. False when a signal interrupted it.
   bool evaluate_within_epoch(const Interrupt& interrupt);

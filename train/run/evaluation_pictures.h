@@ -23,8 +23,8 @@ inline constexpr std::array plot_names{"pr_curve.png", "f1_curve.png", "precisio
                                        "recall_curve.png", "confusion_matrix.png"};
 void plot_evaluation(const Metrics& metrics, const UsePicture& use);
 
-/// A sheet of the worst images with the verdict on each detection. An image that cannot be read any more is left out;
-/// the sheet is empty when none can.
+/// A sheet of the worst images with the verdict on each detection. An image that cannot be read any more is
+/// left out; the sheet is empty when none can.
 cv::Mat picture_worst(const Dataset& dataset, const WorstImages& worst, size_t sheet);
 /// How many sheets so many images take, and the name of one: "val_pred0.jpg".
 size_t worst_sheets(size_t images);

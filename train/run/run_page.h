@@ -36,7 +36,8 @@ struct RunStanding {
   std::vector<Json> pictures;
 };
 
-/// What the standing does not know, because an earlier process found it, is taken from `before`, the run's last page.
+/// What the standing does not know, because an earlier process found it, is taken from `before`, the run's
+/// last page.
 Page run_page(const RunDescription& run, const RunStanding& now, const Page& before);
 
 /// The page of an evaluation of weights.

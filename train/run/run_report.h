@@ -45,12 +45,12 @@ class RunReport {
   void add_point(const TrainingPoint& point);
   /// Of the newest row of metrics.csv that has any.
   std::optional<LastScores> last_scores() const;
-  /// Results of the best weights so far, of this epoch: the pictures of evaluation_pictures.h. `val` outlives the
-  /// report.
+  /// Results of the best weights so far, of this epoch: the pictures of evaluation_pictures.h. `val` outlives
+  /// the report.
   void add_best(const Metrics& metrics, const Dataset& val, const WorstImages& worst, int epoch,
                 int64_t iteration);
-  /// Draws results.png and report.html from all epochs, and what add_best() has left to draw. Until then they are
-  /// drawn every 20 seconds at most.
+  /// Draws results.png and report.html from all epochs, and what add_best() has left to draw. Until then they
+  /// are drawn every 20 seconds at most.
   void plot();
   /// The same, at the end of the run. `sentences` are its closing words.
   void finish(std::vector<std::string> sentences = {});

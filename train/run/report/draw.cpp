@@ -63,8 +63,8 @@ void draw_outline(cv::Mat& rgb, const cv::Rect& box, const DrawnBox& drawn, int 
   draw_dashes(rgb, a, {a.x, b.y}, drawn.color, width);
 }
 
-/// A tag's place, outside its box if possible: of the places around the box, moved inside the picture, the one that
-/// hides least of the tags placed before it and of the objects.
+/// A tag's place, outside its box if possible: of the places around the box, moved inside the picture, the
+/// one that hides least of the tags placed before it and of the objects.
 cv::Rect place_tag(const cv::Rect& box, cv::Size tag, cv::Size picture, const std::vector<cv::Rect>& tags,
                    const std::vector<cv::Rect>& boxes, int line) {
   const int left = box.x - line / 2, right = box.x + box.width - tag.width + line / 2;

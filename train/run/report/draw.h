@@ -25,9 +25,9 @@ struct DrawnBox {
   bool dashed = false, bold = false;
 };
 
-/// Draws boxes on an 8-bit RGB image, later ones on top; what is not on the image is left out. Lines and letters
-/// scale with the image. Tags are translucent and lie outside their boxes where there is room, beside other tags and
-/// within the image; in a crowd, where there is no room, a lower box has none.
+/// Draws boxes on an 8-bit RGB image, later ones on top; what is not on the image is left out. Lines and
+/// letters scale with the image. Tags are translucent and lie outside their boxes where there is room, beside
+/// other tags and within the image; in a crowd, where there is no room, a lower box has none.
 void draw_boxes(cv::Mat& rgb, std::span<const DrawnBox> boxes);
 
 /// Draws boxes with "name 0.87" tags, by rising score, so that better ones are on top.

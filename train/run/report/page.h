@@ -1,5 +1,5 @@
-// A self-contained HTML page: report.html of a run, and that of `brightnet compare`. Its content is data in the page,
-// which its own script draws; it loads nothing from anywhere. Texts may have any content.
+// A self-contained HTML page: report.html of a run, and that of `brightnet compare`. Its content is data in
+// the page, which its own script draws; it loads nothing from anywhere. Texts may have any content.
 #pragma once
 
 #include <string>
@@ -44,8 +44,8 @@ class Page {
   /// The section of this title; null when there is none.
   Json section(const std::string& title) const;
 
-  /// The content of a page that html() made, so that a resumed run can go on with it; an empty page where the file
-  /// is none.
+  /// The content of a page that html() made, so that a resumed run can go on with it; an empty page where the
+  /// file is none.
   static Page read(const std::string& html);
   static constexpr size_t picture_bytes = 450'000;
 

@@ -11,7 +11,8 @@ const NS = "http://www.w3.org/2000/svg";
 
 function el(tag, attributes, ...children) {
   const e = document.createElement(tag);
-  for (const [k, v] of Object.entries(attributes || {})) k === "style" ? e.style.cssText = v : e.setAttribute(k, v);
+  for (const [k, v] of Object.entries(attributes || {}))
+    k === "style" ? e.style.cssText = v : e.setAttribute(k, v);
   for (const c of children) if (c !== null && c !== undefined) e.append(c);
   return e;
 }
@@ -39,10 +40,14 @@ function ticks(low, high, count) {
 function logTicks(low, high) {
   const list = [];
   for (let p = 10 ** Math.floor(Math.log10(low)); p <= high; p *= 10)
-    for (const f of high / low > 1000 ? [1] : [1, 2, 5]) if (p * f >= low * 0.999 && p * f <= high * 1.001) list.push(p * f);
+    for (const f of high / low > 1000 ? [1] : [1, 2, 5])
+      if (p * f >= low * 0.999 && p * f <= high * 1.001) list.push(p * f);
   return list;
 }
-function label(v) { return Math.abs(v) >= 1e5 || (v !== 0 && Math.abs(v) < 1e-3) ? v.toExponential(0) : String(+v.toPrecision(6)); }
+function label(v) {
+  const wide = Math.abs(v) >= 1e5 || (v !== 0 && Math.abs(v) < 1e-3);
+  return wide ? v.toExponential(0) : String(+v.toPrecision(6));
+}
 
 // One plot: legend, axes, curves, and the values under the pointer. All panels of a section point together.
 class Panel {
@@ -54,9 +59,12 @@ class Panel {
     this.svg = svg("svg", {role: "img", "aria-label": spec.title});
     this.tip = el("div", {class: "tip"});
     this.box.append(this.svg, this.tip);
-    this.svg.addEventListener("pointermove", e => this.place && group.forEach(p => p.point(this.xAt(e), p === this)));
+    this.svg.addEventListener("pointermove",
+      e => this.place && group.forEach(p => p.point(this.xAt(e), p === this)));
     this.svg.addEventListener("pointerleave", () => group.forEach(p => p.leave()));
-    new ResizeObserver(() => this.box.clientWidth === this.drawn || requestAnimationFrame(() => this.draw())).observe(this.box);
+    new ResizeObserver(() => {
+      if (this.box.clientWidth !== this.drawn) requestAnimationFrame(() => this.draw());
+    }).observe(this.box);
   }
   legend() {
     const curves = this.spec.curves;
@@ -70,11 +78,12 @@ class Panel {
     };
     if (this.spec.unit) {
       return el("div", {}, el("div", {class: "mark"}, el("i"), this.spec.mark_words),
-        el("div", {class: "names"}, ...curves.map(c => button(c, el("i", {style: "background:" + c.color}), c.name))));
+        el("div", {class: "names"},
+           ...curves.map(c => button(c, el("i", {style: "background:" + c.color}), c.name))));
     }
     const best = curves.some(c => c.best);
-    const grid = el("div", {class: "legend"}, el("span"), el("span"), el("span", {class: "head"}, best ? "best" : ""),
-                    el("span", {class: "head"}, "last"));
+    const grid = el("div", {class: "legend"}, el("span"), el("span"),
+                    el("span", {class: "head"}, best ? "best" : ""), el("span", {class: "head"}, "last"));
     for (const c of curves) {
       grid.append(el("i", {style: "background:" + c.color}), button(c, c.name),
                   el("b", {class: "value"}, c.best ? show(c.best[1]) : ""),
@@ -86,7 +95,8 @@ class Panel {
   range() {
     if (this.spec.unit) return {x: [0, 1], y: [0, 1]};
     let xs = [], ys = [];
-    for (const p of this.group) for (const c of p.spec.curves) if (c.x.length) xs.push(c.x[0], c.x[c.x.length - 1]);
+    for (const p of this.group)
+      for (const c of p.spec.curves) if (c.x.length) xs.push(c.x[0], c.x[c.x.length - 1]);
     for (const c of this.visible()) ys = ys.concat(c.y.filter(v => v !== null));
     let x0 = Math.min(...xs), x1 = Math.max(...xs), y0 = Math.min(...ys), y1 = Math.max(...ys);
     if (!(x0 <= x1)) [x0, x1] = [0, 1];
@@ -126,21 +136,27 @@ class Panel {
     if (marked && marked >= r.x[0] && marked <= r.x[1]) {
       const x = this.px(marked), late = x > left + w / 2;
       s.append(svg("line", {x1: x, x2: x, y1: top, y2: top + h, stroke: "#6a727b", "stroke-dasharray": "4 4"}),
-               svg("text", {x: late ? x + 4 : x - 4, y: top - 7, "text-anchor": late ? "end" : "start"}, "best epoch " + marked));
+               svg("text", {x: late ? x + 4 : x - 4, y: top - 7, "text-anchor": late ? "end" : "start"},
+                   "best epoch " + marked));
     }
     for (const c of this.visible()) {
       let d = "", pen = "M";
-      c.y.forEach((y, i) => { if (y !== null) { d += pen + this.px(c.x[i]).toFixed(1) + " " + this.py(y).toFixed(1); pen = "L"; } });
-      if (d) s.append(svg("path", {d, stroke: c.color, fill: "none", "stroke-width": c.wide ? 3 : 1.8, "stroke-linejoin": "round"}));
+      c.y.forEach((y, i) => {
+        if (y === null) return;
+        d += pen + this.px(c.x[i]).toFixed(1) + " " + this.py(y).toFixed(1);
+        pen = "L";
+      });
+      const width = c.wide ? 3 : 1.8;
+      if (d) s.append(svg("path", {d, stroke: c.color, fill: "none", "stroke-width": width, "stroke-linejoin": "round"}));
       if (c.x.length * 14 < w) c.x.forEach((x, i) => c.y[i] !== null &&
         s.append(svg("circle", {cx: this.px(x), cy: this.py(c.y[i]), r: 2.4, fill: c.color})));
-      if (c.best) s.append(svg("circle", {cx: this.px(c.best[0]), cy: this.py(c.best[1]), r: 4, fill: "#fff", stroke: c.color, "stroke-width": 2}));
+      if (c.best) this.ring(c.best, c.color, 4);
     }
-    if (this.spec.mark) {
-      const [x, y] = this.spec.mark;
-      s.append(svg("circle", {cx: this.px(x), cy: this.py(y), r: 5, fill: "#fff", stroke: "#d5283c", "stroke-width": 2.5}));
-    }
+    if (this.spec.mark) this.ring(this.spec.mark, "#d5283c", 5);
     this.cross = svg("g", {}); s.append(this.cross);
+  }
+  ring([x, y], color, r) {
+    this.svg.append(svg("circle", {cx: this.px(x), cy: this.py(y), r, fill: "#fff", stroke: color, "stroke-width": 2}));
   }
   xAt(e) {
     const b = this.svg.getBoundingClientRect(), {left, w, x} = this.place;
@@ -152,18 +168,22 @@ class Panel {
     const near = [];
     for (const c of this.visible()) {
       let best = -1;
-      c.x.forEach((v, i) => { if (c.y[i] !== null && (best < 0 || Math.abs(v - x) < Math.abs(c.x[best] - x))) best = i; });
+      c.x.forEach((v, i) => {
+        if (c.y[i] !== null && (best < 0 || Math.abs(v - x) < Math.abs(c.x[best] - x))) best = i;
+      });
       if (best >= 0) near.push([c, c.x[best], c.y[best]]);
     }
     if (!near.length) return;
     const at = near.reduce((a, b) => Math.abs(b[1] - x) < Math.abs(a[1] - x) ? b : a)[1];
     const px = this.px(at), {top, h, left, w} = this.place;
     this.cross.append(svg("line", {x1: px, x2: px, y1: top, y2: top + h, stroke: "#22262b", "stroke-width": 1}));
-    for (const [c, cx, cy] of near) this.cross.append(svg("circle", {cx: this.px(cx), cy: this.py(cy), r: 3.5, fill: c.color, stroke: "#fff"}));
+    for (const [c, cx, cy] of near)
+      this.cross.append(svg("circle", {cx: this.px(cx), cy: this.py(cy), r: 3.5, fill: c.color, stroke: "#fff"}));
     if (!own) { this.tip.style.display = "none"; return; }
     const rows = near.length > 12 ? [...near].sort((a, b) => b[2] - a[2]).slice(0, 12) : near;
     this.tip.replaceChildren(el("div", {}, `${this.xName} ${show(at)}`), ...rows.map(([c, cx, cy]) =>
-      el("div", {}, el("i", {style: "background:" + c.color}), `${c.name}  ${show(cy)}` + (cx !== at ? ` (at ${show(cx)})` : ""))));
+      el("div", {}, el("i", {style: "background:" + c.color}),
+         `${c.name}  ${show(cy)}` + (cx !== at ? ` (at ${show(cx)})` : ""))));
     this.tip.style.display = "block";
     const t = this.tip.offsetWidth, room = px + 12 + t <= this.box.clientWidth;
     this.tip.style.left = Math.max(0, room ? px + 12 : px - 12 - t) + "px";
@@ -184,11 +204,14 @@ function matrix(s) {
   table.append(el("tr", {}, el("th", {}, "detected as ↓   labelled as →"), ...s.names.map(v => el("th", {}, v)),
                   el("th", {class: "apart background"}, "false alarm")));
   s.rows.forEach((row, p) => {
-    const line = el("tr", p === n ? {class: "apart"} : {}, el("th", p === n ? {class: "background"} : {}, p === n ? "missed" : s.names[p]));
+    const missed = p === n;
+    const line = el("tr", missed ? {class: "apart"} : {},
+                    el("th", missed ? {class: "background"} : {}, missed ? "missed" : s.names[p]));
     row.forEach((count, t) => {
       if (p === n && t === n) return line.append(el("td", {style: "background:#f4f5f7"}));
       const total = t === n ? sum(row) : byTruth[t], share = total ? count / total : 0, back = p === n || t === n;
-      const style = `background:${shade(share, back)};color:${count === 0 ? "#9aa1a9" : share > 0.35 ? "#fff" : "#22262b"}`;
+      const ink = count === 0 ? "#8a9199" : share > (back ? 0.9 : 0.6) ? "#fff" : "#22262b";
+      const style = `background:${shade(share, back)};color:${ink}`;
       line.append(el("td", {style, class: t === n ? "apart" : ""}, el("b", {}, String(count)),
                      count ? el("small", {}, Math.round(100 * share) + " %") : null));
     });
@@ -206,7 +229,8 @@ const draws = {
                  return [el("div", {class: "grid"}, ...group.map(p => p.box))]; },
   confusion: s => [matrix(s)],
   table: s => [el("div", {class: "scroll"}, el("table", {class: "wide"},
-    el("tr", {}, ...s.head.map(h => el("th", {}, h))), ...s.rows.map(r => el("tr", {}, ...r.map(c => el("td", {title: c}, c))))))],
+    el("tr", {}, ...s.head.map(h => el("th", {}, h))),
+    ...s.rows.map(r => el("tr", {}, ...r.map(c => el("td", {title: c}, c))))))],
   facts: s => [el("dl", {class: "facts"}, ...s.items.flatMap(([k, v]) => [el("dt", {}, k), el("dd", {}, v)]))],
   picture: s => { const box = el("div", {class: "picture"}, el("img", {src: s.source, alt: s.title}));
                   box.addEventListener("click", () => box.classList.toggle("whole")); return [box]; },
@@ -221,7 +245,8 @@ for (const s of content.sections) {
   page.append(section);
 }
 for (const p of panels) p.draw();
-page.append(el("footer", {}, "Made by brightnet. Hover over curves for their values; click a name in a legend to hide its curve, and a picture to see it at full size."));
+page.append(el("footer", {}, "Made by brightnet. Hover over curves for their values; " +
+  "click a name in a legend to hide its curve, and a picture to see it at full size."));
 })();
 )js";
 

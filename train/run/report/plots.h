@@ -1,5 +1,5 @@
-// Curves over the epochs of a run: results.png, and the panels of report.html and of `brightnet compare`. Pictures are
-// RGB, for write_image().
+// Curves over the epochs of a run: results.png, and the panels of report.html and of `brightnet compare`.
+// Pictures are RGB, for write_image().
 #pragma once
 
 #include <cmath>
@@ -40,12 +40,12 @@ int best_of(const Curve& curve, Better better);
 /// Whether a panel is drawn on a logarithmic scale.
 bool is_logarithmic(const PlotPanel& panel);
 
-/// The panels of a run, from those columns of its metrics.csv that are there: each part of the loss in training and on
-/// the validation split, AP, precision and recall, the classes' AP, learning rate.
+/// The panels of a run, from those columns of its metrics.csv that are there: each part of the loss in
+/// training and on the validation split, AP, precision and recall, the classes' AP, learning rate.
 std::vector<PlotPanel> results_panels(const MetricsTable& table);
 
-/// Panels over the same horizontal axis, with the best and last value of each curve. A curve has the same colour in
-/// each panel. `best_epoch` is marked in all of them; 0: none.
+/// Panels over the same horizontal axis, with the best and last value of each curve. A curve has the same
+/// colour in each panel. `best_epoch` is marked in all of them; 0: none.
 cv::Mat plot_panels(const std::vector<PlotPanel>& panels, const std::string& x_name, int best_epoch = 0);
 
 }  // namespace brightnet

@@ -20,7 +20,8 @@ namespace {
 
 /// The height of capitals over the size of the typeface, where it does not say so itself.
 constexpr double usual_capitals = 0.72;
-/// The width of a character over the height of a capital when there is no typeface, so that layouts still hold.
+/// The width of a character over the height of a capital when there is no typeface, so that layouts
+/// still hold.
 constexpr double usual_width = 0.85;
 
 struct Face {

@@ -15,8 +15,8 @@ namespace brightnet {
 /// "2 missed, 1 false alarm", or "all correct".
 std::string verdict_words(const ImageVerdicts& verdicts);
 
-/// One image of a data set, twice and side by side below its file's name: the labels left, the detections of at least
-/// the confidence threshold and the missed objects right. `image` is RGB, as read_image() gives it.
+/// One image of a data set, twice and side by side below its file's name: the labels left, the detections of
+/// at least the confidence threshold and the missed objects right. `image` is RGB, as read_image() gives it.
 cv::Mat picture_verdicts(const cv::Mat& image, const ImageRecord& record, std::span<const ScoredBox> boxes,
                          const VerdictOptions& options, const std::vector<std::string>& names);
 

@@ -54,7 +54,8 @@ TEST(Plots, ResultsRiseAndFallAsTheNumbersDo) {
   longer.curves[0] = {"", {1, 20}, {0, 0}};
   const cv::Mat plot = plot_panels({panel, longer}, "epoch");
   const cv::Vec3b blue(0, 114, 178);
-  // The first panel's inside starts 72 and ends 426 units from the left; epoch 5 is at 147. The legend is above 85.
+  // The first panel's inside starts 72 and ends 426 units from the left; epoch 5 is at 147. The legend is
+  // above 85.
   const cv::Mat inside = plot.rowRange(pixel(85), plot.rows);
   const double early = height_of(inside, pixel(165), blue), late = height_of(inside, pixel(415), blue);
   EXPECT_GT(early, late + pixel(80));
