@@ -260,7 +260,10 @@ std::string false_alarms_or_misses(const RunOutcome& run) {
 
 std::vector<std::string> closing_words(const RunOutcome& run) {
   const Evaluations all = evaluations_of(run.curves);
-  if (const std::string nothing = nothing_learned(run, all); !nothing.empty()) return {nothing};
+  // Training longer does not help a network that knows its training images by heart.
+  if (const std::string nothing = nothing_learned(run, all);
+      !nothing.empty() && knows_training_images(run).empty())
+    return {nothing};
   std::string improving = still_improving(run, all);
   if (improving.empty()) improving = under_fitting(run);
   std::vector<std::string> sentences;
