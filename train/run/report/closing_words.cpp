@@ -144,7 +144,7 @@ std::string under_fitting(const RunOutcome& run) {
   if (training.AP50 >= 0.5 || training.AP - validation.AP >= 0.15) return "";
   return fmt::format(
       "It under-fits: the last weights score only AP50 {:.3f} on images that they were trained on. Train "
-      "longer (train.epochs), with a larger train.size or a larger model, and see with `brightnet tune --find-rate` "
+      "longer (train.epochs or train.minutes), with a larger train.size or model, and see with `brightnet tune --find-rate` "
       "whether optimizer.rate is too low.",
       training.AP50);
 }
