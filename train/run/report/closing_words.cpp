@@ -102,8 +102,8 @@ std::string knows_training_images(const RunOutcome& run) {
   if (training.AP - validation.AP < 0.15 || validation.AP > 0.7 * training.AP) return "";
   return fmt::format(
       "It over-fits: the last weights score AP {:.3f} on training images (without augmentation) and {:.3f} "
-      "on validation images; {}. Where the two splits show different things, divide the images anew (`brightnet "
-      "data split`).",
+      "on validation images; {}. Where the two splits show different things, divide the images anew "
+      "(`brightnet data split`).",
       training.AP, validation.AP, against_over_fitting);
 }
 
@@ -144,8 +144,8 @@ std::string under_fitting(const RunOutcome& run) {
   if (training.AP50 >= 0.5 || training.AP - validation.AP >= 0.15) return "";
   return fmt::format(
       "It under-fits: the last weights score only AP50 {:.3f} on images that they were trained on. Train "
-      "longer (train.epochs or train.minutes), with a larger train.size or model, and see with `brightnet tune --find-rate` "
-      "whether optimizer.rate is too low.",
+      "longer (train.epochs or train.minutes), with a larger train.size or model, and see with `brightnet "
+      "tune --find-rate` whether optimizer.rate is too low.",
       training.AP50);
 }
 
