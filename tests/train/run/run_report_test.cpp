@@ -54,9 +54,9 @@ TEST(RunReport, BoundsTheBytesOfTensorBoardsEvents) {
   metrics.confusion = ConfusionMatrix(1);
   TrainingPoint point{.iteration = 1, .sums = {}, .losses = {}, .rate = 0.1f};
   point.losses.images = 1;
-  for (const int first : {0, 60}) {  // the second time the run is resumed
+  for (const int first : {0, 25}) {  // the second time the run is resumed
     RunReport report(run.folder, run.files, {"bolt"}, first == 0 ? -1 : first, first);
-    for (int epoch = first; epoch < first + 60; ++epoch) {
+    for (int epoch = first; epoch < first + 25; ++epoch) {
       for (int i = 0; i < 60; ++i) report.add_point(point);
       report.add_epoch({.epoch = epoch + 1.0, .iteration = epoch, .metrics = &metrics});
       report.add_best(metrics, run.val, {{}}, epoch);
