@@ -211,20 +211,23 @@ TEST(TrainerPace, EvaluatesWithinAnEpochThatIsLongerThanTheTime) {
   EXPECT_EQ(timed.evaluations(), 5u);
   EXPECT_GE(progress.best_epoch, 1);
   const MetricsTable table = read_metrics_csv(timed.training.folder.metrics());
-  ASSERT_EQ(table.rows.size(), 5u) << "a row each";
   const auto at = [&](size_t row, const char* column) {
     return table.rows[row][static_cast<size_t>(table.column(column))];
   };
-  for (size_t i = 0; i < 5; ++i) {
+  size_t evaluated = 0, epochs = 0;
+  for (size_t i = 0; i < table.rows.size(); ++i) {
     const bool whole = table.rows[i][0] == std::floor(table.rows[i][0]);
+    epochs += whole;
+    evaluated += !std::isnan(at(i, "AP"));
     EXPECT_GT(table.rows[i][0], i > 0 ? table.rows[i - 1][0] : 0);
     EXPECT_EQ(std::isnan(at(i, "seconds")), !whole);
-    EXPECT_FALSE(std::isnan(at(i, "AP")));
-    EXPECT_GT(at(i, "val_loss"), 0);
+    EXPECT_EQ(std::isnan(at(i, "AP")), std::isnan(at(i, "val_loss")));
+    EXPECT_TRUE(whole || at(i, "val_loss") > 0) << "a row within an epoch is an evaluation's";
     EXPECT_GT(at(i, "loss"), 0);
   }
-  EXPECT_LT(table.rows[0][0], 1);
-  EXPECT_EQ(table.rows[4][0], 2);
+  EXPECT_EQ(evaluated, 5u) << "a row for each";
+  EXPECT_EQ(epochs, 2u);
+  EXPECT_EQ(table.rows.back()[0], 2);
   EXPECT_TRUE(fs::exists(timed.training.folder.best()));
 }
 

@@ -89,10 +89,10 @@ TEST(RunReport, BoundsTheBytesOfTensorBoardsEvents) {
   point.losses.images = 1;
   WorstImages worst(1);
   worst.add(0, {}, {});
-  for (const int first : {0, 60}) {  // the second time the run is resumed
+  for (const int first : {0, 25}) {  // the second time the run is resumed
     RunReport report(run.folder, run.files, of_bolts(), first == 0 ? -1 : first, first == 0 ? 0 : first,
                      first);
-    for (int epoch = first; epoch < first + 60; ++epoch) {
+    for (int epoch = first; epoch < first + 25; ++epoch) {
       for (int i = 0; i < 60; ++i) report.add_point(point);
       report.add_epoch({.epoch = epoch + 1.0, .iteration = epoch, .metrics = &metrics});
       report.add_best(metrics, run.val, worst, epoch + 1, epoch);

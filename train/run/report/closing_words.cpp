@@ -102,8 +102,8 @@ std::string knows_training_images(const RunOutcome& run) {
   if (training.AP - validation.AP < 0.15 || validation.AP > 0.7 * training.AP) return "";
   return fmt::format(
       "It over-fits: the last weights score AP {:.3f} on training images (without augmentation) and {:.3f} "
-      "on validation images; {}. Where the two splits show different things, divide the images anew (`brightnet "
-      "data split`).",
+      "on validation images; {}. Where the two splits show different things, divide the images anew "
+      "(`brightnet data split`).",
       training.AP, validation.AP, against_over_fitting);
 }
 
@@ -144,8 +144,8 @@ std::string under_fitting(const RunOutcome& run) {
   if (training.AP50 >= 0.5 || training.AP - validation.AP >= 0.15) return "";
   return fmt::format(
       "It under-fits: the last weights score only AP50 {:.3f} on images that they were trained on. Train "
-      "longer (train.epochs), with a larger train.size or a larger model, and see with `brightnet tune --find-rate` "
-      "whether optimizer.rate is too low.",
+      "longer (train.epochs or train.minutes), with a larger train.size or model, and see with `brightnet "
+      "tune --find-rate` whether optimizer.rate is too low.",
       training.AP50);
 }
 
@@ -260,7 +260,10 @@ std::string false_alarms_or_misses(const RunOutcome& run) {
 
 std::vector<std::string> closing_words(const RunOutcome& run) {
   const Evaluations all = evaluations_of(run.curves);
-  if (const std::string nothing = nothing_learned(run, all); !nothing.empty()) return {nothing};
+  // Training longer does not help a network that knows its training images by heart.
+  if (const std::string nothing = nothing_learned(run, all);
+      !nothing.empty() && knows_training_images(run).empty())
+    return {nothing};
   std::string improving = still_improving(run, all);
   if (improving.empty()) improving = under_fitting(run);
   std::vector<std::string> sentences;

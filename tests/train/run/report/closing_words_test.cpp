@@ -85,6 +85,13 @@ TEST(ClosingWords, SayThatTheTrainingImagesAreKnownFarBetter) {
                {"It over-fits", "AP 0.900 on training images", "0.410 on validation images", "augment.*"});
   run.training_images = scores(0.7, 0.9, 0.6);
   EXPECT_TRUE(closing_words(run).empty()) << "some difference is usual";
+  // It must not be told to train longer because validation finds nothing.
+  run.training_images = scores(0.96, 1, 0.001);
+  run.best.AP50 = 0.009;
+  ASSERT_FALSE(closing_words(run).empty());
+  EXPECT_NE(closing_words(run)[0].find("AP 0.960 on training images"), std::string::npos)
+      << closing_words(run)[0];
+  run.best.AP50 = 0.85;
   run.training_images = scores(0.9, 0.99, 0.41);
   run.training_images->training.truths = 10;
   EXPECT_TRUE(closing_words(run).empty()) << "ten objects tell nothing";
