@@ -152,6 +152,8 @@ step 0 "elsewhere/first exists and is kept: this run is written to elsewhere/fir
   brightnet train mine.yaml --out elsewhere/first --set train.epochs=1 "${quick[@]}"
 step 0 "This run is finished|elsewhere/first-2" brightnet train mine.yaml --resume
 rm elsewhere/first-2/state/state.safetensors
+step 2 "its weights are there, but not" brightnet train --resume elsewhere/first-2
+rm elsewhere/first-2/weights/last.safetensors
 step 0 "ended before its first save: it begins again|epoch 1/1" brightnet train --resume elsewhere/first-2
 "$program" train mine.yaml --out stopped --set train.epochs=100000 "${quick[@]}" >stopped.txt 2>&1 &
 running=$!
