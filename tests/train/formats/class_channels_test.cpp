@@ -45,7 +45,8 @@ TEST(ClassChannels, AreNowhereWhereTheHeadHasOtherAnchorsEvenIfAsManyChannels) {
 TEST(ClassChannels, CannotBeToldApartBehindAnotherLayer) {
   std::string yaml = small_model;
   yaml.replace(yaml.find("  - yolo: {mask: [0, 1]}"), 24,
-               "  - max_pool: {size: 1, stride: 1}\n  - yolo: {mask: [0, 1]}");
+               "  - max_pool: {size: 2, stride: 1}\n  - yolo: {mask: [0, 1]}");
+  yaml.replace(yaml.find("filters: auto"), 13, "filters: 14");
   const Model model = model_of(yaml, 2);
   const ParameterLayout layout(model);
   EXPECT_TRUE(class_channels(model, model, layout, match_classes({"a", "b"}, {"a", "b"}), "weights").empty());
