@@ -63,7 +63,6 @@ skip() {
   echo "skipped  $1: this program has no such thing yet"
 }
 exists() { step 0 "" test -s "$1"; }
-value() { grep -o "\"$2\": *[-0-9.e]*" "$1" | head -1 | grep -o '[-0-9.e]*$'; }
 
 quick=(--set train.size=64 --set train.batch=8 --set evaluate.every=1 --set loader.workers=1 --set train.precision=fp32)
 
