@@ -127,13 +127,14 @@ for file in config.yaml train.log metrics.csv results.png weights/best.safetenso
   exists runs/mine/$file
 done
 if [[ -e runs/mine/report.html ]]; then
-  step 1 "" grep -qE '(src|href)="https?://' runs/mine/report.html
+  step 1 "" grep -qE '(src|href)="https?://' runs/mine/report.html  # no network
 else
   skip "report.html"
 fi
 step 0 "circle|all|mAP@0.5:0.95" brightnet eval mine.yaml --weights runs/mine/weights/best.safetensors
 if has --plots eval; then
   step 0 "" brightnet eval mine.yaml --weights runs/mine/weights/best.safetensors --plots drawn
+  exists drawn/report.html
 else
   skip "eval --plots"
 fi
@@ -206,6 +207,7 @@ step 0 "copy" brightnet data check leaky.yaml
 # --- Comparing, exporting ---------------------------------------------------------------------------------------------
 step 0 "mine-2|differing key|compare.png" brightnet compare runs/mine runs/mine-2 --out compare.png
 exists compare.png
+if brightnet compare --help | grep -q '\.html'; then exists compare.html; else skip "compare's page"; fi
 step 0 "best.onnx" brightnet export --weights runs/mine/weights/best.safetensors --format onnx --out best.onnx
 step 0 "circle" brightnet export --describe best.onnx
 step 0 "" brightnet memory net.yaml --batch 4 --size 64
