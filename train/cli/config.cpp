@@ -23,8 +23,11 @@ void add_config(CLI::App& app, Action& action) {
       const RunConfig config = load_run_config(arguments->config, arguments->all_assignments(), false);
       check_config(config);
       std::cout << print_config(config);
-      if (std::error_code ignored; !std::filesystem::is_directory(config.data.root, ignored))
+      if (config.data.train.empty()) {
+        spdlog::warn("No training images are named (data.train): `brightnet train` needs them.");
+      } else if (std::error_code ignored; !std::filesystem::is_directory(config.data.root, ignored)) {
         spdlog::warn("{} is not there yet: `brightnet train` needs it.", config.data.root);
+      }
       return 0;
     };
   });

@@ -105,8 +105,10 @@ ChannelSources class_channels(const Model& theirs, const Model& model, const Par
                        file, "List the classes as in the weights, or train without them.");
     }
     const auto found = by_name.find(ours.layer->name);
-    if (found == by_name.end() || found->second.anchors != ours.anchors) continue;
-    const std::vector<int> channels = channels_of(found->second, ours, match);
+    const bool alike = found != by_name.end() && found->second.anchors == ours.anchors;
+    const std::vector<int> channels =
+        alike ? channels_of(found->second, ours, match)
+              : std::vector<int>(static_cast<size_t>(ours.anchors) * ours.values(), -1);
     for (const ParameterEntry& entry : layout.entries()) {
       if (&model.layers[static_cast<size_t>(entry.layer)] == ours.layer) sources[entry.name] = channels;
     }

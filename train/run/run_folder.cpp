@@ -86,7 +86,7 @@ std::vector<RunFolder> RunFolder::numbered(const fs::path& wanted) {
   std::vector<RunFolder> runs;
   for (const int number : numbers_of(clean)) {
     const RunFolder folder(with_number(clean, number));
-    if (folder.begun()) runs.push_back(folder);
+    if (folder.begun() && !folder.lost_state()) runs.push_back(folder);
   }
   return runs;
 }
@@ -113,6 +113,11 @@ bool RunFolder::begun() const {
 bool RunFolder::saved() const {
   std::error_code ignored;
   return fs::exists(state(), ignored);
+}
+
+bool RunFolder::lost_state() const {
+  std::error_code ignored;
+  return !saved() && fs::exists(last(), ignored);
 }
 
 void RunFolder::remove_unused() const {

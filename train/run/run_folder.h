@@ -17,7 +17,7 @@ class RunFolder {
   static RunFolder at(std::filesystem::path path) { return RunFolder(std::move(path)); }
   /// The folder of a run that was begun; otherwise InputError, which states what is missing.
   static RunFolder open(const std::filesystem::path& path);
-  /// The runs `wanted`, `wanted`-2, … that were begun.
+  /// The runs `wanted`, `wanted`-2, … that can be resumed or begun again.
   static std::vector<RunFolder> numbered(const std::filesystem::path& wanted);
   /// Of several, the one that was saved last; one without a state counts from when it was begun.
   static std::optional<RunFolder> latest(const std::vector<RunFolder>& runs);
@@ -25,6 +25,8 @@ class RunFolder {
   /// Whether it has the description that a run begins with, and a state to resume from.
   bool begun() const;
   bool saved() const;
+  /// Whether the state is gone that was saved with the last weights: not a run to be begun again.
+  bool lost_state() const;
   /// Removes what create() made and `log()`, and the folder if that leaves it empty.
   void remove_unused() const;
 

@@ -130,9 +130,11 @@ void prepare_model(Preparation& run) {
 
 /// A run's weights mean the classes that it began with, in their order.
 void refuse_other_classes(const RunFolder& folder, const std::vector<std::string>& classes) {
-  std::error_code ignored;
-  if (!fs::exists(folder.last(), ignored)) return;
-  const auto trained = describe_weights(folder.last());
+  std::optional<TrainedModel> trained;
+  try {
+    trained = describe_weights(folder.last());
+  } catch (const InputError&) {  // resuming needs the state alone
+  }
   if (!trained || trained->classes == classes) return;
   throw InputError(fmt::format("the run was trained for the classes {}, and its data set now has {}",
                                fmt::join(trained->classes, ", "), fmt::join(classes, ", ")),

@@ -14,15 +14,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
+bool begins_with_any(const std::string& key, std::initializer_list<const char*> parts) {
+  return std::any_of(parts.begin(), parts.end(), [&](const char* part) { return key.rfind(part, 0) == 0; });
+}
+
+bool sets_length(const std::string& key) {
+  return begins_with_any(key, {"train.epochs", "train.iterations", "train.minutes"});
+}
+
 /// Keys that may change when a run is resumed.
 bool may_change(const std::string& key) {
-  for (const char* free :
-       {"name", "loader.", "evaluate.", "data.root", "train.log_every", "train.save_every", "train.patience",
-        "train.epochs", "train.iterations", "train.minutes", "train.average", "train.memory_fraction",
-        "train.micro_batch", "train.comm_timeout", "train.overlap", "train.graph", "train.recompute"}) {
-    if (key.rfind(free, 0) == 0) return true;
-  }
-  return false;
+  return sets_length(key) ||
+         begins_with_any(key,
+                         {"name", "loader.", "evaluate.", "data.root", "train.log_every", "train.save_every",
+                          "train.patience", "train.average", "train.memory_fraction", "train.micro_batch",
+                          "train.comm_timeout", "train.overlap", "train.graph", "train.recompute"});
 }
 
 void refuse_changes(const RunConfig& before, const RunConfig& after) {
@@ -86,7 +92,7 @@ std::vector<std::string> without_chosen(const std::vector<std::string>& assignme
     const std::string value = equals == std::string::npos ? "" : plain.substr(equals + 1);
     const bool automatic = value == "auto" || value == yaml_quoted("auto");
     if (names_model(assignment)) continue;
-    if (!automatic || may_change(plain)) others.push_back(assignment);
+    if (!automatic || (may_change(plain) && !sets_length(plain))) others.push_back(assignment);
   }
   return others;
 }
@@ -129,6 +135,11 @@ RunRequest with_run_found(const RunRequest& request) {
   }
   found.out.clear();
   const RunFolder folder = RunFolder::open(found.resume);
+  if (folder.lost_state()) {
+    throw InputError("this run cannot be resumed: its weights are there, but not " + folder.state().string(),
+                     folder.path().string(),
+                     "Put it back, or start a new run from the weights: --weights " + folder.last().string());
+  }
   found.begin_again = !folder.saved();
   found.resuming = folder.saved();
   return found;
@@ -148,7 +159,7 @@ OpenRun open_old_run(const RunRequest& request) {
               .folder = std::move(folder),
               .asked = std::move(asked)};
   for (const auto& [key, old_value, new_value] : compare(before, run.config)) {
-    run.new_length |= key == "train.epochs" || key == "train.iterations" || key == "train.minutes";
+    run.new_length |= sets_length(key);
   }
   // The run of an earlier version, whose inputs did not grow.
   if (!run.config.train.grow.has_value()) run.config.train.grow = 0;

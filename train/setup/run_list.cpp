@@ -55,7 +55,7 @@ std::vector<RunFolder> listed_runs(const fs::path& usual) {
   const std::string place = absolute_name(usual);
   for (const ListedRun& run : read_list()) {
     const RunFolder folder = RunFolder::at(run.folder);
-    if (run.usual == place && folder.begun()) found.push_back(folder);
+    if (run.usual == place && folder.begun() && !folder.lost_state()) found.push_back(folder);
   }
   return found;
 }

@@ -10,7 +10,7 @@
 
 namespace brightnet {
 
-/// The runs, begun and still there, that were put elsewhere than `usual`.
+/// The runs that were put elsewhere than `usual`, and that can be resumed or begun again.
 std::vector<RunFolder> listed_runs(const std::filesystem::path& usual);
 
 /// Adds a run. The list keeps the newest few hundred that still exist.

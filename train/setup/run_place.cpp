@@ -14,12 +14,10 @@ fs::path without_slash(const fs::path& path) {
   return normal.has_filename() ? normal : normal.parent_path();
 }
 
-/// What a run that ended before its first save has left; its weights are of no use without the state.
-void remove_leftovers(const RunFolder& folder) {
+/// Best weights of a run that ended before its first save are kept under another name.
+void set_best_aside(const RunFolder& folder) {
   std::error_code ignored;
-  fs::remove(folder.metrics(), ignored);
-  for (const auto& entry : fs::directory_iterator(folder.last().parent_path(), ignored))
-    fs::remove(entry.path(), ignored);
+  fs::rename(folder.best(), folder.best().parent_path() / "best-before.safetensors", ignored);
 }
 
 }  // namespace
@@ -53,7 +51,7 @@ void RunPlace::settle(const RunRequest& request) {
     log_to_file(folder_.log());
     if (!request_.begin_again) return;
     spdlog::info("The run in {} ended before its first save: it begins again.", folder_.path().string());
-    remove_leftovers(folder_);
+    set_best_aside(folder_);
     return;
   }
   const fs::path usual = fs::path("runs") / requested_config(request).name;

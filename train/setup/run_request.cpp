@@ -37,7 +37,7 @@ void check_config(const RunConfig& config) {
   check_batch(config.train, 1);
   refuse_foreign_weights(config.train.weights);
   std::error_code ignored;
-  if (!std::filesystem::is_directory(config.data.root, ignored)) return;
+  if (config.data.train.empty() || !std::filesystem::is_directory(config.data.root, ignored)) return;
   check_place(config.data, Split::train);
   if (!config.data.fold || !config.data.val.empty()) check_place(config.data, Split::val);
 }
