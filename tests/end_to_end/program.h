@@ -36,8 +36,10 @@ class Program {
     // What an earlier program said must not be taken for this one's words.
     std::filesystem::remove(out_);
     std::filesystem::remove(err_);
+    const std::string cache = folder / ".cache";  // not the user's own
     child_ = ::fork();
     if (child_ != 0) return;
+    ::setenv("XDG_CACHE_HOME", cache.c_str(), 1);
     const bool redirected =
         std::freopen(out_.c_str(), "w", stdout) && std::freopen(err_.c_str(), "w", stderr);
     if (redirected && ::chdir(folder.c_str()) == 0) ::execvp(words[0], words.data());

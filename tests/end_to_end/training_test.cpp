@@ -233,9 +233,10 @@ TEST_F(Runs, SayInWhatAnEditedConfigurationDiffersFromTheirOwn) {
   write_atomically(run_.folder() / "model.yaml", model);
   const ProgramResult edited = run({"train", "run.yaml", "--resume", "runs/run"});
   EXPECT_EQ(edited.code, 0) << edited.err;
-  for (const char* words : {"train.epochs: 1 in the run, 9 in run.yaml",
-                            "loader.workers: 1 in the run, 2 in run.yaml", "by --set: loader.workers.",
-                            "model: not the one in run.yaml", "This run is finished: all its 1 epoch"}) {
+  for (const char* words :
+       {"train.epochs: 1 in the run, 9 in run.yaml", "loader.workers: 1 in the run, 2 in run.yaml",
+        "by --set: loader.workers, train.epochs.", "model: not the one in run.yaml",
+        "This run is finished: all its 1 epoch"}) {
     EXPECT_NE(edited.err.find(words), std::string::npos) << words << " in: " << edited.err;
   }
 }

@@ -16,6 +16,7 @@
 #include "train/distributed/launch.h"
 #include "train/formats/darknet/cfg.h"
 #include "train/formats/darknet/trained.h"
+#include "train/formats/foreign_weights.h"
 
 namespace brightnet::cli {
 namespace {
@@ -177,6 +178,7 @@ TrainedModel WeightsOptions::load(const std::vector<std::string>& classes) const
     throw InputError("no weights were given", "",
                      "Give --weights best.safetensors, or darknet's --weights X.weights --cfg X.cfg.");
   }
+  refuse_foreign_weights(weights);
   if (!is_darknet_weights(weights)) {
     if (!cfg.empty() || !names.empty()) {
       throw InputError("--cfg and --names are for darknet's .weights, and this is a brightnet file", weights,

@@ -2,7 +2,9 @@
 #include <iostream>
 #include <memory>
 
+#include "core/log.h"
 #include "train/cli/commands.h"
+#include "train/setup/run_request.h"
 
 namespace brightnet::cli {
 
@@ -18,7 +20,11 @@ void add_config(CLI::App& app, Action& action) {
   arguments->add_assignments(*command);
   command->callback([=, &action] {
     action = [arguments] {
-      std::cout << print_config(load_run_config(arguments->config, arguments->all_assignments(), false));
+      const RunConfig config = load_run_config(arguments->config, arguments->all_assignments(), false);
+      check_config(config);
+      std::cout << print_config(config);
+      if (std::error_code ignored; !std::filesystem::is_directory(config.data.root, ignored))
+        spdlog::warn("{} is not there yet: `brightnet train` needs it.", config.data.root);
       return 0;
     };
   });

@@ -31,13 +31,17 @@ void add_synth(CLI::App& data, Action& action) {
                    "output folder; replaced if an earlier call of this command created it")
       ->type_name("FOLDER")
       ->required();
-  command->add_option("--train", options.train_images, "number of training images");
-  command->add_option("--val", options.val_images, "number of validation images");
-  command->add_option("--size", options.size, "width and height of the images in pixels");
-  command->add_option("--classes", options.classes, "number of classes, 1 to 6");
-  command->add_option("--min-objects", options.min_objects, "minimum number of objects per image");
-  command->add_option("--max-objects", options.max_objects, "maximum number of objects per image");
-  command->add_option("--seed", options.seed, "random seed; the same seed generates the same data set");
+  command->add_option("--train", options.train_images, "number of training images")->capture_default_str();
+  command->add_option("--val", options.val_images, "number of validation images")->capture_default_str();
+  command->add_option("--size", options.size, "width and height of the images in pixels")
+      ->capture_default_str();
+  command->add_option("--classes", options.classes, "number of classes, 1 to 6")->capture_default_str();
+  command->add_option("--min-objects", options.min_objects, "minimum number of objects per image")
+      ->capture_default_str();
+  command->add_option("--max-objects", options.max_objects, "maximum number of objects per image")
+      ->capture_default_str();
+  command->add_option("--seed", options.seed, "random seed; the same seed generates the same data set")
+      ->capture_default_str();
   command->callback([=, &action] {
     action = [arguments] {
       make_synthetic_dataset(arguments->options, arguments->folder);

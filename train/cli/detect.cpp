@@ -307,10 +307,12 @@ void add_detect(CLI::App& app, Action& action) {
           "stream's address")
       ->required();
   add_outputs(*command, *arguments);
-  command->add_option("--conf", arguments->confidence, "confidence threshold")->check(within(0, 1));
-  command->add_option("--nms", arguments->nms, "NMS IoU threshold")->check(within(0, 1));
+  command->add_option("--conf", arguments->confidence, "confidence threshold (default: 0.25)")
+      ->check(within(0, 1));
+  command->add_option("--nms", arguments->nms, "NMS IoU threshold (default: 0.45)")->check(within(0, 1));
   command
-      ->add_option("--max-det", arguments->max_detections, "maximum number of objects per image; 0: no limit")
+      ->add_option("--max-det", arguments->max_detections,
+                   "maximum number of objects per image (default: 0, no limit)")
       ->check(at_least(0));
   command->add_option("--classes", arguments->classes, "names or numbers of the classes to detect")
       ->type_name("CLASS")
@@ -318,7 +320,7 @@ void add_detect(CLI::App& app, Action& action) {
       ->expected(1, -1);
   command
       ->add_option("--frames", arguments->frames.frames,
-                   "maximum number of frames of a video, camera or stream; 0: all")
+                   "maximum number of frames of a video, camera or stream (default: 0, all)")
       ->check(at_least(0));
   command
       ->add_option("--every", arguments->frames.every,
@@ -336,8 +338,13 @@ void add_detect(CLI::App& app, Action& action) {
           "--letterbox", arguments->letterbox,
           "on: keep the aspect ratio and pad; off: stretch to the input (default: as recorded in the weights)")
       ->check(CLI::IsMember({"on", "off"}));
-  command->add_option("--size", arguments->size, "side of the input; 0: as trained")->check(input_side(0));
-  command->add_option("--workers", arguments->workers, "threads that read images; 0: one per core, at most 8")
+  command
+      ->add_option("--size", arguments->size,
+                   "side of the input in pixels (default: as recorded in the weights)")
+      ->check(input_side(0));
+  command
+      ->add_option("--workers", arguments->workers,
+                   "threads that read images (default: one per core, at most 8)")
       ->check(at_least(0));
   arguments->common.add_device(*command);
   arguments->common.add_precision(*command);

@@ -5,6 +5,7 @@
 
 #include <fmt/ranges.h>
 
+#include "core/log.h"
 #include "train/cli/commands.h"
 #include "train/cli/metrics_table.h"
 #include "train/detect/inference.h"
@@ -12,6 +13,7 @@
 #include "train/distributed/agreement.h"
 #include "train/evaluate/evaluate.h"
 #include "train/evaluate/metrics_json.h"
+#include "train/formats/class_channels.h"
 #include "train/formats/darknet/cfg.h"
 #include "train/formats/darknet/weights.h"
 #include "train/run/progress_line.h"
@@ -29,12 +31,34 @@ struct EvalArguments {
   int batch = 8, size = 0;
 };
 
-void check_classes(const InferenceNetwork& inference, const Dataset& dataset, const std::string& weights) {
+/// Gives the data set the weights' order of classes, which are matched by name. Throws InputError when they
+/// are not the same.
+void match_classes_by_name(const InferenceNetwork& inference, Dataset& dataset, const std::string& weights,
+                           bool speaks) {
   const auto& trained = inference.trained().classes;
-  if (trained == dataset.classes) return;
-  throw InputError(fmt::format("these weights were trained for the classes {}, and the data set has {}",
-                               fmt::join(trained, ", "), fmt::join(dataset.classes, ", ")),
-                   weights, "Evaluate them on the data set they were trained for");
+  const ClassMatch match = match_classes(trained, dataset.classes);
+  if (match.relation == ClassRelation::same) return;
+  if (match.relation == ClassRelation::numbered) {
+    if (speaks)
+      spdlog::info(
+          "The weights number their classes and do not name them: they are taken to be, in this order, {}.",
+          fmt::join(dataset.classes, ", "));
+    return;
+  }
+  if (match.relation != ClassRelation::reordered) {
+    throw InputError(fmt::format("these weights were trained for the classes {}, and the data set has {}",
+                                 fmt::join(trained, ", "), fmt::join(dataset.classes, ", ")),
+                     weights, "Evaluate them on data with the classes they were trained for, in any order.");
+  }
+  if (speaks) {
+    spdlog::info("The data set lists the classes as {}, the weights as {}: they are matched by name.",
+                 fmt::join(dataset.classes, ", "), fmt::join(trained, ", "));
+  }
+  for (ImageRecord& image : dataset.images) {
+    for (Annotation& object : image.annotations)
+      object.class_id = match.source[static_cast<size_t>(object.class_id)];
+  }
+  dataset.classes = trained;
 }
 
 /// If the configuration is a .cfg, it is also the default --cfg of the weights.
@@ -84,7 +108,7 @@ int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
     const int batch = static_cast<int>(std::min<int64_t>(arguments.batch, share));
     inference.emplace(load_weights(arguments, dataset), *backend, config.train.precision, batch,
                       arguments.size, true);
-    check_classes(*inference, dataset, arguments.weights.weights);
+    match_classes_by_name(*inference, dataset, arguments.weights.weights, ranks.leads());
   });
   const DetectOptions options{.nms = for_model(config.evaluate.nms, inference->trained().model),
                               .workers = std::max(1, config.loader.workers.value())};
@@ -125,13 +149,16 @@ void add_eval(CLI::App& app, Action& action) {
   arguments->common.add_config(*command);
   arguments->common.add_data(*command);
   arguments->weights.add(*command);
-  command->add_option("--split", arguments->split, "val, train or test")
+  command->add_option("--split", arguments->split, "val (default), train or test")
       ->check(CLI::IsMember(enum_names<Split>()));
   command
       ->add_option("--json", arguments->json, "write the metrics as JSON to this file; - for standard output")
       ->type_name("FILE");
-  command->add_option("--batch", arguments->batch, "batch size")->check(at_least(1));
-  command->add_option("--size", arguments->size, "side of the input; 0: as trained")->check(input_side(0));
+  command->add_option("--batch", arguments->batch, "batch size (default: 8)")->check(at_least(1));
+  command
+      ->add_option("--size", arguments->size,
+                   "side of the input in pixels (default: as recorded in the weights)")
+      ->check(input_side(0));
   arguments->common.add_fold(*command);
   arguments->common.add_ranks(*command);
   arguments->common.add_device(*command);

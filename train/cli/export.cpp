@@ -175,14 +175,21 @@ void add_export(CLI::App& app, Action& action) {
                      ->add_option("--heads", arguments->heads,
                                   "raw: the heads' logits; decoded: boxes and scores; nms: detections")
                      ->check(CLI::IsMember(enum_names<OnnxHeads>())));
-  onnx.push_back(command->add_option("--size", arguments->onnx.size, "side of the input; 0: as trained")
+  onnx.push_back(command
+                     ->add_option("--size", arguments->onnx.size,
+                                  "side of the input in pixels (default: as recorded in the weights)")
                      ->check(input_side(0)));
-  onnx.push_back(command->add_option("--batch", arguments->batch, "batch size, or dynamic")->type_name("N"));
+  onnx.push_back(command->add_option("--batch", arguments->batch, "batch size, or dynamic")
+                     ->capture_default_str()
+                     ->type_name("N"));
   onnx.push_back(command->add_option("--opset", arguments->onnx.opset, "ONNX opset version")
+                     ->capture_default_str()
                      ->check(within(onnx_oldest_opset, onnx_newest_opset)));
   nms.push_back(command->add_option("--conf", arguments->onnx.score, "with --heads nms: confidence threshold")
+                    ->capture_default_str()
                     ->check(within(0, 1)));
   nms.push_back(command->add_option("--nms", arguments->onnx.iou, "with --heads nms: NMS IoU threshold")
+                    ->capture_default_str()
                     ->check(within(0, 1)));
   CLI::Option* numbers =
       command

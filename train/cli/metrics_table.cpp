@@ -40,7 +40,8 @@ std::string metrics_table(const Metrics& metrics) {
     text += fmt::format("loss {:.4f} (box {:.4f}, objectness {:.4f}, class {:.4f})\n", metrics.loss->total(),
                         metrics.loss->box, metrics.loss->objectness, metrics.loss->classes);
   }
-  text += "Precision and recall of a class are at the confidence of its best F1";
+  text +=
+      "AP50 is mAP@0.5, AP is mAP@0.5:0.95. Precision and recall of a class are at the confidence of its best F1";
   if (any) text += fmt::format(", of all at {:.3f}, where their mean F1 is best", metrics.best.score);
   return text + '.';
 }

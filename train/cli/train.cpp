@@ -14,6 +14,7 @@
 #include "train/run/report/closing_words.h"
 #include "train/setup/finetune.h"
 #include "train/setup/preparation.h"
+#include "train/setup/run_place.h"
 
 namespace brightnet::cli {
 namespace {
@@ -69,11 +70,11 @@ void say_where(const RunConfig& config, const RunFolder& folder, const Trainer& 
   if (trainer.progress().averaged_score >= 0)
     spdlog::info("Average of the best weights, better than the best alone: {}", folder.averaged().string());
   spdlog::info("Last weights: {}", folder.last().string());
-  spdlog::info("Other outputs (results.png, metrics.csv, val_pred*.jpg, TensorBoard events): {}",
-               folder.path().string());
   spdlog::info("Detect {} in your own images: brightnet detect --weights {} --source FOLDER",
                dataset.classes.size() == 1 ? dataset.classes[0] : "objects",
                weights_to_use(folder, trainer.progress()).string());
+  spdlog::info("Everything else (results.png, metrics.csv, val_pred*.jpg, TensorBoard events): {}",
+               folder.path().string());
 }
 
 /// What the curves say (train/run/report/closing_words.h).
@@ -107,10 +108,15 @@ void say_over(const RunConfig& config, const RunFolder& folder, const Progress& 
     return;
   }
   spdlog::info(
-      "This run is finished: all its {} are done. To train "
-      "further, start a new run with --weights {}.",
+      "This run is finished: all its {} are done. To make it longer: brightnet train --resume {} "
+      "--set {}; the learning rate then rises to what it is in the middle of so long a run. To start a new "
+      "run from its weights: --weights {}.",
       config.train.iterations > 0 ? fmt::format("{} iterations", progress.iteration)
                                   : fmt::format("{} epochs", progress.epoch),
+      folder.path().string(),
+      config.train.minutes > 0      ? fmt::format("train.minutes=0 --set train.epochs={}", 2 * progress.epoch)
+      : config.train.iterations > 0 ? fmt::format("train.iterations={}", 2 * progress.iteration)
+                                    : fmt::format("train.epochs={}", 2 * progress.epoch),
       folder.last().string());
 }
 
@@ -134,11 +140,6 @@ RunRequest request_of(const TrainArguments& arguments) {
 }
 
 int train_on_rank(const TrainArguments& arguments, Communicator& ranks) {
-  RunRequest request;
-  prepare_together(ranks, [&] {
-    request = request_of(arguments);
-    if (ranks.leads()) arguments.common.say_data();
-  });
   // A launcher forwards signals: they must not kill a rank at any time.
   std::optional<Interrupt> early;
   if (!ranks.alone()) early.emplace();
@@ -146,10 +147,15 @@ int train_on_rank(const TrainArguments& arguments, Communicator& ranks) {
     arguments.common.check_ranks(ranks);
     return arguments.common.device_of(ranks);
   });
+  RunRequest request;
+  prepare_together(ranks, [&] { request = request_of(arguments); });
+  const RunPlace place(request, ranks);
+  if (ranks.leads()) arguments.common.say_data();
+  const RunFolder& folder = place.folder();
   Preparation run;
-  prepare_together(ranks, [&] { run = prepare(request, device, ranks); });
+  prepare_together(ranks, [&] { run = prepare(place.request(), device, ranks); });
   compare_ranks(ranks, run);
-  const RunFolder folder = open_folder(request, run, ranks);
+  write_description(folder, run, ranks);
   if (!early) early.emplace();
   const auto gpus = ranks.alone() ? nullptr : make_gpu_collectives(ranks, *run.backend);
   ranks.set_time_limit(run.config.train.comm_timeout);
@@ -161,6 +167,7 @@ int train_on_rank(const TrainArguments& arguments, Communicator& ranks) {
     require_same(ranks, "saved state", std::to_string(trainer.progress().iteration));
   }
   announce(run, trainer, ranks);
+  if (run.old && run.old->new_length && !trainer.over()) spdlog::info("{}", trainer.describe_rest());
   if (trainer.over() && !trainer.average_due()) {
     say_over(run.config, folder, trainer.progress());
     say_where(run.config, folder, trainer, run.training);
@@ -187,8 +194,10 @@ int train_on_rank(const TrainArguments& arguments, Communicator& ranks) {
 
 /// Checks the configuration before ranks are started, so that an error is reported once.
 void check_before_launch(const TrainArguments& arguments) {
-  const RunRequest request = request_of(arguments);
-  const RunConfig config = request.resuming ? open_old_run(request).config : requested_config(request);
+  const RunRequest request = with_run_found(request_of(arguments));
+  const RunConfig config = request.resuming      ? open_old_run(request).config
+                           : request.begin_again ? config_of_begun_run(request)
+                                                 : requested_config(request);
   check_batch(config.train, arguments.common.ranks, request.resuming);
 }
 
@@ -222,7 +231,7 @@ void add_train(CLI::App& app, Action& action) {
       ->check(at_least(1));
   command
       ->add_option("--weights", arguments->request.weights,
-                   "safetensors, or darknet's .weights or .conv.N, to start from")
+                   "pretrained weights: the .safetensors of a run, or darknet's .weights or .conv.N")
       ->type_name("FILE");
   command->add_flag("--weights-partial", arguments->request.weights_partial,
                     "load the leading layers of a .weights file that matches the model only up to a point");
@@ -230,10 +239,13 @@ void add_train(CLI::App& app, Action& action) {
       ->add_option("--weights-cfg", arguments->request.weights_cfg,
                    "the .cfg of a .weights file that belongs to another model")
       ->type_name("F.cfg");
-  auto* resume = command->add_option("--resume", arguments->request.resume,
-                                     "resume a run; without a folder, the newest run of this configuration");
+  auto* resume = command->add_option(
+      "--resume", arguments->request.resume,
+      "resume a run; without a folder, the run of this configuration that was saved last");
   resume->type_name("[RUN]")->expected(0, 1);
-  command->add_option("--out", arguments->request.out, "the run's folder; runs/NAME if not given")
+  command
+      ->add_option("--out", arguments->request.out,
+                   "the run's folder, numbered if it exists (default: runs/NAME)")
       ->type_name("RUN");
   command->add_flag("--no-graph", arguments->request.no_graph,
                     "do not use CUDA graphs on a GPU (train.graph=false)");

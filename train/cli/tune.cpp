@@ -54,7 +54,7 @@ std::string without_option(const std::string& assignment) {
 SearchPlan plan_of(const TuneArguments& arguments) {
   if (!arguments.resume.empty()) {
     if (!arguments.common.config.empty() || !assignments_of(arguments).empty()) {
-      throw InputError("a search goes on with its own configuration", "--resume",
+      throw InputError("a search that is resumed keeps its own configuration", "--resume",
                        "Leave out the CONFIG and --set, or start a new search without --resume.");
     }
     SearchPlan plan = read_plan(arguments.resume);
@@ -152,7 +152,7 @@ int search_values(const TuneArguments& arguments) {
     report();
   });
   if (end == SearchEnd::interrupted) {
-    spdlog::info("Stopped by a signal after {} of {} trials. Go on with: brightnet tune --resume {}",
+    spdlog::info("Stopped by a signal after {} of {} trials. Resume with: brightnet tune --resume {}",
                  search.trials().size(), setup.plan.trials, folder.path().string());
     return static_cast<int>(ExitCode::interrupted);
   }
@@ -237,7 +237,7 @@ int tune(const TuneArguments& arguments) {
 
 void add_search_options(CLI::App& command, TuneArguments& arguments) {
   SearchPlan& plan = arguments.plan;
-  auto* resume = command.add_option("--resume", arguments.resume, "go on with the search in this folder");
+  auto* resume = command.add_option("--resume", arguments.resume, "resume the search in this folder");
   resume->type_name("OUT");
   command
       .add_option("--trials", arguments.trials,

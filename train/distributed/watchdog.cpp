@@ -155,8 +155,8 @@ void Watchdog::look_for_deaths() {
   // Only the survivor with the lowest rank reports it.
   if (dead.empty() || first_living != rank_) return;
   fail(name(dead[0]) +
-       " has died: it was killed, perhaps because memory ran out (see `dmesg`). All ranks stop; the last "
-       "saved state is complete, and --resume continues from it");
+       " has died: it was killed, perhaps because memory ran out (see `dmesg`). All ranks stop; --resume "
+       "continues from the last saved state, or begins the run again if it has none");
 }
 
 void Watchdog::look_for_silence() {
@@ -205,8 +205,8 @@ std::string Watchdog::find_missing(Lane lane, double waited) const {
               waits_[lane].what.load() + ", but no rank is late: messages between the ranks are being lost";
   }
   return missing +
-         ". All ranks stop; the last saved state is complete, and --resume continues from it. If it was only "
-         "slow, increase train.comm_timeout";
+         ". All ranks stop; --resume continues from the last saved state, or begins the run again if it has "
+         "none. If it was only slow, increase train.comm_timeout";
 }
 
 void Watchdog::fail(const std::string& message) {

@@ -52,6 +52,54 @@ void check_finite(const std::filesystem::path& file, const ParameterLayout& layo
       "again with a smaller optimizer.rate.");
 }
 
+/// The metadata without the values and the layout.
+TrainedModel read_description(const SafetensorsReader& reader) {
+  const std::string file = reader.file().string();
+  if (reader.metadata("format") != format_name) {
+    throw InputError(
+        "its metadata call it '" + reader.metadata("format") + "' and '" + format_name + "' was expected",
+        file);
+  }
+  if (parse_metadata(reader, "format_version") != format_version) {
+    throw InputError("it is of format version " + reader.metadata("format_version") +
+                         " and this program reads " + std::to_string(format_version),
+                     file, "Use a newer brightnet.");
+  }
+  TrainedModel trained;
+  try {
+    trained.classes = parse_metadata(reader, "classes").get<std::vector<std::string>>();
+    const nlohmann::json input = parse_metadata(reader, "input");
+    trained.size = input.at("size").get<int>();
+    trained.letterbox = input.at("letterbox").get<bool>();
+    trained.resize = parse_resize(input.value("resize", std::string(enum_name(Resize::antialiased))));
+    trained.training = parse_metadata(reader, "training").get<std::map<std::string, std::string>>();
+  } catch (const nlohmann::json::exception&) {
+    throw InputError("its metadata 'classes', 'input' or 'training' are not what brightnet writes there",
+                     file);
+  }
+  const auto document = YamlDocument::parse(reader.metadata("model"), file + " (model)");
+  trained.model = parse_model(document, static_cast<int>(trained.classes.size()));
+  return trained;
+}
+
+/// Fills a parameter channel by channel. Returns why it was left as it was; "" when it was not.
+std::string read_channels(const std::vector<int>& sources, const SafetensorsReader::Info& info,
+                          const std::vector<float>& read, const ParameterEntry& entry, float* values) {
+  const auto same_channel = info.shape.size() == entry.shape.size() && !entry.shape.empty() &&
+                            std::equal(info.shape.begin() + 1, info.shape.end(), entry.shape.begin() + 1);
+  const int last = *std::max_element(sources.begin(), sources.end());
+  if (!same_channel || static_cast<int64_t>(sources.size()) != entry.shape[0] || last >= info.shape[0])
+    return shape_text(info.shape) + " in the file, " + shape_text(entry.shape) + " here";
+  if (last < 0) return "of other classes";
+  const size_t channel = entry.count / sources.size();
+  for (size_t i = 0; i < sources.size(); ++i) {
+    if (sources[i] < 0) continue;
+    const float* from = read.data() + static_cast<size_t>(sources[i]) * channel;
+    std::copy(from, from + channel, values + i * channel);
+  }
+  return "";
+}
+
 }  // namespace
 
 Resize parse_resize(const std::string& name) {
@@ -79,34 +127,16 @@ void save_weights(const std::filesystem::path& file, const TrainedModel& trained
 }
 
 TrainedModel load_trained_model(const std::filesystem::path& file) {
-  const SafetensorsReader reader(file);
-  if (reader.metadata("format") != format_name) {
-    throw InputError(
-        "its metadata call it '" + reader.metadata("format") + "' and '" + format_name + "' was expected",
-        file.string());
-  }
-  if (parse_metadata(reader, "format_version") != format_version) {
-    throw InputError("it is of format version " + reader.metadata("format_version") +
-                         " and this program reads " + std::to_string(format_version),
-                     file.string(), "Use a newer brightnet.");
-  }
-  TrainedModel trained;
-  try {
-    trained.classes = parse_metadata(reader, "classes").get<std::vector<std::string>>();
-    const nlohmann::json input = parse_metadata(reader, "input");
-    trained.size = input.at("size").get<int>();
-    trained.letterbox = input.at("letterbox").get<bool>();
-    trained.resize = parse_resize(input.value("resize", std::string(enum_name(Resize::antialiased))));
-    trained.training = parse_metadata(reader, "training").get<std::map<std::string, std::string>>();
-  } catch (const nlohmann::json::exception&) {
-    throw InputError("its metadata 'classes', 'input' or 'training' are not what brightnet writes there",
-                     file.string());
-  }
-  const auto document = YamlDocument::parse(reader.metadata("model"), file.string() + " (model)");
-  trained.model = parse_model(document, static_cast<int>(trained.classes.size()));
+  TrainedModel trained = read_description(SafetensorsReader(file));
   trained.layout = ParameterLayout(trained.model);
   trained.values = load_weights(file, trained.layout);
   return trained;
+}
+
+std::optional<TrainedModel> describe_weights(const std::filesystem::path& file) {
+  const SafetensorsReader reader(file);
+  if (!reader.metadata().contains("format")) return std::nullopt;
+  return read_description(reader);
 }
 
 std::vector<float> load_weights(const std::filesystem::path& file, const ParameterLayout& layout) {
@@ -121,7 +151,7 @@ std::vector<float> load_weights(const std::filesystem::path& file, const Paramet
 }
 
 MatchReport load_matching_weights(const std::filesystem::path& file, const ParameterLayout& layout,
-                                  std::vector<float>& values) {
+                                  std::vector<float>& values, const ChannelSources& sources) {
   BRIGHTNET_CHECK(values.size() == layout.floats(), "values of another model");
   SafetensorsReader reader(file);
   MatchReport report;
@@ -129,6 +159,14 @@ MatchReport load_matching_weights(const std::filesystem::path& file, const Param
     const auto found = reader.tensors().find(entry.name);
     if (found == reader.tensors().end()) {
       report.left.push_back(entry.name + " (not in the file)");
+    } else if (const auto channels = sources.find(entry.name); channels != sources.end()) {
+      const std::string why = read_channels(channels->second, found->second, reader.read(entry.name), entry,
+                                            values.data() + entry.offset);
+      if (why.empty()) {
+        report.taken.push_back(entry.name);
+      } else {
+        report.left.push_back(entry.name + " (" + why + ')');
+      }
     } else if (found->second.shape != entry.shape) {
       report.left.push_back(entry.name + " (" + shape_text(found->second.shape) + " in the file, " +
                             shape_text(entry.shape) + " here)");

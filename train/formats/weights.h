@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,20 +37,28 @@ void save_weights(const std::filesystem::path& file, const TrainedModel& trained
 /// Reads a weights file. Throws InputError when it is not one of brightnet's, and as load_weights() does.
 TrainedModel load_trained_model(const std::filesystem::path& file);
 
+/// The same without the values and their layout; none for a safetensors file that another program wrote.
+std::optional<TrainedModel> describe_weights(const std::filesystem::path& file);
+
 /// The values of every parameter of `layout`. Throws InputError when one is missing, has another shape or is
 /// not finite.
 std::vector<float> load_weights(const std::filesystem::path& file, const ParameterLayout& layout);
 
+/// Of parameters by their names: for each output channel, the file's channel that it is read from, or −1: it
+/// keeps its value (train/formats/class_channels.h).
+using ChannelSources = std::map<std::string, std::vector<int>>;
+
 /// What load_matching_weights() did.
 struct MatchReport {
-  std::vector<std::string> taken;    ///< parameters that were overwritten by the file's values
+  std::vector<std::string> taken;    ///< parameters that were overwritten by the file's values, or in part
   std::vector<std::string> left;     ///< parameters that keep their value: "name (why)"
   std::vector<std::string> ignored;  ///< tensors of the file that the model does not have
 };
 
 /// Overwrites the parameters in `values` that the file has by the same name and shape, for example to start
-/// training for another number of classes. Throws InputError when none match.
+/// training for another number of classes. The parameters in `sources` are read channel by channel. Throws
+/// InputError when none match.
 MatchReport load_matching_weights(const std::filesystem::path& file, const ParameterLayout& layout,
-                                  std::vector<float>& values);
+                                  std::vector<float>& values, const ChannelSources& sources = {});
 
 }  // namespace brightnet

@@ -42,7 +42,12 @@ class Trainer {
   Trainer(const TrainingSetup& setup, const ParameterLayout& layout, const std::vector<float>& initial);
 
   /// Resumes from the saved state; warns when the number of threads or the data differ from the saved ones.
+  /// Where the configuration has another length than the run had, the rest follows the schedule of a run of
+  /// that length.
   void resume();
+  /// How far it is, and what the learning rate does in the rest; for a run whose length has changed, and that is
+  /// not over.
+  std::string describe_rest() const;
   /// Trains until all steps are done, the patience is exhausted, or a signal arrives (at any rank; all ranks
   /// then stop after the same step).
   TrainingEnd run(const Interrupt& interrupt);

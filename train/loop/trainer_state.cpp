@@ -1,6 +1,5 @@
 // Saving a trainer's state and weights, the average of its best weights, and resuming.
 #include <algorithm>
-
 #include <tuple>
 
 #include "core/log.h"
@@ -140,21 +139,36 @@ bool Trainer::try_average(const Interrupt& interrupt) {
   return true;
 }
 
-/// Both by one evaluation: the best score of the run is smoothed over several.
+/// Both by one evaluation: the best score of the run is smoothed over several. A run that was made longer may
+/// have an earlier average.
 void Trainer::keep_average_if_better(std::vector<float> values, const Metrics& metrics, int sets) {
-  const double average = validation_.score(metrics);
+  const double average = validation_.score(metrics), earlier = progress_.averaged_score;
   const double best = validation_.best() ? validation_.score(*validation_.best()) : progress_.best_score;
   const std::string name(enum_name(setup_.config.evaluate.best_by));
   const std::string compared =
       fmt::format("The average of the {} best evaluations' weights scores {} {:.4f}, ", sets, name, average);
-  if (average <= best) {
-    spdlog::info("{}no better than the best ones' {:.4f}: it is not kept.", compared, best);
+  if (average <= best || average <= earlier) {
+    const bool still_better = earlier > best;
+    spdlog::info("{}no better than {} {:.4f}: it is not kept.", compared,
+                 still_better ? "the earlier average's" : "the best ones'", std::max(best, earlier));
+    if (still_better || earlier < 0) return;
+    progress_.averaged_score = -1;
+    std::error_code ignored;
+    if (leads()) std::filesystem::remove(setup_.folder.averaged(), ignored);
     return;
   }
   progress_.averaged_score = average;
   spdlog::info("{}the best ones {:.4f}: it is kept as {}.", compared, best,
                setup_.folder.averaged().string());
   if (leads()) write_weights(setup_.folder.averaged(), std::move(values), &metrics);
+}
+
+std::string Trainer::describe_rest() const {
+  return fmt::format(
+      "{} of now {} epochs are done. The learning rate of the rest is that of a run of this length: {:.3g} "
+      "now, {:.3g} at the end.",
+      progress_.epoch, length_.epochs(progress_), schedule_.rate(progress_.iteration),
+      schedule_.rate(length_.steps() - 1));
 }
 
 void Trainer::resume() {
@@ -170,12 +184,16 @@ void Trainer::resume() {
   step_.resume(progress_.state);
   if (progress_.step > 0) pace_.expect(all_ranks_.sums.seconds / static_cast<double>(progress_.step));
   pace_.begin_run(progress_.times);
+  // Without a time limit, the run has been given a length instead.
+  if (!time_plan_.active()) progress_.plans.clear();
   length_.resume(setup_.config.train, progress_);
   schedule_ = Schedule(setup_.config.schedule, setup_.config.optimizer.rate, length_.steps_per_epoch(),
                        length_.bound());
   for (const Plan& plan : progress_.plans) follow_plan(plan);
   rate_ = schedule_.rate(std::max<int64_t>(0, progress_.iteration - 1));
   if (!progress_.plans.empty()) said_ = progress_.plans.back();
+  // Averaged at the end of a run that was shorter.
+  if (!over()) progress_.averaged = false;
   resumed_ = true;
   if (!leads()) return;
   warn_of_changed_data(

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <optional>
-#include <vector>
 
 #include "core/error.h"
 
@@ -12,8 +10,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path numbered(const fs::path& wanted, int number) {
+fs::path with_number(const fs::path& wanted, int number) {
   return number == 1 ? wanted : fs::path(wanted.string() + '-' + std::to_string(number));
+}
+
+/// Without a trailing slash, and with a name of its own where it is "." or "..".
+fs::path clean_path(const fs::path& path) {
+  fs::path clean = path.lexically_normal();
+  const std::string name = clean.filename().string();
+  if (name == "." || name == "..") clean = fs::absolute(clean).lexically_normal();
+  return clean.has_filename() ? clean : clean.parent_path();
 }
 
 /// The sorted numbers of those of `wanted`, `wanted`-2, … that exist.
@@ -39,58 +45,82 @@ std::vector<int> numbers_of(const fs::path& wanted) {
 }  // namespace
 
 RunFolder RunFolder::create(const fs::path& wanted) {
-  const fs::path clean = wanted.lexically_normal().has_filename() ? wanted.lexically_normal()
-                                                                  : wanted.lexically_normal().parent_path();
+  const fs::path clean = clean_path(wanted);
   const auto fail = [&](const std::error_code& error) {
     throw InputError("the run's folder cannot be created: " + error.message(), clean.string(),
                      "Choose another location with --out.");
   };
-  std::error_code error;
+  std::error_code error, ignored;
   if (clean.has_parent_path()) fs::create_directories(clean.parent_path(), error);
   if (error) fail(error);
-  // create_directory is atomic: two runs that start at the same time get two folders.
-  int number = 1;
-  while (!fs::create_directory(numbered(clean, number), error)) {
-    if (error && error != std::errc::file_exists) fail(error);
-    ++number;
-  }
-  RunFolder folder(numbered(clean, number));
-  for (const char* inner : {"weights", "state"}) {
-    fs::create_directory(folder.path_ / inner, error);
+  // create_directory is atomic: of two runs that start at the same time, one makes the subfolder.
+  for (int number = 1;; ++number) {
+    RunFolder folder(with_number(clean, number));
+    fs::create_directory(folder.path_, error);
+    if (error && error != std::errc::file_exists && error != std::errc::not_a_directory) fail(error);
+    if (!fs::is_directory(folder.path_, ignored) || !fs::is_empty(folder.path_, ignored)) {
+      if (error == std::errc::not_a_directory) fail(error);
+      continue;
+    }
+    const bool ours = fs::create_directory(folder.state().parent_path(), error);
     if (error) fail(error);
+    if (!ours) continue;
+    fs::create_directory(folder.last().parent_path(), error);
+    if (error) fail(error);
+    return folder;
   }
-  return folder;
 }
 
 RunFolder RunFolder::open(const fs::path& path) {
-  RunFolder folder(path.lexically_normal().has_filename() ? path.lexically_normal()
-                                                          : path.lexically_normal().parent_path());
-  for (const auto& needed : {folder.config(), folder.model(), folder.state()}) {
+  RunFolder folder(clean_path(path));
+  for (const auto& needed : {folder.config(), folder.model()}) {
     if (fs::exists(needed)) continue;
-    throw InputError("this run cannot be resumed: there is no " + needed.string(), path.string(),
-                     "Name the folder of a run that has saved a state (runs/NAME).");
+    throw InputError("this is not the folder of a run: there is no " + needed.string(), path.string(),
+                     "Name the folder of a run (runs/NAME).");
   }
   return folder;
 }
 
-RunFolder RunFolder::latest(const fs::path& wanted) {
+std::vector<RunFolder> RunFolder::numbered(const fs::path& wanted) {
+  const fs::path clean = clean_path(wanted);
+  std::vector<RunFolder> runs;
+  for (const int number : numbers_of(clean)) {
+    const RunFolder folder(with_number(clean, number));
+    if (folder.begun()) runs.push_back(folder);
+  }
+  return runs;
+}
+
+std::optional<RunFolder> RunFolder::latest(const std::vector<RunFolder>& runs) {
   // Not the highest number: numbers of deleted folders are reused.
   std::optional<RunFolder> found;
-  fs::file_time_type saved;
-  for (const int number : numbers_of(wanted)) {
-    const RunFolder folder(numbered(wanted, number));
+  fs::file_time_type newest;
+  for (const RunFolder& folder : runs) {
     std::error_code error;
-    const auto time = fs::last_write_time(folder.state(), error);
-    if (error || !fs::exists(folder.config(), error) || !fs::exists(folder.model(), error)) continue;
-    if (found && time < saved) continue;
+    const auto time = fs::last_write_time(folder.saved() ? folder.state() : folder.config(), error);
+    if (error || (found && time < newest)) continue;
     found = folder;
-    saved = time;
+    newest = time;
   }
-  if (!found) {
-    throw InputError("there is no run to resume", wanted.string(),
-                     "Give its folder: --resume runs/NAME. A run can be resumed once it has saved a state.");
-  }
-  return *found;
+  return found;
+}
+
+bool RunFolder::begun() const {
+  std::error_code ignored;
+  return fs::exists(config(), ignored) && fs::exists(model(), ignored);
+}
+
+bool RunFolder::saved() const {
+  std::error_code ignored;
+  return fs::exists(state(), ignored);
+}
+
+void RunFolder::remove_unused() const {
+  std::error_code ignored;
+  fs::remove(log(), ignored);
+  fs::remove(state().parent_path() / "lock", ignored);
+  for (const fs::path& folder : {state().parent_path(), last().parent_path(), path_})
+    fs::remove(folder, ignored);
 }
 
 }  // namespace brightnet

@@ -2,20 +2,31 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace brightnet {
 
 class RunFolder {
  public:
-  /// Creates `wanted`, or `wanted`-2, -3, … when it exists, and its subfolders. Throws InputError on failure.
+  /// Creates `wanted`, or `wanted`-2, -3, … when it exists and is not empty, and its subfolders. Throws
+  /// InputError on failure.
   static RunFolder create(const std::filesystem::path& wanted);
   /// The folder at `path`, which another rank has created or opened.
   static RunFolder at(std::filesystem::path path) { return RunFolder(std::move(path)); }
-  /// An existing folder that can be resumed; otherwise InputError, which states what is missing.
+  /// The folder of a run that was begun; otherwise InputError, which states what is missing.
   static RunFolder open(const std::filesystem::path& path);
-  /// The most recently saved of the resumable folders `wanted`, `wanted`-2, …; InputError when there is none.
-  static RunFolder latest(const std::filesystem::path& wanted);
+  /// The runs `wanted`, `wanted`-2, … that were begun.
+  static std::vector<RunFolder> numbered(const std::filesystem::path& wanted);
+  /// Of several, the one that was saved last; one without a state counts from when it was begun.
+  static std::optional<RunFolder> latest(const std::vector<RunFolder>& runs);
+
+  /// Whether it has the description that a run begins with, and a state to resume from.
+  bool begun() const;
+  bool saved() const;
+  /// Removes what create() made and `log()`, and the folder if that leaves it empty.
+  void remove_unused() const;
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path config() const { return path_ / "config.yaml"; }
@@ -24,6 +35,8 @@ class RunFolder {
   std::filesystem::path last() const { return path_ / "weights" / "last.safetensors"; }
   /// The mean of the best evaluations' weights; only when it scores better than the best.
   std::filesystem::path averaged() const { return path_ / "weights" / "averaged.safetensors"; }
+  /// What a run that is begun again starts from, as assignments of a configuration.
+  std::filesystem::path start() const { return path_ / "state" / "start.txt"; }
   std::filesystem::path state() const { return path_ / "state" / "state.safetensors"; }
   std::filesystem::path metrics() const { return path_ / "metrics.csv"; }
   std::filesystem::path log() const { return path_ / "train.log"; }

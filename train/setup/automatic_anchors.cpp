@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include "core/text.h"
+#include "train/formats/darknet/weights.h"
+#include "train/formats/weights.h"
 #include "train/setup/run_model.h"
 
 namespace brightnet {
@@ -59,6 +61,20 @@ size_t boxes_of(const Dataset& dataset) {
                                                [](const auto& a) { return !a.crowd; }));
   }
   return boxes;
+}
+
+/// The anchors of the weights whose prediction layers the run takes; empty when these are not known, or not
+/// as many.
+std::string anchors_of_weights(const RunConfig& config, const Model& model) {
+  if (!has_pretrained_predictions(model, config.train) || is_darknet_weights(config.train.weights)) return "";
+  const auto trained = describe_weights(config.train.weights);
+  if (!trained) return "";
+  const auto theirs = heads_of(trained->model);
+  if (theirs.empty() || theirs[0]->head.anchor_count != heads_of(model)[0]->head.anchor_count) return "";
+  for (const auto& [key, value] : layer_texts(*theirs[0], Activation::linear)) {
+    if (key == "anchors") return value;
+  }
+  return "";
 }
 
 /// Why the model's anchors are better than fitted ones; "" when they are not.
@@ -115,6 +131,10 @@ bool has_pretrained_predictions(const Model& model, const TrainOptions& train) {
 
 std::optional<Choice> choose_anchors(RunConfig& config, const Dataset& train, const Model& model) {
   if (wish_of(config) != Wish::fitted) return std::nullopt;
+  if (const std::string anchors = anchors_of_weights(config, model); !anchors.empty()) {
+    set_anchors(config, YAML::Load(anchors));
+    return Choice{"head.anchors", anchors, "as the pretrained prediction layers were trained"};
+  }
   AnchorOptions options = anchor_options(config, model);
   options.most_boxes = boxes_for_fit;
   if (const std::string why = why_keep(config, train, model, options.count); !why.empty()) {

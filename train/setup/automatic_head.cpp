@@ -72,8 +72,8 @@ std::vector<Choice> choose_head(RunConfig& config, const Model& model) {
   }
   const std::string reason = "as the pretrained prediction layers were trained";
   if (!is_darknet_weights(config.train.weights)) {
-    const Model other = load_trained_model(config.train.weights).model;
-    const YoloAttributes* theirs = first_head(other);
+    const auto trained = describe_weights(config.train.weights);
+    const YoloAttributes* theirs = trained ? first_head(trained->model) : nullptr;
     if (theirs && theirs->head.anchor_count == first_head(model)->head.anchor_count)
       return set_keys(config, keys_of(*theirs), reason);
   }

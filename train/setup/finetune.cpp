@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <set>
 
+#include <fmt/ranges.h>
+
 #include "core/log.h"
+#include "train/formats/class_channels.h"
 #include "train/formats/darknet/import.h"
 #include "train/formats/darknet/weights.h"
+#include "train/formats/foreign_weights.h"
 
 namespace brightnet {
 namespace {
@@ -49,7 +53,64 @@ void freeze_part(Model& model, const std::string& part) {
       nearest.empty() ? "`brightnet memory` lists the layers." : "Did you mean '" + nearest + "'?");
 }
 
-MatchReport read_darknet(const TrainOptions& train, const Model& model, const ParameterLayout& layout,
+/// "a, b, c", or the first of many: "person, bicycle, car, … (80 classes)".
+std::string listed(const std::vector<std::string>& classes) {
+  constexpr size_t most = 12, first = 8;
+  if (classes.size() <= most) return fmt::format("{}", fmt::join(classes, ", "));
+  return fmt::format("{}, … ({} classes)", fmt::join(classes.begin(), classes.begin() + first, ", "),
+                     classes.size());
+}
+
+/// Those of `classes` that `others` has (`wanted`), or lacks.
+std::vector<std::string> which(const std::vector<std::string>& classes,
+                               const std::vector<std::string>& others, bool wanted) {
+  const std::set<std::string> known(others.begin(), others.end());
+  std::vector<std::string> found;
+  for (const std::string& name : classes) {
+    if (known.contains(name) == wanted) found.push_back(name);
+  }
+  return found;
+}
+
+/// What becomes of prediction layers that were trained for these classes.
+std::string describe_classes(const std::vector<std::string>& theirs, const std::vector<std::string>& ours,
+                             const Model& model, ClassRelation relation) {
+  const std::string layers = fmt::format("{}", fmt::join(prediction_layers(model), ", "));
+  switch (relation) {
+    case ClassRelation::same: break;
+    case ClassRelation::numbered:
+      return fmt::format(
+          "The weights number their classes and do not name them: they are taken to be, in this "
+          "order, {}.",
+          listed(ours));
+    case ClassRelation::reordered:
+      return fmt::format(
+          "They were trained for the classes {}, which this data set lists as {}: the channels of "
+          "the prediction layers ({}) are put into this order.",
+          listed(theirs), listed(ours), layers);
+    case ClassRelation::shared: {
+      std::string text = fmt::format(
+          "They were trained for the classes {}, and this data set has {}: the prediction layers ({}) keep "
+          "boxes, objectness and the classes that both have ({})",
+          listed(theirs), listed(ours), layers, listed(which(ours, theirs, true)));
+      if (const auto more = which(ours, theirs, false); !more.empty())
+        text += fmt::format("; {} {} fresh", listed(more), more.size() == 1 ? "starts" : "start");
+      if (const auto gone = which(theirs, ours, false); !gone.empty())
+        text += fmt::format("; {} {} left out", listed(gone), gone.size() == 1 ? "is" : "are");
+      return text + '.';
+    }
+    case ClassRelation::other:
+      return fmt::format(
+          "They were trained for the classes {}, and this data set has {}, none of which is among "
+          "them: the prediction layers ({}) start fresh. If these are the same classes under "
+          "other names, list them under the names that the weights have.",
+          listed(theirs), listed(ours), layers);
+  }
+  return "";
+}
+
+MatchReport read_darknet(const TrainOptions& train, const Model& model,
+                         const std::vector<std::string>& classes, const ParameterLayout& layout,
                          std::vector<float>& values) {
   DarknetWeightsOptions options;
   options.partial = train.weights_partial;
@@ -61,22 +122,59 @@ MatchReport read_darknet(const TrainOptions& train, const Model& model, const Pa
   const DarknetWeightsReport report = load_darknet_weights(train.weights, model, layout, values, options);
   spdlog::info("Weights of {}: {}, of version {}.{}.{} after {} images.", train.weights, report.summary(),
                report.header.major, report.header.minor, report.header.revision, report.header.seen);
-  if (report.classes != model.classes && report.whole())
-    spdlog::info("  They were trained for {} classes; this model has {}.", report.classes, model.classes);
+  if (!report.whole()) return report.match;
+  if (report.classes != model.classes) {
+    spdlog::info(
+        "  They were trained for {} classes; this model has {}: the prediction layers ({}) start fresh.",
+        report.classes, model.classes, fmt::join(prediction_layers(model), ", "));
+  } else {
+    spdlog::info(
+        "  darknet's files do not name the classes: they are taken to be, in this order, {}. If they are "
+        "others, list them as in the weights' .names.",
+        listed(classes));
+  }
   return report.match;
 }
 
-MatchReport read_safetensors(const TrainOptions& train, const Model&, const ParameterLayout& layout,
+MatchReport read_safetensors(const TrainOptions& train, const Model& model,
+                             const std::vector<std::string>& classes, const ParameterLayout& layout,
                              std::vector<float>& values) {
   if (train.weights_partial || !train.weights_cfg.empty()) {
     throw InputError(
         "--weights-partial and --weights-cfg are for darknet's .weights, which have no names or shapes",
         train.weights, "Leave them out: what fits of a safetensors file is taken by name and shape.");
   }
-  MatchReport report = load_matching_weights(train.weights, layout, values);
+  const auto theirs = describe_weights(train.weights);
+  const ClassMatch match = theirs ? match_classes(theirs->classes, classes) : ClassMatch();
+  const ChannelSources sources =
+      theirs ? class_channels(theirs->model, model, layout, match, train.weights) : ChannelSources();
+  MatchReport report = load_matching_weights(train.weights, layout, values, sources);
   spdlog::info("Weights of {}: {} of {} parameters taken.", train.weights, report.taken.size(),
                layout.entries().size());
+  if (!theirs) return report;
+  const std::string told = describe_classes(theirs->classes, classes, model, match.relation);
+  if (!told.empty()) spdlog::info("  {}", told);
   return report;
+}
+
+/// The heads by the names of the layers that predict for them.
+std::vector<std::pair<std::string, const YoloAttributes*>> heads_of(const Model& model) {
+  std::vector<std::pair<std::string, const YoloAttributes*>> heads;
+  for (const LayerDescription& layer : model.layers) {
+    const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes);
+    if (yolo && layer.inputs[0] != network_input)
+      heads.emplace_back(model.layers[static_cast<size_t>(layer.inputs[0])].name, yolo);
+  }
+  return heads;
+}
+
+std::string anchors_text(const YoloHead& head) {
+  std::vector<std::string> all;
+  for (int i = 0; i < head.mask_count; ++i) {
+    const Anchor& anchor = head.anchors[head.mask[i]];
+    all.push_back(fmt::format("{:g}x{:g}", anchor.w, anchor.h));
+  }
+  return fmt::format("{}", fmt::join(all, " "));
 }
 
 }  // namespace
@@ -98,10 +196,11 @@ void set_rates(Model& model, const TrainOptions& train) {
   }
 }
 
-void read_pretrained(TrainOptions& train, const Model& model, const ParameterLayout& layout,
-                     std::vector<float>& values) {
+void read_pretrained(TrainOptions& train, const Model& model, const std::vector<std::string>& classes,
+                     const ParameterLayout& layout, std::vector<float>& values) {
+  refuse_foreign_weights(train.weights);
   const auto read = is_darknet_weights(train.weights) ? read_darknet : read_safetensors;
-  const MatchReport report = read(train, model, layout, values);
+  const MatchReport report = read(train, model, classes, layout, values);
   for (const auto& name : report.left) spdlog::info("  newly initialised: {}", name);
   for (const auto& name : report.ignored) spdlog::info("  not used: {}", name);
 
@@ -116,6 +215,33 @@ void read_pretrained(TrainOptions& train, const Model& model, const ParameterLay
     fresh.insert(layer.name);
   }
   train.fresh.assign(fresh.begin(), fresh.end());
+}
+
+std::string describe_other_heads(const TrainOptions& train, const Model& model) {
+  if (train.weights.empty() || is_darknet_weights(train.weights)) return "";
+  const auto theirs = describe_weights(train.weights);
+  if (!theirs) return "";
+  const std::set<std::string> fresh(train.fresh.begin(), train.fresh.end());
+  std::string lines;
+  for (const auto& [layer, head] : heads_of(model)) {
+    for (const auto& [other_layer, other] : heads_of(theirs->model)) {
+      if (other_layer != layer || fresh.contains(layer)) continue;
+      const auto compare = [&, &name = layer](const char* key, const std::string& trained,
+                                              const std::string& now) {
+        if (trained != now)
+          lines += fmt::format("\n  {}: {} {} in the weights, {} here", name, key, trained, now);
+      };
+      compare("anchors", anchors_text(other->head), anchors_text(head->head));
+      compare("scale_xy", fmt::format("{:g}", other->head.scale_xy),
+              fmt::format("{:g}", head->head.scale_xy));
+      compare("new_coords", fmt::format("{}", other->head.new_coords),
+              fmt::format("{}", head->head.new_coords));
+    }
+  }
+  if (lines.empty()) return "";
+  return "The pretrained prediction layers were trained with other heads, so their first boxes are wrong by "
+         "as much:" +
+         lines + "\nWithout head.anchors and the other keys of `head:`, those of the weights are taken.";
 }
 
 int frozen_convolutions(const Model& model) {

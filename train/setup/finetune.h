@@ -1,6 +1,7 @@
 // Fine-tuning: loads pretrained weights, freezes layers and sets the layers' learning rates.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "layers/parameters.h"
@@ -15,9 +16,14 @@ namespace brightnet {
 void set_rates(Model& model, const TrainOptions& train);
 
 /// Loads train.weights (safetensors, or darknet's .weights) into `values`, logs what matches and what does
-/// not, and adds the layers that it does not contain to train.fresh.
-void read_pretrained(TrainOptions& train, const Model& model, const ParameterLayout& layout,
-                     std::vector<float>& values);
+/// not, and adds the layers that it does not contain to train.fresh. The prediction layers are read by the
+/// names of `classes`, which are the data set's: in their order, where the weights have them.
+void read_pretrained(TrainOptions& train, const Model& model, const std::vector<std::string>& classes,
+                     const ParameterLayout& layout, std::vector<float>& values);
+
+/// The differences between the heads of pretrained prediction layers and those of the run that change what
+/// their outputs mean (anchors, scale_xy, new_coords), as a message; "" when there are none.
+std::string describe_other_heads(const TrainOptions& train, const Model& model);
 
 /// How many of the model's convolutions have a rate of 0.
 int frozen_convolutions(const Model& model);

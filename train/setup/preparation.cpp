@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/files.h"
 #include "core/log.h"
 #include "train/device/device.h"
 #include "train/distributed/agreement.h"
 #include "train/formats/darknet/import.h"
+#include "train/formats/weights.h"
 #include "train/run/data_fingerprint.h"
 #include "train/setup/automatic_anchors.h"
 #include "train/setup/automatic_class_weights.h"
@@ -24,17 +25,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Makes the run's folder self-contained: resuming needs nothing else but the images.
-void write_description(const RunFolder& folder, const RunConfig& config, const Model& model) {
-  RunConfig own = config;
-  own.model = folder.model().filename().string();
-  own.train.weights.clear();
-  own.train.weights_cfg.clear();
-  own.train.weights_partial = false;
-  write_atomically(folder.model(), model.yaml);
-  write_atomically(folder.config(), print_config(own));
-}
-
 /// Reports what was ignored in a darknet .cfg, and that the heads are resized without editing filters=.
 void say_what_was_imported(const RunConfig& config, int classes) {
   if (!config.imported) return;
@@ -45,12 +35,13 @@ void say_what_was_imported(const RunConfig& config, int classes) {
 }
 
 /// Initial parameters, overwritten by train.weights; updates the rates of `model` accordingly.
-std::vector<float> starting_parameters(RunConfig& config, Model& model, bool resuming) {
+std::vector<float> starting_parameters(RunConfig& config, Model& model,
+                                       const std::vector<std::string>& classes, bool resuming) {
   const ParameterLayout layout(model);
   std::vector<float> values = initial_parameters(model, layout, config.train.seed);
   if (resuming) return values;
   if (!config.train.weights.empty()) {
-    read_pretrained(config.train, model, layout, values);
+    read_pretrained(config.train, model, classes, layout, values);
     set_rates(model, config.train);
   } else if (config.train.pretrained_rate != 1 || !config.train.freeze.empty()) {
     spdlog::warn(
@@ -123,7 +114,7 @@ void prepare_model(Preparation& run) {
   RunConfig& config = run.config;
   const auto classes = static_cast<int>(run.training.classes.size());
   run.model = load_model(config, classes);
-  run.initial = starting_parameters(config, run.model, run.old.has_value());
+  run.initial = starting_parameters(config, run.model, run.training.classes, run.old.has_value());
   if (!run.old) {
     // None of this changes the parameters or their initial values. The head may bring its own anchors.
     append(run.choices, choose_head(config, run.model));
@@ -135,6 +126,19 @@ void prepare_model(Preparation& run) {
   }
   if (const auto boxes = box_shapes(run.training, anchor_options(config, run.model)); !boxes.empty())
     run.anchors = anchor_fit(run.model, boxes);
+}
+
+/// A run's weights mean the classes that it began with, in their order.
+void refuse_other_classes(const RunFolder& folder, const std::vector<std::string>& classes) {
+  std::error_code ignored;
+  if (!fs::exists(folder.last(), ignored)) return;
+  const auto trained = describe_weights(folder.last());
+  if (!trained || trained->classes == classes) return;
+  throw InputError(fmt::format("the run was trained for the classes {}, and its data set now has {}",
+                               fmt::join(trained->classes, ", "), fmt::join(classes, ", ")),
+                   folder.path().string(),
+                   "Put the classes back into their order, or start a new run with --weights " +
+                       folder.last().string() + ", which are matched by name.");
 }
 
 std::string describe(const SplitFingerprint& print) {
@@ -160,10 +164,9 @@ Preparation prepare(const RunRequest& request, const RankDevice& device, const C
   Preparation run;
   if (request.resuming) {
     run.old = open_old_run(request);
-    if (ranks.leads()) run.lock = std::make_unique<RunLock>(run.old->folder);
     run.config = run.old->config;
   } else {
-    run.config = requested_config(request);
+    run.config = request.begin_again ? config_of_begun_run(request) : requested_config(request);
   }
   RunConfig& config = run.config;
   if (request.no_graph) config.train.graph = false;
@@ -173,10 +176,15 @@ Preparation prepare(const RunRequest& request, const RankDevice& device, const C
   RunData data = read_run_data(config, ranks.leads());
   run.training = std::move(data.training);
   run.validation = std::move(data.validation);
+  if (run.old) refuse_other_classes(run.old->folder, run.training.classes);
   prepare_model(run);
   append(run.choices, choose_automatic(config, run_facts(config, run.training, device.fast, ranks)));
   if (ranks.leads()) remark_on_sizes(config, run.training, run.validation);
-  if (!run.old && ranks.leads()) say_what_was_imported(config, run.model.classes);
+  if (!run.old && ranks.leads()) {
+    say_what_was_imported(config, run.model.classes);
+    const std::string heads = describe_other_heads(config.train, run.model);
+    if (!heads.empty()) spdlog::warn("{}", heads);
+  }
   if (run.old && ranks.leads()) {
     const std::string differences = describe_differences(*run.old, request.config, run.model);
     if (!differences.empty()) spdlog::warn("{}", differences);
@@ -208,22 +216,21 @@ void compare_ranks(Communicator& ranks, Preparation& run) {
                {reinterpret_cast<const char*>(run.initial.data()), run.initial.size() * sizeof(float)});
 }
 
-RunFolder open_folder(const RunRequest& request, Preparation& run, Communicator& ranks) {
-  std::string path;
+void write_description(const RunFolder& folder, const Preparation& run, Communicator& ranks) {
   prepare_together(ranks, [&] {
-    if (run.old) {
-      path = run.old->folder.path().string();
-    } else if (ranks.leads()) {
-      const RunFolder folder =
-          RunFolder::create(request.out.empty() ? fs::path("runs") / run.config.name : fs::path(request.out));
-      path = folder.path().string();
-      run.lock = std::make_unique<RunLock>(folder);
-      log_to_file(folder.log());
-      write_description(folder, run.config, run.model);
+    if (!ranks.leads() || (run.old && !run.old->new_length)) return;
+    // The folder is self-contained: resuming needs nothing else but the images.
+    RunConfig own = run.config;
+    own.model = folder.model().filename().string();
+    own.train.weights.clear();
+    own.train.weights_cfg.clear();
+    own.train.weights_partial = false;
+    if (!run.old) {
+      write_start(folder, run.config.train);
+      write_atomically(folder.model(), run.model.yaml);
     }
-    if (run.old && ranks.leads()) log_to_file(run.old->folder.log());
+    write_atomically(folder.config(), print_config(own));
   });
-  return RunFolder::at(ranks.all_gather(path)[0]);
 }
 
 }  // namespace brightnet

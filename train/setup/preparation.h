@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "train/distributed/communicator.h"
-#include "train/run/run_lock.h"
+#include "train/run/run_folder.h"
 #include "train/setup/automatic.h"
 #include "train/setup/automatic_anchors.h"
 #include "train/setup/resume.h"
@@ -27,7 +27,6 @@ RankDevice common_device(Communicator& ranks, const std::function<std::string()>
 /// The parts of a run. Every rank reads all of them.
 struct Preparation {
   std::optional<OpenRun> old;
-  std::unique_ptr<RunLock> lock;  ///< on rank 0, once there is a folder
   RunConfig config;
   std::unique_ptr<Backend> backend;
   Dataset training, validation;
@@ -38,14 +37,16 @@ struct Preparation {
   AnchorFit anchors;            ///< of the training split; no heads where it has no boxes
 };
 
-/// Prepares the run on this rank's device. Throws InputError and DeviceError.
+/// Prepares the run on this rank's device: a new one, or that in the folder that a RunPlace has found. Throws
+/// InputError and DeviceError.
 Preparation prepare(const RunRequest& request, const RankDevice& device, const Communicator& ranks);
 
 /// Throws a SharedError unless all ranks read the same configuration, data and weights. Sets the micro-batch
 /// to the smallest of all ranks.
 void compare_ranks(Communicator& ranks, Preparation& run);
 
-/// The run's folder. For a new run, rank 0 creates and locks it and writes the configuration and model.
-RunFolder open_folder(const RunRequest& request, Preparation& run, Communicator& ranks);
+/// Writes the configuration and the model of a run that begins, or whose length has changed, into its folder.
+/// Rank 0 writes; all ranks call it.
+void write_description(const RunFolder& folder, const Preparation& run, Communicator& ranks);
 
 }  // namespace brightnet

@@ -1,8 +1,12 @@
 #include "train/setup/resume.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
+#include "core/files.h"
 #include "train/setup/automatic_head.h"
+#include "train/setup/run_list.h"
 #include "train/setup/run_model.h"
 
 namespace brightnet {
@@ -12,15 +16,22 @@ namespace fs = std::filesystem;
 
 /// Keys that may change when a run is resumed.
 bool may_change(const std::string& key) {
-  for (const char* free : {"name", "loader.", "evaluate.", "data.root", "train.log_every", "train.save_every",
-                           "train.patience", "train.average", "train.memory_fraction", "train.micro_batch",
-                           "train.comm_timeout", "train.overlap", "train.graph", "train.recompute"}) {
+  for (const char* free :
+       {"name", "loader.", "evaluate.", "data.root", "train.log_every", "train.save_every", "train.patience",
+        "train.epochs", "train.iterations", "train.minutes", "train.average", "train.memory_fraction",
+        "train.micro_batch", "train.comm_timeout", "train.overlap", "train.graph", "train.recompute"}) {
     if (key.rfind(free, 0) == 0) return true;
   }
   return false;
 }
 
 void refuse_changes(const RunConfig& before, const RunConfig& after) {
+  if (after.train.minutes > 0 && after.train.minutes != before.train.minutes) {
+    throw InputError(
+        "a run cannot be given another time limit: its learning rate has decayed with the first", "--resume",
+        "Give it a length instead, --set train.minutes=0 --set train.epochs=N, or start a new run "
+        "with --weights weights/last.safetensors");
+  }
   for (const auto& [key, old_value, new_value] : compare(before, after)) {
     if (may_change(key)) continue;
     throw InputError(
@@ -53,7 +64,19 @@ bool is_its_own(const std::string& key, const std::string& asked) {
   return key == "name" || key == "model" || key == "train.fresh" || key.rfind("train.weights", 0) == 0;
 }
 
-/// Without the assignments of `auto` to values that must not change: the run has chosen them.
+/// An assignment of the option that names the model; the run has its own file of it.
+bool names_model(const std::string& assignment) {
+  return assignment.rfind("--model:", 0) == 0;
+}
+
+/// Whether the request says what the run began with: by a configuration, or by a model and data.
+bool names_configuration(const RunRequest& request) {
+  return !request.config.empty() ||
+         std::any_of(request.assignments.begin(), request.assignments.end(), names_model);
+}
+
+/// Without the model, and without the assignments of `auto` to values that must not change: the run has
+/// chosen them.
 std::vector<std::string> without_chosen(const std::vector<std::string>& assignments) {
   std::vector<std::string> others;
   for (const std::string& assignment : assignments) {
@@ -62,6 +85,7 @@ std::vector<std::string> without_chosen(const std::vector<std::string>& assignme
     const size_t equals = plain.find('=');
     const std::string value = equals == std::string::npos ? "" : plain.substr(equals + 1);
     const bool automatic = value == "auto" || value == yaml_quoted("auto");
+    if (names_model(assignment)) continue;
     if (!automatic || may_change(plain)) others.push_back(assignment);
   }
   return others;
@@ -80,30 +104,72 @@ bool is_other_model(const OpenRun& run, const Model& model) {
 
 }  // namespace
 
-OpenRun open_old_run(const RunRequest& request) {
+RunRequest with_run_found(const RunRequest& request) {
+  if (!request.resuming) return request;
   refuse_contradictions(request);
-  std::optional<RunConfig> asked;
-  if (!request.config.empty()) asked = load_run_config(request.config, request.assignments);
-  const std::vector<std::string> assignments = without_chosen(request.assignments);
-  fs::path wanted = request.resume;
-  if (wanted.empty() && !request.out.empty()) wanted = request.out;
-  if (wanted.empty()) {
-    if (!asked) {
-      throw InputError("there is nothing to resume", "--resume",
-                       "Name a run's folder (--resume runs/NAME) or the configuration it began with.");
+  RunRequest found = request;
+  if (request.resume.empty()) {
+    std::vector<RunFolder> runs;
+    fs::path wanted = request.out;
+    if (wanted.empty()) {
+      if (!names_configuration(request)) {
+        throw InputError("there is nothing to resume", "--resume",
+                         "Name a run's folder (--resume runs/NAME) or the configuration it began with.");
+      }
+      wanted = fs::path("runs") / load_run_config(request.config, request.assignments).name;
+      runs = listed_runs(wanted);
     }
-    wanted = fs::path("runs") / asked->name;
+    for (const RunFolder& folder : RunFolder::numbered(wanted)) runs.push_back(folder);
+    const auto latest = RunFolder::latest(runs);
+    if (!latest) {
+      throw InputError("there is no run to resume", wanted.string(),
+                       "Give its folder: --resume runs/NAME. Without --resume a new run begins.");
+    }
+    found.resume = latest->path().string();
   }
-  RunFolder folder = request.resume.empty() ? RunFolder::latest(wanted) : RunFolder::open(wanted);
+  found.out.clear();
+  const RunFolder folder = RunFolder::open(found.resume);
+  found.begin_again = !folder.saved();
+  found.resuming = folder.saved();
+  return found;
+}
+
+OpenRun open_old_run(const RunRequest& request) {
+  std::optional<RunConfig> asked;
+  if (names_configuration(request)) asked = load_run_config(request.config, request.assignments);
+  const std::vector<std::string> assignments = without_chosen(request.assignments);
+  RunFolder folder = RunFolder::open(request.resume);
   const RunConfig before = load_run_config(folder.config());
   // With micro_batch: auto, so that a changed batch size is reported as such, not as indivisible.
   auto with_any_micro_batch = assignments;
   with_any_micro_batch.emplace_back("train.micro_batch=auto");
   refuse_changes(before, load_run_config(folder.config(), with_any_micro_batch));
-  RunConfig config = load_run_config(folder.config(), assignments);
+  OpenRun run{.config = load_run_config(folder.config(), assignments),
+              .folder = std::move(folder),
+              .asked = std::move(asked)};
+  for (const auto& [key, old_value, new_value] : compare(before, run.config)) {
+    run.new_length |= key == "train.epochs" || key == "train.iterations" || key == "train.minutes";
+  }
   // The run of an earlier version, whose inputs did not grow.
-  if (!config.train.grow.has_value()) config.train.grow = 0;
-  return {std::move(config), std::move(folder), std::move(asked)};
+  if (!run.config.train.grow.has_value()) run.config.train.grow = 0;
+  return run;
+}
+
+RunConfig config_of_begun_run(const RunRequest& request) {
+  RunConfig config = open_old_run(request).config;
+  const RunFolder folder = RunFolder::open(request.resume);
+  if (!fs::exists(folder.start())) return config;
+  std::vector<std::string> assignments = without_chosen(request.assignments);
+  for (const TextLine& line : read_lines(folder.start())) assignments.push_back(line.text);
+  return load_run_config(folder.config(), assignments);
+}
+
+void write_start(const RunFolder& folder, const TrainOptions& train) {
+  if (train.weights.empty()) return;
+  std::string text = "train.weights=" + yaml_quoted(train.weights) + '\n';
+  if (!train.weights_cfg.empty()) text += "train.weights_cfg=" + yaml_quoted(train.weights_cfg) + '\n';
+  if (train.weights_partial) text += "train.weights_partial=true\n";
+  write_atomically(folder.start(), text);
 }
 
 std::string describe_differences(const OpenRun& run, const std::string& asked_file, const Model& model) {

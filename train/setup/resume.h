@@ -12,13 +12,25 @@ namespace brightnet {
 /// A run that is resumed. It keeps the configuration that it began with.
 struct OpenRun {
   RunConfig config;  ///< its own, with the command line's overrides
+  /// Whether these give it another length (train.epochs, iterations or minutes).
+  bool new_length = false;
   RunFolder folder;
   std::optional<RunConfig> asked;  ///< the one named on the command line, if any
 };
 
-/// The run to resume: the named folder, otherwise the newest run of this configuration. Throws InputError for
-/// values that must not change within a run, and for options that contradict resuming.
+/// A request to resume with the run's folder in it: the named one, otherwise of this configuration's runs,
+/// wherever --out has put them, the one that was saved last. A run without a state is to be begun again. Any
+/// other request is returned as it is. Looks at the disk: one rank decides. Throws InputError for options
+/// that contradict resuming.
+RunRequest with_run_found(const RunRequest& request);
+
+/// The run in the folder of a request that with_run_found() returned. Throws InputError for values that must
+/// not change within a run.
 OpenRun open_old_run(const RunRequest& request);
+/// The same for the configuration of a run that is begun again, with the weights that it starts from.
+RunConfig config_of_begun_run(const RunRequest& request);
+/// Keeps with a new run what config_of_begun_run() needs beside its configuration.
+void write_start(const RunFolder& folder, const TrainOptions& train);
 
 /// The differences between the named configuration and the run's own, key by key, and whether their models
 /// differ; empty when they agree. Ignores values that are automatic in the named one, since the run has chosen

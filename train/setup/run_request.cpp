@@ -1,8 +1,22 @@
 #include "train/setup/run_request.h"
 
+#include "train/formats/foreign_weights.h"
 #include "train/setup/run_model.h"
 
 namespace brightnet {
+namespace {
+
+/// As many as the configuration tells without its data; the heads' widths alone depend on it.
+int known_classes(const RunConfig& config) {
+  if (!config.data.classes.empty()) return static_cast<int>(config.data.classes.size());
+  if (config.head.defined() && config.head.node.IsMap()) {
+    const YAML::Node weights = config.head.node["class_weights"];
+    if (weights.IsDefined() && weights.IsSequence()) return static_cast<int>(weights.size());
+  }
+  return 1;
+}
+
+}  // namespace
 
 RunConfig requested_config(const RunRequest& request) {
   auto assignments = request.assignments;
@@ -13,7 +27,18 @@ RunConfig requested_config(const RunRequest& request) {
   if (request.weights_partial) assignments.push_back("train.weights_partial=true");
   RunConfig config = load_run_config(request.config, assignments);
   require_model(config);  // before the data are read, which may take long
+  refuse_foreign_weights(config.train.weights);
   return config;
+}
+
+void check_config(const RunConfig& config) {
+  load_model(config, known_classes(config));
+  check_batch(config.train, 1);
+  refuse_foreign_weights(config.train.weights);
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(config.data.root, ignored)) return;
+  check_place(config.data, Split::train);
+  if (!config.data.fold || !config.data.val.empty()) check_place(config.data, Split::val);
 }
 
 }  // namespace brightnet

@@ -14,12 +14,18 @@ struct RunRequest {
   std::string weights, weights_cfg;      ///< files to start from; empty: what the configuration says
   bool weights_partial = false;
   bool resuming = false;
-  std::string resume;  ///< the run's folder; empty: the newest run of `config`
-  std::string out;     ///< folder of a new run; empty: runs/NAME
+  std::string resume;        ///< the run's folder; empty: the run of `config` that was saved last
+  bool begin_again = false;  ///< the run in `resume`, which ended before its first save
+  std::string out;           ///< folder of a new run; empty: runs/NAME
   bool no_graph = false;
 };
 
 /// The configuration of a new run with the request's overrides. Throws InputError.
 RunConfig requested_config(const RunRequest& request);
+
+/// Throws InputError for what `train` refuses in a configuration before it has read the data: the model and
+/// its input sizes, frozen layers, the batch, weights of other programs, and, where data.root is there, paths
+/// below it that are not.
+void check_config(const RunConfig& config);
 
 }  // namespace brightnet

@@ -24,6 +24,8 @@ std::vector<std::string> trial_command(const SearchSetup& setup, const Proposal&
   if (!plan.config.empty()) words.insert(words.begin() + 2, plan.config);
   const auto set = [&](const std::string& assignment) { words.push_back("--set=" + assignment); };
   for (const std::string& assignment : plan.assignments) set(assignment);
+  // Not the name of the configuration's own runs, of which `train --resume` takes the newest.
+  set("name=" + fs::path(run).filename().string());
   if (plan.minutes > 0) set(fmt::format("train.minutes={}", plan.minutes));
   if (plan.epochs > 0) {
     set(fmt::format("train.epochs={}", plan.epochs));

@@ -96,7 +96,7 @@ fs::path SearchFolder::log(int trial) const {
 SearchPlan read_plan(const fs::path& folder) {
   const fs::path file = plan_file(folder);
   if (!fs::exists(file)) {
-    throw InputError("there is no search to go on with: " + file.string() + " is missing", folder.string(),
+    throw InputError("there is no search to resume: " + file.string() + " is missing", folder.string(),
                      "Name the folder of a search (runs/NAME-tune).");
   }
   const Json json = read_json(file);

@@ -51,19 +51,47 @@ TEST_F(Runs, CannotBeMadeInsideAFile) {
   EXPECT_THROW(RunFolder::create(base_ / "file" / "run"), InputError);
 }
 
-TEST_F(Runs, AreResumedFromTheNewestThatHasAState) {
+TEST_F(Runs, UseAnEmptyFolderThatIsThere) {
+  fs::create_directories(base_ / "cells");
+  EXPECT_EQ(RunFolder::create(base_ / "cells").path(), base_ / "cells");
+  EXPECT_EQ(RunFolder::create(base_ / "cells").path(), base_ / "cells-2");
+}
+
+TEST_F(Runs, ThatWereNotBegunLeaveNothingBehind) {
+  const RunFolder run = RunFolder::create(base_ / "cells");
+  for (const fs::path& file : {run.log(), run.state().parent_path() / "lock"}) std::ofstream(file) << "x";
+  run.remove_unused();
+  EXPECT_FALSE(fs::exists(run.path()));
+  const RunFolder kept = RunFolder::create(base_ / "cells");
+  std::ofstream(kept.file("notes.txt")) << "of the user";
+  kept.remove_unused();
+  EXPECT_TRUE(fs::exists(kept.file("notes.txt")));
+}
+
+TEST_F(Runs, AreResumedFromTheOneThatWasSavedLast) {
+  const auto latest = [&] { return RunFolder::latest(RunFolder::numbered(base_ / "cells")); };
   const RunFolder first = RunFolder::create(base_ / "cells"), second = RunFolder::create(base_ / "cells"),
                   third = RunFolder::create(base_ / "cells");
-  EXPECT_THROW(RunFolder::latest(base_ / "cells"), InputError);
+  EXPECT_FALSE(latest());
   make_resumable(first);
-  EXPECT_EQ(RunFolder::latest(base_ / "cells").path(), first.path());
+  EXPECT_EQ(latest()->path(), first.path());
   make_resumable(second);
-  EXPECT_EQ(RunFolder::latest(base_ / "cells").path(), second.path());
+  EXPECT_EQ(latest()->path(), second.path());
   EXPECT_THROW(RunFolder::open(third.path()), InputError);
   EXPECT_EQ(RunFolder::open(base_ / "cells/").path(), first.path());
+  EXPECT_TRUE(first.saved());
+  // One that was begun later, and has not saved yet.
+  make_resumable(third);
+  fs::remove(third.state());
+  EXPECT_EQ(latest()->path(), third.path());
+  EXPECT_FALSE(third.saved());
+  const auto now = fs::file_time_type::clock::now();
+  fs::last_write_time(third.config(), now - std::chrono::hours(1));
+  EXPECT_EQ(latest()->path(), second.path());
 }
 
 TEST_F(Runs, AreResumedFromTheNewestWhateverItsNumberIs) {
+  const auto latest = [&] { return RunFolder::latest(RunFolder::numbered(base_ / "cells")); };
   RunFolder::create(base_ / "cells");
   const RunFolder second = RunFolder::create(base_ / "cells");
   make_resumable(second);
@@ -71,11 +99,11 @@ TEST_F(Runs, AreResumedFromTheNewestWhateverItsNumberIs) {
   fs::remove_all(base_ / "cells");
   for (const char* other : {"cells-02", "cells-3x", "cells-", "cellsb-4"})
     make_resumable(RunFolder::create(base_ / other));
-  EXPECT_EQ(RunFolder::latest(base_ / "cells").path(), second.path());
+  EXPECT_EQ(latest()->path(), second.path());
   const RunFolder again = RunFolder::create(base_ / "cells");
   make_resumable(again);
   EXPECT_EQ(again.path(), base_ / "cells");
-  EXPECT_EQ(RunFolder::latest(base_ / "cells").path(), again.path());
+  EXPECT_EQ(latest()->path(), again.path());
 }
 
 }  // namespace

@@ -7,6 +7,10 @@
 #include "tests/layers/models.h"
 #include "tests/train/small_run.h"
 #include "tests/train/small_training.h"
+#include "tests/train/small_weights.h"
+#include "train/detect/inference.h"
+#include "train/evaluate/evaluate.h"
+#include "train/formats/class_channels.h"
 #include "train/formats/darknet/weights.h"
 #include "train/formats/safetensors.h"
 #include "train/loop/trainer.h"
@@ -217,11 +221,141 @@ TEST(Finetune, ListsTheLayersThatAWeightsFileHasNothingFor) {
   std::vector<float> values(layout.floats(), 0.0f);
   TrainOptions train;
   train.weights = file.string();
-  read_pretrained(train, model, layout, values);
+  read_pretrained(train, model, {"circle", "square"}, layout, values);
   EXPECT_EQ(train.fresh, (std::vector<std::string>{"conv3", "conv5"}));
   EXPECT_EQ(values[layout.find("fine.scale")->offset], 1);
   EXPECT_EQ(values[layout.find("conv5.bias")->offset], 0);
   fs::remove(file);
+}
+
+/// Three classes, and weights that detect something everywhere.
+class ThreeClasses : public ::testing::Test {
+ protected:
+  ThreeClasses() {
+    SynthOptions options;
+    options.train_images = 6;
+    options.val_images = 6;
+    options.size = 64;
+    options.classes = 3;
+    make_synthetic_dataset(options, run_.folder() / "three");
+    DataOptions options_of_data = run_.load().data;
+    options_of_data.root = (run_.folder() / "three").string();
+    options_of_data.classes = {"a", "b", "c"};
+    data_ = read_dataset(options_of_data, Split::val);
+    train_.weights = write_small_weights(run_, data_.classes).string();
+  }
+
+  /// The data with its classes in this order.
+  Dataset listed_as(const std::vector<std::string>& classes) const {
+    Dataset other = data_;
+    const ClassMatch match = match_classes(classes, data_.classes);
+    other.classes = classes;
+    for (ImageRecord& image : other.images) {
+      for (Annotation& object : image.annotations) object.class_id = match.source.at(object.class_id);
+    }
+    return other;
+  }
+  TrainedModel taken_for(const std::vector<std::string>& classes) {
+    TrainedModel model{.model = load_model(run_.folder() / "model.yaml", static_cast<int>(classes.size())),
+                       .classes = classes,
+                       .size = 64,
+                       .training = {},
+                       .layout = {},
+                       .values = {}};
+    model.layout = ParameterLayout(model.model);
+    model.values.assign(model.layout.floats(), -7.0f);
+    read_pretrained(train_, model.model, classes, model.layout, model.values);
+    return model;
+  }
+  Metrics score(TrainedModel model, const Dataset& data) {
+    InferenceNetwork network(std::move(model), *backend_, Precision::fp32, 2, 64);
+    return *evaluate(network.network(), data, network.fit(), {.nms = {.score = 0.001f}});
+  }
+  /// The values of a parameter's output channel.
+  static std::vector<float> channel(const TrainedModel& model, const std::string& name, int index) {
+    const ParameterEntry& entry = *model.layout.find(name);
+    const size_t size = entry.count / static_cast<size_t>(entry.shape[0]);
+    const auto begin =
+        model.values.begin() + static_cast<long>(entry.offset + size * static_cast<size_t>(index));
+    return {begin, begin + static_cast<long>(size)};
+  }
+
+  SmallRun run_;
+  std::unique_ptr<Backend> backend_ = make_cpu_backend();
+  Dataset data_;
+  TrainOptions train_;
+};
+
+TEST_F(ThreeClasses, InAnotherOrderScoreExactlyTheSame) {
+  const Metrics before = score(load_trained_model(train_.weights), data_);
+  ASSERT_GT(before.AP50, 0);
+  for (const std::vector<std::string>& order :
+       {std::vector<std::string>{"a", "b", "c"}, {"c", "a", "b"}, {"b", "c", "a"}, {"b", "a", "c"}}) {
+    const Metrics after = score(taken_for(order), listed_as(order));
+    EXPECT_TRUE(train_.fresh.empty());
+    for (size_t i = 0; i < order.size(); ++i) {
+      const auto& was = before.per_class[static_cast<size_t>(order[i][0] - 'a')];
+      EXPECT_EQ(after.per_class[i].name, was.name);
+      EXPECT_EQ(after.per_class[i].truths, was.truths);
+      EXPECT_EQ(after.per_class[i].AP, was.AP) << was.name;
+      EXPECT_EQ(after.per_class[i].AP50, was.AP50) << was.name;
+    }
+    EXPECT_DOUBLE_EQ(after.AP, before.AP) << "a sum in another order";
+  }
+}
+
+TEST_F(ThreeClasses, ThatAreSharedKeepTheirChannelsAndOthersStartFresh) {
+  const TrainedModel theirs = load_trained_model(train_.weights), ours = taken_for({"new", "c", "b", "more"});
+  EXPECT_TRUE(train_.fresh.empty());
+  for (const char* layer : {"conv3", "conv5"}) {
+    for (const char* part : {".weight", ".bias"}) {
+      const std::string name = std::string(layer) + part;
+      const auto fresh = std::vector<float>(channel(ours, name, 0).size(), -7.0f);
+      for (int anchor = 0; anchor < 2; ++anchor) {
+        const int from = anchor * 8, to = anchor * 9;
+        for (int i = 0; i < 5; ++i) EXPECT_EQ(channel(ours, name, to + i), channel(theirs, name, from + i));
+        EXPECT_EQ(channel(ours, name, to + 5), fresh);
+        EXPECT_EQ(channel(ours, name, to + 6), channel(theirs, name, from + 7));
+        EXPECT_EQ(channel(ours, name, to + 7), channel(theirs, name, from + 6));
+        EXPECT_EQ(channel(ours, name, to + 8), fresh);
+      }
+    }
+  }
+}
+
+TEST_F(ThreeClasses, NoneOfWhichTheWeightsHaveStartThePredictionLayersFresh) {
+  const TrainedModel ours = taken_for({"x", "y", "z"});
+  EXPECT_EQ(train_.fresh, (std::vector<std::string>{"conv3", "conv5"}));
+  for (const char* name : {"conv3.weight", "conv3.bias", "conv5.weight", "conv5.bias"})
+    EXPECT_EQ(ours.values[ours.layout.find(name)->offset], -7.0f) << name;
+  EXPECT_NE(ours.values[ours.layout.find("fine.weight")->offset], -7.0f);
+}
+
+TEST_F(ThreeClasses, OfWeightsThatNumberThemAreTakenInOrder) {
+  train_.weights = write_small_weights(run_, {"class 0", "class 1", "class 2"}).string();
+  EXPECT_EQ(taken_for({"x", "y", "z"}).values, load_trained_model(train_.weights).values);
+  EXPECT_TRUE(train_.fresh.empty());
+}
+
+TEST_F(ThreeClasses, AreSaidWithTheirHeadsWhenTheseDecodeOtherwise) {
+  const auto model = [&](const char* head) {
+    std::string yaml = small_model;
+    yaml.replace(yaml.find("scale_xy: 1.05"), 14, head);
+    return model_of(yaml, 3);
+  };
+  EXPECT_EQ(describe_other_heads(train_, model("scale_xy: 1.05")), "");
+  const std::string other = describe_other_heads(train_, model("scale_xy: 2, new_coords: true"));
+  for (const char* words : {"conv3: scale_xy 1.05 in the weights, 2 here", "conv5: new_coords false"})
+    EXPECT_NE(other.find(words), std::string::npos) << words << " in: " << other;
+  std::string yaml = small_model;
+  yaml.replace(yaml.find("[8, 8]"), 6, "[9, 8]");
+  const std::string anchors = describe_other_heads(train_, model_of(yaml, 3));
+  EXPECT_NE(anchors.find("conv3: anchors 8x8 14x14 in the weights, 9x8 14x14 here"), std::string::npos)
+      << anchors;
+  EXPECT_EQ(anchors.find("conv5"), std::string::npos) << anchors;
+  train_.fresh = {"conv3"};
+  EXPECT_EQ(describe_other_heads(train_, model_of(yaml, 3)), "")
+      << "a fresh layer was trained with no anchors";
 }
 
 }  // namespace

@@ -1,0 +1,163 @@
+// Where a run is written, and which run --resume takes.
+#include <algorithm>
+
+#include "tests/end_to_end/program.h"
+#include "tests/train/small_run.h"
+#include "tests/train/small_weights.h"
+#include "train/run/report/metrics_csv.h"
+
+namespace brightnet::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Resumed : public ::testing::Test {
+ protected:
+  ProgramResult train(const std::vector<std::string>& more, const std::vector<std::string>& settings) {
+    std::vector<std::string> arguments{"train", "run.yaml"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    for (const auto& assignment : SmallRun::short_run(settings)) {
+      arguments.push_back("--set");
+      arguments.push_back(assignment);
+    }
+    return run(arguments);
+  }
+  ProgramResult run(const std::vector<std::string>& arguments) {
+    return run_program(arguments, run_.folder());
+  }
+  fs::path path(const std::string& name) { return run_.folder() / name; }
+  static void expect_words(const ProgramResult& result, int code, const std::vector<std::string>& words) {
+    EXPECT_EQ(result.code, code) << result.err;
+    for (const std::string& word : words)
+      EXPECT_NE(result.err.find(word), std::string::npos) << word << " in: " << result.err;
+  }
+  std::vector<double> column(const std::string& run, const std::string& name) {
+    const MetricsTable table = read_metrics_csv(path(run) / "metrics.csv");
+    std::vector<double> values;
+    for (const auto& row : table.rows) values.push_back(row[static_cast<size_t>(table.column(name))]);
+    return values;
+  }
+
+  SmallRun run_;
+};
+
+TEST_F(Resumed, FoldersAreNumberedBeforeAnythingElseIsSaid) {
+  for (const std::vector<std::string>& out : {std::vector<std::string>{}, {"--out", "mine"}}) {
+    ASSERT_EQ(train(out, {"train.iterations=1"}).code, 0);
+    const ProgramResult second = train(out, {"train.iterations=1"});
+    const std::string place = out.empty() ? "runs/run" : "mine";
+    EXPECT_EQ(second.err.rfind(place + " exists and is kept: this run is written to " + place + "-2.", 0), 0u)
+        << second.err;
+    EXPECT_EQ(second.err.substr(second.err.size() - place.size() - 3), place + "-2\n") << second.err;
+    EXPECT_NE(read_file(path(place + "-2/train.log")).find("exists and is kept"), std::string::npos);
+  }
+}
+
+TEST_F(Resumed, NothingIsLeftOfARunThatCouldNotBegin) {
+  fs::rename(path("data/images/val"), path("data/images/away"));
+  EXPECT_EQ(train({}, {}).code, 2);
+  EXPECT_FALSE(fs::exists(path("runs/run")));
+}
+
+TEST_F(Resumed, RunsAreFoundWhereverOutHasPutThem) {
+  ASSERT_EQ(train({}, {"train.iterations=1"}).code, 0);
+  ASSERT_EQ(train({"--out", "far/away"}, {"train.iterations=1"}).code, 0);
+  expect_words(run({"train", "run.yaml", "--resume"}), 0, {"This run is finished", "far/away"});
+  // The one that was saved last.
+  fs::last_write_time(path("runs/run/state/state.safetensors"),
+                      fs::file_time_type::clock::now() + std::chrono::hours(1));
+  const ProgramResult first = run({"train", "run.yaml", "--resume"});
+  EXPECT_EQ(first.err.find("far/away"), std::string::npos) << first.err;
+  fs::remove_all(path("runs"));
+  fs::rename(path("far"), path("gone"));
+  expect_words(run({"train", "run.yaml", "--resume"}), 2, {"there is no run to resume"});
+}
+
+TEST_F(Resumed, AFinishedRunIsMadeLonger) {
+  ASSERT_EQ(train({"--out", "out"}, {"train.epochs=4"}).code, 0);
+  expect_words(run({"train", "--resume", "out"}), 0, {"This run is finished", "--set train.epochs=8"});
+  const ProgramResult longer = run({"train", "--resume", "out", "--set", "train.epochs=8"});
+  expect_words(longer, 0,
+               {"4 of now 8 epochs are done. The learning rate of the rest is that of a run of this length",
+                "epoch 8/8"});
+  // As a run that had this length from the start, except for what the first four epochs learned.
+  ASSERT_EQ(train({"--out", "whole"}, {"train.epochs=8"}).code, 0);
+  const auto rates = column("out", "learning_rate"), whole = column("whole", "learning_rate");
+  ASSERT_EQ(rates.size(), 8u);
+  EXPECT_EQ(std::vector(rates.begin() + 4, rates.end()), std::vector(whole.begin() + 4, whole.end()));
+  EXPECT_GT(rates[4], rates[3]);
+  // The run is of this length from now on.
+  expect_words(run({"train", "--resume", "out"}), 0, {"all its 8 epochs are done"});
+  expect_words(run({"train", "--resume", "out", "--set", "train.minutes=3"}), 2,
+               {"cannot be given a time limit"});
+  expect_words(run({"train", "--resume", "out", "--set", "train.batch=2"}), 2, {"train.batch = 4"});
+}
+
+TEST_F(Resumed, ARunThatNeverSavedBeginsAgain) {
+  write_small_weights(run_);
+  ASSERT_EQ(train({"--weights", "weights.safetensors", "--out", "whole"}, {}).code, 0);
+  ASSERT_EQ(train({"--weights", "weights.safetensors"}, {}).code, 0);
+  const std::string config = read_file(path("runs/run/config.yaml"));
+  fs::remove(path("runs/run/state/state.safetensors"));
+  fs::last_write_time(path("runs/run/config.yaml"), fs::file_time_type::clock::now() + std::chrono::hours(1));
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"train", "run.yaml", "--resume"}, {"train", "--resume", "runs/run"}}) {
+    fs::remove(path("runs/run/state/state.safetensors"));
+    expect_words(run(words), 0,
+                 {"The run in runs/run ended before its first save: it begins again.", "parameters taken",
+                  "epoch 2/2"});
+    EXPECT_EQ(read_file(path("runs/run/weights/last.safetensors")),
+              read_file(path("whole/weights/last.safetensors")))
+        << "from the same weights";
+    EXPECT_EQ(read_file(path("runs/run/config.yaml")), config);
+    EXPECT_EQ(column("runs/run", "loss").size(), 2u);
+  }
+}
+
+TEST_F(Resumed, ARunKeepsTheOrderOfItsClasses) {
+  // The names are those of the folders' own list, which the run does not keep.
+  write_atomically(path("names.yaml"), std::string("model: model.yaml\ndata: {format: coco, root: data, "
+                                                   "train: train.json, val: train.json}\n"));
+  const auto write_data = [&](const std::string& first, const std::string& second) {
+    write_atomically(
+        path("data/train.json"),
+        R"({"images": [{"id": 1, "file_name": "images/train/000000.jpg", "width": 64, "height": 64}],
+            "annotations": [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [4, 4, 20, 20]}],
+            "categories": [{"id": 1, "name": ")" +
+            first + R"("}, {"id": 2, "name": ")" + second + R"("}]})");
+  };
+  write_data("circle", "square");
+  std::vector<std::string> words{"train", "names.yaml"};
+  for (const auto& setting : SmallRun::short_run({"train.iterations=1", "train.batch=2"}))
+    words.push_back("--set=" + setting);
+  ASSERT_EQ(run(words).code, 0);
+  EXPECT_EQ(run({"train", "--resume", "runs/names"}).code, 0);
+  write_data("square", "circle");
+  expect_words(run({"train", "--resume", "runs/names"}), 2,
+               {"trained for the classes circle, square, and its data set now has square, circle"});
+}
+
+TEST_F(Resumed, ConfigRefusesWhatTrainRefuses) {
+  for (const std::vector<std::string>& settings : {std::vector<std::string>{"train.size=100"},
+                                                   {"train.freeze=[nowhere]"},
+                                                   {"data.train=images/none"},
+                                                   {"train.batch=4", "train.micro_batch=3"}}) {
+    std::vector<std::string> words{"config", "run.yaml"};
+    for (const std::string& setting : settings) words.push_back("--set=" + setting);
+    const ProgramResult shown = run(words);
+    words[0] = "train";
+    const ProgramResult trained = run(words);
+    EXPECT_EQ(shown.code, 2) << settings[0] << shown.out;
+    EXPECT_EQ(shown.err, trained.err);
+    EXPECT_EQ(shown.out, "");
+  }
+  write_atomically(path("yolov8n.pt"), std::string("PK\x03\x04 and more"));
+  for (const char* command : {"config", "train"}) {
+    expect_words(run({command, "run.yaml", "--set", "train.weights=yolov8n.pt"}), 2, {"PyTorch"});
+  }
+  fs::rename(path("data"), path("elsewhere"));
+  expect_words(run({"config", "run.yaml", "--set", "data.root=nowhere"}), 0, {"nowhere is not there yet"});
+}
+
+}  // namespace
+}  // namespace brightnet::testing

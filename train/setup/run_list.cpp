@@ -1,0 +1,83 @@
+#include "train/setup/run_list.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "core/error.h"
+#include "core/files.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t most_runs = 200;
+constexpr char between = '\t';
+
+/// Empty without a home.
+fs::path list_file() {
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && *cache)
+    return fs::path(cache) / "brightnet" / "runs.txt";
+  if (const char* home = std::getenv("HOME"); home && *home)
+    return fs::path(home) / ".cache" / "brightnet" / "runs.txt";
+  return {};
+}
+
+struct ListedRun {
+  std::string usual, folder;
+};
+
+std::vector<ListedRun> read_list() {
+  std::vector<ListedRun> runs;
+  std::error_code ignored;
+  const fs::path file = list_file();
+  if (file.empty() || !fs::exists(file, ignored)) return runs;
+  try {
+    for (const TextLine& line : read_lines(file)) {
+      const size_t tab = line.text.find(between);
+      if (tab != std::string::npos) runs.push_back({line.text.substr(0, tab), line.text.substr(tab + 1)});
+    }
+  } catch (const InputError&) {  // as if there were none
+  }
+  return runs;
+}
+
+std::string absolute_name(const fs::path& path) {
+  std::error_code error;
+  const fs::path whole = fs::weakly_canonical(path, error);
+  return (error ? fs::absolute(path).lexically_normal() : whole).string();
+}
+
+}  // namespace
+
+std::vector<RunFolder> listed_runs(const fs::path& usual) {
+  std::vector<RunFolder> found;
+  const std::string place = absolute_name(usual);
+  for (const ListedRun& run : read_list()) {
+    const RunFolder folder = RunFolder::at(run.folder);
+    if (run.usual == place && folder.begun()) found.push_back(folder);
+  }
+  return found;
+}
+
+void list_run(const fs::path& usual, const RunFolder& folder) {
+  const std::string place = absolute_name(usual), own = absolute_name(folder.path());
+  const fs::path file = list_file();
+  if (file.empty() || (place + own).find_first_of("\t\n\r") != std::string::npos) return;
+  std::vector<ListedRun> runs = read_list();
+  std::erase_if(runs, [&](const ListedRun& run) {
+    std::error_code ignored;
+    return run.folder == own || !fs::exists(run.folder, ignored);
+  });
+  runs.push_back({place, own});
+  if (runs.size() > most_runs) runs.erase(runs.begin(), runs.end() - most_runs);
+  std::string text;
+  for (const ListedRun& run : runs) text += run.usual + between + run.folder + '\n';
+  try {
+    fs::create_directories(file.parent_path());
+    write_atomically(file, text);
+  } catch (const std::exception&) {  // --resume then needs the folder's name
+  }
+}
+
+}  // namespace brightnet

@@ -1,0 +1,19 @@
+// The runs that --out has put elsewhere than runs/NAME, so that `train --resume` finds them: a list in the
+// user's cache folder, by the place where they would have been. It is a convenience: where it cannot be read
+// or written, --resume needs the folder's name.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "train/run/run_folder.h"
+
+namespace brightnet {
+
+/// The runs, begun and still there, that were put elsewhere than `usual`.
+std::vector<RunFolder> listed_runs(const std::filesystem::path& usual);
+
+/// Adds a run. The list keeps the newest few hundred that still exist.
+void list_run(const std::filesystem::path& usual, const RunFolder& folder);
+
+}  // namespace brightnet

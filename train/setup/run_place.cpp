@@ -1,0 +1,77 @@
+#include "train/setup/run_place.h"
+
+#include "core/log.h"
+#include "train/distributed/agreement.h"
+#include "train/setup/run_list.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path without_slash(const fs::path& path) {
+  const fs::path normal = path.lexically_normal();
+  return normal.has_filename() ? normal : normal.parent_path();
+}
+
+/// What a run that ended before its first save has left; its weights are of no use without the state.
+void remove_leftovers(const RunFolder& folder) {
+  std::error_code ignored;
+  fs::remove(folder.metrics(), ignored);
+  for (const auto& entry : fs::directory_iterator(folder.last().parent_path(), ignored))
+    fs::remove(entry.path(), ignored);
+}
+
+}  // namespace
+
+RunPlace::RunPlace(const RunRequest& request, Communicator& ranks)
+    : request_(request), leads_(ranks.leads()) {
+  prepare_together(ranks, [&] {
+    if (leads_) {
+      settle(request);
+    } else if (!request.resuming) {
+      requested_config(request);  // so that all ranks report the same error
+    }
+  });
+  // "resume", "again" or "new", then the folder.
+  const char* kind = request_.resuming ? "resume " : request_.begin_again ? "again " : "new ";
+  const std::string decided = ranks.all_gather(kind + folder_.path().string())[0];
+  if (leads_) return;
+  const std::string path = decided.substr(decided.find(' ') + 1);
+  folder_ = RunFolder::at(path);
+  request_.out.clear();
+  request_.resuming = decided[0] == 'r';
+  request_.begin_again = decided[0] == 'a';
+  if (request_.resuming || request_.begin_again) request_.resume = path;
+}
+
+void RunPlace::settle(const RunRequest& request) {
+  request_ = with_run_found(request);
+  if (request_.resuming || request_.begin_again) {
+    folder_ = RunFolder::open(request_.resume);
+    lock_ = std::make_unique<RunLock>(folder_);
+    log_to_file(folder_.log());
+    if (!request_.begin_again) return;
+    spdlog::info("The run in {} ended before its first save: it begins again.", folder_.path().string());
+    remove_leftovers(folder_);
+    return;
+  }
+  const fs::path usual = fs::path("runs") / requested_config(request).name;
+  const fs::path wanted = request.out.empty() ? usual : fs::path(request.out);
+  folder_ = RunFolder::create(wanted);
+  lock_ = std::make_unique<RunLock>(folder_);
+  log_to_file(folder_.log());
+  if (!request.out.empty()) list_run(usual, folder_);
+  if (folder_.path().filename() != without_slash(wanted).filename()) {
+    spdlog::info("{} exists and is kept: this run is written to {}. (`--resume` continues an earlier run.)",
+                 without_slash(wanted).string(), folder_.path().string());
+  }
+}
+
+RunPlace::~RunPlace() {
+  if (!leads_ || folder_.path().empty() || folder_.begun()) return;
+  lock_.reset();
+  folder_.remove_unused();
+}
+
+}  // namespace brightnet

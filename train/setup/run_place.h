@@ -1,0 +1,36 @@
+// The folder of a run. Rank 0 finds it, or makes it, before anything else is done, so that a number in its
+// name is known first and train.log has all that is said.
+#pragma once
+
+#include <memory>
+
+#include "train/distributed/communicator.h"
+#include "train/run/run_lock.h"
+#include "train/setup/resume.h"
+
+namespace brightnet {
+
+class RunPlace {
+ public:
+  /// Finds the run to be resumed (with_run_found()) or creates a new one's folder; locks it and opens its
+  /// log. All ranks call it. Throws InputError, on all of them.
+  RunPlace(const RunRequest& request, Communicator& ranks);
+  /// Removes a new run's folder, unless the run was begun.
+  ~RunPlace();
+  RunPlace(const RunPlace&) = delete;
+  RunPlace& operator=(const RunPlace&) = delete;
+
+  /// The request with the folder of the run that is resumed or begun again.
+  const RunRequest& request() const { return request_; }
+  const RunFolder& folder() const { return folder_; }
+
+ private:
+  void settle(const RunRequest& request);
+
+  RunRequest request_;
+  RunFolder folder_ = RunFolder::at("");
+  std::unique_ptr<RunLock> lock_;  ///< on rank 0
+  bool leads_ = true;
+};
+
+}  // namespace brightnet
