@@ -3,10 +3,12 @@
 #include <iostream>
 #include <memory>
 
+#include "core/files.h"
 #include "core/log.h"
 #include "train/cli/commands.h"
 #include "train/run/comparison.h"
 #include "train/run/report/draw.h"
+#include "train/run/report/typeface.h"
 
 namespace brightnet::cli {
 namespace {
@@ -25,7 +27,12 @@ void refuse_to_replace(const std::filesystem::path& file) {
 }
 
 int compare_runs(const CompareArguments& arguments) {
-  if (!arguments.force) refuse_to_replace(arguments.out);
+  const std::filesystem::path out = arguments.out;
+  const std::filesystem::path page = std::filesystem::path(out).replace_extension(".html");
+  if (!arguments.force) {
+    refuse_to_replace(out);
+    refuse_to_replace(page);
+  }
   check_answer(arguments.json, "runs");
   std::vector<ComparedRun> runs;
   for (const std::string& folder : arguments.runs) {
@@ -35,10 +42,14 @@ int compare_runs(const CompareArguments& arguments) {
     if (known) run.name = run.folder;
     runs.push_back(std::move(run));
   }
-  write_image(arguments.out, plot_comparison(runs, arguments.over == "minutes"));
+  if (const std::string problem = typeface_problem({}); !problem.empty()) spdlog::warn("{}", problem);
+  const bool over_minutes = arguments.over == "minutes";
+  if (out != page) write_image(out, plot_comparison(runs, over_minutes));
+  write_atomically(page, comparison_page(runs, over_minutes).html());
   if (arguments.json != "-") std::cout << comparison_text(runs) << std::flush;
   if (!arguments.json.empty()) write_answer(arguments.json, to_text(comparison_json(runs)));
-  spdlog::info("The curves are in {}.", arguments.out);
+  if (out != page) spdlog::info("The curves are in {}.", out.string());
+  spdlog::info("Curves and tables on one page: {}", page.string());
   return 0;
 }
 
@@ -51,14 +62,17 @@ void add_compare(CLI::App& app, Action& action) {
   command->add_option("runs", arguments->runs, "folders of runs (runs/NAME)")
       ->type_name("RUN...")
       ->required();
-  command->add_option("--out", arguments->out, "the plot, a .png or .jpg; compare.png if not given")
+  command
+      ->add_option(
+          "--out", arguments->out,
+          "the plot, a .png or .jpg, with a page beside it, or a page alone, an .html; compare.png if not given")
       ->type_name("FILE");
   command->add_option("--over", arguments->over, "the plot's horizontal axis: epochs, or minutes of training")
       ->check(CLI::IsMember({"epochs", "minutes"}));
   command
       ->add_option("--json", arguments->json, "write the tables as JSON to this file; - for standard output")
       ->type_name("FILE");
-  command->add_flag("--force", arguments->force, "replace an existing plot");
+  command->add_flag("--force", arguments->force, "replace an existing plot and page");
   command->callback([=, &action] { action = [arguments] { return compare_runs(*arguments); }; });
 }
 

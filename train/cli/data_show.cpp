@@ -9,7 +9,7 @@
 #include "train/detect/outputs/output.h"
 #include "train/detect/outputs/written_files.h"
 #include "train/run/report/draw.h"
-#include "train/run/report/letters.h"
+#include "train/run/report/typeface.h"
 #include "train/run/sample_pictures.h"
 
 namespace brightnet::cli {
@@ -45,8 +45,8 @@ int show(const ShowArguments& arguments) {
   options.split = enum_value<Split>(arguments.split).value();
   options.seed = arguments.has_seed ? arguments.seed : config.train.seed;
   const Dataset dataset = read_split(config, options.split);
-  if (const std::string numbered = numbered_names(dataset.classes); !numbered.empty())
-    spdlog::warn("{}", numbered);
+  if (const std::string problem = typeface_problem(dataset.classes); !problem.empty())
+    spdlog::warn("{}", problem);
 
   const auto folder = (std::filesystem::path(arguments.out) / "").lexically_normal().parent_path();
   prepare_folder(folder, "--out");
@@ -64,7 +64,9 @@ int show(const ShowArguments& arguments) {
   picture_samples(dataset, config, options, [&](int number, const SamplePicture& sample) {
     write(names[static_cast<size_t>(number)], sample.rgb);
     objects += sample.objects;
-    if (on_sheet.size() < most_on_sheet) on_sheet.push_back(sample.rgb);
+    if (on_sheet.size() >= most_on_sheet) return;
+    on_sheet.push_back(with_caption(sample.rgb, fmt::format("{}: {}", names[static_cast<size_t>(number)],
+                                                            counted(sample.objects, "object", "objects"))));
   });
   write(sheet_name, tile(on_sheet));
   files.remove_the_rest();

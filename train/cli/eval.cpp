@@ -7,6 +7,7 @@
 
 #include "core/log.h"
 #include "train/cli/commands.h"
+#include "train/cli/eval_pictures.h"
 #include "train/cli/metrics_table.h"
 #include "train/detect/inference.h"
 #include "train/device/device.h"
@@ -27,7 +28,8 @@ namespace {
 struct EvalArguments {
   CommonOptions common;
   WeightsOptions weights;
-  std::string split = "val", json;
+  std::string split = "val", json, plots;
+  bool no_plots = false;
   int batch = 8, size = 0;
 };
 
@@ -86,10 +88,16 @@ void refuse_idle_assignments(const std::vector<std::string>& assignments) {
   }
 }
 
+std::filesystem::path plots_folder(const EvalArguments& arguments, const RunConfig& config) {
+  if (!arguments.plots.empty()) return arguments.plots;
+  return std::filesystem::path("runs") / "eval" / (config.name + '-' + arguments.split);
+}
+
 int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
   RunConfig config;
   std::unique_ptr<Backend> backend;
   std::optional<InferenceNetwork> inference;
+  std::optional<EvalPictures> pictures;
   Dataset dataset;
   const RankDevice device = common_device(ranks, [&] {
     arguments.common.check_ranks(ranks);
@@ -109,20 +117,26 @@ int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
     inference.emplace(load_weights(arguments, dataset), *backend, config.train.precision, batch,
                       arguments.size, true);
     match_classes_by_name(*inference, dataset, arguments.weights.weights, ranks.leads());
+    if (!arguments.no_plots)
+      pictures.emplace(plots_folder(arguments, config), !arguments.plots.empty(), arguments.split, dataset,
+                       ranks.leads());
   });
   const DetectOptions options{.nms = for_model(config.evaluate.nms, inference->trained().model),
                               .workers = std::max(1, config.loader.workers.value())};
   ProgressLine line(config.train.log_every);
   const auto images = static_cast<int64_t>(dataset.images.size());
   int64_t done = 0;  // the other ranks are about as far
-  const auto say_progress = [&](int, std::span<const ScoredBox>) {
+  const auto see = [&](int index, std::span<const ScoredBox> boxes) {
+    if (pictures) pictures->add(index, boxes);
     done = std::min(images, done + ranks.size());
     if (ranks.leads() && line.due()) line.show(evaluation_text(done, images));
     return true;
   };
-  const Metrics metrics =
-      *evaluate(inference->network(), dataset, inference->fit(), options, say_progress, ranks);
+  const Metrics metrics = *evaluate(inference->network(), dataset, inference->fit(), options, see, ranks);
   line.clear();
+  if (pictures) {
+    pictures->write(metrics, fmt::format("{}, {} split", arguments.weights.weights, arguments.split), ranks);
+  }
   if (!ranks.leads()) return 0;
   if (arguments.json != "-") std::cout << metrics_table(metrics) << std::endl;
   if (!arguments.json.empty()) {
@@ -154,6 +168,12 @@ void add_eval(CLI::App& app, Action& action) {
   command
       ->add_option("--json", arguments->json, "write the metrics as JSON to this file; - for standard output")
       ->type_name("FILE");
+  auto* plots = command->add_option(
+      "--plots", arguments->plots,
+      "folder for plots, the worst images and report.html; runs/eval/NAME-SPLIT if not given. Replaces only what "
+      "this command wrote there");
+  plots->type_name("DIR");
+  command->add_flag("--no-plots", arguments->no_plots, "draw nothing")->excludes(plots);
   command->add_option("--batch", arguments->batch, "batch size (default: 8)")->check(at_least(1));
   command
       ->add_option("--size", arguments->size,

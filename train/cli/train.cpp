@@ -70,6 +70,7 @@ void say_where(const RunConfig& config, const RunFolder& folder, const Trainer& 
   if (trainer.progress().averaged_score >= 0)
     spdlog::info("Average of the best weights, better than the best alone: {}", folder.averaged().string());
   spdlog::info("Last weights: {}", folder.last().string());
+  spdlog::info("All of it on one page: {}", folder.file("report.html").string());
   spdlog::info("Detect {} in your own images: brightnet detect --weights {} --source FOLDER",
                dataset.classes.size() == 1 ? dataset.classes[0] : "objects",
                weights_to_use(folder, trainer.progress()).string());
@@ -78,7 +79,7 @@ void say_where(const RunConfig& config, const RunFolder& folder, const Trainer& 
 }
 
 /// What the curves say (train/run/report/closing_words.h).
-void say_closing_words(const RunFolder& folder, const Trainer& trainer, const Preparation& run,
+void say_closing_words(const RunFolder& folder, Trainer& trainer, const Preparation& run,
                        bool stopped_early) {
   if (!trainer.best_metrics()) return;
   RunOutcome outcome;
@@ -96,6 +97,7 @@ void say_closing_words(const RunFolder& folder, const Trainer& trainer, const Pr
   }
   const std::vector<std::string> sentences = closing_words(outcome);
   if (!sentences.empty()) spdlog::info("{}", fmt::format("{}", fmt::join(sentences, " ")));
+  trainer.report_closing_words(sentences);
 }
 
 /// Reports why a resumed run has nothing left to do.
@@ -159,9 +161,10 @@ int train_on_rank(const TrainArguments& arguments, Communicator& ranks) {
   if (!early) early.emplace();
   const auto gpus = ranks.alone() ? nullptr : make_gpu_collectives(ranks, *run.backend);
   ranks.set_time_limit(run.config.train.comm_timeout);
-  Trainer trainer({run.config, run.model, run.training, run.validation, *run.backend, folder, ranks,
-                   gpus ? *gpus : ranks.host_collectives()},
-                  *run.layout, run.initial);
+  TrainingSetup setup{run.config,   run.model, run.training, run.validation,
+                      *run.backend, folder,    ranks,        gpus ? *gpus : ranks.host_collectives()};
+  for (const Choice& choice : run.choices) setup.choices.push_back({choice.key, choice.value, choice.reason});
+  Trainer trainer(setup, *run.layout, run.initial);
   if (run.old) {
     prepare_together(ranks, [&] { trainer.resume(); });
     require_same(ranks, "saved state", std::to_string(trainer.progress().iteration));

@@ -137,6 +137,30 @@ OperatingPoint best_f1(std::span<const MatchRecord> sorted, int64_t truths) {
   return best;
 }
 
+double ScoreCurves::f1(int point) const {
+  const double p = precision[static_cast<size_t>(point)], r = recall[static_cast<size_t>(point)];
+  return p + r > 0 ? 2 * p * r / (p + r) : 0;
+}
+
+ScoreCurves over_scores(std::span<const MatchRecord> sorted, int64_t truths) {
+  ScoreCurves curves;
+  if (truths == 0) return curves;
+  int64_t right = 0, counted = 0;
+  size_t next = 0;
+  for (int point = ScoreCurves::points; point-- > 0;) {
+    const auto least = static_cast<float>(ScoreCurves::score(point));
+    for (; next < sorted.size() && sorted[next].score >= least; ++next) {
+      const int verdict = coco_verdict(sorted[next], coco_bit(area_all, 0));
+      right += verdict > 0;
+      counted += verdict != 0;
+    }
+    const auto at = static_cast<size_t>(point);
+    curves.precision[at] = counted > 0 ? static_cast<float>(right) / static_cast<float>(counted) : 1;
+    curves.recall[at] = static_cast<float>(right) / static_cast<float>(truths);
+  }
+  return curves;
+}
+
 OperatingPoint best_mean_f1(std::span<const SortedClass> classes) {
   struct Detected {
     float score;

@@ -35,6 +35,19 @@ struct OperatingPoint {
 /// The point with the highest F1 = 2PR/(P+R); all zero without ground truth or true positives.
 OperatingPoint best_f1(std::span<const MatchRecord> sorted, int64_t truths);
 
+/// Precision and recall at IoU 0.5 over the score threshold: 0, 0.005, …, 1. The precision without any detection
+/// above the threshold is 1.
+struct ScoreCurves {
+  static constexpr int points = 201;
+  std::array<float, points> precision{}, recall{};
+
+  static double score(int point) { return static_cast<double>(point) / (points - 1); }
+  double f1(int point) const;
+};
+
+/// All zero without ground truth.
+ScoreCurves over_scores(std::span<const MatchRecord> sorted, int64_t truths);
+
 /// One class's records, by descending score, and its number of ground-truth objects.
 struct SortedClass {
   std::span<const MatchRecord> records;

@@ -76,7 +76,7 @@ DetectionEvaluator::DetectionEvaluator(std::vector<std::string> class_names, Eva
     : names_(std::move(class_names)),
       options_(options),
       classes_(names_.size()),
-      confusion_(static_cast<int>(names_.size())) {}
+      confusion_(static_cast<int>(names_.size()), {options.confusion_score, options.confusion_iou}) {}
 
 void DetectionEvaluator::add(int64_t image_id, std::span<const ScoredBox> detections,
                              std::span<const Annotation> truths) {
@@ -92,7 +92,7 @@ void DetectionEvaluator::add(int64_t image_id, std::span<const ScoredBox> detect
   for (const Annotation& object : objects) {
     BRIGHTNET_CHECK(object.class_id >= 0 && object.class_id < classes, "a truth's class is out of range");
   }
-  confusion_.add(boxes, objects, options_.confusion_score, options_.confusion_iou);
+  confusion_.add(boxes, objects);
 
   std::stable_sort(boxes.begin(), boxes.end(), [](const ScoredBox& a, const ScoredBox& b) {
     return std::tie(a.class_id, b.score) < std::tie(b.class_id, a.score);
@@ -166,8 +166,8 @@ Metrics DetectionEvaluator::finish() const {
     });
     const ClassScores& own = scores.emplace_back(score_class(sorted, classes_[c].truths));
     const int64_t truths = classes_[c].truths.coco[area_all];
-    metrics.per_class.push_back(
-        {names_[c], own.AP[area_all], own.AP50, own.voc_AP50, truths, best_f1(sorted, truths), own.curve});
+    metrics.per_class.push_back({names_[c], own.AP[area_all], own.AP50, own.voc_AP50, truths,
+                                 best_f1(sorted, truths), own.curve, over_scores(sorted, truths)});
     sorted_classes.push_back({sorted, truths});
     metrics.truths += truths;
     metrics.detections += static_cast<int64_t>(sorted.size());

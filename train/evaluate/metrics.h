@@ -31,6 +31,7 @@ struct ClassMetrics {
   int64_t truths = 0;      ///< ground-truth objects, without crowds
   OperatingPoint best;     ///< where F1 is best, and the score threshold that reaches it
   PrecisionCurve curve{};  ///< at IoU 0.5; all zero without truths
+  ScoreCurves by_score{};  ///< the same
 };
 
 /// The parts of training's loss (docs/loss.md), of one image or the mean over many.

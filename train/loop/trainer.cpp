@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/log.h"
+#include "train/loop/run_description.h"
 
 namespace brightnet {
 
@@ -50,8 +51,9 @@ void Trainer::open() {
   if (!over()) open_loader();
   if (leads()) {
     say_what_disk_lacks();
-    report_ = std::make_unique<RunReport>(setup_.folder, files_, setup_.train.classes,
-                                          resumed_ ? epochs_done() : -1, progress_.iteration);
+    report_ =
+        std::make_unique<RunReport>(setup_.folder, files_, describe_run(setup_, layout_, memory()),
+                                    resumed_ ? epochs_done() : -1, progress_.best_epoch, progress_.iteration);
     report_->add_configuration(print_config(setup_.config), progress_.iteration);
     scores_ = report_->last_scores();
     point_losses_ = all_ranks_.losses;
@@ -219,7 +221,7 @@ void Trainer::keep_if_best(const Metrics& metrics) {
     kept_.add(progress_.iteration, step_.averaged_parameters(), progress_.kept);
   if (!best) return;
   write_averaged_weights(setup_.folder.best());
-  report_->add_best(metrics, setup_.val, validation_.pictured(), progress_.iteration);
+  report_->add_best(metrics, setup_.val, validation_.worst(), progress_.best_epoch, progress_.iteration);
 }
 
 /// Resets the epoch's sums and losses.
@@ -233,6 +235,10 @@ void Trainer::close() {
   line_.clear();
   write_state();
   if (report_) report_->finish();
+}
+
+void Trainer::report_closing_words(const std::vector<std::string>& sentences) {
+  if (report_) report_->finish(sentences);
 }
 
 }  // namespace brightnet

@@ -81,6 +81,8 @@ class Trainer {
   void try_training_images(const Interrupt& interrupt);
   /// After the last epoch: the final state and plots.
   void close();
+  /// Puts a finished run's closing words into its report.
+  void report_closing_words(const std::vector<std::string>& sentences);
   /// Throws an error, on all ranks, when files of the run could not be written at the last attempt.
   void check_files() const;
 

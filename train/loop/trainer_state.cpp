@@ -43,6 +43,7 @@ void Trainer::save(const Interrupt& interrupt) {
 TrainingEnd Trainer::stop(const Interrupt& interrupt) {
   line_.clear();
   save(interrupt);
+  if (report_) report_->plot();
   return TrainingEnd::interrupted;
 }
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "core/clock.h"
 #include "data/dataset.h"
@@ -28,6 +30,8 @@ struct TrainingSetup {
   DeviceCollectives& collectives = communicator.host_collectives();
   /// Seconds of the clock by which the run is paced.
   std::function<double()> now = seconds_now;
+  /// For the report: a key, its value and why, of every value that was chosen automatically.
+  std::vector<std::vector<std::string>> choices = {};
 };
 
 }  // namespace brightnet

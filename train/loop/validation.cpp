@@ -3,11 +3,10 @@
 #include <algorithm>
 
 #include "train/loop/kept_sets.h"
+#include "train/run/evaluation_pictures.h"
 
 namespace brightnet {
 namespace {
-
-constexpr size_t pictured_images = 32;
 
 /// The mean of the scores with weights 1, 2, …, the newest having the greatest. Equal scores are their own
 /// mean to the last bit.
@@ -44,12 +43,11 @@ std::optional<Metrics> Validation::run(Network& network, const Interrupt& interr
 }
 
 std::optional<Metrics> Validation::measure(Network& network, const Interrupt& interrupt) {
-  pictured_.assign(std::min(pictured_images, dataset_.images.size()), {});
+  worst_ = WorstImages(pictured_images);
   auto metrics = measure(network, dataset_, interrupt, [&](int index, std::span<const ScoredBox> boxes) {
-    if (static_cast<size_t>(index) < pictured_images)
-      pictured_[static_cast<size_t>(index)].assign(boxes.begin(), boxes.end());
+    worst_.add(index, boxes, dataset_.images[static_cast<size_t>(index)].annotations);
   });
-  if (metrics) gather_pictured();
+  if (metrics) gather_worst();
   return metrics;
 }
 
@@ -74,17 +72,12 @@ std::optional<Metrics> Validation::measure(Network& network, const Dataset& imag
   return evaluate(network, images, fit, options, sink, communicator_);
 }
 
-/// Image i was evaluated by rank i modulo the number of ranks; rank 0 draws all pictures.
-void Validation::gather_pictured() {
+/// Of the images of all ranks; rank 0 draws the pictures.
+void Validation::gather_worst() {
   if (communicator_.alone()) return;
-  for (size_t i = 0; i < pictured_.size(); ++i) {
-    const auto& own = pictured_[i];
-    const auto all =
-        communicator_.all_gather({reinterpret_cast<const char*>(own.data()), own.size() * sizeof(own[0])});
-    const std::string& bytes = all[i % all.size()];
-    std::vector<ScoredBox> boxes(bytes.size() / sizeof(ScoredBox));
-    std::copy(bytes.begin(), bytes.end(), reinterpret_cast<char*>(boxes.data()));
-    pictured_[i] = std::move(boxes);
+  const auto all = communicator_.all_gather(worst_.serialize());
+  for (int rank = 0; rank < communicator_.size(); ++rank) {
+    if (rank != communicator_.rank()) worst_.merge(all[static_cast<size_t>(rank)]);
   }
 }
 

@@ -5,11 +5,11 @@
 #include <functional>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "train/config/config.h"
 #include "train/distributed/communicator.h"
 #include "train/evaluate/evaluate.h"
+#include "train/evaluate/worst_images.h"
 #include "train/loop/interrupt.h"
 #include "train/run/progress.h"
 
@@ -48,13 +48,13 @@ class Validation {
   const std::optional<Metrics>& best() const { return best_; }
   /// Resumes a run whose best evaluation was this.
   void resume(const std::optional<Metrics>& best) { best_ = best; }
-  /// The last evaluation's detections in the split's first images; complete on rank 0.
-  const std::vector<std::vector<ScoredBox>>& pictured() const { return pictured_; }
+  /// The images on which the last evaluation went worst.
+  const WorstImages& worst() const { return worst_; }
 
  private:
   std::optional<Metrics> measure(Network& network, const Dataset& images, const Interrupt& interrupt,
                                  const std::function<void(int, std::span<const ScoredBox>)>& see);
-  void gather_pictured();
+  void gather_worst();
 
   const RunConfig& config_;
   const Model& model_;
@@ -62,7 +62,7 @@ class Validation {
   Communicator& communicator_;
   EvaluationProgress progress_;
   std::optional<Metrics> last_, best_;
-  std::vector<std::vector<ScoredBox>> pictured_;
+  WorstImages worst_{0};
 };
 
 }  // namespace brightnet

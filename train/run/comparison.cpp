@@ -107,11 +107,11 @@ bool is_place(const std::string& key) {
 }
 
 /// One column of all runs' curves.
-PlotPanel panel_of(const std::vector<ComparedRun>& runs, const char* title, const char* column, bool loss,
+PlotPanel panel_of(const std::vector<ComparedRun>& runs, const char* title, const char* column, Better better,
                    bool over_minutes) {
-  PlotPanel panel{title, {}, loss};
+  PlotPanel panel{title, {}, better};
   for (const ComparedRun& run : runs) {
-    Curve& curve = panel.curves.emplace_back(Curve{run.name, {}, {}});
+    Curve& curve = panel.curves.emplace_back(Curve{run.name, {}, {}, -1});
     const std::vector<double> minutes = minutes_of(run.curves);
     for (size_t i = 0; i < minutes.size(); ++i) {
       const auto& row = run.curves.rows[i];
@@ -265,14 +265,27 @@ Json comparison_json(const std::vector<ComparedRun>& runs) {
   return {{"runs", list}, {"differing_keys", keys}};
 }
 
-cv::Mat plot_comparison(const std::vector<ComparedRun>& runs, bool over_minutes) {
-  const auto panel = [&](const char* title, const char* column, bool loss) {
-    return panel_of(runs, title, column, loss, over_minutes);
+std::vector<PlotPanel> comparison_panels(const std::vector<ComparedRun>& runs, bool over_minutes) {
+  std::vector<PlotPanel> panels;
+  const auto add = [&](const char* title, const char* column, Better better) {
+    const bool known = std::any_of(runs.begin(), runs.end(),
+                                   [&](const auto& run) { return run.curves.column(column) >= 0; });
+    if (known) panels.push_back(panel_of(runs, title, column, better, over_minutes));
   };
-  return plot_panels({panel("AP", "AP", false), panel("AP50", "AP50", false), panel("AP75", "AP75", false),
-                      panel("training loss", "loss", true), panel("box loss", "box_loss", true),
-                      panel("objectness loss", "objectness_loss", true)},
-                     over_minutes ? "minutes of training" : "epoch");
+  add("AP (mAP@0.5:0.95)", "AP", Better::higher);
+  add("AP50 (mAP@0.5)", "AP50", Better::higher);
+  add("AP75", "AP75", Better::higher);
+  add("training loss", "loss", Better::lower);
+  add("box loss", "box_loss", Better::lower);
+  add("objectness loss", "objectness_loss", Better::lower);
+  add("class loss", "class_loss", Better::lower);
+  add("validation loss", "val_loss", Better::lower);
+  add("learning rate", "learning_rate", Better::neither);
+  return panels;
+}
+
+cv::Mat plot_comparison(const std::vector<ComparedRun>& runs, bool over_minutes) {
+  return plot_panels(comparison_panels(runs, over_minutes), over_minutes ? "minutes of training" : "epoch");
 }
 
 }  // namespace brightnet

@@ -10,6 +10,7 @@
 #include "core/json.h"
 #include "train/config/config.h"
 #include "train/run/report/metrics_csv.h"
+#include "train/run/report/page.h"
 #include "train/run/report/plots.h"
 
 namespace brightnet {
@@ -55,6 +56,10 @@ std::string comparison_text(const std::vector<ComparedRun>& runs);
 Json comparison_json(const std::vector<ComparedRun>& runs);
 
 /// AP, AP50, AP75 and the losses over the epochs, or over the minutes of training; a colour for each run.
+std::vector<PlotPanel> comparison_panels(const std::vector<ComparedRun>& runs, bool over_minutes);
 cv::Mat plot_comparison(const std::vector<ComparedRun>& runs, bool over_minutes);
+
+/// The tables and curves as a page.
+Page comparison_page(const std::vector<ComparedRun>& runs, bool over_minutes);
 
 }  // namespace brightnet

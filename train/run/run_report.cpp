@@ -3,18 +3,20 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "core/files.h"
 #include "core/log.h"
-#include "data/image/read_image.h"
+#include "train/run/evaluation_pictures.h"
 #include "train/run/report/draw.h"
-#include "train/run/report/letters.h"
 #include "train/run/report/plots.h"
+#include "train/run/report/typeface.h"
 
 namespace brightnet {
 namespace {
 
 constexpr int pictured_batches = 3, pictured_per_batch = 16;
-constexpr int pictured_predictions = 32;
-constexpr float pictured_score = 0.25f;
 // A plot takes a tenth of a second, too long to draw one after each short epoch.
 constexpr std::chrono::seconds between_plots{20};
 
@@ -26,6 +28,29 @@ MetricsCsv open_csv(const std::filesystem::path& file, const std::vector<std::st
                     double after_epoch) {
   if (after_epoch < 0) return MetricsCsv(file, metric_columns(classes));
   return MetricsCsv(file, metric_columns(classes), after_epoch);
+}
+
+std::string batch_title(int number) {
+  return fmt::format("Training samples {}", number + 1);
+}
+
+std::string worst_title(size_t sheet) {
+  return fmt::format("Validation images, the worst first ({})", sheet + 1);
+}
+
+/// The page that an earlier process of the run wrote; an empty one where there is none.
+Page page_in(const std::filesystem::path& file) {
+  std::error_code error;
+  if (!std::filesystem::exists(file, error)) return Page("", "");
+  try {
+    return Page::read(read_file(file));
+  } catch (const InputError&) {  // it cannot be read: it will be replaced
+    return Page("", "");
+  }
+}
+
+void keep_picture(const Json& section, std::vector<Json>& pictures) {
+  if (!section.is_null()) pictures.push_back(section);
 }
 
 /// What is left of a budget of the events after the part that the folder's event files have spent.
@@ -42,16 +67,23 @@ Thinning rest_of(size_t budget, const std::filesystem::path& folder) {
 
 }  // namespace
 
-RunReport::RunReport(const RunFolder& folder, OutputFiles& files, std::vector<std::string> classes,
-                     double after_epoch, int64_t iteration)
+RunReport::RunReport(const RunFolder& folder, OutputFiles& files, RunDescription run, double after_epoch,
+                     int best_epoch, int64_t iteration)
     : folder_(folder),
       files_(files),
-      classes_(std::move(classes)),
-      csv_(open_csv(folder.metrics(), classes_, after_epoch)),
+      run_(std::move(run)),
+      csv_(open_csv(folder.metrics(), run_.classes, after_epoch)),
       events_(folder.path(), iteration),
       pictures_(rest_of(picture_budget, folder.path())),
       points_(rest_of(point_budget, folder.path())) {
-  if (const std::string numbered = numbered_names(classes_); !numbered.empty()) spdlog::warn("{}", numbered);
+  if (const std::string problem = typeface_problem(run_.classes); !problem.empty())
+    spdlog::warn("{}", problem);
+  standing_.best_epoch = best_epoch;
+  if (after_epoch >= 0) {
+    before_ = page_in(folder_.file("report.html"));
+    for (int i = 0; i < pictured_batches; ++i) keep_picture(before_.section(batch_title(i)), train_pictures_);
+    for (size_t i = 0; i < pictured_images; ++i) keep_picture(before_.section(worst_title(i)), val_pictures_);
+  }
   write_table();
   write_events();
 }
@@ -63,14 +95,20 @@ void RunReport::add_batch(const Batch& batch, int64_t number) {
   for (int i = 0; i < std::min(batch.count, pictured_per_batch); ++i) {
     const cv::Mat view(batch.height, batch.width, CV_8UC3, batch.pixels + static_cast<size_t>(i) * bytes);
     pictures.push_back(view.clone());
-    draw_truths(pictures.back(), batch.truths[static_cast<size_t>(i)], classes_);
+    draw_truths(pictures.back(), batch.truths[static_cast<size_t>(i)], run_.classes);
   }
-  write_picture("train_batch" + std::to_string(number) + ".jpg", tile(pictures));
+  const cv::Mat together = tile(pictures);
+  write_picture("train_batch" + std::to_string(number) + ".jpg", together);
+  if (number > 0) return;
+  Page page("", "");
+  page.picture(batch_title(0), "As the network sees them: after augmentation, with the boxes of the labels.",
+               together);
+  train_pictures_ = {page.section(batch_title(0))};
 }
 
 void RunReport::add_epoch(const EpochSummary& summary) {
-  const std::vector<std::string> columns = metric_columns(classes_);
-  const std::vector<double> values = metric_values(summary, classes_.size());
+  const std::vector<std::string> columns = metric_columns(run_.classes);
+  const std::vector<double> values = metric_values(summary, run_.classes.size());
   csv_.add(summary.epoch, values);
   write_table();
   for (size_t i = 0; i < values.size(); ++i) {
@@ -79,7 +117,7 @@ void RunReport::add_epoch(const EpochSummary& summary) {
     events_.scalar(curve_name(columns[i]), static_cast<float>(values[i]), summary.iteration);
   }
   write_events();
-  if (std::chrono::steady_clock::now() - plotted_ >= between_plots) plot();
+  if (plot_due()) plot();
 }
 
 void RunReport::add_configuration(const std::string& yaml, int64_t iteration) {
@@ -113,44 +151,62 @@ std::optional<LastScores> RunReport::last_scores() const {
   return std::nullopt;
 }
 
-void RunReport::add_best(const Metrics& metrics, const Dataset& val,
-                         const std::vector<std::vector<ScoredBox>>& boxes, int64_t iteration) {
-  write_picture("pr_curve.png", plot_precision_recall(metrics));
-  write_picture("confusion_matrix.png", plot_confusion(metrics));
-  std::vector<cv::Mat> pictures;
-  int sheet = 0;
-  const int count = std::min<int>(pictured_predictions, static_cast<int>(boxes.size()));
-  for (int i = 0; i < count; ++i) {
-    cv::Mat picture = read_image(val.images[static_cast<size_t>(i)].file);
-    std::vector<ScoredBox> sure;
-    for (const auto& box : boxes[static_cast<size_t>(i)]) {
-      if (box.score >= pictured_score) sure.push_back(box);
-    }
-    draw_detections(picture, sure, classes_);
-    pictures.push_back(std::move(picture));
-    if (static_cast<int>(pictures.size()) < pictured_per_batch && i + 1 < count) continue;
-    const cv::Mat together = tile(pictures);
-    if (sheet == 0 && pictures_.next(largest_picture))
-      pictures_.spend(events_.image("val/predictions", together, iteration));
-    write_picture("val_pred" + std::to_string(sheet++) + ".jpg", together);
-    pictures.clear();
+void RunReport::add_best(const Metrics& metrics, const Dataset& val, const WorstImages& worst, int epoch,
+                         int64_t iteration) {
+  standing_.best_epoch = epoch;
+  best_ = metrics;
+  standing_.best = &*best_;
+  val_ = &val;
+  worst_ = worst;
+  best_is_drawn_ = false;
+  if (pictures_.next(largest_picture)) {
+    if (const cv::Mat sheet = picture_worst(val, worst, 0); !sheet.empty())
+      pictures_.spend(events_.image("val/predictions", sheet, iteration));
+    write_events();
   }
-  write_events();
+  if (plot_due()) plot();
 }
 
-void RunReport::finish() {
+/// Takes a second or two, which an evaluation of a small split does not.
+void RunReport::draw_best() {
+  plot_evaluation(*best_, [this](const std::string& name, const cv::Mat& rgb) { write_picture(name, rgb); });
+  Page page("", "");
+  val_pictures_.clear();
+  for (size_t sheet = 0; sheet < worst_sheets(worst_.images().size()); ++sheet) {
+    const cv::Mat picture = picture_worst(*val_, worst_, sheet);
+    if (picture.empty()) continue;
+    const std::string name = worst_name("val_pred", sheet), title = worst_title(sheet);
+    write_picture(name, picture);
+    page.picture(title, name, picture);
+    val_pictures_.push_back(page.section(title));
+  }
+  best_is_drawn_ = true;
+}
+
+void RunReport::finish(std::vector<std::string> sentences) {
+  standing_.over = true;
+  standing_.sentences = std::move(sentences);
   plot();
 }
 
+bool RunReport::plot_due() const {
+  return std::chrono::steady_clock::now() - plotted_ >= between_plots;
+}
+
 void RunReport::plot() {
-  const std::vector<ResultsPanel> panels{{"loss", {"loss", "box_loss", "objectness_loss", "class_loss"}},
-                                         {"IoU of assigned predictions", {"iou"}},
-                                         {"learning rate", {"learning_rate"}},
-                                         {"AP50", {"AP50"}},
-                                         {"AP, AP75, AR", {"AP", "AP75", "AR"}},
-                                         {"images/s", {"images_per_s"}}};
-  write_picture("results.png", plot_results(csv_.table(), panels));
+  if (!best_is_drawn_) draw_best();
+  write_picture("results.png", plot_panels(results_panels(csv_.table()), "epoch", standing_.best_epoch));
+  write_page();
   plotted_ = std::chrono::steady_clock::now();
+}
+
+void RunReport::write_page() {
+  standing_.curves = csv_.table();
+  standing_.pictures = val_pictures_;
+  standing_.pictures.insert(standing_.pictures.end(), train_pictures_.begin(), train_pictures_.end());
+  const std::filesystem::path file = folder_.file("report.html");
+  files_.write(file, 0,
+               [file, html = run_page(run_, standing_, before_).html()] { write_atomically(file, html); });
 }
 
 void RunReport::write_picture(const std::string& name, const cv::Mat& picture) {

@@ -1,4 +1,4 @@
-// A run's report in its folder: metrics.csv, TensorBoard events, plots and pictures.
+// A run's report in its folder: metrics.csv, TensorBoard events, plots, pictures and report.html.
 #pragma once
 
 #include <chrono>
@@ -8,6 +8,7 @@
 
 #include "data/loader/loader.h"
 #include "train/evaluate/metrics.h"
+#include "train/evaluate/worst_images.h"
 #include "train/run/epoch_summary.h"
 #include "train/run/output_files.h"
 #include "train/run/progress_text.h"
@@ -15,6 +16,7 @@
 #include "train/run/report/tensorboard.h"
 #include "train/run/report/thinning.h"
 #include "train/run/run_folder.h"
+#include "train/run/run_page.h"
 
 namespace brightnet {
 
@@ -30,8 +32,8 @@ class RunReport {
  public:
   /// Starts a report, or, with `after_epoch` ≥ 0, continues one after that many epochs (MetricsCsv). `files`
   /// writes it and outlives it.
-  RunReport(const RunFolder& folder, OutputFiles& files, std::vector<std::string> classes, double after_epoch,
-            int64_t iteration);
+  RunReport(const RunFolder& folder, OutputFiles& files, RunDescription run, double after_epoch,
+            int best_epoch, int64_t iteration);
 
   /// The run's configuration, as a text of the TensorBoard events.
   void add_configuration(const std::string& yaml, int64_t iteration);
@@ -43,24 +45,39 @@ class RunReport {
   void add_point(const TrainingPoint& point);
   /// Of the newest row of metrics.csv that has any.
   std::optional<LastScores> last_scores() const;
-  /// Results of the best weights so far: pr_curve.png, confusion_matrix.png, val_pred*.jpg.
-  void add_best(const Metrics& metrics, const Dataset& val, const std::vector<std::vector<ScoredBox>>& boxes,
+  /// Results of the best weights so far, of this epoch: the pictures of evaluation_pictures.h. `val` outlives the
+  /// report.
+  void add_best(const Metrics& metrics, const Dataset& val, const WorstImages& worst, int epoch,
                 int64_t iteration);
-  /// Draws results.png from all epochs.
-  void finish();
+  /// Draws results.png and report.html from all epochs, and what add_best() has left to draw. Until then they are
+  /// drawn every 20 seconds at most.
+  void plot();
+  /// The same, at the end of the run. `sentences` are its closing words.
+  void finish(std::vector<std::string> sentences = {});
 
  private:
-  void plot();
+  bool plot_due() const;
+  void draw_best();
+  void write_page();
   void write_picture(const std::string& name, const cv::Mat& picture);
   void write_table();
   void write_events();
 
   RunFolder folder_;
   OutputFiles& files_;
-  std::vector<std::string> classes_;
+  RunDescription run_;
   MetricsCsv csv_;
   TensorBoardWriter events_;
   Thinning pictures_, points_;
+  /// What the page shows; its curves are those of csv_.
+  RunStanding standing_;
+  std::optional<Metrics> best_;
+  WorstImages worst_{0};
+  const Dataset* val_ = nullptr;
+  bool best_is_drawn_ = true;
+  /// The page of the run before it was resumed, and the sections of pictures.
+  Page before_{"", ""};
+  std::vector<Json> train_pictures_, val_pictures_;
   std::chrono::steady_clock::time_point plotted_{};
 };
 

@@ -1,6 +1,10 @@
 #include "train/evaluate/confusion.h"
 
+#include <tuple>
+
 #include <gtest/gtest.h>
+
+#include "train/evaluate/metrics.h"
 
 namespace brightnet {
 namespace {
@@ -18,18 +22,31 @@ TEST(Confusion, CountsEachObjectOnce) {
       {20, 0, 30, 10, 0, 0.5f},   // takes a 1 for a 0
       {40, 0, 50, 10, 1, 0.2f}};  // below the score: its truth is missed
   ConfusionMatrix matrix(2);
-  matrix.add(detections, truths, 0.25f, 0.5f);
+  matrix.add(detections, truths);
   EXPECT_EQ(matrix.counts, (std::vector<int64_t>{1, 1, 1, 0, 0, 0, 0, 1, 0}));
   EXPECT_EQ(matrix.at(0, 2), 1);
-  matrix.add(detections, truths, 0.25f, 0.5f);
+  matrix.add(detections, truths);
   EXPECT_EQ(matrix.at(0, 0), 2);
+}
+
+TEST(Confusion, KeepsTheThresholdsItCountsBy) {
+  const std::vector<Annotation> truths{truth(0, 0, 10, 10, 0)};
+  const std::vector<ScoredBox> detections{{0, 0, 10, 6, 0, 0.4f}};  // an IoU of 0.6
+  for (const auto& [score, iou, found] :
+       {std::tuple(0.3f, 0.5f, 1), std::tuple(0.5f, 0.5f, 0), std::tuple(0.3f, 0.7f, 0)}) {
+    DetectionEvaluator evaluator({"a"}, {.confusion_score = score, .confusion_iou = iou});
+    evaluator.add(1, detections, truths);
+    const ConfusionMatrix matrix = evaluator.finish().confusion;
+    EXPECT_EQ(matrix.at(0, 0), found) << score << ' ' << iou;
+    EXPECT_EQ(matrix.thresholds.score, score);
+    EXPECT_EQ(matrix.thresholds.iou, iou);
+  }
 }
 
 TEST(Confusion, LeavesCrowdsOut) {
   const std::vector<Annotation> truths{truth(200, 200, 400, 400, 0, true), truth(0, 0, 10, 10, 0, true)};
   ConfusionMatrix matrix(2);
-  matrix.add(std::vector<ScoredBox>{{210, 210, 240, 240, 1, 0.9f}, {500, 0, 510, 10, 1, 0.9f}}, truths, 0.25f,
-             0.5f);
+  matrix.add(std::vector<ScoredBox>{{210, 210, 240, 240, 1, 0.9f}, {500, 0, 510, 10, 1, 0.9f}}, truths);
   EXPECT_EQ(matrix.counts, (std::vector<int64_t>{0, 0, 0, 0, 0, 1, 0, 0, 0}));
 }
 

@@ -385,9 +385,9 @@ TEST(Trainer, LeavesARunFolderAsPeopleExpectIt) {
   SmallRun run;
   SmallTraining training(run.load(), run.folder() / "out");
   training.make().run(Interrupt());
-  for (const char* name :
-       {"weights/best.safetensors", "weights/last.safetensors", "state/state.safetensors", "metrics.csv",
-        "results.png", "pr_curve.png", "confusion_matrix.png", "train_batch0.jpg", "val_pred0.jpg"}) {
+  for (const char* name : {"weights/best.safetensors", "weights/last.safetensors", "state/state.safetensors",
+                           "metrics.csv", "results.png", "pr_curve.png", "confusion_matrix.png",
+                           "train_batch0.jpg", "val_pred0.jpg", "report.html"}) {
     EXPECT_TRUE(fs::exists(training.folder.file(name))) << name;
   }
 }

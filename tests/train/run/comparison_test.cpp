@@ -118,5 +118,19 @@ TEST(Comparison, DrawsARunInAColourOfItsOwn) {
   EXPECT_GT(pixels_of(plot_comparison(runs, true), red), 100);
 }
 
+TEST(Comparison, APageHasTheTablesAndTheCurvesOfAllRuns) {
+  const SmallRun run;
+  std::vector<ComparedRun> runs{read_run(make_run(run, "a", {"optimizer.rate=0.5"})),
+                                read_run(make_run(run, "b", {"optimizer.rate=0.25"}))};
+  const Page page = comparison_page(runs, false);
+  EXPECT_EQ(page.section("Runs")["rows"].size(), 2u);
+  EXPECT_EQ(page.section("Runs")["rows"][0][1], "0.5000");
+  EXPECT_EQ(page.section("Keys that differ")["rows"], Json::parse(R"([["optimizer.rate","0.5","0.25"]])"));
+  const Json panels = page.section("Curves")["panels"];
+  ASSERT_GT(panels.size(), 2u);
+  for (const Json& panel : panels) EXPECT_EQ(panel["curves"].size(), 2u);
+  EXPECT_NE(panels[0]["curves"][0]["color"], panels[0]["curves"][1]["color"]);
+}
+
 }  // namespace
 }  // namespace brightnet::testing

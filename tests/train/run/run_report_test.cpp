@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/files.h"
 #include "core/random.h"
 #include "train/run/report/draw.h"
 
@@ -46,6 +47,38 @@ struct Report {
   Dataset val;
 };
 
+RunDescription of_bolts() {
+  RunDescription run;
+  run.classes = {"bolt"};
+  return run;
+}
+
+TEST(RunReport, DrawsTheBestAtItsEndAndItsPageOutlivesAResume) {
+  Report run;
+  Metrics metrics;
+  metrics.AP = 0.5;
+  metrics.per_class.resize(1);
+  metrics.confusion = ConfusionMatrix(1);
+  WorstImages worst(1);
+  worst.add(0, {}, std::vector<Annotation>{{1, 1, 9, 9, 0, false, false, 64}});
+  {
+    RunReport report(run.folder, run.files, of_bolts(), -1, 0, 0);
+    report.add_epoch({.epoch = 1, .metrics = &metrics});
+    report.add_best(metrics, run.val, worst, 1, 1);
+    report.plot();
+  }
+  for (const char* name :
+       {"val_pred0.jpg", "confusion_matrix.png", "f1_curve.png", "results.png", "report.html"})
+    EXPECT_TRUE(fs::exists(run.folder.file(name))) << name;
+  EXPECT_EQ(read_file(run.folder.file("report.html")).find("training has ended"), std::string::npos);
+  RunReport resumed(run.folder, run.files, of_bolts(), 1, 1, 1);
+  resumed.add_epoch({.epoch = 2});
+  resumed.finish({"It is over."});
+  const std::string page = read_file(run.folder.file("report.html"));
+  for (const char* part : {"training has ended", "It is over.", "val_pred0.jpg", "Confusion matrix"})
+    EXPECT_NE(page.find(part), std::string::npos) << part;
+}
+
 TEST(RunReport, BoundsTheBytesOfTensorBoardsEvents) {
   Report run;
   Metrics metrics;
@@ -54,12 +87,15 @@ TEST(RunReport, BoundsTheBytesOfTensorBoardsEvents) {
   metrics.confusion = ConfusionMatrix(1);
   TrainingPoint point{.iteration = 1, .sums = {}, .losses = {}, .rate = 0.1f};
   point.losses.images = 1;
+  WorstImages worst(1);
+  worst.add(0, {}, {});
   for (const int first : {0, 60}) {  // the second time the run is resumed
-    RunReport report(run.folder, run.files, {"bolt"}, first == 0 ? -1 : first, first);
+    RunReport report(run.folder, run.files, of_bolts(), first == 0 ? -1 : first, first == 0 ? 0 : first,
+                     first);
     for (int epoch = first; epoch < first + 60; ++epoch) {
       for (int i = 0; i < 60; ++i) report.add_point(point);
       report.add_epoch({.epoch = epoch + 1.0, .iteration = epoch, .metrics = &metrics});
-      report.add_best(metrics, run.val, {{}}, epoch);
+      report.add_best(metrics, run.val, worst, epoch + 1, epoch);
     }
     EXPECT_GT(run.event_bytes(), 2u << 20) << "there are pictures";
     EXPECT_LT(run.event_bytes(), 10u << 20);
@@ -72,12 +108,12 @@ TEST(RunReport, KnowsItsLastScoresAfterAResume) {
   metrics.AP = 0.5;
   metrics.AP50 = 0.75;
   {
-    RunReport report(run.folder, run.files, {"bolt"}, -1, 0);
+    RunReport report(run.folder, run.files, of_bolts(), -1, 0, 0);
     EXPECT_FALSE(report.last_scores());
     report.add_epoch({.epoch = 1.5, .metrics = &metrics, .whole = false});
     report.add_epoch({.epoch = 2});
   }
-  const RunReport resumed(run.folder, run.files, {"bolt"}, 2, 10);
+  const RunReport resumed(run.folder, run.files, of_bolts(), 2, 1, 10);
   ASSERT_TRUE(resumed.last_scores());
   EXPECT_EQ(resumed.last_scores()->epoch, 1.5);
   EXPECT_EQ(resumed.last_scores()->AP, 0.5);

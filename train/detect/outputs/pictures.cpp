@@ -11,7 +11,7 @@
 #include "train/detect/outputs/output.h"
 #include "train/detect/outputs/written_files.h"
 #include "train/run/report/draw.h"
-#include "train/run/report/letters.h"
+#include "train/run/report/typeface.h"
 
 namespace brightnet {
 namespace {
@@ -56,8 +56,8 @@ class PictureOutput : public DetectionOutput {
  public:
   PictureOutput(const fs::path& folder, std::vector<std::string> class_names)
       : files_(folder, "--out"), class_names_(std::move(class_names)) {
-    if (const std::string numbered = numbered_names(class_names_); !numbered.empty())
-      spdlog::warn("{}", numbered);
+    if (const std::string problem = typeface_problem(class_names_); !problem.empty())
+      spdlog::warn("{}", problem);
   }
 
   void check(const Frame& frame) override {

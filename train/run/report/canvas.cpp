@@ -6,36 +6,30 @@
 #include <fmt/format.h>
 #include <opencv2/imgproc.hpp>
 
-#include "train/run/report/letters.h"
+#include "train/run/report/typeface.h"
 
 namespace brightnet {
 namespace {
 
-constexpr int oversampling = 2;
+/// Pixels that a unit is drawn with before the picture is scaled down.
+constexpr double drawn_density = 2 * Canvas::density;
 /// Fractional bits of OpenCV's fixed-point coordinates.
 constexpr int shift = 4;
-constexpr int font = cv::FONT_HERSHEY_SIMPLEX;
-/// Height of this font's capitals at scale 1, in pixels.
-constexpr double capital_height = 21;
+
+int drawn(double length) {
+  return static_cast<int>(std::lround(length * drawn_density));
+}
 
 cv::Point fixed(cv::Point2d p) {
   // OpenCV's origin is the centre of the first pixel, ours its corner.
   const auto scaled = [](double v) {
-    return static_cast<int>(std::lround((v * oversampling - 0.5) * (1 << shift)));
+    return static_cast<int>(std::lround((v * drawn_density - 0.5) * (1 << shift)));
   };
   return {scaled(p.x), scaled(p.y)};
 }
 
 int thickness(double width) {
-  return std::max(1, static_cast<int>(std::lround(width * oversampling)));
-}
-
-int text_thickness(double height, bool bold) {
-  return thickness(height * (bold ? 0.16 : 0.1));
-}
-
-double text_scale(double height) {
-  return height * oversampling / capital_height;
+  return std::max(1, drawn(width));
 }
 
 /// Left end of a text of this width that is aligned to `at`.
@@ -46,7 +40,7 @@ double left_end(double at, double width, Align align) {
 }  // namespace
 
 Canvas::Canvas(int width, int height, cv::Scalar background)
-    : pixels_(height * oversampling, width * oversampling, CV_8UC3, background) {}
+    : pixels_(drawn(height), drawn(width), CV_8UC3, background) {}
 
 void Canvas::line(cv::Point2d from, cv::Point2d to, const cv::Scalar& color, double width) {
   cv::line(pixels_, fixed(from), fixed(to), color, thickness(width), cv::LINE_AA, shift);
@@ -59,14 +53,13 @@ void Canvas::polyline(const std::vector<cv::Point2d>& points, const cv::Scalar& 
 }
 
 void Canvas::dot(cv::Point2d center, double radius, const cv::Scalar& color) {
-  const auto scaled = static_cast<int>(std::lround(radius * oversampling * (1 << shift)));
+  const auto scaled = static_cast<int>(std::lround(radius * drawn_density * (1 << shift)));
   cv::circle(pixels_, fixed(center), scaled, color, cv::FILLED, cv::LINE_AA, shift);
 }
 
 void Canvas::fill(const cv::Rect2d& area, const cv::Scalar& color) {
-  const auto round = [](double v) { return static_cast<int>(std::lround(v * oversampling)); };
-  const cv::Point corner(round(area.x), round(area.y));
-  const cv::Rect rect(corner, cv::Point(round(area.x + area.width), round(area.y + area.height)));
+  const cv::Rect rect(cv::Point(drawn(area.x), drawn(area.y)),
+                      cv::Point(drawn(area.x + area.width), drawn(area.y + area.height)));
   const cv::Rect inside = rect & cv::Rect(0, 0, pixels_.cols, pixels_.rows);
   if (!inside.empty()) pixels_(inside).setTo(color);
 }
@@ -79,49 +72,44 @@ void Canvas::frame(const cv::Rect2d& area, const cv::Scalar& color, double width
   line({a.x, b.y}, a, color, width);
 }
 
+void Canvas::dashes(cv::Point2d from, cv::Point2d to, const cv::Scalar& color, double width) {
+  const cv::Point2d way = to - from;
+  const double length = cv::norm(way), step = 4 * width + 3;
+  for (double at = 0; at < length; at += 2 * step)
+    line(from + way * (at / length), from + way * (std::min(length, at + step) / length), color, width);
+}
+
 void Canvas::text(const std::string& words, cv::Point2d at, double height, const cv::Scalar& color,
                   Align align, bool bold) {
-  const std::string letters = drawable(words);
-  const double left = left_end(at.x, text_width(letters, height, bold), align);
-  const cv::Point origin(static_cast<int>(std::lround(left * oversampling)),
-                         static_cast<int>(std::lround((at.y + height / 2) * oversampling)));
-  cv::putText(pixels_, letters, origin, font, text_scale(height), color, text_thickness(height, bold),
-              cv::LINE_AA);
+  words_.push_back(
+      {words, {left_end(at.x, text_width(words, height, bold), align), at.y}, height, color, bold, false});
 }
 
 void Canvas::text_upward(const std::string& words, cv::Point2d at, double height, const cv::Scalar& color,
                          Align align, bool bold) {
-  // Rotates the region clockwise, draws horizontally, and rotates it back.
-  const double width = text_width(drawable(words), height, bold);
-  const double top = at.y - (align == Align::left ? width : align == Align::right ? 0 : width / 2);
-  const auto round = [](double v) { return static_cast<int>(std::lround(v * oversampling)); };
-  const double margin = height;
-  const cv::Rect place =
-      cv::Rect(round(at.x - margin), round(top - margin), round(2 * margin), round(width + 2 * margin));
-  const cv::Rect visible = place & cv::Rect(0, 0, pixels_.cols, pixels_.rows);
-  if (visible.empty()) return;
-  cv::Mat turned;
-  cv::rotate(pixels_(visible), turned, cv::ROTATE_90_CLOCKWISE);
-  const cv::Point origin((visible.y + visible.height) - round(top + width),
-                         round(at.x) - visible.x + round(height / 2));
-  cv::putText(turned, drawable(words), origin, font, text_scale(height), color, text_thickness(height, bold),
-              cv::LINE_AA);
-  cv::Mat back;
-  cv::rotate(turned, back, cv::ROTATE_90_COUNTERCLOCKWISE);
-  back.copyTo(pixels_(visible));
+  words_.push_back(
+      {words, {at.x, -left_end(-at.y, text_width(words, height, bold), align)}, height, color, bold, true});
 }
 
 double Canvas::text_width(const std::string& words, double height, bool bold) {
-  int baseline = 0;
-  const cv::Size size =
-      cv::getTextSize(drawable(words), font, text_scale(height), text_thickness(height, bold), &baseline);
-  return static_cast<double>(size.width) / oversampling;
+  return brightnet::text_width(words, height * density, bold) / density;
 }
 
 cv::Mat Canvas::finish() const {
   cv::Mat picture;
-  cv::resize(pixels_, picture, cv::Size(pixels_.cols / oversampling, pixels_.rows / oversampling), 0, 0,
-             cv::INTER_AREA);
+  cv::resize(pixels_, picture, cv::Size(pixels_.cols / 2, pixels_.rows / 2), 0, 0, cv::INTER_AREA);
+  for (const Words& words : words_) {
+    if (!words.upward)
+      draw_text(picture, words.text, words.at * density, words.height * density, words.color, words.bold);
+  }
+  // Turned clockwise, words that read upward lie.
+  cv::Mat turned;
+  cv::rotate(picture, turned, cv::ROTATE_90_CLOCKWISE);
+  for (const Words& words : words_) {
+    const cv::Point2d at(picture.rows - words.at.y * density, words.at.x * density);
+    if (words.upward) draw_text(turned, words.text, at, words.height * density, words.color, words.bold);
+  }
+  cv::rotate(turned, picture, cv::ROTATE_90_COUNTERCLOCKWISE);
   return picture;
 }
 

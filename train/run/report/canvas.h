@@ -1,5 +1,5 @@
-// A drawing surface for plots: OpenCV's lines and letters, drawn at twice the size and scaled down for
-// anti-aliasing. Coordinates and sizes are in pixels of the finished picture.
+// A drawing surface for plots: OpenCV's lines, drawn at twice the size and scaled down for anti-aliasing, and words
+// on top of them. Coordinates and sizes are in units of which a finished picture has `density` pixels.
 #pragma once
 
 #include <string>
@@ -13,15 +13,19 @@ enum class Align { left, center, right };
 
 class Canvas {
  public:
+  /// Pixels of the finished picture in a unit: more than one, so that plots stay sharp where they are enlarged.
+  static constexpr double density = 1.5;
+
   Canvas(int width, int height, cv::Scalar background = {255, 255, 255});
 
   void line(cv::Point2d from, cv::Point2d to, const cv::Scalar& color, double width);
   void polyline(const std::vector<cv::Point2d>& points, const cv::Scalar& color, double width);
+  void dashes(cv::Point2d from, cv::Point2d to, const cv::Scalar& color, double width);
   void dot(cv::Point2d center, double radius, const cv::Scalar& color);
   void fill(const cv::Rect2d& area, const cv::Scalar& color);
   void frame(const cv::Rect2d& area, const cv::Scalar& color, double width);
-  /// One line of text, converted by drawable(), vertically centred on `at.y`; `height` is that of a
-  /// capital letter.
+  /// One line of UTF-8 text, vertically centred on `at.y`; `height` is that of a capital letter. Words lie on top
+  /// of everything else.
   void text(const std::string& words, cv::Point2d at, double height, const cv::Scalar& color,
             Align align = Align::left, bool bold = false);
   /// The same, rotated to read upward; `align` applies along the vertical.
@@ -33,7 +37,17 @@ class Canvas {
   cv::Mat finish() const;
 
  private:
+  struct Words {
+    std::string text;
+    /// Where the text begins.
+    cv::Point2d at;
+    double height;
+    cv::Scalar color;
+    bool bold, upward;
+  };
+
   cv::Mat pixels_;
+  std::vector<Words> words_;
 };
 
 /// Multiples of a step (1, 2 or 5 times a power of ten) that cover [low, high] in about `count` steps.

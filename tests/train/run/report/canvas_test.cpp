@@ -37,13 +37,18 @@ cv::Rect inked(const cv::Mat& picture) {
   return {left, top, right - left + 1, bottom - top + 1};
 }
 
+cv::Rect2d in_units(const cv::Rect& pixels) {
+  return {pixels.x / Canvas::density, pixels.y / Canvas::density, pixels.width / Canvas::density,
+          pixels.height / Canvas::density};
+}
+
 TEST(Canvas, TextLiesWhereItsAlignmentSays) {
   const double width = Canvas::text_width("HHHH", 10);
   for (Align align : {Align::left, Align::center, Align::right}) {
     Canvas across(200, 200), upward(200, 200);
     across.text("HHHH", {100, 60}, 10, {0, 0, 0}, align);
     upward.text_upward("HHHH", {60, 100}, 10, {0, 0, 0}, align);
-    const cv::Rect a = inked(across.finish()), u = inked(upward.finish());
+    const cv::Rect2d a = in_units(inked(across.finish())), u = in_units(inked(upward.finish()));
     const double start = align == Align::left ? 0 : align == Align::right ? width : width / 2;
     EXPECT_NEAR(a.x, 100 - start, 2.5);
     EXPECT_NEAR(a.y + a.height / 2.0, 60, 1.5);

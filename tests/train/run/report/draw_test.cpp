@@ -69,33 +69,77 @@ TEST(Draw, BoxesLieOnTheirPixels) {
   EXPECT_TRUE(is_color(labelled, 150, 50, class_color(1)));
 }
 
-TEST(Draw, TagsStayInTheImage) {
-  const std::vector<ScoredBox> corners{{0, 0, 30, 30, 0, 0.9f},
-                                       {600, 0, 638, 30, 0, 0.9f},
-                                       {600, 450, 639, 479, 0, 0.9f},
-                                       {0, 450, 30, 479, 0, 0.9f}};
-  const auto tag_pixels = [](int width, int height, const ScoredBox& box, bool named) {
-    cv::Mat rgb = gray_image(width, height);
-    draw_detections(rgb, std::vector<ScoredBox>{box}, {named ? "a rather long name" : ""});
-    return count_color(rgb, class_color(0));
-  };
-  // A tag in the middle of the image is whole; one at the border must show as many pixels but for its overlap
-  // with the box's own lines.
-  const int whole = tag_pixels(640, 480, {300, 200, 330, 230, 0, 0.9f}, true);
-  for (const ScoredBox& box : corners) EXPECT_GT(tag_pixels(640, 480, box, true), 0.85 * whole) << box.x1;
-  EXPECT_GT(tag_pixels(40, 30, {5, 5, 20, 20, 0, 0.9f}, true), 0);  // wider than the image: made smaller
+/// The bounding box of what differs between two pictures.
+cv::Rect change(const cv::Mat& before, const cv::Mat& after) {
+  cv::Rect changed;
+  for (int y = 0; y < before.rows; ++y) {
+    for (int x = 0; x < before.cols; ++x) {
+      if (before.at<cv::Vec3b>(y, x) != after.at<cv::Vec3b>(y, x)) changed |= cv::Rect(x, y, 1, 1);
+    }
+  }
+  return changed;
 }
 
-TEST(Draw, NamesOfOtherScriptsAreShownAsNumbers) {
+/// Where the tag of a box lies: what differs from the box without one.
+cv::Rect tag_of(int width, int height, const cv::Rect2d& box) {
+  cv::Mat without = gray_image(width, height), with = gray_image(width, height);
+  draw_boxes(without, std::vector<DrawnBox>{{box, class_color(0), ""}});
+  draw_boxes(with, std::vector<DrawnBox>{{box, class_color(0), "a rather long name"}});
+  return change(without, with);
+}
+
+TEST(Draw, TagsLieOutsideTheirBoxesAndInTheImage) {
+  const cv::Rect2d middle(300, 200, 30, 30),
+      boxes[] = {middle, {0, 0, 30, 30}, {600, 0, 38, 30}, {600, 450, 39, 29}, {0, 450, 30, 29}};
+  const cv::Size whole = tag_of(640, 480, middle).size();
+  for (const cv::Rect2d& box : boxes) {
+    const cv::Rect tag = tag_of(640, 480, box);
+    EXPECT_NEAR(tag.width, whole.width, 3) << box;
+    EXPECT_NEAR(tag.height, whole.height, 3) << box;
+    EXPECT_LE((cv::Rect2d(tag) & box).area(), 0.1 * box.area()) << "hides its object: " << box;
+  }
+  EXPECT_GT(tag_of(40, 30, {5, 5, 20, 20}).area(), 0) << "wider than the image: made smaller";
+  // A box that fills the image leaves no place outside.
+  EXPECT_GT(tag_of(640, 480, {0, 0, 640, 480}).area(), 0);
+}
+
+TEST(Draw, TagsAreTranslucentAndBesideEachOther) {
+  cv::Mat rgb(200, 400, CV_8UC3, cv::Scalar(0, 0, 0));
+  rgb(cv::Rect(0, 0, 400, 92)).setTo(cv::Scalar(255, 255, 255));
+  draw_boxes(rgb, std::vector<DrawnBox>{{{100, 100, 200, 50}, {200, 0, 0}, "a tag over two colours"}});
+  // The tag lies above the box, over white: red that the white shows through.
+  const cv::Vec3b pixel = rgb.at<cv::Vec3b>(99 - 8, 102);
+  EXPECT_GT(pixel[0], 190);
+  EXPECT_GT(pixel[1], 40);
+  EXPECT_LT(pixel[1], 120);
+
+  // Two boxes whose tags would lie at the same place.
+  const std::vector<DrawnBox> two{{{100, 100, 60, 60}, {200, 0, 0}, "one"},
+                                  {{102, 102, 60, 60}, {0, 0, 200}, "two"}};
+  std::vector<DrawnBox> first = two, second = two, none = two;
+  none[0].tag = none[1].tag = first[1].tag = second[0].tag = "";
+  const auto drawn = [](const std::vector<DrawnBox>& boxes) {
+    cv::Mat picture = gray_image(400, 300);
+    draw_boxes(picture, boxes);
+    return picture;
+  };
+  const cv::Mat plain = drawn(none);
+  EXPECT_GT((change(plain, drawn(first)) & change(plain, drawn(second))).area(), 0) << "alone they would";
+  const cv::Mat both = drawn(two);
+  EXPECT_NE(change(plain, both), change(plain, drawn(second)));
+  EXPECT_GT(change(plain, both).area(), change(plain, drawn(second)).area());
+}
+
+TEST(Draw, NamesAreDrawnInTheirOwnLetters) {
   const auto drawn = [](const std::string& name) {
     cv::Mat rgb = gray_image(320, 240);
     draw_detections(rgb, std::vector<ScoredBox>{{100, 80, 200, 180, 1, 0.5f}}, {"a", name});
     draw_truths(rgb, std::vector<Truth>{{{0.5f, 0.9f, 0.2f, 0.1f}, 1}}, {"a", name});
     return rgb;
   };
-  EXPECT_EQ(cv::norm(drawn("猫"), drawn("class 1"), cv::NORM_INF), 0);
-  EXPECT_EQ(cv::norm(drawn("Käfer"), drawn("Kafer"), cv::NORM_INF), 0);
-  EXPECT_GT(cv::norm(drawn("猫"), drawn("?"), cv::NORM_INF), 0);
+  EXPECT_GT(cv::norm(drawn("Käfer"), drawn("Kafer"), cv::NORM_INF), 0);
+  EXPECT_GT(cv::norm(drawn("кошка"), drawn("class 1"), cv::NORM_INF), 0);
+  EXPECT_EQ(cv::norm(drawn("\U000F1234"), drawn("class 1"), cv::NORM_INF), 0) << "no typeface has it";
 }
 
 TEST(Draw, BoxesThatAreNotOnTheImageAreLeftOut) {
@@ -118,6 +162,17 @@ TEST(Draw, LinesGrowWithTheImage) {
   };
   EXPECT_LE(line_width(200), 2);
   EXPECT_GE(line_width(2000), 6);
+}
+
+TEST(Draw, ACaptionLiesAboveItsPicture) {
+  const cv::Mat image = gray_image(200, 100), captioned = with_caption(image, "000_a.jpg: 3 objects");
+  EXPECT_EQ(captioned.cols, 200);
+  const int height = captioned.rows - 100;
+  EXPECT_GT(height, 15);
+  EXPECT_EQ(cv::norm(captioned.rowRange(height, captioned.rows), image, cv::NORM_INF), 0);
+  double dark = 255;
+  cv::minMaxLoc(captioned.rowRange(0, height).reshape(1), &dark);
+  EXPECT_LT(dark, 100);
 }
 
 TEST(Draw, TilesShowEveryImageAndKeepItsShape) {

@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include "train/run/report/canvas.h"
+#include "train/run/report/evaluation_plots.h"
+
 namespace brightnet {
 namespace {
 
@@ -35,57 +38,101 @@ Metrics some_metrics(int classes) {
   return evaluator.finish();
 }
 
+int pixel(double units) {
+  return static_cast<int>(std::lround(units * Canvas::density));
+}
+
 TEST(Plots, ResultsRiseAndFallAsTheNumbersDo) {
-  MetricsTable table{{"epoch", "AP"}, {}};
-  for (int epoch = 1; epoch <= 20; ++epoch)
-    table.rows.push_back({double(epoch), epoch % 5 ? NAN : epoch / 20.0});
-  const cv::Mat plot = plot_results(table, {{"mAP", {"AP", "a column that is not there"}}});
+  PlotPanel panel{"AP", {Curve{"AP", {}, {}}}, Better::higher};
+  for (int epoch = 5; epoch <= 20; epoch += 5) {
+    panel.curves[0].x.push_back(epoch);
+    panel.curves[0].y.push_back(epoch / 20.0);
+  }
+  PlotPanel longer = panel;
+  longer.curves[0].x.insert(longer.curves[0].x.begin(), 1);
+  longer.curves[0].y.insert(longer.curves[0].y.begin(), NAN);
+  longer.curves[0] = {"", {1, 20}, {0, 0}};
+  const cv::Mat plot = plot_panels({panel, longer}, "epoch");
   const cv::Vec3b blue(0, 114, 178);
-  // The grid is 440 wide; its inside starts 68 and ends 428 pixels from the left. Epoch 5 is at 144.
-  const double early = height_of(plot, 160, blue), late = height_of(plot, 420, blue);
-  EXPECT_GT(early, late + 100);
-  EXPECT_TRUE(std::isnan(height_of(plot, 120, blue)));  // before the first evaluation
+  // The first panel's inside starts 72 and ends 426 units from the left; epoch 5 is at 147. The legend is above 85.
+  const cv::Mat inside = plot.rowRange(pixel(85), plot.rows);
+  const double early = height_of(inside, pixel(165), blue), late = height_of(inside, pixel(415), blue);
+  EXPECT_GT(early, late + pixel(80));
+  EXPECT_TRUE(std::isnan(height_of(inside, pixel(120), blue))) << "before the first evaluation";
+}
+
+TEST(Plots, TheBestValueAndEpochAreFound) {
+  const Curve curve{"loss", {1, 2, 3, 4}, {3, 1, 2, 5}};
+  EXPECT_EQ(best_of(curve, Better::lower), 1);
+  EXPECT_EQ(best_of(curve, Better::higher), 3);
+  EXPECT_EQ(best_of(curve, Better::neither), -1);
+  EXPECT_EQ(best_of({"none", {}, {}}, Better::lower), -1);
+  // The mark is a dashed line at its epoch, in every panel.
+  const PlotPanel panel{"loss", {curve}, Better::lower};
+  const cv::Mat plain = plot_panels({panel, panel}, "epoch"),
+                marked = plot_panels({panel, panel}, "epoch", 3);
+  const int x = pixel(72 + 354 * 2.0 / 3), next = x + pixel(440);
+  for (const int column : {x, next}) {
+    const cv::Rect around(column - 2, pixel(120), 5, pixel(100));
+    EXPECT_GT(cv::norm(plain(around), marked(around), cv::NORM_INF), 40);
+  }
+  EXPECT_EQ(cv::norm(plain, plot_panels({panel, panel}, "epoch", 99), cv::NORM_INF), 0)
+      << "not among the epochs";
+}
+
+TEST(Plots, PanelsFollowFromTheColumnsThatATableHas) {
+  const auto titles = [](const std::vector<std::string>& columns) {
+    std::string all;
+    for (const PlotPanel& panel : results_panels({columns, {std::vector<double>(columns.size(), 1.0)}})) {
+      all += (all.empty() ? "" : "; ") + panel.title + ':';
+      for (const Curve& curve : panel.curves) all += ' ' + curve.name;
+    }
+    return all;
+  };
+  EXPECT_EQ(titles({"epoch", "box_loss", "loss", "AP", "AP50", "AR", "learning_rate"}),
+            "box loss: training; sum of the losses: training; average precision (mAP): AP50 (mAP@0.5) AP "
+            "(mAP@0.5:0.95); average recall: AR (0.5:0.95); learning rate: learning rate");
+  EXPECT_EQ(
+      titles({"epoch", "box_loss", "val_box", "class_loss", "val_class", "precision", "recall", "AR",
+              "ap_cat", "ap_dog"}),
+      "box loss: training validation; class loss: training validation; precision and recall: precision recall; "
+      "AP of each class: cat dog");
+  EXPECT_EQ(titles({"epoch"}), "");
 }
 
 TEST(Plots, EpochsAreWholeNumbers) {
-  const cv::Mat plot = plot_results({{"epoch", "AP"}, {{1, 0.5}, {2, 0.6}}}, {{"AP", {"AP"}}});
-  // The first epoch's number is centred at the left end, 68 pixels from the left, below the axis at 284.
-  const auto darkest = [&](int left, int right) {
+  const cv::Mat plot = plot_panels({{"AP", {{"AP", {1, 2}, {0.5, 0.6}}}, Better::higher}}, "epoch");
+  // The first epoch's number is centred at the left end, 72 units from the left, below the axis at 294.
+  const auto darkest = [&](double left, double right) {
     double dark = 255;
-    cv::minMaxLoc(plot(cv::Rect(left, 291, right - left, 14)).reshape(1), &dark);
+    cv::minMaxLoc(plot(cv::Rect(pixel(left), pixel(300), pixel(right) - pixel(left), pixel(14))).reshape(1),
+                  &dark);
     return dark;
   };
-  EXPECT_LT(darkest(64, 72), 150) << "a 1";
-  EXPECT_GT(darkest(73, 84), 200) << "and not 1.0";
+  EXPECT_LT(darkest(68, 76), 150) << "a 1";
+  EXPECT_GT(darkest(78, 90), 200) << "and not 1.0";
 }
 
 TEST(Plots, ResultsSurviveEveryTable) {
-  const std::vector<ResultsPanel> panels{{"loss", {"loss"}, true}, {"AP", {"AP"}}, {"none", {}}};
   for (const MetricsTable& table :
        {MetricsTable{{"epoch", "loss"}, {}}, MetricsTable{{"epoch", "loss"}, {{1, 3}}},
         MetricsTable{{"epoch", "loss"}, {{1, NAN}, {2, INFINITY}}},
         MetricsTable{{"epoch", "loss"}, {{1, 0}, {2, 0}}},
         MetricsTable{{"epoch", "loss"}, {{1, 1e9}, {2, 1e-6}}},
         MetricsTable{{"epoch", "loss"}, {{1, -3}, {2, -3}}}}) {
-    EXPECT_FALSE(plot_results(table, panels).empty());
+    EXPECT_FALSE(plot_panels(results_panels(table), "epoch", 1).empty());
   }
-  EXPECT_FALSE(plot_results({{"epoch"}, {}}, {}).empty());
-}
-
-TEST(Plots, NamesOfOtherScriptsAreShownAsNumbers) {
-  const Metrics plain = some_metrics(2);
-  Metrics renamed = plain;
-  renamed.per_class[1].name = "猫";
-  EXPECT_EQ(cv::norm(plot_confusion(plain), plot_confusion(renamed), cv::NORM_INF), 0);
-  EXPECT_EQ(cv::norm(plot_precision_recall(plain), plot_precision_recall(renamed), cv::NORM_INF), 0);
+  EXPECT_FALSE(plot_panels({}, "epoch").empty());
 }
 
 TEST(Plots, ConfusionIsDarkOnTheDiagonalOfAGoodDetector) {
-  const cv::Mat plot = plot_confusion(some_metrics(3));
-  // Cells are 90 pixels, from (170, 56) on; the corner of a cell carries no number.
+  const Metrics metrics = some_metrics(3);
+  const cv::Mat plot = plot_confusion(metrics);
+  // Cells are 92 units, from (144, 92) on; the corner of a cell carries no number.
   for (int predicted = 0; predicted < 3; ++predicted) {
     for (int truth = 0; truth < 3; ++truth) {
-      const int brightness = plot.at<cv::Vec3b>(56 + predicted * 90 + 15, 170 + truth * 90 + 15)[0];
+      const int brightness =
+          plot.at<cv::Vec3b>(pixel(92 + predicted * 92 + 10), pixel(144 + truth * 92 + 10))[0];
       if (predicted == truth) {
         EXPECT_LT(brightness, 40);
       } else {
@@ -95,16 +142,37 @@ TEST(Plots, ConfusionIsDarkOnTheDiagonalOfAGoodDetector) {
   }
 }
 
+TEST(Plots, TheBackgroundOfTheConfusionHasAColourOfItsOwn) {
+  DetectionEvaluator evaluator({"a", "b"});
+  evaluator.add(1, std::vector<ScoredBox>{{50, 0, 60, 10, 0, 0.9f}},
+                std::vector<Annotation>{{0, 0, 10, 10, 0, false, false, 100}});
+  const cv::Mat plot =
+      plot_confusion(evaluator.finish());  // all of a's detections are false, all its objects missed
+  const auto is_brown = [&](int predicted, int truth) {
+    const double gap = 8;
+    const cv::Vec3b color = plot.at<cv::Vec3b>(pixel(92 + predicted * 92 + (predicted == 2 ? gap : 0) + 10),
+                                               pixel(144 + truth * 92 + (truth == 2 ? gap : 0) + 10));
+    return color[0] > color[2] + 50;
+  };
+  EXPECT_TRUE(is_brown(2, 0)) << "missed";
+  EXPECT_TRUE(is_brown(0, 2)) << "a false alarm";
+  EXPECT_FALSE(is_brown(0, 0));
+  EXPECT_FALSE(is_brown(2, 2));
+}
+
 TEST(Plots, PicturesComeForAnyNumberOfClasses) {
   for (int classes : {1, 10, 11, 80, 400}) {
     const Metrics metrics = some_metrics(classes);
-    for (const cv::Mat& plot : {plot_precision_recall(metrics), plot_confusion(metrics)}) {
+    for (const cv::Mat& plot :
+         {plot_precision_recall(metrics), plot_over_score(metrics, OverScore::f1), plot_confusion(metrics)}) {
       EXPECT_EQ(plot.type(), CV_8UC3);
-      EXPECT_LT(std::max(plot.cols, plot.rows), 1300);
+      EXPECT_LT(std::max(plot.cols, plot.rows), 2000);
     }
   }
-  EXPECT_FALSE(plot_precision_recall(DetectionEvaluator({"a"}).finish()).empty());
-  EXPECT_FALSE(plot_confusion(DetectionEvaluator({"a"}).finish()).empty());
+  const Metrics none = DetectionEvaluator({"a"}).finish();
+  EXPECT_FALSE(plot_precision_recall(none).empty());
+  EXPECT_FALSE(plot_over_score(none, OverScore::recall).empty());
+  EXPECT_FALSE(plot_confusion(none).empty());
 }
 
 }  // namespace
