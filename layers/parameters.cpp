@@ -4,7 +4,11 @@
 #include <cmath>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/alignment.h"
+#include "core/error.h"
+#include "core/host_memory.h"
 #include "core/random.h"
 
 namespace brightnet {
@@ -86,6 +90,15 @@ DeviceBuffer& DeviceBuffer::operator=(DeviceBuffer&& other) noexcept {
 }
 
 std::vector<float> initial_parameters(const Model& model, const ParameterLayout& layout, uint64_t seed) {
+  if (const size_t free = free_host_memory(); layout.floats() > free / sizeof(float)) {
+    throw DeviceError(
+        fmt::format("'{}' has {} parameters, which take {:.4g} GiB in fp32, and {:.4g} GiB of memory "
+                    "are free",
+                    model.name, layout.floats(),
+                    static_cast<double>(layout.floats()) * sizeof(float) / (1 << 30),
+                    static_cast<double>(free) / (1 << 30)),
+        "", "Check the filters and sizes of its layers.");
+  }
   std::vector<float> values(layout.floats(), 0.0f);
   for (const auto& entry : layout.entries()) {
     float* begin = values.data() + entry.offset;

@@ -55,6 +55,14 @@ Json parse(const fs::path& file, const std::set<std::string>& skip) {
     throw InputError("this is not valid JSON",
                      at_line(file, 1 + static_cast<int>(std::count(text.begin(), end, '\n'))),
                      "Check that the file is whole.");
+  } catch (const Json::out_of_range& e) {  // it quotes a number beyond double's range
+    const std::string message = e.what();
+    const size_t begin = message.find('\'') + 1;
+    const std::string number = message.substr(begin, message.rfind('\'') - begin);
+    const auto at = text.begin() + static_cast<std::ptrdiff_t>(std::min(text.find(number), text.size()));
+    throw InputError("the number " + number + " is too large",
+                     at_line(file, 1 + static_cast<int>(std::count(text.begin(), at, '\n'))),
+                     "Boxes and sizes are in pixels.");
   }
   throw InputError("an object with images, annotations and categories was expected", file.string());
 }
@@ -63,6 +71,12 @@ std::optional<double> number(const Json& object, const char* key) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_number()) return std::nullopt;
   return found->get<double>();
+}
+
+/// A number of pixels, 0 for one that no image has.
+int side(const Json& image, const char* key) {
+  const double pixels = number(image, key).value_or(0);
+  return pixels >= 0 && pixels <= std::numeric_limits<int>::max() ? static_cast<int>(pixels) : 0;
 }
 
 std::optional<int64_t> integer(const Json& object, const char* key) {
@@ -214,8 +228,7 @@ class CocoLabels : public LabelSource {
       LabelledImage image;
       image.file = name;
       image.id = *id;
-      image.declared = {static_cast<int>(number(images[i], "width").value_or(0)),
-                        static_cast<int>(number(images[i], "height").value_or(0))};
+      image.declared = {side(images[i], "width"), side(images[i], "height")};
       images_.push_back(std::move(image));
     }
   }
@@ -269,10 +282,15 @@ class CocoLabels : public LabelSource {
     return box;
   }
 
+  /// Of any two ids: their difference may exceed int64_t.
+  static uint64_t distance(int64_t a, int64_t b) {
+    return static_cast<uint64_t>(std::max(a, b)) - static_cast<uint64_t>(std::min(a, b));
+  }
+
   static std::string nearest_category(const std::map<int64_t, std::string>& names, int64_t id) {
     auto nearest = names.begin();
     for (auto it = names.begin(); it != names.end(); ++it) {
-      if (std::abs(it->first - id) < std::abs(nearest->first - id)) nearest = it;
+      if (distance(it->first, id) < distance(nearest->first, id)) nearest = it;
     }
     return std::to_string(nearest->first) + ", '" + nearest->second + '\'';
   }

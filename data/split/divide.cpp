@@ -84,6 +84,7 @@ class Divider {
     }
   }
 
+  /// By the boxes that each part lacks, and by up to half an image for the images that it lacks.
   void assign_class(const std::vector<Member>& members) {
     std::vector<Member> free = unassigned(members);
     if (free.empty()) return;
@@ -91,8 +92,11 @@ class Divider {
     std::vector<double> wanted = missing(members);
     double images = 0;
     for (const Member& member : free) images += member.group->images;
-    for (size_t s = 0; s < shares_.size(); ++s)
-      wanted[s] += std::clamp(missing_images(s), -0.5, 0.5) * total(free) / images;
+    const double boxes = total(free) / images;  // an image
+    for (size_t s = 0; s < shares_.size(); ++s) {
+      const double wanted_images = shares_[s] * images + missing_images(s);
+      wanted[s] += std::clamp(wanted_images - wanted[s] / boxes, -0.5, 0.5) * boxes;
+    }
     cut(free, wanted);
   }
 

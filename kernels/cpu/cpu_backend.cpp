@@ -47,10 +47,13 @@ class CpuWorkClock : public WorkClock {
 void* CpuBackend::allocate(size_t bytes) {
   constexpr size_t huge_page = size_t{2} << 20;
   const size_t alignment = bytes >= huge_page ? huge_page : cache_line;
-  void* memory = std::aligned_alloc(alignment, aligned(bytes, alignment));
+  // The system promises more memory than there is, and kills the process that uses it.
+  const size_t free = free_bytes();
+  void* memory = bytes > free ? nullptr : std::aligned_alloc(alignment, aligned(bytes, alignment));
   if (!memory) {
-    throw DeviceError("the CPU has no " + std::to_string(bytes >> 20) + " MiB of memory left", "",
-                      "Use a smaller batch, micro_batch or size.");
+    throw DeviceError("there is not enough memory: " + std::to_string(bytes >> 20) + " MiB are needed, and " +
+                          std::to_string(free >> 20) + " MiB are free",
+                      "", "Use a smaller batch, micro_batch or size, or a smaller network.");
   }
   if (bytes >= huge_page) ::madvise(memory, bytes, MADV_HUGEPAGE);
   count_allocation(bytes);

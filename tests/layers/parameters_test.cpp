@@ -100,5 +100,24 @@ TEST(InitialParameters, AnotherSeedDrawsOtherWeights) {
   EXPECT_NE(one[stem.offset] / one[wide.offset], two[stem.offset] / two[wide.offset]);
 }
 
+TEST(InitialParameters, ThatNoMachineHoldsAreRefusedWithTheFigures) {
+  const Model model = model_of(R"(
+head: {anchors: [[9, 9]]}
+layers:
+  - conv: {filters: 400000, size: 3}
+  - conv: {filters: 400000, size: 3}
+  - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
+  - yolo: {mask: [0]}
+)",
+                               1);
+  const ParameterLayout layout(model);
+  try {
+    initial_parameters(model, layout, 1);
+    FAIL();
+  } catch (const DeviceError& e) {
+    EXPECT_NE(std::string(e.what()).find("which take 5365 GiB in fp32"), std::string::npos) << e.what();
+  }
+}
+
 }  // namespace
 }  // namespace brightnet

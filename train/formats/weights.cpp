@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/dtype.h"
 #include "core/enum_names.h"
 #include "layers/model/reader.h"
 #include "train/formats/safetensors.h"
@@ -140,6 +142,15 @@ std::optional<TrainedModel> describe_weights(const std::filesystem::path& file) 
 }
 
 std::vector<float> load_weights(const std::filesystem::path& file, const ParameterLayout& layout) {
+  // Before any memory is taken: a description may ask for more than the machine has.
+  uintmax_t count = 0;
+  for (const auto& entry : layout.entries()) count += entry.count;
+  const uintmax_t bytes = std::filesystem::file_size(file);
+  if (count > bytes / sizeof(BFloat16)) {
+    throw InputError(
+        fmt::format("its model has {} parameters, which a file of {} bytes cannot hold", count, bytes),
+        file.string(), "The file was cut short, or its description is not that of its weights.");
+  }
   std::vector<float> values(layout.floats(), 0.0f);
   const MatchReport report = load_matching_weights(file, layout, values);
   if (!report.left.empty()) {

@@ -32,6 +32,7 @@ RunConfig requested_config(const RunRequest& request) {
 }
 
 void check_config(const RunConfig& config) {
+  require_model(config);
   load_model(config, known_classes(config));
   check_batch(config.train, 1);
   refuse_foreign_weights(config.train.weights);

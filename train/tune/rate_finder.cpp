@@ -67,6 +67,16 @@ double loss_of_step(TrainingStep& step, std::span<const KeptBatch> batches, doub
   return (sums.box + sums.objectness + sums.classes) / sums.images;
 }
 
+/// The more predictions simota assigns, the higher the loss: it falls when the rate destroys them, and a sweep
+/// would suggest that rate. What `neighbours` assigns does not depend on the predictions.
+void fix_assignment(Model& model) {
+  for (LayerDescription& layer : model.layers) {
+    auto* yolo = std::get_if<YoloAttributes>(&layer.attributes);
+    if (yolo && yolo->head.assignment == AssignmentKind::simota)
+      yolo->head.assignment = AssignmentKind::neighbours;
+  }
+}
+
 }  // namespace
 
 Preparation prepare_sweep(const RunRequest& request, const std::string& device) {
@@ -74,6 +84,7 @@ Preparation prepare_sweep(const RunRequest& request, const std::string& device) 
   Preparation run = prepare(request, common_device(alone, [&] { return device; }), alone);
   run.config.train.sizes.clear();
   run.config.ema.decay = 0.0f;
+  fix_assignment(run.model);
   return run;
 }
 

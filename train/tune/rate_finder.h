@@ -18,7 +18,8 @@ struct RateSweep {
   int steps = 150;
 };
 
-/// Prepares the run of this request for a sweep: one input size, no average of the weights. Creates no folder.
+/// Prepares the run of this request for a sweep: one input size, no average of the weights, and in the place of
+/// simota an assignment whose losses can be compared. Creates no folder.
 Preparation prepare_sweep(const RunRequest& request, const std::string& device);
 
 /// Steps of this run, one a rate, until the loss has diverged or a signal arrives. Changes its parameters.

@@ -162,6 +162,18 @@ TEST(Coco, WhatDoesNotFitIsAnErrorThatNamesTheAnnotation) {
   EXPECT_TRUE(contains(error("", Json::array()), "an object with images"));
   data.text("train.json", "{\n\"images\": [\n{]\n}");
   EXPECT_TRUE(contains(message(options), "train.json:3: this is not valid JSON"));
+  data.text("train.json", "{\n\"images\": [\n\n1e999]\n}");
+  EXPECT_TRUE(contains(message(options), "train.json:4: the number 1e999 is too large"));
+}
+
+TEST(Coco, SidesThatNoImageHasCountAsNotGiven) {
+  const DatasetFolder data;
+  for (const double side : {1e300, -5.0}) {
+    Json document = example();
+    document["images"][0]["width"] = side;
+    write(data, document);
+    EXPECT_NO_THROW(read_dataset(data.options("coco", "train.json", {}), Split::train)) << side;
+  }
 }
 
 TEST(Coco, BoxesDrawnBeforeTheExifRotationAreTurnedWithTheImage) {

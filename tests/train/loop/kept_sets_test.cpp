@@ -1,6 +1,7 @@
 // The average of a run's best weights.
 #include "train/loop/kept_sets.h"
 
+#include <algorithm>
 #include <csignal>
 
 #include "kernels/cpu/cpu_backend.h"
@@ -21,6 +22,27 @@ TEST(KeptSets, AreEvaluatedOnceMoreWhereThereIsAnythingToAverage) {
   EXPECT_FALSE(evaluates_average(3, 1));
   EXPECT_FALSE(evaluates_average(1, 9));
   EXPECT_FALSE(evaluates_average(0, 9));
+}
+
+TEST(KeptSets, AreTheBestAndOfEqualScoresTheLater) {
+  std::vector<KeptSet> kept;
+  const auto steps = [&] {
+    std::vector<int64_t> out;
+    for (const KeptSet& set : kept) out.push_back(set.iteration);
+    std::sort(out.begin(), out.end());
+    return out;
+  };
+  keep_set(kept, {1, 0.5}, 2);
+  keep_set(kept, {2, 0.3}, 2);
+  EXPECT_EQ(steps(), (std::vector<int64_t>{1, 2}));
+  keep_set(kept, {3, 0.3}, 2);
+  EXPECT_EQ(steps(), (std::vector<int64_t>{1, 3})) << "as good as the second, and later";
+  keep_set(kept, {4, 0.2}, 2);
+  EXPECT_EQ(steps(), (std::vector<int64_t>{1, 3})) << "not among the best";
+  keep_set(kept, {5, 0.5}, 2);
+  EXPECT_EQ(steps(), (std::vector<int64_t>{1, 5}));
+  keep_set(kept, {6, 0.9}, 0);
+  EXPECT_TRUE(kept.empty()) << "no averages";
 }
 
 TEST(KeptSets, AreAveragedFromTheirFiles) {

@@ -70,10 +70,22 @@ void read_loss(const CfgSection& section, YoloHead& head, std::vector<ImportNote
        "box_weight below is " +
            std::string(head.iou_kind == IouKind::mse ? "the plain one" : "what measured mAP chose")});
   const double all = section.number("delta_normalizer", 1, 0, 1e4);
+  head.box_weight *= static_cast<float>(all);
   head.objectness_weight = static_cast<float>(section.number("obj_normalizer", 1, 0, 1e4) * all);
-  head.class_weight = static_cast<float>(section.number("cls_normalizer", 1, 0, 1e4) * all);
+  head.class_weight = static_cast<float>(all);
+  if (!section.has("counters_per_class") && section.number("cls_normalizer", 1, 0, 1e4) != 1) {
+    notes.push_back({section.where("cls_normalizer"),
+                     "cls_normalizer has no effect without counters_per_class, here as in darknet"});
+  }
   head.label_smoothing = real(section, "label_smooth_eps", 0, 0, 0.5);
   head.objectness_smooth = flag(section, "objectness_smooth");
+  if (head.objectness_smooth) {
+    notes.push_back(
+        {section.where("objectness_smooth"),
+         "objectness_smooth=1 becomes the IoU as the target of assigned predictions, whose scores then "
+         "say how well they fit; darknet's target is 1 there, and the IoU for unassigned predictions "
+         "above ignore_thresh, which are ignored here"});
+  }
   if (flag(section, "focal_loss")) {
     head.focal_gamma = 2;
     notes.push_back(
@@ -82,20 +94,25 @@ void read_loss(const CfgSection& section, YoloHead& head, std::vector<ImportNote
   if (section.has("max_delta")) head.max_delta = real(section, "max_delta", 0, 0, 1e30);
 }
 
-/// darknet's weight of a class: the count of the most frequent class over its own, at most max_delta.
-void read_class_counts(const CfgSection& section, YoloAttributes& yolo, int classes) {
-  const std::vector<double> counts = section.numbers("counters_per_class", 0, 1e12);
+/// darknet's weight of a class: the count of the most frequent class over its own, at most max_delta, times
+/// cls_normalizer. A count of 0 is 1.
+void read_class_counts(const CfgSection& section, YoloAttributes& yolo, int classes,
+                       std::vector<ImportNote>& notes) {
+  std::vector<double> counts = section.numbers("counters_per_class", 0, 1e12);
   if (counts.empty()) return;
   if (static_cast<int>(counts.size()) != classes) {
     section.refuse("counters_per_class",
                    "counts " + std::to_string(counts.size()) + " classes of " + std::to_string(classes));
   }
+  for (double& count : counts) count = std::max(count, 1.0);
   const double most = *std::max_element(counts.begin(), counts.end());
+  const double factor = section.number("cls_normalizer", 1, 0, 1e4);
   const double limit = yolo.head.max_delta > 0 ? yolo.head.max_delta : 1e6;
-  for (const double count : counts) {
-    if (count < 1) section.refuse("counters_per_class", "counts a class without objects");
-    yolo.class_weights.push_back(static_cast<float>(std::min(most / count, limit)));
-  }
+  for (const double count : counts)
+    yolo.class_weights.push_back(static_cast<float>(factor * std::min(most / count, limit)));
+  notes.push_back({section.where("counters_per_class"),
+                   "counters_per_class weights the class loss of an object, which is what rare classes lack; "
+                   "darknet weights its box and objectness as well"});
 }
 
 }  // namespace
@@ -118,7 +135,7 @@ YoloAttributes read_darknet_head(const CfgSection& section, int& classes, std::v
     section.refuse("iou_thresh_kind",
                    "compares anchors by another measure than IoU, which brightnet does not support");
   read_loss(section, head, notes);
-  read_class_counts(section, yolo, classes);
+  read_class_counts(section, yolo, classes, notes);
   read_suppression(section, yolo);
   for (const char* key : {"map", "embedding_layer"}) {
     if (section.has(key))

@@ -181,10 +181,6 @@ class RecipeWriter {
     line("  exposure: " + factor("exposure"));
     const bool letterbox = net_.integer("letter_box", 0, 0, 1) != 0;
     line(std::string("  letterbox: ") + (letterbox ? "true" : "false"));
-    if (!letterbox) return;
-    notes_.push_back({net_.where("letter_box"),
-                      "images are letterboxed wherever the network is used, as in darknet's training; its "
-                      "`detector test` and `detector map` do so with -letter_box only"});
   }
 
   /// A factor and its inverse are drawn with equal probability, so one below 1 means its inverse.

@@ -254,6 +254,39 @@ TEST(DarknetImport, SaysWhatItLeavesOut) {
   EXPECT_NE(imported.model_yaml.find("beta1"), std::string::npos);
 }
 
+/// The first head of small_cfg with these keys, and whether a note on `key` was made.
+YoloAttributes head_with(const std::string& keys, const std::string& key, bool& noted) {
+  const auto imported = import_darknet_text(with(small_cfg, "classes=2", "classes=2\n" + keys), "small.cfg");
+  noted = std::any_of(imported.notes.begin(), imported.notes.end(),
+                      [&](const ImportNote& note) { return note.text.starts_with(key); });
+  for (const LayerDescription& layer : imported.model.layers) {
+    if (const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes)) return *yolo;
+  }
+  return {};
+}
+
+TEST(DarknetImport, WeighsTheLossAsDarknetDoesOrSaysWhatDiffers) {
+  bool noted = false;
+  YoloAttributes yolo = head_with("cls_normalizer=0.5", "cls_normalizer", noted);
+  EXPECT_EQ(yolo.head.class_weight, 1) << "darknet reads it beside counters_per_class alone";
+  EXPECT_TRUE(noted);
+  const float box = yolo.head.box_weight;
+
+  yolo = head_with("counters_per_class=0,8\ncls_normalizer=0.5", "counters_per_class", noted);
+  EXPECT_EQ(yolo.class_weights, (std::vector<float>{4, 0.5})) << "a count of 0 is 1";
+  EXPECT_TRUE(noted);
+
+  yolo = head_with("delta_normalizer=0.25\nobj_normalizer=2", "delta_normalizer", noted);
+  EXPECT_EQ(yolo.head.box_weight, 0.25f * box);
+  EXPECT_EQ(yolo.head.objectness_weight, 0.5f);
+  EXPECT_EQ(yolo.head.class_weight, 0.25f);
+  EXPECT_FALSE(noted) << "the same as in darknet";
+
+  yolo = head_with("objectness_smooth=1", "objectness_smooth", noted);
+  EXPECT_TRUE(yolo.head.objectness_smooth);
+  EXPECT_TRUE(noted);
+}
+
 TEST(DarknetRecipe, MakesDarknetsSteps) {
   const auto imported = import_darknet_text(small_cfg, "small.cfg", "small.yaml");
   RunConfig config;

@@ -1,0 +1,109 @@
+// scripts/check_gpu, with stand-ins for the GPU, the programs, PyTorch and the sanitizer: it ends in its time though
+// a stage hangs, and its last lines say what passed and set the figures beside the goals.
+#include "tests/end_to_end/program.h"
+#include "tests/train/small_run.h"
+
+namespace brightnet::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* nvidia_smi = R"(#!/bin/sh
+echo "Some Card, 580.1"
+)";
+
+/// Hears no SIGTERM, like a program that waits for a GPU.
+constexpr const char* hanging_sanitizer = R"(#!/bin/sh
+trap '' TERM
+while :; do sleep 1; done
+)";
+
+/// brightnet and gpu_tests: doctor fails, everything else passes.
+constexpr const char* runner = R"(#!/bin/sh
+[ "$1 $2" = "brightnet doctor" ] && exit 3
+while [ $# -gt 0 ]; do
+  [ "$1" = --kernels ] && kernels=1
+  [ "$1" = --json ] && file=$2
+  shift
+done
+[ -n "$file" ] || exit 0
+if [ -n "$kernels" ]; then
+  echo '{"results": [{"kernel": "add", "copy_ratio": 0.9}, {"kernel": "mish", "copy_ratio": 0.75}]}' > "$file"
+else
+  echo '{"results": [{"framework": "brightnet", "precision": "fp16", "images_per_s": 160, "peak_bytes": 40,
+                      "forward_ms": null, "backward_ms": null, "update_ms": null, "floor_ratio": null}]}' > "$file"
+fi
+)";
+
+/// PyTorch's benchmark; everything else is Python's.
+constexpr const char* python = R"(#!/bin/sh
+case "$1" in
+  */bench_pytorch.py) ;;
+  *) exec python3 "$@" ;;
+esac
+while [ $# -gt 0 ]; do
+  [ "$1" = --json ] && file=$2
+  shift
+done
+echo '{"results": [{"framework": "PyTorch 2 eager", "precision": "fp16", "images_per_s": 100, "peak_bytes": 100,
+                    "forward_ms": null, "backward_ms": null, "update_ms": null}]}' > "$file"
+)";
+
+class CheckGpu : public ::testing::Test {
+ protected:
+  CheckGpu() {
+    fs::create_directories(folder() / "bin");
+    program("bin/nvidia-smi", nvidia_smi);
+    program("bin/compute-sanitizer", hanging_sanitizer);
+    program("run", runner);
+    program("python", python);
+  }
+  fs::path folder() const { return run_.folder(); }
+  void program(const std::string& name, const std::string& text) {
+    write_atomically(folder() / name, text);
+    fs::permissions(folder() / name, fs::perms::owner_all);
+  }
+  ProgramResult check(const std::vector<std::string>& more) {
+    std::vector<std::string> words{"PATH=" + (folder() / "bin").string() + ':' + std::getenv("PATH"),
+                                   (source_dir() / "scripts/check_gpu").string(),
+                                   "--runner",
+                                   (folder() / "run").string(),
+                                   "--python",
+                                   (folder() / "python").string(),
+                                   "--out",
+                                   "out"};
+    words.insert(words.end(), more.begin(), more.end());
+    return Program("env", words, folder()).wait();
+  }
+
+ private:
+  SmallRun run_;
+};
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_F(CheckGpu, EndsInItsTimeAndSetsTheFiguresBesideTheGoals) {
+  if (Program("python3", {"--version"}, folder()).wait().code != 0) GTEST_SKIP() << "there is no python3";
+  const ProgramResult checked =
+      check({"--seconds", "11", "--only", "doctor,tests,yolov4,kernels,memcheck,layers"});
+  EXPECT_EQ(checked.code, 2) << "doctor and memcheck" << checked.err;
+  for (const char* line :
+       {"doctor: FAILED with 3", "Passed: tests yolov4 kernels\n", "Failed: doctor memcheck\n",
+        "Not run: layers\n", "PyTorch AMP           1.60 x  goal >= 1.5 x: reached",
+        "PyTorch AMP          0.40 x  goal <= 0.5 x: reached", "torch.compile       unmeasured",
+        "(mish)                       75.00 %  goal >= 80 %: NOT REACHED", "Some Card, 580.1"})
+    EXPECT_TRUE(contains(checked.out, line)) << line << "\n" << checked.out;
+  EXPECT_TRUE(fs::exists(folder() / "out.tar.gz"));
+}
+
+TEST_F(CheckGpu, SaysWhenThereIsNoGpu) {
+  program("bin/nvidia-smi", "#!/bin/sh\nexit 9\n");
+  const ProgramResult checked = check({});
+  EXPECT_EQ(checked.code, 1);
+  EXPECT_TRUE(contains(checked.err, "finds no GPU")) << checked.err;
+}
+
+}  // namespace
+}  // namespace brightnet::testing
