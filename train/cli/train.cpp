@@ -142,11 +142,6 @@ RunRequest request_of(const TrainArguments& arguments) {
 }
 
 int train_on_rank(const TrainArguments& arguments, Communicator& ranks) {
-  RunRequest request;
-  prepare_together(ranks, [&] {
-    request = request_of(arguments);
-    if (ranks.leads()) arguments.common.say_data();
-  });
   // A launcher forwards signals: they must not kill a rank at any time.
   std::optional<Interrupt> early;
   if (!ranks.alone()) early.emplace();
@@ -154,7 +149,10 @@ int train_on_rank(const TrainArguments& arguments, Communicator& ranks) {
     arguments.common.check_ranks(ranks);
     return arguments.common.device_of(ranks);
   });
+  RunRequest request;
+  prepare_together(ranks, [&] { request = request_of(arguments); });
   const RunPlace place(request, ranks);
+  if (ranks.leads()) arguments.common.say_data();
   const RunFolder& folder = place.folder();
   Preparation run;
   prepare_together(ranks, [&] { run = prepare(place.request(), device, ranks); });
