@@ -78,9 +78,9 @@ void draw_cell(Canvas& canvas, const Layout& layout, const ConfusionMatrix& matr
   const cv::Scalar fill = heat(share, background);
   canvas.fill(box, fill);
   if (!layout.numbers) return;
-  const cv::Scalar color = count == 0     ? cv::Scalar(175, 175, 175)
-                           : share > 0.45 ? cv::Scalar(255, 255, 255)
-                                          : ink;
+  const cv::Scalar color = count == 0      ? cv::Scalar(175, 175, 175)
+                           : is_dark(fill) ? cv::Scalar(255, 255, 255)
+                                           : ink;
   const cv::Point2d middle = (box.tl() + box.br()) / 2;
   const std::string words = std::to_string(count);
   const bool two_rows = layout.cell >= 46 && count > 0;
