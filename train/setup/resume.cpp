@@ -34,7 +34,10 @@ bool may_change(const std::string& key) {
 void refuse_changes(const RunConfig& before, const RunConfig& after) {
   if (after.train.minutes > 0 && after.train.minutes != before.train.minutes) {
     throw InputError(
-        "a run cannot be given another time limit: its learning rate has decayed with the first", "--resume",
+        before.train.minutes > 0
+            ? "a run cannot be given another time limit: its learning rate decays with the first"
+            : "a run that has begun cannot be given a time limit",
+        "--resume",
         "Give it a length instead, --set train.minutes=0 --set train.epochs=N, or start a new run "
         "with --weights weights/last.safetensors");
   }
@@ -65,7 +68,7 @@ void refuse_contradictions(const RunRequest& request) {
 
 /// Keys that a run resolves itself or stores elsewhere. `asked` is the value in the named configuration.
 bool is_its_own(const std::string& key, const std::string& asked) {
-  if (asked == "auto") return true;
+  if (asked == "auto" || (key == "train.sizes" && asked == "[]")) return true;
   if (is_chosen_with_head(key) && asked == not_given) return true;
   return key == "name" || key == "model" || key == "train.fresh" || key.rfind("train.weights", 0) == 0;
 }
@@ -91,7 +94,8 @@ std::vector<std::string> without_chosen(const std::vector<std::string>& assignme
     const size_t equals = plain.find('=');
     const std::string value = equals == std::string::npos ? "" : plain.substr(equals + 1);
     const bool automatic = value == "auto" || value == yaml_quoted("auto");
-    if (names_model(assignment)) continue;
+    // `--size` says that there are no others; the run has chosen those through which its input grows.
+    if (names_model(assignment) || assignment == "--size:train.sizes=[]") continue;
     if (!automatic || (may_change(plain) && !sets_length(plain))) others.push_back(assignment);
   }
   return others;
