@@ -106,7 +106,7 @@ void draw_tag(cv::Mat& rgb, const cv::Rect& place, const DrawnBox& drawn, double
   const cv::Rect inside = place & cv::Rect({0, 0}, rgb.size());
   if (inside.empty()) return;
   cv::Mat under = rgb(inside);
-  under = under * (1 - cover) + drawn.color * cover;
+  cv::addWeighted(under, 1 - cover, cv::Mat(under.size(), under.type(), drawn.color), cover, 0, under);
   draw_text(rgb, drawn.tag, {static_cast<double>(place.x + padding), place.y + place.height / 2.0}, letters,
             readable_on(drawn.color));
 }

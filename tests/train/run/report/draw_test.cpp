@@ -115,7 +115,7 @@ TEST(Draw, TagsAreTranslucentAndBesideEachOther) {
 
   // Two boxes whose tags would lie at the same place.
   const std::vector<DrawnBox> two{{{100, 100, 60, 60}, {200, 0, 0}, "one"},
-                                  {{102, 102, 60, 60}, {0, 0, 200}, "two"}};
+                                  {{100, 100, 60, 60}, {0, 0, 200}, "two"}};
   std::vector<DrawnBox> first = two, second = two, none = two;
   none[0].tag = none[1].tag = first[1].tag = second[0].tag = "";
   const auto drawn = [](const std::vector<DrawnBox>& boxes) {

@@ -65,7 +65,7 @@ TEST(Page, PicturesAreBoundedInBytes) {
 TEST(Page, ARunGoesOnWithTheSectionsOfItsLastPage) {
   Page page("run", "");
   page.confusion(metrics_of({nasty, "b"}));
-  page.sentences("words", {nasty});
+  page.sentences("words", {"</script> & \"кошка\""});
   const Page read = Page::read(page.html());
   EXPECT_EQ(read.section("words"), page.section("words"));
   EXPECT_EQ(read.section(Page::confusion_title)["rows"], Json::parse("[[1,0,1],[0,0,0],[0,1,0]]"));
