@@ -114,7 +114,8 @@ TEST_F(Errors, AnUnknownWordIsNamedWithWhatItMayMean) {
   const auto of = [&](const std::vector<std::string>& arguments) {
     return run_program(arguments, run_.folder());
   };
-  expect(of({"train", "run.yaml", "--bathc", "8"}), 2, {"'--bathc'", "--set train.batch"});
+  expect(of({"train", "run.yaml", "--bathc", "8"}), 2, {"'--bathc'", "'--batch'"});
+  expect(of({"train", "run.yaml", "--patienze", "8"}), 2, {"'--patienze'", "--set train.patience"});
   expect(of({"-x"}), 2, {"'-x'"});
   expect(of({"data", "chekc", "run.yaml"}), 2, {"'data chekc'", "'check'"});
   expect(of({"config", "run.yaml", "again.yaml"}), 2, {"'again.yaml'", "unexpected argument"});

@@ -117,7 +117,10 @@ YamlDocument read_document(const fs::path& file, const DarknetImport* import,
             file.string());
   }
   for (const auto& assignment : assignments) document.set(assignment);
-  if (document.root().node.size() > 0) return document;
+  const YamlValue root = document.root();
+  const bool says_something =
+      file.empty() ? child(root, "model").defined() || child(root, "data").defined() : root.node.size() > 0;
+  if (says_something) return document;
   throw InputError(
       file.empty() ? "no configuration was given" : "this file is empty", file.string(),
       "A run needs a model and data: brightnet train --model yolov4-tiny --data DATA, or a YAML; those in "
