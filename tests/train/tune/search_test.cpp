@@ -79,7 +79,7 @@ TEST_F(SearchOf, RunsTheConfigurationFirstAndThenItsChildren) {
   EXPECT_EQ(best_of(trials)->number, 5);
   EXPECT_EQ(read("words-0000"),
             "train\nrun.yaml\n--out\n" + (folder_ / "out/trials/0000").string() +
-                "\n--device\ncpu\n--set=train.size=64\n--set=name=a b\n--set=train.epochs=2\n"
+                "\n--device\ncpu\n--set=train.size=64\n--set=name=a b\n--set=name=0000\n--set=train.epochs=2\n"
                 "--set=train.minutes=0\n");
   for (const auto& value : differing_values(setup_.keys, setup_.configured, trials[2].values))
     EXPECT_NE(read("words-0002").find("--set=" + value + '\n'), std::string::npos) << value;
