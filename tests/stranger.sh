@@ -108,7 +108,7 @@ step 0 "model: |batch: auto" brightnet config mine.yaml
 step 2 "multiple of 16" brightnet config mine.yaml --set train.size=100
 step 2 "Did you mean 'epochs'" brightnet train mine.yaml --set train.epoch=3
 if has --model train && has --data train; then
-  step 0 "AP50|runs/" brightnet train --model demo --data shapes/data.yaml --epochs 1 --size 64 --batch 8 --out named
+  step 0 "Data: |AP50|named/weights/best.safetensors" brightnet train --model demo --data shapes/data.yaml --epochs 1 --size 64 --batch 8 --out named
   step 0 "No problems found" brightnet data check --data shapes/data.yaml
   step 0 "mAP@0.5" brightnet eval --data shapes/data.yaml --weights named/weights/best.safetensors
   printf 'path: %s\ntrain: images/train\nval: images/val\nnames: {0: circle, 1: square, 2: triangle}\n' "$home/shapes" \

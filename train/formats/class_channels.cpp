@@ -75,7 +75,7 @@ ClassMatch match_classes(const std::vector<std::string>& of_weights,
   match.relation = as_many && found == of_data.size() ? ClassRelation::reordered
                    : found > 0                        ? ClassRelation::shared
                                                       : ClassRelation::other;
-  if (as_many && are_numbers(of_weights)) {
+  if (as_many && found == 0 && are_numbers(of_weights)) {
     match.relation = ClassRelation::numbered;
     for (size_t i = 0; i < match.source.size(); ++i) match.source[i] = static_cast<int>(i);
   }

@@ -197,7 +197,7 @@ TEST(Validation, HasTheSameLossForAnyBatchAndNumberOfRanks) {
     EXPECT_NEAR(other.objectness, one.objectness, 1e-5 * one.objectness);
     EXPECT_NEAR(other.classes, one.classes, 1e-5 * one.classes);
   };
-  const RunConfig threes = run.load({"evaluate.batch=3"});
+  const RunConfig threes = run.load({"evaluate.batch=3", "train.batch=3", "train.micro_batch=1"});
   expect_same(loss_of_validation(threes, Communicator::solo()));
   std::vector<ImageLoss> of_ranks(3);
   on_ranks(3, [&](Communicator& ranks) {

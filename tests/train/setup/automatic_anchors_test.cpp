@@ -3,11 +3,13 @@
 #include "layers/model/reader.h"
 #include "tests/train/small_run.h"
 #include "train/formats/darknet/import.h"
+#include "train/formats/weights.h"
 #include "train/setup/run_model.h"
 
 namespace brightnet {
 namespace {
 
+namespace fs = std::filesystem;
 using testing::SmallRun;
 
 using Anchors = std::vector<std::vector<float>>;
@@ -84,18 +86,40 @@ TEST_F(AutomaticAnchors, GivenAnchorsAndTheModelsOwnStay) {
 
 TEST_F(AutomaticAnchors, PretrainedPredictionsKeepTheAnchorsTheyWereTrainedWith) {
   add_image({{10, 10}, {20, 20}, {30, 40}, {50, 60}, {100, 110}});
-  write_atomically(run_.folder() / "pretrained.safetensors", std::string("any"));
-  const auto choice = choose({"train.weights=" + (run_.folder() / "pretrained.safetensors").string()});
+  const std::string weights = (run_.folder() / "pretrained.safetensors").string();
+  std::string yaml = testing::small_model;
+  yaml.replace(yaml.find("[8, 8], [14, 14], [22, 22]"), 26, "[9, 8], [15, 14], [23, 22]");
+  TrainedModel trained{.model = parse_model(YamlDocument::parse(yaml, "other.yaml"), 2),
+                       .classes = {"circle", "square"},
+                       .training = {},
+                       .layout = {},
+                       .values = {}};
+  trained.layout = ParameterLayout(trained.model);
+  trained.values.assign(trained.layout.floats(), 0.5f);
+  save_weights(weights, trained);
+  const auto choice = choose({"train.weights=" + weights});
+  ASSERT_TRUE(choice.has_value());
+  EXPECT_NE(choice->reason.find("pretrained"), std::string::npos);
+  EXPECT_EQ(anchors_of(model_), (Anchors{{9, 8}, {15, 14}, {23, 22}, {32, 32}}));
+  EXPECT_EQ(config_.head.node["anchors"].size(), 4u) << "a resumed run must not fit them again";
+
+  // Weights of other classes supply the backbone alone.
+  fresh_ = {"conv3", "conv5"};
+  choose({"train.weights=" + weights});
+  EXPECT_NE(anchors_of(model_), of_model);
+  EXPECT_NE(anchors_of(model_), (Anchors{{9, 8}, {15, 14}, {23, 22}, {32, 32}}));
+}
+
+TEST_F(AutomaticAnchors, PretrainedPredictionsOfDarknetKeepTheModels) {
+  add_image({{10, 10}, {20, 20}, {30, 40}, {50, 60}, {100, 110}});
+  const fs::path weights = run_.folder() / "pretrained.weights";
+  write_atomically(weights, std::string("any"));
+  const auto choice = choose({"train.weights=" + weights.string()});
   ASSERT_TRUE(choice.has_value());
   EXPECT_EQ(choice->value, "model");
   EXPECT_NE(choice->reason.find("pretrained"), std::string::npos);
   EXPECT_EQ(anchors_of(model_), of_model);
   EXPECT_EQ(config_.head.node["anchors"].Scalar(), "model") << "a resumed run must not fit them again";
-
-  // Weights of other classes supply the backbone alone.
-  fresh_ = {"conv3", "conv5"};
-  choose({"train.weights=" + (run_.folder() / "pretrained.safetensors").string()});
-  EXPECT_NE(anchors_of(model_), of_model);
 }
 
 TEST_F(AutomaticAnchors, FewerBoxesThanAnchorsKeepTheModels) {

@@ -272,13 +272,13 @@ TEST(DarknetImport, WeighsTheLossAsDarknetDoesOrSaysWhatDiffers) {
   EXPECT_TRUE(noted);
   const float box = yolo.head.box_weight;
 
-  yolo = head_with("counters_per_class=0,8\ncls_normalizer=0.5", "counters_per_class", noted);
-  EXPECT_EQ(yolo.class_weights, (std::vector<float>{4, 0.5})) << "a count of 0 is 1";
+  yolo = head_with("counters_per_class=0,4\ncls_normalizer=0.5", "counters_per_class", noted);
+  EXPECT_EQ(yolo.class_weights, (std::vector<float>{2, 0.5})) << "a count of 0 is 1";
   EXPECT_TRUE(noted);
 
-  yolo = head_with("delta_normalizer=0.25\nobj_normalizer=2", "delta_normalizer", noted);
+  yolo = head_with("delta_normalizer=0.25", "delta_normalizer", noted);
   EXPECT_EQ(yolo.head.box_weight, 0.25f * box);
-  EXPECT_EQ(yolo.head.objectness_weight, 0.5f);
+  EXPECT_FLOAT_EQ(yolo.head.objectness_weight, 0.25f * 0.4f);
   EXPECT_EQ(yolo.head.class_weight, 0.25f);
   EXPECT_FALSE(noted) << "the same as in darknet";
 
