@@ -65,8 +65,7 @@ int show(const ShowArguments& arguments) {
     write(names[static_cast<size_t>(number)], sample.rgb);
     objects += sample.objects;
     if (on_sheet.size() >= most_on_sheet) return;
-    on_sheet.push_back(with_caption(sample.rgb, fmt::format("{}: {}", names[static_cast<size_t>(number)],
-                                                            counted(sample.objects, "object", "objects"))));
+    on_sheet.push_back(with_caption(sample.rgb, names[static_cast<size_t>(number)]));
   });
   write(sheet_name, tile(on_sheet));
   files.remove_the_rest();

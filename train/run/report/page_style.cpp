@@ -13,7 +13,7 @@ h2 { font-size: 17px; margin: 0 0 10px; }
 h3 { font-size: 13px; margin: 0 0 2px; font-weight: 600; }
 .subtitle { color: #5a626c; margin: 4px 0 0; overflow-wrap: anywhere; }
 section { background: #fff; border: 1px solid #dfe2e6; border-radius: 8px; padding: 16px; margin: 14px 0; }
-.tiles { display: grid; grid-template-columns: repeat(auto-fill, minmax(150px, 1fr)); gap: 10px; background: none;
+.tiles { display: grid; grid-template-columns: repeat(auto-fill, minmax(136px, 1fr)); gap: 10px; background: none;
   border: 0; padding: 0; }
 .tile { background: #fff; border: 1px solid #dfe2e6; border-radius: 8px; padding: 10px 14px; min-width: 0; }
 .tile b { display: block; font-size: 22px; line-height: 1.3; overflow-wrap: anywhere; }

@@ -128,7 +128,7 @@ bool is_logarithmic(const PlotPanel& panel) {
       high = std::max(high, value);
     }
   }
-  return panel.better == Better::lower && low > 0 && high / low > 20;
+  return panel.better == Better::lower && low > 0 && high / low > 10;
 }
 
 cv::Mat plot_panels(const std::vector<PlotPanel>& panels, const std::string& x_name, int best_epoch) {

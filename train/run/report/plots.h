@@ -27,7 +27,7 @@ enum class Better : uint8_t { neither, lower, higher };
 struct PlotPanel {
   std::string title;
   std::vector<Curve> curves;
-  /// Losses (lower) are drawn on a logarithmic scale when they fall by more than a factor of 20.
+  /// Losses (lower) are drawn on a logarithmic scale when they fall by more than a factor of 10.
   Better better = Better::neither;
 };
 
