@@ -24,12 +24,12 @@ void set_best_aside(const RunFolder& folder) {
 
 RunPlace::RunPlace(const RunRequest& request, Communicator& ranks)
     : request_(request), leads_(ranks.leads()) {
+  // On every rank, and before there is a folder: a configuration that one rank cannot read begins nothing.
   prepare_together(ranks, [&] {
-    if (leads_) {
-      settle(request);
-    } else if (!request.resuming) {
-      requested_config(request);  // so that all ranks report the same error
-    }
+    if (!request.resuming) requested_config(request);
+  });
+  prepare_together(ranks, [&] {
+    if (leads_) settle(request);
   });
   // "resume", "again" or "new", then the folder.
   const char* kind = request_.resuming ? "resume " : request_.begin_again ? "again " : "new ";
