@@ -24,7 +24,7 @@ void set_best_aside(const RunFolder& folder) {
 
 RunPlace::RunPlace(const RunRequest& request, Communicator& ranks)
     : request_(request), leads_(ranks.leads()) {
-  // On every rank, and before there is a folder: a configuration that one rank cannot read begins nothing.
+  // Before anything is created, on all ranks: one whose configuration is broken says so.
   prepare_together(ranks, [&] {
     if (!request.resuming) requested_config(request);
   });
@@ -60,7 +60,7 @@ void RunPlace::settle(const RunRequest& request) {
   lock_ = std::make_unique<RunLock>(folder_);
   log_to_file(folder_.log());
   if (!request.out.empty()) list_run(usual, folder_);
-  if (folder_.path().filename() != without_slash(wanted).filename()) {
+  if (without_slash(fs::absolute(folder_.path())) != without_slash(fs::absolute(wanted))) {
     spdlog::info("{} exists and is kept: this run is written to {}. (`--resume` continues an earlier run.)",
                  without_slash(wanted).string(), folder_.path().string());
   }
