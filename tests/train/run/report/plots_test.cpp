@@ -143,6 +143,18 @@ TEST(Plots, ConfusionIsDarkOnTheDiagonalOfAGoodDetector) {
   }
 }
 
+TEST(Plots, ConfusionHasWhatWasDetectedInRowsAndWhatIsLabelledInColumns) {
+  DetectionEvaluator evaluator({"a", "b"});
+  evaluator.add(1, std::vector<ScoredBox>{{0, 0, 10, 10, 0, 0.9f}},
+                std::vector<Annotation>{{0, 0, 10, 10, 1, false, false, 100}});  // a b taken for an a
+  const cv::Mat plot = plot_confusion(evaluator.finish());
+  const auto brightness = [&](int row, int column) {
+    return plot.at<cv::Vec3b>(pixel(92 + row * 92 + 10), pixel(144 + column * 92 + 10))[0];
+  };
+  EXPECT_LT(brightness(0, 1), 40);
+  EXPECT_GT(brightness(1, 0), 240);
+}
+
 TEST(Plots, TheBackgroundOfTheConfusionHasAColourOfItsOwn) {
   DetectionEvaluator evaluator({"a", "b"});
   evaluator.add(1, std::vector<ScoredBox>{{50, 0, 60, 10, 0, 0.9f}},
