@@ -10,18 +10,14 @@
 // JSON: the first folder that holds one of the first hundred is the folder of all. Without data.classes the
 // names come from the train split's file for all splits.
 #include <algorithm>
-#include <cstdlib>
 #include <limits>
-#include <map>
-#include <set>
 #include <unordered_map>
-
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "core/error.h"
 #include "core/files.h"
+#include "data/formats/coco_document.h"
 #include "data/formats/coco_layout.h"
+#include "data/formats/coco_parts.h"
 #include "data/formats/format.h"
 #include "data/formats/labels.h"
 #include "data/formats/places.h"
@@ -33,83 +29,10 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 using Kind = DataProblem::Kind;
 
-// Some programs write an empty list instead of no box.
-bool lacks_box(const Json& annotation) {
-  const auto box = annotation.find("bbox");
-  return box == annotation.end() || box->is_null() || (box->is_array() && box->empty());
-}
-
-// Parses a file without the members named in `skip` and without the segmentations of annotations with a box,
-// none of which is kept in memory.
-Json parse(const fs::path& file, const std::set<std::string>& skip) {
-  const std::string text = read_file(file);
-  const auto keep = [&](int, Json::parse_event_t event, Json& parsed) {
-    if (event == Json::parse_event_t::object_end && !lacks_box(parsed)) parsed.erase("segmentation");
-    return event != Json::parse_event_t::key || !skip.contains(parsed.get_ref<const std::string&>());
-  };
-  try {
-    Json document = Json::parse(text, keep);
-    if (document.is_object()) return document;
-  } catch (const Json::parse_error& e) {
-    const auto end = text.begin() + static_cast<std::ptrdiff_t>(std::min(e.byte, text.size()));
-    throw InputError("this is not valid JSON",
-                     at_line(file, 1 + static_cast<int>(std::count(text.begin(), end, '\n'))),
-                     "Check that the file is whole.");
-  } catch (const Json::out_of_range& e) {  // it quotes a number beyond double's range
-    const std::string message = e.what();
-    const size_t begin = message.find('\'') + 1;
-    const std::string number = message.substr(begin, message.rfind('\'') - begin);
-    const auto at = text.begin() + static_cast<std::ptrdiff_t>(std::min(text.find(number), text.size()));
-    throw InputError("the number " + number + " is too large",
-                     at_line(file, 1 + static_cast<int>(std::count(text.begin(), at, '\n'))),
-                     "Boxes and sizes are in pixels.");
-  }
-  throw InputError("an object with images, annotations and categories was expected", file.string());
-}
-
-std::optional<double> number(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_number()) return std::nullopt;
-  return found->get<double>();
-}
-
 /// A number of pixels, 0 for one that no image has.
 int side(const Json& image, const char* key) {
-  const double pixels = number(image, key).value_or(0);
+  const double pixels = coco_number(image, key).value_or(0);
   return pixels >= 0 && pixels <= std::numeric_limits<int>::max() ? static_cast<int>(pixels) : 0;
-}
-
-std::optional<int64_t> integer(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_number_integer()) return std::nullopt;
-  return found->get<int64_t>();
-}
-
-std::string text_of(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-const Json& list(const Json& document, const char* key, const fs::path& file) {
-  const auto found = document.find(key);
-  if (found == document.end() || !found->is_array()) {
-    throw InputError(std::string("there is no list '") + key + "' in this file", file.string(),
-                     "COCO's instances files have images, annotations and categories.");
-  }
-  return *found;
-}
-
-// The names by category id, in the order of the ids.
-std::map<int64_t, std::string> categories(const Json& document, const fs::path& file) {
-  std::map<int64_t, std::string> names;
-  for (const Json& category : list(document, "categories", file)) {
-    const auto id = integer(category, "id");
-    const std::string name = text_of(category, "name");
-    if (!id || name.empty()) throw InputError("a category has no id or no name", file.string());
-    if (!names.emplace(*id, name).second)
-      throw InputError("category id " + std::to_string(*id) + " is listed twice", file.string());
-  }
-  return names;
 }
 
 ClassNames names_in_order(const std::map<int64_t, std::string>& categories, const fs::path& file) {
@@ -212,10 +135,10 @@ class CocoLabels : public LabelSource {
 
  private:
   void read_images(const Json& document, ProblemLog& log) {
-    const Json& images = list(document, "images", file_);
+    const Json& images = coco_list(document, "images", file_);
     for (size_t i = 0; i < images.size(); ++i) {
-      const auto id = integer(images[i], "id");
-      const std::string name = text_of(images[i], "file_name");
+      const auto id = coco_integer(images[i], "id");
+      const std::string name = coco_text(images[i], "file_name");
       const std::string where = file_.string() + ": images[" + std::to_string(i) + ']';
       if (!id || name.empty()) {
         log.add(Kind::malformed_label, where, "an image needs an integer 'id' and a 'file_name'");
@@ -234,14 +157,14 @@ class CocoLabels : public LabelSource {
   }
 
   void read_annotations(const Json& document, ProblemLog& log) {
-    const std::map<int64_t, std::string> names = categories(document, file_);
-    const Json& annotations = list(document, "annotations", file_);
+    const std::map<int64_t, std::string> names = coco_categories(document, file_);
+    const Json& annotations = coco_list(document, "annotations", file_);
     for (size_t i = 0; i < annotations.size(); ++i) {
       const Json& annotation = annotations[i];
-      const auto id = integer(annotation, "id");
+      const auto id = coco_integer(annotation, "id");
       const std::string where = file_.string() + ": annotation " +
                                 (id ? "id " + std::to_string(*id) : '[' + std::to_string(i) + ']');
-      const auto image_id = integer(annotation, "image_id");
+      const auto image_id = coco_integer(annotation, "image_id");
       const auto image = image_id ? by_id_.find(*image_id) : by_id_.end();
       if (image == by_id_.end()) {
         log.add(Kind::malformed_label, where,
@@ -256,7 +179,7 @@ class CocoLabels : public LabelSource {
 
   std::optional<LabelledBox> parse_box(const Json& annotation, const std::map<int64_t, std::string>& names,
                                        const std::string& where, ProblemLog& log) const {
-    const auto category = integer(annotation, "category_id");
+    const auto category = coco_integer(annotation, "category_id");
     const auto name = category ? names.find(*category) : names.end();
     if (name == names.end()) {
       log.add(Kind::unknown_class, where,
@@ -275,9 +198,9 @@ class CocoLabels : public LabelSource {
       return std::nullopt;
     }
     box.class_id = *class_id;
-    box.crowd = number(annotation, "iscrowd").value_or(0) != 0;
+    box.crowd = coco_number(annotation, "iscrowd").value_or(0) != 0;
     box.empty = !(box.x2 > box.x1 && box.y2 > box.y1);
-    box.area = number(annotation, "area");
+    box.area = coco_number(annotation, "area");
     box.where = where;
     return box;
   }
@@ -306,116 +229,16 @@ ClassNames class_names(const DataOptions& options, Split split, const Json& docu
   if (!options.classes.empty()) return ClassNames(options.classes, "data.classes");
   if (split != Split::train && !options.train.empty() && options.train != options.place(split)) {
     const fs::path train = find_below(options.train, {options.root});
-    return names_in_order(categories(parse(train, {"images", "annotations"}), train), train);
+    return names_in_order(coco_categories(parse_coco(train, {"images", "annotations"}), train), train);
   }
-  return names_in_order(categories(document, file), file);
-}
-
-fs::path file_of(const DataOptions& options, Split split) {
-  const fs::path file = split_place(options, split, {data_root(options)});
-  if (fs::is_directory(file)) {
-    throw InputError(fmt::format("data.{} names a folder", enum_name(split)), file.string(),
-                     "With data.format: coco it is the JSON file of the annotations.");
-  }
-  return file;
-}
-
-/// The document with what detection needs: segmentations only of annotations without a box.
-Json read_document(const fs::path& file) {
-  Json document = parse(file, {"segmentation", "licenses", "info"});
-  const Json& annotations = list(document, "annotations", file);
-  if (std::any_of(annotations.begin(), annotations.end(), lacks_box))
-    document = parse(file, {"licenses", "info"});
-  return document;
+  return names_in_order(coco_categories(document, file), file);
 }
 
 std::unique_ptr<LabelSource> open_coco(const DataOptions& options, Split split, ProblemLog& log) {
-  const fs::path file = file_of(options, split);
-  const Json document = read_document(file);
+  const fs::path file = coco_file(options, split);
+  const Json document = read_coco(file);
   return std::make_unique<CocoLabels>(document, Paths{options.root, file, split},
                                       class_names(options, split, document, file), log);
-}
-
-/// A file that is put together from images of several files, whose ids may collide.
-class CocoPart {
- public:
-  /// The annotations of image `id` come from add_annotation(), with the same document.
-  void add_image(Json image, const ImageRecord& record) {
-    int64_t id = record.id;
-    while (!ids_.insert(id).second) id = ++largest_;
-    largest_ = std::max(largest_, id);
-    of_document_[record.id] = id;
-    image["id"] = id;
-    image["file_name"] = fs::absolute(record.file).lexically_normal().string();
-    images_.push_back(std::move(image));
-  }
-  bool has_image(int64_t id) const { return of_document_.contains(id); }
-  void add_annotation(Json annotation, int64_t category) {
-    annotation["id"] = annotations_.size() + 1;
-    annotation["image_id"] = of_document_.at(annotation["image_id"].get<int64_t>());
-    annotation["category_id"] = category;
-    annotations_.push_back(std::move(annotation));
-  }
-  void end_document() { of_document_.clear(); }
-
-  void write(const fs::path& file, const Json& categories) const {
-    const Json document{{"images", images_}, {"annotations", annotations_}, {"categories", categories}};
-    write_atomically(file, document.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n');
-  }
-
- private:
-  Json images_ = Json::array(), annotations_ = Json::array();
-  std::set<int64_t> ids_;
-  int64_t largest_ = 0;
-  std::unordered_map<int64_t, int64_t> of_document_;  // the ids of the current document's images
-};
-
-/// The categories of several files, by name; ids are those of the file that named one first.
-class CategoryUnion {
- public:
-  int64_t id_of(int64_t id, const std::string& name) {
-    const auto known = ids_.find(name);
-    if (known != ids_.end()) return known->second;
-    while (!taken_.insert(id).second) ++id;
-    ids_[name] = id;
-    list_.push_back({{"id", id}, {"name", name}});
-    return id;
-  }
-  const Json& list() const { return list_; }
-
- private:
-  std::map<std::string, int64_t> ids_;
-  std::set<int64_t> taken_;
-  Json list_ = Json::array();
-};
-
-void write_coco(const DataOptions& options, const std::vector<DataPart>& parts) {
-  std::vector<CocoPart> written(parts.size());
-  CategoryUnion categories_of_all;
-  for (const Split split : given_splits(options)) {
-    const fs::path file = file_of(options, split);
-    Json document = read_document(file);
-    std::unordered_map<int64_t, Json*> images;
-    for (Json& image : document["images"]) images[integer(image, "id").value_or(0)] = &image;
-    for (size_t i = 0; i < parts.size(); ++i) {
-      const auto chosen = parts[i].images.find(split);
-      if (chosen == parts[i].images.end()) continue;
-      for (const ImageRecord* record : chosen->second)
-        written[i].add_image(std::move(*images.at(record->id)), *record);
-    }
-    const std::map<int64_t, std::string> names = categories(document, file);
-    for (const auto& [id, name] : names) categories_of_all.id_of(id, name);
-    for (Json& annotation : document["annotations"]) {
-      const int64_t image = integer(annotation, "image_id").value_or(0);
-      const int64_t category = integer(annotation, "category_id").value_or(0);
-      for (CocoPart& part : written) {
-        if (part.has_image(image))
-          part.add_annotation(annotation, categories_of_all.id_of(category, names.at(category)));
-      }
-    }
-    for (CocoPart& part : written) part.end_document();
-  }
-  for (size_t i = 0; i < parts.size(); ++i) written[i].write(parts[i].file, categories_of_all.list());
 }
 
 }  // namespace
@@ -424,7 +247,7 @@ DatasetFormat coco_format() {
   return {.name = "coco",
           .open = open_coco,
           .written_extension = ".json",
-          .write_parts = write_coco,
+          .write_parts = write_coco_parts,
           .recognize = recognize_coco,
           .recognized_by =
               "a COCO JSON (images, annotations and categories), two of them separated by a comma, or a "

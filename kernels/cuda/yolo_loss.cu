@@ -52,10 +52,14 @@ struct LossArguments {
   const T* predictions;
   T* gradient;
   TruthList truths;
-  GradientScale scale;
+  const float* dynamic_scale;  ///< GradientScale's
   const Winner* winners;
   Sums* tiles;
   size_t count;  ///< of predictions
+  float constant_scale;
+  /// In the place of padding: old bytes there, beside a number, may look like an address, which the emulation
+  /// refuses.
+  int unused;
 };
 
 /// Where a prediction is.
@@ -224,7 +228,7 @@ __global__ void __launch_bounds__(tile) loss_of_tile(LossArguments<T> a) {
   const size_t prediction = inside ? first + own : last - 1;
   const Place place = place_of(prediction, a.shape, head.mask_count);
   const int anchor = head.mask[place.slot];
-  const float scale = a.scale.constant * (a.scale.dynamic ? *a.scale.dynamic : 1.0f);
+  const float scale = a.constant_scale * (a.dynamic_scale ? *a.dynamic_scale : 1.0f);
 
   float logits[5];
   for (int k = 0; k < 5; ++k) logits[k] = widen(a.predictions[prediction * values + k]);
@@ -334,10 +338,12 @@ void CudaBackend::yolo_loss(const YoloHead& head, const YoloLossPass& pass) {
                                      static_cast<const T*>(pass.predictions.data),
                                      static_cast<T*>(pass.gradient.data),
                                      pass.truths,
-                                     pass.scale,
+                                     pass.scale.dynamic,
                                      winners,
                                      sums,
-                                     count};
+                                     count,
+                                     pass.scale.constant,
+                                     0};
     launch(assign_truths<T>, shape.n, assign_threads, 0, stream(), arguments, winners);
     launch(loss_of_tile<T>, tiles, tile, 0, stream(), arguments);
   });

@@ -43,9 +43,11 @@ std::vector<ListedRun> read_list() {
 }
 
 std::string absolute_name(const fs::path& path) {
+  // weakly_canonical() alone leaves a path relative whose first folder does not exist.
+  const fs::path absolute = fs::absolute(path).lexically_normal();
   std::error_code error;
-  const fs::path whole = fs::weakly_canonical(path, error);
-  return (error ? fs::absolute(path).lexically_normal() : whole).string();
+  const fs::path whole = fs::weakly_canonical(absolute, error);
+  return (error ? absolute : whole).string();
 }
 
 }  // namespace

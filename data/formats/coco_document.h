@@ -1,0 +1,45 @@
+// A COCO JSON file, read for both uses: the labels (coco.cpp) and files of a part of the images (coco_parts.cpp).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "data/dataset.h"
+
+namespace brightnet {
+
+struct DataOptions;
+
+/// The JSON file that the options name for a split. Throws InputError for a folder.
+std::filesystem::path coco_file(const DataOptions& options, Split split);
+
+/// The document without the members named in `skip` and without the segmentations of annotations with a box. Throws
+/// InputError, with file and line, when it is no JSON object.
+nlohmann::json parse_coco(const std::filesystem::path& file, const std::set<std::string>& skip);
+
+/// The document with what detection needs: segmentations only of annotations without a box.
+nlohmann::json read_coco(const std::filesystem::path& file);
+
+/// The list of this name; throws InputError when there is none.
+const nlohmann::json& coco_list(const nlohmann::json& document, const char* key,
+                                const std::filesystem::path& file);
+
+/// The names by category id, in the order of the ids. Throws InputError for one without id or name, or twice.
+std::map<int64_t, std::string> coco_categories(const nlohmann::json& document,
+                                               const std::filesystem::path& file);
+
+/// Whether an annotation has no box. Some programs write an empty list instead.
+bool lacks_box(const nlohmann::json& annotation);
+
+/// Members of an object, if they are there and of this type.
+std::optional<double> coco_number(const nlohmann::json& object, const char* key);
+std::optional<int64_t> coco_integer(const nlohmann::json& object, const char* key);
+std::string coco_text(const nlohmann::json& object, const char* key);
+
+}  // namespace brightnet

@@ -1,0 +1,102 @@
+#include "data/formats/coco_parts.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include "core/files.h"
+#include "data/formats/coco_document.h"
+#include "data/formats/labels.h"
+#include "data/formats/places.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+/// A file that is put together from images of several files, whose ids may collide.
+class CocoPart {
+ public:
+  /// The annotations of image `id` come from add_annotation(), with the same document.
+  void add_image(Json image, const ImageRecord& record) {
+    int64_t id = record.id;
+    while (!ids_.insert(id).second) id = ++largest_;
+    largest_ = std::max(largest_, id);
+    of_document_[record.id] = id;
+    image["id"] = id;
+    image["file_name"] = fs::absolute(record.file).lexically_normal().string();
+    images_.push_back(std::move(image));
+  }
+  bool has_image(int64_t id) const { return of_document_.contains(id); }
+  void add_annotation(Json annotation, int64_t category) {
+    annotation["id"] = annotations_.size() + 1;
+    annotation["image_id"] = of_document_.at(annotation["image_id"].get<int64_t>());
+    annotation["category_id"] = category;
+    annotations_.push_back(std::move(annotation));
+  }
+  void end_document() { of_document_.clear(); }
+
+  void write(const fs::path& file, const Json& categories) const {
+    const Json document{{"images", images_}, {"annotations", annotations_}, {"categories", categories}};
+    write_atomically(file, document.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n');
+  }
+
+ private:
+  Json images_ = Json::array(), annotations_ = Json::array();
+  std::set<int64_t> ids_;
+  int64_t largest_ = 0;
+  std::unordered_map<int64_t, int64_t> of_document_;  // the ids of the current document's images
+};
+
+/// The categories of several files, by name; ids are those of the file that named one first.
+class CategoryUnion {
+ public:
+  int64_t id_of(int64_t id, const std::string& name) {
+    const auto known = ids_.find(name);
+    if (known != ids_.end()) return known->second;
+    while (!taken_.insert(id).second) ++id;
+    ids_[name] = id;
+    list_.push_back({{"id", id}, {"name", name}});
+    return id;
+  }
+  const Json& list() const { return list_; }
+
+ private:
+  std::map<std::string, int64_t> ids_;
+  std::set<int64_t> taken_;
+  Json list_ = Json::array();
+};
+
+}  // namespace
+
+void write_coco_parts(const DataOptions& options, const std::vector<DataPart>& parts) {
+  std::vector<CocoPart> written(parts.size());
+  CategoryUnion categories_of_all;
+  for (const Split split : given_splits(options)) {
+    const fs::path file = coco_file(options, split);
+    Json document = read_coco(file);
+    std::unordered_map<int64_t, Json*> images;
+    for (Json& image : document["images"]) images[coco_integer(image, "id").value_or(0)] = &image;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const auto chosen = parts[i].images.find(split);
+      if (chosen == parts[i].images.end()) continue;
+      for (const ImageRecord* record : chosen->second)
+        written[i].add_image(std::move(*images.at(record->id)), *record);
+    }
+    const std::map<int64_t, std::string> names = coco_categories(document, file);
+    for (const auto& [id, name] : names) categories_of_all.id_of(id, name);
+    for (Json& annotation : document["annotations"]) {
+      const int64_t image = coco_integer(annotation, "image_id").value_or(0);
+      const int64_t category = coco_integer(annotation, "category_id").value_or(0);
+      for (CocoPart& part : written) {
+        if (part.has_image(image))
+          part.add_annotation(annotation, categories_of_all.id_of(category, names.at(category)));
+      }
+    }
+    for (CocoPart& part : written) part.end_document();
+  }
+  for (size_t i = 0; i < parts.size(); ++i) written[i].write(parts[i].file, categories_of_all.list());
+}
+
+}  // namespace brightnet

@@ -1,0 +1,47 @@
+#include "train/setup/run_list.h"
+
+#include <cstdlib>
+
+#include <gtest/gtest.h>
+
+#include "tests/train/small_run.h"
+
+namespace brightnet::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The working folder and the user's cache, put back at its end.
+class ListedRuns : public ::testing::Test {
+ protected:
+  ListedRuns() { ::setenv("XDG_CACHE_HOME", (run_.folder() / "cache").c_str(), 1); }
+  ~ListedRuns() override {
+    fs::current_path(before_);
+    before_cache_ ? ::setenv("XDG_CACHE_HOME", kept_.c_str(), 1) : ::unsetenv("XDG_CACHE_HOME");
+  }
+  void work_in(const std::string& folder) {
+    fs::create_directories(run_.folder() / folder);
+    fs::current_path(run_.folder() / folder);
+  }
+
+ private:
+  SmallRun run_;
+  fs::path before_ = fs::current_path();
+  const char* before_cache_ = std::getenv("XDG_CACHE_HOME");
+  std::string kept_ = before_cache_ ? before_cache_ : "";
+};
+
+TEST_F(ListedRuns, AreThoseThatWereBegunInThisFolder) {
+  work_in("one");
+  const RunFolder folder = RunFolder::create("far/away");
+  for (const fs::path& file : {folder.config(), folder.model()}) write_atomically(file, "name: x\n");
+  list_run("runs/x", folder);
+  ASSERT_EQ(listed_runs("runs/x").size(), 1u);
+  EXPECT_EQ(listed_runs("runs/x")[0].path(), fs::canonical("far/away"));
+  EXPECT_TRUE(listed_runs("runs/y").empty());
+  work_in("another");  // neither has a folder `runs`
+  EXPECT_TRUE(listed_runs("runs/x").empty());
+}
+
+}  // namespace
+}  // namespace brightnet::testing
