@@ -14,11 +14,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The message without the file's name, which would make every file's a new one.
-std::string without_name(std::string text, const fs::path& file) {
-  const std::string name = file.string();
-  for (size_t at = 0; !name.empty() && (at = text.find(name)) != std::string::npos;)
-    text.erase(at, name.size());
+/// The message without the names of the file and its folder, which would make every file's a new one.
+std::string without_names(std::string text, const fs::path& file) {
+  for (const std::string& name : {file.string(), file.parent_path().string()}) {
+    for (size_t at = 0; !name.empty() && (at = text.find(name)) != std::string::npos;)
+      text.erase(at, name.size());
+  }
   return text;
 }
 
@@ -70,7 +71,7 @@ bool OutputFiles::attempt(const fs::path& file, uint64_t bytes, const std::funct
   due.bytes = bytes;
   due.reason = reason;
   failed_.insert(file);
-  if (reported_.insert(without_name(reason, file)).second) report(file, due);
+  if (reported_.insert(without_names(reason, file)).second) report(file, due);
   return false;
 }
 

@@ -75,6 +75,18 @@ TEST_F(OutputFilesOf, SayOnceThatTheyCannotBeWrittenAndOnceThatTheyAre) {
   EXPECT_NE(words_of([&] { write("a", "4"); }), "") << "the next outage is said again";
 }
 
+TEST_F(OutputFilesOf, SayOnceWhatNamesTheFileAndWhatNamesItsFolder) {
+  const fs::path file = folder_ / "a";
+  const auto failing = [&](const fs::path& named) {
+    return words_of([&] {
+      files_.write(file, 1,
+                   [&] { throw InputError("it cannot be written: Not a directory", named.string()); });
+    });
+  };
+  EXPECT_NE(failing(folder_), "") << "while a folder is taken away, it is what cannot be written";
+  EXPECT_EQ(failing(file), "") << "afterwards it is the file";
+}
+
 TEST_F(OutputFilesOf, AreNamedWhenTheyAreMissingAtTheEnd) {
   take_away();
   words_of([&] {
