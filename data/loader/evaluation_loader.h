@@ -18,7 +18,7 @@ class EvaluationLoader {
   ~EvaluationLoader();
 
   struct Images {
-    const uint8_t* pixels = nullptr;  ///< count × size × size × 3; of antialiased images
+    const uint8_t* pixels = nullptr;  ///< count × height × width × channels; of antialiased images
     const float* values = nullptr;    ///< the same in [0, 1]; of those resized as darknet does
     int count = 0;
     std::vector<int> indices;  ///< into Dataset::images

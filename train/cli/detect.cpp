@@ -38,7 +38,8 @@ struct DetectArguments {
   float confidence = 0.25f, nms = 0.45f;
   int max_detections = 0;
   std::vector<std::string> classes;
-  int batch = 0, size = 0, workers = 0;
+  int batch = 0, workers = 0;
+  InputSize size;
 
   /// The JSON files by their options; empty: not requested.
   std::array<std::pair<const char*, std::string>, 3> answer_files() const {
@@ -338,10 +339,7 @@ void add_detect(CLI::App& app, Action& action) {
           "--letterbox", arguments->letterbox,
           "on: keep the aspect ratio and pad; off: stretch to the input (default: as recorded in the weights)")
       ->check(CLI::IsMember({"on", "off"}));
-  command
-      ->add_option("--size", arguments->size,
-                   "side of the input in pixels (default: as recorded in the weights)")
-      ->check(input_side(0));
+  add_input_size(*command, arguments->size, "the input in pixels (default: as recorded in the weights)", 0);
   command
       ->add_option("--workers", arguments->workers,
                    "threads that read images (default: one per core, at most 8)")

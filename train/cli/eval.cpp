@@ -30,7 +30,8 @@ struct EvalArguments {
   WeightsOptions weights;
   std::string split = "val", json, plots;
   bool no_plots = false;
-  int batch = 8, size = 0;
+  int batch = 8;
+  InputSize size;
 };
 
 /// Gives the data set the weights' order of classes, which are matched by name. Throws InputError when they
@@ -82,7 +83,7 @@ void refuse_idle_assignments(const std::vector<std::string>& assignments) {
       continue;
     std::string remedy =
         "These have an effect: data., loader., evaluate.nms., train.precision and train.log_every.";
-    if (key == "train.size" || key == "evaluate.size") remedy = "Set the side of the input with --size.";
+    if (key == "train.size" || key == "evaluate.size") remedy = "Set the size of the input with --size.";
     if (key == "train.batch" || key == "evaluate.batch") remedy = "Set the batch size with --batch.";
     throw InputError("'" + key + "' has no effect on an evaluation", "--set", remedy);
   }
@@ -175,10 +176,7 @@ void add_eval(CLI::App& app, Action& action) {
   plots->type_name("DIR");
   command->add_flag("--no-plots", arguments->no_plots, "draw nothing")->excludes(plots);
   command->add_option("--batch", arguments->batch, "batch size (default: 8)")->check(at_least(1));
-  command
-      ->add_option("--size", arguments->size,
-                   "side of the input in pixels (default: as recorded in the weights)")
-      ->check(input_side(0));
+  add_input_size(*command, arguments->size, "the input in pixels (default: as recorded in the weights)", 0);
   arguments->common.add_fold(*command);
   arguments->common.add_ranks(*command);
   arguments->common.add_device(*command);

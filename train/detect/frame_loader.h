@@ -25,7 +25,7 @@ class FrameLoader {
   FrameLoader(Source& source, const Setup& setup);
 
   struct Frames {
-    /// batch × size × size × 3, RGB: u8 pixels, or fp32 values in [0, 1] for darknet's resize. Undefined for
+    /// batch × height × width × channels: u8 pixels, or fp32 values in [0, 1] for darknet's resize. Undefined for
     /// frames that failed and after the last frame.
     const uint8_t* pixels = nullptr;
     const float* values = nullptr;
@@ -45,14 +45,21 @@ class FrameLoader {
     Frames batch;
   };
 
-  size_t values_of_image() const { return 3 * static_cast<size_t>(setup_.fit.size) * setup_.fit.size; }
+  size_t values_of_image() const {
+    return static_cast<size_t>(setup_.fit.channels) * static_cast<size_t>(setup_.fit.size.pixels());
+  }
   int open(Slot& slot);
-  void make(Slot& slot, size_t item, ResizeFilter& resize);
+  /// What a thread keeps between images.
+  struct Workspace {
+    ResizeFilter resize;
+    std::vector<uint8_t> colored;  ///< an image before it becomes grey
+  };
+  void make(Slot& slot, size_t item, Workspace& work);
 
   Source& source_;
   const Setup setup_;
   std::atomic<double> decoding_{0}, preparing_{0};
-  std::vector<ResizeFilter> filters_;  // one a worker
+  std::vector<Workspace> workspaces_;  // one a worker
   std::vector<Slot> slots_;
   std::unique_ptr<BatchQueue> queue_;  // last: its threads end before what they use
 };

@@ -3,19 +3,19 @@
 namespace brightnet {
 
 InferenceNetwork::InferenceNetwork(TrainedModel trained, Backend& backend, Precision precision, int batch,
-                                   int size, bool loss)
+                                   const InputSize& size, bool loss)
     : trained_(std::move(trained)),
       values_(backend, trained_.layout.floats() * sizeof(float)),
       parameters_{.layout = &trained_.layout, .values = values_.floats()} {
   backend.upload(values_.data(), trained_.values.data(), values_.bytes());
   trained_.values = {};
-  const int side = size > 0 ? size : trained_.size;
+  const InputSize& input = size.given() ? size : trained_.size;
   network_ = std::make_unique<Network>(NetworkSetup{.model = &trained_.model,
                                                     .backend = &backend,
                                                     .parameters = &parameters_,
                                                     .batch = batch,
-                                                    .height = side,
-                                                    .width = side,
+                                                    .height = input.height,
+                                                    .width = input.width,
                                                     .precision = precision,
                                                     .mode = Mode::infer,
                                                     .loss_of_inference = loss});

@@ -10,17 +10,17 @@ namespace brightnet {
 
 class InferenceNetwork {
  public:
-  /// Plans for `batch` images of `size` × `size`; size 0: the one it was evaluated at. `loss`: it also
+  /// Plans for `batch` images of this size; 0: the one it was evaluated at. `loss`: it also
   /// computes the loss of its predictions, where there is ground truth.
-  InferenceNetwork(TrainedModel trained, Backend& backend, Precision precision, int batch, int size,
-                   bool loss = false);
+  InferenceNetwork(TrainedModel trained, Backend& backend, Precision precision, int batch,
+                   const InputSize& size,                   bool loss = false);
 
   Network& network() { return *network_; }
   /// Without its values, which are in the device's memory.
   const TrainedModel& trained() const { return trained_; }
-  int size() const { return network_->setup().width; }
+  InputSize size() const { return network_->setup().size(); }
   /// How images are fitted into the network's input.
-  InputFit fit() const { return {size(), trained_.letterbox, trained_.resize}; }
+  InputFit fit() const { return {size(), trained_.letterbox, trained_.resize, trained_.model.channels}; }
   void set_resize(Resize resize) { trained_.resize = resize; }
   void set_letterbox(bool letterbox) { trained_.letterbox = letterbox; }
 

@@ -13,7 +13,7 @@ void EvaluateOptions::fields(Fields& f) {
   f("every", every, "epochs between evaluations").at_least(1);
   f("start", start, "first epoch that is evaluated").at_least(1);
   f("batch", batch, "images at a time; 0: the micro-batch").at_least(0);
-  f("size", size, "side of the input; 0: train.size").within(0, largest_input_side);
+  input_size_field(f, "size", size, {.high = largest_input_side, .none = true}, "of the input; 0: train.size");
   f("best_by", best_by, "what makes weights the best");
   f("smooth", smooth,
     "evaluations that the score is averaged over, the newest counting most; 1: itself alone")
@@ -24,12 +24,12 @@ void EvaluateOptions::fields(Fields& f) {
 std::vector<ScoredBox> objects_in_image(std::vector<Detection> candidates, const NmsOptions& nms, int width,
                                         int height, const InputFit& fit) {
   const Placement placement = place(width, height, fit);
-  const auto side = static_cast<float>(fit.size), w = static_cast<float>(width),
-             h = static_cast<float>(height);
-  const float across = side / (placement.scale_x * w), down = side / (placement.scale_y * h);
+  const auto input_w = static_cast<float>(fit.size.width), input_h = static_cast<float>(fit.size.height);
+  const auto w = static_cast<float>(width), h = static_cast<float>(height);
+  const float across = input_w / (placement.scale_x * w), down = input_h / (placement.scale_y * h);
   for (Box& box : std::views::transform(candidates, &Detection::box)) {
-    box.x = (box.x - placement.offset_x / side) * across;
-    box.y = (box.y - placement.offset_y / side) * down;
+    box.x = (box.x - placement.offset_x / input_w) * across;
+    box.y = (box.y - placement.offset_y / input_h) * down;
     box.w *= across;
     box.h *= down;
   }
@@ -60,11 +60,10 @@ namespace {
 void add_losses(Network& network, const Dataset& dataset, const InputFit& fit, std::span<const int> images,
                 std::vector<ImageLoss>& losses) {
   std::vector<std::vector<Truth>> truths(images.size());
-  const auto side = static_cast<float>(fit.size);
+  const InputPart whole{0, 0, static_cast<float>(fit.size.width), static_cast<float>(fit.size.height)};
   for (size_t i = 0; i < images.size(); ++i) {
     const ImageRecord& record = dataset.images[static_cast<size_t>(images[i])];
-    place_boxes(record.annotations, place(record.width, record.height, fit), {0, 0, side, side}, fit.size, 0,
-                truths[i]);
+    place_boxes(record.annotations, place(record.width, record.height, fit), whole, fit.size, 0, truths[i]);
   }
   for (const YoloLoss& loss : network.loss(truths))
     losses.push_back({loss.box, loss.objectness, loss.classes});
@@ -76,7 +75,7 @@ bool detect_images(Network& network, const Dataset& dataset, const InputFit& fit
                    const DetectOptions& options, RankPart part, const DetectionSink& sink,
                    std::vector<ImageLoss>* losses) {
   const int batch = network.setup().batch;
-  BRIGHTNET_CHECK(network.setup().width == fit.size && network.setup().height == fit.size,
+  BRIGHTNET_CHECK(network.setup().size() == fit.size && network.setup().model->channels == fit.channels,
                   "images are fitted to another input size");
   std::vector<int> order;
   for (int i = part.rank; i < static_cast<int>(dataset.images.size()); i += part.ranks) {

@@ -33,8 +33,8 @@ struct EvaluateOptions {
   int start = 1;
   /// Batch size; 0: the micro-batch.
   int batch = 0;
-  /// Side of the network input; 0: train.size.
-  int size = 0;
+  /// Of the network input; 0: train.size.
+  InputSize size = 0;
   /// The metric that selects the best weights.
   BestBy best_by = BestBy::AP;
   /// Evaluations that the score is averaged over, the newest with the greatest weight; 1: none but itself.

@@ -71,7 +71,7 @@ TrainedModel read_description(const SafetensorsReader& reader) {
   try {
     trained.classes = parse_metadata(reader, "classes").get<std::vector<std::string>>();
     const nlohmann::json input = parse_metadata(reader, "input");
-    trained.size = input.at("size").get<int>();
+    trained.size = input.at("size").get<InputSize>();
     trained.letterbox = input.at("letterbox").get<bool>();
     trained.resize = parse_resize(input.value("resize", std::string(enum_name(Resize::antialiased))));
     trained.training = parse_metadata(reader, "training").get<std::map<std::string, std::string>>();

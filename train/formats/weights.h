@@ -17,7 +17,7 @@ namespace brightnet {
 struct TrainedModel {
   Model model;
   std::vector<std::string> classes;
-  int size = 416;                       ///< side of the input it was evaluated at
+  InputSize size = 416;                 ///< of the input it was evaluated at
   bool letterbox = false;               ///< how images were fitted into it
   Resize resize = Resize::antialiased;  ///< for `detect` and `eval`; darknet's for imported weights
   /// Where the weights come from: "epoch", "AP", …; for people.
@@ -25,7 +25,7 @@ struct TrainedModel {
   ParameterLayout layout;     ///< of `model`
   std::vector<float> values;  ///< in the layout's order
 
-  InputFit fit() const { return {size, letterbox, resize}; }
+  InputFit fit() const { return {size, letterbox, resize, model.channels}; }
 };
 
 /// "antialiased" or "darknet"; throws InputError for another name.
