@@ -32,6 +32,7 @@ struct EvalArguments {
   bool no_plots = false;
   int batch = 8;
   InputSize size;
+  bool rect = false;
 };
 
 /// Gives the data set the weights' order of classes, which are matched by name. Throws InputError when they
@@ -122,8 +123,12 @@ int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
       pictures.emplace(plots_folder(arguments, config), !arguments.plots.empty(), arguments.split, dataset,
                        ranks.leads());
   });
-  const DetectOptions options{.nms = for_model(config.evaluate.nms, inference->trained().model),
+  DetectOptions options{.nms = for_model(config.evaluate.nms, inference->trained().model),
                               .workers = std::max(1, config.loader.workers.value())};
+  if (arguments.rect) {
+    inference->begin_rect();
+    options.rect = [&](const InputSize& size) -> Network& { return inference->network(size); };
+  }
   ProgressLine line(config.train.log_every);
   const auto images = static_cast<int64_t>(dataset.images.size());
   int64_t done = 0;  // the other ranks are about as far
@@ -177,6 +182,8 @@ void add_eval(CLI::App& app, Action& action) {
   command->add_flag("--no-plots", arguments->no_plots, "draw nothing")->excludes(plots);
   command->add_option("--batch", arguments->batch, "batch size (default: 8)")->check(at_least(1));
   add_input_size(*command, arguments->size, "the input in pixels (default: as recorded in the weights)", 0);
+  command->add_flag("--rect", arguments->rect,
+                    "rectangular batches: images letterboxed, of like shapes together, with the least padding");
   arguments->common.add_fold(*command);
   arguments->common.add_ranks(*command);
   arguments->common.add_device(*command);

@@ -9,6 +9,7 @@
 #include "data/image/darknet_image.h"
 #include "data/image/grey.h"
 #include "data/image/read_image.h"
+#include "data/loader/rect_batches.h"
 
 namespace brightnet {
 namespace {
@@ -66,7 +67,12 @@ FrameLoader::Frames* FrameLoader::next() {
 
 int FrameLoader::open(Slot& slot) {
   const double begin = seconds_now();
-  const size_t values = values_of_image() * static_cast<size_t>(setup_.batch);
+  slot.batch.frames.clear();
+  Frame frame;
+  while (std::ssize(slot.batch.frames) < setup_.batch && source_.next(frame))
+    slot.batch.frames.push_back(std::move(frame));
+  slot.batch.size = setup_.rect_stride > 0 ? size_of(slot.batch.frames) : setup_.fit.size;
+  const size_t values = values_of_image(slot.batch.size) * static_cast<size_t>(setup_.batch);
   if (setup_.fit.resize == Resize::darknet) {
     slot.values.resize(values);
     slot.batch.values = slot.values.data();
@@ -74,12 +80,22 @@ int FrameLoader::open(Slot& slot) {
     slot.pixels.resize(values);
     slot.batch.pixels = slot.pixels.data();
   }
-  slot.batch.frames.clear();
-  Frame frame;
-  while (std::ssize(slot.batch.frames) < setup_.batch && source_.next(frame))
-    slot.batch.frames.push_back(std::move(frame));
   decoding_ += seconds_now() - begin;
   return static_cast<int>(slot.batch.frames.size());
+}
+
+/// What the images need together. The sizes of files are read from their headers; one without is decoded to nothing, or
+/// to an image that a letterbox of the batch's size takes at a smaller scale.
+InputSize FrameLoader::size_of(const std::vector<Frame>& frames) const {
+  InputSize size;
+  for (const Frame& frame : frames) {
+    std::optional<cv::Size> image;
+    if (frame.failure.empty()) image = frame.clip ? frame.image.size() : image_size(frame.file);
+    if (!image) continue;
+    const InputSize least = least_input(image->width, image->height, setup_.fit.size, setup_.rect_stride);
+    size = {std::max(size.height, least.height), std::max(size.width, least.width)};
+  }
+  return size.given() ? size : setup_.fit.size;
 }
 
 void FrameLoader::make(Slot& slot, size_t item, Workspace& work) {
@@ -89,17 +105,19 @@ void FrameLoader::make(Slot& slot, size_t item, Workspace& work) {
   const double decoded = seconds_now();
   decoding_ += decoded - begin;
   if (!frame.failure.empty()) return;
-  const size_t at = item * values_of_image();
-  if (setup_.fit.resize == Resize::darknet) {
-    const cv::Mat image = setup_.fit.channels == 1 ? grey_of(frame.image) : frame.image;
-    fill_darknet_input(image, setup_.fit.size, setup_.fit.letterbox, slot.values.data() + at);
-  } else if (setup_.fit.channels == 1) {
-    const auto pixels = static_cast<size_t>(setup_.fit.size.pixels());
+  InputFit fit = setup_.fit;
+  fit.size = slot.batch.size;
+  const size_t at = item * values_of_image(fit.size);
+  if (fit.resize == Resize::darknet) {
+    const cv::Mat image = fit.channels == 1 ? grey_of(frame.image) : frame.image;
+    fill_darknet_input(image, fit.size, fit.letterbox, slot.values.data() + at);
+  } else if (fit.channels == 1) {
+    const auto pixels = static_cast<size_t>(fit.size.pixels());
     work.colored.resize(3 * pixels);
-    place_image(frame.image, setup_.fit, work.colored.data(), work.resize);
+    place_image(frame.image, fit, work.colored.data(), work.resize);
     to_grey(work.colored.data(), pixels, slot.pixels.data() + at);
   } else {
-    place_image(frame.image, setup_.fit, slot.pixels.data() + at, work.resize);
+    place_image(frame.image, fit, slot.pixels.data() + at, work.resize);
   }
   preparing_ += seconds_now() - decoded;
 }

@@ -20,6 +20,9 @@ class FrameLoader {
     int batch = 1;
     InputFit fit;
     int workers = 1;  ///< threads
+    /// Above 0: rectangular batches, of the least size with sides of these multiples that takes all images of a batch
+    /// (data/loader/rect_batches.h). For a letterboxed fit.
+    int rect_stride = 0;
   };
   /// `source` must outlive the loader and not be used elsewhere.
   FrameLoader(Source& source, const Setup& setup);
@@ -29,6 +32,7 @@ class FrameLoader {
     /// frames that failed and after the last frame.
     const uint8_t* pixels = nullptr;
     const float* values = nullptr;
+    InputSize size;             ///< of the input; of a rectangular batch its own
     std::vector<Frame> frames;  ///< at most a batch; those that could not be decoded have a `failure`
   };
   /// nullptr after the last. Valid until the next call; the caller may move the frames out.
@@ -45,9 +49,10 @@ class FrameLoader {
     Frames batch;
   };
 
-  size_t values_of_image() const {
-    return static_cast<size_t>(setup_.fit.channels) * static_cast<size_t>(setup_.fit.size.pixels());
+  size_t values_of_image(const InputSize& size) const {
+    return static_cast<size_t>(setup_.fit.channels) * static_cast<size_t>(size.pixels());
   }
+  InputSize size_of(const std::vector<Frame>& frames) const;
   int open(Slot& slot);
   /// What a thread keeps between images.
   struct Workspace {

@@ -9,6 +9,7 @@
 #include "core/dtype.h"
 #include "core/enum_names.h"
 #include "layers/model/reader.h"
+#include "train/formats/input_channels.h"
 #include "train/formats/safetensors.h"
 
 namespace brightnet {
@@ -102,6 +103,12 @@ std::string read_channels(const std::vector<int>& sources, const SafetensorsRead
   return "";
 }
 
+/// Whether the file has for RGB what the model has for grey.
+bool is_of_rgb(const SafetensorsReader::Info& info, const ParameterEntry& entry) {
+  return info.shape.size() == 4 && entry.shape.size() == 4 && info.shape[3] == 3 && entry.shape[3] == 1 &&
+         std::equal(info.shape.begin(), info.shape.begin() + 3, entry.shape.begin());
+}
+
 }  // namespace
 
 Resize parse_resize(const std::string& name) {
@@ -162,7 +169,8 @@ std::vector<float> load_weights(const std::filesystem::path& file, const Paramet
 }
 
 MatchReport load_matching_weights(const std::filesystem::path& file, const ParameterLayout& layout,
-                                  std::vector<float>& values, const ChannelSources& sources) {
+                                  std::vector<float>& values, const ChannelSources& sources,
+                                  const std::set<std::string>& summed) {
   BRIGHTNET_CHECK(values.size() == layout.floats(), "values of another model");
   SafetensorsReader reader(file);
   MatchReport report;
@@ -178,6 +186,10 @@ MatchReport load_matching_weights(const std::filesystem::path& file, const Param
       } else {
         report.left.push_back(entry.name + " (" + why + ')');
       }
+    } else if (summed.contains(entry.name) && is_of_rgb(found->second, entry)) {
+      sum_channels(reader.read(entry.name), 3, values.data() + entry.offset);
+      report.taken.push_back(entry.name);
+      report.summed.push_back(entry.name);
     } else if (found->second.shape != entry.shape) {
       report.left.push_back(entry.name + " (" + shape_text(found->second.shape) + " in the file, " +
                             shape_text(entry.shape) + " here)");

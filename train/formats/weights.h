@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -51,14 +52,17 @@ using ChannelSources = std::map<std::string, std::vector<int>>;
 /// What load_matching_weights() did.
 struct MatchReport {
   std::vector<std::string> taken;    ///< parameters that were overwritten by the file's values, or in part
+  std::vector<std::string> summed;   ///< those of them that are sums over RGB channels
   std::vector<std::string> left;     ///< parameters that keep their value: "name (why)"
   std::vector<std::string> ignored;  ///< tensors of the file that the model does not have
 };
 
 /// Overwrites the parameters in `values` that the file has by the same name and shape, for example to start
-/// training for another number of classes. The parameters in `sources` are read channel by channel. Throws
-/// InputError when none match.
+/// training for another number of classes. The parameters in `sources` are read channel by channel; those of `summed`
+/// are summed over three input channels where the file has them for RGB and the model for grey
+/// (train/formats/input_channels.h). Throws InputError when none match.
 MatchReport load_matching_weights(const std::filesystem::path& file, const ParameterLayout& layout,
-                                  std::vector<float>& values, const ChannelSources& sources = {});
+                                  std::vector<float>& values, const ChannelSources& sources = {},
+                                  const std::set<std::string>& summed = {});
 
 }  // namespace brightnet
