@@ -1,6 +1,7 @@
 #include "data/image/read_image.h"
 
 #include <gtest/gtest.h>
+#include <opencv2/imgcodecs.hpp>
 
 #include "tests/data/image_files.h"
 
