@@ -7,6 +7,7 @@
 #include "data/loader/batch_queue.h"
 #include "data/loader/image_cache.h"
 #include "data/loader/paint.h"
+#include "data/loader/recent_pictures.h"
 
 namespace brightnet {
 namespace {
@@ -24,7 +25,9 @@ class EvaluationLoader::Implementation {
         fit_(fit),
         cache_(dataset, 0, cv::Size(fit.size, fit.size)),
         painters_(static_cast<size_t>(std::max(1, workers)), Painter(dataset, cache_)),
-        slots_(workers == 0 ? 1 : batches_ahead + 1) {
+        slots_(workers == 0 ? 1 : batches_ahead + 1),
+        pictures_(std::max(1, workers) + 1) {
+    cache_.share_pictures(std::max(1, workers) + 1);
     BatchQueue::Work work;
     const size_t step = static_cast<size_t>(batch);
     work.batches = (order_.size() + step - 1) / step;
@@ -71,14 +74,20 @@ class EvaluationLoader::Implementation {
     const ImageRecord& record = dataset_.images[static_cast<size_t>(image)];
     const size_t first = static_cast<size_t>(item) * image_values();
     if (fit_.resize == Resize::darknet) {
-      fill_darknet_input(read_darknet_image(record.file), fit_.size, fit_.letterbox,
-                         slot.values.data() + first);
+      fill_darknet_input(darknet_image(record), fit_.size, fit_.letterbox, slot.values.data() + first);
       return;
     }
     const int size = fit_.size;
     const PixelBlock out{slot.pixels.data() + first, 3 * static_cast<size_t>(size), size, size};
     painters_[static_cast<size_t>(worker)](image, place(record.width, record.height, fit_),
                                            {0, 0, size, size}, {}, out);
+  }
+
+  cv::Mat darknet_image(const ImageRecord& record) {
+    if (!record.tile) return read_darknet_image(record.file);
+    const ImageTile& tile = record.tile;
+    const cv::Mat picture = pictures_.get(record.file, [&] { return read_darknet_image(record.file); });
+    return picture(cv::Rect(tile.x, tile.y, tile.width, tile.height)).clone();
   }
 
   const Dataset& dataset_;
@@ -88,6 +97,7 @@ class EvaluationLoader::Implementation {
   ImageCache cache_;
   std::vector<Painter> painters_;  // one a worker
   std::vector<Slot> slots_;
+  RecentPictures pictures_;  // as darknet decodes them
   std::unique_ptr<BatchQueue> queue_;  // last: its threads end before what they use
 };
 

@@ -44,6 +44,7 @@ const std::vector<std::string>& rooms() {
       "data",
       "data/image",
       "data/augment",
+      "data/tiles",
       "data/formats",
       "data/loader",
       "data/synth",

@@ -103,6 +103,9 @@ void check_answer(const std::string& file, const std::string& first_key);
 void refuse_to_replace_inputs(const std::vector<std::filesystem::path>& written,
                               const std::vector<std::filesystem::path>& read);
 
+/// --tiles of `eval` and `detect`, as parse_tiles() reads it (data/tiles/tiles.h).
+void add_tiles(CLI::App& command, std::string& tiles);
+
 /// Checks of an option's number. CLI11's own accept nan and print limits of 309 digits.
 CLI::Validator at_least(double low);
 CLI::Validator above_zero();

@@ -198,6 +198,14 @@ TrainedModel WeightsOptions::load(const std::vector<std::string>& classes) const
   return std::move(read.trained);
 }
 
+void add_tiles(CLI::App& command, std::string& tiles) {
+  command
+      .add_option("--tiles", tiles,
+                  "detect in tiles of SIZE pixels that overlap by this fraction (0.2), and in the whole picture, and "
+                  "merge; or what data.tiles takes: \"{size: 640, merge: nms}\"")
+      ->type_name("SIZE[,OVERLAP]");
+}
+
 void write_answer(const std::string& file, const std::string& text) {
   if (file == "-") {
     std::cout << text << std::flush;

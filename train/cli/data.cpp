@@ -138,7 +138,7 @@ void add_anchors(CLI::App& data, Action& action) {
   command->callback([=, &action] {
     action = [arguments] {
       const RunConfig config = config_of(arguments->common);
-      const Dataset dataset = read_split(config, Split::train);
+      const Dataset dataset = training_images(config, read_split(config, Split::train));
       AnchorOptions options =
           anchor_options(config, load_model(config, static_cast<int>(dataset.classes.size())));
       if (arguments->anchors > 0) options.count = arguments->anchors;

@@ -44,7 +44,8 @@ int show(const ShowArguments& arguments) {
   SamplePictureOptions options = arguments.options;
   options.split = enum_value<Split>(arguments.split).value();
   options.seed = arguments.has_seed ? arguments.seed : config.train.seed;
-  const Dataset dataset = read_split(config, options.split);
+  Dataset dataset = read_split(config, options.split);
+  if (options.split == Split::train) dataset = training_images(config, std::move(dataset));
   if (const std::string problem = typeface_problem(dataset.classes); !problem.empty())
     spdlog::warn("{}", problem);
 

@@ -30,6 +30,7 @@ struct EvalArguments {
   WeightsOptions weights;
   std::string split = "val", json, plots;
   bool no_plots = false;
+  std::string tiles;
   int batch = 8, size = 0;
 };
 
@@ -107,13 +108,15 @@ int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
     refuse_idle_assignments(arguments.common.assignments);
     if (ranks.leads()) check_answer(arguments.json, "AP");
     config = load_run_config(arguments.common.config, arguments.common.all_assignments());
+    if (!arguments.tiles.empty()) config.data.tiles = parse_tiles(arguments.tiles, "--tiles", config.data.tiles);
     if (ranks.leads()) arguments.common.say_data();
     backend = open_device(device.name, config.train.precision.value_or(device.fast.precision));
     dataset = read_split(config, enum_value<Split>(arguments.split).value(), ranks.leads());
     choose_automatic(config, run_facts(config, dataset, device.fast, ranks));
     // No rank has more images than this, so a larger batch would only waste memory.
     const auto share = (static_cast<int64_t>(dataset.images.size()) + ranks.size() - 1) / ranks.size();
-    const int batch = static_cast<int>(std::min<int64_t>(arguments.batch, share));
+    const int batch =
+        config.data.tiles ? arguments.batch : static_cast<int>(std::min<int64_t>(arguments.batch, share));
     inference.emplace(load_weights(arguments, dataset), *backend, config.train.precision, batch,
                       arguments.size, true);
     match_classes_by_name(*inference, dataset, arguments.weights.weights, ranks.leads());
@@ -122,7 +125,8 @@ int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
                        ranks.leads());
   });
   const DetectOptions options{.nms = for_model(config.evaluate.nms, inference->trained().model),
-                              .workers = std::max(1, config.loader.workers.value())};
+                              .workers = std::max(1, config.loader.workers.value()),
+                              .tiles = config.data.tiles};
   ProgressLine line(config.train.log_every);
   const auto images = static_cast<int64_t>(dataset.images.size());
   int64_t done = 0;  // the other ranks are about as far
@@ -143,6 +147,7 @@ int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
     Json answer = to_json(metrics);
     answer["split"] = arguments.split;
     if (config.data.fold) answer["fold"] = to_text(config.data.fold);
+    if (config.data.tiles) answer["tiles"] = to_text(config.data.tiles);
     write_answer(arguments.json, to_text(answer));
   }
   return 0;
@@ -179,6 +184,7 @@ void add_eval(CLI::App& app, Action& action) {
       ->add_option("--size", arguments->size,
                    "side of the input in pixels (default: as recorded in the weights)")
       ->check(input_side(0));
+  add_tiles(*command, arguments->tiles);
   arguments->common.add_fold(*command);
   arguments->common.add_ranks(*command);
   arguments->common.add_device(*command);

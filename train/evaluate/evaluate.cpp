@@ -6,6 +6,7 @@
 
 #include "data/augment/boxes.h"
 #include "data/loader/evaluation_loader.h"
+#include "train/evaluate/tiled.h"
 
 namespace brightnet {
 
@@ -53,12 +54,8 @@ std::vector<ScoredBox> cut_at_border(std::vector<ScoredBox> boxes, int width, in
   return boxes;
 }
 
-namespace {
-
-/// Appends the losses of the images that the network has just seen, against the ground truth as training has
-/// it without augmentation.
-void add_losses(Network& network, const Dataset& dataset, const InputFit& fit, std::span<const int> images,
-                std::vector<ImageLoss>& losses) {
+void append_losses(Network& network, const Dataset& dataset, const InputFit& fit, std::span<const int> images,
+                   std::vector<ImageLoss>& losses) {
   std::vector<std::vector<Truth>> truths(images.size());
   const auto side = static_cast<float>(fit.size);
   for (size_t i = 0; i < images.size(); ++i) {
@@ -70,11 +67,10 @@ void add_losses(Network& network, const Dataset& dataset, const InputFit& fit, s
     losses.push_back({loss.box, loss.objectness, loss.classes});
 }
 
-}  // namespace
-
 bool detect_images(Network& network, const Dataset& dataset, const InputFit& fit,
                    const DetectOptions& options, RankPart part, const DetectionSink& sink,
                    std::vector<ImageLoss>* losses) {
+  if (options.tiles) return detect_in_tiles(network, dataset, fit, options, part, sink, losses);
   const int batch = network.setup().batch;
   BRIGHTNET_CHECK(network.setup().width == fit.size && network.setup().height == fit.size,
                   "images are fitted to another input size");
@@ -94,7 +90,7 @@ bool detect_images(Network& network, const Dataset& dataset, const InputFit& fit
     const auto candidates = network.detections(options.nms.score);
     if (losses) {
       const auto count = static_cast<size_t>(images->count);
-      add_losses(network, dataset, fit, std::span(images->indices).first(count), *losses);
+      append_losses(network, dataset, fit, std::span(images->indices).first(count), *losses);
     }
     // Images are independent; their numbers of candidates vary.
 #pragma omp parallel for schedule(dynamic, 1)

@@ -9,6 +9,7 @@
 #include "data/dataset.h"
 #include "data/image/placement.h"
 #include "data/loader/sampler.h"
+#include "data/tiles/tiles.h"
 #include "layers/network.h"
 #include "train/distributed/communicator.h"
 #include "train/evaluate/metrics.h"
@@ -47,6 +48,7 @@ struct EvaluateOptions {
 struct DetectOptions {
   NmsOptions nms = {};
   int workers = 1;  ///< threads that decode and prepare images ahead of the network
+  TileOptions tiles = {};  ///< with a size: detections in tiles, merged (train/evaluate/merge_tiles.h)
 };
 
 /// Called with the index of each image and its detections in pixels, best first. Return false to stop.
@@ -58,6 +60,11 @@ using DetectionSink = std::function<bool(int index, std::span<const ScoredBox> b
 bool detect_images(Network& network, const Dataset& dataset, const InputFit& fit,
                    const DetectOptions& options, RankPart part, const DetectionSink& sink,
                    std::vector<ImageLoss>* losses = nullptr);
+
+/// Appends the losses of the images that the network has just seen, against the ground truth as training has
+/// it without augmentation.
+void append_losses(Network& network, const Dataset& dataset, const InputFit& fit, std::span<const int> images,
+                   std::vector<ImageLoss>& losses);
 
 /// Metrics on a data set, of which every rank evaluates its part, and the loss where the network computes it.
 /// All ranks get the same metrics, bit-identical to those of a single rank. `sink` also gets this rank's

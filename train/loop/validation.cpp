@@ -60,7 +60,8 @@ std::optional<Metrics> Validation::measure(Network& network, const Dataset& imag
                                            const Interrupt& interrupt,
                                            const std::function<void(int, std::span<const ScoredBox>)>& see) {
   const InputFit fit{config_.evaluation_size(), config_.augment.letterbox};
-  const DetectOptions options{for_model(config_.evaluate.nms, model_), std::max(1, config_.loader.threads())};
+  const DetectOptions options{for_model(config_.evaluate.nms, model_), std::max(1, config_.loader.threads()),
+                              config_.data.tiles};
   const auto all = static_cast<int64_t>(images.images.size());
   int64_t done = 0;  // the other ranks are about as far
   const auto sink = [&](int index, std::span<const ScoredBox> boxes) {

@@ -49,7 +49,7 @@ std::string choose_for_planning(RunConfig& config, const FastPrecision& device) 
   Dataset training;
   if (!config.train.batch.has_value() && !config.data.train.empty()) {
     try {
-      training = read_split(config, Split::train, false);
+      training = training_images(config, read_split(config, Split::train, false), false);
     } catch (const InputError&) {
       training = {};  // planning needs no data
     }
