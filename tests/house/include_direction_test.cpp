@@ -60,6 +60,7 @@ const std::vector<std::string>& rooms() {
       "train/device",
       "train/run/report",
       "train/run",
+      "train/download",
       "train/loop",
       "train/setup",
       "train/tune",

@@ -37,6 +37,7 @@ void add_import(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
 void add_compare(CLI::App& app, Action& action);
 void add_models(CLI::App& app, Action& action);
+void add_download(CLI::App& app, Action& action);
 void add_completion(CLI::App& app, Action& action);
 void add_manual(CLI::App& app, Action& action);
 
