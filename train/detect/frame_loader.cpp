@@ -16,19 +16,6 @@ namespace {
 constexpr int slots = 3;
 constexpr int live_slots = 2;
 
-/// Places the image in the square input as in training, with fill_value around it.
-void place_image(const cv::Mat& image, const InputFit& fit, uint8_t* pixels, ResizeFilter& resize) {
-  const size_t stride = 3 * static_cast<size_t>(fit.size);
-  std::fill(pixels, pixels + stride * static_cast<size_t>(fit.size), fill_value);
-  const Placement placement = place(image.cols, image.rows, fit);
-  const int left = static_cast<int>(placement.offset_x), top = static_cast<int>(placement.offset_y);
-  const PixelBlock shown{pixels + static_cast<size_t>(top) * stride + 3 * static_cast<size_t>(left), stride,
-                         static_cast<int>(std::lround(placement.scale_x * static_cast<float>(image.cols))),
-                         static_cast<int>(std::lround(placement.scale_y * static_cast<float>(image.rows)))};
-  const ImageView view{image.data, image.step, image.cols, image.rows, 0, 0, image.cols, image.rows};
-  resize(view, {0, 0, static_cast<double>(image.cols), static_cast<double>(image.rows)}, shown, {});
-}
-
 void decode(Frame& frame, Resize resize) {
   if (!frame.failure.empty()) return;
   if (frame.clip) {
@@ -43,6 +30,22 @@ void decode(Frame& frame, Resize resize) {
 }
 
 }  // namespace
+
+size_t values_of_input(const InputFit& fit) {
+  return 3 * static_cast<size_t>(fit.size) * static_cast<size_t>(fit.size);
+}
+
+void place_image(const cv::Mat& image, const InputFit& fit, uint8_t* pixels, ResizeFilter& resize) {
+  const size_t stride = 3 * static_cast<size_t>(fit.size);
+  std::fill(pixels, pixels + stride * static_cast<size_t>(fit.size), fill_value);
+  const Placement placement = place(image.cols, image.rows, fit);
+  const int left = static_cast<int>(placement.offset_x), top = static_cast<int>(placement.offset_y);
+  const PixelBlock shown{pixels + static_cast<size_t>(top) * stride + 3 * static_cast<size_t>(left), stride,
+                         static_cast<int>(std::lround(placement.scale_x * static_cast<float>(image.cols))),
+                         static_cast<int>(std::lround(placement.scale_y * static_cast<float>(image.rows)))};
+  const ImageView view{image.data, image.step, image.cols, image.rows, 0, 0, image.cols, image.rows};
+  resize(view, {0, 0, static_cast<double>(image.cols), static_cast<double>(image.rows)}, shown, {});
+}
 
 FrameLoader::FrameLoader(Source& source, const Setup& setup)
     : source_(source),
@@ -65,7 +68,7 @@ FrameLoader::Frames* FrameLoader::next() {
 
 int FrameLoader::open(Slot& slot) {
   const double begin = seconds_now();
-  const size_t values = values_of_image() * static_cast<size_t>(setup_.batch);
+  const size_t values = values_of_input(setup_.fit) * static_cast<size_t>(setup_.batch);
   if (setup_.fit.resize == Resize::darknet) {
     slot.values.resize(values);
     slot.batch.values = slot.values.data();
@@ -87,8 +90,8 @@ void FrameLoader::make(Slot& slot, size_t item, ResizeFilter& resize) {
   decode(frame, setup_.fit.resize);
   const double decoded = seconds_now();
   decoding_ += decoded - begin;
-  if (!frame.failure.empty()) return;
-  const size_t at = item * values_of_image();
+  if (!frame.failure.empty() || setup_.decode_only) return;
+  const size_t at = item * values_of_input(setup_.fit);
   if (setup_.fit.resize == Resize::darknet) {
     fill_darknet_input(frame.image, setup_.fit.size, setup_.fit.letterbox, slot.values.data() + at);
   } else {

@@ -14,12 +14,19 @@
 
 namespace brightnet {
 
+/// Places an RGB image in the network's input as in training, with fill_value around it.
+void place_image(const cv::Mat& image, const InputFit& fit, uint8_t* pixels, ResizeFilter& resize);
+
+/// The pixels of an image in the network's input, times three.
+size_t values_of_input(const InputFit& fit);
+
 class FrameLoader {
  public:
   struct Setup {
     int batch = 1;
     InputFit fit;
     int workers = 1;  ///< threads
+    bool decode_only = false;  ///< the frames alone: the input stays undefined
   };
   /// `source` must outlive the loader and not be used elsewhere.
   FrameLoader(Source& source, const Setup& setup);
@@ -45,7 +52,6 @@ class FrameLoader {
     Frames batch;
   };
 
-  size_t values_of_image() const { return 3 * static_cast<size_t>(setup_.fit.size) * setup_.fit.size; }
   int open(Slot& slot);
   void make(Slot& slot, size_t item, ResizeFilter& resize);
 

@@ -47,6 +47,7 @@ struct OpenPicture {
   int index = -1;
   std::vector<ScoredBox> boxes;
   std::vector<ImageLoss> losses;
+  int tiles = 0;
 };
 
 }  // namespace
@@ -75,7 +76,8 @@ bool detect_in_tiles(Network& network, const Dataset& dataset, const InputFit& f
   const auto close = [&] {
     if (open.index < 0) return true;
     if (losses) losses->push_back(mean(open.losses));
-    return sink(open.index, merge_tiles(std::move(open.boxes), options.tiles, options.nms.max_detections));
+    if (open.tiles > 1) open.boxes = merge_tiles(std::move(open.boxes), options.tiles, options.nms.max_detections);
+    return sink(open.index, open.boxes);
   };
   std::vector<std::vector<ScoredBox>> boxes(static_cast<size_t>(network.setup().batch));
   while (const EvaluationLoader::Images* images = loader.next()) {
@@ -101,6 +103,7 @@ bool detect_in_tiles(Network& network, const Dataset& dataset, const InputFit& f
         if (!close()) return false;
         open = {.index = picture, .boxes = {}, .losses = {}};
       }
+      ++open.tiles;
       open.boxes.insert(open.boxes.end(), boxes[i].begin(), boxes[i].end());
       if (losses) open.losses.push_back(tile_losses[i]);
     }

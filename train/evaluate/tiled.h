@@ -1,5 +1,5 @@
 // Evaluation of pictures tile by tile (data/tiles/tiles.h): each tile goes through the network as an image, and the
-// objects of a picture's tiles, and of the picture as a whole, are merged.
+// objects of a picture's tiles, and of the picture as a whole, are merged. A picture of one tile is evaluated as ever.
 #pragma once
 
 #include <vector>
