@@ -162,7 +162,7 @@ int bench_loader(const BenchArguments& arguments) {
   if (!run) common.say_data();
   RunConfig config =
       run ? load_run_config(common.data, common.assignments) : load_run_config("", common.all_assignments());
-  const Dataset dataset = read_split(config, Split::train);
+  const Dataset dataset = training_images(config, read_split(config, Split::train));
   LoaderBenchmarkOptions options;
   options.augment = config.augment;
   if (arguments.size.given()) config.train.size = arguments.size;

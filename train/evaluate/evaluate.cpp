@@ -7,6 +7,7 @@
 #include "data/augment/boxes.h"
 #include "data/loader/evaluation_loader.h"
 #include "data/loader/rect_batches.h"
+#include "train/evaluate/tiled.h"
 
 namespace brightnet {
 
@@ -54,10 +55,6 @@ std::vector<ScoredBox> cut_at_border(std::vector<ScoredBox> boxes, int width, in
   return boxes;
 }
 
-namespace {
-
-/// The losses of the images that the network has just seen, against the ground truth as training has it without
-/// augmentation.
 std::vector<ImageLoss> losses_of(Network& network, const Dataset& dataset, const InputFit& fit,
                                  std::span<const int> images) {
   std::vector<std::vector<Truth>> truths(images.size());
@@ -72,11 +69,10 @@ std::vector<ImageLoss> losses_of(Network& network, const Dataset& dataset, const
   return losses;
 }
 
-}  // namespace
-
 bool detect_images(Network& whole, const Dataset& dataset, const InputFit& whole_fit,
                    const DetectOptions& options, RankPart part, const DetectionSink& sink,
                    std::vector<ImageLoss>* losses) {
+  if (options.tiles) return detect_in_tiles(whole, dataset, whole_fit, options, part, sink, losses);
   const int batch = whole.setup().batch;
   BRIGHTNET_CHECK(whole.setup().size() == whole_fit.size && whole.setup().model->channels == whole_fit.channels,
                   "images are fitted to another input size");
