@@ -58,7 +58,7 @@ namespace {
 /// Appends the losses of the images that the network has just seen, against the ground truth as training has
 /// it without augmentation.
 void add_losses(Network& network, const Dataset& dataset, const InputFit& fit, std::span<const int> images,
-                std::vector<ImageLoss>& losses) {
+                std::vector<YoloLoss>& losses) {
   std::vector<std::vector<Truth>> truths(images.size());
   const auto side = static_cast<float>(fit.size);
   for (size_t i = 0; i < images.size(); ++i) {
@@ -66,15 +66,14 @@ void add_losses(Network& network, const Dataset& dataset, const InputFit& fit, s
     place_boxes(record.annotations, place(record.width, record.height, fit), {0, 0, side, side}, fit.size, 0,
                 truths[i]);
   }
-  for (const YoloLoss& loss : network.loss(truths))
-    losses.push_back({loss.box, loss.objectness, loss.classes});
+  for (const YoloLoss& loss : network.loss(truths)) losses.push_back(loss);
 }
 
 }  // namespace
 
 bool detect_images(Network& network, const Dataset& dataset, const InputFit& fit,
                    const DetectOptions& options, RankPart part, const DetectionSink& sink,
-                   std::vector<ImageLoss>* losses) {
+                   std::vector<YoloLoss>* losses) {
   const int batch = network.setup().batch;
   BRIGHTNET_CHECK(network.setup().width == fit.size && network.setup().height == fit.size,
                   "images are fitted to another input size");
@@ -128,23 +127,21 @@ bool share(DetectionEvaluator& evaluator, bool whole, Communicator& communicator
 }
 
 /// Over the images of all ranks, in their order: image i is rank i's modulo the number of ranks.
-std::optional<ImageLoss> mean_loss(const std::vector<ImageLoss>& own, size_t images,
+std::optional<MeanLoss> loss_of_all_ranks(const std::vector<YoloLoss>& own, size_t images,
                                    Communicator& communicator) {
   const auto all =
-      communicator.all_gather({reinterpret_cast<const char*>(own.data()), own.size() * sizeof(ImageLoss)});
-  ImageLoss mean;
+      communicator.all_gather({reinterpret_cast<const char*>(own.data()), own.size() * sizeof(YoloLoss)});
+  LossTotals totals;
   for (size_t i = 0; i < images; ++i) {
-    ImageLoss loss;
+    YoloLoss loss;
     const size_t at = i / all.size() * sizeof loss;
     const std::string& of_rank = all[i % all.size()];
     BRIGHTNET_CHECK(at + sizeof loss <= of_rank.size(), "a rank has not computed the losses of its images");
     std::memcpy(&loss, of_rank.data() + at, sizeof loss);
-    mean.box += loss.box / static_cast<double>(images);
-    mean.objectness += loss.objectness / static_cast<double>(images);
-    mean.classes += loss.classes / static_cast<double>(images);
+    add_loss(totals, loss);
   }
   if (images == 0) return std::nullopt;
-  return mean;
+  return mean_loss(totals);
 }
 
 }  // namespace
@@ -155,7 +152,7 @@ std::optional<Metrics> evaluate(Network& network, const Dataset& dataset, const 
   DetectionEvaluator evaluator(dataset.classes);
   const RankPart part{communicator.rank(), communicator.size()};
   const bool wants_loss = network.setup().loss_of_inference;
-  std::vector<ImageLoss> losses;
+  std::vector<YoloLoss> losses;
   const auto add = [&](int index, std::span<const ScoredBox> boxes) {
     const ImageRecord& record = dataset.images[static_cast<size_t>(index)];
     evaluator.add(record.id, boxes, record.annotations);
@@ -164,7 +161,7 @@ std::optional<Metrics> evaluate(Network& network, const Dataset& dataset, const 
   const bool whole = detect_images(network, dataset, fit, options, part, add, wants_loss ? &losses : nullptr);
   if (!share(evaluator, whole, communicator)) return std::nullopt;
   Metrics metrics = evaluator.finish();
-  if (wants_loss) metrics.loss = mean_loss(losses, dataset.images.size(), communicator);
+  if (wants_loss) metrics.loss = loss_of_all_ranks(losses, dataset.images.size(), communicator);
   return metrics;
 }
 

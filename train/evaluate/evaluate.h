@@ -57,7 +57,7 @@ using DetectionSink = std::function<bool(int index, std::span<const ScoredBox> b
 /// if given, for which the network must be planned (NetworkSetup::loss_of_inference).
 bool detect_images(Network& network, const Dataset& dataset, const InputFit& fit,
                    const DetectOptions& options, RankPart part, const DetectionSink& sink,
-                   std::vector<ImageLoss>* losses = nullptr);
+                   std::vector<YoloLoss>* losses = nullptr);
 
 /// Metrics on a data set, of which every rank evaluates its part, and the loss where the network computes it.
 /// All ranks get the same metrics, bit-identical to those of a single rank. `sink` also gets this rank's
