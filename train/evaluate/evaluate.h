@@ -63,11 +63,11 @@ using DetectionSink = std::function<bool(int index, std::span<const ScoredBox> b
 /// (NetworkSetup::loss_of_inference).
 bool detect_images(Network& network, const Dataset& dataset, const InputFit& fit,
                    const DetectOptions& options, RankPart part, const DetectionSink& sink,
-                   std::vector<ImageLoss>* losses = nullptr);
+                   std::vector<YoloLoss>* losses = nullptr);
 
 /// The losses of the images that the network has just seen, against the ground truth as training has it without
 /// augmentation.
-std::vector<ImageLoss> losses_of(Network& network, const Dataset& dataset, const InputFit& fit,
+std::vector<YoloLoss> losses_of(Network& network, const Dataset& dataset, const InputFit& fit,
                                  std::span<const int> images);
 
 /// Metrics on a data set, of which every rank evaluates its part, and the loss where the network computes it.
