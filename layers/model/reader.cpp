@@ -312,7 +312,7 @@ class ModelReader {
 
 }  // namespace
 
-Model parse_model(const YamlDocument& document, int classes, const YamlValue& head_overrides) {
+Model parse_model(const YamlDocument& document, int classes, const YamlValue& head_overrides, int channels) {
   Model model;
   model.stride = 1;
   YAML::Node blocks(YAML::NodeType::Map), layers;
@@ -330,7 +330,7 @@ Model parse_model(const YamlDocument& document, int classes, const YamlValue& he
         "input",
         [&](const YamlValue& value) {
           read_fields(value, [&](Fields& input) {
-            input("size", model.size, "pixels").within(1, largest_input_side);
+            input_size_field(input, "size", model.size, {.high = largest_input_side}, "pixels");
             input("channels", model.channels, "").within(1, 4096);
           });
         },
@@ -344,6 +344,7 @@ Model parse_model(const YamlDocument& document, int classes, const YamlValue& he
   });
   if (head_overrides.defined()) read_head(head_overrides, head);
   model.classes = classes > 0 ? classes : declared_classes;
+  if (channels > 0) model.channels = channels;
   if (!blocks.IsMap())
     throw InputError("'blocks' must be a mapping", YamlValue{blocks, document.file()}.where());
   if (!layers.IsDefined()) throw InputError("the model has no 'layers'", document.file());
@@ -351,6 +352,7 @@ Model parse_model(const YamlDocument& document, int classes, const YamlValue& he
 
   YAML::Node resolved = YAML::Clone(document.root().node);
   resolved["classes"] = model.classes;
+  if (channels > 0) resolved["input"]["channels"] = channels;
   if (head_overrides.defined()) {
     for (const auto& entry : head_overrides.node) {
       const auto key = entry.first.as<std::string>();
@@ -366,8 +368,9 @@ Model parse_model(const YamlDocument& document, int classes, const YamlValue& he
   return model;
 }
 
-Model load_model(const std::filesystem::path& file, int classes, const YamlValue& head_overrides) {
-  return parse_model(YamlDocument::load(file), classes, head_overrides);
+Model load_model(const std::filesystem::path& file, int classes, const YamlValue& head_overrides,
+                 int channels) {
+  return parse_model(YamlDocument::load(file), classes, head_overrides, channels);
 }
 
 }  // namespace brightnet

@@ -107,7 +107,8 @@ void refuse_to_replace_inputs(const std::vector<std::filesystem::path>& written,
 CLI::Validator at_least(double low);
 CLI::Validator above_zero();
 CLI::Validator within(double low, double high);
-/// Valid sides of the input, in pixels; `low` is 0 for options where 0 has a meaning.
-CLI::Validator input_side(int low = 1);
+/// Adds --size: the network input's size, "416" or "384x1248" (height x width). `low`, the least side, is 0 for commands
+/// where 0 means the default.
+CLI::Option* add_input_size(CLI::App& command, InputSize& size, const std::string& help, int low = 1);
 
 }  // namespace brightnet::cli

@@ -39,12 +39,15 @@ std::string StageTimes::text(int64_t images, int workers) const {
 
 DetectReport detect(InferenceNetwork& inference, Source& source, const DetectOptions& options,
                     const std::vector<bool>& classes, const std::function<bool(const FoundObjects&)>& sink) {
-  Network& network = inference.network();
-  const InputFit fit = inference.fit();
+  const InputFit whole = inference.fit();
+  const auto& setup = inference.network().setup();
   DetectReport report;
   StageTimes& times = report.times;
   const double start = seconds_now();
-  FrameLoader loader(source, {.batch = network.setup().batch, .fit = fit, .workers = options.workers});
+  FrameLoader loader(source, {.batch = setup.batch,
+                              .fit = whole,
+                              .workers = options.workers,
+                              .rect_stride = options.rect ? setup.model->stride : 0});
   bool wanted = true;
   while (FrameLoader::Frames* batch = wanted ? loader.next() : nullptr) {
     double now = seconds_now();
@@ -53,6 +56,9 @@ DetectReport detect(InferenceNetwork& inference, Source& source, const DetectOpt
       now = seconds_now();
       stage += now - before;
     };
+    Network& network = options.rect ? options.rect(batch->size) : inference.network();
+    InputFit fit = whole;
+    fit.size = batch->size;
     if (batch->values) {
       network.set_values(batch->values);
     } else {

@@ -7,7 +7,9 @@
 
 #include "core/clock.h"
 #include "data/image/darknet_image.h"
+#include "data/image/grey.h"
 #include "data/image/read_image.h"
+#include "data/loader/rect_batches.h"
 
 namespace brightnet {
 namespace {
@@ -16,10 +18,10 @@ namespace {
 constexpr int slots = 3;
 constexpr int live_slots = 2;
 
-/// Places the image in the square input as in training, with fill_value around it.
+/// Places the image in the input as in training, with fill_value around it.
 void place_image(const cv::Mat& image, const InputFit& fit, uint8_t* pixels, ResizeFilter& resize) {
-  const size_t stride = 3 * static_cast<size_t>(fit.size);
-  std::fill(pixels, pixels + stride * static_cast<size_t>(fit.size), fill_value);
+  const size_t stride = 3 * static_cast<size_t>(fit.size.width);
+  std::fill(pixels, pixels + stride * static_cast<size_t>(fit.size.height), fill_value);
   const Placement placement = place(image.cols, image.rows, fit);
   const int left = static_cast<int>(placement.offset_x), top = static_cast<int>(placement.offset_y);
   const PixelBlock shown{pixels + static_cast<size_t>(top) * stride + 3 * static_cast<size_t>(left), stride,
@@ -29,14 +31,14 @@ void place_image(const cv::Mat& image, const InputFit& fit, uint8_t* pixels, Res
   resize(view, {0, 0, static_cast<double>(image.cols), static_cast<double>(image.rows)}, shown, {});
 }
 
-void decode(Frame& frame, Resize resize) {
+void decode(Frame& frame, const InputFit& fit) {
   if (!frame.failure.empty()) return;
   if (frame.clip) {
     cv::cvtColor(frame.image, frame.image, cv::COLOR_BGR2RGB);
     return;
   }
   try {
-    frame.image = resize == Resize::darknet ? read_darknet_image(frame.file) : read_image(frame.file);
+    frame.image = fit.resize == Resize::darknet ? read_darknet_image(frame.file) : read_image(frame.file);
   } catch (const ImageError& e) {
     frame.failure = e.detail();
   }
@@ -47,13 +49,13 @@ void decode(Frame& frame, Resize resize) {
 FrameLoader::FrameLoader(Source& source, const Setup& setup)
     : source_(source),
       setup_(setup),
-      filters_(static_cast<size_t>(setup.workers)),
+      workspaces_(static_cast<size_t>(setup.workers)),
       slots_(static_cast<size_t>(source.live() ? live_slots : slots)) {
   BRIGHTNET_CHECK(setup.batch > 0 && setup.workers > 0, "a loader without a batch or a thread");
   BatchQueue::Work work;
   work.open = [this](uint64_t, int slot) { return open(slots_[static_cast<size_t>(slot)]); };
   work.make = [this](int slot, int item, int worker) {
-    make(slots_[static_cast<size_t>(slot)], static_cast<size_t>(item), filters_[static_cast<size_t>(worker)]);
+    make(slots_[static_cast<size_t>(slot)], static_cast<size_t>(item), workspaces_[static_cast<size_t>(worker)]);
   };
   queue_ = std::make_unique<BatchQueue>(std::move(work), static_cast<int>(slots_.size()), setup.workers);
 }
@@ -65,7 +67,12 @@ FrameLoader::Frames* FrameLoader::next() {
 
 int FrameLoader::open(Slot& slot) {
   const double begin = seconds_now();
-  const size_t values = values_of_image() * static_cast<size_t>(setup_.batch);
+  slot.batch.frames.clear();
+  Frame frame;
+  while (std::ssize(slot.batch.frames) < setup_.batch && source_.next(frame))
+    slot.batch.frames.push_back(std::move(frame));
+  slot.batch.size = setup_.rect_stride > 0 ? size_of(slot.batch.frames) : setup_.fit.size;
+  const size_t values = values_of_image(slot.batch.size) * static_cast<size_t>(setup_.batch);
   if (setup_.fit.resize == Resize::darknet) {
     slot.values.resize(values);
     slot.batch.values = slot.values.data();
@@ -73,26 +80,44 @@ int FrameLoader::open(Slot& slot) {
     slot.pixels.resize(values);
     slot.batch.pixels = slot.pixels.data();
   }
-  slot.batch.frames.clear();
-  Frame frame;
-  while (std::ssize(slot.batch.frames) < setup_.batch && source_.next(frame))
-    slot.batch.frames.push_back(std::move(frame));
   decoding_ += seconds_now() - begin;
   return static_cast<int>(slot.batch.frames.size());
 }
 
-void FrameLoader::make(Slot& slot, size_t item, ResizeFilter& resize) {
+/// What the images need together. The sizes of files are read from their headers; one without is decoded to nothing, or
+/// to an image that a letterbox of the batch's size takes at a smaller scale.
+InputSize FrameLoader::size_of(const std::vector<Frame>& frames) const {
+  InputSize size;
+  for (const Frame& frame : frames) {
+    std::optional<cv::Size> image;
+    if (frame.failure.empty()) image = frame.clip ? frame.image.size() : image_size(frame.file);
+    if (!image) continue;
+    const InputSize least = least_input(image->width, image->height, setup_.fit.size, setup_.rect_stride);
+    size = {std::max(size.height, least.height), std::max(size.width, least.width)};
+  }
+  return size.given() ? size : setup_.fit.size;
+}
+
+void FrameLoader::make(Slot& slot, size_t item, Workspace& work) {
   Frame& frame = slot.batch.frames[item];
   const double begin = seconds_now();
-  decode(frame, setup_.fit.resize);
+  decode(frame, setup_.fit);
   const double decoded = seconds_now();
   decoding_ += decoded - begin;
   if (!frame.failure.empty()) return;
-  const size_t at = item * values_of_image();
-  if (setup_.fit.resize == Resize::darknet) {
-    fill_darknet_input(frame.image, setup_.fit.size, setup_.fit.letterbox, slot.values.data() + at);
+  InputFit fit = setup_.fit;
+  fit.size = slot.batch.size;
+  const size_t at = item * values_of_image(fit.size);
+  if (fit.resize == Resize::darknet) {
+    const cv::Mat image = fit.channels == 1 ? grey_of(frame.image) : frame.image;
+    fill_darknet_input(image, fit.size, fit.letterbox, slot.values.data() + at);
+  } else if (fit.channels == 1) {
+    const auto pixels = static_cast<size_t>(fit.size.pixels());
+    work.colored.resize(3 * pixels);
+    place_image(frame.image, fit, work.colored.data(), work.resize);
+    to_grey(work.colored.data(), pixels, slot.pixels.data() + at);
   } else {
-    place_image(frame.image, setup_.fit, slot.pixels.data() + at, resize);
+    place_image(frame.image, fit, slot.pixels.data() + at, work.resize);
   }
   preparing_ += seconds_now() - decoded;
 }

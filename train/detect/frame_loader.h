@@ -20,15 +20,19 @@ class FrameLoader {
     int batch = 1;
     InputFit fit;
     int workers = 1;  ///< threads
+    /// Above 0: rectangular batches, of the least size with sides of these multiples that takes all images of a batch
+    /// (data/loader/rect_batches.h). For a letterboxed fit.
+    int rect_stride = 0;
   };
   /// `source` must outlive the loader and not be used elsewhere.
   FrameLoader(Source& source, const Setup& setup);
 
   struct Frames {
-    /// batch × size × size × 3, RGB: u8 pixels, or fp32 values in [0, 1] for darknet's resize. Undefined for
+    /// batch × height × width × channels: u8 pixels, or fp32 values in [0, 1] for darknet's resize. Undefined for
     /// frames that failed and after the last frame.
     const uint8_t* pixels = nullptr;
     const float* values = nullptr;
+    InputSize size;             ///< of the input; of a rectangular batch its own
     std::vector<Frame> frames;  ///< at most a batch; those that could not be decoded have a `failure`
   };
   /// nullptr after the last. Valid until the next call; the caller may move the frames out.
@@ -45,14 +49,22 @@ class FrameLoader {
     Frames batch;
   };
 
-  size_t values_of_image() const { return 3 * static_cast<size_t>(setup_.fit.size) * setup_.fit.size; }
+  size_t values_of_image(const InputSize& size) const {
+    return static_cast<size_t>(setup_.fit.channels) * static_cast<size_t>(size.pixels());
+  }
+  InputSize size_of(const std::vector<Frame>& frames) const;
   int open(Slot& slot);
-  void make(Slot& slot, size_t item, ResizeFilter& resize);
+  /// What a thread keeps between images.
+  struct Workspace {
+    ResizeFilter resize;
+    std::vector<uint8_t> colored;  ///< an image before it becomes grey
+  };
+  void make(Slot& slot, size_t item, Workspace& work);
 
   Source& source_;
   const Setup setup_;
   std::atomic<double> decoding_{0}, preparing_{0};
-  std::vector<ResizeFilter> filters_;  // one a worker
+  std::vector<Workspace> workspaces_;  // one a worker
   std::vector<Slot> slots_;
   std::unique_ptr<BatchQueue> queue_;  // last: its threads end before what they use
 };

@@ -6,6 +6,7 @@
 
 #include "data/augment/boxes.h"
 #include "data/loader/evaluation_loader.h"
+#include "data/loader/rect_batches.h"
 
 namespace brightnet {
 
@@ -13,7 +14,7 @@ void EvaluateOptions::fields(Fields& f) {
   f("every", every, "epochs between evaluations").at_least(1);
   f("start", start, "first epoch that is evaluated").at_least(1);
   f("batch", batch, "images at a time; 0: the micro-batch").at_least(0);
-  f("size", size, "side of the input; 0: train.size").within(0, largest_input_side);
+  input_size_field(f, "size", size, {.high = largest_input_side, .none = true}, "of the input; 0: train.size");
   f("best_by", best_by, "what makes weights the best");
   f("smooth", smooth,
     "evaluations that the score is averaged over, the newest counting most; 1: itself alone")
@@ -24,12 +25,12 @@ void EvaluateOptions::fields(Fields& f) {
 std::vector<ScoredBox> objects_in_image(std::vector<Detection> candidates, const NmsOptions& nms, int width,
                                         int height, const InputFit& fit) {
   const Placement placement = place(width, height, fit);
-  const auto side = static_cast<float>(fit.size), w = static_cast<float>(width),
-             h = static_cast<float>(height);
-  const float across = side / (placement.scale_x * w), down = side / (placement.scale_y * h);
+  const auto input_w = static_cast<float>(fit.size.width), input_h = static_cast<float>(fit.size.height);
+  const auto w = static_cast<float>(width), h = static_cast<float>(height);
+  const float across = input_w / (placement.scale_x * w), down = input_h / (placement.scale_y * h);
   for (Box& box : std::views::transform(candidates, &Detection::box)) {
-    box.x = (box.x - placement.offset_x / side) * across;
-    box.y = (box.y - placement.offset_y / side) * down;
+    box.x = (box.x - placement.offset_x / input_w) * across;
+    box.y = (box.y - placement.offset_y / input_h) * down;
     box.w *= across;
     box.h *= down;
   }
@@ -55,36 +56,46 @@ std::vector<ScoredBox> cut_at_border(std::vector<ScoredBox> boxes, int width, in
 
 namespace {
 
-/// Appends the losses of the images that the network has just seen, against the ground truth as training has
-/// it without augmentation.
-void add_losses(Network& network, const Dataset& dataset, const InputFit& fit, std::span<const int> images,
-                std::vector<ImageLoss>& losses) {
+/// The losses of the images that the network has just seen, against the ground truth as training has it without
+/// augmentation.
+std::vector<ImageLoss> losses_of(Network& network, const Dataset& dataset, const InputFit& fit,
+                                 std::span<const int> images) {
   std::vector<std::vector<Truth>> truths(images.size());
-  const auto side = static_cast<float>(fit.size);
+  const InputPart whole{0, 0, static_cast<float>(fit.size.width), static_cast<float>(fit.size.height)};
   for (size_t i = 0; i < images.size(); ++i) {
     const ImageRecord& record = dataset.images[static_cast<size_t>(images[i])];
-    place_boxes(record.annotations, place(record.width, record.height, fit), {0, 0, side, side}, fit.size, 0,
-                truths[i]);
+    place_boxes(record.annotations, place(record.width, record.height, fit), whole, fit.size, 0, truths[i]);
   }
+  std::vector<ImageLoss> losses;
   for (const YoloLoss& loss : network.loss(truths))
     losses.push_back({loss.box, loss.objectness, loss.classes});
+  return losses;
 }
 
 }  // namespace
 
-bool detect_images(Network& network, const Dataset& dataset, const InputFit& fit,
+bool detect_images(Network& whole, const Dataset& dataset, const InputFit& whole_fit,
                    const DetectOptions& options, RankPart part, const DetectionSink& sink,
                    std::vector<ImageLoss>* losses) {
-  const int batch = network.setup().batch;
-  BRIGHTNET_CHECK(network.setup().width == fit.size && network.setup().height == fit.size,
+  const int batch = whole.setup().batch;
+  BRIGHTNET_CHECK(whole.setup().size() == whole_fit.size && whole.setup().model->channels == whole_fit.channels,
                   "images are fitted to another input size");
   std::vector<int> order;
   for (int i = part.rank; i < static_cast<int>(dataset.images.size()); i += part.ranks) {
     order.push_back(i);
   }
-  EvaluationLoader loader(dataset, std::move(order), batch, fit, options.workers);
+  if (losses) losses->assign(order.size(), {});
+  RectBatches batches{std::move(order), {}};
+  if (options.rect) {
+    BRIGHTNET_CHECK(whole_fit.letterbox, "images fill a rectangular batch by a letterbox");
+    batches = rect_batches(dataset, std::move(batches.order), batch, whole_fit.size, whole.setup().model->stride);
+  }
+  EvaluationLoader loader(dataset, batches.order, batch, whole_fit, options.workers, batches.sizes);
   std::vector<std::vector<ScoredBox>> boxes(static_cast<size_t>(batch));
   while (const EvaluationLoader::Images* images = loader.next()) {
+    Network& network = options.rect ? options.rect(images->size) : whole;
+    InputFit fit = whole_fit;
+    fit.size = images->size;
     if (images->values) {
       network.set_values(images->values);
     } else {
@@ -93,8 +104,9 @@ bool detect_images(Network& network, const Dataset& dataset, const InputFit& fit
     network.infer();
     const auto candidates = network.detections(options.nms.score);
     if (losses) {
-      const auto count = static_cast<size_t>(images->count);
-      add_losses(network, dataset, fit, std::span(images->indices).first(count), *losses);
+      const auto seen = std::span(images->indices).first(static_cast<size_t>(images->count));
+      const std::vector<ImageLoss> of_batch = losses_of(network, dataset, fit, seen);
+      for (size_t i = 0; i < seen.size(); ++i) (*losses)[static_cast<size_t>(seen[i] / part.ranks)] = of_batch[i];
     }
     // Images are independent; their numbers of candidates vary.
 #pragma omp parallel for schedule(dynamic, 1)

@@ -59,7 +59,9 @@ std::optional<Metrics> Validation::measure(Network& network, const Dataset& imag
 std::optional<Metrics> Validation::measure(Network& network, const Dataset& images,
                                            const Interrupt& interrupt,
                                            const std::function<void(int, std::span<const ScoredBox>)>& see) {
-  const InputFit fit{config_.evaluation_size(), config_.augment.letterbox};
+  const InputFit fit{.size = config_.evaluation_size(),
+                     .letterbox = config_.augment.letterbox,
+                     .channels = model_.channels};
   const DetectOptions options{for_model(config_.evaluate.nms, model_), std::max(1, config_.loader.threads())};
   const auto all = static_cast<int64_t>(images.images.size());
   int64_t done = 0;  // the other ranks are about as far

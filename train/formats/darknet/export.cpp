@@ -249,11 +249,12 @@ uint64_t images_seen(const TrainedModel& trained) {
 std::string write_darknet_cfg(const Model& model, const InputFit& fit) {
   Sections sections(model);
   for (int i = 0; i < static_cast<int>(model.layers.size()); ++i) sections.add_layer(i);
+  const InputSize& size = fit.size.given() ? fit.size : model.size;
   std::string net = fmt::format(
-      "[net]\n# Written by brightnet.\nbatch=1\nsubdivisions=1\nwidth={0}\nheight={0}\nchannels={1}\n"
+      "[net]\n# Written by brightnet.\nbatch=1\nsubdivisions=1\nwidth={}\nheight={}\nchannels={}\n"
       "momentum=0.949\ndecay=0.0005\nlearning_rate=0.001\nburn_in=1000\nmax_batches=10000\npolicy=steps\n"
       "steps=8000,9000\nscales=.1,.1\n",
-      fit.size > 0 ? fit.size : model.size, model.channels);
+      size.width, size.height, model.channels);
   if (fit.letterbox) net += "letter_box=1\n";
   return net + sections.text();
 }

@@ -74,16 +74,13 @@ class LayerReader {
     const CfgSection& net = cfg_.net;
     const int width = net.integer("width", 0, 0, 8192), height = net.integer("height", 0, 0, 8192);
     if (width == 0 || height == 0) net.refuse("", "does not say width and height");
-    if (width != height) {
-      net.refuse("height",
-                 "has width=" + std::to_string(width) + " and height=" + std::to_string(height) +
-                     ", and brightnet's inputs are square",
-                 "Set both to the same: the network is convolutional, so its weights fit any size.");
+    model().size = {height, width};
+    model().channels = net.integer("channels", 3, 0, 4096);
+    if (model().channels != 1 && model().channels != 3) {
+      net.refuse("channels", "has channels=" + std::to_string(model().channels) +
+                                 ", and images are read with 3 channels (RGB) or 1 (grey)");
     }
-    if (net.integer("channels", 3, 0, 4096) != 3)
-      net.refuse("channels", "asks for images that do not have three channels");
-    model().size = width;
-    input_ = {network_input, width, height, 3};
+    input_ = {network_input, width, height, model().channels};
   }
 
   /// The output of section `index`; −1: the network's input.

@@ -13,7 +13,11 @@ namespace {
 class RecipeWriter {
  public:
   RecipeWriter(const DarknetCfg& cfg, int stride, int frozen, std::vector<ImportNote>& notes)
-      : net_(cfg.net), notes_(notes), stride_(stride), frozen_(frozen) {
+      : net_(cfg.net),
+        notes_(notes),
+        size_(cfg.net.integer("height", 0, 0, 8192), cfg.net.integer("width", 0, 0, 8192)),
+        stride_(stride),
+        frozen_(frozen) {
     for (const CfgSection& section : cfg.sections) {
       if (section.kind() == "yolo") yolo_ = &section;
     }
@@ -41,6 +45,11 @@ class RecipeWriter {
  private:
   std::string number(std::string_view key, double otherwise, double low, double high) const {
     return yaml_number(net_.number(key, otherwise, low, high));
+  }
+
+  static std::string yaml_size(const InputSize& size) {
+    if (size.square()) return size.text();
+    return '[' + std::to_string(size.height) + ", " + std::to_string(size.width) + ']';
   }
 
   void line(const std::string& text, const std::string& comment = "") {
@@ -75,7 +84,7 @@ class RecipeWriter {
                         "batch and subdivisions that stand commented out beside it"});
     }
     line("train:");
-    line("  size: " + std::to_string(net_.integer("width", 0, 0, 8192)));
+    line("  size: " + yaml_size(size_));
     line("  grow: 0");
     write_sizes();
     line("  batch: " + std::to_string(batch));
@@ -97,10 +106,13 @@ class RecipeWriter {
     if (step % stride_ != 0)
       net_.refuse("resize_step", "has a resize_step that is no multiple of the stride");
     const auto rounded = [&](double size) { return (static_cast<int>(std::lround(size / step)) + 1) * step; };
-    const int size = net_.integer("width", 0, 0, 8192);
+    // darknet draws one factor for both sides.
     std::string list;
-    for (int side = rounded(size / factor); side <= rounded(size * factor); side += step)
-      list.append(list.empty() ? "" : ", ").append(std::to_string(side));
+    for (int height = rounded(size_.height / factor); height <= rounded(size_.height * factor); height += step) {
+      const double scale = static_cast<double>(height - step) / size_.height;
+      const InputSize size(height, size_.square() ? height : rounded(size_.width * scale));
+      list.append(list.empty() ? "" : ", ").append(yaml_size(size));
+    }
     line("  sizes: [" + list + ']', "random=" + yaml_number(random));
     line("  size_every: 10");
   }
@@ -241,6 +253,7 @@ class RecipeWriter {
   const CfgSection& net_;
   std::vector<ImportNote>& notes_;
   const CfgSection* yolo_ = nullptr;
+  const InputSize size_;
   const int stride_, frozen_;
   std::string text_;
 };
