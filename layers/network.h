@@ -131,6 +131,8 @@ class Network {
   int input_sharing_gradient(int layer) const;
   bool normalizes(int layer) const;
   void plan_memory();
+  void plan_workspaces(std::vector<Lifetime>& lives, size_t preparing);
+  std::vector<int> times_of_calls(int layer) const;
   bool is_prepare_due() const;
   void prepare_frozen();
   void prepare_if_changed();
@@ -153,7 +155,6 @@ class Network {
   std::vector<LayerTime>* times_ = nullptr;
   Tensor x_;  ///< the normalised image
   int x_buffer_ = -1, workspace_buffer_ = -1;
-  size_t workspace_bytes_ = 0;
   std::unique_ptr<NetworkInput> input_;
   bool recording_ = true;
   std::vector<Recorded> recordings_;
