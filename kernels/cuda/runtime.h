@@ -68,7 +68,9 @@ class PinnedMemory {
 /// A stream that does not synchronize with the default stream.
 class Stream {
  public:
-  Stream();
+  /// Blocks of a stream of high priority go before those of the others that have not begun.
+  enum class Priority : uint8_t { normal, high };
+  explicit Stream(Priority priority = Priority::normal);
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
