@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/clock.h"
+#include "kernels/traffic.h"
 #include "layers/network_input.h"
 #include "layers/network_node.h"
 #include "layers/yolo.h"
@@ -81,6 +82,7 @@ void Network::prepare_frozen() {
 void Network::prepare_if_changed() {
   if (!is_prepare_due()) return;
   for (int i = 0; i < layer_count(); ++i) {
+    if (LaunchList* list = LaunchList::current()) list->set_layer(i);
     // Steps do not change frozen layers.
     const bool frozen = setup_.mode == Mode::train && setup_.model->layers[i].rate == 0;
     if (!frozen || prepared_version_ == 0) layers_[i]->prepare();
@@ -96,6 +98,7 @@ LayerCall Network::call_of(Node& node, bool backward) const {
 
 template <typename Call>
 void Network::timed(int layer, double LayerTime::*part, Call&& call) {
+  if (LaunchList* list = LaunchList::current()) list->set_layer(layer);
   if (!times_) return call();
   times_->resize(layers_.size());
   setup_.backend->synchronize();

@@ -105,6 +105,12 @@ EnginePointer ConvolutionEngines::choose(const Pass& pass, const Pointers& point
   return chosen;
 }
 
+EnginePointer ConvolutionEngines::assumed(const Pass& pass) const {
+  const ConvolutionVariants variants = pass.variants();
+  const ConvolutionVariant& variant = LaunchList::current()->fuses() ? variants.front() : variants.back();
+  return std::make_shared<const ConvolutionEngine>(ConvolutionEngine{variant, -1, "assumed"});
+}
+
 // Steps are captured after all of their convolutions have chosen.
 void ConvolutionEngines::execute(const ConvolutionEngine& engine, const Pointers& pointers,
                                  EngineWorkspace workspace, cudaStream_t stream) {

@@ -49,6 +49,8 @@ class ConvolutionEngines {
   /// and waits for the device. No stream may be capturing a graph.
   EnginePointer choose(const Pass& pass, const Pointers& pointers, EngineWorkspace workspace,
                        cudaStream_t stream);
+  /// What a LaunchList takes to be the fastest: the variant that fuses most, or the plain one.
+  EnginePointer assumed(const Pass& pass) const;
   /// Queues the engine's work.
   void execute(const ConvolutionEngine& engine, const Pointers& pointers, EngineWorkspace workspace,
                cudaStream_t stream);

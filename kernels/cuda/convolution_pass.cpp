@@ -12,14 +12,32 @@ const char* name_of(ConvolutionPass::Kind kind) {
   return "";
 }
 
+/// Each tensor once: two of input, weights and output are read and the third is written.
+Traffic traffic_of(const ConvolutionSpec& spec, const Pointers& pointers) {
+  const size_t channels = spec.output.c * sizeof(float);
+  size_t bytes = (spec.input.count() + spec.output.count() + spec.weight_count()) * size_of(spec.type);
+  if (pointers.count(bias_slot)) bytes += channels;
+  if (pointers.count(sum_slot)) bytes += 2 * channels;
+  return {bytes, 0};
+}
+
 }  // namespace
 
 void ConvolutionPass::run(const Pointers& pointers, EngineWorkspace workspace) {
+  if (LaunchList* list = LaunchList::current()) return run(pointers, workspace, *list);
   if (!engine_) {
     engine_ = engines_->choose({key(workspace.bytes), spec_.type, [this] { return variants(); }}, pointers,
                                workspace, stream_);
   }
   engines_->execute(*engine_, pointers, workspace, stream_);
+}
+
+/// What a step moves, without a GPU.
+void ConvolutionPass::run(const Pointers& pointers, EngineWorkspace workspace, LaunchList& list) {
+  if (!engine_)
+    engine_ = engines_->assumed({key(workspace.bytes), spec_.type, [this] { return variants(); }});
+  list.add_convolution(traffic_of(spec_, pointers), spec_.flops());
+  if (engine_->variant.epilogue) engine_->variant.epilogue(pointers, workspace.data, stream_);
 }
 
 ConvolutionVariants ConvolutionPass::variants() const {

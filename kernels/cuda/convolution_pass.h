@@ -24,6 +24,7 @@ class ConvolutionPass {
   bool sums() const { return engine_ && engine_->variant.name == "sums"; }
 
  private:
+  void run(const Pointers& pointers, EngineWorkspace workspace, LaunchList& list);
   std::string key(size_t workspace_bytes) const;
   ConvolutionVariants variants() const;
 

@@ -114,8 +114,11 @@ void update_all(const Rule& rule, const OptimizerArrays& arrays, std::span<const
   if (arrays.count == 0 || ranges.empty()) return;
   const unsigned blocks = blocks_for((arrays.count + group - 1) / group, block_threads,
                                      static_cast<size_t>(multiprocessors()) * 8);
-  launch(arrays.ema ? update_parameters<Rule, true> : update_parameters<Rule, false>, blocks, block_threads,
-         0, stream, rule, arrays, ranges.data(), static_cast<int>(ranges.size()), state);
+  // Of a step that is applied.
+  const size_t written = (2 + (Rule::second_moment ? 1 : 0) + (arrays.ema ? 1 : 0)) * arrays.count * sizeof(float);
+  const Traffic traffic{written + arrays.count * sizeof(float) + ranges.size_bytes() + sizeof(StepState), written};
+  launch(arrays.ema ? update_parameters<Rule, true> : update_parameters<Rule, false>,
+         Grid(blocks).moving(traffic), block_threads, 0, stream, rule, arrays, ranges.data(), static_cast<int>(ranges.size()), state);
 }
 
 __global__ void __launch_bounds__(block_threads)
@@ -159,8 +162,10 @@ void CudaBackend::adamw_step(const AdamWStep& adam, const OptimizerArrays& array
 void CudaBackend::commit_statistics(float* values, float* kept, float* ema, size_t count,
                                     const StepState* state) {
   if (count == 0) return;
-  launch(commit, blocks_for((count + group - 1) / group, block_threads), block_threads, 0, stream(), values,
-         kept, ema, count, state);
+  const size_t bytes = count * sizeof(float), average = ema ? bytes : 0;
+  const Grid grid(blocks_for((count + group - 1) / group, block_threads));
+  launch(commit, grid.moving({bytes + average, bytes + average}), block_threads, 0, stream(), values, kept, ema,
+         count, state);
 }
 
 }  // namespace brightnet::cuda

@@ -13,6 +13,7 @@
 #include "tests/cuda_emulation/block.h"
 #include "tests/cuda_emulation/memory.h"
 #include "tests/cuda_emulation/queue.h"
+#include "tests/cuda_emulation/traffic.h"
 
 using namespace brightnet::emulation;
 
@@ -106,6 +107,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
   } else {
     queue_work(stream, [=] {
       check_copy(to, from, bytes, kind);
+      if (is_device(to, bytes) && is_device(from, bytes)) count_transfer({bytes, bytes});
       std::memmove(to, from, bytes);
     });
   }
@@ -127,6 +129,7 @@ cudaError_t cudaMemsetAsync(void* memory, int value, size_t bytes, cudaStream_t 
   check();
   queue_work(stream, [=] {
     check();
+    count_transfer({0, bytes});
     std::memset(memory, value, bytes);
   });
   return cudaSuccess;
