@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/clock.h"
+#include "kernels/traffic.h"
 #include "layers/network_input.h"
 #include "layers/network_node.h"
 #include "layers/yolo.h"
@@ -80,6 +81,7 @@ void Network::prepare_frozen() {
 void Network::prepare_if_changed() {
   if (!is_prepare_due()) return;
   for (int i = 0; i < layer_count(); ++i) {
+    if (LaunchList* list = LaunchList::current()) list->set_layer(i);
     // Steps do not change frozen layers.
     const bool frozen = setup_.mode == Mode::train && setup_.model->layers[i].rate == 0;
     if (!frozen || prepared_version_ == 0) layers_[i]->prepare();
@@ -95,6 +97,7 @@ LayerCall Network::call_of(Node& node, bool backward) const {
 
 template <typename Call>
 void Network::timed(int layer, double LayerTime::*part, Call&& call) {
+  if (LaunchList* list = LaunchList::current()) list->set_layer(layer);
   if (!times_) return call();
   times_->resize(layers_.size());
   setup_.backend->synchronize();
@@ -131,7 +134,13 @@ void Network::infer() {
 
 void Network::backward(const GradientScale& scale, bool accumulate, LossTotals* totals,
                        const LayerPassed& passed) {
-  for (int i = layer_count() - 1; i >= 0; --i) {
+  run_backward(layer_count() - 1, 0, scale, accumulate, totals, passed);
+}
+
+/// The backward pass of layers `from` down to `to`.
+void Network::run_backward(int from, int to, const GradientScale& scale, bool accumulate, LossTotals* totals,
+                           const LayerPassed& passed) {
+  for (int i = from; i >= to; --i) {
     Node& node = nodes_[i];
     if (!node.needs_gradient) continue;
     timed(i, &LayerTime::backward, [&] {
@@ -157,6 +166,28 @@ void Network::forward_backward(const GradientScale& scale, bool accumulate, Loss
     run_forward();
     backward(scale, accumulate, totals);
   });
+}
+
+void Network::forward_backward(const GradientScale& scale, bool accumulate, LossTotals* totals,
+                               const StepStops& stops) {
+  BRIGHTNET_CHECK(setup_.mode == Mode::train, "this network was planned for inference");
+  prepare_frozen();
+  input_->fill(x_);
+  RecordingKey key{is_prepare_due(), accumulate, scale.constant, scale.dynamic, totals, 0};
+  recorded(key, [&] { run_forward(); });
+  stops.forward_done();
+  key.prepares = false;  // the forward pass did
+  int from = layer_count() - 1;
+  const auto run_to = [&](int to) {
+    ++key.part;
+    if (to <= from) recorded(key, [&] { run_backward(from, to, scale, accumulate, totals); });
+    from = std::min(from, to - 1);
+  };
+  for (const int layer : stops.layers) {
+    run_to(layer);
+    stops.passed(layer);
+  }
+  run_to(0);
 }
 
 /// Recomputes a layer's output for the backward pass.

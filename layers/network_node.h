@@ -20,6 +20,7 @@ struct Network::Node {
   int concat_channel = 0;
   int first_part = -1;  ///< of a concat: the earliest layer whose output is a slice of this one's
   size_t weights_offset = 0;
+  ArenaRange workspace;
   MemoryNeeds needs;
 
   // When its output is recomputed for the backward pass instead of being kept.

@@ -28,7 +28,8 @@ void CudaBackend::add(const Tensor& a, const Tensor& b, const Tensor& y) {
                   "sum of unlike tensors");
   with_compute_type(y.type, [&]<typename T>() {
     for_each_element<whole_vector<T>>(y.count(), {a.data, b.data, y.data},
-                                      AddElements<T>{a.as<T>(), b.as<T>(), y.as<T>()}, stream());
+                                      AddElements<T>{a.as<T>(), b.as<T>(), y.as<T>()}, stream(),
+                                      Traffic{2 * y.bytes(), y.bytes()});
   });
 }
 

@@ -19,6 +19,7 @@
 #include "kernels/cuda/channel_sums.h"
 #include "kernels/cuda/convolution_kernels.h"
 #include "kernels/cuda/cuda_backend.h"
+#include "kernels/cuda/output_sums.h"
 
 namespace brightnet::cuda {
 namespace {
@@ -93,6 +94,10 @@ struct StoreStatistics {
   float *mean, *inverse_std, *running_mean, *running_variance;
   float momentum, epsilon;
 
+  Traffic traffic(int channels) const {
+    const size_t floats = channels * sizeof(float);
+    return {2 * floats + (k ? channels * sizeof(T) : 0), 4 * floats};
+  }
   __device__ void operator()(int channel, double s, double t) const {
     const double batch_mean = (k ? static_cast<double>(widen(k[channel])) : 0.0) + s / pixels;
     double variance = (t - s * s / pixels) / pixels;
@@ -113,6 +118,7 @@ struct KeepSumsAboutZero {
   double* totals;  ///< [2][channels]
   int channels;
 
+  Traffic traffic(int) const { return {channels * sizeof(T), 2 * channels * sizeof(double)}; }
   __device__ void operator()(int channel, double s, double t) const {
     const double shift = static_cast<double>(widen(k[channel]));
     totals[channel] = s + pixels * shift;
@@ -124,6 +130,7 @@ struct KeepSums {
   double* totals;  ///< [2][channels]
   int channels;
 
+  Traffic traffic(int) const { return {0, 2 * channels * sizeof(double)}; }
   __device__ void operator()(int channel, double s, double t) const {
     totals[channel] = s;
     totals[channels + channel] = t;
@@ -141,7 +148,9 @@ __global__ void __launch_bounds__(channel_threads)
 
 template <typename Number, typename Finish>
 void finish_sums(const Number* totals, int channels, const Finish& finish, cudaStream_t stream) {
-  launch(finish_kernel<Number, Finish>, blocks_for(channels, channel_threads), channel_threads, 0, stream,
+  const Traffic sums{2 * channels * sizeof(Number), 0};
+  const Grid grid(blocks_for(channels, channel_threads));
+  launch(finish_kernel<Number, Finish>, grid.moving(sums + finish.traffic(channels)), channel_threads, 0, stream,
          totals, channels, finish);
 }
 
@@ -215,6 +224,10 @@ struct StoreParameterGradients {
   float *scale_gradient, *shift_gradient;
   bool accumulate;
 
+  Traffic traffic(int channels) const {
+    const size_t floats = channels * sizeof(float);
+    return {(accumulate ? 3 : 1) * floats, 2 * floats};
+  }
   __device__ void operator()(int channel, double s, double t) const {
     const double dscale = t * static_cast<double>(inverse_std[channel]);
     shift_gradient[channel] = static_cast<float>(s) + (accumulate ? shift_gradient[channel] : 0.0f);
@@ -229,6 +242,11 @@ struct StoreGradientCoefficients {
   float *k0, *k1;
   bool frozen;
 
+  /// Without inverse_std, which StoreParameterGradients reads, or nobody when frozen.
+  Traffic traffic(int channels) const {
+    const size_t floats = channels * sizeof(float);
+    return {2 * floats, 2 * floats};
+  }
   __device__ void operator()(int channel, double s, double t) const {
     const double std = inverse_std[channel], a = static_cast<double>(scale[channel] * inverse_std[channel]);
     const double factor = frozen ? 0.0 : -a * std * (t * std) / pixels;
@@ -243,6 +261,7 @@ struct Both {
   First first;
   Second second;
 
+  Traffic traffic(int channels) const { return first.traffic(channels) + second.traffic(channels); }
   __device__ void operator()(int channel, double s, double t) const {
     first(channel, s, t);
     second(channel, s, t);
@@ -278,7 +297,7 @@ __global__ void __launch_bounds__(channel_threads, resident(apply_gradient_block
 template <typename T, int count>
 ChannelTiles queue_statistics(const Tensor& y, const ChannelWorkspace& room, cudaStream_t stream) {
   const ChannelTiles tiles(y.shape, count, blocks_of_multiprocessor);
-  launch(statistics_kernel<T, count>, tiles.grid(), channel_threads, 0, stream, tiles, y.as<const T>(),
+  launch(statistics_kernel<T, count>, Grid(tiles.grid()).moving({y.bytes(), tiles.part_bytes()}), channel_threads, 0, stream, tiles, y.as<const T>(),
          room.parts);
   return tiles;
 }
@@ -323,9 +342,9 @@ void CudaBackend::batch_norm_forward(const BatchNormForward& op) {
         if (op.sums || op.exchange) store.k = nullptr;
         if (op.exchange) store.pixels *= op.exchange->parts();
         if (op.sums && op.exchange) {
-          finish_sums(op.sums, channels, KeepSums{room.totals, channels}, stream());
+          finish_output_sums(op.y, op.sums, KeepSums{room.totals, channels}, stream());
         } else if (op.sums) {
-          finish_sums(op.sums, channels, store, stream());
+          finish_output_sums(op.y, op.sums, store, stream());
         } else {
           const ChannelTiles tiles = queue_statistics<T, count>(op.y, room, stream());
           if (op.exchange) {
@@ -346,7 +365,8 @@ void CudaBackend::batch_norm_forward(const BatchNormForward& op) {
       apply.inverse_std = op.inverse_std;
       apply.activation = op.activation;
       const ChannelTiles apply_tiles(op.y.shape, count, apply_blocks);
-      launch(apply_kernel<T, count>, apply_tiles.grid(), channel_threads, 0, stream(), apply_tiles, apply);
+      const Traffic traffic{op.y.bytes() + 4 * channels * sizeof(float), op.z.bytes()};
+      launch(apply_kernel<T, count>, Grid(apply_tiles.grid()).moving(traffic), channel_threads, 0, stream(), apply_tiles, apply);
     };
     channels_fill_vectors({op.y, op.z}) ? run.template operator()<whole_vector<T>>()
                                         : run.template operator()<1>();
@@ -376,7 +396,8 @@ void CudaBackend::batch_norm_backward(const BatchNormBackward& op) {
                                     k1,
                                     op.activation};
       const ChannelTiles tiles(op.y.shape, count, blocks_of_multiprocessor);
-      launch(gradient_sums_kernel<T, count>, tiles.grid(), channel_threads, 0, stream(), tiles, apply,
+      const size_t read = op.y.bytes() + op.dz.bytes() + 4 * channels * sizeof(float);
+      launch(gradient_sums_kernel<T, count>, Grid(tiles.grid()).moving({read, tiles.part_bytes()}), channel_threads, 0, stream(), tiles, apply,
              room.parts);
       if (op.exchange && !op.frozen) {
         total(room, tiles, Both<StoreParameterGradients, KeepSums>{gradients, {room.totals, channels}},
@@ -387,7 +408,8 @@ void CudaBackend::batch_norm_backward(const BatchNormBackward& op) {
               stream());
       }
       const ChannelTiles apply_tiles(op.y.shape, count, apply_gradient_blocks);
-      launch(apply_gradient_kernel<T, count>, apply_tiles.grid(), channel_threads, 0, stream(), apply_tiles,
+      const Traffic traffic{read + 2 * channels * sizeof(float), op.dy.bytes()};
+      launch(apply_gradient_kernel<T, count>, Grid(apply_tiles.grid()).moving(traffic), channel_threads, 0, stream(), apply_tiles,
              apply);
     };
     channels_fill_vectors({op.y, op.dz, op.dy}) ? run.template operator()<whole_vector<T>>()
@@ -396,7 +418,9 @@ void CudaBackend::batch_norm_backward(const BatchNormBackward& op) {
 }
 
 void CudaBackend::fold_batch_norm(const BatchNormFold& op) {
-  launch(fold_kernel, op.channels, fold_threads, 0, stream(), op);
+  const size_t weights = op.channels * op.weights_per_channel * sizeof(float);
+  const Traffic traffic{weights + 4 * op.channels * sizeof(float), weights + op.channels * sizeof(float)};
+  launch(fold_kernel, Grid(op.channels).moving(traffic), fold_threads, 0, stream(), op);
 }
 
 }  // namespace brightnet::cuda

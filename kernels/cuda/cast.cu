@@ -32,7 +32,8 @@ void cast(const Tensor& from, const Tensor& to, cudaStream_t stream) {
     with_compute_type(to.type, [&]<typename To>() {
       constexpr int count = static_cast<int>(16 / (sizeof(From) > sizeof(To) ? sizeof(From) : sizeof(To)));
       for_each_element<count>(from.count(), {from.data, to.data},
-                              CastElements<From, To>{from.as<From>(), to.as<To>()}, stream);
+                              CastElements<From, To>{from.as<From>(), to.as<To>()}, stream,
+                              Traffic{from.bytes(), to.bytes()});
     });
   });
 }

@@ -51,6 +51,8 @@ struct ChannelTiles {
     chunks = static_cast<int>(std::clamp<size_t>(blocks / across, 1, std::max<size_t>(useful, 1)));
   }
   dim3 grid() const { return dim3(static_cast<unsigned>(chunks), static_cast<unsigned>(across)); }
+  /// Of the partial sums that the grid writes.
+  size_t part_bytes() const { return static_cast<size_t>(chunks) * channels * sizeof(float2); }
 };
 
 /// The workspace: fp64 sums of every channel, coefficients of the next pass, and partial sums.
@@ -186,7 +188,9 @@ __global__ void __launch_bounds__(channel_threads)
 template <typename Finish>
 void total(const ChannelWorkspace& workspace, const ChannelTiles& tiles, const Finish& finish,
            cudaStream_t stream) {
-  launch(total_kernel<Finish>, blocks_for(tiles.channels, total_channels), channel_threads, 0, stream,
+  const Grid grid(blocks_for(tiles.channels, total_channels));
+  const Traffic parts{tiles.part_bytes(), 0};
+  launch(total_kernel<Finish>, grid.moving(parts + finish.traffic(tiles.channels)), channel_threads, 0, stream,
          static_cast<const float2*>(workspace.parts), tiles.chunks, tiles.channels, finish);
 }
 

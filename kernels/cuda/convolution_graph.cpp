@@ -122,7 +122,7 @@ std::shared_ptr<Graph> sums_graph(const ConvolutionSpec& spec) {
 
 }  // namespace
 
-ConvolutionVariants forward_variants(const ConvolutionSpec& spec, void* workspace, cudaStream_t stream) {
+ConvolutionVariants forward_variants(const ConvolutionSpec& spec) {
   ConvolutionVariants variants;
   const auto y_of = [spec](const Pointers& pointers) {
     return Tensor{pointers.at(y_slot), spec.output, spec.type};
@@ -131,18 +131,19 @@ ConvolutionVariants forward_variants(const ConvolutionSpec& spec, void* workspac
   if (epilogue && spec.output.count() * size_of(spec.type) >= least_fused_bytes) {
     if (auto fused = forward_graph(spec, true)) variants.push_back({"fused", std::move(fused), {}, {}});
   }
-  // The second row of sums follows the first, and engines are promised 16-byte alignment.
-  const bool sums = spec.statistics && spec.type != DType::f32 && spec.output.c % 4 == 0;
+  // The second row of sums follows the first, and engines are promised 16-byte alignment. No engine has them
+  // for an image's three channels.
+  const bool sums = spec.statistics && spec.type != DType::f32 && spec.input.c % 8 == 0 && spec.output.c % 4 == 0;
   if (sums) variants.push_back({"sums", sums_graph(spec), {}, {}});
   ConvolutionVariant plain{"plain", forward_graph(spec, false), {}, {}};
   if (epilogue) {
-    plain.epilogue = [y_of, spec, stream](const Pointers& pointers) {
+    plain.epilogue = [y_of, spec](const Pointers& pointers, void*, cudaStream_t stream) {
       bias_activation(y_of(pointers), static_cast<const float*>(pointers.at(bias_slot)), spec.activation,
                       stream);
     };
   }
   if (spec.statistics) {
-    plain.elsewhere = [y_of, workspace, stream](const Pointers& pointers) {
+    plain.elsewhere = [y_of](const Pointers& pointers, void* workspace, cudaStream_t stream) {
       read_for_statistics(y_of(pointers), workspace, stream);
     };
   }
@@ -162,6 +163,18 @@ ConvolutionVariants backward_weights_variants(const ConvolutionSpec& spec) {
   const auto dw =
       pass.graph->conv_wgrad(pass.y(), pass.x(), pass.geometry<fe::graph::Conv_wgrad_attributes>());
   return {{"plain", pass.with_weight_output(dw), {}, {}}};
+}
+
+// No engine of cuDNN 9.19 that computes in tf32 carries the note DOWN_CONVERT_INPUTS: those that do convert to a
+// half precision.
+void deselect_engines(fe::graph::Graph& graph, DType type, const EngineLimits& limits) {
+  using Note = fe::NumericalNote_t;
+  std::vector<Note> unwanted{Note::REDUCED_PRECISION_REDUCTION, Note::DOWN_CONVERT_INPUTS, Note::FFT,
+                             Note::WINOGRAD_TILE_6x6, Note::WINOGRAD_TILE_13x13};
+  if (type == DType::f32 && !limits.tensor_float) unwanted.push_back(Note::TENSOR_CORE);
+  if (limits.deterministic) unwanted.push_back(Note::NONDETERMINISTIC);
+  graph.deselect_numeric_notes(unwanted);
+  graph.deselect_workspace_greater_than(static_cast<int64_t>(limits.workspace_bytes));
 }
 
 }  // namespace brightnet::cuda

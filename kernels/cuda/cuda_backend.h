@@ -16,7 +16,8 @@ class CudaBackend : public Backend {
  public:
   /// On the current CUDA device. `name` is for users: "cuda:0 (NVIDIA H200)".
   CudaBackend(std::string name, ConvolutionFactory convolutions);
-  /// A backend for planning only, which uses no device.
+  /// A backend for planning only, which uses no device. While a LaunchList lives (kernels/traffic.h), it takes
+  /// operations too, and lists them: nothing is computed, and memory is made of addresses alone.
   static std::unique_ptr<CudaBackend> planner(std::string name, ConvolutionFactory convolutions);
   ~CudaBackend() override;
 
@@ -104,8 +105,11 @@ class CudaBackend : public Backend {
   struct Planner {};
   CudaBackend(Planner, std::string name, ConvolutionFactory convolutions);
   Queues& queues() const;
+  /// Whether work is added to a LaunchList instead of being queued.
+  bool lists() const;
 
   std::string name_;
+  Stream no_stream_{nullptr};  ///< a planner's
   std::unique_ptr<Queues> queues_;   ///< null in a planner
   ConvolutionFactory convolutions_;  ///< destroyed before its stream
   bool captures_ = true;             ///< no capture has failed yet
