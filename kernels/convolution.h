@@ -48,6 +48,11 @@ class Convolution {
   virtual const float* output_sums() const { return nullptr; }
   /// dx = dy ∗ wᵀ, overwriting dx.
   virtual void backward_data(const Tensor& dy, const Tensor& dx) = 0;
+  /// dx += dy ∗ wᵀ without a pass of its own for the sum, where the device can; false: nothing was done. `part`,
+  /// of dx's shape, may be used.
+  virtual bool add_backward_data(const Tensor& /*dy*/, const Tensor& /*dx*/, const Tensor& /*part*/) {
+    return false;
+  }
   /// dw (fp32, OHWI) = or += x ∗ dy. With a null dw the result stays in the workspace, in the primitive's own
   /// layout: `bench` times that as the lower bound.
   virtual void backward_weights(const Tensor& x, const Tensor& dy, float* dw, bool accumulate) = 0;

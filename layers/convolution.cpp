@@ -47,7 +47,7 @@ MemoryNeeds ConvolutionLayer::memory_needs() const {
     workspace = std::max(workspace, backend().channel_workspace(spec_.output));
     // A gradient that is added to another is computed separately first.
     const size_t dense_gradient =
-        setup().output_in_concat ? aligned(spec_.output.count() * size_of(spec_.type)) : 0;
+        keeps_output_gradient() ? aligned(spec_.output.count() * size_of(spec_.type)) : 0;
     const size_t part = setup().adds_input_gradient ? aligned(spec_.input.count() * size_of(spec_.type)) : 0;
     needs.workspace = workspace + dense_gradient + part;
   } else {
@@ -102,6 +102,7 @@ void ConvolutionLayer::forward(const LayerCall& call) {
   if (norm_) {
     BatchNormForward norm = batch_norm(call.output);
     norm.sums = convolution_->output_sums();
+    norm.addend = call.addend;
     backend().batch_norm_forward(norm);
   } else if (keeps_output()) {
     backend().activation_forward(attributes_.activation, y, call.output);
@@ -132,12 +133,12 @@ BatchNormForward ConvolutionLayer::batch_norm(const Tensor& output) const {
 }
 
 void ConvolutionLayer::backward(const LayerCall& call, bool accumulate_parameters) {
-  // The convolution needs a dense gradient. Batch-norm reads one that is a slice of a concat's and writes
-  // it densely.
+  // The convolution needs a dense gradient of its own. Batch-norm reads one that is a slice of a concat's, or
+  // also another layer's, and writes it elsewhere.
   Tensor dy = call.output_gradient;
   std::byte* after_convolution = workspace_ + std::max(aligned(convolution_->workspace_bytes()),
                                                        backend().channel_workspace(spec_.output));
-  if (setup().output_in_concat) {
+  if (keeps_output_gradient()) {
     dy = {after_convolution, spec_.output, spec_.type};
     after_convolution += aligned(dy.bytes());
   }
@@ -169,6 +170,7 @@ void ConvolutionLayer::backward(const LayerCall& call, bool accumulate_parameter
   }
   Tensor part = dx;
   part.data = after_convolution;
+  if (convolution_->add_backward_data(dy, dx, part)) return;
   convolution_->backward_data(dy, part);
   backend().add(dx, part, dx);
 }

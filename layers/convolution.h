@@ -33,6 +33,8 @@ class ConvolutionLayer : public Layer {
   bool keeps_output() const {
     return passes_gradient_ && (norm_ || attributes_.activation != Activation::linear);
   }
+  /// Whether its gradient is written apart from the output's.
+  bool keeps_output_gradient() const { return setup().output_in_concat || setup().output_in_shortcut; }
   Tensor convolution_output(const Tensor& output) const;
   BatchNormForward batch_norm(const Tensor& output) const;
 

@@ -38,6 +38,9 @@ struct LayerSetup {
   bool adds_input_gradient = false;
   /// The output is a slice of the concat that reads it, and so is its gradient.
   bool output_in_concat = false;
+  /// The output is the sum of the shortcut that reads it (LayerCall::addend), and their gradient is also that of
+  /// the shortcut's other input: it must not be overwritten.
+  bool output_in_shortcut = false;
   /// A head of an inference network also computes the loss of its predictions.
   bool loss_of_inference = false;
 };
@@ -59,6 +62,7 @@ struct LayerMemory {
 struct LayerCall {
   std::span<const Tensor> inputs{};
   Tensor output{};
+  Tensor addend{};  ///< with LayerSetup::output_in_shortcut, what is added to the output: the other input
   std::span<const Tensor> input_gradients{};
   std::span<const bool> accumulate{};  ///< for each input: add to the gradient that is there already
   Tensor output_gradient{};            ///< the layer may overwrite it: it is not read afterwards

@@ -27,7 +27,10 @@ Network::Network(const NetworkSetup& setup)
   }
   BRIGHTNET_CHECK(setup.batch > 0, "a network needs a batch");
   connect();
-  if (setup.mode == Mode::train) place_in_concats();
+  if (setup.mode == Mode::train) {
+    place_in_concats();
+    place_in_shortcuts();
+  }
   make_layers();
   if (setup.mode == Mode::train && setup.recompute) choose_rebuilt();
   plan_memory();
@@ -92,7 +95,7 @@ void Network::prepare_if_changed() {
 
 LayerCall Network::call_of(Node& node, bool backward) const {
   return {backward ? node.backward_input_tensors : node.input_tensors,
-          backward ? node.backward_tensor : node.output_tensor, node.input_gradients,
+          backward ? node.backward_tensor : node.output_tensor, node.addend_tensor, node.input_gradients,
           std::span<const bool>(node.accumulate.get(), node.inputs.size()), node.output_gradient};
 }
 

@@ -19,6 +19,8 @@ Traffic convolution_traffic(const ConvolutionSpec& spec, const Pointers& pointer
   const size_t channels = spec.output.c * sizeof(float);
   size_t bytes = (spec.input.count() + spec.output.count() + spec.weight_count()) * size_of(spec.type);
   if (pointers.count(bias_slot)) bytes += channels;
+  if (pointers.count(addend_slot) && pointers.at(addend_slot) == pointers.at(x_slot))
+    bytes += spec.input.count() * size_of(spec.type);
   if (pointers.count(sum_slot)) bytes += 2 * channels;
   return {bytes, 0};
 }
@@ -83,6 +85,23 @@ class CudnnConvolution : public Convolution {
     execute(backward_data_, pointers);
   }
 
+  // Choosing an engine leaves dx alone: the engine writes to `part` then. In a step it reads and writes each
+  // element of dx in one place.
+  bool add_backward_data(const Tensor& dy, const Tensor& dx, const Tensor& part) override {
+    BRIGHTNET_CHECK(spec_.training && spec_.input_gradient,
+                    "this convolution was planned without an input gradient");
+    Pointers pointers{{x_slot, part.data}, {w_slot, weights_}, {y_slot, dy.data}, {addend_slot, dx.data}};
+    if (!add_backward_data_) {
+      const auto variants = [this] { return add_backward_data_variants(spec_, stream_); };
+      add_backward_data_ = choose({key("add backward data"), spec_.type, variants}, pointers);
+    }
+    const bool fused = add_backward_data_->variant.name == "sum";
+    if (fused) pointers[x_slot] = dx.data;
+    execute(add_backward_data_, pointers);
+    if (!fused) add(dx, part, dx, stream_);
+    return true;
+  }
+
   void backward_weights(const Tensor& x, const Tensor& dy, float* dw, bool accumulate) override {
     BRIGHTNET_CHECK(spec_.training, "this convolution was planned for inference");
     Pointers pointers{{x_slot, x.data}, {w_slot, after_engine_}, {y_slot, dy.data}};
@@ -101,7 +120,8 @@ class CudnnConvolution : public Convolution {
       return engine ? engine->name : std::string("not chosen yet");
     };
     std::string text = "cuDNN " + name(forward_);
-    if (spec_.training) text += ", " + name(backward_data_) + ", " + name(backward_weights_);
+    const EnginePointer& data = add_backward_data_ ? add_backward_data_ : backward_data_;
+    if (spec_.training) text += ", " + name(data) + ", " + name(backward_weights_);
     return text;
   }
 
@@ -147,7 +167,7 @@ class CudnnConvolution : public Convolution {
   void *weights_ = nullptr, *workspace_ = nullptr;
   float* after_engine_ = nullptr;  ///< forward: the output's sums; backward: the weights' gradient
   const float* sums_ = nullptr;    ///< of the last forward pass
-  EnginePointer forward_, backward_data_, backward_weights_;
+  EnginePointer forward_, backward_data_, add_backward_data_, backward_weights_;
 };
 
 }  // namespace

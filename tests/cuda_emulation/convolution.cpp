@@ -92,6 +92,23 @@ class EmulatedConvolution : public Convolution {
     });
   }
 
+  bool add_backward_data(const Tensor& dy, const Tensor& dx, const Tensor&) override {
+    if (listed()) return true;
+    queue_work(stream_, [this, dy, dx, masters = masters_] {
+      check(dy.data, dy.bytes());
+      check(dx.data, dx.bytes());
+      if (masters) fill(masters, DType::f32);
+      widen(dy.data, dy.type, y_, dy.count());
+      std::vector<float> sum;
+      widen(dx.data, dx.type, sum, dx.count());
+      x_.resize(dx.count());
+      plan_->backward_data({y_.data(), dy.shape, DType::f32}, {x_.data(), dx.shape, DType::f32});
+      for (size_t i = 0; i < sum.size(); ++i) sum[i] += x_[i];
+      narrow(sum, dx.type, dx.data);
+    });
+    return true;
+  }
+
   void backward_weights(const Tensor& x, const Tensor& dy, float* dw, bool accumulate) override {
     if (spec_.type == DType::f32) {
       if (!listed()) queue_work(stream_, [=, this] { sum_products(x, dy, dw, accumulate); });
