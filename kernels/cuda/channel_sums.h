@@ -104,6 +104,13 @@ struct ChannelPlace {
             active ? static_cast<unsigned>(tiles.pixels) : 0};
   }
 
+  /// The j-th of the thread's pixels from `pixel` on, if it has that many; else `pixel` itself, so that loads
+  /// need no branch.
+  __device__ bool has(unsigned pixel, unsigned j) const { return pixel + j * step < pixels; }
+  __device__ unsigned own(unsigned pixel, unsigned j) const {
+    return has(pixel, j) ? pixel + j * step : pixel;
+  }
+
   /// Offset of the thread's vector of a pixel in a tensor with this pixel stride.
   template <int count>
   __device__ size_t at(unsigned pixel, unsigned stride) const {
