@@ -35,8 +35,13 @@ class Convolution {
  public:
   virtual ~Convolution() = default;
   virtual size_t weight_bytes() const = 0;
+  /// What it cannot do without.
   virtual size_t workspace_bytes() const = 0;
+  /// With more, up to this, it can choose among more implementations: see extend_workspace().
+  virtual size_t most_workspace_bytes() const { return workspace_bytes(); }
   virtual void bind(void* weights, void* workspace) = 0;
+  /// After bind(): the workspace has `bytes`, which is more than workspace_bytes().
+  virtual void extend_workspace(size_t) {}
 
   /// Fills the working weights from fp32 master weights in OHWI; call it after each change of the masters.
   /// These must stay in place until the next call (unless `folded`): a backend may read them directly.

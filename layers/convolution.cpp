@@ -40,22 +40,31 @@ MemoryNeeds ConvolutionLayer::memory_needs() const {
   needs.weights = aligned(convolution_->weight_bytes());
   const size_t channel = aligned(spec_.output.c * sizeof(float));
   size_t workspace = aligned(convolution_->workspace_bytes());
+  size_t most = aligned(convolution_->most_workspace_bytes());
   if (folds_) needs.weights += channel;
   if (passes_gradient_) {
     if (keeps_output()) needs.saved += aligned(spec_.output.count() * size_of(spec_.type));
     if (norm_) needs.saved += 2 * channel;
     workspace = std::max(workspace, backend().channel_workspace(spec_.output));
-    // A gradient that is added to another is computed separately first.
-    const size_t dense_gradient =
-        keeps_output_gradient() ? aligned(spec_.output.count() * size_of(spec_.type)) : 0;
-    const size_t part = setup().adds_input_gradient ? aligned(spec_.input.count() * size_of(spec_.type)) : 0;
-    needs.workspace = workspace + dense_gradient + part;
-  } else {
-    needs.workspace = workspace;
   }
+  const size_t tensors = dense_gradient_bytes() + added_gradient_bytes();
+  needs.workspace = tensors + workspace;
+  needs.most_workspace = tensors + std::max(workspace, most);
   // The folded weights, before conversion to the working ones.
   if (folds_) needs.preparing = spec_.weight_count() * sizeof(float);
   return needs;
+}
+
+// The convolution's own part of the workspace comes last: it takes what there is.
+size_t ConvolutionLayer::dense_gradient_bytes() const {
+  return passes_gradient_ && keeps_output_gradient()
+             ? aligned(spec_.output.count() * size_of(spec_.type), device_alignment)
+             : 0;
+}
+size_t ConvolutionLayer::added_gradient_bytes() const {
+  return passes_gradient_ && setup().adds_input_gradient
+             ? aligned(spec_.input.count() * size_of(spec_.type), device_alignment)
+             : 0;
 }
 
 void ConvolutionLayer::bind(const LayerMemory& memory) {
@@ -75,8 +84,13 @@ void ConvolutionLayer::bind(const LayerMemory& memory) {
     folded_bias_ = reinterpret_cast<float*>(weights + aligned(convolution_->weight_bytes()));
     folded_weight_ = static_cast<float*>(memory.preparing);
   }
-  workspace_ = workspace;
-  convolution_->bind(weights, workspace);
+  dense_gradient_ = workspace;
+  added_gradient_ = workspace + dense_gradient_bytes();
+  workspace_ = added_gradient_ + added_gradient_bytes();
+  convolution_->bind(weights, workspace_);
+  const size_t tensors = dense_gradient_bytes() + added_gradient_bytes();
+  if (memory.workspace_bytes > tensors + convolution_->workspace_bytes())
+    convolution_->extend_workspace(memory.workspace_bytes - tensors);
 }
 
 Tensor ConvolutionLayer::convolution_output(const Tensor& output) const {
@@ -136,12 +150,7 @@ void ConvolutionLayer::backward(const LayerCall& call, bool accumulate_parameter
   // The convolution needs a dense gradient of its own. Batch-norm reads one that is a slice of a concat's, or
   // also another layer's, and writes it elsewhere.
   Tensor dy = call.output_gradient;
-  std::byte* after_convolution = workspace_ + std::max(aligned(convolution_->workspace_bytes()),
-                                                       backend().channel_workspace(spec_.output));
-  if (keeps_output_gradient()) {
-    dy = {after_convolution, spec_.output, spec_.type};
-    after_convolution += aligned(dy.bytes());
-  }
+  if (keeps_output_gradient()) dy = {dense_gradient_, spec_.output, spec_.type};
   if (norm_) {
     BatchNormBackward norm{.y = convolution_output(call.output), .dz = call.output_gradient, .dy = dy};
     norm.scale = value(scale_);
@@ -168,8 +177,9 @@ void ConvolutionLayer::backward(const LayerCall& call, bool accumulate_parameter
     convolution_->backward_data(dy, dx);
     return;
   }
+  // A gradient that is added to another is computed separately first.
   Tensor part = dx;
-  part.data = after_convolution;
+  part.data = added_gradient_;
   if (convolution_->add_backward_data(dy, dx, part)) return;
   convolution_->backward_data(dy, part);
   backend().add(dx, part, dx);

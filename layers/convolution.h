@@ -37,6 +37,10 @@ class ConvolutionLayer : public Layer {
   bool keeps_output_gradient() const { return setup().output_in_concat || setup().output_in_shortcut; }
   Tensor convolution_output(const Tensor& output) const;
   BatchNormForward batch_norm(const Tensor& output) const;
+  /// Of the workspace, for the gradient of an output whose own must not be overwritten.
+  size_t dense_gradient_bytes() const;
+  /// Of the workspace, for an input gradient that is added to another.
+  size_t added_gradient_bytes() const;
 
   const ConvAttributes attributes_;
   const bool trains_;           ///< the parameters have gradients
@@ -50,7 +54,8 @@ class ConvolutionLayer : public Layer {
   void* kept_output_ = nullptr;
   float *mean_ = nullptr, *inverse_std_ = nullptr;
   float *folded_weight_ = nullptr, *folded_bias_ = nullptr;
-  std::byte* workspace_ = nullptr;
+  std::byte *dense_gradient_ = nullptr, *added_gradient_ = nullptr;
+  std::byte* workspace_ = nullptr;  ///< the convolution's, and batch-norm's
 };
 
 }  // namespace brightnet

@@ -50,11 +50,14 @@ struct MemoryNeeds {
   size_t weights = 0;    ///< for as long as the network: working copies of parameters
   size_t saved = 0;      ///< from its forward to its backward pass
   size_t workspace = 0;  ///< within one call
+  /// Up to this a larger workspace makes it faster. It gets what the step's tensors leave free in its calls.
+  size_t most_workspace = 0;
   size_t preparing = 0;  ///< within prepare(), in the memory of the step's tensors, which is free then
 };
 
 struct LayerMemory {
   void *weights = nullptr, *saved = nullptr, *workspace = nullptr, *preparing = nullptr;
+  size_t workspace_bytes = 0;  ///< at least MemoryNeeds::workspace
 };
 
 /// The tensors of one call. Gradients are null where none is needed; a shortcut's gradient may alias the

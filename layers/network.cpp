@@ -138,7 +138,13 @@ void Network::infer() {
 
 void Network::backward(const GradientScale& scale, bool accumulate, LossTotals* totals,
                        const LayerPassed& passed) {
-  for (int i = layer_count() - 1; i >= 0; --i) {
+  run_backward(layer_count() - 1, 0, scale, accumulate, totals, passed);
+}
+
+/// The backward pass of layers `from` down to `to`.
+void Network::run_backward(int from, int to, const GradientScale& scale, bool accumulate, LossTotals* totals,
+                           const LayerPassed& passed) {
+  for (int i = from; i >= to; --i) {
     Node& node = nodes_[i];
     if (!node.needs_gradient) continue;
     timed(i, &LayerTime::backward, [&] {
@@ -164,6 +170,28 @@ void Network::forward_backward(const GradientScale& scale, bool accumulate, Loss
     run_forward();
     backward(scale, accumulate, totals);
   });
+}
+
+void Network::forward_backward(const GradientScale& scale, bool accumulate, LossTotals* totals,
+                               const StepStops& stops) {
+  BRIGHTNET_CHECK(setup_.mode == Mode::train, "this network was planned for inference");
+  prepare_frozen();
+  input_->fill(x_);
+  RecordingKey key{is_prepare_due(), accumulate, scale.constant, scale.dynamic, totals, 0};
+  recorded(key, [&] { run_forward(); });
+  stops.forward_done();
+  key.prepares = false;  // the forward pass did
+  int from = layer_count() - 1;
+  const auto run_to = [&](int to) {
+    ++key.part;
+    if (to <= from) recorded(key, [&] { run_backward(from, to, scale, accumulate, totals); });
+    from = std::min(from, to - 1);
+  };
+  for (const int layer : stops.layers) {
+    run_to(layer);
+    stops.passed(layer);
+  }
+  run_to(0);
 }
 
 /// Recomputes a layer's output for the backward pass.

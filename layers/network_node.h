@@ -23,6 +23,7 @@ struct Network::Node {
   int summand = -1;     ///< of a shortcut: the layer that writes its sum; `addend` is its other input
   int addend = -1;
   size_t weights_offset = 0;
+  ArenaRange workspace;
   MemoryNeeds needs;
 
   // When its output is recomputed for the backward pass instead of being kept.

@@ -1,4 +1,5 @@
-// Planning of a network: which outputs are written directly into a concat or a shortcut's sum, which are recomputed for the
+// Planning of a network: which outputs are written directly into a concat or a shortcut's sum, which are recomputed
+// for the
 // backward pass instead of being kept, and during which calls each buffer of the arena is alive.
 #include <algorithm>
 
@@ -142,7 +143,7 @@ void Network::plan_memory() {
   const int end = training ? 2 * count - 1 : count - 1;
   const auto backward_time = [&](int layer) { return 2 * count - 1 - layer; };
   std::vector<Lifetime> lives;
-  size_t preparing = 0;
+  size_t preparing = 0, workspace = 0;
   const auto add = [&](size_t bytes, int first, int last) {
     if (bytes == 0) return -1;
     lives.push_back({bytes, first, last});
@@ -200,19 +201,63 @@ void Network::plan_memory() {
     node.saved = add(node.needs.saved, i, training && node.needs_gradient ? backward_time(i) : i);
     node.weights_offset = memory_.working_weights;
     memory_.working_weights += aligned(node.needs.weights, device_alignment);
-    workspace_bytes_ = std::max(workspace_bytes_, node.needs.workspace);
+    workspace = std::max(workspace, node.needs.workspace);
     preparing = std::max(preparing, node.needs.preparing);
     row.saved = node.needs.saved;
     row.working_weights = node.needs.weights;
-    row.workspace = node.needs.workspace;
     memory_.rows.push_back(std::move(row));
   }
-  workspace_buffer_ = add(workspace_bytes_, 0, end);
+  workspace_buffer_ = add(workspace, 0, end);
 
   arena_plan_ = plan_arena(lives);
-  memory_.step = std::max(arena_plan_.total, aligned(preparing, device_alignment));
+  plan_workspaces(lives, aligned(preparing, device_alignment));
   for (const Lifetime& life : lives) memory_.unshared += aligned(life.bytes, device_alignment);
   memory_.input = aligned(input_->bytes(), device_alignment);
+}
+
+/// The times at which the layer's workspace is in use: its calls, and when its output is recomputed.
+std::vector<int> Network::times_of_calls(int layer) const {
+  const auto backward_time = [&](int i) { return 2 * layer_count() - 1 - i; };
+  const Node& node = nodes_[layer];
+  std::vector<int> times{layer};
+  if (setup_.mode == Mode::train) times.push_back(backward_time(layer));
+  if (node.is_rebuilt) times.push_back(backward_time(node.rebuilt_before));
+  if (node.concat >= 0 && nodes_[node.concat].is_rebuilt)
+    times.push_back(backward_time(nodes_[node.concat].rebuilt_before));
+  return times;
+}
+
+// One buffer is every layer's workspace; its size is what each of them cannot do without. During a layer's calls
+// much of the arena is free: at the ends of the network, where tensors and the workspaces that cuDNN's engines
+// want are the largest, nearly all of it. There the layer uses the largest free range, which may include the
+// buffer. Where less is free than a layer could use, the buffer grows, by up to a sixteenth of the arena.
+void Network::plan_workspaces(std::vector<Lifetime>& lives, size_t preparing) {
+  const auto place = [&] {
+    size_t missing = 0;
+    memory_.step = std::max(arena_plan_.total, preparing);
+    for (int i = 0; i < layer_count(); ++i) {
+      Node& node = nodes_[i];
+      const MemoryNeeds& needs = node.needs;
+      if (needs.workspace == 0) continue;
+      node.workspace = {arena_plan_.offsets[workspace_buffer_], lives[workspace_buffer_].bytes};
+      if (needs.most_workspace > node.workspace.bytes) {
+        const ArenaRange free =
+            largest_free_range(lives, arena_plan_, memory_.step, times_of_calls(i), workspace_buffer_);
+        if (free.bytes > node.workspace.bytes) node.workspace = free;
+      }
+      if (node.workspace.bytes < needs.most_workspace) missing = std::max(missing, needs.most_workspace);
+      memory_.rows[i].workspace =
+          std::min(node.workspace.bytes, std::max(needs.workspace, needs.most_workspace));
+    }
+    return missing;
+  };
+  const size_t missing = place();
+  if (workspace_buffer_ < 0) return;
+  const size_t grown = std::min(missing, arena_plan_.total / 16 / device_alignment * device_alignment);
+  if (grown <= lives[workspace_buffer_].bytes) return;
+  lives[workspace_buffer_].bytes = grown;
+  arena_plan_ = plan_arena(lives);
+  place();
 }
 
 void Network::bind(void* arena) {
@@ -267,7 +312,8 @@ void Network::bind(void* arena) {
     }
     if (node.head) node.output_tensor = node.input_tensors[0];
     if (node.shortcut >= 0) node.addend_tensor = nodes_[nodes_[node.shortcut].addend].output_tensor;
-    layers_[i]->bind({weights + node.weights_offset, place(node.saved), place(workspace_buffer_), step});
+    layers_[i]->bind({weights + node.weights_offset, place(node.saved), step + node.workspace.offset, step,
+                       node.workspace.bytes});
   }
 }
 

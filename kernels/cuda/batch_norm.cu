@@ -19,6 +19,7 @@
 #include "kernels/cuda/channel_sums.h"
 #include "kernels/cuda/convolution_kernels.h"
 #include "kernels/cuda/cuda_backend.h"
+#include "kernels/cuda/output_sums.h"
 
 namespace brightnet::cuda {
 namespace {
@@ -382,9 +383,9 @@ void CudaBackend::batch_norm_forward(const BatchNormForward& op) {
         if (op.sums || op.exchange) store.k = nullptr;
         if (op.exchange) store.pixels *= op.exchange->parts();
         if (op.sums && op.exchange) {
-          finish_sums(op.sums, channels, KeepSums{room.totals, channels}, stream());
+          finish_output_sums(op.y, op.sums, KeepSums{room.totals, channels}, stream());
         } else if (op.sums) {
-          finish_sums(op.sums, channels, store, stream());
+          finish_output_sums(op.y, op.sums, store, stream());
         } else {
           const ChannelTiles tiles = queue_statistics<T, count>(op.y, room, stream());
           if (op.exchange) {

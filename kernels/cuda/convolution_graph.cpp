@@ -121,7 +121,7 @@ std::shared_ptr<Graph> sums_graph(const ConvolutionSpec& spec) {
 
 }  // namespace
 
-ConvolutionVariants forward_variants(const ConvolutionSpec& spec, void* workspace, cudaStream_t stream) {
+ConvolutionVariants forward_variants(const ConvolutionSpec& spec) {
   ConvolutionVariants variants;
   const auto y_of = [spec](const Pointers& pointers) {
     return Tensor{pointers.at(y_slot), spec.output, spec.type};
@@ -136,13 +136,13 @@ ConvolutionVariants forward_variants(const ConvolutionSpec& spec, void* workspac
   if (sums) variants.push_back({"sums", sums_graph(spec), {}, {}});
   ConvolutionVariant plain{"plain", forward_graph(spec, false), {}, {}};
   if (epilogue) {
-    plain.epilogue = [y_of, spec, stream](const Pointers& pointers) {
+    plain.epilogue = [y_of, spec](const Pointers& pointers, void*, cudaStream_t stream) {
       bias_activation(y_of(pointers), static_cast<const float*>(pointers.at(bias_slot)), spec.activation,
                       stream);
     };
   }
   if (spec.statistics) {
-    plain.elsewhere = [y_of, workspace, stream](const Pointers& pointers) {
+    plain.elsewhere = [y_of](const Pointers& pointers, void* workspace, cudaStream_t stream) {
       read_for_statistics(y_of(pointers), workspace, stream);
     };
   }
@@ -157,7 +157,7 @@ ConvolutionVariants backward_data_variants(const ConvolutionSpec& spec) {
   return {{"plain", pass.with_output(dx, x_slot, spec.input), {}, {}}};
 }
 
-ConvolutionVariants add_backward_data_variants(const ConvolutionSpec& spec, cudaStream_t stream) {
+ConvolutionVariants add_backward_data_variants(const ConvolutionSpec& spec) {
   ConvolutionVariants variants;
   if (spec.input.count() * size_of(spec.type) >= least_fused_bytes) {
     PassGraph pass(spec);
@@ -169,7 +169,7 @@ ConvolutionVariants add_backward_data_variants(const ConvolutionSpec& spec, cuda
     variants.push_back({"sum", pass.with_output(dx, x_slot, spec.input), {}, {}});
   }
   ConvolutionVariant plain = std::move(backward_data_variants(spec).front());
-  plain.elsewhere = [spec, stream](const Pointers& pointers) {
+  plain.elsewhere = [spec](const Pointers& pointers, void*, cudaStream_t stream) {
     const Tensor part{pointers.at(x_slot), spec.input, spec.type};
     add({pointers.at(addend_slot), spec.input, spec.type}, part, part, stream);
   };
@@ -182,6 +182,18 @@ ConvolutionVariants backward_weights_variants(const ConvolutionSpec& spec) {
   const auto dw =
       pass.graph->conv_wgrad(pass.y(), pass.x(), pass.geometry<fe::graph::Conv_wgrad_attributes>());
   return {{"plain", pass.with_weight_output(dw), {}, {}}};
+}
+
+// No engine of cuDNN 9.19 that computes in tf32 carries the note DOWN_CONVERT_INPUTS: those that do convert to a
+// half precision.
+void deselect_engines(fe::graph::Graph& graph, DType type, const EngineLimits& limits) {
+  using Note = fe::NumericalNote_t;
+  std::vector<Note> unwanted{Note::REDUCED_PRECISION_REDUCTION, Note::DOWN_CONVERT_INPUTS, Note::FFT,
+                             Note::WINOGRAD_TILE_6x6, Note::WINOGRAD_TILE_13x13};
+  if (type == DType::f32 && !limits.tensor_float) unwanted.push_back(Note::TENSOR_CORE);
+  if (limits.deterministic) unwanted.push_back(Note::NONDETERMINISTIC);
+  graph.deselect_numeric_notes(unwanted);
+  graph.deselect_workspace_greater_than(static_cast<int64_t>(limits.workspace_bytes));
 }
 
 }  // namespace brightnet::cuda

@@ -67,8 +67,12 @@ PinnedMemory::~PinnedMemory() {
   if (data_) cudaFreeHost(data_);
 }
 
-Stream::Stream() {
-  check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "make a stream");
+Stream::Stream(Priority priority) {
+  int lowest = 0, highest = 0;
+  check(cudaDeviceGetStreamPriorityRange(&lowest, &highest), "ask for the priorities of streams");
+  check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking,
+                                     priority == Priority::high ? highest : 0),
+        "make a stream");
 }
 
 Stream::~Stream() {

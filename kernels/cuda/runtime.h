@@ -70,7 +70,9 @@ class PinnedMemory {
 /// A stream that does not synchronize with the default stream.
 class Stream {
  public:
-  Stream();
+  /// Blocks of a stream of high priority go before those of the others that have not begun.
+  enum class Priority : uint8_t { normal, high };
+  explicit Stream(Priority priority = Priority::normal);
   /// The stream of a backend that queues nothing.
   explicit Stream(std::nullptr_t) {}
   ~Stream();
