@@ -1,6 +1,6 @@
-// Planning of a network: which outputs are written directly into a concat or a shortcut's sum, which are recomputed
-// for the
-// backward pass instead of being kept, and during which calls each buffer of the arena is alive.
+// Planning of a network: which outputs are written directly into a concat or a shortcut's sum, which are
+// recomputed for the backward pass instead of being kept, and during which calls each buffer of the arena is
+// alive.
 #include <algorithm>
 
 #include "core/alignment.h"

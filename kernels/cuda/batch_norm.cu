@@ -24,9 +24,9 @@
 namespace brightnet::cuda {
 namespace {
 
-/// Blocks per multiprocessor in the apply passes, limited by registers. The grid has the same size, so that
-/// all blocks run at once.
-constexpr int apply_blocks = 6, apply_gradient_blocks = 4;
+/// Blocks per multiprocessor in each pass, limited by registers. The grid has the same size, so that all blocks
+/// run at once.
+constexpr int apply_blocks = 6, apply_sum_blocks = 5, gradient_sums_blocks = 3, apply_gradient_blocks = 4;
 
 /// Pixels whose vectors a thread loads before it uses the first. An H200 moves 4 TB/s with some 700 ns from a
 /// load to its use, which takes 21 KB of loads on their way in each of its multiprocessors; with two pixels
@@ -181,7 +181,7 @@ struct ApplyArguments {
 };
 
 template <typename T, int count, bool adds>
-__global__ void __launch_bounds__(channel_threads, resident(apply_blocks))
+__global__ void __launch_bounds__(channel_threads, resident(adds ? apply_sum_blocks : apply_blocks))
     apply_kernel(ChannelTiles tiles, ApplyArguments<T> op) {
   const ChannelPlace place = ChannelPlace::of_thread<count>(tiles);
   if (place.pixels == 0) return;
@@ -213,7 +213,7 @@ __global__ void __launch_bounds__(channel_threads, resident(apply_blocks))
 
 /// Σg and Σg·(y − mean) of every channel.
 template <typename T, int count>
-__global__ void __launch_bounds__(channel_threads, resident(blocks_of_multiprocessor))
+__global__ void __launch_bounds__(channel_threads, resident(gradient_sums_blocks))
     gradient_sums_kernel(ChannelTiles tiles, ApplyArguments<T> op, float2* parts) {
   const ChannelPlace place = ChannelPlace::of_thread<count>(tiles);
   float a[count] = {}, b[count] = {}, mean[count] = {}, s[count] = {}, t[count] = {};
@@ -406,7 +406,7 @@ void CudaBackend::batch_norm_forward(const BatchNormForward& op) {
       apply.mean = op.mean;
       apply.inverse_std = op.inverse_std;
       apply.activation = op.activation;
-      const ChannelTiles apply_tiles(op.y.shape, count, apply_blocks);
+      const ChannelTiles apply_tiles(op.y.shape, count, op.addend ? apply_sum_blocks : apply_blocks);
       const Traffic traffic{op.y.bytes() + (op.addend ? op.y.bytes() : 0) + 4 * channels * sizeof(float),
                             op.z.bytes()};
       launch(op.addend ? apply_kernel<T, count, true> : apply_kernel<T, count, false>, Grid(apply_tiles.grid()).moving(traffic), channel_threads, 0, stream(), apply_tiles, apply);
@@ -439,7 +439,7 @@ void CudaBackend::batch_norm_backward(const BatchNormBackward& op) {
                                     k0,
                                     k1,
                                     op.activation};
-      const ChannelTiles tiles(op.y.shape, count, blocks_of_multiprocessor);
+      const ChannelTiles tiles(op.y.shape, count, gradient_sums_blocks);
       const size_t read = op.y.bytes() + op.dz.bytes() + 4 * channels * sizeof(float);
       launch(gradient_sums_kernel<T, count>, Grid(tiles.grid()).moving({read, tiles.part_bytes()}), channel_threads, 0, stream(), tiles, apply,
              room.parts);

@@ -16,7 +16,7 @@ namespace brightnet::cuda {
 constexpr int channel_threads = 256;
 constexpr int most_columns = 32;             ///< vectors of channels that a block works on
 constexpr int widest_vector = 8;             ///< elements of one
-constexpr int blocks_of_multiprocessor = 4;  ///< as many as the registers of the gradient's sums allow
+constexpr int blocks_of_multiprocessor = 4;  ///< at most, of a grid that writes partial sums
 constexpr int most_multiprocessors = 192;    ///< of any GPU; larger ones get no larger grid
 constexpr int fewest_pixels_of_thread = 8;   ///< less would not be worth a row of partial sums
 
