@@ -46,6 +46,9 @@ class Convolution {
   /// Fills the working weights from fp32 master weights in OHWI; call it after each change of the masters.
   /// These must stay in place until the next call (unless `folded`): a backend may read them directly.
   virtual void prepare(const float* master) = 0;
+  /// The working weights if they are the masters rounded to their type and nothing else: Backend::cast_all() then
+  /// does what prepare() would do, for all convolutions at once. Null: they need prepare().
+  virtual Tensor working_weights() const { return {}; }
   /// y = activation(x ∗ w + bias); bias is fp32, or nullptr when the spec has none.
   virtual void forward(const Tensor& x, const float* bias, const Tensor& y) = 0;
   /// Σy and Σy² over the pixels of each channel ([2][c], in the workspace) if the last forward() computed

@@ -97,6 +97,11 @@ Tensor ConvolutionLayer::convolution_output(const Tensor& output) const {
   return keeps_output() ? Tensor{kept_output_, spec_.output, spec_.type} : output;
 }
 
+CastPair ConvolutionLayer::weight_cast() const {
+  const Tensor working = convolution_->working_weights();
+  return {{value(weight_), working.shape, DType::f32}, working};
+}
+
 void ConvolutionLayer::prepare() {
   if (!folds_) {
     convolution_->prepare(value(weight_));

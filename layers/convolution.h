@@ -23,6 +23,7 @@ class ConvolutionLayer : public Layer {
   const ConvolutionSpec* convolution() const override { return &spec_; }
   std::string implementation() const override { return convolution_->description(); }
 
+  CastPair weight_cast() const override;
   void prepare() override;
   void forward(const LayerCall& call) override;
   void rebuild(const Tensor& output) override;

@@ -96,6 +96,8 @@ class Layer {
   /// The chosen implementation, for `bench`; empty for layers that have only one.
   virtual std::string implementation() const { return ""; }
 
+  /// What cast_all() converts instead of prepare(), after every change of the values; null: prepare() it is.
+  virtual CastPair weight_cast() const { return {}; }
   /// Updates the working copies of the parameters; called after every change of their values, between steps.
   virtual void prepare() {}
   /// In training batch-norm uses the batch's statistics, in inference the running ones.

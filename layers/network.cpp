@@ -84,12 +84,20 @@ void Network::prepare_frozen() {
 
 void Network::prepare_if_changed() {
   if (!is_prepare_due()) return;
+  std::vector<CastPair> casts;
   for (int i = 0; i < layer_count(); ++i) {
     if (LaunchList* list = LaunchList::current()) list->set_layer(i);
     // Steps do not change frozen layers.
     const bool frozen = setup_.mode == Mode::train && setup_.model->layers[i].rate == 0;
-    if (!frozen || prepared_version_ == 0) layers_[i]->prepare();
+    if (frozen && prepared_version_ != 0) continue;
+    if (const CastPair cast = layers_[i]->weight_cast(); cast.to) {
+      casts.push_back(cast);
+    } else {
+      layers_[i]->prepare();
+    }
   }
+  if (LaunchList* list = LaunchList::current()) list->set_layer(-1);
+  setup_.backend->cast_all(casts);
   prepared_version_ = setup_.parameters->version;
 }
 

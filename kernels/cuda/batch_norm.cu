@@ -1,7 +1,8 @@
 // Forward:  z = f(a·y + b) with a = scale/√(var + ε), b = shift − mean·a.
 //   Reads y twice (statistics, then apply) and writes z: 3 · size bytes, the fewest while the convolution and
-//   the statistics are separate. With the addend of a shortcut 4 · size, instead of 6 and a launch more. Where cuDNN's convolution computes Σy and Σy² as well
-//   (kernels/cuda/convolution_graph.h), y is read once.
+//   the statistics are separate. Where cuDNN's convolution computes Σy and Σy² as well
+//   (kernels/cuda/convolution_graph.h), y is read once. The addend of a shortcut is one read more, where an
+//   addition by itself would be three passes and a launch.
 // Backward: with g = dz·f'(a·y + b), recomputed instead of stored, and x̂ = (y − mean)/√(var + ε),
 //   dshift = Σg,  dscale = Σg·x̂,  dy = a·(g − dshift/n − x̂·dscale/n)  (Ioffe & Szegedy 2015).
 //   Reads y and dz twice and writes dy: 5 · size bytes.

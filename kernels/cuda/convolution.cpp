@@ -55,6 +55,10 @@ class CudnnConvolution : public Convolution {
     }
   }
 
+  Tensor working_weights() const override {
+    return uses_masters() || spec_.folded ? Tensor{} : Tensor{weights_, flat(), spec_.type};
+  }
+
   void forward(const Tensor& x, const float* bias, const Tensor& y) override {
     Pointers pointers{{x_slot, x.data}, {w_slot, weights_}, {y_slot, y.data}};
     if (spec_.bias) pointers[bias_slot] = const_cast<float*>(bias);

@@ -75,6 +75,7 @@ class CudaBackend : public Backend {
   void multiply(const Tensor& a, const Tensor& b, const Tensor& y, bool accumulate) override;
   void add(const Tensor& a, const Tensor& b, const Tensor& y) override;
   void cast(const Tensor& from, const Tensor& to) override;
+  void cast_all(std::span<const CastPair> pairs) override;
   void normalize_image(const Tensor& pixels, const Tensor& x) override;
 
   size_t yolo_workspace(const YoloHead& head, const Shape& predictions) const override;

@@ -64,14 +64,16 @@ class EmulatedConvolution : public Convolution {
     masters_ = uses_masters() ? master : nullptr;
     if (masters_) return;
     cuda::cast({const_cast<float*>(master), flat(), DType::f32}, {weights_, flat(), spec_.type}, stream_);
-    if (!LaunchList::current()) queue_work(stream_, [this] { fill(weights_, spec_.type); });
+  }
+  Tensor working_weights() const override {
+    return uses_masters() || spec_.folded ? Tensor{} : Tensor{weights_, flat(), spec_.type};
   }
 
   void forward(const Tensor& x, const float* bias, const Tensor& y) override {
     if (listed()) return;
     queue_work(stream_, [this, x, bias, y, masters = masters_] {
       read(x);
-      if (masters) fill(masters, DType::f32);
+      masters ? fill(masters, DType::f32) : fill(weights_, spec_.type);
       convolve(bias, y);
     });
   }
@@ -84,7 +86,7 @@ class EmulatedConvolution : public Convolution {
     queue_work(stream_, [this, dy, dx, masters = masters_] {
       check(dy.data, dy.bytes());
       check(dx.data, dx.bytes());
-      if (masters) fill(masters, DType::f32);
+      masters ? fill(masters, DType::f32) : fill(weights_, spec_.type);
       widen(dy.data, dy.type, y_, dy.count());
       x_.resize(dx.count());
       plan_->backward_data({y_.data(), dy.shape, DType::f32}, {x_.data(), dx.shape, DType::f32});
@@ -97,7 +99,7 @@ class EmulatedConvolution : public Convolution {
     queue_work(stream_, [this, dy, dx, masters = masters_] {
       check(dy.data, dy.bytes());
       check(dx.data, dx.bytes());
-      if (masters) fill(masters, DType::f32);
+      masters ? fill(masters, DType::f32) : fill(weights_, spec_.type);
       widen(dy.data, dy.type, y_, dy.count());
       std::vector<float> sum;
       widen(dx.data, dx.type, sum, dx.count());
