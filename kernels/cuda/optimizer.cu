@@ -11,6 +11,7 @@
 // which returns at once, so that a captured graph serves both.
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/vector.h"
+#include "kernels/math/activation.h"
 
 #ifndef __CUDA_ARCH__
 #include <cmath>
@@ -53,8 +54,9 @@ struct AdamWRule {
     const float g = r.gradient_factor * p.gradient;
     p.first = adam.beta1 * p.first + (1.0f - adam.beta1) * g;
     p.second = adam.beta2 * p.second + (1.0f - adam.beta2) * g * g;
-    const float direction =
-        p.first * step.first_correction / (std::sqrt(p.second * step.second_correction) + adam.epsilon);
+    // The exact division is a call, around which registers would be spilled.
+    const float direction = divide(p.first * step.first_correction,
+                                   std::sqrt(p.second * step.second_correction) + adam.epsilon);
     p.value -= r.rate * (direction + r.decay * p.value);
   }
 };
