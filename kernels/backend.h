@@ -30,6 +30,10 @@
 
 namespace brightnet {
 
+struct CastPair {
+  Tensor from, to;
+};
+
 class Backend : public Device {
  public:
   // Convolution.
@@ -108,6 +112,10 @@ class Backend : public Device {
   /// Converts between compute types, rounding to nearest even; NaN stays NaN, overflow becomes infinite. The
   /// memory must not overlap.
   virtual void cast(const Tensor& from, const Tensor& to) = 0;
+  /// cast() of each pair. A GPU does hundreds of small ones in one launch.
+  virtual void cast_all(std::span<const CastPair> pairs) {
+    for (const CastPair& pair : pairs) cast(pair.from, pair.to);
+  }
   /// u8 pixels to the compute type: value / 255, correctly rounded to fp32.
   virtual void normalize_image(const Tensor& pixels, const Tensor& x) = 0;
 

@@ -49,6 +49,9 @@ class Convolution {
   /// Fills the working weights from fp32 master weights in OHWI (I: those of a group); call it after each change of the masters.
   /// These must stay in place until the next call (unless `folded`): a backend may read them directly.
   virtual void prepare(const float* master) = 0;
+  /// The working weights if they are the masters rounded to their type and nothing else: Backend::cast_all() then
+  /// does what prepare() would do, for all convolutions at once. Null: they need prepare().
+  virtual Tensor working_weights() const { return {}; }
   /// y = activation(x ∗ w + bias); bias is fp32, or nullptr when the spec has none.
   virtual void forward(const Tensor& x, const float* bias, const Tensor& y) = 0;
   /// Σy and Σy² over the pixels of each channel ([2][c], in the workspace) if the last forward() computed
@@ -56,6 +59,11 @@ class Convolution {
   virtual const float* output_sums() const { return nullptr; }
   /// dx = dy ∗ wᵀ, overwriting dx.
   virtual void backward_data(const Tensor& dy, const Tensor& dx) = 0;
+  /// dx += dy ∗ wᵀ without a pass of its own for the sum, where the device can; false: nothing was done. `part`,
+  /// of dx's shape, may be used.
+  virtual bool add_backward_data(const Tensor& /*dy*/, const Tensor& /*dx*/, const Tensor& /*part*/) {
+    return false;
+  }
   /// dw (fp32, OHWI) = or += x ∗ dy. With a null dw the result stays in the workspace, in the primitive's own
   /// layout: `bench` times that as the lower bound.
   virtual void backward_weights(const Tensor& x, const Tensor& dy, float* dw, bool accumulate) = 0;

@@ -58,7 +58,7 @@ MemoryNeeds ConvolutionLayer::memory_needs() const {
 
 // The convolution's own part of the workspace comes last: it takes what there is.
 size_t ConvolutionLayer::dense_gradient_bytes() const {
-  return passes_gradient_ && setup().output_in_concat
+  return passes_gradient_ && keeps_output_gradient()
              ? aligned(spec_.output.count() * size_of(spec_.type), device_alignment)
              : 0;
 }
@@ -98,6 +98,11 @@ Tensor ConvolutionLayer::convolution_output(const Tensor& output) const {
   return keeps_output() ? Tensor{kept_output_, spec_.output, spec_.type} : output;
 }
 
+CastPair ConvolutionLayer::weight_cast() const {
+  const Tensor working = convolution_->working_weights();
+  return {{value(weight_), working.shape, DType::f32}, working};
+}
+
 void ConvolutionLayer::prepare() {
   if (!folds_) {
     convolution_->prepare(value(weight_));
@@ -117,6 +122,7 @@ void ConvolutionLayer::forward(const LayerCall& call) {
   if (norm_) {
     BatchNormForward norm = batch_norm(call.output);
     norm.sums = convolution_->output_sums();
+    norm.addend = call.addend;
     backend().batch_norm_forward(norm);
   } else if (keeps_output()) {
     backend().activation_forward(attributes_.activation, y, call.output);
@@ -147,10 +153,10 @@ BatchNormForward ConvolutionLayer::batch_norm(const Tensor& output) const {
 }
 
 void ConvolutionLayer::backward(const LayerCall& call, bool accumulate_parameters) {
-  // The convolution needs a dense gradient. Batch-norm reads one that is a slice of a concat's and writes
-  // it densely.
+  // The convolution needs a dense gradient of its own. Batch-norm reads one that is a slice of a concat's, or
+  // also another layer's, and writes it elsewhere.
   Tensor dy = call.output_gradient;
-  if (setup().output_in_concat) dy = {dense_gradient_, spec_.output, spec_.type};
+  if (keeps_output_gradient()) dy = {dense_gradient_, spec_.output, spec_.type};
   if (norm_) {
     BatchNormBackward norm{.y = convolution_output(call.output), .dz = call.output_gradient, .dy = dy};
     norm.scale = value(scale_);
@@ -180,6 +186,7 @@ void ConvolutionLayer::backward(const LayerCall& call, bool accumulate_parameter
   // A gradient that is added to another is computed separately first.
   Tensor part = dx;
   part.data = added_gradient_;
+  if (convolution_->add_backward_data(dy, dx, part)) return;
   convolution_->backward_data(dy, part);
   backend().add(dx, part, dx);
 }

@@ -26,7 +26,10 @@ Network::Network(const NetworkSetup& setup)
   }
   BRIGHTNET_CHECK(setup.batch > 0, "a network needs a batch");
   connect();
-  if (setup.mode == Mode::train) place_in_concats();
+  if (setup.mode == Mode::train) {
+    place_in_concats();
+    place_in_shortcuts();
+  }
   make_layers();
   if (setup.mode == Mode::train && setup.recompute) choose_rebuilt();
   plan_memory();
@@ -80,18 +83,26 @@ void Network::prepare_frozen() {
 
 void Network::prepare_if_changed() {
   if (!is_prepare_due()) return;
+  std::vector<CastPair> casts;
   for (int i = 0; i < layer_count(); ++i) {
     if (LaunchList* list = LaunchList::current()) list->set_layer(i);
     // Steps do not change frozen layers.
     const bool frozen = setup_.mode == Mode::train && setup_.model->layers[i].rate == 0;
-    if (!frozen || prepared_version_ == 0) layers_[i]->prepare();
+    if (frozen && prepared_version_ != 0) continue;
+    if (const CastPair cast = layers_[i]->weight_cast(); cast.to) {
+      casts.push_back(cast);
+    } else {
+      layers_[i]->prepare();
+    }
   }
+  if (LaunchList* list = LaunchList::current()) list->set_layer(-1);
+  setup_.backend->cast_all(casts);
   prepared_version_ = setup_.parameters->version;
 }
 
 LayerCall Network::call_of(Node& node, bool backward) const {
   return {backward ? node.backward_input_tensors : node.input_tensors,
-          backward ? node.backward_tensor : node.output_tensor, node.input_gradients,
+          backward ? node.backward_tensor : node.output_tensor, node.addend_tensor, node.input_gradients,
           std::span<const bool>(node.accumulate.get(), node.inputs.size()), node.output_gradient};
 }
 

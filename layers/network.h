@@ -140,6 +140,7 @@ class Network {
   };
   void connect();
   void place_in_concats();
+  void place_in_shortcuts();
   void make_layers();
   void choose_rebuilt();
   int input_sharing_gradient(int layer) const;

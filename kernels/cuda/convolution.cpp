@@ -24,6 +24,7 @@ class CudnnConvolution : public Convolution {
         engine_bytes_(least_engine_bytes(spec)),
         forward_(ConvolutionPass::Kind::forward, spec_, engines, stream),
         backward_data_(ConvolutionPass::Kind::backward_data, spec_, engines, stream),
+        add_backward_data_(ConvolutionPass::Kind::add_backward_data, spec_, engines, stream),
         backward_weights_(ConvolutionPass::Kind::backward_weights, spec_, engines, stream) {}
   // Its passes refer to its spec.
   CudnnConvolution(const CudnnConvolution&) = delete;
@@ -54,6 +55,10 @@ class CudnnConvolution : public Convolution {
     }
   }
 
+  Tensor working_weights() const override {
+    return uses_masters() || spec_.folded ? Tensor{} : Tensor{weights_, flat(), spec_.type};
+  }
+
   void forward(const Tensor& x, const float* bias, const Tensor& y) override {
     Pointers pointers{{x_slot, x.data}, {w_slot, weights_}, {y_slot, y.data}};
     if (spec_.bias) pointers[bias_slot] = const_cast<float*>(bias);
@@ -71,6 +76,19 @@ class CudnnConvolution : public Convolution {
     backward_data_.run({{x_slot, dx.data}, {w_slot, weights_}, {y_slot, dy.data}}, engine_workspace());
   }
 
+  // Choosing an engine leaves dx alone: the engine writes to `part` then. In a step it reads and writes each
+  // element of dx in one place.
+  bool add_backward_data(const Tensor& dy, const Tensor& dx, const Tensor& part) override {
+    BRIGHTNET_CHECK(spec_.training && spec_.input_gradient,
+                    "this convolution was planned without an input gradient");
+    Pointers pointers{{x_slot, part.data}, {w_slot, weights_}, {y_slot, dy.data}, {addend_slot, dx.data}};
+    add_backward_data_.choose(pointers, engine_workspace());
+    if (add_backward_data_.adds()) pointers[x_slot] = dx.data;
+    add_backward_data_.run(pointers, engine_workspace());
+    if (!add_backward_data_.adds()) add(dx, part, dx, stream_);
+    return true;
+  }
+
   void backward_weights(const Tensor& x, const Tensor& dy, float* dw, bool accumulate) override {
     BRIGHTNET_CHECK(spec_.training, "this convolution was planned for inference");
     const bool direct = spec_.type == DType::f32 && !accumulate && dw;
@@ -81,7 +99,7 @@ class CudnnConvolution : public Convolution {
 
   std::string description() const override {
     std::string text = "cuDNN " + forward_.engine();
-    if (spec_.training) text += ", " + backward_data_.engine() + ", " + backward_weights_.engine();
+    if (spec_.training) text += ", " + (add_backward_data_.chosen() ? add_backward_data_ : backward_data_).engine() + ", " + backward_weights_.engine();
     return text;
   }
 
@@ -108,7 +126,7 @@ class CudnnConvolution : public Convolution {
   void* weights_ = nullptr;
   std::byte* workspace_ = nullptr;
   size_t engine_bytes_;  ///< of the workspace, for the engine
-  ConvolutionPass forward_, backward_data_, backward_weights_;
+  ConvolutionPass forward_, backward_data_, add_backward_data_, backward_weights_;
 };
 
 }  // namespace

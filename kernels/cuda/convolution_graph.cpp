@@ -158,6 +158,26 @@ ConvolutionVariants backward_data_variants(const ConvolutionSpec& spec) {
   return {{"plain", pass.with_output(dx, x_slot, spec.input), {}, {}}};
 }
 
+ConvolutionVariants add_backward_data_variants(const ConvolutionSpec& spec) {
+  ConvolutionVariants variants;
+  if (spec.input.count() * size_of(spec.type) >= least_fused_bytes) {
+    PassGraph pass(spec);
+    const auto product =
+        pass.graph->conv_dgrad(pass.y(), pass.w(), pass.geometry<fe::graph::Conv_dgrad_attributes>());
+    describe(*product, product_slot, spec.input.n, spec.input.c, spec.input.h, spec.input.w, DType::f32);
+    const auto dx = pass.pointwise(fe::PointwiseMode_t::ADD, product,
+                                   pass.image(addend_slot, "addend", spec.input));
+    variants.push_back({"sum", pass.with_output(dx, x_slot, spec.input), {}, {}});
+  }
+  ConvolutionVariant plain = std::move(backward_data_variants(spec).front());
+  plain.elsewhere = [spec](const Pointers& pointers, void*, cudaStream_t stream) {
+    const Tensor part{pointers.at(x_slot), spec.input, spec.type};
+    add({pointers.at(addend_slot), spec.input, spec.type}, part, part, stream);
+  };
+  variants.push_back(std::move(plain));
+  return variants;
+}
+
 ConvolutionVariants backward_weights_variants(const ConvolutionSpec& spec) {
   PassGraph pass(spec);
   const auto dw =

@@ -17,7 +17,16 @@
 namespace brightnet::cuda {
 
 /// The tensors of a pass. Gradients have the slot of what they are the gradient of.
-enum ConvolutionSlot : int64_t { x_slot = 1, w_slot, y_slot, bias_slot, sum_slot, square_sum_slot };
+enum ConvolutionSlot : int64_t {
+  x_slot = 1,
+  w_slot,
+  y_slot,
+  bias_slot,
+  sum_slot,
+  square_sum_slot,
+  addend_slot,
+  product_slot  ///< of no memory: before the addend is added
+};
 using Pointers = std::unordered_map<int64_t, void*>;
 
 /// One way to do a pass: a graph, and what of ours follows.
@@ -36,6 +45,9 @@ using ConvolutionVariants = std::vector<ConvolutionVariant>;
 /// ("plain"), which is timed in the engine's workspace.
 ConvolutionVariants forward_variants(const ConvolutionSpec& spec);
 ConvolutionVariants backward_data_variants(const ConvolutionSpec& spec);
+/// The sum with the gradient that is there already (addend_slot) in the engine ("sum"), or in a pass of ours
+/// after it ("plain").
+ConvolutionVariants add_backward_data_variants(const ConvolutionSpec& spec);
 /// Rounded to the compute type, as PyTorch's are: cuDNN has no engine that writes fp32 of half precision.
 ConvolutionVariants backward_weights_variants(const ConvolutionSpec& spec);
 

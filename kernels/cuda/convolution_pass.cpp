@@ -7,6 +7,7 @@ const char* name_of(ConvolutionPass::Kind kind) {
   switch (kind) {
     case ConvolutionPass::Kind::forward: return "forward";
     case ConvolutionPass::Kind::backward_data: return "backward data";
+    case ConvolutionPass::Kind::add_backward_data: return "add backward data";
     case ConvolutionPass::Kind::backward_weights: return "backward weights";
   }
   return "";
@@ -17,25 +18,29 @@ Traffic traffic_of(const ConvolutionSpec& spec, const Pointers& pointers) {
   const size_t channels = spec.output.c * sizeof(float);
   size_t bytes = (spec.input.count() + spec.output.count() + spec.weight_count()) * size_of(spec.type);
   if (pointers.count(bias_slot)) bytes += channels;
+  if (pointers.count(addend_slot) && pointers.at(addend_slot) == pointers.at(x_slot))
+    bytes += spec.input.count() * size_of(spec.type);
   if (pointers.count(sum_slot)) bytes += 2 * channels;
   return {bytes, 0};
 }
 
 }  // namespace
 
+void ConvolutionPass::choose(const Pointers& pointers, EngineWorkspace workspace) {
+  if (engine_) return;
+  const ConvolutionEngines::Pass pass{key(workspace.bytes), spec_.type, [this] { return variants(); }};
+  engine_ =
+      LaunchList::current() ? engines_->assumed(pass) : engines_->choose(pass, pointers, workspace, stream_);
+}
+
 void ConvolutionPass::run(const Pointers& pointers, EngineWorkspace workspace) {
+  choose(pointers, workspace);
   if (LaunchList* list = LaunchList::current()) return run(pointers, workspace, *list);
-  if (!engine_) {
-    engine_ = engines_->choose({key(workspace.bytes), spec_.type, [this] { return variants(); }}, pointers,
-                               workspace, stream_);
-  }
   engines_->execute(*engine_, pointers, workspace, stream_);
 }
 
 /// What a step moves, without a GPU.
 void ConvolutionPass::run(const Pointers& pointers, EngineWorkspace workspace, LaunchList& list) {
-  if (!engine_)
-    engine_ = engines_->assumed({key(workspace.bytes), spec_.type, [this] { return variants(); }});
   list.add_convolution(traffic_of(spec_, pointers), spec_.flops());
   if (engine_->variant.epilogue) engine_->variant.epilogue(pointers, workspace.data, stream_);
 }
@@ -44,6 +49,7 @@ ConvolutionVariants ConvolutionPass::variants() const {
   switch (kind_) {
     case Kind::forward: return forward_variants(spec_);
     case Kind::backward_data: return backward_data_variants(spec_);
+    case Kind::add_backward_data: return add_backward_data_variants(spec_);
     case Kind::backward_weights: return backward_weights_variants(spec_);
   }
   return {};

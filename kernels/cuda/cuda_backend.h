@@ -83,6 +83,7 @@ class CudaBackend : public Backend {
   void sum_factors_backward(const SumWeights& weights, const float* parameters, const float* factor_gradient,
                             float* gradient, bool accumulate) override;
   void cast(const Tensor& from, const Tensor& to) override;
+  void cast_all(std::span<const CastPair> pairs) override;
   void normalize_image(const Tensor& pixels, const Tensor& x) override;
 
   size_t yolo_workspace(const YoloHead& head, const Shape& predictions) const override;

@@ -64,14 +64,16 @@ class EmulatedConvolution : public Convolution {
     masters_ = uses_masters() ? master : nullptr;
     if (masters_) return;
     cuda::cast({const_cast<float*>(master), flat(), DType::f32}, {weights_, flat(), spec_.type}, stream_);
-    if (!LaunchList::current()) queue_work(stream_, [this] { fill(weights_, spec_.type); });
+  }
+  Tensor working_weights() const override {
+    return uses_masters() || spec_.folded ? Tensor{} : Tensor{weights_, flat(), spec_.type};
   }
 
   void forward(const Tensor& x, const float* bias, const Tensor& y) override {
     if (listed()) return;
     queue_work(stream_, [this, x, bias, y, masters = masters_] {
       read(x);
-      if (masters) fill(masters, DType::f32);
+      masters ? fill(masters, DType::f32) : fill(weights_, spec_.type);
       convolve(bias, y);
     });
   }
@@ -84,12 +86,29 @@ class EmulatedConvolution : public Convolution {
     queue_work(stream_, [this, dy, dx, masters = masters_] {
       check(dy.data, dy.bytes());
       check(dx.data, dx.bytes());
-      if (masters) fill(masters, DType::f32);
+      masters ? fill(masters, DType::f32) : fill(weights_, spec_.type);
       widen(dy.data, dy.type, y_, dy.count());
       x_.resize(dx.count());
       plan_->backward_data({y_.data(), dy.shape, DType::f32}, {x_.data(), dx.shape, DType::f32});
       narrow(x_, dx.type, dx.data);
     });
+  }
+
+  bool add_backward_data(const Tensor& dy, const Tensor& dx, const Tensor&) override {
+    if (listed()) return true;
+    queue_work(stream_, [this, dy, dx, masters = masters_] {
+      check(dy.data, dy.bytes());
+      check(dx.data, dx.bytes());
+      masters ? fill(masters, DType::f32) : fill(weights_, spec_.type);
+      widen(dy.data, dy.type, y_, dy.count());
+      std::vector<float> sum;
+      widen(dx.data, dx.type, sum, dx.count());
+      x_.resize(dx.count());
+      plan_->backward_data({y_.data(), dy.shape, DType::f32}, {x_.data(), dx.shape, DType::f32});
+      for (size_t i = 0; i < sum.size(); ++i) sum[i] += x_[i];
+      narrow(sum, dx.type, dx.data);
+    });
+    return true;
   }
 
   void backward_weights(const Tensor& x, const Tensor& dy, float* dw, bool accumulate) override {

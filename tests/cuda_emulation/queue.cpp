@@ -174,9 +174,6 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
   *stream = *streams().insert(new CUstream_st).first;
   return cudaSuccess;
 }
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int) {
-  return cudaStreamCreateWithFlags(stream, flags);
-}
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   or_abort([&] { finish(stream); });
   streams().erase(stream);

@@ -78,6 +78,16 @@ void run_step(Network& network, Parameters& parameters, bool accumulate) {
   network.backward({1}, accumulate);
 }
 
+/// From the plan: a backend that only lists.
+std::vector<LaunchRecord> list_step(const Model& model, Precision precision, bool accumulate) {
+  LaunchList list(cuda::multiprocessors());
+  const auto planner = cuda::CudaBackend::planner("planner", emulation::make_convolution);
+  BoundNetwork bound(*planner, model, 2, 64, precision, Mode::train);
+  list.clear();
+  run_step(bound.network(), bound.parameters(), accumulate);
+  return list.records();
+}
+
 struct Totals {
   size_t launches = 0, bytes = 0;
   bool operator==(const Totals&) const = default;
@@ -86,15 +96,9 @@ std::ostream& operator<<(std::ostream& out, const Totals& totals) {
   return out << totals.launches << " launches that move " << totals.bytes << " bytes";
 }
 
-/// From the plan: a backend that only lists.
 Totals planned(const Model& model, Precision precision, bool accumulate) {
-  LaunchList list(cuda::multiprocessors());
-  const auto planner = cuda::CudaBackend::planner("planner", emulation::make_convolution);
-  BoundNetwork bound(*planner, model, 2, 64, precision, Mode::train);
-  list.clear();
-  run_step(bound.network(), bound.parameters(), accumulate);
   Totals totals;
-  for (const LaunchRecord& record : list.records()) {
+  for (const LaunchRecord& record : list_step(model, precision, accumulate)) {
     if (record.convolution) continue;
     EXPECT_TRUE(record.states_traffic) << record.name;
     ++totals.launches;
@@ -124,6 +128,14 @@ TEST(EmulatedTraffic, LaunchesMoveWhatTheyStateAndThePlanSaysSo) {
       }
       EXPECT_EQ(planned(model, precision, accumulate), counted);
     }
+  }
+}
+
+TEST(EmulatedTraffic, ResidualBlocksAddAndCopyNothingByThemselves) {
+  for (const LaunchRecord& record : list_step(model_of(parts_of_yolov4, 3), Precision::fp16, false)) {
+    EXPECT_NE(record.name, "add");
+    const bool concat_of_upsampled = record.name == "copy_channels";
+    EXPECT_TRUE(!concat_of_upsampled || record.layer > 14) << "layer " << record.layer;
   }
 }
 
