@@ -190,7 +190,8 @@ __global__ void __launch_bounds__(channel_threads, resident(adds ? apply_sum_blo
   load_affine<count>(op.scale, op.shift, op.mean, op.inverse_std, place.channel, a, b);
   with_activation(op.activation, [&]<Activation A>() {
     for (unsigned pixel = place.first; pixel < place.pixels; pixel += pixels_in_flight * place.step) {
-      Vector<T, count> y[pixels_in_flight], more[pixels_in_flight];
+      Vector<T, count> y[pixels_in_flight];
+      [[maybe_unused]] Vector<T, count> more[pixels_in_flight];  // summands
 #pragma unroll
       for (int j = 0; j < pixels_in_flight; ++j) {
         const size_t at = place.at<count>(place.own(pixel, j), tiles.channels);
