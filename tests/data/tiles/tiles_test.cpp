@@ -1,5 +1,7 @@
 #include "data/tiles/tiles.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "core/error.h"
@@ -16,7 +18,7 @@ TileOptions tiles_of_size(int size, float overlap, bool whole = false) {
 }
 
 TEST(Tiles, CoverThePictureAndOverlapByAtLeastAsMuch) {
-  for (const auto [width, height] : {std::pair{4000, 3000}, {1000, 640}, {641, 1281}, {777, 3333}}) {
+  for (const auto& [width, height] : {std::pair{4000, 3000}, {1000, 640}, {641, 1281}, {777, 3333}}) {
     const auto tiles = tiles_of(width, height, tiles_of_size(640, 0.2f));
     std::vector<int> across(static_cast<size_t>(width), 0);
     for (size_t i = 0; i < tiles.size(); ++i) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <opencv2/imgcodecs.hpp>
+#include <opencv2/imgproc.hpp>
 
 #include "data/formats/read.h"
 #include "data/image/read_image.h"
