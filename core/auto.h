@@ -6,7 +6,9 @@
 //   const int images = batch;        // its value; while automatic, a failed check
 #pragma once
 
+#include <concepts>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "core/error.h"
@@ -19,7 +21,10 @@ class Auto {
   using Value = T;
 
   Auto() = default;
-  Auto(T value) : value_(std::move(value)) {}
+  /// From whatever a T can be made of: Auto<InputSize> from one number, too.
+  template <std::convertible_to<T> From>
+  requires(!std::same_as<std::remove_cvref_t<From>, Auto>)
+  Auto(From&& value) : value_(static_cast<T>(std::forward<From>(value))) {}
 
   bool has_value() const { return value_.has_value(); }
   const T& value() const {

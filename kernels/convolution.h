@@ -13,6 +13,7 @@ namespace brightnet {
 struct ConvolutionSpec {
   Shape input, output;                         ///< NHWC
   int kernel = 1, stride = 1, padding = 0;     ///< square, in pixels; padding on every side
+  int groups = 1;                              ///< each output reads the inputs of its own group of channels
   DType type = DType::f32;                     ///< of activations and working weights
   bool training = true;                        ///< false: forward only
   bool input_gradient = true;                  ///< false for the layer that reads the image
@@ -24,9 +25,11 @@ struct ConvolutionSpec {
   /// device may leave each rank's own sum, or the total on rank 0 and zero elsewhere.
   StatisticsExchange* exchange = nullptr;
 
-  size_t weight_count() const { return static_cast<size_t>(output.c) * kernel * kernel * input.c; }
+  /// Input channels that each output reads.
+  int group_inputs() const { return input.c / groups; }
+  size_t weight_count() const { return static_cast<size_t>(output.c) * kernel * kernel * group_inputs(); }
   /// Multiplications and additions of one forward pass over the batch.
-  double flops() const { return 2.0 * static_cast<double>(output.count()) * kernel * kernel * input.c; }
+  double flops() const { return 2.0 * static_cast<double>(output.count()) * kernel * kernel * group_inputs(); }
 };
 
 /// bind() gives it memory of the network's plan: `weights` persists between steps, `workspace` is shared with
@@ -38,7 +41,7 @@ class Convolution {
   virtual size_t workspace_bytes() const = 0;
   virtual void bind(void* weights, void* workspace) = 0;
 
-  /// Fills the working weights from fp32 master weights in OHWI; call it after each change of the masters.
+  /// Fills the working weights from fp32 master weights in OHWI (I: those of a group); call it after each change of the masters.
   /// These must stay in place until the next call (unless `folded`): a backend may read them directly.
   virtual void prepare(const float* master) = 0;
   /// y = activation(x ∗ w + bias); bias is fp32, or nullptr when the spec has none.

@@ -18,6 +18,7 @@ ConvolutionLayer::ConvolutionLayer(const ConvAttributes& conv, const LayerSetup&
   spec_.kernel = conv.size;
   spec_.stride = conv.stride;
   spec_.padding = conv.padding;
+  spec_.groups = conv.groups;
   spec_.type = setup.type;
   spec_.training = passes_gradient_;
   spec_.input_gradient = setup.input_gradient;

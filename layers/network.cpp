@@ -18,11 +18,10 @@ Network::Network(const NetworkSetup& setup)
   const int stride = setup.model->stride;
   if (setup.height % stride != 0 || setup.width % stride != 0 || setup.height < stride ||
       setup.width < stride) {
-    throw InputError("an input of " + std::to_string(setup.width) + "x" + std::to_string(setup.height) +
-                         " pixels does not fit the model '" + setup.model->name + "'",
+    throw InputError("an input of " + setup.size().described() + " pixels does not fit the model '" + setup.model->name + "'",
                      "",
                      "Its sides must be multiples of " + std::to_string(stride) + ", such as " +
-                         nearest_input_sizes(setup.width, stride) + '.');
+                         nearest_input_sizes(setup.size(), stride) + '.');
   }
   BRIGHTNET_CHECK(setup.batch > 0, "a network needs a batch");
   connect();
@@ -234,11 +233,6 @@ std::vector<YoloLoss> Network::loss(std::span<const std::vector<Truth>> truths) 
 
 Tensor Network::output(int layer) const {
   return nodes_[layer].output_tensor;
-}
-
-std::string nearest_input_sizes(int size, int stride) {
-  const int below = size / stride * stride;
-  return (below > 0 ? std::to_string(below) + " and " : "") + std::to_string(below + stride);
 }
 
 }  // namespace brightnet

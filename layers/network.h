@@ -31,6 +31,8 @@ struct NetworkSetup {
   /// An inference network can also compute the loss of its predictions (Network::loss()), for which its heads
   /// need some memory.
   bool loss_of_inference = false;
+
+  InputSize size() const { return {height, width}; }
 };
 
 /// Called by the backward pass with the index of each layer after its gradients were queued.
@@ -58,7 +60,7 @@ class Network {
   Shape output_shape(int layer) const;
   double flops() const;  ///< of one forward pass over the batch
 
-  /// Training: sets the next batch, height × width × 3 pixels (u8 RGB) per image and the ground-truth boxes
+  /// Training: sets the next batch, height × width × channels pixels (u8; RGB, or grey) per image and the ground-truth boxes
   /// of each image (max_truths(batch) at most; the rest are left out, with a warning). The order for every
   /// batch is
   ///
@@ -158,8 +160,5 @@ class Network {
   bool recording_ = true;
   std::vector<Recorded> recordings_;
 };
-
-/// The sides nearest to `size` that a model of this stride takes, for messages: "96 and 128".
-std::string nearest_input_sizes(int size, int stride);
 
 }  // namespace brightnet

@@ -7,9 +7,10 @@
 namespace brightnet {
 namespace {
 
-Truth truth_of(const InputPart& box, float side, int class_id) {
-  return {{(box.left + box.right) / 2 / side, (box.top + box.bottom) / 2 / side,
-           (box.right - box.left) / side, (box.bottom - box.top) / side},
+Truth truth_of(const InputPart& box, const InputSize& size, int class_id) {
+  const auto w = static_cast<float>(size.width), h = static_cast<float>(size.height);
+  return {{(box.left + box.right) / 2 / w, (box.top + box.bottom) / 2 / h, (box.right - box.left) / w,
+           (box.bottom - box.top) / h},
           class_id};
 }
 
@@ -32,8 +33,7 @@ std::vector<cv::Point2d> ellipse_in(const cv::Rect2d& box) {
 }  // namespace
 
 void place_boxes(const std::vector<Annotation>& annotations, const Placement& placement,
-                 const InputPart& part, int size, float min_visible, std::vector<Truth>& truths) {
-  const float side = static_cast<float>(size);
+                 const InputPart& part, const InputSize& size, float min_visible, std::vector<Truth>& truths) {
   for (const Annotation& object : annotations) {
     if (object.crowd) continue;
     float x1 = object.x1 * placement.scale_x + placement.offset_x;
@@ -47,12 +47,12 @@ void place_boxes(const std::vector<Annotation>& annotations, const Placement& pl
     const float width = right - left, height = bottom - top;
     if (width < smallest_box_side || height < smallest_box_side) continue;
     if (width * height < min_visible * (x2 - x1) * (y2 - y1)) continue;
-    truths.push_back(truth_of({left, top, right, bottom}, side, object.class_id));
+    truths.push_back(truth_of({left, top, right, bottom}, size, object.class_id));
   }
 }
 
 void place_boxes(const std::vector<Annotation>& annotations, const Homography& map, WarpedBoxes rule,
-                 const InputPart& part, int size, float min_visible, std::vector<Truth>& truths) {
+                 const InputPart& part, const InputSize& size, float min_visible, std::vector<Truth>& truths) {
   if (const auto placement = placement_of(map))
     return place_boxes(annotations, *placement, part, size, min_visible, truths);
   const cv::Rect2d limits(cv::Point2d(part.left, part.top), cv::Point2d(part.right, part.bottom));
@@ -70,20 +70,20 @@ void place_boxes(const std::vector<Annotation>& annotations, const Homography& m
     if (seen.width < smallest || seen.height < smallest) continue;
     truths.push_back(truth_of({static_cast<float>(seen.x), static_cast<float>(seen.y),
                                static_cast<float>(seen.br().x), static_cast<float>(seen.br().y)},
-                              static_cast<float>(size), object.class_id));
+                              size, object.class_id));
   }
 }
 
-void clip_boxes(std::vector<Truth>& truths, const InputPart& part, int size, float min_visible) {
+void clip_boxes(std::vector<Truth>& truths, const InputPart& part, const InputSize& size, float min_visible) {
   std::vector<Annotation> boxes;
-  const float side = static_cast<float>(size);
+  const auto w = static_cast<float>(size.width), h = static_cast<float>(size.height);
   for (const Truth& truth : truths) {
     const Box& box = truth.box;
     Annotation& object = boxes.emplace_back();
-    object.x1 = (box.x - box.w / 2) * side;
-    object.x2 = (box.x + box.w / 2) * side;
-    object.y1 = (box.y - box.h / 2) * side;
-    object.y2 = (box.y + box.h / 2) * side;
+    object.x1 = (box.x - box.w / 2) * w;
+    object.x2 = (box.x + box.w / 2) * w;
+    object.y1 = (box.y - box.h / 2) * h;
+    object.y2 = (box.y + box.h / 2) * h;
     object.class_id = truth.class_id;
   }
   truths.clear();

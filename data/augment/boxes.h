@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/box.h"
+#include "core/input_size.h"
 #include "data/augment/options.h"
 #include "data/dataset.h"
 #include "data/image/homography.h"
@@ -19,18 +20,18 @@ struct InputPart {
 /// A clipped box with a smaller side, in pixels of the input, is dropped.
 constexpr float smallest_box_side = 2.0f;
 
-/// Appends the visible part of each annotation in `part`, relative to size × size. A box is dropped when less
+/// Appends the visible part of each annotation in `part`, relative to the input. A box is dropped when less
 /// than `min_visible` of its area is visible or a side is below smallest_box_side. Crowds are skipped.
 void place_boxes(const std::vector<Annotation>& annotations, const Placement& placement,
-                 const InputPart& part, int size, float min_visible, std::vector<Truth>& truths);
+                 const InputPart& part, const InputSize& size, float min_visible, std::vector<Truth>& truths);
 
 /// The same for a map that may turn and distort. The box of `rule`, which is larger than the object unless
 /// the object has the rule's shape, is cut to what the object's four corners leave visible; min_visible is
 /// relative to the area between the corners.
 void place_boxes(const std::vector<Annotation>& annotations, const Homography& map, WarpedBoxes rule,
-                 const InputPart& part, int size, float min_visible, std::vector<Truth>& truths);
+                 const InputPart& part, const InputSize& size, float min_visible, std::vector<Truth>& truths);
 
 /// Clips boxes of the input to a part of it, by the same rules; the area is that of the box as it was.
-void clip_boxes(std::vector<Truth>& truths, const InputPart& part, int size, float min_visible);
+void clip_boxes(std::vector<Truth>& truths, const InputPart& part, const InputSize& size, float min_visible);
 
 }  // namespace brightnet

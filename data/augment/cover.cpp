@@ -7,8 +7,8 @@
 namespace brightnet {
 namespace {
 
-cv::Rect2f pixels_of(const Box& box, float side) {
-  return {(box.x - box.w / 2) * side, (box.y - box.h / 2) * side, box.w * side, box.h * side};
+cv::Rect2f pixels_of(const Box& box, float width, float height) {
+  return {(box.x - box.w / 2) * width, (box.y - box.h / 2) * height, box.w * width, box.h * height};
 }
 
 // The area of the box under the rectangles, which may overlap: the sum over the cells between all
@@ -48,29 +48,30 @@ cv::Rect2f rest_of(const cv::Rect2f& box, const cv::Rect2f& cover) {
 
 }  // namespace
 
-cv::Rect draw_rectangle(Random& random, ValueRange sides, int size) {
-  const auto draw_side = [&] {
-    const float side = random.uniform(sides.low, sides.high) * static_cast<float>(size);
-    return std::clamp(static_cast<int>(side), 1, size);
+cv::Rect draw_rectangle(Random& random, ValueRange sides, const InputSize& size) {
+  const auto draw_side = [&](int whole) {
+    const float side = random.uniform(sides.low, sides.high) * static_cast<float>(whole);
+    return std::clamp(static_cast<int>(side), 1, whole);
   };
-  const int width = draw_side(), height = draw_side();
-  const int x = static_cast<int>(random.below(static_cast<uint32_t>(size - width + 1)));
-  const int y = static_cast<int>(random.below(static_cast<uint32_t>(size - height + 1)));
+  const int width = draw_side(size.width), height = draw_side(size.height);
+  const int x = static_cast<int>(random.below(static_cast<uint32_t>(size.width - width + 1)));
+  const int y = static_cast<int>(random.below(static_cast<uint32_t>(size.height - height + 1)));
   return {x, y, width, height};
 }
 
-std::vector<cv::Rect> draw_cutout(Random& random, const AugmentOptions& options, int size) {
+std::vector<cv::Rect> draw_cutout(Random& random, const AugmentOptions& options, const InputSize& size) {
   if (!random.chance(options.cutout)) return {};
   std::vector<cv::Rect> covers(1 + random.below(static_cast<uint32_t>(options.cutout_count)));
   for (cv::Rect& cover : covers) cover = draw_rectangle(random, options.cutout_size, size);
   return covers;
 }
 
-void cover_boxes(std::vector<Truth>& truths, std::span<const cv::Rect> covers, int size, float most_covered) {
-  const float side = static_cast<float>(size);
+void cover_boxes(std::vector<Truth>& truths, std::span<const cv::Rect> covers, const InputSize& size,
+                 float most_covered) {
+  const auto w = static_cast<float>(size.width), h = static_cast<float>(size.height);
   std::vector<cv::Rect2f> over;
   std::erase_if(truths, [&](Truth& truth) {
-    const cv::Rect2f box = pixels_of(truth.box, side);
+    const cv::Rect2f box = pixels_of(truth.box, w, h);
     over.clear();
     for (const cv::Rect& cover : covers) {
       if ((cv::Rect2f(cover) & box).area() > 0) over.emplace_back(cover);
@@ -82,8 +83,7 @@ void cover_boxes(std::vector<Truth>& truths, std::span<const cv::Rect> covers, i
       for (const cv::Rect2f& cover : over) rest = rest_of(rest, cover);
     }
     if (rest == box) return false;
-    truth.box = {(rest.x + rest.width / 2) / side, (rest.y + rest.height / 2) / side, rest.width / side,
-                 rest.height / side};
+    truth.box = {(rest.x + rest.width / 2) / w, (rest.y + rest.height / 2) / h, rest.width / w, rest.height / h};
     return rest.width < smallest_box_side || rest.height < smallest_box_side;
   });
 }

@@ -44,21 +44,22 @@ float smallest_crop(const AugmentOptions& options) {
   return (1 - 2 * options.jitter) / options.resize / largest_enlargement(options);
 }
 
-Placement place_crop(const ImageDraw& draw, int image_width, int image_height, int size, bool letterbox) {
+Placement place_crop(const ImageDraw& draw, int image_width, int image_height, const InputSize& size,
+                     bool letterbox) {
   const float image_w = static_cast<float>(image_width), image_h = static_cast<float>(image_height);
-  const float base_w = letterbox ? std::max(image_w, image_h) : image_w;
-  const float base_h = letterbox ? std::max(image_w, image_h) : image_h;
+  const float width = static_cast<float>(size.width), height = static_cast<float>(size.height);
+  const float base_w = letterbox ? std::max(image_w, image_h * (width / height)) : image_w;
+  const float base_h = letterbox ? std::max(image_h, image_w * (height / width)) : image_h;
   const float left = (image_w - base_w) / 2 + draw.left * base_w;
   const float top = (image_h - base_h) / 2 + draw.top * base_h;
-  const float side = static_cast<float>(size);
   Placement placement;
-  placement.scale_x = side / ((1 - draw.left - draw.right) * base_w);
-  placement.scale_y = side / ((1 - draw.top - draw.bottom) * base_h);
+  placement.scale_x = width / ((1 - draw.left - draw.right) * base_w);
+  placement.scale_y = height / ((1 - draw.top - draw.bottom) * base_h);
   placement.offset_x = -left * placement.scale_x;
   placement.offset_y = -top * placement.scale_y;
   if (draw.flip) {
     placement.scale_x = -placement.scale_x;
-    placement.offset_x = side - placement.offset_x;
+    placement.offset_x = width - placement.offset_x;
   }
   return placement;
 }

@@ -1,6 +1,7 @@
 // The random parameters of one image (jittered crop, zoom, flip, colours) and the placement of the crop.
 #pragma once
 
+#include "core/input_size.h"
 #include "core/random.h"
 #include "data/augment/options.h"
 #include "data/image/color.h"
@@ -27,8 +28,9 @@ ImageDraw draw_image(Random& random, const AugmentOptions& options);
 /// the image's.
 float smallest_crop(const AugmentOptions& options);
 
-/// Puts the crop onto size × size pixels. With `letterbox` the margins are those of the image extended to
-/// a square.
-Placement place_crop(const ImageDraw& draw, int image_width, int image_height, int size, bool letterbox);
+/// Puts the crop onto the input's pixels. With `letterbox` the margins are those of the image extended to the
+/// input's ratio of width and height.
+Placement place_crop(const ImageDraw& draw, int image_width, int image_height, const InputSize& size,
+                     bool letterbox);
 
 }  // namespace brightnet

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 namespace brightnet {
 namespace {
@@ -26,10 +27,19 @@ bool distorts(const GeometryDraw& draw) {
          draw.perspective_x != 0 || draw.perspective_y != 0;
 }
 
+// Factors on x and y that make an input, turned by 90 degrees, what a turned image would have been fitted to.
+std::pair<double, double> fit_of_turned(cv::Size image, const InputSize& size, bool letterbox) {
+  const double w = size.width, h = size.height;
+  if (!letterbox) return {w / h, h / w};
+  const double upright = std::min(w / image.width, h / image.height);
+  const double turned = std::min(w / image.height, h / image.width);
+  return {turned / upright, turned / upright};
+}
+
 // About the origin, in an image that is `stretch`² times as wide as it should be for its height.
-Homography distortion(const GeometryDraw& draw, double stretch, int size) {
-  const double unit = perspective_side / size;
-  const Homography perspective(1, 0, 0, 0, 1, 0, draw.perspective_x * unit, draw.perspective_y * unit, 1);
+Homography distortion(const GeometryDraw& draw, double stretch, const InputSize& size) {
+  const Homography perspective(1, 0, 0, 0, 1, 0, draw.perspective_x * (perspective_side / size.width),
+                               draw.perspective_y * (perspective_side / size.height), 1);
   const double angle = radians(draw.angle), c = draw.gain * std::cos(angle), s = draw.gain * std::sin(angle);
   const Homography turn(c, -s, 0, s, c, 0, 0, 0, 1);
   const Homography shear(1, std::tan(radians(draw.shear_x)), 0, std::tan(radians(draw.shear_y)), 1, 0, 0, 0,
@@ -64,15 +74,23 @@ GeometryDraw draw_geometry(Random& random, const AugmentOptions& options) {
   return draw;
 }
 
-Homography apply_geometry(const Placement& placement, const GeometryDraw& draw, int size) {
-  const double half = size / 2.0;
-  Homography map = moved(homography_of(placement), {-half, -half});
+Homography apply_geometry(const Placement& placement, const GeometryDraw& draw, cv::Size image,
+                          const InputSize& size, bool letterbox) {
+  const cv::Point2d half(size.width / 2.0, size.height / 2.0);
+  Homography map = moved(homography_of(placement), -half);
   if (draw.vertical_flip) map = Homography(1, 0, 0, 0, -1, 0, 0, 0, 1) * map;
   map = quarter_turn(draw.quarter_turns) * map;
-  // Undoes the stretching, which is the other way round after an odd number of quarter turns.
-  const double stretch = std::sqrt(std::abs(static_cast<double>(placement.scale_x) / placement.scale_y));
-  if (distorts(draw)) map = distortion(draw, draw.quarter_turns % 2 == 1 ? 1 / stretch : stretch, size) * map;
-  return moved(map, {half + draw.translate_x * size, half + draw.translate_y * size});
+  double stretch = std::sqrt(std::abs(static_cast<double>(placement.scale_x) / placement.scale_y));
+  if (draw.quarter_turns % 2 == 1) {
+    stretch = 1 / stretch;  // the other way round after an odd number of quarter turns
+    if (!size.square()) {
+      const auto [x, y] = fit_of_turned(image, size, letterbox);
+      map = Homography(x, 0, 0, 0, y, 0, 0, 0, 1) * map;
+      stretch *= std::sqrt(x / y);
+    }
+  }
+  if (distorts(draw)) map = distortion(draw, stretch, size) * map;
+  return moved(map, half + cv::Point2d(draw.translate_x * size.width, draw.translate_y * size.height));
 }
 
 float largest_enlargement(const AugmentOptions& options) {

@@ -2,6 +2,9 @@
 // image to the input, so that the pixels are resampled once.
 #pragma once
 
+#include <opencv2/core.hpp>
+
+#include "core/input_size.h"
 #include "core/random.h"
 #include "data/augment/options.h"
 #include "data/image/homography.h"
@@ -25,14 +28,16 @@ bool draws_geometry(const AugmentOptions& options);
 /// change what is drawn for the others.
 GeometryDraw draw_geometry(Random& random, const AugmentOptions& options);
 
-/// The placement followed by the flip, the quarter turns and then, as in Ultralytics' random_perspective,
-/// perspective, rotation and scale, shear and translation, all about the centre of the size × size input.
+/// The placement of an image of `image` pixels, stretched or with a letterbox, followed by the flip, the quarter turns and then, as in Ultralytics' random_perspective,
+/// perspective, rotation and scale, shear and translation, all about the centre of the input.
 ///
 /// Flip and quarter turns are those of the finished input: a landscape photograph becomes a portrait that
-/// fills the input as any portrait does. Rotation, shear and perspective are those of the image: where the
+/// fills the input as any portrait does: with the crop's margins, stretched or letterboxed to an input that is no
+/// square. Rotation, shear and perspective are those of the image: where the
 /// placement stretches it, a circle becomes the same upright ellipse as without rotation, and so looks as it
 /// will look in use.
-Homography apply_geometry(const Placement& placement, const GeometryDraw& draw, int size);
+Homography apply_geometry(const Placement& placement, const GeometryDraw& draw, cv::Size image,
+                          const InputSize& size, bool letterbox);
 
 /// The largest factor by which the drawn geometry can enlarge a part of the input.
 float largest_enlargement(const AugmentOptions& options);

@@ -3,6 +3,7 @@
 
 #include <opencv2/core.hpp>
 
+#include "core/input_size.h"
 #include "core/random.h"
 #include "data/image/homography.h"
 #include "data/image/placement.h"
@@ -12,22 +13,22 @@ namespace brightnet {
 /// Minimum distance of the centre from a border, as a fraction of the input (darknet's min_offset).
 constexpr float mosaic_border = 0.2f;
 
-/// Both coordinates uniform in [0.2, 0.8] · size, whole pixels.
-cv::Point draw_mosaic_centre(Random& random, int size);
+/// x uniform in [0.2, 0.8] · width, y in [0.2, 0.8] · height, whole pixels.
+cv::Point draw_mosaic_centre(Random& random, const InputSize& size);
 
 /// The quadrant with this index: upper left, upper right, lower left, lower right.
-cv::Rect mosaic_quadrant(int index, cv::Point centre, int size);
+cv::Rect mosaic_quadrant(int index, cv::Point centre, const InputSize& size);
 
 /// Moves an image that was placed for the whole input so that the crop's inner corner is at the centre: the
 /// upper left quadrant shows the crop's lower right part, and so on, at the scale that the image would have
 /// without mosaic. Where the crop extends beyond the image, the image's edge replaces the corner, so that no
 /// border shows along the seams.
 Placement move_to_quadrant(Placement placement, int image_width, int image_height, int index,
-                           cv::Point centre, int size);
+                           cv::Point centre, const InputSize& size);
 
 /// The same for a map that may turn or distort. An image that stands askew may leave the crop's inner corner
 /// empty. The first point of the image on the way from there to the middle of the crop then replaces it.
 Homography move_to_quadrant(const Homography& map, int image_width, int image_height, int index,
-                            cv::Point centre, int size);
+                            cv::Point centre, const InputSize& size);
 
 }  // namespace brightnet

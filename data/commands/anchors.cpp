@@ -152,7 +152,8 @@ void fill_up(Shapes& shapes, const AnchorOptions& options) {
     const BoxShape larger = whole_pixels({std::max(largest.width * step, largest.width + 1),
                                           std::max(largest.height * step, largest.height + 1)});
     const bool room_below = !shapes.contains(smaller);
-    const bool room_above = !shapes.contains(larger) && std::max(larger.width, larger.height) <= options.size;
+    const bool room_above = !shapes.contains(larger) && larger.width <= options.size.width &&
+                            larger.height <= options.size.height;
     if (room_below && (below <= above || !room_above)) {
       shapes.insert(smaller);
       ++below;
@@ -162,8 +163,8 @@ void fill_up(Shapes& shapes, const AnchorOptions& options) {
     } else if (middle) {
       shapes.insert(*middle);
     } else {
-      throw InputError(fmt::format("an input of {0}x{0} pixels has no room for {1} different anchors",
-                                   options.size, options.count),
+      throw InputError(fmt::format("an input of {} pixels has no room for {} different anchors",
+                                   options.size.described(), options.count),
                        "", "Choose a larger size.");
     }
   }
@@ -198,8 +199,8 @@ std::vector<BoxShape> cluster(const std::vector<BoxShape>& shapes, int count, co
 std::vector<BoxShape> box_shapes(const Dataset& dataset, const AnchorOptions& options) {
   std::vector<BoxShape> shapes;
   for (const auto& image : dataset.images) {
-    double x = static_cast<double>(options.size) / image.width;
-    double y = static_cast<double>(options.size) / image.height;
+    double x = static_cast<double>(options.size.width) / image.width;
+    double y = static_cast<double>(options.size.height) / image.height;
     if (options.letterbox) x = y = std::min(x, y);
     for (const auto& a : image.annotations) {
       if (!a.crowd) shapes.push_back({(a.x2 - a.x1) * x, (a.y2 - a.y1) * y});
@@ -218,7 +219,7 @@ double shape_iou(const BoxShape& a, const BoxShape& b) {
 }
 
 AnchorResult find_anchors(const Dataset& dataset, const AnchorOptions& options) {
-  if (options.count < 1 || options.size < 1 || options.restarts < 1)
+  if (options.count < 1 || !options.size.given() || options.restarts < 1)
     throw InputError("the number of anchors, the size and the restarts must be at least 1");
   const std::vector<BoxShape> shapes = box_shapes(dataset, options);
   if (shapes.empty()) throw InputError("anchors are found from boxes, and the training split has none");

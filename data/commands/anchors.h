@@ -8,14 +8,15 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/input_size.h"
 #include "data/dataset.h"
 
 namespace brightnet {
 
 struct AnchorOptions {
   int count = 9;
-  int size = 416;          ///< the network's input, in pixels: the unit of the anchors
-  bool letterbox = false;  ///< as in `augment:`; otherwise images are stretched to size × size
+  InputSize size = 416;    ///< the network's input, in pixels: the unit of the anchors
+  bool letterbox = false;  ///< as in `augment:`; otherwise images are stretched to the input
   uint64_t seed = 0;
   int restarts = 10;           ///< k-means finds a local optimum; the best of these runs is returned
   size_t most_boxes = 200000;  ///< a larger data set (COCO has 860,000) is sampled evenly

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "data/image/grey.h"
 #include "data/image/header.h"
 #include "data/image/read_image.h"
 
@@ -21,12 +22,12 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Sides of the image inside a letterbox; darknet divides integers.
-cv::Size letterboxed(int width, int height, int size) {
-  if (static_cast<float>(size) / static_cast<float>(width) <
-      static_cast<float>(size) / static_cast<float>(height)) {
-    return {size, static_cast<int>(static_cast<int64_t>(height) * size / width)};
+cv::Size letterboxed(int width, int height, const InputSize& input) {
+  if (static_cast<float>(input.width) / static_cast<float>(width) <
+      static_cast<float>(input.height) / static_cast<float>(height)) {
+    return {input.width, static_cast<int>(static_cast<int64_t>(height) * input.width / width)};
   }
-  return {static_cast<int>(static_cast<int64_t>(width) * size / height), size};
+  return {static_cast<int>(static_cast<int64_t>(width) * input.height / height), input.height};
 }
 
 /// An output pixel is the weighted sum of source pixels first and first + 1.
@@ -65,11 +66,11 @@ std::vector<Tap> row_taps(int from, int to) {
 }
 
 /// One row of the image with its columns blended.
-void blend_columns(const uint8_t* row, const std::vector<Tap>& columns, float* out) {
+void blend_columns(const uint8_t* row, int channels, const std::vector<Tap>& columns, float* out) {
   for (const auto& [first, weight, next_weight] : columns) {
-    const uint8_t* left = row + 3 * static_cast<ptrdiff_t>(first);
-    const uint8_t* right = next_weight > 0 ? left + 3 : left;
-    for (int c = 0; c < 3; ++c) {
+    const uint8_t* left = row + channels * static_cast<ptrdiff_t>(first);
+    const uint8_t* right = next_weight > 0 ? left + channels : left;
+    for (int c = 0; c < channels; ++c) {
       *out++ = weight * (static_cast<float>(left[c]) / 255.0f) +
                next_weight * (static_cast<float>(right[c]) / 255.0f);
     }
@@ -78,39 +79,46 @@ void blend_columns(const uint8_t* row, const std::vector<Tap>& columns, float* o
 
 }  // namespace
 
-cv::Mat read_darknet_image(const fs::path& file) {
+cv::Mat read_darknet_image(const fs::path& file, int channels) {
+  BRIGHTNET_CHECK(channels == 1 || channels == 3, "images are grey or RGB");
   std::vector<uint8_t> bytes = read_head(file, 16);
-  if (image_format(bytes) != ImageFormat::jpeg) return read_image(file);
+  if (image_format(bytes) != ImageFormat::jpeg) {
+    const cv::Mat image = read_image(file);
+    return channels == 1 ? grey_of(image) : image;
+  }
   // stb_image fills missing pixels with grey, so a file without its end marker is checked by read_image().
   if (!has_end_mark(file)) read_image(file);
   const std::string whole = read_file(file);
   if (whole.size() > std::numeric_limits<int>::max())
     throw ImageError(ImageError::Kind::undecodable, "it is larger than 2 GiB", file);
-  int width = 0, height = 0, channels = 0;
+  int width = 0, height = 0, stored = 0;
   uint8_t* pixels = stbi_load_from_memory(reinterpret_cast<const uint8_t*>(whole.data()),
-                                          static_cast<int>(whole.size()), &width, &height, &channels, 3);
+                                          static_cast<int>(whole.size()), &width, &height, &stored, channels);
   if (!pixels) throw ImageError(ImageError::Kind::undecodable, stbi_failure_reason(), file);
-  const cv::Mat image = cv::Mat(height, width, CV_8UC3, pixels).clone();
+  const cv::Mat image = cv::Mat(height, width, CV_8UC(channels), pixels).clone();
   stbi_image_free(pixels);
   const auto header = parse_image_header({reinterpret_cast<const uint8_t*>(whole.data()), whole.size()});
   return upright(image, header ? header->orientation : 1);
 }
 
-void fill_darknet_input(const cv::Mat& image, int size, bool letterbox, float* values) {
-  BRIGHTNET_CHECK(image.type() == CV_8UC3 && size > 1, "darknet's resize takes 8-bit RGB");
-  const cv::Size shown = letterbox ? letterboxed(image.cols, image.rows, size) : cv::Size(size, size);
-  const size_t row_values = 3 * static_cast<size_t>(size),
-               shown_values = 3 * static_cast<size_t>(shown.width);
-  if (letterbox) std::fill(values, values + row_values * static_cast<size_t>(size), 0.5f);
+void fill_darknet_input(const cv::Mat& image, const InputSize& size, bool letterbox, float* values) {
+  const int channels = image.channels();
+  BRIGHTNET_CHECK(image.depth() == CV_8U && (channels == 1 || channels == 3) && size.shorter() > 1, "darknet's resize takes 8-bit images");
+  const cv::Size shown = letterbox ? letterboxed(image.cols, image.rows, size) : cv::Size(size.width, size.height);
+  const auto values_of = [channels](int pixels) {
+    return static_cast<size_t>(channels) * static_cast<size_t>(pixels);
+  };
+  const size_t row_values = values_of(size.width), shown_values = values_of(shown.width);
+  if (letterbox) std::fill(values, values + row_values * static_cast<size_t>(size.height), 0.5f);
   if (shown.empty()) return;
-  float* corner = values + static_cast<size_t>((size - shown.height) / 2) * row_values +
-                  3 * static_cast<size_t>((size - shown.width) / 2);
+  float* corner = values + static_cast<size_t>((size.height - shown.height) / 2) * row_values +
+                  values_of((size.width - shown.width) / 2);
   const std::vector<Tap> columns = column_taps(image.cols, shown.width),
                          rows = row_taps(image.rows, shown.height);
   std::vector<float> upper(shown_values), lower(shown_values);
   int upper_row = -1, lower_row = -1;  // the source rows they hold
   const auto blend = [&](int row, std::vector<float>& into, int& now) {
-    if (now != row) blend_columns(image.ptr<uint8_t>(row), columns, into.data());
+    if (now != row) blend_columns(image.ptr<uint8_t>(row), channels, columns, into.data());
     now = row;
   };
   for (int y = 0; y < shown.height; ++y) {
@@ -127,13 +135,13 @@ void fill_darknet_input(const cv::Mat& image, int size, bool letterbox, float* v
   }
 }
 
-Placement place_as_darknet(int image_width, int image_height, int size, bool letterbox) {
-  BRIGHTNET_CHECK(image_width > 0 && image_height > 0 && size > 0, "an image or input without pixels");
-  cv::Size shown = letterbox ? letterboxed(image_width, image_height, size) : cv::Size(size, size);
+Placement place_as_darknet(int image_width, int image_height, const InputSize& size, bool letterbox) {
+  BRIGHTNET_CHECK(image_width > 0 && image_height > 0 && size.given(), "an image or input without pixels");
+  cv::Size shown = letterbox ? letterboxed(image_width, image_height, size) : cv::Size(size.width, size.height);
   shown = {std::max(1, shown.width), std::max(1, shown.height)};
   return {static_cast<float>(shown.width) / static_cast<float>(image_width),
           static_cast<float>(shown.height) / static_cast<float>(image_height),
-          static_cast<float>(size - shown.width) / 2, static_cast<float>(size - shown.height) / 2};
+          static_cast<float>(size.width - shown.width) / 2, static_cast<float>(size.height - shown.height) / 2};
 }
 
 }  // namespace brightnet

@@ -15,15 +15,15 @@
 
 namespace brightnet {
 
-/// 8-bit RGB like read_image(), but JPEG is decoded by stb_image. Unlike darknet, applies the EXIF rotation.
+/// 8-bit RGB, or with one channel grey, like read_image(), but JPEG is decoded by stb_image. Unlike darknet, applies the EXIF rotation.
 /// Throws ImageError.
-cv::Mat read_darknet_image(const std::filesystem::path& file);
+cv::Mat read_darknet_image(const std::filesystem::path& file, int channels = 3);
 
-/// Fills size × size × 3 values in [0, 1], RGB, with the image resized as darknet resizes it.
-void fill_darknet_input(const cv::Mat& image, int size, bool letterbox, float* values);
+/// Fills height × width × channels values in [0, 1], as many channels as the image has, with the image resized as darknet resizes it.
+void fill_darknet_input(const cv::Mat& image, const InputSize& size, bool letterbox, float* values);
 
 /// The placement that darknet uses to map boxes back. (Half a pixel off the letterbox when the margin is odd,
 /// as in darknet's correct_yolo_boxes.)
-Placement place_as_darknet(int image_width, int image_height, int size, bool letterbox);
+Placement place_as_darknet(int image_width, int image_height, const InputSize& size, bool letterbox);
 
 }  // namespace brightnet

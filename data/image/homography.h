@@ -1,4 +1,4 @@
-// Where an image lies in a square network input when it may be turned, sheared or seen in perspective.
+// Where an image lies in a network input when it may be turned, sheared or seen in perspective.
 #pragma once
 
 #include <optional>

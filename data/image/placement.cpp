@@ -8,17 +8,18 @@
 
 namespace brightnet {
 
-Placement place(int image_width, int image_height, int size, bool letterbox) {
-  BRIGHTNET_CHECK(image_width > 0 && image_height > 0 && size > 0, "an image or input without pixels");
-  int width = size, height = size;
+Placement place(int image_width, int image_height, const InputSize& size, bool letterbox) {
+  BRIGHTNET_CHECK(image_width > 0 && image_height > 0 && size.given(), "an image or input without pixels");
+  int width = size.width, height = size.height;
   if (letterbox) {
-    const double scale = static_cast<double>(size) / std::max(image_width, image_height);
+    const double scale = std::min(static_cast<double>(size.width) / image_width,
+                                  static_cast<double>(size.height) / image_height);
     width = std::max(1, static_cast<int>(std::lround(image_width * scale)));
     height = std::max(1, static_cast<int>(std::lround(image_height * scale)));
   }
   return {static_cast<float>(width) / static_cast<float>(image_width),
           static_cast<float>(height) / static_cast<float>(image_height),
-          static_cast<float>((size - width) / 2), static_cast<float>((size - height) / 2)};
+          static_cast<float>((size.width - width) / 2), static_cast<float>((size.height - height) / 2)};
 }
 
 Placement place(int image_width, int image_height, const InputFit& fit) {

@@ -1,10 +1,11 @@
-// The position of an image inside a square network input.
+// The position of an image inside a network input.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
 
 #include "core/enum_names.h"
+#include "core/input_size.h"
 
 namespace brightnet {
 
@@ -16,10 +17,10 @@ struct Placement {
 /// The padding value: the mean of natural photographs (ImageNet's, over the three channels).
 constexpr uint8_t fill_value = 114;
 
-/// The placement used outside training: stretched to size × size, or letterboxed: scaled to fit, keeping the
+/// The placement used outside training: stretched to the input, or letterboxed: scaled to fit, keeping the
 /// aspect ratio, and centred. A letterboxed image covers whole pixels (its sides are rounded, at
 /// least 1, and the factors with them), so the mapping back is exact.
-Placement place(int image_width, int image_height, int size, bool letterbox);
+Placement place(int image_width, int image_height, const InputSize& size, bool letterbox);
 
 /// How an image is resized to the input.
 enum class Resize : uint8_t {
@@ -35,11 +36,12 @@ constexpr std::string_view enum_name(Resize resize) {
   return {};
 }
 
-/// How images are fitted into a square network input outside training.
+/// How images are fitted into a network input outside training.
 struct InputFit {
-  int size = 416;  ///< of its side, in pixels
+  InputSize size = 416;
   bool letterbox = false;
   Resize resize = Resize::antialiased;
+  int channels = 3;  ///< 3: RGB; 1: grey
 };
 
 /// By the rules of `fit.resize`.

@@ -47,8 +47,31 @@ cv::Mat over_black(const cv::Mat& bgra) {
   return rgb;
 }
 
+// Darker and brighter pixels than these become black and white: a few dead or hot ones do not decide the range.
+constexpr double outliers = 0.001;
+
+// 16-bit grey is what cameras, scanners and X-ray detectors of 10 to 16 bits write, most of them with the low bits: by
+// its upper 8 bits alone a 12-bit image would have 16 shades of nearly black. So an image's own range becomes 0 … 255,
+// but no level becomes more than one: an image of 8 bits in 16 keeps its contrast.
+cv::Mat grey16_to_8(const cv::Mat& image) {
+  std::vector<size_t> count(1 << 16);
+  for (int y = 0; y < image.rows; ++y) {
+    const auto* row = image.ptr<uint16_t>(y);
+    for (int x = 0; x < image.cols; ++x) ++count[row[x]];
+  }
+  const auto most = static_cast<size_t>(outliers * static_cast<double>(image.total()));
+  int low = 0, high = (1 << 16) - 1;
+  for (size_t seen = count[0]; seen <= most; seen += count[static_cast<size_t>(low)]) ++low;
+  for (size_t seen = count.back(); seen <= most; seen += count[static_cast<size_t>(high)]) --high;
+  const double scale = 255.0 / std::max(255, high - low);
+  cv::Mat out;
+  image.convertTo(out, CV_8U, scale, -low * scale);
+  return out;
+}
+
 // Converts OpenCV's unchanged output to 8-bit RGB. Throws when the conversion is ambiguous.
 cv::Mat to_rgb8(cv::Mat image, const fs::path& file) {
+  if (image.type() == CV_16UC1) image = grey16_to_8(image);
   if (image.depth() == CV_16U) image.convertTo(image, CV_8U, 1.0 / 257);
   if (image.depth() != CV_8U)
     throw ImageError(ImageError::Kind::undecodable, "its pixels are neither 8 nor 16 bits a channel", file);

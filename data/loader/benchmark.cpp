@@ -56,6 +56,7 @@ Rate measure_samples(const Dataset& dataset, const LoaderBenchmarkOptions& optio
   setup.augment.mosaic_off = 0;
   setup.batch = options.batch;
   setup.sizes = {options.size};
+  setup.channels = options.channels;
   setup.epochs = std::numeric_limits<uint32_t>::max();
   setup.loader.workers = options.workers;
   setup.loader.cache_mb = cached ? 1e6f : 0.0f;

@@ -2,6 +2,7 @@
 // machine only such ratios are meaningful. Used by `brightnet bench --data`.
 #pragma once
 
+#include "core/input_size.h"
 #include "data/augment/options.h"
 #include "data/dataset.h"
 
@@ -9,7 +10,8 @@ namespace brightnet {
 
 struct LoaderBenchmarkOptions {
   AugmentOptions augment;  ///< as in training, mosaic included
-  int size = 416;
+  InputSize size = 416;
+  int channels = 3;
   int batch = 16;
   int workers = 1;
   double seconds = 3;  ///< for each measurement

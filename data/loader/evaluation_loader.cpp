@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "data/image/darknet_image.h"
+#include "data/image/grey.h"
 #include "data/loader/batch_queue.h"
 #include "data/loader/image_cache.h"
 #include "data/loader/paint.h"
@@ -18,13 +19,16 @@ constexpr int batches_ahead = 2;
 
 class EvaluationLoader::Implementation {
  public:
-  Implementation(const Dataset& dataset, std::vector<int> order, int batch, const InputFit& fit, int workers)
+  Implementation(const Dataset& dataset, std::vector<int> order, int batch, const InputFit& fit, int workers,
+                 std::vector<InputSize> sizes)
       : dataset_(dataset),
         order_(std::move(order)),
+        sizes_(std::move(sizes)),
         batch_(batch),
         fit_(fit),
-        cache_(dataset, 0, cv::Size(fit.size, fit.size)),
+        cache_(dataset, 0, cv::Size(fit.size.width, fit.size.height)),
         painters_(static_cast<size_t>(std::max(1, workers)), Painter(dataset, cache_)),
+        colored_(painters_.size()),
         slots_(workers == 0 ? 1 : batches_ahead + 1),
         pictures_(std::max(1, workers) + 1) {
     cache_.share_pictures(std::max(1, workers) + 1);
@@ -50,12 +54,15 @@ class EvaluationLoader::Implementation {
     Images images;
   };
 
-  size_t image_values() const { return 3 * static_cast<size_t>(fit_.size) * static_cast<size_t>(fit_.size); }
+  size_t image_values(const InputSize& size) const {
+    return static_cast<size_t>(fit_.channels) * static_cast<size_t>(size.pixels());
+  }
 
   int open(uint64_t number, Slot& slot) {
     const size_t begin = number * static_cast<size_t>(batch_);
     const size_t end = std::min(order_.size(), begin + static_cast<size_t>(batch_));
-    const size_t values = image_values() * static_cast<size_t>(batch_);
+    slot.images.size = sizes_.empty() ? fit_.size : sizes_[number];
+    const size_t values = image_values(slot.images.size) * static_cast<size_t>(batch_);
     if (fit_.resize == Resize::darknet) {
       slot.values.resize(values);
       slot.images.values = slot.values.data();
@@ -72,41 +79,54 @@ class EvaluationLoader::Implementation {
   void make(Slot& slot, int item, int worker) {
     const int image = slot.images.indices[static_cast<size_t>(item)];
     const ImageRecord& record = dataset_.images[static_cast<size_t>(image)];
-    const size_t first = static_cast<size_t>(item) * image_values();
+    const size_t first = static_cast<size_t>(item) * image_values(slot.images.size);
+    InputFit fit = fit_;
+    fit.size = slot.images.size;
     if (fit_.resize == Resize::darknet) {
-      fill_darknet_input(darknet_image(record), fit_.size, fit_.letterbox, slot.values.data() + first);
+      fill_darknet_input(darknet_image(record), fit.size, fit.letterbox, slot.values.data() + first);
       return;
     }
-    const int size = fit_.size;
-    const PixelBlock out{slot.pixels.data() + first, 3 * static_cast<size_t>(size), size, size};
-    painters_[static_cast<size_t>(worker)](image, place(record.width, record.height, fit_),
-                                           {0, 0, size, size}, {}, out);
+    const InputSize& size = fit.size;
+    std::vector<uint8_t>& colored = colored_[static_cast<size_t>(worker)];
+    if (fit_.channels == 1) colored.resize(3 * static_cast<size_t>(size.pixels()));
+    uint8_t* pixels = slot.pixels.data() + first;
+    const PixelBlock out{fit_.channels == 1 ? colored.data() : pixels, 3 * static_cast<size_t>(size.width),
+                         size.width, size.height};
+    painters_[static_cast<size_t>(worker)](image, place(record.width, record.height, fit),
+                                           {0, 0, size.width, size.height}, {}, out);
+    if (fit_.channels == 1) to_grey(colored.data(), static_cast<size_t>(size.pixels()), pixels);
   }
 
   cv::Mat darknet_image(const ImageRecord& record) {
-    if (!record.tile) return read_darknet_image(record.file);
+    const auto read = [&] { return read_darknet_image(record.file, fit_.channels); };
+    if (!record.tile) return read();
     const ImageTile& tile = record.tile;
-    const cv::Mat picture = pictures_.get(record.file, [&] { return read_darknet_image(record.file); });
+    const cv::Mat picture = pictures_.get(record.file, read);
     return picture(cv::Rect(tile.x, tile.y, tile.width, tile.height)).clone();
   }
 
   const Dataset& dataset_;
   const std::vector<int> order_;
+  const std::vector<InputSize> sizes_;  // of each batch; empty: all fit_.size
   const int batch_;
   const InputFit fit_;
   ImageCache cache_;
   std::vector<Painter> painters_;  // one a worker
+  std::vector<std::vector<uint8_t>> colored_;  // likewise: an image before it becomes grey
   std::vector<Slot> slots_;
   RecentPictures pictures_;  // as darknet decodes them
   std::unique_ptr<BatchQueue> queue_;  // last: its threads end before what they use
 };
 
 EvaluationLoader::EvaluationLoader(const Dataset& dataset, std::vector<int> order, int batch,
-                                   const InputFit& fit, int workers) {
-  BRIGHTNET_CHECK(batch > 0 && fit.size > 0 && workers >= 0, "no such batch, size or number of workers");
+                                   const InputFit& fit, int workers, std::vector<InputSize> sizes) {
+  BRIGHTNET_CHECK(batch > 0 && fit.size.given() && workers >= 0, "no such batch, size or number of workers");
   for (const int image : order)
     BRIGHTNET_CHECK(image >= 0 && static_cast<size_t>(image) < dataset.images.size(), "no such image");
-  implementation_ = std::make_unique<Implementation>(dataset, std::move(order), batch, fit, workers);
+  const size_t batches = (order.size() + static_cast<size_t>(batch) - 1) / static_cast<size_t>(batch);
+  BRIGHTNET_CHECK(sizes.empty() || sizes.size() == batches, "a size for each batch, or none");
+  implementation_ = std::make_unique<Implementation>(dataset, std::move(order), batch, fit, workers,
+                                                     std::move(sizes));
 }
 
 EvaluationLoader::~EvaluationLoader() = default;

@@ -10,16 +10,18 @@
 
 namespace brightnet {
 
-/// `order` lists the images of this rank; they are stretched or letterboxed to the input.
+/// `order` lists the images of this rank; they are stretched or letterboxed to the input. `sizes`, if given, are those
+/// of each batch (data/loader/rect_batches.h), at most fit.size.
 class EvaluationLoader {
  public:
   EvaluationLoader(const Dataset& dataset, std::vector<int> order, int batch, const InputFit& fit,
-                   int workers);
+                   int workers, std::vector<InputSize> sizes = {});
   ~EvaluationLoader();
 
   struct Images {
-    const uint8_t* pixels = nullptr;  ///< count × size × size × 3; of antialiased images
+    const uint8_t* pixels = nullptr;  ///< count × height × width × channels; of antialiased images
     const float* values = nullptr;    ///< the same in [0, 1]; of those resized as darknet does
+    InputSize size;                   ///< of this batch
     int count = 0;
     std::vector<int> indices;  ///< into Dataset::images
   };

@@ -34,9 +34,17 @@ class Buffer {
 
 // The size that keeps at least one source pixel per input pixel, even in the smallest crop.
 cv::Size needed_size(const Loader::Setup& setup) {
-  const int largest = *std::max_element(setup.sizes.begin(), setup.sizes.end());
-  const int side = static_cast<int>(std::ceil(static_cast<float>(largest) / smallest_crop(setup.augment)));
-  return {side, side};
+  int width = 0, height = 0;
+  for (const InputSize& size : setup.sizes) {
+    // Quarter turns lay an image's width along the input's height.
+    const bool turns = setup.augment.quarter_turns > 0;
+    width = std::max(width, turns ? size.longer() : size.width);
+    height = std::max(height, turns ? size.longer() : size.height);
+  }
+  const auto needed = [&](int side) {
+    return static_cast<int>(std::ceil(static_cast<float>(side) / smallest_crop(setup.augment)));
+  };
+  return {needed(width), needed(height)};
 }
 
 uint64_t cache_bytes(float mebibytes) {
@@ -77,13 +85,14 @@ class Loader::Implementation {
     cv::setNumThreads(1);  // OpenCV's threads would compete with the workers
     const int workers = setup_.loader.threads();
     for (int i = 0; i < std::max(1, workers); ++i)
-      makers_.push_back(std::make_unique<SampleMaker>(*setup_.dataset, setup_.augment, cache_));
-    const size_t largest = static_cast<size_t>(*std::max_element(setup_.sizes.begin(), setup_.sizes.end()));
+      makers_.push_back(std::make_unique<SampleMaker>(*setup_.dataset, setup_.augment, cache_, setup_.channels));
+    const auto largest = std::max_element(setup_.sizes.begin(), setup_.sizes.end())->pixels();
+    const size_t bytes = static_cast<size_t>(setup_.channels) * static_cast<size_t>(largest) *
+                         static_cast<size_t>(setup_.batch);
     // One more than are prefetched: the batch that the consumer holds. Without workers one is enough.
     slots_.resize(workers == 0 ? 1 : static_cast<size_t>(setup_.loader.prefetch) + 1);
     for (Slot& slot : slots_) {
-      slot.buffer =
-          std::make_unique<Buffer>(setup_.buffers, 3 * largest * largest * static_cast<size_t>(setup_.batch));
+      slot.buffer = std::make_unique<Buffer>(setup_.buffers, bytes);
       slot.batch.truths.resize(static_cast<size_t>(setup_.batch));
     }
     BatchQueue::Work work;
@@ -135,7 +144,10 @@ class Loader::Implementation {
     batch.step = step % sampler_.steps_per_epoch();
     sampler_.batch(batch.epoch, batch.step, slot.samples);
     batch.count = setup_.batch;
-    batch.height = batch.width = size_at(step, end_);
+    const InputSize& size = size_at(step, end_);
+    batch.height = size.height;
+    batch.width = size.width;
+    batch.channels = setup_.channels;
     batch.pixels = slot.buffer->pixels();
     batch.real = static_cast<int>(std::count_if(slot.samples.begin(), slot.samples.end(),
                                                 [](const auto& sample) { return sample.real; }));
@@ -145,14 +157,15 @@ class Loader::Implementation {
   void make(Slot& slot, int item, int worker) {
     const SamplePosition& sample = slot.samples[static_cast<size_t>(item)];
     Batch& batch = slot.batch;
-    const size_t bytes = 3 * static_cast<size_t>(batch.width) * static_cast<size_t>(batch.height);
+    const InputSize size(batch.height, batch.width);
+    const size_t bytes = static_cast<size_t>(setup_.channels) * static_cast<size_t>(size.pixels());
     makers_[static_cast<size_t>(worker)]->make(
-        {setup_.seed, sample.epoch, sample.position, sample.image, slot.plain}, batch.width,
+        {setup_.seed, sample.epoch, sample.position, sample.image, slot.plain}, size,
         batch.pixels + static_cast<size_t>(item) * bytes, batch.truths[static_cast<size_t>(item)]);
   }
 
   // Depends only on the step: the same on every rank and after resuming.
-  int size_at(uint64_t step, const RunEnd& end) const {
+  const InputSize& size_at(uint64_t step, const RunEnd& end) const {
     if (!end.larger_from.empty()) {
       const auto reached = std::upper_bound(end.larger_from.begin(), end.larger_from.end(), step);
       return setup_.sizes[static_cast<size_t>(reached - end.larger_from.begin())];
@@ -175,7 +188,7 @@ class Loader::Implementation {
 Loader::Loader(Setup setup) {
   BRIGHTNET_CHECK(setup.dataset && !setup.dataset->images.empty(), "a loader needs a data set with images");
   BRIGHTNET_CHECK(!setup.sizes.empty() && setup.size_every > 0, "a loader needs a size");
-  for (const int size : setup.sizes) BRIGHTNET_CHECK(size > 0, "a loader needs sizes above 0");
+  for (const InputSize& size : setup.sizes) BRIGHTNET_CHECK(size.given(), "a loader needs sizes above 0");
   BRIGHTNET_CHECK(setup.loader.threads() >= 0 && setup.loader.prefetch > 0,
                   "no such number of workers or batches");
   implementation_ = std::make_unique<Implementation>(std::move(setup));

@@ -9,6 +9,7 @@
 
 #include "core/box.h"
 #include "core/config.h"
+#include "core/input_size.h"
 #include "data/augment/options.h"
 #include "data/dataset.h"
 #include "data/loader/sampler.h"
@@ -26,10 +27,10 @@ struct LoaderOptions {
   float cache() const { return cache_mb.value_or(1024); }
 };
 
-/// A batch ready for the network: pixels as u8 RGB, NHWC, and the objects in each image.
+/// A batch ready for the network: pixels as u8, NHWC, RGB or grey, and the objects in each image.
 struct Batch {
-  uint8_t* pixels = nullptr;  ///< batch × height × width × 3, in a buffer of the loader's
-  int count = 0, height = 0, width = 0;
+  uint8_t* pixels = nullptr;  ///< batch × height × width × channels, in a buffer of the loader's
+  int count = 0, height = 0, width = 0, channels = 3;
   std::vector<std::vector<Truth>> truths;  ///< one list an image; boxes relative to height and width
   int real = 0;                            ///< images that are not padding of an uneven tail
   uint64_t epoch = 0, step = 0;            ///< position in the run: resume starts here
@@ -60,7 +61,8 @@ class Loader {
     AugmentOptions augment;
     LoaderOptions loader;
     int batch = 1;                ///< images a call of next(), on this rank
-    std::vector<int> sizes{416};  ///< square sizes; more than one: multi-scale
+    std::vector<InputSize> sizes{416};  ///< more than one: multi-scale
+    int channels = 3;                   ///< 3: RGB; 1: grey
     int size_every = 10;          ///< batches between changes of size
     uint64_t seed = 0;
     uint64_t epochs = 1;

@@ -29,22 +29,24 @@ cv::Rect2f placed_box(const Annotation& object, const Placement& placement) {
 }
 
 // The largest overlap with another box, as a fraction of the smaller of the two.
-float overlap_with(const std::vector<Truth>& truths, const cv::Rect2f& box, float side) {
+float overlap_with(const std::vector<Truth>& truths, const cv::Rect2f& box, cv::Size2f input) {
   float largest = 0;
   for (const Truth& truth : truths) {
     const Box& b = truth.box;
-    const cv::Rect2f other((b.x - b.w / 2) * side, (b.y - b.h / 2) * side, b.w * side, b.h * side);
+    const cv::Rect2f other((b.x - b.w / 2) * input.width, (b.y - b.h / 2) * input.height, b.w * input.width,
+                           b.h * input.height);
     largest = std::max(largest, (other & box).area() / std::min(other.area(), box.area()));
   }
   return largest;
 }
 
 std::optional<cv::Point2f> find_place(Random& random, const cv::Rect2f& box, const std::vector<Truth>& truths,
-                                      float side, float most_overlap) {
+                                      cv::Size2f input, float most_overlap) {
   std::optional<cv::Point2f> found;
   for (int i = 0; i < places_tried; ++i) {
-    const float x = random.uniform(0, side - box.width), y = random.uniform(0, side - box.height);
-    if (!found && overlap_with(truths, {x, y, box.width, box.height}, side) <= most_overlap) found = {x, y};
+    const float x = random.uniform(0, input.width - box.width),
+                y = random.uniform(0, input.height - box.height);
+    if (!found && overlap_with(truths, {x, y, box.width, box.height}, input) <= most_overlap) found = {x, y};
   }
   return found;
 }
@@ -82,18 +84,18 @@ void ObjectPaster::paste_one(Random& random, const PixelBlock& out, std::vector<
   const Annotation& object =
       record.annotations[random.below(static_cast<uint32_t>(record.annotations.size()))];
   const ImageDraw draw = draw_image(random, options_);
-  Placement placement = place_crop(draw, record.width, record.height, out.width, options_.letterbox);
+  Placement placement = place_crop(draw, record.width, record.height, {out.height, out.width}, options_.letterbox);
   cv::Rect2f box = placed_box(object, placement);
-  const float side = static_cast<float>(out.width);
-  const float longer = std::max(box.width, box.height), shorter = std::min(box.width, box.height);
-  if (object.crowd || shorter < smallest_box_side || longer > largest_pasted * side) return;
-  const auto place = find_place(random, box, truths, side, options_.copy_paste_overlap);
+  const cv::Size2f input(static_cast<float>(out.width), static_cast<float>(out.height));
+  if (object.crowd || std::min(box.width, box.height) < smallest_box_side) return;
+  if (box.width > largest_pasted * input.width || box.height > largest_pasted * input.height) return;
+  const auto place = find_place(random, box, truths, input, options_.copy_paste_overlap);
   if (!place) return;
   placement.offset_x += place->x - box.x;
   placement.offset_y += place->y - box.y;
   box = placed_box(object, placement);
   blend(image, placement, box, draw.color, out);
-  place_boxes(record.annotations, placement, {box.x, box.y, box.br().x, box.br().y}, out.width,
+  place_boxes(record.annotations, placement, {box.x, box.y, box.br().x, box.br().y}, {out.height, out.width},
               options_.min_visible, truths);
 }
 

@@ -1,7 +1,9 @@
 #include "data/loader/sample.h"
 
 #include <array>
+#include <cmath>
 #include <cstring>
+#include <span>
 
 #include "data/augment/boxes.h"
 #include "data/augment/cover.h"
@@ -10,6 +12,7 @@
 #include "data/augment/mixup.h"
 #include "data/augment/mosaic.h"
 #include "data/augment/pixels.h"
+#include "data/image/grey.h"
 
 namespace brightnet {
 namespace {
@@ -17,6 +20,36 @@ namespace {
 InputPart edges_of(const cv::Rect& part) {
   return {static_cast<float>(part.x), static_cast<float>(part.y), static_cast<float>(part.br().x),
           static_cast<float>(part.br().y)};
+}
+
+/// The pixels of `part` that boxes of the whole input lie on, relative to it.
+std::vector<cv::Rect> objects_in(const cv::Rect& part, std::span<const Truth> truths,
+                                 const PixelBlock& whole) {
+  std::vector<cv::Rect> objects;
+  for (const Truth& truth : truths) {
+    const Box& box = truth.box;
+    const auto pixel = [](float place, int size, int corner) {
+      return static_cast<int>(std::lround(place * static_cast<float>(size))) - corner;
+    };
+    objects.emplace_back(cv::Point(pixel(box.x - box.w / 2, whole.width, part.x),
+                                   pixel(box.y - box.h / 2, whole.height, part.y)),
+                         cv::Point(pixel(box.x + box.w / 2, whole.width, part.x),
+                                   pixel(box.y + box.h / 2, whole.height, part.y)));
+  }
+  return objects;
+}
+
+InputSize size_of(const PixelBlock& out) {
+  return {out.height, out.width};
+}
+
+/// A grey picture has neither hue nor saturation; darknet, too, changes the exposure alone where channels=1.
+AugmentOptions options_for(AugmentOptions options, int channels) {
+  if (channels == 1) {
+    options.hue = 0;
+    options.saturation = 1;
+  }
+  return options;
 }
 
 void copy(const PixelBlock& from, const PixelBlock& to) {
@@ -29,20 +62,34 @@ void copy(const PixelBlock& from, const PixelBlock& to) {
 
 }  // namespace
 
-SampleMaker::SampleMaker(const Dataset& dataset, const AugmentOptions& options, ImageCache& cache)
+SampleMaker::SampleMaker(const Dataset& dataset, const AugmentOptions& options, ImageCache& cache,
+                         int channels)
     : dataset_(dataset),
-      options_(options),
-      has_geometry_(draws_geometry(options)),
-      has_pixels_(draws_pixels(options)),
+      options_(options_for(options, channels)),
+      channels_(channels),
+      has_geometry_(draws_geometry(options_)),
+      has_pixels_(draws_pixels(options_)),
       painter_(dataset, cache),
-      paster_(dataset, options, painter_) {}
+      paster_(dataset, options_, painter_) {
+  BRIGHTNET_CHECK(channels == 1 || channels == 3, "samples are grey or RGB");
+}
 
-void SampleMaker::make(const SampleName& name, int size, uint8_t* pixels, std::vector<Truth>& truths) {
+void SampleMaker::make(const SampleName& name, const InputSize& size, uint8_t* pixels,
+                       std::vector<Truth>& truths) {
+  if (channels_ == 3) return make_colored(name, size, pixels, truths);
+  const auto count = static_cast<size_t>(size.pixels());
+  colored_.resize(3 * count);
+  make_colored(name, size, colored_.data(), truths);
+  to_grey(colored_.data(), count, pixels);
+}
+
+void SampleMaker::make_colored(const SampleName& name, const InputSize& size, uint8_t* pixels,
+                               std::vector<Truth>& truths) {
   truths.clear();
   const auto stream = [&](Purpose purpose) { return Random(name.seed, purpose, name.epoch, name.position); };
   Streams streams{stream(Purpose::mosaic), stream(Purpose::augment), stream(Purpose::geometry),
                   stream(Purpose::pixels)};
-  const PixelBlock out{pixels, 3 * static_cast<size_t>(size), size, size};
+  const PixelBlock out{pixels, 3 * static_cast<size_t>(size.width), size.width, size.height};
   draw_picture(streams, name.image, name.plain, out, truths);
   if (!name.plain) mix(streams, name, out, truths);
   Random random = stream(Purpose::cutout);
@@ -69,11 +116,11 @@ void SampleMaker::mix(Streams& streams, const SampleName& name, const PixelBlock
   paster_(paste, out, truths);
   Random cut(name.seed, Purpose::cutmix, name.epoch, name.position);
   if (!cut.chance(options_.cutmix)) return;
-  const cv::Rect part = draw_rectangle(cut, options_.cutmix_size, out.width);
+  const cv::Rect part = draw_rectangle(cut, options_.cutmix_size, size_of(out));
   second_truths_.clear();
   copy(block(draw_second(second_truths_), part), block(out, part));
-  cover_boxes(truths, std::array{part}, out.width, 1 - options_.min_visible);
-  clip_boxes(second_truths_, edges_of(part), out.width, options_.min_visible);
+  cover_boxes(truths, std::array{part}, size_of(out), 1 - options_.min_visible);
+  clip_boxes(second_truths_, edges_of(part), size_of(out), options_.min_visible);
   truths.insert(truths.end(), second_truths_.begin(), second_truths_.end());
 }
 
@@ -81,20 +128,22 @@ int SampleMaker::draw_other(Random& choices) const {
   return static_cast<int>(choices.below(static_cast<uint32_t>(dataset_.images.size())));
 }
 
-SampleMaker::Drawn SampleMaker::draw_map(Streams& streams, int image, int size) const {
+SampleMaker::Drawn SampleMaker::draw_map(Streams& streams, int image, const InputSize& size) const {
   const ImageRecord& record = dataset_.images[static_cast<size_t>(image)];
   const ImageDraw draw = draw_image(streams.changes, options_);
   const Placement placement = place_crop(draw, record.width, record.height, size, options_.letterbox);
   if (!has_geometry_) return {homography_of(placement), draw.color};
-  return {apply_geometry(placement, draw_geometry(streams.geometry, options_), size), draw.color};
+  return {apply_geometry(placement, draw_geometry(streams.geometry, options_), {record.width, record.height},
+                         size, options_.letterbox),
+          draw.color};
 }
 
 void SampleMaker::draw_picture(Streams& streams, int image, bool plain, const PixelBlock& out,
                                std::vector<Truth>& truths) {
-  const int size = out.width;
+  const InputSize size = size_of(out);
   if (plain || !streams.choices.chance(options_.mosaic)) {
     const Drawn drawn = draw_map(streams, image, size);
-    return paint(streams, image, drawn, {0, 0, size, size}, out, truths);
+    return paint(streams, image, drawn, {0, 0, out.width, out.height}, out, truths);
   }
   const cv::Point centre = draw_mosaic_centre(streams.choices, size);
   for (int index = 0; index < 4; ++index) {
@@ -109,9 +158,14 @@ void SampleMaker::draw_picture(Streams& streams, int image, bool plain, const Pi
 void SampleMaker::paint(Streams& streams, int image, const Drawn& drawn, const cv::Rect& part,
                         const PixelBlock& out, std::vector<Truth>& truths) {
   painter_(image, drawn.map, part, drawn.color, out);
-  if (has_pixels_) change_pixels(draw_pixels(streams.pixels, options_), block(out, part));
+  const size_t earlier = truths.size();
   place_boxes(dataset_.images[static_cast<size_t>(image)].annotations, drawn.map, options_.warped_boxes,
-              edges_of(part), out.width, options_.min_visible, truths);
+              edges_of(part), size_of(out), options_.min_visible, truths);
+  if (!has_pixels_) return;
+  const PixelDraw draw = draw_pixels(streams.pixels, options_);
+  const std::span<const Truth> own = std::span(truths).subspan(earlier);
+  change_pixels(draw, block(out, part),
+                draw.blurs_background ? objects_in(part, own, out) : std::vector<cv::Rect>());
 }
 
 }  // namespace brightnet

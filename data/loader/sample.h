@@ -7,6 +7,7 @@
 #include <opencv2/core.hpp>
 
 #include "core/box.h"
+#include "core/input_size.h"
 #include "core/random.h"
 #include "data/augment/options.h"
 #include "data/dataset.h"
@@ -26,10 +27,11 @@ struct SampleName {
 /// Makes samples in the caller's memory and keeps its own workspace. One per thread.
 class SampleMaker {
  public:
-  SampleMaker(const Dataset& dataset, const AugmentOptions& options, ImageCache& cache);
+  /// `channels`: 3 for RGB pixels, 1 for grey ones (data/image/grey.h), where hue and saturation are not changed.
+  SampleMaker(const Dataset& dataset, const AugmentOptions& options, ImageCache& cache, int channels = 3);
 
-  /// Fills size × size RGB pixels and the objects in them.
-  void make(const SampleName& name, int size, uint8_t* pixels, std::vector<Truth>& truths);
+  /// Fills height × width × channels pixels and the objects in them.
+  void make(const SampleName& name, const InputSize& size, uint8_t* pixels, std::vector<Truth>& truths);
 
  private:
   // Streams of their own, so that an option which is off changes nothing of what the others draw.
@@ -42,7 +44,8 @@ class SampleMaker {
     ColorChange color;
   };
 
-  Drawn draw_map(Streams& streams, int image, int size) const;
+  void make_colored(const SampleName& name, const InputSize& size, uint8_t* pixels, std::vector<Truth>& truths);
+  Drawn draw_map(Streams& streams, int image, const InputSize& size) const;
   void draw_picture(Streams& streams, int image, bool plain, const PixelBlock& out,
                     std::vector<Truth>& truths);
   void mix(Streams& streams, const SampleName& name, const PixelBlock& out, std::vector<Truth>& truths);
@@ -52,9 +55,11 @@ class SampleMaker {
 
   const Dataset& dataset_;
   const AugmentOptions options_;
+  const int channels_;
   const bool has_geometry_, has_pixels_;
   Painter painter_;
   ObjectPaster paster_;
+  std::vector<uint8_t> colored_;  // a sample before it becomes grey
   std::vector<uint8_t> second_;  // the other half of a mixup, or what cutmix cuts from
   std::vector<Truth> second_truths_;
 };

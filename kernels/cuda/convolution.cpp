@@ -116,6 +116,7 @@ class CudnnConvolution : public Convolution {
     std::string text = pass + ' ' + to_string(spec_.input) + " -> " + to_string(spec_.output) + " k" +
                        std::to_string(spec_.kernel) + " s" + std::to_string(spec_.stride) + " p" +
                        std::to_string(spec_.padding) + ' ' + std::string(enum_name(spec_.type));
+    if (spec_.groups > 1) text += " g" + std::to_string(spec_.groups);
     if (spec_.bias) text += " bias";
     if (spec_.activation != Activation::linear)
       text += " activation" + std::to_string(static_cast<int>(spec_.activation));

@@ -51,8 +51,9 @@ struct PassGraph {
   }
   TensorPointer x() { return image(x_slot, "x", spec.input); }
   TensorPointer y() { return image(y_slot, "y", spec.output); }
+  /// cuDNN tells the number of groups from the inputs of a filter.
   TensorPointer w() {
-    return tensor(w_slot, "w", spec.output.c, spec.input.c, spec.kernel, spec.kernel, spec.type);
+    return tensor(w_slot, "w", spec.output.c, spec.group_inputs(), spec.kernel, spec.kernel, spec.type);
   }
   TensorPointer bias() { return tensor(bias_slot, "bias", 1, spec.output.c, 1, 1, DType::f32); }
 
@@ -77,7 +78,7 @@ struct PassGraph {
     return graph;
   }
   std::shared_ptr<Graph> with_weight_output(const TensorPointer& tensor) {
-    describe(tensor->set_output(true), w_slot, spec.output.c, spec.input.c, spec.kernel, spec.kernel,
+    describe(tensor->set_output(true), w_slot, spec.output.c, spec.group_inputs(), spec.kernel, spec.kernel,
              spec.type);
     return graph;
   }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/input_size.h"
 #include "core/tensor.h"
 #include "layers/model/layer_kinds.h"
 
@@ -28,8 +29,8 @@ struct LayerDescription {
 
 struct Model {
   std::string name;
-  int size = 416;  ///< default side of the square input, in pixels
-  int channels = 3;
+  InputSize size = 416;  ///< of the input, by default
+  int channels = 3;      ///< of the input: 3 is RGB, 1 is grey
   int classes = 0;
   int stride = 32;  ///< the input's sides must be multiples of this
   std::vector<LayerDescription> layers;

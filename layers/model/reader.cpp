@@ -259,13 +259,32 @@ class ModelReader {
     const auto scale_of = [&](int input) { return input == network_input ? 1.0 : scales[input]; };
     for (const auto& layer : model_.layers) {
       const double scale = scale_of(layer.inputs[0]);
-      if (std::all_of(layer.inputs.begin(), layer.inputs.end(), [&](int i) { return scale_of(i) == scale; }))
-        continue;
+      check_scales(layer, scale);
+      const bool factors = std::holds_alternative<ScaleChannelsAttributes>(layer.attributes);
+      const auto end = factors ? layer.inputs.begin() + 1 : layer.inputs.end();
+      const bool alike = std::all_of(layer.inputs.begin(), end, [&](int i) { return scale_of(i) == scale; });
+      if (alike && (!factors || scale_of(layer.inputs[1]) == whole_image)) continue;
+      if (factors) {
+        throw InputError("the second input of '" + layer.name + "' is not one pixel for the whole image",
+                         layer.where, "Write from: [map, factors], the factors after a global_average_pool.");
+      }
       throw InputError("the inputs of '" + layer.name + "' have different sizes", layer.where,
                        "Upsample or pool one of them first.");
     }
     for (const double scale : scales) model_.stride = std::max(model_.stride, static_cast<int>(scale));
     check_readers();
+  }
+
+  /// What a global pool makes has one pixel, and stays so.
+  static void check_scales(const LayerDescription& layer, double scale) {
+    if (scale != whole_image) return;
+    const bool enlarges = std::visit([](const auto& kind) { return kind.side(1) != 1; }, layer.attributes);
+    if (enlarges || is_head(layer)) {
+      throw InputError("'" + layer.name +
+                           "' reads the single pixel that a global_average_pool makes, which " +
+                           (is_head(layer) ? "is no map for a head" : "it would change the size of"),
+                       layer.where, "Between that pool and a scale_channels stand convolutions of size 1.");
+    }
   }
 
   void check_readers() const {
@@ -293,7 +312,7 @@ class ModelReader {
 
 }  // namespace
 
-Model parse_model(const YamlDocument& document, int classes, const YamlValue& head_overrides) {
+Model parse_model(const YamlDocument& document, int classes, const YamlValue& head_overrides, int channels) {
   Model model;
   model.stride = 1;
   YAML::Node blocks(YAML::NodeType::Map), layers;
@@ -311,7 +330,7 @@ Model parse_model(const YamlDocument& document, int classes, const YamlValue& he
         "input",
         [&](const YamlValue& value) {
           read_fields(value, [&](Fields& input) {
-            input("size", model.size, "pixels").within(1, largest_input_side);
+            input_size_field(input, "size", model.size, {.high = largest_input_side}, "pixels");
             input("channels", model.channels, "").within(1, 4096);
           });
         },
@@ -325,6 +344,7 @@ Model parse_model(const YamlDocument& document, int classes, const YamlValue& he
   });
   if (head_overrides.defined()) read_head(head_overrides, head);
   model.classes = classes > 0 ? classes : declared_classes;
+  if (channels > 0) model.channels = channels;
   if (!blocks.IsMap())
     throw InputError("'blocks' must be a mapping", YamlValue{blocks, document.file()}.where());
   if (!layers.IsDefined()) throw InputError("the model has no 'layers'", document.file());
@@ -332,6 +352,7 @@ Model parse_model(const YamlDocument& document, int classes, const YamlValue& he
 
   YAML::Node resolved = YAML::Clone(document.root().node);
   resolved["classes"] = model.classes;
+  if (channels > 0) resolved["input"]["channels"] = channels;
   if (head_overrides.defined()) {
     for (const auto& entry : head_overrides.node) {
       const auto key = entry.first.as<std::string>();
@@ -347,8 +368,9 @@ Model parse_model(const YamlDocument& document, int classes, const YamlValue& he
   return model;
 }
 
-Model load_model(const std::filesystem::path& file, int classes, const YamlValue& head_overrides) {
-  return parse_model(YamlDocument::load(file), classes, head_overrides);
+Model load_model(const std::filesystem::path& file, int classes, const YamlValue& head_overrides,
+                 int channels) {
+  return parse_model(YamlDocument::load(file), classes, head_overrides, channels);
 }
 
 }  // namespace brightnet

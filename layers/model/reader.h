@@ -32,7 +32,8 @@ namespace brightnet {
 /// Reads a model; `classes` sets the heads' width (0: the model's own). `head_overrides` (may be undefined)
 /// is a mapping that overrides keys of the model's `head:`. Throws InputError with file and line for an
 /// invalid model.
-Model load_model(const std::filesystem::path& file, int classes, const YamlValue& head_overrides = {});
-Model parse_model(const YamlDocument& document, int classes, const YamlValue& head_overrides = {});
+Model load_model(const std::filesystem::path& file, int classes, const YamlValue& head_overrides = {},
+                 int channels = 0);
+Model parse_model(const YamlDocument& document, int classes, const YamlValue& head_overrides = {}, int channels = 0);
 
 }  // namespace brightnet

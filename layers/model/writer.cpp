@@ -81,7 +81,10 @@ class ModelWriter {
   std::string write(const std::vector<std::string>& header) {
     for (const std::string& line : header) text_ += "# " + line + '\n';
     text_ += "name: " + model_.name + '\n';
-    text_ += "input: {size: " + std::to_string(model_.size) +
+    const std::string size = model_.size.square() ? model_.size.text()
+                                                  : '[' + std::to_string(model_.size.height) + ", " +
+                                                        std::to_string(model_.size.width) + ']';
+    text_ += "input: {size: " + size +
              ", channels: " + std::to_string(model_.channels) + "}\n";
     text_ += "classes: " + std::to_string(model_.classes) + '\n';
     text_ += "activation: " + std::string(enum_name(usual_)) + '\n';

@@ -21,7 +21,7 @@ inline Model shipped_model(const std::string& name, int classes) {
 /// A network with its own memory and initial parameters.
 class BoundNetwork {
  public:
-  BoundNetwork(Backend& backend, Model model, int batch, int size, Precision precision, Mode mode,
+  BoundNetwork(Backend& backend, Model model, int batch, const InputSize& size, Precision precision, Mode mode,
                bool recompute = false, bool loss_of_inference = false)
       : backend_(backend),
         model_(std::move(model)),
@@ -33,8 +33,8 @@ class BoundNetwork {
                   .backend = &backend,
                   .parameters = &parameters_,
                   .batch = batch,
-                  .height = size,
-                  .width = size,
+                  .height = size.height,
+                  .width = size.width,
                   .precision = precision,
                   .mode = mode,
                   .recompute = recompute,
@@ -90,7 +90,8 @@ class BoundNetwork {
 inline void give_input(BoundNetwork& bound, uint64_t seed = 1) {
   const auto& setup = bound.network().setup();
   Random random(seed, Purpose::test);
-  std::vector<uint8_t> pixels(static_cast<size_t>(setup.batch) * setup.height * setup.width * 3);
+  std::vector<uint8_t> pixels(static_cast<size_t>(setup.batch) * setup.height * setup.width *
+                              setup.model->channels);
   for (auto& pixel : pixels) pixel = static_cast<uint8_t>(random.below(256));
   std::vector<std::vector<Truth>> truths(setup.batch);
   for (auto& of_image : truths) {

@@ -98,6 +98,16 @@ TEST(Network, GradientOfEveryParameterMatchesDifferences) {
   expect_gradient_matches_differences(bound);
 }
 
+TEST(Network, GradientsOfARectangularGreyInputMatchDifferences) {
+  const auto backend = make_cpu_backend();
+  const std::string grey = std::string("input: {size: [32, 64], channels: 1}") + every_smooth_layer;
+  BoundNetwork bound(*backend, model_of(grey.c_str(), 3), 2, {32, 64}, Precision::fp32, Mode::train);
+  EXPECT_EQ(bound.model().size, InputSize(32, 64));
+  EXPECT_EQ(bound.layout().find("stem.weight")->shape, (std::vector<int64_t>{8, 3, 3, 1}));
+  give_input(bound);
+  expect_gradient_matches_differences(bound);
+}
+
 TEST(Network, TinysGradientPredictsTheChangeOfItsLoss) {
   const auto backend = make_cpu_backend();
   BoundNetwork bound(*backend, shipped_model("yolov4-tiny", 3), 2, 64, Precision::fp32, Mode::train);

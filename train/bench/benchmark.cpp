@@ -46,8 +46,8 @@ class BenchmarkStep {
                   .backend = &backend,
                   .parameters = &parameters_,
                   .batch = options.batch,
-                  .height = options.size,
-                  .width = options.size,
+                  .height = options.size.height,
+                  .width = options.size.width,
                   .precision = options.precision,
                   .mode = Mode::train}),
         pixels_(nullptr, [&backend](uint8_t* pixels) { backend.release_host(pixels); }) {
@@ -110,7 +110,8 @@ class BenchmarkStep {
 
   void make_data(const Model& model, const StepBenchmarkOptions& options) {
     Random random(0, Purpose::test);
-    const size_t bytes = 3 * static_cast<size_t>(options.batch) * options.size * options.size;
+    const auto values = static_cast<size_t>(options.size.pixels()) * static_cast<size_t>(model.channels);
+    const size_t bytes = values * static_cast<size_t>(options.batch);
     pixels_.reset(static_cast<uint8_t*>(backend_.allocate_host(bytes)));
     for (size_t i = 0; i < bytes; ++i) pixels_.get()[i] = static_cast<uint8_t>(random.below(256));
     truths_.resize(static_cast<size_t>(options.batch));

@@ -12,7 +12,8 @@
 namespace brightnet {
 
 struct StepBenchmarkOptions {
-  int batch = 8, size = 416;
+  int batch = 8;
+  InputSize size = 416;
   Precision precision = Precision::fp32;
   double seconds = 8;  ///< measuring time after the warm-up
   int min_rounds = 7;
@@ -33,7 +34,8 @@ struct LayerBenchmark {
 struct StepBenchmark {
   std::string device;
   Precision precision = Precision::fp32;
-  int batch = 0, size = 0, threads = 0, rounds = 0;
+  int batch = 0, threads = 0, rounds = 0;
+  InputSize size;
   /// Seconds; forward includes refreshing the working weights. Each part ends with a synchronization. The
   /// step is their sum on a synchronous device; on an asynchronous one it is the time per step when steps are
   /// launched as in training, replayed from a graph without synchronization.

@@ -12,6 +12,7 @@
 #include "train/cli/commands.h"
 #include "train/device/device.h"
 #include "train/loop/memory.h"
+#include "train/setup/automatic_size.h"
 #include "train/setup/run_facts.h"
 
 namespace brightnet::cli {
@@ -20,7 +21,8 @@ namespace {
 struct BenchArguments {
   CommonOptions common;
   std::string json;
-  int batch = 0, size = 0, classes = 0, workers = 1;
+  int batch = 0, classes = 0, workers = 1;
+  InputSize size;
   double seconds = 8;
   bool kernels = false, steps_only = false;
 };
@@ -87,11 +89,11 @@ std::string step_table(const StepBenchmark& step) {
                                                          milliseconds(step.floor), step.floor_ratio())
                                            : "";
   text += fmt::format(
-      "\n{} {} on {} with {} threads, batch {} at {}x{}, medians of {} rounds\n"
+      "\n{} {} on {} with {} threads, batch {} at {}, medians of {} rounds\n"
       "  {:.2f} images/s  step {:.1f} ms = forward {:.1f} + backward {:.1f} + update {:.1f}\n"
       "  {}{:.0f} GFLOP/s   peak {}\n",
-      "training step,", enum_name(step.precision), step.device, step.threads, step.batch, step.size,
-      step.size, step.rounds, step.images_per_second(), milliseconds(step.step), milliseconds(step.forward),
+      "training step,", enum_name(step.precision), step.device, step.threads, step.batch,
+      step.size.described(), step.rounds, step.images_per_second(), milliseconds(step.step), milliseconds(step.forward),
       milliseconds(step.backward), milliseconds(step.update), floor, step.flops / step.step / 1e9,
       format_bytes(static_cast<double>(step.peak_bytes)));
   return text;
@@ -103,8 +105,9 @@ int bench_step(const BenchArguments& arguments) {
   StepBenchmarkOptions options;
   if (arguments.batch > 0) options.batch = arguments.batch;
   if (!named.config.train.batch.has_value()) named.config.train.batch = options.batch;
-  choose_for_planning(named.config, fast_precision(arguments.common.device));
-  options.size = arguments.size > 0 ? arguments.size : named.config.train.size;
+  if (arguments.size.given()) named.config.train.size = arguments.size;  // not `auto`
+  choose_for_planning(named.config, named.model, fast_precision(arguments.common.device));
+  options.size = arguments.size.given() ? arguments.size : named.config.train.size.value();
   options.seconds = arguments.seconds;
   options.steps_only = arguments.steps_only;
   Json answer{{"model", named.model.name}, {"results", Json::array()}};
@@ -157,12 +160,15 @@ int bench_loader(const BenchArguments& arguments) {
   const CommonOptions& common = arguments.common;
   const bool run = common.data.ends_with(".yaml") && !is_data(common.data);
   if (!run) common.say_data();
-  const RunConfig config =
+  RunConfig config =
       run ? load_run_config(common.data, common.assignments) : load_run_config("", common.all_assignments());
   const Dataset dataset = training_images(config, read_split(config, Split::train));
   LoaderBenchmarkOptions options;
   options.augment = config.augment;
-  options.size = arguments.size > 0 ? arguments.size : config.train.size;
+  if (arguments.size.given()) config.train.size = arguments.size;
+  if (!config.train.size.has_value()) choose_size(config, dataset, Model());
+  options.size = config.train.size;
+  options.channels = config.input.channels == 1 ? 1 : 3;
   if (arguments.batch > 0) options.batch = arguments.batch;
   options.workers = arguments.workers;
   options.seconds = arguments.seconds;
@@ -172,8 +178,8 @@ int bench_loader(const BenchArguments& arguments) {
       return fmt::format("  {:<40} {:>9.0f} /s   {:>9.0f} per CPU second\n", what, rate.per_second,
                          rate.per_cpu_second);
     };
-    std::cout << fmt::format("loader, {} workers, {}x{}, {} images\n", result.workers, options.size,
-                             options.size, result.images)
+    std::cout << fmt::format("loader, {} workers, {}, {} images\n", result.workers,
+                             options.size.described(), result.images)
               << line("samples, decoded images cached", result.cached)
               << line("samples, nothing cached", result.uncached)
               << line("images decoded by OpenCV, one thread", result.decode) << std::flush;
@@ -209,7 +215,7 @@ void add_bench(CLI::App& app, Action& action) {
       ->add_flag("--steps-only", arguments->steps_only, "skip the bare convolutions and the table of layers")
       ->needs(model);
   command->add_option("--batch", arguments->batch, "images per step")->check(at_least(1));
-  command->add_option("--size", arguments->size, "side of the input, in pixels")->check(input_side());
+  add_input_size(*command, arguments->size, "the input in pixels");
   command->add_option("--classes", arguments->classes, "number of classes; the file's if not given")
       ->check(at_least(1));
   command->add_option("--workers", arguments->workers, "with --data: number of loader threads")

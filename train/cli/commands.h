@@ -105,13 +105,14 @@ void refuse_to_replace_inputs(const std::vector<std::filesystem::path>& written,
                               const std::vector<std::filesystem::path>& read);
 
 /// --tiles of `eval` and `detect`, as parse_tiles() reads it (data/tiles/tiles.h).
-void add_tiles(CLI::App& command, std::string& tiles);
+CLI::Option* add_tiles(CLI::App& command, std::string& tiles);
 
 /// Checks of an option's number. CLI11's own accept nan and print limits of 309 digits.
 CLI::Validator at_least(double low);
 CLI::Validator above_zero();
 CLI::Validator within(double low, double high);
-/// Valid sides of the input, in pixels; `low` is 0 for options where 0 has a meaning.
-CLI::Validator input_side(int low = 1);
+/// Adds --size: the network input's size, "416" or "384x1248" (height x width). `low`, the least side, is 0 for commands
+/// where 0 means the default.
+CLI::Option* add_input_size(CLI::App& command, InputSize& size, const std::string& help, int low = 1);
 
 }  // namespace brightnet::cli

@@ -207,8 +207,8 @@ TrainedModel WeightsOptions::load(const std::vector<std::string>& classes) const
   return std::move(read.trained);
 }
 
-void add_tiles(CLI::App& command, std::string& tiles) {
-  command
+CLI::Option* add_tiles(CLI::App& command, std::string& tiles) {
+  return command
       .add_option("--tiles", tiles,
                   "detect in tiles of SIZE pixels that overlap by this fraction (0.2), and in the whole picture, and "
                   "merge; or what data.tiles takes: \"{size: 640, merge: nms}\"")
@@ -274,8 +274,19 @@ CLI::Validator within(double low, double high) {
                       "from " + plain(low) + " to " + plain(high));
 }
 
-CLI::Validator input_side(int low) {
-  return within(low, largest_input_side);
+CLI::Option* add_input_size(CLI::App& command, InputSize& size, const std::string& help, int low) {
+  const auto read = [&size, low](const std::string& text) {
+    const auto given = parse_input_size(text);
+    if (!given) throw CLI::ValidationError("--size", text + " is no size: write 416 or 384x1248 (height x width)");
+    const bool default_size = low == 0 && *given == InputSize(0);
+    if (!default_size && (given->shorter() < std::max(low, 1) || given->longer() > largest_input_side)) {
+      throw CLI::ValidationError("--size", text + " is not from " + plain(low) + " to " +
+                                               plain(largest_input_side) + " pixels");
+    }
+    size = *given;
+  };
+  return command.add_option_function<std::string>("--size", read, help + "; HxW is the height first")
+      ->type_name("N|HxW");
 }
 
 }  // namespace brightnet::cli

@@ -12,6 +12,7 @@
 #include "data/synth/synth.h"
 #include "train/cli/commands.h"
 #include "train/setup/automatic_anchors.h"
+#include "train/setup/automatic_size.h"
 #include "train/setup/run_model.h"
 
 namespace brightnet::cli {
@@ -65,7 +66,8 @@ void add_synth(CLI::App& data, Action& action) {
 struct ExamineArguments {
   CommonOptions common;
   std::string split = "train", json;
-  int anchors = 0, size = 0;
+  int anchors = 0;
+  InputSize size;
 };
 
 /// The arguments of a command that reads a run's data.
@@ -139,16 +141,16 @@ void add_anchors(CLI::App& data, Action& action) {
   arguments->common.add_model(*command);
   command->add_option("--count", arguments->anchors, "number of anchors; the model's if not given")
       ->check(at_least(1));
-  command->add_option("--size", arguments->size, "side of the input in pixels; train.size if not given")
-      ->check(input_side());
+  add_input_size(*command, arguments->size, "the input in pixels; train.size if not given");
   command->callback([=, &action] {
     action = [arguments] {
-      const RunConfig config = config_of(arguments->common);
+      RunConfig config = config_of(arguments->common);
       const Dataset dataset = training_images(config, read_split(config, Split::train));
-      AnchorOptions options =
-          anchor_options(config, load_model(config, static_cast<int>(dataset.classes.size())));
+      if (arguments->size.given()) config.train.size = arguments->size;
+      const Model model = load_model(config, static_cast<int>(dataset.classes.size()));
+      choose_size(config, dataset, model);
+      AnchorOptions options = anchor_options(config, model);
       if (arguments->anchors > 0) options.count = arguments->anchors;
-      if (arguments->size > 0) options.size = arguments->size;
       print_answer(find_anchors(dataset, options), arguments->json);
       return 0;
     };

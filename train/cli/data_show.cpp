@@ -11,6 +11,8 @@
 #include "train/run/report/draw.h"
 #include "train/run/report/typeface.h"
 #include "train/run/sample_pictures.h"
+#include "train/setup/automatic_size.h"
+#include "train/setup/run_model.h"
 
 namespace brightnet::cli {
 namespace {
@@ -39,13 +41,19 @@ std::vector<std::string> file_names(const Dataset& dataset, const SamplePictureO
 int show(const ShowArguments& arguments) {
   CommonOptions common = arguments.common;
   common.take_data_for_config();
-  const RunConfig config = load_run_config(common.config, common.all_assignments());
+  RunConfig config = load_run_config(common.config, common.all_assignments());
   common.say_data();
   SamplePictureOptions options = arguments.options;
   options.split = enum_value<Split>(arguments.split).value();
   options.seed = arguments.has_seed ? arguments.seed : config.train.seed;
   Dataset dataset = read_split(config, options.split);
+  const Model model = config.model.empty() ? Model() : load_model(config, 0);
+  if (config.input.channels == 0) config.input.channels = model.channels;
   if (options.split == Split::train) dataset = training_images(config, std::move(dataset));
+  if (!config.train.size.has_value()) {
+    choose_size(config, options.split == Split::train ? dataset : training_images(config, read_split(config, Split::train)),
+                model);
+  }
   if (const std::string problem = typeface_problem(dataset.classes); !problem.empty())
     spdlog::warn("{}", problem);
 

@@ -38,7 +38,9 @@ struct DetectArguments {
   float confidence = 0.25f, nms = 0.45f;
   int max_detections = 0;
   std::vector<std::string> classes;
-  int batch = 0, size = 0, workers = 0;
+  int batch = 0, workers = 0;
+  InputSize size;
+  bool rect = false;
 
   /// The JSON files by their options; empty: not requested.
   std::array<std::pair<const char*, std::string>, 3> answer_files() const {
@@ -246,6 +248,14 @@ int detect_objects(const DetectArguments& arguments) {
   if (!arguments.letterbox.empty()) inference.set_letterbox(arguments.letterbox == "on");
   const TrainedModel& trained = inference.trained();
   DetectOptions options;
+  if (arguments.rect) {
+    if (arguments.letterbox == "off") {
+      throw InputError("rectangular batches need a letterbox, and --letterbox off stretches the images", "--rect",
+                       "Leave one of the two out.");
+    }
+    inference.begin_rect();
+    options.rect = [&](const InputSize& size) -> Network& { return inference.network(size); };
+  }
   options.nms = nms_options(trained.model, arguments);
   const std::vector<bool> classes = parse_class_filter(arguments.classes, trained.classes);
   if (!arguments.tiles.empty()) options.tiles = parse_tiles(arguments.tiles, "--tiles");
@@ -340,11 +350,11 @@ void add_detect(CLI::App& app, Action& action) {
           "--letterbox", arguments->letterbox,
           "on: keep the aspect ratio and pad; off: stretch to the input (default: as recorded in the weights)")
       ->check(CLI::IsMember({"on", "off"}));
-  command
-      ->add_option("--size", arguments->size,
-                   "side of the input in pixels (default: as recorded in the weights)")
-      ->check(input_side(0));
-  add_tiles(*command, arguments->tiles);
+  add_input_size(*command, arguments->size, "the input in pixels (default: as recorded in the weights)", 0);
+  auto* rect =
+      command->add_flag("--rect", arguments->rect,
+                        "rectangular batches: images are letterboxed, with the least padding that a batch needs");
+  add_tiles(*command, arguments->tiles)->excludes(rect);
   command
       ->add_option("--workers", arguments->workers,
                    "threads that read images (default: one per core, at most 8)")

@@ -31,7 +31,9 @@ struct EvalArguments {
   std::string split = "val", json, plots;
   bool no_plots = false;
   std::string tiles;
-  int batch = 8, size = 0;
+  int batch = 8;
+  InputSize size;
+  bool rect = false;
 };
 
 /// Gives the data set the weights' order of classes, which are matched by name. Throws InputError when they
@@ -83,7 +85,7 @@ void refuse_idle_assignments(const std::vector<std::string>& assignments) {
       continue;
     std::string remedy =
         "These have an effect: data., loader., evaluate.nms., train.precision and train.log_every.";
-    if (key == "train.size" || key == "evaluate.size") remedy = "Set the side of the input with --size.";
+    if (key == "train.size" || key == "evaluate.size") remedy = "Set the size of the input with --size.";
     if (key == "train.batch" || key == "evaluate.batch") remedy = "Set the batch size with --batch.";
     throw InputError("'" + key + "' has no effect on an evaluation", "--set", remedy);
   }
@@ -124,9 +126,13 @@ int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
       pictures.emplace(plots_folder(arguments, config), !arguments.plots.empty(), arguments.split, dataset,
                        ranks.leads());
   });
-  const DetectOptions options{.nms = for_model(config.evaluate.nms, inference->trained().model),
-                              .workers = std::max(1, config.loader.workers.value()),
-                              .tiles = config.data.tiles};
+  DetectOptions options{.nms = for_model(config.evaluate.nms, inference->trained().model),
+                        .workers = std::max(1, config.loader.workers.value()),
+                        .tiles = config.data.tiles};
+  if (arguments.rect) {
+    inference->begin_rect();
+    options.rect = [&](const InputSize& size) -> Network& { return inference->network(size); };
+  }
   ProgressLine line(config.train.log_every);
   const auto images = static_cast<int64_t>(dataset.images.size());
   int64_t done = 0;  // the other ranks are about as far
@@ -180,11 +186,11 @@ void add_eval(CLI::App& app, Action& action) {
   plots->type_name("DIR");
   command->add_flag("--no-plots", arguments->no_plots, "draw nothing")->excludes(plots);
   command->add_option("--batch", arguments->batch, "batch size (default: 8)")->check(at_least(1));
-  command
-      ->add_option("--size", arguments->size,
-                   "side of the input in pixels (default: as recorded in the weights)")
-      ->check(input_side(0));
-  add_tiles(*command, arguments->tiles);
+  add_input_size(*command, arguments->size, "the input in pixels (default: as recorded in the weights)", 0);
+  auto* rect = command->add_flag(
+      "--rect", arguments->rect,
+      "rectangular batches: images letterboxed, of like shapes together, with the least padding");
+  add_tiles(*command, arguments->tiles)->excludes(rect);
   arguments->common.add_fold(*command);
   arguments->common.add_ranks(*command);
   arguments->common.add_device(*command);

@@ -125,9 +125,9 @@ int export_as_darknet(const ExportArguments& arguments) {
   const bool kept = arguments.numbers.empty() ? imported : arguments.numbers == "kept";
   const DarknetFiles files = export_darknet(base.parent_path(), base.filename().string(), trained,
                                             kept ? DarknetNumbers::kept : DarknetNumbers::scaled);
-  spdlog::info("Wrote {}, {} and {}: {}, {}, input {}x{}{}", files.cfg.string(), files.weights.string(),
+  spdlog::info("Wrote {}, {} and {}: {}, {}, input {}{}", files.cfg.string(), files.weights.string(),
                files.names.string(), trained.model.name,
-               counted(std::ssize(trained.classes), "class", "classes"), trained.size, trained.size,
+               counted(std::ssize(trained.classes), "class", "classes"), trained.size.described(),
                trained.letterbox ? ", letterboxed" : "");
   spdlog::info(
       kept ? "The weights are bit-identical; with --numbers scaled OpenCV computes the same as darknet."
@@ -175,10 +175,8 @@ void add_export(CLI::App& app, Action& action) {
                      ->add_option("--heads", arguments->heads,
                                   "raw: the heads' logits; decoded: boxes and scores; nms: detections")
                      ->check(CLI::IsMember(enum_names<OnnxHeads>())));
-  onnx.push_back(command
-                     ->add_option("--size", arguments->onnx.size,
-                                  "side of the input in pixels (default: as recorded in the weights)")
-                     ->check(input_side(0)));
+  onnx.push_back(add_input_size(*command, arguments->onnx.size,
+                                "the input in pixels (default: as recorded in the weights)", 0));
   onnx.push_back(command->add_option("--batch", arguments->batch, "batch size, or dynamic")
                      ->capture_default_str()
                      ->type_name("N"));

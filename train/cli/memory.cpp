@@ -18,7 +18,8 @@ namespace {
 
 struct MemoryArguments {
   CommonOptions common;
-  int batch = 0, size = 0, classes = 0;
+  int batch = 0, classes = 0;
+  InputSize size;
   std::string device_memory, json;
 };
 
@@ -48,12 +49,11 @@ MemoryReport make_report(const MemoryArguments& arguments) {
   RunConfig& config = named.config;
   if (!arguments.common.precision.empty())
     config.train.precision = parse_precision(arguments.common.precision);
-  const std::string assumption = choose_for_planning(config, fast_precision(arguments.common.device));
+  if (arguments.size.given()) config.train.size = arguments.size;  // not `auto`
+  const std::string assumption =
+      choose_for_planning(config, named.model, fast_precision(arguments.common.device));
   const auto backend = open_planner(arguments.common.device, config.train.precision);
-  if (arguments.size > 0) {
-    config.train.size = arguments.size;
-    config.train.sizes.clear();
-  }
+  if (arguments.size.given()) config.train.sizes.clear();
   // Without --batch: what a run of this configuration would choose.
   int batch = arguments.batch > 0 ? arguments.batch : config.train.micro_batch.value_or(0);
   if (batch == 0) {
@@ -67,8 +67,8 @@ MemoryReport make_report(const MemoryArguments& arguments) {
                            .backend = backend.get(),
                            .parameters = &parameters,
                            .batch = batch,
-                           .height = config.evaluation_size(),
-                           .width = config.evaluation_size(),
+                           .height = config.evaluation_size().height,
+                           .width = config.evaluation_size().width,
                            .precision = config.train.precision,
                            .mode = Mode::infer});
   MemoryReport report{named, plan_run(config, named.model, *backend, batch), inference.memory(), layout,
@@ -107,8 +107,8 @@ std::string table(const MemoryReport& report) {
     return fmt::format("  {:<28} {:>12}  {}\n", what, bytes(count), note);
   };
   std::string text = layer_table(report);
-  text += fmt::format("\nTraining, batch {} at {}x{} in {}\n", report.batch, report.named.config.train.size,
-                      report.named.config.train.size, enum_name(report.named.config.train.precision));
+  text += fmt::format("\nTraining, batch {} at {} in {}\n", report.batch,
+                      report.named.config.train.size.value().described(), enum_name(report.named.config.train.precision));
   text += line("parameters", memory.parameters);
   text += line("gradients", memory.gradients);
   text += line("optimizer", memory.optimizer, std::string(enum_name(report.named.config.optimizer.kind)));
@@ -123,8 +123,8 @@ std::string table(const MemoryReport& report) {
   if (memory.arena > training.arena())
     text += line("additional for evaluation", memory.arena - training.arena());
   text += line("peak", memory.peak());
-  text += fmt::format("Inference, batch {} at {}x{}\n", report.batch, report.named.config.evaluation_size(),
-                      report.named.config.evaluation_size());
+  text += fmt::format("Inference, batch {} at {}\n", report.batch,
+                      report.named.config.evaluation_size().described());
   text += line("parameters", memory.parameters);
   text += line("input, weights, step", report.inference.arena());
   text += line("peak", report.inference_peak());
@@ -157,7 +157,7 @@ Json answer(const MemoryReport& report) {
   const RunMemory& memory = report.plan.memory;
   Json json{{"model", report.named.model.name},
             {"batch", report.batch},
-            {"size", report.named.config.train.size},
+            {"size", report.named.config.train.size.value()},
             {"precision", enum_name(report.named.config.train.precision)},
             {"parameters", memory.parameters},
             {"gradients", memory.gradients},
@@ -196,7 +196,7 @@ void add_memory(CLI::App& app, Action& action) {
       ->add_option("--batch", arguments->batch,
                    "images per pass (default: the micro-batch that a run would choose)")
       ->check(at_least(1));
-  command->add_option("--size", arguments->size, "side of the input, in pixels")->check(input_side());
+  add_input_size(*command, arguments->size, "the input in pixels");
   command->add_option("--classes", arguments->classes, "number of classes; the file's if not given")
       ->check(at_least(1));
   command

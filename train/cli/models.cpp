@@ -29,8 +29,8 @@ double forward_flops(const Model& model) {
     const LayerDescription& layer = model.layers[i];
     const auto* conv = std::get_if<ConvAttributes>(&layer.attributes);
     if (!conv) continue;
-    const double side = model.size / strides[i];
-    flops += 2.0 * conv->filters * conv->size * conv->size * model.channels_of(layer.inputs[0]) * side * side;
+    const double outputs = static_cast<double>(model.size.pixels()) / (strides[i] * strides[i]);
+    flops += 2.0 * conv->filters * conv->size * conv->size * model.channels_of(layer.inputs[0]) * outputs;
   }
   return flops;
 }
@@ -54,7 +54,7 @@ std::string table(const Json& models) {
                                  "weights that darknet's authors publish");
   for (const Json& model : models) {
     std::string line = fmt::format("{:<16} {:>6} {:>10.2f} M {:>8.1f}", model["name"].get<std::string>(),
-                                   model["size"].get<int>(), model["parameters"].get<double>() / 1e6,
+                                   model["size"].get<InputSize>().text(), model["parameters"].get<double>() / 1e6,
                                    model["gflop"].get<double>());
     const std::string indent(line.size(), ' ');
     if (model["weights"].empty()) text += line + "   -\n";

@@ -22,14 +22,15 @@ namespace {
 struct TrainArguments {
   CommonOptions common;
   RunRequest request;
-  int epochs = 0, size = 0, batch = 0;  ///< 0: as the configuration says
+  int epochs = 0, batch = 0;  ///< 0: as the configuration says
+  std::string size;           ///< "": likewise
 };
 
 void announce(const Preparation& run, const Trainer& trainer, const Communicator& ranks) {
   const RunConfig& config = run.config;
-  spdlog::info("{}: {:.2f} M parameters, {} {}, input {}x{}, {} on {} with {} threads", run.model.name,
+  spdlog::info("{}: {:.2f} M parameters, {} {}, input {}, {} on {} with {} threads", run.model.name,
                static_cast<double>(run.layout->trainable_parameters()) / 1e6, run.model.classes,
-               run.model.classes == 1 ? "class" : "classes", config.train.size, config.train.size,
+               run.model.classes == 1 ? "class" : "classes", config.train.size.value().described(),
                enum_name(config.train.precision), run.backend->name(), compute_threads());
   if (const int frozen = frozen_convolutions(run.model); frozen > 0)
     spdlog::info("{} convolutions are frozen", frozen);
@@ -133,8 +134,8 @@ RunRequest request_of(const TrainArguments& arguments) {
     set("--epochs", fmt::format("epochs={}", arguments.epochs));
     set("--epochs", "iterations=0");  // the length of a .cfg, which would win
   }
-  if (arguments.size > 0) {
-    set("--size", fmt::format("size={}", arguments.size));
+  if (!arguments.size.empty()) {
+    set("--size", "size=" + arguments.size);
     set("--size", "sizes=[]");
   }
   if (arguments.batch > 0) set("--batch", fmt::format("batch={}", arguments.batch));
@@ -226,9 +227,10 @@ void add_train(CLI::App& app, Action& action) {
   command->add_option("--epochs", arguments->epochs, "passes over the training images (train.epochs)")
       ->type_name("N")
       ->check(at_least(1));
-  command->add_option("--size", arguments->size, "side of the input, in pixels (train.size)")
-      ->type_name("N")
-      ->check(input_side(32));
+  command
+      ->add_option("--size", arguments->size,
+                   "input in pixels: N, HxW (the height first), or auto: by the images' shapes (train.size)")
+      ->type_name("N|HxW|auto");
   command->add_option("--batch", arguments->batch, "images of an optimizer step (train.batch)")
       ->type_name("N")
       ->check(at_least(1));

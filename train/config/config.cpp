@@ -17,6 +17,9 @@
 namespace brightnet {
 namespace {
 
+/// Of a model: the widths of `sizes` are rounded to multiples of it.
+constexpr int usual_stride = 32;
+
 namespace fs = std::filesystem;
 
 // A copy without tags and marks, so that values from --set print like all others.
@@ -140,18 +143,12 @@ YamlDocument read_document(const fs::path& file, const DarknetImport* import,
       "configs/ are examples.");
 }
 
-void check_sizes(const RunConfig& config, const YamlValue& train) {
+void check_batches(const RunConfig& config, const YamlValue& train) {
   const Auto<int>&batch = config.train.batch, &micro_batch = config.train.micro_batch;
   if (batch.has_value() && micro_batch.has_value() && batch % micro_batch != 0) {
     throw InputError("'micro_batch' is " + std::to_string(micro_batch) + " and must divide 'batch', " +
                          std::to_string(batch),
                      child(train, "micro_batch").where());
-  }
-  for (const int size : config.train.sizes) {
-    if (size < 32 || size > largest_input_side)
-      throw InputError("'sizes' has a side of " + std::to_string(size) + ", and they must be from 32 to " +
-                           std::to_string(largest_input_side) + " pixels",
-                       child(train, "sizes").where());
   }
 }
 
@@ -168,8 +165,11 @@ void check_schedule(const ScheduleOptions& schedule, const YamlValue& value) {
 }  // namespace
 
 void TrainOptions::fields(Fields& f) {
-  f("size", size, "side of the square input, in pixels").within(32, largest_input_side);
-  f("sizes", sizes, "multi-scale: sides to draw from; empty: size alone");
+  constexpr InputSizeLimits limits{.low = 32, .high = largest_input_side};
+  input_size_field(f, "size", size, limits,
+                   "input in pixels: a square's side, [height, width], or auto: by the images' shapes");
+  input_size_field(f, "sizes", sizes, limits,
+                   "multi-scale: sizes to draw from, of the ratio of size (a number: the height); empty: size alone");
   f("grow", grow,
     "first part of the run in which the input grows through sizes (auto: from half of size); 0: they are drawn")
       .within(0, 0.9);
@@ -222,6 +222,10 @@ void TrainOptions::fields(Fields& f) {
   f("comm_timeout", comm_timeout, "seconds that a rank waits for others before the run ends").at_least(3);
 }
 
+void InputOptions::fields(Fields& f) {
+  f("channels", channels, "of the input: 3 (RGB), 1 (grey); 0: the model's").within(0, 3);
+}
+
 void RunConfig::fields(Fields& f) {
   f("name", name, "name of the run's folder");
   f("model", model, "YAML or .cfg of the model, or the name of one that `brightnet models` lists");
@@ -229,6 +233,7 @@ void RunConfig::fields(Fields& f) {
       "head", [this](const YamlValue& value) { head = value; },
       [this] { return head.defined() ? plain(head.node) : YAML::Node(YAML::NodeType::Map); },
       "overrides for keys of the model's head");
+  f("input", input, "");
   f("data", data, "");
   f("train", train, "");
   f("optimizer", optimizer, "");
@@ -243,9 +248,10 @@ std::string RunConfig::where(const std::string& key) const {
   return source ? place_of(*source, key) : "";
 }
 
-std::vector<int> RunConfig::input_sizes() const {
-  const std::set<int> unique(train.sizes.begin(), train.sizes.end());
-  return unique.empty() ? std::vector<int>{train.size} : std::vector<int>(unique.begin(), unique.end());
+std::vector<InputSize> RunConfig::input_sizes() const {
+  const std::set<InputSize> unique(train.sizes.begin(), train.sizes.end());
+  return unique.empty() ? std::vector<InputSize>{train.size.value()}
+                        : std::vector<InputSize>(unique.begin(), unique.end());
 }
 
 RunConfig load_run_config(const fs::path& file, const std::vector<std::string>& assignments,
@@ -291,9 +297,25 @@ RunConfig load_run_config(const fs::path& file, const std::vector<std::string>& 
   const YamlValue train = child(root, "train");
   resolve_weights(config.train.weights, child(train, "weights"), folder);
   resolve_file(config.train.weights_cfg, child(train, "weights_cfg"), "train.weights_cfg", folder);
-  check_sizes(config, train);
+  check_batches(config, train);
+  keep_ratio(config.train, child(train, "sizes").where());
   check_schedule(config.schedule, child(root, "schedule"));
   return config;
+}
+
+void keep_ratio(TrainOptions& train, const std::string& where) {
+  if (!train.size.has_value()) return;
+  const InputSize& size = train.size.value();
+  const double ratio = static_cast<double>(size.width) / size.height;
+  for (InputSize& other : train.sizes) {
+    if (other.square() && !size.square()) {
+      other.width = with_height(size, other.height, usual_stride).width;
+    } else if (std::abs(other.width - ratio * other.height) > usual_stride * (1 + ratio)) {
+      throw InputError("'sizes' has " + other.described() + ", and 'size' is " + size.described() +
+                           ": the sizes of a run have one ratio of width and height",
+                       where, "Write heights alone; the widths follow from them.");
+    }
+  }
 }
 
 int batch_of_rank(const TrainOptions& train, int ranks) {

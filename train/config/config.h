@@ -10,6 +10,7 @@
 #include "core/auto.h"
 #include "core/config.h"
 #include "core/dtype.h"
+#include "core/input_size.h"
 #include "data/augment/options.h"
 #include "data/formats/read.h"
 #include "data/loader/loader.h"
@@ -36,8 +37,8 @@ constexpr std::string_view enum_name(Recompute recompute) {
 /// The `train:` section; fields() documents every key. Automatic values are chosen when the data and the
 /// device are known (train/setup/automatic.h); until then, using them is an error.
 struct TrainOptions {
-  int size = 416;          ///< side of the square input, in pixels
-  std::vector<int> sizes;  ///< multi-scale: one is drawn every `size_every` steps; empty: `size` alone
+  Auto<InputSize> size = 416;    ///< of the input; automatic: chosen from the shapes of the training images
+  std::vector<InputSize> sizes;  ///< multi-scale: one is drawn every `size_every` steps; empty: `size` alone
   /// First part of the run in which the input grows through `sizes`; 0: they are drawn at random.
   Auto<float> grow;
   int size_every = 10;
@@ -71,12 +72,19 @@ struct TrainOptions {
   void fields(Fields& f);
 };
 
+/// The `input:` section: overrides the model's own.
+struct InputOptions {
+  int channels = 0;  ///< 3: RGB; 1: grey; 0: the model's
+  void fields(Fields& f);
+};
+
 /// A run.
 struct RunConfig {
   /// Of the run's folder; empty: the name of the YAML, or else of the data's folder, with "-foldK" for a fold.
   std::string name;
   std::string model;  ///< path of the model's YAML; in a YAML also the name of one (train/config/models.h)
   YamlValue head;     ///< overrides the model's `head:`
+  InputOptions input;
   DataOptions data;
   TrainOptions train;
   OptimizerOptions optimizer;
@@ -94,9 +102,13 @@ struct RunConfig {
   std::string where(const std::string& key) const;
 
   /// All input sizes that training uses, without repetition.
-  std::vector<int> input_sizes() const;
-  int evaluation_size() const { return evaluate.size > 0 ? evaluate.size : train.size; }
+  std::vector<InputSize> input_sizes() const;
+  InputSize evaluation_size() const { return evaluate.size.given() ? evaluate.size : train.size.value(); }
 };
+
+/// With a train.size that is no square: train.sizes given as heights get its ratio. Throws InputError for sizes of
+/// another ratio. Does nothing while train.size is automatic.
+void keep_ratio(TrainOptions& train, const std::string& where);
 
 /// Reads a run's YAML and applies the command line's overrides (YamlDocument::set). Relative paths are
 /// searched next to the YAML, then in the current directory (in the opposite order for those set on the

@@ -37,17 +37,18 @@ std::string StageTimes::text(int64_t images, int workers) const {
 
 DetectReport detect(InferenceNetwork& inference, Source& source, const DetectOptions& options,
                     const std::vector<bool>& classes, const std::function<bool(const FoundObjects&)>& sink) {
-  Network& network = inference.network();
-  const InputFit fit = inference.fit();
+  const InputFit whole = inference.fit();
+  const auto& setup = inference.network().setup();
   DetectReport report;
   StageTimes& times = report.times;
   const double start = seconds_now();
   std::optional<TileDetector> tiles;
   if (options.tiles) tiles.emplace(inference, options, classes);
   // The tiles of a single frame make the network's batches.
-  FrameLoader loader(source, {.batch = tiles ? 1 : network.setup().batch,
-                              .fit = fit,
+  FrameLoader loader(source, {.batch = tiles ? 1 : setup.batch,
+                              .fit = whole,
                               .workers = options.workers,
+                              .rect_stride = options.rect ? setup.model->stride : 0,
                               .decode_only = tiles.has_value()});
   bool wanted = true;
   while (FrameLoader::Frames* batch = wanted ? loader.next() : nullptr) {
@@ -57,8 +58,11 @@ DetectReport detect(InferenceNetwork& inference, Source& source, const DetectOpt
       now = seconds_now();
       stage += now - before;
     };
+    InputFit fit = whole;
     std::vector<std::vector<Detection>> candidates;
     if (!tiles) {
+      Network& network = options.rect ? options.rect(batch->size) : inference.network();
+      fit.size = batch->size;
       if (batch->values) {
         network.set_values(batch->values);
       } else {

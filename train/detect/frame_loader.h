@@ -8,17 +8,11 @@
 #include <vector>
 
 #include "data/image/placement.h"
-#include "data/image/resize_filter.h"
 #include "data/loader/batch_queue.h"
+#include "train/detect/fill_input.h"
 #include "train/detect/sources/source.h"
 
 namespace brightnet {
-
-/// Places an RGB image in the network's input as in training, with fill_value around it.
-void place_image(const cv::Mat& image, const InputFit& fit, uint8_t* pixels, ResizeFilter& resize);
-
-/// The pixels of an image in the network's input, times three.
-size_t values_of_input(const InputFit& fit);
 
 class FrameLoader {
  public:
@@ -26,16 +20,20 @@ class FrameLoader {
     int batch = 1;
     InputFit fit;
     int workers = 1;  ///< threads
+    /// Above 0: rectangular batches, of the least size with sides of these multiples that takes all images of a batch
+    /// (data/loader/rect_batches.h). For a letterboxed fit.
+    int rect_stride = 0;
     bool decode_only = false;  ///< the frames alone: the input stays undefined
   };
   /// `source` must outlive the loader and not be used elsewhere.
   FrameLoader(Source& source, const Setup& setup);
 
   struct Frames {
-    /// batch × size × size × 3, RGB: u8 pixels, or fp32 values in [0, 1] for darknet's resize. Undefined for
+    /// batch × height × width × channels: u8 pixels, or fp32 values in [0, 1] for darknet's resize. Undefined for
     /// frames that failed and after the last frame.
     const uint8_t* pixels = nullptr;
     const float* values = nullptr;
+    InputSize size;             ///< of the input; of a rectangular batch its own
     std::vector<Frame> frames;  ///< at most a batch; those that could not be decoded have a `failure`
   };
   /// nullptr after the last. Valid until the next call; the caller may move the frames out.
@@ -52,13 +50,14 @@ class FrameLoader {
     Frames batch;
   };
 
+  InputSize size_of(const std::vector<Frame>& frames) const;
   int open(Slot& slot);
-  void make(Slot& slot, size_t item, ResizeFilter& resize);
+  void make(Slot& slot, size_t item, InputFiller& fill);
 
   Source& source_;
   const Setup setup_;
   std::atomic<double> decoding_{0}, preparing_{0};
-  std::vector<ResizeFilter> filters_;  // one a worker
+  std::vector<InputFiller> fillers_;  // one a worker
   std::vector<Slot> slots_;
   std::unique_ptr<BatchQueue> queue_;  // last: its threads end before what they use
 };

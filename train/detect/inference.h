@@ -1,6 +1,7 @@
 // A trained network, ready to look at images: what `eval` and `detect` run.
 #pragma once
 
+#include <map>
 #include <memory>
 
 #include "layers/network.h"
@@ -10,18 +11,23 @@ namespace brightnet {
 
 class InferenceNetwork {
  public:
-  /// Plans for `batch` images of `size` × `size`; size 0: the one it was evaluated at. `loss`: it also
+  /// Plans for `batch` images of this size; 0: the one it was evaluated at. `loss`: it also
   /// computes the loss of its predictions, where there is ground truth.
-  InferenceNetwork(TrainedModel trained, Backend& backend, Precision precision, int batch, int size,
-                   bool loss = false);
+  InferenceNetwork(TrainedModel trained, Backend& backend, Precision precision, int batch,
+                   const InputSize& size,                   bool loss = false);
 
   Network& network() { return *network_; }
+  /// The network for another size of the same batch, for rectangular batches. They share the memory of the first, and
+  /// the one that was asked for last is bound to it.
+  Network& network(const InputSize& size);
   /// Without its values, which are in the device's memory.
   const TrainedModel& trained() const { return trained_; }
-  int size() const { return network_->setup().width; }
+  InputSize size() const { return network_->setup().size(); }
   /// How images are fitted into the network's input.
-  InputFit fit() const { return {size(), trained_.letterbox, trained_.resize}; }
+  InputFit fit() const { return {size(), trained_.letterbox, trained_.resize, trained_.model.channels}; }
   void set_resize(Resize resize) { trained_.resize = resize; }
+  /// For rectangular batches images are letterboxed. Throws InputError for darknet's resize, which has none.
+  void begin_rect();
   void set_letterbox(bool letterbox) { trained_.letterbox = letterbox; }
 
  private:
@@ -29,6 +35,8 @@ class InferenceNetwork {
   DeviceBuffer values_, arena_;
   Parameters parameters_;
   std::unique_ptr<Network> network_;
+  std::map<InputSize, std::unique_ptr<Network>> others_;
+  Network* bound_ = nullptr;
 };
 
 }  // namespace brightnet

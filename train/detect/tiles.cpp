@@ -6,8 +6,6 @@
 
 #include "core/clock.h"
 #include "core/threads.h"
-#include "data/image/darknet_image.h"
-#include "train/detect/frame_loader.h"
 #include "train/evaluate/merge_tiles.h"
 #include "train/evaluate/tiled.h"
 
@@ -25,7 +23,7 @@ TileDetector::TileDetector(InferenceNetwork& inference, const DetectOptions& opt
     : inference_(inference),
       options_(options),
       classes_(classes),
-      filters_(static_cast<size_t>(std::max(compute_threads(), omp_get_max_threads()))) {
+      fillers_(static_cast<size_t>(std::max(compute_threads(), omp_get_max_threads()))) {
   const size_t values = values_of_input(inference.fit()) * static_cast<size_t>(inference.network().setup().batch);
   inference.fit().resize == Resize::darknet ? values_.resize(values) : pixels_.resize(values);
 }
@@ -57,10 +55,11 @@ void TileDetector::run(const cv::Mat& image, std::span<const ImageTile> tiles, S
   for (size_t i = 0; i < tiles.size(); ++i) {
     const cv::Mat part = image(cv::Rect(tiles[i].x, tiles[i].y, tiles[i].width, tiles[i].height));
     const size_t at = i * values_of_input(fit);
+    InputFiller& fill = fillers_[static_cast<size_t>(omp_get_thread_num())];
     if (fit.resize == Resize::darknet) {
-      fill_darknet_input(part.clone(), fit.size, fit.letterbox, values_.data() + at);
+      fill(part, fit, values_.data() + at);
     } else {
-      place_image(part, fit, pixels_.data() + at, filters_[static_cast<size_t>(omp_get_thread_num())]);
+      fill(part, fit, pixels_.data() + at);
     }
   }
   took(times.prepare);

@@ -6,8 +6,8 @@
 
 #include <opencv2/core.hpp>
 
-#include "data/image/resize_filter.h"
 #include "train/detect/detect.h"
+#include "train/detect/fill_input.h"
 #include "train/detect/inference.h"
 #include "train/evaluate/evaluate.h"
 
@@ -30,7 +30,7 @@ class TileDetector {
   InferenceNetwork& inference_;
   const DetectOptions options_;
   const std::vector<bool>& classes_;
-  std::vector<ResizeFilter> filters_;  // one a thread
+  std::vector<InputFiller> fillers_;  // one a thread
   std::vector<uint8_t> pixels_;
   std::vector<float> values_;
 };

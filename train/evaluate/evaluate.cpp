@@ -6,6 +6,7 @@
 
 #include "data/augment/boxes.h"
 #include "data/loader/evaluation_loader.h"
+#include "data/loader/rect_batches.h"
 #include "train/evaluate/tiled.h"
 
 namespace brightnet {
@@ -14,7 +15,7 @@ void EvaluateOptions::fields(Fields& f) {
   f("every", every, "epochs between evaluations").at_least(1);
   f("start", start, "first epoch that is evaluated").at_least(1);
   f("batch", batch, "images at a time; 0: the micro-batch").at_least(0);
-  f("size", size, "side of the input; 0: train.size").within(0, largest_input_side);
+  input_size_field(f, "size", size, {.high = largest_input_side, .none = true}, "of the input; 0: train.size");
   f("best_by", best_by, "what makes weights the best");
   f("smooth", smooth,
     "evaluations that the score is averaged over, the newest counting most; 1: itself alone")
@@ -25,12 +26,12 @@ void EvaluateOptions::fields(Fields& f) {
 std::vector<ScoredBox> objects_in_image(std::vector<Detection> candidates, const NmsOptions& nms, int width,
                                         int height, const InputFit& fit) {
   const Placement placement = place(width, height, fit);
-  const auto side = static_cast<float>(fit.size), w = static_cast<float>(width),
-             h = static_cast<float>(height);
-  const float across = side / (placement.scale_x * w), down = side / (placement.scale_y * h);
+  const auto input_w = static_cast<float>(fit.size.width), input_h = static_cast<float>(fit.size.height);
+  const auto w = static_cast<float>(width), h = static_cast<float>(height);
+  const float across = input_w / (placement.scale_x * w), down = input_h / (placement.scale_y * h);
   for (Box& box : std::views::transform(candidates, &Detection::box)) {
-    box.x = (box.x - placement.offset_x / side) * across;
-    box.y = (box.y - placement.offset_y / side) * down;
+    box.x = (box.x - placement.offset_x / input_w) * across;
+    box.y = (box.y - placement.offset_y / input_h) * down;
     box.w *= across;
     box.h *= down;
   }
@@ -54,33 +55,40 @@ std::vector<ScoredBox> cut_at_border(std::vector<ScoredBox> boxes, int width, in
   return boxes;
 }
 
-void append_losses(Network& network, const Dataset& dataset, const InputFit& fit, std::span<const int> images,
-                   std::vector<ImageLoss>& losses) {
+std::vector<YoloLoss> losses_of(Network& network, const Dataset& dataset, const InputFit& fit,
+                                 std::span<const int> images) {
   std::vector<std::vector<Truth>> truths(images.size());
-  const auto side = static_cast<float>(fit.size);
+  const InputPart whole{0, 0, static_cast<float>(fit.size.width), static_cast<float>(fit.size.height)};
   for (size_t i = 0; i < images.size(); ++i) {
     const ImageRecord& record = dataset.images[static_cast<size_t>(images[i])];
-    place_boxes(record.annotations, place(record.width, record.height, fit), {0, 0, side, side}, fit.size, 0,
-                truths[i]);
+    place_boxes(record.annotations, place(record.width, record.height, fit), whole, fit.size, 0, truths[i]);
   }
-  for (const YoloLoss& loss : network.loss(truths))
-    losses.push_back({loss.box, loss.objectness, loss.classes});
+  return network.loss(truths);
 }
 
-bool detect_images(Network& network, const Dataset& dataset, const InputFit& fit,
+bool detect_images(Network& whole, const Dataset& dataset, const InputFit& whole_fit,
                    const DetectOptions& options, RankPart part, const DetectionSink& sink,
-                   std::vector<ImageLoss>* losses) {
-  if (options.tiles) return detect_in_tiles(network, dataset, fit, options, part, sink, losses);
-  const int batch = network.setup().batch;
-  BRIGHTNET_CHECK(network.setup().width == fit.size && network.setup().height == fit.size,
+                   std::vector<YoloLoss>* losses) {
+  if (options.tiles) return detect_in_tiles(whole, dataset, whole_fit, options, part, sink, losses);
+  const int batch = whole.setup().batch;
+  BRIGHTNET_CHECK(whole.setup().size() == whole_fit.size && whole.setup().model->channels == whole_fit.channels,
                   "images are fitted to another input size");
   std::vector<int> order;
   for (int i = part.rank; i < static_cast<int>(dataset.images.size()); i += part.ranks) {
     order.push_back(i);
   }
-  EvaluationLoader loader(dataset, std::move(order), batch, fit, options.workers);
+  if (losses) losses->assign(order.size(), {});
+  RectBatches batches{std::move(order), {}};
+  if (options.rect) {
+    BRIGHTNET_CHECK(whole_fit.letterbox, "images fill a rectangular batch by a letterbox");
+    batches = rect_batches(dataset, std::move(batches.order), batch, whole_fit.size, whole.setup().model->stride);
+  }
+  EvaluationLoader loader(dataset, batches.order, batch, whole_fit, options.workers, batches.sizes);
   std::vector<std::vector<ScoredBox>> boxes(static_cast<size_t>(batch));
   while (const EvaluationLoader::Images* images = loader.next()) {
+    Network& network = options.rect ? options.rect(images->size) : whole;
+    InputFit fit = whole_fit;
+    fit.size = images->size;
     if (images->values) {
       network.set_values(images->values);
     } else {
@@ -89,8 +97,9 @@ bool detect_images(Network& network, const Dataset& dataset, const InputFit& fit
     network.infer();
     const auto candidates = network.detections(options.nms.score);
     if (losses) {
-      const auto count = static_cast<size_t>(images->count);
-      append_losses(network, dataset, fit, std::span(images->indices).first(count), *losses);
+      const auto seen = std::span(images->indices).first(static_cast<size_t>(images->count));
+      const std::vector<YoloLoss> of_batch = losses_of(network, dataset, fit, seen);
+      for (size_t i = 0; i < seen.size(); ++i) (*losses)[static_cast<size_t>(seen[i] / part.ranks)] = of_batch[i];
     }
     // Images are independent; their numbers of candidates vary.
 #pragma omp parallel for schedule(dynamic, 1)
@@ -124,23 +133,21 @@ bool share(DetectionEvaluator& evaluator, bool whole, Communicator& communicator
 }
 
 /// Over the images of all ranks, in their order: image i is rank i's modulo the number of ranks.
-std::optional<ImageLoss> mean_loss(const std::vector<ImageLoss>& own, size_t images,
+std::optional<MeanLoss> loss_of_all_ranks(const std::vector<YoloLoss>& own, size_t images,
                                    Communicator& communicator) {
   const auto all =
-      communicator.all_gather({reinterpret_cast<const char*>(own.data()), own.size() * sizeof(ImageLoss)});
-  ImageLoss mean;
+      communicator.all_gather({reinterpret_cast<const char*>(own.data()), own.size() * sizeof(YoloLoss)});
+  LossTotals totals;
   for (size_t i = 0; i < images; ++i) {
-    ImageLoss loss;
+    YoloLoss loss;
     const size_t at = i / all.size() * sizeof loss;
     const std::string& of_rank = all[i % all.size()];
     BRIGHTNET_CHECK(at + sizeof loss <= of_rank.size(), "a rank has not computed the losses of its images");
     std::memcpy(&loss, of_rank.data() + at, sizeof loss);
-    mean.box += loss.box / static_cast<double>(images);
-    mean.objectness += loss.objectness / static_cast<double>(images);
-    mean.classes += loss.classes / static_cast<double>(images);
+    add_loss(totals, loss);
   }
   if (images == 0) return std::nullopt;
-  return mean;
+  return mean_loss(totals);
 }
 
 }  // namespace
@@ -151,7 +158,7 @@ std::optional<Metrics> evaluate(Network& network, const Dataset& dataset, const 
   DetectionEvaluator evaluator(dataset.classes);
   const RankPart part{communicator.rank(), communicator.size()};
   const bool wants_loss = network.setup().loss_of_inference;
-  std::vector<ImageLoss> losses;
+  std::vector<YoloLoss> losses;
   const auto add = [&](int index, std::span<const ScoredBox> boxes) {
     const ImageRecord& record = dataset.images[static_cast<size_t>(index)];
     evaluator.add(record.id, boxes, record.annotations);
@@ -160,7 +167,7 @@ std::optional<Metrics> evaluate(Network& network, const Dataset& dataset, const 
   const bool whole = detect_images(network, dataset, fit, options, part, add, wants_loss ? &losses : nullptr);
   if (!share(evaluator, whole, communicator)) return std::nullopt;
   Metrics metrics = evaluator.finish();
-  if (wants_loss) metrics.loss = mean_loss(losses, dataset.images.size(), communicator);
+  if (wants_loss) metrics.loss = loss_of_all_ranks(losses, dataset.images.size(), communicator);
   return metrics;
 }
 

@@ -34,8 +34,8 @@ struct EvaluateOptions {
   int start = 1;
   /// Batch size; 0: the micro-batch.
   int batch = 0;
-  /// Side of the network input; 0: train.size.
-  int size = 0;
+  /// Of the network input; 0: train.size.
+  InputSize size = 0;
   /// The metric that selects the best weights.
   BestBy best_by = BestBy::AP;
   /// Evaluations that the score is averaged over, the newest with the greatest weight; 1: none but itself.
@@ -48,23 +48,27 @@ struct EvaluateOptions {
 struct DetectOptions {
   NmsOptions nms = {};
   int workers = 1;  ///< threads that decode and prepare images ahead of the network
+  /// The network for batches of this size. Set: rectangular batches (data/loader/rect_batches.h), for which images must
+  /// be letterboxed. Unset: every batch has the network's size.
+  std::function<Network&(const InputSize&)> rect = {};
   TileOptions tiles = {};  ///< with a size: detections in tiles, merged (train/evaluate/merge_tiles.h)
 };
 
 /// Called with the index of each image and its detections in pixels, best first. Return false to stop.
 using DetectionSink = std::function<bool(int index, std::span<const ScoredBox> boxes)>;
 
-/// Runs an inference network on this rank's part of a data set's images, in order. `fit` has the size of the
-/// network's input. Returns false when the sink stopped it. The loss of each image is appended to `losses`,
-/// if given, for which the network must be planned (NetworkSetup::loss_of_inference).
+/// Runs an inference network on this rank's part of a data set's images, in order, or for rectangular batches by their
+/// shapes. `fit` has the size of the network's input. Returns false when the sink stopped it. The loss of each image of
+/// the part is put into `losses`, if given, in their order, for which the network must be planned
+/// (NetworkSetup::loss_of_inference).
 bool detect_images(Network& network, const Dataset& dataset, const InputFit& fit,
                    const DetectOptions& options, RankPart part, const DetectionSink& sink,
-                   std::vector<ImageLoss>* losses = nullptr);
+                   std::vector<YoloLoss>* losses = nullptr);
 
-/// Appends the losses of the images that the network has just seen, against the ground truth as training has
-/// it without augmentation.
-void append_losses(Network& network, const Dataset& dataset, const InputFit& fit, std::span<const int> images,
-                   std::vector<ImageLoss>& losses);
+/// The losses of the images that the network has just seen, against the ground truth as training has it without
+/// augmentation.
+std::vector<YoloLoss> losses_of(Network& network, const Dataset& dataset, const InputFit& fit,
+                                 std::span<const int> images);
 
 /// Metrics on a data set, of which every rank evaluates its part, and the loss where the network computes it.
 /// All ranks get the same metrics, bit-identical to those of a single rank. `sink` also gets this rank's

@@ -31,13 +31,15 @@ TiledPart cut(const Dataset& dataset, RankPart part, const TileOptions& options)
   return cut;
 }
 
-ImageLoss mean(const std::vector<ImageLoss>& losses) {
-  ImageLoss sum;
-  const auto count = static_cast<double>(losses.size());
-  for (const ImageLoss& loss : losses) {
-    sum.box += loss.box / count;
-    sum.objectness += loss.objectness / count;
-    sum.classes += loss.classes / count;
+YoloLoss sum(const std::vector<YoloLoss>& losses) {
+  YoloLoss sum;
+  for (const YoloLoss& loss : losses) {
+    sum.box += loss.box;
+    sum.objectness += loss.objectness;
+    sum.classes += loss.classes;
+    sum.iou += loss.iou;
+    sum.assigned += loss.assigned;
+    sum.recall50 += loss.recall50;
   }
   return sum;
 }
@@ -46,7 +48,7 @@ ImageLoss mean(const std::vector<ImageLoss>& losses) {
 struct OpenPicture {
   int index = -1;
   std::vector<ScoredBox> boxes;
-  std::vector<ImageLoss> losses;
+  std::vector<YoloLoss> losses;
   int tiles = 0;
 };
 
@@ -67,15 +69,16 @@ std::vector<ScoredBox> objects_in_tile(std::vector<Detection> candidates, const 
 }
 
 bool detect_in_tiles(Network& network, const Dataset& dataset, const InputFit& fit, const DetectOptions& options,
-                     RankPart part, const DetectionSink& sink, std::vector<ImageLoss>* losses) {
+                     RankPart part, const DetectionSink& sink, std::vector<YoloLoss>* losses) {
   const TiledPart tiled = cut(dataset, part, options.tiles);
+  if (losses) losses->clear();
   std::vector<int> order(tiled.picture.size());
   std::iota(order.begin(), order.end(), 0);
   EvaluationLoader loader(tiled.images, std::move(order), network.setup().batch, fit, options.workers);
   OpenPicture open;
   const auto close = [&] {
     if (open.index < 0) return true;
-    if (losses) losses->push_back(mean(open.losses));
+    if (losses) losses->push_back(sum(open.losses));
     if (open.tiles > 1) open.boxes = merge_tiles(std::move(open.boxes), options.tiles, options.nms.max_detections);
     return sink(open.index, open.boxes);
   };
@@ -89,9 +92,8 @@ bool detect_in_tiles(Network& network, const Dataset& dataset, const InputFit& f
     network.infer();
     const auto candidates = network.detections(options.nms.score);
     const auto count = static_cast<size_t>(images->count);
-    std::vector<ImageLoss> tile_losses;
-    if (losses)
-      append_losses(network, tiled.images, fit, std::span(images->indices).first(count), tile_losses);
+    std::vector<YoloLoss> tile_losses;
+    if (losses) tile_losses = losses_of(network, tiled.images, fit, std::span(images->indices).first(count));
 #pragma omp parallel for schedule(dynamic, 1)
     for (size_t i = 0; i < count; ++i) {
       const ImageTile& tile = tiled.tiles[static_cast<size_t>(images->indices[i])];

@@ -9,6 +9,7 @@
 #include "core/dtype.h"
 #include "core/enum_names.h"
 #include "layers/model/reader.h"
+#include "train/formats/input_channels.h"
 #include "train/formats/safetensors.h"
 
 namespace brightnet {
@@ -71,7 +72,7 @@ TrainedModel read_description(const SafetensorsReader& reader) {
   try {
     trained.classes = parse_metadata(reader, "classes").get<std::vector<std::string>>();
     const nlohmann::json input = parse_metadata(reader, "input");
-    trained.size = input.at("size").get<int>();
+    trained.size = input.at("size").get<InputSize>();
     trained.letterbox = input.at("letterbox").get<bool>();
     trained.resize = parse_resize(input.value("resize", std::string(enum_name(Resize::antialiased))));
     trained.training = parse_metadata(reader, "training").get<std::map<std::string, std::string>>();
@@ -100,6 +101,12 @@ std::string read_channels(const std::vector<int>& sources, const SafetensorsRead
     std::copy(from, from + channel, values + i * channel);
   }
   return "";
+}
+
+/// Whether the file has for RGB what the model has for grey.
+bool is_of_rgb(const SafetensorsReader::Info& info, const ParameterEntry& entry) {
+  return info.shape.size() == 4 && entry.shape.size() == 4 && info.shape[3] == 3 && entry.shape[3] == 1 &&
+         std::equal(info.shape.begin(), info.shape.begin() + 3, entry.shape.begin());
 }
 
 }  // namespace
@@ -162,7 +169,8 @@ std::vector<float> load_weights(const std::filesystem::path& file, const Paramet
 }
 
 MatchReport load_matching_weights(const std::filesystem::path& file, const ParameterLayout& layout,
-                                  std::vector<float>& values, const ChannelSources& sources) {
+                                  std::vector<float>& values, const ChannelSources& sources,
+                                  const std::set<std::string>& summed) {
   BRIGHTNET_CHECK(values.size() == layout.floats(), "values of another model");
   SafetensorsReader reader(file);
   MatchReport report;
@@ -178,6 +186,10 @@ MatchReport load_matching_weights(const std::filesystem::path& file, const Param
       } else {
         report.left.push_back(entry.name + " (" + why + ')');
       }
+    } else if (summed.contains(entry.name) && is_of_rgb(found->second, entry)) {
+      sum_channels(reader.read(entry.name), 3, values.data() + entry.offset);
+      report.taken.push_back(entry.name);
+      report.summed.push_back(entry.name);
     } else if (found->second.shape != entry.shape) {
       report.left.push_back(entry.name + " (" + shape_text(found->second.shape) + " in the file, " +
                             shape_text(entry.shape) + " here)");

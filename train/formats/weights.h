@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,7 @@ namespace brightnet {
 struct TrainedModel {
   Model model;
   std::vector<std::string> classes;
-  int size = 416;                       ///< side of the input it was evaluated at
+  InputSize size = 416;                 ///< of the input it was evaluated at
   bool letterbox = false;               ///< how images were fitted into it
   Resize resize = Resize::antialiased;  ///< for `detect` and `eval`; darknet's for imported weights
   /// Where the weights come from: "epoch", "AP", …; for people.
@@ -25,7 +26,7 @@ struct TrainedModel {
   ParameterLayout layout;     ///< of `model`
   std::vector<float> values;  ///< in the layout's order
 
-  InputFit fit() const { return {size, letterbox, resize}; }
+  InputFit fit() const { return {size, letterbox, resize, model.channels}; }
 };
 
 /// "antialiased" or "darknet"; throws InputError for another name.
@@ -51,14 +52,17 @@ using ChannelSources = std::map<std::string, std::vector<int>>;
 /// What load_matching_weights() did.
 struct MatchReport {
   std::vector<std::string> taken;    ///< parameters that were overwritten by the file's values, or in part
+  std::vector<std::string> summed;   ///< those of them that are sums over RGB channels
   std::vector<std::string> left;     ///< parameters that keep their value: "name (why)"
   std::vector<std::string> ignored;  ///< tensors of the file that the model does not have
 };
 
 /// Overwrites the parameters in `values` that the file has by the same name and shape, for example to start
-/// training for another number of classes. The parameters in `sources` are read channel by channel. Throws
-/// InputError when none match.
+/// training for another number of classes. The parameters in `sources` are read channel by channel; those of `summed`
+/// are summed over three input channels where the file has them for RGB and the model for grey
+/// (train/formats/input_channels.h). Throws InputError when none match.
 MatchReport load_matching_weights(const std::filesystem::path& file, const ParameterLayout& layout,
-                                  std::vector<float>& values, const ChannelSources& sources = {});
+                                  std::vector<float>& values, const ChannelSources& sources = {},
+                                  const std::set<std::string>& summed = {});
 
 }  // namespace brightnet

@@ -32,8 +32,9 @@ double GrowingInput::least_work() const {
 
 /// Convolutions take nearly all of a step, in proportion to the pixels.
 double GrowingInput::work_of(size_t size) const {
-  const double side = static_cast<double>(sizes_[size]) / sizes_.back();
-  return side * side;
+  const InputSize& largest = sizes_.back();
+  return static_cast<double>(sizes_[size].height) / largest.height *
+         (static_cast<double>(sizes_[size].width) / largest.width);
 }
 
 }  // namespace brightnet

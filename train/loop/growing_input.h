@@ -28,7 +28,7 @@ class GrowingInput {
   double work_of(size_t size) const;
 
   double grow_;
-  std::vector<int> sizes_;  ///< ascending
+  std::vector<InputSize> sizes_;  ///< ascending
 };
 
 }  // namespace brightnet

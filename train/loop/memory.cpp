@@ -18,15 +18,17 @@ RunNetworks::RunNetworks(const RunConfig& config, const Model& model, Backend& b
   setup.precision = config.train.precision;
   setup.statistics = statistics;
   setup.recompute = config.train.recompute == Recompute::activations;
-  for (const int size : config.input_sizes()) {
-    setup.height = setup.width = size;
+  for (const InputSize& size : config.input_sizes()) {
+    setup.height = size.height;
+    setup.width = size.width;
     training_[size] = std::make_unique<Network>(setup);
     training_[size]->allow_recording(config.train.graph);
   }
   setup.mode = Mode::infer;
   setup.loss_of_inference = true;
   setup.parameters = &averaged;
-  setup.height = setup.width = config.evaluation_size();
+  setup.height = config.evaluation_size().height;
+  setup.width = config.evaluation_size().width;
   if (config.evaluate.batch > 0) setup.batch = config.evaluate.batch;
   evaluation_ = std::make_unique<Network>(setup);
   evaluation_->allow_recording(config.train.graph);

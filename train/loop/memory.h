@@ -27,7 +27,7 @@ class RunNetworks {
   void bind(void* arena) { arena_ = arena; }
 
   /// The network for this input size, bound to the arena.
-  Network& training(int size) { return use(*training_.at(size)); }
+  Network& training(const InputSize& size) { return use(*training_.at(size)); }
   Network& evaluation() { return use(*evaluation_); }
 
   /// The largest training plan, and the evaluation's.
@@ -37,7 +37,7 @@ class RunNetworks {
  private:
   Network& use(Network& network);
 
-  std::map<int, std::unique_ptr<Network>> training_;
+  std::map<InputSize, std::unique_ptr<Network>> training_;
   std::unique_ptr<Network> evaluation_;
   void* arena_ = nullptr;
   Network* bound_ = nullptr;

@@ -74,6 +74,7 @@ void Trainer::open_loader() {
   loader.batch = setup_.config.train.micro_batch;
   loader.part = {setup_.communicator.rank(), setup_.communicator.size()};
   loader.sizes = setup_.config.input_sizes();
+  loader.channels = setup_.model.channels;
   loader.size_every = setup_.config.train.size_every * step_.micro_batches();
   loader.seed = setup_.config.train.seed;
   loader.end = loader_end();

@@ -50,7 +50,7 @@ TrainingStep::TrainingStep(const TrainingSetup& setup, const ParameterLayout& la
 }
 
 void TrainingStep::pass(const Batch& batch, int part) {
-  Network& network = networks_.training(batch.height);
+  Network& network = networks_.training({batch.height, batch.width});
   network.set_batch(batch.pixels, batch.truths);
   const GradientScale scale =
       optimizer_->gradient_scale(1.0f / static_cast<float>(setup_.config.train.batch));

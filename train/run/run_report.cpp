@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/log.h"
+#include "data/image/grey.h"
 #include "train/run/evaluation_pictures.h"
 #include "train/run/report/draw.h"
 #include "train/run/report/plots.h"
@@ -91,10 +92,10 @@ RunReport::RunReport(const RunFolder& folder, OutputFiles& files, RunDescription
 void RunReport::add_batch(const Batch& batch, int64_t number) {
   if (number >= pictured_batches) return;
   std::vector<cv::Mat> pictures;
-  const size_t bytes = 3 * static_cast<size_t>(batch.width) * static_cast<size_t>(batch.height);
+  const InputSize size(batch.height, batch.width);
+  const size_t bytes = static_cast<size_t>(batch.channels) * static_cast<size_t>(size.pixels());
   for (int i = 0; i < std::min(batch.count, pictured_per_batch); ++i) {
-    const cv::Mat view(batch.height, batch.width, CV_8UC3, batch.pixels + static_cast<size_t>(i) * bytes);
-    pictures.push_back(view.clone());
+    pictures.push_back(rgb_of(batch.pixels + static_cast<size_t>(i) * bytes, size, batch.channels));
     draw_truths(pictures.back(), batch.truths[static_cast<size_t>(i)], run_.classes);
   }
   const cv::Mat together = tile(pictures);
@@ -132,10 +133,11 @@ void RunReport::add_point(const TrainingPoint& point) {
   const auto add = [&](const char* name, double value) {
     events_.scalar(std::string("step/") + name, static_cast<float>(value), point.iteration);
   };
-  add("loss", (l.box + l.objectness + l.classes) / l.images);
-  add("box_loss", l.box / l.images);
-  add("objectness_loss", l.objectness / l.images);
-  add("class_loss", l.classes / l.images);
+  const MeanLoss loss = mean_loss(l);
+  add("loss", loss.total());
+  add("box_loss", loss.box);
+  add("objectness_loss", loss.objectness);
+  add("class_loss", loss.classes);
   add("learning_rate", point.rate);
   if (point.sums.seconds > 0) add("images_per_s", point.sums.images / point.sums.seconds);
   write_events();

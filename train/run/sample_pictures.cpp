@@ -1,6 +1,7 @@
 #include "train/run/sample_pictures.h"
 
 #include "data/augment/boxes.h"
+#include "data/image/grey.h"
 #include "data/loader/evaluation_loader.h"
 #include "data/loader/loader.h"
 #include "data/loader/sampler.h"
@@ -9,9 +10,9 @@
 namespace brightnet {
 namespace {
 
-SamplePicture picture(const uint8_t* pixels, int size, const std::vector<Truth>& truths,
-                      const std::vector<std::string>& classes) {
-  SamplePicture drawn{cv::Mat(size, size, CV_8UC3, const_cast<uint8_t*>(pixels)).clone(), truths.size()};
+SamplePicture picture(const uint8_t* pixels, const InputSize& size, int channels,
+                      const std::vector<Truth>& truths, const std::vector<std::string>& classes) {
+  SamplePicture drawn{rgb_of(pixels, size, channels), truths.size()};
   draw_truths(drawn.rgb, truths, classes);
   return drawn;
 }
@@ -37,29 +38,30 @@ std::vector<int> sample_images(const Dataset& dataset, const SamplePictureOption
 void picture_samples(const Dataset& dataset, const RunConfig& config, const SamplePictureOptions& options,
                      const std::function<void(int number, const SamplePicture&)>& use) {
   int number = 0;
+  const int channels = config.input.channels == 1 ? 1 : 3;
   if (options.augmented()) {
     Loader::Setup setup;
     setup.dataset = &dataset;
     setup.augment = config.augment;
     setup.loader = one_worker();
     setup.sizes = {config.train.size};
+    setup.channels = channels;
     setup.seed = options.seed;
     setup.steps_per_epoch = static_cast<uint64_t>(options.count);
     Loader loader(setup);
     while (const Batch* batch = loader.next())
-      use(number++, picture(batch->pixels, batch->width, batch->truths[0], dataset.classes));
+      use(number++, picture(batch->pixels, {batch->height, batch->width}, channels, batch->truths[0], dataset.classes));
     return;
   }
-  const int size = options.split == Split::train ? config.train.size : config.evaluation_size();
-  const InputFit fit{.size = size, .letterbox = config.augment.letterbox};
-  const float side = static_cast<float>(size);
+  const InputSize size = options.split == Split::train ? config.train.size.value() : config.evaluation_size();
+  const InputFit fit{.size = size, .letterbox = config.augment.letterbox, .channels = channels};
+  const InputPart whole{0, 0, static_cast<float>(size.width), static_cast<float>(size.height)};
   EvaluationLoader loader(dataset, sample_images(dataset, options), 1, fit, 1);
   while (const auto* images = loader.next()) {
     const ImageRecord& record = dataset.images[static_cast<size_t>(images->indices[0])];
     std::vector<Truth> truths;
-    place_boxes(record.annotations, place(record.width, record.height, fit), {0, 0, side, side}, size, 0,
-                truths);
-    use(number++, picture(images->pixels, size, truths, dataset.classes));
+    place_boxes(record.annotations, place(record.width, record.height, fit), whole, size, 0, truths);
+    use(number++, picture(images->pixels, size, channels, truths, dataset.classes));
   }
 }
 

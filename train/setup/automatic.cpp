@@ -219,21 +219,27 @@ class Chooser {
     if (train.grow.has_value()) return;
     const auto constant = [&](const std::string& reason) { choose("train.grow", train.grow, 0.0f, reason); };
     if (!train.sizes.empty()) return constant("train.sizes are drawn at random");
-    if (train.size < smallest_growing_size) return constant("the input is small");
+    if (!train.size.has_value()) return constant("the input's size is not known here");
+    const InputSize& size = train.size.value();
+    if (size.shorter() < smallest_growing_size) return constant("the input is small");
     if (large()) return constant("as YOLOv4 is trained");
-    if (facts_.small_box * first_size * train.size < smallest_object)
+    if (facts_.small_box * first_size * std::sqrt(static_cast<double>(size.pixels())) < smallest_object)
       return constant(
           fmt::format("a quarter of the objects would have less than {:g} pixels", smallest_object));
     if (facts_.device.gpu) return constant("not measured on GPUs");
     // Strides are powers of two and divide the size: so does the largest power of two that divides it.
-    const int unit = std::min(train.size & -train.size, most_stride);
-    std::vector<int> sizes;
+    const int unit = std::min({size.height & -size.height, size.width & -size.width, most_stride});
+    std::vector<InputSize> sizes;
+    std::string text;
     for (const double part : {first_size, second_size, 1.0}) {
-      const int size = static_cast<int>(std::lround(part * train.size / unit)) * unit;
-      if (sizes.empty() || size > sizes.back()) sizes.push_back(size);
+      const auto scaled = [&](int side) { return static_cast<int>(std::lround(part * side / unit)) * unit; };
+      const InputSize smaller(scaled(size.height), scaled(size.width));
+      if (!sizes.empty() && smaller <= sizes.back()) continue;
+      sizes.push_back(smaller);
+      text += (text.empty() ? "" : ", ") + smaller.text();
     }
     train.sizes = sizes;
-    choices_.push_back({"train.sizes", fmt::format("[{}]", fmt::join(sizes, ", ")), "small inputs first"});
+    choices_.push_back({"train.sizes", '[' + text + ']', "small inputs first"});
     choose("train.grow", train.grow, growing_part, "small inputs take a fraction of the time");
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include <fmt/ranges.h>
 
@@ -10,6 +11,7 @@
 #include "train/formats/darknet/import.h"
 #include "train/formats/darknet/weights.h"
 #include "train/formats/foreign_weights.h"
+#include "train/formats/input_channels.h"
 #include "train/setup/trained_anchors.h"
 
 namespace brightnet {
@@ -110,6 +112,49 @@ std::string describe_classes(const std::vector<std::string>& theirs, const std::
   return "";
 }
 
+/// Loads a file of a network for RGB images into one for grey images.
+DarknetWeightsReport load_summed(const std::string& file, const Model& model, const ParameterLayout& layout,
+                                 std::vector<float>& values, const DarknetWeightsOptions& options) {
+  Model rgb = model;
+  rgb.channels = 3;
+  const ParameterLayout rgb_layout(rgb);
+  std::vector<float> rgb_values(rgb_layout.floats());
+  DarknetWeightsReport report = load_darknet_weights(file, rgb, rgb_layout, rgb_values, options);
+  const std::set<std::string> of_input = weights_of_input(model);
+  for (const std::string& name : report.match.taken) {
+    const ParameterEntry &from = *rgb_layout.find(name), &to = *layout.find(name);
+    const std::span<const float> read(rgb_values.data() + from.offset, from.count);
+    if (of_input.contains(name)) {
+      sum_channels(read, 3, values.data() + to.offset);
+      report.match.summed.push_back(name);
+    } else {
+      std::copy(read.begin(), read.end(), values.begin() + static_cast<ptrdiff_t>(to.offset));
+    }
+  }
+  return report;
+}
+
+/// darknet's files say neither names nor shapes: that a file is of RGB images, its .cfg says, or else its length.
+DarknetWeightsReport load_darknet(const std::string& file, const Model& model, const ParameterLayout& layout,
+                                  std::vector<float>& values, const DarknetWeightsOptions& options) {
+  if (model.channels == 3) return load_darknet_weights(file, model, layout, values, options);
+  if (options.network && options.network->channels == 3) return load_summed(file, model, layout, values, options);
+  if (!options.network && options.partial) return load_summed(file, model, layout, values, options);
+  std::vector<float> grey = values;
+  try {
+    const DarknetWeightsReport report = load_darknet_weights(file, model, layout, grey, options);
+    values = std::move(grey);
+    return report;
+  } catch (const InputError&) {
+    if (options.network) throw;
+    try {
+      return load_summed(file, model, layout, values, options);
+    } catch (const InputError&) {  // neither: what the file lacks for this model is told
+    }
+    throw;
+  }
+}
+
 MatchReport read_darknet(const TrainOptions& train, const Model& model,
                          const std::vector<std::string>& classes, const ParameterLayout& layout,
                          std::vector<float>& values) {
@@ -120,7 +165,7 @@ MatchReport read_darknet(const TrainOptions& train, const Model& model,
     network = import_darknet(train.weights_cfg).model;
     options.network = &network;
   }
-  const DarknetWeightsReport report = load_darknet_weights(train.weights, model, layout, values, options);
+  const DarknetWeightsReport report = load_darknet(train.weights, model, layout, values, options);
   spdlog::info("Weights of {}: {}, of version {}.{}.{} after {} images.", train.weights, report.summary(),
                report.header.major, report.header.minor, report.header.revision, report.header.seen);
   if (!report.whole()) return report.match;
@@ -152,7 +197,8 @@ MatchReport read_safetensors(const TrainOptions& train, const Model& model,
   const ClassMatch match = theirs ? match_classes(theirs->classes, classes) : ClassMatch();
   const ChannelSources sources =
       theirs ? class_channels(theirs->model, model, layout, match, train.weights) : ChannelSources();
-  MatchReport report = load_matching_weights(train.weights, layout, values, sources);
+  MatchReport report = load_matching_weights(train.weights, layout, values, sources,
+                                             model.channels == 1 ? weights_of_input(model) : std::set<std::string>());
   spdlog::info("Weights of {}: {} of {} parameters taken.", train.weights, report.taken.size(),
                layout.entries().size());
   if (!theirs) return report;
@@ -205,6 +251,8 @@ void read_pretrained(TrainOptions& train, const Model& model, const std::vector<
   refuse_foreign_weights(train.weights);
   const auto read = is_darknet_weights(train.weights) ? read_darknet : read_safetensors;
   const MatchReport report = read(train, model, classes, layout, values);
+  for (const auto& name : report.summed)
+    spdlog::info("  {}: the weights for red, green and blue are summed into those of the grey channel", name);
   for (const auto& name : report.left) spdlog::info("  newly initialised: {}", name);
   for (const auto& name : report.ignored) spdlog::info("  not used: {}", name);
 

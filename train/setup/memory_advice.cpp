@@ -66,14 +66,15 @@ std::vector<std::string> what_fits(const RunConfig& config, const Model& model, 
     fits(recomputed, "--set train.recompute=activations");
   }
   const auto sizes = config.input_sizes();
-  const int largest = *std::max_element(sizes.begin(), sizes.end());
-  for (int size = (largest - 1) / model.stride * model.stride; size >= std::max(model.stride, 64);
-       size -= model.stride) {
+  const InputSize largest = *std::max_element(sizes.begin(), sizes.end());
+  for (int height = (largest.height - 1) / model.stride * model.stride; height >= std::max(model.stride, 64);
+       height -= model.stride) {
+    const InputSize size = with_height(largest, height, model.stride);
     RunConfig smaller = config;
     smaller.train.size = size;
     smaller.train.sizes.clear();
     smaller.evaluate.size = 0;
-    if (fits(smaller, "--set train.size=" + std::to_string(size) +
+    if (fits(smaller, "--set train.size=" + size.text() +
                           (config.train.sizes.empty() ? "" : " --set train.sizes=[]")))
       break;
   }
@@ -96,7 +97,7 @@ void check_memory(const RunConfig& config, const Model& model, Backend& backend)
       fmt::format(
           "there is not enough memory on {}: training '{}' with a micro-batch of {} at {} pixels in {} takes "
           "{}, and {} are free",
-          backend.name(), model.name, config.train.micro_batch, *std::max_element(sizes.begin(), sizes.end()),
+          backend.name(), model.name, config.train.micro_batch, std::max_element(sizes.begin(), sizes.end())->text(),
           enum_name(config.train.precision), amount(asked), amount(free)),
       "", remedy);
 }

@@ -14,6 +14,7 @@
 #include "train/setup/automatic_anchors.h"
 #include "train/setup/automatic_class_weights.h"
 #include "train/setup/automatic_head.h"
+#include "train/setup/automatic_size.h"
 #include "train/setup/finetune.h"
 #include "train/setup/memory_advice.h"
 #include "train/setup/run_data.h"
@@ -90,10 +91,10 @@ void remark_on_sizes(const RunConfig& config, const Dataset& training, const Dat
   int side = 0;
   for (const ImageRecord& image : training.images) side = std::max({side, image.width, image.height});
   const auto sizes = config.input_sizes();
-  const int size = *std::max_element(sizes.begin(), sizes.end());
+  const int size = std::max_element(sizes.begin(), sizes.end())->longer();
   if (size > 1024 && size > 4 * side) {
     spdlog::warn(
-        "The network's input is {} pixels wide and the largest training image has {}: enlarging adds work "
+        "The network's input has a side of {} pixels and the largest training image has {}: enlarging adds work "
         "and memory, but no detail. Planning it takes long.",
         size, side);
   }
@@ -114,6 +115,7 @@ void prepare_model(Preparation& run) {
   RunConfig& config = run.config;
   const auto classes = static_cast<int>(run.training.classes.size());
   run.model = load_model(config, classes);
+  if (const auto size = choose_size(config, run.training, run.model)) run.choices.push_back(*size);
   run.initial = starting_parameters(config, run.model, run.training.classes, run.old.has_value());
   if (!run.old) {
     // None of this changes the parameters or their initial values. The head may bring its own anchors.

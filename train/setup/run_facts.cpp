@@ -8,6 +8,7 @@
 #include "core/host_memory.h"
 #include "core/threads.h"
 #include "train/run/loader_advice.h"
+#include "train/setup/automatic_size.h"
 #include "train/setup/run_data.h"
 
 namespace brightnet {
@@ -45,15 +46,17 @@ RunFacts run_facts(const RunConfig& config, const Dataset& training, const FastP
           .ranks_here = ranks.local_size()};
 }
 
-std::string choose_for_planning(RunConfig& config, const FastPrecision& device) {
+std::string choose_for_planning(RunConfig& config, const Model& model, const FastPrecision& device) {
   Dataset training;
-  if (!config.train.batch.has_value() && !config.data.train.empty()) {
+  const bool sized = config.train.size.has_value();
+  if ((!config.train.batch.has_value() || !sized) && !config.data.train.empty()) {
     try {
       training = training_images(config, read_split(config, Split::train, false), false);
     } catch (const InputError&) {
       training = {};  // planning needs no data
     }
   }
+  if (!sized) choose_size(config, training, model);
   const bool assumed = !config.train.batch.has_value() && training.images.empty();
   choose_automatic(config, run_facts(config, training, device, Communicator::solo()));
   if (!assumed) return "";

@@ -11,7 +11,7 @@ RunFacts run_facts(const RunConfig& config, const Dataset& training, const FastP
 
 /// Gives the automatic values of a configuration their values for a command that plans or measures a run
 /// without starting it. Its data are read where they are there. Returns the assumption that was made where they
-/// are not; otherwise "".
-std::string choose_for_planning(RunConfig& config, const FastPrecision& device);
+/// are not; otherwise "". Throws InputError for a train.size of `auto` where there are no data.
+std::string choose_for_planning(RunConfig& config, const Model& model, const FastPrecision& device);
 
 }  // namespace brightnet

@@ -15,14 +15,14 @@ namespace brightnet {
 namespace {
 
 void check_stride(const RunConfig& config, const Model& model) {
-  const auto check = [&](const std::string& key, int size) {
-    if (size % model.stride == 0) return;
-    throw InputError("'" + key + "' is " + std::to_string(size) + " and must be a multiple of " +
+  const auto check = [&](const std::string& key, const InputSize& size) {
+    if (size.multiple_of(model.stride)) return;
+    throw InputError("'" + key + "' is " + size.text() + " and must be a multiple of " +
                          std::to_string(model.stride) + ", the stride of '" + model.name + "'",
                      config.where(key), "The nearest are " + nearest_input_sizes(size, model.stride) + '.');
   };
-  if (config.train.sizes.empty()) check("train.size", config.train.size);
-  for (const int size : config.train.sizes) check("train.sizes", size);
+  if (config.train.sizes.empty() && config.train.size.has_value()) check("train.size", config.train.size);
+  for (const InputSize& size : config.train.sizes) check("train.sizes", size);
   check("evaluate.size", config.evaluate.size);
 }
 
@@ -39,8 +39,14 @@ void require_model(const RunConfig& config) {
 
 Model load_model(const RunConfig& config, int classes) {
   require_model(config);
-  Model model = config.imported ? imported_model(*config.imported, classes, config.head)
-                                : load_model(std::filesystem::path(config.model), classes, config.head);
+  Model model = config.imported
+                    ? imported_model(*config.imported, classes, config.head, config.input.channels)
+                    : load_model(std::filesystem::path(config.model), classes, config.head, config.input.channels);
+  if (model.channels != 1 && model.channels != 3) {
+    throw InputError("the input of '" + model.name + "' has " + std::to_string(model.channels) +
+                         " channels, and images are read with 3 (RGB) or 1 (grey)",
+                     config.where("input.channels"), "Set input.channels to 3 or to 1.");
+  }
   check_stride(config, model);
   set_rates(model, config.train);
   return model;

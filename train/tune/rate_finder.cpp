@@ -33,6 +33,7 @@ Loader::Setup loader_setup(const Preparation& run, size_t batches) {
   loader.loader = config.loader;
   loader.batch = config.train.micro_batch;
   loader.sizes = config.input_sizes();
+  loader.channels = run.model.channels;
   loader.seed = config.train.seed;
   loader.steps_per_epoch = batches;
   return loader;
@@ -46,7 +47,8 @@ std::vector<KeptBatch> first_batches(const Preparation& run, size_t count) {
     const Batch* batch = loader.next();
     BRIGHTNET_CHECK(batch, "the loader ended before the sweep");
     one.batch = *batch;
-    const size_t bytes = 3 * static_cast<size_t>(batch->count) * batch->height * batch->width;
+    const size_t bytes = static_cast<size_t>(run.model.channels) * static_cast<size_t>(batch->count) *
+                         static_cast<size_t>(batch->height) * static_cast<size_t>(batch->width);
     one.pixels.assign(batch->pixels, batch->pixels + bytes);
     one.batch.pixels = one.pixels.data();
   }

@@ -79,7 +79,7 @@ TEST(DrawGeometry, WhatIsOffIsNotDrawnAndWhatIsSureAlwaysIs) {
     EXPECT_EQ(none.quarter_turns, 0);
     EXPECT_EQ(none.gain, 1);
     const Placement placement{0.5f, -0.3f, 4.3f, 61.7f};
-    const auto same = placement_of(apply_geometry(placement, none, 64));
+    const auto same = placement_of(apply_geometry(placement, none, {100, 100}, 64, false));
     ASSERT_TRUE(same);
     EXPECT_EQ(same->offset_x, placement.offset_x) << "to the bit";
     EXPECT_EQ(same->scale_y, placement.scale_y);
@@ -99,7 +99,7 @@ TEST(DrawGeometry, OneOptionDoesNotChangeWhatIsDrawnForAnother) {
 TEST(ApplyGeometry, PutsTheUpperLeftCornerWhereItBelongs) {
   const Placement placement{2.5f, 5, 0, 0};
   const auto corner_of = [&](const GeometryDraw& draw) {
-    return *project(apply_geometry(placement, draw, 100), {0, 0});
+    return *project(apply_geometry(placement, draw, {100, 100}, 100, false), {0, 0});
   };
   const auto expect = [&](const GeometryDraw& draw, double x, double y) {
     EXPECT_NEAR(corner_of(draw).x, x, 1e-3);
@@ -143,7 +143,7 @@ TEST(ApplyGeometry, TurnsCirclesIntoThemselvesWhateverTheStretching) {
   const Placement placement{0.3f, 0.9f, 5, -7};
   GeometryDraw draw;
   draw.angle = 37;
-  const Homography map = apply_geometry(placement, draw, 100);
+  const Homography map = apply_geometry(placement, draw, {100, 100}, 100, false);
   const cv::Point2d middle = *project(map, {150, 63.3333});
   for (int degrees = 0; degrees < 360; degrees += 30) {
     const double radians = degrees * CV_PI / 180;
@@ -158,8 +158,8 @@ TEST(ApplyGeometry, DistortsAllSizesOfInputAlike) {
   draw.perspective_x = 0.0007f;
   draw.perspective_y = -0.0003f;
   draw.translate_x = 0.1f;
-  const Homography small = apply_geometry({0.5f, 0.8f, 0, 0}, draw, 320);
-  const Homography large = apply_geometry({1, 1.6f, 0, 0}, draw, 640);
+  const Homography small = apply_geometry({0.5f, 0.8f, 0, 0}, draw, {100, 100}, 320, false);
+  const Homography large = apply_geometry({1, 1.6f, 0, 0}, draw, {100, 100}, 640, false);
   for (const cv::Point2d point : {cv::Point2d(10, 20), cv::Point2d(500, 300)}) {
     EXPECT_NEAR(project(small, point)->x * 2, project(large, point)->x, 1e-6);
     EXPECT_NEAR(project(small, point)->y * 2, project(large, point)->y, 1e-6);
@@ -173,7 +173,7 @@ TEST(LargestEnlargement, BoundsWhateverIsDrawn) {
   options.quarter_turns = 0;
   float largest = 0;
   for (uint64_t i = 0; i < 2000; ++i) {
-    const Homography map = apply_geometry({1, 1, 0, 0}, draw_number(i, options), 640);
+    const Homography map = apply_geometry({1, 1, 0, 0}, draw_number(i, options), {100, 100}, 640, false);
     for (const cv::Point2d at : corners_of({100, 100, 440, 440})) {
       const cv::Point2d here = *project(map, at);
       for (int degrees = 0; degrees < 180; degrees += 20) {
@@ -188,6 +188,51 @@ TEST(LargestEnlargement, BoundsWhateverIsDrawn) {
   EXPECT_GT(largest, 0.4f * largest_enlargement(options));
   AugmentOptions plain;
   EXPECT_FLOAT_EQ(smallest_crop(options), smallest_crop(plain) / largest_enlargement(options));
+}
+
+// The corners of the image, wherever they go, span what place() gives an image that was turned beforehand.
+TEST(ApplyGeometry, ATurnedImageIsFittedToARectangularInputLikeAnUprightOne) {
+  const InputSize size(384, 1248);
+  for (const bool letterbox : {false, true}) {
+    for (const cv::Size image : {cv::Size(1280, 720), cv::Size(300, 400), cv::Size(1250, 380)}) {
+      const Placement upright = place_crop({}, image.width, image.height, size, letterbox);
+      GeometryDraw draw;
+      draw.quarter_turns = 1;
+      const Homography map = apply_geometry(upright, draw, image, size, letterbox);
+      const cv::Rect2d seen = bounds_of(project(map, corners_of(cv::Rect2d(0, 0, image.width, image.height)),
+                                                cv::Rect2d(-1e4, -1e4, 2e4, 2e4)));
+      const Placement turned = place_crop({}, image.height, image.width, size, letterbox);
+      EXPECT_NEAR(seen.x, turned.offset_x, 1e-2) << image << letterbox;
+      EXPECT_NEAR(seen.y, turned.offset_y, 1e-2) << image << letterbox;
+      EXPECT_NEAR(seen.width, image.height * turned.scale_x, 1e-2) << image << letterbox;
+      EXPECT_NEAR(seen.height, image.width * turned.scale_y, 1e-2) << image << letterbox;
+    }
+  }
+}
+
+// A circle of the image stays a circle of a letterboxed input, and where the input stretches it the ellipse that it is
+// without rotation.
+TEST(ApplyGeometry, RotatesAboutTheCentreOfARectangularInput) {
+  const InputSize size(200, 600);
+  const cv::Size image(400, 300);
+  for (const bool letterbox : {false, true}) {
+    const Placement placement = place_crop({}, image.width, image.height, size, letterbox);
+    GeometryDraw draw;
+    draw.angle = 33;
+    const Homography map = apply_geometry(placement, draw, image, size, letterbox);
+    const cv::Point2d centre = *project(map, {200, 150});
+    EXPECT_NEAR(centre.x, 300, 1e-6);
+    EXPECT_NEAR(centre.y, 100, 1e-6);
+    double width = 0, height = 0;
+    for (int i = 0; i < 720; ++i) {
+      const double angle = i * CV_PI / 360;
+      const cv::Point2d at = *project(map, {200 + 50 * std::cos(angle), 150 + 50 * std::sin(angle)});
+      width = std::max(width, std::abs(at.x - centre.x));
+      height = std::max(height, std::abs(at.y - centre.y));
+    }
+    EXPECT_NEAR(width, 50 * placement.scale_x, 1e-2);
+    EXPECT_NEAR(height, 50 * placement.scale_y, 1e-2);
+  }
 }
 
 }  // namespace

@@ -87,5 +87,32 @@ TEST(Mosaic, AskewImagesStillMeetAtTheCentre) {
   }
 }
 
+TEST(Mosaic, ARectangularInputHasItsOwnHeightAndWidth) {
+  const InputSize size(100, 300);
+  int low_x = 1000, high_x = 0, low_y = 1000, high_y = 0;
+  for (uint64_t i = 0; i < 6000; ++i) {
+    Random random(1, Purpose::test, 0, i);
+    const cv::Point centre = draw_mosaic_centre(random, size);
+    low_x = std::min(low_x, centre.x);
+    high_x = std::max(high_x, centre.x);
+    low_y = std::min(low_y, centre.y);
+    high_y = std::max(high_y, centre.y);
+  }
+  EXPECT_EQ(low_x, 60);
+  EXPECT_EQ(high_x, 240);
+  EXPECT_EQ(low_y, 20);
+  EXPECT_EQ(high_y, 80);
+  const cv::Point centre(200, 30);
+  cv::Mat times(100, 300, CV_8U, cv::Scalar(0));
+  for (int index = 0; index < 4; ++index) times(mosaic_quadrant(index, centre, size)) += 1;
+  EXPECT_EQ(cv::countNonZero(times == 1), 100 * 300);
+  // An image that fills the input has its own corner at the centre.
+  for (int index = 0; index < 4; ++index) {
+    const Placement moved = move_to_quadrant(Placement{1.5f, 0.25f, 0, 0}, 200, 400, index, centre, size);
+    EXPECT_FLOAT_EQ(moved.offset_x, index % 2 ? 200 : -100) << index;
+    EXPECT_FLOAT_EQ(moved.offset_y, index / 2 ? 30 : -70) << index;
+  }
+}
+
 }  // namespace
 }  // namespace brightnet

@@ -111,5 +111,35 @@ TEST(DarknetImage, IsReadUprightAndNearToWhatOtherDecodersSay) {
   std::filesystem::remove_all(folder);
 }
 
+TEST(DarknetImage, ARectangularInputHasItsOwnHeightAndWidth) {
+  const InputSize input(20, 48);
+  for (const int channels : {3, 1}) {
+    cv::Mat image = noise(50, 41);
+    if (channels == 1) cv::extractChannel(image, image, 1);
+    std::vector<float> values(static_cast<size_t>(channels) * 20 * 48, -1.0f);
+    fill_darknet_input(image, input, false, values.data());
+    const cv::Mat three = noise(50, 41);
+    for (int i = 0; i < static_cast<int>(values.size()); ++i) {
+      const int pixel = i / channels, channel = channels == 1 ? 1 : i % 3;
+      ASSERT_NEAR(values[static_cast<size_t>(i)], blended(three, pixel % 48, pixel / 48, channel, 48, 20), 2e-5) << i;
+    }
+  }
+  // letterbox_image(): 20 / 41 is the lesser factor, so the height is whole and 50 * 20 / 41 = 24 columns are covered.
+  const Placement placement = place_as_darknet(50, 41, input, true);
+  EXPECT_FLOAT_EQ(placement.scale_x, 24.0f / 50);
+  EXPECT_FLOAT_EQ(placement.scale_y, 20.0f / 41);
+  EXPECT_FLOAT_EQ(placement.offset_x, 12);
+  EXPECT_FLOAT_EQ(placement.offset_y, 0);
+  const cv::Mat image = noise(50, 41);
+  std::vector<float> values(3 * 20 * 48, -1.0f);
+  fill_darknet_input(image, input, true, values.data());
+  for (int i = 0; i < static_cast<int>(values.size()); ++i) {
+    const int column = i / 3 % 48, row = i / (3 * 48);
+    const bool inside = column >= 12 && column < 36;
+    ASSERT_NEAR(values[static_cast<size_t>(i)], inside ? blended(image, column - 12, row, i % 3, 24, 20) : 0.5, 2e-5)
+        << i;
+  }
+}
+
 }  // namespace
 }  // namespace brightnet::testing

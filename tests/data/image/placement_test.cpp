@@ -45,5 +45,22 @@ TEST(Placement, AThreadOfAnImageStillCoversAPixel) {
   EXPECT_EQ(placement.offset_y, 15);
 }
 
+// 640 x 480 into 384 x 1248 (height, width): the sides have factors of their own, and a letterbox the lesser.
+TEST(Placement, ARectangularInputHasItsOwnHeightAndWidth) {
+  const InputSize wide(384, 1248);
+  const Placement stretched = place(640, 480, wide, false);
+  EXPECT_FLOAT_EQ(stretched.scale_x, 1248.0f / 640);
+  EXPECT_FLOAT_EQ(stretched.scale_y, 384.0f / 480);
+  const Placement boxed = place(640, 480, wide, true);
+  EXPECT_FLOAT_EQ(boxed.scale_x, 0.8f) << "the height decides";
+  EXPECT_FLOAT_EQ(boxed.scale_y, 0.8f);
+  EXPECT_EQ(boxed.offset_x, (1248 - 512) / 2);
+  EXPECT_EQ(boxed.offset_y, 0);
+  const Placement tall = place(1000, 100, InputSize(1248, 384), true);
+  EXPECT_FLOAT_EQ(tall.scale_x, 0.384f) << "the width decides";
+  EXPECT_EQ(tall.offset_x, 0);
+  EXPECT_EQ(tall.offset_y, (1248 - 38) / 2);
+}
+
 }  // namespace
 }  // namespace brightnet

@@ -1,6 +1,7 @@
 #include "data/image/read_image.h"
 
 #include <gtest/gtest.h>
+#include <opencv2/imgcodecs.hpp>
 
 #include "tests/data/image_files.h"
 
@@ -138,6 +139,43 @@ TEST(Image, ImageNamesAreKnownInEitherCase) {
     EXPECT_TRUE(is_image_name(name)) << name;
   for (const char* name : {"a.txt", "jpg", "a.jpg.txt", "a", ".jpg", "a.xml"})
     EXPECT_FALSE(is_image_name(name)) << name;
+}
+
+/// Writes the values as one row of 16-bit grey and reads it back as 8 bits.
+std::vector<int> read_grey16(const std::vector<uint16_t>& values, const char* extension) {
+  const auto file = std::filesystem::path(::testing::TempDir()) / (std::string("grey16") + extension);
+  cv::imwrite(file.string(), cv::Mat(1, static_cast<int>(values.size()), CV_16UC1, const_cast<uint16_t*>(values.data())));
+  const cv::Mat image = read_image(file);
+  EXPECT_EQ(image.type(), CV_8UC3);
+  std::vector<int> read;
+  for (int x = 0; x < image.cols; ++x) {
+    const auto& pixel = image.at<cv::Vec3b>(0, x);
+    EXPECT_EQ(pixel[0], pixel[1]);
+    EXPECT_EQ(pixel[0], pixel[2]);
+    read.push_back(pixel[0]);
+  }
+  return read;
+}
+
+// docs/data.md states the rule: the range between the darkest and the brightest thousandth becomes 0 to 255.
+TEST(ReadImage, SixteenBitGreyIsScaledByItsOwnRange) {
+  for (const char* extension : {".png", ".tiff"}) {
+    EXPECT_EQ(read_grey16({0, 65535, 32768, 257}, extension), (std::vector<int>{0, 255, 128, 1}));
+    EXPECT_EQ(read_grey16({1000, 5095, 3048, 2024}, extension), (std::vector<int>{0, 255, 128, 64}))
+        << "12 bits; by the upper 8 of 16 this would be 3, 19, 11, 7";
+    EXPECT_EQ(read_grey16({100, 110, 355}, extension), (std::vector<int>{0, 10, 255}));
+    EXPECT_EQ(read_grey16({100, 110, 120}, extension), (std::vector<int>{0, 10, 20})) << "one level is at most one";
+    EXPECT_EQ(read_grey16({777, 777}, extension), (std::vector<int>{0, 0}));
+    // Two hot pixels and a dead one of 4000 decide nothing.
+    std::vector<uint16_t> values(4000);
+    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<uint16_t>(2000 + i / 4 % 1000);
+    values[1] = values[2] = 65535;
+    values[3] = 0;
+    const std::vector<int> read = read_grey16(values, extension);
+    EXPECT_EQ(read[1], 255);
+    EXPECT_EQ(read[3], 0);
+    EXPECT_NEAR(read[2000], 255 / 2, 1);
+  }
 }
 
 }  // namespace

@@ -150,7 +150,7 @@ TEST(Loader, DecodesJpegsLargeEnoughForTheSmallestCrop) {
   // input alone, the stripes would be gone.
   const struct {
     float resize, jitter, scale;
-    std::vector<int> sizes;
+    std::vector<InputSize> sizes;
     double tolerance;
   } cases[] = {{4, 0, 0, {32}, 6}, {1, 0.375f, 0, {32}, 6}, {1, 0, 0.9f, {64}, 8}, {1, 0, 0, {16, 128}, 25}};
   for (const auto& zoomed : cases) {

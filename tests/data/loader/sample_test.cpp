@@ -43,10 +43,9 @@ Dataset draw_colors(const std::filesystem::path& folder) {
   return dataset;
 }
 
-cv::Rect2f pixels_of(const Truth& truth, int size) {
-  const float side = static_cast<float>(size);
-  return {(truth.box.x - truth.box.w / 2) * side, (truth.box.y - truth.box.h / 2) * side, truth.box.w * side,
-          truth.box.h * side};
+cv::Rect2f pixels_of(const Truth& truth, const InputSize& size) {
+  const auto w = static_cast<float>(size.width), h = static_cast<float>(size.height);
+  return {(truth.box.x - truth.box.w / 2) * w, (truth.box.y - truth.box.h / 2) * h, truth.box.w * w, truth.box.h * h};
 }
 
 cv::Rect2f widened(const cv::Rect2f& box, float by) {
@@ -71,7 +70,7 @@ struct Found {
 
 // Compares each truth with the pixels of its colour in and around it, unless another of its class is near.
 void compare(const cv::Mat& rgb, const std::vector<Truth>& truths, Found& found) {
-  const int size = rgb.cols;
+  const InputSize size(rgb.rows, rgb.cols);
   for (int channel = 0; channel < 3; ++channel) {
     const cv::Mat mask = mask_of(rgb, channel);
     for (size_t i = 0; i < truths.size(); ++i) {
@@ -133,7 +132,11 @@ AugmentOptions everything_askew() {
   return options;
 }
 
-TEST(SampleMaker, BoxesFollowPixelsWithEverythingOn) {
+// Also of inputs that are no squares: whatever exchanges height and width puts boxes beside their pixels.
+class SampleMakerOfSize : public ::testing::TestWithParam<InputSize> {};
+
+TEST_P(SampleMakerOfSize, BoxesFollowPixelsWithEverythingOn) {
+  const InputSize size = GetParam();
   const Dataset dataset = draw_colors(test_folder());
   AugmentOptions turned = everything();  // these exchange the axes and do nothing else
   turned.vertical_flip = turned.quarter_turns = 0.5f;
@@ -147,8 +150,7 @@ TEST(SampleMaker, BoxesFollowPixelsWithEverythingOn) {
     options.letterbox = letterbox;
     ImageCache cache(dataset, 1 << 30, {});
     SampleMaker maker(dataset, options, cache);
-    constexpr int size = 256;
-    cv::Mat rgb(size, size, CV_8UC3);
+    cv::Mat rgb(size.height, size.width, CV_8UC3);
     std::vector<Truth> truths;
     Found found;
     for (uint64_t i = 0; i < 120; ++i) {
@@ -161,6 +163,10 @@ TEST(SampleMaker, BoxesFollowPixelsWithEverythingOn) {
     EXPECT_EQ(found.unlabelled, 0);
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Sizes, SampleMakerOfSize,
+                         ::testing::Values(InputSize(256), InputSize(192, 480), InputSize(448, 192)),
+                         [](const auto& info) { return "Of" + info.param.text(); });
 
 // Each image is one object from edge to edge. In a mosaic the four boxes then tile the input. A jittered crop
 // cuts the image off at the seam, or leaves some of the input empty, but no two boxes overlap.
@@ -299,8 +305,8 @@ TEST(SampleMaker, WhatIsNotDrawnChangesNothing) {
   std::vector<Truth> truths;
   for (float AugmentOptions::*option :
        {&AugmentOptions::vertical_flip, &AugmentOptions::quarter_turns, &AugmentOptions::blur,
-        &AugmentOptions::noise, &AugmentOptions::grey, &AugmentOptions::cutout, &AugmentOptions::cutmix,
-        &AugmentOptions::copy_paste}) {
+        &AugmentOptions::blur_background, &AugmentOptions::noise, &AugmentOptions::grey,
+        &AugmentOptions::cutout, &AugmentOptions::cutmix, &AugmentOptions::copy_paste}) {
     AugmentOptions rare = options;
     rare.*option = 0.3f;
     SampleMaker maker(dataset, rare, cache);
@@ -370,6 +376,47 @@ TEST(SampleMaker, CutoutCoversWithGreyAndDropsWhatItHides) {
       cv::Mat grey;
       cv::inRange(rgb(cv::Rect(box)), cv::Scalar::all(fill_value), cv::Scalar::all(fill_value), grey);
       EXPECT_LT(cv::countNonZero(grey), 0.7 * static_cast<double>(grey.total()));
+    }
+  }
+}
+
+// Grey pictures give the network what they give one for RGB, once. Of coloured ones it sees the brightness, which
+// neither hue nor saturation changes.
+TEST(SampleMaker, AGreySampleHasOneChannel) {
+  const Dataset colored = draw_colors(test_folder());
+  Dataset grey = colored;
+  for (ImageRecord& record : grey.images) {
+    const cv::Mat image = cv::imread(record.file.string(), cv::IMREAD_GRAYSCALE);
+    record.file.replace_filename("grey" + record.file.filename().string());
+    cv::imwrite(record.file.string(), image);
+  }
+  AugmentOptions options = everything_askew();
+  options.cutout = 0.5f;
+  options.copy_paste = 0.5f;
+  options.cutmix = 0.5f;
+  const InputSize size(96, 160);
+  const auto make = [&](const Dataset& dataset, const AugmentOptions& augment, int channels, uint64_t number) {
+    ImageCache cache(dataset, 1 << 30, {});
+    SampleMaker maker(dataset, augment, cache, channels);
+    std::vector<uint8_t> pixels(static_cast<size_t>(channels * size.pixels()));
+    std::vector<Truth> truths;
+    maker.make({5, 0, number, static_cast<int>(number % dataset.images.size()), false}, size, pixels.data(), truths);
+    return pixels;
+  };
+  AugmentOptions other_hues = options;
+  other_hues.hue = 0.4f;
+  other_hues.saturation = 3;
+  options.noise = other_hues.noise = 0;  // of each channel its own
+  for (uint64_t i = 0; i < 12; ++i) {
+    const auto three = make(grey, options, 3, i), one = make(grey, options, 1, i);
+    for (size_t k = 0; k < one.size(); ++k) ASSERT_EQ(one[k], three[3 * k]) << "sample " << i;
+    AugmentOptions no_hues = options;
+    no_hues.hue = 0;
+    no_hues.saturation = 1;
+    const auto rgb = make(colored, no_hues, 3, i), brightness = make(colored, other_hues, 1, i);
+    for (size_t k = 0; k < brightness.size(); ++k) {
+      ASSERT_NEAR(brightness[k], 0.299 * rgb[3 * k] + 0.587 * rgb[3 * k + 1] + 0.114 * rgb[3 * k + 2], 0.51)
+          << "sample " << i;
     }
   }
 }

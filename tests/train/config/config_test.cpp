@@ -269,9 +269,9 @@ TEST(RunConfig, AMicroBatchDividesARanksPart) {
 TEST(RunConfig, ListsEveryInputSizeOnce) {
   RunConfig config;
   config.train.size = 416;
-  EXPECT_EQ(config.input_sizes(), (std::vector<int>{416}));
+  EXPECT_EQ(config.input_sizes(), (std::vector<InputSize>{416}));
   config.train.sizes = {416, 320, 416};
-  EXPECT_EQ(config.input_sizes(), (std::vector<int>{320, 416}));
+  EXPECT_EQ(config.input_sizes(), (std::vector<InputSize>{320, 416}));
 }
 
 }  // namespace

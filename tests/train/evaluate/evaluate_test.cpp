@@ -130,5 +130,32 @@ TEST(CutAtBorder, CutsEachSideAndDropsWhatIsOutside) {
   EXPECT_EQ(cut[2].score, 0.7f);
 }
 
+// Whatever place() does to an object, objects_in_image() undoes, in inputs of any shape and by both rules.
+TEST(ObjectsInImage, ComeBackFromRectangularInputs) {
+  for (const InputSize& size : {InputSize(384, 1248), InputSize(736, 416)}) {
+    for (const Resize resize : {Resize::antialiased, Resize::darknet}) {
+      for (const bool letterbox : {false, true}) {
+        for (const auto& [width, height] : {std::pair(1242, 375), {640, 480}, {300, 500}}) {
+          const InputFit fit{.size = size, .letterbox = letterbox, .resize = resize};
+          const Placement placement = place(width, height, fit);
+          const double left = 10 * placement.scale_x + placement.offset_x, right = 210 * placement.scale_x + placement.offset_x;
+          const double top = 20 * placement.scale_y + placement.offset_y, bottom = 90 * placement.scale_y + placement.offset_y;
+          Detection detection = covering(0, 0, 1, 1, 1);
+          detection.box = {static_cast<float>((left + right) / 2 / size.width),
+                           static_cast<float>((top + bottom) / 2 / size.height),
+                           static_cast<float>((right - left) / size.width),
+                           static_cast<float>((bottom - top) / size.height)};
+          const auto objects = objects_in_image({detection}, {}, width, height, fit);
+          ASSERT_EQ(objects.size(), 1u);
+          EXPECT_NEAR(objects[0].x1, 10, 1e-2);
+          EXPECT_NEAR(objects[0].y1, 20, 1e-2);
+          EXPECT_NEAR(objects[0].x2, 210, 1e-2);
+          EXPECT_NEAR(objects[0].y2, 90, 1e-2);
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace brightnet

@@ -13,6 +13,7 @@
 #include <opencv2/core.hpp>
 
 #include "core/random.h"
+#include "data/image/grey.h"
 #include "data/synth/synth.h"
 #include "layers/network.h"
 #include "tests/layers/models.h"
@@ -66,18 +67,19 @@ inline std::vector<float> uneven_parameters(const Model& model, const ParameterL
   return values;
 }
 
-/// `model` with statistics of a synthetic picture of `size` × `size` pixels. Deterministic.
-inline RealisticModel realistic_model(Model model, int size, uint64_t seed = 1) {
+/// `model` with statistics of a synthetic picture of these pixels, RGB or grey as the model takes it. Deterministic.
+inline RealisticModel realistic_model(Model model, const InputSize& size, uint64_t seed = 1) {
   SynthOptions options;
   options.seed = seed;
-  options.size = size;
+  options.size = size.longer();
   RealisticModel made;
   made.trained.model = std::move(model);
   made.trained.size = size;
   for (int i = 0; i < made.trained.model.classes; ++i)
     made.trained.classes.push_back("class " + std::to_string(i));
   made.trained.layout = ParameterLayout(made.trained.model);
-  made.image = draw_synthetic_image(options, Split::train, 0).pixels;
+  made.image = draw_synthetic_image(options, Split::train, 0).pixels(cv::Rect(0, 0, size.width, size.height)).clone();
+  if (made.trained.model.channels == 1) made.image = grey_of(made.image);
   BRIGHTNET_CHECK(made.image.isContinuous(), "a picture with gaps between its rows");
 
   const auto backend = make_cpu_backend();
@@ -87,8 +89,8 @@ inline RealisticModel realistic_model(Model model, int size, uint64_t seed = 1) 
                    .backend = backend.get(),
                    .parameters = &parameters,
                    .batch = 1,
-                   .height = size,
-                   .width = size,
+                   .height = size.height,
+                   .width = size.width,
                    .precision = Precision::fp32,
                    .mode = Mode::train});
   const DeviceBuffer arena(*backend, network.memory().arena());
@@ -114,8 +116,8 @@ inline std::vector<Detection> candidates_of(const RealisticModel& made, float sc
                    .backend = backend.get(),
                    .parameters = &parameters,
                    .batch = 1,
-                   .height = made.trained.size,
-                   .width = made.trained.size,
+                   .height = made.trained.size.height,
+                   .width = made.trained.size.width,
                    .precision = Precision::fp32,
                    .mode = Mode::infer});
   const DeviceBuffer arena(*backend, network.memory().arena());

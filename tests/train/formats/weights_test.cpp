@@ -55,6 +55,26 @@ TEST(Weights, HoldEverythingThatDetectionNeeds) {
   EXPECT_EQ(trained.values, saved.values);
 }
 
+TEST(Weights, KeepARectangularInputAndItsChannels) {
+  TrainedModel saved = numbered_model();
+  saved.model = parse_model(YamlDocument::parse(small_model, "small"), 2, {}, 1);
+  saved.layout = ParameterLayout(saved.model);
+  saved.values = numbered(saved.layout);
+  saved.size = {384, 1248};
+  const fs::path file = temporary("wide.safetensors");
+  save_weights(file, saved);
+  const TrainedModel trained = load_trained_model(file);
+  EXPECT_EQ(trained.size.height, 384);
+  EXPECT_EQ(trained.size.width, 1248);
+  EXPECT_EQ(trained.model.channels, 1);
+  EXPECT_EQ(trained.fit().channels, 1);
+  EXPECT_EQ(SafetensorsReader(file).metadata("input"), R"({"letterbox":false,"resize":"antialiased","size":[384,1248]})");
+  saved.size = 96;
+  save_weights(file, saved);
+  EXPECT_EQ(SafetensorsReader(file).metadata("input"), R"({"letterbox":false,"resize":"antialiased","size":96})")
+      << "as files had it before";
+}
+
 TEST(Weights, ThatAreNotFiniteAreRefusedWithTheirNumber) {
   const fs::path file = temporary("diverged.safetensors");
   for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity()}) {

@@ -5,7 +5,7 @@
 namespace brightnet {
 namespace {
 
-RunConfig growing(float grow, std::vector<int> sizes) {
+RunConfig growing(float grow, std::vector<InputSize> sizes) {
   RunConfig config;
   config.train.batch = 4;
   config.train.epochs = 10;

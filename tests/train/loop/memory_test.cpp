@@ -27,8 +27,8 @@ TEST(Memory, InferenceTakesAtMostAThirdOfTraining) {
                              .backend = backend.get(),
                              .parameters = &parameters,
                              .batch = batch,
-                             .height = model.size,
-                             .width = model.size,
+                             .height = model.size.height,
+                             .width = model.size.width,
                              .precision = config.train.precision,
                              .mode = Mode::infer});
         const size_t detecting = layout.floats() * sizeof(float) + infer.memory().arena();

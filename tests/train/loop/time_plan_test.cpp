@@ -27,7 +27,7 @@ struct Limits {
   int64_t images = 160;
   int epochs = 0, every = 0;  ///< 0: automatic
   int64_t val_images = 40;
-  std::vector<int> sizes = {};  ///< through which the input grows over the first 60 %
+  std::vector<InputSize> sizes = {};  ///< through which the input grows over the first 60 %
 };
 
 /// Trainer::run() without a network.

@@ -202,10 +202,10 @@ TEST(AutomaticValues, TheInputGrowsToItsSizeInMultiplesOfItsStride) {
     EXPECT_GT(config.train.grow, 0) << size;
     return config.train.sizes;
   };
-  EXPECT_EQ(sizes(416), (std::vector<int>{224, 320, 416}));
-  EXPECT_EQ(sizes(608), (std::vector<int>{320, 480, 608}));
-  EXPECT_EQ(sizes(640), (std::vector<int>{384, 512, 640})) << "also of a stride of 128";
-  EXPECT_EQ(sizes(288), (std::vector<int>{160, 224, 288}));
+  EXPECT_EQ(sizes(416), (std::vector<InputSize>{224, 320, 416}));
+  EXPECT_EQ(sizes(608), (std::vector<InputSize>{320, 480, 608}));
+  EXPECT_EQ(sizes(640), (std::vector<InputSize>{384, 512, 640})) << "also of a stride of 128";
+  EXPECT_EQ(sizes(288), (std::vector<InputSize>{160, 224, 288}));
 }
 
 TEST(AutomaticValues, TheInputIsConstantWhereGrowingIsNotKnownToHelp) {
@@ -213,7 +213,7 @@ TEST(AutomaticValues, TheInputIsConstantWhereGrowingIsNotKnownToHelp) {
   drawn.train.sizes = {320, 416};
   drawn = chosen(facts_of(200), drawn);
   EXPECT_EQ(drawn.train.grow, 0);
-  EXPECT_EQ(drawn.train.sizes, (std::vector<int>{320, 416}));
+  EXPECT_EQ(drawn.train.sizes, (std::vector<InputSize>{320, 416}));
   RunConfig small;
   small.train.size = 160;
   EXPECT_TRUE(chosen(facts_of(200), small).train.sizes.empty());

@@ -77,11 +77,13 @@ DarknetImport import_darknet_text(std::string_view text, const std::string& file
   imported.model = parse_model(document, layers.model.classes);
   BRIGHTNET_CHECK(same_layers(imported.model.layers, layers.model.layers),
                   "the model's YAML is another model");
-  if (imported.model.size % imported.model.stride != 0) {
-    cfg.net.refuse("width", "has width=" + std::to_string(imported.model.size) +
-                                ", and the layers need a multiple of " +
-                                std::to_string(imported.model.stride));
-  }
+  const auto check_side = [&](const char* key, int side) {
+    if (side % imported.model.stride == 0) return;
+    cfg.net.refuse(key, std::string("has ") + key + "=" + std::to_string(side) +
+                            ", and the layers need a multiple of " + std::to_string(imported.model.stride));
+  };
+  check_side("width", imported.model.size.width);
+  check_side("height", imported.model.size.height);
   for (size_t i = 0; i < imported.model.layers.size(); ++i) {
     imported.model.layers[i].where = layers.model.layers[i].where;
   }
@@ -107,11 +109,12 @@ DarknetImport import_darknet(const std::filesystem::path& file, const std::strin
   return import_darknet_text(read_file(file), file.string(), model_path);
 }
 
-Model imported_model(const DarknetImport& imported, int classes, const YamlValue& head_overrides) {
+Model imported_model(const DarknetImport& imported, int classes, const YamlValue& head_overrides, int channels) {
   const Model& own = imported.model;
-  if ((classes <= 0 || classes == own.classes) && !head_overrides.defined()) return own;
+  const bool same_input = channels <= 0 || channels == own.channels;
+  if ((classes <= 0 || classes == own.classes) && !head_overrides.defined() && same_input) return own;
   Model model = parse_model(YamlDocument::parse(imported.model_yaml, own.name),
-                            classes > 0 ? classes : own.classes, head_overrides);
+                            classes > 0 ? classes : own.classes, head_overrides, channels);
   for (size_t i = 0; i < model.layers.size(); ++i) model.layers[i].where = own.layers[i].where;
   return model;
 }

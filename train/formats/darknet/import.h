@@ -32,6 +32,7 @@ DarknetImport import_darknet_text(std::string_view text, const std::string& file
 
 /// The imported model with heads for this many classes (≤ 0: those of the .cfg) and with overrides of its
 /// `head:` (may be undefined). darknet users edit filters= by hand; here the heads' width follows the data.
-Model imported_model(const DarknetImport& imported, int classes, const YamlValue& head_overrides = {});
+Model imported_model(const DarknetImport& imported, int classes, const YamlValue& head_overrides = {},
+                     int channels = 0);
 
 }  // namespace brightnet

@@ -13,7 +13,11 @@ namespace {
 class RecipeWriter {
  public:
   RecipeWriter(const DarknetCfg& cfg, int stride, int frozen, std::vector<ImportNote>& notes)
-      : net_(cfg.net), notes_(notes), stride_(stride), frozen_(frozen) {
+      : net_(cfg.net),
+        notes_(notes),
+        size_(cfg.net.integer("height", 0, 0, 8192), cfg.net.integer("width", 0, 0, 8192)),
+        stride_(stride),
+        frozen_(frozen) {
     for (const CfgSection& section : cfg.sections) {
       if (section.kind() == "yolo") yolo_ = &section;
     }
@@ -43,14 +47,19 @@ class RecipeWriter {
     return yaml_number(net_.number(key, otherwise, low, high));
   }
 
+  static std::string yaml_size(const InputSize& size) {
+    if (size.square()) return size.text();
+    return '[' + std::to_string(size.height) + ", " + std::to_string(size.width) + ']';
+  }
+
   void line(const std::string& text, const std::string& comment = "") {
     text_ += text + (comment.empty() ? "" : "  # " + comment) + '\n';
   }
 
   void refuse_what_changes_training() const {
-    net_.require({"adam", "blur", "gaussian_noise", "adversarial_lr", "contrastive", "unsupervised", "track",
-                  "mosaic_bound", "dynamic_minibatch", "weights_reject_freq", "equidistant_point",
-                  "badlabels_rejection_percentage", "num_sigmas_reject_badlabels"},
+    net_.require({"adam", "adversarial_lr", "contrastive", "unsupervised", "track", "dynamic_minibatch",
+                  "weights_reject_freq", "equidistant_point", "badlabels_rejection_percentage",
+                  "num_sigmas_reject_badlabels"},
                  0);
     net_.require({"time_steps"}, 1);
     // For classifiers and sequences.
@@ -75,7 +84,7 @@ class RecipeWriter {
                         "batch and subdivisions that stand commented out beside it"});
     }
     line("train:");
-    line("  size: " + std::to_string(net_.integer("width", 0, 0, 8192)));
+    line("  size: " + yaml_size(size_));
     line("  grow: 0");
     write_sizes();
     line("  batch: " + std::to_string(batch));
@@ -97,10 +106,13 @@ class RecipeWriter {
     if (step % stride_ != 0)
       net_.refuse("resize_step", "has a resize_step that is no multiple of the stride");
     const auto rounded = [&](double size) { return (static_cast<int>(std::lround(size / step)) + 1) * step; };
-    const int size = net_.integer("width", 0, 0, 8192);
+    // darknet draws one factor for both sides.
     std::string list;
-    for (int side = rounded(size / factor); side <= rounded(size * factor); side += step)
-      list.append(list.empty() ? "" : ", ").append(std::to_string(side));
+    for (int height = rounded(size_.height / factor); height <= rounded(size_.height * factor); height += step) {
+      const double scale = static_cast<double>(height - step) / size_.height;
+      const InputSize size(height, size_.square() ? height : rounded(size_.width * scale));
+      list.append(list.empty() ? "" : ", ").append(yaml_size(size));
+    }
     line("  sizes: [" + list + ']', "random=" + yaml_number(random));
     line("  size_every: 10");
   }
@@ -172,6 +184,7 @@ class RecipeWriter {
     line(std::string("  mosaic: ") + (mosaic ? "0.5" : "0"),
          mosaic ? "darknet tosses a coin for each mini-batch" : "");
     line("  mosaic_off: 0");
+    write_bound(mosaic);
     if (mixup) line("  mixup: 0.5");
     line(std::string("  flip: ") + (net_.integer("flip", 1, 0, 1) != 0 ? "0.5" : "0"));
     line("  jitter: " + yaml_number(yolo_->number("jitter", 0.2, 0, 0.45)));
@@ -179,8 +192,51 @@ class RecipeWriter {
     line("  hue: " + number("hue", 0, 0, 0.5));
     line("  saturation: " + factor("saturation"));
     line("  exposure: " + factor("exposure"));
+    write_blur();
+    write_noise();
     const bool letterbox = net_.integer("letter_box", 0, 0, 1) != 0;
     line(std::string("  letterbox: ") + (letterbox ? "true" : "false"));
+  }
+
+  /// darknet cuts boxes at a mosaic's seams with mosaic_bound=1, else only at the input's border; here always.
+  void write_bound(bool mosaic) {
+    const bool bound = net_.integer("mosaic_bound", 0, 0, 1) != 0;
+    if (!mosaic || bound) return;
+    notes_.push_back(
+        {net_.where("mosaic"),
+         "boxes of a mosaic end at its seams, as with mosaic_bound=1, since what lies beyond is not "
+         "in the picture; darknet without mosaic_bound leaves them as they are"});
+  }
+
+  /// Of three images darknet leaves one, blurs the background of one, and the whole of one when blur > 1.
+  void write_blur() {
+    const int kernel = net_.integer("blur", 0, 0, 1000);
+    if (kernel == 0) return;
+    constexpr int of_background = 17;
+    line("  blur_background: " + std::string(kernel == 1 ? "0.6667" : "0.3333"),
+         "blur=" + std::to_string(kernel));
+    line("  blur_background_sigma: " + sigma_of(of_background));
+    if (kernel == 1) return;
+    line("  blur: 0.3333");
+    line("  blur_sigma: " + sigma_of(kernel / 2 * 2 + 1));
+    notes_.push_back({net_.where("blur"),
+                      "darknet blurs less where the smallest object has fewer than 8 pixels for each of the "
+                      "kernel's, and brightnet does not"});
+  }
+  /// OpenCV's for a kernel of so many pixels.
+  static std::string sigma_of(int kernel) {
+    return yaml_number(std::clamp(0.3 * ((kernel - 1) * 0.5 - 1) + 0.8, 0.1, 20.0));
+  }
+
+  void write_noise() {
+    const int sigma = net_.integer("gaussian_noise", 0, 0, 1 << 20);
+    if (sigma == 0) return;
+    line("  noise: 0.5", "gaussian_noise=" + std::to_string(sigma));
+    line("  noise_sigma: " + std::to_string(std::min(sigma, 127)));
+    notes_.push_back(
+        {net_.where("gaussian_noise"),
+         "noise makes pixels brighter and darker; darknet draws it without sign, so that it only "
+         "makes them brighter"});
   }
 
   /// A factor and its inverse are drawn with equal probability, so one below 1 means its inverse.
@@ -197,6 +253,7 @@ class RecipeWriter {
   const CfgSection& net_;
   std::vector<ImportNote>& notes_;
   const CfgSection* yolo_ = nullptr;
+  const InputSize size_;
   const int stride_, frozen_;
   std::string text_;
 };

@@ -1,7 +1,7 @@
 // ONNX (onnx.ai): a trained network as a graph that OpenCV, ONNX Runtime and TensorRT run. docs/deploy.md
 // shows how.
 //
-// Input `images`, fp32 [batch, channels, size, size]: RGB planes, values from 0 to 1. Outputs, by OnnxHeads:
+// Input `images`, fp32 [batch, channels, height, width]: RGB or grey planes, values from 0 to 1. Outputs, by OnnxHeads:
 //
 //   raw      one per head, with its layer's name: logits [batch, anchors·(5 + classes), rows, columns]; for
 //            each anchor x, y, w, h, objectness and the classes
@@ -28,7 +28,7 @@ constexpr int onnx_oldest_opset = 13, onnx_newest_opset = 17;
 
 struct OnnxOptions {
   OnnxHeads heads = OnnxHeads::decoded;
-  int size = 0;                      ///< side of the input; 0: the trained model's
+  InputSize size = 0;                ///< of the input; 0: the trained model's
   int batch = 1;                     ///< 0: dynamic
   int opset = onnx_oldest_opset;     ///< the oldest is what most runtimes read
   float score = 0.25f, iou = 0.45f;  ///< of NonMaxSuppression

@@ -114,6 +114,17 @@ class PropertyReader {
                         " to " + std::to_string(most));
   }
 
+  InputSize size(const Json& input) const {
+    const Json& value = member(input, "size");
+    if (!value.is_array()) return integer(input, "size", 1, max_side);
+    const auto side = [](const Json& number) {
+      return number.is_number_integer() && number >= 1 && number <= max_side;
+    };
+    if (value.size() != 2 || !side(value[0]) || !side(value[1]))
+      not_ours(file_, "'size' is neither a number nor [height, width]");
+    return value.get<InputSize>();
+  }
+
   float real(const Json& value, const char* what, double least, double most) const {
     if (value.is_number()) {
       const auto number = value.get<double>();
@@ -142,10 +153,10 @@ class PropertyReader {
   const std::string& file_;
 };
 
-OnnxHead read_head(const PropertyReader& reader, const Json& json, int size) {
+OnnxHead read_head(const PropertyReader& reader, const Json& json, const InputSize& size) {
   OnnxHead head;
   head.output = reader.word(reader.member(json, "output"), "output");
-  head.stride = reader.integer(json, "stride", 1, size);
+  head.stride = reader.integer(json, "stride", 1, size.shorter());
   head.scale_xy = reader.real(reader.member(json, "scale_xy"), "scale_xy", 1, 4);
   head.new_coords = reader.boolean(json, "new_coords");
   const Json& anchors = reader.member(json, "anchors");
@@ -179,7 +190,7 @@ OnnxMetadata from_properties(const std::map<std::string, std::string>& propertie
   for (const Json& name : classes) metadata.classes.push_back(reader.word(name, "classes"));
 
   const Json input = reader.json("input");
-  metadata.size = reader.integer(input, "size", 1, max_side);
+  metadata.size = reader.size(input);
   metadata.channels = reader.integer(input, "channels", 1, 4096);
   metadata.letterbox = reader.boolean(input, "letterbox");
   const auto resize = enum_value<Resize>(reader.word(reader.member(input, "resize"), "resize"));

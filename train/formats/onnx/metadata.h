@@ -45,7 +45,7 @@ struct OnnxMetadata {
   std::string model;  ///< the model's name
   OnnxHeads heads = OnnxHeads::decoded;
   std::vector<std::string> classes;
-  int size = 0;            ///< side of the square input, in pixels
+  InputSize size;          ///< of the input
   int channels = 3;        ///< in the order RGB when there are three
   bool letterbox = false;  ///< how images are fitted into the input: else stretched
   Resize resize = Resize::antialiased;

@@ -75,7 +75,7 @@ OnnxMetadata metadata_of(const TrainedModel& trained, const Network& network,
   metadata.model = trained.model.name;
   metadata.heads = options.heads;
   metadata.classes = trained.classes;
-  metadata.size = network.setup().width;
+  metadata.size = network.setup().size();
   metadata.channels = trained.model.channels;
   metadata.letterbox = trained.letterbox;
   metadata.resize = trained.resize;
@@ -122,15 +122,15 @@ onnx::ModelProto make_onnx_model(const TrainedModel& trained, const OnnxOptions&
                      "Choose one from " + std::to_string(onnx_oldest_opset) + " to " +
                          std::to_string(onnx_newest_opset) + '.');
   }
-  const int size = options.size > 0 ? options.size : trained.size;
+  const InputSize& size = options.size.given() ? options.size : trained.size;
   const auto backend = make_cpu_backend();
   const Parameters parameters{.layout = &trained.layout};
   const Network network({.model = &trained.model,
                          .backend = backend.get(),
                          .parameters = &parameters,
                          .batch = 1,
-                         .height = size,
-                         .width = size,
+                         .height = size.height,
+                         .width = size.width,
                          .precision = Precision::fp32,
                          .mode = Mode::infer});
 
@@ -140,7 +140,7 @@ onnx::ModelProto make_onnx_model(const TrainedModel& trained, const OnnxOptions&
   model.add_opset_import()->set_version(options.opset);
   onnx::GraphProto& graph = *model.mutable_graph();
   graph.set_name(trained.model.name.empty() ? "network" : trained.model.name);
-  set_type(*graph.add_input(), "images", {options.batch, trained.model.channels, size, size},
+  set_type(*graph.add_input(), "images", {options.batch, trained.model.channels, size.height, size.width},
            "planes in the order of the metadata, values from 0 to 1");
   OnnxGraph writer(graph);
   const std::vector<HeadLogits> heads =

@@ -202,9 +202,9 @@ const Refusal refusals[] = {
     {"mask = 0,1", "mask = 0,2", "small.cfg:117: [yolo]", "between 0 and 1"},
     {"num=2", "num=3", "small.cfg:118: [yolo]", "num=3"},
     {"nms_kind=greedynms", "nms_kind=softnms", "small.cfg:127: [yolo]", "softnms"},
-    {"height=64", "height=96", "small.cfg:5: [net]", "square"},
+    {"height=64", "height=70", "small.cfg:5: [net]", "height=70"},
     {"width=64\nheight=64", "width=66\nheight=66", "small.cfg", "multiple"},
-    {"channels=3", "channels=1", "small.cfg:6: [net]", "three channels"},
+    {"channels=3", "channels=2", "small.cfg:6: [net]", "3 channels (RGB) or 1 (grey)"},
     {"subdivisions=2", "subdivisions=3", "small.cfg:3: [net]", "does not divide"},
     {"policy=steps", "policy=poly", "small.cfg:12: [net]", "poly"},
     {"scales=.1,.1", "scales=.1", "small.cfg:14: [net]", "as many"},
@@ -231,6 +231,25 @@ TEST(DarknetImport, RefusesWhatItCannotImportAndSaysWhere) {
     EXPECT_NE(message.find(refusal.words), std::string::npos) << refusal.to << ": " << message;
   }
   EXPECT_NE(refusal_of(small_cfg.substr(0, small_cfg.find("[yolo]"))).find("[yolo]"), std::string::npos);
+}
+
+TEST(DarknetImport, ReadsWidthHeightAndChannelsAndWritesThemBack) {
+  const std::string cfg = with(with(small_cfg, "width=64\nheight=64", "width=128\nheight=64"), "channels=3", "channels=1");
+  const DarknetImport imported = import_darknet_text(cfg, "small.cfg", "small.yaml");
+  EXPECT_EQ(imported.model.size.height, 64);
+  EXPECT_EQ(imported.model.size.width, 128);
+  EXPECT_EQ(imported.model.channels, 1);
+  RunConfig config;
+  read_config(YamlDocument::parse(imported.recipe_yaml, "recipe").root(), config);
+  EXPECT_EQ(config.train.size.value(), InputSize(64, 128));
+  // random=1: one factor for both sides, from round(64 / 1.4 / 32) + 1 = 2 to 4 of the height.
+  EXPECT_EQ(config.train.sizes, (std::vector<InputSize>{{64, 96}, {96, 160}, {128, 224}}));
+  const DarknetImport again = import_darknet_text(write_darknet_cfg(imported.model), "again.cfg");
+  EXPECT_EQ(again.model.size, imported.model.size);
+  EXPECT_EQ(again.model.channels, 1);
+  EXPECT_TRUE(same_layers(again.model.layers, imported.model.layers));
+  EXPECT_NE(write_darknet_cfg(imported.model, {.size = {96, 160}}).find("width=160\nheight=96\nchannels=1\n"),
+            std::string::npos);
 }
 
 TEST(DarknetImport, RefusesEverySettingThatChangesHowALayerLearns) {
@@ -296,7 +315,7 @@ TEST(DarknetRecipe, MakesDarknetsSteps) {
   EXPECT_EQ(config.train.micro_batch, 4);
   EXPECT_EQ(config.train.iterations, 2000);
   EXPECT_EQ(config.train.sizes,
-            (std::vector<int>{64, 96, 128}));  // random=1: round(64 / 1.4 / 32) + 1 = 2 to 4
+            (std::vector<InputSize>{64, 96, 128}));  // random=1: round(64 / 1.4 / 32) + 1 = 2 to 4
   EXPECT_EQ(config.optimizer.kind, OptimizerKind::sgd);
   EXPECT_EQ(config.optimizer.decay_kind, DecayKind::l2);
   EXPECT_FLOAT_EQ(config.optimizer.rate, 0.001f);

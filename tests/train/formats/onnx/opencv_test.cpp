@@ -60,7 +60,7 @@ std::vector<Detection> suppressed_by_opencv(const std::vector<Detection>& candid
   return kept;
 }
 
-void expect_opencv_detects_the_same(Model model, int size, float score) {
+void expect_opencv_detects_the_same(Model model, const InputSize& size, float score) {
   const RealisticModel made = realistic_model(std::move(model), size);
   const float least = score - 1e-3f, iou = 0.45f;
   auto candidates = candidates_of(made, least);
@@ -80,6 +80,16 @@ void expect_opencv_detects_the_same(Model model, int size, float score) {
 
 TEST(OnnxInOpenCv, YoloV4TinyDetectsTheSame) {
   expect_opencv_detects_the_same(shipped_model("yolov4-tiny", 20), 256, 0.3f);
+}
+
+TEST(OnnxInOpenCv, RectangularInputsDetectTheSame) {
+  expect_opencv_detects_the_same(shipped_model("yolov4-tiny", 20), {192, 352}, 0.3f);
+  expect_opencv_detects_the_same(every_layer_model(), {192, 96}, 0.3f);
+}
+
+TEST(OnnxInOpenCv, AGreyInputDetectsTheSame) {
+  const auto file = source_dir() / "configs/models/yolov4-tiny.yaml";
+  expect_opencv_detects_the_same(load_model(file, 20, {}, 1), {256, 224}, 0.3f);
 }
 
 TEST(OnnxInOpenCv, YoloV4DetectsTheSame) {

@@ -1,0 +1,37 @@
+#include "data/loader/rect_batches.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "data/image/placement.h"
+
+namespace brightnet {
+
+InputSize least_input(int image_width, int image_height, const InputSize& size, int stride) {
+  const Placement placement = place(image_width, image_height, size, true);
+  const auto whole = [stride](float scale, int side, int most) {
+    const int shown = static_cast<int>(std::lround(scale * static_cast<float>(side)));
+    return std::min(most, (shown + stride - 1) / stride * stride);
+  };
+  return {whole(placement.scale_y, image_height, size.height), whole(placement.scale_x, image_width, size.width)};
+}
+
+RectBatches rect_batches(const Dataset& dataset, std::vector<int> order, int batch, const InputSize& size,
+                         int stride) {
+  const auto record = [&](int image) -> const ImageRecord& { return dataset.images[static_cast<size_t>(image)]; };
+  // a.width / a.height < b.width / b.height
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+    return int64_t{record(a).width} * record(b).height < int64_t{record(b).width} * record(a).height;
+  });
+  RectBatches batches{std::move(order), {}};
+  for (size_t i = 0; i < batches.order.size(); ++i) {
+    if (i % static_cast<size_t>(batch) == 0) batches.sizes.emplace_back(0);
+    const ImageRecord& image = record(batches.order[i]);
+    const InputSize least = least_input(image.width, image.height, size, stride);
+    InputSize& of_batch = batches.sizes.back();
+    of_batch = {std::max(of_batch.height, least.height), std::max(of_batch.width, least.width)};
+  }
+  return batches;
+}
+
+}  // namespace brightnet
