@@ -44,8 +44,11 @@ TileOptions options_of(int size) {
 TEST(LoadedTiles, HaveThePixelsOfTheirPlaceInThePicture) {
   for (const char* extension : {".png", ".jpg"}) {
     const auto folder = test_folder();
-    const Dataset tiles = cut_into_tiles(grainy_pictures(folder, extension), options_of(96));
+    const Dataset pictures = grainy_pictures(folder, extension);
+    const Dataset tiles = cut_into_tiles(pictures, options_of(96));
     ASSERT_GT(tiles.images.size(), 20u);
+    std::vector<cv::Mat> decoded;
+    for (const ImageRecord& record : pictures.images) decoded.push_back(read_image(record.file));
     for (const uint64_t limit : {uint64_t{0}, plenty}) {
       for (const bool shared : {false, true}) {
         ImageCache cache(tiles, limit, {8, 8});
@@ -53,7 +56,7 @@ TEST(LoadedTiles, HaveThePixelsOfTheirPlaceInThePicture) {
         for (size_t i = 0; i < tiles.images.size(); ++i) {
           const ImageRecord& record = tiles.images[i];
           if (!record.tile) continue;
-          const cv::Mat whole = read_image(record.file);
+          const cv::Mat& whole = decoded[static_cast<size_t>(record.id)];
           const cv::Rect part(record.tile.x, record.tile.y, record.tile.width, record.tile.height);
           for (const cv::Rect2d& needed : {cv::Rect2d(0, 0, 1, 1), cv::Rect2d(0.3, 0.5, 0.2, 0.7)}) {
             const ImageWindow window = cache.get(static_cast<int>(i), needed);
