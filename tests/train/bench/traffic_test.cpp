@@ -67,6 +67,18 @@ TEST(Traffic, AStepOfTwoConvolutionsByHand) {
   EXPECT_EQ(traffic->layers.back().name, "input, update");
 }
 
+// The measure of docs/gpu.md: what is added to a step's traffic shows here first.
+TEST(Traffic, Yolov4sStepStaysWithinWhatIsDocumented) {
+  TrafficOptions options = options_of("h200");
+  options.batch = 64;
+  options.size = 608;
+  const auto traffic = count(load_model(source_dir() / "configs/models/yolov4.yaml", 80), options);
+  if (!traffic) GTEST_SKIP() << "this build has no CUDA";
+  EXPECT_LE(traffic->total.own_bytes, 111e9);
+  EXPECT_LE(traffic->unfused_own_bytes, 138e9);
+  EXPECT_LE(traffic->total.launches, 1050);
+}
+
 TEST(Traffic, TheTotalIsTheSumOfLayersAndOfKernels) {
   const Model model = load_model(source_dir() / "configs/models/yolov4.yaml", 80);
   const auto traffic = count(model, options_of("h200"));
