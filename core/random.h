@@ -22,7 +22,8 @@ enum class Purpose : uint32_t {
   pixels = 10,
   paste = 11,
   cutmix = 12,
-  cutout = 13
+  cutout = 13,
+  tiles = 14
 };
 
 /// One block of Philox4x32-10: four 32-bit words from a 128-bit counter and a 64-bit key.

@@ -33,13 +33,24 @@ struct Annotation {
   float area = 0;          ///< pixels²; COCO's segmentation area where given, else the box's
 };
 
-/// One image. Width and height are those after EXIF rotation.
+/// The part of a picture that an image is (data/tiles/tiles.h), in pixels of the picture as it is shown.
+struct ImageTile {
+  int x = 0, y = 0, width = 0, height = 0;
+  int picture_width = 0, picture_height = 0;  ///< 0: it is no part, but the picture
+
+  explicit operator bool() const { return picture_width > 0; }
+  bool whole() const { return width == picture_width && height == picture_height; }
+  bool operator==(const ImageTile&) const = default;
+};
+
+/// One image. Width and height are those after EXIF rotation, of its tile if it is one.
 struct ImageRecord {
   std::filesystem::path file;
   int64_t id = 0;  ///< COCO's image id; the index elsewhere
   int width = 0, height = 0;
   std::vector<Annotation> annotations;
   std::string listed{};  ///< how its format's lists or tables name it; empty: by its path
+  ImageTile tile{};      ///< of `file`'s picture; the annotations are in its pixels
 };
 
 struct Dataset {

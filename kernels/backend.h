@@ -17,6 +17,7 @@
 
 #include "core/library_version.h"
 #include "core/tensor.h"
+#include "kernels/average_pool.h"
 #include "kernels/batch_norm.h"
 #include "kernels/convolution.h"
 #include "kernels/device.h"
@@ -24,9 +25,14 @@
 #include "kernels/max_pool.h"
 #include "kernels/optimizer.h"
 #include "kernels/statistics_exchange.h"
+#include "kernels/weighted_sum.h"
 #include "kernels/yolo.h"
 
 namespace brightnet {
+
+struct CastPair {
+  Tensor from, to;
+};
 
 class Backend : public Device {
  public:
@@ -65,6 +71,11 @@ class Backend : public Device {
   virtual void spatial_pyramid_backward(std::span<const int> windows, const Tensor& dy,
                                         std::span<const Tensor> argmax, const Tensor& dx, bool accumulate,
                                         void* workspace);
+  /// y = the mean of x over each window; elements outside x do not count.
+  virtual void average_pool_forward(const AveragePool& pool, const Tensor& x, const Tensor& y) = 0;
+  /// dx = or += the sum over the windows that an element is in of dy over the window's elements.
+  virtual void average_pool_backward(const AveragePool& pool, const Tensor& dy, const Tensor& dx,
+                                     bool accumulate) = 0;
 
   // Movement between layers.
   /// Copies channels [from_channel, from_channel + channels) of every pixel to those from to_channel on; the
@@ -86,9 +97,25 @@ class Backend : public Device {
   virtual void add(const Tensor& a, const Tensor& b, const Tensor& y) = 0;
   /// y = or += a · b; y may be a or b.
   virtual void multiply(const Tensor& a, const Tensor& b, const Tensor& y, bool accumulate) = 0;
+  /// y[n, h, w, c] = or += x[n, h, w, c] · factors[n, c]; y may be x. `factors`: fp32, [images or 1, 1, 1, c],
+  /// one row for each image or one for all.
+  virtual void scale_channels(const Tensor& x, const Tensor& factors, const Tensor& y, bool accumulate) = 0;
+  /// sums[n, c] = Σ a · b over the pixels of image n, or of all images where `sums` has one row (fp32, as the
+  /// factors of scale_channels(), whose gradient this is).
+  virtual void channel_products(const Tensor& a, const Tensor& b, const Tensor& sums) = 0;
+  /// The weights of a weighted sum: factors[i, c], fp32, one for each of `inputs` inputs and channel, made from
+  /// the parameters (kernels/weighted_sum.h).
+  virtual void sum_factors(const SumWeights& weights, const float* parameters, float* factors) = 0;
+  /// Gradient of the parameters, = or +=, from that of the factors.
+  virtual void sum_factors_backward(const SumWeights& weights, const float* parameters,
+                                    const float* factor_gradient, float* gradient, bool accumulate) = 0;
   /// Converts between compute types, rounding to nearest even; NaN stays NaN, overflow becomes infinite. The
   /// memory must not overlap.
   virtual void cast(const Tensor& from, const Tensor& to) = 0;
+  /// cast() of each pair. A GPU does hundreds of small ones in one launch.
+  virtual void cast_all(std::span<const CastPair> pairs) {
+    for (const CastPair& pair : pairs) cast(pair.from, pair.to);
+  }
   /// u8 pixels to the compute type: value / 255, correctly rounded to fp32.
   virtual void normalize_image(const Tensor& pixels, const Tensor& x) = 0;
 

@@ -9,10 +9,11 @@
 
 namespace brightnet {
 
-/// z = activation(scale · (y − mean) / √(variance + ε) + shift), per channel over n·h·w. z may be a slice.
-/// Everything but y and z is fp32, and [c] unless said otherwise.
+/// z = activation(scale · (y − mean) / √(variance + ε) + shift) + addend, per channel over n·h·w. z may be a
+/// slice. Everything but y, z and the addend is fp32, and [c] unless said otherwise.
 struct BatchNormForward {
   Tensor y, z;
+  Tensor addend{};  ///< of a shortcut: dense, of y's shape; none: nothing is added
   const float *scale = nullptr, *shift = nullptr;
   /// running = (1 − momentum)·running + momentum·batch's.
   float *running_mean = nullptr, *running_variance = nullptr;

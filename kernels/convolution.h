@@ -13,6 +13,7 @@ namespace brightnet {
 struct ConvolutionSpec {
   Shape input, output;                         ///< NHWC
   int kernel = 1, stride = 1, padding = 0;     ///< square, in pixels; padding on every side
+  int groups = 1;                              ///< each output reads the inputs of its own group of channels
   DType type = DType::f32;                     ///< of activations and working weights
   bool training = true;                        ///< false: forward only
   bool input_gradient = true;                  ///< false for the layer that reads the image
@@ -24,9 +25,11 @@ struct ConvolutionSpec {
   /// device may leave each rank's own sum, or the total on rank 0 and zero elsewhere.
   StatisticsExchange* exchange = nullptr;
 
-  size_t weight_count() const { return static_cast<size_t>(output.c) * kernel * kernel * input.c; }
+  /// Input channels that each output reads.
+  int group_inputs() const { return input.c / groups; }
+  size_t weight_count() const { return static_cast<size_t>(output.c) * kernel * kernel * group_inputs(); }
   /// Multiplications and additions of one forward pass over the batch.
-  double flops() const { return 2.0 * static_cast<double>(output.count()) * kernel * kernel * input.c; }
+  double flops() const { return 2.0 * static_cast<double>(output.count()) * kernel * kernel * group_inputs(); }
 };
 
 /// bind() gives it memory of the network's plan: `weights` persists between steps, `workspace` is shared with
@@ -35,12 +38,20 @@ class Convolution {
  public:
   virtual ~Convolution() = default;
   virtual size_t weight_bytes() const = 0;
+  /// What it cannot do without.
   virtual size_t workspace_bytes() const = 0;
+  /// With more, up to this, it can choose among more implementations: see extend_workspace().
+  virtual size_t most_workspace_bytes() const { return workspace_bytes(); }
   virtual void bind(void* weights, void* workspace) = 0;
+  /// After bind(): the workspace has `bytes`, which is more than workspace_bytes().
+  virtual void extend_workspace(size_t) {}
 
-  /// Fills the working weights from fp32 master weights in OHWI; call it after each change of the masters.
+  /// Fills the working weights from fp32 master weights in OHWI (I: those of a group); call it after each change of the masters.
   /// These must stay in place until the next call (unless `folded`): a backend may read them directly.
   virtual void prepare(const float* master) = 0;
+  /// The working weights if they are the masters rounded to their type and nothing else: Backend::cast_all() then
+  /// does what prepare() would do, for all convolutions at once. Null: they need prepare().
+  virtual Tensor working_weights() const { return {}; }
   /// y = activation(x ∗ w + bias); bias is fp32, or nullptr when the spec has none.
   virtual void forward(const Tensor& x, const float* bias, const Tensor& y) = 0;
   /// Σy and Σy² over the pixels of each channel ([2][c], in the workspace) if the last forward() computed
@@ -48,6 +59,11 @@ class Convolution {
   virtual const float* output_sums() const { return nullptr; }
   /// dx = dy ∗ wᵀ, overwriting dx.
   virtual void backward_data(const Tensor& dy, const Tensor& dx) = 0;
+  /// dx += dy ∗ wᵀ without a pass of its own for the sum, where the device can; false: nothing was done. `part`,
+  /// of dx's shape, may be used.
+  virtual bool add_backward_data(const Tensor& /*dy*/, const Tensor& /*dx*/, const Tensor& /*part*/) {
+    return false;
+  }
   /// dw (fp32, OHWI) = or += x ∗ dy. With a null dw the result stays in the workspace, in the primitive's own
   /// layout: `bench` times that as the lower bound.
   virtual void backward_weights(const Tensor& x, const Tensor& dy, float* dw, bool accumulate) = 0;

@@ -18,6 +18,7 @@ ConvolutionLayer::ConvolutionLayer(const ConvAttributes& conv, const LayerSetup&
   spec_.kernel = conv.size;
   spec_.stride = conv.stride;
   spec_.padding = conv.padding;
+  spec_.groups = conv.groups;
   spec_.type = setup.type;
   spec_.training = passes_gradient_;
   spec_.input_gradient = setup.input_gradient;
@@ -40,22 +41,31 @@ MemoryNeeds ConvolutionLayer::memory_needs() const {
   needs.weights = aligned(convolution_->weight_bytes());
   const size_t channel = aligned(spec_.output.c * sizeof(float));
   size_t workspace = aligned(convolution_->workspace_bytes());
+  size_t most = aligned(convolution_->most_workspace_bytes());
   if (folds_) needs.weights += channel;
   if (passes_gradient_) {
     if (keeps_output()) needs.saved += aligned(spec_.output.count() * size_of(spec_.type));
     if (norm_) needs.saved += 2 * channel;
     workspace = std::max(workspace, backend().channel_workspace(spec_.output));
-    // A gradient that is added to another is computed separately first.
-    const size_t dense_gradient =
-        setup().output_in_concat ? aligned(spec_.output.count() * size_of(spec_.type)) : 0;
-    const size_t part = setup().adds_input_gradient ? aligned(spec_.input.count() * size_of(spec_.type)) : 0;
-    needs.workspace = workspace + dense_gradient + part;
-  } else {
-    needs.workspace = workspace;
   }
+  const size_t tensors = dense_gradient_bytes() + added_gradient_bytes();
+  needs.workspace = tensors + workspace;
+  needs.most_workspace = tensors + std::max(workspace, most);
   // The folded weights, before conversion to the working ones.
   if (folds_) needs.preparing = spec_.weight_count() * sizeof(float);
   return needs;
+}
+
+// The convolution's own part of the workspace comes last: it takes what there is.
+size_t ConvolutionLayer::dense_gradient_bytes() const {
+  return passes_gradient_ && keeps_output_gradient()
+             ? aligned(spec_.output.count() * size_of(spec_.type), device_alignment)
+             : 0;
+}
+size_t ConvolutionLayer::added_gradient_bytes() const {
+  return passes_gradient_ && setup().adds_input_gradient
+             ? aligned(spec_.input.count() * size_of(spec_.type), device_alignment)
+             : 0;
 }
 
 void ConvolutionLayer::bind(const LayerMemory& memory) {
@@ -75,12 +85,22 @@ void ConvolutionLayer::bind(const LayerMemory& memory) {
     folded_bias_ = reinterpret_cast<float*>(weights + aligned(convolution_->weight_bytes()));
     folded_weight_ = static_cast<float*>(memory.preparing);
   }
-  workspace_ = workspace;
-  convolution_->bind(weights, workspace);
+  dense_gradient_ = workspace;
+  added_gradient_ = workspace + dense_gradient_bytes();
+  workspace_ = added_gradient_ + added_gradient_bytes();
+  convolution_->bind(weights, workspace_);
+  const size_t tensors = dense_gradient_bytes() + added_gradient_bytes();
+  if (memory.workspace_bytes > tensors + convolution_->workspace_bytes())
+    convolution_->extend_workspace(memory.workspace_bytes - tensors);
 }
 
 Tensor ConvolutionLayer::convolution_output(const Tensor& output) const {
   return keeps_output() ? Tensor{kept_output_, spec_.output, spec_.type} : output;
+}
+
+CastPair ConvolutionLayer::weight_cast() const {
+  const Tensor working = convolution_->working_weights();
+  return {{value(weight_), working.shape, DType::f32}, working};
 }
 
 void ConvolutionLayer::prepare() {
@@ -102,6 +122,7 @@ void ConvolutionLayer::forward(const LayerCall& call) {
   if (norm_) {
     BatchNormForward norm = batch_norm(call.output);
     norm.sums = convolution_->output_sums();
+    norm.addend = call.addend;
     backend().batch_norm_forward(norm);
   } else if (keeps_output()) {
     backend().activation_forward(attributes_.activation, y, call.output);
@@ -132,15 +153,10 @@ BatchNormForward ConvolutionLayer::batch_norm(const Tensor& output) const {
 }
 
 void ConvolutionLayer::backward(const LayerCall& call, bool accumulate_parameters) {
-  // The convolution needs a dense gradient. Batch-norm reads one that is a slice of a concat's and writes
-  // it densely.
+  // The convolution needs a dense gradient of its own. Batch-norm reads one that is a slice of a concat's, or
+  // also another layer's, and writes it elsewhere.
   Tensor dy = call.output_gradient;
-  std::byte* after_convolution = workspace_ + std::max(aligned(convolution_->workspace_bytes()),
-                                                       backend().channel_workspace(spec_.output));
-  if (setup().output_in_concat) {
-    dy = {after_convolution, spec_.output, spec_.type};
-    after_convolution += aligned(dy.bytes());
-  }
+  if (keeps_output_gradient()) dy = {dense_gradient_, spec_.output, spec_.type};
   if (norm_) {
     BatchNormBackward norm{.y = convolution_output(call.output), .dz = call.output_gradient, .dy = dy};
     norm.scale = value(scale_);
@@ -167,8 +183,10 @@ void ConvolutionLayer::backward(const LayerCall& call, bool accumulate_parameter
     convolution_->backward_data(dy, dx);
     return;
   }
+  // A gradient that is added to another is computed separately first.
   Tensor part = dx;
-  part.data = after_convolution;
+  part.data = added_gradient_;
+  if (convolution_->add_backward_data(dy, dx, part)) return;
   convolution_->backward_data(dy, part);
   backend().add(dx, part, dx);
 }

@@ -23,6 +23,7 @@ class ConvolutionLayer : public Layer {
   const ConvolutionSpec* convolution() const override { return &spec_; }
   std::string implementation() const override { return convolution_->description(); }
 
+  CastPair weight_cast() const override;
   void prepare() override;
   void forward(const LayerCall& call) override;
   void rebuild(const Tensor& output) override;
@@ -33,8 +34,14 @@ class ConvolutionLayer : public Layer {
   bool keeps_output() const {
     return passes_gradient_ && (norm_ || attributes_.activation != Activation::linear);
   }
+  /// Whether its gradient is written apart from the output's.
+  bool keeps_output_gradient() const { return setup().output_in_concat || setup().output_in_shortcut; }
   Tensor convolution_output(const Tensor& output) const;
   BatchNormForward batch_norm(const Tensor& output) const;
+  /// Of the workspace, for the gradient of an output whose own must not be overwritten.
+  size_t dense_gradient_bytes() const;
+  /// Of the workspace, for an input gradient that is added to another.
+  size_t added_gradient_bytes() const;
 
   const ConvAttributes attributes_;
   const bool trains_;           ///< the parameters have gradients
@@ -48,7 +55,8 @@ class ConvolutionLayer : public Layer {
   void* kept_output_ = nullptr;
   float *mean_ = nullptr, *inverse_std_ = nullptr;
   float *folded_weight_ = nullptr, *folded_bias_ = nullptr;
-  std::byte* workspace_ = nullptr;
+  std::byte *dense_gradient_ = nullptr, *added_gradient_ = nullptr;
+  std::byte* workspace_ = nullptr;  ///< the convolution's, and batch-norm's
 };
 
 }  // namespace brightnet

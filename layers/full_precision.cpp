@@ -25,6 +25,7 @@ LayerSetup FullPrecisionLayer::inner_setup(const LayerSetup& setup) {
 
 MemoryNeeds FullPrecisionLayer::memory_needs() const {
   MemoryNeeds needs = inner_->memory_needs();
+  needs.most_workspace = 0;  // the tensors below follow what the inner layer cannot do without
   needs.workspace = aligned(needs.workspace) + floats(input_shape()) + floats(output_shape());
   if (setup().input_gradient) needs.workspace += floats(input_shape());
   if (setup().adds_input_gradient) needs.workspace += aligned(input_shape().count() * size_of(setup().type));
@@ -32,8 +33,10 @@ MemoryNeeds FullPrecisionLayer::memory_needs() const {
 }
 
 void FullPrecisionLayer::bind(const LayerMemory& memory) {
-  inner_->bind(memory);
-  std::byte* at = static_cast<std::byte*>(memory.workspace) + aligned(inner_->memory_needs().workspace);
+  LayerMemory inner = memory;
+  inner.workspace_bytes = inner_->memory_needs().workspace;
+  inner_->bind(inner);
+  std::byte* at = static_cast<std::byte*>(memory.workspace) + aligned(inner.workspace_bytes);
   const auto take = [&](const Shape& shape) {
     const Tensor tensor{at, shape, DType::f32};
     at += floats(shape);

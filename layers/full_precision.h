@@ -24,6 +24,7 @@ class FullPrecisionLayer : public Layer {
   const ConvolutionSpec* convolution() const override { return inner_->convolution(); }
   std::string implementation() const override { return inner_->implementation(); }
 
+  CastPair weight_cast() const override { return inner_->weight_cast(); }
   void prepare() override { inner_->prepare(); }
   void forward(const LayerCall& call) override;
   void backward(const LayerCall& call, bool accumulate_parameters) override;

@@ -1,15 +1,18 @@
 #include "layers/layer.h"
 
+#include "layers/average_pool.h"
 #include "layers/concat.h"
 #include "layers/convolution.h"
 #include "layers/full_precision.h"
 #include "layers/max_pool.h"
 #include "layers/multiply.h"
+#include "layers/scale_channels.h"
 #include "layers/shortcut.h"
 #include "layers/space_to_depth.h"
 #include "layers/spatial_pyramid.h"
 #include "layers/split.h"
 #include "layers/upsample.h"
+#include "layers/weighted_sum.h"
 #include "layers/yolo.h"
 
 namespace brightnet {

@@ -38,6 +38,9 @@ struct LayerSetup {
   bool adds_input_gradient = false;
   /// The output is a slice of the concat that reads it, and so is its gradient.
   bool output_in_concat = false;
+  /// The output is the sum of the shortcut that reads it (LayerCall::addend), and their gradient is also that of
+  /// the shortcut's other input: it must not be overwritten.
+  bool output_in_shortcut = false;
   /// A head of an inference network also computes the loss of its predictions.
   bool loss_of_inference = false;
 };
@@ -47,11 +50,14 @@ struct MemoryNeeds {
   size_t weights = 0;    ///< for as long as the network: working copies of parameters
   size_t saved = 0;      ///< from its forward to its backward pass
   size_t workspace = 0;  ///< within one call
+  /// Up to this a larger workspace makes it faster. It gets what the step's tensors leave free in its calls.
+  size_t most_workspace = 0;
   size_t preparing = 0;  ///< within prepare(), in the memory of the step's tensors, which is free then
 };
 
 struct LayerMemory {
   void *weights = nullptr, *saved = nullptr, *workspace = nullptr, *preparing = nullptr;
+  size_t workspace_bytes = 0;  ///< at least MemoryNeeds::workspace
 };
 
 /// The tensors of one call. Gradients are null where none is needed; a shortcut's gradient may alias the
@@ -59,6 +65,7 @@ struct LayerMemory {
 struct LayerCall {
   std::span<const Tensor> inputs{};
   Tensor output{};
+  Tensor addend{};  ///< with LayerSetup::output_in_shortcut, what is added to the output: the other input
   std::span<const Tensor> input_gradients{};
   std::span<const bool> accumulate{};  ///< for each input: add to the gradient that is there already
   Tensor output_gradient{};            ///< the layer may overwrite it: it is not read afterwards
@@ -89,6 +96,8 @@ class Layer {
   /// The chosen implementation, for `bench`; empty for layers that have only one.
   virtual std::string implementation() const { return ""; }
 
+  /// What cast_all() converts instead of prepare(), after every change of the values; null: prepare() it is.
+  virtual CastPair weight_cast() const { return {}; }
   /// Updates the working copies of the parameters; called after every change of their values, between steps.
   virtual void prepare() {}
   /// In training batch-norm uses the batch's statistics, in inference the running ones.

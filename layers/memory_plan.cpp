@@ -41,4 +41,25 @@ ArenaPlan plan_arena(const std::vector<Lifetime>& lifetimes) {
   return plan;
 }
 
+ArenaRange largest_free_range(const std::vector<Lifetime>& lifetimes, const ArenaPlan& plan, size_t arena,
+                              std::span<const int> times, int except) {
+  std::vector<ArenaRange> used{{arena / device_alignment * device_alignment, 0}};  // the end
+  for (size_t i = 0; i < lifetimes.size(); ++i) {
+    const Lifetime& life = lifetimes[i];
+    const bool alive = std::any_of(times.begin(), times.end(),
+                                   [&](int time) { return life.first <= time && time <= life.last; });
+    if (alive && life.bytes > 0 && static_cast<int>(i) != except)
+      used.push_back({plan.offsets[i], aligned(life.bytes, device_alignment)});
+  }
+  std::sort(used.begin(), used.end(),
+            [](const ArenaRange& a, const ArenaRange& b) { return a.offset < b.offset; });
+  ArenaRange largest;
+  size_t end = 0;  // of what is used so far
+  for (const ArenaRange& range : used) {
+    if (range.offset > end && range.offset - end > largest.bytes) largest = {end, range.offset - end};
+    end = std::max(end, range.offset + range.bytes);
+  }
+  return largest;
+}
+
 }  // namespace brightnet

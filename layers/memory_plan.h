@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,15 @@ struct ArenaPlan {
   size_t total = 0;
 };
 ArenaPlan plan_arena(const std::vector<Lifetime>& lifetimes);
+
+/// A part of the arena.
+struct ArenaRange {
+  size_t offset = 0, bytes = 0;
+};
+/// The largest part of the arena's first `arena` bytes that no tensor but number `except` uses at any of these
+/// times; offset and size are multiples of 256.
+ArenaRange largest_free_range(const std::vector<Lifetime>& lifetimes, const ArenaPlan& plan, size_t arena,
+                              std::span<const int> times, int except);
 
 /// One line of `brightnet memory`, in bytes.
 struct LayerMemoryRow {

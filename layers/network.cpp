@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/clock.h"
+#include "kernels/traffic.h"
 #include "layers/network_input.h"
 #include "layers/network_node.h"
 #include "layers/yolo.h"
@@ -25,7 +26,10 @@ Network::Network(const NetworkSetup& setup)
   }
   BRIGHTNET_CHECK(setup.batch > 0, "a network needs a batch");
   connect();
-  if (setup.mode == Mode::train) place_in_concats();
+  if (setup.mode == Mode::train) {
+    place_in_concats();
+    place_in_shortcuts();
+  }
   make_layers();
   if (setup.mode == Mode::train && setup.recompute) choose_rebuilt();
   plan_memory();
@@ -79,22 +83,32 @@ void Network::prepare_frozen() {
 
 void Network::prepare_if_changed() {
   if (!is_prepare_due()) return;
+  std::vector<CastPair> casts;
   for (int i = 0; i < layer_count(); ++i) {
+    if (LaunchList* list = LaunchList::current()) list->set_layer(i);
     // Steps do not change frozen layers.
     const bool frozen = setup_.mode == Mode::train && setup_.model->layers[i].rate == 0;
-    if (!frozen || prepared_version_ == 0) layers_[i]->prepare();
+    if (frozen && prepared_version_ != 0) continue;
+    if (const CastPair cast = layers_[i]->weight_cast(); cast.to) {
+      casts.push_back(cast);
+    } else {
+      layers_[i]->prepare();
+    }
   }
+  if (LaunchList* list = LaunchList::current()) list->set_layer(-1);
+  setup_.backend->cast_all(casts);
   prepared_version_ = setup_.parameters->version;
 }
 
 LayerCall Network::call_of(Node& node, bool backward) const {
   return {backward ? node.backward_input_tensors : node.input_tensors,
-          backward ? node.backward_tensor : node.output_tensor, node.input_gradients,
+          backward ? node.backward_tensor : node.output_tensor, node.addend_tensor, node.input_gradients,
           std::span<const bool>(node.accumulate.get(), node.inputs.size()), node.output_gradient};
 }
 
 template <typename Call>
 void Network::timed(int layer, double LayerTime::*part, Call&& call) {
+  if (LaunchList* list = LaunchList::current()) list->set_layer(layer);
   if (!times_) return call();
   times_->resize(layers_.size());
   setup_.backend->synchronize();
@@ -131,7 +145,13 @@ void Network::infer() {
 
 void Network::backward(const GradientScale& scale, bool accumulate, LossTotals* totals,
                        const LayerPassed& passed) {
-  for (int i = layer_count() - 1; i >= 0; --i) {
+  run_backward(layer_count() - 1, 0, scale, accumulate, totals, passed);
+}
+
+/// The backward pass of layers `from` down to `to`.
+void Network::run_backward(int from, int to, const GradientScale& scale, bool accumulate, LossTotals* totals,
+                           const LayerPassed& passed) {
+  for (int i = from; i >= to; --i) {
     Node& node = nodes_[i];
     if (!node.needs_gradient) continue;
     timed(i, &LayerTime::backward, [&] {
@@ -157,6 +177,28 @@ void Network::forward_backward(const GradientScale& scale, bool accumulate, Loss
     run_forward();
     backward(scale, accumulate, totals);
   });
+}
+
+void Network::forward_backward(const GradientScale& scale, bool accumulate, LossTotals* totals,
+                               const StepStops& stops) {
+  BRIGHTNET_CHECK(setup_.mode == Mode::train, "this network was planned for inference");
+  prepare_frozen();
+  input_->fill(x_);
+  RecordingKey key{is_prepare_due(), accumulate, scale.constant, scale.dynamic, totals, 0};
+  recorded(key, [&] { run_forward(); });
+  stops.forward_done();
+  key.prepares = false;  // the forward pass did
+  int from = layer_count() - 1;
+  const auto run_to = [&](int to) {
+    ++key.part;
+    if (to <= from) recorded(key, [&] { run_backward(from, to, scale, accumulate, totals); });
+    from = std::min(from, to - 1);
+  };
+  for (const int layer : stops.layers) {
+    run_to(layer);
+    stops.passed(layer);
+  }
+  run_to(0);
 }
 
 /// Recomputes a layer's output for the backward pass.

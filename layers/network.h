@@ -38,6 +38,13 @@ struct NetworkSetup {
 /// Called by the backward pass with the index of each layer after its gradients were queued.
 using LayerPassed = std::function<void(int layer)>;
 
+/// Where a step that is recorded is interrupted, for work that must not be recorded with it.
+struct StepStops {
+  std::function<void()> forward_done;  ///< called after the forward pass
+  std::vector<int> layers;             ///< descending: `passed` is called once these have run backward
+  LayerPassed passed;
+};
+
 /// Per-layer time of a profiled step, in seconds.
 struct LayerTime {
   double forward = 0, backward = 0;
@@ -92,6 +99,10 @@ class Network {
   /// Both. Where that is faster on the backend, the second call captures the operations and later calls
   /// replay them.
   void forward_backward(const GradientScale& scale, bool accumulate, LossTotals* totals = nullptr);
+  /// The same in parts, each captured and replayed by itself, with calls between them: what these queue, such as
+  /// all-reduces of the gradients that are complete, is not captured and overlaps with the parts that follow.
+  void forward_backward(const GradientScale& scale, bool accumulate, LossTotals* totals,
+                        const StepStops& stops);
   /// Whether forward_backward() and infer() may be captured and replayed.
   void allow_recording(bool allowed) { recording_ = allowed; }
   /// Inference with the running statistics (Mode::infer).
@@ -120,6 +131,7 @@ class Network {
     float constant = 0;
     const float* dynamic = nullptr;
     LossTotals* totals = nullptr;
+    int part = -1;  ///< of a step in parts
     bool operator==(const RecordingKey&) const = default;
   };
   struct Recorded {
@@ -128,16 +140,21 @@ class Network {
   };
   void connect();
   void place_in_concats();
+  void place_in_shortcuts();
   void make_layers();
   void choose_rebuilt();
   int input_sharing_gradient(int layer) const;
   bool normalizes(int layer) const;
   void plan_memory();
+  void plan_workspaces(std::vector<Lifetime>& lives, size_t preparing);
+  std::vector<int> times_of_calls(int layer) const;
   bool is_prepare_due() const;
   void prepare_frozen();
   void prepare_if_changed();
   LayerCall call_of(Node& node, bool backward) const;
   void run_forward();
+  void run_backward(int from, int to, const GradientScale& scale, bool accumulate, LossTotals* totals,
+                    const LayerPassed& passed = {});
   void rebuild(int layer);
   template <typename Work>
   void recorded(const RecordingKey& key, Work&& work);
@@ -155,7 +172,6 @@ class Network {
   std::vector<LayerTime>* times_ = nullptr;
   Tensor x_;  ///< the normalised image
   int x_buffer_ = -1, workspace_buffer_ = -1;
-  size_t workspace_bytes_ = 0;
   std::unique_ptr<NetworkInput> input_;
   bool recording_ = true;
   std::vector<Recorded> recordings_;

@@ -19,7 +19,11 @@ struct Network::Node {
   int concat = -1;  ///< the concat that its output is a slice of
   int concat_channel = 0;
   int first_part = -1;  ///< of a concat: the earliest layer whose output is a slice of this one's
+  int shortcut = -1;    ///< the shortcut whose sum its batch-norm writes
+  int summand = -1;     ///< of a shortcut: the layer that writes its sum; `addend` is its other input
+  int addend = -1;
   size_t weights_offset = 0;
+  ArenaRange workspace;
   MemoryNeeds needs;
 
   // When its output is recomputed for the backward pass instead of being kept.
@@ -30,7 +34,7 @@ struct Network::Node {
   // The tensors of its calls, fixed once the arena is bound. The backward pass may read recomputed copies.
   std::vector<Tensor> input_tensors, backward_input_tensors, input_gradients;
   std::unique_ptr<bool[]> accumulate;
-  Tensor output_tensor, backward_tensor, output_gradient;
+  Tensor output_tensor, backward_tensor, output_gradient, addend_tensor;
 };
 
 }  // namespace brightnet

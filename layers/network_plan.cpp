@@ -1,5 +1,6 @@
-// Planning of a network: which outputs are written directly into a concat, which are recomputed for the
-// backward pass instead of being kept, and during which calls each buffer of the arena is alive.
+// Planning of a network: which outputs are written directly into a concat or a shortcut's sum, which are
+// recomputed for the backward pass instead of being kept, and during which calls each buffer of the arena is
+// alive.
 #include <algorithm>
 
 #include "core/alignment.h"
@@ -45,6 +46,24 @@ void Network::place_in_concats() {
   }
 }
 
+// The batch-norm before a shortcut can add the other input while it writes its output, which nobody else reads:
+// that saves writing the summand and reading both, and the summand's gradient is the sum's.
+void Network::place_in_shortcuts() {
+  const auto& layers = setup_.model->layers;
+  for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
+    const auto* shortcut = std::get_if<ShortcutAttributes>(&layers[i].attributes);
+    if (!shortcut || shortcut->activation != Activation::linear) continue;
+    const auto [addend, summand] = std::minmax(nodes_[i].inputs[0], nodes_[i].inputs[1]);
+    if (addend == network_input || addend == summand || nodes_[addend].concat >= 0) continue;
+    const bool foldable = normalizes(summand) && nodes_[summand].consumers.size() == 1 &&
+                          layers[addend].channels == layers[summand].channels;
+    if (!foldable) continue;
+    nodes_[i].summand = summand;
+    nodes_[i].addend = addend;
+    nodes_[summand].shortcut = i;
+  }
+}
+
 /// Whether this is a convolution with batch-norm by the batch's statistics, in the network's compute type.
 bool Network::normalizes(int layer) const {
   const auto* conv = std::get_if<ConvAttributes>(&setup_.model->layers[layer].attributes);
@@ -73,6 +92,7 @@ void Network::make_layers() {
     setup.adds_input_gradient =
         training && setup.input_gradient && nodes_[first].consumers.back() != static_cast<int>(i);
     setup.output_in_concat = node.concat >= 0;
+    setup.output_in_shortcut = node.shortcut >= 0;
     setup.loss_of_inference = setup_.loss_of_inference;
     layers_.push_back(make_layer(setup));
     node.shape = layers_.back()->output_shape();
@@ -105,7 +125,12 @@ int Network::input_sharing_gradient(int layer) const {
   if (!std::holds_alternative<ShortcutAttributes>(setup_.model->layers[layer].attributes)) return -1;
   for (const int input : node.inputs) {
     if (input == network_input || std::count(node.inputs.begin(), node.inputs.end(), input) > 1) continue;
+    if (input == node.summand) continue;  // has it anyway
     const Node& source = nodes_[input];
+    // Another consumer must not add to it before the summand has read it.
+    const auto readers = static_cast<long>(source.consumers.size());
+    const bool early = node.summand >= 0 && readers > 1 && source.consumers[readers - 2] > node.summand;
+    if (early) continue;
     if (source.gradient >= 0 && source.shape == node.shape && source.consumers.back() == layer) return input;
   }
   return -1;
@@ -118,7 +143,7 @@ void Network::plan_memory() {
   const int end = training ? 2 * count - 1 : count - 1;
   const auto backward_time = [&](int layer) { return 2 * count - 1 - layer; };
   std::vector<Lifetime> lives;
-  size_t preparing = 0;
+  size_t preparing = 0, workspace = 0;
   const auto add = [&](size_t bytes, int first, int last) {
     if (bytes == 0) return -1;
     lives.push_back({bytes, first, last});
@@ -156,8 +181,8 @@ void Network::plan_memory() {
     for (const auto& entry : setup_.parameters->layout->entries()) {
       if (entry.layer == i) row.parameters += entry.count * sizeof(float);
     }
-    if (!node.head && node.concat < 0) {
-      const int first = node.first_part < 0 ? i : node.first_part;
+    if (!node.head && node.concat < 0 && node.shortcut < 0) {
+      const int first = node.summand >= 0 ? node.summand : node.first_part < 0 ? i : node.first_part;
       const int forward = last_forward(node.consumers, i), backward = last_backward(node.consumers);
       node.output = add(bytes, first, node.is_rebuilt ? forward : std::max(forward, backward));
       if (node.is_rebuilt) node.rebuilt = add(bytes, backward_time(node.rebuilt_before), backward);
@@ -176,19 +201,63 @@ void Network::plan_memory() {
     node.saved = add(node.needs.saved, i, training && node.needs_gradient ? backward_time(i) : i);
     node.weights_offset = memory_.working_weights;
     memory_.working_weights += aligned(node.needs.weights, device_alignment);
-    workspace_bytes_ = std::max(workspace_bytes_, node.needs.workspace);
+    workspace = std::max(workspace, node.needs.workspace);
     preparing = std::max(preparing, node.needs.preparing);
     row.saved = node.needs.saved;
     row.working_weights = node.needs.weights;
-    row.workspace = node.needs.workspace;
     memory_.rows.push_back(std::move(row));
   }
-  workspace_buffer_ = add(workspace_bytes_, 0, end);
+  workspace_buffer_ = add(workspace, 0, end);
 
   arena_plan_ = plan_arena(lives);
-  memory_.step = std::max(arena_plan_.total, aligned(preparing, device_alignment));
+  plan_workspaces(lives, aligned(preparing, device_alignment));
   for (const Lifetime& life : lives) memory_.unshared += aligned(life.bytes, device_alignment);
   memory_.input = aligned(input_->bytes(), device_alignment);
+}
+
+/// The times at which the layer's workspace is in use: its calls, and when its output is recomputed.
+std::vector<int> Network::times_of_calls(int layer) const {
+  const auto backward_time = [&](int i) { return 2 * layer_count() - 1 - i; };
+  const Node& node = nodes_[layer];
+  std::vector<int> times{layer};
+  if (setup_.mode == Mode::train) times.push_back(backward_time(layer));
+  if (node.is_rebuilt) times.push_back(backward_time(node.rebuilt_before));
+  if (node.concat >= 0 && nodes_[node.concat].is_rebuilt)
+    times.push_back(backward_time(nodes_[node.concat].rebuilt_before));
+  return times;
+}
+
+// One buffer is every layer's workspace; its size is what each of them cannot do without. During a layer's calls
+// much of the arena is free: at the ends of the network, where tensors and the workspaces that cuDNN's engines
+// want are the largest, nearly all of it. There the layer uses the largest free range, which may include the
+// buffer. Where less is free than a layer could use, the buffer grows, by up to a sixteenth of the arena.
+void Network::plan_workspaces(std::vector<Lifetime>& lives, size_t preparing) {
+  const auto place = [&] {
+    size_t missing = 0;
+    memory_.step = std::max(arena_plan_.total, preparing);
+    for (int i = 0; i < layer_count(); ++i) {
+      Node& node = nodes_[i];
+      const MemoryNeeds& needs = node.needs;
+      if (needs.workspace == 0) continue;
+      node.workspace = {arena_plan_.offsets[workspace_buffer_], lives[workspace_buffer_].bytes};
+      if (needs.most_workspace > node.workspace.bytes) {
+        const ArenaRange free =
+            largest_free_range(lives, arena_plan_, memory_.step, times_of_calls(i), workspace_buffer_);
+        if (free.bytes > node.workspace.bytes) node.workspace = free;
+      }
+      if (node.workspace.bytes < needs.most_workspace) missing = std::max(missing, needs.most_workspace);
+      memory_.rows[i].workspace =
+          std::min(node.workspace.bytes, std::max(needs.workspace, needs.most_workspace));
+    }
+    return missing;
+  };
+  const size_t missing = place();
+  if (workspace_buffer_ < 0) return;
+  const size_t grown = std::min(missing, arena_plan_.total / 16 / device_alignment * device_alignment);
+  if (grown <= lives[workspace_buffer_].bytes) return;
+  lives[workspace_buffer_].bytes = grown;
+  arena_plan_ = plan_arena(lives);
+  place();
 }
 
 void Network::bind(void* arena) {
@@ -203,13 +272,19 @@ void Network::bind(void* arena) {
   };
   x_.data = place(x_buffer_);
 
-  // From the last to the first: a concat's tensors are set before those of the layers that are slices of it.
+  // From the last to the first: the tensors of concats and shortcuts are set before those of the layers that
+  // write them.
   for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
     if (node->concat >= 0) {
       const Node& concat = nodes_[node->concat];
       node->output_tensor = slice_channels(concat.output_tensor, node->concat_channel, node->shape.c);
       node->backward_tensor = slice_channels(concat.backward_tensor, node->concat_channel, node->shape.c);
       node->output_gradient = slice_channels(concat.output_gradient, node->concat_channel, node->shape.c);
+    } else if (node->shortcut >= 0) {
+      const Node& shortcut = nodes_[node->shortcut];
+      node->output_tensor = shortcut.output_tensor;
+      node->backward_tensor = shortcut.backward_tensor;
+      node->output_gradient = shortcut.output_gradient;
     } else {
       node->output_tensor = {place(node->output), node->shape, type_};
       node->backward_tensor = {place(node->is_rebuilt ? node->rebuilt : node->output), node->shape, type_};
@@ -236,7 +311,9 @@ void Network::bind(void* arena) {
       node.accumulate[k] = !image && (again || nodes_[input].consumers.back() != static_cast<int>(i));
     }
     if (node.head) node.output_tensor = node.input_tensors[0];
-    layers_[i]->bind({weights + node.weights_offset, place(node.saved), place(workspace_buffer_), step});
+    if (node.shortcut >= 0) node.addend_tensor = nodes_[nodes_[node.shortcut].addend].output_tensor;
+    layers_[i]->bind({weights + node.weights_offset, place(node.saved), step + node.workspace.offset, step,
+                       node.workspace.bytes});
   }
 }
 

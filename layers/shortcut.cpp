@@ -16,6 +16,7 @@ void ShortcutLayer::bind(const LayerMemory& memory) {
 void ShortcutLayer::forward(const LayerCall& call) {
   const Tensor sum = sum_ ? sum_ : call.output;
   const Tensor &a = call.inputs[0], &b = call.inputs[1];
+  if (a.data == sum.data || b.data == sum.data) return;  // written by the batch-norm before it
   if (a.shape.c == b.shape.c) {
     backend().add(a, b, sum);
   } else {

@@ -69,8 +69,11 @@ void AugmentOptions::fields(Fields& f) {
   f("warped_boxes", warped_boxes, "what gives the box of an object that was turned or distorted");
   f("blur", blur, "probability of a Gaussian blur, per image").within(0, 1);
   visit_range(f, "blur_sigma", blur_sigma, {0.1f, 20}, "its standard deviation, pixels of the input");
+  f("blur_background", blur_background, "probability of a blur of all but the objects, per image")
+      .within(0, 1);
+  visit_range(f, "blur_background_sigma", blur_background_sigma, {0.1f, 20}, "its standard deviation");
   f("noise", noise, "probability of Gaussian noise, per image").within(0, 1);
-  visit_range(f, "noise_sigma", noise_sigma, {0, 100}, "its standard deviation, of 255");
+  visit_range(f, "noise_sigma", noise_sigma, {0, 127}, "its standard deviation, of 255");
   f("grey", grey, "probability of the conversion to grey, per image").within(0, 1);
   f("cutout", cutout, "probability that grey rectangles cover parts of a sample").within(0, 1);
   f("cutout_count", cutout_count, "largest number of them").within(1, 100);

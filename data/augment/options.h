@@ -46,6 +46,8 @@ struct AugmentOptions {
   // data/augment/pixels.h
   float blur = 0, noise = 0, grey = 0;  ///< probabilities
   ValueRange blur_sigma{0.5f, 1.5f};    ///< pixels of the input
+  float blur_background = 0;            ///< probability, of images that `blur` leaves
+  ValueRange blur_background_sigma{2.0f, 3.0f};
   ValueRange noise_sigma{2.0f, 10.0f};  ///< of 255
 
   // data/augment/cover.h, data/loader/sample.h, data/loader/paste.h

@@ -60,24 +60,33 @@ void make_grey(const PixelBlock& block) {
 }  // namespace
 
 bool draws_pixels(const AugmentOptions& options) {
-  return options.blur > 0 || options.noise > 0 || options.grey > 0;
+  return options.blur > 0 || options.blur_background > 0 || options.noise > 0 || options.grey > 0;
 }
 
 PixelDraw draw_pixels(Random& random, const AugmentOptions& options) {
-  const bool blurs = random.chance(options.blur);
-  const float blur = random.uniform(options.blur_sigma.low, options.blur_sigma.high);
+  // One number decides between the two blurs, so that an image gets one of them at most.
+  const float which = random.uniform();
+  const bool blurs_all = which < options.blur;
+  const bool blurs = which < options.blur + options.blur_background;
+  const ValueRange& sigma = blurs_all ? options.blur_sigma : options.blur_background_sigma;
+  const float blur = random.uniform(sigma.low, sigma.high);
   const bool is_noisy = random.chance(options.noise);
   const float noise = random.uniform(options.noise_sigma.low, options.noise_sigma.high);
   const uint32_t noise_seed = random();
   const bool grey = random.chance(options.grey);
-  return {blurs ? blur : 0, is_noisy ? noise : 0, grey, noise_seed};
+  return {blurs ? blur : 0, is_noisy ? noise : 0, grey, noise_seed, blurs && !blurs_all};
 }
 
-void change_pixels(const PixelDraw& draw, const PixelBlock& block) {
+void change_pixels(const PixelDraw& draw, const PixelBlock& block, std::span<const cv::Rect> objects) {
   if (block.width <= 0 || block.height <= 0) return;
   if (draw.blur > 0) {
     cv::Mat pixels(block.height, block.width, CV_8UC3, block.pixels, block.stride);
+    const cv::Mat sharp = draw.blurs_background ? pixels.clone() : cv::Mat();
     cv::GaussianBlur(pixels, pixels, {}, draw.blur, draw.blur, cv::BORDER_REPLICATE | cv::BORDER_ISOLATED);
+    for (const cv::Rect& object : draw.blurs_background ? objects : std::span<const cv::Rect>()) {
+      const cv::Rect inside = object & cv::Rect(0, 0, block.width, block.height);
+      sharp(inside).copyTo(pixels(inside));
+    }
   }
   if (draw.noise > 0) add_noise(block, draw.noise, draw.noise_seed);
   if (draw.grey) make_grey(block);

@@ -179,6 +179,7 @@ void DataOptions::fields(Fields& f) {
       "kitti: maps the types of labels to classes; other types are dropped");
   f("include_difficult_in_training", include_difficult_in_training,
     "train on objects marked difficult (voc) or occluded (kitti)");
+  f("tiles", tiles, "for objects that are small in large pictures");
 }
 
 std::vector<Split> given_splits(const DataOptions& options) {

@@ -14,6 +14,7 @@
 #include "data/dataset.h"
 #include "data/fold.h"
 #include "data/formats/format.h"
+#include "data/tiles/tiles.h"
 
 namespace brightnet {
 
@@ -30,6 +31,7 @@ struct DataOptions {
   std::map<std::string, std::string> target_class_mapping;
   Fold fold;  ///< divides train and val anew (data/split/fold.h); none: they are used as they are
   bool include_difficult_in_training = true;  ///< those marked difficult (voc) or occluded (kitti)
+  TileOptions tiles;  ///< training images are cut into tiles, and detections in tiles merged for an evaluation
   void fields(Fields& f);
 
   /// `train`, `val` or `test`.

@@ -8,6 +8,7 @@
 #include "data/loader/batch_queue.h"
 #include "data/loader/image_cache.h"
 #include "data/loader/paint.h"
+#include "data/loader/recent_pictures.h"
 
 namespace brightnet {
 namespace {
@@ -28,7 +29,9 @@ class EvaluationLoader::Implementation {
         cache_(dataset, 0, cv::Size(fit.size.width, fit.size.height)),
         painters_(static_cast<size_t>(std::max(1, workers)), Painter(dataset, cache_)),
         colored_(painters_.size()),
-        slots_(workers == 0 ? 1 : batches_ahead + 1) {
+        slots_(workers == 0 ? 1 : batches_ahead + 1),
+        pictures_(std::max(1, workers) + 1) {
+    cache_.share_pictures(std::max(1, workers) + 1);
     BatchQueue::Work work;
     const size_t step = static_cast<size_t>(batch);
     work.batches = (order_.size() + step - 1) / step;
@@ -80,8 +83,7 @@ class EvaluationLoader::Implementation {
     InputFit fit = fit_;
     fit.size = slot.images.size;
     if (fit_.resize == Resize::darknet) {
-      fill_darknet_input(read_darknet_image(record.file, fit.channels), fit.size, fit.letterbox,
-                         slot.values.data() + first);
+      fill_darknet_input(darknet_image(record), fit.size, fit.letterbox, slot.values.data() + first);
       return;
     }
     const InputSize& size = fit.size;
@@ -95,6 +97,14 @@ class EvaluationLoader::Implementation {
     if (fit_.channels == 1) to_grey(colored.data(), static_cast<size_t>(size.pixels()), pixels);
   }
 
+  cv::Mat darknet_image(const ImageRecord& record) {
+    const auto read = [&] { return read_darknet_image(record.file, fit_.channels); };
+    if (!record.tile) return read();
+    const ImageTile& tile = record.tile;
+    const cv::Mat picture = pictures_.get(record.file, read);
+    return picture(cv::Rect(tile.x, tile.y, tile.width, tile.height)).clone();
+  }
+
   const Dataset& dataset_;
   const std::vector<int> order_;
   const std::vector<InputSize> sizes_;  // of each batch; empty: all fit_.size
@@ -104,6 +114,7 @@ class EvaluationLoader::Implementation {
   std::vector<Painter> painters_;  // one a worker
   std::vector<std::vector<uint8_t>> colored_;  // likewise: an image before it becomes grey
   std::vector<Slot> slots_;
+  RecentPictures pictures_;  // as darknet decodes them
   std::unique_ptr<BatchQueue> queue_;  // last: its threads end before what they use
 };
 

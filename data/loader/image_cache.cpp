@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "data/image/jpeg.h"
+#include "data/image/read_image.h"
 
 namespace brightnet {
 namespace {
@@ -16,6 +17,27 @@ bool same_shape(cv::Size decoded, int width, int height) {
   return false;
 }
 
+[[noreturn]] void refuse_changed(const ImageRecord& record) {
+  throw InputError("this image has another size than when the data set was read", record.file.string(),
+                   "Do not change the data during training, or restart.");
+}
+
+/// A part of a tile, in fractions of it, as the same part of its picture; within the tile.
+cv::Rect2d part_of_picture(const ImageTile& tile, const cv::Rect2d& part) {
+  const cv::Rect2d inside = part & cv::Rect2d(0, 0, 1, 1);
+  const double width = tile.picture_width, height = tile.picture_height;
+  return {(tile.x + inside.x * tile.width) / width, (tile.y + inside.y * tile.height) / height,
+          inside.width * tile.width / width, inside.height * tile.height / height};
+}
+
+/// What of the picture's window lies in the tile, as a window of the tile.
+ImageWindow window_of_tile(const ImageWindow& picture, const ImageTile& tile) {
+  const cv::Rect shown = cv::Rect(picture.corner, picture.pixels.size()) &
+                         cv::Rect(tile.x, tile.y, tile.width, tile.height);
+  return {picture.pixels(shown - picture.corner), cv::Size(tile.width, tile.height),
+          shown.tl() - cv::Point(tile.x, tile.y)};
+}
+
 }  // namespace
 
 ImageCache::ImageCache(const Dataset& dataset, uint64_t limit_bytes, cv::Size at_least)
@@ -23,7 +45,25 @@ ImageCache::ImageCache(const Dataset& dataset, uint64_t limit_bytes, cv::Size at
 
 int ImageCache::reduction(int index) const {
   const ImageRecord& record = dataset_.images[static_cast<size_t>(index)];
-  return jpeg_reduction({record.width, record.height}, at_least_);
+  // A reduced tile would begin between two pixels.
+  return record.tile ? 1 : jpeg_reduction({record.width, record.height}, at_least_);
+}
+
+ImageWindow ImageCache::read(const ImageRecord& record, const cv::Rect2d& needed) {
+  if (!record.tile) {
+    const ImageWindow image = read_image_window(record.file, at_least_, needed);
+    if (!same_shape(image.size, record.width, record.height)) refuse_changed(record);
+    return image;
+  }
+  ImageWindow picture;
+  if (pictures_) {
+    picture.pixels = pictures_->get(record.file, [&] { return read_image(record.file); });
+    picture.size = picture.pixels.size();
+  } else {
+    picture = read_image_window(record.file, {}, part_of_picture(record.tile, needed));
+  }
+  if (picture.size != cv::Size(record.tile.picture_width, record.tile.picture_height)) refuse_changed(record);
+  return window_of_tile(picture, record.tile);
 }
 
 ImageWindow ImageCache::get(int index, const cv::Rect2d& needed) {
@@ -43,12 +83,9 @@ ImageWindow ImageCache::get(int index, const cv::Rect2d& needed) {
       3 * (static_cast<uint64_t>(record.width) / reduced) * (static_cast<uint64_t>(record.height) / reduced);
   const bool room = bytes_ + bytes <= limit_;
   const cv::Rect2d whole(0, 0, 1, 1);
-  ImageWindow image = read_image_window(record.file, at_least_, room ? whole : needed);
-  if (!same_shape(image.size, record.width, record.height)) {
-    throw InputError("this image has another size than when the data set was read", record.file.string(),
-                     "Do not change the data during training, or restart.");
-  }
-  if (image.pixels.size() == image.size) keep(index, image.pixels);
+  ImageWindow image = read(record, room ? whole : needed);
+  // A tile's pixels may lie in those of its picture, which must not be kept for it.
+  if (room && image.pixels.size() == image.size) keep(index, record.tile ? image.pixels.clone() : image.pixels);
   return image;
 }
 

@@ -1,4 +1,4 @@
-// Decoded images in memory, up to a limit of bytes.
+// Decoded images in memory, up to a limit of bytes. A tile (data/tiles/tiles.h) is an image by itself.
 //
 // An epoch visits every image once in a random order, the worst case for least-recently-used eviction. So
 // images are never evicted, and those that do not fit are decoded each time: with room for a fraction of the
@@ -8,12 +8,14 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include <opencv2/core.hpp>
 
 #include "data/dataset.h"
 #include "data/image/window.h"
+#include "data/loader/recent_pictures.h"
 
 namespace brightnet {
 
@@ -24,6 +26,10 @@ class ImageCache {
   /// `at_least`: images that still have this size at 1/2, 1/4 or 1/8 are decoded at that
   /// scale (read_image()).
   ImageCache(const Dataset& dataset, uint64_t limit_bytes, cv::Size at_least);
+
+  /// For tiles that are asked for in the order of their pictures: each picture is decoded once, and so many of
+  /// the latest stay in memory.
+  void share_pictures(int latest) { pictures_.emplace(latest); }
 
   /// At least the part `needed` of image `index`, in fractions of its width and height; only whole images are
   /// cached. Throws InputError for a file that was deleted, damaged or resized since the data set was read.
@@ -38,11 +44,13 @@ class ImageCache {
   uint64_t misses() const { return misses_; }
 
  private:
+  ImageWindow read(const ImageRecord& record, const cv::Rect2d& needed);
   void keep(int index, const cv::Mat& image);
 
   const Dataset& dataset_;
   const uint64_t limit_;
   const cv::Size at_least_;
+  std::optional<RecentPictures> pictures_;
   std::mutex mutex_;             // for images_ and writing bytes_
   std::vector<cv::Mat> images_;  // empty where not kept; never written once they are in
   std::atomic<uint64_t> bytes_{0}, hits_{0}, misses_{0};

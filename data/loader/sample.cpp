@@ -1,7 +1,9 @@
 #include "data/loader/sample.h"
 
 #include <array>
+#include <cmath>
 #include <cstring>
+#include <span>
 
 #include "data/augment/boxes.h"
 #include "data/augment/cover.h"
@@ -18,6 +20,23 @@ namespace {
 InputPart edges_of(const cv::Rect& part) {
   return {static_cast<float>(part.x), static_cast<float>(part.y), static_cast<float>(part.br().x),
           static_cast<float>(part.br().y)};
+}
+
+/// The pixels of `part` that boxes of the whole input lie on, relative to it.
+std::vector<cv::Rect> objects_in(const cv::Rect& part, std::span<const Truth> truths,
+                                 const PixelBlock& whole) {
+  std::vector<cv::Rect> objects;
+  for (const Truth& truth : truths) {
+    const Box& box = truth.box;
+    const auto pixel = [](float place, int size, int corner) {
+      return static_cast<int>(std::lround(place * static_cast<float>(size))) - corner;
+    };
+    objects.emplace_back(cv::Point(pixel(box.x - box.w / 2, whole.width, part.x),
+                                   pixel(box.y - box.h / 2, whole.height, part.y)),
+                         cv::Point(pixel(box.x + box.w / 2, whole.width, part.x),
+                                   pixel(box.y + box.h / 2, whole.height, part.y)));
+  }
+  return objects;
 }
 
 InputSize size_of(const PixelBlock& out) {
@@ -139,9 +158,14 @@ void SampleMaker::draw_picture(Streams& streams, int image, bool plain, const Pi
 void SampleMaker::paint(Streams& streams, int image, const Drawn& drawn, const cv::Rect& part,
                         const PixelBlock& out, std::vector<Truth>& truths) {
   painter_(image, drawn.map, part, drawn.color, out);
-  if (has_pixels_) change_pixels(draw_pixels(streams.pixels, options_), block(out, part));
+  const size_t earlier = truths.size();
   place_boxes(dataset_.images[static_cast<size_t>(image)].annotations, drawn.map, options_.warped_boxes,
               edges_of(part), size_of(out), options_.min_visible, truths);
+  if (!has_pixels_) return;
+  const PixelDraw draw = draw_pixels(streams.pixels, options_);
+  const std::span<const Truth> own = std::span(truths).subspan(earlier);
+  change_pixels(draw, block(out, part),
+                draw.blurs_background ? objects_in(part, own, out) : std::vector<cv::Rect>());
 }
 
 }  // namespace brightnet

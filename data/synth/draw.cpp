@@ -43,7 +43,7 @@ Colour contrasting_colour(Random& random, const Colour& ground) {
 class Scene {
  public:
   Scene(const SynthOptions& options, Random& random)
-      : options_(options), random_(random), bounds_(0, 0, options.size, options.size) {
+      : options_(options), random_(random), bounds_({}, options.image_size()) {
     pixels_ =
         coloured(random, texture(random, bounds_.size()), any_colour(random), random.uniform(0.1f, 0.9f));
     owner_ = cv::Mat(bounds_.size(), CV_16S, cv::Scalar(-1));
@@ -55,7 +55,7 @@ class Scene {
     const auto unit = static_cast<float>(options_.size);
     for (int i = 0; i < strokes; ++i) {
       std::vector<cv::Point> line;
-      cv::Point2f p(random_.uniform(0, unit), random_.uniform(0, unit));
+      cv::Point2f p = any_point();
       float heading = random_.uniform(0, 2 * pi);
       for (int step = 0; step < 24; ++step) {
         line.emplace_back(cvRound(p.x), cvRound(p.y));
@@ -76,9 +76,8 @@ class Scene {
       const int class_id = static_cast<int>(random_.below(static_cast<uint32_t>(options_.classes)));
       auto contours = outline(class_id, random_);
       // Small shapes are as likely as large ones on a logarithmic scale, as in photographs.
-      const float unit = static_cast<float>(options_.size);
-      const float radius = unit * 0.5f * std::exp(random_.uniform(std::log(0.11f), std::log(0.5f)));
-      const cv::Point2f centre(random_.uniform(0, unit), random_.uniform(0, unit));
+      const float radius = any_radius();
+      const cv::Point2f centre = any_point();
       const float stretch = std::exp(random_.uniform(-0.25f, 0.25f));
       place(contours, centre, radius, stretch, random_.uniform(0, 2 * pi));
       const cv::Rect2f whole = extent(contours[0]);
@@ -110,9 +109,20 @@ class Scene {
   }
 
  private:
+  cv::Point2f any_point() {
+    const auto width = static_cast<float>(bounds_.width), height = static_cast<float>(bounds_.height);
+    return cv::Point2f(random_.uniform(0, width), random_.uniform(0, height));
+  }
+
+  float any_radius() {
+    const auto wanted = static_cast<float>(options_.object_size);
+    if (wanted > 0) return 0.5f * wanted * std::exp(random_.uniform(std::log(0.7f), std::log(1.4f)));
+    return static_cast<float>(options_.size) * 0.5f * std::exp(random_.uniform(std::log(0.11f), std::log(0.5f)));
+  }
+
   void add_blot() {
     const auto unit = static_cast<float>(options_.size);
-    const cv::Point2f centre(random_.uniform(0, unit), random_.uniform(0, unit));
+    const cv::Point2f centre = any_point();
     const float radius = unit * random_.uniform(0.05f, 0.2f);
     const int lobes = 6 + static_cast<int>(random_.below(5));
     Contour ragged;
@@ -177,15 +187,19 @@ class Scene {
   }
 
   void cast_shadow(cv::Rect frame, const cv::Mat& mask, float radius) {
-    cv::Mat shadow = cv::Mat::zeros(bounds_.size(), CV_32F);
     const cv::Point offset(cvRound(radius * random_.uniform(-0.2f, 0.2f)),
                            cvRound(radius * random_.uniform(0, 0.2f)));
     const cv::Rect target = (frame + offset) & bounds_;
     if (target.empty()) return;
-    mask(target - offset - frame.tl()).copyTo(shadow(target));
     const double sigma = std::max(1.0, 0.08 * radius);
+    // Beyond the reach of the blur there is no shadow.
+    const int reach = static_cast<int>(std::ceil(4 * sigma)) + 2;
+    const cv::Rect around =
+        cv::Rect(target.tl() - cv::Point(reach, reach), target.br() + cv::Point(reach, reach)) & bounds_;
+    cv::Mat shadow = cv::Mat::zeros(around.size(), CV_32F);
+    mask(target - offset - frame.tl()).copyTo(shadow(target - around.tl()));
     cv::GaussianBlur(shadow, shadow, {}, sigma, sigma);
-    blend(pixels_, cv::Mat::zeros(bounds_.size(), CV_32FC3), shadow, random_.uniform(0.2f, 0.5f));
+    blend(pixels_(around), cv::Mat::zeros(around.size(), CV_32FC3), shadow, random_.uniform(0.2f, 0.5f));
   }
 
   Annotation annotation(const cv::Rect2f& box, int class_id) const {
@@ -251,8 +265,11 @@ void SynthOptions::check() const {
   require(size >= 32 && size <= 4096, "the size must be from 32 to 4096 pixels");
   require(classes >= 1 && classes <= known,
           "the number of classes must be from 1 to " + std::to_string(known));
-  require(min_objects >= 0 && min_objects <= max_objects && max_objects <= 40,
-          "the number of objects must be a range within 0 to 40");
+  require(height == 0 || (height >= 32 && height <= 4096), "the height must be from 32 to 4096 pixels");
+  require(object_size == 0 || (object_size >= 8 && 2 * object_size <= std::min(size, image_size().height)),
+          "the objects' size must be from 8 pixels to half of the image's smaller side");
+  require(min_objects >= 0 && min_objects <= max_objects && max_objects <= 1000,
+          "the number of objects must be a range within 0 to 1000");
 }
 
 SynthImage draw_synthetic_image(const SynthOptions& options, Split split, int index) {

@@ -19,12 +19,17 @@ struct SynthOptions {
   uint64_t seed = 0;
   int train_images = 640;
   int val_images = 160;
-  int size = 256;       ///< width and height in pixels, 32 to 4096
+  int size = 256;       ///< width in pixels, 32 to 4096; the height too unless that is given
+  int height = 0;       ///< 0: as the width
+  /// About the diameter of the shapes, in pixels: from 0.7 to 1.4 times this, small ones as likely as large ones; 0: a
+  /// ninth to a half of the image.
+  int object_size = 0;
   int classes = 6;      ///< the first so many of synth_class_names(), 1 to 6
   int min_objects = 1;  ///< an image, from 0
-  /// An image, at least min_objects and at most 40; fewer where they would hide each other.
+  /// An image, at least min_objects and at most 1000; fewer where they would hide each other.
   int max_objects = 6;
 
+  cv::Size image_size() const { return {size, height > 0 ? height : size}; }
   /// Throws InputError for a value outside its range.
   void check() const;
 };

@@ -1,6 +1,6 @@
 // Forward:  z = f(a·y + b) with a = scale/√(var + ε), b = shift − mean·a.
 //   Reads y twice (statistics, then apply) and writes z: three passes, the minimum while convolution and
-//   statistics are separate.
+//   statistics are separate. The addend of a shortcut is one more, instead of the three of an addition.
 // Backward: with g = dz·f'(a·y + b), recomputed instead of stored, and x̂ = (y − mean)/√(var + ε),
 //   dshift = Σg,  dscale = Σg·x̂,  dy = a·(g − dshift/n − x̂·dscale/n)  (Ioffe & Szegedy 2015).
 //   Reads y and dz twice and writes dy: five passes.
@@ -184,9 +184,10 @@ void affine(const float* scale, const float* shift, const float* mean, const flo
   }
 }
 
-template <Activation A, typename T>
+template <Activation A, bool adds, typename T>
 void apply(const BatchNormForward& op, const Sums& sums) {
   const T* y = op.y.as<T>();
+  const T* addend = adds ? op.addend.as<T>() : nullptr;
   T* z = op.z.as<T>();
   const size_t stride = op.z.pixel_stride();
   const int channels = op.y.shape.c;
@@ -194,9 +195,13 @@ void apply(const BatchNormForward& op, const Sums& sums) {
   parallel_ranges(op.y.shape.pixels(), [&](size_t begin, size_t end) {
     for (size_t pixel = begin; pixel < end; ++pixel) {
       const T* from = y + pixel * channels;
+      const T* more = adds ? addend + pixel * channels : nullptr;
       T* to = z + pixel * stride;
 #pragma omp simd
-      for (int c = 0; c < channels; ++c) store(to[c], activate<A>(a[c] * widen(from[c]) + b[c]));
+      for (int c = 0; c < channels; ++c) {
+        const float value = activate<A>(a[c] * widen(from[c]) + b[c]);
+        store(to[c], adds ? value + widen(more[c]) : value);
+      }
     }
   });
 }
@@ -264,10 +269,14 @@ size_t CpuBackend::channel_workspace(const Shape& shape) const {
 void CpuBackend::batch_norm_forward(const BatchNormForward& op) {
   const int channels = op.y.shape.c;
   const Sums sums(op.workspace, channels);
+  BRIGHTNET_CHECK(!op.addend || (op.addend.shape == op.y.shape && op.addend.stride == 0),
+                  "the addend is dense and of the output's shape");
   with_compute_type(op.y.type, [&]<typename T>() {
     if (!op.statistics_known) statistics<T>(op, sums);
     affine(op.scale, op.shift, op.mean, op.inverse_std, sums, channels);
-    with_activation(op.activation, [&]<Activation A>() { apply<A, T>(op, sums); });
+    with_activation(op.activation, [&]<Activation A>() {
+      op.addend ? apply<A, true, T>(op, sums) : apply<A, false, T>(op, sums);
+    });
   });
 }
 

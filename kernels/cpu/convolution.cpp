@@ -12,6 +12,7 @@
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/cast.h"
 #include "kernels/cpu/cpu_backend.h"
+#include "kernels/cpu/grouped_weights.h"
 #include "kernels/cpu/onednn.h"
 #include "kernels/cpu/shared_convolution.h"
 #include "kernels/cpu/weight_layout.h"
@@ -55,19 +56,40 @@ struct Pass {
   }
 };
 
-/// Weights in one pass's layout, filled from the masters.
-struct WorkingWeights {
+/// Weights in one pass's layout, which are converted from the masters', or gradients to it.
+class LaidOutWeights {
+ public:
   memory data;
-  WeightLayout layout;
 
-  explicit WorkingWeights(const memory::desc& desc) : data(desc, engine(), nullptr), layout(desc) {}
-  void fill(const float* masters, DType type) { pack_weights(layout, masters, type, data.get_data_handle()); }
+  LaidOutWeights(const ConvolutionSpec& spec, const memory::desc& desc)
+      : data(desc, engine(), nullptr), type_(spec.type) {
+    if (spec.groups > 1) {
+      grouped_.emplace(spec, desc, engine());
+    } else {
+      layout_.emplace(desc);
+    }
+  }
+  void fill(const float* masters) {
+    if (grouped_) return grouped_->pack(masters, data.get_data_handle(), stream());
+    pack_weights(*layout_, masters, type_, data.get_data_handle());
+  }
+  /// Only of fp32 gradients.
+  void read(float* masters, bool accumulate) {
+    if (grouped_) return grouped_->unpack(data.get_data_handle(), masters, accumulate, stream());
+    unpack_weights(*layout_, static_cast<const float*>(data.get_data_handle()), masters, accumulate);
+  }
+
+ private:
+  DType type_;
+  std::optional<WeightLayout> layout_;  ///< one of the two
+  std::optional<GroupedWeights> grouped_;
 };
 
 class OneDnnConvolution : public Convolution {
  public:
   explicit OneDnnConvolution(const ConvolutionSpec& spec) : spec_(spec) {
-    const memory::dims weight_dims{spec.output.c, spec.input.c, spec.kernel, spec.kernel};
+    memory::dims weight_dims{spec.output.c, spec.input.c, spec.kernel, spec.kernel};
+    if (spec.groups > 1) weight_dims = grouped_weight_dims(spec);
     onednn::ConvolutionGeometry geometry;
     geometry.source = activations(spec.input, spec.type);
     geometry.destination = activations(spec.output, spec.type);
@@ -86,7 +108,7 @@ class OneDnnConvolution : public Convolution {
   }
 
   size_t workspace_bytes() const override {
-    return scratch_bytes() + (spec_.training ? gradient_.get_desc().get_size() : 0);
+    return scratch_bytes() + (spec_.training ? gradient_->data.get_desc().get_size() : 0);
   }
 
   void bind(void* weights, void* workspace) override {
@@ -99,12 +121,12 @@ class OneDnnConvolution : public Convolution {
     if (!spec_.training) return;
     if (spec_.input_gradient) backward_data_.scratch.set_data_handle(workspace);
     backward_weights_.scratch.set_data_handle(workspace);
-    gradient_.set_data_handle(static_cast<std::byte*>(workspace) + scratch_bytes());
+    gradient_->data.set_data_handle(static_cast<std::byte*>(workspace) + scratch_bytes());
   }
 
   void prepare(const float* master) override {
-    forward_weights_->fill(master, spec_.type);
-    if (backward_weights_copy_) backward_weights_copy_->fill(master, spec_.type);
+    forward_weights_->fill(master);
+    if (backward_weights_copy_) backward_weights_copy_->fill(master);
   }
 
   void forward(const Tensor& x, const float* bias, const Tensor& y) override {
@@ -128,8 +150,7 @@ class OneDnnConvolution : public Convolution {
     input_.set_data_handle(x.data);
     output_.set_data_handle(dy.data);
     backward_weights_.primitive.execute(stream(), backward_weights_arguments_);
-    if (!dw) return;
-    unpack_weights(*gradient_layout_, static_cast<const float*>(gradient_.get_data_handle()), dw, accumulate);
+    if (dw) gradient_->read(dw, accumulate);
   }
 
   std::string description() const override {
@@ -158,7 +179,7 @@ class OneDnnConvolution : public Convolution {
     attr.set_post_ops(fused);
     const auto desc = onednn::forward(engine(), spec_.training, geometry, attr);
     forward_.make(desc, dnnl::convolution_forward(desc));
-    forward_weights_.emplace(desc.weights_desc());
+    forward_weights_.emplace(spec_, desc.weights_desc());
     forward_arguments_ = {{DNNL_ARG_SRC, input_},
                           {DNNL_ARG_DST, output_},
                           {DNNL_ARG_WEIGHTS, forward_weights_->data},
@@ -173,7 +194,7 @@ class OneDnnConvolution : public Convolution {
       const auto desc = onednn::backward_data(engine(), geometry, hint, user_scratchpad());
       backward_data_.make(desc, dnnl::convolution_backward_data(desc));
       const bool shared = desc.weights_desc() == hint.weights_desc();
-      if (!shared) backward_weights_copy_.emplace(desc.weights_desc());
+      if (!shared) backward_weights_copy_.emplace(spec_, desc.weights_desc());
       backward_data_arguments_ = {
           {DNNL_ARG_DIFF_SRC, input_},
           {DNNL_ARG_DIFF_DST, output_},
@@ -184,11 +205,10 @@ class OneDnnConvolution : public Convolution {
     to_weights.weights = {weight_dims, memory::data_type::f32, memory::format_tag::any};
     const auto desc = onednn::backward_weights(engine(), to_weights, hint, user_scratchpad());
     backward_weights_.make(desc, dnnl::convolution_backward_weights(desc));
-    gradient_ = memory(desc.diff_weights_desc(), engine(), nullptr);
-    gradient_layout_.emplace(desc.diff_weights_desc());
+    gradient_.emplace(spec_, desc.diff_weights_desc());
     backward_weights_arguments_ = {{DNNL_ARG_SRC, input_},
                                    {DNNL_ARG_DIFF_DST, output_},
-                                   {DNNL_ARG_DIFF_WEIGHTS, gradient_},
+                                   {DNNL_ARG_DIFF_WEIGHTS, gradient_->data},
                                    {DNNL_ARG_SCRATCHPAD, backward_weights_.scratch}};
   }
 
@@ -214,11 +234,11 @@ class OneDnnConvolution : public Convolution {
 
   const ConvolutionSpec spec_;
   bool activates_after_ = false;
-  memory input_, output_, bias_, gradient_;
-  std::optional<WorkingWeights> forward_weights_;
-  std::optional<WorkingWeights> backward_weights_copy_;  ///< when backward-data prefers another layout
+  memory input_, output_, bias_;
+  std::optional<LaidOutWeights> forward_weights_;
+  std::optional<LaidOutWeights> backward_weights_copy_;  ///< when backward-data prefers another layout
+  std::optional<LaidOutWeights> gradient_;
   Pass forward_, backward_data_, backward_weights_;
-  std::optional<WeightLayout> gradient_layout_;
   std::unordered_map<int, memory> forward_arguments_, backward_data_arguments_, backward_weights_arguments_;
 };
 

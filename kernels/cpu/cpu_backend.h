@@ -44,6 +44,9 @@ class CpuBackend : public Backend {
                         const Tensor& argmax) override;
   void max_pool_backward(const PoolSpec& pool, const Tensor& dy, const Tensor& argmax, const Tensor& dx,
                          bool accumulate) override;
+  void average_pool_forward(const AveragePool& pool, const Tensor& x, const Tensor& y) override;
+  void average_pool_backward(const AveragePool& pool, const Tensor& dy, const Tensor& dx,
+                             bool accumulate) override;
   void copy_channels(const Tensor& from, int from_channel, const Tensor& to, int to_channel, int channels,
                      bool accumulate) override;
   void upsample_forward(int factor, const Tensor& x, const Tensor& y) override;
@@ -52,6 +55,11 @@ class CpuBackend : public Backend {
   void space_to_depth_backward(int block, const Tensor& dy, const Tensor& dx, bool accumulate) override;
   void add(const Tensor& a, const Tensor& b, const Tensor& y) override;
   void multiply(const Tensor& a, const Tensor& b, const Tensor& y, bool accumulate) override;
+  void scale_channels(const Tensor& x, const Tensor& factors, const Tensor& y, bool accumulate) override;
+  void channel_products(const Tensor& a, const Tensor& b, const Tensor& sums) override;
+  void sum_factors(const SumWeights& weights, const float* parameters, float* factors) override;
+  void sum_factors_backward(const SumWeights& weights, const float* parameters, const float* factor_gradient,
+                            float* gradient, bool accumulate) override;
   void cast(const Tensor& from, const Tensor& to) override;
   void normalize_image(const Tensor& pixels, const Tensor& x) override;
 

@@ -45,7 +45,8 @@ void CudaBackend::activation_forward(Activation activation, const Tensor& x, con
   if (activation == Activation::linear && x.data == y.data) return;
   with_compute_type(x.type, [&]<typename T>() {
     for_each_element<whole_vector<T>>(x.count(), {x.data, y.data},
-                                      ActivateElements<T>{activation, x.as<T>(), y.as<T>()}, stream());
+                                      ActivateElements<T>{activation, x.as<T>(), y.as<T>()}, stream(),
+                                      Traffic{x.bytes(), y.bytes()});
   });
 }
 
@@ -54,7 +55,8 @@ void CudaBackend::activation_backward(Activation activation, const Tensor& x, co
   if (activation == Activation::linear) return;
   with_compute_type(x.type, [&]<typename T>() {
     for_each_element<whole_vector<T>>(x.count(), {x.data, dy.data},
-                                      MultiplyByDerivative<T>{activation, x.as<T>(), dy.as<T>()}, stream());
+                                      MultiplyByDerivative<T>{activation, x.as<T>(), dy.as<T>()}, stream(),
+                                      Traffic{2 * x.bytes(), dy.bytes()});
   });
 }
 

@@ -1,4 +1,5 @@
 // y = a + b. Reads both and writes y once: 3 · size bytes, 16 at a time. The sum is fp32, rounded once.
+#include "kernels/cuda/convolution_kernels.h"
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/elementwise.h"
 
@@ -23,13 +24,18 @@ struct AddElements {
 
 }  // namespace
 
-void CudaBackend::add(const Tensor& a, const Tensor& b, const Tensor& y) {
+void add(const Tensor& a, const Tensor& b, const Tensor& y, cudaStream_t stream) {
   BRIGHTNET_CHECK(a.shape == y.shape && b.shape == y.shape && a.type == y.type && b.type == y.type,
                   "sum of unlike tensors");
   with_compute_type(y.type, [&]<typename T>() {
     for_each_element<whole_vector<T>>(y.count(), {a.data, b.data, y.data},
-                                      AddElements<T>{a.as<T>(), b.as<T>(), y.as<T>()}, stream());
+                                      AddElements<T>{a.as<T>(), b.as<T>(), y.as<T>()}, stream,
+                                      Traffic{2 * y.bytes(), y.bytes()});
   });
+}
+
+void CudaBackend::add(const Tensor& a, const Tensor& b, const Tensor& y) {
+  cuda::add(a, b, y, stream());
 }
 
 }  // namespace brightnet::cuda

@@ -1,7 +1,8 @@
 // Forward:  z = f(a·y + b) with a = scale/√(var + ε), b = shift − mean·a.
 //   Reads y twice (statistics, then apply) and writes z: 3 · size bytes, the fewest while the convolution and
 //   the statistics are separate. Where cuDNN's convolution computes Σy and Σy² as well
-//   (kernels/cuda/convolution_graph.h), y is read once.
+//   (kernels/cuda/convolution_graph.h), y is read once. The addend of a shortcut is one read more, where an
+//   addition by itself would be three passes and a launch.
 // Backward: with g = dz·f'(a·y + b), recomputed instead of stored, and x̂ = (y − mean)/√(var + ε),
 //   dshift = Σg,  dscale = Σg·x̂,  dy = a·(g − dshift/n − x̂·dscale/n)  (Ioffe & Szegedy 2015).
 //   Reads y and dz twice and writes dy: 5 · size bytes.
@@ -19,13 +20,19 @@
 #include "kernels/cuda/channel_sums.h"
 #include "kernels/cuda/convolution_kernels.h"
 #include "kernels/cuda/cuda_backend.h"
+#include "kernels/cuda/output_sums.h"
 
 namespace brightnet::cuda {
 namespace {
 
-/// Blocks per multiprocessor in the apply passes, limited by registers. The grid has the same size, so that
-/// all blocks run at once.
-constexpr int apply_blocks = 6, apply_gradient_blocks = 4;
+/// Blocks per multiprocessor in each pass, limited by registers. The grid has the same size, so that all blocks
+/// run at once.
+constexpr int apply_blocks = 6, apply_sum_blocks = 5, gradient_sums_blocks = 3, apply_gradient_blocks = 4;
+
+/// Pixels whose vectors a thread loads before it uses the first. An H200 moves 4 TB/s with some 700 ns from a
+/// load to its use, which takes 21 KB of loads on their way in each of its multiprocessors; with two pixels
+/// these passes have 48 to 96 KB (blocks · 256 threads · pixels · 16 bytes of each tensor read).
+constexpr int pixels_in_flight = 2;
 
 /// `count` channels of fp32 parameters, four at a time: small maps have only about ten vectors per thread,
 /// and scalar loads would take more instructions than these.
@@ -93,6 +100,10 @@ struct StoreStatistics {
   float *mean, *inverse_std, *running_mean, *running_variance;
   float momentum, epsilon;
 
+  Traffic traffic(int channels) const {
+    const size_t floats = channels * sizeof(float);
+    return {2 * floats + (k ? channels * sizeof(T) : 0), 4 * floats};
+  }
   __device__ void operator()(int channel, double s, double t) const {
     const double batch_mean = (k ? static_cast<double>(widen(k[channel])) : 0.0) + s / pixels;
     double variance = (t - s * s / pixels) / pixels;
@@ -113,6 +124,7 @@ struct KeepSumsAboutZero {
   double* totals;  ///< [2][channels]
   int channels;
 
+  Traffic traffic(int) const { return {channels * sizeof(T), 2 * channels * sizeof(double)}; }
   __device__ void operator()(int channel, double s, double t) const {
     const double shift = static_cast<double>(widen(k[channel]));
     totals[channel] = s + pixels * shift;
@@ -124,6 +136,7 @@ struct KeepSums {
   double* totals;  ///< [2][channels]
   int channels;
 
+  Traffic traffic(int) const { return {0, 2 * channels * sizeof(double)}; }
   __device__ void operator()(int channel, double s, double t) const {
     totals[channel] = s;
     totals[channels + channel] = t;
@@ -141,7 +154,9 @@ __global__ void __launch_bounds__(channel_threads)
 
 template <typename Number, typename Finish>
 void finish_sums(const Number* totals, int channels, const Finish& finish, cudaStream_t stream) {
-  launch(finish_kernel<Number, Finish>, blocks_for(channels, channel_threads), channel_threads, 0, stream,
+  const Traffic sums{2 * channels * sizeof(Number), 0};
+  const Grid grid(blocks_for(channels, channel_threads));
+  launch(finish_kernel<Number, Finish>, grid.moving(sums + finish.traffic(channels)), channel_threads, 0, stream,
          totals, channels, finish);
 }
 
@@ -158,6 +173,7 @@ template <typename T>
 struct ApplyArguments {
   const T* y;
   const T* dz;      ///< backward
+  const T* addend;  ///< forward; nullptr: none
   T* to;            ///< z or dy
   unsigned stride;  ///< of z or dz
   const float *scale, *shift, *mean, *inverse_std;
@@ -165,27 +181,41 @@ struct ApplyArguments {
   Activation activation;
 };
 
-template <typename T, int count>
-__global__ void __launch_bounds__(channel_threads, resident(apply_blocks))
+template <typename T, int count, bool adds>
+__global__ void __launch_bounds__(channel_threads, resident(adds ? apply_sum_blocks : apply_blocks))
     apply_kernel(ChannelTiles tiles, ApplyArguments<T> op) {
   const ChannelPlace place = ChannelPlace::of_thread<count>(tiles);
   if (place.pixels == 0) return;
   float a[count], b[count];
   load_affine<count>(op.scale, op.shift, op.mean, op.inverse_std, place.channel, a, b);
   with_activation(op.activation, [&]<Activation A>() {
-    for (unsigned pixel = place.first; pixel < place.pixels; pixel += place.step) {
-      float values[count];
-      load_floats<count>(op.y + place.at<count>(pixel, tiles.channels), values);
+    for (unsigned pixel = place.first; pixel < place.pixels; pixel += pixels_in_flight * place.step) {
+      Vector<T, count> y[pixels_in_flight];
+      [[maybe_unused]] Vector<T, count> more[pixels_in_flight];  // summands
 #pragma unroll
-      for (int c = 0; c < count; ++c) values[c] = activate<A>(a[c] * values[c] + b[c]);
-      store_floats<count>(op.to + place.at<count>(pixel, op.stride), values);
+      for (int j = 0; j < pixels_in_flight; ++j) {
+        const size_t at = place.at<count>(place.own(pixel, j), tiles.channels);
+        y[j] = load_once<count>(op.y + at);
+        if constexpr (adds) more[j] = load_once<count>(op.addend + at);
+      }
+#pragma unroll
+      for (int j = 0; j < pixels_in_flight; ++j) {
+        if (!place.has(pixel, j)) break;
+        float values[count];
+#pragma unroll
+        for (int c = 0; c < count; ++c) {
+          values[c] = activate<A>(a[c] * widen(y[j].element[c]) + b[c]);
+          if constexpr (adds) values[c] += widen(more[j].element[c]);
+        }
+        store_floats<count>(op.to + place.at<count>(place.own(pixel, j), op.stride), values);
+      }
     }
   });
 }
 
 /// Σg and Σg·(y − mean) of every channel.
 template <typename T, int count>
-__global__ void __launch_bounds__(channel_threads, resident(blocks_of_multiprocessor))
+__global__ void __launch_bounds__(channel_threads, resident(gradient_sums_blocks))
     gradient_sums_kernel(ChannelTiles tiles, ApplyArguments<T> op, float2* parts) {
   const ChannelPlace place = ChannelPlace::of_thread<count>(tiles);
   float a[count] = {}, b[count] = {}, mean[count] = {}, s[count] = {}, t[count] = {};
@@ -194,15 +224,26 @@ __global__ void __launch_bounds__(channel_threads, resident(blocks_of_multiproce
     load_parameters<count>(op.mean, place.channel, mean);
   }
   with_activation(op.activation, [&]<Activation A>() {
-    for (unsigned pixel = place.pixels - 1 - place.first; pixel < place.pixels; pixel -= place.step) {
-      float values[count], g[count];
-      load_floats<count>(op.y + place.at<count>(pixel, tiles.channels), values);
-      load_floats<count>(op.dz + place.at<count>(pixel, op.stride), g);
+    // Pixels descend, and below 0 they wrap beyond the last.
+    for (unsigned pixel = place.pixels - 1 - place.first; pixel < place.pixels;
+         pixel -= pixels_in_flight * place.step) {
+      Vector<T, count> y[pixels_in_flight], dz[pixels_in_flight];
 #pragma unroll
-      for (int c = 0; c < count; ++c) {
-        g[c] *= activation_gradient<A>(a[c] * values[c] + b[c]);
-        s[c] += g[c];
-        t[c] += g[c] * (values[c] - mean[c]);
+      for (unsigned j = 0; j < pixels_in_flight; ++j) {
+        const unsigned own = pixel - j * place.step < place.pixels ? pixel - j * place.step : pixel;
+        y[j] = load<count>(op.y + place.at<count>(own, tiles.channels));
+        dz[j] = load<count>(op.dz + place.at<count>(own, op.stride));
+      }
+#pragma unroll
+      for (unsigned j = 0; j < pixels_in_flight; ++j) {
+        if (pixel - j * place.step >= place.pixels) break;
+#pragma unroll
+        for (int c = 0; c < count; ++c) {
+          const float value = widen(y[j].element[c]);
+          const float g = widen(dz[j].element[c]) * activation_gradient<A>(a[c] * value + b[c]);
+          s[c] += g;
+          t[c] += g * (value - mean[c]);
+        }
       }
     }
   });
@@ -215,6 +256,10 @@ struct StoreParameterGradients {
   float *scale_gradient, *shift_gradient;
   bool accumulate;
 
+  Traffic traffic(int channels) const {
+    const size_t floats = channels * sizeof(float);
+    return {(accumulate ? 3 : 1) * floats, 2 * floats};
+  }
   __device__ void operator()(int channel, double s, double t) const {
     const double dscale = t * static_cast<double>(inverse_std[channel]);
     shift_gradient[channel] = static_cast<float>(s) + (accumulate ? shift_gradient[channel] : 0.0f);
@@ -229,6 +274,11 @@ struct StoreGradientCoefficients {
   float *k0, *k1;
   bool frozen;
 
+  /// Without inverse_std, which StoreParameterGradients reads, or nobody when frozen.
+  Traffic traffic(int channels) const {
+    const size_t floats = channels * sizeof(float);
+    return {2 * floats, 2 * floats};
+  }
   __device__ void operator()(int channel, double s, double t) const {
     const double std = inverse_std[channel], a = static_cast<double>(scale[channel] * inverse_std[channel]);
     const double factor = frozen ? 0.0 : -a * std * (t * std) / pixels;
@@ -243,6 +293,7 @@ struct Both {
   First first;
   Second second;
 
+  Traffic traffic(int channels) const { return first.traffic(channels) + second.traffic(channels); }
   __device__ void operator()(int channel, double s, double t) const {
     first(channel, s, t);
     second(channel, s, t);
@@ -259,17 +310,26 @@ __global__ void __launch_bounds__(channel_threads, resident(apply_gradient_block
   load_parameters<count>(op.k0, place.channel, k0);
   load_parameters<count>(op.k1, place.channel, k1);
   with_activation(op.activation, [&]<Activation A>() {
-    for (unsigned pixel = place.first; pixel < place.pixels; pixel += place.step) {
-      float values[count], g[count];
-      const size_t at = place.at<count>(pixel, tiles.channels);
-      load_floats<count>(op.y + at, values);
-      load_floats<count>(op.dz + place.at<count>(pixel, op.stride), g);
+    for (unsigned pixel = place.first; pixel < place.pixels; pixel += pixels_in_flight * place.step) {
+      Vector<T, count> y[pixels_in_flight], dz[pixels_in_flight];
 #pragma unroll
-      for (int c = 0; c < count; ++c) {
-        g[c] *= activation_gradient<A>(a[c] * values[c] + b[c]);
-        g[c] = a[c] * g[c] + (k1[c] * values[c] + k0[c]);
+      for (int j = 0; j < pixels_in_flight; ++j) {
+        const unsigned own = place.own(pixel, j);
+        y[j] = load_once<count>(op.y + place.at<count>(own, tiles.channels));
+        dz[j] = load_once<count>(op.dz + place.at<count>(own, op.stride));
       }
-      store_floats<count>(op.to + at, g);
+#pragma unroll
+      for (int j = 0; j < pixels_in_flight; ++j) {
+        if (!place.has(pixel, j)) break;
+        float dy[count];
+#pragma unroll
+        for (int c = 0; c < count; ++c) {
+          const float value = widen(y[j].element[c]);
+          const float g = widen(dz[j].element[c]) * activation_gradient<A>(a[c] * value + b[c]);
+          dy[c] = a[c] * g + (k1[c] * value + k0[c]);
+        }
+        store_floats<count>(op.to + place.at<count>(place.own(pixel, j), tiles.channels), dy);
+      }
     }
   });
 }
@@ -278,7 +338,7 @@ __global__ void __launch_bounds__(channel_threads, resident(apply_gradient_block
 template <typename T, int count>
 ChannelTiles queue_statistics(const Tensor& y, const ChannelWorkspace& room, cudaStream_t stream) {
   const ChannelTiles tiles(y.shape, count, blocks_of_multiprocessor);
-  launch(statistics_kernel<T, count>, tiles.grid(), channel_threads, 0, stream, tiles, y.as<const T>(),
+  launch(statistics_kernel<T, count>, Grid(tiles.grid()).moving({y.bytes(), tiles.part_bytes()}), channel_threads, 0, stream, tiles, y.as<const T>(),
          room.parts);
   return tiles;
 }
@@ -310,6 +370,8 @@ void read_for_statistics(const Tensor& y, void* workspace, cudaStream_t stream) 
 }
 
 void CudaBackend::batch_norm_forward(const BatchNormForward& op) {
+  BRIGHTNET_CHECK(!op.addend || (op.addend.shape == op.y.shape && op.addend.stride == 0),
+                  "the addend is dense and of the output's shape");
   const int channels = op.y.shape.c;
   const ChannelWorkspace room(op.workspace, channels);
   const double pixels = static_cast<double>(op.y.shape.pixels());
@@ -323,9 +385,9 @@ void CudaBackend::batch_norm_forward(const BatchNormForward& op) {
         if (op.sums || op.exchange) store.k = nullptr;
         if (op.exchange) store.pixels *= op.exchange->parts();
         if (op.sums && op.exchange) {
-          finish_sums(op.sums, channels, KeepSums{room.totals, channels}, stream());
+          finish_output_sums(op.y, op.sums, KeepSums{room.totals, channels}, stream());
         } else if (op.sums) {
-          finish_sums(op.sums, channels, store, stream());
+          finish_output_sums(op.y, op.sums, store, stream());
         } else {
           const ChannelTiles tiles = queue_statistics<T, count>(op.y, room, stream());
           if (op.exchange) {
@@ -338,6 +400,7 @@ void CudaBackend::batch_norm_forward(const BatchNormForward& op) {
       }
       ApplyArguments<T> apply{};
       apply.y = y;
+      apply.addend = op.addend ? op.addend.as<T>() : nullptr;
       apply.to = op.z.as<T>();
       apply.stride = pixel_stride(op.z, count);
       apply.scale = op.scale;
@@ -345,10 +408,12 @@ void CudaBackend::batch_norm_forward(const BatchNormForward& op) {
       apply.mean = op.mean;
       apply.inverse_std = op.inverse_std;
       apply.activation = op.activation;
-      const ChannelTiles apply_tiles(op.y.shape, count, apply_blocks);
-      launch(apply_kernel<T, count>, apply_tiles.grid(), channel_threads, 0, stream(), apply_tiles, apply);
+      const ChannelTiles apply_tiles(op.y.shape, count, op.addend ? apply_sum_blocks : apply_blocks);
+      const Traffic traffic{op.y.bytes() + (op.addend ? op.y.bytes() : 0) + 4 * channels * sizeof(float),
+                            op.z.bytes()};
+      launch(op.addend ? apply_kernel<T, count, true> : apply_kernel<T, count, false>, Grid(apply_tiles.grid()).moving(traffic), channel_threads, 0, stream(), apply_tiles, apply);
     };
-    channels_fill_vectors({op.y, op.z}) ? run.template operator()<whole_vector<T>>()
+    channels_fill_vectors({op.y, op.z, op.addend}) ? run.template operator()<whole_vector<T>>()
                                         : run.template operator()<1>();
   });
 }
@@ -366,6 +431,7 @@ void CudaBackend::batch_norm_backward(const BatchNormBackward& op) {
     const auto run = [&]<int count>() {
       const ApplyArguments<T> apply{op.y.as<T>(),
                                     op.dz.as<T>(),
+                                    nullptr,
                                     op.dy.as<T>(),
                                     pixel_stride(op.dz, count),
                                     op.scale,
@@ -375,8 +441,9 @@ void CudaBackend::batch_norm_backward(const BatchNormBackward& op) {
                                     k0,
                                     k1,
                                     op.activation};
-      const ChannelTiles tiles(op.y.shape, count, blocks_of_multiprocessor);
-      launch(gradient_sums_kernel<T, count>, tiles.grid(), channel_threads, 0, stream(), tiles, apply,
+      const ChannelTiles tiles(op.y.shape, count, gradient_sums_blocks);
+      const size_t read = op.y.bytes() + op.dz.bytes() + 4 * channels * sizeof(float);
+      launch(gradient_sums_kernel<T, count>, Grid(tiles.grid()).moving({read, tiles.part_bytes()}), channel_threads, 0, stream(), tiles, apply,
              room.parts);
       if (op.exchange && !op.frozen) {
         total(room, tiles, Both<StoreParameterGradients, KeepSums>{gradients, {room.totals, channels}},
@@ -387,7 +454,8 @@ void CudaBackend::batch_norm_backward(const BatchNormBackward& op) {
               stream());
       }
       const ChannelTiles apply_tiles(op.y.shape, count, apply_gradient_blocks);
-      launch(apply_gradient_kernel<T, count>, apply_tiles.grid(), channel_threads, 0, stream(), apply_tiles,
+      const Traffic traffic{read + 2 * channels * sizeof(float), op.dy.bytes()};
+      launch(apply_gradient_kernel<T, count>, Grid(apply_tiles.grid()).moving(traffic), channel_threads, 0, stream(), apply_tiles,
              apply);
     };
     channels_fill_vectors({op.y, op.dz, op.dy}) ? run.template operator()<whole_vector<T>>()
@@ -396,7 +464,9 @@ void CudaBackend::batch_norm_backward(const BatchNormBackward& op) {
 }
 
 void CudaBackend::fold_batch_norm(const BatchNormFold& op) {
-  launch(fold_kernel, op.channels, fold_threads, 0, stream(), op);
+  const size_t weights = op.channels * op.weights_per_channel * sizeof(float);
+  const Traffic traffic{weights + 4 * op.channels * sizeof(float), weights + op.channels * sizeof(float)};
+  launch(fold_kernel, Grid(op.channels).moving(traffic), fold_threads, 0, stream(), op);
 }
 
 }  // namespace brightnet::cuda

@@ -34,6 +34,10 @@ struct StoreGradient {
   float* db;
   bool accumulate;
 
+  Traffic traffic(int channels) const {
+    const size_t bytes = channels * sizeof(float);
+    return {accumulate ? bytes : 0, bytes};
+  }
   __device__ void operator()(int channel, double s, double) const {
     db[channel] = static_cast<float>(s) + (accumulate ? db[channel] : 0.0f);
   }
@@ -47,8 +51,8 @@ void CudaBackend::bias_gradient(const Tensor& dy, float* db, bool accumulate, vo
   with_compute_type(dy.type, [&]<typename T>() {
     const auto run = [&]<int count>() {
       const ChannelTiles tiles(dy.shape, count, blocks_of_multiprocessor);
-      launch(sum_kernel<T, count>, tiles.grid(), channel_threads, 0, stream(), tiles, dy.as<T>(),
-             pixel_stride(dy, count), room.parts);
+      launch(sum_kernel<T, count>, Grid(tiles.grid()).moving({dy.bytes(), tiles.part_bytes()}), channel_threads, 0,
+             stream(), tiles, dy.as<T>(), pixel_stride(dy, count), room.parts);
       total(room, tiles, StoreGradient{db, accumulate}, stream());
     };
     channels_fill_vectors({dy}) ? run.template operator()<whole_vector<T>>() : run.template operator()<1>();

@@ -1,57 +1,12 @@
-// Two sums over the pixels of every channel, in two launches: blocks sum parts of the pixels, then the parts
-// are added in fp64 in a fixed order, so results are the same in every run on the same GPU.
-//
-// A thread holds one vector of channels for all of its pixels, so that per-channel values (shifts, scales)
-// stay in registers. Neighbouring threads take neighbouring vectors, up to 32 of them; the block's other
-// threads take further pixels.
+// Two sums over the pixels of every channel, in two launches: blocks sum parts of the pixels in fp32 (sum_rows), then
+// the parts are added in fp64 in a fixed order (total), so results are the same in every run on the same GPU. The
+// parts are 8 bytes a channel and block: a few megabytes beside tensors of hundreds.
 #pragma once
 
-#include <algorithm>
-
 #include "core/alignment.h"
-#include "kernels/cuda/channel_vectors.h"
+#include "kernels/cuda/channel_tiles.h"
 
 namespace brightnet::cuda {
-
-constexpr int channel_threads = 256;
-constexpr int most_columns = 32;             ///< vectors of channels that a block works on
-constexpr int widest_vector = 8;             ///< elements of one
-constexpr int blocks_of_multiprocessor = 4;  ///< as many as the registers of the gradient's sums allow
-constexpr int most_multiprocessors = 192;    ///< of any GPU; larger ones get no larger grid
-constexpr int fewest_pixels_of_thread = 8;   ///< less would not be worth a row of partial sums
-
-/// Minimum resident blocks per multiprocessor for a kernel's launch bounds, which limit its registers.
-/// Compute capability 7.5 holds 1024 threads.
-constexpr int resident(int blocks) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-  return blocks < 1024 / channel_threads ? blocks : 1024 / channel_threads;
-#else
-  return blocks;
-#endif
-}
-
-/// How a tensor is divided: blockIdx.y chooses vectors of channels, blockIdx.x and the thread's row pixels.
-struct ChannelTiles {
-  size_t pixels = 0;
-  int channels = 0, columns = 0, rows = 0;
-  int across = 0, chunks = 0;  ///< the grid in y and in x
-
-  ChannelTiles() = default;
-  ChannelTiles(const Shape& shape, int count, int blocks_a_multiprocessor)
-      : pixels(shape.pixels()), channels(shape.c) {
-    BRIGHTNET_CHECK(pixels <= 0x7fffffffu, "a tensor of more than 2^31 pixels");
-    item_count(pixels, channels, count);
-    const int vectors = shape.c / count;
-    columns = std::min(vectors, most_columns);
-    rows = channel_threads / columns;
-    across = (vectors + columns - 1) / columns;
-    const size_t useful = (pixels + static_cast<size_t>(rows) * fewest_pixels_of_thread - 1) /
-                          (static_cast<size_t>(rows) * fewest_pixels_of_thread);
-    const int blocks = std::min(multiprocessors(), most_multiprocessors) * blocks_a_multiprocessor;
-    chunks = static_cast<int>(std::clamp<size_t>(blocks / across, 1, std::max<size_t>(useful, 1)));
-  }
-  dim3 grid() const { return dim3(static_cast<unsigned>(chunks), static_cast<unsigned>(across)); }
-};
 
 /// The workspace: fp64 sums of every channel, coefficients of the next pass, and partial sums.
 struct ChannelWorkspace {
@@ -77,37 +32,7 @@ struct ChannelWorkspace {
   }
 };
 
-/// Elements from one pixel of a tensor to the next, in 32 bits; offsets are counted in vectors of `count`.
-inline unsigned pixel_stride(const Tensor& tensor, int count) {
-  const size_t stride = tensor.pixel_stride();
-  item_count(tensor.shape.pixels(), static_cast<int>(stride), count);
-  return static_cast<unsigned>(stride);
-}
-
 #ifdef BRIGHTNET_KERNELS
-
-/// The thread's first channel and its pixels: first, first + step, ... below `pixels`.
-struct ChannelPlace {
-  int channel;
-  unsigned first, step, pixels;  ///< 32 bits: 64-bit numbers take registers and instructions
-
-  template <int count>
-  __device__ static ChannelPlace of_thread(const ChannelTiles& tiles) {
-    const int thread = static_cast<int>(threadIdx.x), column = thread % tiles.columns,
-              row = thread / tiles.columns;
-    const int channel = (static_cast<int>(blockIdx.y) * tiles.columns + column) * count;
-    const bool active = row < tiles.rows && channel < tiles.channels;
-    const unsigned rows = static_cast<unsigned>(tiles.rows);
-    return {channel, blockIdx.x * rows + row, gridDim.x * rows,
-            active ? static_cast<unsigned>(tiles.pixels) : 0};
-  }
-
-  /// Offset of the thread's vector of a pixel in a tensor with this pixel stride.
-  template <int count>
-  __device__ size_t at(unsigned pixel, unsigned stride) const {
-    return static_cast<size_t>(pixel * (stride / count) + static_cast<unsigned>(channel) / count) * count;
-  }
-};
 
 /// parts[blockIdx.x] of the block's channels = the sums of s and t over the block's rows. All threads
 /// call it.
@@ -186,7 +111,9 @@ __global__ void __launch_bounds__(channel_threads)
 template <typename Finish>
 void total(const ChannelWorkspace& workspace, const ChannelTiles& tiles, const Finish& finish,
            cudaStream_t stream) {
-  launch(total_kernel<Finish>, blocks_for(tiles.channels, total_channels), channel_threads, 0, stream,
+  const Grid grid(blocks_for(tiles.channels, total_channels));
+  const Traffic parts{tiles.part_bytes(), 0};
+  launch(total_kernel<Finish>, grid.moving(parts + finish.traffic(tiles.channels)), channel_threads, 0, stream,
          static_cast<const float2*>(workspace.parts), tiles.chunks, tiles.channels, finish);
 }
 

@@ -39,10 +39,14 @@ __global__ void __launch_bounds__(elementwise_threads)
 
 /// Runs body(pixel, first channel) for every vector of Body::width channels.
 template <typename Body>
-void for_each_channel_vector(size_t pixels, int channels, const Body& body, cudaStream_t stream) {
+void for_each_channel_vector(size_t pixels, int channels, const Body& body, cudaStream_t stream,
+                             const std::optional<Traffic>& traffic = {},
+                             const std::source_location& where = std::source_location::current()) {
   const unsigned items = item_count(pixels, channels, Body::width);
   if (items == 0) return;
-  launch(channel_vector_kernel<Body>, elementwise_blocks(items), elementwise_threads, 0, stream, items,
+  Grid grid(elementwise_blocks(items), where);
+  grid.traffic = traffic;
+  launch(channel_vector_kernel<Body>, grid, elementwise_threads, 0, stream, items,
          static_cast<unsigned>(channels / Body::width), body);
 }
 

@@ -72,10 +72,15 @@ void CudaBackend::check_step(const StepPolicy& policy, const StepEvidence& evide
   const unsigned statistic_blocks = blocks_of(evidence.statistic_count, most_statistic_blocks);
   auto* const partial = static_cast<double*>(workspace);
   if (gradient_blocks + statistic_blocks > 0) {
-    launch(sum_squares, gradient_blocks + statistic_blocks, block_threads, 0, stream(), evidence,
-           gradient_blocks, partial);
+    const unsigned blocks = gradient_blocks + statistic_blocks;
+    const Traffic traffic{(evidence.gradient_count + evidence.statistic_count) * sizeof(float),
+                          blocks * sizeof(double)};
+    launch(sum_squares, Grid(blocks).moving(traffic), block_threads, 0, stream(), evidence, gradient_blocks,
+           partial);
   }
-  launch(decide, 1, block_threads, 0, stream(), policy, partial, gradient_blocks, statistic_blocks, state);
+  const Traffic traffic{(gradient_blocks + statistic_blocks) * sizeof(double) + sizeof(StepState),
+                        sizeof(StepState)};
+  launch(decide, Grid(1).moving(traffic), block_threads, 0, stream(), policy, partial, gradient_blocks, statistic_blocks, state);
 }
 
 }  // namespace brightnet::cuda

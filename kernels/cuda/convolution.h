@@ -25,7 +25,4 @@ struct CudnnOptions {
 /// a graph then.
 ConvolutionFactory cudnn_convolutions(const CudnnOptions& options);
 
-/// Bytes of the arena that the engines of a convolution may use.
-size_t convolution_workspace(const ConvolutionSpec& spec);
-
 }  // namespace brightnet::cuda

@@ -2,8 +2,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <vector>
 
+#include "core/clock.h"
+#include "core/log.h"
+#include "core/progress.h"
+#include "kernels/cuda/convolution_timing.h"
 #include "kernels/cuda/libraries.h"
 
 namespace cudnn_frontend {
@@ -16,16 +21,22 @@ namespace {
 
 namespace fe = cudnn_frontend;
 
-constexpr int most_engines = 16;  // of the heuristics' list, best first, that are timed
-constexpr int most_compiled = 2;  // of those that cuDNN compiles for the occasion, a second or so each
-constexpr int timed_rounds = 3;
-// Of a round: one after the other, as in a step, where the host's part does not count.
-constexpr int queued_runs = 4;
-constexpr float hopeless = 1.5f;  // times the best: not worth the rounds
+// The heuristics list the engines best first. Per pass and variant, so many seconds of timing: yolov4 has some
+// hundred different passes, and most engines take milliseconds.
+constexpr double most_seconds = 2;
+constexpr int most_compiled = 2;  ///< of those that cuDNN compiles for the occasion, a second or so each
+constexpr float hopeless = 1.5f;  ///< times the best: not worth the rounds
+constexpr double seconds_between_messages = 20;
 
 std::string cudnn_version() {
   const size_t v = fe::detail::get_backend_version();
   return std::to_string(v / 10000) + '.' + std::to_string(v % 10000 / 100) + '.' + std::to_string(v % 100);
+}
+
+bool is_capturing(cudaStream_t stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  check(cudaStreamIsCapturing(stream, &status), "ask whether a graph is captured");
+  return status != cudaStreamCaptureStatusNone;
 }
 
 std::string engine_name(const ConvolutionVariant& variant, int64_t index) {
@@ -40,28 +51,6 @@ bool is_compiled_now(const fe::graph::Graph& graph, int64_t index) {
          std::count(notes.begin(), notes.end(), fe::BehaviorNote_t::RUNTIME_COMPILATION) > 0;
 }
 
-/// Of one of so many runs, one after the other; negative when one fails.
-float time(const std::function<bool()>& work, cudaStream_t stream, int times) {
-  const Event begin(true), end(true);
-  begin.record(stream);
-  for (int i = 0; i < times; ++i) {
-    if (!work()) return -1;
-  }
-  end.record(stream);
-  end.synchronize();
-  return end.elapsed_ms(begin) / static_cast<float>(times);
-}
-
-/// How long the device takes for what `work` queues, the shortest of some times, in milliseconds; those that
-/// take `hopeless` are not repeated. Negative when `work` says that it failed.
-float fastest_run(const std::function<bool()>& work, cudaStream_t stream, float hopeless) {
-  if (time(work, stream, 1) < 0) return -1;  // the first run loads what it needs
-  float milliseconds = time(work, stream, 1);
-  for (int round = 0; round < timed_rounds && milliseconds < hopeless; ++round)
-    milliseconds = std::min(milliseconds, time(work, stream, queued_runs));
-  return milliseconds;
-}
-
 }  // namespace
 
 struct ConvolutionEngines::Timed {
@@ -70,6 +59,7 @@ struct ConvolutionEngines::Timed {
 };
 
 ConvolutionEngines::~ConvolutionEngines() {
+  report_timing(0);
   chosen_.clear();
   if (handle_) fe::detail::destroy_handle(handle_);
 }
@@ -95,38 +85,60 @@ void ConvolutionEngines::open(cudaStream_t stream) {
 
 EnginePointer ConvolutionEngines::choose(const Pass& pass, const Pointers& pointers,
                                          EngineWorkspace workspace, cudaStream_t stream) {
-  cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
-  check(cudaStreamIsCapturing(stream, &capturing), "ask whether a graph is captured");
-  BRIGHTNET_CHECK(capturing == cudaStreamCaptureStatusNone, "a convolution chose its engine inside a graph");
+  BRIGHTNET_CHECK(!is_capturing(stream), "a convolution chose its engine inside a graph");
   open(stream);
+  note_progress();
   EnginePointer& chosen = chosen_[pass.name];
   const std::string remembered = options_.deterministic ? "" : cache_->find(pass.name);
   if (!chosen && !remembered.empty()) chosen = named(pass, remembered, workspace.bytes);
   // Also what was remembered and is no longer offered, by another build of the same version, is measured.
   if (!chosen) {
+    const double began = seconds_now();
     chosen = fastest(pass, pointers, workspace, stream);
     if (options_.deterministic) return chosen;
     cache_->remember(pass.name, chosen->name);
     cache_->save();  // a run that is killed need not be measured again
+    timing_.seconds += seconds_now() - began;
+    ++timing_.passes;
+    report_timing(seconds_between_messages);
   }
   return chosen;
 }
 
+EnginePointer ConvolutionEngines::assumed(const Pass& pass) const {
+  const ConvolutionVariants variants = pass.variants();
+  const ConvolutionVariant& variant = LaunchList::current()->fuses() ? variants.front() : variants.back();
+  return std::make_shared<const ConvolutionEngine>(ConvolutionEngine{variant, -1, "assumed"});
+}
+
+// Steps are captured after all of their convolutions have chosen.
 void ConvolutionEngines::execute(const ConvolutionEngine& engine, const Pointers& pointers,
                                  EngineWorkspace workspace, cudaStream_t stream) {
   open(stream);
-  auto status = try_execute(engine, pointers, workspace);
+  if (timing_.passes > 0 && is_capturing(stream)) report_timing(0);
+  auto status = try_execute(engine, pointers, workspace, stream);
   if (status.is_bad()) {
     throw DeviceError("cuDNN failed in a convolution's " + engine.name + ": " + status.get_message(), "",
                       "`brightnet doctor` tries convolutions in each precision");
   }
 }
 
+/// Says how long the timing took that was not reported yet, once it took so many seconds.
+void ConvolutionEngines::report_timing(double least_seconds) {
+  if (timing_.passes == 0 || timing_.seconds < least_seconds) return;
+  spdlog::info("cuDNN's engines for {} passes of convolutions were timed in {:.1f} s; {}.", timing_.passes,
+               timing_.seconds,
+               cache_->file().empty() ? std::string("they will be again in the next run")
+                                      : "the fastest are remembered in " + cache_->file().string());
+  timing_ = {};
+}
+
 fe::error_t ConvolutionEngines::try_execute(const ConvolutionEngine& engine, const Pointers& pointers,
-                                            EngineWorkspace workspace) const {
+                                            EngineWorkspace workspace, cudaStream_t stream) const {
   Pointers own = pointers;  // the frontend adds to it
   auto status = engine.variant.graph->execute_plan_at_index(handle_, own, workspace.data, engine.index);
-  if (status.is_good() && engine.variant.epilogue) engine.variant.epilogue(pointers);
+  if (status.is_good() && engine.variant.epilogue)
+    engine.variant.epilogue(pointers, workspace.data, stream);
   return status;
 }
 
@@ -138,16 +150,7 @@ std::string ConvolutionEngines::plan_engines(const ConvolutionVariant& variant, 
   if (status.is_good()) status = graph.build_operation_graph(handle_);
   if (status.is_good()) status = graph.create_execution_plans({fe::HeurMode_t::A, fe::HeurMode_t::FALLBACK});
   if (status.is_bad()) return status.get_message();
-  using Note = fe::NumericalNote_t;
-  std::vector<Note> unwanted{Note::REDUCED_PRECISION_REDUCTION, Note::FFT, Note::WINOGRAD_TILE_6x6,
-                             Note::WINOGRAD_TILE_13x13};
-  if (type == DType::f32 && !options_.tensor_float) {
-    unwanted.push_back(Note::TENSOR_CORE);
-    unwanted.push_back(Note::DOWN_CONVERT_INPUTS);
-  }
-  if (options_.deterministic) unwanted.push_back(Note::NONDETERMINISTIC);
-  graph.deselect_numeric_notes(unwanted);
-  graph.deselect_workspace_greater_than(static_cast<int64_t>(workspace_bytes));
+  deselect_engines(graph, type, {options_.tensor_float, options_.deterministic, workspace_bytes});
   return "";
 }
 
@@ -185,22 +188,26 @@ EnginePointer ConvolutionEngines::fastest(const Pass& pass, const Pointers& poin
 void ConvolutionEngines::keep_fastest(Timed& best, const ConvolutionVariant& variant,
                                       const Pointers& pointers, EngineWorkspace workspace,
                                       cudaStream_t stream) const {
-  int timed = 0, compiled = 0;
-  for (int64_t i = 0; i < variant.graph->get_execution_plan_count() && timed < most_engines; ++i) {
+  int compiled = 0;
+  std::set<std::string> known;  // both lists of the heuristics may name an engine
+  const double began = seconds_now();
+  for (int64_t i = 0; i < variant.graph->get_execution_plan_count(); ++i) {
+    if (best.engine && seconds_now() - began > most_seconds) break;
+    const ConvolutionEngine candidate{variant, i, engine_name(variant, i)};
+    if (!known.insert(candidate.name).second) continue;
     // One that cannot be compiled has taken its second too.
     if (is_compiled_now(*variant.graph, i) && ++compiled > most_compiled) continue;
     if (variant.graph->build_plan_at_index(i).is_bad()) continue;
-    const ConvolutionEngine candidate{variant, i, engine_name(variant, i)};
+    const auto run = [&] { return try_run(candidate, pointers, workspace, stream); };
     // Times vary, and with them the choice: the same bits in every run need the heuristics' first that runs.
     if (options_.deterministic) {
-      if (time([&] { return try_run(candidate, pointers, workspace); }, stream, 1) < 0) continue;
+      if (fastest_run(run, stream, 0) < 0) continue;
       best.engine = std::make_shared<const ConvolutionEngine>(candidate);
       return;
     }
-    const float milliseconds = fastest_run([&] { return try_run(candidate, pointers, workspace); }, stream,
-                                           hopeless * best.milliseconds);
+    const float milliseconds = fastest_run(run, stream, hopeless * best.milliseconds);
+    note_progress();
     if (milliseconds < 0) continue;
-    ++timed;
     if (milliseconds < best.milliseconds)
       best = {std::make_shared<const ConvolutionEngine>(candidate), milliseconds};
   }
@@ -208,9 +215,9 @@ void ConvolutionEngines::keep_fastest(Timed& best, const ConvolutionVariant& var
 
 /// With what it costs others; false when the engine does not run.
 bool ConvolutionEngines::try_run(const ConvolutionEngine& engine, const Pointers& pointers,
-                                 EngineWorkspace workspace) const {
-  if (try_execute(engine, pointers, workspace).is_bad()) return false;
-  if (engine.variant.elsewhere) engine.variant.elsewhere(pointers);
+                                 EngineWorkspace workspace, cudaStream_t stream) const {
+  if (try_execute(engine, pointers, workspace, stream).is_bad()) return false;
+  if (engine.variant.elsewhere) engine.variant.elsewhere(pointers, workspace.data, stream);
   return true;
 }
 

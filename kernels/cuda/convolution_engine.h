@@ -1,7 +1,7 @@
 // The engines of cuDNN that convolutions run on. Each pass of each shape has a list of engines that can do
 // it: the frontend's heuristics name them, and those that need no more than the plan's workspace are run and
-// timed, once; the fastest is remembered (kernels/cuda/tune_cache.h), and made once for all convolutions that
-// are alike.
+// timed, once, for as long as two seconds; the fastest is remembered (kernels/cuda/tune_cache.h), and made once for
+// all convolutions that are alike.
 #pragma once
 
 #include <functional>
@@ -49,6 +49,8 @@ class ConvolutionEngines {
   /// and waits for the device. No stream may be capturing a graph.
   EnginePointer choose(const Pass& pass, const Pointers& pointers, EngineWorkspace workspace,
                        cudaStream_t stream);
+  /// What a LaunchList takes to be the fastest: the variant that fuses most, or the plain one.
+  EnginePointer assumed(const Pass& pass) const;
   /// Queues the engine's work.
   void execute(const ConvolutionEngine& engine, const Pointers& pointers, EngineWorkspace workspace,
                cudaStream_t stream);
@@ -57,19 +59,26 @@ class ConvolutionEngines {
   struct Timed;
   void open(cudaStream_t stream);
   cudnn_frontend::error_t try_execute(const ConvolutionEngine& engine, const Pointers& pointers,
-                                      EngineWorkspace workspace) const;
+                                      EngineWorkspace workspace, cudaStream_t stream) const;
   std::string plan_engines(const ConvolutionVariant& variant, DType type, size_t workspace_bytes) const;
   EnginePointer named(const Pass& pass, const std::string& name, size_t workspace_bytes) const;
   EnginePointer fastest(const Pass& pass, const Pointers& pointers, EngineWorkspace workspace,
                         cudaStream_t stream) const;
   void keep_fastest(Timed& best, const ConvolutionVariant& variant, const Pointers& pointers,
                     EngineWorkspace workspace, cudaStream_t stream) const;
-  bool try_run(const ConvolutionEngine& engine, const Pointers& pointers, EngineWorkspace workspace) const;
+  bool try_run(const ConvolutionEngine& engine, const Pointers& pointers, EngineWorkspace workspace,
+               cudaStream_t stream) const;
+  void report_timing(double least_seconds);
 
   CudnnOptions options_;
   cudnnHandle_t handle_ = nullptr;
   std::unique_ptr<TuneCache> cache_;
   std::map<std::string, EnginePointer> chosen_;
+  /// What was not reported yet.
+  struct Timing {
+    double seconds = 0;
+    int passes = 0;
+  } timing_;
 };
 
 }  // namespace brightnet::cuda

@@ -51,8 +51,9 @@ struct PassGraph {
   }
   TensorPointer x() { return image(x_slot, "x", spec.input); }
   TensorPointer y() { return image(y_slot, "y", spec.output); }
+  /// cuDNN tells the number of groups from the inputs of a filter.
   TensorPointer w() {
-    return tensor(w_slot, "w", spec.output.c, spec.input.c, spec.kernel, spec.kernel, spec.type);
+    return tensor(w_slot, "w", spec.output.c, spec.group_inputs(), spec.kernel, spec.kernel, spec.type);
   }
   TensorPointer bias() { return tensor(bias_slot, "bias", 1, spec.output.c, 1, 1, DType::f32); }
 
@@ -77,7 +78,7 @@ struct PassGraph {
     return graph;
   }
   std::shared_ptr<Graph> with_weight_output(const TensorPointer& tensor) {
-    describe(tensor->set_output(true), w_slot, spec.output.c, spec.input.c, spec.kernel, spec.kernel,
+    describe(tensor->set_output(true), w_slot, spec.output.c, spec.group_inputs(), spec.kernel, spec.kernel,
              spec.type);
     return graph;
   }
@@ -121,7 +122,7 @@ std::shared_ptr<Graph> sums_graph(const ConvolutionSpec& spec) {
 
 }  // namespace
 
-ConvolutionVariants forward_variants(const ConvolutionSpec& spec, void* workspace, cudaStream_t stream) {
+ConvolutionVariants forward_variants(const ConvolutionSpec& spec) {
   ConvolutionVariants variants;
   const auto y_of = [spec](const Pointers& pointers) {
     return Tensor{pointers.at(y_slot), spec.output, spec.type};
@@ -130,18 +131,19 @@ ConvolutionVariants forward_variants(const ConvolutionSpec& spec, void* workspac
   if (epilogue && spec.output.count() * size_of(spec.type) >= least_fused_bytes) {
     if (auto fused = forward_graph(spec, true)) variants.push_back({"fused", std::move(fused), {}, {}});
   }
-  // The second row of sums follows the first, and engines are promised 16-byte alignment.
-  const bool sums = spec.statistics && spec.type != DType::f32 && spec.output.c % 4 == 0;
+  // The second row of sums follows the first, and engines are promised 16-byte alignment. No engine has them
+  // for an image's three channels.
+  const bool sums = spec.statistics && spec.type != DType::f32 && spec.input.c % 8 == 0 && spec.output.c % 4 == 0;
   if (sums) variants.push_back({"sums", sums_graph(spec), {}, {}});
   ConvolutionVariant plain{"plain", forward_graph(spec, false), {}, {}};
   if (epilogue) {
-    plain.epilogue = [y_of, spec, stream](const Pointers& pointers) {
+    plain.epilogue = [y_of, spec](const Pointers& pointers, void*, cudaStream_t stream) {
       bias_activation(y_of(pointers), static_cast<const float*>(pointers.at(bias_slot)), spec.activation,
                       stream);
     };
   }
   if (spec.statistics) {
-    plain.elsewhere = [y_of, workspace, stream](const Pointers& pointers) {
+    plain.elsewhere = [y_of](const Pointers& pointers, void* workspace, cudaStream_t stream) {
       read_for_statistics(y_of(pointers), workspace, stream);
     };
   }
@@ -156,11 +158,43 @@ ConvolutionVariants backward_data_variants(const ConvolutionSpec& spec) {
   return {{"plain", pass.with_output(dx, x_slot, spec.input), {}, {}}};
 }
 
+ConvolutionVariants add_backward_data_variants(const ConvolutionSpec& spec) {
+  ConvolutionVariants variants;
+  if (spec.input.count() * size_of(spec.type) >= least_fused_bytes) {
+    PassGraph pass(spec);
+    const auto product =
+        pass.graph->conv_dgrad(pass.y(), pass.w(), pass.geometry<fe::graph::Conv_dgrad_attributes>());
+    describe(*product, product_slot, spec.input.n, spec.input.c, spec.input.h, spec.input.w, DType::f32);
+    const auto dx = pass.pointwise(fe::PointwiseMode_t::ADD, product,
+                                   pass.image(addend_slot, "addend", spec.input));
+    variants.push_back({"sum", pass.with_output(dx, x_slot, spec.input), {}, {}});
+  }
+  ConvolutionVariant plain = std::move(backward_data_variants(spec).front());
+  plain.elsewhere = [spec](const Pointers& pointers, void*, cudaStream_t stream) {
+    const Tensor part{pointers.at(x_slot), spec.input, spec.type};
+    add({pointers.at(addend_slot), spec.input, spec.type}, part, part, stream);
+  };
+  variants.push_back(std::move(plain));
+  return variants;
+}
+
 ConvolutionVariants backward_weights_variants(const ConvolutionSpec& spec) {
   PassGraph pass(spec);
   const auto dw =
       pass.graph->conv_wgrad(pass.y(), pass.x(), pass.geometry<fe::graph::Conv_wgrad_attributes>());
   return {{"plain", pass.with_weight_output(dw), {}, {}}};
+}
+
+// No engine of cuDNN 9.19 that computes in tf32 carries the note DOWN_CONVERT_INPUTS: those that do convert to a
+// half precision.
+void deselect_engines(fe::graph::Graph& graph, DType type, const EngineLimits& limits) {
+  using Note = fe::NumericalNote_t;
+  std::vector<Note> unwanted{Note::REDUCED_PRECISION_REDUCTION, Note::DOWN_CONVERT_INPUTS, Note::FFT,
+                             Note::WINOGRAD_TILE_6x6, Note::WINOGRAD_TILE_13x13};
+  if (type == DType::f32 && !limits.tensor_float) unwanted.push_back(Note::TENSOR_CORE);
+  if (limits.deterministic) unwanted.push_back(Note::NONDETERMINISTIC);
+  graph.deselect_numeric_notes(unwanted);
+  graph.deselect_workspace_greater_than(static_cast<int64_t>(limits.workspace_bytes));
 }
 
 }  // namespace brightnet::cuda

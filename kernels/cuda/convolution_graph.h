@@ -17,14 +17,24 @@
 namespace brightnet::cuda {
 
 /// The tensors of a pass. Gradients have the slot of what they are the gradient of.
-enum ConvolutionSlot : int64_t { x_slot = 1, w_slot, y_slot, bias_slot, sum_slot, square_sum_slot };
+enum ConvolutionSlot : int64_t {
+  x_slot = 1,
+  w_slot,
+  y_slot,
+  bias_slot,
+  sum_slot,
+  square_sum_slot,
+  addend_slot,
+  product_slot  ///< of no memory: before the addend is added
+};
 using Pointers = std::unordered_map<int64_t, void*>;
 
 /// One way to do a pass: a graph, and what of ours follows.
 struct ConvolutionVariant {
   std::string name;
   std::shared_ptr<cudnn_frontend::graph::Graph> graph;
-  using Work = std::function<void(const Pointers&)>;
+  /// Convolutions that are alike share an engine and its variant, so the memory of the moment comes with each call.
+  using Work = std::function<void(const Pointers&, void* workspace, cudaStream_t)>;
   Work epilogue;   ///< queued after the engine; may be empty
   Work elsewhere;  ///< what others have to do because of this variant; timed with it, and done by them
 };
@@ -32,10 +42,23 @@ using ConvolutionVariants = std::vector<ConvolutionVariant>;
 
 /// For inference, bias and activation in cuDNN's engine ("fused") or in a kernel of ours after it ("plain").
 /// Where batch-norm follows, the sums of its statistics in the engine ("sums") or left to batch-norm
-/// ("plain"), which is timed in `workspace`.
-ConvolutionVariants forward_variants(const ConvolutionSpec& spec, void* workspace, cudaStream_t stream);
+/// ("plain"), which is timed in the engine's workspace.
+ConvolutionVariants forward_variants(const ConvolutionSpec& spec);
 ConvolutionVariants backward_data_variants(const ConvolutionSpec& spec);
+/// The sum with the gradient that is there already (addend_slot) in the engine ("sum"), or in a pass of ours
+/// after it ("plain").
+ConvolutionVariants add_backward_data_variants(const ConvolutionSpec& spec);
 /// Rounded to the compute type, as PyTorch's are: cuDNN has no engine that writes fp32 of half precision.
 ConvolutionVariants backward_weights_variants(const ConvolutionSpec& spec);
+
+/// What an engine may not do.
+struct EngineLimits {
+  bool tensor_float = false;   ///< fp32 factors may be rounded to tf32, and to nothing less
+  bool deterministic = false;  ///< the result is the same in every run
+  size_t workspace_bytes = 0;
+};
+/// Deselects the engines of a planned graph that do more than that, or that compute in less than fp32: reduced
+/// sums, transforms (FFT, large Winograd tiles), factors converted to a smaller type.
+void deselect_engines(cudnn_frontend::graph::Graph& graph, DType type, const EngineLimits& limits);
 
 }  // namespace brightnet::cuda

@@ -78,14 +78,16 @@ void bias_activation(const Tensor& y, const float* bias, Activation activation, 
   with_compute_type(y.type, [&]<typename T>() {
     for_each_element<whole_vector<T>>(
         y.count(), {y.data},
-        BiasElements<T>{activation, y.as<T>(), bias, static_cast<unsigned>(y.shape.c), by_four}, stream);
+        BiasElements<T>{activation, y.as<T>(), bias, static_cast<unsigned>(y.shape.c), by_four}, stream,
+        Traffic{y.bytes() + y.shape.c * sizeof(float), y.bytes()});
   });
 }
 
 void add_weight_gradient(const Tensor& part, float* dw, bool accumulate, cudaStream_t stream) {
   with_compute_type(part.type, [&]<typename T>() {
+    const size_t bytes = part.count() * sizeof(float);
     for_each_element<4>(part.count(), {part.data, dw}, GradientElements<T>{part.as<T>(), dw, accumulate},
-                        stream);
+                        stream, Traffic{part.bytes() + (accumulate ? bytes : 0), bytes});
   });
 }
 

@@ -14,6 +14,9 @@ void bias_activation(const Tensor& y, const float* bias, Activation activation, 
 /// (batch_norm.cu): what sums may cost to pay. `workspace`: Backend::channel_workspace().
 void read_for_statistics(const Tensor& y, void* workspace, cudaStream_t stream);
 
+/// Backend::add() (add.cu).
+void add(const Tensor& a, const Tensor& b, const Tensor& y, cudaStream_t stream);
+
 /// Backend::cast() (cast.cu).
 void cast(const Tensor& from, const Tensor& to, cudaStream_t stream);
 

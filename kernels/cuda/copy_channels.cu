@@ -45,7 +45,7 @@ void CudaBackend::copy_channels(const Tensor& from, int from_channel, const Tens
       for_each_channel_vector(f.pixels(), channels,
                               CopyVector<T, count>{source.as<T>(), target.as<T>(), source.pixel_stride(),
                                                    target.pixel_stride(), accumulate},
-                              stream());
+                              stream(), Traffic{(accumulate ? 2 : 1) * source.bytes(), target.bytes()});
     };
     if (channels_fill_vectors({source, target})) {
       copy.template operator()<whole_vector<T>>();

@@ -48,19 +48,22 @@ CudaBackend::Queues& CudaBackend::queues() const {
   return *queues_;
 }
 
+bool CudaBackend::lists() const {
+  return !queues_ && LaunchList::current();
+}
+
 const Stream& CudaBackend::stream() const {
-  return queues().work;
+  return lists() ? no_stream_ : queues().work;
 }
 
 void* CudaBackend::allocate(size_t bytes) {
-  queues();
-  void* memory = cuda::allocate(bytes);
+  void* memory = lists() ? LaunchList::current()->address(bytes) : (queues(), cuda::allocate(bytes));
   count_allocation(bytes);
   return memory;
 }
 
 void CudaBackend::release(void* memory, size_t bytes) {
-  cuda::release(memory);
+  if (queues_) cuda::release(memory);
   count_release(bytes);
 }
 
@@ -72,9 +75,11 @@ size_t CudaBackend::free_bytes() const {
 }
 
 void CudaBackend::upload(void* device, const void* host, size_t bytes) {
+  if (lists()) return;
   queues().staging.upload(device, host, bytes, queues().work);
 }
 void CudaBackend::download(void* host, const void* device, size_t bytes) {
+  BRIGHTNET_CHECK(!lists(), "what is only listed has no results");
   queues().staging.download(host, device, bytes, queues().work);
 }
 void CudaBackend::copy(void* to, const void* from, size_t bytes) {
@@ -84,9 +89,11 @@ void CudaBackend::zero(void* memory, size_t bytes) {
   fill_async(memory, 0, bytes, stream());
 }
 void CudaBackend::synchronize() {
+  if (lists()) return;
   queues().work.synchronize();
 }
 std::unique_ptr<Readback> CudaBackend::make_readback(size_t bytes) {
+  if (lists()) return nullptr;
   return cuda::make_readback(bytes, queues().work);
 }
 
@@ -106,9 +113,11 @@ void CudaBackend::upload_ahead(void* device, const void* host, size_t bytes) {
   queues().ahead.upload(device, host, bytes, queues().work);
 }
 void CudaBackend::finish_uploads() {
+  if (lists()) return;
   queues().ahead.finish();
 }
 void CudaBackend::hold_uploads() {
+  if (lists()) return;
   queues().ahead.hold(queues().work);
 }
 

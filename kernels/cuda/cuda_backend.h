@@ -16,7 +16,8 @@ class CudaBackend : public Backend {
  public:
   /// On the current CUDA device. `name` is for users: "cuda:0 (NVIDIA H200)".
   CudaBackend(std::string name, ConvolutionFactory convolutions);
-  /// A backend for planning only, which uses no device.
+  /// A backend for planning only, which uses no device. While a LaunchList lives (kernels/traffic.h), it takes
+  /// operations too, and lists them: nothing is computed, and memory is made of addresses alone.
   static std::unique_ptr<CudaBackend> planner(std::string name, ConvolutionFactory convolutions);
   ~CudaBackend() override;
 
@@ -65,6 +66,9 @@ class CudaBackend : public Backend {
   void spatial_pyramid_backward(std::span<const int> windows, const Tensor& dy,
                                 std::span<const Tensor> argmax, const Tensor& dx, bool accumulate,
                                 void* workspace) override;
+  void average_pool_forward(const AveragePool& pool, const Tensor& x, const Tensor& y) override;
+  void average_pool_backward(const AveragePool& pool, const Tensor& dy, const Tensor& dx,
+                             bool accumulate) override;
   void copy_channels(const Tensor& from, int from_channel, const Tensor& to, int to_channel, int channels,
                      bool accumulate) override;
   void upsample_forward(int factor, const Tensor& x, const Tensor& y) override;
@@ -73,7 +77,13 @@ class CudaBackend : public Backend {
   void space_to_depth_backward(int block, const Tensor& dy, const Tensor& dx, bool accumulate) override;
   void multiply(const Tensor& a, const Tensor& b, const Tensor& y, bool accumulate) override;
   void add(const Tensor& a, const Tensor& b, const Tensor& y) override;
+  void scale_channels(const Tensor& x, const Tensor& factors, const Tensor& y, bool accumulate) override;
+  void channel_products(const Tensor& a, const Tensor& b, const Tensor& sums) override;
+  void sum_factors(const SumWeights& weights, const float* parameters, float* factors) override;
+  void sum_factors_backward(const SumWeights& weights, const float* parameters, const float* factor_gradient,
+                            float* gradient, bool accumulate) override;
   void cast(const Tensor& from, const Tensor& to) override;
+  void cast_all(std::span<const CastPair> pairs) override;
   void normalize_image(const Tensor& pixels, const Tensor& x) override;
 
   size_t yolo_workspace(const YoloHead& head, const Shape& predictions) const override;
@@ -96,8 +106,11 @@ class CudaBackend : public Backend {
   struct Planner {};
   CudaBackend(Planner, std::string name, ConvolutionFactory convolutions);
   Queues& queues() const;
+  /// Whether work is added to a LaunchList instead of being queued.
+  bool lists() const;
 
   std::string name_;
+  Stream no_stream_{nullptr};  ///< a planner's
   std::unique_ptr<Queues> queues_;   ///< null in a planner
   ConvolutionFactory convolutions_;  ///< destroyed before its stream
   bool captures_ = true;             ///< no capture has failed yet

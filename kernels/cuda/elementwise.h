@@ -3,6 +3,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <optional>
 
 #include "kernels/cuda/vector.h"
 
@@ -34,15 +35,14 @@ __global__ void __launch_bounds__(elementwise_threads) elementwise_kernel(size_t
 /// Runs body on all elements, `count` at a time when the addresses allow it.
 template <int count, typename Body>
 void for_each_element(size_t elements, std::initializer_list<const void*> addresses, const Body& body,
-                      cudaStream_t stream) {
+                      cudaStream_t stream, const std::optional<Traffic>& traffic = {},
+                      const std::source_location& where = std::source_location::current()) {
   if (elements == 0) return;
-  if (count > 1 && aligned_for_vectors(addresses)) {
-    launch(elementwise_kernel<count, Body>, elementwise_blocks(elements / count), elementwise_threads, 0,
-           stream, elements, body);
-  } else {
-    launch(elementwise_kernel<1, Body>, elementwise_blocks(elements), elementwise_threads, 0, stream,
-           elements, body);
-  }
+  const bool vectors = count > 1 && aligned_for_vectors(addresses);
+  Grid grid(elementwise_blocks(vectors ? elements / count : elements), where);
+  grid.traffic = traffic;
+  launch(vectors ? elementwise_kernel<count, Body> : elementwise_kernel<1, Body>, grid, elementwise_threads, 0,
+         stream, elements, body);
 }
 
 #endif

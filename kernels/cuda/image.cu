@@ -29,7 +29,8 @@ void CudaBackend::normalize_image(const Tensor& pixels, const Tensor& x) {
                   "an image is u8 and of its input's shape");
   with_compute_type(x.type, [&]<typename T>() {
     for_each_element<whole_vector<T>>(x.count(), {pixels.data, x.data},
-                                      NormalizeElements<T>{pixels.as<uint8_t>(), x.as<T>()}, stream());
+                                      NormalizeElements<T>{pixels.as<uint8_t>(), x.as<T>()}, stream(),
+                                      Traffic{pixels.bytes(), x.bytes()});
   });
 }
 

@@ -14,6 +14,8 @@
 
 #include <cuda_runtime.h>
 
+#include "kernels/traffic.h"
+
 #ifdef __CUDACC__
 
 /// This compiler reads kernels.
@@ -35,10 +37,11 @@ __device__ __forceinline__ T* dynamic_shared() {
 /// Called before a kernel's accesses of several elements at once; here the hardware checks them.
 __device__ __forceinline__ void check_access(const void*, size_t, const char*) {}
 
-/// kernel<<<grid, block, shared_bytes, stream>>>(arguments...). `where` is the launch in the source.
+/// kernel<<<grid, block, shared_bytes, stream>>>(arguments...). The emulation also takes the launch's place in
+/// the source and its traffic.
 template <typename... Parameters>
 cudaError_t queue_kernel(void (*kernel)(Parameters...), const dim3& grid, const dim3& block,
-                         size_t shared_bytes, cudaStream_t stream, const std::source_location&,
+                         size_t shared_bytes, cudaStream_t stream, const std::source_location&, const Traffic*,
                          const std::type_identity_t<Parameters>&... arguments) {
   void* addresses[] = {const_cast<void*>(static_cast<const void*>(&arguments))..., nullptr};
   return cudaLaunchKernel(reinterpret_cast<const void*>(kernel), grid, block, addresses, shared_bytes,

@@ -7,6 +7,7 @@
 // that contain it, which needs no atomics and adds in a fixed order.
 //
 // Large windows at stride 1 would read each element window² times; spatial_pyramid.cu handles them.
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/cuda/channel_vectors.h"
@@ -195,6 +196,21 @@ struct ScatterVector {
   }
 };
 
+/// Coordinates of one side of the input that some window covers: all, unless the stride leaves gaps.
+size_t covered(int side, int outputs, const PoolGeometry& pool) {
+  size_t count = 0;
+  int end = 0;  // of what is counted
+  for (int i = 0; i < outputs; ++i) {
+    const int from = std::max(end, i * pool.stride - pool.before);
+    end = std::max(end, std::min(side, i * pool.stride - pool.before + pool.window));
+    count += static_cast<size_t>(std::max(0, end - from));
+  }
+  return count;
+}
+size_t covered_pixels(const PoolGeometry& pool) {
+  return covered(pool.height, pool.out_height, pool) * covered(pool.width, pool.out_width, pool);
+}
+
 bool is_large(const PoolSpec& pool) {
   return pool.stride == 1 && pool.window > 3;
 }
@@ -208,17 +224,20 @@ void CudaBackend::max_pool_forward(const PoolSpec& pool, const Tensor& x, const 
   BRIGHTNET_CHECK(!argmax || (argmax.type == DType::u8 && argmax.shape == y.shape),
                   "argmax is u8 and of the output's shape");
   if (is_large(pool)) return pool_large_windows({&pool, 1}, x, y, {&argmax, 1}, stream());
+  const Traffic traffic{covered_pixels(geometry) * x.shape.n * x.shape.c * size_of(x.type),
+                        y.bytes() + (argmax ? argmax.bytes() : 0)};
   with_compute_type(x.type, [&]<typename T>() {
     const auto run = [&]<int count>() {
       uint8_t* winners = argmax ? argmax.as<uint8_t>() : nullptr;
       if (pool.window == 2) {
         for_each_channel_vector(y.shape.pixels(), y.shape.c,
                                 PoolSquareVector<T, count>{geometry, x.as<T>(), y.as<T>(), winners},
-                                stream());
+                                stream(), traffic);
         return;
       }
       for_each_channel_vector(y.shape.pixels(), y.shape.c,
-                              PoolVector<T, count>{geometry, x.as<T>(), y.as<T>(), winners}, stream());
+                              PoolVector<T, count>{geometry, x.as<T>(), y.as<T>(), winners}, stream(),
+                              traffic);
     };
     const bool vectors = channels_fill_vectors({x, y}) && aligned_for_vectors({argmax.data});
     vectors ? run.template operator()<whole_vector<T>>() : run.template operator()<1>();
@@ -233,19 +252,20 @@ void CudaBackend::max_pool_backward(const PoolSpec& pool, const Tensor& dy, cons
                   "argmax is u8 and of the output's shape");
   if (is_large(pool))
     return scatter_large_windows({&pool, 1}, dy, {&argmax, 1}, dx, accumulate, false, stream());
+  const Traffic traffic{dy.bytes() + argmax.bytes() + (accumulate ? dx.bytes() : 0), dx.bytes()};
   with_compute_type(dx.type, [&]<typename T>() {
     const auto run = [&]<int count>() {
       if (pool.window == pool.stride && geometry.before == 0) {
         for_each_channel_vector(
             dy.shape.pixels(), dy.shape.c,
             ScatterVector<T, count>{geometry, dy.as<T>(), argmax.as<uint8_t>(), dx.as<T>(), accumulate},
-            stream());
+            stream(), traffic);
         return;
       }
       for_each_channel_vector(
           dx.shape.pixels(), dx.shape.c,
           GatherVector<T, count>{geometry, dy.as<T>(), argmax.as<uint8_t>(), dx.as<T>(), accumulate},
-          stream());
+          stream(), traffic);
     };
     const bool vectors = channels_fill_vectors({dx, dy}) && aligned_for_vectors({argmax.data});
     vectors ? run.template operator()<whole_vector<T>>() : run.template operator()<1>();

@@ -32,7 +32,7 @@ void CudaBackend::multiply(const Tensor& a, const Tensor& b, const Tensor& y, bo
   with_compute_type(y.type, [&]<typename T>() {
     for_each_element<whole_vector<T>>(y.count(), {a.data, b.data, y.data},
                                       MultiplyElements<T>{a.as<T>(), b.as<T>(), y.as<T>(), accumulate},
-                                      stream());
+                                      stream(), Traffic{(accumulate ? 3 : 2) * y.bytes(), y.bytes()});
   });
 }
 

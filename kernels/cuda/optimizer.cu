@@ -11,6 +11,7 @@
 // which returns at once, so that a captured graph serves both.
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/vector.h"
+#include "kernels/math/activation.h"
 
 #ifndef __CUDA_ARCH__
 #include <cmath>
@@ -53,8 +54,9 @@ struct AdamWRule {
     const float g = r.gradient_factor * p.gradient;
     p.first = adam.beta1 * p.first + (1.0f - adam.beta1) * g;
     p.second = adam.beta2 * p.second + (1.0f - adam.beta2) * g * g;
-    const float direction =
-        p.first * step.first_correction / (std::sqrt(p.second * step.second_correction) + adam.epsilon);
+    // The exact division is a call, around which registers would be spilled.
+    const float direction = divide(p.first * step.first_correction,
+                                   std::sqrt(p.second * step.second_correction) + adam.epsilon);
     p.value -= r.rate * (direction + r.decay * p.value);
   }
 };
@@ -114,8 +116,11 @@ void update_all(const Rule& rule, const OptimizerArrays& arrays, std::span<const
   if (arrays.count == 0 || ranges.empty()) return;
   const unsigned blocks = blocks_for((arrays.count + group - 1) / group, block_threads,
                                      static_cast<size_t>(multiprocessors()) * 8);
-  launch(arrays.ema ? update_parameters<Rule, true> : update_parameters<Rule, false>, blocks, block_threads,
-         0, stream, rule, arrays, ranges.data(), static_cast<int>(ranges.size()), state);
+  // Of a step that is applied.
+  const size_t written = (2 + (Rule::second_moment ? 1 : 0) + (arrays.ema ? 1 : 0)) * arrays.count * sizeof(float);
+  const Traffic traffic{written + arrays.count * sizeof(float) + ranges.size_bytes() + sizeof(StepState), written};
+  launch(arrays.ema ? update_parameters<Rule, true> : update_parameters<Rule, false>,
+         Grid(blocks).moving(traffic), block_threads, 0, stream, rule, arrays, ranges.data(), static_cast<int>(ranges.size()), state);
 }
 
 __global__ void __launch_bounds__(block_threads)
@@ -159,8 +164,10 @@ void CudaBackend::adamw_step(const AdamWStep& adam, const OptimizerArrays& array
 void CudaBackend::commit_statistics(float* values, float* kept, float* ema, size_t count,
                                     const StepState* state) {
   if (count == 0) return;
-  launch(commit, blocks_for((count + group - 1) / group, block_threads), block_threads, 0, stream(), values,
-         kept, ema, count, state);
+  const size_t bytes = count * sizeof(float), average = ema ? bytes : 0;
+  const Grid grid(blocks_for((count + group - 1) / group, block_threads));
+  launch(commit, grid.moving({bytes + average, bytes + average}), block_threads, 0, stream(), values, kept, ema,
+         count, state);
 }
 
 }  // namespace brightnet::cuda

@@ -44,10 +44,18 @@ void release(void* memory) noexcept {
 }
 
 void copy_async(void* to, const void* from, size_t bytes, cudaStream_t stream) {
+  if (LaunchList* list = LaunchList::current()) {
+    const Traffic traffic{bytes, bytes};
+    return list->add_kernel(&traffic, std::source_location::current());
+  }
   if (bytes > 0) check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream), "copy memory");
 }
 
 void fill_async(void* memory, int value, size_t bytes, cudaStream_t stream) {
+  if (LaunchList* list = LaunchList::current()) {
+    const Traffic traffic{0, bytes};
+    return list->add_kernel(&traffic, std::source_location::current());
+  }
   if (bytes > 0) check(cudaMemsetAsync(memory, value, bytes, stream), "fill memory");
 }
 
@@ -59,12 +67,16 @@ PinnedMemory::~PinnedMemory() {
   if (data_) cudaFreeHost(data_);
 }
 
-Stream::Stream() {
-  check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "make a stream");
+Stream::Stream(Priority priority) {
+  int lowest = 0, highest = 0;
+  check(cudaDeviceGetStreamPriorityRange(&lowest, &highest), "ask for the priorities of streams");
+  check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking,
+                                     priority == Priority::high ? highest : 0),
+        "make a stream");
 }
 
 Stream::~Stream() {
-  cudaStreamDestroy(stream_);
+  if (stream_) cudaStreamDestroy(stream_);
 }
 
 void Stream::synchronize() const {
@@ -136,6 +148,7 @@ void Graph::launch(cudaStream_t stream) const {
 }
 
 int multiprocessors() {
+  if (const LaunchList* list = LaunchList::current()) return list->multiprocessors();
   int device = 0, count = 0;
   check(cudaGetDevice(&device), "ask for the current GPU");
   check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device), "ask for the GPU's size");

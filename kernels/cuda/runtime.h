@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <source_location>
 #include <string>
 #include <type_traits>
@@ -18,6 +19,7 @@
 
 #include "core/error.h"
 #include "kernels/cuda/language.h"
+#include "kernels/traffic.h"
 
 namespace brightnet::cuda {
 
@@ -68,7 +70,11 @@ class PinnedMemory {
 /// A stream that does not synchronize with the default stream.
 class Stream {
  public:
-  Stream();
+  /// Blocks of a stream of high priority go before those of the others that have not begun.
+  enum class Priority : uint8_t { normal, high };
+  explicit Stream(Priority priority = Priority::normal);
+  /// The stream of a backend that queues nothing.
+  explicit Stream(std::nullptr_t) {}
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
@@ -139,7 +145,7 @@ class Graph {
 
 // Launches.
 
-/// The number of blocks, and the launch's source location.
+/// The number of blocks, the launch's source location, and what it moves.
 struct Grid {
   template <typename Count, typename = std::enable_if_t<std::is_integral_v<Count>>>
   Grid(Count x, const std::source_location& where = std::source_location::current())
@@ -147,8 +153,17 @@ struct Grid {
   Grid(const dim3& blocks, const std::source_location& where = std::source_location::current())
       : blocks(blocks), where(where) {}
 
+  /// The same launch with its traffic. Every launch of a training step states it: `bench --traffic` adds up
+  /// these statements, and the emulation holds them against what the kernel does.
+  Grid moving(const Traffic& moved) const {
+    Grid grid = *this;
+    grid.traffic = moved;
+    return grid;
+  }
+
   dim3 blocks;
   std::source_location where;
+  std::optional<Traffic> traffic;
 };
 
 /// Blocks of `threads` for `items`, but no more than `most`: a grid-stride loop covers the rest.
@@ -157,16 +172,19 @@ inline unsigned blocks_for(size_t items, size_t threads, size_t most = 0x7ffffff
   return static_cast<unsigned>(blocks == 0 ? 1 : blocks < most ? blocks : most);
 }
 
-/// Multiprocessors of the current device, the unit of grids for grid-stride loops.
+/// Multiprocessors of the current device (of the list of launches, if there is one), the unit of grids for
+/// grid-stride loops.
 int multiprocessors();
 
 #ifdef BRIGHTNET_KERNELS
 
-/// Queues kernel<<<grid, block, shared_bytes, stream>>>(arguments...).
+/// Queues kernel<<<grid, block, shared_bytes, stream>>>(arguments...), or adds it to the list of launches.
 template <typename... Parameters>
 void launch(void (*kernel)(Parameters...), const Grid& grid, const dim3& block, size_t shared_bytes,
             cudaStream_t stream, const std::type_identity_t<Parameters>&... arguments) {
-  check(queue_kernel(kernel, grid.blocks, block, shared_bytes, stream, grid.where, arguments...),
+  const Traffic* traffic = grid.traffic ? &*grid.traffic : nullptr;
+  if (LaunchList* list = LaunchList::current()) return list->add_kernel(traffic, grid.where);
+  check(queue_kernel(kernel, grid.blocks, block, shared_bytes, stream, grid.where, traffic, arguments...),
         "launch a kernel", grid.where);
 }
 

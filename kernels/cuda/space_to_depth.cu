@@ -44,7 +44,8 @@ void move(int block, const Tensor& wide, const Tensor& deep, bool accumulate, cu
     const auto run = [&]<int count>() {
       for_each_channel_vector(
           w.pixels(), w.c,
-          MoveVector<T, count, to_deep>{block, w.w, w.c, from.as<T>(), to.as<T>(), accumulate}, stream);
+          MoveVector<T, count, to_deep>{block, w.w, w.c, from.as<T>(), to.as<T>(), accumulate}, stream,
+          Traffic{(accumulate ? 2 : 1) * from.bytes(), to.bytes()});
     };
     channels_fill_vectors({wide, deep}) ? run.template operator()<whole_vector<T>>()
                                         : run.template operator()<1>();

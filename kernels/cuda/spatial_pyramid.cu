@@ -277,7 +277,11 @@ void run_forward(std::span<const PoolSpec> pools, size_t first, int count, bool 
                         after,
                         Tiling(y.shape.h, y.shape.w, tile_height, tile_width)};
   fill_pools(pools, first, count, y.as<T>(), s.c, argmax, a.pools);
-  launch(pyramid_forward_kernel<T>, dim3(a.tiling.count, (s.c + lanes - 1) / lanes, s.n), pool_threads,
+  const size_t argmax_bytes = argmax.empty() || !argmax[first] ? 0 : s.c * y.shape.pixels();
+  const Traffic traffic{x.bytes(), y.shape.pixels() * s.c * sizeof(T) * (count + (with_input ? 1 : 0)) +
+                                       count * argmax_bytes};
+  const Grid grid(dim3(a.tiling.count, (s.c + lanes - 1) / lanes, s.n));
+  launch(pyramid_forward_kernel<T>, grid.moving(traffic), pool_threads,
          shared(tile_height, tile_width), stream, a);
 }
 
@@ -299,7 +303,12 @@ void run_backward(std::span<const PoolSpec> pools, size_t first, int count, bool
       accumulate, Tiling(s.h, s.w, tile_height, tile_width)};
   fill_pools<const T>(pools, first, count, dy.as<T>(), s.c, argmax, a.pools);
   const size_t shared = static_cast<size_t>(tile_height) * tile_width * scatter_lanes * sizeof(float);
-  launch(pyramid_backward_kernel<T>, dim3(a.tiling.count, (s.c + scatter_lanes - 1) / scatter_lanes, s.n),
+  const size_t pooled = dy.shape.pixels() * s.c;
+  const Traffic traffic{pooled * (sizeof(T) + 1) * count + (with_input ? pooled * sizeof(T) : 0) +
+                            (accumulate ? dx.bytes() : 0),
+                        dx.bytes()};
+  const Grid grid(dim3(a.tiling.count, (s.c + scatter_lanes - 1) / scatter_lanes, s.n));
+  launch(pyramid_backward_kernel<T>, grid.moving(traffic),
          scatter_lanes, shared, stream, a);
 }
 

@@ -1,13 +1,13 @@
 #include "kernels/cuda/tune_cache.h"
 
 #include <cctype>
-#include <cstdlib>
 #include <fstream>
 #include <optional>
 #include <sstream>
 
 #include <unistd.h>
 
+#include "core/cache_folder.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/log.h"
@@ -92,19 +92,13 @@ void TuneCache::save() {
 }
 
 std::filesystem::path tune_cache_file(const std::string& gpu, const std::string& cudnn_version) {
-  std::filesystem::path folder;
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && *cache) {
-    folder = cache;
-  } else if (const char* home = std::getenv("HOME"); home && *home) {
-    folder = std::filesystem::path(home) / ".cache";
-  } else {
-    return {};
-  }
+  const std::filesystem::path folder = cache_folder();
+  if (folder.empty()) return folder;
   std::string name = "convolutions-" + gpu + "-cudnn-" + cudnn_version + ".txt";
   for (char& c : name) {
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '-') c = '_';
   }
-  return folder / "brightnet" / name;
+  return folder / name;
 }
 
 }  // namespace brightnet::cuda

@@ -74,7 +74,8 @@ void CudaBackend::upsample_forward(int factor, const Tensor& x, const Tensor& y)
   with_compute_type(x.type, [&]<typename T>() {
     const auto repeat = [&]<int count>() {
       for_each_channel_vector(x.shape.pixels(), x.shape.c,
-                              RepeatVector<T, count>{large, x.as<T>(), y.as<T>()}, stream());
+                              RepeatVector<T, count>{large, x.as<T>(), y.as<T>()}, stream(),
+                              Traffic{x.bytes(), y.bytes()});
     };
     channels_fill_vectors({x, y}) ? repeat.template operator()<whole_vector<T>>()
                                   : repeat.template operator()<1>();
@@ -87,7 +88,8 @@ void CudaBackend::upsample_backward(int factor, const Tensor& dy, const Tensor& 
   with_compute_type(dx.type, [&]<typename T>() {
     const auto sum = [&]<int count>() {
       for_each_channel_vector(dx.shape.pixels(), dx.shape.c,
-                              SumVectors<T, count>{large, dy.as<T>(), dx.as<T>(), accumulate}, stream());
+                              SumVectors<T, count>{large, dy.as<T>(), dx.as<T>(), accumulate}, stream(),
+                              Traffic{dy.bytes() + (accumulate ? dx.bytes() : 0), dx.bytes()});
     };
     channels_fill_vectors({dx, dy}) ? sum.template operator()<whole_vector<T>>()
                                     : sum.template operator()<1>();

@@ -2,6 +2,8 @@
 // Arithmetic is fp32: elements are widened when read and rounded when written.
 #pragma once
 
+#include <cstring>
+
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
@@ -73,6 +75,25 @@ template <int count, typename T>
 __device__ __forceinline__ void store(T* to, const Vector<T, count>& vector) {
   check_access(to, sizeof(T) * count, "store");
   *reinterpret_cast<Vector<T, count>*>(to) = vector;
+}
+
+/// A load of what is not read again soon: the caches give it up before anything else.
+template <int count, typename T>
+__device__ __forceinline__ Vector<T, count> load_once(const T* from) {
+#ifdef __CUDA_ARCH__
+  constexpr size_t bytes = sizeof(T) * count;
+  using Word = std::conditional_t<
+      bytes == 16, uint4,
+      std::conditional_t<bytes == 8, uint2,
+                         std::conditional_t<bytes == 4, unsigned, std::conditional_t<bytes == 2, unsigned short,
+                                                                                     unsigned char>>>>;
+  const Word word = __ldcs(reinterpret_cast<const Word*>(from));
+  Vector<T, count> vector;
+  memcpy(&vector, &word, bytes);
+  return vector;
+#else
+  return load<count>(from);
+#endif
 }
 
 /// The same with the conversion to and from fp32.

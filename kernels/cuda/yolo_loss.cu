@@ -344,10 +344,17 @@ void CudaBackend::yolo_loss(const YoloHead& head, const YoloLossPass& pass) {
                                      count,
                                      pass.scale.constant,
                                      0};
-    launch(assign_truths<T>, shape.n, assign_threads, 0, stream(), arguments, winners);
-    launch(loss_of_tile<T>, tiles, tile, 0, stream(), arguments);
+    // Without ground truth; each box adds less than a kilobyte.
+    const size_t offsets = (static_cast<size_t>(shape.n) + 1) * sizeof(int);
+    launch(assign_truths<T>, Grid(shape.n).moving({offsets, 0}), assign_threads, 0, stream(), arguments, winners);
+    const size_t scale = pass.scale.dynamic ? sizeof(float) : 0;
+    const Traffic traffic{count * (5 * sizeof(T) + sizeof(Winner)) + offsets + scale,
+                          shape.count() * sizeof(T) + tiles * sizeof(Sums)};
+    launch(loss_of_tile<T>, Grid(tiles).moving(traffic), tile, 0, stream(), arguments);
   });
-  launch(add_up, 1, add_up_threads, 0, stream(), sums, tiles, pass.loss, pass.totals);
+  const size_t totals = pass.totals ? 5 * sizeof(double) : 0;
+  launch(add_up, Grid(1).moving({tiles * sizeof(Sums) + totals, sizeof(YoloLoss) + totals}), add_up_threads, 0,
+         stream(), sums, tiles, pass.loss, pass.totals);
 }
 
 }  // namespace brightnet::cuda

@@ -23,6 +23,21 @@ struct LossTotals {
   double steps = 0, clipped = 0, norm = 0;
 };
 
+/// What people are shown of it: the weighted parts per assigned prediction. Sums would rise while the network learns,
+/// because simota assigns the more predictions the better they fit, and training and validation could not be compared
+/// where images have different numbers of objects.
+struct MeanLoss {
+  double box = 0, objectness = 0, classes = 0;
+
+  double total() const { return box + objectness + classes; }
+};
+
+/// Without an assigned prediction (no image has an object) the sums stay as they are.
+inline MeanLoss mean_loss(const LossTotals& totals) {
+  const double count = totals.assigned > 0 ? totals.assigned : 1;
+  return {totals.box / count, totals.objectness / count, totals.classes / count};
+}
+
 BRIGHTNET_HD void add_loss(LossTotals& totals, const YoloLoss& loss) {
   totals.box += loss.box;
   totals.objectness += loss.objectness;

@@ -280,7 +280,8 @@ class Folder {
 
   bool begins_scale(const FoldedItem& item) const {
     if (item.block >= 0) return false;
-    return std::visit([](const auto& kind) { return kind.scale(1) != 1; }, layers_[item.first].attributes);
+    return std::visit([](const auto& kind) { return kind.scale(1) != 1 && kind.scale(1) != whole_image; },
+                      layers_[item.first].attributes);
   }
   bool is_strided(const FoldedItem& item) const {
     return begins_scale(item) && std::holds_alternative<ConvAttributes>(layers_[item.first].attributes);

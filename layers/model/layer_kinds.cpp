@@ -1,6 +1,7 @@
 #include "layers/model/layer_kinds.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -104,6 +105,8 @@ void ConvAttributes::fields(LayerFields& f) {
   f("stride", stride, 1, "pixels between outputs").within(1, 32);
   f("padding", padding, size / 2, "pixels on every side; -1: size / 2").within(-1, 31);
   if (padding < 0) padding = size / 2;
+  f("groups", groups, 1, "of channels that are convolved apart; as many as channels: depthwise")
+      .within(1, max_channels);
   f("batch_norm", batch_norm, true, "normalise over the batch, else add a bias");
   f("activation", activation, f.model_activation(), "applied last");
   std::string precision = full_precision ? "fp32" : "network";
@@ -111,8 +114,18 @@ void ConvAttributes::fields(LayerFields& f) {
   full_precision = precision == "fp32";
 }
 
-std::vector<ParameterSpec> ConvAttributes::parameters(int input_channels) const {
-  std::vector<ParameterSpec> list{{"weight", ParameterKind::weight, {filters, size, size, input_channels}}};
+std::string ConvAttributes::refusal(InputChannels in) const {
+  if (in[0] % groups != 0)
+    return std::to_string(in[0]) + " channels cannot be convolved in " + std::to_string(groups) +
+           " equal groups";
+  // `auto` filters are those of a head, whose predictions are no groups.
+  if (groups == 1 || (filters > 0 && filters % groups == 0)) return "";
+  return "a convolution in " + std::to_string(groups) +
+         " groups has a number of filters that is a multiple of it";
+}
+
+std::vector<ParameterSpec> ConvAttributes::parameters(InputChannels in) const {
+  std::vector<ParameterSpec> list{{"weight", ParameterKind::weight, {filters, size, size, in[0] / groups}}};
   if (!batch_norm) {
     list.push_back({"bias", ParameterKind::bias, {filters}});
     return list;
@@ -141,6 +154,26 @@ std::string SplitAttributes::refusal(InputChannels in) const {
 
 std::string ShortcutAttributes::refusal(InputChannels in) const {
   return partial ? "" : unless_alike(in, "a shortcut adds");
+}
+
+std::string WeightedSumAttributes::refusal(InputChannels in) const {
+  if (in.size() < 2 || in.size() > most_summed_inputs)
+    return "a weighted sum reads 2 to " + std::to_string(most_summed_inputs) + " layers";
+  for (const int other : in) {
+    if (const std::string why = unless_alike(std::array{in[0], other}, "a weighted sum adds"); !why.empty())
+      return why;
+  }
+  return "";
+}
+
+std::vector<ParameterSpec> WeightedSumAttributes::parameters(InputChannels in) const {
+  const auto count = static_cast<int64_t>(in.size());
+  if (weights == SumWeighting::input) return {{"weight", ParameterKind::scale, {count}}};
+  return {{"weight", ParameterKind::scale, {count, in[0]}}};
+}
+
+std::string ScaleChannelsAttributes::refusal(InputChannels in) const {
+  return unless_alike(in, "scale_channels takes");
 }
 
 std::string MultiplyAttributes::refusal(InputChannels in) const {

@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "kernels/weighted_sum.h"
 #include "kernels/yolo.h"
 #include "layers/model/layer_fields.h"
 #include "layers/model/parameter_spec.h"
@@ -26,7 +27,7 @@ constexpr int any_number = -1;
 
 /// What every kind defines. Optional are
 ///   std::string refusal(InputChannels) const             why it cannot read such inputs; empty: it can
-///   std::vector<ParameterSpec> parameters(int) const     its parameters, for so many channels of its input
+///   std::vector<ParameterSpec> parameters(InputChannels) const     its parameters
 template <typename Kind>
 concept LayerKind = requires(Kind kind, const Kind constant, LayerFields& f, InputChannels in) {
   // Its name in YAML, and the name given to layers of this kind in a written YAML.
@@ -40,11 +41,14 @@ concept LayerKind = requires(Kind kind, const Kind constant, LayerFields& f, Inp
   kind.fields(f);
   // Channels of its output.
   { constant.channels(in) } -> std::same_as<int64_t>;
-  // Height or width of its output from its inputs'; 0: the input does not fit.
+  // Height or width of its output from its first input's; 0: the input does not fit.
   { constant.side(1) } -> std::same_as<int>;
-  // Stride of its output in pixels of the image, from its inputs'.
+  // Stride of its output in pixels of the image, from its first input's.
   { constant.scale(1.0) } -> std::same_as<double>;
 };
+
+/// Stride of a map whose one pixel is the whole image, at any size of the image.
+constexpr double whole_image = 0;
 
 /// Maximum channels of a layer: more than any network has, and few enough to count its weights in 64 bits.
 constexpr int max_channels = 65536;
@@ -58,15 +62,17 @@ struct ConvAttributes {
   int filters = 0;  ///< output channels; 0 while reading: `auto`
   int size = 1, stride = 1;
   int padding = 0;  ///< on every side
+  int groups = 1;   ///< of channels that are convolved apart; as many as channels: depthwise
   bool batch_norm = true;
   Activation activation = Activation::linear;
   bool full_precision = false;  ///< computes in fp32 in a network of any precision
 
   void fields(LayerFields& f);
+  std::string refusal(InputChannels in) const;
   int64_t channels(InputChannels) const { return filters; }
   int side(int in) const { return in + 2 * padding < size ? 0 : (in + 2 * padding - size) / stride + 1; }
   double scale(double in) const { return in * stride; }
-  std::vector<ParameterSpec> parameters(int input_channels) const;
+  std::vector<ParameterSpec> parameters(InputChannels in) const;
 };
 
 /// Max-pooling with darknet's padding, size − 1 in total: stride 1 keeps the size, stride 2 halves it.
@@ -84,6 +90,35 @@ struct MaxPoolAttributes {
   int64_t channels(InputChannels in) const { return in[0]; }
   int side(int in) const { return (in - 1) / stride + 1; }
   double scale(double in) const { return in * stride; }
+};
+
+/// The mean over windows, padded as max-pooling's; what lies outside the map does not count.
+struct AveragePoolAttributes {
+  static constexpr std::string_view kind = "average_pool", role = "mean";
+  static constexpr int inputs = 1;
+  using Layer = class AveragePoolLayer;
+
+  int size = 2, stride = 2;
+
+  void fields(LayerFields& f) {
+    f("size", size, "side of the window").within(1, 64);
+    f("stride", stride, "pixels between windows").within(1, 64);
+  }
+  int64_t channels(InputChannels in) const { return in[0]; }
+  int side(int in) const { return (in - 1) / stride + 1; }
+  double scale(double in) const { return in * stride; }
+};
+
+/// The mean over the whole map: one pixel.
+struct GlobalPoolAttributes {
+  static constexpr std::string_view kind = "global_average_pool", role = "mean";
+  static constexpr int inputs = 1;
+  using Layer = class GlobalPoolLayer;
+
+  void fields(LayerFields&) {}
+  int64_t channels(InputChannels in) const { return in[0]; }
+  int side(int) const { return 1; }
+  double scale(double) const { return whole_image; }
 };
 
 /// Spatial pyramid pooling: the input and its stride-1 max-pools, concatenated (largest window first).
@@ -147,6 +182,41 @@ struct ShortcutAttributes {
     f("partial", partial, false, "the second may have other channels: the common ones are added");
     f("activation", activation, Activation::linear, "applied last");
   }
+  std::string refusal(InputChannels in) const;
+  int64_t channels(InputChannels in) const { return in[0]; }
+  int side(int in) const { return in; }
+  double scale(double in) const { return in; }
+};
+
+/// Σ w_i · x_i of its inputs with weights that are learned, then an activation (kernels/weighted_sum.h).
+struct WeightedSumAttributes {
+  static constexpr std::string_view kind = "weighted_sum", role = "sum";
+  static constexpr int inputs = any_number;
+  using Layer = class WeightedSumLayer;
+
+  SumWeighting weights = SumWeighting::channel;
+  SumNormalization normalization = SumNormalization::none;
+  Activation activation = Activation::linear;
+
+  void fields(LayerFields& f) {
+    f("weights", weights, SumWeighting::channel, "one for each input, or for each channel of each input");
+    f("normalization", normalization, SumNormalization::none, "what makes factors of the weights");
+    f("activation", activation, Activation::linear, "applied last");
+  }
+  std::string refusal(InputChannels in) const;
+  int64_t channels(InputChannels in) const { return in[0]; }
+  int side(int in) const { return in; }
+  double scale(double in) const { return in; }
+  std::vector<ParameterSpec> parameters(InputChannels in) const;
+};
+
+/// Squeeze-and-excitation (Hu et al. 2018): the first input's channels, each times the second input's one pixel.
+struct ScaleChannelsAttributes {
+  static constexpr std::string_view kind = "scale_channels", role = "scaled";
+  static constexpr int inputs = 2;
+  using Layer = class ScaleChannelsLayer;
+
+  void fields(LayerFields&) {}
   std::string refusal(InputChannels in) const;
   int64_t channels(InputChannels in) const { return in[0]; }
   int side(int in) const { return in; }
@@ -221,9 +291,11 @@ struct YoloAttributes {
 
 /// All kinds. The exporters (ONNX, darknet) visit this variant, so that they do not compile until they handle
 /// a new kind.
-using LayerAttributes = std::variant<ConvAttributes, MaxPoolAttributes, SppAttributes, ConcatAttributes,
-                                     SplitAttributes, ShortcutAttributes, MultiplyAttributes,
-                                     UpsampleAttributes, SpaceToDepthAttributes, YoloAttributes>;
+using LayerAttributes =
+    std::variant<ConvAttributes, MaxPoolAttributes, AveragePoolAttributes, GlobalPoolAttributes,
+                 SppAttributes, ConcatAttributes, SplitAttributes, ShortcutAttributes, WeightedSumAttributes,
+                 MultiplyAttributes, ScaleChannelsAttributes, UpsampleAttributes, SpaceToDepthAttributes,
+                 YoloAttributes>;
 
 /// Calls f with the defaults of each kind in turn.
 template <typename Function>

@@ -4,6 +4,14 @@
 
 namespace brightnet {
 
+namespace {
+
+std::string sides_text(const Shape& shape) {
+  return std::to_string(shape.w) + 'x' + std::to_string(shape.h);
+}
+
+}  // namespace
+
 std::string Model::kind(const LayerDescription& layer) {
   return std::visit([](const auto& attributes) { return std::string(attributes.kind); }, layer.attributes);
 }
@@ -30,6 +38,15 @@ Shape output_shape(const LayerDescription& layer, const std::vector<Shape>& inpu
   std::vector<int> channels;
   for (const Shape& input : inputs) channels.push_back(input.c);
   const Shape& in = inputs[0];
+  const bool scales = std::holds_alternative<ScaleChannelsAttributes>(layer.attributes);
+  for (const Shape& other : inputs) {
+    const bool factors = scales && &other == &inputs.back();
+    const Shape wanted = factors ? Shape{in.n, 1, 1, other.c} : Shape{in.n, in.h, in.w, other.c};
+    if (other == wanted) continue;
+    throw InputError("'" + layer.name + "' reads a map of " + sides_text(in) + " pixels and one of " +
+                         sides_text(other) + ", which must have " + sides_text(wanted),
+                     layer.where, "Check the sizes, strides and paddings of the layers before it.");
+  }
   const Shape out = std::visit(
       [&](const auto& kind) {
         return Shape{in.n, kind.side(in.h), kind.side(in.w), static_cast<int>(kind.channels(channels))};
@@ -46,7 +63,8 @@ Shape output_shape(const LayerDescription& layer, const std::vector<Shape>& inpu
 }
 
 std::vector<ParameterSpec> parameters_of(const Model& model, const LayerDescription& layer) {
-  const int channels = model.channels_of(layer.inputs[0]);
+  std::vector<int> channels;
+  for (const int input : layer.inputs) channels.push_back(model.channels_of(input));
   return std::visit(
       [&](const auto& kind) -> std::vector<ParameterSpec> {
         if constexpr (requires { kind.parameters(channels); }) {

@@ -259,13 +259,32 @@ class ModelReader {
     const auto scale_of = [&](int input) { return input == network_input ? 1.0 : scales[input]; };
     for (const auto& layer : model_.layers) {
       const double scale = scale_of(layer.inputs[0]);
-      if (std::all_of(layer.inputs.begin(), layer.inputs.end(), [&](int i) { return scale_of(i) == scale; }))
-        continue;
+      check_scales(layer, scale);
+      const bool factors = std::holds_alternative<ScaleChannelsAttributes>(layer.attributes);
+      const auto end = factors ? layer.inputs.begin() + 1 : layer.inputs.end();
+      const bool alike = std::all_of(layer.inputs.begin(), end, [&](int i) { return scale_of(i) == scale; });
+      if (alike && (!factors || scale_of(layer.inputs[1]) == whole_image)) continue;
+      if (factors) {
+        throw InputError("the second input of '" + layer.name + "' is not one pixel for the whole image",
+                         layer.where, "Write from: [map, factors], the factors after a global_average_pool.");
+      }
       throw InputError("the inputs of '" + layer.name + "' have different sizes", layer.where,
                        "Upsample or pool one of them first.");
     }
     for (const double scale : scales) model_.stride = std::max(model_.stride, static_cast<int>(scale));
     check_readers();
+  }
+
+  /// What a global pool makes has one pixel, and stays so.
+  static void check_scales(const LayerDescription& layer, double scale) {
+    if (scale != whole_image) return;
+    const bool enlarges = std::visit([](const auto& kind) { return kind.side(1) != 1; }, layer.attributes);
+    if (enlarges || is_head(layer)) {
+      throw InputError("'" + layer.name +
+                           "' reads the single pixel that a global_average_pool makes, which " +
+                           (is_head(layer) ? "is no map for a head" : "it would change the size of"),
+                       layer.where, "Between that pool and a scale_channels stand convolutions of size 1.");
+    }
   }
 
   void check_readers() const {

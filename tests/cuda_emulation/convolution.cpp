@@ -6,7 +6,9 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include "core/alignment.h"
 #include "kernels/backend.h"
+#include "kernels/cuda/convolution_kernels.h"
 #include "tests/cuda_emulation/block.h"
 #include "tests/cuda_emulation/memory.h"
 #include "tests/cuda_emulation/queue.h"
@@ -46,27 +48,32 @@ class EmulatedConvolution : public Convolution {
     plan_ = make_cpu_backend()->plan_convolution(in_fp32);
   }
 
-  size_t weight_bytes() const override { return plan_->weight_bytes(); }
-  size_t workspace_bytes() const override {
-    return std::max<size_t>(plan_->workspace_bytes(), 4 << 20) + 2 * sizeof(float) * spec_.output.c;
-  }
+  // The working weights, as cuDNN's convolutions have them, and the CPU's.
+  size_t weight_bytes() const override { return working_bytes() + plan_->weight_bytes(); }
+  size_t workspace_bytes() const override { return engine_bytes() + working_bytes() + sums_bytes(); }
   void bind(void* weights, void* workspace) override {
-    plan_->bind(weights, workspace);
+    weights_ = weights;
+    plan_->bind(static_cast<std::byte*>(weights) + working_bytes(), workspace);
     // After what batch-norm uses, as cuDNN's are.
-    sums_ =
-        reinterpret_cast<float*>(static_cast<std::byte*>(workspace) + workspace_bytes()) - 2 * spec_.output.c;
+    gradient_ = static_cast<std::byte*>(workspace) + engine_bytes();
+    sums_ = reinterpret_cast<float*>(static_cast<std::byte*>(gradient_) + working_bytes());
   }
 
   // As cuDNN's: in fp32 training the masters themselves are read when the convolution runs.
   void prepare(const float* master) override {
-    masters_ = spec_.training && spec_.type == DType::f32 && !spec_.folded ? master : nullptr;
-    if (!masters_) queue_work(stream_, [this, master] { fill(master); });
+    masters_ = uses_masters() ? master : nullptr;
+    if (masters_) return;
+    cuda::cast({const_cast<float*>(master), flat(), DType::f32}, {weights_, flat(), spec_.type}, stream_);
+  }
+  Tensor working_weights() const override {
+    return uses_masters() || spec_.folded ? Tensor{} : Tensor{weights_, flat(), spec_.type};
   }
 
   void forward(const Tensor& x, const float* bias, const Tensor& y) override {
+    if (listed()) return;
     queue_work(stream_, [this, x, bias, y, masters = masters_] {
       read(x);
-      if (masters) fill(masters);
+      masters ? fill(masters, DType::f32) : fill(weights_, spec_.type);
       convolve(bias, y);
     });
   }
@@ -75,10 +82,11 @@ class EmulatedConvolution : public Convolution {
   }
 
   void backward_data(const Tensor& dy, const Tensor& dx) override {
+    if (listed()) return;
     queue_work(stream_, [this, dy, dx, masters = masters_] {
       check(dy.data, dy.bytes());
       check(dx.data, dx.bytes());
-      if (masters) fill(masters);
+      masters ? fill(masters, DType::f32) : fill(weights_, spec_.type);
       widen(dy.data, dy.type, y_, dy.count());
       x_.resize(dx.count());
       plan_->backward_data({y_.data(), dy.shape, DType::f32}, {x_.data(), dx.shape, DType::f32});
@@ -86,11 +94,38 @@ class EmulatedConvolution : public Convolution {
     });
   }
 
-  void backward_weights(const Tensor& x, const Tensor& dy, float* dw, bool accumulate) override {
-    queue_work(stream_, [this, x, dy, dw, accumulate] {
-      read(x);
-      sum_products(dy, dw, accumulate);
+  bool add_backward_data(const Tensor& dy, const Tensor& dx, const Tensor&) override {
+    if (listed()) return true;
+    queue_work(stream_, [this, dy, dx, masters = masters_] {
+      check(dy.data, dy.bytes());
+      check(dx.data, dx.bytes());
+      masters ? fill(masters, DType::f32) : fill(weights_, spec_.type);
+      widen(dy.data, dy.type, y_, dy.count());
+      std::vector<float> sum;
+      widen(dx.data, dx.type, sum, dx.count());
+      x_.resize(dx.count());
+      plan_->backward_data({y_.data(), dy.shape, DType::f32}, {x_.data(), dx.shape, DType::f32});
+      for (size_t i = 0; i < sum.size(); ++i) sum[i] += x_[i];
+      narrow(sum, dx.type, dx.data);
     });
+    return true;
+  }
+
+  void backward_weights(const Tensor& x, const Tensor& dy, float* dw, bool accumulate) override {
+    if (spec_.type == DType::f32) {
+      if (!listed()) queue_work(stream_, [=, this] { sum_products(x, dy, dw, accumulate); });
+      return;
+    }
+    // Rounded, as cuDNN's, and then added in fp32.
+    const Tensor part{gradient_, flat(), spec_.type};
+    if (!listed()) {
+      queue_work(stream_, [=, this] {
+        std::vector<float> exact(spec_.weight_count());
+        sum_products(x, dy, exact.data(), false);
+        narrow(exact, spec_.type, part.data);
+      });
+    }
+    if (dw) cuda::add_weight_gradient(part, dw, accumulate, stream_);
   }
   std::string description() const override { return "emulated by " + plan_->description(); }
 
@@ -114,9 +149,10 @@ class EmulatedConvolution : public Convolution {
     narrow(y_, y.type, y.data);
     if (output_sums()) sum_up();
   }
-  void sum_products(const Tensor& dy, float* dw, bool accumulate) {
+  void sum_products(const Tensor& x, const Tensor& dy, float* dw, bool accumulate) {
+    read(x);
     check(dy.data, dy.bytes());
-    if (dw) check(dw, spec_.weight_count() * sizeof(float));
+    if (dw && spec_.type == DType::f32) check(dw, spec_.weight_count() * sizeof(float));
     widen(dy.data, dy.type, y_, dy.count());
     plan_->backward_weights({x_.data(), spec_.input, DType::f32}, {y_.data(), dy.shape, DType::f32}, dw,
                             accumulate);
@@ -134,20 +170,35 @@ class EmulatedConvolution : public Convolution {
     std::copy(sums.begin(), sums.end(), sums_);
   }
 
-  void fill(const float* master) {
-    check(master, spec_.weight_count() * sizeof(float));
-    // Working weights are of the compute type.
-    std::vector<float> weights(master, master + spec_.weight_count());
-    with_element(spec_.type, [&](auto element) {
-      for (float& weight : weights) weight = static_cast<float>(decltype(element)(weight));
-    });
-    plan_->prepare(weights.data());
+  void fill(const void* weights, DType type) {
+    check(weights, spec_.weight_count() * size_of(type));
+    std::vector<float> widened;
+    widen(weights, type, widened, spec_.weight_count());
+    plan_->prepare(widened.data());
+  }
+
+  bool uses_masters() const { return spec_.training && spec_.type == DType::f32 && !spec_.folded; }
+  size_t working_bytes() const {
+    return uses_masters() ? 0 : aligned(spec_.weight_count() * size_of(spec_.type), device_alignment);
+  }
+  size_t engine_bytes() const {
+    return aligned(std::max<size_t>(plan_->workspace_bytes(), 4 << 20), device_alignment);
+  }
+  size_t sums_bytes() const { return 2 * sizeof(float) * spec_.output.c; }
+  Shape flat() const { return {1, 1, 1, static_cast<int>(spec_.weight_count())}; }
+
+  /// Whether this pass is only listed.
+  bool listed() const {
+    LaunchList* list = LaunchList::current();
+    if (list) list->add_convolution({}, spec_.flops());
+    return list != nullptr;
   }
 
   ConvolutionSpec spec_;
   cudaStream_t stream_;
   std::unique_ptr<Convolution> plan_;
   const float* masters_ = nullptr;  ///< what is computed with, unless there are working weights
+  void *weights_ = nullptr, *gradient_ = nullptr;
   float* sums_ = nullptr;
   std::vector<float> x_, y_;  ///< widened operands and results, as there is no half precision on the CPU
 };

@@ -22,6 +22,8 @@
 
 #include <cuda_runtime.h>
 
+#include "kernels/traffic.h"
+
 #define __launch_bounds__(...)
 
 extern uint3 threadIdx, blockIdx;
@@ -63,19 +65,20 @@ const unsigned char* value_bytes() {
   return pattern.bytes;
 }
 
-void queue_launch(const LaunchSize& size, cudaStream_t stream, const Where& where, const void* kernel,
-                  std::function<void()> thread, std::function<std::vector<ArgumentBytes>()> arguments);
+void queue_launch(const LaunchSize& size, cudaStream_t stream, const Where& where, const Traffic* traffic,
+                  const void* kernel, std::function<void()> thread, std::function<std::vector<ArgumentBytes>()> arguments);
 
 /// Queues a launch; the arguments are copied now and checked when the kernel runs, since memory may be freed
 /// in between.
 template <typename... Parameters>
 void launch(void (*kernel)(Parameters...), const dim3& grid, const dim3& block, size_t shared_bytes,
-            cudaStream_t stream, const Where& where, const std::type_identity_t<Parameters>&... arguments) {
+            cudaStream_t stream, const Where& where, const Traffic* traffic,
+            const std::type_identity_t<Parameters>&... arguments) {
   static_assert((std::is_trivially_copyable_v<Parameters> && ...),
                 "a kernel's arguments are copied as bytes");
   const auto copies = std::make_shared<std::tuple<Parameters...>>(arguments...);
   queue_launch(
-      {grid, block, shared_bytes}, stream, where, reinterpret_cast<const void*>(kernel),
+      {grid, block, shared_bytes}, stream, where, traffic, reinterpret_cast<const void*>(kernel),
       [kernel, copies] { std::apply(kernel, *copies); },
       [copies] {
         return std::apply(

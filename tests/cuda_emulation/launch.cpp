@@ -1,11 +1,13 @@
 #include "tests/cuda_emulation/launch.h"
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include "tests/cuda_emulation/block.h"
 #include "tests/cuda_emulation/memory.h"
 #include "tests/cuda_emulation/queue.h"
+#include "tests/cuda_emulation/traffic.h"
 
 namespace brightnet::emulation {
 namespace {
@@ -39,11 +41,20 @@ std::string over_limits(const LaunchSize& size, const void* kernel) {
   return "";
 }
 
+/// Runs all blocks, counting what they load and store where a test asks for it.
+void run_counted(const LaunchSize& size, const std::string& where, const std::optional<Traffic>& traffic,
+                 const Work& thread) {
+  begin_counting();
+  run_blocks(size, next_seed(), where, thread);
+  end_counting(where, traffic ? &*traffic : nullptr);
+}
+
 /// Runs all blocks, and again in another order when there is little memory to compare.
-void run_launch(const LaunchSize& size, const std::string& where, const Work& thread) {
+void run_launch(const LaunchSize& size, const std::string& where, const std::optional<Traffic>& traffic,
+                const Work& thread) {
   size_t bytes = allocated_device_memory();
-  if (any_order > 0 || bytes > repeated_launch_bytes) {
-    run_blocks(size, next_seed(), where, thread);
+  if (any_order > 0 || bytes > repeated_launch_bytes || counts_traffic()) {
+    run_counted(size, where, traffic, thread);
     return;
   }
   const Snapshot before = Snapshot::take();
@@ -68,8 +79,8 @@ AnyOrder::~AnyOrder() {
   --any_order;
 }
 
-void queue_launch(const LaunchSize& size, cudaStream_t stream, const Where& where, const void* kernel,
-                  Work thread, std::function<std::vector<ArgumentBytes>()> arguments) {
+void queue_launch(const LaunchSize& size, cudaStream_t stream, const Where& where, const Traffic* traffic,
+                  const void* kernel, Work thread, std::function<std::vector<ArgumentBytes>()> arguments) {
   const std::string launch = describe(where);
   const auto named = [launch](auto&& action) {
     try {
@@ -83,9 +94,11 @@ void queue_launch(const LaunchSize& size, cudaStream_t stream, const Where& wher
     if (!excess.empty()) throw Violation(excess);
     check_arguments(arguments());
   });
+  std::optional<Traffic> stated;
+  if (traffic) stated = *traffic;
   queue_work(stream, [=] {
     named([&] { check_arguments(arguments()); });
-    run_launch(size, launch, thread);
+    run_launch(size, launch, stated, thread);
     named([] { check_margins(); });
   });
 }

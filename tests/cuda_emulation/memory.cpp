@@ -219,6 +219,11 @@ size_t allocated_device_memory() {
   return device().used();
 }
 
+DeviceRange device_range(const void* address) {
+  if (!device().reserved(address)) return {};
+  const Allocation* a = device().find(address);
+  return a ? DeviceRange{a->data, a->bytes} : DeviceRange{};
+}
 bool is_device(const void* address, size_t bytes) {
   const Allocation* a = device().find(address);
   return a && static_cast<const unsigned char*>(address) + bytes <= a->end();

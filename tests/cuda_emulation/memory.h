@@ -23,6 +23,12 @@ void set_device_memory(size_t bytes);
 size_t device_memory();
 size_t allocated_device_memory();
 
+/// The live allocation that an address lies in; null for none.
+struct DeviceRange {
+  unsigned char* data = nullptr;
+  size_t bytes = 0;
+};
+DeviceRange device_range(const void* address);
 bool is_device(const void* address, size_t bytes);
 bool is_pinned(const void* address, size_t bytes);
 /// Whether a kernel may use it: in one live allocation of either kind.

@@ -70,5 +70,73 @@ TEST(CudaRecording, AStepThatCannotBeCapturedIsQueuedOperationByOperation) {
   EXPECT_FALSE(asked) << "it is tried once";
 }
 
+/// What happened between the parts of a step, and the gradients after it.
+struct Trace {
+  std::vector<std::string> calls;
+  std::vector<std::vector<float>> gradients;
+  bool operator==(const Trace&) const = default;
+};
+
+constexpr const char* deeper_yaml = R"(
+head: {anchors: [[10, 12], [24, 20]]}
+layers:
+  - conv: {name: stem, filters: 8, size: 3, stride: 2}
+  - conv: {name: a, filters: 8, size: 1}
+  - conv: {name: b, filters: 8, size: 3, stride: 2}
+  - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
+  - yolo: {mask: [0, 1]}
+)";
+
+/// Steps over two sizes in turn, in the same arena, each in parts that end at these layers. What is read between two
+/// parts must be final: here it is the last gradients, which an all-reduce would start on.
+Trace steps_in_parts(Backend& backend, const std::vector<int>& layers, bool recording) {
+  const Model model = model_of(deeper_yaml, 2);
+  BoundNetwork bound(backend, model, 2, 64, Precision::fp16, Mode::train);
+  NetworkSetup smaller = bound.network().setup();
+  smaller.height = smaller.width = 32;
+  Network small(smaller);
+  DeviceBuffer arena(backend, std::max(small.memory().arena(), bound.network().memory().arena()));
+  Network* const networks[] = {&bound.network(), &small};
+  Trace trace;
+  for (int step = 0; step < 8; ++step) {
+    Network& network = *networks[step % 2];
+    network.allow_recording(recording);
+    network.bind(arena.data());
+    Random random(1, Purpose::test, 0, static_cast<uint64_t>(step));
+    std::vector<uint8_t> pixels(2 * 3 * static_cast<size_t>(network.setup().height) * network.setup().width);
+    for (auto& pixel : pixels) pixel = static_cast<uint8_t>(random.below(256));
+    const std::vector<std::vector<Truth>> truths(2, {{{0.5f, 0.5f, 0.3f, 0.2f}, 1}});
+    network.set_batch(pixels.data(), truths);
+    std::vector<float> values = bound.values();
+    for (float& value : values) value *= 0.95f;
+    bound.set_values(values);
+    const auto passed = [&](int layer) {
+      const auto& entries = bound.layout().entries();
+      const auto entry = std::find_if(entries.begin(), entries.end(),
+                                      [&](const ParameterEntry& e) { return e.layer == layer; });
+      const std::vector<float> all = bound.gradients();
+      trace.calls.push_back(std::to_string(layer) + ": " + std::to_string(all[entry->offset]));
+    };
+    network.forward_backward({8.0f}, false, nullptr,
+                             {[&] { trace.calls.emplace_back("forward"); }, layers, passed});
+    backend.finish_uploads();
+    trace.gradients.push_back(bound.gradients());
+  }
+  return trace;
+}
+
+TEST(CudaRecording, AStepInPartsIsThatOfOneByOneOperationsToTheBit) {
+  const auto gpu = make_emulated_backend();
+  const Trace queued = steps_in_parts(*gpu, {3, 1}, false);
+  EXPECT_EQ(steps_in_parts(*gpu, {3, 1}, true), queued);
+  ASSERT_EQ(queued.calls.size(), 24u);
+  EXPECT_EQ(queued.calls[0], "forward");
+  EXPECT_EQ(queued.calls[1].substr(0, 2), "3:");
+  EXPECT_EQ(queued.calls[2].substr(0, 2), "1:");
+  // Where the parts end changes no bit.
+  EXPECT_EQ(steps_in_parts(*gpu, {}, true).gradients, queued.gradients);
+  EXPECT_EQ(steps_in_parts(*gpu, {4, 2, 2, 0}, true).gradients, queued.gradients);
+}
+
 }  // namespace
 }  // namespace brightnet::testing

@@ -13,6 +13,7 @@
 #include "tests/cuda_emulation/block.h"
 #include "tests/cuda_emulation/memory.h"
 #include "tests/cuda_emulation/queue.h"
+#include "tests/cuda_emulation/traffic.h"
 
 using namespace brightnet::emulation;
 
@@ -40,6 +41,15 @@ void check_range(const void* memory, size_t bytes, const char* what) {
 
 bool is_pageable(const void* memory, size_t bytes) {
   return !is_device_accessible(memory, bytes);
+}
+
+/// Grids and partial sums depend on it: 2 is quick, and the tests also run with an H200's 132.
+int multiprocessors() {
+  static const int count = [] {
+    const char* text = std::getenv("BRIGHTNET_EMULATION_MULTIPROCESSORS");
+    return text ? std::max(1, std::atoi(text)) : 2;
+  }();
+  return count;
 }
 
 void check_copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
@@ -97,6 +107,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
   } else {
     queue_work(stream, [=] {
       check_copy(to, from, bytes, kind);
+      if (is_device(to, bytes) && is_device(from, bytes)) count_transfer({bytes, bytes});
       std::memmove(to, from, bytes);
     });
   }
@@ -118,6 +129,7 @@ cudaError_t cudaMemsetAsync(void* memory, int value, size_t bytes, cudaStream_t 
   check();
   queue_work(stream, [=] {
     check();
+    count_transfer({0, bytes});
     std::memset(memory, value, bytes);
   });
   return cudaSuccess;
@@ -155,7 +167,7 @@ cudaError_t cudaSetDevice(int device) {
 // that loops over more items than threads run their second round.
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
   switch (attribute) {
-    case cudaDevAttrMultiProcessorCount: *value = 2; return cudaSuccess;
+    case cudaDevAttrMultiProcessorCount: *value = multiprocessors(); return cudaSuccess;
     case cudaDevAttrComputeCapabilityMajor: *value = 7; return cudaSuccess;
     case cudaDevAttrComputeCapabilityMinor: *value = 5; return cudaSuccess;
     case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = 64 << 10; return cudaSuccess;

@@ -101,6 +101,14 @@ TEST_F(FailingRanks, RankZeroMayBeTheOneThatStops) {
   expect_once(result.err, "rank 0 (process ");
 }
 
+TEST_F(FailingRanks, OneThatMakesProgressIsWaitedFor) {
+  const ProgramResult result =
+      start(mpirun(2, {rank_program().string(), "choosing", run_.folder().string()})).wait();
+  EXPECT_EQ(result.code, 0) << result.err;
+  for (const char* rank : {"0", "1"})
+    EXPECT_EQ(read_file(run_.folder() / (std::string("choosing.") + rank)), "went on");
+}
+
 TEST_F(FailingRanks, OneWithABrokenConfigurationSaysSo) {
   write_atomically(run_.folder() / "broken.yaml", "model: model.yaml\ntrain: {epochz: 3}\n");
   const ProgramResult result = start(mpirun_each({train("run.yaml", {}), train("broken.yaml", {})})).wait();

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "core/files.h"
+#include "core/progress.h"
 #include "core/random.h"
 #include "data/loader/loader.h"
 #include "layers/network.h"
@@ -188,13 +189,25 @@ Answer absent(Communicator& ranks, const fs::path&) {
   return "went on";
 }
 
+/// Rank 1 is later than the time limit, but shows that it makes progress.
+Answer choosing(Communicator& ranks, const fs::path&) {
+  ranks.set_time_limit(3);
+  for (int i = 0; i < 80 && ranks.rank() == 1; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    note_progress();
+  }
+  ranks.barrier();
+  return "went on";
+}
+
 int play(Communicator& ranks, const std::string& scenario, const fs::path& folder) {
   static const std::map<std::string, Answer (*)(Communicator&, const fs::path&)> scenarios{
       {"collectives", collectives}, {"bits", bits},
       {"overlapped", overlapped},   {"afterwards", afterwards},
       {"samples", samples},         {"unprepared", unprepared},
       {"different", different},     {"thrown", thrown},
-      {"everybody", everybody},     {"absent", absent}};
+      {"everybody", everybody},     {"absent", absent},
+      {"choosing", choosing}};
   const Answer answer = scenarios.at(scenario)(ranks, folder);
   write_atomically(folder / (scenario + '.' + std::to_string(ranks.rank())), answer);
   return 0;

@@ -28,14 +28,15 @@ const auto* const needed = ::testing::AddGlobalTestEnvironment(new GpuNeeded);
 }  // namespace
 
 const TestedDevice& tested_device() {
-  static const std::unique_ptr<Backend> backend =
-      cuda::make_backend({.index = 0, .precision = Precision::fp32, .deterministic = true});
+  // Never destroyed: when static destructors run, cuDNN and the driver may have ended already.
+  static Backend& backend =
+      *cuda::make_backend({.index = 0, .precision = Precision::fp32, .deterministic = true}).release();
   static const std::vector<DType> types = cuda::why_not_in(Precision::bf16, cuda::inspect(0).gpus.at(0))
                                               ? std::vector{DType::f32, DType::f16}
                                               : std::vector{DType::f32, DType::bf16, DType::f16};
   // __expf and fast division: some units in the last place in the middle, and some ten in the tails, where
   // the rounding of x · log2(e) becomes the exponential's.
-  static const TestedDevice device{*backend, types, 5e-6};
+  static const TestedDevice device{backend, types, 5e-6};
   return device;
 }
 

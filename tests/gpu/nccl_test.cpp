@@ -29,17 +29,28 @@ class Nccl : public ::testing::Test {
   std::unique_ptr<DeviceCollectives> gpus_;
 };
 
+// The sum over one rank is the bucket itself, so what it sums is made right before: a long queue of additions in the
+// backend's stream, which the collective must wait for, and which the backend's next operation reads the result of.
 TEST_F(Nccl, SumsBucketsBesideTheBackend) {
-  const auto values = random_values(1 << 20, 1);
-  DeviceBuffer bucket(backend_, values.size() * sizeof(float)),
-      other(backend_, values.size() * sizeof(float));
+  constexpr int additions = 64;
+  const auto values = random_values(1 << 22, 1);
+  std::vector<float> expected(values.size());
+  for (int i = 0; i < additions; ++i) {
+    for (size_t k = 0; k < values.size(); ++k) expected[k] += values[k];
+  }
+  DeviceBuffer part(backend_, values.size() * sizeof(float)), bucket(backend_, part.bytes()),
+      other(backend_, part.bytes());
+  const Shape shape{1, 1, 1, static_cast<int>(values.size())};
+  const Tensor a{part.data(), shape, DType::f32}, sum{bucket.data(), shape, DType::f32};
+  backend_.upload(part.data(), values.data(), part.bytes());
   for (const Reduction reduction : {Reduction::sum, Reduction::mean}) {
-    backend_.upload(bucket.data(), values.data(), bucket.bytes());
+    backend_.zero(bucket.data(), bucket.bytes());
+    for (int i = 0; i < additions; ++i) backend_.add(sum, a, sum);
     gpus_->start_all_reduce(bucket.floats(), values.size(), reduction);
     backend_.zero(other.data(), other.bytes());
     gpus_->finish_all_reduces();
     backend_.copy(other.data(), bucket.data(), bucket.bytes());
-    EXPECT_EQ(read(other), values) << "the sum over one rank";
+    EXPECT_EQ(read(other), expected) << "the sum over one rank";
   }
   backend_.synchronize();
   EXPECT_GT(gpus_->waited_seconds(), 0) << "the second sum was waited for at once";
@@ -70,6 +81,17 @@ TEST_F(Nccl, TravelsInsideARecording) {
     recording->replay();
     EXPECT_EQ(read(bucket), values);
   }
+}
+
+TEST_F(Nccl, AbandonedSumsDoNotKeepMemoryFromBeingFreed) {
+  {
+    DeviceBuffer bucket(backend_, 1 << 20);
+    gpus_->start_all_reduce(bucket.floats(), bucket.bytes() / sizeof(float), Reduction::sum);
+    gpus_->abandon();
+  }
+  backend_.synchronize();
+  gpus_->abandon();  // a second time is nothing
+  gpus_.reset();
 }
 
 TEST_F(Nccl, LetsAnErrorEndTheProgramWhateverIsQueued) {

@@ -204,6 +204,37 @@ TEST(CudaNetwork, RecordedStepsAreThoseThatAreQueuedOneByOneToTheBit) {
   }
 }
 
+/// Values after steps over two sizes in turn, in one arena: the first step of each is queued operation by operation,
+/// the second recorded, the others replayed.
+std::vector<float> steps_over_two_sizes(Precision precision, bool recorded) {
+  const Model model = model_of(small_model, 3);
+  BoundNetwork large(device(), model, batch, 64, precision, Mode::train);
+  NetworkSetup setup = large.network().setup();
+  setup.height = setup.width = 32;
+  Network small(setup);
+  DeviceBuffer arena(device(), std::max(large.network().memory().arena(), small.memory().arena()));
+  for (uint64_t step = 0; step < 8; ++step) {
+    Network& network = step % 2 == 0 ? large.network() : small;
+    network.allow_recording(recorded);
+    network.bind(arena.data());
+    MadeUpBatch(network.setup().height, step).give(network);
+    network.forward_backward({64.0f}, false);
+    std::vector<float> values = large.values();
+    const std::vector<float> gradients = large.gradients();
+    for (size_t i = 0; i < large.layout().trainable_floats(); ++i) values[i] -= 1e-5f * gradients[i];
+    large.set_values(values);
+  }
+  return large.values();
+}
+
+TEST(CudaNetwork, ReplayedStepsOverTwoSizesAreThoseThatAreQueuedToTheBit) {
+  for (const Precision precision : {Precision::fp16, Precision::bf16}) {
+    if (!computes_in(precision)) continue;
+    const auto a = steps_over_two_sizes(precision, true), b = steps_over_two_sizes(precision, false);
+    EXPECT_EQ(std::memcmp(a.data(), b.data(), a.size() * sizeof(float)), 0) << enum_name(precision);
+  }
+}
+
 TEST(CudaNetwork, RecomputedActivationsGiveTheSameGradientsToTheBit) {
   const Model model = model_of(small_model, 3);
   BoundNetwork kept(device(), model, batch, 32, Precision::fp16, Mode::train);

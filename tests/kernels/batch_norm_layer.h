@@ -55,6 +55,7 @@ struct BatchNormLayer {
   OwnedTensor y, scale, shift, running_mean, running_variance, mean, inverse_std, dscale, dshift, workspace;
   float epsilon = 1e-5f;
   StatisticsExchange* exchange = nullptr;
+  Tensor addend{};  ///< of the forward pass
 
   BatchNormLayer(const Shape& shape, Activation activation, DType type, float spread = 2, float offset = 5)
       : shape(shape),
@@ -84,7 +85,7 @@ struct BatchNormLayer {
   }
 
   void forward(const Tensor& z, const float* sums = nullptr, bool statistics_known = false) {
-    BatchNormForward op{.y = *y, .z = z};
+    BatchNormForward op{.y = *y, .z = z, .addend = addend};
     op.sums = sums;
     op.statistics_known = statistics_known;
     op.scale = scale.floats();

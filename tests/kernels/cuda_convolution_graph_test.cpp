@@ -1,9 +1,17 @@
 // cuDNN's engines for the graphs of kernels/cuda/convolution_graph.cpp, asked for without a
 // GPU: the heuristics take a description of one. What the engines compute, and how fast, only a
 // GPU shows (tests/gpu/convolution_test.cpp).
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <set>
+
 #include <gtest/gtest.h>
 
 #include "kernels/cuda/convolution_graph.h"
+#include "kernels/cuda/convolution_workspace.h"
 #include "kernels/cuda/libraries.h"
 
 namespace brightnet::cuda {
@@ -31,10 +39,18 @@ struct Gpu {
 };
 
 constexpr Gpu t4{750, 40, 65536, 16, 1024}, a100{800, 108, 166912, 32, 2048},
-    h200{900, 132, 232448, 32, 2048};
+    rtx3090{860, 82, 101376, 16, 1536}, rtx4090{890, 128, 101376, 24, 1536}, h200{900, 132, 232448, 32, 2048},
+    b200{1000, 148, 232448, 32, 2048}, rtx5090{1200, 170, 101376, 24, 1536};
 
-/// Engines that cuDNN names for a graph; 0 also when it does not know such a graph.
-int64_t engines_for(const ConvolutionVariant& variant, const Gpu& gpu) {
+/// Opens what the frontend keeps to itself: the plans of a graph.
+struct PlansOf : fe::ICudnn {
+  static fe::graph::Execution_plan_list& of(fe::graph::Graph& graph) {
+    return static_cast<fe::ICudnn&>(graph).*(&PlansOf::plans);
+  }
+};
+
+/// Asks the heuristics for the engines of a graph; false when cuDNN does not know such a graph.
+bool plan(const ConvolutionVariant& variant, const Gpu& gpu) {
   const std::string json = gpu.json();
   std::vector<uint8_t> text(json.begin(), json.end());
   text.push_back(0);
@@ -45,10 +61,28 @@ int64_t engines_for(const ConvolutionVariant& variant, const Gpu& gpu) {
   graph.set_device_properties(properties);
   auto valid = graph.validate();
   EXPECT_TRUE(valid.is_good()) << valid.get_message();
-  if (!graph.build_operation_graph().is_good() ||
-      !graph.create_execution_plans({fe::HeurMode_t::A, fe::HeurMode_t::FALLBACK}).is_good())
-    return 0;
-  return graph.get_execution_plan_count();
+  return graph.build_operation_graph().is_good() &&
+         graph.create_execution_plans({fe::HeurMode_t::A, fe::HeurMode_t::FALLBACK}).is_good();
+}
+
+/// Engines that cuDNN names for a graph.
+int64_t engines_for(const ConvolutionVariant& variant, const Gpu& gpu) {
+  return plan(variant, gpu) ? variant.graph->get_execution_plan_count() : 0;
+}
+
+/// The different engines that a run could take under these limits: cuDNN supports them, and none of the filters of
+/// kernels/cuda/convolution_graph.cpp bars them.
+size_t usable_engines(const ConvolutionVariant& variant, const Gpu& gpu, DType type, const EngineLimits& limits) {
+  if (!plan(variant, gpu)) return 0;
+  fe::graph::Graph& graph = *variant.graph;
+  deselect_engines(graph, type, limits);
+  std::set<std::string> names;
+  for (int64_t i = 0; i < graph.get_execution_plan_count(); ++i) {
+    std::string name;
+    if (graph.get_plan_name_at_index(i, name).is_good() && PlansOf::of(graph).check_support_at_index(i).is_good())
+      names.insert(name);
+  }
+  return names.size();
 }
 
 int64_t engines_for(const ConvolutionVariants& variants, const std::string& name, const Gpu& gpu) {
@@ -72,6 +106,28 @@ ConvolutionSpec spec_of(int size, int inputs, int outputs, int kernel, int strid
   return spec;
 }
 
+/// Side of the input, input channels, output channels, kernel, stride.
+using LayerShape = std::array<int, 5>;
+constexpr LayerShape convolutions_of_yolov4[] = {
+    {608, 3, 32, 3, 1},    {608, 32, 64, 3, 2},   {304, 64, 64, 1, 1},   {304, 64, 32, 1, 1},
+    {304, 32, 64, 3, 1},   {304, 128, 64, 1, 1},  {304, 64, 128, 3, 2},  {152, 128, 64, 1, 1},
+    {152, 64, 64, 1, 1},   {152, 64, 64, 3, 1},   {152, 128, 128, 1, 1}, {152, 128, 256, 3, 2},
+    {76, 256, 128, 1, 1},  {76, 128, 128, 1, 1},  {76, 128, 128, 3, 1},  {76, 256, 256, 1, 1},
+    {76, 128, 256, 3, 1},  {76, 256, 255, 1, 1},  {76, 128, 256, 3, 2},  {76, 256, 512, 3, 2},
+    {38, 512, 256, 1, 1},  {38, 256, 256, 1, 1},  {38, 256, 256, 3, 1},  {38, 512, 512, 1, 1},
+    {38, 256, 128, 1, 1},  {38, 256, 512, 3, 1},  {38, 512, 255, 1, 1},  {38, 256, 512, 3, 2},
+    {38, 512, 1024, 3, 2}, {19, 1024, 512, 1, 1}, {19, 512, 512, 1, 1},  {19, 512, 512, 3, 1},
+    {19, 1024, 1024, 1, 1}, {19, 512, 1024, 3, 1}, {19, 2048, 512, 1, 1}, {19, 512, 256, 1, 1},
+    {19, 1024, 255, 1, 1}};
+static_assert(std::size(convolutions_of_yolov4) == 37);
+
+ConvolutionSpec spec_of(const LayerShape& shape, int batch, DType type) {
+  ConvolutionSpec spec = spec_of(shape[0], shape[1], shape[2], shape[3], shape[4], type);
+  spec.input.n = spec.output.n = batch;
+  spec.input_gradient = shape[1] != 3;
+  return spec;
+}
+
 class CudaConvolutionGraph : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -90,12 +146,77 @@ TEST_F(CudaConvolutionGraph, EveryPassHasEngines) {
             spec_of(76, 256, 128, 1, 1, type), spec_of(19, 1024, 255, 1, 1, type)}) {
         SCOPED_TRACE(to_string(spec.input) + ' ' + std::string(enum_name(type)) + " on " +
                      std::to_string(gpu.compute_capability));
-        EXPECT_GT(engines_for(forward_variants(spec, nullptr, nullptr), "plain", gpu), 0);
+        EXPECT_GT(engines_for(forward_variants(spec), "plain", gpu), 0);
         EXPECT_GT(engines_for(backward_data_variants(spec), "plain", gpu), 0);
         EXPECT_GT(engines_for(backward_weights_variants(spec), "plain", gpu), 0);
       }
     }
   }
+}
+
+struct Policy {
+  Precision precision;
+  bool deterministic;
+};
+
+/// The fewest usable engines of a pass over all convolutions of yolov4. None may have fewer than four, or, where cuDNN
+/// itself has fewer, fewer than these.
+size_t fewest_engines(const Gpu& gpu, int batch, const Policy& policy) {
+  const DType type = compute_type(policy.precision);
+  size_t fewest = SIZE_MAX;
+  for (const LayerShape& shape : convolutions_of_yolov4) {
+    const ConvolutionSpec spec = spec_of(shape, batch, type);
+    EngineLimits limits{policy.precision == Precision::tf32, policy.deterministic, most_engine_bytes(spec)};
+    const auto expect_choice = [&](const char* pass, const std::function<ConvolutionVariants()>& variants) {
+      const size_t usable = usable_engines(variants().back(), gpu, type, limits);
+      EngineLimits any_memory = limits;
+      any_memory.workspace_bytes = size_t{1} << 50;
+      const size_t demanded =
+          usable >= 4 ? 4 : std::min<size_t>(4, usable_engines(variants().back(), gpu, type, any_memory));
+      EXPECT_GE(usable, std::max<size_t>(demanded, 1))
+          << pass << ' ' << to_string(spec.input) << " -> " << to_string(spec.output) << " k" << spec.kernel << ' '
+          << enum_name(policy.precision) << (policy.deterministic ? " deterministic" : "") << " on "
+          << gpu.compute_capability;
+      fewest = std::min(fewest, usable);
+    };
+    expect_choice("forward", [&] { return forward_variants(spec); });
+    if (spec.input_gradient) expect_choice("backward data", [&] { return backward_data_variants(spec); });
+    expect_choice("backward weights", [&] { return backward_weights_variants(spec); });
+  }
+  return fewest;
+}
+
+void expect_engines_at(int batch) {
+  for (const Gpu& gpu : {t4, a100, rtx3090, rtx4090, h200, b200, rtx5090}) {
+    std::string row = "compute capability " + std::to_string(gpu.compute_capability / 100) + '.' +
+                      std::to_string(gpu.compute_capability % 100 / 10) + ", batch " + std::to_string(batch) +
+                      ", fewest engines of a pass:";
+    for (const Policy policy : {Policy{Precision::fp32, false}, Policy{Precision::fp32, true},
+                                Policy{Precision::tf32, false}, Policy{Precision::fp16, false},
+                                Policy{Precision::bf16, false}}) {
+      const bool old = gpu.compute_capability < 800;
+      if (old && (policy.precision == Precision::tf32 || policy.precision == Precision::bf16)) continue;
+      row += ' ' + std::string(enum_name(policy.precision)) + (policy.deterministic ? " deterministic " : " ") +
+             std::to_string(fewest_engines(gpu, batch, policy));
+    }
+    std::printf("%s\n", row.c_str());
+  }
+}
+
+TEST_F(CudaConvolutionGraph, EveryPassOfYolov4HasFourEnginesToChooseFromAtBatch64) {
+  expect_engines_at(64);
+}
+TEST_F(CudaConvolutionGraph, EveryPassOfYolov4HasFourEnginesToChooseFromAtBatch8) {
+  expect_engines_at(8);
+}
+
+TEST_F(CudaConvolutionGraph, WithoutRoomFewEnginesAreLeftInFp32) {
+  const ConvolutionSpec spec = spec_of({608, 32, 64, 3, 2}, 64, DType::f32);
+  const auto usable = [&](size_t bytes) {
+    return usable_engines(backward_data_variants(spec).back(), h200, DType::f32, {false, false, bytes});
+  };
+  EXPECT_LT(usable(least_engine_bytes(spec)), 4u);
+  EXPECT_GE(usable(most_engine_bytes(spec)), 4u);
 }
 
 // What docs/gpu.md says of cuDNN's fusions, but for those that it compiles itself, which takes a driver.
@@ -104,7 +225,7 @@ TEST_F(CudaConvolutionGraph, WhatIsFusedHasEngines) {
     for (const int kernel : {1, 3}) {
       const ConvolutionSpec spec = spec_of(76, 128, 128, kernel, 1, DType::f16);
       SCOPED_TRACE(std::to_string(kernel) + " on " + std::to_string(gpu.compute_capability));
-      EXPECT_GT(engines_for(forward_variants(spec, nullptr, nullptr), "sums", gpu), 0);
+      EXPECT_GT(engines_for(forward_variants(spec), "sums", gpu), 0);
     }
   }
 }

@@ -108,6 +108,62 @@ TEST(Network, GradientsOfARectangularGreyInputMatchDifferences) {
   expect_gradient_matches_differences(bound);
 }
 
+// Sums that batch-norm writes (r1 to r3, `late`), and one that it may not write, since `d` feeds another layer
+// too. The gradient of a sum is its other input's as well, which more layers add to; where one of them, `between`,
+// runs backward before the summand has read it, it is copied.
+constexpr const char* chains_of_shortcuts = R"(
+activation: swish
+head: {anchors: [[10, 12], [24, 20]], ignore_threshold: 1}
+layers:
+  - conv: {name: stem, filters: 8, size: 3, stride: 2}
+  - conv: {filters: 4, size: 1}
+  - conv: {name: b1, filters: 8, size: 3, activation: mish}
+  - shortcut: {name: r1, from: [b1, stem]}
+  - conv: {filters: 4, size: 1}
+  - conv: {name: b2, filters: 8, size: 3}
+  - shortcut: {name: r2, from: [r1, b2]}
+  - conv: {name: b3, filters: 8, size: 3, activation: linear}
+  - shortcut: {name: r3, from: [b3, r2]}
+  - conv: {name: b4, filters: 8, size: 1}
+  - conv: {name: between, from: r3, filters: 8, size: 3}
+  - shortcut: {name: late, from: [b4, r3]}
+  - conv: {name: d, filters: 8, size: 1}
+  - shortcut: {name: two, from: [d, late]}
+  - multiply: {name: product, from: [d, between]}
+  - concat: {from: [two, product, r1]}
+  - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
+  - yolo: {mask: [0, 1]}
+)";
+
+TEST(Network, GradientThroughChainsOfShortcutsMatchesDifferences) {
+  const auto backend = make_cpu_backend();
+  for (const bool recompute : {false, true}) {
+    SCOPED_TRACE(recompute ? "recomputed" : "kept");
+    BoundNetwork bound(*backend, model_of(chains_of_shortcuts, 3), 2, 32, Precision::fp32, Mode::train,
+                       recompute);
+    give_input(bound);
+    expect_gradient_matches_differences(bound);
+  }
+}
+
+TEST(Network, TheBatchNormBeforeAShortcutWritesTheSum) {
+  const auto backend = make_cpu_backend();
+  BoundNetwork bound(*backend, model_of(chains_of_shortcuts, 3), 2, 32, Precision::fp32, Mode::train);
+  const auto data_of = [&](const std::string& name) {
+    const auto& layers = bound.model().layers;
+    for (size_t i = 0; i < layers.size(); ++i) {
+      if (layers[i].name == name) return bound.network().output(static_cast<int>(i)).data;
+    }
+    ADD_FAILURE() << name;
+    return static_cast<void*>(nullptr);
+  };
+  EXPECT_EQ(data_of("b1"), data_of("r1"));
+  EXPECT_EQ(data_of("b2"), data_of("r2"));
+  EXPECT_EQ(data_of("b4"), data_of("late"));
+  EXPECT_NE(data_of("d"), data_of("two"));
+  EXPECT_NE(data_of("stem"), data_of("r1"));
+}
+
 TEST(Network, TinysGradientPredictsTheChangeOfItsLoss) {
   const auto backend = make_cpu_backend();
   BoundNetwork bound(*backend, shipped_model("yolov4-tiny", 3), 2, 64, Precision::fp32, Mode::train);

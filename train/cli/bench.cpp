@@ -9,6 +9,7 @@
 #include "data/loader/benchmark.h"
 #include "train/bench/benchmark.h"
 #include "train/bench/kernel_benchmark.h"
+#include "train/cli/bench_traffic.h"
 #include "train/cli/commands.h"
 #include "train/device/device.h"
 #include "train/loop/memory.h"
@@ -20,11 +21,11 @@ namespace {
 
 struct BenchArguments {
   CommonOptions common;
-  std::string json;
+  std::string json, card = "h200";
   int batch = 0, classes = 0, workers = 1;
   InputSize size;
   double seconds = 8;
-  bool kernels = false, steps_only = false;
+  bool kernels = false, steps_only = false, traffic = false;
 };
 
 std::vector<Precision> precisions(const std::string& list, Precision fallback) {
@@ -151,6 +152,13 @@ int bench_kernels(const BenchArguments& arguments) {
   return 0;
 }
 
+int count_step(const BenchArguments& arguments) {
+  const CommonOptions& common = arguments.common;
+  return bench_traffic(
+      read_model(common.config, common.assignments, arguments.classes),
+      {arguments.batch, arguments.size, arguments.card, common.precision, arguments.json});
+}
+
 Json rate_json(const Rate& rate) {
   return {{"per_s", rate.per_second}, {"per_cpu_s", rate.per_cpu_second}};
 }
@@ -162,7 +170,7 @@ int bench_loader(const BenchArguments& arguments) {
   if (!run) common.say_data();
   RunConfig config =
       run ? load_run_config(common.data, common.assignments) : load_run_config("", common.all_assignments());
-  const Dataset dataset = read_split(config, Split::train);
+  const Dataset dataset = training_images(config, read_split(config, Split::train));
   LoaderBenchmarkOptions options;
   options.augment = config.augment;
   if (arguments.size.given()) config.train.size = arguments.size;
@@ -214,6 +222,16 @@ void add_bench(CLI::App& app, Action& action) {
   command
       ->add_flag("--steps-only", arguments->steps_only, "skip the bare convolutions and the table of layers")
       ->needs(model);
+  auto* traffic = command->add_flag(
+      "--traffic", arguments->traffic,
+      "count the bytes and operations of a training step on a GPU, from its plan: needs no GPU");
+  traffic->needs(model);
+  command
+      ->add_option("--card", arguments->card,
+                   "with --traffic: the ceilings for its time, one of " + card_names() +
+                       ", or TB/s and TFLOP/s: 1.5,200")
+      ->type_name("CARD")
+      ->needs(traffic);
   command->add_option("--batch", arguments->batch, "images per step")->check(at_least(1));
   add_input_size(*command, arguments->size, "the input in pixels");
   command->add_option("--classes", arguments->classes, "number of classes; the file's if not given")
@@ -235,6 +253,7 @@ void add_bench(CLI::App& app, Action& action) {
     const bool loader = data->count() > 0;
     action = [=] {
       if (arguments->kernels) return bench_kernels(*arguments);
+      if (arguments->traffic) return count_step(*arguments);
       return loader ? bench_loader(*arguments) : bench_step(*arguments);
     };
   });

@@ -37,6 +37,7 @@ void add_import(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
 void add_compare(CLI::App& app, Action& action);
 void add_models(CLI::App& app, Action& action);
+void add_download(CLI::App& app, Action& action);
 void add_completion(CLI::App& app, Action& action);
 void add_manual(CLI::App& app, Action& action);
 
@@ -102,6 +103,9 @@ void check_answer(const std::string& file, const std::string& first_key);
 /// Throws InputError when an output file is also an input, even under another name.
 void refuse_to_replace_inputs(const std::vector<std::filesystem::path>& written,
                               const std::vector<std::filesystem::path>& read);
+
+/// --tiles of `eval` and `detect`, as parse_tiles() reads it (data/tiles/tiles.h).
+CLI::Option* add_tiles(CLI::App& command, std::string& tiles);
 
 /// Checks of an option's number. CLI11's own accept nan and print limits of 309 digits.
 CLI::Validator at_least(double low);

@@ -14,6 +14,7 @@
 #include "train/device/device.h"
 #include "train/distributed/child_process.h"
 #include "train/distributed/launch.h"
+#include "train/download/fetch.h"
 #include "train/formats/darknet/cfg.h"
 #include "train/formats/darknet/trained.h"
 #include "train/formats/foreign_weights.h"
@@ -166,8 +167,8 @@ void CommonOptions::say_data() const {
 }
 
 void WeightsOptions::add(CLI::App& command) {
-  command.add_option("--weights", weights, "safetensors of a run, or darknet's .weights (with --cfg)")
-      ->type_name("FILE");
+  command.add_option("--weights", weights, "safetensors of a run, darknet's .weights (with --cfg), or a name that `brightnet download` lists")
+      ->type_name("FILE|NAME");
   command.add_option("--cfg", cfg, "the darknet .cfg of a .weights file")->type_name("X.cfg");
   command.add_option("--names", names, "class names for darknet's .weights: a .names file or an obj.data")
       ->type_name("FILE");
@@ -177,6 +178,14 @@ TrainedModel WeightsOptions::load(const std::vector<std::string>& classes) const
   if (weights.empty()) {
     throw InputError("no weights were given", "",
                      "Give --weights best.safetensors, or darknet's --weights X.weights --cfg X.cfg.");
+  }
+  std::error_code failed;
+  if (const auto published = find_published_weights(weights);
+      published && !std::filesystem::is_regular_file(weights, failed)) {
+    const FetchedNetwork network = fetch_network(*published);
+    WeightsOptions fetched{network.weights.string(), cfg.empty() ? network.cfg.string() : cfg,
+                           names.empty() ? network.names.string() : names};
+    return fetched.load(classes);
   }
   refuse_foreign_weights(weights);
   if (!is_darknet_weights(weights)) {
@@ -196,6 +205,14 @@ TrainedModel WeightsOptions::load(const std::vector<std::string>& classes) const
                      "`brightnet train` can start from it; this command needs the weights of all layers.");
   }
   return std::move(read.trained);
+}
+
+CLI::Option* add_tiles(CLI::App& command, std::string& tiles) {
+  return command
+      .add_option("--tiles", tiles,
+                  "detect in tiles of SIZE pixels that overlap by this fraction (0.2), and in the whole picture, and "
+                  "merge; or what data.tiles takes: \"{size: 640, merge: nms}\"")
+      ->type_name("SIZE[,OVERLAP]");
 }
 
 void write_answer(const std::string& file, const std::string& text) {

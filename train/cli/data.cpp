@@ -34,7 +34,13 @@ void add_synth(CLI::App& data, Action& action) {
       ->required();
   command->add_option("--train", options.train_images, "number of training images")->capture_default_str();
   command->add_option("--val", options.val_images, "number of validation images")->capture_default_str();
-  command->add_option("--size", options.size, "width and height of the images in pixels")
+  command->add_option("--size", options.size, "width of the images in pixels, and height unless --height says another")
+      ->capture_default_str();
+  command->add_option("--height", options.height, "height of the images in pixels; 0: as the width")
+      ->capture_default_str();
+  command
+      ->add_option("--object-size", options.object_size,
+                   "pixels of an object, about; 0: from a ninth to a half of the image")
       ->capture_default_str();
   command->add_option("--classes", options.classes, "number of classes, 1 to 6")->capture_default_str();
   command->add_option("--min-objects", options.min_objects, "minimum number of objects per image")
@@ -139,7 +145,7 @@ void add_anchors(CLI::App& data, Action& action) {
   command->callback([=, &action] {
     action = [arguments] {
       RunConfig config = config_of(arguments->common);
-      const Dataset dataset = read_split(config, Split::train);
+      const Dataset dataset = training_images(config, read_split(config, Split::train));
       if (arguments->size.given()) config.train.size = arguments->size;
       const Model model = load_model(config, static_cast<int>(dataset.classes.size()));
       choose_size(config, dataset, model);

@@ -46,11 +46,14 @@ int show(const ShowArguments& arguments) {
   SamplePictureOptions options = arguments.options;
   options.split = enum_value<Split>(arguments.split).value();
   options.seed = arguments.has_seed ? arguments.seed : config.train.seed;
-  const Dataset dataset = read_split(config, options.split);
+  Dataset dataset = read_split(config, options.split);
   const Model model = config.model.empty() ? Model() : load_model(config, 0);
   if (config.input.channels == 0) config.input.channels = model.channels;
-  if (!config.train.size.has_value())
-    choose_size(config, options.split == Split::train ? dataset : read_split(config, Split::train), model);
+  if (options.split == Split::train) dataset = training_images(config, std::move(dataset));
+  if (!config.train.size.has_value()) {
+    choose_size(config, options.split == Split::train ? dataset : training_images(config, read_split(config, Split::train)),
+                model);
+  }
   if (const std::string problem = typeface_problem(dataset.classes); !problem.empty())
     spdlog::warn("{}", problem);
 

@@ -33,7 +33,7 @@ struct DetectArguments {
   WeightsOptions weights;
   std::string source;
   SourceOptions frames;
-  std::string out, json, coco_json, coco_ids, darknet_json, txt, resize, letterbox;
+  std::string out, json, coco_json, coco_ids, darknet_json, txt, resize, letterbox, tiles;
   bool save_conf = false, save_crops = false, no_save = false;
   float confidence = 0.25f, nms = 0.45f;
   int max_detections = 0;
@@ -64,9 +64,10 @@ NmsOptions nms_options(const Model& model, const DetectArguments& arguments) {
                    model);
 }
 
-/// Live frames are processed one by one: waiting for a full batch would add latency.
+/// Live frames are processed one by one: waiting for a full batch would add latency. The tiles of a frame make a batch.
 int choose_batch(const DetectArguments& arguments, const Source& source) {
   constexpr int usual = 8;
+  if (!arguments.tiles.empty()) return arguments.batch > 0 ? arguments.batch : usual;
   const int batch = arguments.batch > 0 ? arguments.batch : source.live() ? 1 : usual;
   return source.count() > 0 ? static_cast<int>(std::min<int64_t>(batch, source.count())) : batch;
 }
@@ -257,6 +258,7 @@ int detect_objects(const DetectArguments& arguments) {
   }
   options.nms = nms_options(trained.model, arguments);
   const std::vector<bool> classes = parse_class_filter(arguments.classes, trained.classes);
+  if (!arguments.tiles.empty()) options.tiles = parse_tiles(arguments.tiles, "--tiles");
   options.workers = arguments.workers > 0 ? arguments.workers : std::min(compute_threads(), 8);
   const Outputs outputs = open_outputs(arguments, *source, trained.classes);
 
@@ -349,8 +351,10 @@ void add_detect(CLI::App& app, Action& action) {
           "on: keep the aspect ratio and pad; off: stretch to the input (default: as recorded in the weights)")
       ->check(CLI::IsMember({"on", "off"}));
   add_input_size(*command, arguments->size, "the input in pixels (default: as recorded in the weights)", 0);
-  command->add_flag("--rect", arguments->rect,
-                    "rectangular batches: images are letterboxed, with the least padding that a batch needs");
+  auto* rect =
+      command->add_flag("--rect", arguments->rect,
+                        "rectangular batches: images are letterboxed, with the least padding that a batch needs");
+  add_tiles(*command, arguments->tiles)->excludes(rect);
   command
       ->add_option("--workers", arguments->workers,
                    "threads that read images (default: one per core, at most 8)")

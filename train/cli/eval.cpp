@@ -30,6 +30,7 @@ struct EvalArguments {
   WeightsOptions weights;
   std::string split = "val", json, plots;
   bool no_plots = false;
+  std::string tiles;
   int batch = 8;
   InputSize size;
   bool rect = false;
@@ -109,13 +110,15 @@ int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
     refuse_idle_assignments(arguments.common.assignments);
     if (ranks.leads()) check_answer(arguments.json, "AP");
     config = load_run_config(arguments.common.config, arguments.common.all_assignments());
+    if (!arguments.tiles.empty()) config.data.tiles = parse_tiles(arguments.tiles, "--tiles", config.data.tiles);
     if (ranks.leads()) arguments.common.say_data();
     backend = open_device(device.name, config.train.precision.value_or(device.fast.precision));
     dataset = read_split(config, enum_value<Split>(arguments.split).value(), ranks.leads());
     choose_automatic(config, run_facts(config, dataset, device.fast, ranks));
     // No rank has more images than this, so a larger batch would only waste memory.
     const auto share = (static_cast<int64_t>(dataset.images.size()) + ranks.size() - 1) / ranks.size();
-    const int batch = static_cast<int>(std::min<int64_t>(arguments.batch, share));
+    const int batch =
+        config.data.tiles ? arguments.batch : static_cast<int>(std::min<int64_t>(arguments.batch, share));
     inference.emplace(load_weights(arguments, dataset), *backend, config.train.precision, batch,
                       arguments.size, true);
     match_classes_by_name(*inference, dataset, arguments.weights.weights, ranks.leads());
@@ -124,7 +127,8 @@ int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
                        ranks.leads());
   });
   DetectOptions options{.nms = for_model(config.evaluate.nms, inference->trained().model),
-                              .workers = std::max(1, config.loader.workers.value())};
+                        .workers = std::max(1, config.loader.workers.value()),
+                        .tiles = config.data.tiles};
   if (arguments.rect) {
     inference->begin_rect();
     options.rect = [&](const InputSize& size) -> Network& { return inference->network(size); };
@@ -149,6 +153,7 @@ int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
     Json answer = to_json(metrics);
     answer["split"] = arguments.split;
     if (config.data.fold) answer["fold"] = to_text(config.data.fold);
+    if (config.data.tiles) answer["tiles"] = to_text(config.data.tiles);
     write_answer(arguments.json, to_text(answer));
   }
   return 0;
@@ -182,8 +187,10 @@ void add_eval(CLI::App& app, Action& action) {
   command->add_flag("--no-plots", arguments->no_plots, "draw nothing")->excludes(plots);
   command->add_option("--batch", arguments->batch, "batch size (default: 8)")->check(at_least(1));
   add_input_size(*command, arguments->size, "the input in pixels (default: as recorded in the weights)", 0);
-  command->add_flag("--rect", arguments->rect,
-                    "rectangular batches: images letterboxed, of like shapes together, with the least padding");
+  auto* rect = command->add_flag(
+      "--rect", arguments->rect,
+      "rectangular batches: images letterboxed, of like shapes together, with the least padding");
+  add_tiles(*command, arguments->tiles)->excludes(rect);
   arguments->common.add_fold(*command);
   arguments->common.add_ranks(*command);
   arguments->common.add_device(*command);

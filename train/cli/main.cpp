@@ -127,6 +127,7 @@ int main(int count, char** arguments) {
   cli::add_doctor(app, action);
   cli::add_compare(app, action);
   cli::add_models(app, action);
+  cli::add_download(app, action);
   cli::add_completion(app, action);
   cli::add_manual(app, action);
   try {

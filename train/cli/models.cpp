@@ -1,5 +1,6 @@
 // brightnet models: the models that a run can name, their size, and the weights that are published for them.
 #include "train/config/models.h"
+#include "train/config/published_weights.h"
 
 #include <iostream>
 #include <memory>

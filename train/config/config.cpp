@@ -11,6 +11,7 @@
 #include "data/formats/data_yaml.h"
 #include "layers/model/reader.h"
 #include "train/config/models.h"
+#include "train/config/published_weights.h"
 #include "train/formats/darknet/import.h"
 
 namespace brightnet {
@@ -91,6 +92,18 @@ void resolve_model(std::string& model, const YamlValue& value, const fs::path& f
     }
   }
   resolve_file(model, value, "model", folder);
+}
+
+/// A file of this path is taken before published weights of this name, which need not have been fetched yet.
+void resolve_weights(std::string& weights, const YamlValue& value, const fs::path& folder) {
+  const fs::path found = weights.empty() ? fs::path() : find_path(weights, folder, value.from_command_line());
+  if ((found.empty() || fs::is_directory(found)) && !weights.empty()) {
+    if (const auto published = find_published_weights(weights)) {
+      weights = (weights_folder() / published->file).string();
+      return;
+    }
+  }
+  resolve_file(weights, value, "train.weights", folder);
 }
 
 /// The folder of the data, or a folder above it with a name that tells more; then the model's name.
@@ -182,7 +195,7 @@ void TrainOptions::fields(Fields& f) {
   f("average", average,
     "of how many of the best evaluations the weights are averaged at the end, and kept if better; 0: none")
       .within(0, 20);
-  f("weights", weights, "safetensors or darknet's .weights to start from; empty: from scratch");
+  f("weights", weights, "safetensors, darknet's .weights or the name of published ones to start from; empty: from scratch");
   f("weights_partial", weights_partial,
     "load the leading layers of a .weights file that matches only up to a point");
   f("weights_cfg", weights_cfg, "the .cfg of a .weights file that belongs to another model");
@@ -282,7 +295,7 @@ RunConfig load_run_config(const fs::path& file, const std::vector<std::string>& 
                      child(root, "name").where());
   }
   const YamlValue train = child(root, "train");
-  resolve_file(config.train.weights, child(train, "weights"), "train.weights", folder);
+  resolve_weights(config.train.weights, child(train, "weights"), folder);
   resolve_file(config.train.weights_cfg, child(train, "weights_cfg"), "train.weights_cfg", folder);
   check_batches(config, train);
   keep_ratio(config.train, child(train, "sizes").where());

@@ -56,7 +56,9 @@ struct TrainOptions {
   bool sync_bn = false;             ///< batch-norm statistics over all ranks
   Auto<int> patience;               ///< evaluations without a better score before the run stops; 0: never
   int average = 3;                  ///< of how many of the best evaluations the weights are averaged; 0: none
-  std::string weights;              ///< safetensors or darknet's .weights to start from; empty: from scratch
+  /// safetensors or darknet's .weights to start from; empty: from scratch. The name of published weights becomes their
+  /// path, which may have to be fetched (train/download/fetch.h).
+  std::string weights;
   bool weights_partial = false;     ///< of a .weights file, load the leading layers that match
   std::string weights_cfg;          ///< the .cfg of a .weights file that belongs to another model
   std::vector<std::string> freeze;  ///< not trained: layers or blocks, or one number: the first K layers

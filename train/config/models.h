@@ -1,5 +1,4 @@
-// The models that come with brightnet: their names, where their files are, and the weights that are published for
-// them.
+// The models that come with brightnet: their names, and where their files are.
 #pragma once
 
 #include <filesystem>
@@ -18,11 +17,7 @@ bool is_model_name(const std::string& model);
 /// where it was named.
 std::filesystem::path model_file(const std::string& name, const std::string& where);
 
-/// A weights file that darknet's authors publish.
-struct PublishedWeights {
-  std::string file, address;
-  std::string contents;  ///< "the first 29 layers, to start a training from"
-};
-std::vector<PublishedWeights> published_weights(const std::string& model);
+/// The folder with models/ and weights.yaml; empty when it is not found.
+std::filesystem::path resource_folder();
 
 }  // namespace brightnet

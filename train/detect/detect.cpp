@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "core/clock.h"
 #include "core/error.h"
 #include "train/detect/frame_loader.h"
+#include "train/detect/tiles.h"
 
 namespace brightnet {
 namespace {
@@ -15,11 +17,7 @@ namespace {
 /// Runs NMS on an image's candidates, after removing classes that are not wanted.
 void find_objects(std::vector<Detection> candidates, const InputFit& fit, const NmsOptions& nms,
                   const std::vector<bool>& classes, FoundObjects& found) {
-  if (!classes.empty()) {
-    std::erase_if(candidates, [&](const Detection& candidate) {
-      return !classes[static_cast<size_t>(candidate.class_id)];
-    });
-  }
+  keep_classes(candidates, classes);
   const cv::Size size = found.frame.image.size();
   found.uncut = objects_in_image(std::move(candidates), nms, size.width, size.height, fit);
   found.boxes = cut_at_border(found.uncut, size.width, size.height);
@@ -44,10 +42,14 @@ DetectReport detect(InferenceNetwork& inference, Source& source, const DetectOpt
   DetectReport report;
   StageTimes& times = report.times;
   const double start = seconds_now();
-  FrameLoader loader(source, {.batch = setup.batch,
+  std::optional<TileDetector> tiles;
+  if (options.tiles) tiles.emplace(inference, options, classes);
+  // The tiles of a single frame make the network's batches.
+  FrameLoader loader(source, {.batch = tiles ? 1 : setup.batch,
                               .fit = whole,
                               .workers = options.workers,
-                              .rect_stride = options.rect ? setup.model->stride : 0});
+                              .rect_stride = options.rect ? setup.model->stride : 0,
+                              .decode_only = tiles.has_value()});
   bool wanted = true;
   while (FrameLoader::Frames* batch = wanted ? loader.next() : nullptr) {
     double now = seconds_now();
@@ -56,27 +58,37 @@ DetectReport detect(InferenceNetwork& inference, Source& source, const DetectOpt
       now = seconds_now();
       stage += now - before;
     };
-    Network& network = options.rect ? options.rect(batch->size) : inference.network();
     InputFit fit = whole;
-    fit.size = batch->size;
-    if (batch->values) {
-      network.set_values(batch->values);
-    } else {
-      network.set_pixels(batch->pixels);
+    std::vector<std::vector<Detection>> candidates;
+    if (!tiles) {
+      Network& network = options.rect ? options.rect(batch->size) : inference.network();
+      fit.size = batch->size;
+      if (batch->values) {
+        network.set_values(batch->values);
+      } else {
+        network.set_pixels(batch->pixels);
+      }
+      network.infer();
+      candidates = network.detections(options.nms.score);
+      took(times.network);
     }
-    network.infer();
-    auto candidates = network.detections(options.nms.score);
-    took(times.network);
 
     std::vector<FoundObjects> found(batch->frames.size());
-    // Dynamic schedule: the number of candidates varies by image.
+    for (size_t i = 0; i < found.size(); ++i) found[i].frame = std::move(batch->frames[i]);
+    if (tiles) {
+      for (FoundObjects& image : found) {
+        if (image.frame.failure.empty()) image.boxes = image.uncut = tiles->find(image.frame.image, times);
+      }
+      now = seconds_now();
+    } else {
+      // Dynamic schedule: the number of candidates varies by image.
 #pragma omp parallel for schedule(dynamic, 1)
-    for (size_t i = 0; i < found.size(); ++i) {
-      found[i].frame = std::move(batch->frames[i]);
-      if (found[i].frame.failure.empty())
-        find_objects(std::move(candidates[i]), fit, options.nms, classes, found[i]);
+      for (size_t i = 0; i < found.size(); ++i) {
+        if (found[i].frame.failure.empty())
+          find_objects(std::move(candidates[i]), fit, options.nms, classes, found[i]);
+      }
+      took(times.nms);
     }
-    took(times.nms);
 
     for (size_t i = 0; i < found.size() && wanted; ++i) {
       const FoundObjects& image = found[i];
@@ -92,7 +104,7 @@ DetectReport detect(InferenceNetwork& inference, Source& source, const DetectOpt
   }
   times.clock = seconds_now() - start;
   times.decode = loader.decoding_seconds();
-  times.prepare = loader.preparing_seconds();
+  times.prepare += loader.preparing_seconds();
   return report;
 }
 

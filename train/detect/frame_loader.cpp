@@ -1,13 +1,11 @@
 #include "train/detect/frame_loader.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include <opencv2/imgproc.hpp>
 
 #include "core/clock.h"
 #include "data/image/darknet_image.h"
-#include "data/image/grey.h"
 #include "data/image/read_image.h"
 #include "data/loader/rect_batches.h"
 
@@ -17,19 +15,6 @@ namespace {
 // One batch is processed while the others are prepared; live sources have fewer to limit latency.
 constexpr int slots = 3;
 constexpr int live_slots = 2;
-
-/// Places the image in the input as in training, with fill_value around it.
-void place_image(const cv::Mat& image, const InputFit& fit, uint8_t* pixels, ResizeFilter& resize) {
-  const size_t stride = 3 * static_cast<size_t>(fit.size.width);
-  std::fill(pixels, pixels + stride * static_cast<size_t>(fit.size.height), fill_value);
-  const Placement placement = place(image.cols, image.rows, fit);
-  const int left = static_cast<int>(placement.offset_x), top = static_cast<int>(placement.offset_y);
-  const PixelBlock shown{pixels + static_cast<size_t>(top) * stride + 3 * static_cast<size_t>(left), stride,
-                         static_cast<int>(std::lround(placement.scale_x * static_cast<float>(image.cols))),
-                         static_cast<int>(std::lround(placement.scale_y * static_cast<float>(image.rows)))};
-  const ImageView view{image.data, image.step, image.cols, image.rows, 0, 0, image.cols, image.rows};
-  resize(view, {0, 0, static_cast<double>(image.cols), static_cast<double>(image.rows)}, shown, {});
-}
 
 void decode(Frame& frame, const InputFit& fit) {
   if (!frame.failure.empty()) return;
@@ -49,13 +34,13 @@ void decode(Frame& frame, const InputFit& fit) {
 FrameLoader::FrameLoader(Source& source, const Setup& setup)
     : source_(source),
       setup_(setup),
-      workspaces_(static_cast<size_t>(setup.workers)),
+      fillers_(static_cast<size_t>(setup.workers)),
       slots_(static_cast<size_t>(source.live() ? live_slots : slots)) {
   BRIGHTNET_CHECK(setup.batch > 0 && setup.workers > 0, "a loader without a batch or a thread");
   BatchQueue::Work work;
   work.open = [this](uint64_t, int slot) { return open(slots_[static_cast<size_t>(slot)]); };
   work.make = [this](int slot, int item, int worker) {
-    make(slots_[static_cast<size_t>(slot)], static_cast<size_t>(item), workspaces_[static_cast<size_t>(worker)]);
+    make(slots_[static_cast<size_t>(slot)], static_cast<size_t>(item), fillers_[static_cast<size_t>(worker)]);
   };
   queue_ = std::make_unique<BatchQueue>(std::move(work), static_cast<int>(slots_.size()), setup.workers);
 }
@@ -72,7 +57,9 @@ int FrameLoader::open(Slot& slot) {
   while (std::ssize(slot.batch.frames) < setup_.batch && source_.next(frame))
     slot.batch.frames.push_back(std::move(frame));
   slot.batch.size = setup_.rect_stride > 0 ? size_of(slot.batch.frames) : setup_.fit.size;
-  const size_t values = values_of_image(slot.batch.size) * static_cast<size_t>(setup_.batch);
+  InputFit fit = setup_.fit;
+  fit.size = slot.batch.size;
+  const size_t values = values_of_input(fit) * static_cast<size_t>(setup_.batch);
   if (setup_.fit.resize == Resize::darknet) {
     slot.values.resize(values);
     slot.batch.values = slot.values.data();
@@ -98,26 +85,20 @@ InputSize FrameLoader::size_of(const std::vector<Frame>& frames) const {
   return size.given() ? size : setup_.fit.size;
 }
 
-void FrameLoader::make(Slot& slot, size_t item, Workspace& work) {
+void FrameLoader::make(Slot& slot, size_t item, InputFiller& fill) {
   Frame& frame = slot.batch.frames[item];
   const double begin = seconds_now();
   decode(frame, setup_.fit);
   const double decoded = seconds_now();
   decoding_ += decoded - begin;
-  if (!frame.failure.empty()) return;
+  if (!frame.failure.empty() || setup_.decode_only) return;
   InputFit fit = setup_.fit;
   fit.size = slot.batch.size;
-  const size_t at = item * values_of_image(fit.size);
+  const size_t at = item * values_of_input(fit);
   if (fit.resize == Resize::darknet) {
-    const cv::Mat image = fit.channels == 1 ? grey_of(frame.image) : frame.image;
-    fill_darknet_input(image, fit.size, fit.letterbox, slot.values.data() + at);
-  } else if (fit.channels == 1) {
-    const auto pixels = static_cast<size_t>(fit.size.pixels());
-    work.colored.resize(3 * pixels);
-    place_image(frame.image, fit, work.colored.data(), work.resize);
-    to_grey(work.colored.data(), pixels, slot.pixels.data() + at);
+    fill(frame.image, fit, slot.values.data() + at);
   } else {
-    place_image(frame.image, fit, slot.pixels.data() + at, work.resize);
+    fill(frame.image, fit, slot.pixels.data() + at);
   }
   preparing_ += seconds_now() - decoded;
 }

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "data/image/placement.h"
-#include "data/image/resize_filter.h"
 #include "data/loader/batch_queue.h"
+#include "train/detect/fill_input.h"
 #include "train/detect/sources/source.h"
 
 namespace brightnet {
@@ -23,6 +23,7 @@ class FrameLoader {
     /// Above 0: rectangular batches, of the least size with sides of these multiples that takes all images of a batch
     /// (data/loader/rect_batches.h). For a letterboxed fit.
     int rect_stride = 0;
+    bool decode_only = false;  ///< the frames alone: the input stays undefined
   };
   /// `source` must outlive the loader and not be used elsewhere.
   FrameLoader(Source& source, const Setup& setup);
@@ -49,22 +50,14 @@ class FrameLoader {
     Frames batch;
   };
 
-  size_t values_of_image(const InputSize& size) const {
-    return static_cast<size_t>(setup_.fit.channels) * static_cast<size_t>(size.pixels());
-  }
   InputSize size_of(const std::vector<Frame>& frames) const;
   int open(Slot& slot);
-  /// What a thread keeps between images.
-  struct Workspace {
-    ResizeFilter resize;
-    std::vector<uint8_t> colored;  ///< an image before it becomes grey
-  };
-  void make(Slot& slot, size_t item, Workspace& work);
+  void make(Slot& slot, size_t item, InputFiller& fill);
 
   Source& source_;
   const Setup setup_;
   std::atomic<double> decoding_{0}, preparing_{0};
-  std::vector<Workspace> workspaces_;  // one a worker
+  std::vector<InputFiller> fillers_;  // one a worker
   std::vector<Slot> slots_;
   std::unique_ptr<BatchQueue> queue_;  // last: its threads end before what they use
 };

@@ -37,6 +37,13 @@ void GradientExchange::layer_done(int layer) {
   while (options_.overlap && next_ < buckets_.size() && buckets_[next_].first_layer >= layer) start_next();
 }
 
+std::vector<int> GradientExchange::stops() const {
+  std::vector<int> layers;
+  if (!options_.overlap) return layers;
+  for (const GradientBucket& bucket : buckets_) layers.push_back(bucket.first_layer);
+  return layers;
+}
+
 void GradientExchange::finish() {
   while (next_ < buckets_.size()) start_next();
   collectives_.finish_all_reduces();

@@ -43,6 +43,8 @@ class GradientExchange {
   void finish();
 
   const std::vector<GradientBucket>& buckets() const { return buckets_; }
+  /// The layers, descending, for which layer_done() starts a bucket.
+  std::vector<int> stops() const;
 
  private:
   void start_next();

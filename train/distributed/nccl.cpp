@@ -156,6 +156,8 @@ class NcclCollectives : public DeviceCollectives {
     return waits_.seconds();
   }
 
+  void abandon() override { abort_sums(); }
+
  private:
   void queue(void* values, size_t count, ncclDataType_t type, ncclRedOp_t reduction) {
     ready_.record(stream_);
@@ -207,7 +209,8 @@ class NcclCollectives : public DeviceCollectives {
   Watchdog* watchdog_;
   cudaStream_t stream_;
   int gpu_;
-  cuda::Stream sums_;
+  /// Its few blocks must not wait until the backward pass, which they overlap, leaves multiprocessors idle.
+  cuda::Stream sums_{cuda::Stream::Priority::high};
   cuda::Event ready_, done_, mark_;
   WaitTimes waits_;
   /// Guards what the watchdog's thread also uses.

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "core/log.h"
+#include "core/progress.h"
 
 namespace brightnet {
 namespace {
@@ -86,6 +87,10 @@ void Watchdog::run() {
     if (seconds_since(looked) > own_pause) awake_since_ = Clock::now();
     looked = Clock::now();
     listen();
+    if (const uint64_t now = progress(); now != progress_) {
+      progress_ = now;
+      progressed_ = Clock::now();
+    }
     tell();
     look_for_deaths();
     look_for_silence();
@@ -98,7 +103,14 @@ void Watchdog::run() {
 Watchdog::Beat Watchdog::own_beat() const {
   Beat beat;
   for (int lane = 0; lane < lanes; ++lane) beat.begun[lane] = waits_[lane].begun;
+  beat.progress = rank_ == 0 ? progress() : progress_count();
   return beat;
+}
+
+uint64_t Watchdog::progress() const {
+  uint64_t all = progress_count();
+  for (const Heard& heard : heard_) all += heard.beat.progress;
+  return all;
 }
 
 void Watchdog::listen() {
@@ -164,7 +176,7 @@ void Watchdog::look_for_silence() {
     const Wait& wait = waits_[lane];
     if (!wait.what.load()) continue;
     const Clock::time_point since{Clock::duration(wait.since.load())};
-    const double waited = seconds_since(std::max(since, awake_since_)), limit = limit_;
+    const double waited = seconds_since(std::max({since, awake_since_, progressed_})), limit = limit_;
     // Rank 0 hears all ranks; the others report only when rank 0 itself does not.
     const double patience = limit + (rank_ == 0 ? 0 : 2 + std::min(rank_, 8));
     if (waited > patience && wait.what.load()) fail(find_missing(static_cast<Lane>(lane), waited));

@@ -7,6 +7,9 @@
 // In the first two cases it reports which rank and why, and ends all ranks by MPI_Abort. To identify the
 // missing rank, every rank sends rank 0 once a second how many calls it has reached. Rank 0 sends its own
 // count to all, so that they can report rank 0 itself, after a slightly longer limit.
+//
+// A rank may have work that the others do not: engines of cuDNN that it times, which others remember from an
+// earlier run. While any rank makes such progress (core/progress.h), the time limit of all begins anew.
 #pragma once
 
 #include <atomic>
@@ -69,6 +72,8 @@ class Watchdog {
     /// Calls reached so far.
     uint64_t begun[lanes] = {};
     uint64_t leaving = 0;
+    /// Progress of this rank alone; from rank 0, of all ranks.
+    uint64_t progress = 0;
   };
   struct Wait {
     /// nullptr: not waiting.
@@ -87,6 +92,8 @@ class Watchdog {
   Beat own_beat() const;
   void look_for_deaths();
   void look_for_silence();
+  /// Of the ranks that are heard, and of this one.
+  uint64_t progress() const;
   std::string find_missing(Lane lane, double waited) const;
   /// Whether a rank without a beat for `quiet` seconds is stopped or lost, not merely slow.
   bool is_silent(double quiet) const;
@@ -109,6 +116,9 @@ class Watchdog {
   Clock::time_point told_{};
   /// When this process last continued after it was stopped (SIGSTOP).
   Clock::time_point awake_since_{};
+  /// The last progress seen, and when.
+  uint64_t progress_ = 0;
+  Clock::time_point progressed_{};
   std::atomic<bool> failing_{false}, another_leaves_{false};
 
   std::mutex mutex_;

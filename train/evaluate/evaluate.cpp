@@ -7,6 +7,7 @@
 #include "data/augment/boxes.h"
 #include "data/loader/evaluation_loader.h"
 #include "data/loader/rect_batches.h"
+#include "train/evaluate/tiled.h"
 
 namespace brightnet {
 
@@ -54,11 +55,7 @@ std::vector<ScoredBox> cut_at_border(std::vector<ScoredBox> boxes, int width, in
   return boxes;
 }
 
-namespace {
-
-/// The losses of the images that the network has just seen, against the ground truth as training has it without
-/// augmentation.
-std::vector<ImageLoss> losses_of(Network& network, const Dataset& dataset, const InputFit& fit,
+std::vector<YoloLoss> losses_of(Network& network, const Dataset& dataset, const InputFit& fit,
                                  std::span<const int> images) {
   std::vector<std::vector<Truth>> truths(images.size());
   const InputPart whole{0, 0, static_cast<float>(fit.size.width), static_cast<float>(fit.size.height)};
@@ -66,17 +63,13 @@ std::vector<ImageLoss> losses_of(Network& network, const Dataset& dataset, const
     const ImageRecord& record = dataset.images[static_cast<size_t>(images[i])];
     place_boxes(record.annotations, place(record.width, record.height, fit), whole, fit.size, 0, truths[i]);
   }
-  std::vector<ImageLoss> losses;
-  for (const YoloLoss& loss : network.loss(truths))
-    losses.push_back({loss.box, loss.objectness, loss.classes});
-  return losses;
+  return network.loss(truths);
 }
-
-}  // namespace
 
 bool detect_images(Network& whole, const Dataset& dataset, const InputFit& whole_fit,
                    const DetectOptions& options, RankPart part, const DetectionSink& sink,
-                   std::vector<ImageLoss>* losses) {
+                   std::vector<YoloLoss>* losses) {
+  if (options.tiles) return detect_in_tiles(whole, dataset, whole_fit, options, part, sink, losses);
   const int batch = whole.setup().batch;
   BRIGHTNET_CHECK(whole.setup().size() == whole_fit.size && whole.setup().model->channels == whole_fit.channels,
                   "images are fitted to another input size");
@@ -105,7 +98,7 @@ bool detect_images(Network& whole, const Dataset& dataset, const InputFit& whole
     const auto candidates = network.detections(options.nms.score);
     if (losses) {
       const auto seen = std::span(images->indices).first(static_cast<size_t>(images->count));
-      const std::vector<ImageLoss> of_batch = losses_of(network, dataset, fit, seen);
+      const std::vector<YoloLoss> of_batch = losses_of(network, dataset, fit, seen);
       for (size_t i = 0; i < seen.size(); ++i) (*losses)[static_cast<size_t>(seen[i] / part.ranks)] = of_batch[i];
     }
     // Images are independent; their numbers of candidates vary.
@@ -140,23 +133,21 @@ bool share(DetectionEvaluator& evaluator, bool whole, Communicator& communicator
 }
 
 /// Over the images of all ranks, in their order: image i is rank i's modulo the number of ranks.
-std::optional<ImageLoss> mean_loss(const std::vector<ImageLoss>& own, size_t images,
+std::optional<MeanLoss> loss_of_all_ranks(const std::vector<YoloLoss>& own, size_t images,
                                    Communicator& communicator) {
   const auto all =
-      communicator.all_gather({reinterpret_cast<const char*>(own.data()), own.size() * sizeof(ImageLoss)});
-  ImageLoss mean;
+      communicator.all_gather({reinterpret_cast<const char*>(own.data()), own.size() * sizeof(YoloLoss)});
+  LossTotals totals;
   for (size_t i = 0; i < images; ++i) {
-    ImageLoss loss;
+    YoloLoss loss;
     const size_t at = i / all.size() * sizeof loss;
     const std::string& of_rank = all[i % all.size()];
     BRIGHTNET_CHECK(at + sizeof loss <= of_rank.size(), "a rank has not computed the losses of its images");
     std::memcpy(&loss, of_rank.data() + at, sizeof loss);
-    mean.box += loss.box / static_cast<double>(images);
-    mean.objectness += loss.objectness / static_cast<double>(images);
-    mean.classes += loss.classes / static_cast<double>(images);
+    add_loss(totals, loss);
   }
   if (images == 0) return std::nullopt;
-  return mean;
+  return mean_loss(totals);
 }
 
 }  // namespace
@@ -167,7 +158,7 @@ std::optional<Metrics> evaluate(Network& network, const Dataset& dataset, const 
   DetectionEvaluator evaluator(dataset.classes);
   const RankPart part{communicator.rank(), communicator.size()};
   const bool wants_loss = network.setup().loss_of_inference;
-  std::vector<ImageLoss> losses;
+  std::vector<YoloLoss> losses;
   const auto add = [&](int index, std::span<const ScoredBox> boxes) {
     const ImageRecord& record = dataset.images[static_cast<size_t>(index)];
     evaluator.add(record.id, boxes, record.annotations);
@@ -176,7 +167,7 @@ std::optional<Metrics> evaluate(Network& network, const Dataset& dataset, const 
   const bool whole = detect_images(network, dataset, fit, options, part, add, wants_loss ? &losses : nullptr);
   if (!share(evaluator, whole, communicator)) return std::nullopt;
   Metrics metrics = evaluator.finish();
-  if (wants_loss) metrics.loss = mean_loss(losses, dataset.images.size(), communicator);
+  if (wants_loss) metrics.loss = loss_of_all_ranks(losses, dataset.images.size(), communicator);
   return metrics;
 }
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "data/dataset.h"
+#include "kernels/math/loss_totals.h"
 #include "train/evaluate/average_precision.h"
 #include "train/evaluate/confusion.h"
 #include "train/evaluate/matching.h"
@@ -32,13 +33,6 @@ struct ClassMetrics {
   OperatingPoint best;     ///< where F1 is best, and the score threshold that reaches it
   PrecisionCurve curve{};  ///< at IoU 0.5; all zero without truths
   ScoreCurves by_score{};  ///< the same
-};
-
-/// The parts of training's loss (docs/loss.md), of one image or the mean over many.
-struct ImageLoss {
-  double box = 0, objectness = 0, classes = 0;
-
-  double total() const { return box + objectness + classes; }
 };
 
 /// All in [0, 1], or no_truths. AP, AR …: names and definitions are COCO's (cocodataset.org/#detection-eval).
@@ -56,8 +50,8 @@ struct Metrics {
   PrecisionCurve curve{};               ///< mean over the classes with ground truth
   /// Means over the classes with ground truth, at the one score threshold where the mean F1 is best.
   OperatingPoint best;
-  /// Only where the evaluated network computes it.
-  std::optional<ImageLoss> loss;
+  /// Training's loss (docs/loss.md); only where the evaluated network computes it.
+  std::optional<MeanLoss> loss;
   ConfusionMatrix confusion;
   int64_t images = 0, truths = 0, detections = 0;
 };

@@ -26,7 +26,18 @@ Trainer::Trainer(const TrainingSetup& setup, const ParameterLayout& layout, cons
       files_([this] { line_.clear(); }),
       kept_(setup_.folder, files_, layout.floats()) {}
 
+// After an error of this rank the others do not come to the sums that are queued, and the device's memory cannot be
+// freed before these are done: they are given up here, before anything is destroyed.
 TrainingEnd Trainer::run(const Interrupt& interrupt) {
+  try {
+    return train(interrupt);
+  } catch (...) {
+    setup_.collectives.abandon();
+    throw;
+  }
+}
+
+TrainingEnd Trainer::train(const Interrupt& interrupt) {
   open();
   while (!over()) {
     // A run that was stopped after the last step of an epoch continues with the epoch's evaluation.

@@ -55,6 +55,7 @@ class Trainer {
   // The parts of run(), for a custom loop. All ranks call them in the same order.
 
   /// Opens the training loader and the run's report.
+  TrainingEnd train(const Interrupt& interrupt);
   void open();
   /// Whether training is over: all steps are done, or the patience is exhausted.
   bool over() const;

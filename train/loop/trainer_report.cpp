@@ -41,6 +41,7 @@ void Trainer::add_point() {
   since.box = now.box - then.box;
   since.objectness = now.objectness - then.objectness;
   since.classes = now.classes - then.classes;
+  since.assigned = now.assigned - then.assigned;
   since.images = now.images - then.images;
   report_->add_point({progress_.iteration, all_ranks_.sums - point_sums_, since, rate_});
   point_losses_ = now;

@@ -57,16 +57,26 @@ void TrainingStep::pass(const Batch& batch, int part) {
   const bool accumulate = part > 0, last = part == micro_batches_ - 1;
   clock_->begin();
   if (exchange_ && last) {
-    // In the last micro-batch, gradients are all-reduced as soon as they are final, so this pass is not
-    // replayed as one recording.
-    network.forward();
-    exchange_->forward_done();
-    network.backward(scale, accumulate, optimizer_->losses(),
-                     [this](int layer) { exchange_->layer_done(layer); });
+    exchanged_pass(network, scale, accumulate);
   } else {
     network.forward_backward(scale, accumulate, optimizer_->losses());
   }
   clock_->end();
+}
+
+/// The last micro-batch: gradients are all-reduced as soon as they are final, between the parts of the recorded pass.
+/// Synchronized batch-norm has sums of its own in the pass, which must not overtake those: nothing is recorded then.
+void TrainingStep::exchanged_pass(Network& network, const GradientScale& scale, bool accumulate) {
+  const auto forward_done = [this] { exchange_->forward_done(); };
+  const auto layer_done = [this](int layer) { exchange_->layer_done(layer); };
+  if (setup_.config.train.sync_bn) {
+    network.forward();
+    forward_done();
+    network.backward(scale, accumulate, optimizer_->losses(), layer_done);
+  } else {
+    network.forward_backward(scale, accumulate, optimizer_->losses(),
+                             {forward_done, exchange_->stops(), layer_done});
+  }
 }
 
 void TrainingStep::update() {

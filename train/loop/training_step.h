@@ -53,6 +53,7 @@ class TrainingStep {
   RunMemory memory() const;
 
  private:
+  void exchanged_pass(Network& network, const GradientScale& scale, bool accumulate);
   void queue_optimizer() { optimizer_->step(gradients_.floats()); }
 
   const TrainingSetup& setup_;

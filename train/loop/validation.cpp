@@ -62,7 +62,9 @@ std::optional<Metrics> Validation::measure(Network& network, const Dataset& imag
   const InputFit fit{.size = config_.evaluation_size(),
                      .letterbox = config_.augment.letterbox,
                      .channels = model_.channels};
-  const DetectOptions options{for_model(config_.evaluate.nms, model_), std::max(1, config_.loader.threads())};
+  const DetectOptions options{.nms = for_model(config_.evaluate.nms, model_),
+                              .workers = std::max(1, config_.loader.threads()),
+                              .tiles = config_.data.tiles};
   const auto all = static_cast<int64_t>(images.images.size());
   int64_t done = 0;  // the other ranks are about as far
   const auto sink = [&](int index, std::span<const ScoredBox> boxes) {

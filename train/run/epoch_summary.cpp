@@ -41,14 +41,14 @@ std::vector<double> training_values(const EpochSummary& summary) {
   const EpochSums& s = summary.sums;
   const LossTotals& l = summary.losses;
   // No loss when all steps were skipped.
-  const auto loss = [&](double sum) { return l.images > 0 ? sum / l.images : nothing; };
+  const MeanLoss loss = l.images > 0 ? mean_loss(l) : MeanLoss{nothing, nothing, nothing};
   const auto per_second = [&](double sum) {
     return summary.whole && s.seconds > 0 ? sum / s.seconds : nothing;
   };
-  return {loss(l.box),
-          loss(l.objectness),
-          loss(l.classes),
-          loss(l.box + l.objectness + l.classes),
+  return {loss.box,
+          loss.objectness,
+          loss.classes,
+          loss.total(),
           l.assigned > 0 ? l.iou / l.assigned : nothing,
           summary.rate,
           summary.loss_scale > 0 ? summary.loss_scale : nothing,
@@ -99,7 +99,7 @@ std::vector<double> metric_values(const EpochSummary& summary, size_t classes) {
   values.push_back(l.steps > 0 ? l.norm / l.steps : nothing);
   values.push_back(l.steps > 0 ? l.clipped / l.steps : nothing);
   values.push_back(summary.whole ? summary.sums.seconds : nothing);
-  const ImageLoss loss = metrics.loss.value_or(ImageLoss{nothing, nothing, nothing});
+  const MeanLoss loss = metrics.loss.value_or(MeanLoss{nothing, nothing, nothing});
   for (const double part : {loss.box, loss.objectness, loss.classes, loss.total()}) values.push_back(part);
   const bool scored = metrics.AP != no_truths;
   values.push_back(scored ? metrics.best.precision : nothing);

@@ -40,12 +40,12 @@ std::string evaluation_text(int64_t done, int64_t images) {
 }
 
 std::string progress_text(const RunProgress& run) {
-  const LossTotals& l = run.losses;
+  const MeanLoss loss = mean_loss(run.losses);
   const EpochSums& s = run.sums;
   const double seconds = std::max(1e-9, s.seconds);
-  const bool learned = l.images > 0;
+  const bool learned = run.losses.images > 0;
   std::string text = position_text(run);
-  if (learned) text += fmt::format("  loss {:.3f}", (l.box + l.objectness + l.classes) / l.images);
+  if (learned) text += fmt::format("  loss {:.3f}", loss.total());
   if (run.just_evaluated && run.scores && run.scores->loss)
     text += fmt::format("  val loss {:.3f}", *run.scores->loss);
   if (run.seconds_left >= 0) text += "  ETA " + format_seconds(run.seconds_left);
@@ -56,8 +56,7 @@ std::string progress_text(const RunProgress& run) {
   if (run.many_ranks) text += fmt::format("  comm-wait {:.0f} %", 100 * s.comm_waited / seconds);
   if (run.device_beside_host) text += fmt::format("  GPU-busy {:.0f} %", 100 * s.busy / seconds);
   if (!learned) return text;
-  return text + fmt::format("  box {:.3f} obj {:.3f} cls {:.3f}", l.box / l.images, l.objectness / l.images,
-                            l.classes / l.images);
+  return text + fmt::format("  box {:.3f} obj {:.3f} cls {:.3f}", loss.box, loss.objectness, loss.classes);
 }
 
 }  // namespace brightnet

@@ -133,10 +133,11 @@ void RunReport::add_point(const TrainingPoint& point) {
   const auto add = [&](const char* name, double value) {
     events_.scalar(std::string("step/") + name, static_cast<float>(value), point.iteration);
   };
-  add("loss", (l.box + l.objectness + l.classes) / l.images);
-  add("box_loss", l.box / l.images);
-  add("objectness_loss", l.objectness / l.images);
-  add("class_loss", l.classes / l.images);
+  const MeanLoss loss = mean_loss(l);
+  add("loss", loss.total());
+  add("box_loss", loss.box);
+  add("objectness_loss", loss.objectness);
+  add("class_loss", loss.classes);
   add("learning_rate", point.rate);
   if (point.sums.seconds > 0) add("images_per_s", point.sums.images / point.sums.seconds);
   write_events();

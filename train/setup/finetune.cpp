@@ -12,6 +12,7 @@
 #include "train/formats/darknet/weights.h"
 #include "train/formats/foreign_weights.h"
 #include "train/formats/input_channels.h"
+#include "train/setup/trained_anchors.h"
 
 namespace brightnet {
 namespace {
@@ -177,6 +178,9 @@ MatchReport read_darknet(const TrainOptions& train, const Model& model,
         "  darknet's files do not name the classes: they are taken to be, in this order, {}. If they are "
         "others, list them as in the weights' .names.",
         listed(classes));
+    const TrainedAnchors trained =
+        options.network ? anchors_of(network) : anchors_of_published(train.weights);
+    spdlog::info("  {}", fit_to_anchors(trained, model, layout, values));
   }
   return report.match;
 }

@@ -1,6 +1,9 @@
 #include "train/setup/run_data.h"
 
+#include <algorithm>
+
 #include "core/log.h"
+#include "core/text.h"
 #include "data/split/fold.h"
 
 namespace brightnet {
@@ -37,6 +40,21 @@ Dataset read_split(const RunConfig& config, Split split, bool speaks) {
     return std::move(split == Split::train ? data.training : data.validation);
   }
   return with_problems_said(read_dataset(config.data, split), speaks);
+}
+
+Dataset training_images(const RunConfig& config, Dataset pictures, bool speaks) {
+  const TileOptions& tiles = config.data.tiles;
+  if (!tiles) return pictures;
+  Dataset cut = cut_into_tiles(pictures, tiles);
+  if (speaks) {
+    const auto empty = std::count_if(cut.images.begin(), cut.images.end(),
+                                     [](const ImageRecord& image) { return image.annotations.empty(); });
+    spdlog::info("{} cut into {} of {} pixels{}, {} without an object (data.tiles).",
+                 counted(pictures.images.size(), "training image is", "training images are"),
+                 counted(cut.images.size(), "tile", "tiles"), tiles.size,
+                 tiles.whole ? ", the whole pictures among them" : "", empty);
+  }
+  return cut;
 }
 
 std::vector<std::string> class_names(const RunConfig& config) {

@@ -22,6 +22,9 @@ RunData read_run_data(const RunConfig& config, bool speaks = true);
 /// One of the two, or data.test.
 Dataset read_split(const RunConfig& config, Split split, bool speaks = true);
 
+/// What training sees of a split: its pictures, or their tiles (data.tiles), whose number is logged if `speaks`.
+Dataset training_images(const RunConfig& config, Dataset pictures, bool speaks = true);
+
 /// The classes that the configuration lists, else those of its data set.
 std::vector<std::string> class_names(const RunConfig& config);
 

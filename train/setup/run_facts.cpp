@@ -51,7 +51,7 @@ std::string choose_for_planning(RunConfig& config, const Model& model, const Fas
   const bool sized = config.train.size.has_value();
   if ((!config.train.batch.has_value() || !sized) && !config.data.train.empty()) {
     try {
-      training = read_split(config, Split::train, false);
+      training = training_images(config, read_split(config, Split::train, false), false);
     } catch (const InputError&) {
       training = {};  // planning needs no data
     }

@@ -1,8 +1,8 @@
 #include "train/setup/run_list.h"
 
 #include <algorithm>
-#include <cstdlib>
 
+#include "core/cache_folder.h"
 #include "core/error.h"
 #include "core/files.h"
 
@@ -16,11 +16,8 @@ constexpr char between = '\t';
 
 /// Empty without a home.
 fs::path list_file() {
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && *cache)
-    return fs::path(cache) / "brightnet" / "runs.txt";
-  if (const char* home = std::getenv("HOME"); home && *home)
-    return fs::path(home) / ".cache" / "brightnet" / "runs.txt";
-  return {};
+  const fs::path folder = cache_folder();
+  return folder.empty() ? folder : folder / "runs.txt";
 }
 
 struct ListedRun {

@@ -1,5 +1,6 @@
 #include "train/setup/run_request.h"
 
+#include "train/download/fetch.h"
 #include "train/formats/foreign_weights.h"
 #include "train/setup/run_model.h"
 
@@ -27,6 +28,7 @@ RunConfig requested_config(const RunRequest& request) {
   if (request.weights_partial) assignments.push_back("train.weights_partial=true");
   RunConfig config = load_run_config(request.config, assignments);
   require_model(config);  // before the data are read, which may take long
+  config.train.weights = fetch_if_named(config.train.weights);
   refuse_foreign_weights(config.train.weights);
   return config;
 }

@@ -20,7 +20,8 @@ struct RunRequest {
   bool no_graph = false;
 };
 
-/// The configuration of a new run with the request's overrides. Throws InputError.
+/// The configuration of a new run with the request's overrides. Published weights that it names are fetched. Throws
+/// InputError.
 RunConfig requested_config(const RunRequest& request);
 
 /// Throws InputError for what `train` refuses in a configuration before it has read the data: the model and

@@ -305,8 +305,8 @@ TEST(SampleMaker, WhatIsNotDrawnChangesNothing) {
   std::vector<Truth> truths;
   for (float AugmentOptions::*option :
        {&AugmentOptions::vertical_flip, &AugmentOptions::quarter_turns, &AugmentOptions::blur,
-        &AugmentOptions::noise, &AugmentOptions::grey, &AugmentOptions::cutout, &AugmentOptions::cutmix,
-        &AugmentOptions::copy_paste}) {
+        &AugmentOptions::blur_background, &AugmentOptions::noise, &AugmentOptions::grey,
+        &AugmentOptions::cutout, &AugmentOptions::cutmix, &AugmentOptions::copy_paste}) {
     AugmentOptions rare = options;
     rare.*option = 0.3f;
     SampleMaker maker(dataset, rare, cache);

@@ -245,7 +245,7 @@ TEST(Synth, RefusesOptionsOutsideTheirRanges) {
   refused([](SynthOptions& o) { o.classes = 7; });
   refused([](SynthOptions& o) { o.classes = 0; });
   refused([](SynthOptions& o) { o.min_objects = 7; });
-  refused([](SynthOptions& o) { o.max_objects = 41; });
+  refused([](SynthOptions& o) { o.max_objects = 1001; });
 }
 
 }  // namespace

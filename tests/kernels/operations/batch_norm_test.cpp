@@ -24,6 +24,21 @@ TEST_P(BatchNormTest, ForwardAgreesWithFp64) {
   }
 }
 
+TEST_P(BatchNormTest, AShortcutsOtherInputIsAddedAfterTheActivation) {
+  for (const DType type : compute_types()) {
+    for (const bool misaligned : {false, true}) {
+      BatchNormLayer layer(std::get<0>(GetParam()), std::get<1>(GetParam()), type);
+      OwnedTensor z(layer.shape, type), addend(layer.shape, type, misaligned);
+      addend.randomize(5, 2);
+      layer.addend = *addend;
+      layer.forward(*z);
+      std::vector<double> sum = layer.reference().z;
+      for (size_t i = 0; i < sum.size(); ++i) sum[i] += addend[i];
+      EXPECT_LT(relative_error(z, sum), 3 * tested_device().formula_error + rounding(type)) << enum_name(type);
+    }
+  }
+}
+
 TEST_P(BatchNormTest, BackwardIsTheDerivative) {
   for (const DType type : compute_types()) {
     BatchNormLayer layer(std::get<0>(GetParam()), std::get<1>(GetParam()), type);

@@ -110,5 +110,26 @@ TEST(Cast, RefusesHalfPrecisionWhereItIsNotComputedIn) {
   EXPECT_THROW(device().cast(*from, half), std::logic_error);
 }
 
+// More tensors than one launch takes, of sizes around those of vectors and tiles, one of them misaligned.
+TEST(Cast, ManyTensorsAtOnceAreCastOneByOne) {
+  for (const DType type : compute_types()) {
+    if (type == DType::f32) continue;
+    std::vector<OwnedTensor> from, to;
+    for (int i = 0; i < 150; ++i) {
+      const int count = i == 7 ? 4096 : i == 8 ? 9001 : 1 + i % 13;
+      from.emplace_back(Shape{1, 1, 1, count}, DType::f32, i == 20);
+      to.emplace_back(Shape{1, 1, 1, count}, type);
+      from.back().randomize(static_cast<uint64_t>(i));
+    }
+    std::vector<CastPair> pairs;
+    for (size_t i = 0; i < from.size(); ++i) pairs.push_back({*from[i], *to[i]});
+    device().cast_all(pairs);
+    for (size_t i = 0; i < from.size(); ++i) {
+      for (size_t k = 0; k < from[i].count(); ++k)
+        ASSERT_EQ(to[i][k], static_cast<double>(rounded(static_cast<float>(from[i][k]), type))) << i << ' ' << k;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace brightnet::testing

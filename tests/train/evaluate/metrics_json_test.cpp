@@ -32,7 +32,7 @@ TEST(MetricsJson, ComesBackAsTheMetricsItWasMadeFrom) {
   const Json json = to_json(evaluator.finish());
   EXPECT_EQ(to_json(metrics_from(Json::parse(json.dump()))), json);
   Metrics with_loss = metrics_from(json);
-  with_loss.loss = ImageLoss{1, 2, 4};
+  with_loss.loss = MeanLoss{1, 2, 4};
   const Json longer = to_json(with_loss);
   EXPECT_EQ(longer["loss"].dump(), R"({"box":1.0,"objectness":2.0,"class":4.0,"total":7.0})");
   EXPECT_EQ(to_json(metrics_from(Json::parse(longer.dump()))), longer);

@@ -173,7 +173,7 @@ TEST(Validation, HasNoMetricsWhenASignalCame) {
 }
 
 /// The mean loss of a fresh network over five validation images, whose last batch is not full.
-ImageLoss loss_of_validation(const RunConfig& config, Communicator& ranks) {
+MeanLoss loss_of_validation(const RunConfig& config, Communicator& ranks) {
   const Dataset train = read_dataset(config.data, Split::train), val = read_dataset(config.data, Split::val);
   const Model model = load_model(config, 2);
   const ParameterLayout layout(model);
@@ -188,24 +188,24 @@ ImageLoss loss_of_validation(const RunConfig& config, Communicator& ranks) {
 
 TEST(Validation, HasTheSameLossForAnyBatchAndNumberOfRanks) {
   const SmallRun run(12, 5);
-  const ImageLoss one = loss_of_validation(run.load({"evaluate.batch=1"}), Communicator::solo());
+  const MeanLoss one = loss_of_validation(run.load({"evaluate.batch=1"}), Communicator::solo());
   EXPECT_GT(one.box, 0);
   EXPECT_GT(one.objectness, 0);
   EXPECT_GT(one.classes, 0);
-  const auto expect_same = [&](const ImageLoss& other) {
+  const auto expect_same = [&](const MeanLoss& other) {
     EXPECT_NEAR(other.box, one.box, 1e-5 * one.box);
     EXPECT_NEAR(other.objectness, one.objectness, 1e-5 * one.objectness);
     EXPECT_NEAR(other.classes, one.classes, 1e-5 * one.classes);
   };
   const RunConfig threes = run.load({"evaluate.batch=3", "train.batch=3", "train.micro_batch=1"});
   expect_same(loss_of_validation(threes, Communicator::solo()));
-  std::vector<ImageLoss> of_ranks(3);
+  std::vector<MeanLoss> of_ranks(3);
   on_ranks(3, [&](Communicator& ranks) {
     of_ranks[static_cast<size_t>(ranks.rank())] = loss_of_validation(threes, ranks);
     return std::string();
   });
-  const ImageLoss alone = loss_of_validation(threes, Communicator::solo());
-  for (const ImageLoss& of_rank : of_ranks) {
+  const MeanLoss alone = loss_of_validation(threes, Communicator::solo());
+  for (const MeanLoss& of_rank : of_ranks) {
     EXPECT_EQ(of_rank.box, alone.box);
     EXPECT_EQ(of_rank.objectness, alone.objectness);
     EXPECT_EQ(of_rank.classes, alone.classes);

@@ -24,7 +24,7 @@ Metrics measured() {
   Metrics metrics;
   metrics.AP = 0.25;
   metrics.best = {0.75, 0.5, 0.6, 0.3};
-  metrics.loss = ImageLoss{1, 2, 4};
+  metrics.loss = MeanLoss{1, 2, 4};
   for (const double AP : {0.5, no_truths}) metrics.per_class.emplace_back().AP = AP;
   return metrics;
 }
@@ -33,7 +33,8 @@ TEST(EpochSummary, HasTheEvaluationsOwnColumns) {
   const Metrics metrics = measured();
   EpochSummary summary{.epoch = 3, .metrics = &metrics};
   summary.sums = {.images = 30, .seconds = 10};
-  summary.losses.images = 10;
+  summary.losses.images = 4;
+  summary.losses.assigned = 10;
   summary.losses.box = 5;
   const Row row = row_of(summary, {"bolt", "nut"});
   EXPECT_EQ(row.at("box_loss"), 0.5);
@@ -49,10 +50,27 @@ TEST(EpochSummary, HasTheEvaluationsOwnColumns) {
   EXPECT_TRUE(std::isnan(row.at("ap_nut"))) << "without ground truth";
 }
 
+TEST(EpochSummary, ShowsTheLossPerAssignedPrediction) {
+  LossTotals totals;
+  totals.box = 8;
+  totals.objectness = 4;
+  totals.classes = 2;
+  totals.images = 16;
+  totals.assigned = 4;
+  const MeanLoss mean = mean_loss(totals);
+  EXPECT_EQ(mean.box, 2);
+  EXPECT_EQ(mean.objectness, 1);
+  EXPECT_EQ(mean.classes, 0.5);
+  EXPECT_EQ(mean.total(), 3.5);
+  totals.assigned = 0;
+  EXPECT_EQ(mean_loss(totals).objectness, 4) << "images without objects";
+}
+
 TEST(EpochSummary, IsEmptyWhereNothingWasEvaluatedAndHasNoTimesWithinAnEpoch) {
   EpochSummary summary{.epoch = 2.5, .whole = false};
   summary.sums = {.images = 30, .seconds = 10};
-  summary.losses.images = 10;
+  summary.losses.images = 4;
+  summary.losses.assigned = 10;
   summary.losses.box = 5;
   const Row row = row_of(summary, {"bolt"});
   EXPECT_EQ(row.at("box_loss"), 0.5);

@@ -14,7 +14,8 @@ RunProgress in_the_middle() {
   run.sums = {.images = 640, .seconds = 8, .waited = 2};
   run.losses.box = 640;
   run.losses.objectness = 1280;
-  run.losses.images = 640;
+  run.losses.images = 320;
+  run.losses.assigned = 640;
   run.seconds_left = 3723;
   run.rate = 0.0013f;
   return run;

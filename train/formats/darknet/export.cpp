@@ -79,6 +79,7 @@ class Sections {
     set("filters", conv.filters);
     set("size", conv.size);
     set("stride", conv.stride);
+    if (conv.groups > 1) set("groups", conv.groups);
     if (conv.padding == conv.size / 2) {
       set("pad", 1);
     } else {
@@ -102,6 +103,18 @@ class Sections {
     open("maxpool");
     set("size", pool.size);
     set("stride", pool.stride);
+  }
+
+  void add(const LayerDescription& layer, const AveragePoolAttributes& pool) {
+    need(layer);
+    open("local_avgpool");
+    set("size", pool.size);
+    set("stride", pool.stride);
+  }
+
+  void add(const LayerDescription& layer, const GlobalPoolAttributes&) {
+    need(layer);
+    open("avgpool");
   }
 
   /// Each window is pooled from the layer's input, and all are concatenated, the largest first.
@@ -138,9 +151,32 @@ class Sections {
     set_activation(layer, shortcut.activation);
   }
 
+  void add(const LayerDescription& layer, const WeightedSumAttributes& sum) {
+    if (sum.normalization == SumNormalization::none)
+      refuse(layer, "has weights without a normalization, which darknet does not read");
+    need(layer);
+    std::string others;
+    for (size_t i = 1; i < layer.inputs.size(); ++i)
+      others += fmt::format("{}{}", i == 1 ? "" : ",", source(layer, i) - count_);
+    open("shortcut");
+    set("from", others);
+    set("weights_type", sum.weights == SumWeighting::input ? "per_feature" : "per_channel");
+    set("weights_normalization", enum_name(sum.normalization));
+    set_activation(layer, sum.activation);
+  }
+
   void add(const LayerDescription& layer, const MultiplyAttributes&) {
     need(layer);
     from(layer, "sam");
+  }
+
+  /// darknet's layer before makes the factors, and `from` is what they scale.
+  void add(const LayerDescription& layer, const ScaleChannelsAttributes&) {
+    const int factors = source(layer, 1);
+    if (factors != count_ - 1) route({factors});
+    const int map = source(layer, 0) - count_;
+    open("scale_channels");
+    set("from", map);
   }
 
   void from(const LayerDescription& layer, const char* kind) {

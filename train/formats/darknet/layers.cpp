@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "train/formats/darknet/sections.h"
+
 namespace brightnet {
 namespace {
 
@@ -10,7 +12,6 @@ constexpr double largest_scale = 4096;
 constexpr int largest_side = 1 << 14;
 constexpr int most_channels = 1 << 18;
 constexpr double most_parameters = 4e9;
-constexpr int widest_pool = 15;
 
 /// The output of a section: the layer that makes it, and its shape at the configuration's input size.
 struct Map {
@@ -31,14 +32,6 @@ std::string size_text(const Map& map) {
 /// Activations that darknet has, by the same names.
 constexpr Activation activations_of_darknet[] = {Activation::linear, Activation::relu,  Activation::leaky,
                                                  Activation::mish,   Activation::swish, Activation::logistic};
-
-Activation read_activation(const CfgSection& section, Activation otherwise) {
-  const Activation activation = read_named(section, "activation", otherwise);
-  if (!is_known_to_darknet(activation))
-    section.refuse("activation",
-                   "has activation=" + std::string(enum_name(activation)) + ", which darknet does not have");
-  return activation;
-}
 
 class LayerReader {
  public:
@@ -134,6 +127,8 @@ class LayerReader {
       section.refuse("", "would make " + std::to_string(out_channels) + " channels");
     out.channels = static_cast<int>(out_channels);
     if (out.width < 1 || out.height < 1) section.refuse("", "gets a map that is smaller than its window");
+    if (in.scale == whole_image && (out.head || out.width != 1))
+      section.refuse("", "reads the one pixel that an [avgpool] makes, which only factors are made from");
     if (out.scale > largest_scale || out.width > largest_side)
       section.refuse("", "would make a map of " + size_text(out) + " at too large a stride");
     out.layer = static_cast<int>(model().layers.size());
@@ -145,10 +140,15 @@ class LayerReader {
   Map read_section(const CfgSection& section) {
     const std::string& kind = section.kind();
     if (kind == "convolutional" || kind == "conv") return read_convolution(section);
-    if (kind == "maxpool" || kind == "max") return read_max_pool(section);
+    if (kind == "maxpool" || kind == "max")
+      return add(section, {previous(section)}, read_darknet_max_pool(section));
+    if (kind == "local_avgpool" || kind == "local_avg")
+      return add(section, {previous(section)}, read_darknet_average_pool(section));
+    if (kind == "avgpool" || kind == "avg") return add(section, {previous(section)}, GlobalPoolAttributes{});
     if (kind == "route") return read_route(section);
     if (kind == "shortcut") return read_shortcut(section);
     if (kind == "sam") return read_sam(section);
+    if (kind == "scale_channels") return read_scale_channels(section);
     if (kind == "upsample") return read_upsample(section);
     if (kind == "reorg3d") return read_reorg(section);
     if (kind == "yolo") return read_yolo(section);
@@ -158,54 +158,21 @@ class LayerReader {
         section.refuse("", "would drop half of the numbers, which brightnet does not support");
       return previous(section);
     }
-    section.refuse(
-        "", "is a kind of layer that brightnet does not have",
-        kind == "reorg"
-            ? "darknet's [reorg] orders channels by a historical mistake; only [reorg3d] is supported."
-            : "It reads convolutional, maxpool, route, shortcut, sam, upsample, reorg3d and yolo.");
+    refuse_darknet_section(section);
   }
 
   Map read_convolution(const CfgSection& section) {
     const Map in = previous(section);
-    section.require({"groups", "dilation"}, 1);
-    section.require({"stretch", "sway", "rotate", "stretch_sway", "coordconv", "binary", "xnor", "bin_output",
-                     "flipped", "dot", "angle", "grad_centr", "antialiasing", "assisted_excitation", "deform",
-                     "share_index", "reverse"},
-                    0);
-    ConvAttributes conv;
-    conv.filters = section.integer("filters", 1, 1, 65536);
-    conv.size = section.integer("size", 1, 1, 31);
-    conv.stride = section.integer("stride", 1, 1, 32);
-    for (const char* key : {"stride_x", "stride_y"}) {
-      if (section.integer(key, conv.stride, 1, 32) != conv.stride)
-        section.refuse(key,
-                       "has different horizontal and vertical strides, which brightnet does not support");
+    const ConvAttributes conv = read_darknet_convolution(section);
+    for (const auto& [channels, what] : {std::pair{in.channels, "channels"}, {conv.filters, "filters"}}) {
+      if (channels % conv.groups != 0)
+        section.refuse("groups", "cannot divide " + std::to_string(channels) + ' ' + what + " into " +
+                                     std::to_string(conv.groups) + " groups");
     }
-    conv.padding = section.integer("padding", 0, 0, 31);
-    if (section.integer("pad", 0, 0, 1) != 0) conv.padding = conv.size / 2;
-    conv.batch_norm = section.integer("batch_normalize", 0, 0, 1) != 0;
-    conv.activation = read_activation(section, Activation::logistic);
-    parameters_ += static_cast<double>(conv.filters) * conv.size * conv.size * in.channels;
+    parameters_ += static_cast<double>(conv.filters) * conv.size * conv.size * (in.channels / conv.groups);
     if (parameters_ > most_parameters)
       section.refuse("filters", "would give the network more than 4 · 10⁹ parameters");
     return add(section, {in}, conv);
-  }
-
-  Map read_max_pool(const CfgSection& section) {
-    const Map in = previous(section);
-    section.require({"maxpool_depth", "antialiasing"}, 0);
-    section.pass_over({"out_channels"});
-    MaxPoolAttributes pool;
-    pool.stride = section.integer("stride", 1, 1, widest_pool);
-    pool.size = section.integer("size", pool.stride, 1, widest_pool);
-    for (const char* key : {"stride_x", "stride_y"}) {
-      if (section.integer(key, pool.stride, 1, widest_pool) != pool.stride)
-        section.refuse(key,
-                       "has different horizontal and vertical strides, which brightnet does not support");
-    }
-    if (section.integer("padding", pool.size - 1, 0, 31) != pool.size - 1)
-      section.refuse("padding", "has a padding other than size − 1, which brightnet does not support");
-    return add(section, {in}, pool);
   }
 
   Map read_route(const CfgSection& section) {
@@ -235,33 +202,69 @@ class LayerReader {
   }
   int index_of(int named) const { return named < 0 ? static_cast<int>(maps_.size()) + named : named; }
 
-  /// The outputs of the layer before and of the one that `from` names, which must have the same size.
-  std::pair<Map, Map> two_maps(const CfgSection& section) const {
-    const Map in = previous(section);
+  /// The outputs of the layer before and of those that `from` names.
+  std::vector<Map> joined_maps(const CfgSection& section) const {
+    std::vector<Map> maps{previous(section)};
     const std::vector<int> from = section.integers("from", -100000, 100000);
-    if (from.size() != 1) {
-      section.refuse("from", from.empty() ? "does not say 'from'"
-                                          : "reads more than two layers, which brightnet does not support");
+    if (from.empty()) section.refuse("from", "does not say 'from'");
+    for (const int layer : from) maps.push_back(named(section, "from", layer));
+    return maps;
+  }
+
+  static void refuse_other_sizes(const CfgSection& section, const std::vector<Map>& maps) {
+    for (const Map& map : maps) {
+      if (map.fits(maps[0])) continue;
+      section.refuse("from",
+                     "joins maps of different sizes, " + size_text(maps[0]) + " and " + size_text(map));
     }
-    const Map other = named(section, "from", from[0]);
-    if (!other.fits(in)) {
-      section.refuse("from", "joins maps of different sizes, " + size_text(in) + " and " + size_text(other));
-    }
-    return {in, other};
+  }
+
+  /// The output of the layer before and the one that `from` names.
+  std::pair<Map, Map> two_maps(const CfgSection& section) const {
+    const std::vector<Map> maps = joined_maps(section);
+    if (maps.size() != 2)
+      section.refuse("from", "names more than one layer, and darknet reads the first alone");
+    return {maps[0], maps[1]};
   }
 
   Map read_shortcut(const CfgSection& section) {
-    const auto [in, other] = two_maps(section);
-    if (section.text("weights_type", "none") != "none")
-      section.refuse("weights_type", "weights its inputs, which brightnet does not support");
-    section.pass_over({"weights_normalization"});
-    // darknet adds the channels that both have and keeps those of the layer before.
+    const std::vector<Map> maps = joined_maps(section);
+    refuse_other_sizes(section, maps);
     const Activation activation = read_activation(section, Activation::linear);
-    return add(section, {in, other}, ShortcutAttributes{activation, in.channels != other.channels});
+    if (auto weighted = read_darknet_sum_weights(section)) {
+      weighted->activation = activation;
+      std::vector<int> channels;
+      for (const Map& map : maps) channels.push_back(map.channels);
+      if (const std::string why = weighted->refusal(channels); !why.empty()) section.refuse("from", why);
+      return add(section, maps, *weighted);
+    }
+    // darknet adds the channels that both have and keeps those of the layer before. Of several, one at a time.
+    Map sum = maps[0];
+    for (size_t i = 1; i < maps.size(); ++i) {
+      const bool last = i + 1 == maps.size(), partial = sum.channels != maps[i].channels;
+      sum = add(section, {sum, maps[i]}, ShortcutAttributes{last ? activation : Activation::linear, partial});
+    }
+    return sum;
+  }
+
+  /// The layer before makes the factors, `from` is what they scale.
+  Map read_scale_channels(const CfgSection& section) {
+    section.require({"scale_wh"}, 0);
+    const auto [factors, map] = two_maps(section);
+    if (read_activation(section, Activation::linear) != Activation::linear)
+      section.refuse("activation", "has an activation after the product, which brightnet does not support");
+    if (factors.width != 1 || factors.height != 1 || factors.scale != whole_image)
+      section.refuse("", "reads factors of " + size_text(factors) + ", and needs one for each channel",
+                     "Put an [avgpool] before the layers that make them.");
+    if (factors.channels != map.channels)
+      section.refuse("from", "scales " + std::to_string(map.channels) + " channels by " +
+                                 std::to_string(factors.channels) + " factors");
+    return add(section, {map, factors}, ScaleChannelsAttributes{});
   }
 
   Map read_sam(const CfgSection& section) {
     const auto [in, other] = two_maps(section);
+    refuse_other_sizes(section, {in, other});
     if (read_activation(section, Activation::linear) != Activation::linear)
       section.refuse("activation", "has an activation after the product, which brightnet does not support");
     if (in.channels != other.channels)

@@ -57,9 +57,9 @@ class RecipeWriter {
   }
 
   void refuse_what_changes_training() const {
-    net_.require({"adam", "blur", "gaussian_noise", "adversarial_lr", "contrastive", "unsupervised", "track",
-                  "mosaic_bound", "dynamic_minibatch", "weights_reject_freq", "equidistant_point",
-                  "badlabels_rejection_percentage", "num_sigmas_reject_badlabels"},
+    net_.require({"adam", "adversarial_lr", "contrastive", "unsupervised", "track", "dynamic_minibatch",
+                  "weights_reject_freq", "equidistant_point", "badlabels_rejection_percentage",
+                  "num_sigmas_reject_badlabels"},
                  0);
     net_.require({"time_steps"}, 1);
     // For classifiers and sequences.
@@ -184,6 +184,7 @@ class RecipeWriter {
     line(std::string("  mosaic: ") + (mosaic ? "0.5" : "0"),
          mosaic ? "darknet tosses a coin for each mini-batch" : "");
     line("  mosaic_off: 0");
+    write_bound(mosaic);
     if (mixup) line("  mixup: 0.5");
     line(std::string("  flip: ") + (net_.integer("flip", 1, 0, 1) != 0 ? "0.5" : "0"));
     line("  jitter: " + yaml_number(yolo_->number("jitter", 0.2, 0, 0.45)));
@@ -191,8 +192,51 @@ class RecipeWriter {
     line("  hue: " + number("hue", 0, 0, 0.5));
     line("  saturation: " + factor("saturation"));
     line("  exposure: " + factor("exposure"));
+    write_blur();
+    write_noise();
     const bool letterbox = net_.integer("letter_box", 0, 0, 1) != 0;
     line(std::string("  letterbox: ") + (letterbox ? "true" : "false"));
+  }
+
+  /// darknet cuts boxes at a mosaic's seams with mosaic_bound=1, else only at the input's border; here always.
+  void write_bound(bool mosaic) {
+    const bool bound = net_.integer("mosaic_bound", 0, 0, 1) != 0;
+    if (!mosaic || bound) return;
+    notes_.push_back(
+        {net_.where("mosaic"),
+         "boxes of a mosaic end at its seams, as with mosaic_bound=1, since what lies beyond is not "
+         "in the picture; darknet without mosaic_bound leaves them as they are"});
+  }
+
+  /// Of three images darknet leaves one, blurs the background of one, and the whole of one when blur > 1.
+  void write_blur() {
+    const int kernel = net_.integer("blur", 0, 0, 1000);
+    if (kernel == 0) return;
+    constexpr int of_background = 17;
+    line("  blur_background: " + std::string(kernel == 1 ? "0.6667" : "0.3333"),
+         "blur=" + std::to_string(kernel));
+    line("  blur_background_sigma: " + sigma_of(of_background));
+    if (kernel == 1) return;
+    line("  blur: 0.3333");
+    line("  blur_sigma: " + sigma_of(kernel / 2 * 2 + 1));
+    notes_.push_back({net_.where("blur"),
+                      "darknet blurs less where the smallest object has fewer than 8 pixels for each of the "
+                      "kernel's, and brightnet does not"});
+  }
+  /// OpenCV's for a kernel of so many pixels.
+  static std::string sigma_of(int kernel) {
+    return yaml_number(std::clamp(0.3 * ((kernel - 1) * 0.5 - 1) + 0.8, 0.1, 20.0));
+  }
+
+  void write_noise() {
+    const int sigma = net_.integer("gaussian_noise", 0, 0, 1 << 20);
+    if (sigma == 0) return;
+    line("  noise: 0.5", "gaussian_noise=" + std::to_string(sigma));
+    line("  noise_sigma: " + std::to_string(std::min(sigma, 127)));
+    notes_.push_back(
+        {net_.where("gaussian_noise"),
+         "noise makes pixels brighter and darker; darknet draws it without sign, so that it only "
+         "makes them brighter"});
   }
 
   /// A factor and its inverse are drawn with equal probability, so one below 1 means its inverse.

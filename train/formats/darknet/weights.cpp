@@ -20,26 +20,30 @@ namespace fs = std::filesystem;
 
 static_assert(std::endian::native == std::endian::little, ".weights are little-endian");
 
-/// The values of one convolution, as stored in a file.
+/// The values of one convolution, as stored in a file; or of a weighted sum: a row of weights for each input.
 struct Block {
   const LayerDescription* layer = nullptr;
   int index = 0;  ///< of the layer in its model
   int64_t filters = 0, size = 0, inputs = 0;
   bool batch_norm = false;
+  bool is_sum = false;             ///< weights alone, neither bias nor batch-norm
   const YoloHead* head = nullptr;  ///< whose predictions it makes
 
   uint64_t weights() const { return static_cast<uint64_t>(filters * size * size * inputs); }
-  uint64_t floats() const { return weights() + static_cast<uint64_t>(filters) * (batch_norm ? 4 : 1); }
+  uint64_t floats() const {
+    return weights() + static_cast<uint64_t>(filters) * (is_sum ? 0 : batch_norm ? 4 : 1);
+  }
   bool same_shape(const Block& other) const {
     return filters == other.filters && size == other.size && inputs == other.inputs &&
-           batch_norm == other.batch_norm;
+           batch_norm == other.batch_norm && is_sum == other.is_sum;
   }
   std::string text() const {
+    if (is_sum) return fmt::format("a sum with {}x{} weights", filters, inputs);
     return fmt::format("{}x{}x{}x{}{}", filters, size, size, inputs, batch_norm ? " with batch-norm" : "");
   }
 };
 
-/// The convolutions of a model whose heads have this many classes.
+/// The convolutions (and weighted sums) of a model whose heads have this many classes.
 std::vector<Block> blocks_of(const Model& model, int64_t classes) {
   std::vector<Block> blocks;
   std::vector<int> block_of_layer(model.layers.size(), -1);
@@ -47,9 +51,13 @@ std::vector<Block> blocks_of(const Model& model, int64_t classes) {
     const LayerDescription& layer = model.layers[i];
     const int source = layer.inputs[0];
     if (const auto* conv = std::get_if<ConvAttributes>(&layer.attributes)) {
-      const int inputs = source == network_input ? model.channels : model.layers[source].channels;
+      const int inputs = model.channels_of(source) / conv->groups;
       block_of_layer[i] = static_cast<int>(blocks.size());
       blocks.push_back({&layer, static_cast<int>(i), conv->filters, conv->size, inputs, conv->batch_norm});
+    } else if (const auto* sum = std::get_if<WeightedSumAttributes>(&layer.attributes)) {
+      const int row = sum->weights == SumWeighting::input ? 1 : layer.channels;
+      blocks.push_back({&layer, static_cast<int>(i), static_cast<int64_t>(layer.inputs.size()), 1, row});
+      blocks.back().is_sum = true;
     } else if (const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes)) {
       const int block = source == network_input ? -1 : block_of_layer[source];
       if (block < 0) continue;
@@ -208,9 +216,9 @@ void for_each_weight(const Block& block, Move&& move) {
 std::vector<const ParameterEntry*> entries_of(const Block& block, const ParameterLayout& layout) {
   static const std::vector<const char*> normalized{"shift", "scale", "running_mean", "running_variance",
                                                    "weight"};
-  static const std::vector<const char*> plain{"bias", "weight"};
+  static const std::vector<const char*> plain{"bias", "weight"}, sum{"weight"};
   std::vector<const ParameterEntry*> entries;
-  for (const char* what : block.batch_norm ? normalized : plain) {
+  for (const char* what : block.is_sum ? sum : block.batch_norm ? normalized : plain) {
     entries.push_back(layout.find(block.layer->name + '.' + what));
     BRIGHTNET_CHECK(entries.back(), "a convolution without " + std::string(what));
   }

@@ -93,7 +93,7 @@ class LayerWriter {
          {"strides", Ints{conv.stride, conv.stride}},
          {"pads", Ints{conv.padding, conv.padding, conv.padding, conv.padding}},
          {"dilations", Ints{1, 1}},
-         {"group", 1}});
+         {"group", conv.groups}});
     return activated(conv.activation, y);
   }
 
@@ -123,6 +123,44 @@ class LayerWriter {
                       {{"kernel_shape", Ints{window, window}},
                        {"strides", Ints{stride, stride}},
                        {"pads", Ints{before, before, after(in.h), after(in.w)}}});
+  }
+
+  // Of the padding no average takes account, here as there (count_include_pad: 0).
+  Value add(const AveragePoolAttributes& pool) {
+    const Shape in = input_shape();
+    const int before = (pool.size - 1) / 2;
+    const auto after = [&](int side) {
+      const int pooled = (side - 1) / pool.stride + 1;
+      return std::max(0, (pooled - 1) * pool.stride + pool.size - before - side);
+    };
+    return graph_.add(name("average_pool"), "AveragePool", {input(0)},
+                      {{"kernel_shape", Ints{pool.size, pool.size}},
+                       {"strides", Ints{pool.stride, pool.stride}},
+                       {"pads", Ints{before, before, after(in.h), after(in.w)}},
+                       {"count_include_pad", 0}});
+  }
+
+  Value add(const GlobalPoolAttributes&) {
+    return graph_.add(name("global_average_pool"), "GlobalAveragePool", {input(0)});
+  }
+
+  Value add(const ScaleChannelsAttributes&) { return graph_.add(name("scale"), "Mul", {input(0), input(1)}); }
+
+  // With the factors as they are, normalised.
+  Value add(const WeightedSumAttributes& sum) {
+    const int inputs = static_cast<int>(layer_->inputs.size()), channels = output_.c;
+    std::vector<float> factors(static_cast<size_t>(inputs) * static_cast<size_t>(channels));
+    network_.setup().backend->sum_factors({inputs, channels, sum.weights, sum.normalization}, value("weight"),
+                                          factors.data());
+    Value total;
+    for (int i = 0; i < inputs; ++i) {
+      const std::string number = std::to_string(i);
+      const std::vector<float> row(factors.begin() + i * channels, factors.begin() + (i + 1) * channels);
+      const Value factor = graph_.floats(name("factors") + number, {1, channels, 1, 1}, row);
+      const Value term = graph_.add(name("term") + number, "Mul", {input(static_cast<size_t>(i)), factor});
+      total = i == 0 ? term : graph_.add(name("sum") + number, "Add", {total, term});
+    }
+    return activated(sum.activation, total);
   }
 
   Value add(const MaxPoolAttributes& pool) { return max_pool(name("max_pool"), pool.size, pool.stride); }

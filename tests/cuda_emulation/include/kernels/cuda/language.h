@@ -21,8 +21,8 @@ T* dynamic_shared() {
 template <typename... Parameters>
 cudaError_t queue_kernel(void (*kernel)(Parameters...), const dim3& grid, const dim3& block,
                          size_t shared_bytes, cudaStream_t stream, const std::source_location& where,
-                         const std::type_identity_t<Parameters>&... arguments) {
-  emulation::launch(kernel, grid, block, shared_bytes, stream, where, arguments...);
+                         const Traffic* traffic, const std::type_identity_t<Parameters>&... arguments) {
+  emulation::launch(kernel, grid, block, shared_bytes, stream, where, traffic, arguments...);
   return cudaSuccess;
 }
 

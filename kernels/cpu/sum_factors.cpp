@@ -1,0 +1,29 @@
+// A few hundred numbers, once a step: no threads.
+#include "kernels/cpu/cpu_backend.h"
+#include "kernels/math/weighted_sum.h"
+
+namespace brightnet::cpu {
+
+void CpuBackend::sum_factors(const SumWeights& weights, const float* parameters, float* factors) {
+  const bool shared = weights.weighting == SumWeighting::input;
+  for (int c = 0; c < weights.channels; ++c)
+    sum_factors_of(weights, parameters + (shared ? 0 : c), factors + c);
+}
+
+void CpuBackend::sum_factors_backward(const SumWeights& weights, const float* parameters,
+                                      const float* factor_gradient, float* gradient, bool accumulate) {
+  if (weights.weighting == SumWeighting::channel) {
+    for (int c = 0; c < weights.channels; ++c) {
+      sum_weight_gradient(weights, parameters + c, gradient + c, accumulate,
+                          [&](int i) { return factor_gradient[i * weights.channels + c]; });
+    }
+    return;
+  }
+  sum_weight_gradient(weights, parameters, gradient, accumulate, [&](int i) {
+    double sum = 0;
+    for (int c = 0; c < weights.channels; ++c) sum += factor_gradient[i * weights.channels + c];
+    return static_cast<float>(sum);
+  });
+}
+
+}  // namespace brightnet::cpu

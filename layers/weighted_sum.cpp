@@ -1,0 +1,60 @@
+#include "layers/weighted_sum.h"
+
+#include "core/alignment.h"
+
+namespace brightnet {
+
+WeightedSumLayer::WeightedSumLayer(const WeightedSumAttributes& sum, const LayerSetup& setup)
+    : Layer(setup),
+      activation_(sum.activation),
+      trains_(setup.mode == Mode::train && setup.description.rate > 0),
+      weights_{static_cast<int>(setup.inputs.size()), setup.inputs[0].c, sum.weights, sum.normalization},
+      weight_(parameter("weight")) {}
+
+size_t WeightedSumLayer::factor_bytes() const {
+  return aligned(static_cast<size_t>(weights_.inputs) * static_cast<size_t>(weights_.channels) *
+                 sizeof(float));
+}
+
+Tensor WeightedSumLayer::row(float* rows, size_t input) const {
+  return {rows + input * static_cast<size_t>(weights_.channels), {1, 1, 1, weights_.channels}, DType::f32};
+}
+
+MemoryNeeds WeightedSumLayer::memory_needs() const {
+  return {.weights = factor_bytes(),
+          .saved = keeps_sum() ? output_shape().count() * size_of(setup().type) : 0,
+          .workspace = trains_ ? factor_bytes() : 0};
+}
+
+void WeightedSumLayer::bind(const LayerMemory& memory) {
+  factors_ = static_cast<float*>(memory.weights);
+  factor_gradient_ = static_cast<float*>(memory.workspace);
+  if (keeps_sum()) sum_ = {memory.saved, output_shape(), setup().type};
+}
+
+void WeightedSumLayer::prepare() {
+  backend().sum_factors(weights_, value(weight_), factors_);
+}
+
+void WeightedSumLayer::forward(const LayerCall& call) {
+  const Tensor sum = sum_ ? sum_ : call.output;
+  for (size_t i = 0; i < call.inputs.size(); ++i)
+    backend().scale_channels(call.inputs[i], row(factors_, i), sum, i > 0);
+  if (activation_ != Activation::linear) backend().activation_forward(activation_, sum, call.output);
+}
+
+void WeightedSumLayer::backward(const LayerCall& call, bool accumulate_parameters) {
+  const Tensor& dy = call.output_gradient;
+  if (activation_ != Activation::linear) backend().activation_backward(activation_, sum_, dy);
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    const Tensor& dx = call.input_gradients[i];
+    if (trains_) backend().channel_products(dy, call.inputs[i], row(factor_gradient_, i));
+    if (dx) backend().scale_channels(dy, row(factors_, i), dx, call.accumulate[i]);
+  }
+  if (trains_) {
+    backend().sum_factors_backward(weights_, value(weight_), factor_gradient_, gradient(weight_),
+                                   accumulate_parameters);
+  }
+}
+
+}  // namespace brightnet

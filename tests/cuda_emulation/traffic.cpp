@@ -1,0 +1,139 @@
+#include "tests/cuda_emulation/traffic.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+
+#include "tests/cuda_emulation/memory.h"
+
+namespace brightnet::emulation {
+namespace {
+
+constexpr uint8_t was_read = 1, was_written = 2;
+
+int counting = 0;        ///< CountTraffic objects
+bool in_launch = false;  ///< its accesses are recorded now
+std::vector<CountedLaunch> counted;
+
+/// What happened to each byte of each allocation that was touched.
+std::map<unsigned char*, std::vector<uint8_t>> touched;
+unsigned char *last_begin = nullptr, *last_end = nullptr;
+uint8_t* last_bytes = nullptr;
+
+uint8_t* bytes_at(unsigned char* address) {
+  if (address < last_begin || address >= last_end) {
+    const DeviceRange range = device_range(address);
+    if (!range.data) return nullptr;
+    std::vector<uint8_t>& bytes = touched[range.data];
+    bytes.resize(range.bytes);
+    last_begin = range.data;
+    last_end = range.data + range.bytes;
+    last_bytes = bytes.data();
+  }
+  return last_bytes + (address - last_begin);
+}
+
+void record(void* address, size_t count, uint8_t access) {
+  if (!in_launch) return;
+  auto* const begin = static_cast<unsigned char*>(address);
+  uint8_t* bytes = bytes_at(begin);
+  if (!bytes) return;
+  const size_t room = static_cast<size_t>(last_end - begin);
+  for (size_t i = 0; i < std::min(count, room); ++i) {
+    // Reading what this launch has written costs nothing.
+    if (access == was_written || !(bytes[i] & was_written)) bytes[i] |= access;
+  }
+}
+
+void forget() {
+  touched.clear();
+  last_begin = last_end = nullptr;
+  last_bytes = nullptr;
+}
+
+}  // namespace
+
+CountTraffic::CountTraffic() {
+  if (counting++ == 0) counted.clear();
+}
+CountTraffic::~CountTraffic() {
+  --counting;
+}
+bool CountTraffic::available() {
+#ifdef BRIGHTNET_COUNTS_ACCESSES
+  return true;
+#else
+  return false;
+#endif
+}
+const std::vector<CountedLaunch>& CountTraffic::launches() {
+  return counted;
+}
+
+bool counts_traffic() {
+  return counting > 0;
+}
+void begin_counting() {
+  if (counting == 0) return;
+  forget();
+  in_launch = true;
+}
+void end_counting(const std::string& where, const Traffic* stated) {
+  if (counting == 0) return;
+  in_launch = false;
+  CountedLaunch launch{where, stated != nullptr, stated ? *stated : Traffic{}, {}};
+  for (const auto& [begin, bytes] : touched) {
+    for (const uint8_t byte : bytes) {
+      launch.counted.read += (byte & was_read) != 0;
+      launch.counted.written += (byte & was_written) != 0;
+    }
+  }
+  counted.push_back(launch);
+  forget();
+}
+void count_transfer(const Traffic& traffic) {
+  if (counting > 0) counted.push_back({"a copy or a fill", true, traffic, traffic});
+}
+
+}  // namespace brightnet::emulation
+
+// What g++ and clang call before each access of a source file compiled with -fsanitize=thread. The sanitizer's
+// library is not linked.
+extern "C" {
+
+void __tsan_init() {}
+void __tsan_func_entry(void*) {}
+void __tsan_func_exit() {}
+void __tsan_vptr_update(void**, void*) {}
+void __tsan_vptr_read(void**) {}
+
+#define BRIGHTNET_ACCESS(name, count)                                 \
+  void __tsan_read##name(void* address) {                             \
+    brightnet::emulation::record(address, count, brightnet::emulation::was_read);    \
+  }                                                                   \
+  void __tsan_write##name(void* address) {                            \
+    brightnet::emulation::record(address, count, brightnet::emulation::was_written); \
+  }
+BRIGHTNET_ACCESS(1, 1)
+BRIGHTNET_ACCESS(2, 2)
+BRIGHTNET_ACCESS(4, 4)
+BRIGHTNET_ACCESS(8, 8)
+BRIGHTNET_ACCESS(16, 16)
+#undef BRIGHTNET_ACCESS
+void __tsan_read_range(void* address, unsigned long count) {
+  brightnet::emulation::record(address, count, brightnet::emulation::was_read);
+}
+void __tsan_write_range(void* address, unsigned long count) {
+  brightnet::emulation::record(address, count, brightnet::emulation::was_written);
+}
+// Of unaligned addresses.
+void __tsan_unaligned_read2(void* address) { __tsan_read2(address); }
+void __tsan_unaligned_read4(void* address) { __tsan_read4(address); }
+void __tsan_unaligned_read8(void* address) { __tsan_read8(address); }
+void __tsan_unaligned_read16(void* address) { __tsan_read16(address); }
+void __tsan_unaligned_write2(void* address) { __tsan_write2(address); }
+void __tsan_unaligned_write4(void* address) { __tsan_write4(address); }
+void __tsan_unaligned_write8(void* address) { __tsan_write8(address); }
+void __tsan_unaligned_write16(void* address) { __tsan_write16(address); }
+
+}  // extern "C"

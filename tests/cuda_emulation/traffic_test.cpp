@@ -1,0 +1,172 @@
+// What launches state that they move, against what the emulated kernels load and store; and a plan's count,
+// which needs no GPU, against that of the step when it runs.
+#include <gtest/gtest.h>
+
+#include "kernels/cuda/cuda_backend.h"
+#include "tests/cuda_emulation/convolution.h"
+#include "tests/cuda_emulation/emulated_device.h"
+#include "tests/cuda_emulation/traffic.h"
+#include "tests/layers/models.h"
+
+namespace brightnet::testing {
+namespace {
+
+using emulation::CountedLaunch;
+using emulation::CountTraffic;
+
+// Shortcuts, shared inputs, concats, a pyramid, an upsampling and a head: what yolov4 is made of.
+constexpr const char* parts_of_yolov4 = R"(
+activation: mish
+head: {anchors: [[10, 12], [24, 20]], scale_xy: 1.05, iou_threshold: 0.213, max_delta: 5}
+blocks:
+  residual:
+    parameters: [hidden, filters]
+    layers:
+      - conv: {filters: $hidden, size: 1}
+      - conv: {name: b, filters: $filters, size: 3}
+      - shortcut: {from: [b, input]}
+layers:
+  - conv: {name: stem, filters: 8, size: 3}
+  - conv: {name: down, filters: 16, size: 3, stride: 2}
+  - conv: {name: bypass, filters: 16, size: 1}
+  - conv: {from: down, filters: 16, size: 1}
+  - residual: {name: body, hidden: 8, filters: 16, repeat: 2}
+  - conv: {name: out, filters: 16, size: 1}
+  - concat: {from: [out, bypass]}
+  - conv: {name: merge, filters: 16, size: 1}
+  - conv: {name: deep, filters: 24, size: 3, stride: 2, activation: leaky}
+  - spp: {windows: [13, 9, 5]}
+  - conv: {filters: 16, size: 1, activation: leaky}
+  - upsample: {name: up, factor: 2}
+  - concat: {from: [up, merge]}
+  - conv: {name: last, filters: 16, size: 1, activation: leaky}
+  - max_pool: {size: 2, stride: 2}
+  - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
+  - yolo: {mask: [0, 1]}
+)";
+
+/// The state of a step and channels' numbers, of which a kernel may need a part.
+constexpr size_t few = 256;
+
+size_t distance(size_t a, size_t b) {
+  return a < b ? b - a : a - b;
+}
+
+void expect_as_stated(const std::vector<CountedLaunch>& launches) {
+  EXPECT_FALSE(launches.empty());
+  for (const CountedLaunch& launch : launches) {
+    EXPECT_TRUE(launch.states_traffic) << launch.where;
+    EXPECT_LE(distance(launch.stated.read, launch.counted.read), few)
+        << launch.where << " reads " << launch.counted.read << " bytes and states " << launch.stated.read;
+    EXPECT_LE(distance(launch.stated.written, launch.counted.written), few)
+        << launch.where << " writes " << launch.counted.written << " bytes and states " << launch.stated.written;
+  }
+}
+
+/// A training step without ground truth, which is the part that launches can state.
+void give_images(BoundNetwork& bound) {
+  const auto& setup = bound.network().setup();
+  const std::vector<uint8_t> pixels(static_cast<size_t>(setup.batch) * setup.height * setup.width * 3, 100);
+  const std::vector<std::vector<Truth>> nothing(setup.batch);
+  bound.network().set_batch(pixels.data(), nothing);
+  setup.backend->finish_uploads();
+}
+
+void run_step(Network& network, Parameters& parameters, bool accumulate) {
+  ++parameters.version;
+  network.forward();
+  network.backward({1}, accumulate);
+}
+
+/// From the plan: a backend that only lists.
+std::vector<LaunchRecord> list_step(const Model& model, Precision precision, bool accumulate) {
+  LaunchList list(cuda::multiprocessors());
+  const auto planner = cuda::CudaBackend::planner("planner", emulation::make_convolution);
+  BoundNetwork bound(*planner, model, 2, 64, precision, Mode::train);
+  list.clear();
+  run_step(bound.network(), bound.parameters(), accumulate);
+  return list.records();
+}
+
+struct Totals {
+  size_t launches = 0, bytes = 0;
+  bool operator==(const Totals&) const = default;
+};
+std::ostream& operator<<(std::ostream& out, const Totals& totals) {
+  return out << totals.launches << " launches that move " << totals.bytes << " bytes";
+}
+
+Totals planned(const Model& model, Precision precision, bool accumulate) {
+  Totals totals;
+  for (const LaunchRecord& record : list_step(model, precision, accumulate)) {
+    if (record.convolution) continue;
+    EXPECT_TRUE(record.states_traffic) << record.name;
+    ++totals.launches;
+    totals.bytes += record.traffic.bytes();
+  }
+  return totals;
+}
+
+TEST(EmulatedTraffic, LaunchesMoveWhatTheyStateAndThePlanSaysSo) {
+  if (!CountTraffic::available()) GTEST_SKIP() << "accesses cannot be counted beside another sanitizer";
+  const auto gpu = make_emulated_backend();
+  const Model model = model_of(parts_of_yolov4, 3);
+  for (const Precision precision : {Precision::fp32, Precision::fp16}) {
+    for (const bool accumulate : {false, true}) {
+      SCOPED_TRACE(std::string(enum_name(precision)) + (accumulate ? ", a later micro-batch" : ""));
+      BoundNetwork bound(*gpu, model, 2, 64, precision, Mode::train);
+      give_images(bound);
+      gpu->synchronize();
+      const CountTraffic counting;
+      run_step(bound.network(), bound.parameters(), accumulate);
+      gpu->synchronize();
+      expect_as_stated(CountTraffic::launches());
+      Totals counted;
+      for (const CountedLaunch& launch : CountTraffic::launches()) {
+        ++counted.launches;
+        counted.bytes += launch.counted.bytes();
+      }
+      EXPECT_EQ(planned(model, precision, accumulate), counted);
+    }
+  }
+}
+
+TEST(EmulatedTraffic, ResidualBlocksAddAndCopyNothingByThemselves) {
+  for (const LaunchRecord& record : list_step(model_of(parts_of_yolov4, 3), Precision::fp16, false)) {
+    EXPECT_NE(record.name, "add");
+    const bool concat_of_upsampled = record.name == "copy_channels";
+    EXPECT_TRUE(!concat_of_upsampled || record.layer > 14) << "layer " << record.layer;
+  }
+}
+
+TEST(EmulatedTraffic, TheOptimizersStepMovesWhatItStates) {
+  if (!CountTraffic::available()) GTEST_SKIP() << "accesses cannot be counted beside another sanitizer";
+  const auto gpu = make_emulated_backend();
+  constexpr size_t count = 5000, statistics = 600;
+  const DeviceBuffer values(*gpu, (count + statistics) * 4), gradients(*gpu, count * 4), first(*gpu, count * 4),
+      second(*gpu, count * 4), ema(*gpu, (count + statistics) * 4), kept(*gpu, statistics * 4),
+      ranges(*gpu, sizeof(ParameterRange)), state(*gpu, sizeof(StepState)), workspace(*gpu, step_workspace_bytes);
+  for (const DeviceBuffer* buffer : {&values, &gradients, &first, &second, &ema, &kept})
+    gpu->zero(buffer->data(), buffer->bytes());
+  const ParameterRange all{0, count, 1, 1e-4f};
+  gpu->upload(ranges.data(), &all, sizeof all);
+  const StepState start;
+  gpu->upload(state.data(), &start, sizeof start);
+  gpu->synchronize();
+  const CountTraffic counting;
+  auto* const device_state = static_cast<StepState*>(state.data());
+  const std::span<const ParameterRange> one(static_cast<const ParameterRange*>(ranges.data()), 1);
+  gpu->check_step({}, {gradients.floats(), count, values.floats() + count, statistics}, device_state,
+                  workspace.data());
+  OptimizerArrays arrays{count, values.floats(), gradients.floats(), first.floats(), nullptr, ema.floats()};
+  gpu->sgd_step({}, arrays, one, device_state);
+  arrays.second = second.floats();
+  arrays.ema = nullptr;
+  gpu->adamw_step({}, arrays, one, device_state);
+  gpu->commit_statistics(values.floats() + count, kept.floats(), ema.floats() + count, statistics, device_state);
+  gpu->synchronize();
+  expect_as_stated(CountTraffic::launches());
+}
+
+}  // namespace
+}  // namespace brightnet::testing
