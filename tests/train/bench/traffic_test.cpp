@@ -1,5 +1,7 @@
 #include "train/bench/traffic.h"
 
+#include <optional>
+
 #include <gtest/gtest.h>
 
 #include "core/error.h"
@@ -29,8 +31,11 @@ TrafficOptions options_of(const std::string& card) {
 }
 
 std::optional<StepTraffic> count(const Model& model, const TrafficOptions& options) {
+  RunConfig config;
+  config.ema.decay = 0.9998f;
+  config.ema.ramp = 2000.0f;
   try {
-    return count_traffic(RunConfig(), model, options);
+    return count_traffic(config, model, options);
   } catch (const DeviceError&) {
     return std::nullopt;  // a build without CUDA
   }
