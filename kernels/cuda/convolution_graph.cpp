@@ -14,6 +14,8 @@ using TensorPointer = std::shared_ptr<Tensor_attributes>;
 // cuDNN compiles every engine with an epilogue of ours, in each process anew: that is worth it where the pass
 // over the output that it saves takes longer than some microseconds.
 constexpr size_t least_fused_bytes = size_t{64} << 20;
+// A sum that is not fused is three passes, in every training step.
+constexpr size_t least_added_bytes = size_t{16} << 20;
 
 fe::DataType_t frontend_type(DType type) {
   return type == DType::f16    ? fe::DataType_t::HALF
@@ -160,7 +162,7 @@ ConvolutionVariants backward_data_variants(const ConvolutionSpec& spec) {
 
 ConvolutionVariants add_backward_data_variants(const ConvolutionSpec& spec) {
   ConvolutionVariants variants;
-  if (spec.input.count() * size_of(spec.type) >= least_fused_bytes) {
+  if (spec.input.count() * size_of(spec.type) >= least_added_bytes) {
     PassGraph pass(spec);
     const auto product =
         pass.graph->conv_dgrad(pass.y(), pass.w(), pass.geometry<fe::graph::Conv_dgrad_attributes>());

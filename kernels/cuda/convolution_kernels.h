@@ -11,7 +11,7 @@ namespace brightnet::cuda {
 void bias_activation(const Tensor& y, const float* bias, Activation activation, cudaStream_t stream);
 
 /// What batch-norm's forward pass does for its statistics where a convolution gives it no sums
-/// (batch_norm.cu): what sums may cost to pay. `workspace`: Backend::channel_workspace().
+/// (batch_norm_forward.cu): what sums may cost to pay. `workspace`: Backend::channel_workspace().
 void read_for_statistics(const Tensor& y, void* workspace, cudaStream_t stream);
 
 /// Backend::add() (add.cu).

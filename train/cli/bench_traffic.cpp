@@ -6,6 +6,7 @@
 
 #include "core/json.h"
 #include "train/cli/commands.h"
+#include "train/setup/run_facts.h"
 
 namespace brightnet::cli {
 namespace {
@@ -80,9 +81,11 @@ int bench_traffic(NamedModel named, const TrafficArguments& arguments) {
   TrafficOptions options;
   options.precision = arguments.precision.empty() ? Precision::fp16 : parse_precision(arguments.precision);
   options.card = parse_card(arguments.card, options.precision);
-  options.size = arguments.size.given() ? arguments.size : named.config.train.size.value();
   if (arguments.batch > 0) options.batch = arguments.batch;
   if (!named.config.train.batch.has_value()) named.config.train.batch = options.batch;
+  if (arguments.size.given()) named.config.train.size = arguments.size;  // not `auto`
+  choose_for_planning(named.config, named.model, {options.precision, true, "a GPU computes in it"});
+  options.size = named.config.train.size.value();
   const StepTraffic traffic = count_traffic(named.config, named.model, options);
   if (arguments.json != "-") std::cout << table(traffic, options) << std::flush;
   if (!arguments.json.empty()) write_answer(arguments.json, to_text(answer(named.model, traffic, options)));

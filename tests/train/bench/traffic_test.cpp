@@ -1,5 +1,7 @@
 #include "train/bench/traffic.h"
 
+#include <optional>
+
 #include <gtest/gtest.h>
 
 #include "core/error.h"
@@ -29,8 +31,11 @@ TrafficOptions options_of(const std::string& card) {
 }
 
 std::optional<StepTraffic> count(const Model& model, const TrafficOptions& options) {
+  RunConfig config;
+  config.ema.decay = 0.9998f;
+  config.ema.ramp = 2000.0f;
   try {
-    return count_traffic(RunConfig(), model, options);
+    return count_traffic(config, model, options);
   } catch (const DeviceError&) {
     return std::nullopt;  // a build without CUDA
   }
@@ -65,6 +70,18 @@ TEST(Traffic, AStepOfTwoConvolutionsByHand) {
   // writes dy. Partial sums and weights are the rest.
   EXPECT_NEAR(first.work.own_bytes / hidden, 8, 1);
   EXPECT_EQ(traffic->layers.back().name, "input, update");
+}
+
+// The measure of docs/gpu.md: what is added to a step's traffic shows here first.
+TEST(Traffic, Yolov4sStepStaysWithinWhatIsDocumented) {
+  TrafficOptions options = options_of("h200");
+  options.batch = 64;
+  options.size = 608;
+  const auto traffic = count(load_model(source_dir() / "configs/models/yolov4.yaml", 80), options);
+  if (!traffic) GTEST_SKIP() << "this build has no CUDA";
+  EXPECT_LE(traffic->total.own_bytes, 111e9);
+  EXPECT_LE(traffic->unfused_own_bytes, 138e9);
+  EXPECT_LE(traffic->total.launches, 1050);
 }
 
 TEST(Traffic, TheTotalIsTheSumOfLayersAndOfKernels) {

@@ -1,0 +1,218 @@
+// z = f(a·y + b) with a = scale/√(var + ε), b = shift − mean·a, plus a shortcut's other input where there is one.
+//
+//                             reads        writes
+//   statistics_kernel         y            partial sums
+//   total_kernel              these        mean, inverse_std, running statistics
+//   normalize_kernel          y, addend    z
+//
+// 3 · size bytes, the fewest while the convolution and the statistics are separate; where cuDNN's convolution
+// computes Σy and Σy² (output_sums.h) the first two are one launch that reads nothing of y: 2 · size. The addend is
+// one pass more; an addition by itself would be three.
+//
+// Statistics are one pass of shifted sums: Σ(y − k) and Σ(y − k)² with k the channel's value in the first pixel, so
+// that a mean far from zero does not cancel. A thread sums its pixels in fp32, parts are added in fp64
+// (channel_sums.h). The sums run from the last pixel, which the convolution wrote last and the L2 cache still holds,
+// to the first; the normalisation starts there. It is a launch of its own, because all blocks (and all ranks, with
+// synchronized batch-norm) must synchronize before it.
+#include "kernels/cuda/batch_norm.h"
+#include "kernels/cuda/convolution_kernels.h"
+#include "kernels/cuda/cuda_backend.h"
+#include "kernels/cuda/output_sums.h"
+
+namespace brightnet::cuda {
+namespace {
+
+template <typename T, int count>
+__global__ void __launch_bounds__(channel_threads, resident(blocks_of_multiprocessor))
+    statistics_kernel(ChannelTiles tiles, const T* y, float2* parts) {
+  const ChannelPlace place = ChannelPlace::of_thread<count>(tiles);
+  float k[count] = {}, s[count] = {}, t[count] = {};
+  if (place.pixels > 0) load_floats<count>(y + place.channel, k);
+  // Several loads are in flight before the first is used; pixels before the first are replaced by k, which
+  // adds nothing. Pixels descend, and below 0 they wrap beyond the last.
+  constexpr int batch = 4;
+  for (unsigned pixel = place.pixels - 1 - place.first; pixel < place.pixels; pixel -= batch * place.step) {
+    Vector<T, count> vectors[batch];
+#pragma unroll
+    for (unsigned j = 0; j < batch; ++j) {
+      const unsigned own = pixel - j * place.step;
+      vectors[j] = load<count>(y + place.at<count>(own < place.pixels ? own : 0, tiles.channels));
+    }
+#pragma unroll
+    for (int j = 0; j < batch; ++j) {
+#pragma unroll
+      for (int c = 0; c < count; ++c) {
+        const float v = widen(vectors[j].element[c]) - k[c];
+        s[c] += v;
+        t[c] += v * v;
+      }
+    }
+  }
+  sum_rows<count>(tiles, s, t, parts);
+}
+
+/// Mean and variance from Σ(y − k) and Σ(y − k)², for the backward pass and the running statistics.
+template <typename T>
+struct StoreStatistics {
+  const T* k;  ///< of every channel: the first pixel; nullptr: the sums are about zero
+  double pixels;
+  float *mean, *inverse_std, *running_mean, *running_variance;
+  float momentum, epsilon;
+
+  Traffic traffic(int channels) const {
+    const size_t floats = channels * sizeof(float);
+    return {2 * floats + (k ? channels * sizeof(T) : 0), 4 * floats};
+  }
+  __device__ void operator()(int channel, double s, double t) const {
+    const double batch_mean = (k ? static_cast<double>(widen(k[channel])) : 0.0) + s / pixels;
+    double variance = (t - s * s / pixels) / pixels;
+    if (variance < 0) variance = 0;
+    const double unbiased = pixels > 1 ? variance * pixels / (pixels - 1) : variance;
+    mean[channel] = static_cast<float>(batch_mean);
+    inverse_std[channel] = static_cast<float>(1.0 / sqrt(variance + static_cast<double>(epsilon)));
+    running_mean[channel] += momentum * (mean[channel] - running_mean[channel]);
+    running_variance[channel] += momentum * (static_cast<float>(unbiased) - running_variance[channel]);
+  }
+};
+
+/// Σy and Σy² from Σ(y − k) and Σ(y − k)²: ranks have different k, and fp64 has the digits to do without.
+template <typename T>
+struct KeepSumsAboutZero {
+  const T* k;
+  double pixels;
+  double* totals;  ///< [2][channels]
+  int channels;
+
+  Traffic traffic(int) const { return {channels * sizeof(T), 2 * channels * sizeof(double)}; }
+  __device__ void operator()(int channel, double s, double t) const {
+    const double shift = static_cast<double>(widen(k[channel]));
+    totals[channel] = s + pixels * shift;
+    totals[channels + channel] = t + shift * (2 * s + pixels * shift);
+  }
+};
+
+template <typename T>
+struct NormalizeArguments {
+  const T *y, *addend;  ///< no addend: nullptr
+  T* z;
+  unsigned stride;  ///< of z
+  ChannelAffine affine;
+  Activation activation;
+};
+
+/// Resident blocks per multiprocessor, limited by registers. The grid has the same size, so that all run at once.
+constexpr int normalize_blocks(bool adds) {
+  return adds ? 5 : 6;
+}
+
+template <typename T, int count, bool adds>
+__global__ void __launch_bounds__(channel_threads, resident(normalize_blocks(adds)))
+    normalize_kernel(ChannelTiles tiles, NormalizeArguments<T> op) {
+  const ChannelPlace place = ChannelPlace::of_thread<count>(tiles);
+  if (place.pixels == 0) return;
+  float a[count], b[count];
+  load_affine<count>(op.affine, place.channel, a, b);
+  with_activation(op.activation, [&]<Activation A>() {
+    for (unsigned pixel = place.first; pixel < place.pixels; pixel += pixels_in_flight * place.step) {
+      Vector<T, count> y[pixels_in_flight];
+      [[maybe_unused]] Vector<T, count> more[pixels_in_flight];  // summands
+#pragma unroll
+      for (int j = 0; j < pixels_in_flight; ++j) {
+        const size_t at = place.at<count>(place.own(pixel, j), tiles.channels);
+        y[j] = load_once<count>(op.y + at);
+        if constexpr (adds) more[j] = load_once<count>(op.addend + at);
+      }
+#pragma unroll
+      for (int j = 0; j < pixels_in_flight; ++j) {
+        if (!place.has(pixel, j)) break;
+        float values[count];
+#pragma unroll
+        for (int c = 0; c < count; ++c) {
+          values[c] = activate<A>(a[c] * widen(y[j].element[c]) + b[c]);
+          if constexpr (adds) values[c] += widen(more[j].element[c]);
+        }
+        store_floats<count>(op.z + place.at<count>(place.own(pixel, j), op.stride), values);
+      }
+    }
+  });
+}
+
+/// The parts of the statistics' sums, into the workspace.
+template <typename T, int count>
+ChannelTiles queue_statistics(const Tensor& y, const ChannelWorkspace& room, cudaStream_t stream) {
+  const ChannelTiles tiles(y.shape, count, blocks_of_multiprocessor);
+  const Grid grid(tiles.grid());
+  launch(statistics_kernel<T, count>, grid.moving({y.bytes(), tiles.part_bytes()}), channel_threads, 0, stream,
+         tiles, y.as<const T>(), room.parts);
+  return tiles;
+}
+
+/// Mean, inverse_std and running statistics of this rank's pixels, or of all ranks'.
+template <typename T, int count>
+void queue_mean_and_variance(const BatchNormForward& op, cudaStream_t stream) {
+  const int channels = op.y.shape.c;
+  const ChannelWorkspace room(op.workspace, channels);
+  const double pixels = static_cast<double>(op.y.shape.pixels());
+  StoreStatistics<T> store{op.y.as<const T>(),  pixels,      op.mean,   op.inverse_std, op.running_mean,
+                           op.running_variance, op.momentum, op.epsilon};
+  if (!op.exchange) {
+    if (op.sums) {
+      store.k = nullptr;
+      return finish_output_sums(op.y, op.sums, store, stream);
+    }
+    return total(room, queue_statistics<T, count>(op.y, room, stream), store, stream);
+  }
+  if (op.sums) {
+    finish_output_sums(op.y, op.sums, KeepSums{room.totals, channels}, stream);
+  } else {
+    const KeepSumsAboutZero<T> keep{store.k, pixels, room.totals, channels};
+    total(room, queue_statistics<T, count>(op.y, room, stream), keep, stream);
+  }
+  store.k = nullptr;
+  store.pixels = pixels * op.exchange->parts();
+  total_over_ranks(*op.exchange, room.totals, channels, store, stream);
+}
+
+template <typename T, int count>
+void queue_normalize(const BatchNormForward& op, cudaStream_t stream) {
+  const NormalizeArguments<T> arguments{op.y.as<const T>(),
+                                        op.addend ? op.addend.as<const T>() : nullptr,
+                                        op.z.as<T>(),
+                                        pixel_stride(op.z, count),
+                                        {op.scale, op.shift, op.mean, op.inverse_std},
+                                        op.activation};
+  const bool adds = static_cast<bool>(op.addend);
+  const ChannelTiles tiles(op.y.shape, count, normalize_blocks(adds));
+  const size_t read = (adds ? 2 : 1) * op.y.bytes() + ChannelAffine::bytes(op.y.shape.c);
+  launch(adds ? normalize_kernel<T, count, true> : normalize_kernel<T, count, false>,
+         Grid(tiles.grid()).moving({read, op.z.bytes()}), channel_threads, 0, stream, tiles, arguments);
+}
+
+}  // namespace
+
+size_t CudaBackend::channel_workspace(const Shape& shape) const {
+  return ChannelWorkspace::bytes(shape);
+}
+
+void read_for_statistics(const Tensor& y, void* workspace, cudaStream_t stream) {
+  const ChannelWorkspace room(workspace, y.shape.c);
+  with_compute_type(y.type, [&]<typename T>() {
+    channels_fill_vectors({y}) ? queue_statistics<T, whole_vector<T>>(y, room, stream)
+                               : queue_statistics<T, 1>(y, room, stream);
+  });
+}
+
+void CudaBackend::batch_norm_forward(const BatchNormForward& op) {
+  BRIGHTNET_CHECK(!op.addend || (op.addend.shape == op.y.shape && op.addend.stride == 0),
+                  "the addend is dense and of the output's shape");
+  with_compute_type(op.y.type, [&]<typename T>() {
+    const auto run = [&]<int count>() {
+      if (!op.statistics_known) queue_mean_and_variance<T, count>(op, stream());
+      queue_normalize<T, count>(op, stream());
+    };
+    channels_fill_vectors({op.y, op.z, op.addend}) ? run.template operator()<whole_vector<T>>()
+                                                   : run.template operator()<1>();
+  });
+}
+
+}  // namespace brightnet::cuda
