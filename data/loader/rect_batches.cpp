@@ -3,17 +3,17 @@
 #include <algorithm>
 #include <cmath>
 
-#include "data/image/placement.h"
-
 namespace brightnet {
 
 InputSize least_input(int image_width, int image_height, const InputSize& size, int stride) {
-  const Placement placement = place(image_width, image_height, size, true);
-  const auto whole = [stride](float scale, int side, int most) {
-    const int shown = static_cast<int>(std::lround(scale * static_cast<float>(side)));
+  const double scale = std::min(static_cast<double>(size.width) / image_width,
+                                static_cast<double>(size.height) / image_height);
+  // Not the rounded side of the letterbox: in a side that is a fraction of a pixel too small the scale would be another.
+  const auto whole = [&](int side, int most) {
+    const auto shown = static_cast<int>(std::ceil(side * scale - 1e-6));
     return std::min(most, (shown + stride - 1) / stride * stride);
   };
-  return {whole(placement.scale_y, image_height, size.height), whole(placement.scale_x, image_width, size.width)};
+  return {whole(image_height, size.height), whole(image_width, size.width)};
 }
 
 RectBatches rect_batches(const Dataset& dataset, std::vector<int> order, int batch, const InputSize& size,
