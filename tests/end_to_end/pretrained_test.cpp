@@ -52,6 +52,8 @@ class Pretrained : public ::testing::Test {
       ("pretrained_" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
 };
 
+class SlowPretrained : public Pretrained {};
+
 TEST_F(Pretrained, SeesInTheDogsPictureWhatDarknetSees) {
   std::map<std::string, double> best;
   for (const Json& found : detections()) {
@@ -80,7 +82,7 @@ TEST_F(Pretrained, GivesTheSameScoresInOpenCvAfterAnExport) {
   for (const auto& [name, score] : in_dog) EXPECT_NEAR(best[name], score, 0.05) << name;
 }
 
-TEST_F(Pretrained, GivesTheSameInOnnxRuntimeAfterAnExport) {
+TEST_F(SlowPretrained, GivesTheSameInOnnxRuntimeAfterAnExport) {
   if (std::system("python3 -c 'import onnxruntime, numpy, PIL' >/dev/null 2>&1") != 0)
     GTEST_SKIP() << "onnxruntime is not installed: pip install onnxruntime numpy pillow";
   run({"import", "--cfg", at("yolov3-tiny.cfg"), "--weights", at("yolov3-tiny.weights"), "--names", at("coco.names"),
@@ -91,7 +93,7 @@ TEST_F(Pretrained, GivesTheSameInOnnxRuntimeAfterAnExport) {
   EXPECT_EQ(std::system(command.c_str()), 0) << read_file(folder_ / "onnx.txt");
 }
 
-TEST_F(Pretrained, SeesInTilesWhatIsTooSmallInALargePicture) {
+TEST_F(SlowPretrained, SeesInTilesWhatIsTooSmallInALargePicture) {
   const cv::Mat dog = cv::imread(at("dog.jpg"));  // 768 × 576
   cv::Mat large(3 * 768, 3 * 768, CV_8UC3, cv::Scalar::all(114));
   for (int i = 0; i < 9; ++i) dog.copyTo(large(cv::Rect(i % 3 * 768, i / 3 * 768 + 96, dog.cols, dog.rows)));
