@@ -136,4 +136,15 @@ void __tsan_unaligned_write4(void* address) { __tsan_write4(address); }
 void __tsan_unaligned_write8(void* address) { __tsan_write8(address); }
 void __tsan_unaligned_write16(void* address) { __tsan_write16(address); }
 
+// Of the host's part of these files, which counts the owners of a launch's arguments.
+unsigned __tsan_atomic32_fetch_add(volatile void* address, unsigned value, int) {
+  return __atomic_fetch_add(static_cast<volatile unsigned*>(address), value, __ATOMIC_SEQ_CST);
+}
+unsigned __tsan_atomic32_load(const volatile void* address, int) {
+  return __atomic_load_n(static_cast<const volatile unsigned*>(address), __ATOMIC_SEQ_CST);
+}
+unsigned char __tsan_atomic8_load(const volatile void* address, int) {
+  return __atomic_load_n(static_cast<const volatile unsigned char*>(address), __ATOMIC_SEQ_CST);
+}
+
 }  // extern "C"
