@@ -376,4 +376,16 @@ void check_access(const void* address, size_t bytes, const char* what) {
   throw Violation(access + "reaches beyond live device memory: " + describe_address(address));
 }
 
+void check_plain_access(const void* address, size_t bytes, size_t alignment) {
+  if (!in_kernel()) return;
+  const bool device = is_device_space(address);
+  if (!device && !runner().shared().around(address)) return;
+  const bool aligned = reinterpret_cast<uintptr_t>(address) % alignment == 0;
+  if (aligned && (device ? is_device(address, bytes) : runner().shared().holds(address, bytes))) return;
+  const std::string access = "an access of " + std::to_string(bytes) + " bytes ";
+  if (!aligned) throw Violation(access + "is not aligned to its size");
+  throw Violation(access + "reaches beyond " +
+                  (device ? "live device memory: " + describe_address(address) : "a shared variable"));
+}
+
 }  // namespace brightnet::emulation

@@ -28,6 +28,10 @@ void run_blocks(const LaunchSize& size, uint64_t seed, const std::string& launch
 /// Ends the running thread's launch with a Violation.
 [[noreturn]] void violate(const std::string& why);
 
+/// Of every access that the compiler reports, plain dereferences too: in device or shared memory it must be aligned, and
+/// lie within one allocation or variable. Other memory is the thread's own.
+void check_plain_access(const void* address, size_t bytes, size_t alignment);
+
 /// True while a thread of a kernel runs.
 bool in_kernel();
 /// Whether the bytes are the running block's shared memory, and which variable's end they pass otherwise.

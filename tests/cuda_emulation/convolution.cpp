@@ -1,5 +1,7 @@
 #include "tests/cuda_emulation/convolution.h"
 
+#include <algorithm>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -51,12 +53,19 @@ class EmulatedConvolution : public Convolution {
   // The working weights, as cuDNN's convolutions have them, and the CPU's.
   size_t weight_bytes() const override { return working_bytes() + plan_->weight_bytes(); }
   size_t workspace_bytes() const override { return engine_bytes() + working_bytes() + sums_bytes(); }
+  size_t most_workspace_bytes() const override { return workspace_bytes() + (size_t{8} << 20); }
   void bind(void* weights, void* workspace) override {
     weights_ = weights;
+    extended_.data = static_cast<std::byte*>(workspace) + workspace_bytes();
+    extended_.bytes = 0;
     plan_->bind(static_cast<std::byte*>(weights) + working_bytes(), workspace);
     // After what batch-norm uses, as cuDNN's are.
     gradient_ = static_cast<std::byte*>(workspace) + engine_bytes();
     sums_ = reinterpret_cast<float*>(static_cast<std::byte*>(gradient_) + working_bytes());
+  }
+
+  void extend_workspace(size_t bytes) override {
+    extended_.bytes = std::min(bytes, most_workspace_bytes()) - workspace_bytes();
   }
 
   // As cuDNN's: in fp32 training the masters themselves are read when the convolution runs.
@@ -72,6 +81,7 @@ class EmulatedConvolution : public Convolution {
   void forward(const Tensor& x, const float* bias, const Tensor& y) override {
     if (listed()) return;
     queue_work(stream_, [this, x, bias, y, masters = masters_] {
+      use_extension();
       read(x);
       masters ? fill(masters, DType::f32) : fill(weights_, spec_.type);
       convolve(bias, y);
@@ -84,6 +94,7 @@ class EmulatedConvolution : public Convolution {
   void backward_data(const Tensor& dy, const Tensor& dx) override {
     if (listed()) return;
     queue_work(stream_, [this, dy, dx, masters = masters_] {
+      use_extension();
       check(dy.data, dy.bytes());
       check(dx.data, dx.bytes());
       masters ? fill(masters, DType::f32) : fill(weights_, spec_.type);
@@ -97,6 +108,7 @@ class EmulatedConvolution : public Convolution {
   bool add_backward_data(const Tensor& dy, const Tensor& dx, const Tensor&) override {
     if (listed()) return true;
     queue_work(stream_, [this, dy, dx, masters = masters_] {
+      use_extension();
       check(dy.data, dy.bytes());
       check(dx.data, dx.bytes());
       masters ? fill(masters, DType::f32) : fill(weights_, spec_.type);
@@ -130,6 +142,13 @@ class EmulatedConvolution : public Convolution {
   std::string description() const override { return "emulated by " + plan_->description(); }
 
  private:
+  /// Uses all the workspace there is, as an engine may: with numbers that are not, should anybody else's be there.
+  void use_extension() const {
+    if (extended_.bytes == 0) return;
+    check(extended_.data, extended_.bytes);
+    std::memset(extended_.data, 0xFF, extended_.bytes);
+  }
+
   static void check(const void* memory, size_t bytes) {
     if (!is_device(memory, bytes)) {
       throw Violation("a convolution was given " + std::to_string(bytes) + " bytes from " +
@@ -150,6 +169,7 @@ class EmulatedConvolution : public Convolution {
     if (output_sums()) sum_up();
   }
   void sum_products(const Tensor& x, const Tensor& dy, float* dw, bool accumulate) {
+    use_extension();
     read(x);
     check(dy.data, dy.bytes());
     if (dw && spec_.type == DType::f32) check(dw, spec_.weight_count() * sizeof(float));
@@ -200,6 +220,10 @@ class EmulatedConvolution : public Convolution {
   const float* masters_ = nullptr;  ///< what is computed with, unless there are working weights
   void *weights_ = nullptr, *gradient_ = nullptr;
   float* sums_ = nullptr;
+  struct {
+    std::byte* data = nullptr;
+    size_t bytes = 0;
+  } extended_;  ///< the workspace beyond what it cannot do without
   std::vector<float> x_, y_;  ///< widened operands and results, as there is no half precision on the CPU
 };
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t shared_without_opting_in = 48 << 10, shared_at_most = 64 << 10;
 
-int any_order = 0;
+int any_order = 0, every_order = 0;
 
 /// Dynamic shared memory that kernels have opted in to.
 std::map<const void*, size_t>& opted_in() {
@@ -53,7 +53,7 @@ void run_counted(const LaunchSize& size, const std::string& where, const std::op
 void run_launch(const LaunchSize& size, const std::string& where, const std::optional<Traffic>& traffic,
                 const Work& thread) {
   size_t bytes = allocated_device_memory();
-  if (any_order > 0 || bytes > repeated_launch_bytes || counts_traffic()) {
+  if (any_order > 0 || (bytes > repeated_launch_bytes && every_order == 0) || counts_traffic()) {
     run_counted(size, where, traffic, thread);
     return;
   }
@@ -72,6 +72,12 @@ void run_launch(const LaunchSize& size, const std::string& where, const std::opt
 
 }  // namespace
 
+EveryOrder::EveryOrder() {
+  ++every_order;
+}
+EveryOrder::~EveryOrder() {
+  --every_order;
+}
 AnyOrder::AnyOrder() {
   ++any_order;
 }

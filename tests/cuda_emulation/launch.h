@@ -9,6 +9,15 @@ namespace brightnet::emulation {
 /// another order, and a difference in any byte of device memory is a Violation.
 constexpr size_t repeated_launch_bytes = size_t{1} << 20;
 
+/// While one lives, launches are repeated however much memory there is: for whole networks.
+class EveryOrder {
+ public:
+  EveryOrder();
+  ~EveryOrder();
+  EveryOrder(const EveryOrder&) = delete;
+  EveryOrder& operator=(const EveryOrder&) = delete;
+};
+
 /// While one lives, launches run once: for kernels whose result may depend on the order, such as a list in
 /// which every thread takes the next place.
 class AnyOrder {

@@ -228,6 +228,9 @@ bool is_device(const void* address, size_t bytes) {
   const Allocation* a = device().find(address);
   return a && static_cast<const unsigned char*>(address) + bytes <= a->end();
 }
+bool is_device_space(const void* address) {
+  return device().reserved(address);
+}
 bool is_pinned(const void* address, size_t bytes) {
   const auto* at = static_cast<const unsigned char*>(address);
   return std::any_of(pinned().begin(), pinned().end(), [&](const auto& part) {

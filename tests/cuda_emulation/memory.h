@@ -30,6 +30,8 @@ struct DeviceRange {
 };
 DeviceRange device_range(const void* address);
 bool is_device(const void* address, size_t bytes);
+/// Whether device memory lies there, lay there, or may come to lie there.
+bool is_device_space(const void* address);
 bool is_pinned(const void* address, size_t bytes);
 /// Whether a kernel may use it: in one live allocation of either kind.
 inline bool is_device_accessible(const void* address, size_t bytes) {

@@ -6,6 +6,7 @@
 
 #include "core/random.h"
 #include "tests/cuda_emulation/emulated_device.h"
+#include "tests/cuda_emulation/launch.h"
 #include "tests/layers/models.h"
 
 namespace brightnet::testing {
@@ -213,6 +214,20 @@ TEST(EmulatedNetwork, StepsAreTheSameInEveryRun) {
     return training.values();
   };
   EXPECT_EQ(train(), train()) << "although the threads of the second run came in another order";
+}
+
+TEST(EmulatedNetwork, NoLaunchOfAStepDependsOnTheOrderOfItsThreads) {
+  const auto gpu = make_emulated_backend();
+  const emulation::EveryOrder every_order;
+  for (const Precision precision : {Precision::fp32, Precision::fp16}) {
+    Training training(*gpu, precision);
+    training.give(1);
+    training.step();
+    EXPECT_EQ(training.applied(), 1);
+    BoundNetwork block(*gpu, model_of(block_of_yolov4, 3), 1, 32, precision, Mode::train);
+    give_input(block, 1);
+    EXPECT_GT(block.loss(), 0);
+  }
 }
 
 }  // namespace

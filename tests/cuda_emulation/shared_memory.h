@@ -13,6 +13,10 @@ class SharedMemory {
   /// The variable that `key` names, made where it is new. Throws Violation over the limit of a block.
   void* variable(const void* key, size_t bytes, size_t alignment);
   void* dynamic();
+  /// Whether the address lies in the block's shared memory, in a variable or a gap.
+  bool around(const void* address) const {
+    return address >= bytes_.data() && address < bytes_.data() + bytes_.size();
+  }
   /// Whether the bytes lie inside one variable.
   bool holds(const void* address, size_t bytes) const;
   /// Throws Violation when a gap was written to.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 
+#include "tests/cuda_emulation/block.h"
 #include "tests/cuda_emulation/memory.h"
 
 namespace brightnet::emulation {
@@ -33,7 +34,9 @@ uint8_t* bytes_at(unsigned char* address) {
   return last_bytes + (address - last_begin);
 }
 
-void record(void* address, size_t count, uint8_t access) {
+/// `aligned`: the compiler took the address for a multiple of the size.
+void record(void* address, size_t count, uint8_t access, bool aligned) {
+  check_plain_access(address, count, aligned ? count : 1);
   if (!in_launch) return;
   auto* const begin = static_cast<unsigned char*>(address);
   uint8_t* bytes = bytes_at(begin);
@@ -107,34 +110,29 @@ void __tsan_func_exit() {}
 void __tsan_vptr_update(void**, void*) {}
 void __tsan_vptr_read(void**) {}
 
-#define BRIGHTNET_ACCESS(name, count)                                 \
-  void __tsan_read##name(void* address) {                             \
-    brightnet::emulation::record(address, count, brightnet::emulation::was_read);    \
-  }                                                                   \
-  void __tsan_write##name(void* address) {                            \
-    brightnet::emulation::record(address, count, brightnet::emulation::was_written); \
+#define BRIGHTNET_ACCESS(name, count, aligned)                                                \
+  void __tsan_##name##read##count(void* address) {                                            \
+    brightnet::emulation::record(address, count, brightnet::emulation::was_read, aligned);    \
+  }                                                                                           \
+  void __tsan_##name##write##count(void* address) {                                           \
+    brightnet::emulation::record(address, count, brightnet::emulation::was_written, aligned); \
   }
-BRIGHTNET_ACCESS(1, 1)
-BRIGHTNET_ACCESS(2, 2)
-BRIGHTNET_ACCESS(4, 4)
-BRIGHTNET_ACCESS(8, 8)
-BRIGHTNET_ACCESS(16, 16)
+BRIGHTNET_ACCESS(, 1, true)
+BRIGHTNET_ACCESS(, 2, true)
+BRIGHTNET_ACCESS(, 4, true)
+BRIGHTNET_ACCESS(, 8, true)
+BRIGHTNET_ACCESS(, 16, true)
+BRIGHTNET_ACCESS(unaligned_, 2, false)
+BRIGHTNET_ACCESS(unaligned_, 4, false)
+BRIGHTNET_ACCESS(unaligned_, 8, false)
+BRIGHTNET_ACCESS(unaligned_, 16, false)
 #undef BRIGHTNET_ACCESS
 void __tsan_read_range(void* address, unsigned long count) {
-  brightnet::emulation::record(address, count, brightnet::emulation::was_read);
+  brightnet::emulation::record(address, count, brightnet::emulation::was_read, false);
 }
 void __tsan_write_range(void* address, unsigned long count) {
-  brightnet::emulation::record(address, count, brightnet::emulation::was_written);
+  brightnet::emulation::record(address, count, brightnet::emulation::was_written, false);
 }
-// Of unaligned addresses.
-void __tsan_unaligned_read2(void* address) { __tsan_read2(address); }
-void __tsan_unaligned_read4(void* address) { __tsan_read4(address); }
-void __tsan_unaligned_read8(void* address) { __tsan_read8(address); }
-void __tsan_unaligned_read16(void* address) { __tsan_read16(address); }
-void __tsan_unaligned_write2(void* address) { __tsan_write2(address); }
-void __tsan_unaligned_write4(void* address) { __tsan_write4(address); }
-void __tsan_unaligned_write8(void* address) { __tsan_write8(address); }
-void __tsan_unaligned_write16(void* address) { __tsan_write16(address); }
 
 // Of the host's part of these files, which counts the owners of a launch's arguments.
 unsigned __tsan_atomic32_fetch_add(volatile void* address, unsigned value, int) {

@@ -150,7 +150,7 @@ TEST_F(InputSizes, WhatIsNoSizeIsRefusedWithItsPlace) {
     for (const std::string& word : words) EXPECT_NE(result.err.find(word), std::string::npos) << result.err;
   };
   expect({"train.size=64x"}, {"--set", "'size' is '64x'", "height first"});
-  expect({"train.size=64x100"}, {"'train.size' is 64x100", "multiple of", "64x96 and 64x128"});
+  expect({"train.size=64x100"}, {"'train.size' is 64x100", "multiple of", "64x96 and 64x112"});
   expect({"train.size=[64, 128]", "train.sizes=[[128, 64]]"}, {"128x64 (height x width)", "one ratio"});
   expect({"train.size=64", "input.channels=2"}, {"2 channels", "3 (RGB) or 1 (grey)"});
   const ProgramResult result = run({"memory", "model.yaml", "--size", "64,128"});

@@ -203,11 +203,18 @@ void expect_engines_at(int batch) {
   }
 }
 
-TEST_F(CudaConvolutionGraph, EveryPassOfYolov4HasFourEnginesToChooseFromAtBatch64) {
+/// All GPUs, batches and precisions: half a minute each. One of them is below, in the quick tests.
+class SlowCudaConvolutionGraph : public CudaConvolutionGraph {};
+
+TEST_F(SlowCudaConvolutionGraph, EveryPassOfYolov4HasFourEnginesToChooseFromAtBatch64) {
   expect_engines_at(64);
 }
-TEST_F(CudaConvolutionGraph, EveryPassOfYolov4HasFourEnginesToChooseFromAtBatch8) {
+TEST_F(SlowCudaConvolutionGraph, EveryPassOfYolov4HasFourEnginesToChooseFromAtBatch8) {
   expect_engines_at(8);
+}
+
+TEST_F(CudaConvolutionGraph, EveryPassOfYolov4HasFourEnginesInFp32OnAnH200) {
+  EXPECT_GE(fewest_engines(h200, 64, {Precision::fp32, false}), 4u);
 }
 
 TEST_F(CudaConvolutionGraph, WithoutRoomFewEnginesAreLeftInFp32) {

@@ -32,6 +32,45 @@ TEST(ArenaPlan, TensorsAliveTogetherNeverOverlap) {
   }
 }
 
+TEST(ArenaPlan, TheLargestFreeRangeIsFreeAndTheLargest) {
+  for (uint64_t trial = 0; trial < 50; ++trial) {
+    Random random(trial, Purpose::test);
+    std::vector<Lifetime> lives(30);
+    for (auto& life : lives) {
+      life.first = static_cast<int>(random.below(20));
+      life.last = life.first + static_cast<int>(random.below(6));
+      life.bytes = random.below(3000);
+    }
+    const ArenaPlan plan = plan_arena(lives);
+    const int times[] = {static_cast<int>(random.below(26)), static_cast<int>(random.below(26))};
+    const int except = static_cast<int>(random.below(30));
+    const size_t arena = plan.total + 100;
+    // The same, block by block.
+    size_t largest = 0, free = 0;
+    for (size_t at = 0; at + 256 <= arena; at += 256) {
+      bool used = false;
+      for (size_t i = 0; i < lives.size(); ++i) {
+        const auto alive = [&](int time) { return lives[i].first <= time && time <= lives[i].last; };
+        const bool there = plan.offsets[i] < at + 256 && at < plan.offsets[i] + lives[i].bytes;
+        used = used || (there && static_cast<int>(i) != except && (alive(times[0]) || alive(times[1])));
+      }
+      free = used ? 0 : free + 256;
+      largest = std::max(largest, free);
+    }
+    const ArenaRange range = largest_free_range(lives, plan, arena, times, except);
+    EXPECT_EQ(range.bytes, largest);
+    EXPECT_EQ(range.offset % 256, 0u);
+    EXPECT_LE(range.offset + range.bytes, arena);
+    for (size_t i = 0; i < lives.size(); ++i) {
+      const bool there = plan.offsets[i] < range.offset + range.bytes && range.offset < plan.offsets[i] + lives[i].bytes;
+      for (const int time : times) {
+        if (static_cast<int>(i) == except || time < lives[i].first || time > lives[i].last) continue;
+        EXPECT_FALSE(there && lives[i].bytes > 0);
+      }
+    }
+  }
+}
+
 TEST(ArenaPlan, ReusesMemoryOfTheDead) {
   const ArenaPlan plan = plan_arena({{768, 0, 1}, {768, 2, 3}, {768, 4, 5}});
   EXPECT_EQ(plan.total, 768u);

@@ -44,7 +44,19 @@ layers:
   - conv: {name: wide, from: d, filters: 12, size: 1, activation: swish}
   - shortcut: {name: first, from: [e, wide], partial: true, activation: swish}
   - shortcut: {name: some, from: [wide, e], partial: true}
-  - concat: {name: all, from: [up, half, d, e, sum, a, attended, unfolded, squared, first, some]}
+  - conv: {name: grouped, from: d, filters: 12, size: 3, groups: 4, activation: swish}
+  - conv: {name: depthwise, filters: 12, size: 3, groups: 12}
+  - global_average_pool: {name: pooled}
+  - conv: {filters: 4, size: 1, batch_norm: false, activation: swish}
+  - conv: {name: gates, filters: 12, size: 1, batch_norm: false, activation: logistic}
+  - scale_channels: {name: excited, from: [depthwise, gates]}
+  - average_pool: {name: averaged, size: 3, stride: 1}
+  - average_pool: {from: e, size: 2, stride: 2}
+  - upsample: {name: blurred, factor: 2}
+  - weighted_sum: {name: fused, from: [e, d, blurred], normalization: relu, activation: swish}
+  - weighted_sum: {name: mean, from: [a, b], weights: input, normalization: softmax}
+  - weighted_sum: {name: plain, from: [mean, fused], weights: input}
+  - concat: {name: all, from: [up, half, d, e, sum, a, attended, unfolded, squared, first, some, averaged, plain]}
   - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
   - yolo: {mask: [0, 1]}
 )";

@@ -200,6 +200,8 @@ void say_what_was_done(const DetectArguments& arguments, const DetectReport& rep
 
 /// Throws InputError for options without effect.
 void refuse_idle_options(const DetectArguments& arguments) {
+  if (arguments.rect && !arguments.tiles.empty())
+    throw InputError("tiles are all of one shape, so rectangular batches have no effect", "--rect", "Leave it out.");
   if (arguments.save_conf && arguments.txt.empty())
     throw InputError("--save-conf requires --txt, which is not given", "--save-conf",
                      "Name the folder of the labels with --txt.");
@@ -259,6 +261,9 @@ int detect_objects(const DetectArguments& arguments) {
   options.nms = nms_options(trained.model, arguments);
   const std::vector<bool> classes = parse_class_filter(arguments.classes, trained.classes);
   if (!arguments.tiles.empty()) options.tiles = parse_tiles(arguments.tiles, "--tiles");
+  if (const auto tiles = trained.training.find("tiles"); tiles != trained.training.end() && !options.tiles)
+    spdlog::warn("These weights were trained on tiles of larger pictures: --tiles {} detects in such tiles.",
+                 tiles->second);
   options.workers = arguments.workers > 0 ? arguments.workers : std::min(compute_threads(), 8);
   const Outputs outputs = open_outputs(arguments, *source, trained.classes);
 

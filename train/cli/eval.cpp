@@ -130,6 +130,8 @@ int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
                         .workers = std::max(1, config.loader.workers.value()),
                         .tiles = config.data.tiles};
   if (arguments.rect) {
+    if (options.tiles)
+      throw InputError("tiles are all of one shape, so rectangular batches have no effect", "--rect", "Leave it out.");
     inference->begin_rect();
     options.rect = [&](const InputSize& size) -> Network& { return inference->network(size); };
   }

@@ -1,4 +1,5 @@
 // brightnet: trains and runs YOLOv4 detectors. This file maps errors to a message and an exit code.
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -61,7 +62,11 @@ std::map<std::string, std::string> known_words(const CLI::App& command) {
     for (const auto& name : option->get_lnames()) known.emplace("--" + name, "--" + name);
   }
   if (!known.contains("--set")) return known;
-  for (const std::string& key : config_keys()) {
+  std::vector<std::string> keys = config_keys();
+  // "size" is train.size rather than data.tiles.size.
+  std::stable_partition(keys.begin(), keys.end(),
+                        [](const std::string& key) { return std::count(key.begin(), key.end(), '.') < 2; });
+  for (const std::string& key : keys) {
     const std::string last = key.substr(key.rfind('.') + 1);
     known.emplace("--" + last, "--set " + key + "=…");
   }

@@ -12,7 +12,7 @@ namespace brightnet {
 struct FetchOptions {
   /// A folder's address with the files by their names, in place of the published addresses; empty: $BRIGHTNET_MIRROR,
   /// if that is set.
-  std::string mirror;
+  std::string mirror = {};
   std::function<bool()> stopped = {};  ///< asked about once a second
   double first_wait = 1;               ///< TransferOptions
 };

@@ -34,8 +34,8 @@ class Attempt {
     done_ = begin_ = static_cast<uint64_t>(std::max<off_t>(0, ::lseek(descriptor, 0, SEEK_END)));
   }
 
-  /// Bytes that came.
-  uint64_t fetched() const { return done_ > begin_ ? done_ - begin_ : 0; }
+  /// Bytes that are there.
+  uint64_t done() const { return done_; }
 
   /// Nothing when the whole file is there.
   std::optional<Failure> run() {
@@ -215,11 +215,15 @@ bool wait(double seconds, const TransferOptions& options, int descriptor) {
 void transfer(const std::string& address, int descriptor, const std::string& name, const TransferOptions& options) {
   start_libcurl();
   double pause = options.first_wait;
+  uint64_t most = 0;
   for (int vain = 0;;) {
     Attempt attempt(address, descriptor, options);
+    if (vain == 0) most = std::max(most, attempt.done());
     const auto failure = attempt.run();
     if (!failure) return;
-    if (attempt.fetched() > 0) {
+    // More than ever before: a server that sends the same beginning again and again brings nothing.
+    if (attempt.done() > most) {
+      most = attempt.done();
       vain = 0;
       pause = options.first_wait;
     }

@@ -16,7 +16,7 @@ struct TransferOptions {
   /// Called about once a second, also while nothing comes, with the bytes that are there and of the whole file (0: not
   /// known). Return false to stop.
   std::function<bool(uint64_t done, uint64_t all)> progress = {};
-  int attempts = 6;            ///< in a row that may bring nothing
+  int attempts = 6;            ///< in a row that bring nothing new
   double first_wait = 1;       ///< seconds before the second attempt; each further wait is twice as long
   double silence = 60;         ///< seconds without a byte after which a connection is given up
 };

@@ -12,7 +12,7 @@ namespace brightnet {
 std::vector<ScoredBox> objects_in_tile(std::vector<Detection> candidates, const NmsOptions& nms, const ImageTile& tile,
                                        const InputFit& fit);
 
-/// detect_images() with options.tiles. The loss of a picture is the mean over its tiles, with the ground truth that
+/// detect_images() with options.tiles. The loss of a picture is the sum over its tiles, with the ground truth that
 /// training has in them. A picture is decoded once for all of its tiles.
 bool detect_in_tiles(Network& network, const Dataset& dataset, const InputFit& fit, const DetectOptions& options,
                      RankPart part, const DetectionSink& sink, std::vector<YoloLoss>* losses = nullptr);

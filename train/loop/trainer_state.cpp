@@ -86,6 +86,8 @@ void Trainer::write_weights(const std::filesystem::path& file, std::vector<float
                                 {"iteration", std::to_string(progress_.iteration)}},
                    .layout = layout_,
                    .values = std::move(values)});
+  if (const TileOptions& tiles = setup_.config.data.tiles)
+    trained->training["tiles"] = fmt::format("{},{:g}", tiles.size, tiles.overlap);
   if (metrics && metrics->AP != no_truths) {
     trained->training["AP"] = std::to_string(metrics->AP);
     trained->training["AP50"] = std::to_string(metrics->AP50);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <opencv2/core.hpp>
@@ -46,6 +47,38 @@ TEST(ChangePixels, ABlurredEdgeIsTheNormalDistribution) {
     const double expected = 100 * (1 + std::erf((x - 31.5) / (2 * std::sqrt(2.0))));
     EXPECT_NEAR(image.at<cv::Vec3b>(20, x)[1], expected, 3) << x;
   }
+}
+
+TEST(DrawPixels, AnImageIsBlurredAsAWholeOrAroundItsObjects) {
+  AugmentOptions options;
+  options.blur = 0.25f;
+  options.blur_background = 0.5f;
+  options.blur_sigma = {0.5f, 1};
+  options.blur_background_sigma = {4, 5};
+  EXPECT_TRUE(draws_pixels(options));
+  int whole = 0, background = 0;
+  for (uint64_t i = 0; i < 4000; ++i) {
+    Random random(1, Purpose::test, 0, i);
+    const PixelDraw draw = draw_pixels(random, options);
+    whole += draw.blur > 0 && draw.blur <= 1 && !draw.blurs_background;
+    background += draw.blur >= 4 && draw.blurs_background;
+    EXPECT_TRUE(draw.blur > 0 || !draw.blurs_background);
+  }
+  EXPECT_NEAR(whole, 1000, 90);
+  EXPECT_NEAR(background, 2000, 110);
+}
+
+TEST(ChangePixels, ABlurOfTheBackgroundLeavesTheObjectsSharp) {
+  cv::Mat image(30, 40, CV_8UC3);
+  for (int x = 0; x < 40; ++x) image.col(x).setTo(cv::Scalar::all(x % 2 * 200));
+  const cv::Mat before = image.clone();
+  PixelDraw draw{3, 0, false, 0, true};
+  const std::vector<cv::Rect> objects{{4, 5, 10, 8}, {30, 20, 30, 30}, {-50, -50, 10, 10}};
+  change_pixels(draw, block_of(image), objects);
+  const cv::Rect whole(0, 0, 40, 30);
+  for (const cv::Rect& object : {objects[0], objects[1] & whole})
+    EXPECT_EQ(cv::norm(image(object), before(object), cv::NORM_INF), 0);
+  EXPECT_GT(cv::norm(image({16, 5, 10, 8}), before({16, 5, 10, 8}), cv::NORM_INF), 50);
 }
 
 TEST(ChangePixels, NothingBeyondTheBlockIsReadOrChanged) {

@@ -7,18 +7,19 @@ namespace {
 
 struct Case {
   Shape input;
-  int filters, kernel, stride, padding;
+  int filters, kernel, stride, padding, groups = 1;
 
   friend std::ostream& operator<<(std::ostream& out, const Case& c) {
     return out << to_string(c.input) << " to " << c.filters << ", " << c.kernel << "x" << c.kernel
-               << ", stride " << c.stride;
+               << ", stride " << c.stride << ", groups " << c.groups;
   }
 };
 
-// Calls visit(x index, w index, y index) for every product of the convolution; w is OHWI.
+// Calls visit(x index, w index, y index) for every product of the convolution; w is OHWI, I those of a group.
 template <typename Visit>
 void for_each_product(const ConvolutionSpec& spec, Visit&& visit) {
   const Shape &in = spec.input, &out = spec.output;
+  const int inputs = in.c / spec.groups, outputs = out.c / spec.groups;
   for (int n = 0; n < out.n; ++n)
     for (int y = 0; y < out.h; ++y)
       for (int x = 0; x < out.w; ++x)
@@ -27,9 +28,9 @@ void for_each_product(const ConvolutionSpec& spec, Visit&& visit) {
             for (int kx = 0; kx < spec.kernel; ++kx) {
               const int iy = y * spec.stride + ky - spec.padding, ix = x * spec.stride + kx - spec.padding;
               if (iy < 0 || ix < 0 || iy >= in.h || ix >= in.w) continue;
-              for (int c = 0; c < in.c; ++c) {
-                visit(((static_cast<size_t>(n) * in.h + iy) * in.w + ix) * in.c + c,
-                      ((static_cast<size_t>(o) * spec.kernel + ky) * spec.kernel + kx) * in.c + c,
+              for (int c = 0; c < inputs; ++c) {
+                visit(((static_cast<size_t>(n) * in.h + iy) * in.w + ix) * in.c + o / outputs * inputs + c,
+                      ((static_cast<size_t>(o) * spec.kernel + ky) * spec.kernel + kx) * inputs + c,
                       ((static_cast<size_t>(n) * out.h + y) * out.w + x) * out.c + o);
               }
             }
@@ -43,6 +44,7 @@ ConvolutionSpec spec_of(const Case& c, DType type) {
   spec.kernel = c.kernel;
   spec.stride = c.stride;
   spec.padding = c.padding;
+  spec.groups = c.groups;
   spec.type = type;
   return spec;
 }
@@ -175,7 +177,12 @@ INSTANTIATE_TEST_SUITE_P(Shapes, ConvolutionTest,
                                            Case{{1, 13, 13, 32}, 255, 1, 1, 0},  // a head
                                            Case{{2, 19, 19, 24}, 16, 3, 2, 1},
                                            Case{{1, 1, 1, 17}, 5, 1, 1, 0}, Case{{1, 9, 9, 8}, 16, 5, 1, 2},
-                                           Case{{17, 5, 3, 8}, 16, 3, 1, 1}));
+                                           Case{{17, 5, 3, 8}, 16, 3, 1, 1},
+                                           Case{{2, 9, 7, 24}, 24, 3, 1, 1, 24},    // depthwise
+                                           Case{{1, 12, 12, 33}, 33, 5, 2, 2, 33},  // of an odd number
+                                           Case{{2, 8, 8, 128}, 128, 3, 1, 1, 32},  // ResNeXt
+                                           Case{{1, 6, 6, 12}, 18, 3, 2, 1, 3},     // groups of 4 to 6
+                                           Case{{1, 5, 5, 16}, 32, 1, 1, 0, 16}));  // two filters a channel
 
 }  // namespace
 }  // namespace brightnet::testing

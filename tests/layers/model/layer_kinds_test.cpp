@@ -38,6 +38,10 @@ TEST(LayerKinds, TheOutputsShapeFollowsFromTheInputs) {
   EXPECT_EQ(shape(conv(8, 5, 1, 0), {in}), (Shape{2, 8, 16, 8}));
   EXPECT_EQ(shape(MaxPoolAttributes{3, 2}, {{2, 13, 20, 6}}), (Shape{2, 7, 10, 6}));
   EXPECT_EQ(shape(MaxPoolAttributes{2, 1}, {in}), in);
+  EXPECT_EQ(shape(AveragePoolAttributes{4, 4}, {in}), (Shape{2, 3, 5, 6}));
+  EXPECT_EQ(shape(GlobalPoolAttributes{}, {in}), (Shape{2, 1, 1, 6}));
+  EXPECT_EQ(shape(ScaleChannelsAttributes{}, {in, {2, 1, 1, 6}}), in);
+  EXPECT_EQ(shape(WeightedSumAttributes{}, {in, in, in}), in);
   EXPECT_EQ(shape(SppAttributes{{5, 9}}, {in}), (Shape{2, 12, 20, 18}));
   EXPECT_EQ(shape(ConcatAttributes{}, {in, {2, 12, 20, 3}}), (Shape{2, 12, 20, 9}));
   EXPECT_EQ(shape(SplitAttributes{3, 1}, {in}), (Shape{2, 12, 20, 2}));
@@ -64,6 +68,13 @@ TEST(LayerKinds, AMapThatDoesNotFitIsRefusedWithThePlaceAndTheLayer) {
   EXPECT_EQ(refusal(conv(8, 7, 2, 0), {1, 7, 9, 3}), "accepted");
   EXPECT_NE(refusal(SpaceToDepthAttributes{2}, {1, 12, 13, 3}).find("space_to_depth: {block: 2}"),
             std::string::npos);
+}
+
+TEST(LayerKinds, MapsOfUnlikeSidesAreRefused) {
+  LayerDescription layer = described(ConcatAttributes{});
+  EXPECT_THROW(output_shape(layer, {{1, 8, 8, 3}, {1, 8, 7, 3}}), InputError);
+  layer.attributes = ScaleChannelsAttributes{};
+  EXPECT_THROW(output_shape(layer, {{1, 8, 8, 3}, {1, 8, 8, 3}}), InputError);
 }
 
 TEST(LayerKinds, HaveNamesOfTheirOwn) {
@@ -93,6 +104,14 @@ TEST(LayerKinds, WriteTheKeysThatSayMoreThanTheDefaults) {
             "filters: auto, size: 3, stride: 2, padding: 0, batch_norm: false, activation: mish, "
             "precision: fp32");
   EXPECT_EQ(text(MaxPoolAttributes{}), "size: 2, stride: 2");
+  plain.groups = 4;
+  EXPECT_NE(text(plain).find("padding: 0, groups: 4, batch_norm: false"), std::string::npos) << text(plain);
+  EXPECT_EQ(text(AveragePoolAttributes{}), "size: 2, stride: 2");
+  EXPECT_EQ(text(GlobalPoolAttributes{}), "");
+  EXPECT_EQ(text(ScaleChannelsAttributes{}), "");
+  EXPECT_EQ(text(WeightedSumAttributes{}), "");
+  EXPECT_EQ(text(WeightedSumAttributes{SumWeighting::input, SumNormalization::softmax, Activation::relu}),
+            "weights: input, normalization: softmax, activation: relu");
   EXPECT_EQ(text(SppAttributes{}), "windows: [5, 9, 13]");
   EXPECT_EQ(text(ConcatAttributes{}), "");
   EXPECT_EQ(text(SplitAttributes{}), "groups: 2, part: 0");
@@ -134,6 +153,21 @@ TEST(LayerKinds, AConvolutionsWeightsDecayAndItsStatisticsAreNotLearned) {
   std::get<ConvAttributes>(layer.attributes).batch_norm = false;
   EXPECT_EQ(parameters_of(model, layer)[1].name, "bias");
   EXPECT_TRUE(parameters_of(model, described(MaxPoolAttributes{})).empty());
+}
+
+TEST(LayerKinds, GroupsAndSumsHaveTheirOwnParameters) {
+  Model model;
+  model.channels = 6;
+  LayerDescription layer = described(conv(8, 3, 1, 1));
+  std::get<ConvAttributes>(layer.attributes).groups = 2;
+  EXPECT_EQ(parameters_of(model, layer)[0].shape, (std::vector<int64_t>{8, 3, 3, 3}));
+  layer.attributes = WeightedSumAttributes{};
+  layer.inputs = {network_input, network_input, network_input};
+  ASSERT_EQ(parameters_of(model, layer).size(), 1u);
+  EXPECT_EQ(parameters_of(model, layer)[0].shape, (std::vector<int64_t>{3, 6}));
+  EXPECT_EQ(parameters_of(model, layer)[0].kind, ParameterKind::scale) << "from 1 on, without decay";
+  std::get<WeightedSumAttributes>(layer.attributes).weights = SumWeighting::input;
+  EXPECT_EQ(parameters_of(model, layer)[0].shape, (std::vector<int64_t>{3}));
 }
 
 TEST(LayerKinds, ScalesMultiplyAlongThePath) {

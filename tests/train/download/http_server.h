@@ -24,9 +24,9 @@ namespace brightnet::testing {
 class HttpServer {
  public:
   struct Page {
-    std::string body;
+    std::string body = {};
     int status = 200;
-    std::string location;    ///< of a redirection
+    std::string location = {};  ///< of a redirection
     bool ranges = true;      ///< whether it can send the rest alone
     bool length = true;      ///< whether it says how long the body is
     int unavailable = 0;     ///< requests that it answers with 503 before it is willing

@@ -86,7 +86,7 @@ TEST_F(Transfer, ContinuesWhatAnEarlierProcessLeft) {
 
 TEST_F(Transfer, BeginsAnewWhereTheServerSendsAllOfIt) {
   server_.serve("/a", {.body = body_, .ranges = false});
-  have("something else that is longer than nothing");
+  have(some_bytes(body_.size() + 1000));  // all of it is replaced, and its end is gone
   EXPECT_EQ(fetch("/a"), "");
   EXPECT_EQ(content(), body_);
 }
@@ -136,11 +136,12 @@ TEST_F(Transfer, RefusesAnotherLengthBeforeItIsFetched) {
 }
 
 TEST_F(Transfer, TriesAgainWhatEndsTooSoon) {
-  server_.serve("/a", {.body = body_.substr(0, 1000), .length = false});
+  server_.serve("/a", {.body = body_.substr(0, 1000), .ranges = false, .length = false});
   options_.bytes = body_.size();
-  options_.attempts = 2;
+  options_.attempts = 3;
   const std::string error = fetch("/a");
-  EXPECT_NE(error.find("of 300000 bytes"), std::string::npos) << error;
+  EXPECT_NE(error.find("the answer ended after 1000 of 300000 bytes"), std::string::npos) << error;
+  EXPECT_EQ(server_.requests().size(), 3u) << "the same beginning again is no progress";
 }
 
 TEST_F(Transfer, SaysThatThereIsNoNetwork) {

@@ -39,6 +39,7 @@ class LayerReader {
 
   DarknetLayers read() {
     read_net();
+    refuse_other_networks(cfg_);
     for (const CfgSection& section : cfg_.sections) {
       maps_.push_back(read_section(section));
       read_training_keys(section);

@@ -9,9 +9,11 @@ namespace {
 
 constexpr int widest_pool = 15, widest_average = 64;
 
-/// Why a kind of section is refused.
+/// Why a kind of section is refused. What `decides` makes the whole network another one, and is the reason to
+/// give whatever else is refused before it.
 struct RefusedKind {
   std::string_view kind, reason;
+  bool decides = false;
 };
 
 constexpr std::string_view
@@ -21,15 +23,18 @@ constexpr std::string_view
 constexpr RefusedKind refused_kinds[] = {
     {"region",
      "is the head of YOLOv2, whose classes exclude each other (softmax) and whose boxes are assigned by "
-     "another rule; brightnet has the heads of YOLOv3 and later"},
+     "another rule; brightnet has the heads of YOLOv3 and later",
+     true},
     {"detection",
      "is the head of YOLOv1, which predicts from a fully connected layer; brightnet has the heads of "
-     "YOLOv3 and later"},
+     "YOLOv3 and later",
+     true},
     {"Gaussian_yolo",
-     "predicts how certain each side of a box is (Gaussian YOLOv3), which brightnet's heads do not"},
+     "predicts how certain each side of a box is (Gaussian YOLOv3), which brightnet's heads do not", true},
     {"contrastive",
      "learns to tell objects apart for tracking; detection alone needs neither it nor the layers that "
-     "only it reads"},
+     "only it reads",
+     true},
     {"reorg", "orders channels by a historical mistake of darknet; only [reorg3d] is supported"},
     {"crnn", recurrent},
     {"rnn", recurrent},
@@ -140,6 +145,14 @@ std::optional<WeightedSumAttributes> read_darknet_sum_weights(const CfgSection& 
         "read them either");
   }
   return sum;
+}
+
+void refuse_other_networks(const DarknetCfg& cfg) {
+  for (const CfgSection& section : cfg.sections) {
+    for (const RefusedKind& refused : refused_kinds) {
+      if (refused.decides && refused.kind == section.kind()) section.refuse("", std::string(refused.reason));
+    }
+  }
 }
 
 void refuse_darknet_section(const CfgSection& section) {

@@ -19,6 +19,9 @@ AveragePoolAttributes read_darknet_average_pool(const CfgSection& section);
 /// Whether a [shortcut] learns weights, and if so how it uses them.
 std::optional<WeightedSumAttributes> read_darknet_sum_weights(const CfgSection& section);
 
+/// Refuses a configuration that has another head than [yolo].
+void refuse_other_networks(const DarknetCfg& cfg);
+
 /// Says of a section that brightnet has no layer for why not.
 [[noreturn]] void refuse_darknet_section(const CfgSection& section);
 

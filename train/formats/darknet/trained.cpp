@@ -1,5 +1,6 @@
 #include "train/formats/darknet/trained.h"
 
+#include <algorithm>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -32,6 +33,30 @@ std::string names_entry(const std::vector<std::string>& lines) {
       return std::string(trimmed(text.substr(equals + 1)));
   }
   return "";
+}
+
+/// Of networks and names with different numbers of classes: says where each number comes from.
+[[noreturn]] void refuse_names(const DarknetFilesToRead& files, const Model& cfg,
+                               const TrainedModel& trained) {
+  const int classes = trained.model.classes;
+  const auto head = std::find_if(cfg.layers.begin(), cfg.layers.end(), is_head);
+  std::string what = fmt::format("{} has classes={}", head->where, cfg.classes);
+  what += cfg.classes == classes
+              ? fmt::format(" and {} has the length of such a network", files.weights.filename().string())
+              : fmt::format(" and {} has the length of a network with {}", files.weights.filename().string(),
+                            classes);
+  const bool listed = !files.names.empty();
+  what += fmt::format(", but {} {}: a head has an output for every class, so there must be equally many",
+                      listed ? files.names.string() + " names" : "the data set has",
+                      counted(trained.classes.size(), "class", "classes"));
+  const std::string train =
+      "`brightnet train` can start from these weights for other classes: it makes the heads as wide as the data need.";
+  throw InputError(what, files.weights.string(),
+                   listed
+                       ? "Give the .names that the network was trained with; without --names the classes are "
+                         "numbered. " +
+                             train
+                       : train);
 }
 
 }  // namespace
@@ -70,13 +95,7 @@ DarknetTrained read_darknet_trained(const DarknetFilesToRead& files) {
   if (trained.classes.empty()) {
     for (size_t i = 0; i < classes; ++i) trained.classes.push_back("class " + std::to_string(i));
   } else if (trained.classes.size() != classes) {
-    const bool listed = !files.names.empty();
-    throw InputError(
-        fmt::format("these weights were trained for {}, and {} {}", counted(classes, "class", "classes"),
-                    listed ? files.names.string() + " names" : "the data set has", trained.classes.size()),
-        files.weights.string(),
-        listed ? "Give the .names that the network was trained with."
-               : "`brightnet train` can start from them for these data.");
+    refuse_names(files, import.model, trained);
   }
   trained.size = trained.model.size;
   trained.letterbox = import.letterbox;

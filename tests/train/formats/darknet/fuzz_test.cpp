@@ -53,6 +53,12 @@ const char* const tokens[] = {
     "counters_per_class=1,2\n",
     "[shortcut]\nfrom=-2\n",
     "[sam]\nfrom=-2\n",
+    "[avgpool]\n",
+    "[local_avgpool]\nsize=3\nstride=2\n",
+    "[scale_channels]\nfrom=-3\n",
+    "[shortcut]\nfrom=-2,-3\nweights_type=per_channel\nweights_normalization=relu\n",
+    "blur=3\n",
+    "gaussian_noise=9\n",
     "[dropout]\nprobability=0\n",
     "stopbackward=1\n",
 };

@@ -234,7 +234,8 @@ TEST(DarknetImport, RefusesWhatItCannotImportAndSaysWhere) {
 }
 
 TEST(DarknetImport, ReadsWidthHeightAndChannelsAndWritesThemBack) {
-  const std::string cfg = with(with(small_cfg, "width=64\nheight=64", "width=128\nheight=64"), "channels=3", "channels=1");
+  const std::string cfg =
+      with(with(small_cfg, "width=64\nheight=64", "width=128\nheight=64"), "channels=3", "channels=1");
   const DarknetImport imported = import_darknet_text(cfg, "small.cfg", "small.yaml");
   EXPECT_EQ(imported.model.size.height, 64);
   EXPECT_EQ(imported.model.size.width, 128);
@@ -261,6 +262,113 @@ TEST(DarknetImport, RefusesEverySettingThatChangesHowALayerLearns) {
     EXPECT_NE(message.find("small.cfg:22: [convolutional]"), std::string::npos) << setting << ": " << message;
     EXPECT_NE(message.find(setting), std::string::npos) << setting << ": " << message;
   }
+}
+
+/// The body of a network, without its [net] and head.
+std::string with_body(const std::string& sections) {
+  return "[net]\nwidth=64\nheight=64\nchannels=3\n" + sections +
+         "[convolutional]\nfilters=7\nsize=1\nactivation=linear\n"
+         "[yolo]\nmask=0\nanchors=8,8\nclasses=2\nnum=1\n";
+}
+
+const std::string two_convolutions =
+    "[convolutional]\nbatch_normalize=1\nfilters=8\nsize=3\nstride=4\npad=1\nactivation=leaky\n"
+    "[convolutional]\nbatch_normalize=1\nfilters=8\nsize=3\npad=1\ngroups=4\nactivation=swish\n";
+
+template <typename Kind>
+const LayerDescription& only_layer(const Model& model) {
+  const auto is_it = [](const LayerDescription& layer) {
+    return std::holds_alternative<Kind>(layer.attributes);
+  };
+  BRIGHTNET_CHECK(std::count_if(model.layers.begin(), model.layers.end(), is_it) == 1, "one of its kind");
+  return *std::find_if(model.layers.begin(), model.layers.end(), is_it);
+}
+
+TEST(DarknetImport, ReadsGroupsAndSqueezeAndExcitation) {
+  const std::string factors =
+      "[avgpool]\n[convolutional]\nfilters=2\nactivation=relu\n[convolutional]\nfilters=8\nactivation=logistic\n";
+  const std::string body =
+      two_convolutions + factors + "[scale_channels]\nfrom=-4\n[local_avgpool]\nsize=2\nstride=2\n";
+  const Model model = import_darknet_text(with_body(body), "small.cfg").model;
+  EXPECT_EQ(std::get<ConvAttributes>(model.layers[1].attributes).groups, 4);
+  const LayerDescription& scaled = only_layer<ScaleChannelsAttributes>(model);
+  EXPECT_EQ(scaled.inputs, (std::vector<int>{1, 4})) << "the map first, the factors second";
+  EXPECT_EQ(only_layer<AveragePoolAttributes>(model).channels, 8);
+  EXPECT_EQ(model.stride, 8);
+  // What it writes, it reads.
+  const Model again = import_darknet_text(write_darknet_cfg(model, {}), "again.cfg").model;
+  EXPECT_TRUE(same_layers(again.layers, model.layers));
+
+  const auto refusal = [&](const std::string& from, const std::string& to) {
+    return refusal_of(with_body(with(body, from, to)));
+  };
+  EXPECT_NE(
+      refusal("groups=4", "groups=3").find("small.cfg:16: [convolutional] cannot divide 8 channels into 3"),
+      std::string::npos);
+  EXPECT_NE(refusal("from=-4", "from=-4\nscale_wh=1").find("scale_wh=1"), std::string::npos);
+  EXPECT_NE(refusal("[avgpool]", "[maxpool]\nstride=2").find("one for each channel"), std::string::npos);
+  EXPECT_NE(refusal("[scale_channels]\nfrom=-4", "[upsample]").find("one pixel"), std::string::npos);
+}
+
+TEST(DarknetImport, ReadsShortcutsOfSeveralLayersAndTheirWeights) {
+  const std::string third = "[convolutional]\nbatch_normalize=1\nfilters=8\nactivation=linear\n";
+  const std::string body = two_convolutions + third + "[shortcut]\nfrom=-2,-3\nactivation=leaky\n";
+  Model model = import_darknet_text(with_body(body), "small.cfg").model;
+  ASSERT_EQ(model.layers.size(), 7u) << "two sums, one after the other";
+  EXPECT_EQ(model.layers[4].inputs, (std::vector<int>{3, 0}));
+  EXPECT_EQ(std::get<ShortcutAttributes>(model.layers[3].attributes).activation, Activation::linear);
+  EXPECT_EQ(std::get<ShortcutAttributes>(model.layers[4].attributes).activation, Activation::leaky);
+
+  const std::string weighted =
+      with(body, "from=-2,-3", "from=-2,-3\nweights_type=per_feature\nweights_normalization=avg_relu");
+  model = import_darknet_text(with_body(weighted), "small.cfg").model;
+  const LayerDescription& sum = only_layer<WeightedSumAttributes>(model);
+  EXPECT_EQ(sum.inputs, (std::vector<int>{2, 1, 0}));
+  EXPECT_EQ(std::get<WeightedSumAttributes>(sum.attributes).weights, SumWeighting::input);
+  EXPECT_EQ(std::get<WeightedSumAttributes>(sum.attributes).normalization, SumNormalization::relu);
+  const Model again = import_darknet_text(write_darknet_cfg(model, {}), "again.cfg").model;
+  EXPECT_TRUE(same_layers(again.layers, model.layers));
+  EXPECT_NE(refusal_of(with_body(with(weighted, "avg_relu", "none"))).find("softmax"), std::string::npos);
+}
+
+TEST(DarknetImport, SaysWhyASectionIsRefused) {
+  for (const auto& [section, reason] : {std::pair("[region]\nclasses=20", "YOLOv2"),
+                                        {"[detection]\nclasses=20", "YOLOv1"},
+                                        {"[Gaussian_yolo]\nclasses=1", "Gaussian"},
+                                        {"[contrastive]", "tracking"},
+                                        {"[crnn]", "video"},
+                                        {"[connected]\noutput=10", "fully connected"},
+                                        {"[reorg]\nstride=2", "historical mistake"},
+                                        {"[somethingelse]", "does not have"}}) {
+    const std::string message = refusal_of(with_body(two_convolutions + section + "\n"));
+    EXPECT_NE(message.find("small.cfg:19: ["), std::string::npos) << message;
+    EXPECT_NE(message.find(reason), std::string::npos) << message;
+  }
+}
+
+TEST(DarknetRecipe, BlursAndAddsNoiseAsOftenAsDarknet) {
+  const auto augment_of = [](const std::string& keys, std::string& notes) {
+    const auto imported = import_darknet_text(with(small_cfg, "letter_box=1", keys), "small.cfg");
+    for (const ImportNote& note : imported.notes) notes += note.text + '\n';
+    RunConfig config;
+    read_config(YamlDocument::parse(imported.recipe_yaml, "recipe").root(), config);
+    return config.augment;
+  };
+  std::string notes;
+  AugmentOptions augment = augment_of("blur=1\ngaussian_noise=200", notes);
+  EXPECT_FLOAT_EQ(augment.blur, 0);
+  EXPECT_NEAR(augment.blur_background, 2.0 / 3, 1e-4);
+  EXPECT_NEAR(augment.blur_background_sigma.low, 0.3 * (8 - 1) + 0.8, 1e-6) << "OpenCV's for 17 pixels";
+  EXPECT_FLOAT_EQ(augment.noise, 0.5f);
+  EXPECT_FLOAT_EQ(augment.noise_sigma.high, 127);
+  EXPECT_NE(notes.find("seams"), std::string::npos) << notes;
+  EXPECT_NE(notes.find("brighter"), std::string::npos) << notes;
+  notes.clear();
+  augment = augment_of("blur=6\nmosaic_bound=1", notes);
+  EXPECT_NEAR(augment.blur, 1.0 / 3, 1e-4);
+  EXPECT_NEAR(augment.blur_sigma.low, 0.3 * (3 - 1) + 0.8, 1e-6) << "for 7 pixels";
+  EXPECT_NEAR(augment.blur_background, 1.0 / 3, 1e-4);
+  EXPECT_EQ(notes.find("seams"), std::string::npos) << notes;
 }
 
 TEST(DarknetImport, SaysWhatItLeavesOut) {

@@ -282,6 +282,42 @@ std::vector<float> uneven_values(const ParameterLayout& layout) {
   return values;
 }
 
+// What darknet's own file of such a network holds: groups have the inputs of a group, and the weights of a sum
+// stand where the sum does, without a bias.
+TEST(DarknetWeights, HoldGroupsAndWeightsOfSums) {
+  Loaded loaded(model_of(R"(
+head: {anchors: [[8, 8]]}
+layers:
+  - conv: {filters: 4, size: 3, stride: 2}
+  - conv: {name: grouped, filters: 4, size: 3, groups: 2}
+  - weighted_sum: {name: sum, from: [grouped, conv1], normalization: relu}
+  - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
+  - yolo: {mask: [0]}
+)",
+                         2));
+  const std::vector<float> values = uneven_values(loaded.layout);
+  const fs::path file = fs::path(::testing::TempDir()) / "darknet_weights_groups";
+  save_darknet_weights(file, loaded.model, loaded.layout, values);
+  const std::string bytes = read_file(file);
+  const size_t first = 4 * 4 + 4 * 3 * 9, grouped = 4 * 4 + 4 * 2 * 9, sum = 2 * 4, head = 7 + 7 * 4;
+  ASSERT_EQ(bytes.size(), 20 + 4 * (first + grouped + sum + head));
+  const auto number = [&](size_t at) {
+    float value;
+    std::memcpy(&value, bytes.data() + 20 + 4 * at, sizeof value);
+    return value;
+  };
+  const ParameterEntry &weight = *loaded.layout.find("grouped.weight"),
+                       &of_sum = *loaded.layout.find("sum.weight");
+  // Filter 3, input 1 of its group, row 2, column 0: OIHW there, OHWI here.
+  EXPECT_EQ(number(first + 16 + (3 * 2 + 1) * 9 + 6), values[weight.offset + ((3 * 3 + 2) * 3 + 0) * 2 + 1]);
+  for (size_t i = 0; i < sum; ++i) EXPECT_EQ(number(first + grouped + i), values[of_sum.offset + i]);
+  loaded.load(file);
+  for (const ParameterEntry& entry : loaded.layout.entries()) {
+    for (size_t i = entry.offset; i < entry.offset + entry.count; ++i)
+      ASSERT_EQ(loaded.values[i], values[i]) << entry.name;
+  }
+}
+
 TEST(DarknetWeights, OfTheShippedModelsAreCutWhereDarknetCutsThem) {
   for (const auto& [name, layers, last] :
        {std::tuple("yolov4", 137, "p3.out"), {"yolov4-tiny", 29, "conv3"}}) {
