@@ -79,7 +79,8 @@ struct GradientRun {
         parameters{.layout = &layout, .values = values.floats(), .gradients = gradients.floats()} {
     NetworkSetup setup{.model = &model, .backend = backend.get(), .parameters = &parameters};
     setup.batch = batch_of_rank(config.train, ranks.size());
-    setup.height = setup.width = config.train.size;
+    setup.height = config.train.size.value().height;
+    setup.width = config.train.size.value().width;
     network = std::make_unique<Network>(setup);
     arena = DeviceBuffer(*backend, network->memory().arena());
     network->bind(arena.data());
@@ -137,7 +138,8 @@ Answer samples(Communicator& ranks, const fs::path& folder) {
   loading.dataset = &dataset;
   loading.augment = config.augment;
   loading.batch = batch_of_rank(config.train, ranks.size());
-  loading.sizes = {config.train.size, config.train.size + 32};
+  const InputSize size = config.train.size;
+  loading.sizes = {size, InputSize(size.height + 32, size.width + 32)};
   loading.size_every = 2;
   loading.epochs = 3;
   loading.part = {ranks.rank(), ranks.size()};
