@@ -1,6 +1,6 @@
 // A few hundred numbers, once a step: no threads.
 #include "kernels/cpu/cpu_backend.h"
-#include "kernels/math/weighted_sum.h"
+#include "kernels/sum_factors.h"
 
 namespace brightnet::cpu {
 

@@ -2,7 +2,7 @@
 // summed over these by one block.
 #include "kernels/cuda/block_sum.h"
 #include "kernels/cuda/cuda_backend.h"
-#include "kernels/math/weighted_sum.h"
+#include "kernels/sum_factors.h"
 
 namespace brightnet::cuda {
 namespace {

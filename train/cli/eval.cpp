@@ -131,8 +131,8 @@ int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
                         .tiles = config.data.tiles};
   if (arguments.rect) {
     if (config.data.tiles) {
-      throw InputError("rectangular batches are of whole images, and data.tiles cuts them", "--rect",
-                       "Leave one of the two out: --tiles 0 cuts nothing.");
+      throw InputError("tiles are all of one shape, so rectangular batches have no effect", "--rect",
+                       "Leave it out.");
     }
     inference->begin_rect();
     options.rect = [&](const InputSize& size) -> Network& { return inference->network(size); };
