@@ -215,23 +215,34 @@ TEST(ApplyGeometry, ATurnedImageIsFittedToARectangularInputLikeAnUprightOne) {
 TEST(ApplyGeometry, RotatesAboutTheCentreOfARectangularInput) {
   const InputSize size(200, 600);
   const cv::Size image(400, 300);
-  for (const bool letterbox : {false, true}) {
-    const Placement placement = place_crop({}, image.width, image.height, size, letterbox);
-    GeometryDraw draw;
-    draw.angle = 33;
-    const Homography map = apply_geometry(placement, draw, image, size, letterbox);
+  // Half the width and height of a circle around the image's centre, where the map puts it.
+  const auto extent = [](const Homography& map) {
     const cv::Point2d centre = *project(map, {200, 150});
-    EXPECT_NEAR(centre.x, 300, 1e-4);  // a Placement is fp32
-    EXPECT_NEAR(centre.y, 100, 1e-4);
-    double width = 0, height = 0;
+    cv::Point2d most(0, 0);
     for (int i = 0; i < 720; ++i) {
       const double angle = i * CV_PI / 360;
       const cv::Point2d at = *project(map, {200 + 50 * std::cos(angle), 150 + 50 * std::sin(angle)});
-      width = std::max(width, std::abs(at.x - centre.x));
-      height = std::max(height, std::abs(at.y - centre.y));
+      most = {std::max(most.x, std::abs(at.x - centre.x)), std::max(most.y, std::abs(at.y - centre.y))};
     }
-    EXPECT_NEAR(width, 50 * placement.scale_x, 1e-2);
-    EXPECT_NEAR(height, 50 * placement.scale_y, 1e-2);
+    return most;
+  };
+  for (const bool letterbox : {false, true}) {
+    for (const int turns : {0, 1}) {
+      const Placement placement = place_crop({}, image.width, image.height, size, letterbox);
+      GeometryDraw draw;
+      draw.quarter_turns = turns;
+      const cv::Point2d unrotated = extent(apply_geometry(placement, draw, image, size, letterbox));
+      draw.angle = 33;
+      const Homography map = apply_geometry(placement, draw, image, size, letterbox);
+      const cv::Point2d centre = *project(map, {200, 150});
+      EXPECT_NEAR(centre.x, 300, 1e-4);  // a Placement is fp32
+      EXPECT_NEAR(centre.y, 100, 1e-4);
+      EXPECT_NEAR(extent(map).x, unrotated.x, 1e-2) << letterbox << turns;
+      EXPECT_NEAR(extent(map).y, unrotated.y, 1e-2) << letterbox << turns;
+      if (letterbox) {
+        EXPECT_NEAR(unrotated.x, unrotated.y, 0.2) << "a circle, but for the letterbox's whole pixels";
+      }
+    }
   }
 }
 

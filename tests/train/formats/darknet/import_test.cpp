@@ -202,7 +202,7 @@ const Refusal refusals[] = {
     {"mask = 0,1", "mask = 0,2", "small.cfg:117: [yolo]", "between 0 and 1"},
     {"num=2", "num=3", "small.cfg:118: [yolo]", "num=3"},
     {"nms_kind=greedynms", "nms_kind=softnms", "small.cfg:127: [yolo]", "softnms"},
-    {"height=64", "height=70", "small.cfg:5: [net]", "height=70"},
+    {"height=64", "height=66", "small.cfg", "multiple"},
     {"width=64\nheight=64", "width=66\nheight=66", "small.cfg", "multiple"},
     {"channels=3", "channels=2", "small.cfg:6: [net]", "3 channels (RGB) or 1 (grey)"},
     {"subdivisions=2", "subdivisions=3", "small.cfg:3: [net]", "does not divide"},
