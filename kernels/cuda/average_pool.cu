@@ -110,7 +110,8 @@ void CudaBackend::average_pool_forward(const AveragePool& pool, const Tensor& x,
   const dim3 grid(static_cast<unsigned>(y.shape.pixels()),
                   blocks_for(static_cast<size_t>(x.shape.c), pool_columns));
   with_compute_type(x.type, [&]<typename T>() {
-    launch(mean_kernel<T>, grid, dim3(pool_columns, rows), 0, stream(), maps, x.as<T>(), y.as<T>());
+    launch(mean_kernel<T>, Grid(grid).moving({x.bytes(), y.bytes()}), dim3(pool_columns, rows), 0, stream(),
+           maps, x.as<T>(), y.as<T>());
   });
 }
 
@@ -122,7 +123,8 @@ void CudaBackend::average_pool_backward(const AveragePool& pool, const Tensor& d
   with_compute_type(dx.type, [&]<typename T>() {
     const auto gather = [&]<int count>() {
       for_each_channel_vector(dx.shape.pixels(), dx.shape.c,
-                              GatherWindows<T, count>{maps, dy.as<T>(), dx.as<T>(), accumulate}, stream());
+                              GatherWindows<T, count>{maps, dy.as<T>(), dx.as<T>(), accumulate}, stream(),
+                              Traffic{dy.bytes() + (accumulate ? dx.bytes() : 0), dx.bytes()});
     };
     channels_fill_vectors({dx, dy}) ? gather.template operator()<whole_vector<T>>()
                                     : gather.template operator()<1>();

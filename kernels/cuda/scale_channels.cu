@@ -71,7 +71,8 @@ void CudaBackend::scale_channels(const Tensor& x, const Tensor& factors, const T
     const auto scale = [&]<int count>() {
       const ScaleVector<T, count> body{x.as<T>(), factors.as<float>(), y.as<T>(),
                                        x.shape.c, pixels_per_row,      accumulate};
-      for_each_channel_vector(x.shape.pixels(), x.shape.c, body, stream());
+      for_each_channel_vector(x.shape.pixels(), x.shape.c, body, stream(),
+                              Traffic{x.bytes() + factors.bytes() + (accumulate ? y.bytes() : 0), y.bytes()});
     };
     channels_fill_vectors({x, y}) ? scale.template operator()<whole_vector<T>>()
                                   : scale.template operator()<1>();
@@ -84,8 +85,9 @@ void CudaBackend::channel_products(const Tensor& a, const Tensor& b, const Tenso
   const unsigned rows = static_cast<unsigned>(sums.shape.n);
   const dim3 grid(rows, blocks_for(static_cast<size_t>(a.shape.c), product_columns));
   with_compute_type(a.type, [&]<typename T>() {
-    launch(products_kernel<T>, grid, dim3(product_columns, product_rows), 0, stream(), a.as<T>(), b.as<T>(),
-           a.shape.pixels() / rows, a.shape.c, sums.as<float>());
+    launch(products_kernel<T>, Grid(grid).moving({a.bytes() + b.bytes(), sums.bytes()}),
+           dim3(product_columns, product_rows), 0, stream(), a.as<T>(), b.as<T>(), a.shape.pixels() / rows,
+           a.shape.c, sums.as<float>());
   });
 }
 

@@ -47,10 +47,18 @@ __global__ void __launch_bounds__(factor_threads)
     sum_weight_gradient(sum, weights, gradient, accumulate, GradientOfFactor{&of_input[0], 1});
 }
 
+size_t parameter_bytes(const SumWeights& sum) {
+  return static_cast<size_t>(sum.inputs) * static_cast<size_t>(sum.row()) * sizeof(float);
+}
+size_t factor_bytes(const SumWeights& sum) {
+  return static_cast<size_t>(sum.inputs) * static_cast<size_t>(sum.channels) * sizeof(float);
+}
+
 }  // namespace
 
 void CudaBackend::sum_factors(const SumWeights& weights, const float* parameters, float* factors) {
-  launch(factors_kernel, blocks_for(static_cast<size_t>(weights.channels), factor_threads), factor_threads, 0,
+  const Grid grid = blocks_for(static_cast<size_t>(weights.channels), factor_threads);
+  launch(factors_kernel, grid.moving({parameter_bytes(weights), factor_bytes(weights)}), factor_threads, 0,
          stream(), weights, parameters, factors);
 }
 
@@ -58,8 +66,10 @@ void CudaBackend::sum_factors_backward(const SumWeights& weights, const float* p
                                        const float* factor_gradient, float* gradient, bool accumulate) {
   BRIGHTNET_CHECK(weights.inputs <= most_summed_inputs, "a weighted sum of too many inputs");
   const bool shared = weights.weighting == SumWeighting::input;
-  launch(shared ? input_gradient_kernel : channel_gradient_kernel,
-         shared ? 1u : blocks_for(static_cast<size_t>(weights.channels), factor_threads), factor_threads, 0,
+  const Grid grid = shared ? 1u : blocks_for(static_cast<size_t>(weights.channels), factor_threads);
+  const size_t parameters_moved = parameter_bytes(weights);
+  const Traffic traffic{factor_bytes(weights) + (accumulate ? 2 : 1) * parameters_moved, parameters_moved};
+  launch(shared ? input_gradient_kernel : channel_gradient_kernel, grid.moving(traffic), factor_threads, 0,
          stream(), weights, parameters, factor_gradient, gradient, accumulate);
 }
 

@@ -134,4 +134,18 @@ void __tsan_write_range(void* address, unsigned long count) {
   brightnet::emulation::record(address, count, brightnet::emulation::was_written, false);
 }
 
+// Of the host's part of these files, which counts the owners of a launch's arguments.
+unsigned __tsan_atomic32_fetch_add(volatile void* address, unsigned value, int) {
+  return __atomic_fetch_add(static_cast<volatile unsigned*>(address), value, __ATOMIC_SEQ_CST);
+}
+unsigned __tsan_atomic32_fetch_sub(volatile void* address, unsigned value, int) {
+  return __atomic_fetch_sub(static_cast<volatile unsigned*>(address), value, __ATOMIC_SEQ_CST);
+}
+unsigned __tsan_atomic32_load(const volatile void* address, int) {
+  return __atomic_load_n(static_cast<const volatile unsigned*>(address), __ATOMIC_SEQ_CST);
+}
+unsigned char __tsan_atomic8_load(const volatile void* address, int) {
+  return __atomic_load_n(static_cast<const volatile unsigned char*>(address), __ATOMIC_SEQ_CST);
+}
+
 }  // extern "C"

@@ -139,7 +139,7 @@ Answer samples(Communicator& ranks, const fs::path& folder) {
   loading.augment = config.augment;
   loading.batch = batch_of_rank(config.train, ranks.size());
   const InputSize size = config.train.size;
-  loading.sizes = {size, InputSize(size.height + 32, size.width + 32)};
+  loading.sizes = {size, {size.height + 32, size.width + 32}};
   loading.size_every = 2;
   loading.epochs = 3;
   loading.part = {ranks.rank(), ranks.size()};

@@ -91,13 +91,20 @@ TEST_F(Pretrained, GivesTheSameInOnnxRuntimeAfterAnExport) {
   EXPECT_EQ(std::system(command.c_str()), 0) << read_file(folder_ / "onnx.txt");
 }
 
-TEST_F(Pretrained, DetectsInTiles) {
-  const Json plain = detections(), tiled = detections({"--tiles", "416,0.3"});
-  ASSERT_GE(tiled.size(), 1u);
-  const auto has = [](const Json& found, const std::string& name) {
-    return std::any_of(found.begin(), found.end(), [&](const Json& object) { return object.at("name") == name; });
+TEST_F(Pretrained, SeesInTilesWhatIsTooSmallInALargePicture) {
+  const cv::Mat dog = cv::imread(at("dog.jpg"));  // 768 × 576
+  cv::Mat large(3 * 768, 3 * 768, CV_8UC3, cv::Scalar::all(114));
+  for (int i = 0; i < 9; ++i) dog.copyTo(large(cv::Rect(i % 3 * 768, i / 3 * 768 + 96, dog.cols, dog.rows)));
+  cv::imwrite((folder_ / "large.png").string(), large);
+  const auto dogs_in = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"detect", "--source", "large.png", "--device", "cpu", "--json", "-"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Json found = Json::parse(run(with_weights(words)).out).at(0).at("detections");
+    return std::count_if(found.begin(), found.end(), [](const Json& object) { return object.at("name") == "dog"; });
   };
-  EXPECT_TRUE(has(plain, "dog") && has(tiled, "dog")) << tiled.dump();
+  EXPECT_LT(dogs_in({}), 9);
+  EXPECT_EQ(dogs_in({"--tiles", "768,0"}), 9);
+  EXPECT_EQ(dogs_in({"--tiles", "768,0.25"}), 9) << "each is in four tiles or more";
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include <gtest/gtest.h>
+
 #include "layers/network.h"
 #include "tests/layers/models.h"
 #include "train/formats/darknet/export.h"
