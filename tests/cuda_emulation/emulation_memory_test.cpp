@@ -8,7 +8,6 @@
 #include "kernels/cuda/vector.h"
 #include "tests/cuda_emulation/launch.h"
 #include "tests/cuda_emulation/memory.h"
-#include "tests/cuda_emulation/traffic.h"
 #include "tests/cuda_emulation/violation.h"
 
 namespace brightnet::cuda {
@@ -51,34 +50,6 @@ TEST(CudaEmulation, RefusesHostAndFreedPointers) {
   const PinnedMemory pinned(128);
   EXPECT_EQ(violation_of_launch(copy_by_pointers, 1, 32, 0, static_cast<const float*>(x), pinned.as<float>()),
             "no violation");
-}
-
-__global__ void copy_from(const float* x, float* y, int first) {
-  y[threadIdx.x] = x[static_cast<int>(threadIdx.x) + first];
-}
-__global__ void copy_to(const float* x, float* y, int first) {
-  y[static_cast<int>(threadIdx.x) + first] = x[threadIdx.x];
-}
-__global__ void beyond_a_shared_variable(float* y) {
-  BRIGHTNET_SHARED(float, numbers, [8]);
-  numbers[threadIdx.x] = 1;
-  __syncthreads();
-  y[threadIdx.x] = numbers[threadIdx.x];
-}
-
-TEST(CudaEmulation, ChecksPlainDereferencesToo) {
-  if (!emulation::CountTraffic::available()) GTEST_SKIP() << "the compiler serves another sanitizer";
-  const DeviceArray<float> x(first_numbers(33)), y(size_t{33});
-  const float* from = x;
-  float* to = y;
-  EXPECT_EQ(violation_of_launch(copy_from, 1, 32, 0, from, to, 1), "no violation");
-  EXPECT_SAYS(violation_of_launch(copy_from, 1, 32, 0, from, to, 2), "reaches beyond live device memory");
-  EXPECT_SAYS(violation_of_launch(copy_to, 1, 32, 0, from, to, 2), "reaches beyond live device memory");
-  EXPECT_SAYS(violation_of_launch(copy_from, 1, 32, 0, from, to, -1), "reaches beyond live device memory");
-  const auto* odd = reinterpret_cast<const float*>(reinterpret_cast<const char*>(from) + 2);
-  EXPECT_SAYS(violation_of_launch(copy_from, 1, 32, 0, odd, to, 0), "is not aligned to its size");
-  EXPECT_EQ(violation_of_launch(beyond_a_shared_variable, 1, 8, 0, to), "no violation");
-  EXPECT_SAYS(violation_of_launch(beyond_a_shared_variable, 1, 9, 0, to), "reaches beyond a shared variable");
 }
 
 struct Pair {

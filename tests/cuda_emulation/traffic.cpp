@@ -138,6 +138,9 @@ void __tsan_write_range(void* address, unsigned long count) {
 unsigned __tsan_atomic32_fetch_add(volatile void* address, unsigned value, int) {
   return __atomic_fetch_add(static_cast<volatile unsigned*>(address), value, __ATOMIC_SEQ_CST);
 }
+unsigned __tsan_atomic32_fetch_sub(volatile void* address, unsigned value, int) {
+  return __atomic_fetch_sub(static_cast<volatile unsigned*>(address), value, __ATOMIC_SEQ_CST);
+}
 unsigned __tsan_atomic32_load(const volatile void* address, int) {
   return __atomic_load_n(static_cast<const volatile unsigned*>(address), __ATOMIC_SEQ_CST);
 }
