@@ -27,7 +27,8 @@ class Download : public ::testing::Test {
 
   void expect(const ProgramResult& result, int code, const std::vector<std::string>& words) const {
     EXPECT_EQ(result.code, code) << result.err;
-    for (const std::string& word : words) EXPECT_NE(result.err.find(word), std::string::npos) << word << " in " << result.err;
+    for (const std::string& word : words)
+      EXPECT_NE(result.err.find(word), std::string::npos) << word << " in " << result.err;
   }
 
   HttpServer server_;
@@ -93,8 +94,9 @@ class DownloadedNetwork : public Download {
 };
 
 TEST_F(DownloadedNetwork, DetectsByItsNameAndIsFetchedOnce) {
-  const std::vector<std::string> words{"detect",   "--weights", "yolov3-tiny", "--source", (pretrained_ / "dog.jpg").string(),
-                                       "--device", "cpu",       "--json",      "-"};
+  const std::string dog = (pretrained_ / "dog.jpg").string();
+  const std::vector<std::string> words{"detect", "--weights", "yolov3-tiny", "--source", dog, "--device", "cpu",
+                                       "--json", "-"};
   const ProgramResult first = run(words);
   EXPECT_EQ(first.code, 0) << first.err;
   for (const char* name : {"\"dog\"", "\"bicycle\"", "\"truck\"", "\"car\""})

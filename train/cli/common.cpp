@@ -167,7 +167,9 @@ void CommonOptions::say_data() const {
 }
 
 void WeightsOptions::add(CLI::App& command) {
-  command.add_option("--weights", weights, "safetensors of a run, darknet's .weights (with --cfg), or a name that `brightnet download` lists")
+  command
+      .add_option("--weights", weights,
+                  "safetensors of a run, darknet's .weights (with --cfg), or a name that `brightnet download` lists")
       ->type_name("FILE|NAME");
   command.add_option("--cfg", cfg, "the darknet .cfg of a .weights file")->type_name("X.cfg");
   command.add_option("--names", names, "class names for darknet's .weights: a .names file or an obj.data")

@@ -195,7 +195,8 @@ void TrainOptions::fields(Fields& f) {
   f("average", average,
     "of how many of the best evaluations the weights are averaged at the end, and kept if better; 0: none")
       .within(0, 20);
-  f("weights", weights, "safetensors, darknet's .weights or the name of published ones to start from; empty: from scratch");
+  f("weights", weights,
+    "safetensors, darknet's .weights or the name of published ones to start from; empty: from scratch");
   f("weights_partial", weights_partial,
     "load the leading layers of a .weights file that matches only up to a point");
   f("weights_cfg", weights_cfg, "the .cfg of a .weights file that belongs to another model");

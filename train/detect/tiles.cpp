@@ -33,7 +33,8 @@ std::vector<ScoredBox> TileDetector::find(const cv::Mat& image, StageTimes& time
   const std::span<const ImageTile> all = tiles;
   const auto batch = static_cast<size_t>(inference_.network().setup().batch);
   std::vector<ScoredBox> boxes;
-  for (size_t i = 0; i < all.size(); i += batch) run(image, all.subspan(i, std::min(batch, all.size() - i)), times, boxes);
+  for (size_t i = 0; i < all.size(); i += batch)
+    run(image, all.subspan(i, std::min(batch, all.size() - i)), times, boxes);
   if (tiles.size() == 1) return boxes;
   const double begin = seconds_now();
   boxes = merge_tiles(std::move(boxes), options_.tiles, options_.nms.max_detections);

@@ -135,7 +135,8 @@ class Part {
   }
   [[noreturn]] void fail(const std::string& what) const {
     throw InputError(fmt::format("this file {}: {}", what, std::strerror(errno)), path_.string(),
-                     "Check that you may write there and that the disk is not full; XDG_CACHE_HOME names another place.");
+                     "Check that you may write there and that the disk is not full; XDG_CACHE_HOME names another "
+                     "place.");
   }
 
   fs::path path_;
@@ -218,7 +219,8 @@ FetchedNetwork fetch_network(const PublishedWeights& weights, const FetchOptions
   FetchedNetwork network;
   network.weights = fetch_weights(weights, options);
   const auto fetch_text = [&](const std::string& address, void (*check)(const fs::path&)) {
-    return address.empty() ? fs::path() : fetch({fs::path(address).filename().string(), address, 0, "", check}, options);
+    if (address.empty()) return fs::path();
+    return fetch({fs::path(address).filename().string(), address, 0, "", check}, options);
   };
   network.cfg = fetch_text(weights.cfg, check_cfg);
   network.names = fetch_text(weights.names, check_names);

@@ -95,8 +95,8 @@ std::string fit_to_anchors(const TrainedAnchors& trained, const Model& model, co
   }
   if (trained.heads.empty()) {
     return fmt::format(
-        "Nor do they say with which anchors the prediction layers were trained, which are taken to be the model's ({}). "
-        "If they are others, give the weights' .cfg with --weights-cfg.",
+        "Nor do they say with which anchors the prediction layers were trained, which are taken to be the model's "
+        "({}). If they are others, give the weights' .cfg with --weights-cfg.",
         fmt::join(ours, "; "));
   }
   if (trained.heads.size() != heads.size())

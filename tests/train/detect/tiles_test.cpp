@@ -47,7 +47,8 @@ class DetectInTiles : public ::testing::Test {
     return std::make_unique<InferenceNetwork>(load_trained_model(weights_), *backend_, Precision::fp32, batch, 0);
   }
 
-  std::vector<std::vector<ScoredBox>> detected(const fs::path& source, int batch, const std::vector<bool>& classes = {}) {
+  std::vector<std::vector<ScoredBox>> detected(const fs::path& source, int batch,
+                                               const std::vector<bool>& classes = {}) {
     const auto inference = network(batch);
     const auto opened = open_source(source.string());
     std::vector<std::vector<ScoredBox>> all;
