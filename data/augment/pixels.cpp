@@ -85,7 +85,7 @@ void change_pixels(const PixelDraw& draw, const PixelBlock& block, std::span<con
     cv::GaussianBlur(pixels, pixels, {}, draw.blur, draw.blur, cv::BORDER_REPLICATE | cv::BORDER_ISOLATED);
     for (const cv::Rect& object : draw.blurs_background ? objects : std::span<const cv::Rect>()) {
       const cv::Rect inside = object & cv::Rect(0, 0, block.width, block.height);
-      sharp(inside).copyTo(pixels(inside));
+      if (!inside.empty()) sharp(inside).copyTo(pixels(inside));
     }
   }
   if (draw.noise > 0) add_noise(block, draw.noise, draw.noise_seed);

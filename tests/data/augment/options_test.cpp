@@ -50,7 +50,7 @@ TEST(AugmentOptions, SaysWhichValuesARangeMayHave) {
     EXPECT_NE(std::string(error.what()).find("'noise_sigma' has the value 400"), std::string::npos)
         << error.what();
     EXPECT_NE(std::string(error.what()).find("a.yaml:2"), std::string::npos) << error.what();
-    EXPECT_NE(std::string(error.what()).find("within 0 and 100"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("within 0 and 127"), std::string::npos) << error.what();
   }
 }
 
