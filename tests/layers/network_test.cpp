@@ -44,19 +44,7 @@ layers:
   - conv: {name: wide, from: d, filters: 12, size: 1, activation: swish}
   - shortcut: {name: first, from: [e, wide], partial: true, activation: swish}
   - shortcut: {name: some, from: [wide, e], partial: true}
-  - conv: {name: grouped, from: d, filters: 12, size: 3, groups: 4, activation: swish}
-  - conv: {name: depthwise, filters: 12, size: 3, groups: 12}
-  - global_average_pool: {name: pooled}
-  - conv: {filters: 4, size: 1, batch_norm: false, activation: swish}
-  - conv: {name: gates, filters: 12, size: 1, batch_norm: false, activation: logistic}
-  - scale_channels: {name: excited, from: [depthwise, gates]}
-  - average_pool: {name: averaged, size: 3, stride: 1}
-  - average_pool: {from: e, size: 2, stride: 2}
-  - upsample: {name: blurred, factor: 2}
-  - weighted_sum: {name: fused, from: [e, d, blurred], normalization: relu, activation: swish}
-  - weighted_sum: {name: mean, from: [a, b], weights: input, normalization: softmax}
-  - weighted_sum: {name: plain, from: [mean, fused], weights: input}
-  - concat: {name: all, from: [up, half, d, e, sum, a, attended, unfolded, squared, first, some, averaged, plain]}
+  - concat: {name: all, from: [up, half, d, e, sum, a, attended, unfolded, squared, first, some]}
   - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
   - yolo: {mask: [0, 1]}
 )";
@@ -106,6 +94,34 @@ void expect_gradient_matches_differences(BoundNetwork& bound) {
 TEST(Network, GradientOfEveryParameterMatchesDifferences) {
   const auto backend = make_cpu_backend();
   BoundNetwork bound(*backend, model_of(every_smooth_layer, 3), 2, 32, Precision::fp32, Mode::train);
+  give_input(bound);
+  expect_gradient_matches_differences(bound);
+}
+
+constexpr const char* groups_factors_and_sums = R"(
+activation: mish
+head: {anchors: [[10, 12], [24, 20]], ignore_threshold: 1}
+layers:
+  - conv: {name: stem, filters: 8, size: 3, stride: 2}
+  - conv: {name: a, filters: 12, size: 3, groups: 4, activation: swish}
+  - conv: {name: b, filters: 12, size: 3, groups: 12}
+  - global_average_pool: {name: pooled}
+  - conv: {filters: 4, size: 1, batch_norm: false, activation: swish}
+  - conv: {name: gates, filters: 12, size: 1, batch_norm: false, activation: logistic}
+  - scale_channels: {name: excited, from: [b, gates]}
+  - average_pool: {name: averaged, size: 3, stride: 1}
+  - average_pool: {from: a, size: 2, stride: 2}
+  - upsample: {name: blurred, factor: 2}
+  - weighted_sum: {name: fused, from: [a, averaged, blurred], normalization: relu, activation: swish}
+  - weighted_sum: {name: mean, from: [a, b], weights: input, normalization: softmax}
+  - weighted_sum: {name: plain, from: [mean, fused], weights: input}
+  - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
+  - yolo: {mask: [0, 1]}
+)";
+
+TEST(Network, GradientsThroughGroupsFactorsAndSumsMatchDifferences) {
+  const auto backend = make_cpu_backend();
+  BoundNetwork bound(*backend, model_of(groups_factors_and_sums, 3), 2, 32, Precision::fp32, Mode::train);
   give_input(bound);
   expect_gradient_matches_differences(bound);
 }
