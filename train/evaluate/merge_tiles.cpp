@@ -25,6 +25,10 @@ void grow(ScoredBox& box, const ScoredBox& around) {
   box.y2 = std::max(box.y2, around.y2);
 }
 
+/// A box with less than this share of the best one's score does not widen it. The parts of an object that an edge has cut
+/// score alike; an evaluation keeps boxes down to 0.001, some of which are around anything.
+constexpr float like_score = 0.5f;
+
 /// The boxes of one class, best first.
 std::vector<ScoredBox> merged(const std::vector<ScoredBox>& boxes, const TileOptions& options) {
   std::vector<ScoredBox> kept;
@@ -35,7 +39,8 @@ std::vector<ScoredBox> merged(const std::vector<ScoredBox>& boxes, const TileOpt
     for (size_t j = i + 1; j < boxes.size(); ++j) {
       if (taken[j] || match(boxes[i], boxes[j], options.match) < options.threshold) continue;
       taken[j] = true;
-      if (options.merge == TileMerge::nmm && match(grown, boxes[j], options.match) >= options.threshold)
+      if (options.merge == TileMerge::nmm && boxes[j].score >= like_score * boxes[i].score &&
+          match(grown, boxes[j], options.match) >= options.threshold)
         grow(grown, boxes[j]);
     }
     kept.push_back(grown);

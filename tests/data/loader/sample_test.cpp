@@ -158,8 +158,9 @@ TEST_P(SampleMakerOfSize, BoxesFollowPixelsWithEverythingOn) {
       compare(rgb, truths, found);
     }
     EXPECT_GT(found.boxes, 200);
-    EXPECT_GT(found.iou / found.boxes, 0.955);  // a pixel of rounding costs small objects most
-    EXPECT_GT(found.worst, 0.7);   // the rest of another, too thin to have a box, may touch it
+    // A pixel of rounding costs the smaller objects of a flat input more.
+    EXPECT_GT(found.iou / found.boxes, size.square() ? 0.96 : 0.955);
+    EXPECT_GT(found.worst, size.square() ? 0.75 : 0.7);  // the rest of another, too thin to have a box, may touch it
     EXPECT_EQ(found.unlabelled, 0);
   }
 }

@@ -57,6 +57,11 @@ TEST(MergeTiles, OnlyWhatMatchesTheBestAndTheGrownBoxIsMerged) {
                {{0, 0, 30, 10, 0, 0.9f}, beyond});
 }
 
+TEST(MergeTiles, ABoxOfFarLowerScoreDoesNotWidenTheBest) {
+  const ScoredBox best{40, 40, 60, 60, 0, 0.9f}, around_all{0, 0, 100, 100, 0, 0.01f};
+  expect_boxes(merge_tiles({best, around_all}, options_of(TileMerge::nmm, TileMatch::ios), 10), {best});
+}
+
 TEST(MergeTiles, IsDonePerClassAndKeepsTheBest) {
   ScoredBox other = part;
   other.class_id = 1;
