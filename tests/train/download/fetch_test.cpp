@@ -79,7 +79,8 @@ class Fetch : public ::testing::Test {
     write_atomically(part(), bytes);
   }
 
-  const fs::path cache_ = fs::path(::testing::TempDir()) / "fetch_cache";
+  const fs::path cache_ = fs::path(::testing::TempDir()) / "fetch_cache" /
+                          ::testing::UnitTest::GetInstance()->current_test_info()->name();
   const Environment cache_home_{"XDG_CACHE_HOME", cache_.string()};
   const Environment no_mirror_{"BRIGHTNET_MIRROR", ""};
   const std::string body_ = weights_bytes(50000);

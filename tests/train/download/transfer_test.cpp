@@ -47,7 +47,8 @@ class Transfer : public ::testing::Test {
 
   const std::string body_ = some_bytes(300000);
   HttpServer server_;
-  fs::path file_ = fs::path(::testing::TempDir()) / "transfer" / "net.weights.part";
+  fs::path file_ = fs::path(::testing::TempDir()) / "transfer" /
+                   ::testing::UnitTest::GetInstance()->current_test_info()->name() / "net.weights.part";
   TransferOptions options_;
   ExitCode code_ = ExitCode::done;
 };

@@ -185,10 +185,10 @@ struct Refusal {
 };
 
 const Refusal refusals[] = {
-    {"[sam]\nfrom=-2", "[crnn]\nfrom=-2", "small.cfg:93: [crnn]", "kind of layer"},
+    {"[sam]\nfrom=-2", "[crnn]\nfrom=-2", "small.cfg:93: [crnn]", "remembers the frames"},
     {"[reorg3d]", "[reorg]", "small.cfg:96: [reorg]", "reorg3d"},
     {"size=3\nstride=2", "size=three\nstride=2", "small.cfg:21: [convolutional]", "not a number"},
-    {"size=3\nstride=2", "size=3\ngroups=2\nstride=2", "small.cfg:22: [convolutional]", "groups=2"},
+    {"size=3\nstride=2", "size=3\ngroups=2\nstride=2", "small.cfg:22: [convolutional]", "3 channels into 2 groups"},
     {"size=3\nstride=2", "size=3\nstride=-1", "small.cfg:22: [convolutional]", "between 1 and 32"},
     {"activation=leaky", "activation=gelu", "small.cfg:24: [convolutional]", "gelu"},
     {"from=-3", "from=-30", "small.cfg:43: [shortcut]", "not one of the 3"},
@@ -303,7 +303,7 @@ TEST(DarknetImport, ReadsGroupsAndSqueezeAndExcitation) {
     return refusal_of(with_body(with(body, from, to)));
   };
   EXPECT_NE(
-      refusal("groups=4", "groups=3").find("small.cfg:16: [convolutional] cannot divide 8 channels into 3"),
+      refusal("groups=4", "groups=3").find("small.cfg:17: [convolutional] cannot divide 8 channels into 3"),
       std::string::npos);
   EXPECT_NE(refusal("from=-4", "from=-4\nscale_wh=1").find("scale_wh=1"), std::string::npos);
   EXPECT_NE(refusal("[avgpool]", "[maxpool]\nstride=2").find("one for each channel"), std::string::npos);
