@@ -101,12 +101,10 @@ struct NormalizeArguments {
 };
 
 /// Resident blocks per multiprocessor, limited by registers. The grid has the same size, so that all run at once.
-constexpr int normalize_blocks(bool adds) {
-  return adds ? 5 : 6;
-}
+constexpr int normalize_blocks = 6, normalize_sum_blocks = 5;
 
 template <typename T, int count, bool adds>
-__global__ void __launch_bounds__(channel_threads, resident(normalize_blocks(adds)))
+__global__ void __launch_bounds__(channel_threads, resident(adds ? normalize_sum_blocks : normalize_blocks))
     normalize_kernel(ChannelTiles tiles, NormalizeArguments<T> op) {
   const ChannelPlace place = ChannelPlace::of_thread<count>(tiles);
   if (place.pixels == 0) return;
@@ -182,7 +180,7 @@ void queue_normalize(const BatchNormForward& op, cudaStream_t stream) {
                                         {op.scale, op.shift, op.mean, op.inverse_std},
                                         op.activation};
   const bool adds = static_cast<bool>(op.addend);
-  const ChannelTiles tiles(op.y.shape, count, normalize_blocks(adds));
+  const ChannelTiles tiles(op.y.shape, count, adds ? normalize_sum_blocks : normalize_blocks);
   const size_t read = (adds ? 2 : 1) * op.y.bytes() + ChannelAffine::bytes(op.y.shape.c);
   launch(adds ? normalize_kernel<T, count, true> : normalize_kernel<T, count, false>,
          Grid(tiles.grid()).moving({read, op.z.bytes()}), channel_threads, 0, stream, tiles, arguments);

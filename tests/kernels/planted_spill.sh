@@ -7,6 +7,6 @@ arch = sm_90
 Resource usage:
  Common:
   GLOBAL:0
- Function _ZN9brightnet4cuda12_GLOBAL__N_112apply_kernelI6__halfLi8EEEvNS0_12ChannelTilesENS1_14ApplyArgumentsIT_EE:
+ Function _ZN9brightnet4cuda12_GLOBAL__N_121apply_gradient_kernelI6__halfLi8EEEvNS0_12ChannelTilesENS1_17GradientArgumentsIT_EE:
   REG:40 STACK:16 SHARED:0 LOCAL:0 CONSTANT[0]:640 TEXTURE:0 SURFACE:0 SAMPLER:0
 ANSWER
