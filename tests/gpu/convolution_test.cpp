@@ -76,6 +76,32 @@ TEST(CudaConvolution, FusedEpiloguesAreThoseThatFollow) {
   }
 }
 
+TEST(CudaConvolution, AGradientIsAddedInPlaceToWhatIsThere) {
+  for (const DType type : compute_types()) {
+    for (const int kernel : {1, 3}) {
+      ConvolutionSpec spec;
+      spec.input = {16, 130, 130, 128};  // large enough for the engine that adds
+      spec.output = {16, 130, 130, 64};
+      spec.kernel = kernel;
+      spec.padding = kernel / 2;
+      spec.type = type;
+      OwnedTensor dy(spec.output, type), dx(spec.input, type), part(spec.input, type), alone(spec.input, type);
+      OwnedTensor w({1, 1, 1, static_cast<int>(spec.weight_count())});
+      dy.randomize(1);
+      dx.randomize(2);
+      w.randomize(3, 0.1f);
+      const Planned planned(spec, w.floats());
+      planned.convolution->backward_data(*dy, *alone);
+      std::vector<double> expected = thinned(dx);
+      const std::vector<double> gradient = thinned(alone);
+      for (size_t i = 0; i < expected.size(); ++i) expected[i] += gradient[i];
+      ASSERT_TRUE(planned.convolution->add_backward_data(*dy, *dx, *part));
+      EXPECT_LT(relative_error(thinned(dx), expected), 1e-5 + 2 * rounding(type))
+          << planned.convolution->description() << ' ' << kernel << ' ' << enum_name(type);
+    }
+  }
+}
+
 TEST(CudaConvolution, SumsForBatchNormAreThoseOfTheOutput) {
   int summed = 0;
   for (const DType type : compute_types()) {
