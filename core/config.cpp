@@ -7,6 +7,8 @@
 #include <sstream>
 #include <utility>
 
+#include <yaml-cpp/eventhandler.h>
+
 #include "core/files.h"
 
 namespace brightnet {
@@ -23,6 +25,64 @@ std::string number(double value) {
 
 bool is_from_command_line(const YAML::Node& node) {
   return node.IsDefined() && std::string_view(node.Tag()).starts_with(command_line_tag);
+}
+
+/// Walks through a document before anything is made of it: where it begins, and that every key is a word.
+class DocumentCheck : public YAML::EventHandler {
+ public:
+  explicit DocumentCheck(const std::string& file) : file_(file) {}
+
+  int position() const { return start_.pos; }
+  [[noreturn]] void refuse(const YAML::Mark& at, const std::string& what, const std::string& remedy) const {
+    throw InputError("this is not valid YAML: " + what, file_ + ':' + std::to_string(at.line + 1), remedy);
+  }
+  [[noreturn]] void refuse_start() const {
+    refuse(start_, "no value can begin here", "Remove the comma, or put the text into quotes.");
+  }
+
+  void OnDocumentStart(const YAML::Mark& at) override { start_ = at; }
+  void OnDocumentEnd() override { places_.clear(); }
+  void OnNull(const YAML::Mark& at, YAML::anchor_t) override { take(at, false); }
+  void OnAlias(const YAML::Mark& at, YAML::anchor_t) override { take(at, false); }
+  void OnScalar(const YAML::Mark& at, const std::string&, YAML::anchor_t, const std::string&) override {
+    take(at, true);
+  }
+  void OnSequenceStart(const YAML::Mark& at, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
+    take(at, false);
+    places_.push_back(Place::item);
+  }
+  void OnSequenceEnd() override { places_.pop_back(); }
+  void OnMapStart(const YAML::Mark& at, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
+    take(at, false);
+    places_.push_back(Place::key);
+  }
+  void OnMapEnd() override { places_.pop_back(); }
+
+ private:
+  /// What comes next in each open list or mapping.
+  enum class Place : uint8_t { item, key, value };
+
+  void take(const YAML::Mark& at, bool is_word) {
+    if (places_.empty() || places_.back() == Place::item) return;
+    if (places_.back() == Place::key && !is_word)
+      refuse(at, "a key must be a word", "Write key: value.");
+    places_.back() = places_.back() == Place::key ? Place::value : Place::key;
+  }
+
+  const std::string& file_;
+  YAML::Mark start_ = YAML::Mark::null_mark();
+  std::vector<Place> places_;
+};
+
+/// yaml-cpp 0.7 never ends with a text in which a comma begins a value: it takes nothing of it, and finds the same
+/// document for ever.
+void check_documents(const std::string& text, const std::string& name) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  DocumentCheck check(name);
+  for (int last = -1; parser.HandleNextDocument(check); last = check.position()) {
+    if (check.position() == last) check.refuse_start();
+  }
 }
 
 }  // namespace
@@ -42,6 +102,7 @@ YamlDocument YamlDocument::parse(const std::string& text, const std::string& nam
   YamlDocument document;
   document.file_ = name;
   try {
+    check_documents(text, name);
     for (const YAML::Node& part : YAML::LoadAll(text)) {
       if (part.IsNull()) continue;
       if (document.root_.IsDefined() && !document.root_.IsNull()) {

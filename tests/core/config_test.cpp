@@ -68,6 +68,32 @@ void expect_refused(const std::string& message, const std::vector<std::string>& 
   }
 }
 
+TEST(Yaml, AKeyThatIsNoWordIsRefusedWithItsLine) {
+  for (const char* text : {"a: 1\nb: {c: 1, [2, 3]: 4}\n", "a: 1\nb: {[2, 3]}\n", "a: 1\n? {c: 2}\n: 3\n",
+                           "a: &x 1\n*x : 2\n"}) {
+    try {
+      YamlDocument::parse(text, "x.yaml");
+      FAIL() << "no error for " << text;
+    } catch (const InputError& error) {
+      EXPECT_NE(std::string(error.what()).find("x.yaml:2"), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what()).find("a key must be a word"), std::string::npos) << error.what();
+    }
+  }
+  EXPECT_NO_THROW(YamlDocument::parse("a: [{b: 1, c: [2, {d: 3}]}, 4]\ne:\nf: &x {g: 5}\nh: *x\n1: ~\n", "x.yaml"));
+}
+
+TEST(Yaml, ACommaThatBeginsAValueIsRefusedWithItsLine) {
+  for (const auto& [text, where] : {std::pair{",a: 1\n", "x.yaml:1"}, {"# a comment\n\n  ,\n", "x.yaml:3"}}) {
+    try {
+      YamlDocument::parse(text, "x.yaml");
+      FAIL() << "no error for " << text;
+    } catch (const InputError& error) {
+      EXPECT_NE(std::string(error.what()).find(where), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what()).find("no value can begin here"), std::string::npos) << error.what();
+    }
+  }
+}
+
 TEST(Config, ReadsEveryKindOfValueAndKeepsTheDefaultsOfTheRest) {
   const auto t = read(
       "epochs: 7\nrate: 1e-3\nsync: true\nseed: 18446744073709551615\nclasses: [RBC, 'no', \"1\"]\n"

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/files.h"
-#include "core/random.h"
+#include "tests/fuzz/mutator.h"
 #include "tests/paths.h"
 #include "tests/train/formats/small_cfg.h"
 #include "train/formats/darknet/import.h"
@@ -63,54 +63,6 @@ const char* const tokens[] = {
     "stopbackward=1\n",
 };
 
-class Mutator {
- public:
-  explicit Mutator(uint64_t number) : random_(17, Purpose::test, 0, number) {}
-
-  std::string mutate(std::string text) {
-    for (uint64_t i = 1 + random_.below(3); i > 0 && !text.empty(); --i) change(text);
-    return text;
-  }
-
- private:
-  size_t place(const std::string& text) { return random_.below(static_cast<uint32_t>(text.size())); }
-  size_t line_start(const std::string& text) {
-    const size_t before = text.rfind('\n', place(text));
-    return before == std::string::npos ? 0 : before + 1;
-  }
-  static size_t line_end(const std::string& text, size_t start) {
-    return std::min(text.find('\n', start), text.size() - 1) + 1;
-  }
-
-  void change(std::string& text) {
-    const std::string token = tokens[random_.below(std::size(tokens))];
-    const size_t at = place(text), start = line_start(text), end = line_end(text, start);
-    switch (random_.below(8)) {
-      case 0: text[at] = static_cast<char>(random_.below(256)); break;
-      case 1: text.insert(at, token); break;
-      case 2: text.erase(at, 1 + random_.below(8)); break;
-      case 3: text.erase(start, end - start); break;
-      case 4: text.insert(line_start(text), text.substr(start, end - start)); break;
-      case 5: text.insert(start, token); break;
-      case 6: replace_number(text, at, token); break;
-      default: repeat_stretch(text, start, line_end(text, at)); break;
-    }
-  }
-  static void replace_number(std::string& text, size_t at, const std::string& token) {
-    const size_t begin = text.find_first_of("0123456789", at);
-    if (begin == std::string::npos) return;
-    const size_t end = std::min(text.find_first_not_of("0123456789.", begin), text.size());
-    text.replace(begin, end - begin, token);
-  }
-  void repeat_stretch(std::string& text, size_t start, size_t end) {
-    if (end <= start) return;
-    const std::string stretch = text.substr(start, std::min<size_t>(end - start, 400));
-    for (uint64_t i = random_.below(20); i > 0; --i) text.insert(start, stretch);
-  }
-
-  Random random_;
-};
-
 /// Whether it was imported; fails the test when something else than an InputError comes out.
 bool try_import(const std::string& text) {
   try {
@@ -129,7 +81,7 @@ bool try_import(const std::string& text) {
 int imported_of(const std::string& seed, int begin, int end) {
   int imported = 0;
   for (int i = begin; i < end && !::testing::Test::HasFailure(); ++i)
-    imported += try_import(Mutator(static_cast<uint64_t>(i)).mutate(seed));
+    imported += try_import(Mutator(static_cast<uint64_t>(i), tokens).mutate(seed));
   return imported;
 }
 

@@ -1,0 +1,45 @@
+// The search for inputs that a reader does not answer as it should (scripts/fuzz): its targets, and that it finds.
+#include <filesystem>
+
+#include <gtest/gtest.h>
+#include <spdlog/spdlog.h>
+
+#include "core/error.h"
+#include "tests/fuzz/targets.h"
+
+namespace brightnet::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(Fuzz, EveryReaderTakesItsCorpusAndRefusesSomeOfWhatIsBroken) {
+  spdlog::set_level(spdlog::level::off);
+  const fs::path root = fs::path(::testing::TempDir()) / "fuzz";
+  for (const FuzzTarget& target : fuzz_targets()) {
+    SCOPED_TRACE(target.name);
+    const fs::path folder = root / target.name;
+    fs::create_directories(folder);
+    target.prepare(folder);
+    for (const std::string& content : target.corpus) {
+      target.write(folder, content);
+      EXPECT_NO_THROW(target.read(folder));
+    }
+    int refused = 0;
+    constexpr int inputs = 100;
+    for (uint64_t number = 0; number < inputs; ++number) {
+      target.write(folder, target.input(number));
+      try {
+        target.read(folder);
+      } catch (const InputError&) {
+        ++refused;
+      } catch (const std::exception& problem) {
+        ADD_FAILURE() << "input " << number << ": " << problem.what();
+      }
+    }
+    EXPECT_GT(refused, 0);
+  }
+  fs::remove_all(root);
+}
+
+}  // namespace
+}  // namespace brightnet::testing
