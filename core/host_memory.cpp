@@ -1,10 +1,27 @@
 #include "core/host_memory.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <fstream>
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 namespace brightnet {
+namespace {
+
+/// Of a limit on the process itself (`ulimit -v`).
+size_t free_address_space() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return SIZE_MAX;
+  size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const size_t used = pages * static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
+}
+
+}  // namespace
 
 size_t free_host_memory() {
   size_t available = 0;
@@ -16,11 +33,18 @@ size_t free_host_memory() {
     available = kib * 1024;
     break;
   }
+  available = std::min(available, free_address_space());
   size_t limit = 0, used = 0;
   std::ifstream maximum("/sys/fs/cgroup/memory.max"), current("/sys/fs/cgroup/memory.current");
   // "max" (no limit) does not read as a number.
-  if (maximum >> limit && current >> used) available = std::min(available, limit > used ? limit - used : 0);
-  return available;
+  if (!(maximum >> limit && current >> used)) return available;
+  // Cached files count as used and are given up when memory is wanted, as MemAvailable knows.
+  size_t cached = 0;
+  std::ifstream statistics("/sys/fs/cgroup/memory.stat");
+  for (std::string key; statistics >> key && key != "inactive_file";) statistics >> cached;
+  if (!(statistics >> cached)) cached = 0;
+  used -= std::min(used, cached);
+  return std::min(available, limit > used ? limit - used : 0);
 }
 
 std::string format_bytes(double bytes) {

@@ -6,7 +6,7 @@
 
 namespace brightnet {
 
-/// Bytes that this process can still allocate: the smaller of MemAvailable and what its cgroup leaves.
+/// Bytes that this process can still allocate: the least of MemAvailable and what its cgroup and `ulimit -v` leave.
 size_t free_host_memory();
 
 /// "1.5 GiB".

@@ -8,8 +8,8 @@
 
 #include "core/alignment.h"
 #include "core/error.h"
-#include "core/host_memory.h"
 #include "core/random.h"
+#include "core/require_memory.h"
 
 namespace brightnet {
 namespace {
@@ -90,15 +90,9 @@ DeviceBuffer& DeviceBuffer::operator=(DeviceBuffer&& other) noexcept {
 }
 
 std::vector<float> initial_parameters(const Model& model, const ParameterLayout& layout, uint64_t seed) {
-  if (const size_t free = free_host_memory(); layout.floats() > free / sizeof(float)) {
-    throw DeviceError(
-        fmt::format("'{}' has {} parameters, which take {:.4g} GiB in fp32, and {:.4g} GiB of memory "
-                    "are free",
-                    model.name, layout.floats(),
-                    static_cast<double>(layout.floats()) * sizeof(float) / (1 << 30),
-                    static_cast<double>(free) / (1 << 30)),
-        "", "Check the filters and sizes of its layers.");
-  }
+  require_memory(fmt::format("'{}' has {} parameters: a copy of them in fp32", model.name, layout.floats()),
+                 layout.floats() * sizeof(float), free_memory_of_host(),
+                 [] { return "Check the filters and sizes of its layers."; });
   std::vector<float> values(layout.floats(), 0.0f);
   for (const auto& entry : layout.entries()) {
     float* begin = values.data() + entry.offset;

@@ -65,7 +65,9 @@ inline Json look_at(const std::vector<std::filesystem::path>& pages, const std::
 const frames_ = [...document.querySelectorAll("iframe")], seen = frames_.map(() => null);
 addEventListener("message", e => {
   seen[frames_.findIndex(f => f.contentWindow === e.source)] = e.data;
-  document.getElementById("seen").textContent = "SEEN" + JSON.stringify(seen).replace(/[<>&\u0080-\uffff]/g, c => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0")) + "END";
+  const escaped = c => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0");
+  document.getElementById("seen").textContent =
+    "SEEN" + JSON.stringify(seen).replace(/[<>&\u0080-\uffff]/g, escaped) + "END";
 });
 </script>)js");
   const ProgramResult result =

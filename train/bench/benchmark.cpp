@@ -5,9 +5,12 @@
 #include <memory>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "core/clock.h"
 #include "core/random.h"
 #include "core/threads.h"
+#include "kernels/memory_need.h"
 #include "train/loop/memory.h"
 #include "train/optimizer/optimizer_step.h"
 
@@ -32,6 +35,47 @@ double timed(Backend& backend, Call&& call) {
   return seconds_now() - begin;
 }
 
+NetworkSetup setup_of(const Model& model, Backend& backend, const Parameters& parameters,
+                      const StepBenchmarkOptions& options) {
+  return {.model = &model,
+          .backend = &backend,
+          .parameters = &parameters,
+          .batch = options.batch,
+          .height = options.size.height,
+          .width = options.size.width,
+          .precision = options.precision,
+          .mode = Mode::train};
+}
+
+/// What BareConvolutions allocates, without what a convolution itself wants.
+size_t bytes_of_bare_convolutions(const Network& network) {
+  size_t all = 0, gradient = 0;
+  for (int i = 0; i < network.layer_count(); ++i) {
+    const ConvolutionSpec* spec = network.layer(i).convolution();
+    if (!spec) continue;
+    const size_t input = spec->input.count(), output = spec->output.count(), element = size_of(spec->type);
+    all += (input + output + spec->weight_count()) * element + spec->weight_count() * sizeof(float);
+    gradient = std::max({gradient, input * element, output * element});
+  }
+  return all + 2 * gradient;
+}
+
+void check_memory_of(const RunConfig& config, const Model& model, Backend& backend,
+                     const StepBenchmarkOptions& options) {
+  const ParameterLayout layout(model);
+  const Parameters parameters{.layout = &layout};
+  const Network network(setup_of(model, backend, parameters, options));
+  MemoryNeed need{plan_run_memory(config, layout, network.memory().arena()).peak()};
+  if (!options.steps_only) need.device += bytes_of_bare_convolutions(network);
+  need.host = layout.floats() * sizeof(float) + static_cast<size_t>(options.batch) *
+                                                    static_cast<size_t>(options.size.pixels()) *
+                                                    static_cast<size_t>(model.channels);
+  require_memory(fmt::format("a step of '{}' with a batch of {} at {} pixels in {}{}", model.name,
+                             options.batch, options.size.text(), enum_name(options.precision),
+                             options.steps_only ? "" : ", with its convolutions alone"),
+                 need, backend, [] { return "Give a smaller --batch or --size, or --steps-only."; });
+}
+
 /// One training step on random data.
 class BenchmarkStep {
  public:
@@ -42,14 +86,7 @@ class BenchmarkStep {
         values_(backend, layout_.floats() * sizeof(float)),
         gradients_(backend, layout_.trainable_floats() * sizeof(float)),
         parameters_{.layout = &layout_, .values = values_.floats(), .gradients = gradients_.floats()},
-        network_({.model = &model,
-                  .backend = &backend,
-                  .parameters = &parameters_,
-                  .batch = options.batch,
-                  .height = options.size.height,
-                  .width = options.size.width,
-                  .precision = options.precision,
-                  .mode = Mode::train}),
+        network_(setup_of(model, backend, parameters_, options)),
         pixels_(nullptr, [&backend](uint8_t* pixels) { backend.release_host(pixels); }) {
     const std::vector<float> initial = initial_parameters(model, layout_, config.train.seed);
     backend.upload(values_.data(), initial.data(), values_.bytes());
@@ -267,6 +304,7 @@ StepBenchmark measure_step(const RunConfig& config, const Model& model, Backend&
   result.batch = options.batch;
   result.size = options.size;
   result.threads = compute_threads();
+  check_memory_of(config, model, backend, options);
   BenchmarkStep step(config, model, backend, options);
   result.peak_bytes = backend.peak_bytes();
   for (int i = 0; i < step.network().layer_count(); ++i) {

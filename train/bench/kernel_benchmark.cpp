@@ -5,6 +5,7 @@
 
 #include "core/clock.h"
 #include "core/random.h"
+#include "kernels/memory_need.h"
 #include "layers/parameters.h"
 #include "train/bench/benchmark.h"
 #include "train/optimizer/optimizer.h"
@@ -21,6 +22,10 @@ class Bench {
  public:
   Bench(Backend& device, DType type, const Shape& shape, std::vector<KernelBenchmark>& results)
       : backend(device), results_(results) {
+    // These three and up to two more that an operation asks for; their values come from the host.
+    require_memory("measuring operations on tensors of " + to_string(shape),
+                   {5 * shape.count() * size_of(type), shape.count() * sizeof(float)}, device,
+                   [] { return "Give a smaller --batch."; });
     for (Tensor* tensor : {&x, &y, &z}) {
       memory_.emplace_back(backend, shape.count() * size_of(type));
       *tensor = {memory_.back().data(), shape, type};

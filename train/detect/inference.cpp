@@ -1,16 +1,21 @@
 #include "train/detect/inference.h"
 
+#include <fmt/format.h>
+
 #include "core/log.h"
+#include "kernels/memory_need.h"
 
 namespace brightnet {
+namespace {
+
+/// By the loaders of images, together: the one that the network looks at and those ahead.
+constexpr size_t batches_loaded = 3;
+
+}  // namespace
 
 InferenceNetwork::InferenceNetwork(TrainedModel trained, Backend& backend, Precision precision, int batch,
                                    const InputSize& size, bool loss)
-    : trained_(std::move(trained)),
-      values_(backend, trained_.layout.floats() * sizeof(float)),
-      parameters_{.layout = &trained_.layout, .values = values_.floats()} {
-  backend.upload(values_.data(), trained_.values.data(), values_.bytes());
-  trained_.values = {};
+    : trained_(std::move(trained)), parameters_{.layout = &trained_.layout} {
   const InputSize& input = size.given() ? size : trained_.size;
   network_ = std::make_unique<Network>(NetworkSetup{.model = &trained_.model,
                                                     .backend = &backend,
@@ -21,9 +26,28 @@ InferenceNetwork::InferenceNetwork(TrainedModel trained, Backend& backend, Preci
                                                     .precision = precision,
                                                     .mode = Mode::infer,
                                                     .loss_of_inference = loss});
+  const size_t values = trained_.layout.floats() * sizeof(float);
+  require_memory_of(*network_, values);
+  values_ = DeviceBuffer(backend, values);
+  parameters_.values = values_.floats();
+  backend.upload(values_.data(), trained_.values.data(), values);
+  trained_.values = {};
   arena_ = DeviceBuffer(backend, network_->memory().arena());
   network_->bind(arena_.data());
   bound_ = network_.get();
+}
+
+/// Before anything is allocated for a network: its plan, `values` bytes of parameters, and the batches that are loaded
+/// ahead, which darknet's resize makes of floats.
+void InferenceNetwork::require_memory_of(const Network& network, size_t values) const {
+  const NetworkSetup& setup = network.setup();
+  const size_t value = trained_.resize == Resize::darknet ? sizeof(float) : 1;
+  const auto pixels = static_cast<size_t>(setup.size().pixels()) * static_cast<size_t>(setup.model->channels);
+  const MemoryNeed need{network.memory().arena() + values,
+                        batches_loaded * static_cast<size_t>(setup.batch) * pixels * value};
+  require_memory(fmt::format("'{}' with a batch of {} at {} pixels in {}", setup.model->name, setup.batch,
+                             setup.size().text(), enum_name(setup.precision)),
+                 need, *setup.backend, [] { return "Give a smaller --batch or --size, or --precision bf16."; });
 }
 
 void InferenceNetwork::begin_rect() {
@@ -47,6 +71,7 @@ Network& InferenceNetwork::network(const InputSize& size) {
       setup.width = size.width;
       other = std::make_unique<Network>(setup);
       if (other->memory().arena() > arena_.bytes()) {
+        require_memory_of(*other, 0);
         arena_ = DeviceBuffer(*setup.backend, other->memory().arena());
         bound_ = nullptr;
       }

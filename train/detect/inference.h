@@ -12,9 +12,10 @@ namespace brightnet {
 class InferenceNetwork {
  public:
   /// Plans for `batch` images of this size; 0: the one it was evaluated at. `loss`: it also
-  /// computes the loss of its predictions, where there is ground truth.
+  /// computes the loss of its predictions, where there is ground truth. Throws InputError when the plan is larger than
+  /// the memory.
   InferenceNetwork(TrainedModel trained, Backend& backend, Precision precision, int batch,
-                   const InputSize& size,                   bool loss = false);
+                   const InputSize& size, bool loss = false);
 
   Network& network() { return *network_; }
   /// The network for another size of the same batch, for rectangular batches. They share the memory of the first, and
@@ -31,6 +32,8 @@ class InferenceNetwork {
   void set_letterbox(bool letterbox) { trained_.letterbox = letterbox; }
 
  private:
+  void require_memory_of(const Network& network, size_t values) const;
+
   TrainedModel trained_;
   DeviceBuffer values_, arena_;
   Parameters parameters_;

@@ -8,6 +8,7 @@
 
 #include "core/dtype.h"
 #include "core/enum_names.h"
+#include "core/require_memory.h"
 #include "layers/model/reader.h"
 #include "train/formats/input_channels.h"
 #include "train/formats/safetensors.h"
@@ -158,6 +159,9 @@ std::vector<float> load_weights(const std::filesystem::path& file, const Paramet
         fmt::format("its model has {} parameters, which a file of {} bytes cannot hold", count, bytes),
         file.string(), "The file was cut short, or its description is not that of its weights.");
   }
+  require_memory(fmt::format("'{}' has {} parameters: a copy of them in fp32", file.string(), count),
+                 layout.floats() * sizeof(float), free_memory_of_host(),
+                 [] { return "Free some memory, or use a machine with more."; });
   std::vector<float> values(layout.floats(), 0.0f);
   const MatchReport report = load_matching_weights(file, layout, values);
   if (!report.left.empty()) {

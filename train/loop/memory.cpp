@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "core/require_memory.h"
 #include "train/distributed/communicator.h"
 #include "train/optimizer/ema.h"
 #include "train/optimizer/optimizer.h"
@@ -83,12 +84,12 @@ int choose_micro_batch(const RunConfig& config, const Model& model, Backend& bac
     needed = plan_run(config, model, backend, micro_batch).memory.peak();
     if (needed <= budget) return micro_batch;
   }
-  throw DeviceError(
-      "a step of a single image needs " + format_bytes(static_cast<double>(needed)) + ", and " +
-          format_bytes(static_cast<double>(budget)) + " may be used",
-      "",
-      "Lower train.size, use --precision bf16, raise train.memory_fraction, or set train.micro_batch to "
-      "1 to try nevertheless");
+  require_memory("training '" + model.name + "' with a micro-batch of a single image", needed,
+                 {backend.name(), budget, "may be used"}, [] {
+                   return "Lower train.size, use --precision bf16, raise train.memory_fraction, or set "
+                          "train.micro_batch to 1 to try nevertheless.";
+                 });
+  return 1;
 }
 
 int largest_batch(const RunConfig& config, const Model& model, Backend& backend, size_t budget) {

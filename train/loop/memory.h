@@ -70,7 +70,7 @@ struct PlannedRun {
 PlannedRun plan_run(const RunConfig& config, const Model& model, Backend& backend, int micro_batch);
 
 /// The largest divisor of `batch`, a rank's part of train.batch, whose plan fits into `budget` bytes. Throws
-/// DeviceError, stating what one image needs, when none does.
+/// InputError, stating what one image needs, when none does.
 int choose_micro_batch(const RunConfig& config, const Model& model, Backend& backend, int batch,
                        size_t budget);
 

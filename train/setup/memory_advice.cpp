@@ -1,14 +1,28 @@
 #include "train/setup/memory_advice.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
+
+#include "data/loader/loader.h"
+#include "kernels/memory_need.h"
 
 namespace brightnet {
 namespace {
 
 size_t peak(const RunConfig& config, const Model& model, Backend& backend) {
   return plan_run(config, model, backend, config.train.micro_batch).memory.peak();
+}
+
+/// What the training images are loaded into.
+size_t loader_bytes(const RunConfig& config, const Model& model) {
+  Loader::Setup setup;
+  setup.loader = config.loader;
+  setup.batch = config.train.micro_batch;
+  setup.sizes = config.input_sizes();
+  setup.channels = model.channels;
+  return Loader::buffer_bytes(setup);
 }
 
 std::string amount(size_t bytes) {
@@ -67,8 +81,11 @@ std::vector<std::string> what_fits(const RunConfig& config, const Model& model, 
   }
   const auto sizes = config.input_sizes();
   const InputSize largest = *std::max_element(sizes.begin(), sizes.end());
-  for (int height = (largest.height - 1) / model.stride * model.stride; height >= std::max(model.stride, 64);
-       height -= model.stride) {
+  // Activations grow with the pixels and parameters do not, so nothing larger fits, or hardly: planning each size of a
+  // large input would take minutes.
+  const double ratio = std::sqrt(static_cast<double>(free) / static_cast<double>(peak(config, model, backend)));
+  const int most = std::min(largest.height - 1, static_cast<int>(ratio * largest.height) + 2 * model.stride);
+  for (int height = most / model.stride * model.stride; height >= std::max(model.stride, 64); height -= model.stride) {
     const InputSize size = with_height(largest, height, model.stride);
     RunConfig smaller = config;
     smaller.train.size = size;
@@ -81,25 +98,33 @@ std::vector<std::string> what_fits(const RunConfig& config, const Model& model, 
   return fits.fitting;
 }
 
-void check_memory(const RunConfig& config, const Model& model, Backend& backend) {
-  const size_t free = backend.free_bytes(), asked = peak(config, model, backend);
-  if (asked <= free) return;
+void check_parameter_memory(const Model& model, const ParameterLayout& layout, const Backend& backend) {
+  const MemoryNeed need{(layout.floats() + 2 * layout.trainable_floats()) * sizeof(float),
+                        layout.floats() * sizeof(float)};
+  require_memory(fmt::format("training '{}', which has {} parameters, for these, their gradients and a moment alone",
+                             model.name, layout.trainable_parameters()),
+                 need, backend, [] { return "Check the filters and sizes of its layers."; });
+}
+
+void check_memory(const RunConfig& config, const Model& model, Backend& backend, int processes) {
   const auto sizes = config.input_sizes();
-  std::string remedy;
-  for (const auto& change : what_fits(config, model, backend, free))
-    remedy += (remedy.empty() ? "What would fit: " : ", or ") + change;
-  if (remedy.empty()) {
-    remedy =
+  MemoryNeed need{peak(config, model, backend)};
+  // The loader itself asks for what it takes beside a GPU.
+  if (!backend.works_beside_host()) need.host = loader_bytes(config, model);
+  const auto remedy = [&] {
+    const size_t share = backend.free_bytes() / static_cast<size_t>(processes);
+    std::string changes;
+    for (const auto& change : what_fits(config, model, backend, share - std::min(share, need.host)))
+      changes += (changes.empty() ? "What would fit: " : ", or ") + change;
+    if (!changes.empty()) return changes;
+    return std::string(
         "Neither a micro-batch of 1 nor a smaller input would fit alone: free some memory, or combine "
-        "--set train.micro_batch=1 with a smaller train.size";
-  }
-  throw DeviceError(
-      fmt::format(
-          "there is not enough memory on {}: training '{}' with a micro-batch of {} at {} pixels in {} takes "
-          "{}, and {} are free",
-          backend.name(), model.name, config.train.micro_batch, std::max_element(sizes.begin(), sizes.end())->text(),
-          enum_name(config.train.precision), amount(asked), amount(free)),
-      "", remedy);
+        "--set train.micro_batch=1 with a smaller train.size");
+  };
+  require_memory(
+      fmt::format("training '{}' with a micro-batch of {} at {} pixels in {}", model.name, config.train.micro_batch,
+                  std::max_element(sizes.begin(), sizes.end())->text(), enum_name(config.train.precision)),
+      need, backend, remedy, processes);
 }
 
 }  // namespace brightnet

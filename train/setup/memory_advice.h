@@ -18,8 +18,12 @@ size_t memory_budget(const RunConfig& config, const Backend& backend);
 std::vector<std::string> what_fits(const RunConfig& config, const Model& model, Backend& backend,
                                    size_t free);
 
-/// Throws DeviceError, with the memory needed, the memory free and what_fits(), when the run does not fit in
-/// the device's free memory.
-void check_memory(const RunConfig& config, const Model& model, Backend& backend);
+/// Throws InputError, with the memory needed, the memory free and what_fits(), when the run does not fit in
+/// the device's free memory. `processes` ranks of this machine take as much each.
+void check_memory(const RunConfig& config, const Model& model, Backend& backend, int processes = 1);
+
+/// The same for the parameters, their initial values and what any optimizer keeps of each, before there are any: no
+/// micro-batch and no size makes them fewer.
+void check_parameter_memory(const Model& model, const ParameterLayout& layout, const Backend& backend);
 
 }  // namespace brightnet

@@ -37,8 +37,10 @@ void say_what_was_imported(const RunConfig& config, int classes) {
 
 /// Initial parameters, overwritten by train.weights; updates the rates of `model` accordingly.
 std::vector<float> starting_parameters(RunConfig& config, Model& model,
-                                       const std::vector<std::string>& classes, bool resuming) {
+                                       const std::vector<std::string>& classes, const Backend& backend,
+                                       bool resuming) {
   const ParameterLayout layout(model);
+  check_parameter_memory(model, layout, backend);
   std::vector<float> values = initial_parameters(model, layout, config.train.seed);
   if (resuming) return values;
   if (!config.train.weights.empty()) {
@@ -76,7 +78,7 @@ void choose_micro_batch(RunConfig& config, const Model& model, Backend& backend,
           ranks.size(), micro_batch.value(), before);
     }
   }
-  check_memory(config, model, backend);
+  check_memory(config, model, backend, ranks.local_size());
 }
 
 /// Warns of valid settings that are costly or useless and probably unintended.
@@ -116,7 +118,8 @@ void prepare_model(Preparation& run) {
   const auto classes = static_cast<int>(run.training.classes.size());
   run.model = load_model(config, classes);
   if (const auto size = choose_size(config, run.training, run.model)) run.choices.push_back(*size);
-  run.initial = starting_parameters(config, run.model, run.training.classes, run.old.has_value());
+  run.initial =
+      starting_parameters(config, run.model, run.training.classes, *run.backend, run.old.has_value());
   if (!run.old) {
     // None of this changes the parameters or their initial values. The head may bring its own anchors.
     append(run.choices, choose_head(config, run.model));

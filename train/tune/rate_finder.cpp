@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/log.h"
+#include "core/require_memory.h"
 #include "train/loop/training_step.h"
 #include "train/run/progress_line.h"
 
@@ -41,7 +42,12 @@ Loader::Setup loader_setup(const Preparation& run, size_t batches) {
 
 /// The micro-batches of a run's first steps.
 std::vector<KeptBatch> first_batches(const Preparation& run, size_t count) {
-  Loader loader(loader_setup(run, count));
+  const Loader::Setup setup = loader_setup(run, count);
+  const auto pixels = static_cast<size_t>(setup.batch) * static_cast<size_t>(setup.channels) *
+                      static_cast<size_t>(run.config.train.size.value().pixels());
+  require_memory(fmt::format("keeping {} batches of {} images", count, setup.batch), count * pixels,
+                 free_memory_of_host(), [] { return "Lower train.batch or train.size."; });
+  Loader loader(setup);
   std::vector<KeptBatch> kept(count);
   for (KeptBatch& one : kept) {
     const Batch* batch = loader.next();

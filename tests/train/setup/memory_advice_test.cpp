@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "data/loader/loader.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "tests/layers/models.h"
 
@@ -32,23 +33,59 @@ size_t peak_with(RunConfig config, const Model& model, Backend& backend, int mic
   return plan_run(config, model, backend, micro_batch).memory.peak();
 }
 
+/// What tiny_run() loads its images into.
+size_t loaded(const Model& model) {
+  Loader::Setup setup;
+  setup.loader = tiny_run().loader;
+  setup.batch = 16;
+  setup.sizes = {256};
+  setup.channels = model.channels;
+  return Loader::buffer_bytes(setup);
+}
+
 TEST(MemoryAdvice, NothingIsSaidOfARunThatFits) {
   SmallBackend backend;
   const Model model = shipped_model("yolov4-tiny", 2);
-  backend.free = peak_with(tiny_run(), model, backend, 16);
+  backend.free = peak_with(tiny_run(), model, backend, 16) + loaded(model);
   EXPECT_NO_THROW(check_memory(tiny_run(), model, backend));
+  // The batches that are loaded lie in the CPU's memory as well, and those of other ranks.
+  --backend.free;
+  EXPECT_THROW(check_memory(tiny_run(), model, backend), InputError);
+  backend.free = 3 * (backend.free + 1);
+  EXPECT_NO_THROW(check_memory(tiny_run(), model, backend, 3));
+  EXPECT_THROW(check_memory(tiny_run(), model, backend, 4), InputError);
+}
+
+TEST(MemoryAdvice, ParametersThatDoNotFitAreRefusedBeforeThereAreAny) {
+  SmallBackend backend;
+  const Model model = shipped_model("yolov4-tiny", 2);
+  const ParameterLayout layout(model);
+  // Values, initial values, gradients and a moment.
+  const size_t needed = 2 * (layout.floats() + layout.trainable_floats()) * sizeof(float);
+  backend.free = needed;
+  EXPECT_NO_THROW(check_parameter_memory(model, layout, backend));
+  backend.free = needed - 1;
+  try {
+    check_parameter_memory(model, layout, backend);
+    FAIL() << "no error";
+  } catch (const InputError& error) {
+    const std::string text = error.what();
+    for (const std::string& word : {format_bytes(static_cast<double>(needed)), std::string("yolov4-tiny"),
+                                    std::to_string(layout.trainable_parameters()) + " parameters"})
+      EXPECT_NE(text.find(word), std::string::npos) << word << " in: " << text;
+  }
 }
 
 TEST(MemoryAdvice, SaysWhatWasAskedWhatIsFreeAndWhatWouldFit) {
   SmallBackend backend;
   const Model model = shipped_model("yolov4-tiny", 2);
-  const size_t asked = peak_with(tiny_run(), model, backend, 16);
-  backend.free = peak_with(tiny_run(), model, backend, 8) + 1;
+  const size_t asked = peak_with(tiny_run(), model, backend, 16) + loaded(model);
+  backend.free = peak_with(tiny_run(), model, backend, 8) + loaded(model) + 1;
   ASSERT_LT(backend.free, asked);
   try {
     check_memory(tiny_run(), model, backend);
     FAIL() << "no error";
-  } catch (const DeviceError& error) {
+  } catch (const InputError& error) {
     const std::string text = error.what();
     for (const std::string& word :
          {format_bytes(static_cast<double>(asked)), format_bytes(static_cast<double>(backend.free)),
@@ -75,7 +112,7 @@ TEST(MemoryAdvice, AMachineThatHoldsNotEvenOneImageIsToldSo) {
   try {
     check_memory(tiny_run(), model, backend);
     FAIL() << "no error";
-  } catch (const DeviceError& error) {
+  } catch (const InputError& error) {
     EXPECT_NE(std::string(error.what()).find("micro_batch=1"), std::string::npos) << error.what();
   }
 }

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/require_memory.h"
 #include "layers/layer.h"
 #include "train/formats/darknet/layers.h"
 #include "train/formats/darknet/weights.h"
@@ -296,6 +297,9 @@ DarknetFiles export_darknet(const fs::path& folder, const std::string& name, con
   }
   const DarknetFiles files{folder / (name + ".cfg"), folder / (name + ".weights"),
                            folder / (name + ".names")};
+  require_memory("a scaled copy of the weights of '" + trained.model.name + "'",
+                 trained.values.size() * sizeof(float), free_memory_of_host(),
+                 [] { return "Free some memory, or export on a machine with more."; });
   write_atomically(files.cfg, write_darknet_cfg(trained.model, trained.fit()));
   const bool kept = numbers == DarknetNumbers::kept;
   save_darknet_weights(files.weights, trained.model, trained.layout,

@@ -25,7 +25,8 @@ struct DarknetTrained {
 };
 
 /// The heads are made for as many classes as the .weights have, whatever number the .cfg is written for. Throws
-/// InputError for what cannot be imported, and when there are names of another number of classes. Parameters that are not in the .weights (see the report) are initialised as for training.
+/// InputError for what cannot be imported, and when there are names of another number of classes. Parameters that are
+/// not in the .weights (see the report) are initialised as for training.
 DarknetTrained read_darknet_trained(const DarknetFilesToRead& files);
 
 /// The names of classes in a .names or obj.data file.

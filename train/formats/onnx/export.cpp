@@ -3,10 +3,23 @@
 #include <limits>
 
 #include "core/files.h"
+#include "core/host_memory.h"
+#include "core/require_memory.h"
 #include "train/formats/onnx/model.h"
 
 namespace brightnet {
 namespace {
+
+/// A file of so many bytes, and the graph that it is written from, which has a copy of the parameters as well.
+void require_room(const TrainedModel& trained, size_t bytes, const std::filesystem::path& file) {
+  if (bytes > std::numeric_limits<int32_t>::max()) {
+    throw InputError(
+        "the network takes " + format_bytes(static_cast<double>(bytes)) + ", and an ONNX file holds 2 GiB",
+        file.string());
+  }
+  require_memory("the ONNX graph of '" + trained.model.name + "'", bytes, free_memory_of_host(),
+                 [] { return "Free some memory, or export on a machine with more."; });
+}
 
 OnnxTensor description(const onnx::ValueInfoProto& value) {
   OnnxTensor tensor{value.name(), "float32", {}};
@@ -19,14 +32,11 @@ OnnxTensor description(const onnx::ValueInfoProto& value) {
 
 OnnxSummary export_onnx(const TrainedModel& trained, const OnnxOptions& options,
                         const std::filesystem::path& file) {
+  require_room(trained, trained.layout.trainable_parameters() * sizeof(float), file);
   const onnx::ModelProto model = make_onnx_model(trained, options);
   OnnxSummary summary;
   summary.bytes = model.ByteSizeLong();
-  if (summary.bytes > std::numeric_limits<int32_t>::max()) {
-    throw InputError(
-        "the network takes " + std::to_string(summary.bytes) + " bytes, and an ONNX file holds 2 GiB",
-        file.string());
-  }
+  require_room(trained, summary.bytes, file);
   write_atomically(file, [&](std::ostream& out) {
     // A failure to write shows in the stream's state, which write_atomically() checks.
     (void)model.SerializeToOstream(&out);
