@@ -116,6 +116,9 @@ class Backend : public Device {
   virtual void cast_all(std::span<const CastPair> pairs) {
     for (const CastPair& pair : pairs) cast(pair.from, pair.to);
   }
+  /// to = or += from for each pair, `to` in fp32: weight gradients that convolutions leave rounded
+  /// (Convolution::rounds_weight_gradient()). A GPU does hundreds of them in one launch.
+  virtual void add_rounded(std::span<const CastPair> pairs, bool accumulate) = 0;
   /// u8 pixels to the compute type: value / 255, correctly rounded to fp32.
   virtual void normalize_image(const Tensor& pixels, const Tensor& x) = 0;
 

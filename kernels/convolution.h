@@ -67,6 +67,12 @@ class Convolution {
   /// dw (fp32, OHWI) = or += x ∗ dy. With a null dw the result stays in the workspace, in the primitive's own
   /// layout: `bench` times that as the lower bound.
   virtual void backward_weights(const Tensor& x, const Tensor& dy, float* dw, bool accumulate) = 0;
+  /// Whether dw is computed rounded to spec.type, and converted to fp32 by a pass of its own. Then
+  /// rounded_backward_weights() leaves the conversion to Backend::add_rounded(), which does that of many convolutions
+  /// at once.
+  virtual bool rounds_weight_gradient() const { return false; }
+  /// dw = x ∗ dy, of spec.weight_count() elements of spec.type; only if rounds_weight_gradient().
+  virtual void rounded_backward_weights(const Tensor& /*x*/, const Tensor& /*dy*/, void* /*dw*/) {}
 
   /// Names of the implementations chosen, for `bench` and `doctor`.
   virtual std::string description() const = 0;

@@ -48,6 +48,8 @@ MemoryNeeds ConvolutionLayer::memory_needs() const {
     if (norm_) needs.saved += 2 * channel;
     workspace = std::max(workspace, backend().channel_workspace(spec_.output));
   }
+  if (trains_ && convolution_->rounds_weight_gradient())
+    needs.rounded_gradient = aligned(spec_.weight_count() * size_of(spec_.type));
   const size_t tensors = dense_gradient_bytes() + added_gradient_bytes();
   needs.workspace = tensors + workspace;
   needs.most_workspace = tensors + std::max(workspace, most);
@@ -85,6 +87,7 @@ void ConvolutionLayer::bind(const LayerMemory& memory) {
     folded_bias_ = reinterpret_cast<float*>(weights + aligned(convolution_->weight_bytes()));
     folded_weight_ = static_cast<float*>(memory.preparing);
   }
+  rounded_gradient_ = memory.rounded_gradient;
   dense_gradient_ = workspace;
   added_gradient_ = workspace + dense_gradient_bytes();
   workspace_ = added_gradient_ + added_gradient_bytes();
@@ -176,7 +179,11 @@ void ConvolutionLayer::backward(const LayerCall& call, bool accumulate_parameter
     if (trains_)
       backend().bias_gradient(dy, gradient(bias_), accumulate_parameters, workspace_, setup().statistics);
   }
-  if (trains_) convolution_->backward_weights(call.inputs[0], dy, gradient(weight_), accumulate_parameters);
+  if (trains_ && rounded_gradient_) {
+    convolution_->rounded_backward_weights(call.inputs[0], dy, rounded_gradient_);
+  } else if (trains_) {
+    convolution_->backward_weights(call.inputs[0], dy, gradient(weight_), accumulate_parameters);
+  }
   const Tensor& dx = call.input_gradients[0];
   if (!dx) return;
   if (!call.accumulate[0]) {
@@ -189,6 +196,12 @@ void ConvolutionLayer::backward(const LayerCall& call, bool accumulate_parameter
   if (convolution_->add_backward_data(dy, dx, part)) return;
   convolution_->backward_data(dy, part);
   backend().add(dx, part, dx);
+}
+
+CastPair ConvolutionLayer::rounded_gradient() const {
+  if (!rounded_gradient_) return {};
+  const Shape flat{1, 1, 1, static_cast<int>(spec_.weight_count())};
+  return {{rounded_gradient_, flat, spec_.type}, {gradient(weight_), flat, DType::f32}};
 }
 
 }  // namespace brightnet

@@ -28,6 +28,7 @@ class ConvolutionLayer : public Layer {
   void forward(const LayerCall& call) override;
   void rebuild(const Tensor& output) override;
   void backward(const LayerCall& call, bool accumulate_parameters) override;
+  CastPair rounded_gradient() const override;
 
  private:
   /// Whether the convolution's output is kept in addition to the layer's.
@@ -56,6 +57,7 @@ class ConvolutionLayer : public Layer {
   float *mean_ = nullptr, *inverse_std_ = nullptr;
   float *folded_weight_ = nullptr, *folded_bias_ = nullptr;
   std::byte *dense_gradient_ = nullptr, *added_gradient_ = nullptr;
+  void* rounded_gradient_ = nullptr;
   std::byte* workspace_ = nullptr;  ///< the convolution's, and batch-norm's
 };
 

@@ -19,7 +19,8 @@ Network::Network(const NetworkSetup& setup)
   const int stride = setup.model->stride;
   if (setup.height % stride != 0 || setup.width % stride != 0 || setup.height < stride ||
       setup.width < stride) {
-    throw InputError("an input of " + setup.size().described() + " pixels does not fit the model '" + setup.model->name + "'",
+    throw InputError("an input of " + setup.size().described() + " pixels does not fit the model '" +
+                         setup.model->name + "'",
                      "",
                      "Its sides must be multiples of " + std::to_string(stride) + ", such as " +
                          nearest_input_sizes(setup.size(), stride) + '.');
@@ -151,6 +152,12 @@ void Network::backward(const GradientScale& scale, bool accumulate, LossTotals* 
 /// The backward pass of layers `from` down to `to`.
 void Network::run_backward(int from, int to, const GradientScale& scale, bool accumulate, LossTotals* totals,
                            const LayerPassed& passed) {
+  std::vector<CastPair> rounded;
+  const auto convert = [&] {
+    if (LaunchList* list = LaunchList::current()) list->set_layer(-1);
+    if (!rounded.empty()) setup_.backend->add_rounded(rounded, accumulate);
+    rounded.clear();
+  };
   for (int i = from; i >= to; --i) {
     Node& node = nodes_[i];
     if (!node.needs_gradient) continue;
@@ -162,10 +169,13 @@ void Network::run_backward(int from, int to, const GradientScale& scale, bool ac
         node.head->loss(call_of(node, true), input_->truths(), scale, totals);
       } else {
         layers_[i]->backward(call_of(node, true), accumulate);
+        if (const CastPair pair = layers_[i]->rounded_gradient(); pair.to) rounded.push_back(pair);
       }
+      if (node.converts || passed) convert();
     });
     if (passed) passed(i);
   }
+  convert();
 }
 
 void Network::forward_backward(const GradientScale& scale, bool accumulate, LossTotals* totals) {

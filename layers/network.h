@@ -145,6 +145,7 @@ class Network {
   void choose_rebuilt();
   int input_sharing_gradient(int layer) const;
   bool normalizes(int layer) const;
+  void choose_conversions();
   void plan_memory();
   void plan_workspaces(std::vector<Lifetime>& lives, size_t preparing);
   std::vector<int> times_of_calls(int layer) const;

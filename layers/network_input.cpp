@@ -10,10 +10,7 @@ namespace brightnet {
 NetworkInput::NetworkInput(Backend& backend, const Shape& image, bool training)
     : backend_(backend),
       image_(image),
-      places_(training && backend.works_beside_host() ? 2 : 1, Tensor{nullptr, image, DType::u8}) {
-  host_truths_.reserve(max_truths(image.n));
-  host_offsets_.reserve(static_cast<size_t>(image.n) + 1);
-}
+      places_(training && backend.works_beside_host() ? 2 : 1, Tensor{nullptr, image, DType::u8}) {}
 
 size_t NetworkInput::bytes() const {
   return places_.size() * aligned(image_.count()) + aligned(max_truths(image_.n) * sizeof(Truth)) +
@@ -21,6 +18,9 @@ size_t NetworkInput::bytes() const {
 }
 
 void NetworkInput::bind(std::byte* memory) {
+  // Not before: a plan is made of what no memory may hold.
+  host_truths_.reserve(max_truths(image_.n));
+  host_offsets_.reserve(static_cast<size_t>(image_.n) + 1);
   for (Tensor& place : places_) {
     place.data = memory;
     memory += aligned(image_.count());

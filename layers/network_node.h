@@ -22,6 +22,8 @@ struct Network::Node {
   int shortcut = -1;    ///< the shortcut whose sum its batch-norm writes
   int summand = -1;     ///< of a shortcut: the layer that writes its sum; `addend` is its other input
   int addend = -1;
+  int rounded_gradient = -1;
+  bool converts = false;  ///< the gradients that are rounded so far, after its backward pass
   size_t weights_offset = 0;
   ArenaRange workspace;
   MemoryNeeds needs;

@@ -3,11 +3,20 @@
 // alive.
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "core/alignment.h"
+#include "core/require_memory.h"
 #include "layers/network_input.h"
 #include "layers/network_node.h"
 
 namespace brightnet {
+namespace {
+
+/// Bytes of rounded gradients that wait at the same time, but for the last one.
+constexpr size_t most_rounded_gradients = size_t{32} << 20;
+
+}  // namespace
 
 void Network::connect() {
   const Model& model = *setup_.model;
@@ -71,6 +80,20 @@ bool Network::normalizes(int layer) const {
   return conv && conv->batch_norm && setup_.model->layers[layer].rate > 0 && !widened;
 }
 
+namespace {
+
+/// Sizes in bytes fit 64 bits far beyond what any machine has, but the product of an input, a batch and channels that
+/// are each allowed may not.
+void check_countable(const LayerSetup& setup) {
+  const Shape shape = output_shape(setup.description, setup.inputs);
+  const double bytes = static_cast<double>(sizeof(float)) * shape.n * shape.h * shape.w * shape.c;
+  require_memory(fmt::format("the output of the layer '{}', {} numbers,", setup.description.name, to_string(shape)),
+                 static_cast<size_t>(std::min(bytes, 0x1p63)), {"", size_t{1} << 50, "are more than any machine has"},
+                 [] { return "Give a smaller batch or input, or check the filters of its layers."; });
+}
+
+}  // namespace
+
 void Network::make_layers() {
   const Model& model = *setup_.model;
   const bool training = setup_.mode == Mode::train;
@@ -94,6 +117,7 @@ void Network::make_layers() {
     setup.output_in_concat = node.concat >= 0;
     setup.output_in_shortcut = node.shortcut >= 0;
     setup.loss_of_inference = setup_.loss_of_inference;
+    check_countable(setup);
     layers_.push_back(make_layer(setup));
     node.shape = layers_.back()->output_shape();
     node.head = layers_.back()->head();
@@ -136,6 +160,17 @@ int Network::input_sharing_gradient(int layer) const {
   return -1;
 }
 
+// Gradients that are rounded are converted together, and keep their memory until then: for all of yolov4 at once that
+// would be as much as its weights.
+void Network::choose_conversions() {
+  size_t waiting = 0;
+  for (int i = layer_count() - 1; i >= 0; --i) {
+    waiting += layers_[i]->memory_needs().rounded_gradient;
+    nodes_[i].converts = waiting >= most_rounded_gradients;
+    if (nodes_[i].converts) waiting = 0;
+  }
+}
+
 // The time line: layer i runs forward at time i and backward at time 2·layers − 1 − i.
 void Network::plan_memory() {
   const bool training = setup_.mode == Mode::train;
@@ -171,10 +206,13 @@ void Network::plan_memory() {
     if (std::count(nodes_[i].inputs.begin(), nodes_[i].inputs.end(), network_input))
       image_consumers.push_back(i);
   }
+  if (training) choose_conversions();
   x_buffer_ = add(x_.bytes(), 0, std::max(last_forward(image_consumers, 0), last_backward(image_consumers)));
 
+  int converting = 0;  // the layer after which this one's gradient is converted
   for (int i = 0; i < count; ++i) {
     Node& node = nodes_[i];
+    if (node.converts) converting = i;
     const size_t bytes = node.shape.count() * size_of(type_);
     node.needs = layers_[i]->memory_needs();
     LayerMemoryRow row{setup_.model->layers[i].name, Model::kind(setup_.model->layers[i]), node.shape};
@@ -199,11 +237,13 @@ void Network::plan_memory() {
       }
     }
     node.saved = add(node.needs.saved, i, training && node.needs_gradient ? backward_time(i) : i);
+    if (node.needs_gradient)
+      node.rounded_gradient = add(node.needs.rounded_gradient, backward_time(i), backward_time(converting));
     node.weights_offset = memory_.working_weights;
     memory_.working_weights += aligned(node.needs.weights, device_alignment);
     workspace = std::max(workspace, node.needs.workspace);
     preparing = std::max(preparing, node.needs.preparing);
-    row.saved = node.needs.saved;
+    row.saved = node.needs.saved + node.needs.rounded_gradient;
     row.working_weights = node.needs.weights;
     memory_.rows.push_back(std::move(row));
   }
@@ -313,7 +353,7 @@ void Network::bind(void* arena) {
     if (node.head) node.output_tensor = node.input_tensors[0];
     if (node.shortcut >= 0) node.addend_tensor = nodes_[nodes_[node.shortcut].addend].output_tensor;
     layers_[i]->bind({weights + node.weights_offset, place(node.saved), step + node.workspace.offset, step,
-                       node.workspace.bytes});
+                      place(node.rounded_gradient), node.workspace.bytes});
   }
 }
 

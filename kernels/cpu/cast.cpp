@@ -37,4 +37,22 @@ void CpuBackend::cast(const Tensor& from, const Tensor& to) {
   cpu::cast(from, to);
 }
 
+void CpuBackend::add_rounded(std::span<const CastPair> pairs, bool accumulate) {
+  for (const auto& [from, to] : pairs) {
+    BRIGHTNET_CHECK(from.shape == to.shape && to.type == DType::f32,
+                    "a rounded gradient is added to an fp32 one");
+    if (!accumulate) {
+      cpu::cast(from, to);
+      continue;
+    }
+    with_compute_type(from.type, [&, &from = from, &to = to]<typename From>() {
+      parallel_elements(from.count(), sizeof(From) + 2 * sizeof(float),
+                        [source = from.as<From>(), target = to.as<float>()](size_t begin, size_t end) {
+#pragma omp simd
+                          for (size_t i = begin; i < end; ++i) target[i] += widen(source[i]);
+                        });
+    });
+  }
+}
+
 }  // namespace brightnet::cpu

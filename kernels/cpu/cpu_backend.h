@@ -61,6 +61,7 @@ class CpuBackend : public Backend {
   void sum_factors_backward(const SumWeights& weights, const float* parameters, const float* factor_gradient,
                             float* gradient, bool accumulate) override;
   void cast(const Tensor& from, const Tensor& to) override;
+  void add_rounded(std::span<const CastPair> pairs, bool accumulate) override;
   void normalize_image(const Tensor& pixels, const Tensor& x) override;
 
   size_t yolo_workspace(const YoloHead& head, const Shape& predictions) const override;

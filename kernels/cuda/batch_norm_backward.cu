@@ -3,8 +3,7 @@
 //   dshift = Σg,  dscale = Σg·x̂,  dy = a·(g − dshift/n − x̂·dscale/n)  (Ioffe & Szegedy 2015).
 //
 //                             reads        writes
-//   gradient_sums_kernel      y, dz        partial sums
-//   total_kernel              these        dscale, dshift, coefficients of dy
+//   gradient_sums_kernel      y, dz        dscale, dshift, coefficients of dy
 //   apply_gradient_kernel     y, dz        dy
 //
 // 5 · size bytes. The sums run from the last pixel to the first, and dy is computed from the first on, which the L2
@@ -28,10 +27,63 @@ struct GradientArguments {
   Activation activation;
 };
 
+/// The parameters' gradients from Σg and Σg·(y − mean).
+struct StoreParameterGradients {
+  const float* inverse_std;
+  float *scale_gradient, *shift_gradient;
+  bool accumulate;
+
+  __device__ void operator()(int channel, double s, double t) const {
+    const double dscale = t * static_cast<double>(inverse_std[channel]);
+    shift_gradient[channel] = static_cast<float>(s) + (accumulate ? shift_gradient[channel] : 0.0f);
+    scale_gradient[channel] = static_cast<float>(dscale) + (accumulate ? scale_gradient[channel] : 0.0f);
+  }
+};
+
+/// The coefficients of dy = a·g + k1·y + k0. Frozen statistics are constants without a gradient.
+struct StoreGradientCoefficients {
+  double pixels;
+  const float *scale, *mean, *inverse_std;
+  float *k0, *k1;
+  bool frozen;
+
+  Traffic traffic(int channels) const {
+    const size_t floats = channels * sizeof(float);
+    return {3 * floats, 2 * floats};
+  }
+  __device__ void operator()(int channel, double s, double t) const {
+    const double std = inverse_std[channel], a = static_cast<double>(scale[channel] * inverse_std[channel]);
+    const double factor = frozen ? 0.0 : -a * std * (t * std) / pixels;
+    const double offset = frozen ? 0.0 : -a * s / pixels;
+    k1[channel] = static_cast<float>(factor);
+    k0[channel] = static_cast<float>(offset - factor * static_cast<double>(mean[channel]));
+  }
+};
+
+/// Both; but over ranks, the sums in the place of the coefficients, which need those of all ranks.
+struct FinishGradients {
+  StoreParameterGradients gradients;
+  StoreGradientCoefficients coefficients;
+  KeepSums sums;
+  bool over_ranks;
+
+  /// Without the parameters, which the sums read too.
+  Traffic traffic(int channels) const {
+    const size_t floats = channels * sizeof(float);
+    const size_t stored = over_ranks ? sums.traffic(channels).written : coefficients.traffic(channels).written;
+    return {gradients.accumulate ? 2 * floats : 0, 2 * floats + stored};
+  }
+  __device__ void operator()(int channel, double s, double t) const {
+    gradients(channel, s, t);
+    over_ranks ? sums(channel, s, t) : coefficients(channel, s, t);
+  }
+};
+
 /// Σg and Σg·(y − mean) of every channel.
 template <typename T, int count>
 __global__ void __launch_bounds__(channel_threads, resident(gradient_sums_blocks))
-    gradient_sums_kernel(ChannelTiles tiles, GradientArguments<T> op, float2* parts) {
+    gradient_sums_kernel(ChannelTiles tiles, GradientArguments<T> op, ChannelWorkspace room,
+                         FinishGradients finish) {
   const ChannelPlace place = ChannelPlace::of_thread<count>(tiles);
   float a[count] = {}, b[count] = {}, mean[count] = {}, s[count] = {}, t[count] = {};
   if (place.pixels > 0) {
@@ -62,58 +114,9 @@ __global__ void __launch_bounds__(channel_threads, resident(gradient_sums_blocks
       }
     }
   });
-  sum_rows<count>(tiles, s, t, parts);
+  sum_rows<count>(tiles, s, t, room.parts);
+  finish_sums<count>(tiles, room, finish);
 }
-
-/// The parameters' gradients from Σg and Σg·(y − mean).
-struct StoreParameterGradients {
-  const float* inverse_std;
-  float *scale_gradient, *shift_gradient;
-  bool accumulate;
-
-  Traffic traffic(int channels) const {
-    const size_t floats = channels * sizeof(float);
-    return {(accumulate ? 3 : 1) * floats, 2 * floats};
-  }
-  __device__ void operator()(int channel, double s, double t) const {
-    const double dscale = t * static_cast<double>(inverse_std[channel]);
-    shift_gradient[channel] = static_cast<float>(s) + (accumulate ? shift_gradient[channel] : 0.0f);
-    scale_gradient[channel] = static_cast<float>(dscale) + (accumulate ? scale_gradient[channel] : 0.0f);
-  }
-};
-
-/// The coefficients of dy = a·g + k1·y + k0. Frozen statistics are constants without a gradient.
-struct StoreGradientCoefficients {
-  double pixels;
-  const float *scale, *mean, *inverse_std;
-  float *k0, *k1;
-  bool frozen;
-
-  /// Without inverse_std, which StoreParameterGradients reads, or nobody when frozen.
-  Traffic traffic(int channels) const {
-    const size_t floats = channels * sizeof(float);
-    return {2 * floats, 2 * floats};
-  }
-  __device__ void operator()(int channel, double s, double t) const {
-    const double std = inverse_std[channel], a = static_cast<double>(scale[channel] * inverse_std[channel]);
-    const double factor = frozen ? 0.0 : -a * std * (t * std) / pixels;
-    const double offset = frozen ? 0.0 : -a * s / pixels;
-    k1[channel] = static_cast<float>(factor);
-    k0[channel] = static_cast<float>(offset - factor * static_cast<double>(mean[channel]));
-  }
-};
-
-template <typename First, typename Second>
-struct Both {
-  First first;
-  Second second;
-
-  Traffic traffic(int channels) const { return first.traffic(channels) + second.traffic(channels); }
-  __device__ void operator()(int channel, double s, double t) const {
-    first(channel, s, t);
-    second(channel, s, t);
-  }
-};
 
 template <typename T, int count>
 __global__ void __launch_bounds__(channel_threads, resident(apply_gradient_blocks))
@@ -153,12 +156,14 @@ __global__ void __launch_bounds__(channel_threads, resident(apply_gradient_block
 
 void CudaBackend::batch_norm_backward(const BatchNormBackward& op) {
   const int channels = op.y.shape.c;
-  const ChannelWorkspace room(op.workspace, channels);
+  const ChannelWorkspace room(op.workspace, channels, tickets());
   float *k0 = room.coefficients, *k1 = k0 + channels;
   const double pixels = static_cast<double>(op.y.shape.pixels()) * (op.exchange ? op.exchange->parts() : 1);
   const StoreParameterGradients gradients{op.inverse_std, op.scale_gradient, op.shift_gradient,
                                           op.accumulate};
   const StoreGradientCoefficients coefficients{pixels, op.scale, op.mean, op.inverse_std, k0, k1, op.frozen};
+  const bool over_ranks = op.exchange && !op.frozen;
+  const FinishGradients finish{gradients, coefficients, {room.totals, channels}, over_ranks};
   const size_t read = op.y.bytes() + op.dz.bytes() + ChannelAffine::bytes(channels);
   with_compute_type(op.y.type, [&]<typename T>() {
     const auto run = [&]<int count>() {
@@ -171,16 +176,9 @@ void CudaBackend::batch_norm_backward(const BatchNormBackward& op) {
                                            k1,
                                            op.activation};
       const ChannelTiles tiles(op.y.shape, count, gradient_sums_blocks);
-      launch(gradient_sums_kernel<T, count>, Grid(tiles.grid()).moving({read, tiles.part_bytes()}),
-             channel_threads, 0, stream(), tiles, arguments, room.parts);
-      if (op.exchange && !op.frozen) {
-        total(room, tiles, Both<StoreParameterGradients, KeepSums>{gradients, {room.totals, channels}},
-              stream());
-        total_over_ranks(*op.exchange, room.totals, channels, coefficients, stream());
-      } else {
-        total(room, tiles, Both<StoreParameterGradients, StoreGradientCoefficients>{gradients, coefficients},
-              stream());
-      }
+      launch(gradient_sums_kernel<T, count>, sums_grid(tiles, {read, 0}, finish), channel_threads, 0, stream(), tiles,
+             arguments, room, finish);
+      if (over_ranks) total_over_ranks(*op.exchange, room.totals, channels, coefficients, stream());
       const ChannelTiles apply_tiles(op.y.shape, count, apply_gradient_blocks);
       launch(apply_gradient_kernel<T, count>,
              Grid(apply_tiles.grid()).moving({read + 2 * channels * sizeof(float), op.dy.bytes()}),

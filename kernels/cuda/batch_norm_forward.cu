@@ -1,8 +1,7 @@
 // z = f(a·y + b) with a = scale/√(var + ε), b = shift − mean·a, plus a shortcut's other input where there is one.
 //
 //                             reads        writes
-//   statistics_kernel         y            partial sums
-//   total_kernel              these        mean, inverse_std, running statistics
+//   statistics_kernel         y            mean, inverse_std, running statistics
 //   normalize_kernel          y, addend    z
 //
 // 3 · size bytes, the fewest while the convolution and the statistics are separate; where cuDNN's convolution
@@ -22,9 +21,64 @@
 namespace brightnet::cuda {
 namespace {
 
+/// Mean and variance from Σ(y − k) and Σ(y − k)², for the backward pass and the running statistics.
+template <typename T>
+struct StoreStatistics {
+  const T* k;  ///< of every channel: the first pixel; nullptr: the sums are about zero
+  double pixels;
+  float *mean, *inverse_std, *running_mean, *running_variance;
+  float momentum, epsilon;
+
+  Traffic traffic(int channels) const {
+    const size_t floats = channels * sizeof(float);
+    return {2 * floats, 4 * floats};
+  }
+  __device__ void operator()(int channel, double s, double t) const {
+    const double batch_mean = (k ? static_cast<double>(widen(k[channel])) : 0.0) + s / pixels;
+    double variance = (t - s * s / pixels) / pixels;
+    if (variance < 0) variance = 0;
+    const double unbiased = pixels > 1 ? variance * pixels / (pixels - 1) : variance;
+    mean[channel] = static_cast<float>(batch_mean);
+    inverse_std[channel] = static_cast<float>(1.0 / sqrt(variance + static_cast<double>(epsilon)));
+    running_mean[channel] += momentum * (mean[channel] - running_mean[channel]);
+    running_variance[channel] += momentum * (static_cast<float>(unbiased) - running_variance[channel]);
+  }
+};
+
+/// Σy and Σy² from Σ(y − k) and Σ(y − k)²: ranks have different k, and fp64 has the digits to do without.
+template <typename T>
+struct KeepSumsAboutZero {
+  const T* k;
+  double pixels;
+  double* totals;  ///< [2][channels]
+  int channels;
+
+  Traffic traffic(int) const { return {0, 2 * channels * sizeof(double)}; }
+  __device__ void operator()(int channel, double s, double t) const {
+    const double shift = static_cast<double>(widen(k[channel]));
+    totals[channel] = s + pixels * shift;
+    totals[channels + channel] = t + shift * (2 * s + pixels * shift);
+  }
+};
+
+/// Either; over ranks, the sums.
+template <typename T>
+struct FinishStatistics {
+  StoreStatistics<T> statistics;
+  KeepSumsAboutZero<T> sums;
+  bool over_ranks;
+
+  Traffic traffic(int channels) const {
+    return over_ranks ? sums.traffic(channels) : statistics.traffic(channels);
+  }
+  __device__ void operator()(int channel, double s, double t) const {
+    over_ranks ? sums(channel, s, t) : statistics(channel, s, t);
+  }
+};
+
 template <typename T, int count>
 __global__ void __launch_bounds__(channel_threads, resident(blocks_of_multiprocessor))
-    statistics_kernel(ChannelTiles tiles, const T* y, float2* parts) {
+    statistics_kernel(ChannelTiles tiles, const T* y, ChannelWorkspace room, FinishStatistics<T> finish) {
   const ChannelPlace place = ChannelPlace::of_thread<count>(tiles);
   float k[count] = {}, s[count] = {}, t[count] = {};
   if (place.pixels > 0) load_floats<count>(y + place.channel, k);
@@ -48,48 +102,9 @@ __global__ void __launch_bounds__(channel_threads, resident(blocks_of_multiproce
       }
     }
   }
-  sum_rows<count>(tiles, s, t, parts);
+  sum_rows<count>(tiles, s, t, room.parts);
+  finish_sums<count>(tiles, room, finish);
 }
-
-/// Mean and variance from Σ(y − k) and Σ(y − k)², for the backward pass and the running statistics.
-template <typename T>
-struct StoreStatistics {
-  const T* k;  ///< of every channel: the first pixel; nullptr: the sums are about zero
-  double pixels;
-  float *mean, *inverse_std, *running_mean, *running_variance;
-  float momentum, epsilon;
-
-  Traffic traffic(int channels) const {
-    const size_t floats = channels * sizeof(float);
-    return {2 * floats + (k ? channels * sizeof(T) : 0), 4 * floats};
-  }
-  __device__ void operator()(int channel, double s, double t) const {
-    const double batch_mean = (k ? static_cast<double>(widen(k[channel])) : 0.0) + s / pixels;
-    double variance = (t - s * s / pixels) / pixels;
-    if (variance < 0) variance = 0;
-    const double unbiased = pixels > 1 ? variance * pixels / (pixels - 1) : variance;
-    mean[channel] = static_cast<float>(batch_mean);
-    inverse_std[channel] = static_cast<float>(1.0 / sqrt(variance + static_cast<double>(epsilon)));
-    running_mean[channel] += momentum * (mean[channel] - running_mean[channel]);
-    running_variance[channel] += momentum * (static_cast<float>(unbiased) - running_variance[channel]);
-  }
-};
-
-/// Σy and Σy² from Σ(y − k) and Σ(y − k)²: ranks have different k, and fp64 has the digits to do without.
-template <typename T>
-struct KeepSumsAboutZero {
-  const T* k;
-  double pixels;
-  double* totals;  ///< [2][channels]
-  int channels;
-
-  Traffic traffic(int) const { return {channels * sizeof(T), 2 * channels * sizeof(double)}; }
-  __device__ void operator()(int channel, double s, double t) const {
-    const double shift = static_cast<double>(widen(k[channel]));
-    totals[channel] = s + pixels * shift;
-    totals[channels + channel] = t + shift * (2 * s + pixels * shift);
-  }
-};
 
 template <typename T>
 struct NormalizeArguments {
@@ -135,38 +150,31 @@ __global__ void __launch_bounds__(channel_threads, resident(adds ? normalize_sum
   });
 }
 
-/// The parts of the statistics' sums, into the workspace.
 template <typename T, int count>
-ChannelTiles queue_statistics(const Tensor& y, const ChannelWorkspace& room, cudaStream_t stream) {
+void queue_statistics(const Tensor& y, const ChannelWorkspace& room, const FinishStatistics<T>& finish,
+                      cudaStream_t stream) {
   const ChannelTiles tiles(y.shape, count, blocks_of_multiprocessor);
-  const Grid grid(tiles.grid());
-  launch(statistics_kernel<T, count>, grid.moving({y.bytes(), tiles.part_bytes()}), channel_threads, 0, stream,
-         tiles, y.as<const T>(), room.parts);
-  return tiles;
+  launch(statistics_kernel<T, count>, sums_grid(tiles, {y.bytes(), 0}, finish), channel_threads, 0, stream, tiles,
+         y.as<const T>(), room, finish);
 }
 
 /// Mean, inverse_std and running statistics of this rank's pixels, or of all ranks'.
 template <typename T, int count>
-void queue_mean_and_variance(const BatchNormForward& op, cudaStream_t stream) {
+void queue_mean_and_variance(const BatchNormForward& op, unsigned* tickets, cudaStream_t stream) {
   const int channels = op.y.shape.c;
-  const ChannelWorkspace room(op.workspace, channels);
+  const ChannelWorkspace room(op.workspace, channels, tickets);
   const double pixels = static_cast<double>(op.y.shape.pixels());
   StoreStatistics<T> store{op.y.as<const T>(),  pixels,      op.mean,   op.inverse_std, op.running_mean,
                            op.running_variance, op.momentum, op.epsilon};
-  if (!op.exchange) {
-    if (op.sums) {
-      store.k = nullptr;
-      return finish_output_sums(op.y, op.sums, store, stream);
-    }
-    return total(room, queue_statistics<T, count>(op.y, room, stream), store, stream);
-  }
-  if (op.sums) {
-    finish_output_sums(op.y, op.sums, KeepSums{room.totals, channels}, stream);
-  } else {
-    const KeepSumsAboutZero<T> keep{store.k, pixels, room.totals, channels};
-    total(room, queue_statistics<T, count>(op.y, room, stream), keep, stream);
-  }
+  const KeepSumsAboutZero<T> keep{store.k, pixels, room.totals, channels};
+  const bool over_ranks = op.exchange != nullptr;
+  if (!op.sums) queue_statistics<T, count>(op.y, room, {store, keep, over_ranks}, stream);
   store.k = nullptr;
+  if (!over_ranks) {
+    if (op.sums) finish_output_sums(op.y, op.sums, store, stream);
+    return;
+  }
+  if (op.sums) finish_output_sums(op.y, op.sums, KeepSums{room.totals, channels}, stream);
   store.pixels = pixels * op.exchange->parts();
   total_over_ranks(*op.exchange, room.totals, channels, store, stream);
 }
@@ -193,10 +201,10 @@ size_t CudaBackend::channel_workspace(const Shape& shape) const {
 }
 
 void read_for_statistics(const Tensor& y, void* workspace, cudaStream_t stream) {
-  const ChannelWorkspace room(workspace, y.shape.c);
+  const ChannelWorkspace room(workspace, y.shape.c, nullptr);
   with_compute_type(y.type, [&]<typename T>() {
-    channels_fill_vectors({y}) ? queue_statistics<T, whole_vector<T>>(y, room, stream)
-                               : queue_statistics<T, 1>(y, room, stream);
+    channels_fill_vectors({y}) ? queue_statistics<T, whole_vector<T>>(y, room, {}, stream)
+                               : queue_statistics<T, 1>(y, room, {}, stream);
   });
 }
 
@@ -205,7 +213,7 @@ void CudaBackend::batch_norm_forward(const BatchNormForward& op) {
                   "the addend is dense and of the output's shape");
   with_compute_type(op.y.type, [&]<typename T>() {
     const auto run = [&]<int count>() {
-      if (!op.statistics_known) queue_mean_and_variance<T, count>(op, stream());
+      if (!op.statistics_known) queue_mean_and_variance<T, count>(op, tickets(), stream());
       queue_normalize<T, count>(op, stream());
     };
     channels_fill_vectors({op.y, op.z, op.addend}) ? run.template operator()<whole_vector<T>>()

@@ -1,23 +1,30 @@
-// Two sums over the pixels of every channel, in two launches: blocks sum parts of the pixels in fp32 (sum_rows), then
-// the parts are added in fp64 in a fixed order (total), so results are the same in every run on the same GPU. The
-// parts are 8 bytes a channel and block: a few megabytes beside tensors of hundreds.
+// Two sums over the pixels of every channel, in one launch: blocks sum parts of the pixels in fp32 (sum_rows), then
+// whichever blocks come last add the parts in fp64 (finish_sums). The order of additions is fixed, so results are the
+// same in every run on the same GPU. The parts are 8 bytes a channel and block: a few megabytes beside tensors of
+// hundreds, and still in the L2 cache when they are added.
 #pragma once
 
 #include "core/alignment.h"
 #include "kernels/cuda/channel_tiles.h"
+#include "kernels/cuda/last_block.h"
 
 namespace brightnet::cuda {
 
-/// The workspace: fp64 sums of every channel, coefficients of the next pass, and partial sums.
+/// The workspace: fp64 sums of every channel, coefficients of the next pass, and partial sums; and the tickets of the
+/// blocks that add them.
 struct ChannelWorkspace {
   double* totals;       ///< [2][channels]
+  double2* group_sums;  ///< [groups][channels]
   float* coefficients;  ///< [4][channels]
   float2* parts;        ///< [chunks][channels]
+  unsigned* tickets;    ///< nullptr: the parts are not added
 
-  ChannelWorkspace(void* workspace, int channels)
+  ChannelWorkspace(void* workspace, int channels, unsigned* tickets)
       : totals(static_cast<double*>(workspace)),
-        coefficients(reinterpret_cast<float*>(totals + 2 * static_cast<size_t>(channels))),
-        parts(reinterpret_cast<float2*>(coefficients + 4 * static_cast<size_t>(channels))) {}
+        group_sums(reinterpret_cast<double2*>(totals + 2 * static_cast<size_t>(channels))),
+        coefficients(reinterpret_cast<float*>(group_sums + most_groups * static_cast<size_t>(channels))),
+        parts(reinterpret_cast<float2*>(coefficients + 4 * static_cast<size_t>(channels))),
+        tickets(tickets) {}
 
   /// Enough for every GPU, so that planning needs none.
   static size_t bytes(const Shape& shape) {
@@ -27,7 +34,8 @@ struct ChannelWorkspace {
     const size_t parts =
         std::min(most_parts,
                  channels * ((shape.pixels() + fewest_pixels_of_thread - 1) / fewest_pixels_of_thread + 1));
-    const size_t bytes = channels * (2 * sizeof(double) + 4 * sizeof(float)) + parts * sizeof(float2);
+    const size_t bytes =
+        channels * ((2 + 2 * most_groups) * sizeof(double) + 4 * sizeof(float)) + parts * sizeof(float2);
     return aligned(bytes, device_alignment);  // tensors follow it, and vector accesses need alignment
   }
 };
@@ -75,46 +83,55 @@ __device__ void sum_rows(const ChannelTiles& tiles, const float (&s)[count], con
   }
 }
 
-constexpr int total_channels = 4;  ///< of a block of total_kernel: one sector; its threads share the chunks
-
-/// Adds up the parts of every channel in fp64 and calls finish(channel, s, t). Latency-bound: a thread reads
-/// about eight parts at once, and a tree adds up the threads.
-template <typename Finish>
-__global__ void __launch_bounds__(channel_threads)
-    total_kernel(const float2* parts, int chunks, int channels, Finish finish) {
-  BRIGHTNET_SHARED(double, sums, [2][channel_threads]);
-  constexpr int sharing = channel_threads / total_channels;
-  const int thread = static_cast<int>(threadIdx.x), part = thread / total_channels;
-  const int channel = static_cast<int>(blockIdx.x) * total_channels + thread % total_channels;
+/// After sum_rows(): once all parts of a channel are there, adds them in fp64 and calls finish(channel, s, t). The last
+/// block of every group of neighbouring ones adds the group's parts, and the last of these blocks the groups': by one
+/// block alone it would be up to 768 loads a thread. All threads call it.
+template <int count, typename Finish>
+__device__ void finish_sums(const ChannelTiles& tiles, const ChannelWorkspace& room, const Finish& finish) {
+  if (!room.tickets) return;
+  const int column = static_cast<int>(blockIdx.y), group = static_cast<int>(blockIdx.x) / group_chunks;
+  const int first = group * group_chunks, end = min(first + group_chunks, tiles.chunks);
+  const int groups = tiles.groups, mine = static_cast<int>(threadIdx.x), width = tiles.columns * count;
+  const int channel = column * width + mine;
+  const bool adds = mine < width && channel < tiles.channels;
+  const size_t channels = static_cast<size_t>(tiles.channels);
+  unsigned* const ticket = room.tickets + column * (groups + 1);
+  if (!is_last_block(ticket + 1 + group, static_cast<unsigned>(end - first))) return;
   double s = 0, t = 0;
-  if (channel < channels) {
+  if (adds) {
 #pragma unroll 8
-    for (int chunk = part; chunk < chunks; chunk += sharing) {
-      const float2 sum = parts[static_cast<size_t>(chunk) * channels + channel];
-      s += static_cast<double>(sum.x);
-      t += static_cast<double>(sum.y);
+    for (int chunk = first; chunk < end; ++chunk) {
+      const float2 part = room.parts[chunk * channels + channel];
+      s += static_cast<double>(part.x);
+      t += static_cast<double>(part.y);
     }
   }
-  sums[0][thread] = s;
-  sums[1][thread] = t;
-  for (int half = sharing / 2; half > 0; half /= 2) {
-    __syncthreads();
-    if (part >= half) continue;
-    s += sums[0][half * total_channels + thread];
-    t += sums[1][half * total_channels + thread];
-    sums[0][thread] = s;
-    sums[1][thread] = t;
+  if (groups > 1) {
+    if (adds) room.group_sums[group * channels + channel] = {s, t};
+    if (!is_last_block(ticket, static_cast<unsigned>(groups))) return;
+    s = t = 0;
+    if (adds) {
+#pragma unroll 8
+      for (int other = 0; other < groups; ++other) {
+        const double2 sum = room.group_sums[other * channels + channel];
+        s += sum.x;
+        t += sum.y;
+      }
+    }
   }
-  if (part == 0 && channel < channels) finish(channel, s, t);
+  if (adds) finish(channel, s, t);
 }
 
+/// The grid of a kernel that ends with sum_rows() and finish_sums(); `summed` is what it moves beside that.
 template <typename Finish>
-void total(const ChannelWorkspace& workspace, const ChannelTiles& tiles, const Finish& finish,
-           cudaStream_t stream) {
-  const Grid grid(blocks_for(tiles.channels, total_channels));
-  const Traffic parts{tiles.part_bytes(), 0};
-  launch(total_kernel<Finish>, grid.moving(parts + finish.traffic(tiles.channels)), channel_threads, 0, stream,
-         static_cast<const float2*>(workspace.parts), tiles.chunks, tiles.channels, finish);
+Grid sums_grid(const ChannelTiles& tiles, const Traffic& summed, const Finish& finish,
+               const std::source_location& where = std::source_location::current()) {
+  const size_t groups = static_cast<size_t>(tiles.groups), across = static_cast<size_t>(tiles.across);
+  BRIGHTNET_CHECK(across * (groups + 1) <= most_tickets, "sums of more channels than there are tickets for");
+  const size_t tickets = across * (groups > 1 ? groups + 1 : 1) * sizeof(unsigned);
+  const size_t group_sums = groups > 1 ? groups * tiles.channels * sizeof(double2) : 0;
+  const Traffic parts{tickets, tickets + tiles.part_bytes() + group_sums};
+  return Grid(tiles.grid(), where).moving(summed + parts + finish.traffic(tiles.channels));
 }
 
 #endif

@@ -15,6 +15,8 @@ constexpr int widest_vector = 8;             ///< elements of one
 constexpr int blocks_of_multiprocessor = 4;  ///< at most, of a grid that writes partial sums
 constexpr int most_multiprocessors = 192;    ///< of any GPU; larger ones get no larger grid
 constexpr int fewest_pixels_of_thread = 8;   ///< less would not be worth a row of partial sums
+constexpr int group_chunks = 32;             ///< of which one block adds the partial sums
+constexpr int most_groups = most_multiprocessors * blocks_of_multiprocessor / group_chunks;
 
 /// Minimum resident blocks per multiprocessor for a kernel's launch bounds, which limit its registers.
 /// Compute capability 7.5 holds 1024 threads.
@@ -31,6 +33,7 @@ struct ChannelTiles {
   size_t pixels = 0;
   int channels = 0, columns = 0, rows = 0;
   int across = 0, chunks = 0;  ///< the grid in y and in x
+  int groups = 0;              ///< of chunks whose sums are added first
 
   ChannelTiles() = default;
   ChannelTiles(const Shape& shape, int count, int blocks_a_multiprocessor)
@@ -45,6 +48,7 @@ struct ChannelTiles {
                           (static_cast<size_t>(rows) * fewest_pixels_of_thread);
     const int blocks = std::min(multiprocessors(), most_multiprocessors) * blocks_a_multiprocessor;
     chunks = static_cast<int>(std::clamp<size_t>(blocks / across, 1, std::max<size_t>(useful, 1)));
+    groups = (chunks + group_chunks - 1) / group_chunks;
   }
   dim3 grid() const { return dim3(static_cast<unsigned>(chunks), static_cast<unsigned>(across)); }
   /// Of the partial sums that the grid writes (kernels/cuda/channel_sums.h).

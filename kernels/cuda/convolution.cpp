@@ -97,6 +97,11 @@ class CudnnConvolution : public Convolution {
     if (!direct && dw) add_weight_gradient({part, flat(), spec_.type}, dw, accumulate, stream_);
   }
 
+  bool rounds_weight_gradient() const override { return spec_.type != DType::f32; }
+  void rounded_backward_weights(const Tensor& x, const Tensor& dy, void* dw) override {
+    backward_weights_.run({{x_slot, x.data}, {w_slot, dw}, {y_slot, dy.data}}, engine_workspace());
+  }
+
   std::string description() const override {
     std::string text = "cuDNN " + forward_.engine();
     if (spec_.training) text += ", " + (add_backward_data_.chosen() ? add_backward_data_ : backward_data_).engine() + ", " + backward_weights_.engine();

@@ -5,6 +5,7 @@
 
 #include "core/host_memory.h"
 #include "core/log.h"
+#include "kernels/cuda/last_block.h"
 #include "kernels/cuda/transfers.h"
 
 namespace brightnet::cuda {
@@ -23,10 +24,15 @@ class GraphRecording : public Recording {
 }  // namespace
 
 struct CudaBackend::Queues {
-  Queues() { check(cudaGetDevice(&gpu), "ask for the current GPU"); }
+  Queues() {
+    check(cudaGetDevice(&gpu), "ask for the current GPU");
+    fill_async(tickets.get(), 0, most_tickets * sizeof(unsigned), work);
+  }
 
   int gpu = 0;
   Stream work;
+  std::unique_ptr<void, decltype(&cuda::release)> tickets{cuda::allocate(most_tickets * sizeof(unsigned)),
+                                                          &cuda::release};
   StagingRing staging;
   UploadsAhead ahead;
 };
@@ -54,6 +60,10 @@ bool CudaBackend::lists() const {
 
 const Stream& CudaBackend::stream() const {
   return lists() ? no_stream_ : queues().work;
+}
+
+unsigned* CudaBackend::tickets() const {
+  return lists() ? nullptr : static_cast<unsigned*>(queues().tickets.get());
 }
 
 void* CudaBackend::allocate(size_t bytes) {

@@ -84,6 +84,7 @@ class CudaBackend : public Backend {
                             float* gradient, bool accumulate) override;
   void cast(const Tensor& from, const Tensor& to) override;
   void cast_all(std::span<const CastPair> pairs) override;
+  void add_rounded(std::span<const CastPair> pairs, bool accumulate) override;
   void normalize_image(const Tensor& pixels, const Tensor& x) override;
 
   size_t yolo_workspace(const YoloHead& head, const Shape& predictions) const override;
@@ -106,6 +107,8 @@ class CudaBackend : public Backend {
   struct Planner {};
   CudaBackend(Planner, std::string name, ConvolutionFactory convolutions);
   Queues& queues() const;
+  /// most_tickets counters that are 0 between operations (kernels/cuda/last_block.h); nullptr while work is listed.
+  unsigned* tickets() const;
   /// Whether work is added to a LaunchList instead of being queued.
   bool lists() const;
 

@@ -5,9 +5,10 @@
 // row-major order, since of equal elements the left one stays within a row and the upper one between rows.
 //
 // Backward reads dy and the places once and writes dx. Gathering would look at all 275 windows over an
-// element. Instead the block keeps fp32 sums of a tile of dx in shared memory, a channel a thread, and adds
-// every dy to its winner: a thread writes nothing but its own channel, so there are no atomics, and the order
-// of the additions never changes.
+// element. Instead the block keeps fp32 sums of a tile of dx in shared memory, and adds every dy to its winner. Each of
+// its warps has some rows of the tile, a channel a thread, and looks at all outputs whose windows touch them, which are
+// in the L1 cache for the other warps: a thread writes nothing but its own rows of its own channel, so there are no
+// atomics, and the order of the additions never changes.
 #include <algorithm>
 #include <vector>
 
@@ -154,20 +155,24 @@ struct BackwardArguments {
 };
 
 constexpr int scatter_lanes = warp_size;  ///< a channel each
+constexpr int scatter_warps = 8;          ///< some rows each
 /// 384: a channel's sums of so many pixels fill the shared memory.
 constexpr int scatter_pixels = static_cast<int>(shared_bytes_of_block / sizeof(float) / scatter_lanes);
-/// Elements that are read before the first is used: a multiprocessor has room for the sums of four warps
-/// only, so each must have many loads on their way at once.
-constexpr int scatter_batch = 32;
+/// Elements that are read before the first is used.
+constexpr int scatter_batch = 8;
 
 template <typename T>
-__global__ void __launch_bounds__(scatter_lanes) pyramid_backward_kernel(BackwardArguments<T> a) {
-  const int lane = static_cast<int>(threadIdx.x),
+__global__ void __launch_bounds__(scatter_lanes* scatter_warps) pyramid_backward_kernel(BackwardArguments<T> a) {
+  const int lane = static_cast<int>(threadIdx.x) % scatter_lanes,
+            warp = static_cast<int>(threadIdx.x) / scatter_lanes,
             channel = static_cast<int>(blockIdx.y) * scatter_lanes + lane;
-  if (channel >= a.channels) return;
   const size_t image = blockIdx.z;
-  const Tile tile = a.tiling.at(static_cast<int>(blockIdx.x), a.height, a.width);
-  float* const sums = dynamic_shared<float>() + lane;  // [tile.height][tile.width][lanes]
+  const Tile of_block = a.tiling.at(static_cast<int>(blockIdx.x), a.height, a.width);
+  const int rows = (of_block.height + scatter_warps - 1) / scatter_warps, first = warp * rows;
+  if (channel >= a.channels || first >= of_block.height) return;
+  const Tile tile{of_block.row + first, of_block.column, min(rows, of_block.height - first), of_block.width};
+  // [tile.height][tile.width][lanes]
+  float* const sums = dynamic_shared<float>() + first * tile.width * scatter_lanes + lane;
   const auto pixel_of = [&](int p) {
     return (image * a.height + tile.row + p / tile.width) * a.width + tile.column + p % tile.width;
   };
@@ -308,8 +313,7 @@ void run_backward(std::span<const PoolSpec> pools, size_t first, int count, bool
                             (accumulate ? dx.bytes() : 0),
                         dx.bytes()};
   const Grid grid(dim3(a.tiling.count, (s.c + scatter_lanes - 1) / scatter_lanes, s.n));
-  launch(pyramid_backward_kernel<T>, grid.moving(traffic),
-         scatter_lanes, shared, stream, a);
+  launch(pyramid_backward_kernel<T>, grid.moving(traffic), scatter_lanes * scatter_warps, shared, stream, a);
 }
 
 std::vector<PoolSpec> pools_of(std::span<const int> windows) {

@@ -128,16 +128,19 @@ class EmulatedConvolution : public Convolution {
       if (!listed()) queue_work(stream_, [=, this] { sum_products(x, dy, dw, accumulate); });
       return;
     }
-    // Rounded, as cuDNN's, and then added in fp32.
-    const Tensor part{gradient_, flat(), spec_.type};
-    if (!listed()) {
-      queue_work(stream_, [=, this] {
-        std::vector<float> exact(spec_.weight_count());
-        sum_products(x, dy, exact.data(), false);
-        narrow(exact, spec_.type, part.data);
-      });
-    }
-    if (dw) cuda::add_weight_gradient(part, dw, accumulate, stream_);
+    rounded_backward_weights(x, dy, gradient_);
+    if (dw) cuda::add_weight_gradient({gradient_, flat(), spec_.type}, dw, accumulate, stream_);
+  }
+  // As cuDNN's.
+  bool rounds_weight_gradient() const override { return spec_.type != DType::f32; }
+  void rounded_backward_weights(const Tensor& x, const Tensor& dy, void* dw) override {
+    if (listed()) return;
+    queue_work(stream_, [=, this] {
+      std::vector<float> exact(spec_.weight_count());
+      sum_products(x, dy, exact.data(), false);
+      check(dw, spec_.weight_count() * size_of(spec_.type));
+      narrow(exact, spec_.type, dw);
+    });
   }
   std::string description() const override { return "emulated by " + plan_->description(); }
 

@@ -221,6 +221,7 @@ BRIGHTNET_ATOMIC(atomicMax, old < value ? value : old)
 BRIGHTNET_ATOMIC(atomicAnd, old& value)
 BRIGHTNET_ATOMIC(atomicOr, old | value)
 BRIGHTNET_ATOMIC(atomicXor, old ^ value)
+BRIGHTNET_ATOMIC(atomicInc, old >= value ? T(0) : old + 1)
 #undef BRIGHTNET_ATOMIC
 template <typename T>
 T atomicCAS(T* address, std::type_identity_t<T> expected, std::type_identity_t<T> value) {

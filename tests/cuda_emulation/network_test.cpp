@@ -203,6 +203,29 @@ TEST(EmulatedNetwork, TenTrainingStepsGoTheCpusWay) {
   }
 }
 
+// In half precision the gradients of many layers' weights are converted and added together.
+TEST(EmulatedNetwork, AMicroBatchAddsToGradientsThatAreFinalOnceTheirLayerHasPassed) {
+  const auto gpu = make_emulated_backend();
+  for (const Precision precision : {Precision::fp32, Precision::fp16, Precision::bf16}) {
+    BoundNetwork bound(*gpu, model_of(small_network, 3), 2, 32, precision, Mode::train);
+    give_input(bound, 1);
+    bound.loss(256);
+    const std::vector<float> once = bound.gradients();
+    give_input(bound, 1);
+    bound.network().forward();
+    size_t seen = 0;
+    bound.network().backward({256}, true, nullptr, [&](int layer) {
+      const std::vector<float> now = bound.gradients();
+      for (const ParameterEntry& entry : bound.layout().entries()) {
+        if (entry.layer != layer || entry.offset >= now.size()) continue;
+        for (size_t i = entry.offset; i < entry.offset + entry.count; ++i, ++seen)
+          ASSERT_EQ(now[i], 2 * once[i]) << entry.name << ' ' << enum_name(precision);
+      }
+    });
+    EXPECT_GT(seen, 2000u);
+  }
+}
+
 TEST(EmulatedNetwork, StepsAreTheSameInEveryRun) {
   const auto gpu = make_emulated_backend();
   const auto train = [&] {

@@ -110,17 +110,21 @@ Trace steps_in_parts(Backend& backend, const std::vector<int>& layers, bool reco
     std::vector<float> values = bound.values();
     for (float& value : values) value *= 0.95f;
     bound.set_values(values);
+    std::vector<std::pair<size_t, float>> seen;  // a gradient's place, and its value between two parts
     const auto passed = [&](int layer) {
       const auto& entries = bound.layout().entries();
       const auto entry = std::find_if(entries.begin(), entries.end(),
                                       [&](const ParameterEntry& e) { return e.layer == layer; });
-      const std::vector<float> all = bound.gradients();
-      trace.calls.push_back(std::to_string(layer) + ": " + std::to_string(all[entry->offset]));
+      trace.calls.push_back(std::to_string(layer) + ": ");
+      if (entry == entries.end()) return;  // a head
+      seen.emplace_back(entry->offset, bound.gradients()[entry->offset]);
+      trace.calls.back() += std::to_string(seen.back().second);
     };
     network.forward_backward({8.0f}, false, nullptr,
                              {[&] { trace.calls.emplace_back("forward"); }, layers, passed});
     backend.finish_uploads();
     trace.gradients.push_back(bound.gradients());
+    for (const auto& [place, value] : seen) EXPECT_EQ(value, trace.gradients.back()[place]) << "not final";
   }
   return trace;
 }

@@ -139,6 +139,18 @@ TEST(EmulatedTraffic, ResidualBlocksAddAndCopyNothingByThemselves) {
   }
 }
 
+TEST(EmulatedTraffic, CastsOfAllLayersAreTwoLaunches) {
+  const Model model = model_of(parts_of_yolov4, 3);
+  for (const bool accumulate : {false, true}) {
+    int casts = 0;
+    for (const LaunchRecord& record : list_step(model, Precision::fp16, accumulate)) {
+      casts += record.name == "cast";
+      EXPECT_NE(record.name, "convolution_kernels") << "layer " << record.layer;
+    }
+    EXPECT_EQ(casts, 2) << "the working weights, and the weights' gradients";
+  }
+}
+
 TEST(EmulatedTraffic, TheOptimizersStepMovesWhatItStates) {
   if (!CountTraffic::available()) GTEST_SKIP() << "accesses cannot be counted beside another sanitizer";
   const auto gpu = make_emulated_backend();

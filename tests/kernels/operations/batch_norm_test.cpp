@@ -250,5 +250,24 @@ TEST(BiasGradient, IsTheSumOverPixels) {
   }
 }
 
+// Of whole numbers fp32 sums are exact, so that a part too many or too few shows. A GPU adds the parts of many
+// pixels in two stages, again and again with the same counters.
+TEST(BiasGradient, OfManyPixelsIsExactForWholeNumbers) {
+  for (const DType type : compute_types()) {
+    for (const Shape& shape : {Shape{1, 300, 250, 3}, Shape{2, 60, 20, 33}, Shape{1, 160, 120, 32}}) {
+      OwnedTensor dy(shape, type), db = channel_vector(shape.c), workspace = workspace_for(shape);
+      std::vector<double> sum(shape.c);
+      for (size_t i = 0; i < dy.count(); ++i) {
+        dy.set(i, static_cast<double>(i * 7919 % 11) - 4);
+        sum[i % shape.c] += dy[i];
+      }
+      for (int times = 1; times <= 3; ++times) {
+        device().bias_gradient(*dy, db.floats(), times > 1, (*workspace).data, nullptr);
+        for (int c = 0; c < shape.c; ++c) ASSERT_EQ(db[c], times * sum[c]) << to_string(shape) << ' ' << c;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace brightnet::testing

@@ -131,5 +131,41 @@ TEST(Cast, ManyTensorsAtOnceAreCastOneByOne) {
   }
 }
 
+// As many, one of them misaligned and one of another type; what lies between them stays as it is.
+TEST(Cast, ManyRoundedGradientsAreTakenOverOrAdded) {
+  for (const DType type : compute_types()) {
+    if (type == DType::f32) continue;
+    constexpr int pairs_count = 150, room = 16, total = 16000;
+    OwnedTensor from({1, 1, 1, total}, type), to({1, 1, 1, total}), other({1, 1, 1, 5});
+    from.randomize(1);
+    other.randomize(2);
+    to.fill(7);
+    std::vector<double> once(total, 0.0);  // what one call adds
+    std::vector<bool> covered(total, false);
+    for (const bool accumulate : {false, true}) {
+      const Tensor all_from = *from, all_to = *to;
+      std::vector<CastPair> pairs;
+      for (int i = 0, at = 0; i < pairs_count; ++i) {
+        const int count = i == 7 ? 4096 : i == 8 ? 9001 : i == 30 ? 5 : 1 + i % 13, begin = at + (i == 20);
+        const Shape shape{1, 1, 1, count};
+        Tensor part{static_cast<std::byte*>(all_from.data) + begin * size_of(type), shape, type};
+        if (i == 30) part = *other;
+        pairs.push_back({part, {all_to.as<float>() + begin, shape, DType::f32}});
+        for (int k = 0; k < count; ++k) {
+          covered[begin + k] = true;
+          once[begin + k] = i == 30 ? other[k] : from[begin + k];
+        }
+        at += (count + room) / room * room;
+        ASSERT_LE(at, total);
+      }
+      device().add_rounded(pairs, accumulate);
+      for (int i = 0; i < total; ++i) {
+        const double expected = covered[i] ? (accumulate ? 2 : 1) * once[i] : 7.0;
+        ASSERT_EQ(to[i], expected) << i << ' ' << enum_name(type);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace brightnet::testing

@@ -1,0 +1,316 @@
+// Every operation on tensors as large as yolov4's largest layer: 64 images of 608 × 608 pixels, more than 2³¹ bytes.
+// Numbers of pixels, vectors and bytes are then near the limits of 32 bits, which no other test reaches. All images
+// are alike, so that each image's part of the result must be what the operation makes of one image alone, and that
+// is compared with fp64 in the tests of the operations.
+#include <cstring>
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "layers/parameters.h"
+#include "tests/kernels/device.h"
+
+namespace brightnet::testing {
+namespace {
+
+constexpr int full_images = 64, full_side = 608;
+constexpr size_t needed_bytes = size_t{15} << 30;
+
+/// What varies from layer to layer: vectors of four, of eight, and none.
+struct Elements {
+  DType type;
+  int channels;
+};
+constexpr Elements all_elements[] = {{DType::f32, 32}, {DType::f16, 64}, {DType::f32, 31}};
+
+/// Images that are all alike, in the device's memory.
+class Images {
+ public:
+  /// Normal numbers, named by the seed; 0: zeros.
+  Images(int images, const Shape& image, DType type, uint64_t seed = 0)
+      : image_(image), memory_(device(), image.count() * size_of(type) * images) {
+    tensor_ = {memory_.data(), {images, image.h, image.w, image.c}, type};
+    if (seed == 0) {
+      device().zero(memory_.data(), memory_.bytes());
+      return;
+    }
+    // A prime number of them again and again, so that no row or column is like another.
+    constexpr size_t period = 65537;
+    Random random(seed, Purpose::test);
+    std::vector<std::byte> numbers(image_bytes()), pattern(period * size_of(type));
+    for (size_t i = 0; i < period; ++i) {
+      const float value = static_cast<float>(random.normal());
+      const uint16_t half = half_bits(value);
+      if (type == DType::u8) pattern[i] = static_cast<std::byte>(random.below(256));
+      if (type == DType::f32) std::memcpy(&pattern[4 * i], &value, 4);
+      if (type == DType::f16) std::memcpy(&pattern[2 * i], &half, 2);
+    }
+    for (size_t at = 0; at < numbers.size(); at += pattern.size())
+      std::memcpy(&numbers[at], pattern.data(), std::min(pattern.size(), numbers.size() - at));
+    device().upload(memory_.data(), numbers.data(), numbers.size());
+    for (int i = 1; i < images; ++i) device().copy(place(i), place(0), image_bytes());
+  }
+
+  const Tensor& operator*() const { return tensor_; }
+
+  std::vector<float> read(int image) const {
+    std::vector<std::byte> bytes(image_bytes());
+    device().download(bytes.data(), place(image), bytes.size());
+    std::vector<float> values(image_.count());
+    for (size_t i = 0; i < values.size(); ++i) {
+      uint16_t half = 0;
+      if (tensor_.type == DType::u8) values[i] = static_cast<float>(bytes[i]);
+      if (tensor_.type == DType::f32) std::memcpy(&values[i], &bytes[4 * i], 4);
+      if (tensor_.type != DType::f16) continue;
+      std::memcpy(&half, &bytes[2 * i], 2);
+      values[i] = static_cast<float>(half_value(half));
+    }
+    return values;
+  }
+
+ private:
+  size_t image_bytes() const { return image_.count() * size_of(tensor_.type); }
+  std::byte* place(int image) const {
+    return static_cast<std::byte*>(memory_.data()) + image * image_bytes();
+  }
+
+  Shape image_;
+  DeviceBuffer memory_;
+  Tensor tensor_;
+};
+
+/// Makes the result for so many images.
+using Operation = std::function<Images(int images)>;
+
+void expect_the_same_of_every_image(const Operation& operation, double tolerance = 0) {
+  const std::vector<float> expected = operation(1).read(0);
+  const Images result = operation(full_images);
+  for (const int image : {0, full_images / 2, full_images - 1}) {
+    const std::vector<float> actual = result.read(image);
+    size_t wrong = 0, first = 0;
+    for (size_t i = 0; i < actual.size(); ++i) {
+      const double allowed = tolerance * (1 + std::abs(static_cast<double>(expected[i])));
+      const bool near =
+          actual[i] == expected[i] || std::abs(static_cast<double>(actual[i]) - expected[i]) <= allowed;
+      if (!near && wrong++ == 0) first = i;
+    }
+    ASSERT_EQ(wrong, 0u) << "of image " << image << ", the first is element " << first << ": "
+                         << actual[first] << " instead of " << expected[first];
+  }
+}
+
+class FullSize : public ::testing::TestWithParam<Elements> {
+ protected:
+  void SetUp() override {
+    if (device().free_bytes() < needed_bytes) GTEST_SKIP() << "too little free memory on this GPU";
+  }
+  DType type() const { return GetParam().type; }
+  Shape image(int shrunk = 1, int widened = 1) const {
+    return {1, full_side / shrunk, full_side / shrunk, GetParam().channels * widened};
+  }
+  Images random(int images, uint64_t seed, int shrunk = 1) const {
+    return {images, image(shrunk), type(), seed};
+  }
+  Images zeros(int images, int shrunk = 1) const { return {images, image(shrunk), type()}; }
+};
+
+INSTANTIATE_TEST_SUITE_P(Layers, FullSize, ::testing::ValuesIn(all_elements), [](const auto& layer) {
+  return std::string(enum_name(layer.param.type)) + "of" + std::to_string(layer.param.channels);
+});
+
+TEST_P(FullSize, ElementByElement) {
+  expect_the_same_of_every_image([&](int n) {
+    Images a = random(n, 1), b = random(n, 2);
+    device().add(*a, *b, *a);
+    device().multiply(*a, *b, *a, true);
+    device().activation_forward(Activation::mish, *a, *b);
+    device().activation_backward(Activation::leaky, *b, *a);
+    return a;
+  });
+}
+
+TEST_P(FullSize, Casts) {
+  const DType other = type() == DType::f32 ? DType::f16 : DType::f32;
+  expect_the_same_of_every_image([&](int n) {
+    const Images a = random(n, 1);
+    Images b(n, image(), other);
+    device().cast(*a, *b);
+    return b;
+  });
+}
+
+TEST_P(FullSize, PixelsAreNormalised) {
+  expect_the_same_of_every_image([&](int n) {
+    const Images pixels(n, image(), DType::u8, 1);
+    Images x = zeros(n);
+    device().normalize_image(*pixels, *x);
+    return x;
+  });
+}
+
+TEST_P(FullSize, ChannelsAreCopiedAndScaled) {
+  const int channels = GetParam().channels, half = channels / 2;
+  expect_the_same_of_every_image([&](int n) {
+    const Images a = random(n, 1), factors(1, {1, 1, 1, channels}, DType::f32, 3);
+    Images b = random(n, 2);
+    device().copy_channels(*a, 0, *b, channels - half, half, false);
+    device().copy_channels(*a, half, *b, 0, half, true);
+    device().scale_channels(*b, *factors, *b, false);
+    device().scale_channels(*a, *factors, *b, true);
+    return b;
+  });
+}
+
+TEST_P(FullSize, ProductsOfChannels) {
+  expect_the_same_of_every_image(
+      [&](int n) {
+        const Images a = random(n, 1), b = random(n, 2);
+        Images sums(n, {1, 1, 1, GetParam().channels}, DType::f32);
+        device().channel_products(*a, *b, *sums);
+        return sums;
+      },
+      1e-4);
+}
+
+TEST_P(FullSize, Upsampling) {
+  expect_the_same_of_every_image([&](int n) {
+    const Images x = random(n, 1, 2);
+    Images y = zeros(n);
+    device().upsample_forward(2, *x, *y);
+    return y;
+  });
+  expect_the_same_of_every_image([&](int n) {
+    const Images dy = random(n, 1);
+    Images dx = random(n, 2, 2);
+    device().upsample_backward(2, *dy, *dx, true);
+    return dx;
+  });
+}
+
+TEST_P(FullSize, SpaceToDepth) {
+  expect_the_same_of_every_image([&](int n) {
+    const Images x = random(n, 1);
+    Images y(n, image(2, 4), type());
+    device().space_to_depth(2, *x, *y);
+    return y;
+  });
+  expect_the_same_of_every_image([&](int n) {
+    const Images dy(n, image(2, 4), type(), 1);
+    Images dx = random(n, 2);
+    device().space_to_depth_backward(2, *dy, *dx, true);
+    return dx;
+  });
+}
+
+TEST_P(FullSize, MaxPools) {
+  for (const PoolSpec pool : {PoolSpec{2, 2, 0}, PoolSpec{5, 1, 4}}) {
+    SCOPED_TRACE("a window of " + std::to_string(pool.window));
+    expect_the_same_of_every_image([&](int n) {
+      const Images x = random(n, 1), argmax(n, image(pool.stride), DType::u8);
+      Images y = zeros(n, pool.stride);
+      device().max_pool_forward(pool, *x, *y, *argmax);
+      return y;
+    });
+    expect_the_same_of_every_image([&](int n) {
+      Images x = random(n, 1);
+      const Images y = zeros(n, pool.stride), argmax(n, image(pool.stride), DType::u8);
+      device().max_pool_forward(pool, *x, *y, *argmax);
+      device().max_pool_backward(pool, *y, *argmax, *x, true);
+      return x;
+    });
+  }
+}
+
+TEST_P(FullSize, AveragePools) {
+  const AveragePool pool{3, 3, 2, 1};
+  expect_the_same_of_every_image([&](int n) {
+    Images x = random(n, 1);
+    const Images y = zeros(n, 2);
+    device().average_pool_forward(pool, *x, *y);
+    device().average_pool_backward(pool, *y, *x, true);
+    return x;
+  });
+}
+
+// Five times as many channels as its input has.
+TEST_P(FullSize, SpatialPyramids) {
+  const std::vector<int> windows{13, 9, 5};
+  const Shape part{1, full_side, full_side, (GetParam().channels + 3) / 4},
+      whole{1, full_side, full_side, 4 * part.c};
+  expect_the_same_of_every_image([&](int n) {
+    Images x(n, part, type(), 1);
+    const Images y(n, whole, type());
+    const Images argmax[] = {{n, part, DType::u8}, {n, part, DType::u8}, {n, part, DType::u8}};
+    const Tensor places[] = {*argmax[0], *argmax[1], *argmax[2]};
+    device().spatial_pyramid_forward(windows, *x, *y, places, nullptr);
+    device().spatial_pyramid_backward(windows, *y, places, *x, true, nullptr);
+    return x;
+  });
+}
+
+/// Batch-norm's vectors: a row for each.
+enum Row {
+  scale,
+  shift,
+  running_mean,
+  running_variance,
+  mean,
+  inverse_std,
+  scale_gradient,
+  shift_gradient,
+  rows
+};
+
+/// Sums over 64 times as many pixels are rounded elsewhere.
+TEST_P(FullSize, BatchNormBothWays) {
+  for (const bool backward : {false, true}) {
+    SCOPED_TRACE(backward ? "backward" : "forward");
+    const auto pass = [&](int n) {
+      const Images y = random(n, 1);
+      Images z = zeros(n), gradient = random(n, 2);
+      const Images vectors(rows, {1, 1, 1, GetParam().channels}, DType::f32, 3);
+      const DeviceBuffer workspace(device(), device().channel_workspace((*y).shape));
+      const auto row = [&](Row which) { return (*vectors).as<float>() + which * GetParam().channels; };
+      BatchNormForward forward{.y = *y, .z = *z};
+      forward.scale = row(scale);
+      forward.shift = row(shift);
+      forward.running_mean = row(running_mean);
+      forward.running_variance = row(running_variance);
+      forward.mean = row(mean);
+      forward.inverse_std = row(inverse_std);
+      forward.activation = Activation::mish;
+      forward.workspace = workspace.data();
+      device().batch_norm_forward(forward);
+      if (!backward) return z;
+      BatchNormBackward op{.y = *y, .dz = *gradient, .dy = *gradient};
+      op.scale = row(scale);
+      op.shift = row(shift);
+      op.mean = row(mean);
+      op.inverse_std = row(inverse_std);
+      op.scale_gradient = row(scale_gradient);
+      op.shift_gradient = row(shift_gradient);
+      op.accumulate = false;
+      op.activation = Activation::mish;
+      op.workspace = workspace.data();
+      device().batch_norm_backward(op);
+      return gradient;
+    };
+    expect_the_same_of_every_image(pass, type() == DType::f16 ? 2e-3 : 2e-5);
+  }
+}
+
+TEST_P(FullSize, BiasGradients) {
+  const int channels = GetParam().channels;
+  const auto gradient = [&](int n) {
+    const Images dy = random(n, 1);
+    Images db(1, {1, 1, 1, channels}, DType::f32);
+    const DeviceBuffer workspace(device(), device().channel_workspace((*dy).shape));
+    device().bias_gradient(*dy, (*db).as<float>(), false, workspace.data(), nullptr);
+    return db.read(0);
+  };
+  const std::vector<float> one = gradient(1), all = gradient(full_images);
+  for (int c = 0; c < channels; ++c) EXPECT_NEAR(all[c], full_images * one[c], 0.5) << c;
+}
+
+}  // namespace
+}  // namespace brightnet::testing
