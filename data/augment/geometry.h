@@ -28,8 +28,9 @@ bool draws_geometry(const AugmentOptions& options);
 /// change what is drawn for the others.
 GeometryDraw draw_geometry(Random& random, const AugmentOptions& options);
 
-/// The placement of an image of `image` pixels, stretched or with a letterbox, followed by the flip, the quarter turns and then, as in Ultralytics' random_perspective,
-/// perspective, rotation and scale, shear and translation, all about the centre of the input.
+/// The placement of an image of `image` pixels, stretched or with a letterbox, followed by the flip, the quarter turns
+/// and then, as in Ultralytics' random_perspective, perspective, rotation and scale, shear and translation, all about
+/// the centre of the input.
 ///
 /// Flip and quarter turns are those of the finished input: a landscape photograph becomes a portrait that
 /// fills the input as any portrait does: with the crop's margins, stretched or letterboxed to an input that is no

@@ -33,7 +33,7 @@ void add_noise(uint8_t* __restrict values, size_t count, const float* __restrict
 
 void add_noise(const PixelBlock& block, float sigma, uint32_t seed) {
   const std::vector<float>& table = normal_numbers();
-  const size_t values = 3 * static_cast<size_t>(block.width);
+  const size_t values = block.row_bytes();
   for (int y = 0; y < block.height; ++y) {
     const uint32_t row = static_cast<uint32_t>(y);
     size_t at = philox4x32({row, 0, 0, static_cast<uint32_t>(Purpose::pixels)}, {seed, 0})[0] % table_size;
@@ -47,6 +47,7 @@ void add_noise(const PixelBlock& block, float sigma, uint32_t seed) {
 }
 
 void make_grey(const PixelBlock& block) {
+  if (block.channels == 1) return;
   for (int y = 0; y < block.height; ++y) {
     uint8_t* pixel = block.pixels + static_cast<size_t>(y) * block.stride;
     for (int x = 0; x < block.width; ++x, pixel += 3) {
@@ -80,7 +81,7 @@ PixelDraw draw_pixels(Random& random, const AugmentOptions& options) {
 void change_pixels(const PixelDraw& draw, const PixelBlock& block, std::span<const cv::Rect> objects) {
   if (block.width <= 0 || block.height <= 0) return;
   if (draw.blur > 0) {
-    cv::Mat pixels(block.height, block.width, CV_8UC3, block.pixels, block.stride);
+    cv::Mat pixels(block.height, block.width, CV_8UC(block.channels), block.pixels, block.stride);
     const cv::Mat sharp = draw.blurs_background ? pixels.clone() : cv::Mat();
     cv::GaussianBlur(pixels, pixels, {}, draw.blur, draw.blur, cv::BORDER_REPLICATE | cv::BORDER_ISOLATED);
     for (const cv::Rect& object : draw.blurs_background ? objects : std::span<const cv::Rect>()) {

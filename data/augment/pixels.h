@@ -26,8 +26,8 @@ bool draws_pixels(const AugmentOptions& options);
 PixelDraw draw_pixels(Random& random, const AugmentOptions& options);
 
 /// Blurs, then adds noise to each channel of each pixel, then replaces the colours by their luminance
-/// (ITU-R BT.601). Pixels outside the block are neither read nor changed. `objects`: rectangles of the block
-/// that a blur of the background leaves sharp.
+/// (ITU-R BT.601), where it has any. Pixels outside the block are neither read nor changed. `objects`: rectangles
+/// of the block that a blur of the background leaves sharp.
 void change_pixels(const PixelDraw& draw, const PixelBlock& block, std::span<const cv::Rect> objects = {});
 
 }  // namespace brightnet

@@ -146,7 +146,7 @@ class UltralyticsYaml {
   fs::path yaml_folder_, folder_;
 };
 
-/// A `data:` section: relative roots start in the YAML's folder.
+/// The options of a `data:` section: relative roots start in the YAML's folder.
 DataOptions read_section(const YamlValue& section, const fs::path& file) {
   DataOptions options;
   read_config(section, options);
@@ -177,12 +177,31 @@ bool has_data(const YamlValue& root) {
   return describes_data(root) || (has(root, "data") && child(root, "data").node.IsMap());
 }
 
+bool lacks_layout(const YamlValue& section) {
+  if (!section.defined() || !section.node.IsMap()) return false;
+  for (const char* key : {"format", "train", "val", "test"}) {
+    if (has(section, key)) return false;
+  }
+  return has(section, "root");
+}
+
+RecognizedData take_layout(const YamlValue& section, DataOptions& options) {
+  RecognizedData data = recognize_data(options.root);
+  const std::string root = data.options.root;
+  read_config(section, data.options);
+  data.options.root = root;
+  options = data.options;
+  return data;
+}
+
 RecognizedData data_of_yaml(const fs::path& file) {
   const YamlDocument document = YamlDocument::load(file);
   const YamlValue root = document.root();
   if (has(root, "data") && child(root, "data").node.IsMap()) {
+    const YamlValue section = child(root, "data");
     RecognizedData data;
-    data.options = read_section(child(root, "data"), file);
+    data.options = read_section(section, file);
+    if (lacks_layout(section)) return take_layout(section, data.options);
     data.what = "the data of a run's YAML";
     return data;
   }

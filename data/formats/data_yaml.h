@@ -13,6 +13,14 @@ bool describes_data(const YamlValue& root);
 /// Whether data_of_yaml() reads it: it describes data, or is a run's and has a `data:` section.
 bool has_data(const YamlValue& root);
 
+/// Whether a `data:` section says nothing of how its folder is laid out, neither a format nor a split: this is
+/// recognized then, as --data FOLDER is.
+bool lacks_layout(const YamlValue& section);
+
+/// Fills in what a section that lacks_layout() leaves open, from the folder `options.root`. What it says stays. Throws
+/// InputError as recognize_data() does.
+RecognizedData take_layout(const YamlValue& section, DataOptions& options);
+
 /// The data set of a YAML.
 ///
 /// Ultralytics's keys are `path`, `train`, `val`, `test`, `names` (a list, or a map from ids) and `nc`. A relative

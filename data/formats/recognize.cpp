@@ -36,10 +36,14 @@ fs::path clean(const fs::path& path) {
   return whole.has_filename() ? whole : whole.parent_path();
 }
 
-/// The YAML of a folder that describes its data: the exporters' usual names.
+/// The YAML of a folder that describes its data: the exporters' usual names. One that leaves it to the folder itself
+/// tells nothing.
 fs::path yaml_of_folder(const fs::path& folder) {
   for (const char* name : {"data.yaml", "data.yml", "dataset.yaml", "dataset.yml"}) {
-    if (is_there(folder / name) && has_data(YamlDocument::load(folder / name).root())) return folder / name;
+    if (!is_there(folder / name)) continue;
+    const YamlDocument document = YamlDocument::load(folder / name);
+    const YamlValue root = document.root();
+    if (has_data(root) && !lacks_layout({root.node["data"], root.file})) return folder / name;
   }
   return {};
 }
@@ -119,7 +123,7 @@ RecognizedData recognize_data(const std::string& place) {
     const std::vector<std::string> parts = parts_of(place);
     if (parts.size() < 2) throw InputError("there is no such file or folder", place, "Correct --data.");
     data = recognize_parts(parts);
-  } else if (const fs::path whole = clean(place); is_yaml(whole)) {
+  } else if (const fs::path whole = clean(place); is_yaml(whole) && !is_folder(whole)) {
     data = data_of_yaml(whole);
   } else if (const fs::path yaml = is_folder(whole) ? yaml_of_folder(whole) : fs::path(); !yaml.empty()) {
     data = data_of_yaml(yaml);

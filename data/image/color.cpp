@@ -44,6 +44,17 @@ void change_color(float* __restrict red, float* __restrict green, float* __restr
   }
 }
 
+void change_exposure(float* grey, int count, const ColorChange& change) {
+  const float exposure = change.exposure;
+#pragma omp simd
+  for (int i = 0; i < count; ++i) grey[i] = smaller(grey[i] * exposure, 255.0f);
+}
+
+void store_pixels(const float* __restrict grey, int count, uint8_t* __restrict out) {
+#pragma omp simd
+  for (int i = 0; i < count; ++i) out[i] = static_cast<uint8_t>(static_cast<int>(grey[i] + 0.5f));
+}
+
 void store_pixels(const float* __restrict red, const float* __restrict green, const float* __restrict blue,
                   int count, uint8_t* __restrict out) {
 #pragma omp simd

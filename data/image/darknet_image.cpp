@@ -103,7 +103,8 @@ cv::Mat read_darknet_image(const fs::path& file, int channels) {
 
 void fill_darknet_input(const cv::Mat& image, const InputSize& size, bool letterbox, float* values) {
   const int channels = image.channels();
-  BRIGHTNET_CHECK(image.depth() == CV_8U && (channels == 1 || channels == 3) && size.shorter() > 1, "darknet's resize takes 8-bit images");
+  BRIGHTNET_CHECK(image.depth() == CV_8U && (channels == 1 || channels == 3) && size.shorter() > 1,
+                  "darknet's resize takes 8-bit images");
   const cv::Size shown = letterbox ? letterboxed(image.cols, image.rows, size) : cv::Size(size.width, size.height);
   const auto values_of = [channels](int pixels) {
     return static_cast<size_t>(channels) * static_cast<size_t>(pixels);

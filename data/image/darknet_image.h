@@ -15,11 +15,12 @@
 
 namespace brightnet {
 
-/// 8-bit RGB, or with one channel grey, like read_image(), but JPEG is decoded by stb_image. Unlike darknet, applies the EXIF rotation.
-/// Throws ImageError.
+/// 8-bit RGB, or with one channel grey, like read_image(), but JPEG is decoded by stb_image. Unlike darknet, applies the
+/// EXIF rotation. Throws ImageError.
 cv::Mat read_darknet_image(const std::filesystem::path& file, int channels = 3);
 
-/// Fills height × width × channels values in [0, 1], as many channels as the image has, with the image resized as darknet resizes it.
+/// Fills height × width × channels values in [0, 1], as many channels as the image has, with the image resized as
+/// darknet resizes it.
 void fill_darknet_input(const cv::Mat& image, const InputSize& size, bool letterbox, float* values);
 
 /// The placement that darknet uses to map boxes back. (Half a pixel off the letterbox when the margin is odd,

@@ -10,7 +10,7 @@
 
 namespace brightnet {
 
-/// Luma of ITU-R BT.601, 0.299 R + 0.587 G + 0.114 B, rounded: what OpenCV's IMREAD_GRAYSCALE and darknet take. The
+/// Luma of ITU-R BT.601, 0.299 R + 0.587 G + 0.114 B, rounded as by OpenCV's cvtColor. The
 /// grey pixels of an RGB image (R = G = B) keep their value exactly. `grey` has one byte a pixel.
 void to_grey(const uint8_t* rgb, size_t pixels, uint8_t* grey);
 /// Of an 8-bit RGB image.

@@ -9,6 +9,8 @@
 #include <jerror.h>
 #include <jpeglib.h>
 
+#include "data/image/grey.h"
+
 namespace brightnet {
 namespace {
 
@@ -109,11 +111,18 @@ cv::Rect with_margin(const cv::Rect& window, cv::Size size) {
 
 // The decoded image and its window. Lives outside decode_into(), where longjmp would skip its destructors.
 struct Decoding {
-  cv::Rect window;   // requested part; empty: everything
-  cv::Rect decoded;  // the part decoded: at least the window, horizontally in whole blocks
-  cv::Mat image;     // of `decoded`
-  std::vector<uint8_t> cmyk;
+  cv::Rect window;  // requested part; empty: everything
+  int channels = 3;
+  cv::Rect decoded;                // the part decoded: at least the window, horizontally in whole blocks
+  cv::Mat image;                   // of `decoded`
+  std::vector<uint8_t> cmyk, rgb;  // a row
 };
+
+void store_cmyk(Decoding& to, int row) {
+  uint8_t* const out = to.image.ptr<uint8_t>(row);
+  cmyk_to_rgb(to.cmyk, to.image.cols, to.channels == 1 ? to.rgb.data() : out);
+  if (to.channels == 1) to_grey(to.rgb.data(), static_cast<size_t>(to.image.cols), out);
+}
 
 bool decode_into(jpeg_decompress_struct& info, ErrorSink& sink, int denominator, Decoding& to) {
   if (setjmp(sink.back)) return false;
@@ -121,7 +130,7 @@ bool decode_into(jpeg_decompress_struct& info, ErrorSink& sink, int denominator,
   info.scale_num = 1;
   info.scale_denom = static_cast<unsigned>(denominator);
   const bool four_inks = info.jpeg_color_space == JCS_CMYK || info.jpeg_color_space == JCS_YCCK;
-  info.out_color_space = four_inks ? JCS_CMYK : JCS_RGB;
+  info.out_color_space = four_inks ? JCS_CMYK : to.channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
   jpeg_start_decompress(&info);
   const cv::Size size(static_cast<int>(info.output_width), static_cast<int>(info.output_height));
   to.decoded = cv::Rect({}, size);
@@ -134,13 +143,16 @@ bool decode_into(jpeg_decompress_struct& info, ErrorSink& sink, int denominator,
     to.decoded.width = static_cast<int>(width);
     if (to.decoded.y > 0) jpeg_skip_scanlines(&info, static_cast<JDIMENSION>(to.decoded.y));
   }
-  to.image.create(to.decoded.size(), CV_8UC3);
-  if (four_inks) to.cmyk.resize(4 * static_cast<size_t>(to.decoded.width));
+  to.image.create(to.decoded.size(), CV_8UC(to.channels));
+  if (four_inks) {
+    to.cmyk.resize(4 * static_cast<size_t>(to.decoded.width));
+    to.rgb.resize(3 * static_cast<size_t>(to.decoded.width));
+  }
   for (int y = 0; y < to.image.rows;) {
     if (four_inks) {
       JSAMPROW row = to.cmyk.data();
       jpeg_read_scanlines(&info, &row, 1);
-      cmyk_to_rgb(to.cmyk, to.image.cols, to.image.ptr<uint8_t>(y++));
+      store_cmyk(to, y++);
       continue;
     }
     JSAMPROW rows[8];
@@ -164,12 +176,13 @@ int jpeg_reduction(cv::Size stored, cv::Size at_least) {
   return 1;
 }
 
-JpegResult decode_jpeg(std::span<const uint8_t> bytes, int denominator, cv::Rect window) {
+JpegResult decode_jpeg(std::span<const uint8_t> bytes, int denominator, cv::Rect window, int channels) {
   JpegResult result;
   ErrorSink sink;
   MemorySource source;
   Decoding to;
   to.window = window;
+  to.channels = channels;
   jpeg_decompress_struct info{};
   info.err = jpeg_std_error(&sink.base);
   sink.base.error_exit = on_error;

@@ -18,19 +18,20 @@ struct JpegResult {
   };
   State state = State::unreadable;
   std::string message;  ///< libjpeg's message when the state is not whole
-  cv::Mat image;        ///< 8-bit RGB, not rotated
+  cv::Mat image;        ///< 8-bit RGB or grey, not rotated
 };
 
 /// The reduction at which a JPEG of the size `stored` still has `at_least` on both sides: 8, 4, 2 or 1, which
 /// an empty `at_least` asks for.
 int jpeg_reduction(cv::Size stored, cv::Size at_least);
 
-/// Decodes at 1/`denominator` of the size (1, 2, 4 or 8; sides rounded up). Grey is copied to all channels;
-/// CMYK and YCCK are read inverted, as Adobe writes them, the only kind in use. A missing end marker after
-/// the last pixel is not damage. With a `window` (in pixels of the decoded size) only that part is decoded,
-/// with the same pixels as in the whole image: the file is read up to the window's last row, and the inverse
-/// transform, upsampling and colour conversion, most of the cost, are done for the window only. Damage below
-/// it is not detected.
-JpegResult decode_jpeg(std::span<const uint8_t> bytes, int denominator, cv::Rect window = {});
+/// Decodes at 1/`denominator` of the size (1, 2, 4 or 8; sides rounded up). Grey is copied to all channels; with
+/// `channels` 1 the image is grey, of a coloured file its luma, and its colours are not decoded. CMYK and YCCK are read
+/// inverted, as Adobe writes them, the only kind in use. A missing end marker after the last pixel is not damage. With a
+/// `window` (in pixels of the decoded size) only that part is decoded, with the same pixels as in the whole image: the
+/// file is read up to the window's last row, and the inverse transform, upsampling and colour conversion, most of the
+/// cost, are done for the window only. Damage below it is not detected.
+JpegResult decode_jpeg(std::span<const uint8_t> bytes, int denominator, cv::Rect window = {},
+                       int channels = 3);
 
 }  // namespace brightnet

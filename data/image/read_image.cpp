@@ -10,6 +10,7 @@
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 
+#include "data/image/grey.h"
 #include "data/image/header.h"
 #include "data/image/jpeg.h"
 
@@ -69,25 +70,29 @@ cv::Mat grey16_to_8(const cv::Mat& image) {
   return out;
 }
 
-// Converts OpenCV's unchanged output to 8-bit RGB. Throws when the conversion is ambiguous.
-cv::Mat to_rgb8(cv::Mat image, const fs::path& file) {
+// Converts OpenCV's unchanged output to 8-bit RGB, and grey to `channels`. Throws when the conversion is ambiguous.
+cv::Mat to_rgb8(cv::Mat image, int channels, const fs::path& file) {
   if (image.type() == CV_16UC1) image = grey16_to_8(image);
   if (image.depth() == CV_16U) image.convertTo(image, CV_8U, 1.0 / 257);
   if (image.depth() != CV_8U)
     throw ImageError(ImageError::Kind::undecodable, "its pixels are neither 8 nor 16 bits a channel", file);
   cv::Mat rgb;
   switch (image.channels()) {
-    case 1: cv::cvtColor(image, rgb, cv::COLOR_GRAY2RGB); return rgb;
+    case 1:
+      if (channels == 1) return image;
+      cv::cvtColor(image, rgb, cv::COLOR_GRAY2RGB);
+      return rgb;
     case 3: cv::cvtColor(image, rgb, cv::COLOR_BGR2RGB); return rgb;
     case 4: return over_black(image);
     default: throw ImageError(ImageError::Kind::undecodable, "it has neither 1, 3 nor 4 channels", file);
   }
 }
 
-cv::Mat read_jpeg(std::span<const uint8_t> bytes, const ImageHeader& header, cv::Size at_least,
+cv::Mat read_jpeg(std::span<const uint8_t> bytes, const ImageHeader& header, cv::Size at_least, int channels,
                   const fs::path& file) {
   if (header.transposed()) std::swap(at_least.width, at_least.height);
-  JpegResult result = decode_jpeg(bytes, jpeg_reduction({header.width, header.height}, at_least));
+  JpegResult result =
+      decode_jpeg(bytes, jpeg_reduction({header.width, header.height}, at_least), {}, channels);
   switch (result.state) {
     case JpegResult::State::whole: break;
     case JpegResult::State::damaged: throw ImageError(ImageError::Kind::truncated, result.message, file);
@@ -108,7 +113,7 @@ bool ends_early(ImageFormat format, std::span<const uint8_t> bytes) {
   return false;
 }
 
-cv::Mat read_by_opencv(const std::vector<uint8_t>& bytes, const fs::path& file) {
+cv::Mat read_by_opencv(const std::vector<uint8_t>& bytes, int channels, const fs::path& file) {
   const ImageFormat format = image_format(bytes);
   cv::Mat image;
   if (!ends_early(format, bytes)) {  // checked first, since the codecs would print warnings to stderr
@@ -126,7 +131,8 @@ cv::Mat read_by_opencv(const std::vector<uint8_t>& bytes, const fs::path& file) 
                      known ? "its contents are damaged" : "it is not an image of a kind that can be read",
                      file);
   }
-  return to_rgb8(image, file);
+  const cv::Mat read = to_rgb8(image, channels, file);
+  return read.channels() == channels ? read : grey_of(read);
 }
 
 }  // namespace
@@ -188,7 +194,8 @@ std::optional<cv::Size> image_size(const fs::path& file) {
   return info->shown;
 }
 
-cv::Mat read_image(const fs::path& file, cv::Size at_least) {
+cv::Mat read_image(const fs::path& file, cv::Size at_least, int channels) {
+  BRIGHTNET_CHECK(channels == 1 || channels == 3, "images are grey or RGB");
   std::error_code failed;
   if (!fs::exists(file, failed)) throw ImageError(ImageError::Kind::missing, "there is no such file", file);
   const std::vector<uint8_t> bytes = read_head(file, whole_file);
@@ -199,8 +206,8 @@ cv::Mat read_image(const fs::path& file, cv::Size at_least) {
   }
   const std::optional<ImageHeader> header = parse_image_header(bytes);
   if (image_format(bytes) == ImageFormat::jpeg)
-    return read_jpeg(bytes, header.value_or(ImageHeader{}), at_least, file);
-  const cv::Mat image = read_by_opencv(bytes, file);
+    return read_jpeg(bytes, header.value_or(ImageHeader{}), at_least, channels, file);
+  const cv::Mat image = read_by_opencv(bytes, channels, file);
   // TIFF's orientation is part of the format, and OpenCV has applied it, but not the EXIF of other formats.
   return upright(image, header ? header->orientation : 1);
 }

@@ -27,8 +27,9 @@ std::optional<ImageInfo> image_info(const std::filesystem::path& file);
 /// Decodes to 8-bit RGB with EXIF rotation applied: grey is copied to all channels, alpha is blended over
 /// black, 16-bit is scaled (grey by its own range: docs/data.md), CMYK converted. `at_least`: when both sides
 /// of the image are at least twice, four or eight times this size, a JPEG is decoded at 1/2, 1/4 or 1/8 (much
-/// faster); an empty size decodes in full. Throws ImageError for a missing, undecodable or truncated file.
-cv::Mat read_image(const std::filesystem::path& file, cv::Size at_least = {});
+/// faster); an empty size decodes in full. With `channels` 1 the image has one, its grey (data/image/grey.h), and a
+/// coloured JPEG's is its luma. Throws ImageError for a missing, undecodable or truncated file.
+cv::Mat read_image(const std::filesystem::path& file, cv::Size at_least = {}, int channels = 3);
 
 /// The image with the EXIF orientation applied (1: unchanged … 8).
 cv::Mat upright(const cv::Mat& image, int orientation);

@@ -64,6 +64,28 @@ void blend_columns(const float* row, const ResizeFilter::Taps& columns, float* r
   }
 }
 
+// The same of grey rows.
+template <int fixed_taps>
+void blend_grey_columns(const float* row, const ResizeFilter::Taps& columns, float* grey) {
+  const int taps = fixed_taps ? fixed_taps : columns.count;
+  const float* weight = columns.weights.data();
+  for (const int first : columns.first) {
+    const float* pixel = row + (first - columns.begin);
+    float sum = 0;
+    for (int k = 0; k < taps; ++k) sum += *weight++ * pixel[k];
+    *grey++ = sum;
+  }
+}
+
+void blend_columns(const float* row, const ResizeFilter::Taps& columns, float* grey) {
+  switch (columns.count) {
+    case 2: return blend_grey_columns<2>(row, columns, grey);
+    case 3: return blend_grey_columns<3>(row, columns, grey);
+    case 4: return blend_grey_columns<4>(row, columns, grey);
+    default: return blend_grey_columns<0>(row, columns, grey);
+  }
+}
+
 }  // namespace
 
 void ResizeFilter::Taps::compute(double from, double to, int outputs, int length) {
@@ -100,18 +122,27 @@ void ResizeFilter::operator()(const ImageView& image, const Region& region, cons
   BRIGHTNET_CHECK(columns_.begin >= image.left && columns_.end <= image.right && rows_.begin >= image.top &&
                       rows_.end <= image.bottom,
                   "the window of the image is too small for what is cut from it");
-  const size_t values = 3 * static_cast<size_t>(columns_.end - columns_.begin);
-  blended_.resize(values + 1);  // the last pixel is read with a fourth value
+  BRIGHTNET_CHECK(image.channels == out.channels, "a resize keeps the channels");
+  const bool grey = image.channels == 1;
+  const size_t values =
+      static_cast<size_t>(image.channels) * static_cast<size_t>(columns_.end - columns_.begin);
+  blended_.resize(values + 1);  // the last pixel of RGB is read with a fourth value
   blended_[values] = 0;
   const size_t width = static_cast<size_t>(out.width);
   for (auto* channel : {&red_, &green_, &blue_}) channel->resize(width);
 
-  const uint8_t* corner = image.pixels + 3 * static_cast<ptrdiff_t>(columns_.begin - image.left);
+  const uint8_t* corner = image.pixels + image.channels * static_cast<ptrdiff_t>(columns_.begin - image.left);
   for (int y = 0; y < out.height; ++y) {
     const size_t row = static_cast<size_t>(y);
     const uint8_t* top = corner + static_cast<size_t>(rows_.first[row] - image.top) * image.stride;
     blend_rows(top, image.stride, rows_.weights.data() + row * static_cast<size_t>(rows_.count), rows_.count,
                values, blended_.data());
+    if (grey) {
+      blend_columns(blended_.data(), columns_, red_.data());
+      if (color.changes()) change_exposure(red_.data(), out.width, color);
+      store_pixels(red_.data(), out.width, out.pixels + row * out.stride);
+      continue;
+    }
     blend_columns(blended_.data(), columns_, red_.data(), green_.data(), blue_.data());
     if (color.changes()) change_color(red_.data(), green_.data(), blue_.data(), out.width, color);
     store_pixels(red_.data(), green_.data(), blue_.data(), out.width, out.pixels + row * out.stride);

@@ -15,12 +15,13 @@
 
 namespace brightnet {
 
-/// An 8-bit RGB image in memory, or a window of it.
+/// An 8-bit image in memory, RGB or grey, or a window of it.
 struct ImageView {
   const uint8_t* pixels = nullptr;               ///< the window's upper left pixel
   size_t stride = 0;                             ///< bytes from row to row
   int width = 0, height = 0;                     ///< of the whole image
   int left = 0, top = 0, right = 0, bottom = 0;  ///< the window, inside the image
+  int channels = 3;                              ///< 3: RGB; 1: grey
 };
 
 /// A part of an image in continuous coordinates (pixel i covers [i, i+1)). left > right mirrors.
@@ -28,12 +29,23 @@ struct Region {
   double left = 0, top = 0, right = 0, bottom = 0;
 };
 
-/// The destination, 8-bit RGB.
+/// The destination, 8-bit, with as many channels as the image.
 struct PixelBlock {
   uint8_t* pixels = nullptr;
   size_t stride = 0;  ///< bytes from row to row
   int width = 0, height = 0;
+  int channels = 3;
+
+  /// Bytes of a row's pixels.
+  size_t row_bytes() const { return static_cast<size_t>(channels) * static_cast<size_t>(width); }
 };
+
+/// All of `pixels`, whose rows follow one another.
+inline PixelBlock dense_block(uint8_t* pixels, int width, int height, int channels) {
+  PixelBlock block{pixels, 0, width, height, channels};
+  block.stride = block.row_bytes();
+  return block;
+}
 
 /// Keeps the tables and rows of a resize, so that repeated resizing does not allocate. One per thread.
 class ResizeFilter {
@@ -59,7 +71,7 @@ class ResizeFilter {
  private:
   Taps columns_, rows_;
   std::vector<float> blended_;             // one row of the source's columns, interleaved
-  std::vector<float> red_, green_, blue_;  // one row of the result
+  std::vector<float> red_, green_, blue_;  // one row of the result; of a grey one the first
 };
 
 }  // namespace brightnet

@@ -98,9 +98,24 @@ void WarpFilter::blend(const ImageView& image, int first, int last) {
   }
 }
 
+void WarpFilter::blend_grey(const ImageView& image, int first, int last) {
+  for (int i = first; i < last; ++i) {
+    const size_t at = static_cast<size_t>(i);
+    const int column = columns_[at], row = rows_[at];
+    const size_t right = column + 1 < image.width ? 1 : 0, below = row + 1 < image.height ? image.stride : 0;
+    const uint8_t* upper = image.pixels + static_cast<size_t>(row - image.top) * image.stride +
+                           static_cast<size_t>(column - image.left);
+    const uint8_t* lower = upper + below;
+    const float a = upper[0], b = upper[right], c = lower[0], d = lower[right];
+    const float top = a + x_[at] * (b - a), bottom = c + x_[at] * (d - c);
+    red_[at] = top + y_[at] * (bottom - top);
+  }
+}
+
 void WarpFilter::operator()(const ImageView& image, const Homography& to_image, const cv::Rect2d& bounds,
                             const PixelBlock& out, const ColorChange& color) {
   if (out.width <= 0) return;
+  BRIGHTNET_CHECK(image.channels == out.channels, "a warp keeps the channels");
   for (auto* row : {&x_, &y_, &depth_, &red_, &green_, &blue_}) row->resize(static_cast<size_t>(out.width));
   for (auto* row : {&columns_, &rows_}) row->resize(static_cast<size_t>(out.width));
   const float left = static_cast<float>(bounds.x), right = static_cast<float>(bounds.br().x);
@@ -116,14 +131,22 @@ void WarpFilter::operator()(const ImageView& image, const Homography& to_image, 
     while (first < last && !shown(first)) ++first;
     while (last > first && !shown(last - 1)) --last;
     if (first < last) split(image, first, last);
+    uint8_t* pixels = out.pixels + static_cast<size_t>(row) * out.stride;
+    const auto bytes = [&](int count) {
+      return static_cast<size_t>(out.channels) * static_cast<size_t>(count);
+    };
+    std::memset(pixels, fill_value, bytes(first));
+    std::memset(pixels + bytes(last), fill_value, bytes(out.width - last));
+    if (out.channels == 1) {
+      blend_grey(image, first, last);
+      if (color.changes()) change_exposure(red_.data() + first, last - first, color);
+      store_pixels(red_.data() + first, last - first, pixels + first);
+      continue;
+    }
     blend(image, first, last);
     float *red = red_.data() + first, *green = green_.data() + first, *blue = blue_.data() + first;
     if (color.changes()) change_color(red, green, blue, last - first, color);
-    uint8_t* pixels = out.pixels + static_cast<size_t>(row) * out.stride;
-    std::memset(pixels, fill_value, 3 * static_cast<size_t>(first));
-    store_pixels(red, green, blue, last - first, pixels + 3 * static_cast<size_t>(first));
-    std::memset(pixels + 3 * static_cast<size_t>(last), fill_value,
-                3 * static_cast<size_t>(out.width - last));
+    store_pixels(red, green, blue, last - first, pixels + bytes(first));
   }
 }
 

@@ -26,11 +26,12 @@ class WarpFilter {
   void locate(const Homography& to_image, int row, int width);
   void split(const ImageView& image, int first, int last);
   void blend(const ImageView& image, int first, int last);
+  void blend_grey(const ImageView& image, int first, int last);
 
   // Of one output row: its pixels' places in the image, these as whole pixels and the rest, and the result.
   std::vector<float> x_, y_, depth_;
   std::vector<int> columns_, rows_;
-  std::vector<float> red_, green_, blue_;
+  std::vector<float> red_, green_, blue_;  // of a grey image the first
 };
 
 }  // namespace brightnet

@@ -30,8 +30,8 @@ std::pair<int, int> touched(double from, double extent, int length) {
 
 }  // namespace
 
-ImageWindow read_image_window(const std::filesystem::path& file, cv::Size at_least,
-                              const cv::Rect2d& needed) {
+ImageWindow read_image_window(const std::filesystem::path& file, cv::Size at_least, const cv::Rect2d& needed,
+                              int channels) {
   const std::vector<uint8_t> bytes = read_head(file, std::numeric_limits<size_t>::max());
   const auto header = parse_image_header(bytes);
   if (header && header->orientation == 1 && image_format(bytes) == ImageFormat::jpeg && has_its_end(bytes)) {
@@ -41,10 +41,10 @@ ImageWindow read_image_window(const std::filesystem::path& file, cv::Size at_lea
     const auto [left, right] = touched(needed.x, needed.width, size.width);
     const auto [top, bottom] = touched(needed.y, needed.height, size.height);
     const cv::Rect window(cv::Point(left, top), cv::Point(right, bottom));
-    const JpegResult result = decode_jpeg(bytes, reduction, window);
+    const JpegResult result = decode_jpeg(bytes, reduction, window, channels);
     if (result.state == JpegResult::State::whole) return {result.image, size, window.tl()};
   }
-  const cv::Mat whole = read_image(file, at_least);
+  const cv::Mat whole = read_image(file, at_least, channels);
   return {whole, whole.size(), {}};
 }
 

@@ -26,9 +26,8 @@ class EvaluationLoader::Implementation {
         sizes_(std::move(sizes)),
         batch_(batch),
         fit_(fit),
-        cache_(dataset, 0, cv::Size(fit.size.width, fit.size.height)),
+        cache_(dataset, 0, cv::Size(fit.size.width, fit.size.height), fit.channels),
         painters_(static_cast<size_t>(std::max(1, workers)), Painter(dataset, cache_)),
-        colored_(painters_.size()),
         slots_(workers == 0 ? 1 : batches_ahead + 1),
         pictures_(std::max(1, workers) + 1) {
     cache_.share_pictures(std::max(1, workers) + 1);
@@ -87,14 +86,9 @@ class EvaluationLoader::Implementation {
       return;
     }
     const InputSize& size = fit.size;
-    std::vector<uint8_t>& colored = colored_[static_cast<size_t>(worker)];
-    if (fit_.channels == 1) colored.resize(3 * static_cast<size_t>(size.pixels()));
-    uint8_t* pixels = slot.pixels.data() + first;
-    const PixelBlock out{fit_.channels == 1 ? colored.data() : pixels, 3 * static_cast<size_t>(size.width),
-                         size.width, size.height};
+    const PixelBlock out = dense_block(slot.pixels.data() + first, size.width, size.height, fit_.channels);
     painters_[static_cast<size_t>(worker)](image, place(record.width, record.height, fit),
                                            {0, 0, size.width, size.height}, {}, out);
-    if (fit_.channels == 1) to_grey(colored.data(), static_cast<size_t>(size.pixels()), pixels);
   }
 
   cv::Mat darknet_image(const ImageRecord& record) {
@@ -112,7 +106,6 @@ class EvaluationLoader::Implementation {
   const InputFit fit_;
   ImageCache cache_;
   std::vector<Painter> painters_;  // one a worker
-  std::vector<std::vector<uint8_t>> colored_;  // likewise: an image before it becomes grey
   std::vector<Slot> slots_;
   RecentPictures pictures_;  // as darknet decodes them
   std::unique_ptr<BatchQueue> queue_;  // last: its threads end before what they use

@@ -40,8 +40,12 @@ ImageWindow window_of_tile(const ImageWindow& picture, const ImageTile& tile) {
 
 }  // namespace
 
-ImageCache::ImageCache(const Dataset& dataset, uint64_t limit_bytes, cv::Size at_least)
-    : dataset_(dataset), limit_(limit_bytes), at_least_(at_least), images_(dataset.images.size()) {}
+ImageCache::ImageCache(const Dataset& dataset, uint64_t limit_bytes, cv::Size at_least, int channels)
+    : dataset_(dataset),
+      limit_(limit_bytes),
+      at_least_(at_least),
+      channels_(channels),
+      images_(dataset.images.size()) {}
 
 int ImageCache::reduction(int index) const {
   const ImageRecord& record = dataset_.images[static_cast<size_t>(index)];
@@ -51,16 +55,16 @@ int ImageCache::reduction(int index) const {
 
 ImageWindow ImageCache::read(const ImageRecord& record, const cv::Rect2d& needed) {
   if (!record.tile) {
-    const ImageWindow image = read_image_window(record.file, at_least_, needed);
+    const ImageWindow image = read_image_window(record.file, at_least_, needed, channels_);
     if (!same_shape(image.size, record.width, record.height)) refuse_changed(record);
     return image;
   }
   ImageWindow picture;
   if (pictures_) {
-    picture.pixels = pictures_->get(record.file, [&] { return read_image(record.file); });
+    picture.pixels = pictures_->get(record.file, [&] { return read_image(record.file, {}, channels_); });
     picture.size = picture.pixels.size();
   } else {
-    picture = read_image_window(record.file, {}, part_of_picture(record.tile, needed));
+    picture = read_image_window(record.file, {}, part_of_picture(record.tile, needed), channels_);
   }
   if (picture.size != cv::Size(record.tile.picture_width, record.tile.picture_height)) refuse_changed(record);
   return window_of_tile(picture, record.tile);
@@ -79,8 +83,8 @@ ImageWindow ImageCache::get(int index, const cv::Rect2d& needed) {
   ++misses_;
   const ImageRecord& record = dataset_.images[slot];
   const uint64_t reduced = static_cast<uint64_t>(reduction(index));
-  const uint64_t bytes =
-      3 * (static_cast<uint64_t>(record.width) / reduced) * (static_cast<uint64_t>(record.height) / reduced);
+  const uint64_t bytes = static_cast<uint64_t>(channels_) * (static_cast<uint64_t>(record.width) / reduced) *
+                         (static_cast<uint64_t>(record.height) / reduced);
   const bool room = bytes_ + bytes <= limit_;
   const cv::Rect2d whole(0, 0, 1, 1);
   ImageWindow image = read(record, room ? whole : needed);

@@ -24,8 +24,10 @@ namespace brightnet {
 class ImageCache {
  public:
   /// `at_least`: images that still have this size at 1/2, 1/4 or 1/8 are decoded at that
-  /// scale (read_image()).
-  ImageCache(const Dataset& dataset, uint64_t limit_bytes, cv::Size at_least);
+  /// scale (read_image()). `channels`: 3 for RGB, 1 for grey, a third of the bytes.
+  ImageCache(const Dataset& dataset, uint64_t limit_bytes, cv::Size at_least, int channels = 3);
+
+  int channels() const { return channels_; }
 
   /// For tiles that are asked for in the order of their pictures: each picture is decoded once, and so many of
   /// the latest stay in memory.
@@ -50,6 +52,7 @@ class ImageCache {
   const Dataset& dataset_;
   const uint64_t limit_;
   const cv::Size at_least_;
+  const int channels_;
   std::optional<RecentPictures> pictures_;
   std::mutex mutex_;             // for images_ and writing bytes_
   std::vector<cv::Mat> images_;  // empty where not kept; never written once they are in

@@ -5,9 +5,11 @@
 #include <new>
 #include <utility>
 
+#include <fmt/format.h>
 #include <opencv2/core/utility.hpp>
 
 #include "core/random.h"
+#include "core/require_memory.h"
 #include "data/augment/crop.h"
 #include "data/loader/batch_queue.h"
 #include "data/loader/image_cache.h"
@@ -47,6 +49,16 @@ cv::Size needed_size(const Loader::Setup& setup) {
   return {needed(width), needed(height)};
 }
 
+// One more than are prefetched: the batch that the consumer holds. Without workers one is enough.
+size_t slots_of(const LoaderOptions& options) {
+  return options.threads() == 0 ? 1 : static_cast<size_t>(options.prefetch) + 1;
+}
+
+size_t batch_bytes(const Loader::Setup& setup) {
+  const auto largest = std::max_element(setup.sizes.begin(), setup.sizes.end())->pixels();
+  return static_cast<size_t>(setup.channels) * static_cast<size_t>(largest) * static_cast<size_t>(setup.batch);
+}
+
 uint64_t cache_bytes(float mebibytes) {
   return static_cast<uint64_t>(static_cast<double>(mebibytes) * (1 << 20));
 }
@@ -79,20 +91,16 @@ class Loader::Implementation {
       : setup_(std::move(setup)),
         sampler_(static_cast<int>(setup_.dataset->images.size()), setup_.batch, setup_.part, setup_.seed,
                  setup_.steps_per_epoch),
-        cache_(*setup_.dataset, cache_bytes(setup_.loader.cache()), needed_size(setup_)),
+        cache_(*setup_.dataset, cache_bytes(setup_.loader.cache()), needed_size(setup_), setup_.channels),
         end_(end_of(setup_, sampler_.steps_per_epoch())),
         first_step_(setup_.start_epoch * sampler_.steps_per_epoch() + setup_.start_step) {
     cv::setNumThreads(1);  // OpenCV's threads would compete with the workers
     const int workers = setup_.loader.threads();
     for (int i = 0; i < std::max(1, workers); ++i)
-      makers_.push_back(std::make_unique<SampleMaker>(*setup_.dataset, setup_.augment, cache_, setup_.channels));
-    const auto largest = std::max_element(setup_.sizes.begin(), setup_.sizes.end())->pixels();
-    const size_t bytes = static_cast<size_t>(setup_.channels) * static_cast<size_t>(largest) *
-                         static_cast<size_t>(setup_.batch);
-    // One more than are prefetched: the batch that the consumer holds. Without workers one is enough.
-    slots_.resize(workers == 0 ? 1 : static_cast<size_t>(setup_.loader.prefetch) + 1);
+      makers_.push_back(std::make_unique<SampleMaker>(*setup_.dataset, setup_.augment, cache_));
+    slots_.resize(slots_of(setup_.loader));
     for (Slot& slot : slots_) {
-      slot.buffer = std::make_unique<Buffer>(setup_.buffers, bytes);
+      slot.buffer = std::make_unique<Buffer>(setup_.buffers, batch_bytes(setup_));
       slot.batch.truths.resize(static_cast<size_t>(setup_.batch));
     }
     BatchQueue::Work work;
@@ -188,13 +196,23 @@ class Loader::Implementation {
 Loader::Loader(Setup setup) {
   BRIGHTNET_CHECK(setup.dataset && !setup.dataset->images.empty(), "a loader needs a data set with images");
   BRIGHTNET_CHECK(!setup.sizes.empty() && setup.size_every > 0, "a loader needs a size");
+  BRIGHTNET_CHECK(setup.channels == 1 || setup.channels == 3, "samples are grey or RGB");
   for (const InputSize& size : setup.sizes) BRIGHTNET_CHECK(size.given(), "a loader needs sizes above 0");
   BRIGHTNET_CHECK(setup.loader.threads() >= 0 && setup.loader.prefetch > 0,
                   "no such number of workers or batches");
+  const auto largest = std::max_element(setup.sizes.begin(), setup.sizes.end());
+  require_memory(fmt::format("loading {} batches of {} images of {} pixels", slots_of(setup.loader), setup.batch,
+                             largest->text()),
+                 buffer_bytes(setup), free_memory_of_host(),
+                 [] { return "Lower the batch, the size or loader.prefetch."; });
   implementation_ = std::make_unique<Implementation>(std::move(setup));
 }
 
 Loader::~Loader() = default;
+
+size_t Loader::buffer_bytes(const Setup& setup) {
+  return slots_of(setup.loader) * batch_bytes(setup);
+}
 
 uint64_t Loader::steps_per_epoch() const {
   return implementation_->steps_per_epoch();

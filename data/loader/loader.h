@@ -74,6 +74,9 @@ class Loader {
     BufferSource buffers = BufferSource::host();
   };
 
+  /// Of the batches, the one that the consumer holds and those made ahead.
+  static size_t buffer_bytes(const Setup& setup);
+  /// Throws InputError when buffer_bytes() are more than this machine has free.
   explicit Loader(Setup setup);
   ~Loader();
   Loader(const Loader&) = delete;

@@ -36,7 +36,8 @@ ImageView view(const ImageWindow& image) {
           image.corner.x,
           image.corner.y,
           image.corner.x + image.pixels.cols,
-          image.corner.y + image.pixels.rows};
+          image.corner.y + image.pixels.rows,
+          image.pixels.channels()};
 }
 
 // The region (in pixels of the file) and what the filter reads around it, in fractions of the image.
@@ -93,14 +94,17 @@ Homography scaled(double x, double y, const Homography& map) {
 }  // namespace
 
 PixelBlock block(const PixelBlock& whole, const cv::Rect& part) {
-  return {whole.pixels + static_cast<size_t>(part.y) * whole.stride + 3 * static_cast<size_t>(part.x),
-          whole.stride, part.width, part.height};
+  PixelBlock block = whole;
+  block.width = part.x;
+  block.pixels += static_cast<size_t>(part.y) * whole.stride + block.row_bytes();
+  block.width = part.width;
+  block.height = part.height;
+  return block;
 }
 
 void fill(const PixelBlock& out) {
   for (int y = 0; y < out.height; ++y) {
-    std::memset(out.pixels + static_cast<size_t>(y) * out.stride, fill_value,
-                3 * static_cast<size_t>(out.width));
+    std::memset(out.pixels + static_cast<size_t>(y) * out.stride, fill_value, out.row_bytes());
   }
 }
 
@@ -146,15 +150,17 @@ void Painter::paint_turned(int image, const Placement& placement, const cv::Rect
   Placement to_scratch = placement;
   to_scratch.offset_x -= static_cast<float>(exchanged.x);
   to_scratch.offset_y -= static_cast<float>(exchanged.y);
-  turned_.resize(3 * static_cast<size_t>(whole.area()));
-  const PixelBlock scratch{turned_.data(), 3 * static_cast<size_t>(whole.width), whole.width, whole.height};
+  const auto channels = static_cast<size_t>(out.channels);
+  turned_.resize(channels * static_cast<size_t>(whole.area()));
+  const PixelBlock scratch = dense_block(turned_.data(), whole.width, whole.height, out.channels);
   (*this)(image, to_scratch, whole, color, scratch);
   const PixelBlock target = block(out, part);
   for (int y = 0; y < target.height; ++y) {
     uint8_t* to = target.pixels + static_cast<size_t>(y) * target.stride;
-    const uint8_t* from = scratch.pixels + 3 * static_cast<size_t>(y);
+    const uint8_t* from = scratch.pixels + channels * static_cast<size_t>(y);
     for (int x = 0; x < target.width; ++x) {
-      std::memcpy(to + 3 * static_cast<size_t>(x), from + static_cast<size_t>(x) * scratch.stride, 3);
+      std::memcpy(to + channels * static_cast<size_t>(x), from + static_cast<size_t>(x) * scratch.stride,
+                  channels);
     }
   }
 }
@@ -189,13 +195,14 @@ void Painter::paint_warped(int image, const Homography& map, const cv::Rect& par
   }
   const int width = std::max(1, static_cast<int>(std::ceil(needed.width / (decoded_at * reduce_x))));
   const int height = std::max(1, static_cast<int>(std::ceil(needed.height / (decoded_at * reduce_y))));
-  reduced_.resize(3 * static_cast<size_t>(width) * static_cast<size_t>(height));
-  const PixelBlock reduced{reduced_.data(), 3 * static_cast<size_t>(width), width, height};
+  reduced_.resize(static_cast<size_t>(out.channels) * static_cast<size_t>(width) *
+                  static_cast<size_t>(height));
+  const PixelBlock reduced = dense_block(reduced_.data(), width, height, out.channels);
   const double x = width / needed.width, y = height / needed.height;
   const Placement placement{static_cast<float>(x), static_cast<float>(y), static_cast<float>(-needed.x * x),
                             static_cast<float>(-needed.y * y)};
   (*this)(image, placement, {0, 0, width, height}, {}, reduced);
-  const ImageView seen{reduced_.data(), reduced.stride, width, height, 0, 0, width, height};
+  const ImageView seen{reduced_.data(), reduced.stride, width, height, 0, 0, width, height, out.channels};
   const Homography to_reduced =
       scaled(x, y, Homography(1, 0, -needed.x, 0, 1, -needed.y, 0, 0, 1) * to_image);
   warp_(seen, to_reduced, {-needed.x * x, -needed.y * y, record.width * x, record.height * y},

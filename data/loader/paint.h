@@ -20,7 +20,7 @@ PixelBlock block(const PixelBlock& whole, const cv::Rect& part);
 /// Fills with fill_value.
 void fill(const PixelBlock& out);
 
-/// Keeps its workspace. One per thread.
+/// The blocks that it paints have the cache's channels. Keeps its workspace. One per thread.
 class Painter {
  public:
   Painter(const Dataset& dataset, ImageCache& cache) : dataset_(dataset), cache_(cache) {}

@@ -109,8 +109,8 @@ void ObjectPaster::blend(int image, const Placement& placement, const cv::Rect2f
   const cv::Rect part = wanted & cv::Rect(0, 0, out.width, out.height) &
                         covered_pixels(dataset_.images[static_cast<size_t>(image)], placement);
   if (part.empty()) return;
-  patch_.resize(3 * static_cast<size_t>(part.area()));
-  const PixelBlock patch{patch_.data(), 3 * static_cast<size_t>(part.width), part.width, part.height};
+  patch_.resize(static_cast<size_t>(out.channels) * static_cast<size_t>(part.area()));
+  const PixelBlock patch = dense_block(patch_.data(), part.width, part.height, out.channels);
   Placement to_patch = placement;
   to_patch.offset_x -= static_cast<float>(part.x);
   to_patch.offset_y -= static_cast<float>(part.y);
@@ -127,7 +127,7 @@ void ObjectPaster::blend(int image, const Placement& placement, const cv::Rect2f
     uint8_t* to = block(out, part).pixels + static_cast<size_t>(y) * out.stride;
     for (int x = 0; x < part.width; ++x) {
       const float share = down * weight(part.x + x, box.x, box.br().x);
-      for (int c = 0; c < 3; ++c, ++from, ++to)
+      for (int c = 0; c < out.channels; ++c, ++from, ++to)
         *to =
             static_cast<uint8_t>(static_cast<float>(*to) + share * (static_cast<float>(*from) - *to) + 0.5f);
     }

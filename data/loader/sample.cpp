@@ -12,7 +12,6 @@
 #include "data/augment/mixup.h"
 #include "data/augment/mosaic.h"
 #include "data/augment/pixels.h"
-#include "data/image/grey.h"
 
 namespace brightnet {
 namespace {
@@ -55,41 +54,28 @@ AugmentOptions options_for(AugmentOptions options, int channels) {
 void copy(const PixelBlock& from, const PixelBlock& to) {
   for (int y = 0; y < to.height; ++y) {
     const size_t row = static_cast<size_t>(y);
-    std::memcpy(to.pixels + row * to.stride, from.pixels + row * from.stride,
-                3 * static_cast<size_t>(to.width));
+    std::memcpy(to.pixels + row * to.stride, from.pixels + row * from.stride, to.row_bytes());
   }
 }
 
 }  // namespace
 
-SampleMaker::SampleMaker(const Dataset& dataset, const AugmentOptions& options, ImageCache& cache,
-                         int channels)
+SampleMaker::SampleMaker(const Dataset& dataset, const AugmentOptions& options, ImageCache& cache)
     : dataset_(dataset),
-      options_(options_for(options, channels)),
-      channels_(channels),
+      options_(options_for(options, cache.channels())),
+      channels_(cache.channels()),
       has_geometry_(draws_geometry(options_)),
       has_pixels_(draws_pixels(options_)),
       painter_(dataset, cache),
-      paster_(dataset, options_, painter_) {
-  BRIGHTNET_CHECK(channels == 1 || channels == 3, "samples are grey or RGB");
-}
+      paster_(dataset, options_, painter_) {}
 
 void SampleMaker::make(const SampleName& name, const InputSize& size, uint8_t* pixels,
                        std::vector<Truth>& truths) {
-  if (channels_ == 3) return make_colored(name, size, pixels, truths);
-  const auto count = static_cast<size_t>(size.pixels());
-  colored_.resize(3 * count);
-  make_colored(name, size, colored_.data(), truths);
-  to_grey(colored_.data(), count, pixels);
-}
-
-void SampleMaker::make_colored(const SampleName& name, const InputSize& size, uint8_t* pixels,
-                               std::vector<Truth>& truths) {
   truths.clear();
   const auto stream = [&](Purpose purpose) { return Random(name.seed, purpose, name.epoch, name.position); };
   Streams streams{stream(Purpose::mosaic), stream(Purpose::augment), stream(Purpose::geometry),
                   stream(Purpose::pixels)};
-  const PixelBlock out{pixels, 3 * static_cast<size_t>(size.width), size.width, size.height};
+  const PixelBlock out = dense_block(pixels, size.width, size.height, channels_);
   draw_picture(streams, name.image, name.plain, out, truths);
   if (!name.plain) mix(streams, name, out, truths);
   Random random = stream(Purpose::cutout);
@@ -104,7 +90,7 @@ void SampleMaker::mix(Streams& streams, const SampleName& name, const PixelBlock
   const size_t bytes = out.stride * static_cast<size_t>(out.height);
   const auto draw_second = [&](std::vector<Truth>& objects) -> PixelBlock {
     second_.resize(bytes);
-    const PixelBlock second{second_.data(), out.stride, out.width, out.height};
+    const PixelBlock second = dense_block(second_.data(), out.width, out.height, channels_);
     draw_picture(streams, draw_other(streams.choices), false, second, objects);
     return second;
   };

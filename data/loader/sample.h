@@ -27,8 +27,8 @@ struct SampleName {
 /// Makes samples in the caller's memory and keeps its own workspace. One per thread.
 class SampleMaker {
  public:
-  /// `channels`: 3 for RGB pixels, 1 for grey ones (data/image/grey.h), where hue and saturation are not changed.
-  SampleMaker(const Dataset& dataset, const AugmentOptions& options, ImageCache& cache, int channels = 3);
+  /// The samples have the cache's channels. Hue and saturation of grey ones are not changed.
+  SampleMaker(const Dataset& dataset, const AugmentOptions& options, ImageCache& cache);
 
   /// Fills height × width × channels pixels and the objects in them.
   void make(const SampleName& name, const InputSize& size, uint8_t* pixels, std::vector<Truth>& truths);
@@ -44,7 +44,6 @@ class SampleMaker {
     ColorChange color;
   };
 
-  void make_colored(const SampleName& name, const InputSize& size, uint8_t* pixels, std::vector<Truth>& truths);
   Drawn draw_map(Streams& streams, int image, const InputSize& size) const;
   void draw_picture(Streams& streams, int image, bool plain, const PixelBlock& out,
                     std::vector<Truth>& truths);
@@ -59,7 +58,6 @@ class SampleMaker {
   const bool has_geometry_, has_pixels_;
   Painter painter_;
   ObjectPaster paster_;
-  std::vector<uint8_t> colored_;  // a sample before it becomes grey
   std::vector<uint8_t> second_;  // the other half of a mixup, or what cutmix cuts from
   std::vector<Truth> second_truths_;
 };

@@ -92,6 +92,27 @@ TEST_F(DataOption, ADataSetWithoutValidationImagesIsDivided) {
   expect_done(run({"data", "stats", "--data", "data"}), "12 images");
 }
 
+TEST_F(DataOption, AYamlThatSaysOnlyTheFolderIsAnsweredAsTheOptionIs) {
+  write_atomically(run_.folder() / "only.yaml", std::string("model: model.yaml\ndata: {root: data}\n"));
+  expect_done(run({"config", "only.yaml"}), "train: images/train");
+  expect_done(run({"data", "check", "only.yaml"}), recognized);
+  fs::remove_all(run_.folder() / "data/images/val");
+  fs::rename(run_.folder() / "data/images/train", run_.folder() / "data/images/all");
+  fs::rename(run_.folder() / "data/labels/train", run_.folder() / "data/labels/all");
+  fs::remove(run_.folder() / "data/data.yaml");
+  write_atomically(run_.folder() / "data/classes.txt", std::string("circle\nsquare\n"));
+  // Divided for a command that validates, as with --data, unless it is divided otherwise.
+  expect_done(run({"config", "only.yaml"}), "fold: 1/10");
+  expect_done(run({"config", "only.yaml", "--fold", "1/3"}), "fold: 1/3");
+  expect_done(run({"config", "only.yaml", "--set", "data.fold=2/3"}), "fold: 2/3");
+  EXPECT_FALSE(says(run({"data", "stats", "only.yaml"}).err, "validates"));
+  fs::create_directories(run_.folder() / "empty");
+  for (const char* command : {"train", "config"}) {
+    expect_refused(run({command, "only.yaml", "--set", "data.root=empty"}),
+                   "empty: no data set was recognized in this folder. Looked for: an Ultralytics data.yaml");
+  }
+}
+
 TEST_F(DataOption, EveryCommandTakesTheSame) {
   write_small_weights(run_);
   const std::vector<std::string> data{"--data", "data"};

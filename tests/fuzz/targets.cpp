@@ -12,7 +12,7 @@
 #include <opencv2/imgcodecs.hpp>
 
 #include "core/files.h"
-#include "data/formats/read.h"
+#include "data/formats/recognize.h"
 #include "data/image/read_image.h"
 #include "layers/model/reader.h"
 #include "tests/fuzz/mutator.h"
@@ -126,6 +126,31 @@ augment: {mosaic: 0.5, hue: 0.1, blur_sigma: [0.5, 2]}
 evaluate: {every: 2, nms: {iou: 0.45}}
 )";
 
+constexpr const char* ultralytics_yaml = R"(path: .
+train: images/train
+val: [images/train, images/train/a.png]
+test: images/test
+nc: 2
+names: {0: cat, 1: dog}
+download: https://example.com/data.zip
+)";
+
+constexpr const char* data_section = R"(format: yolo
+root: .
+train: images/train
+val: images/train
+classes: [cat, dog]
+fold: 1/3
+tiles: {size: 64, overlap: 0.2}
+)";
+
+/// What --data names: recognized, and each split of it read.
+void read_named_data(const fs::path& place) {
+  const RecognizedData data = recognize_data(place.string());
+  data.text();
+  for (const Split split : given_splits(data.options)) read_dataset(data.options, split);
+}
+
 std::vector<FuzzTarget> make_targets() {
   const auto nothing = [](const fs::path&) {};
   const auto with_image = [](const char* file) {
@@ -149,6 +174,18 @@ std::vector<FuzzTarget> make_targets() {
                      [](const fs::path& folder) { read_state(folder / "run.state"); }});
   targets.push_back({"run", "run.yaml", {run_yaml}, words, nothing,
                      [](const fs::path& folder) { load_run_config(folder / "run.yaml"); }});
+  targets.push_back({"data", "data.yaml",
+                     {ultralytics_yaml, data_section, std::string("model: demo\ndata: {root: images}\n"),
+                      std::string("names: [cat, dog]\npath: images\ntrain: train\n")},
+                     words,
+                     [](const fs::path& folder) {
+                       for (const char* split : {"train", "test"}) {
+                         prepare_image(folder / "images" / split / "a.png");
+                         put(folder / "labels" / split / "a.txt", "0 0.5 0.5 0.25 0.25\n1 0.25 0.75 0.5 0.125\n");
+                       }
+                       put(folder / "images/classes.txt", "cat\ndog\n");
+                     },
+                     [](const fs::path& folder) { read_named_data(folder / "data.yaml"); }});
   targets.push_back({"model", "model.yaml", {read_file(source_dir() / "configs/models/demo.yaml")}, words, nothing,
                      [](const fs::path& folder) { load_model(folder / "model.yaml", 2); }});
   targets.push_back({"yolo", "labels/a.txt", {"0 0.5 0.5 0.25 0.25\n1 0.25 0.75 0.5 0.125\n"}, words,

@@ -75,13 +75,15 @@ struct CommonOptions {
   std::vector<std::string> all_assignments() const;
   /// Takes a folder or a file of data that stands in CONFIG's place as --data.
   void take_data_for_config();
-  /// Logs what --data was recognized as.
+  /// Logs what the data set was recognized as.
   void say_data() const;
 
  private:
-  const RecognizedData& recognized() const;
+  const RecognizedData* recognized() const;
+  std::optional<RecognizedData> recognize() const;
   bool divides() const;
   mutable std::optional<RecognizedData> recognized_;
+  mutable bool is_asked_ = false;
 };
 
 /// The options that name trained weights: brightnet's, or darknet's with their .cfg.
@@ -89,8 +91,9 @@ struct WeightsOptions {
   std::string weights, cfg, names;
 
   void add(CLI::App& command);
-  /// The network, with heads for the classes of its weights. `classes` are the names of darknet's classes when no file has them; without either they are
-  /// numbered. Throws InputError for darknet's weights without a .cfg, or that are not of all layers.
+  /// The network, with heads for the classes of its weights. `classes` are the names of darknet's classes when no file
+  /// has them; without either they are numbered. Throws InputError for darknet's weights without a .cfg, or that are
+  /// not of all layers.
   TrainedModel load(const std::vector<std::string>& classes = {}) const;
 };
 

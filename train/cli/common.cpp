@@ -8,6 +8,7 @@
 
 #include "core/files.h"
 #include "core/log.h"
+#include "data/formats/data_yaml.h"
 #include "layers/model/reader.h"
 #include "train/cli/commands.h"
 #include "train/detect/outputs/answer_file.h"
@@ -115,9 +116,34 @@ int CommonOptions::launch() const {
   return run_ranks(ranks, this_program(), arguments);
 }
 
-const RecognizedData& CommonOptions::recognized() const {
-  if (!recognized_) recognized_ = recognize_data(data);
-  return *recognized_;
+/// The data set of --data, or of a configuration that says where its folder is and no more
+/// (data/formats/data_yaml.h); none where a configuration says all of it.
+const RecognizedData* CommonOptions::recognized() const {
+  if (!is_asked_) recognized_ = recognize();
+  is_asked_ = true;
+  return recognized_ ? &*recognized_ : nullptr;
+}
+
+std::optional<RecognizedData> CommonOptions::recognize() const {
+  if (!data.empty()) return recognize_data(data);
+  std::error_code failed;
+  if (!std::filesystem::is_regular_file(config, failed) || is_darknet_cfg(config)) return std::nullopt;
+  YamlDocument document = YamlDocument::load(config);
+  for (const std::string& assignment : assignments) document.set(assignment);
+  const YamlValue root = document.root();
+  if (!root.node.IsMap()) return std::nullopt;
+  const YamlValue section{root.node["data"], root.file};
+  if (!lacks_layout(section)) return std::nullopt;
+  const YamlValue place{section.node["root"], root.file};
+  const std::string text = yaml_as<std::string>(place, "root", "a text");
+  const std::filesystem::path folder = std::filesystem::absolute(config).parent_path(),
+                              found = find_path(text, folder, place.from_command_line());
+  if (!std::filesystem::is_directory(found, failed)) return std::nullopt;  // refused where it is read
+  DataOptions options;
+  options.root = found.string();
+  RecognizedData recognized = take_layout(section, options);
+  recognized.place = text;
+  return recognized;
 }
 
 /// Whether part of the training images becomes the validation images.
@@ -125,7 +151,8 @@ bool CommonOptions::divides() const {
   const bool otherwise = std::any_of(assignments.begin(), assignments.end(), [](const std::string& text) {
     return text.starts_with("data.fold=") || text.starts_with("data.val=");
   });
-  return needs_validation && fold.empty() && !otherwise && recognized().undivided();
+  if (!needs_validation || !fold.empty() || otherwise || !recognized()) return false;
+  return recognized()->undivided() && !recognized()->options.fold;
 }
 
 std::vector<std::string> CommonOptions::all_assignments() const {
@@ -134,7 +161,7 @@ std::vector<std::string> CommonOptions::all_assignments() const {
   if (!data.empty()) {
     // What the data set says and, of what it leaves open, the configuration's.
     const std::string usual = print_config(DataOptions(), false);
-    std::istringstream lines(print_config(recognized().options, false)), defaults(usual);
+    std::istringstream lines(print_config(recognized()->options, false)), defaults(usual);
     for (std::string line, unsaid; std::getline(lines, line) && std::getline(defaults, unsaid);) {
       const size_t colon = line.find(": ");
       const std::string key = line.substr(0, colon);
@@ -142,8 +169,8 @@ std::vector<std::string> CommonOptions::all_assignments() const {
       if (line != unsaid || places.contains(key))
         all.push_back("--data:data." + key + '=' + line.substr(colon + 2));
     }
-    if (divides()) all.push_back(std::string("--data:data.fold=") + validation_fold);
   }
+  if (divides()) all.push_back(std::string("--data:data.fold=") + validation_fold);
   all.insert(all.end(), assignments.begin(), assignments.end());
   if (!fold.empty()) all.push_back("--fold:data.fold=" + yaml_quoted(fold));
   if (!precision.empty()) all.push_back("--precision:train.precision=" + yaml_quoted(precision));
@@ -157,8 +184,8 @@ void CommonOptions::take_data_for_config() {
 }
 
 void CommonOptions::say_data() const {
-  if (data.empty()) return;
-  spdlog::info("Data: {}", recognized().text());
+  if (!recognized()) return;
+  spdlog::info("Data: {}", recognized()->text());
   if (divides())
     spdlog::info(
         "It names no validation images: a tenth of all, chosen by content so that images that look alike stay "

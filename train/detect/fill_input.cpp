@@ -5,19 +5,21 @@
 
 #include "data/image/darknet_image.h"
 #include "data/image/grey.h"
+#include "data/loader/paint.h"
 
 namespace brightnet {
 namespace {
 
 void place_image(const cv::Mat& image, const InputFit& fit, uint8_t* pixels, ResizeFilter& resize) {
-  const size_t stride = 3 * static_cast<size_t>(fit.size.width);
-  std::fill(pixels, pixels + stride * static_cast<size_t>(fit.size.height), fill_value);
+  const PixelBlock whole = dense_block(pixels, fit.size.width, fit.size.height, fit.channels);
+  std::fill(pixels, pixels + values_of_input(fit), fill_value);
   const Placement placement = place(image.cols, image.rows, fit);
   const int left = static_cast<int>(placement.offset_x), top = static_cast<int>(placement.offset_y);
-  const PixelBlock shown{pixels + static_cast<size_t>(top) * stride + 3 * static_cast<size_t>(left), stride,
-                         static_cast<int>(std::lround(placement.scale_x * static_cast<float>(image.cols))),
-                         static_cast<int>(std::lround(placement.scale_y * static_cast<float>(image.rows)))};
-  const ImageView view{image.data, image.step, image.cols, image.rows, 0, 0, image.cols, image.rows};
+  const PixelBlock shown =
+      block(whole, {left, top, static_cast<int>(std::lround(placement.scale_x * static_cast<float>(image.cols))),
+                    static_cast<int>(std::lround(placement.scale_y * static_cast<float>(image.rows)))});
+  const ImageView view{image.data,      image.step, image.cols, image.rows, 0, 0, image.cols, image.rows,
+                       image.channels()};
   resize(view, {0, 0, static_cast<double>(image.cols), static_cast<double>(image.rows)}, shown, {});
 }
 
@@ -28,14 +30,7 @@ size_t values_of_input(const InputFit& fit) {
 }
 
 void InputFiller::operator()(const cv::Mat& picture, const InputFit& fit, uint8_t* pixels) {
-  if (fit.channels != 1) {
-    place_image(picture, fit, pixels, resize_);
-    return;
-  }
-  const auto count = static_cast<size_t>(fit.size.pixels());
-  colored_.resize(3 * count);
-  place_image(picture, fit, colored_.data(), resize_);
-  to_grey(colored_.data(), count, pixels);
+  place_image(fit.channels == 1 ? grey_of(picture) : picture, fit, pixels, resize_);
 }
 
 void InputFiller::operator()(const cv::Mat& picture, const InputFit& fit, float* values) {

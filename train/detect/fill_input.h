@@ -24,7 +24,6 @@ class InputFiller {
 
  private:
   ResizeFilter resize_;
-  std::vector<uint8_t> colored_;  // a picture before it becomes grey
 };
 
 }  // namespace brightnet

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 #include <opencv2/imgcodecs.hpp>
+#include <opencv2/imgproc.hpp>
 
+#include "data/image/grey.h"
 #include "tests/data/image_files.h"
 
 namespace brightnet {
@@ -62,22 +64,6 @@ TEST(Image, SixteenBitIsScaledNotCut) {
   }
 }
 
-TEST(Image, AlphaIsBlendedOverBlack) {
-  cv::Mat image(1, 3, CV_8UC4);
-  image.at<cv::Vec4b>(0, 0) = {10, 20, 200, 255};
-  image.at<cv::Vec4b>(0, 1) = {10, 20, 200, 0};
-  image.at<cv::Vec4b>(0, 2) = {255, 51, 102, 128};
-  const cv::Mat read = read_image(write("a.png", encode(".png", image)));
-  EXPECT_EQ(read.at<cv::Vec3b>(0, 0), cv::Vec3b(200, 20, 10));
-  EXPECT_EQ(read.at<cv::Vec3b>(0, 1), cv::Vec3b(0, 0, 0));
-  EXPECT_EQ(read.at<cv::Vec3b>(0, 2), cv::Vec3b(51, 26, 128));
-}
-
-TEST(Image, FloatingPointPixelsAreRefused) {
-  const cv::Mat image(4, 4, CV_32FC3, cv::Scalar::all(0.5));
-  EXPECT_EQ(failure(write("a.tif", encode(".tif", image))), ImageError::Kind::undecodable);
-}
-
 // A 16×8 CMYK JPEG, written with Pillow 12 as Adobe does it, inverted:
 //   im = Image.new("CMYK", (16, 8)); left half (0, 255, 255, 0), right half (0, 0, 0, 128)
 //   im.save(f, "JPEG", quality=90, optimize=True)
@@ -93,6 +79,48 @@ const Bytes cmyk_jpeg{
     0x14, 0x10, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
     0x00, 0x00, 0xFF, 0xDA, 0x00, 0x0E, 0x04, 0x43, 0x00, 0x4D, 0x00, 0x59, 0x00, 0x4B, 0x00, 0x00, 0x3F,
     0x00, 0x54, 0xC5, 0x50, 0xAA, 0x2A, 0x6C, 0xAA, 0x85, 0x54, 0x0A, 0x97, 0xFF, 0xD9};
+
+// For a network with one channel: what a grey file has in three is in one, to the bit. A coloured file's is its luma.
+TEST(Image, GreyIsReadAsOneChannel) {
+  cv::Mat grey, color = gradient(64, 48), deep(20, 30, CV_16UC1), alpha;
+  cv::cvtColor(color, grey, cv::COLOR_BGR2GRAY);
+  for (int i = 0; i < 600; ++i) deep.at<uint16_t>(i / 30, i % 30) = static_cast<uint16_t>(1000 + 5 * i);
+  cv::cvtColor(color, alpha, cv::COLOR_BGR2BGRA);
+  const struct {
+    const char* name;
+    cv::Mat image;
+    int tolerance;  // of a JPEG's own luma, which is rounded before it becomes colours
+  } cases[] = {{"grey.png", grey, 0},  {"grey.jpg", grey, 0},   {"deep.png", deep, 0}, {"deep.tif", deep, 0},
+               {"color.png", color, 0}, {"color.jpg", color, 2}, {"alpha.png", alpha, 0}};
+  for (const auto& [name, image, tolerance] : cases) {
+    const fs::path file = write(name, encode(fs::path(name).extension().string().c_str(), image));
+    const cv::Mat one = read_image(file, {}, 1);
+    ASSERT_EQ(one.type(), CV_8UC1) << name;
+    EXPECT_LE(largest_difference(one, grey_of(read_image(file))), tolerance) << name;
+  }
+  const fs::path four_inks = write("a.jpg", cmyk_jpeg);
+  EXPECT_EQ(largest_difference(read_image(four_inks, {}, 1), grey_of(read_image(four_inks))), 0);
+  for (int orientation = 1; orientation <= 8; ++orientation) {
+    const cv::Mat turned = upright(read_image(write("a.png", encode(".png", grey)), {}, 1), orientation);
+    EXPECT_EQ(turned.type(), CV_8UC1) << orientation;
+  }
+}
+
+TEST(Image, AlphaIsBlendedOverBlack) {
+  cv::Mat image(1, 3, CV_8UC4);
+  image.at<cv::Vec4b>(0, 0) = {10, 20, 200, 255};
+  image.at<cv::Vec4b>(0, 1) = {10, 20, 200, 0};
+  image.at<cv::Vec4b>(0, 2) = {255, 51, 102, 128};
+  const cv::Mat read = read_image(write("a.png", encode(".png", image)));
+  EXPECT_EQ(read.at<cv::Vec3b>(0, 0), cv::Vec3b(200, 20, 10));
+  EXPECT_EQ(read.at<cv::Vec3b>(0, 1), cv::Vec3b(0, 0, 0));
+  EXPECT_EQ(read.at<cv::Vec3b>(0, 2), cv::Vec3b(51, 26, 128));
+}
+
+TEST(Image, FloatingPointPixelsAreRefused) {
+  const cv::Mat image(4, 4, CV_32FC3, cv::Scalar::all(0.5));
+  EXPECT_EQ(failure(write("a.tif", encode(".tif", image))), ImageError::Kind::undecodable);
+}
 
 TEST(Image, CmykIsConverted) {
   const fs::path file = write("a.jpg", cmyk_jpeg);

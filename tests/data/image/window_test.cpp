@@ -27,24 +27,27 @@ cv::Mat noisy_image(cv::Size size) {
 int differing(const ImageWindow& window, const cv::Mat& whole) {
   const cv::Mat same = whole(cv::Rect(window.corner, window.pixels.size()));
   int count = 0;
+  const size_t channels = same.elemSize();
   for (int y = 0; y < same.rows; ++y) {
-    for (int x = 0; x < same.cols; ++x)
-      count += same.at<cv::Vec3b>(y, x) != window.pixels.at<cv::Vec3b>(y, x);
+    for (size_t i = 0; i < channels * static_cast<size_t>(same.cols); ++i)
+      count += same.ptr(y)[i] != window.pixels.ptr(y)[i];
   }
   return count;
 }
 
 // Random windows of a file at every reduction against the whole image.
-void expect_same_pixels(const std::filesystem::path& file, cv::Size size, bool only_window) {
+void expect_same_pixels(const std::filesystem::path& file, cv::Size size, bool only_window,
+                        int channels = 3) {
   Random random(5, Purpose::test);
   for (const int reduction : {1, 2, 4, 8}) {
     const cv::Size at_least(size.width / reduction, size.height / reduction);
-    const cv::Mat whole = read_image(file, at_least);
+    const cv::Mat whole = read_image(file, at_least, channels);
     for (int i = 0; i < 40; ++i) {
       const cv::Rect2d needed(random.uniform(-0.2f, 0.9f), random.uniform(-0.2f, 0.9f),
                               random.uniform(0.01f, 0.8f), random.uniform(0.01f, 0.8f));
-      const ImageWindow window = read_image_window(file, at_least, needed);
+      const ImageWindow window = read_image_window(file, at_least, needed, channels);
       ASSERT_EQ(window.size, whole.size());
+      ASSERT_EQ(window.pixels.channels(), channels);
       ASSERT_EQ(differing(window, whole), 0) << file << " 1/" << reduction << ' ' << needed;
       EXPECT_LE(window.corner.x, std::max(0.0, needed.x) * whole.cols);
       EXPECT_GE(window.corner.x + window.pixels.cols, std::min(1.0, needed.br().x) * whole.cols);
@@ -70,7 +73,7 @@ TEST(ImageWindow, HasTheWholeImagesPixelsForEveryKindOfJpeg) {
   cv::cvtColor(image, grey, cv::COLOR_BGR2GRAY);
   cv::imwrite((folder / "grey.jpg").string(), grey);
   for (const char* name : {"color.jpg", "progressive.jpg", "restart.jpg", "grey.jpg"})
-    expect_same_pixels(folder / name, size, true);
+    for (const int channels : {3, 1}) expect_same_pixels(folder / name, size, true, channels);
 }
 
 TEST(ImageWindow, HasTheWholeImagesPixelsOfPhotographs) {
@@ -82,7 +85,7 @@ TEST(ImageWindow, HasTheWholeImagesPixelsOfPhotographs) {
 TEST(ImageWindow, OtherFormatsAreDecodedWhole) {
   const auto file = test_folder() / "image.png";
   cv::imwrite(file.string(), noisy_image({64, 48}));
-  expect_same_pixels(file, {64, 48}, false);
+  for (const int channels : {3, 1}) expect_same_pixels(file, {64, 48}, false, channels);
 }
 
 TEST(ImageWindow, ReportsAFileThatWasCutOff) {

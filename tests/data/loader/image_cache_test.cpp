@@ -24,6 +24,24 @@ TEST(ImageCache, DecodesEachImageOnceWhenThereIsRoom) {
   EXPECT_EQ(cache.bytes(), bytes);
 }
 
+TEST(ImageCache, GreyTakesAThirdOfTheBytes) {
+  const Dataset dataset = draw_dataset(test_folder(), 3, ".jpg");
+  ImageCache colored(dataset, plenty, {}), grey(dataset, plenty, {}, 1);
+  uint64_t pixels = 0;
+  for (int i = 0; i < 3; ++i) {
+    const ImageWindow window = grey.get(i, whole);
+    EXPECT_EQ(window.pixels.type(), CV_8UC1);
+    pixels += window.pixels.total();
+    colored.get(i, whole);
+  }
+  EXPECT_EQ(grey.bytes(), pixels);
+  EXPECT_EQ(colored.bytes(), 3 * pixels);
+  // Room for all three in grey is room for one in colour.
+  ImageCache enough(dataset, pixels, {}, 1);
+  for (int i = 0; i < 6; ++i) enough.get(i % 3, whole);
+  EXPECT_EQ(enough.hits(), 3u);
+}
+
 TEST(ImageCache, KeepsWhatFitsAndNeverExceedsItsLimit) {
   const Dataset dataset = draw_dataset(test_folder(), 8);
   constexpr uint64_t limit = 100000;  // about three of them

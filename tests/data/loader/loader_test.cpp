@@ -11,17 +11,37 @@ namespace {
 
 TEST(Loader, SameSequenceForAnyNumberOfWorkers) {
   const Dataset dataset = draw_dataset(test_folder(), 10);
-  Loader::Setup setup = busy_setup(dataset);
-  setup.loader.workers = 0;
-  const auto expected = take_all(setup);
-  ASSERT_EQ(expected.size(), 12u);
-  for (const int workers : {1, 8}) {
-    for (const float cache_mb : {0.0f, 0.1f, 100.0f}) {
-      setup.loader.workers = workers;
-      setup.loader.cache_mb = cache_mb;
-      setup.loader.prefetch = workers == 1 ? 1 : 5;
-      EXPECT_TRUE(take_all(setup) == expected) << workers << " workers, " << cache_mb << " MiB";
+  for (const int channels : {3, 1}) {
+    Loader::Setup setup = busy_setup(dataset);
+    setup.channels = channels;
+    setup.loader.workers = 0;
+    const auto expected = take_all(setup);
+    ASSERT_EQ(expected.size(), 12u);
+    for (const int workers : {1, 8}) {
+      for (const float cache_mb : {0.0f, 0.1f, 100.0f}) {
+        setup.loader.workers = workers;
+        setup.loader.cache_mb = cache_mb;
+        setup.loader.prefetch = workers == 1 ? 1 : 5;
+        EXPECT_TRUE(take_all(setup) == expected)
+            << channels << " channels, " << workers << " workers, " << cache_mb << " MiB";
+      }
     }
+  }
+}
+
+TEST(Loader, BatchesThatNoMachineHoldsAreRefusedWithTheFigures) {
+  const Dataset dataset = grey_dataset(test_folder(), 1);
+  Loader::Setup setup = plain_setup(dataset);
+  setup.batch = 1'000'000'000;
+  setup.sizes = {8192};
+  setup.loader.prefetch = 2;
+  EXPECT_EQ(Loader::buffer_bytes(setup), 3ull * 3 * 8192 * 8192 * 1'000'000'000);
+  try {
+    const Loader loader(setup);
+    FAIL() << "no error";
+  } catch (const InputError& error) {
+    for (const char* part : {"not enough memory", "1000000000 images", "549316.4 TiB", "are free"})
+      EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
   }
 }
 

@@ -387,7 +387,8 @@ TEST(SampleMaker, AGreySampleHasOneChannel) {
   const Dataset colored = draw_colors(test_folder());
   Dataset grey = colored;
   for (ImageRecord& record : grey.images) {
-    const cv::Mat image = cv::imread(record.file.string(), cv::IMREAD_GRAYSCALE);
+    cv::Mat image;
+    cv::cvtColor(cv::imread(record.file.string()), image, cv::COLOR_BGR2GRAY);
     record.file.replace_filename("grey" + record.file.filename().string());
     cv::imwrite(record.file.string(), image);
   }
@@ -397,8 +398,8 @@ TEST(SampleMaker, AGreySampleHasOneChannel) {
   options.cutmix = 0.5f;
   const InputSize size(96, 160);
   const auto make = [&](const Dataset& dataset, const AugmentOptions& augment, int channels, uint64_t number) {
-    ImageCache cache(dataset, 1 << 30, {});
-    SampleMaker maker(dataset, augment, cache, channels);
+    ImageCache cache(dataset, 1 << 30, {}, channels);
+    SampleMaker maker(dataset, augment, cache);
     std::vector<uint8_t> pixels(static_cast<size_t>(channels * size.pixels()));
     std::vector<Truth> truths;
     maker.make({5, 0, number, static_cast<int>(number % dataset.images.size()), false}, size, pixels.data(), truths);
@@ -411,14 +412,8 @@ TEST(SampleMaker, AGreySampleHasOneChannel) {
   for (uint64_t i = 0; i < 12; ++i) {
     const auto three = make(grey, options, 3, i), one = make(grey, options, 1, i);
     for (size_t k = 0; k < one.size(); ++k) ASSERT_EQ(one[k], three[3 * k]) << "sample " << i;
-    AugmentOptions no_hues = options;
-    no_hues.hue = 0;
-    no_hues.saturation = 1;
-    const auto rgb = make(colored, no_hues, 3, i), brightness = make(colored, other_hues, 1, i);
-    for (size_t k = 0; k < brightness.size(); ++k) {
-      ASSERT_NEAR(brightness[k], 0.299 * rgb[3 * k] + 0.587 * rgb[3 * k + 1] + 0.114 * rgb[3 * k + 2], 0.51)
-          << "sample " << i;
-    }
+    const auto brightness = make(colored, other_hues, 1, i);
+    for (size_t k = 0; k < one.size(); ++k) ASSERT_EQ(brightness[k], one[k]) << "sample " << i << ", value " << k;
   }
 }
 

@@ -45,7 +45,8 @@ inline std::vector<Taken> take_all(const Loader::Setup& setup, const std::map<si
     const Batch* batch = loader.next();
     if (!batch) break;
     Taken copy;
-    copy.pixels.assign(batch->pixels, batch->pixels + 3 * batch->count * batch->height * batch->width);
+    copy.pixels.assign(batch->pixels,
+                       batch->pixels + batch->channels * batch->count * batch->height * batch->width);
     copy.truths = batch->truths;
     copy.size = batch->width;
     copy.real = batch->real;

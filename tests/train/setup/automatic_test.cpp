@@ -44,6 +44,31 @@ TEST(AutomaticValues, TheBatchGrowsWithTheDataSet) {
   EXPECT_EQ(chosen(facts_of(0)).train.batch, 64) << "unknown data";
 }
 
+TEST(AutomaticValues, AShortRunHasSmallBatches) {
+  const auto batch = [](int64_t images, float minutes, int epochs = 0, bool gpu = false) {
+    RunConfig config;
+    config.train.minutes = minutes;
+    if (epochs > 0) config.train.epochs = epochs;
+    RunFacts facts = facts_of(images);
+    facts.device.gpu = gpu;
+    return chosen(facts, config).train.batch.value();
+  };
+  EXPECT_EQ(batch(300, 8), 4) << "of 8000 images";
+  EXPECT_EQ(batch(300, 1), 4) << "never less";
+  EXPECT_EQ(batch(300, 11.9f), 4);
+  EXPECT_EQ(batch(300, 12.1f), 8) << "of 12100 images";
+  EXPECT_EQ(batch(2000, 20), 8) << "of 20000 images, where 16 would do for more";
+  EXPECT_EQ(batch(2000, 25), 16);
+  EXPECT_EQ(batch(300, 2, 0, true), 8) << "of 20000 images on a GPU";
+  EXPECT_EQ(batch(300, 0, 39), 4) << "39 epochs";
+  EXPECT_EQ(batch(300, 0, 40), 8);
+  EXPECT_EQ(batch(300, 60, 30), 4) << "the epochs end the run";
+  EXPECT_EQ(batch(6000, 8), 64) << "large sets keep the published recipe";
+  RunConfig iterations;
+  iterations.train.iterations = 10;
+  EXPECT_EQ(chosen(facts_of(300), iterations).train.batch, 8) << "as many steps were asked for";
+}
+
 TEST(AutomaticValues, TheBatchIsSharedEquallyByTheRanks) {
   for (const auto& [images, ranks, batch] : {std::tuple(300, 2, 8),
                                              {300, 3, 9},
@@ -113,17 +138,26 @@ TEST(AutomaticValues, TheWarmUpIsThreeEpochsOrAHundredStepsButNoTenthOfTheRun) {
   EXPECT_EQ(warmup_steps({}, 400), 150) << "three epochs";
   RunConfig brief;
   brief.train.epochs = 10;
-  EXPECT_EQ(warmup_steps(brief, 130), 17) << "of 170 steps";
+  EXPECT_EQ(warmup_steps(brief, 130), 33) << "of 330 steps";
   RunConfig in_steps;
   in_steps.schedule.unit = ScheduleUnit::iterations;
   EXPECT_EQ(warmup_steps(in_steps, 130), 100);
   EXPECT_EQ(warmup_steps({}, 20000), 1000) << "YOLOv4's";
 }
 
+TEST(AutomaticValues, TheWarmUpIsLinearExceptForLargeSets) {
+  EXPECT_EQ(chosen(facts_of(4999)).schedule.power, 1);
+  EXPECT_EQ(chosen(facts_of(5000)).schedule.power, 4) << "YOLOv4's";
+  RunConfig given;
+  given.schedule.power = 2;
+  EXPECT_EQ(chosen(facts_of(300), given).schedule.power, 2);
+}
+
 TEST(AutomaticValues, TheAverageSpansAThirdOfTheRun) {
   const auto average = [](int epochs, int64_t images = 800) {
     RunConfig config;
     config.train.epochs = epochs;
+    config.train.batch = 16;
     return chosen(facts_of(images), config).ema;
   };
   const EmaOptions usual = average(30);  // 1500 steps
@@ -261,14 +295,9 @@ TEST(AutomaticValues, WithALimitOfTimeTheEpochsStayAutomaticAndTheRestFollowsFro
   std::vector<Choice> choices = choose_automatic(config, facts);
   EXPECT_FALSE(config.train.epochs.has_value());
   EXPECT_EQ(choice_of("train.epochs", choices).value, "auto");
-  EXPECT_FLOAT_EQ(config.schedule.warmup, 5) << "a tenth of an estimated 1000 steps of 20 an epoch";
-  EXPECT_FLOAT_EQ(config.ema.decay, 0.997f);
-
-  config = {};
-  config.train.minutes = 8;
-  facts.steps_in_minutes = 6000;
-  choose_automatic(config, facts);
-  EXPECT_FLOAT_EQ(config.ema.decay, 0.9995f) << "the caller knew better";
+  EXPECT_EQ(config.train.batch, 4) << "of an estimated 8000 images";
+  EXPECT_FLOAT_EQ(config.schedule.warmup, 3) << "less than a tenth of an estimated 2000 steps of 40 an epoch";
+  EXPECT_FLOAT_EQ(config.ema.decay, 0.9985f);
   EXPECT_FALSE(config.evaluate.every.has_value()) << "the plan decides";
 }
 
