@@ -77,6 +77,7 @@ class SmallRun {
                                  "train.patience=0",
                                  "train.save_every=0",
                                  "schedule.warmup=1",
+                                 "schedule.power=4",
                                  "optimizer={kind: sgd, rate: 0.02}",
                                  "loader.workers=1",
                                  "loader.cache_mb=64",

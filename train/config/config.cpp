@@ -284,6 +284,8 @@ RunConfig load_run_config(const fs::path& file, const std::vector<std::string>& 
   } else {
     resolve_file(config.data.root, child(data, "root"), "data.root", folder);
   }
+  std::error_code ignored;
+  if (lacks_layout(data) && fs::is_directory(config.data.root, ignored)) take_layout(data, config.data);
   const YamlValue fold = child(data, "fold");
   if (config.name.empty()) {
     config.name = file.empty() ? name_of_run(config) : file.stem().string();

@@ -72,7 +72,7 @@ void Schedule::change_total(int64_t iteration, int64_t total, double warmup_limi
 
 float Schedule::rate(int64_t iteration) const {
   if (iteration < warmup_end_)
-    return static_cast<float>(rate_ * std::pow(warmed(iteration + 1), options_.power));
+    return static_cast<float>(rate_ * std::pow(warmed(iteration + 1), options_.power.value()));
   const double u = decayed(iteration);
   const auto falling = [&](double left) {
     return static_cast<float>(rate_ * (options_.final + (1 - options_.final) * left));

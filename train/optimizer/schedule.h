@@ -38,7 +38,7 @@ struct ScheduleOptions {
   /// Length of the warm-up.
   Auto<float> warmup;
   /// In the warm-up: rate · (t / warmup)^power.
-  float power = 4.0f;
+  Auto<float> power;
   /// cosine and linear end at this fraction of the rate.
   float final = 0.01f;
   /// Where the rate drops; empty: at 80 % and 90 % of the run.

@@ -15,6 +15,10 @@ namespace {
 // batches; large ones keep YOLOv4's published recipe (Bochkovskiy et al. 2020, section 4).
 constexpr int64_t middling_set = 500, large_set = 5000;
 constexpr int small_batch = 8, middling_batch = 16, large_batch = 64;
+// A run whose images make fewer steps than these gets smaller batches, which also bound it from below: with 2 the
+// statistics of batch-norm are too poor (docs/accuracy.md).
+constexpr double fewest_steps_of_a_short_run = 1500;
+constexpr int smallest_batch = 4;
 
 // A run is as long as both demand. Pretrained features need fewer steps.
 constexpr int64_t fewest_epochs = 100, fewest_steps = 3000;
@@ -24,6 +28,8 @@ constexpr int64_t fewest_epochs_pretrained = 30, fewest_steps_pretrained = 1000;
 constexpr int64_t warmup_epochs = 3, warmup_steps = 100;
 constexpr int64_t published_warmup_steps = 1000;  // YOLOv4's burn-in
 constexpr double largest_warmup = 0.1;            // of the run
+// With darknet's fourth power the rate is next to nothing for half of the warm-up, which a short run cannot spare.
+constexpr float warmup_power = 1, published_warmup_power = 4;
 
 // The average spans a third of the run, but no more than the published 0.9998 does, and its ramp is over
 // early: 1500 steps get 0.998 and 200, known to be good there.
@@ -108,6 +114,9 @@ class Chooser {
   }
 
   bool large() const { return images_ >= large_set; }
+  double images_per_minute() const {
+    return facts_.device.gpu ? images_per_minute_on_gpu : images_per_minute_on_cpu;
+  }
 
   std::string images() const {
     return facts_.images > 0
@@ -115,14 +124,33 @@ class Chooser {
                : "the data are not known here, a large set is assumed";
   }
 
+  /// Where the length of the run is given; 0: it follows from the batch.
+  double images_trained() const {
+    const TrainOptions& train = config_.train;
+    double trained = 0;
+    if (train.epochs.has_value() && train.iterations == 0)
+      trained = static_cast<double>(train.epochs) * static_cast<double>(images_);
+    if (train.minutes > 0) {
+      const double in_time = train.minutes * images_per_minute();
+      trained = trained > 0 ? std::min(trained, in_time) : in_time;
+    }
+    return trained;
+  }
+
   // Divisible by the ranks, and by the images that a user gave each rank's pass.
   void batch() {
     const int64_t part = int64_t{facts_.ranks} * config_.train.micro_batch.value_or(1);
-    const int wanted = large() ? large_batch : images_ >= middling_set ? middling_batch : small_batch;
+    int wanted = large() ? large_batch : images_ >= middling_set ? middling_batch : small_batch;
+    std::string reason = images() + (facts_.ranks > 1 ? fmt::format(", {} ranks", facts_.ranks) : "");
+    const double trained = images_trained();
+    if (!large() && trained > 0 && trained / wanted < fewest_steps_of_a_short_run) {
+      while (wanted > smallest_batch && trained / wanted < fewest_steps_of_a_short_run) wanted /= 2;
+      reason += fmt::format(", each trained {}{:.0f} times: a short run needs steps",
+                            config_.train.minutes > 0 ? "perhaps " : "", trained / static_cast<double>(images_));
+    }
     int64_t batch = divided_up(std::min<int64_t>(wanted, images_), part) * part;
     if (batch > images_) batch = std::max(part, images_ / part * part);
-    choose("train.batch", config_.train.batch, static_cast<int>(batch),
-           images() + (facts_.ranks > 1 ? fmt::format(", {} ranks", facts_.ranks) : ""));
+    choose("train.batch", config_.train.batch, static_cast<int>(batch), reason);
   }
 
   void epochs() {
@@ -152,10 +180,7 @@ class Chooser {
     int64_t steps =
         train.iterations > 0 ? train.iterations : train.epochs.value_or(1 << 30) * steps_per_epoch_;
     if (train.minutes > 0) {
-      const double rate = facts_.device.gpu ? images_per_minute_on_gpu : images_per_minute_on_cpu;
-      const int64_t in_time = facts_.steps_in_minutes > 0 ? facts_.steps_in_minutes
-                                                          : std::llround(train.minutes * rate / train.batch);
-      steps = std::min(steps, in_time);
+      steps = std::min<int64_t>(steps, std::llround(train.minutes * images_per_minute() / train.batch));
     }
     return std::max<int64_t>(1, steps);
   }
@@ -178,6 +203,8 @@ class Chooser {
     choose("schedule.warmup", schedule.warmup, rounded(static_cast<double>(steps) / unit),
            fmt::format("{}{}, at most {:g} % of {}", in_epochs ? fmt::format("{} steps: ", steps) : "", rule,
                        100 * largest_warmup, run_of()));
+    choose("schedule.power", schedule.power, large() ? published_warmup_power : warmup_power,
+           large() ? "YOLOv4's warm-up" : "the warm-up is linear");
   }
 
   void average() {

@@ -23,8 +23,6 @@ struct RunFacts {
   double free_memory = 0;         ///< of this machine, in bytes
   int processors = 1;             ///< of this machine
   int ranks = 1, ranks_here = 1;  ///< all, and those of this machine
-  /// Optimizer steps that fit into train.minutes, where the caller knows; 0: estimated cautiously.
-  int64_t steps_in_minutes = 0;
 };
 
 /// A value that was chosen, as text, and why.

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "data/formats/recognize.h"
 #include "train/setup/run_model.h"
 
 namespace brightnet {
@@ -42,10 +43,57 @@ class RunConfigFile : public ::testing::Test {
 
 TEST_F(RunConfigFile, FindsPathsBesideTheYamlAndNamesTheRunAfterIt) {
   const RunConfig config =
-      load_run_config(write("cells.yaml", "model: models/m.yaml\ndata: {root: pictures}\n"));
+      load_run_config(write("cells.yaml", "model: models/m.yaml\ndata: {root: pictures, train: .}\n"));
   EXPECT_EQ(config.name, "cells");
   EXPECT_EQ(config.model, (folder_ / "models/m.yaml").lexically_normal().string());
   EXPECT_EQ(config.data.root, (folder_ / "pictures").lexically_normal().string());
+}
+
+TEST_F(RunConfigFile, AFolderAloneIsRecognizedAsOnTheCommandLine) {
+  for (const char* split : {"train", "val"}) {
+    fs::create_directories(folder_ / "mine/images" / split);
+    fs::create_directories(folder_ / "mine/labels" / split);
+    write(std::string("mine/images/") + split + "/a.jpg", "");
+    write(std::string("mine/labels/") + split + "/a.txt", "0 0.5 0.5 0.2 0.2\n");
+  }
+  const DataOptions recognized = recognize_data((folder_ / "mine").string()).options;
+  ASSERT_EQ(recognized.train, "images/train");
+  const auto load = [&](const std::string& data, const std::vector<std::string>& assignments = {}) {
+    return load_run_config(write("run.yaml", "data: " + data + '\n'), assignments).data;
+  };
+  const DataOptions alone = load("{root: mine}");
+  EXPECT_EQ(alone.format, recognized.format);
+  EXPECT_EQ(alone.root, recognized.root);
+  EXPECT_EQ(alone.train + ' ' + alone.val, "images/train images/val");
+  // What the section says beside it stays.
+  const DataOptions more =
+      load("{root: mine, classes: [bolt], tiles: {size: 64}, fold: 1/3}", {"data.fold=2/3"});
+  EXPECT_EQ(more.classes, std::vector<std::string>{"bolt"});
+  EXPECT_EQ(more.tiles.size, 64);
+  EXPECT_EQ(more.fold, (Fold{2, 3}));
+  EXPECT_EQ(more.train, "images/train");
+  // One that says how it is laid out is not looked into.
+  EXPECT_EQ(load("{root: mine, format: voc}").train, "");
+  EXPECT_EQ(load("{root: mine, val: images/val}").train, "");
+  EXPECT_EQ(load("{root: mine}", {"data.train=images/val"}).val, "");
+  // The folder's own YAML may be the run's, or one that leaves it to the folder in turn.
+  write("mine/data.yaml", "model: m\ndata: {root: .}\n");
+  EXPECT_EQ(load("{root: mine}").train, "images/train");
+  EXPECT_EQ(recognize_data((folder_ / "mine/data.yaml").string()).options.train, "images/train");
+  write("mine/data.yaml", "train: images/val\nval: images/train\nnames: [nut]\n");
+  EXPECT_EQ(load("{root: mine}").train, "images/val");
+  EXPECT_EQ(load("{root: mine}").classes, std::vector<std::string>{"nut"});
+  EXPECT_EQ(load("{root: mine, classes: [bolt]}").classes, std::vector<std::string>{"bolt"});
+}
+
+TEST_F(RunConfigFile, AFolderAloneThatIsNotRecognizedIsRefusedAsOnTheCommandLine) {
+  const std::string folder = (folder_ / "pictures").string();
+  try {
+    recognize_data(folder);
+    FAIL() << "no error";
+  } catch (const InputError& error) {
+    EXPECT_EQ(failure("data: {root: pictures}\n"), error.what());
+  }
 }
 
 TEST_F(RunConfigFile, AFoldIsARunOfItsOwnUnlessItHasAName) {
@@ -68,7 +116,7 @@ TEST_F(RunConfigFile, TakesPathsOfTheCommandLineFromTheCurrentDirectoryFirst) {
   const fs::path here = fs::current_path();
   const fs::path other = folder_ / "other";
   fs::create_directories(other / "pictures");
-  const fs::path file = write("run.yaml", "model: models/m.yaml\ndata: {root: pictures}\n");
+  const fs::path file = write("run.yaml", "model: models/m.yaml\ndata: {root: pictures, train: .}\n");
   fs::current_path(other);
   const RunConfig from_file = load_run_config(file);
   const RunConfig from_command = load_run_config(file, {"data.root=pictures"});

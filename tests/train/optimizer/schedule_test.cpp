@@ -13,6 +13,7 @@ ScheduleOptions options(ScheduleKind kind, float warmup = 0) {
   ScheduleOptions o;
   o.kind = kind;
   o.warmup = warmup;
+  o.power = 4;
   return o;
 }
 
