@@ -163,4 +163,10 @@ fs::path find_below(const std::string& path, const std::vector<fs::path>& folder
   return folders.empty() ? fs::path(path) : (folders.front() / path).lexically_normal();
 }
 
+fs::path real_path(const fs::path& file) {
+  std::error_code failed;
+  const fs::path real = fs::canonical(file, failed);
+  return failed ? file : real;
+}
+
 }  // namespace brightnet

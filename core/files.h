@@ -70,4 +70,7 @@ std::filesystem::path find_path(const std::string& path, const std::filesystem::
 /// Backslashes (lists written on Windows) are read as slashes where only that finds the file.
 std::filesystem::path find_below(const std::string& path, const std::vector<std::filesystem::path>& folders);
 
+/// Where FILE really lies, by which two names of one file are equal; FILE itself where that cannot be found out.
+std::filesystem::path real_path(const std::filesystem::path& file);
+
 }  // namespace brightnet

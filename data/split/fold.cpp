@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "core/text.h"
 #include "data/split/divide.h"
 
@@ -14,12 +15,6 @@ namespace brightnet {
 namespace {
 
 namespace fs = std::filesystem;
-
-fs::path real_path(const fs::path& file) {
-  std::error_code failed;
-  const fs::path real = fs::canonical(file, failed);
-  return failed ? file : real;
-}
 
 void number_anew_unless_unique(std::vector<ImageRecord>& images) {
   std::set<int64_t> ids;

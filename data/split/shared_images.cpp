@@ -5,6 +5,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "core/files.h"
 #include "data/image/perceptual_hash.h"
 #include "data/split/hash_index.h"
 
@@ -12,12 +13,6 @@ namespace brightnet {
 namespace {
 
 namespace fs = std::filesystem;
-
-fs::path real_path(const fs::path& file) {
-  std::error_code failed;
-  const fs::path real = fs::canonical(file, failed);
-  return failed ? file : real;
-}
 
 /// The images of one split by all that another split's may have in common with them.
 class Lookup {

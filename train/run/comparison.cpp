@@ -216,9 +216,8 @@ std::vector<DifferingKey> differing_keys(const std::vector<ComparedRun>& runs) {
   return keys;
 }
 
-std::string comparison_text(const std::vector<ComparedRun>& runs) {
-  std::vector<std::vector<std::string>> rows{
-      {"run", "AP", "AP50", "AP75", "best epoch", "epochs", "time", "images/s", "parameters", "weights"}};
+std::vector<std::vector<std::string>> comparison_rows(const std::vector<ComparedRun>& runs) {
+  std::vector<std::vector<std::string>> rows;
   for (const ComparedRun& run : runs) {
     rows.push_back(
         {run.name, score_text(run.AP), score_text(run.AP50), score_text(run.AP75),
@@ -228,6 +227,12 @@ std::string comparison_text(const std::vector<ComparedRun>& runs) {
          run.parameters > 0 ? fmt::format("{:.2f} M", static_cast<double>(run.parameters) / 1e6) : "-",
          run.weights_bytes > 0 ? format_bytes(static_cast<double>(run.weights_bytes)) : "-"});
   }
+  return rows;
+}
+
+std::string comparison_text(const std::vector<ComparedRun>& runs) {
+  std::vector<std::vector<std::string>> rows = comparison_rows(runs);
+  rows.insert(rows.begin(), comparison_columns);
   std::string text = table_text(rows);
   const std::vector<DifferingKey> keys = differing_keys(runs);
   if (!keys.empty()) {
