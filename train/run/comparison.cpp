@@ -220,7 +220,7 @@ std::vector<std::vector<std::string>> comparison_rows(const std::vector<Compared
   std::vector<std::vector<std::string>> rows;
   for (const ComparedRun& run : runs) {
     rows.push_back(
-        {run.name, score_text(run.AP), score_text(run.AP50), score_text(run.AP75),
+        {run.name, score_text(run.AP50), score_text(run.AP), score_text(run.AP75),
          run.best_epoch > 0 ? std::to_string(run.best_epoch) : "-", std::to_string(run.epochs),
          run.seconds > 0 ? format_seconds(run.seconds) : "-",
          run.images_per_s > 0 ? fmt::format("{:.1f}", run.images_per_s) : "-",
