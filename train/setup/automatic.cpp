@@ -280,7 +280,8 @@ class Chooser {
     }
     const double every = std::round(static_cast<double>(expected_epochs()) / evaluations);
     choose("evaluate.every", config_.evaluate.every, static_cast<int>(std::max(1.0, every)),
-           fmt::format("about {:g} evaluations in {} epochs", evaluations, expected_epochs()));
+           every > 1 ? fmt::format("about {:g} evaluations in {} epochs", evaluations, expected_epochs())
+                     : "the run is short");
   }
 
   void patience() {

@@ -53,7 +53,12 @@ std::string percent(double share) {
 std::string nothing_learned(const RunOutcome& run, const Evaluations& all) {
   constexpr double next_to_nothing = 0.02;
   if (run.best.AP50 == no_truths || run.best.AP50 > next_to_nothing) return "";
-  const bool loss_fell = all.count() > 1 && all.loss.back() < 0.9 * all.loss.front();
+  if (all.count() < 2) {
+    return fmt::format(
+        "Next to nothing was detected (AP50 {:.3f}) in the only evaluation of this run: train longer (train.epochs).",
+        run.best.AP50);
+  }
+  const bool loss_fell = all.loss.back() < 0.9 * all.loss.front();
   return fmt::format(
       "Next to nothing was detected (AP50 {:.3f}): {}.", run.best.AP50,
       loss_fell ? "the loss was falling, so train longer (train.epochs), and compare train_batch0.jpg and "

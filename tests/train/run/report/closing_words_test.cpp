@@ -157,6 +157,8 @@ TEST(ClosingWords, SayThatNothingWasLearnedAndNothingElse) {
   run.curves = curves(
       60, [](double) { return 0.001; }, [](double) { return 7.0; });
   expect_alone(run, {"Next to nothing", "optimizer.rate", "data check"});
+  run.curves.rows.resize(1);
+  expect_alone(run, {"Next to nothing", "only evaluation", "train longer"});
   run.best.AP50 = no_truths;
   EXPECT_EQ(closing_words(run).size(), 0u) << "no object is labelled in the validation split";
 }

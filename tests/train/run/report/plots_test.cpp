@@ -114,6 +114,27 @@ TEST(Plots, EpochsAreWholeNumbers) {
   EXPECT_GT(darkest(78, 90), 200) << "and not 1.0";
 }
 
+TEST(Plots, TheEpochsOfALongRunAreNumberedInSeveralPlaces) {
+  Curve curve{"AP", {}, {}};
+  for (int epoch = 1; epoch <= 60; ++epoch) {
+    curve.x.push_back(epoch);
+    curve.y.push_back(0.5);
+  }
+  const cv::Mat plot = plot_panels({{"AP", {curve}, Better::higher}}, "epoch");
+  // Numbers are dark, and further from each other than their digits are.
+  int numbers = 0;
+  double last = -INFINITY;
+  for (int x = pixel(60); x < pixel(440); ++x) {
+    double dark = 255;
+    cv::minMaxLoc(plot(cv::Rect(x, pixel(300), 1, pixel(14))).reshape(1), &dark);
+    if (dark > 150) continue;
+    if (x - last > pixel(12)) ++numbers;
+    last = x;
+  }
+  EXPECT_GE(numbers, 3);
+  EXPECT_LE(numbers, 8);
+}
+
 TEST(Plots, ResultsSurviveEveryTable) {
   for (const MetricsTable& table :
        {MetricsTable{{"epoch", "loss"}, {}}, MetricsTable{{"epoch", "loss"}, {{1, 3}}},
