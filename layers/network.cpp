@@ -169,7 +169,7 @@ void Network::run_backward(int from, int to, const GradientScale& scale, bool ac
         node.head->loss(call_of(node, true), input_->truths(), scale, totals);
       } else {
         layers_[i]->backward(call_of(node, true), accumulate);
-        if (const CastPair pair = layers_[i]->rounded_gradient(); pair.to) rounded.push_back(pair);
+        layers_[i]->append_rounded_gradients(rounded);
       }
       if (node.converts || passed) convert();
     });
