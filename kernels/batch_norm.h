@@ -9,8 +9,8 @@
 
 namespace brightnet {
 
-/// z = activation(scale · (y − mean) / √(variance + ε) + shift) + addend, per channel over n·h·w. z may be a
-/// slice. Everything but y, z and the addend is fp32, and [c] unless said otherwise.
+/// z = activation(scale · (y − mean) / √(variance + ε) + shift) + addend, per channel over n·h·w. y and z may be
+/// slices. Everything but y, z and the addend is fp32, and [c] unless said otherwise.
 struct BatchNormForward {
   Tensor y, z;
   Tensor addend{};  ///< of a shortcut: dense, of y's shape; none: nothing is added
@@ -20,8 +20,9 @@ struct BatchNormForward {
   float momentum = 0.1f;
   /// Written for the backward pass.
   float *mean = nullptr, *inverse_std = nullptr;
-  /// Σy and Σy², [2][c], if already computed, else nullptr.
+  /// Σy and Σy² if already computed, else nullptr: two rows of c that begin `sums_pitch` apart (0: c).
   const float* sums = nullptr;
+  int sums_pitch = 0;
   /// Recomputes z: mean and inverse_std are inputs, and the running statistics do not change.
   bool statistics_known = false;
   float epsilon = 1e-5f;
@@ -31,8 +32,8 @@ struct BatchNormForward {
   StatisticsExchange* exchange = nullptr;
 };
 
-/// dy and the parameters' gradients from dz; the activation's input is recomputed from y. dy may be dz, and
-/// dz may be a slice.
+/// dy and the parameters' gradients from dz; the activation's input is recomputed from y. dy may be dz or y. All may
+/// be slices, of y and dy alike.
 struct BatchNormBackward {
   Tensor y, dz, dy;
   const float *scale = nullptr, *shift = nullptr, *mean = nullptr, *inverse_std = nullptr;

@@ -11,8 +11,8 @@ ConvolutionLayer::ConvolutionLayer(const ConvAttributes& conv, const LayerSetup&
       attributes_(conv),
       trains_(setup.mode == Mode::train && setup.description.rate > 0),
       passes_gradient_(setup.mode == Mode::train && (trains_ || setup.input_gradient)),
-      norm_(conv.batch_norm && trains_),
       folds_(conv.batch_norm && !trains_) {
+  if (conv.batch_norm && trains_) norm_.emplace(conv.activation, Layer::setup());
   spec_.input = setup.inputs[0];
   spec_.output = output_shape();
   spec_.kernel = conv.size;
@@ -24,16 +24,12 @@ ConvolutionLayer::ConvolutionLayer(const ConvAttributes& conv, const LayerSetup&
   spec_.input_gradient = setup.input_gradient;
   spec_.bias = !norm_;
   spec_.activation = passes_gradient_ ? Activation::linear : conv.activation;
-  spec_.statistics = norm_;
+  spec_.statistics = norm_.has_value();
   spec_.folded = folds_;
   spec_.exchange = trains_ ? setup.statistics : nullptr;
   convolution_ = backend().plan_convolution(spec_);
   weight_ = parameter("weight");
   bias_ = parameter("bias");
-  scale_ = parameter("scale");
-  shift_ = parameter("shift");
-  running_mean_ = parameter("running_mean");
-  running_variance_ = parameter("running_variance");
 }
 
 MemoryNeeds ConvolutionLayer::memory_needs() const {
@@ -45,7 +41,7 @@ MemoryNeeds ConvolutionLayer::memory_needs() const {
   if (folds_) needs.weights += channel;
   if (passes_gradient_) {
     if (keeps_output()) needs.saved += aligned(spec_.output.count() * size_of(spec_.type));
-    if (norm_) needs.saved += 2 * channel;
+    if (norm_) needs.saved += norm_->saved_bytes();
     workspace = std::max(workspace, backend().channel_workspace(spec_.output));
   }
   if (trains_ && convolution_->rounds_weight_gradient())
@@ -74,14 +70,9 @@ void ConvolutionLayer::bind(const LayerMemory& memory) {
   auto* weights = static_cast<std::byte*>(memory.weights);
   auto* saved = static_cast<std::byte*>(memory.saved);
   auto* workspace = static_cast<std::byte*>(memory.workspace);
-  const size_t channel = aligned(spec_.output.c * sizeof(float));
   if (keeps_output()) {
     kept_output_ = saved;
     saved += aligned(spec_.output.count() * size_of(spec_.type));
-  }
-  if (norm_) {
-    mean_ = reinterpret_cast<float*>(saved);
-    inverse_std_ = reinterpret_cast<float*>(saved + channel);
   }
   if (folds_) {
     folded_bias_ = reinterpret_cast<float*>(weights + aligned(convolution_->weight_bytes()));
@@ -91,6 +82,7 @@ void ConvolutionLayer::bind(const LayerMemory& memory) {
   dense_gradient_ = workspace;
   added_gradient_ = workspace + dense_gradient_bytes();
   workspace_ = added_gradient_ + added_gradient_bytes();
+  if (norm_) norm_->bind(saved, workspace_);
   convolution_->bind(weights, workspace_);
   const size_t tensors = dense_gradient_bytes() + added_gradient_bytes();
   if (memory.workspace_bytes > tensors + convolution_->workspace_bytes())
@@ -111,10 +103,10 @@ void ConvolutionLayer::prepare() {
     convolution_->prepare(value(weight_));
     return;
   }
-  backend().fold_batch_norm({value(weight_), value(scale_), value(shift_), value(running_mean_),
-                             value(running_variance_), batch_norm_epsilon, spec_.output.c,
-                             weight_->count / static_cast<size_t>(spec_.output.c), folded_weight_,
-                             folded_bias_});
+  backend().fold_batch_norm(
+      {value(weight_), value(parameter("scale")), value(parameter("shift")), value(parameter("running_mean")),
+       value(parameter("running_variance")), batch_norm_epsilon, spec_.output.c,
+       weight_->count / static_cast<size_t>(spec_.output.c), folded_weight_, folded_bias_});
   convolution_->prepare(folded_weight_);
 }
 
@@ -123,10 +115,7 @@ void ConvolutionLayer::forward(const LayerCall& call) {
   const float* bias = norm_ ? nullptr : folds_ ? folded_bias_ : value(bias_);
   convolution_->forward(x, bias, y);
   if (norm_) {
-    BatchNormForward norm = batch_norm(call.output);
-    norm.sums = convolution_->output_sums();
-    norm.addend = call.addend;
-    backend().batch_norm_forward(norm);
+    norm_->forward(y, call.output, call.addend, convolution_->output_sums());
   } else if (keeps_output()) {
     backend().activation_forward(attributes_.activation, y, call.output);
   }
@@ -134,25 +123,7 @@ void ConvolutionLayer::forward(const LayerCall& call) {
 
 void ConvolutionLayer::rebuild(const Tensor& output) {
   BRIGHTNET_CHECK(norm_, "only an output of batch-norm can be recomputed");
-  BatchNormForward norm = batch_norm(output);
-  norm.statistics_known = true;
-  backend().batch_norm_forward(norm);
-}
-
-BatchNormForward ConvolutionLayer::batch_norm(const Tensor& output) const {
-  BatchNormForward norm{.y = convolution_output(output), .z = output};
-  norm.scale = value(scale_);
-  norm.shift = value(shift_);
-  norm.running_mean = value(running_mean_);
-  norm.running_variance = value(running_variance_);
-  norm.mean = mean_;
-  norm.inverse_std = inverse_std_;
-  norm.momentum = batch_norm_momentum;
-  norm.epsilon = batch_norm_epsilon;
-  norm.activation = attributes_.activation;
-  norm.workspace = workspace_;
-  norm.exchange = setup().statistics;
-  return norm;
+  norm_->recompute(convolution_output(output), output);
 }
 
 void ConvolutionLayer::backward(const LayerCall& call, bool accumulate_parameters) {
@@ -161,18 +132,7 @@ void ConvolutionLayer::backward(const LayerCall& call, bool accumulate_parameter
   Tensor dy = call.output_gradient;
   if (keeps_output_gradient()) dy = {dense_gradient_, spec_.output, spec_.type};
   if (norm_) {
-    BatchNormBackward norm{.y = convolution_output(call.output), .dz = call.output_gradient, .dy = dy};
-    norm.scale = value(scale_);
-    norm.shift = value(shift_);
-    norm.mean = mean_;
-    norm.inverse_std = inverse_std_;
-    norm.scale_gradient = gradient(scale_);
-    norm.shift_gradient = gradient(shift_);
-    norm.accumulate = accumulate_parameters;
-    norm.activation = attributes_.activation;
-    norm.workspace = workspace_;
-    norm.exchange = setup().statistics;
-    backend().batch_norm_backward(norm);
+    norm_->backward(convolution_output(call.output), call.output_gradient, dy, accumulate_parameters);
   } else {
     if (keeps_output())
       backend().activation_backward(attributes_.activation, convolution_output(call.output), dy);
@@ -184,24 +144,25 @@ void ConvolutionLayer::backward(const LayerCall& call, bool accumulate_parameter
   } else if (trains_) {
     convolution_->backward_weights(call.inputs[0], dy, gradient(weight_), accumulate_parameters);
   }
-  const Tensor& dx = call.input_gradients[0];
-  if (!dx) return;
-  if (!call.accumulate[0]) {
-    convolution_->backward_data(dy, dx);
-    return;
-  }
-  // A gradient that is added to another is computed separately first.
-  Tensor part = dx;
-  part.data = added_gradient_;
-  if (convolution_->add_backward_data(dy, dx, part)) return;
-  convolution_->backward_data(dy, part);
-  backend().add(dx, part, dx);
+  if (const Tensor& dx = call.input_gradients[0])
+    write_input_gradient(backend(), *convolution_, dy, dx, call.accumulate[0], added_gradient_);
 }
 
-CastPair ConvolutionLayer::rounded_gradient() const {
-  if (!rounded_gradient_) return {};
+void write_input_gradient(Backend& backend, Convolution& convolution, const Tensor& dy, const Tensor& dx,
+                          bool accumulate, void* part_memory) {
+  if (!accumulate) return convolution.backward_data(dy, dx);
+  // A gradient that is added to another is computed separately first.
+  Tensor part = dx;
+  part.data = part_memory;
+  if (convolution.add_backward_data(dy, dx, part)) return;
+  convolution.backward_data(dy, part);
+  backend.add(dx, part, dx);
+}
+
+void ConvolutionLayer::append_rounded_gradients(std::vector<CastPair>& pairs) const {
+  if (!rounded_gradient_) return;
   const Shape flat{1, 1, 1, static_cast<int>(spec_.weight_count())};
-  return {{rounded_gradient_, flat, spec_.type}, {gradient(weight_), flat, DType::f32}};
+  pairs.push_back({{rounded_gradient_, flat, spec_.type}, {gradient(weight_), flat, DType::f32}});
 }
 
 }  // namespace brightnet

@@ -2,8 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
-#include "layers/layer.h"
+#include "layers/normalization.h"
 
 namespace brightnet {
 
@@ -28,7 +29,7 @@ class ConvolutionLayer : public Layer {
   void forward(const LayerCall& call) override;
   void rebuild(const Tensor& output) override;
   void backward(const LayerCall& call, bool accumulate_parameters) override;
-  CastPair rounded_gradient() const override;
+  void append_rounded_gradients(std::vector<CastPair>& pairs) const override;
 
  private:
   /// Whether the convolution's output is kept in addition to the layer's.
@@ -38,7 +39,6 @@ class ConvolutionLayer : public Layer {
   /// Whether its gradient is written apart from the output's.
   bool keeps_output_gradient() const { return setup().output_in_concat || setup().output_in_shortcut; }
   Tensor convolution_output(const Tensor& output) const;
-  BatchNormForward batch_norm(const Tensor& output) const;
   /// Of the workspace, for the gradient of an output whose own must not be overwritten.
   size_t dense_gradient_bytes() const;
   /// Of the workspace, for an input gradient that is added to another.
@@ -47,18 +47,20 @@ class ConvolutionLayer : public Layer {
   const ConvAttributes attributes_;
   const bool trains_;           ///< the parameters have gradients
   const bool passes_gradient_;  ///< backward() will be called
-  const bool norm_;             ///< batch-norm with the batch's statistics
   const bool folds_;            ///< batch-norm with running statistics, folded into the weights
   ConvolutionSpec spec_;
   std::unique_ptr<Convolution> convolution_;
-  const ParameterEntry *weight_ = nullptr, *bias_ = nullptr, *scale_ = nullptr, *shift_ = nullptr,
-                       *running_mean_ = nullptr, *running_variance_ = nullptr;
+  std::optional<Normalization> norm_;  ///< by the batch's statistics
+  const ParameterEntry *weight_ = nullptr, *bias_ = nullptr;
   void* kept_output_ = nullptr;
-  float *mean_ = nullptr, *inverse_std_ = nullptr;
   float *folded_weight_ = nullptr, *folded_bias_ = nullptr;
   std::byte *dense_gradient_ = nullptr, *added_gradient_ = nullptr;
   void* rounded_gradient_ = nullptr;
   std::byte* workspace_ = nullptr;  ///< the convolution's, and batch-norm's
 };
+
+/// dx = or += the gradient of a convolution's input. `part`, of dx's size, is used where the device cannot add.
+void write_input_gradient(Backend& backend, Convolution& convolution, const Tensor& dy, const Tensor& dx,
+                          bool accumulate, void* part);
 
 }  // namespace brightnet

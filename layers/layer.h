@@ -53,7 +53,7 @@ struct MemoryNeeds {
   /// Up to this a larger workspace makes it faster. It gets what the step's tensors leave free in its calls.
   size_t most_workspace = 0;
   size_t preparing = 0;  ///< within prepare(), in the memory of the step's tensors, which is free then
-  /// From its backward pass until the network has converted rounded_gradient().
+  /// From its backward pass until the network has converted append_rounded_gradients().
   size_t rounded_gradient = 0;
 };
 
@@ -112,8 +112,8 @@ class Layer {
   /// Writes the input gradients and writes the parameters' gradients, or adds to them in later micro-batches
   /// of one optimizer step.
   virtual void backward(const LayerCall& call, bool accumulate_parameters) = 0;
-  /// The weights' gradient that backward() left rounded, for Backend::add_rounded(), which accumulates then; or null.
-  virtual CastPair rounded_gradient() const { return {}; }
+  /// The weights' gradients that backward() left rounded, for Backend::add_rounded(), which accumulates then.
+  virtual void append_rounded_gradients(std::vector<CastPair>&) const {}
 
  protected:
   const LayerSetup& setup() const { return setup_; }

@@ -28,6 +28,7 @@ Network::Network(const NetworkSetup& setup)
   BRIGHTNET_CHECK(setup.batch > 0, "a network needs a batch");
   connect();
   if (setup.mode == Mode::train) {
+    join_twins();
     place_in_concats();
     place_in_shortcuts();
   }
@@ -169,11 +170,13 @@ void Network::run_backward(int from, int to, const GradientScale& scale, bool ac
         node.head->loss(call_of(node, true), input_->truths(), scale, totals);
       } else {
         layers_[i]->backward(call_of(node, true), accumulate);
-        if (const CastPair pair = layers_[i]->rounded_gradient(); pair.to) rounded.push_back(pair);
+        layers_[i]->append_rounded_gradients(rounded);
       }
       if (node.converts || passed) convert();
     });
-    if (passed) passed(i);
+    if (!passed || is_second_twin(i)) continue;  // whose weights' gradient the first one's call computes
+    if (node.twin >= 0) passed(node.twin);
+    passed(i);
   }
   convert();
 }
@@ -205,7 +208,7 @@ void Network::forward_backward(const GradientScale& scale, bool accumulate, Loss
     from = std::min(from, to - 1);
   };
   for (const int layer : stops.layers) {
-    run_to(layer);
+    run_to(is_second_twin(layer) ? nodes_[layer].twin : layer);
     stops.passed(layer);
   }
   run_to(0);

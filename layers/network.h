@@ -35,7 +35,8 @@ struct NetworkSetup {
   InputSize size() const { return {height, width}; }
 };
 
-/// Called by the backward pass with the index of each layer after its gradients were queued.
+/// Called by the backward pass with the index of each layer, from the last to the first, after the gradients of its
+/// parameters and of all later layers' were queued.
 using LayerPassed = std::function<void(int layer)>;
 
 /// Where a step that is recorded is interrupted, for work that must not be recorded with it.
@@ -139,12 +140,15 @@ class Network {
     std::unique_ptr<Recording> recording;
   };
   void connect();
+  void join_twins();
   void place_in_concats();
   void place_in_shortcuts();
+  LayerSetup layer_setup(int layer) const;
   void make_layers();
   void choose_rebuilt();
   int input_sharing_gradient(int layer) const;
   bool normalizes(int layer) const;
+  bool is_second_twin(int layer) const;
   void choose_conversions();
   void plan_memory();
   void plan_workspaces(std::vector<Lifetime>& lives, size_t preparing);

@@ -22,6 +22,7 @@ struct Network::Node {
   int shortcut = -1;    ///< the shortcut whose sum its batch-norm writes
   int summand = -1;     ///< of a shortcut: the layer that writes its sum; `addend` is its other input
   int addend = -1;
+  int twin = -1;  ///< the layer, before or after it, with which it has one convolution
   int rounded_gradient = -1;
   bool converts = false;  ///< the gradients that are rounded so far, after its backward pass
   size_t weights_offset = 0;

@@ -1,6 +1,6 @@
-// Planning of a network: which outputs are written directly into a concat or a shortcut's sum, which are
-// recomputed for the backward pass instead of being kept, and during which calls each buffer of the arena is
-// alive.
+// Planning of a network: which convolutions are computed as one, which outputs are written directly into a concat or
+// a shortcut's sum, which are recomputed for the backward pass instead of being kept, and during which calls each
+// buffer of the arena is alive.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -9,6 +9,7 @@
 #include "core/require_memory.h"
 #include "layers/network_input.h"
 #include "layers/network_node.h"
+#include "layers/twin_convolutions.h"
 
 namespace brightnet {
 namespace {
@@ -27,6 +28,32 @@ void Network::connect() {
       if (input != network_input) nodes_[input].consumers.push_back(static_cast<int>(i));
     }
   }
+}
+
+// In training, two convolutions in a row that read the same tensor are one, if batch-norm follows both: it can read a
+// slice of their common output, and all others see what batch-norm writes, wherever that lies. In inference, and in
+// frozen layers, the convolution itself writes the layer's output, which must be a tensor of its own. That one follows
+// the other makes the common output and its gradient short-lived. Only the first reads their input then, and writes
+// its gradient.
+void Network::join_twins() {
+  const auto& layers = setup_.model->layers;
+  for (int i = 0; i + 1 < static_cast<int>(nodes_.size()); ++i) {
+    const int next = i + 1;
+    const bool joins = nodes_[i].twin < 0 && normalizes(i) && normalizes(next) &&
+                       nodes_[i].inputs == nodes_[next].inputs &&
+                       can_be_twins(std::get<ConvAttributes>(layers[i].attributes),
+                                    std::get<ConvAttributes>(layers[next].attributes));
+    if (!joins) continue;
+    nodes_[i].twin = next;
+    nodes_[next].twin = i;
+    const int input = nodes_[i].inputs[0];
+    if (input != network_input) std::erase(nodes_[input].consumers, next);
+  }
+}
+
+/// The passes of its convolution are those of the layer before.
+bool Network::is_second_twin(int layer) const {
+  return nodes_[layer].twin >= 0 && nodes_[layer].twin < layer;
 }
 
 // In training, batch-norm can write its output directly into its slice of a concat and read its gradient
@@ -94,33 +121,42 @@ void check_countable(const LayerSetup& setup) {
 
 }  // namespace
 
+/// Of a layer whose inputs' layers are made.
+LayerSetup Network::layer_setup(int layer) const {
+  const Node& node = nodes_[layer];
+  LayerSetup setup{
+      setup_.model->layers[layer], {}, *setup_.backend, *setup_.parameters, setup_.mode, type_, x_.shape};
+  setup.statistics = setup_.statistics;
+  for (const int input : node.inputs)
+    setup.inputs.push_back(input == network_input ? x_.shape : nodes_[input].shape);
+  const int first = node.inputs[0];
+  setup.input_gradient = first != network_input && nodes_[first].needs_gradient;
+  setup.adds_input_gradient =
+      setup_.mode == Mode::train && setup.input_gradient && nodes_[first].consumers.back() != layer;
+  setup.output_in_concat = node.concat >= 0;
+  setup.output_in_shortcut = node.shortcut >= 0;
+  setup.loss_of_inference = setup_.loss_of_inference;
+  check_countable(setup);
+  return setup;
+}
+
 void Network::make_layers() {
   const Model& model = *setup_.model;
-  const bool training = setup_.mode == Mode::train;
-  const Shape image{setup_.batch, setup_.height, setup_.width, model.channels};
-  x_ = {nullptr, image, type_};
-  for (size_t i = 0; i < nodes_.size(); ++i) {
+  x_ = {nullptr, {setup_.batch, setup_.height, setup_.width, model.channels}, type_};
+  for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
     Node& node = nodes_[i];
-    const LayerDescription& description = model.layers[i];
-    node.needs_gradient =
-        description.rate > 0 && setup_.parameters->layout->has_trainable(static_cast<int>(i));
-    LayerSetup setup{description, {}, *setup_.backend, *setup_.parameters, setup_.mode, type_, image};
-    setup.statistics = setup_.statistics;
-    for (const int input : node.inputs) {
-      setup.inputs.push_back(input == network_input ? image : nodes_[input].shape);
+    node.needs_gradient = model.layers[i].rate > 0 && setup_.parameters->layout->has_trainable(i);
+    for (const int input : node.inputs)
       node.needs_gradient = node.needs_gradient || (input != network_input && nodes_[input].needs_gradient);
+    if (node.twin > i) {
+      TwinLayers twins = make_twin_layers(layer_setup(i), layer_setup(node.twin));
+      layers_.push_back(std::move(twins.first));
+      layers_.push_back(std::move(twins.second));
+    } else if (!is_second_twin(i)) {
+      layers_.push_back(make_layer(layer_setup(i)));
     }
-    const int first = node.inputs[0];
-    setup.input_gradient = first != network_input && nodes_[first].needs_gradient;
-    setup.adds_input_gradient =
-        training && setup.input_gradient && nodes_[first].consumers.back() != static_cast<int>(i);
-    setup.output_in_concat = node.concat >= 0;
-    setup.output_in_shortcut = node.shortcut >= 0;
-    setup.loss_of_inference = setup_.loss_of_inference;
-    check_countable(setup);
-    layers_.push_back(make_layer(setup));
-    node.shape = layers_.back()->output_shape();
-    node.head = layers_.back()->head();
+    node.shape = layers_[i]->output_shape();
+    node.head = layers_[i]->head();
   }
 }
 
@@ -255,7 +291,8 @@ void Network::plan_memory() {
   memory_.input = aligned(input_->bytes(), device_alignment);
 }
 
-/// The times at which the layer's workspace is in use: its calls, and when its output is recomputed.
+/// The times at which the layer's workspace is in use: its calls, and when its output is recomputed; and those of its
+/// second twin.
 std::vector<int> Network::times_of_calls(int layer) const {
   const auto backward_time = [&](int i) { return 2 * layer_count() - 1 - i; };
   const Node& node = nodes_[layer];
@@ -264,6 +301,9 @@ std::vector<int> Network::times_of_calls(int layer) const {
   if (node.is_rebuilt) times.push_back(backward_time(node.rebuilt_before));
   if (node.concat >= 0 && nodes_[node.concat].is_rebuilt)
     times.push_back(backward_time(nodes_[node.concat].rebuilt_before));
+  if (node.twin > layer) {  // which has the same workspace
+    for (const int time : times_of_calls(node.twin)) times.push_back(time);
+  }
   return times;
 }
 

@@ -133,14 +133,14 @@ void add_to_totals(const Block& block, const BlockSums& sums) {
 template <typename T>
 void value_sums(const Tensor& tensor, const Sums& sums) {
   const T* y = tensor.as<T>();
-  const auto channels = static_cast<size_t>(tensor.shape.c);
+  const size_t stride = tensor.pixel_stride();
   over_blocks(sums, tensor.shape, [&](const Block& block) {
     const T* from = y + block.channel;
     float k[channel_group] = {};
-    for (int i = 0; i < block.width; ++i) k[i] = widen(from[block.begin * channels + static_cast<size_t>(i)]);
+    for (int i = 0; i < block.width; ++i) k[i] = widen(from[block.begin * stride + static_cast<size_t>(i)]);
     BlockSums about_k;
     about_k.add(block, [&](size_t pixel, int i, float& s, float& t) {
-      const float v = widen(from[pixel * channels + static_cast<size_t>(i)]) - k[i];
+      const float v = widen(from[pixel * stride + static_cast<size_t>(i)]) - k[i];
       s += v;
       t += v * v;
     });
@@ -159,7 +159,10 @@ void statistics(const BatchNormForward& op, const Sums& sums) {
   double n = static_cast<double>(op.y.shape.pixels());
   if (!op.sums) value_sums<T>(op.y, sums);
   double *s = sums.totals(channels), *t = s + channels;
-  if (op.sums) std::copy_n(op.sums, 2 * channels, s);
+  if (op.sums) {
+    std::copy_n(op.sums, channels, s);
+    std::copy_n(op.sums + (op.sums_pitch > 0 ? op.sums_pitch : channels), channels, t);
+  }
   if (op.exchange) {
     op.exchange->sum(s, 2 * static_cast<size_t>(channels));
     n *= op.exchange->parts();
@@ -189,12 +192,12 @@ void apply(const BatchNormForward& op, const Sums& sums) {
   const T* y = op.y.as<T>();
   const T* addend = adds ? op.addend.as<T>() : nullptr;
   T* z = op.z.as<T>();
-  const size_t stride = op.z.pixel_stride();
+  const size_t y_stride = op.y.pixel_stride(), stride = op.z.pixel_stride();
   const int channels = op.y.shape.c;
   const float *a = sums.a, *b = sums.b;
   parallel_ranges(op.y.shape.pixels(), [&](size_t begin, size_t end) {
     for (size_t pixel = begin; pixel < end; ++pixel) {
-      const T* from = y + pixel * channels;
+      const T* from = y + pixel * y_stride;
       const T* more = adds ? addend + pixel * channels : nullptr;
       T* to = z + pixel * stride;
 #pragma omp simd
@@ -210,15 +213,14 @@ void apply(const BatchNormForward& op, const Sums& sums) {
 template <Activation A, typename T>
 void gradient_sums(const BatchNormBackward& op, const Sums& sums) {
   const T *y = op.y.as<T>(), *dz = op.dz.as<T>();
-  const int channels = op.y.shape.c;
-  const size_t stride = op.dz.pixel_stride();
+  const size_t y_stride = op.y.pixel_stride(), stride = op.dz.pixel_stride();
   const float *a = sums.a, *b = sums.b, *mean = op.mean;
   over_blocks(sums, op.y.shape, [&](const Block& block) {
     BlockSums block_sums;
     const size_t channel = static_cast<size_t>(block.channel);
     block_sums.add(block, [=](size_t pixel, int i, float& s, float& t) {
       const size_t c = channel + static_cast<size_t>(i);
-      const float v = widen(y[pixel * channels + c]);
+      const float v = widen(y[pixel * y_stride + c]);
       const float g = widen(dz[pixel * stride + c]) * activation_gradient<A>(a[c] * v + b[c]);
       s += g;
       t += g * (v - mean[c]);
@@ -234,13 +236,13 @@ void apply_gradient(const BatchNormBackward& op, const Sums& sums, const float* 
   const T* dz = op.dz.as<T>();
   T* dy = op.dy.as<T>();
   const int channels = op.y.shape.c;
-  const size_t stride = op.dz.pixel_stride();
+  const size_t y_stride = op.y.pixel_stride(), stride = op.dz.pixel_stride();
   const float *a = sums.a, *b = sums.b;
   parallel_ranges(op.y.shape.pixels(), [&](size_t begin, size_t end) {
     for (size_t pixel = begin; pixel < end; ++pixel) {
-      const T* from = y + pixel * channels;
+      const T* from = y + pixel * y_stride;
       const T* gradient = dz + pixel * stride;
-      T* to = dy + pixel * channels;
+      T* to = dy + pixel * y_stride;
 #pragma omp simd
       for (int c = 0; c < channels; ++c) {
         const float v = widen(from[c]);
@@ -283,6 +285,7 @@ void CpuBackend::batch_norm_forward(const BatchNormForward& op) {
 void CpuBackend::batch_norm_backward(const BatchNormBackward& op) {
   const int channels = op.y.shape.c;
   const Sums sums(op.workspace, channels);
+  BRIGHTNET_CHECK(op.dy.pixel_stride() == op.y.pixel_stride(), "dy is dense or a slice as y is");
   affine(op.scale, op.shift, op.mean, op.inverse_std, sums, channels);
   double n = static_cast<double>(op.y.shape.pixels());
   with_compute_type(op.y.type, [&]<typename T>() {

@@ -7,7 +7,8 @@
 //   apply_gradient_kernel     y, dz        dy
 //
 // 5 · size bytes. The sums run from the last pixel to the first, and dy is computed from the first on, which the L2
-// cache still holds. dz may also be the gradient of a shortcut's other input, so nothing but dy is written.
+// cache still holds. dz may also be the gradient of a shortcut's other input, so nothing but dy is written; a
+// thread writes it where it has read y, or elsewhere.
 #include "kernels/cuda/batch_norm.h"
 #include "kernels/cuda/cuda_backend.h"
 
@@ -21,7 +22,7 @@ template <typename T>
 struct GradientArguments {
   const T *y, *dz;
   T* dy;
-  unsigned stride;  ///< of dz
+  unsigned y_stride, dz_stride;  ///< dy has y's
   ChannelAffine affine;
   const float *k0, *k1;  ///< dy = a·g + k1·y + k0
   Activation activation;
@@ -98,8 +99,8 @@ __global__ void __launch_bounds__(channel_threads, resident(gradient_sums_blocks
 #pragma unroll
       for (unsigned j = 0; j < pixels_in_flight; ++j) {
         const unsigned own = pixel - j * place.step < place.pixels ? pixel - j * place.step : pixel;
-        y[j] = load<count>(op.y + place.at<count>(own, tiles.channels));
-        dz[j] = load<count>(op.dz + place.at<count>(own, op.stride));
+        y[j] = load<count>(op.y + place.at<count>(own, op.y_stride));
+        dz[j] = load<count>(op.dz + place.at<count>(own, op.dz_stride));
       }
 #pragma unroll
       for (unsigned j = 0; j < pixels_in_flight; ++j) {
@@ -133,8 +134,8 @@ __global__ void __launch_bounds__(channel_threads, resident(apply_gradient_block
 #pragma unroll
       for (int j = 0; j < pixels_in_flight; ++j) {
         const unsigned own = place.own(pixel, j);
-        y[j] = load_once<count>(op.y + place.at<count>(own, tiles.channels));
-        dz[j] = load_once<count>(op.dz + place.at<count>(own, op.stride));
+        y[j] = load_once<count>(op.y + place.at<count>(own, op.y_stride));
+        dz[j] = load_once<count>(op.dz + place.at<count>(own, op.dz_stride));
       }
 #pragma unroll
       for (int j = 0; j < pixels_in_flight; ++j) {
@@ -146,7 +147,7 @@ __global__ void __launch_bounds__(channel_threads, resident(apply_gradient_block
           const float g = widen(dz[j].element[c]) * activation_gradient<A>(a[c] * value + b[c]);
           dy[c] = a[c] * g + (k1[c] * value + k0[c]);
         }
-        store_floats<count>(op.dy + place.at<count>(place.own(pixel, j), tiles.channels), dy);
+        store_floats<count>(op.dy + place.at<count>(place.own(pixel, j), op.y_stride), dy);
       }
     }
   });
@@ -156,6 +157,7 @@ __global__ void __launch_bounds__(channel_threads, resident(apply_gradient_block
 
 void CudaBackend::batch_norm_backward(const BatchNormBackward& op) {
   const int channels = op.y.shape.c;
+  BRIGHTNET_CHECK(op.dy.pixel_stride() == op.y.pixel_stride(), "dy is dense or a slice as y is");
   const ChannelWorkspace room(op.workspace, channels, tickets());
   float *k0 = room.coefficients, *k1 = k0 + channels;
   const double pixels = static_cast<double>(op.y.shape.pixels()) * (op.exchange ? op.exchange->parts() : 1);
@@ -170,6 +172,7 @@ void CudaBackend::batch_norm_backward(const BatchNormBackward& op) {
       const GradientArguments<T> arguments{op.y.as<const T>(),
                                            op.dz.as<const T>(),
                                            op.dy.as<T>(),
+                                           pixel_stride(op.y, count),
                                            pixel_stride(op.dz, count),
                                            {op.scale, op.shift, op.mean, op.inverse_std},
                                            k0,

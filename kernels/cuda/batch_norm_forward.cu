@@ -78,7 +78,8 @@ struct FinishStatistics {
 
 template <typename T, int count>
 __global__ void __launch_bounds__(channel_threads, resident(blocks_of_multiprocessor))
-    statistics_kernel(ChannelTiles tiles, const T* y, ChannelWorkspace room, FinishStatistics<T> finish) {
+    statistics_kernel(ChannelTiles tiles, const T* y, unsigned stride, ChannelWorkspace room,
+                      FinishStatistics<T> finish) {
   const ChannelPlace place = ChannelPlace::of_thread<count>(tiles);
   float k[count] = {}, s[count] = {}, t[count] = {};
   if (place.pixels > 0) load_floats<count>(y + place.channel, k);
@@ -90,7 +91,7 @@ __global__ void __launch_bounds__(channel_threads, resident(blocks_of_multiproce
 #pragma unroll
     for (unsigned j = 0; j < batch; ++j) {
       const unsigned own = pixel - j * place.step;
-      vectors[j] = load<count>(y + place.at<count>(own < place.pixels ? own : 0, tiles.channels));
+      vectors[j] = load<count>(y + place.at<count>(own < place.pixels ? own : 0, stride));
     }
 #pragma unroll
     for (int j = 0; j < batch; ++j) {
@@ -110,7 +111,7 @@ template <typename T>
 struct NormalizeArguments {
   const T *y, *addend;  ///< no addend: nullptr
   T* z;
-  unsigned stride;  ///< of z
+  unsigned y_stride, z_stride;
   ChannelAffine affine;
   Activation activation;
 };
@@ -131,9 +132,9 @@ __global__ void __launch_bounds__(channel_threads, resident(adds ? normalize_sum
       [[maybe_unused]] Vector<T, count> more[pixels_in_flight];  // summands
 #pragma unroll
       for (int j = 0; j < pixels_in_flight; ++j) {
-        const size_t at = place.at<count>(place.own(pixel, j), tiles.channels);
-        y[j] = load_once<count>(op.y + at);
-        if constexpr (adds) more[j] = load_once<count>(op.addend + at);
+        const unsigned own = place.own(pixel, j);
+        y[j] = load_once<count>(op.y + place.at<count>(own, op.y_stride));
+        if constexpr (adds) more[j] = load_once<count>(op.addend + place.at<count>(own, tiles.channels));
       }
 #pragma unroll
       for (int j = 0; j < pixels_in_flight; ++j) {
@@ -144,7 +145,7 @@ __global__ void __launch_bounds__(channel_threads, resident(adds ? normalize_sum
           values[c] = activate<A>(a[c] * widen(y[j].element[c]) + b[c]);
           if constexpr (adds) values[c] += widen(more[j].element[c]);
         }
-        store_floats<count>(op.z + place.at<count>(place.own(pixel, j), op.stride), values);
+        store_floats<count>(op.z + place.at<count>(place.own(pixel, j), op.z_stride), values);
       }
     }
   });
@@ -154,8 +155,8 @@ template <typename T, int count>
 void queue_statistics(const Tensor& y, const ChannelWorkspace& room, const FinishStatistics<T>& finish,
                       cudaStream_t stream) {
   const ChannelTiles tiles(y.shape, count, blocks_of_multiprocessor);
-  launch(statistics_kernel<T, count>, sums_grid(tiles, {y.bytes(), 0}, finish), channel_threads, 0, stream, tiles,
-         y.as<const T>(), room, finish);
+  launch(statistics_kernel<T, count>, sums_grid(tiles, {y.bytes(), 0}, finish), channel_threads, 0, stream,
+         tiles, y.as<const T>(), pixel_stride(y, count), room, finish);
 }
 
 /// Mean, inverse_std and running statistics of this rank's pixels, or of all ranks'.
@@ -171,10 +172,10 @@ void queue_mean_and_variance(const BatchNormForward& op, unsigned* tickets, cuda
   if (!op.sums) queue_statistics<T, count>(op.y, room, {store, keep, over_ranks}, stream);
   store.k = nullptr;
   if (!over_ranks) {
-    if (op.sums) finish_output_sums(op.y, op.sums, store, stream);
+    if (op.sums) finish_output_sums(op, store, stream);
     return;
   }
-  if (op.sums) finish_output_sums(op.y, op.sums, KeepSums{room.totals, channels}, stream);
+  if (op.sums) finish_output_sums(op, KeepSums{room.totals, channels}, stream);
   store.pixels = pixels * op.exchange->parts();
   total_over_ranks(*op.exchange, room.totals, channels, store, stream);
 }
@@ -184,6 +185,7 @@ void queue_normalize(const BatchNormForward& op, cudaStream_t stream) {
   const NormalizeArguments<T> arguments{op.y.as<const T>(),
                                         op.addend ? op.addend.as<const T>() : nullptr,
                                         op.z.as<T>(),
+                                        pixel_stride(op.y, count),
                                         pixel_stride(op.z, count),
                                         {op.scale, op.shift, op.mean, op.inverse_std},
                                         op.activation};

@@ -40,7 +40,7 @@ __device__ void store_pooled(T* y, uint8_t* argmax, size_t at, const float (&bes
   Vector<uint8_t, count> places;
 #pragma unroll
   for (int k = 0; k < count; ++k) places.element[k] = static_cast<uint8_t>(winner[k]);
-  store<count>(argmax + at, places);
+  store_once<count>(argmax + at, places);  // for the backward pass
 }
 
 template <typename T, int count>

@@ -7,6 +7,9 @@
 // groups ascend, so it walks that list once from front to back, out of the L1 cache. A group that crosses the
 // end of a range is updated element by element.
 //
+// Moments and averages are next used in the next step, after more memory than any cache holds: their accesses leave
+// the caches to the values, which are converted to the working weights next.
+//
 // Whether the step is applied is read from the state in device memory: a skipped step is the same launch,
 // which returns at once, so that a captured graph serves both.
 #include "kernels/cuda/cuda_backend.h"
@@ -61,6 +64,21 @@ struct AdamWRule {
   }
 };
 
+/// Of numbers that nothing uses before the next step.
+template <int count>
+__device__ __forceinline__ void load_state(const float* from, float (&values)[count]) {
+  const Vector<float, count> vector = load_once<count>(from);
+#pragma unroll
+  for (int i = 0; i < count; ++i) values[i] = vector.element[i];
+}
+template <int count>
+__device__ __forceinline__ void store_state(float* to, const float (&values)[count]) {
+  Vector<float, count> vector;
+#pragma unroll
+  for (int i = 0; i < count; ++i) vector.element[i] = values[i];
+  store_once<count>(to, vector);
+}
+
 /// Parameters [at, at + count) of one range: 1, or a whole group.
 template <int count, bool average, typename Rule>
 __device__ void update(const Rule& rule, const StepState& step, const OptimizerArrays& arrays,
@@ -68,10 +86,10 @@ __device__ void update(const Rule& rule, const StepState& step, const OptimizerA
   const Rates rates{step.rate * range.rate, range.decay, step.gradient_factor, 1.0f - step.ema_decay};
   float values[count], gradients[count], first[count], second[count], ema[count];
   load_floats(arrays.values + at, values);
-  load_floats(arrays.gradients + at, gradients);
-  load_floats(arrays.first + at, first);
-  if constexpr (Rule::second_moment) load_floats(arrays.second + at, second);
-  if constexpr (average) load_floats(arrays.ema + at, ema);
+  load_state(arrays.gradients + at, gradients);
+  load_state(arrays.first + at, first);
+  if constexpr (Rule::second_moment) load_state(arrays.second + at, second);
+  if constexpr (average) load_state(arrays.ema + at, ema);
 #pragma unroll
   for (int i = 0; i < count; ++i) {
     Parameter p{values[i], gradients[i], first[i], Rule::second_moment ? second[i] : 0.0f, 0.0f};
@@ -82,9 +100,9 @@ __device__ void update(const Rule& rule, const StepState& step, const OptimizerA
     if constexpr (average) ema[i] += rates.ema_rate * (p.value - ema[i]);
   }
   store_floats(arrays.values + at, values);
-  store_floats(arrays.first + at, first);
-  if constexpr (Rule::second_moment) store_floats(arrays.second + at, second);
-  if constexpr (average) store_floats(arrays.ema + at, ema);
+  store_state(arrays.first + at, first);
+  if constexpr (Rule::second_moment) store_state(arrays.second + at, second);
+  if constexpr (average) store_state(arrays.ema + at, ema);
 }
 
 template <typename Rule, bool average>

@@ -7,6 +7,7 @@
 // 32 bytes / sizeof(T) columns, and far channels are few or none.
 #pragma once
 
+#include "kernels/batch_norm.h"
 #include "kernels/cuda/block_sum.h"
 #include "kernels/cuda/channel_sums.h"
 
@@ -17,19 +18,21 @@ constexpr double far_from_zero = 1000;
 
 #ifdef BRIGHTNET_KERNELS
 
-/// Calls finish(channel, Σy, Σy²) for every channel; a block takes one.
+/// Calls finish(channel, Σy, Σy²) for every channel; a block takes one. `pitch`: between the two rows of sums;
+/// `stride`: between y's pixels.
 template <typename T, typename Finish>
 __global__ void __launch_bounds__(channel_threads)
-    output_sums_kernel(const float* sums, const T* y, unsigned pixels, int channels, Finish finish) {
+    output_sums_kernel(const float* sums, int pitch, const T* y, unsigned pixels, unsigned stride,
+                       Finish finish) {
   const int channel = static_cast<int>(blockIdx.x);
   const double count = pixels;
-  double s = static_cast<double>(sums[channel]), t = static_cast<double>(sums[channels + channel]);
+  double s = static_cast<double>(sums[channel]), t = static_cast<double>(sums[pitch + channel]);
   const double mean = s / count;
   // Also where the variance came out negative.
   if (mean * mean > far_from_zero * (t / count - mean * mean)) {
     s = t = 0;
     for (unsigned pixel = threadIdx.x; pixel < pixels; pixel += channel_threads) {
-      const double v = static_cast<double>(widen(y[static_cast<size_t>(pixel) * channels + channel])) - mean;
+      const double v = static_cast<double>(widen(y[static_cast<size_t>(pixel) * stride + channel])) - mean;
       s += v;
       t += v * v;
     }
@@ -42,12 +45,14 @@ __global__ void __launch_bounds__(channel_threads)
 }
 
 template <typename Finish>
-void finish_output_sums(const Tensor& y, const float* sums, const Finish& finish, cudaStream_t stream) {
-  const int channels = y.shape.c;
+void finish_output_sums(const BatchNormForward& op, const Finish& finish, cudaStream_t stream) {
+  const Tensor& y = op.y;
+  const int channels = y.shape.c, pitch = op.sums_pitch > 0 ? op.sums_pitch : channels;
   const Traffic near{2 * channels * sizeof(float), 0};  // without channels that are read again
   with_compute_type(y.type, [&]<typename T>() {
-    launch(output_sums_kernel<T, Finish>, Grid(channels).moving(near + finish.traffic(channels)), channel_threads,
-           0, stream, sums, y.as<const T>(), static_cast<unsigned>(y.shape.pixels()), channels, finish);
+    launch(output_sums_kernel<T, Finish>, Grid(channels).moving(near + finish.traffic(channels)),
+           channel_threads, 0, stream, op.sums, pitch, y.as<const T>(),
+           static_cast<unsigned>(y.shape.pixels()), static_cast<unsigned>(y.pixel_stride()), finish);
   });
 }
 

@@ -77,22 +77,35 @@ __device__ __forceinline__ void store(T* to, const Vector<T, count>& vector) {
   *reinterpret_cast<Vector<T, count>*>(to) = vector;
 }
 
-/// A load of what is not read again soon: the caches give it up before anything else.
+/// What CUDA's own accesses take for so many bytes.
+template <size_t bytes>
+using Word = std::conditional_t<
+    bytes == 16, uint4,
+    std::conditional_t<bytes == 8, uint2,
+                       std::conditional_t<bytes == 4, unsigned,
+                                          std::conditional_t<bytes == 2, unsigned short, unsigned char>>>>;
+
+/// A load or a store of what is not read again soon: the caches give it up before anything else.
 template <int count, typename T>
 __device__ __forceinline__ Vector<T, count> load_once(const T* from) {
 #ifdef __CUDA_ARCH__
-  constexpr size_t bytes = sizeof(T) * count;
-  using Word = std::conditional_t<
-      bytes == 16, uint4,
-      std::conditional_t<bytes == 8, uint2,
-                         std::conditional_t<bytes == 4, unsigned, std::conditional_t<bytes == 2, unsigned short,
-                                                                                     unsigned char>>>>;
-  const Word word = __ldcs(reinterpret_cast<const Word*>(from));
+  using Bytes = Word<sizeof(T) * count>;
+  const Bytes word = __ldcs(reinterpret_cast<const Bytes*>(from));
   Vector<T, count> vector;
-  memcpy(&vector, &word, bytes);
+  memcpy(&vector, &word, sizeof word);
   return vector;
 #else
   return load<count>(from);
+#endif
+}
+template <int count, typename T>
+__device__ __forceinline__ void store_once(T* to, const Vector<T, count>& vector) {
+#ifdef __CUDA_ARCH__
+  Word<sizeof(T) * count> word;
+  memcpy(&word, &vector, sizeof word);
+  __stcs(reinterpret_cast<decltype(word)*>(to), word);
+#else
+  store<count>(to, vector);
 #endif
 }
 

@@ -50,6 +50,23 @@ TEST(OutputSums, AChannelFarFromZeroIsReadAgainAndNoOther) {
   }
 }
 
+TEST(OutputSums, AChannelFarFromZeroIsReadAgainInASlice) {
+  for (const DType type : compute_types()) {
+    if (type == DType::bf16) continue;
+    FarLayer layer(type);
+    OwnedTensor z(layer.shape, type), wide({4, 31, 33, 64}, type), wide_sums({1, 1, 2, 64});
+    const BatchNormReference r = layer.reference();
+    const OwnedTensor sums = sums_of(layer, 2e-4);
+    wide.fill(3);
+    wide_sums.fill(3);
+    for (size_t i = 0; i < layer.y.count(); ++i) wide.set(i / 24 * 64 + 16 + i % 24, layer.y[i]);
+    for (size_t i = 0; i < 48; ++i) wide_sums.set(i / 24 * 64 + 16 + i % 24, sums[i]);
+    layer.forward_of(slice_channels(*wide, 16, 24), *z, wide_sums.floats() + 16, 64);
+    for (size_t c = 1; c < 24; c += 2)
+      EXPECT_NEAR(layer.inverse_std[c] * std::sqrt(r.variance[c]), 1, 1e-5) << c << ' ' << enum_name(type);
+  }
+}
+
 TEST(OutputSums, ANegativeVarianceIsReadAgain) {
   FarLayer layer(DType::f32);
   OwnedTensor z(layer.shape, DType::f32);

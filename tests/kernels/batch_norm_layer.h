@@ -85,8 +85,14 @@ struct BatchNormLayer {
   }
 
   void forward(const Tensor& z, const float* sums = nullptr, bool statistics_known = false) {
-    BatchNormForward op{.y = *y, .z = z, .addend = addend};
+    forward_of(*y, z, sums, 0, statistics_known);
+  }
+  /// Of another y.
+  void forward_of(const Tensor& of, const Tensor& z, const float* sums, int sums_pitch,
+                  bool statistics_known = false) {
+    BatchNormForward op{.y = of, .z = z, .addend = addend};
     op.sums = sums;
+    op.sums_pitch = sums_pitch;
     op.statistics_known = statistics_known;
     op.scale = scale.floats();
     op.shift = shift.floats();
@@ -103,7 +109,11 @@ struct BatchNormLayer {
   }
 
   void backward(const Tensor& dz, const Tensor& dy, bool accumulate = false, bool frozen = false) {
-    BatchNormBackward op{.y = *y, .dz = dz, .dy = dy};
+    backward_of(*y, dz, dy, accumulate, frozen);
+  }
+  void backward_of(const Tensor& of, const Tensor& dz, const Tensor& dy, bool accumulate = false,
+                   bool frozen = false) {
+    BatchNormBackward op{.y = of, .dz = dz, .dy = dy};
     op.scale = scale.floats();
     op.shift = shift.floats();
     op.mean = mean.floats();

@@ -175,6 +175,42 @@ TEST(BatchNorm, ReadsAndWritesSlices) {
   }
 }
 
+// As of one of two convolutions that are computed as one: y and its gradient are slices, and so are its sums.
+TEST(BatchNorm, ReadsASliceOfYAndWritesItsGradientThere) {
+  for (const DType type : compute_types()) {
+    for (const int first : {0, 3, 16}) {
+      BatchNormLayer layer({2, 9, 11, 32}, Activation::mish, type);
+      OwnedTensor z(layer.shape, type), dz(layer.shape, type), dy(layer.shape, type),
+          z_of_slice(layer.shape, type), wide({2, 9, 11, 64}, type), sums({1, 1, 2, 64});
+      dz.randomize(8);
+      layer.forward(*z);
+      layer.backward(*dz, *dy);
+      const std::vector<double> dscale = layer.dscale.values();
+      wide.fill(3);
+      for (size_t i = 0; i < layer.y.count(); ++i)
+        wide.set(i / 32 * 64 + i % 32 + static_cast<size_t>(first), layer.y[i]);
+      std::vector<double> of_y(128);
+      for (size_t i = 0; i < wide.count(); ++i) {
+        of_y[i % 64] += wide[i];
+        of_y[64 + i % 64] += wide[i] * wide[i];
+      }
+      for (size_t i = 0; i < of_y.size(); ++i) sums.set(i, of_y[i]);
+      const Tensor slice = slice_channels(*wide, first, 32);
+      for (const bool has_sums : {false, true}) {
+        layer.forward_of(slice, *z_of_slice, has_sums ? sums.floats() + first : nullptr, 64);
+        expect_near(z_of_slice, z.values(), 2 * rounding(type), 1e-5);
+      }
+      layer.backward_of(slice, *dz, slice);
+      for (size_t i = 0; i < wide.count(); ++i) {
+        const size_t channel = i % 64 - static_cast<size_t>(first);
+        const double expected = channel < 32 ? dy[i / 64 * 32 + channel] : 3.0;
+        ASSERT_NEAR(wide[i], expected, channel < 32 ? 2 * rounding(type) * std::abs(expected) + 1e-5 : 0.0);
+      }
+      expect_near(layer.dscale, dscale, 1e-5, 1e-5);
+    }
+  }
+}
+
 TEST(BatchNorm, FrozenStatisticsAreConstants) {
   BatchNormLayer layer({2, 6, 5, 24}, Activation::swish, DType::f32);
   OwnedTensor z(layer.shape), dz(layer.shape), dy(layer.shape);
