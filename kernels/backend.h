@@ -38,6 +38,8 @@ class Backend : public Device {
  public:
   // Convolution.
   virtual std::unique_ptr<Convolution> plan_convolution(const ConvolutionSpec& spec) = 0;
+  /// Whether two convolutions of one input are better computed as one (layers/twin_convolutions.h).
+  virtual bool joins_convolutions() const = 0;
   /// db[c] = or += Σ dy over pixels, in fp32. For `exchange` see BatchNormBackward.
   virtual void bias_gradient(const Tensor& dy, float* db, bool accumulate, void* workspace,
                              StatisticsExchange* exchange) = 0;

@@ -28,7 +28,7 @@ Network::Network(const NetworkSetup& setup)
   BRIGHTNET_CHECK(setup.batch > 0, "a network needs a batch");
   connect();
   if (setup.mode == Mode::train) {
-    join_twins();
+    if (setup.backend->joins_convolutions()) join_twins();
     place_in_concats();
     place_in_shortcuts();
   }

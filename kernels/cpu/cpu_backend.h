@@ -30,6 +30,8 @@ class CpuBackend : public Backend {
   std::unique_ptr<WorkClock> make_work_clock() override;
 
   std::unique_ptr<Convolution> plan_convolution(const ConvolutionSpec& spec) override;
+  // One output is still in the cache when batch-norm reads it; yolov4's step took 0 to 7 % longer with joined ones.
+  bool joins_convolutions() const override { return false; }
   void bias_gradient(const Tensor& dy, float* db, bool accumulate, void* workspace,
                      StatisticsExchange* exchange) override;
 

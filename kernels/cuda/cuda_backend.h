@@ -46,6 +46,7 @@ class CudaBackend : public Backend {
   std::unique_ptr<WorkClock> make_work_clock() override;
 
   std::unique_ptr<Convolution> plan_convolution(const ConvolutionSpec& spec) override;
+  bool joins_convolutions() const override { return true; }
   void bias_gradient(const Tensor& dy, float* db, bool accumulate, void* workspace,
                      StatisticsExchange*) override;
 
