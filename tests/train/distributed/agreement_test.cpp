@@ -2,9 +2,10 @@
 
 #include <new>
 #include <regex>
+#include <sstream>
 
 #include <gtest/gtest.h>
-#include <spdlog/sinks/null_sink.h>
+#include <spdlog/sinks/ostream_sink.h>
 
 #include "core/log.h"
 #include "tests/train/distributed/thread_ranks.h"
@@ -97,11 +98,12 @@ TEST(Agreement, DifferentTextsNameTheFirstRankThatDiffers) {
 }
 
 TEST(Agreement, AnErrorInTheMiddleEndsAllRanks) {
-  // Messages are about to carry ranks; the other tests' logger shall not.
+  // Messages are about to carry ranks; the other tests' logger shall not. (A null_sink_mt has no lock.)
   const auto logger = spdlog::default_logger();
   const auto level = spdlog::get_level();
+  std::ostringstream said;
   spdlog::set_default_logger(
-      std::make_shared<spdlog::logger>("ranks", std::make_shared<spdlog::sinks::null_sink_mt>()));
+      std::make_shared<spdlog::logger>("ranks", std::make_shared<spdlog::sinks::ostream_sink_mt>(said)));
   const auto failures = on_ranks(2, [](Communicator& ranks) -> std::string {
     const auto ended_by = [&](const std::function<int()>& work) -> std::string {
       try {
@@ -122,6 +124,7 @@ TEST(Agreement, AnErrorInTheMiddleEndsAllRanks) {
     EXPECT_NE(failure.find("|1 this machine has no more memory"), std::string::npos) << failure;
     EXPECT_EQ(failure.substr(failure.size() - 2), "|3") << failure;
   }
+  EXPECT_TRUE(std::regex_match(said.str(), std::regex("\\[[01]\\] known to all\\.\n"))) << said.str();
 }
 
 }  // namespace
