@@ -83,6 +83,21 @@ TEST_F(Splits, AFolderIsDividedWithoutAConfiguration) {
   EXPECT_TRUE(fs::exists(run_.folder() / "runs/data/config.yaml")) << trained.err;
 }
 
+TEST_F(Splits, TheWeightsOfAConfigurationAreFoundFromItsNewPlace) {
+  write_small_weights(run_);
+  const auto divided = [&](const std::string& out) {
+    const ProgramResult result = run({"data", "split", "run.yaml", "--out", out});
+    EXPECT_EQ(result.code, 0) << result.err;
+    return YAML::LoadFile((run_.folder() / out / "run.yaml").string())["train"];
+  };
+  run_.write_config("train: {precision: fp32}\n");
+  EXPECT_FALSE(divided("from_scratch")["weights"]);
+  run_.write_config("train: {precision: fp32, weights: weights.safetensors}\n");
+  const auto weights = divided("finetuned")["weights"].as<std::string>("");
+  EXPECT_TRUE(fs::path(weights).is_absolute()) << weights;
+  EXPECT_TRUE(fs::equivalent(weights, run_.folder() / "weights.safetensors"));
+}
+
 TEST_F(Splits, WithoutATestSplitTheKeyIsNamed) {
   write_small_weights(run_);
   const ProgramResult result =

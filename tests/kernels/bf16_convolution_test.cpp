@@ -57,6 +57,32 @@ TEST_P(Bf16Convolution, IsTheFp32OneRounded) {
   EXPECT_LT(relative_error(actual.dw, expected.dw), 1e-5) << "summed in fp32";
 }
 
+// Without training, so few images at a time are converted that their fp32 copies stay in a core's cache.
+TEST_P(Bf16Convolution, OfManyImagesIsThatOfEach) {
+  if (GetParam() == Bf16Products::native && !__builtin_cpu_supports("avx512bw"))
+    GTEST_SKIP() << "oneDNN has no bf16 convolutions on a CPU without AVX-512";
+  ConvolutionSpec spec;
+  spec.input = spec.output = {3, 512, 512, 4};
+  spec.kernel = 1;
+  spec.training = false;
+  const auto forward = [](Convolution& convolution, const ConvolutionSpec& one) {
+    const auto room = [](size_t bytes) { return OwnedTensor({1, 1, 1, static_cast<int>(bytes / 4 + 1)}); };
+    const OwnedTensor weights = room(convolution.weight_bytes()), workspace = room(convolution.workspace_bytes());
+    convolution.bind((*weights).data, (*workspace).data);
+    const OwnedTensor masters =
+        std::move(OwnedTensor({1, 1, 1, static_cast<int>(one.weight_count())}).randomize(1));
+    OwnedTensor x(one.input, one.type), y(one.output, one.type);
+    x.set(std::move(OwnedTensor(one.input, DType::bf16).randomize(2)).values());
+    convolution.prepare(masters.floats());
+    convolution.forward(*x, nullptr, *y);
+    return y.values();
+  };
+  const auto expected = forward(*cpu::plan_convolution(spec), spec);
+  spec.type = DType::bf16;
+  EXPECT_LT(relative_error(forward(*cpu::plan_bf16_convolution(spec, GetParam()), spec), expected),
+            2 * rounding(DType::bf16));
+}
+
 INSTANTIATE_TEST_SUITE_P(Ways, Bf16Convolution,
                          ::testing::Values(Bf16Products::native, Bf16Products::in_fp32), [](const auto& way) {
                            return std::string(way.param == Bf16Products::native ? "Native" : "InFp32");

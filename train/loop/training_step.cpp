@@ -8,6 +8,8 @@ StatisticsExchange* shared_statistics(const TrainingSetup& setup) {
   return setup.config.train.sync_bn ? &setup.collectives : nullptr;
 }
 
+}  // namespace
+
 GradientExchange::Options exchange_options(const TrainOptions& train) {
   GradientExchange::Options options;
   options.bucket_bytes = static_cast<size_t>(train.bucket_mb * (1 << 20));
@@ -15,8 +17,6 @@ GradientExchange::Options exchange_options(const TrainOptions& train) {
   options.mean_statistics = !train.sync_bn;
   return options;
 }
-
-}  // namespace
 
 TrainingStep::TrainingStep(const TrainingSetup& setup, const ParameterLayout& layout,
                            const std::vector<float>& initial)

@@ -19,6 +19,10 @@
 
 namespace brightnet {
 
+/// How the ranks exchange their gradients: `train.bucket_mb` in MiB, `overlap`, and the batch statistics' means unless
+/// `sync_bn` makes them one.
+GradientExchange::Options exchange_options(const TrainOptions& train);
+
 class TrainingStep {
  public:
   /// Allocates all of the run's device memory, exactly what plan_run() says; steps allocate none. `initial`

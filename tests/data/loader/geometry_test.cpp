@@ -1,6 +1,7 @@
 // Boxes against pixels: an object of a known shape, drawn, transformed and found again by its colour.
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 
 #include <gtest/gtest.h>
 #include <opencv2/imgproc.hpp>
@@ -237,6 +238,33 @@ TEST(WarpedImages, AreTheSameFromAWindowAsFromTheWholeImage) {
     }
     EXPECT_EQ(none.hits(), 0u);
   }
+}
+
+TEST(WarpedImages, DecodeNothingBelowWhatTheyShow) {
+  Dataset dataset;
+  ImageRecord record;
+  record.file = test_folder() / "lower_half_lost.jpg";
+  record.width = 128;
+  record.height = 1024;
+  cv::Mat image(record.height, record.width, CV_8UC3);
+  cv::RNG noise(7);
+  noise.fill(image, cv::RNG::UNIFORM, 0, 256);
+  std::vector<uint8_t> bytes;
+  cv::imencode(".jpg", image, bytes);
+  bytes.resize(bytes.size() / 2);
+  bytes.insert(bytes.end(), {0xFF, 0xD9});  // with its end mark only decoding shows what is missing
+  std::ofstream(record.file, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  dataset.images.push_back(record);
+  ImageCache cache(dataset, 0, {});
+  Painter painter(dataset, cache);
+  std::vector<uint8_t> pixels(3 * 64 * 64);
+  const PixelBlock out = dense_block(pixels.data(), 64, 64, 3);
+  const auto show = [&](double row) {
+    painter(0, Homography(1, 0.1, -0.1 * row, -0.1, 1, -row, 0, 0, 1), {0, 0, 64, 64}, {}, out);
+  };
+  EXPECT_NO_THROW(show(100));
+  EXPECT_THROW(show(900), InputError);
 }
 
 }  // namespace

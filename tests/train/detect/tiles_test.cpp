@@ -44,7 +44,10 @@ class DetectInTiles : public ::testing::Test {
   }
 
   std::unique_ptr<InferenceNetwork> network(int batch) {
-    return std::make_unique<InferenceNetwork>(load_trained_model(weights_), *backend_, Precision::fp32, batch, 0);
+    auto inference =
+        std::make_unique<InferenceNetwork>(load_trained_model(weights_), *backend_, Precision::fp32, batch, 0);
+    inference->set_resize(resize_);
+    return inference;
   }
 
   std::vector<std::vector<ScoredBox>> detected(const fs::path& source, int batch,
@@ -75,6 +78,7 @@ class DetectInTiles : public ::testing::Test {
   fs::path weights_ = testing::write_small_weights(run_);
   std::unique_ptr<Backend> backend_ = make_cpu_backend();
   DetectOptions options_;
+  Resize resize_ = Resize::antialiased;
   Dataset dataset_;
 };
 
@@ -127,15 +131,20 @@ TEST_F(DetectInTiles, FindsWhatAnEvaluationFindsInAnyBatch) {
 }
 
 TEST_F(DetectInTiles, IsPlainDetectionWhereOneTileHoldsThePicture) {
-  options_.tiles.size = 120;
-  const auto in_tiles = detected(run_.folder() / "data/images/train", 2);
-  const auto evaluation = evaluated(2);
-  options_.tiles = {};
-  const auto plain = detected(run_.folder() / "data/images/train", 2);
-  ASSERT_EQ(in_tiles.size(), plain.size());
-  for (size_t i = 0; i < plain.size(); ++i) {
-    expect_same(in_tiles[i], plain[i]);
-    expect_same(evaluation[i], plain[i]);
+  const TileOptions one{.size = 120};
+  for (const Resize resize : {Resize::antialiased, Resize::darknet}) {
+    resize_ = resize;
+    options_.tiles = one;
+    const auto in_tiles = detected(run_.folder() / "data/images/train", 2);
+    const auto evaluation = evaluated(2);
+    options_.tiles = {};
+    const auto plain = detected(run_.folder() / "data/images/train", 2);
+    ASSERT_EQ(in_tiles.size(), plain.size());
+    for (size_t i = 0; i < plain.size(); ++i) {
+      EXPECT_FALSE(plain[i].empty());
+      expect_same(in_tiles[i], plain[i]);
+      expect_same(evaluation[i], plain[i]);
+    }
   }
 }
 

@@ -67,6 +67,18 @@ struct SmallStep {
   std::optional<Loader> loader;
 };
 
+TEST(TrainingStep, ExchangesGradientsAsConfigured) {
+  TrainOptions train;
+  train.bucket_mb = 1.5f;
+  for (const bool yes : {true, false}) {
+    train.overlap = train.sync_bn = yes;
+    const GradientExchange::Options options = exchange_options(train);
+    EXPECT_EQ(options.bucket_bytes, size_t{3} << 19);
+    EXPECT_EQ(options.overlap, yes);
+    EXPECT_EQ(options.mean_statistics, !yes);
+  }
+}
+
 TEST(TrainingStep, UpdatesOnceForAllItsMicroBatches) {
   SmallRun run;
   SmallStep small(run.load());

@@ -1,5 +1,7 @@
 #include "train/setup/memory_advice.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "data/loader/loader.h"
@@ -103,6 +105,22 @@ TEST(MemoryAdvice, EverythingProposedFitsAndTheNextLargerDoesNot) {
   ASSERT_FALSE(proposals.empty());
   EXPECT_EQ(proposals[0].rfind("--set train.micro_batch=4 ", 0), 0) << proposals[0];
   EXPECT_GT(peak_with(tiny_run(), model, backend, 8), free);
+}
+
+TEST(MemoryAdvice, ProposesRecomputedActivationsWhereTheyFitAndAreNotThereYet) {
+  SmallBackend backend;
+  const Model model = shipped_model("yolov4-tiny", 2);
+  RunConfig recomputed = tiny_run();
+  recomputed.train.recompute = Recompute::activations;
+  const size_t free = peak_with(recomputed, model, backend, 16) + 1;
+  ASSERT_LT(free, peak_with(tiny_run(), model, backend, 16));
+  const auto proposed = [&](const RunConfig& config) {
+    const auto all = what_fits(config, model, backend, free);
+    return std::any_of(all.begin(), all.end(),
+                       [](const auto& text) { return text.starts_with("--set train.recompute=activations "); });
+  };
+  EXPECT_TRUE(proposed(tiny_run()));
+  EXPECT_FALSE(proposed(recomputed));
 }
 
 TEST(MemoryAdvice, AMachineThatHoldsNotEvenOneImageIsToldSo) {

@@ -381,6 +381,13 @@ TEST(DarknetImport, SaysWhatItLeavesOut) {
   EXPECT_NE(imported.model_yaml.find("beta1"), std::string::npos);
 }
 
+// What would end the comment, or is no UTF-8, is not written into it.
+TEST(DarknetImport, NamesTheFileInPrintableCharacters) {
+  const auto imported = import_darknet_text(small_cfg, "d\xC3\xBCn\n\xFF.cfg");
+  EXPECT_NE(imported.model_yaml.find("d??n??.cfg."), std::string::npos) << imported.model_yaml.substr(0, 200);
+  EXPECT_NO_THROW(YAML::Load(imported.model_yaml));
+}
+
 /// The first head of small_cfg with these keys, and whether a note on `key` was made.
 YoloAttributes head_with(const std::string& keys, const std::string& key, bool& noted) {
   const auto imported = import_darknet_text(with(small_cfg, "classes=2", "classes=2\n" + keys), "small.cfg");
