@@ -23,8 +23,8 @@ class Auto {
   Auto() = default;
   /// From whatever a T can be made of: Auto<InputSize> from one number, too.
   template <std::convertible_to<T> From>
-  requires(!std::same_as<std::remove_cvref_t<From>, Auto>)
-  Auto(From&& value) : value_(static_cast<T>(std::forward<From>(value))) {}
+  requires(!std::same_as<std::remove_cvref_t<From>, Auto>) Auto(From&& value)
+      : value_(static_cast<T>(std::forward<From>(value))) {}
 
   bool has_value() const { return value_.has_value(); }
   const T& value() const {

@@ -47,12 +47,14 @@ class DocumentCheck : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& at, const std::string&, YAML::anchor_t, const std::string&) override {
     take(at, true);
   }
-  void OnSequenceStart(const YAML::Mark& at, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
+  void OnSequenceStart(const YAML::Mark& at, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {
     take(at, false);
     places_.push_back(Place::item);
   }
   void OnSequenceEnd() override { places_.pop_back(); }
-  void OnMapStart(const YAML::Mark& at, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
+  void OnMapStart(const YAML::Mark& at, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {
     take(at, false);
     places_.push_back(Place::key);
   }
@@ -64,8 +66,7 @@ class DocumentCheck : public YAML::EventHandler {
 
   void take(const YAML::Mark& at, bool is_word) {
     if (places_.empty() || places_.back() == Place::item) return;
-    if (places_.back() == Place::key && !is_word)
-      refuse(at, "a key must be a word", "Write key: value.");
+    if (places_.back() == Place::key && !is_word) refuse(at, "a key must be a word", "Write key: value.");
     places_.back() = places_.back() == Place::key ? Place::value : Place::key;
   }
 

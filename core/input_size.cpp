@@ -19,8 +19,9 @@ std::optional<int> parse_side(std::string_view text) {
 
 [[noreturn]] void refuse(const char* key, const YamlValue& value) {
   const std::string is = value.node.IsScalar() ? " is '" + value.node.Scalar() + "'" : " is not a size";
-  throw InputError("'" + std::string(key) + "'" + is + ", and a size is one number (a square), or height and width",
-                   value.where(), "Write 416, 384x1248 or [384, 1248]: the height first.");
+  throw InputError(
+      "'" + std::string(key) + "'" + is + ", and a size is one number (a square), or height and width",
+      value.where(), "Write 416, 384x1248 or [384, 1248]: the height first.");
 }
 
 InputSize read_size(const char* key, const YamlValue& value, const InputSizeLimits& limits) {
@@ -84,12 +85,13 @@ std::string nearest_input_sizes(const InputSize& size, int stride) {
   const auto above = [stride](int side) { return (side + stride - 1) / stride * stride; };
   // One number has always been answered with two that differ from it.
   const InputSize low(below(size.height), below(size.width));
-  const InputSize high = size.square() ? InputSize(low.height + stride)
-                                       : InputSize(above(size.height), above(size.width));
+  const InputSize high =
+      size.square() ? InputSize(low.height + stride) : InputSize(above(size.height), above(size.width));
   return (low.given() ? low.text() + " and " : "") + high.text();
 }
 
-void input_size_field(Fields& f, const char* key, InputSize& size, const InputSizeLimits& limits, const char* doc) {
+void input_size_field(Fields& f, const char* key, InputSize& size, const InputSizeLimits& limits,
+                      const char* doc) {
   f.custom(
       key, [&](const YamlValue& value) { size = read_size(key, value, limits); },
       [&] { return print_size(size); }, doc);
@@ -106,8 +108,8 @@ void input_size_field(Fields& f, const char* key, Auto<InputSize>& size, const I
       [&] { return size.has_value() ? print_size(size.value()) : YAML::Node("auto"); }, doc);
 }
 
-void input_size_field(Fields& f, const char* key, std::vector<InputSize>& sizes, const InputSizeLimits& limits,
-                      const char* doc) {
+void input_size_field(Fields& f, const char* key, std::vector<InputSize>& sizes,
+                      const InputSizeLimits& limits, const char* doc) {
   f.custom(
       key,
       [&](const YamlValue& value) {

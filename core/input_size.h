@@ -60,12 +60,13 @@ struct InputSizeLimits {
   int low = 1, high = 8192;
   bool none = false;
 };
-void input_size_field(Fields& f, const char* key, InputSize& size, const InputSizeLimits& limits, const char* doc);
+void input_size_field(Fields& f, const char* key, InputSize& size, const InputSizeLimits& limits,
+                      const char* doc);
 /// Also reads and prints `auto`.
 void input_size_field(Fields& f, const char* key, Auto<InputSize>& size, const InputSizeLimits& limits,
                       const char* doc);
-void input_size_field(Fields& f, const char* key, std::vector<InputSize>& sizes, const InputSizeLimits& limits,
-                      const char* doc);
+void input_size_field(Fields& f, const char* key, std::vector<InputSize>& sizes,
+                      const InputSizeLimits& limits, const char* doc);
 
 /// JSON (nlohmann, found by its name): a square is one number, as it was before there were others; another size
 /// is [height, width].

@@ -29,7 +29,9 @@ struct ConvolutionSpec {
   int group_inputs() const { return input.c / groups; }
   size_t weight_count() const { return static_cast<size_t>(output.c) * kernel * kernel * group_inputs(); }
   /// Multiplications and additions of one forward pass over the batch.
-  double flops() const { return 2.0 * static_cast<double>(output.count()) * kernel * kernel * group_inputs(); }
+  double flops() const {
+    return 2.0 * static_cast<double>(output.count()) * kernel * kernel * group_inputs();
+  }
 };
 
 /// bind() gives it memory of the network's plan: `weights` persists between steps, `workspace` is shared with

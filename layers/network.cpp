@@ -104,8 +104,11 @@ void Network::prepare_if_changed() {
 
 LayerCall Network::call_of(Node& node, bool backward) const {
   return {backward ? node.backward_input_tensors : node.input_tensors,
-          backward ? node.backward_tensor : node.output_tensor, node.addend_tensor, node.input_gradients,
-          std::span<const bool>(node.accumulate.get(), node.inputs.size()), node.output_gradient};
+          backward ? node.backward_tensor : node.output_tensor,
+          node.addend_tensor,
+          node.input_gradients,
+          std::span<const bool>(node.accumulate.get(), node.inputs.size()),
+          node.output_gradient};
 }
 
 template <typename Call>

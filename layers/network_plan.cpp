@@ -2,11 +2,12 @@
 // a shortcut's sum, which are recomputed for the backward pass instead of being kept, and during which calls each
 // buffer of the arena is alive.
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
 #include "core/alignment.h"
-#include "core/require_memory.h"
+#include "core/error.h"
 #include "layers/network_input.h"
 #include "layers/network_node.h"
 #include "layers/twin_convolutions.h"
@@ -109,14 +110,21 @@ bool Network::normalizes(int layer) const {
 
 namespace {
 
-/// Sizes in bytes fit 64 bits far beyond what any machine has, but the product of an input, a batch and channels that
-/// are each allowed may not.
+/// A batch and an input may each be allowed and still be too many pixels together: oneDNN counts them in 32 bits, and
+/// 64 bits do not count every product of them with channels and bytes.
 void check_countable(const LayerSetup& setup) {
-  const Shape shape = output_shape(setup.description, setup.inputs);
-  const double bytes = static_cast<double>(sizeof(float)) * shape.n * shape.h * shape.w * shape.c;
-  require_memory(fmt::format("the output of the layer '{}', {} numbers,", setup.description.name, to_string(shape)),
-                 static_cast<size_t>(std::min(bytes, 0x1p63)), {"", size_t{1} << 50, "are more than any machine has"},
-                 [] { return "Give a smaller batch or input, or check the filters of its layers."; });
+  std::vector<Shape> shapes = setup.inputs;
+  shapes.push_back(output_shape(setup.description, setup.inputs));
+  for (const Shape& shape : shapes) {
+    const double pixels = static_cast<double>(shape.n) * shape.h * shape.w;
+    if (pixels <= std::numeric_limits<int32_t>::max()) continue;
+    throw InputError(
+        fmt::format("the layer '{}' would have {:.0f} pixels, a batch of {} times {} x {}: more than the {} "
+                    "that can be counted",
+                    setup.description.name, pixels, shape.n, shape.h, shape.w,
+                    std::numeric_limits<int32_t>::max()),
+        "", "Give a smaller batch or input.");
+  }
 }
 
 }  // namespace

@@ -13,7 +13,6 @@ class YoloLayer : public Layer {
   YoloLayer(const YoloAttributes& yolo, const LayerSetup& setup);
   MemoryNeeds memory_needs() const override;
   void bind(const LayerMemory& memory) override;
-  bool backward_reads_inputs() const override { return true; }
   YoloLayer* head() override { return this; }
   void prepare() override;
   void forward(const LayerCall&) override {}

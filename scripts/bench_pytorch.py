@@ -127,11 +127,11 @@ class MaxPool(nn.Module):
     def __init__(self, size, stride):
         super().__init__()
         self.size, self.stride = size, stride
-        self.before, self.behind = (size - 1) // 2, size - 1 - (size - 1) // 2
+        self.before, self.after = (size - 1) // 2, size - 1 - (size - 1) // 2
 
     def forward(self, x):
         if self.size > self.stride:
-            x = F.pad(x, (self.before, self.behind, self.before, self.behind), value=float("-inf"))
+            x = F.pad(x, (self.before, self.after, self.before, self.after), value=float("-inf"))
         return F.max_pool2d(x, self.size, self.stride)
 
 

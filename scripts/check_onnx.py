@@ -68,11 +68,12 @@ def export(program, options, folder, heads, batch, size):
 # Pictures.
 
 
-def fitted(file, size):
-    return Image.open(file).convert("RGB").resize((size, size), Image.BILINEAR)
+def fitted(file, description):
+    height, width = description.size
+    return Image.open(file).convert("RGB" if description.channels == 3 else "L").resize((width, height), Image.BILINEAR)
 
 
-def prepare(sources, size, folder):
+def prepare(sources, description, folder):
     files = []
     for source in sources:
         path = Path(source)
@@ -82,7 +83,7 @@ def prepare(sources, size, folder):
     prepared = []
     for file in files:
         try:
-            picture = fitted(file, size)
+            picture = fitted(file, description)
         except OSError:
             print(f"check_onnx: {file} is not an image; skipped", file=sys.stderr)
             continue
@@ -94,8 +95,8 @@ def prepare(sources, size, folder):
 
 
 def as_input(files):
-    """The input for every runtime: planes R, G, B with values from 0 to 1."""
-    pixels = np.stack([np.asarray(Image.open(file)) for file in files])
+    """The input for every runtime: planes R, G, B, or one of grey, with values from 0 to 1."""
+    pixels = np.stack([np.atleast_3d(np.asarray(Image.open(file))) for file in files])
     return np.ascontiguousarray(pixels.transpose(0, 3, 1, 2), dtype=np.float32) / np.float32(255)
 
 
@@ -113,7 +114,9 @@ class Description:
         self.classes = json.loads(properties["classes"])
         self.heads = json.loads(properties["heads"])
         self.suppression = json.loads(properties["suppression"])
-        self.size = json.loads(properties["input"])["size"]
+        given = json.loads(properties["input"])
+        self.size = given["size"] if isinstance(given["size"], list) else [given["size"]] * 2  # height, width
+        self.channels = given.get("channels", 3)
         self.nms = json.loads(properties.get("nms", "null"))
 
 
@@ -132,8 +135,9 @@ def decode(head, logits, classes, size):
     y = (sigmoid(t[:, :, 1]) * scale - (scale - 1) / 2 + row) / rows
     wh = np.clip(t[:, :, 2:4].astype(np.float64), -10, 10)
     growth = (2 * sigmoid(wh)) ** 2 if head["new_coords"] else np.exp(wh)
-    w = growth[:, :, 0] * anchors[:, 0, None, None] / size
-    h = growth[:, :, 1] * anchors[:, 1, None, None] / size
+    height, width = size
+    w = growth[:, :, 0] * anchors[:, 0, None, None] / width
+    h = growth[:, :, 1] * anchors[:, 1, None, None] / height
     boxes = np.stack([x - w / 2, y - h / 2, x + w / 2, y + h / 2], -1)
     scores = sigmoid(t[:, :, 4:5]) * sigmoid(t[:, :, 5:])
     return boxes.reshape(batch, -1, 4), np.moveaxis(scores, 2, -1).reshape(batch, -1, classes)
@@ -210,7 +214,8 @@ def run(file, pictures, options, suppression=None):
 def in_picture(detection, size):
     """`brightnet detect` clips boxes to the image, so this does too."""
     c, score, box = detection
-    box = np.clip(np.asarray(box, np.float64) * size, 0, size)
+    sides = np.array([size[1], size[0]] * 2)
+    box = np.clip(np.asarray(box, np.float64) * sides, 0, sides)
     return (c, score, box) if box[2] > box[0] and box[3] > box[1] else None
 
 
@@ -233,9 +238,13 @@ class Comparison:
             self.worst_iou, self.worst_score = min(self.worst_iou, iou), max(self.worst_score, difference)
 
 
+def words_of(size):
+    return "x".join(map(str, size))
+
+
 def detected(program, pictures, folder, options, size):
     answer = brightnet(program, "detect", "--weights", options.weights, "--source", folder, "--json", "-", "--conf",
-                       options.conf - MAX_SCORE_DIFFERENCE, "--nms", options.nms, "--size", size, "--precision", "fp32",
+                       options.conf - MAX_SCORE_DIFFERENCE, "--nms", options.nms, "--size", words_of(size), "--precision", "fp32",
                        "--device", "cpu")
     by_name = {Path(image["file"]).name: image["detections"] for image in json.loads(answer)}
     return [[(d["class"], d["score"], np.array(d["box"])) for d in by_name[file.name]] for file in pictures]
@@ -246,7 +255,7 @@ def reference(program, pictures, folder, description, options):
     the decoded export with plain IoU."""
     if description.outputs != "nms" or description.suppression["kind"] == "greedy":
         return detected(program, pictures, folder, options, description.size)
-    decoded = export(program, options, folder.parent, "decoded", "1", description.size)
+    decoded = export(program, options, folder.parent, "decoded", "1", words_of(description.size))
     _, found = run(decoded, pictures, options, {"kind": "greedy"})
     return [[d for d in (in_picture(d, description.size) for d in image) if d] for image in found]
 
@@ -267,7 +276,7 @@ def main():
     parser.add_argument("--weights", required=True, help="safetensors of a run")
     parser.add_argument("--images", required=True, nargs="+", help="images, or folders of images")
     parser.add_argument("--onnx", help="compare this export instead of exporting every variant")
-    parser.add_argument("--size", type=int, default=0, help="side of the input; 0: the size of training")
+    parser.add_argument("--size", default="0", help="of the input: a square's side, or HxW; 0: the size of training")
     parser.add_argument("--opset", type=int, default=13)
     parser.add_argument("--conf", type=float, default=0.25, help="confidence threshold")
     parser.add_argument("--nms", type=float, default=0.45, help="NMS IoU threshold")
@@ -283,13 +292,12 @@ def main():
             files = [(f"{heads}, batch {batch}", export(program, options, temporary, heads, batch, options.size))
                      for heads in ("raw", "decoded", "nms") for batch in ("1", "dynamic")]
         description = Description(open_session(files[0][1]))
-        size = description.size
         if options.onnx and description.nms:
             options.conf, options.nms = description.nms["score"] + MAX_SCORE_DIFFERENCE, description.nms["iou"]
         folder = temporary / "pictures"
         folder.mkdir()
-        pictures = prepare(options.images, size, folder)
-        print(f"onnxruntime {onnxruntime.__version__}, input {size} x {size}, {len(pictures)} pictures, "
+        pictures = prepare(options.images, description, folder)
+        print(f"onnxruntime {onnxruntime.__version__}, input {words_of(description.size)}, {len(pictures)} pictures, "
               f"scores from {options.conf}")
         print(f"{'export':<24}{'compared':>10}{'different':>11}{'lowest IoU':>13}{'score off by':>14}")
         failed = False

@@ -33,7 +33,8 @@ std::vector<cv::Point2d> ellipse_in(const cv::Rect2d& box) {
 }  // namespace
 
 void place_boxes(const std::vector<Annotation>& annotations, const Placement& placement,
-                 const InputPart& part, const InputSize& size, float min_visible, std::vector<Truth>& truths) {
+                 const InputPart& part, const InputSize& size, float min_visible,
+                 std::vector<Truth>& truths) {
   for (const Annotation& object : annotations) {
     if (object.crowd) continue;
     float x1 = object.x1 * placement.scale_x + placement.offset_x;
@@ -52,7 +53,8 @@ void place_boxes(const std::vector<Annotation>& annotations, const Placement& pl
 }
 
 void place_boxes(const std::vector<Annotation>& annotations, const Homography& map, WarpedBoxes rule,
-                 const InputPart& part, const InputSize& size, float min_visible, std::vector<Truth>& truths) {
+                 const InputPart& part, const InputSize& size, float min_visible,
+                 std::vector<Truth>& truths) {
   if (const auto placement = placement_of(map))
     return place_boxes(annotations, *placement, part, size, min_visible, truths);
   const cv::Rect2d limits(cv::Point2d(part.left, part.top), cv::Point2d(part.right, part.bottom));

@@ -69,10 +69,9 @@ std::vector<cv::Rect> draw_cutout(Random& random, const AugmentOptions& options,
 void cover_boxes(std::vector<Truth>& truths, std::span<const cv::Rect> covers, const InputSize& size,
                  float most_covered) {
   const auto w = static_cast<float>(size.width), h = static_cast<float>(size.height);
-  std::vector<cv::Rect2f> over;
   std::erase_if(truths, [&](Truth& truth) {
     const cv::Rect2f box = pixels_of(truth.box, w, h);
-    over.clear();
+    std::vector<cv::Rect2f> over;
     for (const cv::Rect& cover : covers) {
       if ((cv::Rect2f(cover) & box).area() > 0) over.emplace_back(cover);
     }
@@ -83,7 +82,8 @@ void cover_boxes(std::vector<Truth>& truths, std::span<const cv::Rect> covers, c
       for (const cv::Rect2f& cover : over) rest = rest_of(rest, cover);
     }
     if (rest == box) return false;
-    truth.box = {(rest.x + rest.width / 2) / w, (rest.y + rest.height / 2) / h, rest.width / w, rest.height / h};
+    truth.box = {(rest.x + rest.width / 2) / w, (rest.y + rest.height / 2) / h, rest.width / w,
+                 rest.height / h};
     return rest.width < smallest_box_side || rest.height < smallest_box_side;
   });
 }

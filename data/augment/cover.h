@@ -13,16 +13,16 @@
 
 namespace brightnet {
 
-/// A rectangle of the input whose sides are `sides` of the input's, each drawn on its own, at a
-/// place where all of it is inside.
+/// A rectangle of the input whose sides are `sides` of the input's, each drawn independently, at a place where all of
+/// it is inside.
 cv::Rect draw_rectangle(Random& random, ValueRange sides, const InputSize& size);
 
-/// The rectangles of a cutout: 1 to cutout_count (DeVries and Taylor 2017; several, as in Albumentations'
-/// CoarseDropout).
+/// The rectangles of a cutout: 1 to cutout_count (DeVries and Taylor 2017; several, as Albumentations' CoarseDropout).
 std::vector<cv::Rect> draw_cutout(Random& random, const AugmentOptions& options, const InputSize& size);
 
-/// Boxes under opaque rectangles. One of which more than `most_covered` is covered, or whose rest is narrower
-/// than smallest_box_side, is dropped; of one that is covered from side to side at an end, the rest remains.
+/// Boxes under opaque rectangles. A box is dropped when more than `most_covered` of it is covered, or when its visible
+/// part is narrower than smallest_box_side. A box whose whole edge is covered shrinks to its visible part; otherwise it
+/// keeps its extent.
 void cover_boxes(std::vector<Truth>& truths, std::span<const cv::Rect> covers, const InputSize& size,
                  float most_covered);
 

@@ -35,8 +35,10 @@ cv::Rect mosaic_quadrant(int index, cv::Point centre, const InputSize& size) {
 Placement move_to_quadrant(Placement placement, int image_width, int image_height, int index,
                            cv::Point centre, const InputSize& size) {
   const bool right = index % 2, lower = index / 2;
-  placement.offset_x += move(placement.scale_x, placement.offset_x, image_width, !right, centre.x, size.width);
-  placement.offset_y += move(placement.scale_y, placement.offset_y, image_height, !lower, centre.y, size.height);
+  placement.offset_x +=
+      move(placement.scale_x, placement.offset_x, image_width, !right, centre.x, size.width);
+  placement.offset_y +=
+      move(placement.scale_y, placement.offset_y, image_height, !lower, centre.y, size.height);
   return placement;
 }
 
@@ -46,8 +48,8 @@ Homography move_to_quadrant(const Homography& map, int image_width, int image_he
     return homography_of(move_to_quadrant(*straight, image_width, image_height, index, centre, size));
   if (const auto turned = placement_of(transposed(map))) {
     const int mirrored = index / 2 + index % 2 * 2;
-    return transposed(homography_of(
-        move_to_quadrant(*turned, image_width, image_height, mirrored, {centre.y, centre.x}, {size.width, size.height})));
+    return transposed(homography_of(move_to_quadrant(*turned, image_width, image_height, mirrored,
+                                                     {centre.y, centre.x}, {size.width, size.height})));
   }
   constexpr int steps = 64;
   const bool right = index % 2, lower = index / 2;

@@ -55,7 +55,8 @@ void AugmentOptions::fields(Fields& f) {
   f("letterbox", letterbox, "keep the aspect ratio (grey borders) instead of stretching");
   f("min_visible", min_visible, "a box is dropped when less than this fraction of it remains visible")
       .within(0, 1);
-  f("mosaic_off", mosaic_off, "last fraction of the run without mosaic, mixup, cutmix and copy_paste")
+  f("mosaic_off", mosaic_off,
+    "last fraction of the run on single, whole images: nothing mixed, cropped or scaled")
       .within(0, 1);
   f("vertical_flip", vertical_flip, "probability of a vertical flip, per image").within(0, 1);
   f("quarter_turns", quarter_turns, "probability of a turn by 90, 180 or 270 degrees, per image")

@@ -33,7 +33,7 @@ struct AugmentOptions {
   float saturation = 1.3f, exposure = 1.3f;  ///< multiplied or divided by up to this factor
   bool letterbox = false;                    ///< keep the aspect ratio (grey borders) instead of stretching
   float min_visible = 0.2f;  ///< a box is dropped when less than this fraction of its area remains visible
-  float mosaic_off = 0.1f;   ///< last fraction of the run, trained on unmixed images
+  float mosaic_off = 0.1f;   ///< last fraction of the run, trained on single, whole images
 
   // data/augment/geometry.h
   float vertical_flip = 0, quarter_turns = 0;  ///< probabilities

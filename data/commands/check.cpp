@@ -15,8 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using Kind = DataProblem::Kind;
 
-// Decodes every image, moves those that fail from the images to the problems, and returns what the others
-// contain.
+// Decodes every image, moves those that fail from the images to the problems, and returns what the others contain.
 std::vector<ImageContent> decode_all(Dataset& dataset) {
   std::vector<std::optional<DataProblem>> found(dataset.images.size());
   std::vector<ImageContent> contents(dataset.images.size());

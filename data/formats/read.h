@@ -31,7 +31,8 @@ struct DataOptions {
   std::map<std::string, std::string> target_class_mapping;
   Fold fold;  ///< divides train and val anew (data/split/fold.h); none: they are used as they are
   bool include_difficult_in_training = true;  ///< those marked difficult (voc) or occluded (kitti)
-  TileOptions tiles;  ///< training images are cut into tiles, and detections in tiles merged for an evaluation
+  TileOptions
+      tiles;  ///< training images are cut into tiles, and detections in tiles merged for an evaluation
   void fields(Fields& f);
 
   /// `train`, `val` or `test`.

@@ -105,7 +105,8 @@ void fill_darknet_input(const cv::Mat& image, const InputSize& size, bool letter
   const int channels = image.channels();
   BRIGHTNET_CHECK(image.depth() == CV_8U && (channels == 1 || channels == 3) && size.shorter() > 1,
                   "darknet's resize takes 8-bit images");
-  const cv::Size shown = letterbox ? letterboxed(image.cols, image.rows, size) : cv::Size(size.width, size.height);
+  const cv::Size shown =
+      letterbox ? letterboxed(image.cols, image.rows, size) : cv::Size(size.width, size.height);
   const auto values_of = [channels](int pixels) {
     return static_cast<size_t>(channels) * static_cast<size_t>(pixels);
   };
@@ -138,11 +139,13 @@ void fill_darknet_input(const cv::Mat& image, const InputSize& size, bool letter
 
 Placement place_as_darknet(int image_width, int image_height, const InputSize& size, bool letterbox) {
   BRIGHTNET_CHECK(image_width > 0 && image_height > 0 && size.given(), "an image or input without pixels");
-  cv::Size shown = letterbox ? letterboxed(image_width, image_height, size) : cv::Size(size.width, size.height);
+  cv::Size shown =
+      letterbox ? letterboxed(image_width, image_height, size) : cv::Size(size.width, size.height);
   shown = {std::max(1, shown.width), std::max(1, shown.height)};
   return {static_cast<float>(shown.width) / static_cast<float>(image_width),
           static_cast<float>(shown.height) / static_cast<float>(image_height),
-          static_cast<float>(size.width - shown.width) / 2, static_cast<float>(size.height - shown.height) / 2};
+          static_cast<float>(size.width - shown.width) / 2,
+          static_cast<float>(size.height - shown.height) / 2};
 }
 
 }  // namespace brightnet

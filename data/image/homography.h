@@ -29,10 +29,10 @@ Homography transposed(const Homography& map);
 /// Followed by a shift.
 Homography moved(const Homography& map, cv::Point2d by);
 
-/// Where a point comes to; nullopt behind the observer.
+/// The image of a point; nullopt behind the observer.
 std::optional<cv::Point2d> project(const Homography& map, cv::Point2d point);
 
-/// What of a convex polygon comes to lie in `part`: again a convex polygon, empty when there is nothing.
+/// The image of a convex polygon, clipped to `part`: again a convex polygon, empty when nothing is left.
 std::vector<cv::Point2d> project(const Homography& map, std::span<const cv::Point2d> polygon,
                                  const cv::Rect2d& part);
 

@@ -107,7 +107,7 @@ class EvaluationLoader::Implementation {
   ImageCache cache_;
   std::vector<Painter> painters_;  // one a worker
   std::vector<Slot> slots_;
-  RecentPictures pictures_;  // as darknet decodes them
+  RecentPictures pictures_;            // as darknet decodes them
   std::unique_ptr<BatchQueue> queue_;  // last: its threads end before what they use
 };
 
@@ -118,8 +118,8 @@ EvaluationLoader::EvaluationLoader(const Dataset& dataset, std::vector<int> orde
     BRIGHTNET_CHECK(image >= 0 && static_cast<size_t>(image) < dataset.images.size(), "no such image");
   const size_t batches = (order.size() + static_cast<size_t>(batch) - 1) / static_cast<size_t>(batch);
   BRIGHTNET_CHECK(sizes.empty() || sizes.size() == batches, "a size for each batch, or none");
-  implementation_ = std::make_unique<Implementation>(dataset, std::move(order), batch, fit, workers,
-                                                     std::move(sizes));
+  implementation_ =
+      std::make_unique<Implementation>(dataset, std::move(order), batch, fit, workers, std::move(sizes));
 }
 
 EvaluationLoader::~EvaluationLoader() = default;

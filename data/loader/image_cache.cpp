@@ -32,8 +32,8 @@ cv::Rect2d part_of_picture(const ImageTile& tile, const cv::Rect2d& part) {
 
 /// What of the picture's window lies in the tile, as a window of the tile.
 ImageWindow window_of_tile(const ImageWindow& picture, const ImageTile& tile) {
-  const cv::Rect shown = cv::Rect(picture.corner, picture.pixels.size()) &
-                         cv::Rect(tile.x, tile.y, tile.width, tile.height);
+  const cv::Rect shown =
+      cv::Rect(picture.corner, picture.pixels.size()) & cv::Rect(tile.x, tile.y, tile.width, tile.height);
   return {picture.pixels(shown - picture.corner), cv::Size(tile.width, tile.height),
           shown.tl() - cv::Point(tile.x, tile.y)};
 }
@@ -89,7 +89,8 @@ ImageWindow ImageCache::get(int index, const cv::Rect2d& needed) {
   const cv::Rect2d whole(0, 0, 1, 1);
   ImageWindow image = read(record, room ? whole : needed);
   // A tile's pixels may lie in those of its picture, which must not be kept for it.
-  if (room && image.pixels.size() == image.size) keep(index, record.tile ? image.pixels.clone() : image.pixels);
+  if (room && image.pixels.size() == image.size)
+    keep(index, record.tile ? image.pixels.clone() : image.pixels);
   return image;
 }
 

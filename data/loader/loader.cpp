@@ -56,7 +56,8 @@ size_t slots_of(const LoaderOptions& options) {
 
 size_t batch_bytes(const Loader::Setup& setup) {
   const auto largest = std::max_element(setup.sizes.begin(), setup.sizes.end())->pixels();
-  return static_cast<size_t>(setup.channels) * static_cast<size_t>(largest) * static_cast<size_t>(setup.batch);
+  return static_cast<size_t>(setup.channels) * static_cast<size_t>(largest) *
+         static_cast<size_t>(setup.batch);
 }
 
 uint64_t cache_bytes(float mebibytes) {
@@ -201,8 +202,8 @@ Loader::Loader(Setup setup) {
   BRIGHTNET_CHECK(setup.loader.threads() >= 0 && setup.loader.prefetch > 0,
                   "no such number of workers or batches");
   const auto largest = std::max_element(setup.sizes.begin(), setup.sizes.end());
-  require_memory(fmt::format("loading {} batches of {} images of {} pixels", slots_of(setup.loader), setup.batch,
-                             largest->text()),
+  require_memory(fmt::format("loading {} batches of {} images of {} pixels", slots_of(setup.loader),
+                             setup.batch, largest->text()),
                  buffer_bytes(setup), free_memory_of_host(),
                  [] { return "Lower the batch, the size or loader.prefetch."; });
   implementation_ = std::make_unique<Implementation>(std::move(setup));

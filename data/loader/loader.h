@@ -18,9 +18,9 @@ namespace brightnet {
 
 /// The `loader:` section.
 struct LoaderOptions {
-  Auto<int> workers;     ///< threads; 0 makes each batch in next(). Automatic: 1 where nobody chose
+  Auto<int> workers;     ///< threads; 0 makes each batch in next(). Automatic: 1 if not chosen
   int prefetch = 3;      ///< whole batches made ahead
-  Auto<float> cache_mb;  ///< decoded images kept in memory, in MiB; 0 keeps none. Automatic: 1024 likewise
+  Auto<float> cache_mb;  ///< MiB of decoded images kept in memory; 0: none. Automatic: 1024 if not chosen
   void fields(Fields& f);
 
   int threads() const { return workers.value_or(1); }
@@ -60,10 +60,10 @@ class Loader {
     const Dataset* dataset = nullptr;
     AugmentOptions augment;
     LoaderOptions loader;
-    int batch = 1;                ///< images a call of next(), on this rank
+    int batch = 1;                      ///< images a call of next(), on this rank
     std::vector<InputSize> sizes{416};  ///< more than one: multi-scale
     int channels = 3;                   ///< 3: RGB; 1: grey
-    int size_every = 10;          ///< batches between changes of size
+    int size_every = 10;                ///< batches between changes of size
     uint64_t seed = 0;
     uint64_t epochs = 1;
     /// None: after `epochs`, with the last augment.mosaic_off of their batches plain.

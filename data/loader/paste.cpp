@@ -84,7 +84,8 @@ void ObjectPaster::paste_one(Random& random, const PixelBlock& out, std::vector<
   const Annotation& object =
       record.annotations[random.below(static_cast<uint32_t>(record.annotations.size()))];
   const ImageDraw draw = draw_image(random, options_);
-  Placement placement = place_crop(draw, record.width, record.height, {out.height, out.width}, options_.letterbox);
+  Placement placement =
+      place_crop(draw, record.width, record.height, {out.height, out.width}, options_.letterbox);
   cv::Rect2f box = placed_box(object, placement);
   const cv::Size2f input(static_cast<float>(out.width), static_cast<float>(out.height));
   if (object.crowd || std::min(box.width, box.height) < smallest_box_side) return;

@@ -18,7 +18,9 @@ InputSize least_input(int image_width, int image_height, const InputSize& size, 
 
 RectBatches rect_batches(const Dataset& dataset, std::vector<int> order, int batch, const InputSize& size,
                          int stride) {
-  const auto record = [&](int image) -> const ImageRecord& { return dataset.images[static_cast<size_t>(image)]; };
+  const auto record = [&](int image) -> const ImageRecord& {
+    return dataset.images[static_cast<size_t>(image)];
+  };
   // a.width / a.height < b.width / b.height
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
     return int64_t{record(a).width} * record(b).height < int64_t{record(b).width} * record(a).height;

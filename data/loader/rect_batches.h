@@ -20,6 +20,7 @@ struct RectBatches {
 };
 
 /// Images of the same ratio stay in order.
-RectBatches rect_batches(const Dataset& dataset, std::vector<int> order, int batch, const InputSize& size, int stride);
+RectBatches rect_batches(const Dataset& dataset, std::vector<int> order, int batch, const InputSize& size,
+                         int stride);
 
 }  // namespace brightnet

@@ -114,13 +114,16 @@ int SampleMaker::draw_other(Random& choices) const {
   return static_cast<int>(choices.below(static_cast<uint32_t>(dataset_.images.size())));
 }
 
-SampleMaker::Drawn SampleMaker::draw_map(Streams& streams, int image, const InputSize& size) const {
+SampleMaker::Drawn SampleMaker::draw_map(Streams& streams, int image, bool plain,
+                                         const InputSize& size) const {
   const ImageRecord& record = dataset_.images[static_cast<size_t>(image)];
-  const ImageDraw draw = draw_image(streams.changes, options_);
+  ImageDraw draw = draw_image(streams.changes, options_);
+  if (plain) draw.left = draw.right = draw.top = draw.bottom = 0;
   const Placement placement = place_crop(draw, record.width, record.height, size, options_.letterbox);
   if (!has_geometry_) return {homography_of(placement), draw.color};
-  return {apply_geometry(placement, draw_geometry(streams.geometry, options_), {record.width, record.height},
-                         size, options_.letterbox),
+  GeometryDraw geometry = draw_geometry(streams.geometry, options_);
+  if (plain) geometry.gain = 1, geometry.translate_x = geometry.translate_y = 0;
+  return {apply_geometry(placement, geometry, {record.width, record.height}, size, options_.letterbox),
           draw.color};
 }
 
@@ -128,14 +131,14 @@ void SampleMaker::draw_picture(Streams& streams, int image, bool plain, const Pi
                                std::vector<Truth>& truths) {
   const InputSize size = size_of(out);
   if (plain || !streams.choices.chance(options_.mosaic)) {
-    const Drawn drawn = draw_map(streams, image, size);
+    const Drawn drawn = draw_map(streams, image, plain, size);
     return paint(streams, image, drawn, {0, 0, out.width, out.height}, out, truths);
   }
   const cv::Point centre = draw_mosaic_centre(streams.choices, size);
   for (int index = 0; index < 4; ++index) {
     if (index > 0) image = draw_other(streams.choices);
     const ImageRecord& record = dataset_.images[static_cast<size_t>(image)];
-    Drawn drawn = draw_map(streams, image, size);
+    Drawn drawn = draw_map(streams, image, false, size);
     drawn.map = move_to_quadrant(drawn.map, record.width, record.height, index, centre, size);
     paint(streams, image, drawn, mosaic_quadrant(index, centre, size), out, truths);
   }

@@ -20,8 +20,10 @@ namespace brightnet {
 /// Identifies a sample: (seed, epoch, position) determine its random streams, the only randomness.
 struct SampleName {
   uint64_t seed = 0, epoch = 0, position = 0;
-  int image = 0;       ///< its first image; the others of a mosaic or mixup are drawn
-  bool plain = false;  ///< of one image: without mosaic, mixup, cutmix and copy_paste
+  int image = 0;  ///< its first image; the others of a mosaic or mixup are drawn
+  /// One whole image as an evaluation sees it but for its colours and turns: without mosaic, mixup, cutmix and
+  /// copy_paste, and without jitter, resize, scale and translate.
+  bool plain = false;
 };
 
 /// Makes samples in the caller's memory and keeps its own workspace. One per thread.
@@ -44,7 +46,7 @@ class SampleMaker {
     ColorChange color;
   };
 
-  Drawn draw_map(Streams& streams, int image, const InputSize& size) const;
+  Drawn draw_map(Streams& streams, int image, bool plain, const InputSize& size) const;
   void draw_picture(Streams& streams, int image, bool plain, const PixelBlock& out,
                     std::vector<Truth>& truths);
   void mix(Streams& streams, const SampleName& name, const PixelBlock& out, std::vector<Truth>& truths);

@@ -1,13 +1,12 @@
 // Divides the images of a data set into parts by what they contain.
 //
-// The rule. Images that look alike are one group, and a group stays whole. A group's place is a hash of its
-// contents and the seed (the least over its images), so that neither the order of the files nor their names
-// matter. The classes are taken one after the other, the one with the fewest boxes first: its groups that
-// have no part yet, in the order of their places, are cut into consecutive runs, so long that each part comes
-// to its share of the class's boxes, those that it has from earlier classes counted. What rounding to whole
-// groups gave a part too much or too little in images moves the cuts of the next classes by at most half an
-// image. Groups without objects come last: each part gets its share of them, or up to half more or less, to
-// come to its share of the images.
+// The rule. Images that look alike are one group, and a group stays whole. Groups are ordered by a hash of their
+// contents and the seed (a group's place: the least hash over its images), so that neither the order of the files nor
+// their names matter. The classes are processed one by one, the one with the fewest boxes first: its groups that have
+// no part yet are assigned in that order, to one part after the other, until each has its share of the class's boxes,
+// including those that it has from earlier classes. Where rounding to whole groups gave a part too many or too few
+// images, the boundaries in the next classes move by at most half an image. Groups without objects come last: each part
+// gets its share of them, or up to half more or less, to reach its share of the images.
 //
 // If one part has more than half of the images, it gets first the groups that are larger than the smallest
 // part, and the groups that are the only ones with a class.

@@ -117,7 +117,8 @@ class Scene {
   float any_radius() {
     const auto wanted = static_cast<float>(options_.object_size);
     if (wanted > 0) return 0.5f * wanted * std::exp(random_.uniform(std::log(0.7f), std::log(1.4f)));
-    return static_cast<float>(options_.size) * 0.5f * std::exp(random_.uniform(std::log(0.11f), std::log(0.5f)));
+    return static_cast<float>(options_.size) * 0.5f *
+           std::exp(random_.uniform(std::log(0.11f), std::log(0.5f)));
   }
 
   void add_blot() {

@@ -103,9 +103,9 @@ std::string description(const SynthOptions& options, const fs::path& folder) {
   root << fs::absolute(folder).lexically_normal().string();
   std::ostringstream text;
   text << signature << ": seed " << options.seed << ", " << options.train_images << " + "
-       << options.val_images << " images of " << options.image_size().width << " x " << options.image_size().height
-       << " pixels, " << options.min_objects << " to "
-       << options.max_objects << " objects.\n"
+       << options.val_images << " images of " << options.image_size().width << " x "
+       << options.image_size().height << " pixels, " << options.min_objects << " to " << options.max_objects
+       << " objects.\n"
        << "format: yolo\nroot: " << root.c_str() << "\ntrain: images/train\nval: images/val\nclasses: [";
   for (int i = 0; i < options.classes; ++i)
     text << (i ? ", " : "") << synth_class_names()[static_cast<size_t>(i)];

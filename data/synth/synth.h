@@ -19,8 +19,8 @@ struct SynthOptions {
   uint64_t seed = 0;
   int train_images = 640;
   int val_images = 160;
-  int size = 256;       ///< width in pixels, 32 to 4096; the height too unless that is given
-  int height = 0;       ///< 0: as the width
+  int size = 256;  ///< width in pixels, 32 to 4096; the height too unless that is given
+  int height = 0;  ///< 0: as the width
   /// About the diameter of the shapes, in pixels: from 0.7 to 1.4 times this, small ones as likely as large ones; 0: a
   /// ninth to a half of the image.
   int object_size = 0;

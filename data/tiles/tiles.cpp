@@ -26,7 +26,8 @@ std::vector<int> starts(int length, int side, float overlap) {
 }
 
 bool shows_object(const ImageRecord& tile) {
-  return std::any_of(tile.annotations.begin(), tile.annotations.end(), [](const auto& a) { return !a.crowd; });
+  return std::any_of(tile.annotations.begin(), tile.annotations.end(),
+                     [](const auto& a) { return !a.crowd; });
 }
 
 }  // namespace
@@ -36,7 +37,8 @@ void TileOptions::fields(Fields& f) {
   f("size", size, "side of the tiles that pictures are cut into, in their pixels; 0: they are not cut")
       .within(0, largest);
   f("overlap", overlap, "of neighbouring tiles, as a fraction of size").within(0, 0.9);
-  f("min_visible", min_visible, "a box is left out of a tile that has less than this share of it").within(0, 1);
+  f("min_visible", min_visible, "a box is left out of a tile that has less than this share of it")
+      .within(0, 1);
   f("empty", empty, "share of the tiles without an object that is trained on").within(0, 1);
   f("whole", whole, "take the whole picture as well, for objects larger than a tile");
   f("merge", merge, "boxes of one object in several tiles; nmm: the box around them; nms: the best of them");
@@ -57,8 +59,9 @@ TileOptions parse_tiles(const std::string& text, const std::string& where, const
     if (!size || *size != std::floor(*size) || *size < 1 || *size > 65536 || !overlap || *overlap < 0 ||
         *overlap > 0.9) {
       throw InputError(
-          fmt::format("the tiles are '{}' and must be SIZE or SIZE,OVERLAP: pixels, and a fraction from 0 to 0.9",
-                      text),
+          fmt::format(
+              "the tiles are '{}' and must be SIZE or SIZE,OVERLAP: pixels, and a fraction from 0 to 0.9",
+              text),
           where, "For example 640,0.2; or the section data.tiles, \"{size: 640, merge: nms}\".");
     }
     options.size = static_cast<int>(*size);
@@ -71,8 +74,8 @@ TileOptions parse_tiles(const std::string& text, const std::string& where, const
 std::string to_text(const TileOptions& options) {
   return fmt::format(
       "{{size: {}, overlap: {:g}, min_visible: {:g}, empty: {:g}, whole: {}, merge: {}, match: {}, threshold: {:g}}}",
-      options.size, options.overlap, options.min_visible, options.empty, options.whole, enum_name(options.merge),
-      enum_name(options.match), options.threshold);
+      options.size, options.overlap, options.min_visible, options.empty, options.whole,
+      enum_name(options.merge), enum_name(options.match), options.threshold);
 }
 
 std::vector<ImageTile> tiles_of(int width, int height, const TileOptions& options) {
@@ -80,8 +83,7 @@ std::vector<ImageTile> tiles_of(int width, int height, const TileOptions& option
   std::vector<ImageTile> tiles;
   for (const int y : starts(height, options.size, options.overlap)) {
     for (const int x : starts(width, options.size, options.overlap)) {
-      tiles.push_back(
-          {x, y, std::min(options.size, width), std::min(options.size, height), width, height});
+      tiles.push_back({x, y, std::min(options.size, width), std::min(options.size, height), width, height});
     }
   }
   if (options.whole && tiles.size() > 1) tiles.push_back({0, 0, width, height, width, height});
@@ -138,7 +140,8 @@ Dataset cut_into_tiles(const Dataset& pictures, const TileOptions& options) {
       const bool lucky = random.chance(options.empty);
       if (lucky || shows_object(record)) cut.images.push_back(std::move(record));
     }
-    if (cut.images.size() == before) cut.images.push_back(cut_out(picture, tiles.front(), options.min_visible));
+    if (cut.images.size() == before)
+      cut.images.push_back(cut_out(picture, tiles.front(), options.min_visible));
   }
   return cut;
 }

@@ -1,7 +1,7 @@
-// Cutting large pictures into tiles: an object of 20 pixels in a picture of 4000 has two at a network input of 416, and
-// all 20 in a tile (Akyon et al. 2022, "Slicing Aided Hyper Inference and Fine-Tuning for Small Object Detection").
-// Nothing is written: a tile is an ImageRecord that knows its place in its picture's file (ImageTile), so whatever
-// loads images loads tiles.
+// Cutting large pictures into tiles: a 20-pixel object in a 4000-pixel-wide image shrinks to 2 pixels at input size
+// 416; in a tile it keeps all 20 (Akyon et al. 2022, "Slicing Aided Hyper Inference and Fine-Tuning for Small Object
+// Detection"). Nothing is written: a tile is an ImageRecord that knows its place in its picture's file (ImageTile), so
+// whatever loads images loads tiles.
 #pragma once
 
 #include <cstdint>
@@ -42,14 +42,14 @@ constexpr std::string_view enum_name(TileMatch match) {
 
 /// The `data.tiles:` section, and what `--tiles` says.
 struct TileOptions {
-  int size = 0;               ///< side of a tile, in pixels of the picture; 0: pictures are not cut
-  float overlap = 0.2f;       ///< of neighbouring tiles, as a fraction of their side
-  float min_visible = 0.2f;   ///< training: a box is left out of a tile that has less than this share of its area
-  float empty = 1.0f;         ///< training: the share of the tiles without an object that is trained on
-  bool whole = true;          ///< the whole picture as well, for objects larger than a tile
+  int size = 0;              ///< side of a tile, in pixels of the picture; 0: pictures are not cut
+  float overlap = 0.2f;      ///< of neighbouring tiles, as a fraction of their side
+  float min_visible = 0.2f;  ///< training: a tile leaves a box out if it has less than this share of its area
+  float empty = 1.0f;        ///< training: the share of the tiles without an object that is trained on
+  bool whole = true;         ///< the whole picture as well, for objects larger than a tile
   TileMerge merge = TileMerge::nmm;
   TileMatch match = TileMatch::ios;
-  float threshold = 0.5f;     ///< boxes that match by at least this much are merged
+  float threshold = 0.5f;  ///< boxes that match by at least this much are merged
   void fields(Fields& f);
 
   explicit operator bool() const { return size > 0; }
@@ -76,9 +76,9 @@ std::vector<Annotation> annotations_in(const ImageTile& tile, const std::vector<
 /// One tile of a picture as an image of its own. The whole picture stays as it is.
 ImageRecord cut_out(const ImageRecord& picture, const ImageTile& tile, float min_visible);
 
-/// A data set to train on: every picture as its tiles, in order. Of tiles without an object the share `empty` is kept;
-/// which of them depends on their picture's place in the data set and on nothing else. Pictures are never left out
-/// altogether.
+/// A data set to train on: every picture as its tiles, in order. Of tiles without an object the share `empty` is
+/// kept; which of them depends on their picture's place in the data set and on nothing else. Pictures are never
+/// left out altogether.
 Dataset cut_into_tiles(const Dataset& pictures, const TileOptions& options);
 
 }  // namespace brightnet

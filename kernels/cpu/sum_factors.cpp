@@ -1,6 +1,7 @@
 // A few hundred numbers, once a step: no threads.
-#include "kernels/cpu/cpu_backend.h"
 #include "kernels/sum_factors.h"
+
+#include "kernels/cpu/cpu_backend.h"
 
 namespace brightnet::cpu {
 

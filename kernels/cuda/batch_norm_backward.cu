@@ -71,7 +71,8 @@ struct FinishGradients {
   /// Without the parameters, which the sums read too.
   Traffic traffic(int channels) const {
     const size_t floats = channels * sizeof(float);
-    const size_t stored = over_ranks ? sums.traffic(channels).written : coefficients.traffic(channels).written;
+    const size_t stored =
+        over_ranks ? sums.traffic(channels).written : coefficients.traffic(channels).written;
     return {gradients.accumulate ? 2 * floats : 0, 2 * floats + stored};
   }
   __device__ void operator()(int channel, double s, double t) const {
@@ -179,8 +180,8 @@ void CudaBackend::batch_norm_backward(const BatchNormBackward& op) {
                                            k1,
                                            op.activation};
       const ChannelTiles tiles(op.y.shape, count, gradient_sums_blocks);
-      launch(gradient_sums_kernel<T, count>, sums_grid(tiles, {read, 0}, finish), channel_threads, 0, stream(), tiles,
-             arguments, room, finish);
+      launch(gradient_sums_kernel<T, count>, sums_grid(tiles, {read, 0}, finish), channel_threads, 0,
+             stream(), tiles, arguments, room, finish);
       if (over_ranks) total_over_ranks(*op.exchange, room.totals, channels, coefficients, stream());
       const ChannelTiles apply_tiles(op.y.shape, count, apply_gradient_blocks);
       launch(apply_gradient_kernel<T, count>,

@@ -21,7 +21,8 @@ struct StoreGradient {
 
 template <typename T, int count>
 __global__ void __launch_bounds__(channel_threads, resident(blocks_of_multiprocessor))
-    sum_kernel(ChannelTiles tiles, const T* dy, unsigned stride, ChannelWorkspace room, StoreGradient finish) {
+    sum_kernel(ChannelTiles tiles, const T* dy, unsigned stride, ChannelWorkspace room,
+               StoreGradient finish) {
   const ChannelPlace place = ChannelPlace::of_thread<count>(tiles);
   float sum[count] = {}, unused[count] = {};
   constexpr int batch = 4;  // loads in flight
@@ -53,8 +54,8 @@ void CudaBackend::bias_gradient(const Tensor& dy, float* db, bool accumulate, vo
   with_compute_type(dy.type, [&]<typename T>() {
     const auto run = [&]<int count>() {
       const ChannelTiles tiles(dy.shape, count, blocks_of_multiprocessor);
-      launch(sum_kernel<T, count>, sums_grid(tiles, {dy.bytes(), 0}, finish), channel_threads, 0, stream(), tiles,
-             dy.as<T>(), pixel_stride(dy, count), room, finish);
+      launch(sum_kernel<T, count>, sums_grid(tiles, {dy.bytes(), 0}, finish), channel_threads, 0, stream(),
+             tiles, dy.as<T>(), pixel_stride(dy, count), room, finish);
     };
     channels_fill_vectors({dy}) ? run.template operator()<whole_vector<T>>() : run.template operator()<1>();
   });

@@ -91,13 +91,14 @@ void launch_table(const CastTable& table, cudaStream_t stream) {
   size_t elements = 0;
   for (unsigned i = 0; i < table.count; ++i) elements += table.elements[i];
   const Traffic traffic{(sizeof(From) + (adds ? sizeof(To) : 0)) * elements, sizeof(To) * elements};
-  launch(cast_table_kernel<From, To, adds>, Grid(table.first_tile[table.count]).moving(traffic), table_threads, 0,
-         stream, table);
+  launch(cast_table_kernel<From, To, adds>, Grid(table.first_tile[table.count]).moving(traffic),
+         table_threads, 0, stream, table);
 }
 
 /// As few launches as take all pairs of these types that fit a table; `single` is called with each of the others.
 template <typename From, typename To, bool adds, typename Single>
-void cast_in_tables(std::span<const CastPair> pairs, DType from, DType to, cudaStream_t stream, const Single& single) {
+void cast_in_tables(std::span<const CastPair> pairs, DType from, DType to, cudaStream_t stream,
+                    const Single& single) {
   CastTable table{};
   for (const CastPair& pair : pairs) {
     BRIGHTNET_CHECK(pair.from.shape == pair.to.shape, "cast between unlike shapes");

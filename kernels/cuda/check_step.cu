@@ -80,7 +80,8 @@ void CudaBackend::check_step(const StepPolicy& policy, const StepEvidence& evide
   }
   const Traffic traffic{(gradient_blocks + statistic_blocks) * sizeof(double) + sizeof(StepState),
                         sizeof(StepState)};
-  launch(decide, Grid(1).moving(traffic), block_threads, 0, stream(), policy, partial, gradient_blocks, statistic_blocks, state);
+  launch(decide, Grid(1).moving(traffic), block_threads, 0, stream(), policy, partial, gradient_blocks,
+         statistic_blocks, state);
 }
 
 }  // namespace brightnet::cuda

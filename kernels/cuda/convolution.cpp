@@ -104,7 +104,9 @@ class CudnnConvolution : public Convolution {
 
   std::string description() const override {
     std::string text = "cuDNN " + forward_.engine();
-    if (spec_.training) text += ", " + (add_backward_data_.chosen() ? add_backward_data_ : backward_data_).engine() + ", " + backward_weights_.engine();
+    if (spec_.training)
+      text += ", " + (add_backward_data_.chosen() ? add_backward_data_ : backward_data_).engine() + ", " +
+              backward_weights_.engine();
     return text;
   }
 

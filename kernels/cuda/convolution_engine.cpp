@@ -137,8 +137,7 @@ fe::error_t ConvolutionEngines::try_execute(const ConvolutionEngine& engine, con
                                             EngineWorkspace workspace, cudaStream_t stream) const {
   Pointers own = pointers;  // the frontend adds to it
   auto status = engine.variant.graph->execute_plan_at_index(handle_, own, workspace.data, engine.index);
-  if (status.is_good() && engine.variant.epilogue)
-    engine.variant.epilogue(pointers, workspace.data, stream);
+  if (status.is_good() && engine.variant.epilogue) engine.variant.epilogue(pointers, workspace.data, stream);
   return status;
 }
 

@@ -135,7 +135,8 @@ ConvolutionVariants forward_variants(const ConvolutionSpec& spec) {
   }
   // The second row of sums follows the first, and engines are promised 16-byte alignment. No engine has them
   // for an image's three channels.
-  const bool sums = spec.statistics && spec.type != DType::f32 && spec.input.c % 8 == 0 && spec.output.c % 4 == 0;
+  const bool sums =
+      spec.statistics && spec.type != DType::f32 && spec.input.c % 8 == 0 && spec.output.c % 4 == 0;
   if (sums) variants.push_back({"sums", sums_graph(spec), {}, {}});
   ConvolutionVariant plain{"plain", forward_graph(spec, false), {}, {}};
   if (epilogue) {
@@ -167,8 +168,8 @@ ConvolutionVariants add_backward_data_variants(const ConvolutionSpec& spec) {
     const auto product =
         pass.graph->conv_dgrad(pass.y(), pass.w(), pass.geometry<fe::graph::Conv_dgrad_attributes>());
     describe(*product, product_slot, spec.input.n, spec.input.c, spec.input.h, spec.input.w, DType::f32);
-    const auto dx = pass.pointwise(fe::PointwiseMode_t::ADD, product,
-                                   pass.image(addend_slot, "addend", spec.input));
+    const auto dx =
+        pass.pointwise(fe::PointwiseMode_t::ADD, product, pass.image(addend_slot, "addend", spec.input));
     variants.push_back({"sum", pass.with_output(dx, x_slot, spec.input), {}, {}});
   }
   ConvolutionVariant plain = std::move(backward_data_variants(spec).front());

@@ -16,8 +16,8 @@ class ConvolutionPass {
                   cudaStream_t stream)
       : kind_(kind), spec_(spec), engines_(std::move(engines)), stream_(stream) {}
 
-  /// The first time only: chooses the engine, which may time engines and writes to the pass's output: see
-  /// ConvolutionEngines::choose().
+  /// The first time only: chooses the engine, which may time engines and writes to the pass's
+  /// output: see ConvolutionEngines::choose().
   void choose(const Pointers& pointers, EngineWorkspace workspace);
   /// Queues the pass, after choose().
   void run(const Pointers& pointers, EngineWorkspace workspace);

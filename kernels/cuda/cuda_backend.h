@@ -114,7 +114,7 @@ class CudaBackend : public Backend {
   bool lists() const;
 
   std::string name_;
-  Stream no_stream_{nullptr};  ///< a planner's
+  Stream no_stream_{nullptr};        ///< a planner's
   std::unique_ptr<Queues> queues_;   ///< null in a planner
   ConvolutionFactory convolutions_;  ///< destroyed before its stream
   bool captures_ = true;             ///< no capture has failed yet

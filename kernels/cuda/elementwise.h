@@ -41,8 +41,8 @@ void for_each_element(size_t elements, std::initializer_list<const void*> addres
   const bool vectors = count > 1 && aligned_for_vectors(addresses);
   Grid grid(elementwise_blocks(vectors ? elements / count : elements), where);
   grid.traffic = traffic;
-  launch(vectors ? elementwise_kernel<count, Body> : elementwise_kernel<1, Body>, grid, elementwise_threads, 0,
-         stream, elements, body);
+  launch(vectors ? elementwise_kernel<count, Body> : elementwise_kernel<1, Body>, grid, elementwise_threads,
+         0, stream, elements, body);
 }
 
 #endif

@@ -41,8 +41,8 @@ __device__ __forceinline__ void check_access(const void*, size_t, const char*) {
 /// the source and its traffic.
 template <typename... Parameters>
 cudaError_t queue_kernel(void (*kernel)(Parameters...), const dim3& grid, const dim3& block,
-                         size_t shared_bytes, cudaStream_t stream, const std::source_location&, const Traffic*,
-                         const std::type_identity_t<Parameters>&... arguments) {
+                         size_t shared_bytes, cudaStream_t stream, const std::source_location&,
+                         const Traffic*, const std::type_identity_t<Parameters>&... arguments) {
   void* addresses[] = {const_cast<void*>(static_cast<const void*>(&arguments))..., nullptr};
   return cudaLaunchKernel(reinterpret_cast<const void*>(kernel), grid, block, addresses, shared_bytes,
                           stream);

@@ -231,8 +231,8 @@ void CudaBackend::max_pool_forward(const PoolSpec& pool, const Tensor& x, const 
       uint8_t* winners = argmax ? argmax.as<uint8_t>() : nullptr;
       if (pool.window == 2) {
         for_each_channel_vector(y.shape.pixels(), y.shape.c,
-                                PoolSquareVector<T, count>{geometry, x.as<T>(), y.as<T>(), winners},
-                                stream(), traffic);
+                                PoolSquareVector<T, count>{geometry, x.as<T>(), y.as<T>(), winners}, stream(),
+                                traffic);
         return;
       }
       for_each_channel_vector(y.shape.pixels(), y.shape.c,

@@ -58,8 +58,8 @@ struct AdamWRule {
     p.first = adam.beta1 * p.first + (1.0f - adam.beta1) * g;
     p.second = adam.beta2 * p.second + (1.0f - adam.beta2) * g * g;
     // The exact division is a call, around which registers would be spilled.
-    const float direction = divide(p.first * step.first_correction,
-                                   std::sqrt(p.second * step.second_correction) + adam.epsilon);
+    const float direction =
+        divide(p.first * step.first_correction, std::sqrt(p.second * step.second_correction) + adam.epsilon);
     p.value -= r.rate * (direction + r.decay * p.value);
   }
 };
@@ -135,10 +135,13 @@ void update_all(const Rule& rule, const OptimizerArrays& arrays, std::span<const
   const unsigned blocks = blocks_for((arrays.count + group - 1) / group, block_threads,
                                      static_cast<size_t>(multiprocessors()) * 8);
   // Of a step that is applied.
-  const size_t written = (2 + (Rule::second_moment ? 1 : 0) + (arrays.ema ? 1 : 0)) * arrays.count * sizeof(float);
-  const Traffic traffic{written + arrays.count * sizeof(float) + ranges.size_bytes() + sizeof(StepState), written};
+  const size_t written =
+      (2 + (Rule::second_moment ? 1 : 0) + (arrays.ema ? 1 : 0)) * arrays.count * sizeof(float);
+  const Traffic traffic{written + arrays.count * sizeof(float) + ranges.size_bytes() + sizeof(StepState),
+                        written};
   launch(arrays.ema ? update_parameters<Rule, true> : update_parameters<Rule, false>,
-         Grid(blocks).moving(traffic), block_threads, 0, stream, rule, arrays, ranges.data(), static_cast<int>(ranges.size()), state);
+         Grid(blocks).moving(traffic), block_threads, 0, stream, rule, arrays, ranges.data(),
+         static_cast<int>(ranges.size()), state);
 }
 
 __global__ void __launch_bounds__(block_threads)
@@ -184,8 +187,8 @@ void CudaBackend::commit_statistics(float* values, float* kept, float* ema, size
   if (count == 0) return;
   const size_t bytes = count * sizeof(float), average = ema ? bytes : 0;
   const Grid grid(blocks_for((count + group - 1) / group, block_threads));
-  launch(commit, grid.moving({bytes + average, bytes + average}), block_threads, 0, stream(), values, kept, ema,
-         count, state);
+  launch(commit, grid.moving({bytes + average, bytes + average}), block_threads, 0, stream(), values, kept,
+         ema, count, state);
 }
 
 }  // namespace brightnet::cuda

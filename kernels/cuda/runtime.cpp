@@ -70,9 +70,9 @@ PinnedMemory::~PinnedMemory() {
 Stream::Stream(Priority priority) {
   int lowest = 0, highest = 0;
   check(cudaDeviceGetStreamPriorityRange(&lowest, &highest), "ask for the priorities of streams");
-  check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking,
-                                     priority == Priority::high ? highest : 0),
-        "make a stream");
+  check(
+      cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, priority == Priority::high ? highest : 0),
+      "make a stream");
 }
 
 Stream::~Stream() {

@@ -162,7 +162,8 @@ constexpr int scatter_pixels = static_cast<int>(shared_bytes_of_block / sizeof(f
 constexpr int scatter_batch = 8;
 
 template <typename T>
-__global__ void __launch_bounds__(scatter_lanes* scatter_warps) pyramid_backward_kernel(BackwardArguments<T> a) {
+__global__ void __launch_bounds__(scatter_lanes* scatter_warps)
+    pyramid_backward_kernel(BackwardArguments<T> a) {
   const int lane = static_cast<int>(threadIdx.x) % scatter_lanes,
             warp = static_cast<int>(threadIdx.x) / scatter_lanes,
             channel = static_cast<int>(blockIdx.y) * scatter_lanes + lane;
@@ -283,11 +284,11 @@ void run_forward(std::span<const PoolSpec> pools, size_t first, int count, bool 
                         Tiling(y.shape.h, y.shape.w, tile_height, tile_width)};
   fill_pools(pools, first, count, y.as<T>(), s.c, argmax, a.pools);
   const size_t argmax_bytes = argmax.empty() || !argmax[first] ? 0 : s.c * y.shape.pixels();
-  const Traffic traffic{x.bytes(), y.shape.pixels() * s.c * sizeof(T) * (count + (with_input ? 1 : 0)) +
-                                       count * argmax_bytes};
+  const Traffic traffic{
+      x.bytes(), y.shape.pixels() * s.c * sizeof(T) * (count + (with_input ? 1 : 0)) + count * argmax_bytes};
   const Grid grid(dim3(a.tiling.count, (s.c + lanes - 1) / lanes, s.n));
-  launch(pyramid_forward_kernel<T>, grid.moving(traffic), pool_threads,
-         shared(tile_height, tile_width), stream, a);
+  launch(pyramid_forward_kernel<T>, grid.moving(traffic), pool_threads, shared(tile_height, tile_width),
+         stream, a);
 }
 
 template <typename T>

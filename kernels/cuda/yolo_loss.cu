@@ -57,8 +57,7 @@ struct LossArguments {
   Sums* tiles;
   size_t count;  ///< of predictions
   float constant_scale;
-  /// In the place of padding: old bytes there, beside a number, may look like an address, which the emulation
-  /// refuses.
+  /// In the place of padding: old bytes there, beside a number, may look like an address, which the emulation refuses.
   int unused;
 };
 
@@ -346,15 +345,16 @@ void CudaBackend::yolo_loss(const YoloHead& head, const YoloLossPass& pass) {
                                      0};
     // Without ground truth; each box adds less than a kilobyte.
     const size_t offsets = (static_cast<size_t>(shape.n) + 1) * sizeof(int);
-    launch(assign_truths<T>, Grid(shape.n).moving({offsets, 0}), assign_threads, 0, stream(), arguments, winners);
+    launch(assign_truths<T>, Grid(shape.n).moving({offsets, 0}), assign_threads, 0, stream(), arguments,
+           winners);
     const size_t scale = pass.scale.dynamic ? sizeof(float) : 0;
     const Traffic traffic{count * (5 * sizeof(T) + sizeof(Winner)) + offsets + scale,
                           shape.count() * sizeof(T) + tiles * sizeof(Sums)};
     launch(loss_of_tile<T>, Grid(tiles).moving(traffic), tile, 0, stream(), arguments);
   });
   const size_t totals = pass.totals ? 5 * sizeof(double) : 0;
-  launch(add_up, Grid(1).moving({tiles * sizeof(Sums) + totals, sizeof(YoloLoss) + totals}), add_up_threads, 0,
-         stream(), sums, tiles, pass.loss, pass.totals);
+  launch(add_up, Grid(1).moving({tiles * sizeof(Sums) + totals, sizeof(YoloLoss) + totals}), add_up_threads,
+         0, stream(), sums, tiles, pass.loss, pass.totals);
 }
 
 }  // namespace brightnet::cuda

@@ -87,8 +87,7 @@ BRIGHTNET_HD AssignedCells assigned_cells(const YoloHead& head, const Box& truth
   return cells;
 }
 
-/// Whether a truth is assigned to the prediction of `anchor` in the cell (column, row), by best_anchor and
-/// neighbours.
+/// Whether a truth is assigned to the prediction of `anchor` in the cell (column, row), by best_anchor and neighbours.
 BRIGHTNET_HD bool is_assigned_in_cell(const YoloHead& head, const Box& truth, int anchor, int column, int row,
                                       int grid_w, int grid_h) {
   if (!is_usable(truth)) return false;

@@ -40,10 +40,12 @@ void read_assignment(const YamlValue& value, YoloHead& head) {
   const auto name = yaml_as<std::string>(value, "assignment", "a name");
   const auto kind = enum_value<AssignmentKind>(name);
   if (!kind) {
-    const std::string nearest = nearest_word(name, enum_names<AssignmentKind>());
-    throw InputError(
-        "'assignment' is '" + name + "' and must be one of: best_anchor, neighbours, simota, auto, model",
-        value.where(), nearest.empty() ? "" : "Did you mean '" + nearest + "'?");
+    const std::vector<std::string> names = enum_names<AssignmentKind>();
+    std::string choices;
+    for (const std::string& choice : names) choices += choice + ", ";
+    const std::string nearest = nearest_word(name, names);
+    throw InputError("'assignment' is '" + name + "' and must be one of: " + choices + "auto, model",
+                     value.where(), nearest.empty() ? "" : "Did you mean '" + nearest + "'?");
   }
   head.assignment = *kind;
 }

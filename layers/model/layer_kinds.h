@@ -25,9 +25,34 @@ using InputChannels = std::span<const int>;
 /// Number of inputs of a kind that takes any number.
 constexpr int any_number = -1;
 
-/// What every kind defines. Optional are
-///   std::string refusal(InputChannels) const             why it cannot read such inputs; empty: it can
-///   std::vector<ParameterSpec> parameters(InputChannels) const     its parameters
+/// What a kind may define besides. One that is declared otherwise would pass for missing and never be called.
+template <typename Kind>
+constexpr bool optional_members_fit() {
+  // Why it cannot read such inputs; empty: it can.
+  static_assert(
+      !requires { &Kind::refusal; } ||
+          requires(const Kind kind, InputChannels in) {
+            { kind.refusal(in) } -> std::same_as<std::string>;
+          },
+      "declare it as std::string refusal(InputChannels) const");
+  // Its parameters.
+  static_assert(
+      !requires { &Kind::parameters; } ||
+          requires(const Kind kind, InputChannels in) {
+            { kind.parameters(in) } -> std::same_as<std::vector<ParameterSpec>>;
+          },
+      "declare it as std::vector<ParameterSpec> parameters(InputChannels) const");
+  // Its second input is one pixel for the whole image; without it, all inputs have the first one's sides.
+  static_assert(
+      !requires { &Kind::second_is_one_pixel; } ||
+          requires {
+            { &Kind::second_is_one_pixel } -> std::same_as<const bool*>;
+          },
+      "declare it as static constexpr bool second_is_one_pixel = true");
+  return true;
+}
+
+/// What every kind defines.
 template <typename Kind>
 concept LayerKind = requires(Kind kind, const Kind constant, LayerFields& f, InputChannels in) {
   // Its name in YAML, and the name given to layers of this kind in a written YAML.
@@ -45,6 +70,7 @@ concept LayerKind = requires(Kind kind, const Kind constant, LayerFields& f, Inp
   { constant.side(1) } -> std::same_as<int>;
   // Stride of its output in pixels of the image, from its first input's.
   { constant.scale(1.0) } -> std::same_as<double>;
+  requires optional_members_fit<Kind>();
 };
 
 /// Stride of a map whose one pixel is the whole image, at any size of the image.
@@ -214,6 +240,7 @@ struct WeightedSumAttributes {
 struct ScaleChannelsAttributes {
   static constexpr std::string_view kind = "scale_channels", role = "scaled";
   static constexpr int inputs = 2;
+  static constexpr bool second_is_one_pixel = true;
   using Layer = class ScaleChannelsLayer;
 
   void fields(LayerFields&) {}

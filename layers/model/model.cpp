@@ -24,6 +24,18 @@ bool is_head(const LayerDescription& layer) {
   return std::holds_alternative<YoloAttributes>(layer.attributes);
 }
 
+bool reads_one_pixel(const LayerDescription& layer, size_t input) {
+  return std::visit(
+      [&]<LayerKind Kind>(const Kind&) {
+        if constexpr (requires { Kind::second_is_one_pixel; }) {
+          return Kind::second_is_one_pixel && input == 1;
+        } else {
+          return false;
+        }
+      },
+      layer.attributes);
+}
+
 std::vector<double> layer_scales(const std::vector<LayerDescription>& layers) {
   std::vector<double> scales;
   for (const LayerDescription& layer : layers) {
@@ -38,10 +50,10 @@ Shape output_shape(const LayerDescription& layer, const std::vector<Shape>& inpu
   std::vector<int> channels;
   for (const Shape& input : inputs) channels.push_back(input.c);
   const Shape& in = inputs[0];
-  const bool scales = std::holds_alternative<ScaleChannelsAttributes>(layer.attributes);
-  for (const Shape& other : inputs) {
-    const bool factors = scales && &other == &inputs.back();
-    const Shape wanted = factors ? Shape{in.n, 1, 1, other.c} : Shape{in.n, in.h, in.w, other.c};
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Shape& other = inputs[i];
+    const bool one_pixel = reads_one_pixel(layer, i);
+    const Shape wanted = one_pixel ? Shape{in.n, 1, 1, other.c} : Shape{in.n, in.h, in.w, other.c};
     if (other == wanted) continue;
     throw InputError("'" + layer.name + "' reads a map of " + sides_text(in) + " pixels and one of " +
                          sides_text(other) + ", which must have " + sides_text(wanted),
@@ -66,7 +78,7 @@ std::vector<ParameterSpec> parameters_of(const Model& model, const LayerDescript
   std::vector<int> channels;
   for (const int input : layer.inputs) channels.push_back(model.channels_of(input));
   return std::visit(
-      [&](const auto& kind) -> std::vector<ParameterSpec> {
+      [&]<LayerKind Kind>(const Kind& kind) -> std::vector<ParameterSpec> {
         if constexpr (requires { kind.parameters(channels); }) {
           return kind.parameters(channels);
         } else {

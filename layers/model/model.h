@@ -44,6 +44,9 @@ struct Model {
 
 bool is_head(const LayerDescription& layer);
 
+/// Whether an input of a layer, counted from 0, is one pixel for the whole image. All others have the same sides.
+bool reads_one_pixel(const LayerDescription& layer, size_t input);
+
 /// Stride of each layer's output in pixels of the image.
 std::vector<double> layer_scales(const std::vector<LayerDescription>& layers);
 

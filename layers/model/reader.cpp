@@ -260,16 +260,17 @@ class ModelReader {
     for (const auto& layer : model_.layers) {
       const double scale = scale_of(layer.inputs[0]);
       check_scales(layer, scale);
-      const bool factors = std::holds_alternative<ScaleChannelsAttributes>(layer.attributes);
-      const auto end = factors ? layer.inputs.begin() + 1 : layer.inputs.end();
-      const bool alike = std::all_of(layer.inputs.begin(), end, [&](int i) { return scale_of(i) == scale; });
-      if (alike && (!factors || scale_of(layer.inputs[1]) == whole_image)) continue;
-      if (factors) {
-        throw InputError("the second input of '" + layer.name + "' is not one pixel for the whole image",
-                         layer.where, "Write from: [map, factors], the factors after a global_average_pool.");
+      for (size_t i = 0; i < layer.inputs.size(); ++i) {
+        const bool one_pixel = reads_one_pixel(layer, i);
+        if (scale_of(layer.inputs[i]) == (one_pixel ? whole_image : scale)) continue;
+        if (one_pixel) {
+          throw InputError("the second input of '" + layer.name + "' is not one pixel for the whole image",
+                           layer.where,
+                           "Write from: [map, factors], the factors after a global_average_pool.");
+        }
+        throw InputError("the inputs of '" + layer.name + "' have different sizes", layer.where,
+                         "Upsample or pool one of them first.");
       }
-      throw InputError("the inputs of '" + layer.name + "' have different sizes", layer.where,
-                       "Upsample or pool one of them first.");
     }
     for (const double scale : scales) model_.stride = std::max(model_.stride, static_cast<int>(scale));
     check_readers();

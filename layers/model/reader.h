@@ -34,6 +34,7 @@ namespace brightnet {
 /// invalid model.
 Model load_model(const std::filesystem::path& file, int classes, const YamlValue& head_overrides = {},
                  int channels = 0);
-Model parse_model(const YamlDocument& document, int classes, const YamlValue& head_overrides = {}, int channels = 0);
+Model parse_model(const YamlDocument& document, int classes, const YamlValue& head_overrides = {},
+                  int channels = 0);
 
 }  // namespace brightnet

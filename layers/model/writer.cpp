@@ -84,8 +84,7 @@ class ModelWriter {
     const std::string size = model_.size.square() ? model_.size.text()
                                                   : '[' + std::to_string(model_.size.height) + ", " +
                                                         std::to_string(model_.size.width) + ']';
-    text_ += "input: {size: " + size +
-             ", channels: " + std::to_string(model_.channels) + "}\n";
+    text_ += "input: {size: " + size + ", channels: " + std::to_string(model_.channels) + "}\n";
     text_ += "classes: " + std::to_string(model_.classes) + '\n';
     text_ += "activation: " + std::string(enum_name(usual_)) + '\n';
     text_ += "head:\n";

@@ -79,7 +79,8 @@ TEST(Yaml, AKeyThatIsNoWordIsRefusedWithItsLine) {
       EXPECT_NE(std::string(error.what()).find("a key must be a word"), std::string::npos) << error.what();
     }
   }
-  EXPECT_NO_THROW(YamlDocument::parse("a: [{b: 1, c: [2, {d: 3}]}, 4]\ne:\nf: &x {g: 5}\nh: *x\n1: ~\n", "x.yaml"));
+  EXPECT_NO_THROW(
+      YamlDocument::parse("a: [{b: 1, c: [2, {d: 3}]}, 4]\ne:\nf: &x {g: 5}\nh: *x\n1: ~\n", "x.yaml"));
 }
 
 TEST(Yaml, ACommaThatBeginsAValueIsRefusedWithItsLine) {

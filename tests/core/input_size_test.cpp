@@ -55,7 +55,8 @@ TEST(InputSize, ASquareIsOneNumberAsItWasBefore) {
   EXPECT_EQ(print_config(square, false), "size: 416\nchosen: 416\nsizes: [320, 416]\n");
   EXPECT_EQ(Json(InputSize(416)).dump(), "416");
   EXPECT_EQ(Json(InputSize(384, 1248)).dump(), "[384,1248]");
-  for (const InputSize& size : {InputSize(416), InputSize(384, 1248)}) EXPECT_EQ(Json(size).get<InputSize>(), size);
+  for (const InputSize& size : {InputSize(416), InputSize(384, 1248)})
+    EXPECT_EQ(Json(size).get<InputSize>(), size);
 }
 
 TEST(InputSize, PrintsWhatItReads) {
@@ -72,8 +73,8 @@ TEST(InputSize, PrintsWhatItReads) {
 }
 
 TEST(InputSize, RefusesWhatIsNoSizeWithItsPlace) {
-  for (const char* bad : {"-32", "3.5", "x416", "416x", "416x-2", "416x416x3", "wide", "[416]", "[416, 416, 3]", "[a, b]",
-                          "{h: 1}", "auto", "416 x 736", "99999999999"}) {
+  for (const char* bad : {"-32", "3.5", "x416", "416x", "416x-2", "416x416x3", "wide", "[416]",
+                          "[416, 416, 3]", "[a, b]", "{h: 1}", "auto", "416 x 736", "99999999999"}) {
     const std::string said = refusal("# a comment\nsize: " + std::string(bad));
     EXPECT_NE(said.find("x.yaml:2"), std::string::npos) << bad << ": " << said;
     EXPECT_NE(said.find("height"), std::string::npos) << bad << ": " << said;
@@ -92,7 +93,8 @@ TEST(InputSize, TheLargestHasTheMostPixels) {
 }
 
 TEST(InputSize, KeepsTheRatioInMultiplesOfTheStride) {
-  EXPECT_EQ(with_height({384, 1248}, 192, 32), InputSize(192, 640)) << "624 is halfway, and half a stride is rounded up";
+  EXPECT_EQ(with_height({384, 1248}, 192, 32), InputSize(192, 640))
+      << "624 is halfway, and half a stride is rounded up";
   EXPECT_EQ(with_height({384, 1248}, 320, 32), InputSize(320, 1056)) << "of 1040";
   EXPECT_EQ(with_height({1248, 384}, 624, 64), InputSize(640, 192));
   EXPECT_EQ(with_height({32, 8192}, 32, 32), InputSize(32, 8192));

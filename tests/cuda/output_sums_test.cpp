@@ -41,7 +41,8 @@ TEST(OutputSums, AChannelFarFromZeroIsReadAgainAndNoOther) {
       SCOPED_TRACE(std::to_string(c) + ' ' + std::string(enum_name(type)));
       if (layer.far(c)) {
         EXPECT_NEAR(ratio, 1, 1e-5);
-        EXPECT_NEAR(layer.running_variance[c], 1.5 + 0.25 * r.variance[c] * 4092 / 4091, 1e-4 * r.variance[c]);
+        EXPECT_NEAR(layer.running_variance[c], 1.5 + 0.25 * r.variance[c] * 4092 / 4091,
+                    1e-4 * r.variance[c]);
       } else {
         EXPECT_NEAR(ratio, 1 - 1e-4 * (1 + 0.25), 4e-5) << "the engine's sums are taken";
       }

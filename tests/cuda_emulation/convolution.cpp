@@ -226,7 +226,7 @@ class EmulatedConvolution : public Convolution {
   struct {
     std::byte* data = nullptr;
     size_t bytes = 0;
-  } extended_;  ///< the workspace beyond what it cannot do without
+  } extended_;                ///< the workspace beyond what it cannot do without
   std::vector<float> x_, y_;  ///< widened operands and results, as there is no half precision on the CPU
 };
 

@@ -66,7 +66,8 @@ const unsigned char* value_bytes() {
 }
 
 void queue_launch(const LaunchSize& size, cudaStream_t stream, const Where& where, const Traffic* traffic,
-                  const void* kernel, std::function<void()> thread, std::function<std::vector<ArgumentBytes>()> arguments);
+                  const void* kernel, std::function<void()> thread,
+                  std::function<std::vector<ArgumentBytes>()> arguments);
 
 /// Queues a launch; the arguments are copied now and checked when the kernel runs, since memory may be freed
 /// in between.

@@ -1,11 +1,12 @@
 // What launches state that they move, against what the emulated kernels load and store; and a plan's count,
 // which needs no GPU, against that of the step when it runs.
+#include "tests/cuda_emulation/traffic.h"
+
 #include <gtest/gtest.h>
 
 #include "kernels/cuda/cuda_backend.h"
 #include "tests/cuda_emulation/convolution.h"
 #include "tests/cuda_emulation/emulated_device.h"
-#include "tests/cuda_emulation/traffic.h"
 #include "tests/layers/models.h"
 
 namespace brightnet::testing {
@@ -59,7 +60,8 @@ void expect_as_stated(const std::vector<CountedLaunch>& launches) {
     EXPECT_LE(distance(launch.stated.read, launch.counted.read), few)
         << launch.where << " reads " << launch.counted.read << " bytes and states " << launch.stated.read;
     EXPECT_LE(distance(launch.stated.written, launch.counted.written), few)
-        << launch.where << " writes " << launch.counted.written << " bytes and states " << launch.stated.written;
+        << launch.where << " writes " << launch.counted.written << " bytes and states "
+        << launch.stated.written;
   }
 }
 
@@ -155,9 +157,10 @@ TEST(EmulatedTraffic, TheOptimizersStepMovesWhatItStates) {
   if (!CountTraffic::available()) GTEST_SKIP() << "accesses cannot be counted beside another sanitizer";
   const auto gpu = make_emulated_backend();
   constexpr size_t count = 5000, statistics = 600;
-  const DeviceBuffer values(*gpu, (count + statistics) * 4), gradients(*gpu, count * 4), first(*gpu, count * 4),
-      second(*gpu, count * 4), ema(*gpu, (count + statistics) * 4), kept(*gpu, statistics * 4),
-      ranges(*gpu, sizeof(ParameterRange)), state(*gpu, sizeof(StepState)), workspace(*gpu, step_workspace_bytes);
+  const DeviceBuffer values(*gpu, (count + statistics) * 4), gradients(*gpu, count * 4),
+      first(*gpu, count * 4), second(*gpu, count * 4), ema(*gpu, (count + statistics) * 4),
+      kept(*gpu, statistics * 4), ranges(*gpu, sizeof(ParameterRange)), state(*gpu, sizeof(StepState)),
+      workspace(*gpu, step_workspace_bytes);
   for (const DeviceBuffer* buffer : {&values, &gradients, &first, &second, &ema, &kept})
     gpu->zero(buffer->data(), buffer->bytes());
   const ParameterRange all{0, count, 1, 1e-4f};
@@ -175,7 +178,8 @@ TEST(EmulatedTraffic, TheOptimizersStepMovesWhatItStates) {
   arrays.second = second.floats();
   arrays.ema = nullptr;
   gpu->adamw_step({}, arrays, one, device_state);
-  gpu->commit_statistics(values.floats() + count, kept.floats(), ema.floats() + count, statistics, device_state);
+  gpu->commit_statistics(values.floats() + count, kept.floats(), ema.floats() + count, statistics,
+                         device_state);
   gpu->synchronize();
   expect_as_stated(CountTraffic::launches());
 }

@@ -204,12 +204,10 @@ Answer choosing(Communicator& ranks, const fs::path&) {
 
 int play(Communicator& ranks, const std::string& scenario, const fs::path& folder) {
   static const std::map<std::string, Answer (*)(Communicator&, const fs::path&)> scenarios{
-      {"collectives", collectives}, {"bits", bits},
-      {"overlapped", overlapped},   {"afterwards", afterwards},
-      {"samples", samples},         {"unprepared", unprepared},
-      {"different", different},     {"thrown", thrown},
-      {"everybody", everybody},     {"absent", absent},
-      {"choosing", choosing}};
+      {"collectives", collectives}, {"bits", bits},        {"overlapped", overlapped},
+      {"afterwards", afterwards},   {"samples", samples},  {"unprepared", unprepared},
+      {"different", different},     {"thrown", thrown},    {"everybody", everybody},
+      {"absent", absent},           {"choosing", choosing}};
   const Answer answer = scenarios.at(scenario)(ranks, folder);
   write_atomically(folder / (scenario + '.' + std::to_string(ranks.rank())), answer);
   return 0;

@@ -134,8 +134,9 @@ TEST_F(DetectCommand, NeverOverwritesWhatItReads) {
   std::ofstream(run_.folder() / "list.txt")
       << "data/images/val/" +
              fs::directory_iterator(run_.folder() / "data/images/val")->path().filename().string();
-  expect_refusal("list.txt", {"--json", "list.txt"}, "--json");
-  expect_refusal("list.txt", {"--coco-json", "weights.safetensors"}, "--coco-json");
+  for (const char* input : {"list.txt", "weights.safetensors"})
+    expect_refusal("list.txt", {"--coco-json", input},
+                   "input file would be overwritten. Name another with --coco-json");
 }
 
 TEST_F(DetectCommand, NeverWritesWhereTrainingLooksForLabels) {

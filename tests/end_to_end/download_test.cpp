@@ -40,20 +40,24 @@ class Download : public ::testing::Test {
 TEST_F(Download, ListsWhatThereIsAndRefusesWhatThereIsNot) {
   const ProgramResult listed = run({"download"});
   EXPECT_EQ(listed.code, 0) << listed.err;
-  for (const char* word : {"yolov4-tiny ", "yolov4-tiny.conv.29", "yolov3-tiny", ".cache/brightnet/weights. "})
+  for (const char* word :
+       {"yolov4-tiny ", "yolov4-tiny.conv.29", "yolov3-tiny", ".cache/brightnet/weights. "})
     EXPECT_NE(listed.out.find(word), std::string::npos) << word << " in " << listed.out;
-  expect(run({"download", "yolov4-tny"}), 2, {"no weights of the name 'yolov4-tny'", "Did you mean 'yolov4-tiny'?"});
+  expect(run({"download", "yolov4-tny"}), 2,
+         {"no weights of the name 'yolov4-tny'", "Did you mean 'yolov4-tiny'?"});
 }
 
 TEST_F(Download, SaysWhatIsWrongWithANetworkAMirrorOrAFile) {
   expect(fetch("yolov4-tiny"), 2,
-         {"there is no such file at " + server_.address("/files/yolov4-tiny.weights") + " (HTTP 404)", "--weights"});
+         {"there is no such file at " + server_.address("/files/yolov4-tiny.weights") + " (HTTP 404)",
+          "--weights"});
   expect(run({"download", "yolov4-tiny", "--mirror", "http://127.0.0.1:1"}), 2,
          {"could not be fetched", "fetch the file on another machine"});
   server_.serve("/files/yolov4-tiny.weights", {.body = "<html>Sign in</html>"});
   expect(fetch("yolov4-tiny"), 2, {"there are 20 bytes at", "the file has 24251276"});
   server_.serve("/files/yolov4-tiny.weights", {.body = std::string(24251276, '\0')});
-  expect(fetch("yolov4-tiny"), 2, {"SHA-256", "cf9fbfd0f6d4869b35762f56100f50ed05268084078805f0e7989efe5bb8ca87"});
+  expect(fetch("yolov4-tiny"), 2,
+         {"SHA-256", "cf9fbfd0f6d4869b35762f56100f50ed05268084078805f0e7989efe5bb8ca87"});
   EXPECT_FALSE(fs::exists(kept("yolov4-tiny.weights")));
   EXPECT_FALSE(fs::exists(kept("yolov4-tiny.weights.part")));
 }
@@ -61,7 +65,8 @@ TEST_F(Download, SaysWhatIsWrongWithANetworkAMirrorOrAFile) {
 TEST_F(Download, IsContinuedAfterASignal) {
   const std::string body(19789716, '\0');  // no hash of this file is known: it is looked at
   server_.serve("/files/yolov4-tiny.conv.29", {.body = body, .pause_ms = 10});
-  const std::vector<std::string> words{"download", "yolov4-tiny.conv.29", "--mirror", server_.address("/files")};
+  const std::vector<std::string> words{"download", "yolov4-tiny.conv.29", "--mirror",
+                                       server_.address("/files")};
   const Program program(words, folder_);
   const fs::path part = kept("yolov4-tiny.conv.29.part");
   std::error_code failed;
@@ -95,8 +100,8 @@ class DownloadedNetwork : public Download {
 
 TEST_F(DownloadedNetwork, DetectsByItsNameAndIsFetchedOnce) {
   const std::string dog = (pretrained_ / "dog.jpg").string();
-  const std::vector<std::string> words{"detect", "--weights", "yolov3-tiny", "--source", dog, "--device", "cpu",
-                                       "--json", "-"};
+  const std::vector<std::string> words{"detect",   "--weights", "yolov3-tiny", "--source", dog,
+                                       "--device", "cpu",       "--json",      "-"};
   const ProgramResult first = run(words);
   EXPECT_EQ(first.code, 0) << first.err;
   for (const char* name : {"\"dog\"", "\"bicycle\"", "\"truck\"", "\"car\""})
@@ -109,8 +114,8 @@ TEST_F(DownloadedNetwork, DetectsByItsNameAndIsFetchedOnce) {
 TEST_F(DownloadedNetwork, IsTrainedFromByItsName) {
   ASSERT_EQ(run({"data", "synth", "shapes", "--train", "4", "--val", "2", "--size", "64"}).code, 0);
   expect(run({"train", "--model", (pretrained_ / "yolov3-tiny.cfg").string(), "--data", "shapes", "--weights",
-              "yolov3-tiny", "--size", "64", "--batch", "4", "--epochs", "1", "--device", "cpu", "--out", "run",
-              "--set", "train.micro_batch=4"}),
+              "yolov3-tiny", "--size", "64", "--batch", "4", "--epochs", "1", "--device", "cpu", "--out",
+              "run", "--set", "train.micro_batch=4"}),
          0, {"Fetching yolov3-tiny.weights", "the prediction layers", "start fresh"});
   EXPECT_TRUE(fs::exists(folder_ / "run/weights/last.safetensors"));
   EXPECT_EQ(server_.requests().size(), 1u) << "a training needs the weights alone";

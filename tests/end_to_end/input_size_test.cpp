@@ -35,8 +35,9 @@ class InputSizes : public ::testing::Test {
     return load_trained_model(run_.folder() / "runs" / name / "weights/last.safetensors");
   }
   Json detections(const std::string& weights, const std::vector<std::string>& more = {}) {
-    std::vector<std::string> arguments{"detect", "--weights", weights, "--source", "data/images/val", "--json", "-",
-                                       "--conf", "0.01", "--device", "cpu", "--precision", "fp32"};
+    std::vector<std::string> arguments{"detect", "--weights",   weights,  "--source", "data/images/val",
+                                       "--json", "-",           "--conf", "0.01",     "--device",
+                                       "cpu",    "--precision", "fp32"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     const ProgramResult result = run(arguments);
     EXPECT_EQ(result.code, 0) << result.err;
@@ -53,8 +54,8 @@ void expect_same_boxes(const Json& a, const Json& b) {
     ASSERT_EQ(a[i]["detections"].size(), b[i]["detections"].size()) << a[i]["file"];
     for (size_t k = 0; k < a[i]["detections"].size(); ++k, ++objects) {
       for (int side = 0; side < 4; ++side) {
-        EXPECT_NEAR(a[i]["detections"][k]["box"][side].get<double>(), b[i]["detections"][k]["box"][side].get<double>(),
-                    0.05);
+        EXPECT_NEAR(a[i]["detections"][k]["box"][side].get<double>(),
+                    b[i]["detections"][k]["box"][side].get<double>(), 0.05);
       }
     }
   }
@@ -63,8 +64,9 @@ void expect_same_boxes(const Json& a, const Json& b) {
 
 TEST_F(InputSizes, ARectangleIsTrainedResumedEvaluatedDetectedAndExported) {
   write_small_weights(run_);  // they find something everywhere, so that there is something to compare
-  const ProgramResult trained = train("wide", {"train.size=64x128", "train.sizes=[32, 64]", "train.size_every=1",
-                                               "train.weights=weights.safetensors", "optimizer.rate=0.001"});
+  const ProgramResult trained =
+      train("wide", {"train.size=64x128", "train.sizes=[32, 64]", "train.size_every=1",
+                     "train.weights=weights.safetensors", "optimizer.rate=0.001"});
   ASSERT_EQ(trained.code, 0) << trained.err;
   EXPECT_NE(trained.err.find("input 64x128 (height x width)"), std::string::npos) << trained.err;
   EXPECT_EQ(weights("wide").size, InputSize(64, 128));
@@ -82,26 +84,30 @@ TEST_F(InputSizes, ARectangleIsTrainedResumedEvaluatedDetectedAndExported) {
   const Json found = detections(best);
   ASSERT_EQ(run({"export", "--weights", best, "--format", "onnx", "--out", "wide.onnx"}).code, 0);
   EXPECT_EQ(read_onnx_metadata(run_.folder() / "wide.onnx").size, InputSize(64, 128));
-  const ProgramResult exported = run({"export", "--weights", best, "--format", "darknet", "--out", "wide.cfg"});
+  const ProgramResult exported =
+      run({"export", "--weights", best, "--format", "darknet", "--out", "wide.cfg"});
   ASSERT_EQ(exported.code, 0) << exported.err;
   EXPECT_NE(read_file(run_.folder() / "wide.cfg").find("width=128\nheight=64\n"), std::string::npos);
   // darknet's files bring back the same network, whose input is the same rectangle.
   expect_same_boxes(found, detections("wide.weights", {"--cfg", "wide.cfg", "--resize", "antialiased"}));
 
-  const ProgramResult memory = run({"memory", "model.yaml", "--batch", "1", "--size", "64x128", "--json", "-"});
+  const ProgramResult memory =
+      run({"memory", "model.yaml", "--batch", "1", "--size", "64x128", "--json", "-"});
   ASSERT_EQ(memory.code, 0) << memory.err;
   EXPECT_EQ(Json::parse(memory.out)["size"], Json::array({64, 128}));
-  EXPECT_EQ(Json::parse(run({"memory", "model.yaml", "--batch", "1", "--size", "64", "--json", "-"}).out)["size"], 64);
-  const ProgramResult bench =
-      run({"bench", "model.yaml", "--batch", "1", "--size", "64x128", "--seconds", "0.1", "--steps-only", "--json", "-"});
+  EXPECT_EQ(
+      Json::parse(run({"memory", "model.yaml", "--batch", "1", "--size", "64", "--json", "-"}).out)["size"],
+      64);
+  const ProgramResult bench = run({"bench", "model.yaml", "--batch", "1", "--size", "64x128", "--seconds",
+                                   "0.1", "--steps-only", "--json", "-"});
   ASSERT_EQ(bench.code, 0) << bench.err;
   EXPECT_EQ(Json::parse(bench.out)["results"][0]["size"], Json::array({64, 128}));
 }
 
 TEST_F(InputSizes, AGreyNetworkIsTrainedFromRgbWeightsAndDeployed) {
   write_small_weights(run_);
-  const ProgramResult trained = train("grey", {"train.size=64", "input.channels=1", "train.weights=weights.safetensors",
-                                               "optimizer.rate=0.001"});
+  const ProgramResult trained = train("grey", {"train.size=64", "input.channels=1",
+                                               "train.weights=weights.safetensors", "optimizer.rate=0.001"});
   ASSERT_EQ(trained.code, 0) << trained.err;
   EXPECT_NE(trained.err.find("are summed into those of the grey channel"), std::string::npos) << trained.err;
   EXPECT_EQ(weights("grey").model.channels, 1);
@@ -137,11 +143,12 @@ TEST_F(InputSizes, RectangularBatchesFindTheSame) {
     EXPECT_EQ(whole[i]["file"], rect[i]["file"]);
     EXPECT_EQ(whole[i]["width"], rect[i]["width"]);
   }
-  const ProgramResult evaluated = run({"eval", "run.yaml", "--weights", best, "--json", "-", "--no-plots", "--rect"});
+  const ProgramResult evaluated =
+      run({"eval", "run.yaml", "--weights", best, "--json", "-", "--no-plots", "--rect"});
   ASSERT_EQ(evaluated.code, 0) << evaluated.err;
   EXPECT_EQ(Json::parse(evaluated.out)["images"], 4);
-  const ProgramResult refused = run({"detect", "--weights", best, "--source", "data/images/val", "--rect", "--resize",
-                                     "darknet"});
+  const ProgramResult refused =
+      run({"detect", "--weights", best, "--source", "data/images/val", "--rect", "--resize", "darknet"});
   EXPECT_EQ(refused.code, 2);
   EXPECT_NE(refused.err.find("--rect"), std::string::npos) << refused.err;
 }

@@ -53,6 +53,11 @@ TEST_F(Installed, BashCompletesCommandsOptionsAndValues) {
   EXPECT_EQ(completed("brightnet train --model yolov4-tiny-"), "yolov4-tiny-3l\n");
   EXPECT_EQ(completed("brightnet train --data d"), "data\n");
   EXPECT_EQ(completed("brightnet train --epochs ''"), "\n");
+  const ProgramResult script = run({"completion", "bash"});
+  EXPECT_EQ(script.code, 0) << script.err;
+  EXPECT_EQ(script.out, read_file(place("share/bash-completion/completions/brightnet")));
+  EXPECT_EQ(Program("bash", {"-c", script.out + "complete -p brightnet"}, run_.folder()).wait().out,
+            "complete -o filenames -F _brightnet brightnet\n");
 }
 
 TEST_F(Installed, TheManPageHasEveryOptionOfTheHelp) {

@@ -27,6 +27,7 @@ TEST(JsonAnswers, HaveNoKeyThatIsNotDocumented) {
   for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
            {"eval", "run.yaml", "--weights", "weights.safetensors"},
            {"bench", "model.yaml", "--size", "64", "--batch", "2", "--seconds", "0.05"},
+           {"bench", "model.yaml", "--traffic", "--size", "64", "--batch", "2"},
            {"bench", "--data", "run.yaml", "--workers", "1", "--seconds", "0.05"},
            {"memory", "model.yaml", "--batch", "2", "--size", "64", "--device-memory", "16MiB"},
            {"data", "stats", "run.yaml"},
@@ -34,6 +35,7 @@ TEST(JsonAnswers, HaveNoKeyThatIsNotDocumented) {
     std::vector<std::string> arguments = command;
     arguments.insert(arguments.end(), {"--json", "-"});
     const ProgramResult result = run_program(arguments, run.folder());
+    if (command[2] == "--traffic" && result.code == 3) continue;  // a build without CUDA
     ASSERT_EQ(result.code, 0) << command[0] << ": " << result.err;
     std::set<std::string> keys;
     collect_keys(Json::parse(result.out), keys);

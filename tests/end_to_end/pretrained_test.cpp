@@ -31,8 +31,8 @@ class Pretrained : public ::testing::Test {
 
   std::string at(const char* file) const { return (pretrained_ / file).string(); }
   std::vector<std::string> with_weights(std::vector<std::string> words) const {
-    words.insert(words.end(), {"--weights", at("yolov3-tiny.weights"), "--cfg", at("yolov3-tiny.cfg"), "--names",
-                               at("coco.names")});
+    words.insert(words.end(), {"--weights", at("yolov3-tiny.weights"), "--cfg", at("yolov3-tiny.cfg"),
+                               "--names", at("coco.names")});
     return words;
   }
   ProgramResult run(const std::vector<std::string>& words) const {
@@ -85,11 +85,12 @@ TEST_F(Pretrained, GivesTheSameScoresInOpenCvAfterAnExport) {
 TEST_F(SlowPretrained, GivesTheSameInOnnxRuntimeAfterAnExport) {
   if (std::system("python3 -c 'import onnxruntime, numpy, PIL' >/dev/null 2>&1") != 0)
     GTEST_SKIP() << "onnxruntime is not installed: pip install onnxruntime numpy pillow";
-  run({"import", "--cfg", at("yolov3-tiny.cfg"), "--weights", at("yolov3-tiny.weights"), "--names", at("coco.names"),
-       "--out", "net.yaml"});
+  run({"import", "--cfg", at("yolov3-tiny.cfg"), "--weights", at("yolov3-tiny.weights"), "--names",
+       at("coco.names"), "--out", "net.yaml"});
   const std::string command = "python3 " + (source_dir() / "scripts/check_onnx.py").string() + " --weights " +
                               (folder_ / "net.safetensors").string() + " --images " + pretrained_.string() +
-                              " --brightnet " + program().string() + " > " + (folder_ / "onnx.txt").string() + " 2>&1";
+                              " --brightnet " + program().string() + " > " + (folder_ / "onnx.txt").string() +
+                              " 2>&1";
   EXPECT_EQ(std::system(command.c_str()), 0) << read_file(folder_ / "onnx.txt");
 }
 
@@ -102,7 +103,8 @@ TEST_F(SlowPretrained, SeesInTilesWhatIsTooSmallInALargePicture) {
     std::vector<std::string> words{"detect", "--source", "large.png", "--device", "cpu", "--json", "-"};
     words.insert(words.end(), more.begin(), more.end());
     const Json found = Json::parse(run(with_weights(words)).out).at(0).at("detections");
-    return std::count_if(found.begin(), found.end(), [](const Json& object) { return object.at("name") == "dog"; });
+    return std::count_if(found.begin(), found.end(),
+                         [](const Json& object) { return object.at("name") == "dog"; });
   };
   EXPECT_LT(dogs_in({}), 9);
   EXPECT_EQ(dogs_in({"--tiles", "768,0"}), 9);

@@ -6,20 +6,18 @@
 //
 // The inputs are read in a child process, so that a crash ends the child alone. The parent sees at which input it
 // ended, writes that again, and goes on with the next. Exit code 0 without findings, 1 with some.
-#include <csignal>
-#include <cstring>
-#include <new>
-
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <chrono>
+#include <csignal>
+#include <cstring>
 #include <iostream>
+#include <new>
 #include <thread>
 
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "core/clock.h"
 #include "core/error.h"
@@ -61,7 +59,8 @@ bool accepts(const FuzzTarget& target, uint64_t number, const fs::path& folder) 
   }
 }
 
-[[noreturn]] void read_inputs(const FuzzTarget& target, uint64_t first, const fs::path& folder, Shared& shared) {
+[[noreturn]] void read_inputs(const FuzzTarget& target, uint64_t first, const fs::path& folder,
+                              Shared& shared) {
   for (uint64_t number = first;; ++number) {
     shared.number = number;
     try {
@@ -76,7 +75,10 @@ bool accepts(const FuzzTarget& target, uint64_t number, const fs::path& folder) 
 class Search {
  public:
   Search(const FuzzTarget& target, fs::path folder)
-      : target_(target), folder_(std::move(folder)), scratch_(folder_ / (target.name + ".scratch")), shared_(*share()) {
+      : target_(target),
+        folder_(std::move(folder)),
+        scratch_(folder_ / (target.name + ".scratch")),
+        shared_(*share()) {
     fs::create_directories(scratch_);
     target_.prepare(scratch_);
   }
@@ -94,8 +96,9 @@ class Search {
       ++findings;
       next = shared_.number + 1;
     }
-    std::cout << fmt::format("{:<12} {:>12} inputs, {:>3.0f} % accepted, {} findings, next {}\n", target_.name,
-                             shared_.accepted + shared_.refused, share_accepted(), findings, shared_.number + 1);
+    std::cout << fmt::format("{:<12} {:>12} inputs, {:>3.0f} % accepted, {} findings, next {}\n",
+                             target_.name, shared_.accepted + shared_.refused, share_accepted(), findings,
+                             shared_.number + 1);
     return findings;
   }
 
@@ -130,18 +133,21 @@ class Search {
   }
 
   std::string described(int status) const {
-    if (WIFSIGNALED(status)) return fmt::format("killed by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
-    if (WEXITSTATUS(status) == code_of_exception) return fmt::format("not an InputError: {}", shared_.message);
+    if (WIFSIGNALED(status))
+      return fmt::format("killed by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    if (WEXITSTATUS(status) == code_of_exception)
+      return fmt::format("not an InputError: {}", shared_.message);
     return fmt::format("ended with exit code {} (a sanitizer's report is above)", WEXITSTATUS(status));
   }
 
   void keep(const std::string& problem) const {
     const uint64_t number = shared_.number;
-    const fs::path kept = folder_ / fmt::format("{}-{}", target_.name, number) / fs::path(target_.file).filename();
+    const fs::path kept =
+        folder_ / fmt::format("{}-{}", target_.name, number) / fs::path(target_.file).filename();
     fs::create_directories(kept.parent_path());
     write_atomically(kept, target_.input(number));
-    std::cout << fmt::format("{}: {}\n  repeat it with: fuzz_program {} --input {} FOLDER\n", kept.string(), problem,
-                             target_.name, number);
+    std::cout << fmt::format("{}: {}\n  repeat it with: fuzz_program {} --input {} FOLDER\n", kept.string(),
+                             problem, target_.name, number);
   }
 
   const FuzzTarget& target_;
@@ -163,7 +169,8 @@ int run(const std::vector<std::string>& arguments) {
     return 0;
   }
   if (arguments.size() != 4) {
-    throw InputError("the arguments are TARGET SECONDS FIRST FOLDER, TARGET --input NUMBER FOLDER, or --list");
+    throw InputError(
+        "the arguments are TARGET SECONDS FIRST FOLDER, TARGET --input NUMBER FOLDER, or --list");
   }
   const FuzzTarget& target = target_named(arguments[0]);
   if (arguments[1] == "--input") {

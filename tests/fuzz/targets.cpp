@@ -1,7 +1,5 @@
 #include "tests/fuzz/targets.h"
 
-#include <unistd.h>
-
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
@@ -10,6 +8,7 @@
 
 #include <fmt/format.h>
 #include <opencv2/imgcodecs.hpp>
+#include <unistd.h>
 
 #include "core/files.h"
 #include "data/formats/recognize.h"
@@ -28,11 +27,43 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const char* const words[] = {"-1",   "0",    "1",   "65536", "2147483648", "18446744073709551616", "1e999", "1e-320",
-                             "nan",  "inf",  "0x10", ".",     ",",          "=",                    "[",     "]",
-                             "{",    "}",    "<",   ">",     "\"",         "'",                    "#",     ":",
-                             "\n",   "\r\n", "\t",  "\xff",  "\xEF\xBB\xBF", "null",                "true",  "../",
-                             "&amp;", "*a",   "&a ", "- ",    "[[[[[[[[[[[[[[[["};
+const char* const words[] = {"-1",
+                             "0",
+                             "1",
+                             "65536",
+                             "2147483648",
+                             "18446744073709551616",
+                             "1e999",
+                             "1e-320",
+                             "nan",
+                             "inf",
+                             "0x10",
+                             ".",
+                             ",",
+                             "=",
+                             "[",
+                             "]",
+                             "{",
+                             "}",
+                             "<",
+                             ">",
+                             "\"",
+                             "'",
+                             "#",
+                             ":",
+                             "\n",
+                             "\r\n",
+                             "\t",
+                             "\xff",
+                             "\xEF\xBB\xBF",
+                             "null",
+                             "true",
+                             "../",
+                             "&amp;",
+                             "*a",
+                             "&a ",
+                             "- ",
+                             "[[[[[[[[[[[[[[[["};
 
 void put(const fs::path& file, const std::string& content) {
   fs::create_directories(file.parent_path());
@@ -56,7 +87,8 @@ void prepare_image(const fs::path& file) {
 }
 
 /// A split of this format that reads `place`.
-void read_labels(const fs::path& folder, const char* format, const char* place, std::vector<std::string> classes) {
+void read_labels(const fs::path& folder, const char* format, const char* place,
+                 std::vector<std::string> classes) {
   DataOptions options;
   options.format = &dataset_format(format);
   options.root = folder.string();
@@ -97,7 +129,9 @@ std::string state() {
   backend->zero(values.data(), values.bytes());
   RunState run;
   run.layout = "1234";
-  return written([&](const fs::path& file) { save_state(file, run, {{"values", values.floats(), 16}}, *backend); });
+  return written([&](const fs::path& file) {
+    save_state(file, run, {{"values", values.floats(), 16}}, *backend);
+  });
 }
 
 constexpr const char* voc_xml = R"(<annotation><filename>a.png</filename>
@@ -160,59 +194,99 @@ std::vector<FuzzTarget> make_targets() {
   targets.push_back({"cfg", "net.cfg", {small_cfg}, words, nothing, [](const fs::path& folder) {
                        import_darknet_text(read_file(folder / "net.cfg"), (folder / "net.cfg").string());
                      }});
-  targets.push_back({"weights", "net.weights", {darknet_weights()}, words,
+  targets.push_back({"weights",
+                     "net.weights",
+                     {darknet_weights()},
+                     words,
                      [](const fs::path& folder) { put(folder / "net.cfg", small_cfg); },
                      [](const fs::path& folder) {
-                       read_darknet_trained({.cfg = folder / "net.cfg", .weights = folder / "net.weights", .names = {}});
+                       read_darknet_trained(
+                           {.cfg = folder / "net.cfg", .weights = folder / "net.weights", .names = {}});
                      }});
-  targets.push_back({"names", "obj.names", {"cat\ndog\n", "classes = 2\nnames = obj.names\n"}, words, nothing,
+  targets.push_back({"names",
+                     "obj.names",
+                     {"cat\ndog\n", "classes = 2\nnames = obj.names\n"},
+                     words,
+                     nothing,
                      [](const fs::path& folder) { read_darknet_names(folder / "obj.names"); }});
-  targets.push_back({"safetensors", "net.safetensors",
-                     {written([](const fs::path& file) { save_weights(file, small_network()); })}, words, nothing,
+  targets.push_back({"safetensors",
+                     "net.safetensors",
+                     {written([](const fs::path& file) { save_weights(file, small_network()); })},
+                     words,
+                     nothing,
                      [](const fs::path& folder) { load_trained_model(folder / "net.safetensors"); }});
-  targets.push_back({"state", "run.state", {state()}, words, nothing,
-                     [](const fs::path& folder) { read_state(folder / "run.state"); }});
-  targets.push_back({"run", "run.yaml", {run_yaml}, words, nothing,
-                     [](const fs::path& folder) { load_run_config(folder / "run.yaml"); }});
-  targets.push_back({"data", "data.yaml",
+  targets.push_back({"state", "run.state", {state()}, words, nothing, [](const fs::path& folder) {
+                       read_state(folder / "run.state");
+                     }});
+  targets.push_back({"run", "run.yaml", {run_yaml}, words, nothing, [](const fs::path& folder) {
+                       load_run_config(folder / "run.yaml");
+                     }});
+  targets.push_back({"data",
+                     "data.yaml",
                      {ultralytics_yaml, data_section, std::string("model: demo\ndata: {root: images}\n"),
                       std::string("names: [cat, dog]\npath: images\ntrain: train\n")},
                      words,
                      [](const fs::path& folder) {
                        for (const char* split : {"train", "test"}) {
                          prepare_image(folder / "images" / split / "a.png");
-                         put(folder / "labels" / split / "a.txt", "0 0.5 0.5 0.25 0.25\n1 0.25 0.75 0.5 0.125\n");
+                         put(folder / "labels" / split / "a.txt",
+                             "0 0.5 0.5 0.25 0.25\n1 0.25 0.75 0.5 0.125\n");
                        }
                        put(folder / "images/classes.txt", "cat\ndog\n");
                      },
                      [](const fs::path& folder) { read_named_data(folder / "data.yaml"); }});
-  targets.push_back({"model", "model.yaml", {read_file(source_dir() / "configs/models/demo.yaml")}, words, nothing,
+  targets.push_back({"model",
+                     "model.yaml",
+                     {read_file(source_dir() / "configs/models/demo.yaml")},
+                     words,
+                     nothing,
                      [](const fs::path& folder) { load_model(folder / "model.yaml", 2); }});
-  targets.push_back({"yolo", "labels/a.txt", {"0 0.5 0.5 0.25 0.25\n1 0.25 0.75 0.5 0.125\n"}, words,
+  targets.push_back({"yolo",
+                     "labels/a.txt",
+                     {"0 0.5 0.5 0.25 0.25\n1 0.25 0.75 0.5 0.125\n"},
+                     words,
                      with_image("images/a.png"),
-                     [](const fs::path& folder) { read_labels(folder, "yolo", "images", {"cat", "dog"}); }});
-  targets.push_back({"voc", "Annotations/a.xml", {voc_xml}, words,
+                     [](const fs::path& folder) {
+                       read_labels(folder, "yolo", "images", {"cat", "dog"});
+                     }});
+  targets.push_back({"voc",
+                     "Annotations/a.xml",
+                     {voc_xml},
+                     words,
                      [](const fs::path& folder) {
                        prepare_image(folder / "JPEGImages/a.png");
                        put(folder / "train.txt", "a\n");
                      },
-                     [](const fs::path& folder) { read_labels(folder, "voc", "train.txt", {"cat", "dog"}); }});
-  targets.push_back({"coco", "train.json", {coco_json}, words, with_image("a.png"),
-                     [](const fs::path& folder) { read_labels(folder, "coco", "train.json", {}); }});
-  targets.push_back({"kitti", "training/label_2/a.txt",
-                     {"Car 0.00 0 -1.58 1 2 12 20 1.65 1.67 3.64 -0.65 1.71 46.70 -1.59\n"
-                      "DontCare -1 -1 -10 3 3 9 9 -1 -1 -1 -1000 -1000 -1000 -10\n"},
-                     words, with_image("training/image_2/a.png"),
-                     [](const fs::path& folder) { read_labels(folder, "kitti", "training/image_2", {"Car"}); }});
-  targets.push_back({"csv", "t.csv",
-                     {"filename,width,height,class,xmin,ymin,xmax,ymax\na.png,32,24,cat,1,2,12,20\na.png,32,24,"
-                      "\"d, og\",3,3,9,9\n"},
-                     words, with_image("a.png"),
-                     [](const fs::path& folder) { read_labels(folder, "csv", "t.csv", {}); }});
-  targets.push_back({"image", "a.jpg",
+                     [](const fs::path& folder) {
+                       read_labels(folder, "voc", "train.txt", {"cat", "dog"});
+                     }});
+  targets.push_back(
+      {"coco", "train.json", {coco_json}, words, with_image("a.png"), [](const fs::path& folder) {
+         read_labels(folder, "coco", "train.json", {});
+       }});
+  targets.push_back(
+      {"kitti",
+       "training/label_2/a.txt",
+       {"Car 0.00 0 -1.58 1 2 12 20 1.65 1.67 3.64 -0.65 1.71 46.70 -1.59\n"
+        "DontCare -1 -1 -10 3 3 9 9 -1 -1 -1 -1000 -1000 -1000 -10\n"},
+       words,
+       with_image("training/image_2/a.png"),
+       [](const fs::path& folder) { read_labels(folder, "kitti", "training/image_2", {"Car"}); }});
+  targets.push_back(
+      {"csv",
+       "t.csv",
+       {"filename,width,height,class,xmin,ymin,xmax,ymax\na.png,32,24,cat,1,2,12,20\na.png,32,24,"
+        "\"d, og\",3,3,9,9\n"},
+       words,
+       with_image("a.png"),
+       [](const fs::path& folder) { read_labels(folder, "csv", "t.csv", {}); }});
+  targets.push_back({"image",
+                     "a.jpg",
                      {encoded(".jpg", CV_8UC3), encoded(".png", CV_8UC4), encoded(".png", CV_16UC1),
                       encoded(".bmp", CV_8UC3), encoded(".tif", CV_16UC1), encoded(".webp", CV_8UC3)},
-                     words, nothing, [](const fs::path& folder) {
+                     words,
+                     nothing,
+                     [](const fs::path& folder) {
                        image_info(folder / "a.jpg");
                        has_end_mark(folder / "a.jpg");
                        read_image(folder / "a.jpg");
@@ -236,11 +310,16 @@ const std::vector<FuzzTarget>& fuzz_targets() {
 }
 
 const FuzzTarget& planted_target() {
-  static const FuzzTarget target{"planted", "a.txt", {"0123456789\n"}, words, [](const fs::path&) {},
+  static const FuzzTarget target{"planted",
+                                 "a.txt",
+                                 {"0123456789\n"},
+                                 words,
+                                 [](const fs::path&) {},
                                  [](const fs::path& folder) {
                                    const std::string text = read_file(folder / "a.txt");
                                    if (text.find("65536") != std::string::npos) std::abort();
-                                   if (text.find("nan") != std::string::npos) throw std::runtime_error("planted");
+                                   if (text.find("nan") != std::string::npos)
+                                     throw std::runtime_error("planted");
                                    if (text.find("null") != std::string::npos)
                                      std::this_thread::sleep_for(std::chrono::hours(1));
                                  }};

@@ -10,9 +10,9 @@
 namespace brightnet::testing {
 
 struct FuzzTarget {
-  std::string name;                    ///< "coco"
-  std::string file;                    ///< the broken file's path in the folder
-  std::vector<std::string> corpus;     ///< contents that the reader takes
+  std::string name;                     ///< "coco"
+  std::string file;                     ///< the broken file's path in the folder
+  std::vector<std::string> corpus;      ///< contents that the reader takes
   std::span<const char* const> tokens;  ///< of the Mutator
   /// Writes what else the reader wants into the folder, once.
   std::function<void(const std::filesystem::path& folder)> prepare;

@@ -85,7 +85,8 @@ TEST(CudaConvolution, AGradientIsAddedInPlaceToWhatIsThere) {
       spec.kernel = kernel;
       spec.padding = kernel / 2;
       spec.type = type;
-      OwnedTensor dy(spec.output, type), dx(spec.input, type), part(spec.input, type), alone(spec.input, type);
+      OwnedTensor dy(spec.output, type), dx(spec.input, type), part(spec.input, type),
+          alone(spec.input, type);
       OwnedTensor w({1, 1, 1, static_cast<int>(spec.weight_count())});
       dy.randomize(1);
       dx.randomize(2);

@@ -62,7 +62,8 @@ TEST(ArenaPlan, TheLargestFreeRangeIsFreeAndTheLargest) {
     EXPECT_EQ(range.offset % 256, 0u);
     EXPECT_LE(range.offset + range.bytes, arena);
     for (size_t i = 0; i < lives.size(); ++i) {
-      const bool there = plan.offsets[i] < range.offset + range.bytes && range.offset < plan.offsets[i] + lives[i].bytes;
+      const bool there =
+          plan.offsets[i] < range.offset + range.bytes && range.offset < plan.offsets[i] + lives[i].bytes;
       for (const int time : times) {
         if (static_cast<int>(i) == except || time < lives[i].first || time > lives[i].last) continue;
         EXPECT_FALSE(there && lives[i].bytes > 0);

@@ -21,8 +21,8 @@ inline Model shipped_model(const std::string& name, int classes) {
 /// A network with its own memory and initial parameters.
 class BoundNetwork {
  public:
-  BoundNetwork(Backend& backend, Model model, int batch, const InputSize& size, Precision precision, Mode mode,
-               bool recompute = false, bool loss_of_inference = false)
+  BoundNetwork(Backend& backend, Model model, int batch, const InputSize& size, Precision precision,
+               Mode mode, bool recompute = false, bool loss_of_inference = false)
       : backend_(backend),
         model_(std::move(model)),
         layout_(model_),

@@ -19,8 +19,9 @@ using testing::BoundNetwork;
 using testing::model_of;
 using testing::shipped_model;
 
-// Every kind of layer, with outputs that feed several others. No max-pool and no kinked activation before
-// one: finite differences would step over the kinks.
+// Smooth kinds of layers, with outputs that feed several others; the other smooth kinds are in
+// groups_factors_and_sums. Without max_pool, spp and activations with a kink: finite differences would step
+// over the kinks.
 constexpr const char* every_smooth_layer = R"(
 activation: mish
 head: {anchors: [[10, 12], [24, 20]], ignore_threshold: 1}  # 1: no jumps as predictions move

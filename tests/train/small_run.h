@@ -69,20 +69,13 @@ class SmallRun {
 
   /// Overrides for a short training.
   static std::vector<std::string> short_run(std::vector<std::string> more = {}) {
-    std::vector<std::string> all{"train.size=64",
-                                 "train.batch=4",
-                                 "train.micro_batch=2",
-                                 "train.epochs=2",
-                                 "train.precision=fp32",
-                                 "train.patience=0",
-                                 "train.save_every=0",
-                                 "schedule.warmup=1",
-                                 "schedule.power=4",
-                                 "optimizer={kind: sgd, rate: 0.02}",
-                                 "loader.workers=1",
-                                 "loader.cache_mb=64",
-                                 "evaluate.every=1",
-                                 "ema={decay: 0.9, ramp: 4}"};
+    std::vector<std::string> all{"train.size=64",        "train.batch=4",
+                                 "train.micro_batch=2",  "train.epochs=2",
+                                 "train.precision=fp32", "train.patience=0",
+                                 "train.save_every=0",   "schedule.warmup=1",
+                                 "schedule.power=4",     "optimizer={kind: sgd, rate: 0.02}",
+                                 "loader.workers=1",     "loader.cache_mb=64",
+                                 "evaluate.every=1",     "ema={decay: 0.9, ramp: 4}"};
     all.insert(all.end(), more.begin(), more.end());
     return all;
   }

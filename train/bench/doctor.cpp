@@ -45,25 +45,6 @@ std::vector<Precision> precisions_of_cpu() {
   return {Precision::fp32, Precision::bf16};
 }
 
-ConvolutionDiagnosis try_convolution(const std::string& device, Precision precision) {
-  ConvolutionDiagnosis result{device, precision, Health::good, {}, "", ""};
-  try {
-    const auto backend = open_device(device, precision);
-    result.check = check_convolution(*backend, precision);
-    if (!result.check.passed()) {
-      result.problem = "its numbers are wrong";
-      result.remedy = device == "cpu"
-                          ? "Update oneDNN, or report this with the output of `brightnet doctor --json`."
-                          : "Update the driver and cuDNN, test the GPU's memory, or report this with the "
-                            "output of `brightnet doctor --json`.";
-    }
-  } catch (const std::exception& error) {
-    result.problem = error.what();
-  }
-  if (!result.problem.empty()) result.health = Health::broken;
-  return result;
-}
-
 std::string library_line(const LibraryDiagnosis& library) {
   std::string text = fmt::format("{:<22} {:<7} {}", library.name, word(library.health),
                                  library.found.empty() ? "not found" : library.found);
@@ -127,6 +108,25 @@ std::vector<GpuDiagnosis> diagnose_gpus(const cuda::Installation& installation) 
     gpus.push_back(std::move(gpu));
   }
   return gpus;
+}
+
+ConvolutionDiagnosis try_convolution(const std::string& device, Precision precision) {
+  ConvolutionDiagnosis result{device, precision, Health::good, {}, "", ""};
+  try {
+    const auto backend = open_device(device, precision);
+    result.check = check_convolution(*backend, precision);
+    if (!result.check.passed()) {
+      result.problem = "its numbers are wrong";
+      result.remedy = device == "cpu"
+                          ? "Update oneDNN, or report this with the output of `brightnet doctor --json`."
+                          : "Update the driver and cuDNN, test the GPU's memory, or report this with the "
+                            "output of `brightnet doctor --json`.";
+    }
+  } catch (const std::exception& error) {
+    result.problem = error.what();
+  }
+  if (!result.problem.empty()) result.health = Health::broken;
+  return result;
 }
 
 Diagnosis diagnose() {

@@ -51,6 +51,9 @@ struct Diagnosis {
 std::vector<LibraryDiagnosis> diagnose_cuda(const cuda::Installation& installation);
 std::vector<GpuDiagnosis> diagnose_gpus(const cuda::Installation& installation);
 
+/// Runs a convolution there; a device that cannot be opened is `broken`, and the problem says why.
+ConvolutionDiagnosis try_convolution(const std::string& device, Precision precision);
+
 /// Inspects this machine and runs a convolution on the CPU and every usable GPU.
 Diagnosis diagnose();
 

@@ -20,9 +20,8 @@ struct KnownCard {
   double memory, half, tensor_float, single;
   int multiprocessors;
 };
-constexpr KnownCard known_cards[] = {{"h200", 4.8, 989, 494, 67, 132},
-                                     {"rtx4090", 1.008, 165, 83, 83, 128},
-                                     {"t4", 0.32, 65, 8.1, 8.1, 40}};
+constexpr KnownCard known_cards[] = {
+    {"h200", 4.8, 989, 494, 67, 132}, {"rtx4090", 1.008, 165, 83, 83, 128}, {"t4", 0.32, 65, 8.1, 8.1, 40}};
 // What is reached of them: 4.0 TB/s and 780 TFLOP/s of an H200.
 constexpr double reached_memory = 4.0 / 4.8, reached_flops = 780.0 / 989;
 
@@ -98,8 +97,9 @@ double number(std::string_view text, const std::string& whole) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc() && end == text.data() + text.size() && value > 0) return value;
-  throw InputError("'" + whole + "' is not a card", "--card",
-                   "Known are " + card_names() + "; or write its memory bandwidth in TB/s and its TFLOP/s: 1.5,200");
+  throw InputError(
+      "'" + whole + "' is not a card", "--card",
+      "Known are " + card_names() + "; or write its memory bandwidth in TB/s and its TFLOP/s: 1.5,200");
 }
 
 }  // namespace
@@ -113,14 +113,14 @@ std::string card_names() {
 Card parse_card(const std::string& text, Precision precision) {
   for (const KnownCard& card : known_cards) {
     if (text == card.name) {
-      return {card.name, reached_memory * card.memory * 1e12, reached_flops * flops_of(card, precision) * 1e12,
-              card.multiprocessors};
+      return {card.name, reached_memory * card.memory * 1e12,
+              reached_flops * flops_of(card, precision) * 1e12, card.multiprocessors};
     }
   }
   const size_t comma = text.find(',');
   const double memory = number(std::string_view(text).substr(0, comma), text);
-  const double flops =
-      number(comma == std::string::npos ? std::string_view() : std::string_view(text).substr(comma + 1), text);
+  const double flops = number(
+      comma == std::string::npos ? std::string_view() : std::string_view(text).substr(comma + 1), text);
   return {text, memory * 1e12, flops * 1e12, known_cards[0].multiprocessors};
 }
 
@@ -142,9 +142,8 @@ StepTraffic count_traffic(const RunConfig& config, const Model& model, const Tra
     }
   }
   for (const auto& [name, work] : kernels) traffic.kernels.push_back({name, "", {}, work});
-  std::sort(traffic.kernels.begin(), traffic.kernels.end(), [](const LayerTraffic& a, const LayerTraffic& b) {
-    return a.work.ceiling_s > b.work.ceiling_s;
-  });
+  std::sort(traffic.kernels.begin(), traffic.kernels.end(),
+            [](const LayerTraffic& a, const LayerTraffic& b) { return a.work.ceiling_s > b.work.ceiling_s; });
   const ListedStep unfused(config, model, options, false);
   for (const LaunchRecord& record : unfused.records()) {
     if (!record.convolution) traffic.unfused_own_bytes += static_cast<double>(record.traffic.bytes());

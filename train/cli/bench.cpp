@@ -94,9 +94,9 @@ std::string step_table(const StepBenchmark& step) {
       "  {:.2f} images/s  step {:.1f} ms = forward {:.1f} + backward {:.1f} + update {:.1f}\n"
       "  {}{:.0f} GFLOP/s   peak {}\n",
       "training step,", enum_name(step.precision), step.device, step.threads, step.batch,
-      step.size.described(), step.rounds, step.images_per_second(), milliseconds(step.step), milliseconds(step.forward),
-      milliseconds(step.backward), milliseconds(step.update), floor, step.flops / step.step / 1e9,
-      format_bytes(static_cast<double>(step.peak_bytes)));
+      step.size.described(), step.rounds, step.images_per_second(), milliseconds(step.step),
+      milliseconds(step.forward), milliseconds(step.backward), milliseconds(step.update), floor,
+      step.flops / step.step / 1e9, format_bytes(static_cast<double>(step.peak_bytes)));
   return text;
 }
 
@@ -154,9 +154,8 @@ int bench_kernels(const BenchArguments& arguments) {
 
 int count_step(const BenchArguments& arguments) {
   const CommonOptions& common = arguments.common;
-  return bench_traffic(
-      read_model(common.config, common.assignments, arguments.classes),
-      {arguments.batch, arguments.size, arguments.card, common.precision, arguments.json});
+  return bench_traffic(read_model(common.config, common.assignments, arguments.classes),
+                       {arguments.batch, arguments.size, arguments.card, common.precision, arguments.json});
 }
 
 Json rate_json(const Rate& rate) {
@@ -186,8 +185,8 @@ int bench_loader(const BenchArguments& arguments) {
       return fmt::format("  {:<40} {:>9.0f} /s   {:>9.0f} per CPU second\n", what, rate.per_second,
                          rate.per_cpu_second);
     };
-    std::cout << fmt::format("loader, {} workers, {}, {} images\n", result.workers,
-                             options.size.described(), result.images)
+    std::cout << fmt::format("loader, {} workers, {}, {} images\n", result.workers, options.size.described(),
+                             result.images)
               << line("samples, decoded images cached", result.cached)
               << line("samples, nothing cached", result.uncached)
               << line("images decoded by OpenCV, one thread", result.decode) << std::flush;

@@ -15,9 +15,10 @@ constexpr double giga = 1e9;
 
 std::string row(const LayerTraffic& layer) {
   const WorkTraffic& work = layer.work;
-  return fmt::format("{:<24} {:<14} {:>18} {:>9.3f} {:>9.3f} {:>10.1f} {:>8} {:>8.3f}\n", layer.name, layer.kind,
-                     layer.output.count() > 0 ? to_string(layer.output) : "", work.own_bytes / giga,
-                     work.convolution_bytes / giga, work.flops / giga, work.launches, 1e3 * work.ceiling_s);
+  return fmt::format("{:<24} {:<14} {:>18} {:>9.3f} {:>9.3f} {:>10.1f} {:>8} {:>8.3f}\n", layer.name,
+                     layer.kind, layer.output.count() > 0 ? to_string(layer.output) : "",
+                     work.own_bytes / giga, work.convolution_bytes / giga, work.flops / giga, work.launches,
+                     1e3 * work.ceiling_s);
 }
 
 std::string table(const StepTraffic& traffic, const TrafficOptions& options) {
@@ -34,7 +35,8 @@ std::string table(const StepTraffic& traffic, const TrafficOptions& options) {
       enum_name(options.precision), options.batch, options.size.described(), traffic.total.own_bytes / giga,
       traffic.unfused_own_bytes / giga, traffic.total.convolution_bytes / giga, traffic.total.flops / 1e12,
       traffic.total.launches, options.card.name, options.card.bytes_per_s / 1e12,
-      options.card.flops_per_s / 1e12, 1e3 * traffic.total.ceiling_s, options.batch / traffic.total.ceiling_s);
+      options.card.flops_per_s / 1e12, 1e3 * traffic.total.ceiling_s,
+      options.batch / traffic.total.ceiling_s);
   return text;
 }
 

@@ -195,8 +195,9 @@ void CommonOptions::say_data() const {
 
 void WeightsOptions::add(CLI::App& command) {
   command
-      .add_option("--weights", weights,
-                  "safetensors of a run, darknet's .weights (with --cfg), or a name that `brightnet download` lists")
+      .add_option(
+          "--weights", weights,
+          "safetensors of a run, darknet's .weights (with --cfg), or a name that `brightnet download` lists")
       ->type_name("FILE|NAME");
   command.add_option("--cfg", cfg, "the darknet .cfg of a .weights file")->type_name("X.cfg");
   command.add_option("--names", names, "class names for darknet's .weights: a .names file or an obj.data")
@@ -238,9 +239,10 @@ TrainedModel WeightsOptions::load(const std::vector<std::string>& classes) const
 
 CLI::Option* add_tiles(CLI::App& command, std::string& tiles) {
   return command
-      .add_option("--tiles", tiles,
-                  "detect in tiles of SIZE pixels that overlap by this fraction (0.2), and in the whole picture, and "
-                  "merge; or what data.tiles takes: \"{size: 640, merge: nms}\"")
+      .add_option(
+          "--tiles", tiles,
+          "detect in tiles of SIZE pixels that overlap by this fraction (0.2), and in the whole picture, and "
+          "merge; or what data.tiles takes: \"{size: 640, merge: nms}\"")
       ->type_name("SIZE[,OVERLAP]");
 }
 
@@ -306,11 +308,12 @@ CLI::Validator within(double low, double high) {
 CLI::Option* add_input_size(CLI::App& command, InputSize& size, const std::string& help, int low) {
   const auto read = [&size, low](const std::string& text) {
     const auto given = parse_input_size(text);
-    if (!given) throw CLI::ValidationError("--size", text + " is no size: write 416 or 384x1248 (height x width)");
+    if (!given)
+      throw CLI::ValidationError("--size", text + " is no size: write 416 or 384x1248 (height x width)");
     const bool default_size = low == 0 && *given == InputSize(0);
     if (!default_size && (given->shorter() < std::max(low, 1) || given->longer() > largest_input_side)) {
-      throw CLI::ValidationError("--size", text + " is not from " + plain(low) + " to " +
-                                               plain(largest_input_side) + " pixels");
+      throw CLI::ValidationError(
+          "--size", text + " is not from " + plain(low) + " to " + plain(largest_input_side) + " pixels");
     }
     size = *given;
   };

@@ -34,7 +34,9 @@ void add_synth(CLI::App& data, Action& action) {
       ->required();
   command->add_option("--train", options.train_images, "number of training images")->capture_default_str();
   command->add_option("--val", options.val_images, "number of validation images")->capture_default_str();
-  command->add_option("--size", options.size, "width of the images in pixels, and height unless --height says another")
+  command
+      ->add_option("--size", options.size,
+                   "width of the images in pixels, and height unless --height says another")
       ->capture_default_str();
   command->add_option("--height", options.height, "height of the images in pixels; 0: as the width")
       ->capture_default_str();

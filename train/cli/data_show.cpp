@@ -51,8 +51,10 @@ int show(const ShowArguments& arguments) {
   if (config.input.channels == 0) config.input.channels = model.channels;
   if (options.split == Split::train) dataset = training_images(config, std::move(dataset));
   if (!config.train.size.has_value()) {
-    choose_size(config, options.split == Split::train ? dataset : training_images(config, read_split(config, Split::train)),
-                model);
+    choose_size(
+        config,
+        options.split == Split::train ? dataset : training_images(config, read_split(config, Split::train)),
+        model);
   }
   if (const std::string problem = typeface_problem(dataset.classes); !problem.empty())
     spdlog::warn("{}", problem);

@@ -201,7 +201,8 @@ void say_what_was_done(const DetectArguments& arguments, const DetectReport& rep
 /// Throws InputError for options without effect.
 void refuse_idle_options(const DetectArguments& arguments) {
   if (arguments.rect && !arguments.tiles.empty())
-    throw InputError("tiles are all of one shape, so rectangular batches have no effect", "--rect", "Leave it out.");
+    throw InputError("tiles are all of one shape, so rectangular batches have no effect", "--rect",
+                     "Leave it out.");
   if (arguments.save_conf && arguments.txt.empty())
     throw InputError("--save-conf requires --txt, which is not given", "--save-conf",
                      "Name the folder of the labels with --txt.");
@@ -252,8 +253,8 @@ int detect_objects(const DetectArguments& arguments) {
   DetectOptions options;
   if (arguments.rect) {
     if (arguments.letterbox == "off") {
-      throw InputError("rectangular batches need a letterbox, and --letterbox off stretches the images", "--rect",
-                       "Leave one of the two out.");
+      throw InputError("rectangular batches need a letterbox, and --letterbox off stretches the images",
+                       "--rect", "Leave one of the two out.");
     }
     inference.begin_rect();
     options.rect = [&](const InputSize& size) -> Network& { return inference.network(size); };
@@ -356,9 +357,9 @@ void add_detect(CLI::App& app, Action& action) {
           "on: keep the aspect ratio and pad; off: stretch to the input (default: as recorded in the weights)")
       ->check(CLI::IsMember({"on", "off"}));
   add_input_size(*command, arguments->size, "the input in pixels (default: as recorded in the weights)", 0);
-  auto* rect =
-      command->add_flag("--rect", arguments->rect,
-                        "rectangular batches: images are letterboxed, with the least padding that a batch needs");
+  auto* rect = command->add_flag(
+      "--rect", arguments->rect,
+      "rectangular batches: images are letterboxed, with the least padding that a batch needs");
   add_tiles(*command, arguments->tiles)->excludes(rect);
   command
       ->add_option("--workers", arguments->workers,

@@ -1,6 +1,4 @@
 // brightnet download: fetches published weights, with the .cfg and the class names that darknet reads them with.
-#include "train/download/fetch.h"
-
 #include <iostream>
 #include <memory>
 
@@ -9,6 +7,7 @@
 
 #include "core/log.h"
 #include "train/cli/commands.h"
+#include "train/download/fetch.h"
 #include "train/loop/interrupt.h"
 
 namespace brightnet::cli {
@@ -34,9 +33,10 @@ void list() {
       first = false;
     }
   }
-  std::cout << text << "Kept in " << weights_folder().string()
-            << ". Fetch: brightnet download NAME; train, eval, detect and export take NAME as --weights too.\n"
-            << std::flush;
+  std::cout
+      << text << "Kept in " << weights_folder().string()
+      << ". Fetch: brightnet download NAME; train, eval, detect and export take NAME as --weights too.\n"
+      << std::flush;
 }
 
 PublishedWeights weights_of(const std::string& name) {
@@ -60,8 +60,8 @@ int download(const DownloadArguments& arguments) {
   for (const std::string& name : arguments.names) all.push_back(weights_of(name));
   const Interrupt interrupt;
   for (const PublishedWeights& weights : all) {
-    const FetchedNetwork network =
-        fetch_network(weights, {.mirror = arguments.mirror, .stopped = [&] { return interrupt.requested(); }});
+    const FetchedNetwork network = fetch_network(
+        weights, {.mirror = arguments.mirror, .stopped = [&] { return interrupt.requested(); }});
     // For scripts: the path alone goes to standard output.
     std::cout << network.weights.string() << std::endl;
     if (!network.cfg.empty())
@@ -81,8 +81,9 @@ void add_download(CLI::App& app, Action& action) {
                    "what to fetch, for example yolov4-tiny or yolov4-tiny.conv.29; without a name: list them")
       ->type_name("NAME");
   command
-      ->add_option("--mirror", arguments->mirror,
-                   "address of a folder with the files, in place of the published ones (default: $BRIGHTNET_MIRROR)")
+      ->add_option(
+          "--mirror", arguments->mirror,
+          "address of a folder with the files, in place of the published ones (default: $BRIGHTNET_MIRROR)")
       ->type_name("URL");
   command->callback([=, &action] { action = [arguments] { return download(*arguments); }; });
 }

@@ -110,7 +110,8 @@ int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
     refuse_idle_assignments(arguments.common.assignments);
     if (ranks.leads()) check_answer(arguments.json, "AP");
     config = load_run_config(arguments.common.config, arguments.common.all_assignments());
-    if (!arguments.tiles.empty()) config.data.tiles = parse_tiles(arguments.tiles, "--tiles", config.data.tiles);
+    if (!arguments.tiles.empty())
+      config.data.tiles = parse_tiles(arguments.tiles, "--tiles", config.data.tiles);
     if (ranks.leads()) arguments.common.say_data();
     backend = open_device(device.name, config.train.precision.value_or(device.fast.precision));
     dataset = read_split(config, enum_value<Split>(arguments.split).value(), ranks.leads());

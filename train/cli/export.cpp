@@ -22,6 +22,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
+enum class ExportFormat : uint8_t { onnx, darknet };
+constexpr std::string_view enum_name(ExportFormat format) {
+  switch (format) {
+    case ExportFormat::onnx: return "onnx";
+    case ExportFormat::darknet: return "darknet";
+  }
+  return {};
+}
+
 struct ExportArguments {
   WeightsOptions weights;
   std::string format, out, describe;
@@ -122,17 +131,18 @@ int export_as_darknet(const ExportArguments& arguments) {
   // Weights imported from darknet are written unchanged.
   const bool imported = trained.resize == Resize::darknet;
   prepare_folder(base.parent_path(), "--out");
-  const bool kept = arguments.numbers.empty() ? imported : arguments.numbers == "kept";
-  const DarknetFiles files = export_darknet(base.parent_path(), base.filename().string(), trained,
-                                            kept ? DarknetNumbers::kept : DarknetNumbers::scaled);
+  const DarknetNumbers numbers = enum_value<DarknetNumbers>(arguments.numbers)
+                                     .value_or(imported ? DarknetNumbers::kept : DarknetNumbers::scaled);
+  const DarknetFiles files = export_darknet(base.parent_path(), base.filename().string(), trained, numbers);
   spdlog::info("Wrote {}, {} and {}: {}, {}, input {}{}", files.cfg.string(), files.weights.string(),
                files.names.string(), trained.model.name,
                counted(std::ssize(trained.classes), "class", "classes"), trained.size.described(),
                trained.letterbox ? ", letterboxed" : "");
   spdlog::info(
-      kept ? "The weights are bit-identical; with --numbers scaled OpenCV computes the same as darknet."
-           : "The weights are scaled so that OpenCV and darknet compute the same; --numbers kept writes them "
-             "unchanged.");
+      numbers == DarknetNumbers::kept
+          ? "The weights are bit-identical; with --numbers scaled OpenCV computes the same as darknet."
+          : "The weights are scaled so that OpenCV and darknet compute the same; --numbers kept writes them "
+            "unchanged.");
   return 0;
 }
 
@@ -153,7 +163,8 @@ int export_network(const ExportArguments& arguments) {
     throw InputError("no weights or no format given", "",
                      "Give --weights FILE and --format onnx or darknet, or --describe an exported file.");
   }
-  if (arguments.format == "darknet") return export_as_darknet(arguments);
+  if (enum_value<ExportFormat>(arguments.format) == ExportFormat::darknet)
+    return export_as_darknet(arguments);
   return export_as_onnx(arguments);
 }
 
@@ -166,7 +177,7 @@ void add_export(CLI::App& app, Action& action) {
   command
       ->add_option("--format", arguments->format,
                    "onnx, or darknet (.cfg, .weights and .names; OpenCV reads them too)")
-      ->check(CLI::IsMember({"onnx", "darknet"}));
+      ->check(CLI::IsMember(enum_names<ExportFormat>()));
   command->add_option("--out", arguments->out, "output file (default: next to the weights)")
       ->type_name("FILE");
   command->add_flag("--force", arguments->force, "replace existing output files of any kind");
@@ -195,7 +206,7 @@ void add_export(CLI::App& app, Action& action) {
               "--numbers", arguments->numbers,
               "values of the .weights. kept: unchanged to the bit; scaled: OpenCV and darknet compute the "
               "same (default: kept for weights imported from darknet, else scaled)")
-          ->check(CLI::IsMember({"kept", "scaled"}));
+          ->check(CLI::IsMember(enum_names<DarknetNumbers>()));
   command->add_option("--describe", arguments->describe, "print the metadata of an exported ONNX file")
       ->type_name("FILE.onnx");
   command->callback([=, &action] {

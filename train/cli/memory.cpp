@@ -108,7 +108,8 @@ std::string table(const MemoryReport& report) {
   };
   std::string text = layer_table(report);
   text += fmt::format("\nTraining, batch {} at {} in {}\n", report.batch,
-                      report.named.config.train.size.value().described(), enum_name(report.named.config.train.precision));
+                      report.named.config.train.size.value().described(),
+                      enum_name(report.named.config.train.precision));
   text += line("parameters", memory.parameters);
   text += line("gradients", memory.gradients);
   text += line("optimizer", memory.optimizer, std::string(enum_name(report.named.config.optimizer.kind)));

@@ -1,6 +1,5 @@
 // brightnet models: the models that a run can name, their size, and the weights that are published for them.
 #include "train/config/models.h"
-#include "train/config/published_weights.h"
 
 #include <iostream>
 #include <memory>
@@ -11,6 +10,7 @@
 #include "layers/model/reader.h"
 #include "layers/parameters.h"
 #include "train/cli/commands.h"
+#include "train/config/published_weights.h"
 
 namespace brightnet::cli {
 namespace {
@@ -20,8 +20,8 @@ struct ModelsArguments {
   bool names = false;
 };
 
-/// Of the convolutions of one forward pass of an image of the model's own size; a multiplication and an addition are
-/// two.
+/// Of the convolutions of one forward pass of an image of the model's own size; a multiplication and an
+/// addition are two.
 double forward_flops(const Model& model) {
   const std::vector<double> strides = layer_scales(model.layers);
   double flops = 0;
@@ -54,8 +54,8 @@ std::string table(const Json& models) {
                                  "weights that darknet's authors publish");
   for (const Json& model : models) {
     std::string line = fmt::format("{:<16} {:>6} {:>10.2f} M {:>8.1f}", model["name"].get<std::string>(),
-                                   model["size"].get<InputSize>().text(), model["parameters"].get<double>() / 1e6,
-                                   model["gflop"].get<double>());
+                                   model["size"].get<InputSize>().text(),
+                                   model["parameters"].get<double>() / 1e6, model["gflop"].get<double>());
     const std::string indent(line.size(), ' ');
     if (model["weights"].empty()) text += line + "   -\n";
     for (const Json& weights : model["weights"]) {

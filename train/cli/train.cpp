@@ -235,9 +235,10 @@ void add_train(CLI::App& app, Action& action) {
       ->type_name("N")
       ->check(at_least(1));
   command
-      ->add_option("--weights", arguments->request.weights,
-                   "pretrained weights: the .safetensors of a run, darknet's .weights or .conv.N, or a name that "
-                   "`brightnet download` lists")
+      ->add_option(
+          "--weights", arguments->request.weights,
+          "pretrained weights: the .safetensors of a run, darknet's .weights or .conv.N, or a name that "
+          "`brightnet download` lists")
       ->type_name("FILE|NAME");
   command->add_flag("--weights-partial", arguments->request.weights_partial,
                     "load the leading layers of a .weights file that matches the model only up to a point");

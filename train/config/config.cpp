@@ -168,8 +168,9 @@ void TrainOptions::fields(Fields& f) {
   constexpr InputSizeLimits limits{.low = 32, .high = largest_input_side};
   input_size_field(f, "size", size, limits,
                    "input in pixels: a square's side, [height, width], or auto: by the images' shapes");
-  input_size_field(f, "sizes", sizes, limits,
-                   "multi-scale: sizes to draw from, of the ratio of size (a number: the height); empty: size alone");
+  input_size_field(
+      f, "sizes", sizes, limits,
+      "multi-scale: sizes to draw from, of the ratio of size (a number: the height); empty: size alone");
   f("grow", grow,
     "first part of the run in which the input grows through sizes (auto: from half of size); 0: they are drawn")
       .within(0, 0.9);
@@ -264,7 +265,8 @@ RunConfig load_run_config(const fs::path& file, const std::vector<std::string>& 
   const YamlValue root = document.root();
   RunConfig config;
   const YamlValue kind = child(child(root, "optimizer"), "kind");
-  if (kind.defined() && kind.node.IsScalar() && kind.node.Scalar() == "sgd")
+  if (kind.defined() && kind.node.IsScalar() &&
+      enum_value<OptimizerKind>(kind.node.Scalar()) == OptimizerKind::sgd)
     config.optimizer = OptimizerOptions::sgd();
   read_config(root, config);
   config.source = std::make_shared<const YamlValue>(root);

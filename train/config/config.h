@@ -53,9 +53,9 @@ struct TrainOptions {
   float minutes = 0;   ///< time limit; as many steps are made as fit, at most those of `epochs`
   Auto<Precision> precision;
   uint64_t seed = 0;
-  bool sync_bn = false;             ///< batch-norm statistics over all ranks
-  Auto<int> patience;               ///< evaluations without a better score before the run stops; 0: never
-  int average = 3;                  ///< of how many of the best evaluations the weights are averaged; 0: none
+  bool sync_bn = false;  ///< batch-norm statistics over all ranks
+  Auto<int> patience;    ///< evaluations without a better score before the run stops; 0: never
+  int average = 3;       ///< of how many of the best evaluations the weights are averaged; 0: none
   /// safetensors or darknet's .weights to start from; empty: from scratch. The name of published weights becomes their
   /// path, which may have to be fetched (train/download/fetch.h).
   std::string weights;

@@ -81,8 +81,8 @@ std::optional<PublishedWeights> recognize_published_weights(const fs::path& file
 fs::path weights_folder() {
   const fs::path cache = cache_folder();
   if (!cache.empty()) return fs::absolute(cache / "weights").lexically_normal();
-  throw InputError("there is no folder to keep downloaded weights in: neither XDG_CACHE_HOME nor HOME is set", "",
-                   "Set one of them.");
+  throw InputError("there is no folder to keep downloaded weights in: neither XDG_CACHE_HOME nor HOME is set",
+                   "", "Set one of them.");
 }
 
 }  // namespace brightnet

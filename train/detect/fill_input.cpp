@@ -15,11 +15,11 @@ void place_image(const cv::Mat& image, const InputFit& fit, uint8_t* pixels, Res
   std::fill(pixels, pixels + values_of_input(fit), fill_value);
   const Placement placement = place(image.cols, image.rows, fit);
   const int left = static_cast<int>(placement.offset_x), top = static_cast<int>(placement.offset_y);
-  const PixelBlock shown =
-      block(whole, {left, top, static_cast<int>(std::lround(placement.scale_x * static_cast<float>(image.cols))),
-                    static_cast<int>(std::lround(placement.scale_y * static_cast<float>(image.rows)))});
-  const ImageView view{image.data,      image.step, image.cols, image.rows, 0, 0, image.cols, image.rows,
-                       image.channels()};
+  const PixelBlock shown = block(
+      whole, {left, top, static_cast<int>(std::lround(placement.scale_x * static_cast<float>(image.cols))),
+              static_cast<int>(std::lround(placement.scale_y * static_cast<float>(image.rows)))});
+  const ImageView view{image.data, image.step, image.cols, image.rows,      0,
+                       0,          image.cols, image.rows, image.channels()};
   resize(view, {0, 0, static_cast<double>(image.cols), static_cast<double>(image.rows)}, shown, {});
 }
 
@@ -35,7 +35,9 @@ void InputFiller::operator()(const cv::Mat& picture, const InputFit& fit, uint8_
 
 void InputFiller::operator()(const cv::Mat& picture, const InputFit& fit, float* values) {
   // The resizing takes whole images: a part of one has the rows of the whole.
-  const cv::Mat whole = fit.channels == 1 ? grey_of(picture) : picture.isContinuous() ? picture : picture.clone();
+  const cv::Mat whole = fit.channels == 1        ? grey_of(picture)
+                        : picture.isContinuous() ? picture
+                                                 : picture.clone();
   fill_darknet_input(whole, fit.size, fit.letterbox, values);
 }
 

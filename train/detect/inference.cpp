@@ -47,13 +47,15 @@ void InferenceNetwork::require_memory_of(const Network& network, size_t values) 
                         batches_loaded * static_cast<size_t>(setup.batch) * pixels * value};
   require_memory(fmt::format("'{}' with a batch of {} at {} pixels in {}", setup.model->name, setup.batch,
                              setup.size().text(), enum_name(setup.precision)),
-                 need, *setup.backend, [] { return "Give a smaller --batch or --size, or --precision bf16."; });
+                 need, *setup.backend,
+                 [] { return "Give a smaller --batch or --size, or --precision bf16."; });
 }
 
 void InferenceNetwork::begin_rect() {
   if (trained_.resize == Resize::darknet) {
-    throw InputError("darknet has no rectangular batches, and the images are resized as darknet does", "--rect",
-                     "Leave --rect out for darknet's detections, or resize as in training: --resize antialiased.");
+    throw InputError(
+        "darknet has no rectangular batches, and the images are resized as darknet does", "--rect",
+        "Leave --rect out for darknet's detections, or resize as in training: --resize antialiased.");
   }
   if (!trained_.letterbox) {
     spdlog::info("The network was trained on stretched images; rectangular batches letterbox them.");

@@ -24,7 +24,8 @@ TileDetector::TileDetector(InferenceNetwork& inference, const DetectOptions& opt
       options_(options),
       classes_(classes),
       fillers_(static_cast<size_t>(std::max(compute_threads(), omp_get_max_threads()))) {
-  const size_t values = values_of_input(inference.fit()) * static_cast<size_t>(inference.network().setup().batch);
+  const size_t values =
+      values_of_input(inference.fit()) * static_cast<size_t>(inference.network().setup().batch);
   inference.fit().resize == Resize::darknet ? values_.resize(values) : pixels_.resize(values);
 }
 

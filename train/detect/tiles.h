@@ -25,7 +25,8 @@ class TileDetector {
 
  private:
   /// For at most a batch of tiles.
-  void run(const cv::Mat& image, std::span<const ImageTile> tiles, StageTimes& times, std::vector<ScoredBox>& boxes);
+  void run(const cv::Mat& image, std::span<const ImageTile> tiles, StageTimes& times,
+           std::vector<ScoredBox>& boxes);
 
   InferenceNetwork& inference_;
   const DetectOptions options_;

@@ -1,8 +1,8 @@
 // Keeps a run on many ranks from hanging. A thread of each rank checks, four times a second, whether
 //
-//   a process on this machine is gone       it was killed, perhaps because memory ran out
-//   a call exceeds the time limit           a rank did not reach it: stopped, stuck, or its machine is lost
-//   a rank has announced that it is leaving it failed, has reported why, and aborts all ranks
+//   a process on this machine is gone         it was killed, perhaps because memory ran out
+//   a call exceeds the time limit             a rank did not reach it: stopped, stuck, or its machine is lost
+//   a rank has announced that it is leaving   it failed, has reported why, and aborts all ranks
 //
 // In the first two cases it reports which rank and why, and ends all ranks by MPI_Abort. To identify the
 // missing rank, every rank sends rank 0 once a second how many calls it has reached. Rank 0 sends its own

@@ -39,8 +39,9 @@ struct Wanted {
 };
 
 [[noreturn]] void not_weights(const fs::path& file, const std::string& why) {
-  throw InputError("what was fetched are not darknet's weights: " + why, file.string(),
-                   "A proxy or the mirror may have sent something else; try again, or name another with --mirror.");
+  throw InputError(
+      "what was fetched are not darknet's weights: " + why, file.string(),
+      "A proxy or the mirror may have sent something else; try again, or name another with --mirror.");
 }
 
 void check_weights(const fs::path& file) {
@@ -54,14 +55,15 @@ void check_weights(const fs::path& file) {
   std::vector<float> numbers(1 << 18);
   uint64_t read = 0;
   for (std::streamsize got = 1; got > 0;) {
-    in.read(reinterpret_cast<char*>(numbers.data()), static_cast<std::streamsize>(numbers.size() * sizeof(float)));
+    in.read(reinterpret_cast<char*>(numbers.data()),
+            static_cast<std::streamsize>(numbers.size() * sizeof(float)));
     got = in.gcount();
     if (got % sizeof(float) != 0) not_weights(file, "it ends within a number");
     for (size_t i = 0; i < static_cast<size_t>(got) / sizeof(float); ++i, ++read) {
       if (!std::isfinite(numbers[i])) not_weights(file, fmt::format("its number {} is not finite", read));
     }
   }
-  if (read == 0) not_weights(file, "there is nothing behind the header");
+  if (read == 0) not_weights(file, "no data after the header");
 }
 
 void check_cfg(const fs::path& file) {
@@ -71,7 +73,8 @@ void check_cfg(const fs::path& file) {
 void check_names(const fs::path& file) {
   const auto lines = read_lines(file);
   if (!lines.empty() && lines.front().text.find('<') == std::string::npos) return;
-  throw InputError("what was fetched is no list of class names", file.string(), "Try again, or name a mirror.");
+  throw InputError("what was fetched is no list of class names", file.string(),
+                   "Try again, or name a mirror.");
 }
 
 std::string mirror_of(const FetchOptions& options) {
@@ -129,14 +132,16 @@ class Part {
  private:
   /// Whether the locked file is the one of this name: the process before has renamed it when it was done.
   bool still_there() const {
-    struct stat locked {}, named {};
-    return ::fstat(descriptor_, &locked) == 0 && ::stat(path_.c_str(), &named) == 0 && locked.st_ino == named.st_ino &&
-           locked.st_dev == named.st_dev;
+    struct stat locked {
+    }, named{};
+    return ::fstat(descriptor_, &locked) == 0 && ::stat(path_.c_str(), &named) == 0 &&
+           locked.st_ino == named.st_ino && locked.st_dev == named.st_dev;
   }
   [[noreturn]] void fail(const std::string& what) const {
-    throw InputError(fmt::format("this file {}: {}", what, std::strerror(errno)), path_.string(),
-                     "Check that you may write there and that the disk is not full; XDG_CACHE_HOME names another "
-                     "place.");
+    throw InputError(
+        fmt::format("this file {}: {}", what, std::strerror(errno)), path_.string(),
+        "Check that you may write there and that the disk is not full; XDG_CACHE_HOME names another "
+        "place.");
   }
 
   fs::path path_;
@@ -175,7 +180,8 @@ fs::path fetch(Wanted wanted, const FetchOptions& options) {
   const fs::path folder = weights_folder(), file = folder / wanted.name;
   std::error_code failed;
   if (fs::is_regular_file(file, failed)) return file;
-  if (const std::string mirror = mirror_of(options); !mirror.empty()) wanted.address = mirror + '/' + wanted.name;
+  if (const std::string mirror = mirror_of(options); !mirror.empty())
+    wanted.address = mirror + '/' + wanted.name;
   fs::create_directories(folder, failed);
   if (failed)
     throw InputError("this folder cannot be created: " + failed.message(), folder.string(),
@@ -202,7 +208,8 @@ fs::path fetch(Wanted wanted, const FetchOptions& options) {
         fs::remove(part.path(), failed);
         throw;
       }
-      spdlog::warn("What an earlier download had left of {} does not belong to it: fetching it anew.", wanted.name);
+      spdlog::warn("What an earlier download had left of {} does not belong to it: fetching it anew.",
+                   wanted.name);
     }
   }
   part.become(file);

@@ -29,7 +29,10 @@ struct Failure {
 class Attempt {
  public:
   Attempt(const std::string& address, int descriptor, const TransferOptions& options)
-      : address_(address), descriptor_(descriptor), options_(options), curl_(curl_easy_init(), curl_easy_cleanup) {
+      : address_(address),
+        descriptor_(descriptor),
+        options_(options),
+        curl_(curl_easy_init(), curl_easy_cleanup) {
     BRIGHTNET_CHECK(curl_, "libcurl could not be started");
     done_ = begin_ = static_cast<uint64_t>(std::max<off_t>(0, ::lseek(descriptor, 0, SEEK_END)));
   }
@@ -62,7 +65,7 @@ class Attempt {
     const CURLcode code = curl_easy_perform(curl_.get());
     if (failure_) return failure_;
     if (stopped_) return stopped();
-    return code == CURLE_OK ? judge() : explain(code);
+    return code == CURLE_OK ? outcome_of_answer() : explain(code);
   }
 
  private:
@@ -90,7 +93,7 @@ class Attempt {
   bool begin_body() {
     begun_ = true;
     const long code = status();
-    if (code != success && code != partial_content) return true;  // the page of an error; judge() tells
+    if (code != success && code != partial_content) return true;  // an error page: outcome_of_answer()
     if (code == success && begin_ > 0) {
       // The server sends all of it.
       if (::ftruncate(descriptor_, 0) != 0 || ::lseek(descriptor_, 0, SEEK_SET) != 0) return disk_failed();
@@ -141,7 +144,7 @@ class Attempt {
   }
 
   /// Of an answer that has come to its end.
-  std::optional<Failure> judge() {
+  std::optional<Failure> outcome_of_answer() {
     const long code = status();
     if (code == success || code == partial_content) {
       if (!begun_ && !begin_body()) return failure_;  // an empty file
@@ -149,24 +152,27 @@ class Attempt {
       return Failure{fmt::format("the answer ended after {} of {} bytes", done_, options_.bytes), "", true};
     }
     if (code == range_not_satisfiable && begin_ > 0) {
-      // Nothing lies behind what is there: it is all of the file, or of another.
+      // Nothing comes after the bytes that are there: they are all of the file, or of another.
       if (begin_ == options_.bytes || options_.bytes == 0) return std::nullopt;
       if (::ftruncate(descriptor_, 0) != 0) disk_failed();
       return failure_ ? failure_ : Failure{"what was there is not the beginning of the file", "", true};
     }
-    Failure failure{fmt::format("the server of {} answers with HTTP {}", address_, code),
-                    "Name a mirror with --mirror or BRIGHTNET_MIRROR, or fetch the file by hand and give its path with "
-                    "--weights."};
-    if (code == 404 || code == 410) failure.what = fmt::format("there is no such file at {} (HTTP {})", address_, code);
+    Failure failure{
+        fmt::format("the server of {} answers with HTTP {}", address_, code),
+        "Name a mirror with --mirror or BRIGHTNET_MIRROR, or fetch the file by hand and give its path with "
+        "--weights."};
+    if (code == 404 || code == 410)
+      failure.what = fmt::format("there is no such file at {} (HTTP {})", address_, code);
     failure.transient = code == 429 || code >= 500;
     return failure;
   }
 
   Failure explain(CURLcode code) const {
     const std::string why = message_[0] ? message_ : curl_easy_strerror(code);
-    Failure failure{fmt::format("{} could not be fetched: {}", address_, why),
-                    "Without a network, fetch the file on another machine and give its path with --weights, or name a "
-                    "mirror with --mirror or BRIGHTNET_MIRROR; https_proxy names a proxy."};
+    Failure failure{
+        fmt::format("{} could not be fetched: {}", address_, why),
+        "Without a network, fetch the file on another machine and give its path with --weights, or name a "
+        "mirror with --mirror or BRIGHTNET_MIRROR; https_proxy names a proxy."};
     switch (code) {
       case CURLE_RECV_ERROR:
       case CURLE_SEND_ERROR:
@@ -177,7 +183,8 @@ class Attempt {
       case CURLE_HTTP2_STREAM: failure.transient = true; break;
       case CURLE_PEER_FAILED_VERIFICATION:
       case CURLE_SSL_CACERT_BADFILE:
-        failure.remedy = "Install the system's certificates (ca-certificates), or name them with SSL_CERT_FILE.";
+        failure.remedy =
+            "Install the system's certificates (ca-certificates), or name them with SSL_CERT_FILE.";
         break;
       default: break;
     }
@@ -212,7 +219,8 @@ bool wait(double seconds, const TransferOptions& options, int descriptor) {
 
 }  // namespace
 
-void transfer(const std::string& address, int descriptor, const std::string& name, const TransferOptions& options) {
+void transfer(const std::string& address, int descriptor, const std::string& name,
+              const TransferOptions& options) {
   start_libcurl();
   double pause = options.first_wait;
   uint64_t most = 0;

@@ -15,7 +15,8 @@ void EvaluateOptions::fields(Fields& f) {
   f("every", every, "epochs between evaluations").at_least(1);
   f("start", start, "first epoch that is evaluated").at_least(1);
   f("batch", batch, "images at a time; 0: the micro-batch").at_least(0);
-  input_size_field(f, "size", size, {.high = largest_input_side, .none = true}, "of the input; 0: train.size");
+  input_size_field(f, "size", size, {.high = largest_input_side, .none = true},
+                   "of the input; 0: train.size");
   f("best_by", best_by, "what makes weights the best");
   f("smooth", smooth,
     "evaluations that the score is averaged over, the newest counting most; 1: itself alone")
@@ -56,7 +57,7 @@ std::vector<ScoredBox> cut_at_border(std::vector<ScoredBox> boxes, int width, in
 }
 
 std::vector<YoloLoss> losses_of(Network& network, const Dataset& dataset, const InputFit& fit,
-                                 std::span<const int> images) {
+                                std::span<const int> images) {
   std::vector<std::vector<Truth>> truths(images.size());
   const InputPart whole{0, 0, static_cast<float>(fit.size.width), static_cast<float>(fit.size.height)};
   for (size_t i = 0; i < images.size(); ++i) {
@@ -71,8 +72,9 @@ bool detect_images(Network& whole, const Dataset& dataset, const InputFit& whole
                    std::vector<YoloLoss>* losses) {
   if (options.tiles) return detect_in_tiles(whole, dataset, whole_fit, options, part, sink, losses);
   const int batch = whole.setup().batch;
-  BRIGHTNET_CHECK(whole.setup().size() == whole_fit.size && whole.setup().model->channels == whole_fit.channels,
-                  "images are fitted to another input size");
+  BRIGHTNET_CHECK(
+      whole.setup().size() == whole_fit.size && whole.setup().model->channels == whole_fit.channels,
+      "images are fitted to another input size");
   std::vector<int> order;
   for (int i = part.rank; i < static_cast<int>(dataset.images.size()); i += part.ranks) {
     order.push_back(i);
@@ -81,7 +83,8 @@ bool detect_images(Network& whole, const Dataset& dataset, const InputFit& whole
   RectBatches batches{std::move(order), {}};
   if (options.rect) {
     BRIGHTNET_CHECK(whole_fit.letterbox, "images fill a rectangular batch by a letterbox");
-    batches = rect_batches(dataset, std::move(batches.order), batch, whole_fit.size, whole.setup().model->stride);
+    batches =
+        rect_batches(dataset, std::move(batches.order), batch, whole_fit.size, whole.setup().model->stride);
   }
   EvaluationLoader loader(dataset, batches.order, batch, whole_fit, options.workers, batches.sizes);
   std::vector<std::vector<ScoredBox>> boxes(static_cast<size_t>(batch));
@@ -99,7 +102,8 @@ bool detect_images(Network& whole, const Dataset& dataset, const InputFit& whole
     if (losses) {
       const auto seen = std::span(images->indices).first(static_cast<size_t>(images->count));
       const std::vector<YoloLoss> of_batch = losses_of(network, dataset, fit, seen);
-      for (size_t i = 0; i < seen.size(); ++i) (*losses)[static_cast<size_t>(seen[i] / part.ranks)] = of_batch[i];
+      for (size_t i = 0; i < seen.size(); ++i)
+        (*losses)[static_cast<size_t>(seen[i] / part.ranks)] = of_batch[i];
     }
     // Images are independent; their numbers of candidates vary.
 #pragma omp parallel for schedule(dynamic, 1)
@@ -134,7 +138,7 @@ bool share(DetectionEvaluator& evaluator, bool whole, Communicator& communicator
 
 /// Over the images of all ranks, in their order: image i is rank i's modulo the number of ranks.
 std::optional<MeanLoss> loss_of_all_ranks(const std::vector<YoloLoss>& own, size_t images,
-                                   Communicator& communicator) {
+                                          Communicator& communicator) {
   const auto all =
       communicator.all_gather({reinterpret_cast<const char*>(own.data()), own.size() * sizeof(YoloLoss)});
   LossTotals totals;

@@ -57,18 +57,18 @@ struct DetectOptions {
 /// Called with the index of each image and its detections in pixels, best first. Return false to stop.
 using DetectionSink = std::function<bool(int index, std::span<const ScoredBox> boxes)>;
 
-/// Runs an inference network on this rank's part of a data set's images, in order, or for rectangular batches by their
-/// shapes. `fit` has the size of the network's input. Returns false when the sink stopped it. The loss of each image of
-/// the part is put into `losses`, if given, in their order, for which the network must be planned
-/// (NetworkSetup::loss_of_inference).
+/// Runs an inference network on this rank's part of a data set's images, in order, or for rectangular batches
+/// by their shapes. `fit` has the size of the network's input. Returns false when the sink stopped it. The
+/// loss of each image of the part is put into `losses`, if given, in their order, for which the network must
+/// be planned (NetworkSetup::loss_of_inference).
 bool detect_images(Network& network, const Dataset& dataset, const InputFit& fit,
                    const DetectOptions& options, RankPart part, const DetectionSink& sink,
                    std::vector<YoloLoss>* losses = nullptr);
 
-/// The losses of the images that the network has just seen, against the ground truth as training has it without
-/// augmentation.
+/// The losses of the images that the network has just seen, against the ground truth as training has
+/// it without augmentation.
 std::vector<YoloLoss> losses_of(Network& network, const Dataset& dataset, const InputFit& fit,
-                                 std::span<const int> images);
+                                std::span<const int> images);
 
 /// Metrics on a data set, of which every rank evaluates its part, and the loss where the network computes it.
 /// All ranks get the same metrics, bit-identical to those of a single rank. `sink` also gets this rank's

@@ -72,11 +72,10 @@ struct Preamble {
 
 }  // namespace
 
-DetectionEvaluator::DetectionEvaluator(std::vector<std::string> class_names, EvaluatorOptions options)
+DetectionEvaluator::DetectionEvaluator(std::vector<std::string> class_names, VerdictOptions confusion)
     : names_(std::move(class_names)),
-      options_(options),
       classes_(names_.size()),
-      confusion_(static_cast<int>(names_.size()), {options.confusion_score, options.confusion_iou}) {}
+      confusion_(static_cast<int>(names_.size()), confusion) {}
 
 void DetectionEvaluator::add(int64_t image_id, std::span<const ScoredBox> detections,
                              std::span<const Annotation> truths) {
@@ -117,8 +116,8 @@ std::string DetectionEvaluator::serialize() const {
   std::string bytes;
   Preamble preamble;
   preamble.classes = names_.size();
-  preamble.score = options_.confusion_score;
-  preamble.iou = options_.confusion_iou;
+  preamble.score = confusion_.thresholds.score;
+  preamble.iou = confusion_.thresholds.iou;
   put(bytes, &preamble, 1);
   put_vector(bytes, std::vector<int64_t>(images_.begin(), images_.end()));
   put_vector(bytes, confusion_.counts);
@@ -133,8 +132,8 @@ void DetectionEvaluator::merge(std::string_view serialized) {
   ByteReader reader(serialized);
   Preamble preamble, expected;
   expected.classes = names_.size();
-  expected.score = options_.confusion_score;
-  expected.iou = options_.confusion_iou;
+  expected.score = confusion_.thresholds.score;
+  expected.iou = confusion_.thresholds.iou;
   reader.get(&preamble, 1);
   BRIGHTNET_CHECK(std::memcmp(&preamble, &expected, sizeof(Preamble)) == 0,
                   "evaluation records of another data set or with other options");

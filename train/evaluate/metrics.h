@@ -56,15 +56,11 @@ struct Metrics {
   int64_t images = 0, truths = 0, detections = 0;
 };
 
-struct EvaluatorOptions {
-  float confusion_score = 0.25f;  ///< minimum score of a detection in the confusion matrix
-  float confusion_iou = 0.5f;     ///< minimum IoU of a match there
-};
-
 /// Collects images and computes the metrics. Not thread-safe: use one evaluator per thread, then merge.
 class DetectionEvaluator {
  public:
-  explicit DetectionEvaluator(std::vector<std::string> class_names, EvaluatorOptions options = {});
+  /// `confusion`: the thresholds of the confusion matrix. The other metrics are over all thresholds.
+  explicit DetectionEvaluator(std::vector<std::string> class_names, VerdictOptions confusion = {});
 
   /// Adds one image, once. `image_id` breaks ties between equal scores in different images, as the sorted ids
   /// do in pycocotools. Detections may be in any order (equal scores keep it); a box with a NaN coordinate
@@ -76,7 +72,7 @@ class DetectionEvaluator {
 
   /// The collected records, for merge() in another process of the same byte order.
   std::string serialize() const;
-  /// Adds the records of another evaluator with the same classes and options, from other images.
+  /// Adds the records of another evaluator with the same classes and thresholds, from other images.
   void merge(std::string_view serialized);
 
   Metrics finish() const;
@@ -88,7 +84,6 @@ class DetectionEvaluator {
   };
 
   std::vector<std::string> names_;
-  EvaluatorOptions options_;
   std::set<int64_t> images_;
   std::vector<ClassRecords> classes_;
   ConfusionMatrix confusion_;

@@ -76,7 +76,7 @@ Metrics metrics_from(const Json& json) {
   if (json.contains("loss")) {
     const Json& loss = json.at("loss");
     metrics.loss = MeanLoss{loss.at("box").get<double>(), loss.at("objectness").get<double>(),
-                             loss.at("class").get<double>()};
+                            loss.at("class").get<double>()};
   }
   return metrics;
 }

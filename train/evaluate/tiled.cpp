@@ -54,10 +54,10 @@ struct OpenPicture {
 
 }  // namespace
 
-std::vector<ScoredBox> objects_in_tile(std::vector<Detection> candidates, const NmsOptions& nms, const ImageTile& tile,
-                                       const InputFit& fit) {
-  auto boxes = cut_at_border(objects_in_image(std::move(candidates), nms, tile.width, tile.height, fit), tile.width,
-                             tile.height);
+std::vector<ScoredBox> objects_in_tile(std::vector<Detection> candidates, const NmsOptions& nms,
+                                       const ImageTile& tile, const InputFit& fit) {
+  auto boxes = cut_at_border(objects_in_image(std::move(candidates), nms, tile.width, tile.height, fit),
+                             tile.width, tile.height);
   const auto x = static_cast<float>(tile.x), y = static_cast<float>(tile.y);
   for (ScoredBox& box : boxes) {
     box.x1 += x;
@@ -68,8 +68,9 @@ std::vector<ScoredBox> objects_in_tile(std::vector<Detection> candidates, const 
   return boxes;
 }
 
-bool detect_in_tiles(Network& network, const Dataset& dataset, const InputFit& fit, const DetectOptions& options,
-                     RankPart part, const DetectionSink& sink, std::vector<YoloLoss>* losses) {
+bool detect_in_tiles(Network& network, const Dataset& dataset, const InputFit& fit,
+                     const DetectOptions& options, RankPart part, const DetectionSink& sink,
+                     std::vector<YoloLoss>* losses) {
   const TiledPart tiled = cut(dataset, part, options.tiles);
   if (losses) losses->clear();
   std::vector<int> order(tiled.picture.size());
@@ -79,7 +80,8 @@ bool detect_in_tiles(Network& network, const Dataset& dataset, const InputFit& f
   const auto close = [&] {
     if (open.index < 0) return true;
     if (losses) losses->push_back(sum(open.losses));
-    if (open.tiles > 1) open.boxes = merge_tiles(std::move(open.boxes), options.tiles, options.nms.max_detections);
+    if (open.tiles > 1)
+      open.boxes = merge_tiles(std::move(open.boxes), options.tiles, options.nms.max_detections);
     return sink(open.index, open.boxes);
   };
   std::vector<std::vector<ScoredBox>> boxes(static_cast<size_t>(network.setup().batch));

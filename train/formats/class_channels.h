@@ -35,9 +35,9 @@ ClassMatch match_classes(const std::vector<std::string>& of_weights, const std::
 std::vector<std::string> prediction_layers(const Model& model);
 
 /// Where each output channel of the prediction layers of `model` is in weights of `theirs`: an anchor's box and
-/// objectness at the same anchor's, a class's by `match`; nowhere when no class is shared, or the head has another
-/// number of anchors there. Throws InputError, naming `file`, when the classes differ and a head does not read a
-/// convolution.
+/// objectness at the same anchor's, a class's by `match`; nowhere when no class is shared, or the head has
+/// another number of anchors there. Throws InputError, naming `file`, when the classes differ and a head does not
+/// read a convolution.
 ChannelSources class_channels(const Model& theirs, const Model& model, const ParameterLayout& layout,
                               const ClassMatch& match, const std::string& file);
 

@@ -8,8 +8,10 @@ namespace brightnet {
 std::set<std::string> weights_of_input(const Model& model) {
   std::set<std::string> names;
   for (const LayerDescription& layer : model.layers) {
-    const bool reads = std::find(layer.inputs.begin(), layer.inputs.end(), network_input) != layer.inputs.end();
-    if (reads && std::holds_alternative<ConvAttributes>(layer.attributes)) names.insert(layer.name + ".weight");
+    const bool reads =
+        std::find(layer.inputs.begin(), layer.inputs.end(), network_input) != layer.inputs.end();
+    if (reads && std::holds_alternative<ConvAttributes>(layer.attributes))
+      names.insert(layer.name + ".weight");
   }
   return names;
 }

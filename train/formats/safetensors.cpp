@@ -186,7 +186,7 @@ void SafetensorsReader::check_extents(uint64_t data_bytes) const {
           file_,
           "the data of '" + entry->first + "' begin at byte " + std::to_string(entry->second.begin) +
               (entry->second.begin < end ? ", inside those of another tensor"
-                                         : ", behind a gap: byte " + std::to_string(end) + " was expected"));
+                                         : ", after a gap: byte " + std::to_string(end) + " was expected"));
     }
     end = entry->second.end;
   }

@@ -31,8 +31,8 @@ class KeptSets {
   KeptSets(const RunFolder& folder, OutputFiles& files, size_t floats)
       : folder_(folder), files_(files), floats_(floats) {}
 
-  /// Writes the set of the evaluation after so many steps. While that fails, it stays in memory for as long as it is in
-  /// `kept`.
+  /// Writes the set of the evaluation after so many steps. While that fails, it stays in memory for as long as it
+  /// is in `kept`.
   void add(int64_t iteration, std::vector<float> values, const std::vector<KeptSet>& kept);
   /// Removes all other sets. Call it once a state that lists `kept` is saved: an older one may need them.
   void remove_others(const std::vector<KeptSet>& kept);

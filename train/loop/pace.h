@@ -30,8 +30,7 @@ class Pace {
   /// Records a step's duration. It did this part of the work of a step of the largest input; all durations of
   /// steps below are of such steps.
   void step_done(double seconds, double work = 1);
-  /// What began after a step at second `began` has just finished: the end of an epoch, or an evaluation within
-  /// it.
+  /// What began after a step at second `began` has just finished: the end of an epoch, or an evaluation within it.
   void pause_done(double began, bool evaluated);
   void save_done(double began);
 

@@ -54,8 +54,9 @@ RunDescription describe_run(const TrainingSetup& setup, const ParameterLayout& l
   run.model = {
       {"model", setup.model.name},
       {"parameters", fmt::format("{:.2f} M", static_cast<double>(layout.trainable_parameters()) / 1e6)},
-      {"input", config.train.size.value().square() ? fmt::format("{0} x {0}", config.train.size.value().height)
-                                         : config.train.size.value().described()},
+      {"input", config.train.size.value().square()
+                    ? fmt::format("{0} x {0}", config.train.size.value().height)
+                    : config.train.size.value().described()},
       {"batch", fmt::format("{} in micro-batches of {}", config.train.batch.value(),
                             config.train.micro_batch.value())}};
   run.machine = {{"host", host_name()},

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 
+#include "core/division.h"
+
 namespace brightnet {
 namespace {
-
-int64_t divided_up(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
 
 // Tolerates rounding: 0.7 of 10 steps is 7, although 0.7f · 10 is slightly less.
 int64_t without_last(double fraction, int64_t steps) {

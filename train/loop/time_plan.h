@@ -28,8 +28,8 @@ class TimePlan {
   bool active() const { return limit_ > 0 && pace_->times().used >= 0; }
   /// How many evaluations follow the last step; one unless told otherwise.
   void end_with_evaluations(int count) { last_evaluations_ = count; }
-  /// The run's new length in steps, when it is time to plan and the plan in force is off by more than it is
-  /// worth; to be called after each step and, with `evaluated`, after each end of an epoch. A length of
+  /// The run's new length in steps, when it is time to plan and the plan in force is off by more than the
+  /// tolerance; to be called after each step and, with `evaluated`, after each end of an epoch. A length of
   /// progress.iteration ends the run: after an evaluation at once, else with the one at its end.
   std::optional<int64_t> revise(const Progress& progress, const RunLength& length,
                                 std::optional<bool> evaluated = std::nullopt);

@@ -55,7 +55,6 @@ class Trainer {
   // The parts of run(), for a custom loop. All ranks call them in the same order.
 
   /// Opens the training loader and the run's report.
-  TrainingEnd train(const Interrupt& interrupt);
   void open();
   /// Whether training is over: all steps are done, or the patience is exhausted.
   bool over() const;
@@ -100,6 +99,7 @@ class Trainer {
 
  private:
   bool leads() const { return setup_.communicator.leads(); }
+  TrainingEnd train(const Interrupt& interrupt);
   void open_loader();
   const Batch& next_batch(int part);
   EpochSums time_counters() const;

@@ -50,7 +50,8 @@ RunEnd Trainer::loader_end() const {
   RunEnd end;
   end.batches = batches(length_.steps());
   end.plain_from = batches(length_.last_part(setup_.config.augment.mosaic_off, progress_.plans));
-  for (const int64_t step : growing_.boundaries(length_, progress_.plans)) end.larger_from.push_back(batches(step));
+  for (const int64_t step : growing_.boundaries(length_, progress_.plans))
+    end.larger_from.push_back(batches(step));
   return end;
 }
 

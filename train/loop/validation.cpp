@@ -59,9 +59,8 @@ std::optional<Metrics> Validation::measure(Network& network, const Dataset& imag
 std::optional<Metrics> Validation::measure(Network& network, const Dataset& images,
                                            const Interrupt& interrupt,
                                            const std::function<void(int, std::span<const ScoredBox>)>& see) {
-  const InputFit fit{.size = config_.evaluation_size(),
-                     .letterbox = config_.augment.letterbox,
-                     .channels = model_.channels};
+  const InputFit fit{
+      .size = config_.evaluation_size(), .letterbox = config_.augment.letterbox, .channels = model_.channels};
   const DetectOptions options{.nms = for_model(config_.evaluate.nms, model_),
                               .workers = std::max(1, config_.loader.threads()),
                               .tiles = config_.data.tiles};

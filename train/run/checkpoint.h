@@ -39,8 +39,7 @@ void save_state(const std::filesystem::path& file, const RunState& state,
 RunState load_state(const std::filesystem::path& file, const std::vector<StateArray>& arrays,
                     const std::string& layout, Backend& backend);
 
-/// What a state says of its run, without loading or checking the arrays. Throws InputError when the file is
-/// broken.
+/// What a state says of its run, without loading or checking the arrays. Throws InputError when the file is broken.
 RunState read_state(const std::filesystem::path& file);
 
 /// A fingerprint of the names, shapes and offsets of a model's parameters.

@@ -52,8 +52,8 @@ struct DifferingKey {
 std::vector<DifferingKey> differing_keys(const std::vector<ComparedRun>& runs);
 
 /// A row for each run, as people read it.
-inline const std::vector<std::string> comparison_columns{"run",    "AP50", "AP",       "AP75",       "best epoch",
-                                                         "epochs", "time", "images/s", "parameters", "weights"};
+inline const std::vector<std::string> comparison_columns{
+    "run", "AP50", "AP", "AP75", "best epoch", "epochs", "time", "images/s", "parameters", "weights"};
 std::vector<std::vector<std::string>> comparison_rows(const std::vector<ComparedRun>& runs);
 
 /// A table of the runs, one of the keys that differ, and what is wrong with any.

@@ -50,7 +50,8 @@ void picture_samples(const Dataset& dataset, const RunConfig& config, const Samp
     setup.steps_per_epoch = static_cast<uint64_t>(options.count);
     Loader loader(setup);
     while (const Batch* batch = loader.next())
-      use(number++, picture(batch->pixels, {batch->height, batch->width}, channels, batch->truths[0], dataset.classes));
+      use(number++,
+          picture(batch->pixels, {batch->height, batch->width}, channels, batch->truths[0], dataset.classes));
     return;
   }
   const InputSize size = options.split == Split::train ? config.train.size.value() : config.evaluation_size();

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/division.h"
 #include "core/host_memory.h"
 #include "core/text.h"
 
@@ -64,10 +65,6 @@ constexpr int cores_a_worker = 8, most_workers = 16;
 constexpr double cache_share_on_cpu = 0.25, cache_share_on_gpu = 0.5;
 
 constexpr double mebibyte = 1 << 20;
-
-int64_t divided_up(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
 
 /// With four significant digits, so that the number in the run's config.yaml reads back as the same float.
 float rounded(double value, const char* format = "{:.4g}") {
@@ -145,8 +142,9 @@ class Chooser {
     const double trained = images_trained();
     if (!large() && trained > 0 && trained / wanted < fewest_steps_of_a_short_run) {
       while (wanted > smallest_batch && trained / wanted < fewest_steps_of_a_short_run) wanted /= 2;
-      reason += fmt::format(", each trained {}{:.0f} times: a short run needs steps",
-                            config_.train.minutes > 0 ? "perhaps " : "", trained / static_cast<double>(images_));
+      reason +=
+          fmt::format(", each trained {}{:.0f} times: a short run needs steps",
+                      config_.train.minutes > 0 ? "perhaps " : "", trained / static_cast<double>(images_));
     }
     int64_t batch = divided_up(std::min<int64_t>(wanted, images_), part) * part;
     if (batch > images_) batch = std::max(part, images_ / part * part);

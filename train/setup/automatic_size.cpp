@@ -68,11 +68,12 @@ std::optional<Choice> choose_size(RunConfig& config, const Dataset& training, co
   const InputSize size = fitting_size(training, model.size, model.stride);
   config.train.size = size;
   keep_ratio(config.train, config.where("train.sizes"));
-  return Choice{"train.size", size.text(),
-                fmt::format("the images' usual ratio is {:.3g}:1, and {} pixels are about as many as {}'s {}; "
-                            "letterboxed images cover {:.0f} % of it, and {:.0f} % of a square",
-                            usual_ratio(training), size.pixels(), model.name, model.size.described(),
-                            100 * covered(training, size), 100 * covered(training, InputSize(1)))};
+  return Choice{
+      "train.size", size.text(),
+      fmt::format("the images' usual ratio is {:.3g}:1, and {} pixels are about as many as {}'s {}; "
+                  "letterboxed images cover {:.0f} % of it, and {:.0f} % of a square",
+                  usual_ratio(training), size.pixels(), model.name, model.size.described(),
+                  100 * covered(training, size), 100 * covered(training, InputSize(1)))};
 }
 
 }  // namespace brightnet

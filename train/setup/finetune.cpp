@@ -138,7 +138,8 @@ DarknetWeightsReport load_summed(const std::string& file, const Model& model, co
 DarknetWeightsReport load_darknet(const std::string& file, const Model& model, const ParameterLayout& layout,
                                   std::vector<float>& values, const DarknetWeightsOptions& options) {
   if (model.channels == 3) return load_darknet_weights(file, model, layout, values, options);
-  if (options.network && options.network->channels == 3) return load_summed(file, model, layout, values, options);
+  if (options.network && options.network->channels == 3)
+    return load_summed(file, model, layout, values, options);
   if (!options.network && options.partial) return load_summed(file, model, layout, values, options);
   std::vector<float> grey = values;
   try {
@@ -197,8 +198,9 @@ MatchReport read_safetensors(const TrainOptions& train, const Model& model,
   const ClassMatch match = theirs ? match_classes(theirs->classes, classes) : ClassMatch();
   const ChannelSources sources =
       theirs ? class_channels(theirs->model, model, layout, match, train.weights) : ChannelSources();
-  MatchReport report = load_matching_weights(train.weights, layout, values, sources,
-                                             model.channels == 1 ? weights_of_input(model) : std::set<std::string>());
+  MatchReport report =
+      load_matching_weights(train.weights, layout, values, sources,
+                            model.channels == 1 ? weights_of_input(model) : std::set<std::string>());
   spdlog::info("Weights of {}: {} of {} parameters taken.", train.weights, report.taken.size(),
                layout.entries().size());
   if (!theirs) return report;

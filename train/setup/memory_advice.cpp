@@ -83,16 +83,18 @@ std::vector<std::string> what_fits(const RunConfig& config, const Model& model, 
   const InputSize largest = *std::max_element(sizes.begin(), sizes.end());
   // Activations grow with the pixels and parameters do not, so nothing larger fits, or hardly: planning each size of a
   // large input would take minutes.
-  const double ratio = std::sqrt(static_cast<double>(free) / static_cast<double>(peak(config, model, backend)));
+  const double ratio =
+      std::sqrt(static_cast<double>(free) / static_cast<double>(peak(config, model, backend)));
   const int most = std::min(largest.height - 1, static_cast<int>(ratio * largest.height) + 2 * model.stride);
-  for (int height = most / model.stride * model.stride; height >= std::max(model.stride, 64); height -= model.stride) {
+  for (int height = most / model.stride * model.stride; height >= std::max(model.stride, 64);
+       height -= model.stride) {
     const InputSize size = with_height(largest, height, model.stride);
     RunConfig smaller = config;
     smaller.train.size = size;
     smaller.train.sizes.clear();
     smaller.evaluate.size = 0;
-    if (fits(smaller, "--set train.size=" + size.text() +
-                          (config.train.sizes.empty() ? "" : " --set train.sizes=[]")))
+    if (fits(smaller,
+             "--set train.size=" + size.text() + (config.train.sizes.empty() ? "" : " --set train.sizes=[]")))
       break;
   }
   return fits.fitting;
@@ -101,9 +103,10 @@ std::vector<std::string> what_fits(const RunConfig& config, const Model& model, 
 void check_parameter_memory(const Model& model, const ParameterLayout& layout, const Backend& backend) {
   const MemoryNeed need{(layout.floats() + 2 * layout.trainable_floats()) * sizeof(float),
                         layout.floats() * sizeof(float)};
-  require_memory(fmt::format("training '{}', which has {} parameters, for these, their gradients and a moment alone",
-                             model.name, layout.trainable_parameters()),
-                 need, backend, [] { return "Check the filters and sizes of its layers."; });
+  require_memory(
+      fmt::format("training '{}', which has {} parameters, for these, their gradients and a moment alone",
+                  model.name, layout.trainable_parameters()),
+      need, backend, [] { return "Check the filters and sizes of its layers."; });
 }
 
 void check_memory(const RunConfig& config, const Model& model, Backend& backend, int processes) {
@@ -121,10 +124,10 @@ void check_memory(const RunConfig& config, const Model& model, Backend& backend,
         "Neither a micro-batch of 1 nor a smaller input would fit alone: free some memory, or combine "
         "--set train.micro_batch=1 with a smaller train.size");
   };
-  require_memory(
-      fmt::format("training '{}' with a micro-batch of {} at {} pixels in {}", model.name, config.train.micro_batch,
-                  std::max_element(sizes.begin(), sizes.end())->text(), enum_name(config.train.precision)),
-      need, backend, remedy, processes);
+  require_memory(fmt::format("training '{}' with a micro-batch of {} at {} pixels in {}", model.name,
+                             config.train.micro_batch, std::max_element(sizes.begin(), sizes.end())->text(),
+                             enum_name(config.train.precision)),
+                 need, backend, remedy, processes);
 }
 
 }  // namespace brightnet

@@ -173,7 +173,9 @@ Preparation prepare(const RunRequest& request, const RankDevice& device, const C
     run.old = open_old_run(request);
     run.config = run.old->config;
   } else {
-    run.config = request.begin_again ? config_of_begun_run(request) : requested_config(request);
+    run.config = request.begin_again ? config_of_begun_run(request)
+                 : request.loaded    ? *request.loaded
+                                     : requested_config(request);
   }
   RunConfig& config = run.config;
   if (request.no_graph) config.train.graph = false;

@@ -126,7 +126,8 @@ RunRequest with_run_found(const RunRequest& request) {
         throw InputError("there is nothing to resume", "--resume",
                          "Name a run's folder (--resume runs/NAME) or the configuration it began with.");
       }
-      wanted = fs::path("runs") / load_run_config(request.config, request.assignments).name;
+      found.loaded = load_run_config(request.config, request.assignments);
+      wanted = fs::path("runs") / found.loaded->name;
       runs = listed_runs(wanted);
     }
     for (const RunFolder& folder : RunFolder::numbered(wanted)) runs.push_back(folder);
@@ -151,7 +152,8 @@ RunRequest with_run_found(const RunRequest& request) {
 
 OpenRun open_old_run(const RunRequest& request) {
   std::optional<RunConfig> asked;
-  if (names_configuration(request)) asked = load_run_config(request.config, request.assignments);
+  if (names_configuration(request))
+    asked = request.loaded ? *request.loaded : load_run_config(request.config, request.assignments);
   const std::vector<std::string> assignments = without_chosen(request.assignments);
   RunFolder folder = RunFolder::open(request.resume);
   const RunConfig before = load_run_config(folder.config());

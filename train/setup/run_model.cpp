@@ -39,9 +39,10 @@ void require_model(const RunConfig& config) {
 
 Model load_model(const RunConfig& config, int classes) {
   require_model(config);
-  Model model = config.imported
-                    ? imported_model(*config.imported, classes, config.head, config.input.channels)
-                    : load_model(std::filesystem::path(config.model), classes, config.head, config.input.channels);
+  Model model =
+      config.imported
+          ? imported_model(*config.imported, classes, config.head, config.input.channels)
+          : load_model(std::filesystem::path(config.model), classes, config.head, config.input.channels);
   if (model.channels != 1 && model.channels != 3) {
     throw InputError("the input of '" + model.name + "' has " + std::to_string(model.channels) +
                          " channels, and images are read with 3 (RGB) or 1 (grey)",

@@ -26,10 +26,10 @@ RunPlace::RunPlace(const RunRequest& request, Communicator& ranks)
     : request_(request), leads_(ranks.leads()) {
   // Before anything is created, on all ranks: one whose configuration is broken says so.
   prepare_together(ranks, [&] {
-    if (!request.resuming) requested_config(request);
+    if (!request.resuming) request_.loaded = requested_config(request);
   });
   prepare_together(ranks, [&] {
-    if (leads_) settle(request);
+    if (leads_) find_or_create();
   });
   // "resume", "again" or "new", then the folder.
   const char* kind = request_.resuming ? "resume " : request_.begin_again ? "again " : "new ";
@@ -43,8 +43,8 @@ RunPlace::RunPlace(const RunRequest& request, Communicator& ranks)
   if (request_.resuming || request_.begin_again) request_.resume = path;
 }
 
-void RunPlace::settle(const RunRequest& request) {
-  request_ = with_run_found(request);
+void RunPlace::find_or_create() {
+  request_ = with_run_found(request_);
   if (request_.resuming || request_.begin_again) {
     folder_ = RunFolder::open(request_.resume);
     lock_ = std::make_unique<RunLock>(folder_);
@@ -54,12 +54,12 @@ void RunPlace::settle(const RunRequest& request) {
     set_best_aside(folder_);
     return;
   }
-  const fs::path usual = fs::path("runs") / requested_config(request).name;
-  const fs::path wanted = request.out.empty() ? usual : fs::path(request.out);
+  const fs::path usual = fs::path("runs") / request_.loaded->name;
+  const fs::path wanted = request_.out.empty() ? usual : fs::path(request_.out);
   folder_ = RunFolder::create(wanted);
   lock_ = std::make_unique<RunLock>(folder_);
   log_to_file(folder_.log());
-  if (!request.out.empty()) list_run(usual, folder_);
+  if (!request_.out.empty()) list_run(usual, folder_);
   if (without_slash(fs::absolute(folder_.path())) != without_slash(fs::absolute(wanted))) {
     spdlog::info("{} exists and is kept: this run is written to {}. (`--resume` continues an earlier run.)",
                  without_slash(wanted).string(), folder_.path().string());

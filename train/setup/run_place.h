@@ -1,5 +1,5 @@
 // The folder of a run. Rank 0 finds it, or makes it, before anything else is done, so that a number in its
-// name is known first and train.log has all that is said.
+// name is known first and train.log contains every message.
 #pragma once
 
 #include <memory>
@@ -25,7 +25,7 @@ class RunPlace {
   const RunFolder& folder() const { return folder_; }
 
  private:
-  void settle(const RunRequest& request);
+  void find_or_create();
 
   RunRequest request_;
   RunFolder folder_ = RunFolder::at("");

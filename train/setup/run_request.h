@@ -1,6 +1,7 @@
 // The request of `brightnet train`.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,10 +19,12 @@ struct RunRequest {
   bool begin_again = false;  ///< the run in `resume`, which ended before its first save
   std::string out;           ///< folder of a new run; empty: runs/NAME
   bool no_graph = false;
+  /// What `config` and `assignments` mean, where they have been read: a .cfg is imported once.
+  std::optional<RunConfig> loaded{};
 };
 
-/// The configuration of a new run with the request's overrides. Published weights that it names are fetched. Throws
-/// InputError.
+/// The configuration of a new run with the request's overrides. Published weights that it names are
+/// fetched. Throws InputError.
 RunConfig requested_config(const RunRequest& request);
 
 /// Throws InputError for what `train` refuses in a configuration before it has read the data: the model and

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -47,8 +46,8 @@ std::string text(const std::vector<Anchor>& anchors) {
 }
 
 /// Channel a · (5 + classes) + 2 is t of the width for anchor a, the next that of the height.
-void shift_biases(const Head& head, int classes, const std::vector<Anchor>& trained, const ParameterLayout& layout,
-                  std::vector<float>& values) {
+void shift_biases(const Head& head, int classes, const std::vector<Anchor>& trained,
+                  const ParameterLayout& layout, std::vector<float>& values) {
   const ParameterEntry* bias = layout.find(head.layer + ".bias");
   BRIGHTNET_CHECK(bias, "a prediction layer without biases");
   const std::vector<Anchor> now = own_anchors(*head.head);
@@ -90,7 +89,8 @@ std::string fit_to_anchors(const TrainedAnchors& trained, const Model& model, co
     const std::vector<Anchor> now = own_anchors(*heads[i].head);
     ours.push_back(fmt::format("{}: {}", heads[i].layer, text(now)));
     if (i >= trained.heads.size() || same(trained.heads[i], now)) continue;
-    others.push_back(fmt::format("{}: {} in the weights, {} here", heads[i].layer, text(trained.heads[i]), text(now)));
+    others.push_back(
+        fmt::format("{}: {} in the weights, {} here", heads[i].layer, text(trained.heads[i]), text(now)));
     fits = fits && trained.heads[i].size() == now.size() && !heads[i].head->new_coords;
   }
   if (trained.heads.empty()) {
@@ -100,13 +100,14 @@ std::string fit_to_anchors(const TrainedAnchors& trained, const Model& model, co
         fmt::join(ours, "; "));
   }
   if (trained.heads.size() != heads.size())
-    return fmt::format("They were trained with {} yolo layers, and this model has {}: the first boxes will be wrong.",
-                       trained.heads.size(), heads.size());
+    return fmt::format(
+        "They were trained with {} yolo layers, and this model has {}: the first boxes will be wrong.",
+        trained.heads.size(), heads.size());
   if (others.empty()) return "The prediction layers were trained with this model's anchors.";
   const std::string all = fmt::format("{}", fmt::join(others, "; "));
   if (!fits)
-    return "The prediction layers were trained with other anchors, so their first boxes are wrong by as much (" + all +
-           ").";
+    return "The prediction layers were trained with other anchors, so their first boxes are wrong by as much (" +
+           all + ").";
   for (size_t i = 0; i < heads.size(); ++i) {
     if (!same(trained.heads[i], own_anchors(*heads[i].head)))
       shift_biases(heads[i], model.classes, trained.heads[i], layout, values);

@@ -21,9 +21,11 @@ Json to_json(const SearchPlan& plan, const std::string& configuration) {
           {"trials", plan.trials},   {"configuration", configuration}};
 }
 
-Json read_json(const fs::path& file) {
+/// What `read` makes of a plan's file. Throws InputError where it is none.
+template <typename Read>
+auto from_plan(const fs::path& file, Read&& read) {
   try {
-    return Json::parse(read_file(file));
+    return read(Json::parse(read_file(file)));
   } catch (const Json::exception&) {
     throw InputError("this is not the plan of a search", file.string(),
                      "Start a new one with another --out.");
@@ -47,7 +49,7 @@ std::string differing_line(const std::string& before, const std::string& now) {
   return "its configuration has " + words(old_line) + ", not " + words(new_line);
 }
 
-/// In what two plans differ; empty when the search can go on.
+/// In what two plans differ; empty when the search can go on. Throws Json::exception.
 std::string difference(const Json& before, const Json& now) {
   for (const char* key : {"keys", "minutes", "epochs", "seed"}) {
     const Json old = before.value(key, Json());
@@ -78,7 +80,7 @@ SearchFolder::SearchFolder(const fs::path& path, const SearchPlan& plan, const s
   lock_ = std::make_unique<RunLock>(RunFolder::at(path_));
   const Json now = to_json(plan, configuration);
   if (fs::exists(file) && fs::exists(table())) {
-    const std::string other = difference(read_json(file), now);
+    const std::string other = from_plan(file, [&](const Json& before) { return difference(before, now); });
     if (!other.empty())
       throw InputError("this folder has the results of another search: " + other, path_.string(), remedy);
   }
@@ -99,8 +101,7 @@ SearchPlan read_plan(const fs::path& folder) {
     throw InputError("there is no search to resume: " + file.string() + " is missing", folder.string(),
                      "Name the folder of a search (runs/NAME-tune).");
   }
-  const Json json = read_json(file);
-  try {
+  return from_plan(file, [](const Json& json) {
     SearchPlan plan;
     plan.config = json.at("config");
     plan.assignments = json.at("assignments").get<std::vector<std::string>>();
@@ -110,10 +111,7 @@ SearchPlan read_plan(const fs::path& folder) {
     plan.seed = json.at("seed");
     plan.trials = json.at("trials");
     return plan;
-  } catch (const Json::exception&) {
-    throw InputError("this is not the plan of a search", file.string(),
-                     "Start a new one with another --out.");
-  }
+  });
 }
 
 }  // namespace brightnet

@@ -121,7 +121,9 @@ TEST(DarknetImage, ARectangularInputHasItsOwnHeightAndWidth) {
     const cv::Mat three = noise(50, 41);
     for (int i = 0; i < static_cast<int>(values.size()); ++i) {
       const int pixel = i / channels, channel = channels == 1 ? 1 : i % 3;
-      ASSERT_NEAR(values[static_cast<size_t>(i)], blended(three, pixel % 48, pixel / 48, channel, 48, 20), 2e-5) << i;
+      ASSERT_NEAR(values[static_cast<size_t>(i)], blended(three, pixel % 48, pixel / 48, channel, 48, 20),
+                  2e-5)
+          << i;
     }
   }
   // letterbox_image(): 20 / 41 is the lesser factor, so the height is whole and 50 * 20 / 41 = 24 columns are covered.
@@ -136,7 +138,8 @@ TEST(DarknetImage, ARectangularInputHasItsOwnHeightAndWidth) {
   for (int i = 0; i < static_cast<int>(values.size()); ++i) {
     const int column = i / 3 % 48, row = i / (3 * 48);
     const bool inside = column >= 12 && column < 36;
-    ASSERT_NEAR(values[static_cast<size_t>(i)], inside ? blended(image, column - 12, row, i % 3, 24, 20) : 0.5, 2e-5)
+    ASSERT_NEAR(values[static_cast<size_t>(i)],
+                inside ? blended(image, column - 12, row, i % 3, 24, 20) : 0.5, 2e-5)
         << i;
   }
 }

@@ -69,6 +69,9 @@ TEST(ImageHeader, DamagedExifIsIgnored) {
   Bytes far = block;
   far[4] = far[5] = far[6] = far[7] = 0xFF;
   EXPECT_EQ(exif_orientation(far), 1);
+  Bytes of_the_resolution = block;  // the directory's only entry
+  of_the_resolution[10] = 0x1A;
+  EXPECT_EQ(exif_orientation(of_the_resolution), 1);
 }
 
 TEST(ImageHeader, HeaderBehindALongColourProfileIsFound) {

@@ -90,8 +90,9 @@ TEST(Image, GreyIsReadAsOneChannel) {
     const char* name;
     cv::Mat image;
     int tolerance;  // of a JPEG's own luma, which is rounded before it becomes colours
-  } cases[] = {{"grey.png", grey, 0},  {"grey.jpg", grey, 0},   {"deep.png", deep, 0}, {"deep.tif", deep, 0},
-               {"color.png", color, 0}, {"color.jpg", color, 2}, {"alpha.png", alpha, 0}};
+  } cases[] = {{"grey.png", grey, 0},  {"grey.jpg", grey, 0},   {"deep.png", deep, 0},
+               {"deep.tif", deep, 0},  {"color.png", color, 0}, {"color.jpg", color, 2},
+               {"alpha.png", alpha, 0}};
   for (const auto& [name, image, tolerance] : cases) {
     const fs::path file = write(name, encode(fs::path(name).extension().string().c_str(), image));
     const cv::Mat one = read_image(file, {}, 1);
@@ -172,7 +173,8 @@ TEST(Image, ImageNamesAreKnownInEitherCase) {
 /// Writes the values as one row of 16-bit grey and reads it back as 8 bits.
 std::vector<int> read_grey16(const std::vector<uint16_t>& values, const char* extension) {
   const auto file = std::filesystem::path(::testing::TempDir()) / (std::string("grey16") + extension);
-  cv::imwrite(file.string(), cv::Mat(1, static_cast<int>(values.size()), CV_16UC1, const_cast<uint16_t*>(values.data())));
+  cv::imwrite(file.string(),
+              cv::Mat(1, static_cast<int>(values.size()), CV_16UC1, const_cast<uint16_t*>(values.data())));
   const cv::Mat image = read_image(file);
   EXPECT_EQ(image.type(), CV_8UC3);
   std::vector<int> read;
@@ -192,7 +194,8 @@ TEST(ReadImage, SixteenBitGreyIsScaledByItsOwnRange) {
     EXPECT_EQ(read_grey16({1000, 5095, 3048, 2024}, extension), (std::vector<int>{0, 255, 128, 64}))
         << "12 bits; by the upper 8 of 16 this would be 3, 19, 11, 7";
     EXPECT_EQ(read_grey16({100, 110, 355}, extension), (std::vector<int>{0, 10, 255}));
-    EXPECT_EQ(read_grey16({100, 110, 120}, extension), (std::vector<int>{0, 10, 20})) << "one level is at most one";
+    EXPECT_EQ(read_grey16({100, 110, 120}, extension), (std::vector<int>{0, 10, 20}))
+        << "one level is at most one";
     EXPECT_EQ(read_grey16({777, 777}, extension), (std::vector<int>{0, 0}));
     // Two hot pixels and a dead one of 4000 decide nothing.
     std::vector<uint16_t> values(4000);

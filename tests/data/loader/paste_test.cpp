@@ -76,7 +76,8 @@ TEST_F(Paste, EachBoxHasItsObjectAndTheRestIsAsItWas) {
       EXPECT_GT(most, 200) << "the soft edge of another may reach into it";
       EXPECT_LT(mean[0] + mean[1] + mean[2] - most, 30) << "one channel alone";
       // A tenth of the smaller side on, from 1 to 6 pixels, everything is as it was.
-      const int edge = static_cast<int>(std::ceil(std::clamp(0.1f * std::min(box.width, box.height), 1.0f, 6.0f)));
+      const int edge =
+          static_cast<int>(std::ceil(std::clamp(0.1f * std::min(box.width, box.height), 1.0f, 6.0f)));
       const cv::Rect around(inside.x - 2 - edge, inside.y - 2 - edge, inside.width + 4 + 2 * edge,
                             inside.height + 4 + 2 * edge);
       untouched(around & cv::Rect(0, 0, size, size)) = 0;

@@ -17,7 +17,8 @@ TEST(RectBatches, AnImageGetsTheLeastInputAtItsScale) {
   EXPECT_EQ(least_input(1242, 375, 416, 32), InputSize(128, 416)) << "126 rows";
   EXPECT_EQ(least_input(4000, 1, 416, 32), InputSize(32, 416));
   EXPECT_EQ(least_input(640, 480, {384, 1248}, 32), InputSize(384, 512));
-  EXPECT_EQ(least_input(1920, 1080, 416, 64), InputSize(256, 384 + 32)) << "never larger than the whole input";
+  EXPECT_EQ(least_input(1920, 1080, 416, 64), InputSize(256, 384 + 32))
+      << "never larger than the whole input";
 }
 
 // In any batch, an image has the scale that it has in the whole input: its objects are as large as without --rect.
@@ -49,8 +50,10 @@ TEST(RectBatches, KeepScalesAndOrderTheRatios) {
       EXPECT_LE(of_batch.width, size.width);
       const Placement whole = place(image.width, image.height, size, true),
                       part = place(image.width, image.height, of_batch, true);
-      EXPECT_EQ(part.scale_x, whole.scale_x) << image.width << 'x' << image.height << " in " << of_batch.text();
-      EXPECT_EQ(part.scale_y, whole.scale_y) << image.width << 'x' << image.height << " in " << of_batch.text();
+      EXPECT_EQ(part.scale_x, whole.scale_x)
+          << image.width << 'x' << image.height << " in " << of_batch.text();
+      EXPECT_EQ(part.scale_y, whole.scale_y)
+          << image.width << 'x' << image.height << " in " << of_batch.text();
       pixels += of_batch.pixels();
     }
     EXPECT_LT(static_cast<double>(pixels), 0.9 * static_cast<double>(101 * size.pixels())) << size.text();

@@ -45,7 +45,8 @@ Dataset draw_colors(const std::filesystem::path& folder) {
 
 cv::Rect2f pixels_of(const Truth& truth, const InputSize& size) {
   const auto w = static_cast<float>(size.width), h = static_cast<float>(size.height);
-  return {(truth.box.x - truth.box.w / 2) * w, (truth.box.y - truth.box.h / 2) * h, truth.box.w * w, truth.box.h * h};
+  return {(truth.box.x - truth.box.w / 2) * w, (truth.box.y - truth.box.h / 2) * h, truth.box.w * w,
+          truth.box.h * h};
 }
 
 cv::Rect2f widened(const cv::Rect2f& box, float by) {
@@ -160,7 +161,8 @@ TEST_P(SampleMakerOfSize, BoxesFollowPixelsWithEverythingOn) {
     EXPECT_GT(found.boxes, 200);
     // A pixel of rounding costs the smaller objects of a flat input more.
     EXPECT_GT(found.iou / found.boxes, size.square() ? 0.96 : 0.955);
-    EXPECT_GT(found.worst, size.square() ? 0.75 : 0.7);  // the rest of another, too thin to have a box, may touch it
+    EXPECT_GT(found.worst,
+              size.square() ? 0.75 : 0.7);  // the rest of another, too thin to have a box, may touch it
     EXPECT_EQ(found.unlabelled, 0);
   }
 }
@@ -353,6 +355,30 @@ TEST(SampleMaker, CutmixShowsARectangleOfAnotherSampleWithItsBoxes) {
   }
 }
 
+TEST(SampleMaker, PlainSamplesAreWholeImages) {
+  const Dataset dataset = draw_colors(test_folder());
+  AugmentOptions options;
+  options.mosaic = 1;
+  options.jitter = 0.3f, options.resize = 2, options.scale = 0.5f, options.translate = 0.3f;
+  options.flip = 0;
+  ImageCache cache(dataset, 1 << 30, {});
+  SampleMaker maker(dataset, options, cache);
+  std::vector<uint8_t> pixels(3 * 96 * 64);
+  std::vector<Truth> truths;
+  for (int image = 0; image < 6; ++image) {
+    const ImageRecord& record = dataset.images[static_cast<size_t>(image)];
+    maker.make({5, 0, static_cast<uint64_t>(image), image, true}, {96, 64}, pixels.data(), truths);
+    ASSERT_EQ(truths.size(), 3u);
+    for (size_t i = 0; i < 3; ++i) {
+      const Annotation& object = record.annotations[i];
+      EXPECT_NEAR(truths[i].box.x * static_cast<float>(record.width), (object.x1 + object.x2) / 2, 0.01);
+      EXPECT_NEAR(truths[i].box.y * static_cast<float>(record.height), (object.y1 + object.y2) / 2, 0.01);
+      EXPECT_NEAR(truths[i].box.w * static_cast<float>(record.width), object.x2 - object.x1, 0.01);
+      EXPECT_NEAR(truths[i].box.h * static_cast<float>(record.height), object.y2 - object.y1, 0.01);
+    }
+  }
+}
+
 TEST(SampleMaker, CutoutCoversWithGreyAndDropsWhatItHides) {
   const Dataset dataset = draw_colors(test_folder());
   AugmentOptions options;
@@ -397,12 +423,14 @@ TEST(SampleMaker, AGreySampleHasOneChannel) {
   options.copy_paste = 0.5f;
   options.cutmix = 0.5f;
   const InputSize size(96, 160);
-  const auto make = [&](const Dataset& dataset, const AugmentOptions& augment, int channels, uint64_t number) {
+  const auto make = [&](const Dataset& dataset, const AugmentOptions& augment, int channels,
+                        uint64_t number) {
     ImageCache cache(dataset, 1 << 30, {}, channels);
     SampleMaker maker(dataset, augment, cache);
     std::vector<uint8_t> pixels(static_cast<size_t>(channels * size.pixels()));
     std::vector<Truth> truths;
-    maker.make({5, 0, number, static_cast<int>(number % dataset.images.size()), false}, size, pixels.data(), truths);
+    maker.make({5, 0, number, static_cast<int>(number % dataset.images.size()), false}, size, pixels.data(),
+               truths);
     return pixels;
   };
   AugmentOptions other_hues = options;
@@ -413,7 +441,8 @@ TEST(SampleMaker, AGreySampleHasOneChannel) {
     const auto three = make(grey, options, 3, i), one = make(grey, options, 1, i);
     for (size_t k = 0; k < one.size(); ++k) ASSERT_EQ(one[k], three[3 * k]) << "sample " << i;
     const auto brightness = make(colored, other_hues, 1, i);
-    for (size_t k = 0; k < one.size(); ++k) ASSERT_EQ(brightness[k], one[k]) << "sample " << i << ", value " << k;
+    for (size_t k = 0; k < one.size(); ++k)
+      ASSERT_EQ(brightness[k], one[k]) << "sample " << i << ", value " << k;
   }
 }
 

@@ -1,17 +1,17 @@
 // Tiles of pictures as the loaders see them.
 #include "data/tiles/tiles.h"
 
+#include "data/image/read_image.h"
 #include "data/loader/evaluation_loader.h"
 #include "data/loader/image_cache.h"
-#include "data/image/read_image.h"
 #include "tests/data/loader/taken_batches.h"
 #include "tests/data/pictures.h"
 
 namespace brightnet {
 namespace {
 
-using testing::Taken;
 using testing::take_all;
+using testing::Taken;
 
 constexpr uint64_t plenty = 1 << 30;
 
@@ -64,8 +64,7 @@ TEST(LoadedTiles, HaveThePixelsOfTheirPlaceInThePicture) {
             EXPECT_LE(window.corner.x, static_cast<int>(needed.x * part.width));
             EXPECT_GE(window.corner.x + window.pixels.cols,
                       std::min(part.width, static_cast<int>((needed.x + needed.width) * part.width)));
-            const cv::Mat expected =
-                whole(cv::Rect(part.tl() + window.corner, window.pixels.size()));
+            const cv::Mat expected = whole(cv::Rect(part.tl() + window.corner, window.pixels.size()));
             ASSERT_EQ(cv::norm(window.pixels, expected, cv::NORM_INF), 0) << extension << " tile " << i;
           }
         }

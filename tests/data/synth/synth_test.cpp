@@ -10,6 +10,7 @@
 #include "core/config.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "data/synth/texture.h"
 
 namespace brightnet {
 namespace {
@@ -38,6 +39,18 @@ bool same_pixels(const cv::Mat& a, const cv::Mat& b) {
 
 double colour_distance(const cv::Scalar& a, const cv::Scalar& b) {
   return cv::norm(cv::Vec3d(a[0] - b[0], a[1] - b[1], a[2] - b[2]));
+}
+
+TEST(Synth, ATextureOfZerosIsTheBaseAndOnesAreTheOtherColour) {
+  const Colour base(200, 40, 10);
+  cv::Mat field(1, 3, CV_32F);
+  field.at<float>(0) = 0, field.at<float>(1) = 0.5f, field.at<float>(2) = 1;
+  Random random(1, Purpose::test), same(1, Purpose::test);
+  const cv::Mat pixels = coloured(random, field, base, 0.75f);
+  const Colour other = base * 0.25f + any_colour(same) * 0.75f;
+  EXPECT_EQ(pixels.at<Colour>(0), base);
+  EXPECT_LT(cv::norm(pixels.at<Colour>(1) - (base + other) * 0.5f), 1e-3);
+  EXPECT_LT(cv::norm(pixels.at<Colour>(2) - other), 1e-3);
 }
 
 TEST(Synth, AnImageDoesNotDependOnWhatElseIsDrawn) {

@@ -23,7 +23,8 @@ TEST(Tiles, CoverThePictureAndOverlapByAtLeastAsMuch) {
     std::vector<int> across(static_cast<size_t>(width), 0);
     for (size_t i = 0; i < tiles.size(); ++i) {
       const ImageTile& tile = tiles[i];
-      EXPECT_TRUE(tile.x >= 0 && tile.y >= 0 && tile.x + tile.width <= width && tile.y + tile.height <= height);
+      EXPECT_TRUE(tile.x >= 0 && tile.y >= 0 && tile.x + tile.width <= width &&
+                  tile.y + tile.height <= height);
       EXPECT_EQ(tile.picture_width, width);
       EXPECT_EQ(tile.width, std::min(width, 640));
       if (tile.y > 0) continue;
@@ -58,7 +59,8 @@ TEST(Tiles, CutBoxesAtTheirEdgesAndKeepThemByTheShareThatIsLeft) {
   const std::vector<Annotation> all{box(110, 210, 120, 220), box(90, 210, 110, 220), box(92, 210, 102, 220),
                                     box(0, 0, 50, 50), box(140, 230, 160, 250)};
   const auto kept = annotations_in(tile, all, 0.3f);
-  ASSERT_EQ(kept.size(), 2u) << "a fifth and a quarter of the third and fifth are left, nothing of the fourth";
+  ASSERT_EQ(kept.size(), 2u)
+      << "a fifth and a quarter of the third and fifth are left, nothing of the fourth";
   EXPECT_EQ(kept[0].x1, 10);
   EXPECT_EQ(kept[0].y2, 20);
   EXPECT_EQ(kept[0].area, 50);
@@ -112,7 +114,8 @@ TEST(Tiles, AreReadAsSizeAndOverlapOrAsASection) {
   EXPECT_EQ(parse_tiles(text, "--tiles"), section);
   EXPECT_EQ(parse_tiles(to_text(section), "--tiles"), section);
   EXPECT_EQ(parse_tiles("640", "--tiles", section).merge, TileMerge::nms);
-  for (const char* wrong : {"", "0", "6.5", "640,1", "640,-0.1", "large", "640,", "{overlap: 0.1}", "{sise: 640}"})
+  for (const char* wrong :
+       {"", "0", "6.5", "640,1", "640,-0.1", "large", "640,", "{overlap: 0.1}", "{sise: 640}"})
     EXPECT_THROW(parse_tiles(wrong, "--tiles"), InputError) << wrong;
 }
 

@@ -21,8 +21,8 @@ double reference(Activation activation, double x) {
   return 0;
 }
 
-/// Central difference of the reference; exact where the function is linear, and never across the corners of relu and
-/// hardswish.
+/// Central difference of the reference; exact where the function is linear, and never across the corners of
+/// relu and hardswish.
 double derivative(Activation activation, double x) {
   const double corner = activation == Activation::hardswish ? std::abs(std::abs(x) - 3) : std::abs(x);
   const double step = std::clamp(corner / 2, 1e-9, 1e-5);

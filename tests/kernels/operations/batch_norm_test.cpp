@@ -34,7 +34,8 @@ TEST_P(BatchNormTest, AShortcutsOtherInputIsAddedAfterTheActivation) {
       layer.forward(*z);
       std::vector<double> sum = layer.reference().z;
       for (size_t i = 0; i < sum.size(); ++i) sum[i] += addend[i];
-      EXPECT_LT(relative_error(z, sum), 3 * tested_device().formula_error + rounding(type)) << enum_name(type);
+      EXPECT_LT(relative_error(z, sum), 3 * tested_device().formula_error + rounding(type))
+          << enum_name(type);
     }
   }
 }

@@ -126,7 +126,8 @@ TEST(Cast, ManyTensorsAtOnceAreCastOneByOne) {
     device().cast_all(pairs);
     for (size_t i = 0; i < from.size(); ++i) {
       for (size_t k = 0; k < from[i].count(); ++k)
-        ASSERT_EQ(to[i][k], static_cast<double>(rounded(static_cast<float>(from[i][k]), type))) << i << ' ' << k;
+        ASSERT_EQ(to[i][k], static_cast<double>(rounded(static_cast<float>(from[i][k]), type)))
+            << i << ' ' << k;
     }
   }
 }

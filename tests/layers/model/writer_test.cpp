@@ -29,6 +29,38 @@ TEST(ModelWriter, ShippedModelsReadBack) {
     expect_reads_back(shipped_model(name, 3));
 }
 
+TEST(ModelWriter, NamesOnlyTheLayersThatAreReferredTo) {
+  const Model model = model_of(R"(
+name: residuals
+input: {size: 64, channels: 3}
+head: {anchors: [[10, 12]]}
+blocks:
+  sum:
+    parameters: [filters]
+    layers:
+      - conv: {name: begin, filters: $filters/2, size: 1}
+      - conv: {name: end, filters: $filters, size: 3}
+      - shortcut: {name: result, from: [end, input]}
+layers:
+  - conv: {name: stem, filters: 8, size: 3, stride: 2}
+  - conv: {name: wide, filters: 16, size: 3, stride: 2}
+  - sum: {filters: 16, repeat: 2}
+  - conv: {filters: 32, size: 3, stride: 2}
+  - sum: {filters: 32, repeat: 3}
+  - conv: {filters: auto, batch_norm: false}
+  - yolo: {mask: [0]}
+)",
+                               1);
+  EXPECT_NE(write_model_yaml(model, {}).find(R"(
+    layers:
+      - conv: {filters: $filters/2, size: 1}
+      - conv: {name: out, filters: $filters, size: 3}
+      - shortcut: {from: [out, input]}
+)"),
+            std::string::npos)
+      << write_model_yaml(model, {});
+}
+
 TEST(ModelWriter, SaysWhatHeadsShareOnceAndTheRestWhereItBelongs) {
   const Model model = model_of(R"(
 name: two-heads

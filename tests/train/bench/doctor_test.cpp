@@ -28,7 +28,7 @@ cuda::Installation machine_with_gpus(size_t count) {
   return machine;
 }
 
-Diagnosis judged(const cuda::Installation& machine) {
+Diagnosis diagnosis_of(const cuda::Installation& machine) {
   Diagnosis diagnosis;
   diagnosis.libraries = diagnose_cuda(machine);
   diagnosis.gpus = diagnose_gpus(machine);
@@ -44,40 +44,47 @@ Health health_of(const Diagnosis& diagnosis, const std::string& name) {
 }
 
 TEST(Diagnosis, AMachineWithoutAGpuIsHealthyWithoutItsLibraries) {
-  const Diagnosis diagnosis = judged(plain_machine());
+  const Diagnosis diagnosis = diagnosis_of(plain_machine());
   EXPECT_TRUE(diagnosis.healthy());
   EXPECT_EQ(health_of(diagnosis, "NVIDIA driver (CUDA)"), Health::absent);
   EXPECT_EQ(health_of(diagnosis, "cuDNN"), Health::absent);
   cuda::Installation cpu_build;
   cpu_build.absence = "missing: nvcc";
-  EXPECT_TRUE(judged(cpu_build).healthy());
+  EXPECT_TRUE(diagnosis_of(cpu_build).healthy());
+}
+
+TEST(Diagnosis, ADeviceThatCannotBeOpenedIsBrokenAndSaysWhy) {
+  const ConvolutionDiagnosis none = try_convolution("cuda:77", Precision::fp32);
+  EXPECT_EQ(none.health, Health::broken);
+  EXPECT_NE(none.problem.find("CUDA"), std::string::npos) << none.problem;
+  EXPECT_EQ(try_convolution("cpu", Precision::fp32).health, Health::good);
 }
 
 TEST(Diagnosis, AGpuWithEverythingIsHealthy) {
-  EXPECT_TRUE(judged(machine_with_gpus(2)).healthy());
+  EXPECT_TRUE(diagnosis_of(machine_with_gpus(2)).healthy());
 }
 
 TEST(Diagnosis, AGpuThatNothingCanUseIsNot) {
   cuda::Installation without_driver = plain_machine();
   without_driver.gpu_files = true;
-  EXPECT_FALSE(judged(without_driver).healthy());
+  EXPECT_FALSE(diagnosis_of(without_driver).healthy());
   cuda::Installation cpu_build;
   cpu_build.absence = "missing: nvcc";
   cpu_build.gpu_files = true;
-  EXPECT_FALSE(judged(cpu_build).healthy());
+  EXPECT_FALSE(diagnosis_of(cpu_build).healthy());
   cuda::Installation without_cudnn = machine_with_gpus(1);
   without_cudnn.cudnn = plain_machine().cudnn;
-  EXPECT_FALSE(judged(without_cudnn).healthy());
+  EXPECT_FALSE(diagnosis_of(without_cudnn).healthy());
   cuda::Installation old_card = machine_with_gpus(1);
   old_card.gpus[0].major = 6;
-  EXPECT_FALSE(judged(old_card).healthy());
+  EXPECT_FALSE(diagnosis_of(old_card).healthy());
 }
 
 TEST(Diagnosis, NcclIsMissedByMoreThanOneGpuOnly) {
   cuda::Installation one = machine_with_gpus(1), two = machine_with_gpus(2);
   one.nccl = two.nccl = plain_machine().nccl;
-  EXPECT_TRUE(judged(one).healthy());
-  EXPECT_FALSE(judged(two).healthy());
+  EXPECT_TRUE(diagnosis_of(one).healthy());
+  EXPECT_FALSE(diagnosis_of(two).healthy());
 }
 
 TEST(Diagnosis, EveryFailedLineHasItsRemedy) {
@@ -85,7 +92,7 @@ TEST(Diagnosis, EveryFailedLineHasItsRemedy) {
   broken.driver.problem = "it is too old";
   broken.cudnn = plain_machine().cudnn;
   broken.nccl = plain_machine().nccl;
-  const Diagnosis diagnosis = judged(broken);
+  const Diagnosis diagnosis = diagnosis_of(broken);
   for (const auto& library : diagnosis.libraries) {
     if (library.health == Health::broken) {
       EXPECT_NE(library.remedy, "") << library.name;
@@ -161,7 +168,7 @@ TEST(Diagnosis, AConvolutionThatIsWrongFails) {
 }
 
 TEST(Diagnosis, JsonHasTheDocumentedKeys) {
-  const Json json = to_json(judged(machine_with_gpus(1)));
+  const Json json = to_json(diagnosis_of(machine_with_gpus(1)));
   EXPECT_TRUE(json.at("healthy").get<bool>());
   EXPECT_EQ(json.at("gpus").at(0).at("compute_capability"), "9.0");
   for (const char* key : {"name", "found", "built_for", "status", "problem", "remedy"})

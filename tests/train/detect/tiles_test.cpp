@@ -44,8 +44,8 @@ class DetectInTiles : public ::testing::Test {
   }
 
   std::unique_ptr<InferenceNetwork> network(int batch) {
-    auto inference =
-        std::make_unique<InferenceNetwork>(load_trained_model(weights_), *backend_, Precision::fp32, batch, 0);
+    auto inference = std::make_unique<InferenceNetwork>(load_trained_model(weights_), *backend_,
+                                                        Precision::fp32, batch, 0);
     inference->set_resize(resize_);
     return inference;
   }
@@ -167,8 +167,9 @@ TEST_F(DetectInTiles, MeasuresALossForEveryPictureAndTheSameMetricsOverRanks) {
   EXPECT_GT(metrics->loss->total(), 0);
   const auto losses_of_rank = [&](RankPart part) {
     std::vector<YoloLoss> losses;
-    detect_images(inference.network(), dataset_, inference.fit(), options_, part,
-                  [](int, std::span<const ScoredBox>) { return true; }, &losses);
+    detect_images(
+        inference.network(), dataset_, inference.fit(), options_, part,
+        [](int, std::span<const ScoredBox>) { return true; }, &losses);
     return losses;
   };
   const auto all = losses_of_rank({}), even = losses_of_rank({0, 2}), odd = losses_of_rank({1, 2});

@@ -142,7 +142,7 @@ TEST_F(Fetch, ExaminesTheFileWhereNoHashIsKnown) {
   refused("<!DOCTYPE html><html>Sign in to this network</html>", "does not begin with a version");
   refused(body_.substr(0, 1234) + "x", "ends within a number");
   refused(weights_bytes(10, std::numeric_limits<float>::quiet_NaN()), "its number 0 is not finite");
-  refused(body_.substr(0, 20), "nothing behind the header");
+  refused(body_.substr(0, 20), "no data after the header");
 }
 
 TEST_F(Fetch, TakesTheMirrorOfTheOptionOrTheEnvironment) {

@@ -13,11 +13,10 @@
 #include <vector>
 
 #include <arpa/inet.h>
+#include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <gtest/gtest.h>
 
 namespace brightnet::testing {
 
@@ -27,12 +26,12 @@ class HttpServer {
     std::string body = {};
     int status = 200;
     std::string location = {};  ///< of a redirection
-    bool ranges = true;      ///< whether it can send the rest alone
-    bool length = true;      ///< whether it says how long the body is
-    int unavailable = 0;     ///< requests that it answers with 503 before it is willing
-    int breaks = 0;          ///< answers that it breaks off…
-    size_t break_after = 0;  ///< …after this many bytes of the body
-    int pause_ms = 0;        ///< before each 64 KiB
+    bool ranges = true;         ///< whether it can send the rest alone
+    bool length = true;         ///< whether it says how long the body is
+    int unavailable = 0;        ///< requests that it answers with 503 before it is willing
+    int breaks = 0;             ///< answers that it breaks off…
+    size_t break_after = 0;     ///< …after this many bytes of the body
+    int pause_ms = 0;           ///< before each 64 KiB
   };
 
   HttpServer() {
@@ -133,13 +132,14 @@ class HttpServer {
     if (ranged && page.ranges && status == 200) {
       status = begin < all ? 206 : 416;
       header += "Content-Range: bytes " +
-                (begin < all ? std::to_string(begin) + '-' + std::to_string(all - 1) : std::string("*")) + '/' +
-                std::to_string(all) + "\r\n";
+                (begin < all ? std::to_string(begin) + '-' + std::to_string(all - 1) : std::string("*")) +
+                '/' + std::to_string(all) + "\r\n";
       body = begin < all ? page.body.substr(begin) : "beyond the end\n";
     }
     if (!page.location.empty()) header += "Location: " + page.location + "\r\n";
     if (page.length) header += "Content-Length: " + std::to_string(body.size()) + "\r\n";
-    if (!send_all(connection, "HTTP/1.1 " + std::to_string(status) + " X\r\nConnection: close\r\n" + header + "\r\n"))
+    if (!send_all(connection,
+                  "HTTP/1.1 " + std::to_string(status) + " X\r\nConnection: close\r\n" + header + "\r\n"))
       return;
     if (breaks && body.size() > page.break_after) body.resize(page.break_after);
     constexpr size_t step = 1 << 16;

@@ -95,7 +95,7 @@ TEST_F(Transfer, BeginsAnewWhereTheServerSendsAllOfIt) {
 TEST_F(Transfer, TakesAWholeFileAsWhole) {
   server_.serve("/a", {.body = body_});
   have(body_);
-  EXPECT_EQ(fetch("/a"), "") << "the server answers that nothing lies behind it";
+  EXPECT_EQ(fetch("/a"), "") << "the server answers that nothing comes after it";
   EXPECT_EQ(content(), body_);
 }
 
@@ -116,7 +116,8 @@ TEST_F(Transfer, GivesUpWhenNothingComes) {
 
 TEST_F(Transfer, SaysThatThereIsNoSuchFile) {
   const std::string error = fetch("/none");
-  EXPECT_NE(error.find("there is no such file at " + server_.address("/none") + " (HTTP 404)"), std::string::npos)
+  EXPECT_NE(error.find("there is no such file at " + server_.address("/none") + " (HTTP 404)"),
+            std::string::npos)
       << error;
   EXPECT_NE(error.find("--mirror"), std::string::npos);
   EXPECT_EQ(server_.requests().size(), 1u) << "that is no reason to wait";

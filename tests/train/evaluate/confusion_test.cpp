@@ -34,7 +34,7 @@ TEST(Confusion, KeepsTheThresholdsItCountsBy) {
   const std::vector<ScoredBox> detections{{0, 0, 10, 6, 0, 0.4f}};  // an IoU of 0.6
   for (const auto& [score, iou, found] :
        {std::tuple(0.3f, 0.5f, 1), std::tuple(0.5f, 0.5f, 0), std::tuple(0.3f, 0.7f, 0)}) {
-    DetectionEvaluator evaluator({"a"}, {.confusion_score = score, .confusion_iou = iou});
+    DetectionEvaluator evaluator({"a"}, {.score = score, .iou = iou});
     evaluator.add(1, detections, truths);
     const ConfusionMatrix matrix = evaluator.finish().confusion;
     EXPECT_EQ(matrix.at(0, 0), found) << score << ' ' << iou;

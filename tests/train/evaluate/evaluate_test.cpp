@@ -138,8 +138,10 @@ TEST(ObjectsInImage, ComeBackFromRectangularInputs) {
         for (const auto& [width, height] : {std::pair(1242, 375), {640, 480}, {300, 500}}) {
           const InputFit fit{.size = size, .letterbox = letterbox, .resize = resize};
           const Placement placement = place(width, height, fit);
-          const double left = 10 * placement.scale_x + placement.offset_x, right = 210 * placement.scale_x + placement.offset_x;
-          const double top = 20 * placement.scale_y + placement.offset_y, bottom = 90 * placement.scale_y + placement.offset_y;
+          const double left = 10 * placement.scale_x + placement.offset_x,
+                       right = 210 * placement.scale_x + placement.offset_x;
+          const double top = 20 * placement.scale_y + placement.offset_y,
+                       bottom = 90 * placement.scale_y + placement.offset_y;
           Detection detection = covering(0, 0, 1, 1, 1);
           detection.box = {static_cast<float>((left + right) / 2 / size.width),
                            static_cast<float>((top + bottom) / 2 / size.height),

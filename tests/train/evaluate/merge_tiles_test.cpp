@@ -39,7 +39,8 @@ TEST(MergeTiles, NmmGrowsTheBestAroundTheOthersAndNmsDropsThem) {
   expect_boxes(merge_tiles({right, left}, options_of(TileMerge::nmm, TileMatch::ios), 10),
                {{0, 0, 90, 22, 0, 0.8f}});
   expect_boxes(merge_tiles({right, left}, options_of(TileMerge::nms, TileMatch::ios), 10), {left});
-  expect_boxes(merge_tiles({right, left}, options_of(TileMerge::nmm, TileMatch::ios, 0.6f), 10), {left, right});
+  expect_boxes(merge_tiles({right, left}, options_of(TileMerge::nmm, TileMatch::ios, 0.6f), 10),
+               {left, right});
 }
 
 TEST(MergeTiles, OnlyWhatMatchesTheBestAndTheGrownBoxIsMerged) {

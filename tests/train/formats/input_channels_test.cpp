@@ -21,7 +21,8 @@ Model tiny(int channels) {
 }
 
 /// The last head's predictions for these pixels, HWC.
-std::vector<float> predictions(const Model& model, const std::vector<float>& values, std::vector<uint8_t> pixels) {
+std::vector<float> predictions(const Model& model, const std::vector<float>& values,
+                               std::vector<uint8_t> pixels) {
   const auto backend = make_cpu_backend();
   BoundNetwork bound(*backend, model, 1, {64, 96}, Precision::fp32, Mode::infer);
   bound.set_values(values);
@@ -39,7 +40,8 @@ TEST(InputChannels, RgbWeightsPredictTheSameOfGreyImages) {
   const std::vector<float> rgb_values = initial_parameters(rgb, rgb_layout, 7);
   const fs::path folder = fs::path(::testing::TempDir()) / "input_channels";
   fs::create_directories(folder);
-  TrainedModel trained{.model = rgb, .classes = {"a", "b", "c"}, .training = {}, .layout = rgb_layout, .values = rgb_values};
+  TrainedModel trained{
+      .model = rgb, .classes = {"a", "b", "c"}, .training = {}, .layout = rgb_layout, .values = rgb_values};
   save_weights(folder / "rgb.safetensors", trained);
   save_darknet_weights(folder / "rgb.weights", rgb, rgb_layout, rgb_values);
   Random random(3, Purpose::test);
@@ -57,7 +59,8 @@ TEST(InputChannels, RgbWeightsPredictTheSameOfGreyImages) {
     EXPECT_TRUE(train.fresh.empty()) << file << ": everything was taken";
     const std::vector<float> found = predictions(grey, values, one);
     ASSERT_EQ(found.size(), expected.size());
-    for (size_t i = 0; i < found.size(); ++i) ASSERT_NEAR(found[i], expected[i], 1e-4 * (1 + std::abs(expected[i]))) << file;
+    for (size_t i = 0; i < found.size(); ++i)
+      ASSERT_NEAR(found[i], expected[i], 1e-4 * (1 + std::abs(expected[i]))) << file;
   }
   fs::remove_all(folder);
 }
@@ -73,7 +76,8 @@ TEST(InputChannels, GreyWeightsOfDarknetAreReadAsTheyAre) {
   std::vector<float> values = initial_parameters(grey, layout, 8);
   read_pretrained(train, grey, {"a", "b", "c"}, layout, values);
   for (const auto& entry : layout.entries()) {
-    for (size_t i = 0; i < entry.count; ++i) ASSERT_EQ(values[entry.offset + i], saved[entry.offset + i]) << entry.name;
+    for (size_t i = 0; i < entry.count; ++i)
+      ASSERT_EQ(values[entry.offset + i], saved[entry.offset + i]) << entry.name;
   }
   fs::remove(file);
 }

@@ -78,7 +78,8 @@ inline RealisticModel realistic_model(Model model, const InputSize& size, uint64
   for (int i = 0; i < made.trained.model.classes; ++i)
     made.trained.classes.push_back("class " + std::to_string(i));
   made.trained.layout = ParameterLayout(made.trained.model);
-  made.image = draw_synthetic_image(options, Split::train, 0).pixels(cv::Rect(0, 0, size.width, size.height)).clone();
+  made.image =
+      draw_synthetic_image(options, Split::train, 0).pixels(cv::Rect(0, 0, size.width, size.height)).clone();
   if (made.trained.model.channels == 1) made.image = grey_of(made.image);
   BRIGHTNET_CHECK(made.image.isContinuous(), "a picture with gaps between its rows");
 

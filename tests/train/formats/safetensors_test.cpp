@@ -141,7 +141,7 @@ INSTANTIATE_TEST_SUITE_P(
         BrokenHeader{"gap",
                      R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
                      R"("b":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}})",
-                     12, "behind a gap"},
+                     12, "after a gap"},
         BrokenHeader{"shape", R"({"a":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8,
                      "needs 12 bytes"},
         BrokenHeader{"past_end", R"({"a":{"dtype":"F32","shape":[4],"data_offsets":[0,16]}})", 8,

@@ -68,10 +68,12 @@ TEST(Weights, KeepARectangularInputAndItsChannels) {
   EXPECT_EQ(trained.size.width, 1248);
   EXPECT_EQ(trained.model.channels, 1);
   EXPECT_EQ(trained.fit().channels, 1);
-  EXPECT_EQ(SafetensorsReader(file).metadata("input"), R"({"letterbox":false,"resize":"antialiased","size":[384,1248]})");
+  EXPECT_EQ(SafetensorsReader(file).metadata("input"),
+            R"({"letterbox":false,"resize":"antialiased","size":[384,1248]})");
   saved.size = 96;
   save_weights(file, saved);
-  EXPECT_EQ(SafetensorsReader(file).metadata("input"), R"({"letterbox":false,"resize":"antialiased","size":96})")
+  EXPECT_EQ(SafetensorsReader(file).metadata("input"),
+            R"({"letterbox":false,"resize":"antialiased","size":96})")
       << "as files had it before";
 }
 

@@ -63,6 +63,16 @@ TEST(RunPage, TheHeadlinesAreThoseOfTheBestEpoch) {
   EXPECT_FALSE(run_page(some_run(), RunStanding(), Page("", "")).html().empty()) << "before the first epoch";
 }
 
+TEST(RunPage, OfARunThatFoundNothingHasNoConfidenceToUse) {
+  DetectionEvaluator evaluator({"cat"});
+  evaluator.add(1, {}, std::vector<Annotation>{{0, 0, 10, 10, 0, false, false, 100}});
+  const Metrics metrics = evaluator.finish();
+  RunStanding now = after_three_epochs();
+  now.best = &metrics;
+  const Json headlines = run_page(some_run(), now, Page("", "")).section("");
+  EXPECT_EQ(headlines.dump().find("confidence"), std::string::npos) << headlines.dump();
+}
+
 TEST(RunPage, AResumedRunKeepsWhatAnEarlierProcessFound) {
   const Metrics metrics = some_metrics();
   RunStanding now = after_three_epochs();

@@ -22,8 +22,10 @@ TEST(AutomaticSize, HasTheImagesRatioAndTheModelsPixels) {
   EXPECT_EQ(fitting_size(images({{500, 500}}), 416, 32), InputSize(416));
   EXPECT_EQ(fitting_size(images({{1920, 1080}}), 416, 32), InputSize(320, 544));
   EXPECT_EQ(fitting_size(images({{1080, 1920}}), 416, 32), InputSize(544, 320));
-  EXPECT_EQ(fitting_size(images({{1242, 375}}), 608, 32), InputSize(320, 1088)) << "KITTI: 3.4, and 3.31 of its images";
-  for (const int stride : {32, 64}) EXPECT_TRUE(fitting_size(images({{1242, 375}}), 416, stride).multiple_of(stride));
+  EXPECT_EQ(fitting_size(images({{1242, 375}}), 608, 32), InputSize(320, 1088))
+      << "KITTI: 3.4, and 3.31 of its images";
+  for (const int stride : {32, 64})
+    EXPECT_TRUE(fitting_size(images({{1242, 375}}), 416, stride).multiple_of(stride));
 }
 
 TEST(AutomaticSize, FollowsTheUsualImageAndNoOutlier) {

@@ -22,7 +22,8 @@ class SmallBackend : public cpu::CpuBackend {
 
 RunConfig tiny_run() {
   RunConfig config;
-  config.train.size = 256;  // large enough for the activations to outweigh what a convolution wants of its own
+  config.train.size =
+      256;  // large enough for the activations to outweigh what a convolution wants of its own
   config.train.batch = 16;
   config.train.micro_batch = 16;
   config.train.precision = Precision::fp32;
@@ -116,8 +117,9 @@ TEST(MemoryAdvice, ProposesRecomputedActivationsWhereTheyFitAndAreNotThereYet) {
   ASSERT_LT(free, peak_with(tiny_run(), model, backend, 16));
   const auto proposed = [&](const RunConfig& config) {
     const auto all = what_fits(config, model, backend, free);
-    return std::any_of(all.begin(), all.end(),
-                       [](const auto& text) { return text.starts_with("--set train.recompute=activations "); });
+    return std::any_of(all.begin(), all.end(), [](const auto& text) {
+      return text.starts_with("--set train.recompute=activations ");
+    });
   };
   EXPECT_TRUE(proposed(tiny_run()));
   EXPECT_FALSE(proposed(recomputed));

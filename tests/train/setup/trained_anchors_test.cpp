@@ -24,7 +24,8 @@ TEST(TrainedAnchors, AnswerTheBoxesThatTheyWereTrainedForOnOtherAnchors) {
   ASSERT_EQ(trained.heads.size(), 2u);
   trained.heads[1] = {{23, 27}, {37, 58}, {81, 82}};  // of yolov4-tiny.weights; here 0, 1, 2
   const std::string said = fit_to_anchors(trained, model, layout, values);
-  EXPECT_NE(said.find("predict16: 23x27 37x58 81x82 in the weights, 10x14 23x27 37x58 here"), std::string::npos)
+  EXPECT_NE(said.find("predict16: 23x27 37x58 81x82 in the weights, 10x14 23x27 37x58 here"),
+            std::string::npos)
       << said;
   EXPECT_NE(said.find("biases are shifted"), std::string::npos) << said;
   const ParameterEntry* bias = layout.find("predict16.bias");
@@ -38,7 +39,8 @@ TEST(TrainedAnchors, AnswerTheBoxesThatTheyWereTrainedForOnOtherAnchors) {
     }
     const size_t a = channel / 8, axis = of_anchor - 2;
     const Anchor& theirs = trained.heads[1][a];
-    EXPECT_NEAR(now[a][axis] * std::exp(values[i]), (axis == 0 ? theirs.w : theirs.h) * std::exp(before[i]), 1e-3);
+    EXPECT_NEAR(now[a][axis] * std::exp(values[i]), (axis == 0 ? theirs.w : theirs.h) * std::exp(before[i]),
+                1e-3);
   }
 }
 

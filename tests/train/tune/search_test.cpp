@@ -77,10 +77,11 @@ TEST_F(SearchOf, RunsTheConfigurationFirstAndThenItsChildren) {
   EXPECT_EQ(trials[0].values, setup_.configured);
   EXPECT_NEAR(trials[3].score, 0.10003, 1e-9);
   EXPECT_EQ(best_of(trials)->number, 5);
-  EXPECT_EQ(read("words-0000"),
-            "train\nrun.yaml\n--out\n" + (folder_ / "out/trials/0000").string() +
-                "\n--device\ncpu\n--set=train.size=64\n--set=name=a b\n--set=name=0000\n--set=train.epochs=2\n"
-                "--set=train.minutes=0\n");
+  EXPECT_EQ(
+      read("words-0000"),
+      "train\nrun.yaml\n--out\n" + (folder_ / "out/trials/0000").string() +
+          "\n--device\ncpu\n--set=train.size=64\n--set=name=a b\n--set=name=0000\n--set=train.epochs=2\n"
+          "--set=train.minutes=0\n");
   for (const auto& value : differing_values(setup_.keys, setup_.configured, trials[2].values))
     EXPECT_NE(read("words-0002").find("--set=" + value + '\n'), std::string::npos) << value;
   for (const Trial& trial : trials) {
@@ -196,16 +197,43 @@ TEST_F(SearchOf, RunsTrialsSideBySideOnTheirDevices) {
   EXPECT_EQ(trials[1].parent, -1) << "nothing had ended when it began";
 }
 
+/// Why a search of this folder cannot be opened as this one; empty when it can.
+std::string refusal_of(const fs::path& path, const SearchPlan& plan, const std::string& configuration) {
+  try {
+    const SearchFolder folder(path, plan, configuration);
+  } catch (const InputError& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST_F(SearchOf, SaysWhichLineOfTheConfigurationDiffers) {
+  const fs::path folder = folder_ / "lines";
+  write_atomically(SearchFolder(folder, setup_.plan, "size: 64").table(), std::string("trial\n"));
+  const auto expect = [&](const std::string& configuration, const std::string& words) {
+    const std::string text = refusal_of(folder, setup_.plan, configuration);
+    EXPECT_NE(text.find(words), std::string::npos) << text;
+  };
+  expect("size: 96", "has 'size: 64', not 'size: 96'");
+  expect("size: 64\n  batch: 8", "has nothing, not 'batch: 8'");
+  expect("", "has 'size: 64', not nothing");
+}
+
+TEST_F(SearchOf, RefusesAPlanThatIsNone) {
+  const fs::path folder = folder_ / "none";
+  write_atomically(SearchFolder(folder, setup_.plan, "size: 64").table(), std::string("trial\n"));
+  for (const char* text : {"[]", "{", "5", R"({"keys": 1, "configuration": 5})"}) {
+    write_atomically(folder / "state/search.json", std::string(text));
+    EXPECT_NE(refusal_of(folder, setup_.plan, "size: 64"), "") << text;
+    EXPECT_THROW(read_plan(folder), InputError) << text;
+  }
+}
+
 TEST_F(SearchOf, RefusesTheFolderOfAnotherSearch) {
   setup_.plan.trials = 1;
   search();
   const auto refusal = [&](const SearchPlan& plan, const std::string& configuration) {
-    try {
-      const SearchFolder folder(folder_ / "out", plan, configuration);
-    } catch (const InputError& e) {
-      return std::string(e.what());
-    }
-    return std::string();
+    return refusal_of(folder_ / "out", plan, configuration);
   };
   SearchPlan other = setup_.plan;
   other.trials = 9;

@@ -51,10 +51,8 @@ const CfgSetting* CfgSection::find(std::string_view key) const {
 void CfgSection::add(CfgSetting setting) {
   for (const CfgSetting& earlier : settings_) {
     if (earlier.key != setting.key) continue;
-    if (earlier.value == setting.value) return;
-    throw InputError("[" + kind_ + "] sets '" + shortened(setting.key) + "' twice, to " +
-                         shortened(earlier.value) + " and to " + shortened(setting.value),
-                     file_ + ':' + std::to_string(setting.line), "Remove one of the two.");
+    if (earlier.value != setting.value) repeated_.push_back(std::move(setting));
+    return;
   }
   settings_.push_back(std::move(setting));
 }

@@ -52,7 +52,9 @@ class CfgSection {
   /// Settings that were not read.
   std::vector<CfgSetting> not_understood() const;
 
-  /// Adds a setting. InputError when the key is already there with another value.
+  /// Settings of a key that was already there with another value: darknet takes the first.
+  const std::vector<CfgSetting>& repeated() const { return repeated_; }
+  /// Adds a setting.
   void add(CfgSetting setting);
 
  private:
@@ -61,7 +63,7 @@ class CfgSection {
 
   std::string file_, kind_;
   int line_;
-  std::vector<CfgSetting> settings_;
+  std::vector<CfgSetting> settings_, repeated_;
   mutable std::set<std::string, std::less<>> understood_;
 };
 
@@ -76,8 +78,7 @@ constexpr size_t longest_darknet_cfg = 1 << 20;
 
 /// Reads the text of a .cfg, which messages call `file`. Blank lines and comments (#, ;), also after a value,
 /// are skipped. Throws InputError with file and line for a line that is not a setting, settings before the
-/// first section, a first section other than [net], a key twice with different values, more than 1 MiB of
-/// text or 4096 sections.
+/// first section, a first section other than [net], more than 1 MiB of text or 4096 sections.
 DarknetCfg parse_darknet_cfg(std::string_view text, const std::string& file);
 
 /// Whether a path has the extension of a darknet configuration.

@@ -219,8 +219,10 @@ class Sections {
     if (head.iou_threshold < 1) set("iou_thresh", head.iou_threshold);
     set("iou_loss", enum_name(head.iou_kind));
     set("iou_normalizer", 0.07);  // darknet's own for its own gradient; λ of ours is another number
-    set("obj_normalizer", head.objectness_weight);
-    set("cls_normalizer", head.class_weight);
+    // cls_normalizer has an effect beside counters_per_class alone, so that of the classes is that of all terms.
+    const float all = head.class_weight > 0 ? head.class_weight : 1;
+    if (all != 1) set("delta_normalizer", all);
+    set("obj_normalizer", head.objectness_weight / all);
     if (head.label_smoothing > 0) set("label_smooth_eps", head.label_smoothing);
     if (head.focal_gamma > 0) set("focal_loss", 1);
     if (head.objectness_smooth) set("objectness_smooth", 1);

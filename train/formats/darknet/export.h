@@ -2,8 +2,10 @@
 // an error.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "layers/model/model.h"
@@ -22,10 +24,18 @@ int darknet_layer_count(const Model& model, int index);
 /// Which values a .weights gets. darknet adds 1e-5 to a running variance before taking its root, as this
 /// program does; OpenCV's importer adds 1e-6 (modules/dnn/src/darknet/darknet_io.cpp), which changes a
 /// channel of variance 1e-3 by half a percent, and the scores of a trained network by about 1e-3.
-enum class DarknetNumbers {
+enum class DarknetNumbers : uint8_t {
   kept,   ///< unchanged to the bit
   scaled  ///< as scaled_to_large_variances() makes them, so that darknet and OpenCV compute the same
 };
+
+constexpr std::string_view enum_name(DarknetNumbers numbers) {
+  switch (numbers) {
+    case DarknetNumbers::kept: return "kept";
+    case DarknetNumbers::scaled: return "scaled";
+  }
+  return {};
+}
 
 /// The same network with other values: each batch-normalised channel whose variance is below 1 has its
 /// weights and mean multiplied by a power of two, and its variance increased to match, so that adding 1e-5

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include <fmt/format.h>
+
 #include "core/files.h"
 #include "layers/model/reader.h"
 #include "layers/model/writer.h"
@@ -61,6 +63,15 @@ std::string model_name(const std::string& file) {
   return name.empty() || name.find_first_not_of("0123456789-") == std::string::npos ? "model" + name : name;
 }
 
+/// darknet takes the first of two settings of a key, and says nothing.
+void note_repeated(const CfgSection& section, const std::string& file, std::vector<ImportNote>& notes) {
+  for (const CfgSetting& setting : section.repeated()) {
+    notes.push_back({file + ':' + std::to_string(setting.line),
+                     fmt::format("[{}] sets '{}' again, to {}: its first value stays, as in darknet",
+                                 section.kind(), setting.key.substr(0, 40), setting.value.substr(0, 40))});
+  }
+}
+
 }  // namespace
 
 DarknetImport import_darknet_text(std::string_view text, const std::string& file,
@@ -68,6 +79,8 @@ DarknetImport import_darknet_text(std::string_view text, const std::string& file
   const DarknetCfg cfg = parse_darknet_cfg(text, file);
   DarknetLayers layers = read_darknet_layers(cfg);
   layers.model.name = model_name(file);
+  note_repeated(cfg.net, file, layers.notes);
+  for (const CfgSection& section : cfg.sections) note_repeated(section, file, layers.notes);
   const std::vector<ImportNote> of_layers = layers.notes;
   DarknetImport imported;
   imported.letterbox = cfg.net.integer("letter_box", 0, 0, 1) != 0;
@@ -109,7 +122,8 @@ DarknetImport import_darknet(const std::filesystem::path& file, const std::strin
   return import_darknet_text(read_file(file), file.string(), model_path);
 }
 
-Model imported_model(const DarknetImport& imported, int classes, const YamlValue& head_overrides, int channels) {
+Model imported_model(const DarknetImport& imported, int classes, const YamlValue& head_overrides,
+                     int channels) {
   const Model& own = imported.model;
   const bool same_input = channels <= 0 || channels == own.channels;
   if ((classes <= 0 || classes == own.classes) && !head_overrides.defined() && same_input) return own;

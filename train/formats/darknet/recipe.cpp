@@ -108,7 +108,8 @@ class RecipeWriter {
     const auto rounded = [&](double size) { return (static_cast<int>(std::lround(size / step)) + 1) * step; };
     // darknet draws one factor for both sides.
     std::string list;
-    for (int height = rounded(size_.height / factor); height <= rounded(size_.height * factor); height += step) {
+    for (int height = rounded(size_.height / factor); height <= rounded(size_.height * factor);
+         height += step) {
       const double scale = static_cast<double>(height - step) / size_.height;
       const InputSize size(height, size_.square() ? height : rounded(size_.width * scale));
       list.append(list.empty() ? "" : ", ").append(yaml_size(size));

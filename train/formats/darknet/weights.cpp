@@ -377,8 +377,10 @@ void save_darknet_weights(const fs::path& file, const Model& model, const Parame
     out.write(reinterpret_cast<const char*>(version), sizeof version);
     out.write(reinterpret_cast<const char*>(&header.seen), header.wide() ? 8 : 4);
     std::vector<float> weights;
+    size_t written = 0;
     for (const Block& block : blocks_of(model, model.classes)) {
       for (const ParameterEntry* entry : entries_of(block, layout)) {
+        ++written;
         const float* from = values.data() + entry->offset;
         if (entry->kind == ParameterKind::weight) {
           weights.resize(entry->count);
@@ -389,6 +391,8 @@ void save_darknet_weights(const fs::path& file, const Model& model, const Parame
                   static_cast<std::streamsize>(entry->count * sizeof(float)));
       }
     }
+    BRIGHTNET_CHECK(written == layout.entries().size(),
+                    "a kind of layer whose weights blocks_of() leaves out");
   });
 }
 

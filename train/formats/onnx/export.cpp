@@ -1,5 +1,6 @@
 #include "train/formats/onnx/export.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "core/files.h"
@@ -21,6 +22,19 @@ void require_room(const TrainedModel& trained, size_t bytes, const std::filesyst
                  [] { return "Free some memory, or export on a machine with more."; });
 }
 
+/// Of the constants that the decoded heads repeat for every image of a fixed batch: two numbers a prediction.
+size_t repeated_bytes(const TrainedModel& trained, const OnnxOptions& options) {
+  if (options.heads == OnnxHeads::raw) return 0;
+  const InputSize& size = options.size.given() ? options.size : trained.size;
+  const std::vector<double> scales = layer_scales(trained.model.layers);
+  double predictions = 0;
+  for (size_t i = 0; i < scales.size(); ++i) {
+    if (const auto* yolo = std::get_if<YoloAttributes>(&trained.model.layers[i].attributes))
+      predictions += size.height / scales[i] * (size.width / scales[i]) * yolo->head.mask_count;
+  }
+  return static_cast<size_t>(predictions * std::max(1, options.batch) * 2 * sizeof(float));
+}
+
 OnnxTensor description(const onnx::ValueInfoProto& value) {
   OnnxTensor tensor{value.name(), "float32", {}};
   for (const auto& side : value.type().tensor_type().shape().dim())
@@ -32,7 +46,9 @@ OnnxTensor description(const onnx::ValueInfoProto& value) {
 
 OnnxSummary export_onnx(const TrainedModel& trained, const OnnxOptions& options,
                         const std::filesystem::path& file) {
-  require_room(trained, trained.layout.trainable_parameters() * sizeof(float), file);
+  require_room(trained,
+               trained.layout.trainable_parameters() * sizeof(float) + repeated_bytes(trained, options),
+               file);
   const onnx::ModelProto model = make_onnx_model(trained, options);
   OnnxSummary summary;
   summary.bytes = model.ByteSizeLong();

@@ -144,6 +144,17 @@ class PropertyReader {
     return value.get<std::string>();
   }
 
+  /// The value of an enum that `name` names; the message lists the names.
+  template <NamedEnum Enum>
+  Enum named(std::string_view name, const char* what) const {
+    if (const std::optional<Enum> value = enum_value<Enum>(name)) return *value;
+    const std::vector<std::string> names = enum_names<Enum>();
+    std::string list;
+    for (size_t i = 0; i < names.size(); ++i)
+      list += (i == 0 ? "" : i + 1 == names.size() ? " nor " : ", ") + names[i];
+    not_ours(file_, std::string("'") + what + "' is neither " + list);
+  }
+
   void expect(bool condition, const char* otherwise) const {
     if (!condition) not_ours(file_, otherwise);
   }
@@ -181,9 +192,7 @@ OnnxMetadata from_properties(const std::map<std::string, std::string>& propertie
   }
   OnnxMetadata metadata;
   metadata.model = reader.text("model");
-  const auto outputs = enum_value<OnnxHeads>(reader.text("outputs"));
-  reader.expect(outputs.has_value(), "'outputs' is neither raw, decoded nor nms");
-  metadata.heads = *outputs;
+  metadata.heads = reader.named<OnnxHeads>(reader.text("outputs"), "outputs");
 
   const Json classes = reader.json("classes");
   reader.expect(classes.is_array() && !classes.empty(), "'classes' is not a list of names");
@@ -193,9 +202,7 @@ OnnxMetadata from_properties(const std::map<std::string, std::string>& propertie
   metadata.size = reader.size(input);
   metadata.channels = reader.integer(input, "channels", 1, 4096);
   metadata.letterbox = reader.boolean(input, "letterbox");
-  const auto resize = enum_value<Resize>(reader.word(reader.member(input, "resize"), "resize"));
-  reader.expect(resize.has_value(), "'resize' is neither antialiased nor darknet");
-  metadata.resize = *resize;
+  metadata.resize = reader.named<Resize>(reader.word(reader.member(input, "resize"), "resize"), "resize");
   metadata.fill = reader.real(reader.member(input, "fill"), "fill", 0, 1);
   const Json colors = reader.member(input, "colors");
   reader.expect(metadata.channels == 3 ? colors == "RGB" : colors.is_null(), "'colors' is not RGB");
@@ -208,10 +215,8 @@ OnnxMetadata from_properties(const std::map<std::string, std::string>& propertie
   for (const Json& head : heads) metadata.head_list.push_back(read_head(reader, head, metadata.size));
 
   const Json suppression = reader.json("suppression");
-  const std::string suppression_kind = reader.word(reader.member(suppression, "kind"), "kind");
-  reader.expect(suppression_kind == "greedy" || suppression_kind == "diou",
-                "'kind' is neither greedy nor diou");
-  metadata.suppression = suppression_kind == "diou" ? NmsKind::diou : NmsKind::greedy;
+  metadata.suppression =
+      reader.named<NmsKind>(reader.word(reader.member(suppression, "kind"), "kind"), "kind");
   metadata.nms_beta = reader.real(reader.member(suppression, "beta"), "beta", 0, 1000);
 
   if (metadata.heads == OnnxHeads::nms) {
@@ -256,8 +261,8 @@ std::map<std::string, std::string> to_properties(const OnnxMetadata& metadata) {
       {"classes", text(metadata.classes)},
       {"input", text(input)},
       {"heads", text(heads)},
-      {"suppression", text({{"kind", metadata.suppression == NmsKind::diou ? "diou" : "greedy"},
-                            {"beta", shortest(metadata.nms_beta)}})}};
+      {"suppression",
+       text({{"kind", enum_name(metadata.suppression)}, {"beta", shortest(metadata.nms_beta)}})}};
   if (metadata.heads == OnnxHeads::nms) {
     properties["nms"] = text({{"score", shortest(metadata.score)},
                               {"iou", shortest(metadata.iou)},

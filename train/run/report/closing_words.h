@@ -1,4 +1,4 @@
-// What a finished run's curves and scores say, in words, with the knob that usually helps.
+// What a finished run's curves and scores say, in words, with the setting that usually helps.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-// metrics.csv: one row per epoch, and one per evaluation within an epoch, for people, spreadsheets and
-// results.png.
+// metrics.csv: one row per epoch, and one per evaluation within an epoch, for people, spreadsheets and results.png.
 #pragma once
 
 #include <filesystem>

@@ -156,6 +156,15 @@ TEST_F(Outputs, CropsLieByClassAndStayInsideTheImage) {
   EXPECT_EQ(cv::imread((folder_ / "crops/dog/a_2.jpg").string()).size(), cv::Size(50, 50));
 }
 
+TEST_F(Outputs, ABoxOutsideTheImageHasNoCropAndKeepsItsNumber) {
+  crop_output(folder_ / "crops", names_)
+      ->add(
+          image("a.jpg", {{220, 10, 260, 40, 0, 0.9f}, {10, -40, 60, 0, 0, 0.8f}, {0, 0, 50, 50, 0, 0.5f}}));
+  EXPECT_FALSE(fs::exists(folder_ / "crops/dog/a_1.jpg"));
+  EXPECT_FALSE(fs::exists(folder_ / "crops/dog/a_2.jpg"));
+  EXPECT_TRUE(fs::exists(folder_ / "crops/dog/a_3.jpg"));
+}
+
 TEST_F(Outputs, PicturesAreDrawnOnACopyAndClipsBecomeVideos) {
   const auto output = picture_output(folder_, names_);
   const FoundObjects still = image("a.PNG", {{20, 10, 80, 40, 1, 0.9f}});

@@ -1,10 +1,11 @@
+#include "kernels/cuda/tune_cache.h"
+
 #include <cstdlib>
 #include <fstream>
 
 #include <gtest/gtest.h>
 
 #include "core/files.h"
-#include "kernels/cuda/tune_cache.h"
 
 namespace brightnet::cuda {
 namespace {

@@ -1,7 +1,7 @@
 // Which machines are refused, and with which messages; on invented installations.
-#include <gtest/gtest.h>
-
 #include "kernels/cuda/installation.h"
+
+#include <gtest/gtest.h>
 
 namespace brightnet::cuda {
 namespace {

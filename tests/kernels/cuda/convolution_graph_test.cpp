@@ -1,6 +1,8 @@
 // cuDNN's engines for the graphs of kernels/cuda/convolution_graph.cpp, asked for without a
 // GPU: the heuristics take a description of one. What the engines compute, and how fast, only a
 // GPU shows (tests/gpu/convolution_test.cpp).
+#include "kernels/cuda/convolution_graph.h"
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -10,7 +12,6 @@
 
 #include <gtest/gtest.h>
 
-#include "kernels/cuda/convolution_graph.h"
 #include "kernels/cuda/convolution_workspace.h"
 #include "kernels/cuda/libraries.h"
 
@@ -72,14 +73,16 @@ int64_t engines_for(const ConvolutionVariant& variant, const Gpu& gpu) {
 
 /// The different engines that a run could take under these limits: cuDNN supports them, and none of the filters of
 /// kernels/cuda/convolution_graph.cpp bars them.
-size_t usable_engines(const ConvolutionVariant& variant, const Gpu& gpu, DType type, const EngineLimits& limits) {
+size_t usable_engines(const ConvolutionVariant& variant, const Gpu& gpu, DType type,
+                      const EngineLimits& limits) {
   if (!plan(variant, gpu)) return 0;
   fe::graph::Graph& graph = *variant.graph;
   deselect_engines(graph, type, limits);
   std::set<std::string> names;
   for (int64_t i = 0; i < graph.get_execution_plan_count(); ++i) {
     std::string name;
-    if (graph.get_plan_name_at_index(i, name).is_good() && PlansOf::of(graph).check_support_at_index(i).is_good())
+    if (graph.get_plan_name_at_index(i, name).is_good() &&
+        PlansOf::of(graph).check_support_at_index(i).is_good())
       names.insert(name);
   }
   return names.size();
@@ -109,17 +112,17 @@ ConvolutionSpec spec_of(int size, int inputs, int outputs, int kernel, int strid
 /// Side of the input, input channels, output channels, kernel, stride.
 using LayerShape = std::array<int, 5>;
 constexpr LayerShape convolutions_of_yolov4[] = {
-    {608, 3, 32, 3, 1},    {608, 32, 64, 3, 2},   {304, 64, 64, 1, 1},   {304, 64, 32, 1, 1},
-    {304, 32, 64, 3, 1},   {304, 128, 64, 1, 1},  {304, 64, 128, 3, 2},  {152, 128, 64, 1, 1},
-    {152, 64, 64, 1, 1},   {152, 64, 64, 3, 1},   {152, 128, 128, 1, 1}, {152, 128, 256, 3, 2},
-    {76, 256, 128, 1, 1},  {76, 128, 128, 1, 1},  {76, 128, 128, 3, 1},  {76, 256, 256, 1, 1},
-    {76, 128, 256, 3, 1},  {76, 256, 255, 1, 1},  {76, 128, 256, 3, 2},  {76, 256, 512, 3, 2},
-    {38, 512, 256, 1, 1},  {38, 256, 256, 1, 1},  {38, 256, 256, 3, 1},  {38, 512, 512, 1, 1},
-    {38, 256, 128, 1, 1},  {38, 256, 512, 3, 1},  {38, 512, 255, 1, 1},  {38, 256, 512, 3, 2},
-    {38, 512, 1024, 3, 2}, {19, 1024, 512, 1, 1}, {19, 512, 512, 1, 1},  {19, 512, 512, 3, 1},
-    {19, 1024, 1024, 1, 1}, {19, 512, 1024, 3, 1}, {19, 2048, 512, 1, 1}, {19, 512, 256, 1, 1},
-    {19, 1024, 255, 1, 1}};
-static_assert(std::size(convolutions_of_yolov4) == 37);
+    {608, 3, 32, 3, 1},    {608, 32, 64, 3, 2},    {304, 64, 64, 1, 1},   {304, 64, 32, 1, 1},
+    {304, 32, 64, 3, 1},   {304, 128, 64, 1, 1},   {304, 64, 128, 1, 1},  {304, 64, 128, 3, 2},
+    {152, 128, 64, 1, 1},  {152, 64, 64, 1, 1},    {152, 64, 64, 3, 1},   {152, 128, 128, 1, 1},
+    {152, 128, 256, 3, 2}, {76, 256, 128, 1, 1},   {76, 128, 128, 1, 1},  {76, 128, 128, 3, 1},
+    {76, 256, 256, 1, 1},  {76, 128, 256, 3, 1},   {76, 256, 255, 1, 1},  {76, 128, 256, 3, 2},
+    {76, 256, 512, 3, 2},  {38, 512, 256, 1, 1},   {38, 256, 256, 1, 1},  {38, 256, 256, 3, 1},
+    {38, 512, 512, 1, 1},  {38, 256, 128, 1, 1},   {38, 256, 512, 3, 1},  {38, 512, 255, 1, 1},
+    {38, 256, 512, 3, 2},  {38, 512, 1024, 3, 2},  {19, 1024, 512, 1, 1}, {19, 512, 512, 1, 1},
+    {19, 512, 512, 3, 1},  {19, 1024, 1024, 1, 1}, {19, 512, 1024, 3, 1}, {19, 2048, 512, 1, 1},
+    {19, 512, 256, 1, 1},  {19, 1024, 255, 1, 1}};
+static_assert(std::size(convolutions_of_yolov4) == 38);
 
 ConvolutionSpec spec_of(const LayerShape& shape, int batch, DType type) {
   ConvolutionSpec spec = spec_of(shape[0], shape[1], shape[2], shape[3], shape[4], type);
@@ -174,8 +177,8 @@ size_t fewest_engines(const Gpu& gpu, int batch, const Policy& policy) {
       const size_t demanded =
           usable >= 4 ? 4 : std::min<size_t>(4, usable_engines(variants().back(), gpu, type, any_memory));
       EXPECT_GE(usable, std::max<size_t>(demanded, 1))
-          << pass << ' ' << to_string(spec.input) << " -> " << to_string(spec.output) << " k" << spec.kernel << ' '
-          << enum_name(policy.precision) << (policy.deterministic ? " deterministic" : "") << " on "
+          << pass << ' ' << to_string(spec.input) << " -> " << to_string(spec.output) << " k" << spec.kernel
+          << ' ' << enum_name(policy.precision) << (policy.deterministic ? " deterministic" : "") << " on "
           << gpu.compute_capability;
       fewest = std::min(fewest, usable);
     };
@@ -191,12 +194,13 @@ void expect_engines_at(int batch) {
     std::string row = "compute capability " + std::to_string(gpu.compute_capability / 100) + '.' +
                       std::to_string(gpu.compute_capability % 100 / 10) + ", batch " + std::to_string(batch) +
                       ", fewest engines of a pass:";
-    for (const Policy policy : {Policy{Precision::fp32, false}, Policy{Precision::fp32, true},
-                                Policy{Precision::tf32, false}, Policy{Precision::fp16, false},
-                                Policy{Precision::bf16, false}}) {
+    for (const Policy policy :
+         {Policy{Precision::fp32, false}, Policy{Precision::fp32, true}, Policy{Precision::tf32, false},
+          Policy{Precision::fp16, false}, Policy{Precision::bf16, false}}) {
       const bool old = gpu.compute_capability < 800;
       if (old && (policy.precision == Precision::tf32 || policy.precision == Precision::bf16)) continue;
-      row += ' ' + std::string(enum_name(policy.precision)) + (policy.deterministic ? " deterministic " : " ") +
+      row += ' ' + std::string(enum_name(policy.precision)) +
+             (policy.deterministic ? " deterministic " : " ") +
              std::to_string(fewest_engines(gpu, batch, policy));
     }
     std::printf("%s\n", row.c_str());
@@ -227,8 +231,10 @@ TEST_F(CudaConvolutionGraph, WithoutRoomFewEnginesAreLeftInFp32) {
 }
 
 // What docs/gpu.md says of cuDNN's fusions, but for those that it compiles itself, which takes a driver.
+// Engines that cuDNN compiles when it runs, "sum", "fused" and what there may be of "sums" in bf16 or on other cards,
+// need the driver before it names them.
 TEST_F(CudaConvolutionGraph, WhatIsFusedHasEngines) {
-  for (const Gpu& gpu : {a100, h200}) {
+  for (const Gpu& gpu : {a100, rtx3090, rtx4090, h200, b200}) {
     for (const int kernel : {1, 3}) {
       const ConvolutionSpec spec = spec_of(76, 128, 128, kernel, 1, DType::f16);
       SCOPED_TRACE(std::to_string(kernel) + " on " + std::to_string(gpu.compute_capability));

@@ -67,7 +67,8 @@ TEST_P(Bf16Convolution, OfManyImagesIsThatOfEach) {
   spec.training = false;
   const auto forward = [](Convolution& convolution, const ConvolutionSpec& one) {
     const auto room = [](size_t bytes) { return OwnedTensor({1, 1, 1, static_cast<int>(bytes / 4 + 1)}); };
-    const OwnedTensor weights = room(convolution.weight_bytes()), workspace = room(convolution.workspace_bytes());
+    const OwnedTensor weights = room(convolution.weight_bytes()),
+                      workspace = room(convolution.workspace_bytes());
     convolution.bind((*weights).data, (*workspace).data);
     const OwnedTensor masters =
         std::move(OwnedTensor({1, 1, 1, static_cast<int>(one.weight_count())}).randomize(1));

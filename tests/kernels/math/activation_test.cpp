@@ -1,4 +1,6 @@
 // The scalar functions under the activations and the losses, against the standard library's in fp64.
+#include "kernels/math/activation.h"
+
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
@@ -6,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include "core/enum_names.h"
-#include "kernels/math/activation.h"
 #include "kernels/math/loss.h"
 #include "tests/kernels/yolo_reference.h"
 

@@ -1,0 +1,60 @@
+#include "train/setup/run_place.h"
+
+#include "tests/train/formats/small_cfg.h"
+#include "tests/train/small_run.h"
+#include "train/setup/preparation.h"
+
+namespace brightnet::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A request to train small.cfg on a small run's images.
+RunRequest request_of_cfg(const SmallRun& run) {
+  write_atomically(run.folder() / "small.cfg", small_cfg);
+  RunRequest request;
+  request.config = (run.folder() / "small.cfg").string();
+  request.assignments = {"data.format=yolo", "data.root=" + (run.folder() / "data").string(),
+                         "data.train=images/train", "data.val=images/val", "data.classes=[circle, square]"};
+  request.out = (run.folder() / "out").string();
+  return request;
+}
+
+TEST(RunPlace, ACfgIsImportedOnceForANewRun) {
+  const SmallRun run;
+  const RunRequest request = request_of_cfg(run);
+  Communicator& alone = Communicator::solo();
+  const RunPlace place(request, alone);
+  write_atomically(request.config, std::string("read again"));
+  const Preparation prepared = prepare(place.request(), common_device(alone, [] { return "cpu"; }), alone);
+  EXPECT_EQ(prepared.config.name, "small");
+  EXPECT_EQ(prepared.model.classes, 2);
+  EXPECT_EQ(place.folder().path(), run.folder() / "out");
+}
+
+TEST(RunPlace, ACfgThatNamesTheRunToResumeIsImportedOnce) {
+  const SmallRun run;
+  RunRequest request = request_of_cfg(run);
+  request.out.clear();
+  request.resuming = true;
+  const RunFolder folder = RunFolder::create(run.folder() / "runs/small");
+  write_atomically(folder.state(), std::string());
+  write_atomically(folder.model(), std::string(small_model));
+  write_atomically(folder.config(),
+                   "model: model.yaml\ndata: {format: yolo, root: " + (run.folder() / "data").string() +
+                       ", train: images/train, val: images/val, classes: [circle, square]}\n");
+  const fs::path before = fs::current_path();
+  fs::current_path(run.folder());
+  const RunRequest found = with_run_found(request);
+  fs::current_path(before);
+  write_atomically(request.config, std::string("read again"));
+  RunRequest again = request;
+  again.resume = folder.path().string();
+  again.loaded = found.loaded;
+  const OpenRun old = open_old_run(again);
+  ASSERT_TRUE(old.asked);
+  EXPECT_EQ(old.asked->name, "small");
+}
+
+}  // namespace
+}  // namespace brightnet::testing
