@@ -75,7 +75,7 @@ struct Tolerance {
 };
 
 /// Forward and backward of one model in one precision on the emulated GPU against fp32 on the CPU.
-void expect_agreement(const Model& model, int size, const Tolerance& tolerance) {
+void expect_agreement(const Model& model, const InputSize& size, const Tolerance& tolerance) {
   SCOPED_TRACE(std::string(enum_name(tolerance.precision)));
   const auto cpu = make_cpu_backend(), gpu = make_emulated_backend();
   BoundNetwork expected(*cpu, model, 2, size, Precision::fp32, Mode::train);
@@ -105,6 +105,14 @@ TEST(EmulatedNetwork, ABlockOfYolov4AgreesWithTheCpu) {
   expect_agreement(model, 32, fp32);
   expect_agreement(model, 32, {Precision::fp16, 0.001, 0.001, 0.002});
   expect_agreement(model, 32, {Precision::bf16, 0.005, 0.01, 0.03});
+}
+
+TEST(EmulatedNetwork, ARectangularGreyInputAgreesWithTheCpu) {
+  const std::string yaml = std::string("input: {size: [32, 64], channels: 1}") + groups_factors_and_sums;
+  const Model model = model_of(yaml, 3);
+  expect_agreement(model, {32, 64}, fp32);
+  expect_agreement(model, {32, 64}, {Precision::fp16, 0.001, 0.001, 0.002});
+  expect_agreement(model, {32, 64}, {Precision::bf16, 0.005, 0.01, 0.03});
 }
 
 TEST(EmulatedNetwork, InferenceAgreesWithTheCpu) {

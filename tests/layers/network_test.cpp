@@ -16,6 +16,7 @@ namespace brightnet {
 namespace {
 
 using testing::BoundNetwork;
+using testing::groups_factors_and_sums;
 using testing::model_of;
 using testing::shipped_model;
 
@@ -98,27 +99,6 @@ TEST(Network, GradientOfEveryParameterMatchesDifferences) {
   give_input(bound);
   expect_gradient_matches_differences(bound);
 }
-
-constexpr const char* groups_factors_and_sums = R"(
-activation: mish
-head: {anchors: [[10, 12], [24, 20]], ignore_threshold: 1}
-layers:
-  - conv: {name: stem, filters: 8, size: 3, stride: 2}
-  - conv: {name: a, filters: 12, size: 3, groups: 4, activation: swish}
-  - conv: {name: b, filters: 12, size: 3, groups: 12}
-  - global_average_pool: {name: pooled}
-  - conv: {filters: 4, size: 1, batch_norm: false, activation: swish}
-  - conv: {name: gates, filters: 12, size: 1, batch_norm: false, activation: logistic}
-  - scale_channels: {name: excited, from: [b, gates]}
-  - average_pool: {name: averaged, size: 3, stride: 1}
-  - average_pool: {from: a, size: 2, stride: 2}
-  - upsample: {name: blurred, factor: 2}
-  - weighted_sum: {name: fused, from: [a, averaged, blurred], normalization: relu, activation: swish}
-  - weighted_sum: {name: mean, from: [a, b], weights: input, normalization: softmax}
-  - weighted_sum: {name: plain, from: [mean, fused], weights: input}
-  - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
-  - yolo: {mask: [0, 1]}
-)";
 
 TEST(Network, GradientsThroughGroupsFactorsAndSumsMatchDifferences) {
   const auto backend = make_cpu_backend();

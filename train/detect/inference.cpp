@@ -55,7 +55,7 @@ void InferenceNetwork::begin_rect() {
   if (trained_.resize == Resize::darknet) {
     throw InputError(
         "darknet has no rectangular batches, and the images are resized as darknet does", "--rect",
-        "Leave --rect out for darknet's detections, or resize as in training: --resize antialiased.");
+        "Leave --rect out for darknet's detections; `detect` resizes as brightnet does with --resize antialiased.");
   }
   if (!trained_.letterbox) {
     spdlog::info("The network was trained on stretched images; rectangular batches letterbox them.");
