@@ -36,6 +36,7 @@ inline float approximate_reciprocal(float x) {
 
 }  // namespace brightnet
 #include "kernels/math/activation.h"
+#include "kernels/math/box.h"
 #include "kernels/math/loss.h"
 #undef brightnet
 
@@ -122,6 +123,33 @@ TEST(ApproximateMath, CrossEntropiesEqualTheirDefinitionsUpToTheLimits) {
       ASSERT_NEAR(static_cast<double>(plain.derivative), p - target, 2e-6) << logit;
       const LossTerm focal = focal_cross_entropy(logit, static_cast<float>(target), 1.5f);
       ASSERT_TRUE(std::isfinite(focal.value) && std::isfinite(focal.derivative)) << logit;
+    });
+  }
+}
+
+TEST(ApproximateMath, DecodedBoxesEqualTheirDefinitionsUpToTheLimits) {
+  for (const float scale_xy : {1.0f, 1.05f, 2.0f}) {
+    for_each_number([&](float t) {
+      const double s = 1 / (1 + std::exp(-static_cast<double>(t))), scale = static_cast<double>(scale_xy);
+      ASSERT_NEAR(static_cast<double>(decode_center(t, 7, 19, scale_xy)),
+                  (s * scale - (scale - 1) / 2 + 7) / 19, 4e-7)
+          << t;
+      ASSERT_NEAR(static_cast<double>(center_derivative(t, 19, scale_xy)), scale * s * (1 - s) / 19, 4e-7)
+          << t;
+    });
+  }
+  for (const bool new_coords : {false, true}) {
+    for_each_number([&](float t) {
+      constexpr float anchor = 0.25f;
+      const double limited = std::clamp(static_cast<double>(t), -10.0, 10.0),
+                   s = 1 / (1 + std::exp(-limited));
+      const double size = 0.25 * (new_coords ? 4 * s * s : std::exp(limited));
+      const float decoded = decode_size(t, anchor, new_coords);
+      ASSERT_NEAR(static_cast<double>(decoded), size, 3e-6 * size) << t;
+      const double derivative = std::fabs(t) > 10 ? 0 : size * (new_coords ? 2 * (1 - s) : 1);
+      ASSERT_NEAR(static_cast<double>(size_derivative(t, decoded, new_coords)), derivative,
+                  1e-12 + 4e-6 * size)
+          << t;
     });
   }
 }

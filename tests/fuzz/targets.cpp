@@ -18,9 +18,15 @@
 #include "tests/paths.h"
 #include "tests/train/formats/small_cfg.h"
 #include "train/config/config.h"
+#include "train/detect/outputs/coco_ids.h"
 #include "train/formats/darknet/import.h"
 #include "train/formats/darknet/trained.h"
+#include "train/formats/onnx/export.h"
+#include "train/formats/onnx/metadata.h"
 #include "train/run/checkpoint.h"
+#include "train/run/report/metrics_csv.h"
+#include "train/tune/search_folder.h"
+#include "train/tune/trial.h"
 
 namespace brightnet::testing {
 namespace {
@@ -178,6 +184,31 @@ fold: 1/3
 tiles: {size: 64, overlap: 0.2}
 )";
 
+constexpr const char* metrics_csv = R"(epoch,loss,AP,AP50
+0.5,12.5,,
+1,8.25,0.125,0.5
+2,7,0.25,0.75
+)";
+
+constexpr const char* search_json =
+    R"({"config": "run.yaml", "assignments": ["train.epochs=3"], "keys": ["optimizer.rate"],
+"minutes": 3, "epochs": 0, "seed": 1, "trials": 30, "configuration": "model: demo\ntrain: {}\n"}
+)";
+
+std::vector<TunedKey> searched_keys() {
+  return choose_keys({"optimizer.rate", "augment.mosaic"});
+}
+
+std::string trials_csv() {
+  const Trial first{0, -1, {0.001, 1}, 0.25, 180, ""};
+  const Trial second{1, 0, {0.002, 0.5}, 0, 3, "the loss is \"nan\", twice"};
+  return written([&](const fs::path& file) { write_trials(file, searched_keys(), {first, second}); });
+}
+
+std::string onnx_file(OnnxHeads heads) {
+  return written([&](const fs::path& file) { export_onnx(small_network(), {.heads = heads}, file); });
+}
+
 /// What --data names: recognized, and each split of it read.
 void read_named_data(const fs::path& place) {
   const RecognizedData data = recognize_data(place.string());
@@ -280,6 +311,39 @@ std::vector<FuzzTarget> make_targets() {
        words,
        with_image("a.png"),
        [](const fs::path& folder) { read_labels(folder, "csv", "t.csv", {}); }});
+  const auto darknet_files = [](const fs::path& folder) {
+    prepare_image(folder / "images/a.png");
+    put(folder / "images/a.txt", "0 0.5 0.5 0.25 0.25\n1 0.25 0.75 0.5 0.125\n");
+    put(folder / "train.txt", "images/a.png\n");
+    put(folder / "obj.names", "cat\ndog\n");
+    put(folder / "obj.data", "classes = 2\ntrain = train.txt\nvalid = train.txt\nnames = obj.names\n");
+  };
+  const auto read_darknet = [](const fs::path& folder) { read_named_data(folder / "obj.data"); };
+  targets.push_back(
+      {"obj_data",
+       "obj.data",
+       {"classes = 2\ntrain = train.txt\nvalid = train.txt\nnames = obj.names\nbackup = backup/\n"},
+       words,
+       darknet_files,
+       read_darknet});
+  targets.push_back(
+      {"list", "train.txt", {"images/a.png\n./images/a.png\n"}, words, darknet_files, read_darknet});
+  targets.push_back({"onnx",
+                     "net.onnx",
+                     {onnx_file(OnnxHeads::decoded), onnx_file(OnnxHeads::nms)},
+                     words,
+                     nothing,
+                     [](const fs::path& folder) { read_onnx_metadata(folder / "net.onnx"); }});
+  targets.push_back({"metrics", "metrics.csv", {metrics_csv}, words, nothing, [](const fs::path& folder) {
+                       read_metrics_csv(folder / "metrics.csv");
+                     }});
+  targets.push_back({"search", "state/search.json", {search_json}, words, nothing, read_plan});
+  targets.push_back({"trials", "trials.csv", {trials_csv()}, words, nothing, [](const fs::path& folder) {
+                       read_trials(folder / "trials.csv", searched_keys());
+                     }});
+  targets.push_back({"coco_ids", "val.json", {coco_json}, words, nothing, [](const fs::path& folder) {
+                       CocoIds(folder / "val.json", {"cat", "dog"});
+                     }});
   targets.push_back({"image",
                      "a.jpg",
                      {encoded(".jpg", CV_8UC3), encoded(".png", CV_8UC4), encoded(".png", CV_16UC1),

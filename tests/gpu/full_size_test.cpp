@@ -299,6 +299,58 @@ TEST_P(FullSize, BatchNormBothWays) {
   }
 }
 
+// The second half of a tensor's channels, with a convolution's sums and a shortcut's addend.
+TEST_P(FullSize, BatchNormOfASliceWithSumsAndAShortcut) {
+  const int channels = GetParam().channels, count = channels / 2, first = channels - count;
+  const Shape part{1, full_side, full_side, count};
+  for (const bool backward : {false, true}) {
+    SCOPED_TRACE(backward ? "backward" : "forward");
+    const auto pass = [&](int n) {
+      const Images whole = random(n, 1), addend(n, part, type(), 4);
+      Images z(n, part, type()), gradient(n, part, type(), 2);
+      const Images vectors(rows, {1, 1, 1, count}, DType::f32, 3);
+      const DeviceBuffer workspace(device(), device().channel_workspace((*whole).shape));
+      const auto row = [&](Row which) { return (*vectors).as<float>() + which * count; };
+      // Of normal numbers around 0.1, whichever the tensor's are.
+      std::vector<float> host(static_cast<size_t>(2 * channels));
+      for (size_t i = 0; i < host.size(); ++i)
+        host[i] = (i < host.size() / 2 ? 0.1f : 1.0f) * static_cast<float>(n * full_side * full_side);
+      const DeviceBuffer sums(device(), host.size() * sizeof(float));
+      device().upload(sums.data(), host.data(), sums.bytes());
+      const Tensor y = slice_channels(*whole, first, count);
+      BatchNormForward forward{.y = y, .z = *z, .addend = *addend};
+      forward.scale = row(scale);
+      forward.shift = row(shift);
+      forward.running_mean = row(running_mean);
+      forward.running_variance = row(running_variance);
+      forward.mean = row(mean);
+      forward.inverse_std = row(inverse_std);
+      forward.sums = sums.floats() + first;
+      forward.sums_pitch = channels;
+      forward.activation = Activation::mish;
+      forward.workspace = workspace.data();
+      device().batch_norm_forward(forward);
+      if (!backward) return z;
+      BatchNormBackward op{.y = y, .dz = *gradient, .dy = y};
+      op.scale = row(scale);
+      op.shift = row(shift);
+      op.mean = row(mean);
+      op.inverse_std = row(inverse_std);
+      op.scale_gradient = row(scale_gradient);
+      op.shift_gradient = row(shift_gradient);
+      op.accumulate = false;
+      op.activation = Activation::mish;
+      op.workspace = workspace.data();
+      device().batch_norm_backward(op);
+      // What was written into the slice, and the other channels untouched.
+      Images result = zeros(n);
+      device().copy_channels(*whole, 0, *result, 0, channels, false);
+      return result;
+    };
+    expect_the_same_of_every_image(pass, type() == DType::f16 ? 2e-3 : 2e-5);
+  }
+}
+
 TEST_P(FullSize, BiasGradients) {
   const int channels = GetParam().channels;
   const auto gradient = [&](int n) {

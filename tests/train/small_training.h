@@ -32,12 +32,22 @@ struct SmallTraining {
       write_atomically(folder.config(), print_config(config));
     }
   }
-  Trainer make(const std::vector<float>& initial) {
-    TrainingSetup setup{config, model, train, val, *backend, folder};
+  Trainer make(const std::vector<float>& initial, DeviceCollectives* collectives = nullptr) {
+    Communicator& solo = Communicator::solo();
+    TrainingSetup setup{.config = config,
+                        .model = model,
+                        .train = train,
+                        .val = val,
+                        .backend = *backend,
+                        .folder = folder,
+                        .collectives = collectives ? *collectives : solo.host_collectives()};
     setup.now = now;
     return Trainer(setup, layout, initial);
   }
-  Trainer make() { return make(initial_parameters(model, layout, config.train.seed)); }
+  /// `collectives`: of tensors, in the place of one rank's; nullptr: those.
+  Trainer make(DeviceCollectives* collectives = nullptr) {
+    return make(initial_parameters(model, layout, config.train.seed), collectives);
+  }
 
   RunConfig config;
   Dataset train, val;

@@ -126,6 +126,26 @@ TEST_F(Paste, TheEdgeIsSoft) {
   EXPECT_GT(fading, 5);
 }
 
+TEST_F(Paste, TheEdgeIsATenthOfTheObject) {
+  AugmentOptions options = pasting(1);
+  options.copy_paste_count = 1;
+  int wide = 0;
+  for (uint64_t i = 0; i < 60; ++i) {
+    const Pasted pasted = paste(options, i);
+    if (pasted.truths.empty()) continue;
+    const cv::Rect2f box = pixels_of(pasted.truths[0].box);
+    const float edge = std::clamp(0.1f * std::min(box.width, box.height), 1.0f, 6.0f);
+    const auto grey = [&, y = static_cast<int>(box.y + box.height / 2)](int x) {
+      return pasted.rgb.at<cv::Vec3b>(y, x)[1];
+    };
+    int width = 0;
+    for (int x = static_cast<int>(box.x) - 1; x >= 0 && grey(x) > 11; --x) ++width;
+    EXPECT_LE(static_cast<float>(width), edge + 1) << i;
+    wide += edge > 3 && static_cast<float>(width) > edge - 1.5f;
+  }
+  EXPECT_GT(wide, 5);
+}
+
 TEST_F(Paste, WithoutObjectsThereIsNothingToPaste) {
   for (ImageRecord& record : dataset_.images) record.annotations[0].crowd = true;
   EXPECT_TRUE(paste(pasting(1), 0).truths.empty());

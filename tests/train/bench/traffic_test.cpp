@@ -95,6 +95,8 @@ layers:
   EXPECT_EQ(traffic->layers[1].work.flops, 3 * 2 * pixels * 16 * (8 + 24));
   EXPECT_EQ(traffic->layers[2].work.convolution_bytes, 0);
   EXPECT_GT(traffic->layers[2].work.own_bytes, 6 * pixels * 24 * half) << "batch-norm of its own";
+  // y is read once forward and once for each half of the gradient: its sums come with the convolution.
+  EXPECT_LT(traffic->layers[1].work.own_bytes + traffic->layers[2].work.own_bytes, 7.5 * y);
 }
 
 // The measure of docs/gpu.md: what is added to a step's traffic shows here first.

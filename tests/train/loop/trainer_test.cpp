@@ -82,6 +82,37 @@ class FailingBackend : public cpu::CpuBackend {
   int left_;
 };
 
+/// Of one rank, which has nothing to sum.
+class SeenCollectives : public DeviceCollectives {
+ public:
+  int parts() const override { return 1; }
+  int part() const override { return 0; }
+  void sum(double*, size_t) override {}
+  void start_all_reduce(float*, size_t, Reduction) override {}
+  void finish_all_reduces() override {}
+  void abandon() override { ++abandoned; }
+  double waited_seconds() override { return 0; }
+
+  int abandoned = 0;
+};
+
+// What is queued may wait for ever for this rank, and memory is freed only after it.
+TEST(Trainer, GivesUpTheSumsThatWereStartedWhenAStepFails) {
+  SmallRun run;
+  for (const int losses : {1000, 4}) {
+    SmallTraining training(run.load(), run.folder() / std::to_string(losses), false,
+                           std::make_unique<FailingBackend>(losses));
+    SeenCollectives collectives;
+    Trainer trainer = training.make(&collectives);
+    if (losses == 4) {
+      EXPECT_THROW(trainer.run(Interrupt()), FailingBackend::Down);
+    } else {
+      EXPECT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+    }
+    EXPECT_EQ(collectives.abandoned, losses == 4 ? 1 : 0);
+  }
+}
+
 TEST(Trainer, SavesWithinAnEpochSoThatACrashCostsLittle) {
   SmallRun run;
   const RunConfig config = run.load();  // three steps an epoch, of two micro-batches and two heads each
