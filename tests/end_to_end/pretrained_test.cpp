@@ -40,8 +40,8 @@ class Pretrained : public ::testing::Test {
     EXPECT_EQ(result.code, 0) << result.err;
     return result;
   }
-  Json detections(const std::vector<std::string>& more = {}) const {
-    std::vector<std::string> words{"detect", "--source", at("dog.jpg"), "--device", "cpu", "--json", "-"};
+  Json detections(const std::vector<std::string>& more = {}, const char* picture = "dog.jpg") const {
+    std::vector<std::string> words{"detect", "--source", at(picture), "--device", "cpu", "--json", "-"};
     words.insert(words.end(), more.begin(), more.end());
     return Json::parse(run(with_weights(words)).out).at(0).at("detections");
   }
@@ -80,6 +80,35 @@ TEST_F(Pretrained, GivesTheSameScoresInOpenCvAfterAnExport) {
     }
   }
   for (const auto& [name, score] : in_dog) EXPECT_NEAR(best[name], score, 0.05) << name;
+}
+
+double iou_of(const Json& a, const Json& b) {
+  const auto at = [](const Json& box, int i) { return box.at("box").at(i).get<double>(); };
+  const double w = std::min(at(a, 2), at(b, 2)) - std::max(at(a, 0), at(b, 0));
+  const double h = std::min(at(a, 3), at(b, 3)) - std::max(at(a, 1), at(b, 1));
+  const auto area = [&](const Json& box) { return (at(box, 2) - at(box, 0)) * (at(box, 3) - at(box, 1)); };
+  const double shared = std::max(w, 0.0) * std::max(h, 0.0);
+  return shared / (area(a) + area(b) - shared);
+}
+
+// Padding is seen by the layers beside it, so boxes and scores are near, not equal.
+TEST_F(Pretrained, SeesInARectangularBatchWhatItSeesInAPaddedSquare) {
+  const Json square = detections({"--letterbox", "on", "--resize", "antialiased"}, "person.jpg");
+  const Json rect = detections({"--rect", "--resize", "antialiased"}, "person.jpg");
+  int clear = 0;
+  for (const Json& found : square) {
+    if (found.at("score").get<double>() < 0.8) continue;
+    ++clear;
+    double nearest = 0, score = 0;
+    for (const Json& other : rect) {
+      if (other.at("name") != found.at("name") || iou_of(found, other) <= nearest) continue;
+      nearest = iou_of(found, other);
+      score = other.at("score");
+    }
+    EXPECT_GT(nearest, 0.85) << found;
+    EXPECT_NEAR(score, found.at("score").get<double>(), 0.05) << found;
+  }
+  EXPECT_EQ(clear, 4) << "a person, a horse and two dogs";
 }
 
 TEST_F(SlowPretrained, GivesTheSameInOnnxRuntimeAfterAnExport) {
