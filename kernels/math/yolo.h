@@ -212,12 +212,9 @@ struct ObjectnessTarget {
   float target, weight;
 };
 
-/// For a prediction without a truth; best_iou is its highest IoU with any truth of the image. Where scores are to say
-/// how well a box fits, one that overlaps a truth learns that too: left alone it would take its neighbours' high score
-/// for a box that nothing has trained, and NMS would keep it in the place of theirs.
+/// For a prediction without a truth; best_iou is its highest IoU with any truth of the image.
 BRIGHTNET_HD ObjectnessTarget unassigned_objectness(const YoloHead& head, float best_iou) {
   if (head.truth_threshold < 1.0f && best_iou > head.truth_threshold) return {1.0f, head.objectness_weight};
-  if (best_iou > head.ignore_threshold && head.objectness_smooth) return {best_iou, head.objectness_weight};
   if (best_iou > head.ignore_threshold) return {0.0f, 0.0f};
   return {0.0f, head.objectness_weight * head.negative_weight};
 }

@@ -62,7 +62,7 @@ struct YoloHead {
   AssignmentKind assignment = AssignmentKind::best_anchor;
   /// neighbours and simota: anchors whose sides are within this factor of the box's are assigned.
   float anchor_ratio = 4.0f;
-  float ignore_threshold = 0.7f;  ///< unassigned predictions above this IoU do not learn "no object"
+  float ignore_threshold = 0.7f;  ///< unassigned predictions above this IoU have no objectness loss
   float truth_threshold = 1.0f;   ///< unassigned predictions above this IoU have objectness target 1; 1: none
   float iou_threshold = 1.0f;     ///< anchors above this IoU of sizes are assigned as well; 1: none
 
@@ -72,7 +72,7 @@ struct YoloHead {
   float negative_weight = 1.0f;    ///< factor on the objectness loss where there is no object
   float label_smoothing = 0.0f;    ///< ε: class targets are 1 − ε/2 and ε/2
   float focal_gamma = 0.0f;        ///< γ of the classes' focal loss; 0: plain cross-entropy
-  bool objectness_smooth = false;  ///< the objectness target is the IoU, also above ignore_threshold
+  bool objectness_smooth = false;  ///< the objectness target of an assigned prediction is its IoU
   float objectness_gamma = 0.0f;   ///< γ of the objectness' quality focal loss; 0: plain cross-entropy
   /// Derivatives of the box loss by its four logits are clipped to ±this (before gradient_scale); 0:
   /// not clipped.

@@ -193,8 +193,7 @@ void YoloAttributes::shared_fields(LayerFields& f) {
       "[width, height] in pixels of the input, over all heads; auto: from the data; model: the model's");
   f("scale_xy", head.scale_xy, "s of (σ(t)·s − (s−1)/2 + cell)").within(1, 4);
   f("new_coords", head.new_coords, "sizes are anchor·(2σ(t))²");
-  f("ignore_threshold", head.ignore_threshold,
-    "IoU above which an unassigned prediction is not told that there is no object")
+  f("ignore_threshold", head.ignore_threshold, "IoU from which an unassigned prediction is left alone")
       .within(0, 1);
   f("truth_threshold", head.truth_threshold, "IoU from which it is pushed to object; 1: never").within(0, 1);
   f.custom(

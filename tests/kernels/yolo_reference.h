@@ -243,12 +243,8 @@ class Loss {
       result.objectness = head_.objectness_smooth ? iou(box, Box64(truths[result.truth].box)) : 1;
     } else if (best_iou > head_.truth_threshold) {
       result.objectness = 1;
-    } else if (best_iou <= head_.ignore_threshold) {
-      result.weight *= head_.negative_weight;
-    } else if (head_.objectness_smooth) {
-      result.objectness = best_iou;
     } else {
-      result.weight = 0;
+      result.weight *= best_iou > head_.ignore_threshold ? 0 : head_.negative_weight;
     }
     return result;
   }

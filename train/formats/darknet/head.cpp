@@ -83,8 +83,8 @@ void read_loss(const CfgSection& section, YoloHead& head, std::vector<ImportNote
     notes.push_back(
         {section.where("objectness_smooth"),
          "objectness_smooth=1 becomes the IoU as the target of assigned predictions, whose scores then "
-         "say how well they fit; darknet's target is 1 there. For unassigned predictions above ignore_thresh "
-         "it is their IoU, here as in darknet"});
+         "say how well they fit; darknet's target is 1 there, and the IoU for unassigned predictions "
+         "above ignore_thresh, which are ignored here"});
   }
   if (flag(section, "focal_loss")) {
     head.focal_gamma = 2;
