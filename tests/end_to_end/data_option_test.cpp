@@ -65,6 +65,19 @@ TEST_F(DataOption, TrainsEvaluatesAndResumesWithoutAYamlOfOurs) {
               "This run is finished: all its 1 epochs");
 }
 
+TEST_F(DataOption, ASizeReplacesTheSizesInTheFileButNotThoseThatAreSet) {
+  run_.write_config("train: {sizes: [96, 128]}\n");
+  const auto sizes_of = [&](const std::string& out, std::vector<std::string> more) {
+    more.insert(more.begin(), {"train", "run.yaml", "--size", "64", "--epochs", "1", "--out", out});
+    const ProgramResult result = run(more);
+    EXPECT_EQ(result.code, 0) << result.err;
+    return YAML::LoadFile((run_.folder() / out / "config.yaml").string())["train"]["sizes"];
+  };
+  EXPECT_EQ(sizes_of("plain", {"--set", "train.grow=0"}).size(), 0u);
+  EXPECT_EQ(sizes_of("set", {"--set", "train.sizes=[32, 64]"}).as<std::vector<int>>(),
+            (std::vector<int>{32, 64}));
+}
+
 TEST_F(DataOption, TheRunIsNamedAfterTheData) {
   fs::rename(run_.folder() / "data", run_.folder() / "my bolts");
   write_atomically(run_.folder() / "my bolts/data.yaml",

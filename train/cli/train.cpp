@@ -136,7 +136,8 @@ RunRequest request_of(const TrainArguments& arguments) {
   }
   if (!arguments.size.empty()) {
     set("--size", "size=" + arguments.size);
-    set("--size", "sizes=[]");
+    // In the place of the sizes in the file, but not of those of a --set.
+    request.assignments.insert(request.assignments.begin(), "--size:train.sizes=[]");
   }
   if (arguments.batch > 0) set("--batch", fmt::format("batch={}", arguments.batch));
   return request;
