@@ -248,17 +248,46 @@ TEST_P(FullSize, SpatialPyramids) {
   });
 }
 
-/// Batch-norm's vectors: a row for each.
-enum Row {
-  scale,
-  shift,
-  running_mean,
-  running_variance,
-  mean,
-  inverse_std,
-  scale_gradient,
-  shift_gradient,
-  rows
+/// Batch-norm's vectors of so many channels, and its arguments with them.
+class Norm {
+ public:
+  Norm(const Tensor& y, int channels)
+      : channels_(channels),
+        vectors_(8, {1, 1, 1, channels}, DType::f32, 3),
+        workspace_(device(), device().channel_workspace(y.shape)) {}
+
+  BatchNormForward forward(const Tensor& y, const Tensor& z) const {
+    BatchNormForward op{.y = y, .z = z};
+    op.scale = row(0);
+    op.shift = row(1);
+    op.running_mean = row(2);
+    op.running_variance = row(3);
+    op.mean = row(4);
+    op.inverse_std = row(5);
+    op.activation = Activation::mish;
+    op.workspace = workspace_.data();
+    return op;
+  }
+  BatchNormBackward backward(const Tensor& y, const Tensor& dz, const Tensor& dy) const {
+    BatchNormBackward op{.y = y, .dz = dz, .dy = dy};
+    op.scale = row(0);
+    op.shift = row(1);
+    op.mean = row(4);
+    op.inverse_std = row(5);
+    op.scale_gradient = row(6);
+    op.shift_gradient = row(7);
+    op.accumulate = false;
+    op.activation = Activation::mish;
+    op.workspace = workspace_.data();
+    return op;
+  }
+
+ private:
+  float* row(int which) const { return (*vectors_).as<float>() + which * channels_; }
+
+  int channels_;
+  Images vectors_;
+  DeviceBuffer workspace_;
 };
 
 /// Sums over 64 times as many pixels are rounded elsewhere.
@@ -268,31 +297,10 @@ TEST_P(FullSize, BatchNormBothWays) {
     const auto pass = [&](int n) {
       const Images y = random(n, 1);
       Images z = zeros(n), gradient = random(n, 2);
-      const Images vectors(rows, {1, 1, 1, GetParam().channels}, DType::f32, 3);
-      const DeviceBuffer workspace(device(), device().channel_workspace((*y).shape));
-      const auto row = [&](Row which) { return (*vectors).as<float>() + which * GetParam().channels; };
-      BatchNormForward forward{.y = *y, .z = *z};
-      forward.scale = row(scale);
-      forward.shift = row(shift);
-      forward.running_mean = row(running_mean);
-      forward.running_variance = row(running_variance);
-      forward.mean = row(mean);
-      forward.inverse_std = row(inverse_std);
-      forward.activation = Activation::mish;
-      forward.workspace = workspace.data();
-      device().batch_norm_forward(forward);
+      const Norm norm(*y, GetParam().channels);
+      device().batch_norm_forward(norm.forward(*y, *z));
       if (!backward) return z;
-      BatchNormBackward op{.y = *y, .dz = *gradient, .dy = *gradient};
-      op.scale = row(scale);
-      op.shift = row(shift);
-      op.mean = row(mean);
-      op.inverse_std = row(inverse_std);
-      op.scale_gradient = row(scale_gradient);
-      op.shift_gradient = row(shift_gradient);
-      op.accumulate = false;
-      op.activation = Activation::mish;
-      op.workspace = workspace.data();
-      device().batch_norm_backward(op);
+      device().batch_norm_backward(norm.backward(*y, *gradient, *gradient));
       return gradient;
     };
     expect_the_same_of_every_image(pass, type() == DType::f16 ? 2e-3 : 2e-5);
@@ -306,11 +314,9 @@ TEST_P(FullSize, BatchNormOfASliceWithSumsAndAShortcut) {
   for (const bool backward : {false, true}) {
     SCOPED_TRACE(backward ? "backward" : "forward");
     const auto pass = [&](int n) {
-      const Images whole = random(n, 1), addend(n, part, type(), 4);
-      Images z(n, part, type()), gradient(n, part, type(), 2);
-      const Images vectors(rows, {1, 1, 1, count}, DType::f32, 3);
-      const DeviceBuffer workspace(device(), device().channel_workspace((*whole).shape));
-      const auto row = [&](Row which) { return (*vectors).as<float>() + which * count; };
+      const Images whole = random(n, 1), addend(n, part, type(), 4), gradient(n, part, type(), 2);
+      Images z(n, part, type());
+      const Norm norm(*whole, count);
       // Of normal numbers around 0.1, whichever the tensor's are.
       std::vector<float> host(static_cast<size_t>(2 * channels));
       for (size_t i = 0; i < host.size(); ++i)
@@ -318,30 +324,13 @@ TEST_P(FullSize, BatchNormOfASliceWithSumsAndAShortcut) {
       const DeviceBuffer sums(device(), host.size() * sizeof(float));
       device().upload(sums.data(), host.data(), sums.bytes());
       const Tensor y = slice_channels(*whole, first, count);
-      BatchNormForward forward{.y = y, .z = *z, .addend = *addend};
-      forward.scale = row(scale);
-      forward.shift = row(shift);
-      forward.running_mean = row(running_mean);
-      forward.running_variance = row(running_variance);
-      forward.mean = row(mean);
-      forward.inverse_std = row(inverse_std);
+      BatchNormForward forward = norm.forward(y, *z);
+      forward.addend = *addend;
       forward.sums = sums.floats() + first;
       forward.sums_pitch = channels;
-      forward.activation = Activation::mish;
-      forward.workspace = workspace.data();
       device().batch_norm_forward(forward);
       if (!backward) return z;
-      BatchNormBackward op{.y = y, .dz = *gradient, .dy = y};
-      op.scale = row(scale);
-      op.shift = row(shift);
-      op.mean = row(mean);
-      op.inverse_std = row(inverse_std);
-      op.scale_gradient = row(scale_gradient);
-      op.shift_gradient = row(shift_gradient);
-      op.accumulate = false;
-      op.activation = Activation::mish;
-      op.workspace = workspace.data();
-      device().batch_norm_backward(op);
+      device().batch_norm_backward(norm.backward(y, *gradient, y));
       // What was written into the slice, and the other channels untouched.
       Images result = zeros(n);
       device().copy_channels(*whole, 0, *result, 0, channels, false);

@@ -6,6 +6,7 @@
 #include "kernels/cpu/cpu_backend.h"
 #include "tests/train/small_run.h"
 #include "tests/train/small_training.h"
+#include "train/distributed/solo.h"
 #include "train/formats/safetensors.h"
 #include "train/setup/run_model.h"
 
@@ -83,15 +84,9 @@ class FailingBackend : public cpu::CpuBackend {
 };
 
 /// Of one rank, which has nothing to sum.
-class SeenCollectives : public DeviceCollectives {
+class SeenCollectives : public SoloCollectives {
  public:
-  int parts() const override { return 1; }
-  int part() const override { return 0; }
-  void sum(double*, size_t) override {}
-  void start_all_reduce(float*, size_t, Reduction) override {}
-  void finish_all_reduces() override {}
   void abandon() override { ++abandoned; }
-  double waited_seconds() override { return 0; }
 
   int abandoned = 0;
 };
