@@ -18,12 +18,8 @@ class FailingRanks : public ::testing::Test {
 
   /// The words of `brightnet train` with `config` into the folder "out".
   static Words train(const std::string& config, const Words& settings) {
-    Words words{program().string(), "train", config, "--out", "out"};
-    for (const auto& setting : SmallRun::short_run(settings)) {
-      words.emplace_back("--set");
-      words.push_back(setting);
-    }
-    return words;
+    return with_settings({program().string(), "train", config, "--out", "out"},
+                         SmallRun::short_run(settings));
   }
   Program start(const Words& words) {
     return Program(words[0], {words.begin() + 1, words.end()}, run_.folder());

@@ -20,11 +20,7 @@ class TrainingOnRanks : public ::testing::Test {
     Words words{program().string(), "train", "run.yaml", "--out", out};
     settings.insert(settings.begin(), {"optimizer.kind=sgd", "train.batch=16",
                                        "train.micro_batch=" + std::to_string(16 / ranks)});
-    for (const auto& setting : SmallRun::short_run(settings)) {
-      words.emplace_back("--set");
-      words.push_back(setting);
-    }
-    return words;
+    return with_settings(words, SmallRun::short_run(settings));
   }
   ProgramResult train(int ranks, const std::string& out, const Words& settings = {}) {
     return run(ranks, train_words(ranks, out, settings));
@@ -155,11 +151,8 @@ TEST_F(TrainingOnRanks, WritesOneRunFolderAndOneLog) {
 }
 
 TEST_F(TrainingOnRanks, StartsThemItself) {
-  Words words{"train", "run.yaml", "--ranks", "2"};
-  for (const auto& setting : SmallRun::short_run({"train.iterations=2"})) {
-    words.emplace_back("--set");
-    words.push_back(setting);
-  }
+  const Words words =
+      with_settings({"train", "run.yaml", "--ranks", "2"}, SmallRun::short_run({"train.iterations=2"}));
   const ProgramResult result = Program(words, run_.folder()).wait();
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_NE(result.err.find("on 2 ranks"), std::string::npos) << result.err;

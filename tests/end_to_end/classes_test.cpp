@@ -44,12 +44,8 @@ class OrderOfClasses : public ::testing::Test {
     return result.code == 0 ? Json::parse(result.out) : Json();
   }
   ProgramResult started_from_weights(const std::string& config) {
-    std::vector<std::string> words{"train", config, "--weights", "weights.safetensors", "--out", "out"};
-    for (const auto& setting : SmallRun::short_run({"train.iterations=1", "optimizer.rate=1e-20"})) {
-      words.push_back("--set");
-      words.push_back(setting);
-    }
-    return run(words);
+    return run(with_settings({"train", config, "--weights", "weights.safetensors", "--out", "out"},
+                             SmallRun::short_run({"train.iterations=1", "optimizer.rate=1e-20"})));
   }
 
   SmallRun run_;

@@ -12,12 +12,9 @@ namespace fs = std::filesystem;
 TEST(CompareRuns, PutsThemSideBySideAndReplacesNoPictureUnasked) {
   const SmallRun run;
   const auto train = [&](const std::string& out, const std::string& rate) {
-    std::vector<std::string> words{"train", "run.yaml", "--out", out};
-    for (const auto& setting : SmallRun::short_run({"optimizer.rate=" + rate})) {
-      words.emplace_back("--set");
-      words.push_back(setting);
-    }
-    return run_program(words, run.folder());
+    return run_program(
+        with_settings({"train", "run.yaml", "--out", out}, SmallRun::short_run({"optimizer.rate=" + rate})),
+        run.folder());
   };
   ASSERT_EQ(train("a", "0.02").code, 0);
   ASSERT_EQ(train("b", "0.01").code, 0);

@@ -20,9 +20,7 @@ class DataOption : public ::testing::Test {
   ProgramResult train(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"train", "--model", "model.yaml", "--epochs", "1", "--size", "64",
                                          "--batch", "4", "--precision", "fp32"});
-    for (const char* assignment : {"train.micro_batch=2", "evaluate.every=1", "loader.workers=1"})
-      arguments.insert(arguments.end(), {"--set", assignment});
-    return run(arguments);
+    return run(with_settings(arguments, {"train.micro_batch=2", "evaluate.every=1", "loader.workers=1"}));
   }
   void expect_done(const ProgramResult& result, const std::string& part) {
     EXPECT_EQ(result.code, 0) << result.err;

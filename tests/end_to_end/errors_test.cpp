@@ -13,11 +13,7 @@ namespace fs = std::filesystem;
 class Errors : public ::testing::Test {
  protected:
   ProgramResult train(const std::vector<std::string>& more = {}) {
-    std::vector<std::string> arguments{"train", "run.yaml"};
-    for (const auto& assignment : SmallRun::short_run()) {
-      arguments.push_back("--set");
-      arguments.push_back(assignment);
-    }
+    std::vector<std::string> arguments = with_settings({"train", "run.yaml"}, SmallRun::short_run());
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run_program(arguments, run_.folder());
   }

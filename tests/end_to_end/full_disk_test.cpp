@@ -37,16 +37,6 @@ class SmallDisk {
 
 class FullDisk : public ::testing::Test {
  protected:
-  std::vector<std::string> train(const std::vector<std::string>& more,
-                                 const std::vector<std::string>& settings) {
-    std::vector<std::string> words{"train"};
-    words.insert(words.end(), more.begin(), more.end());
-    for (const auto& setting : settings) {
-      words.emplace_back("--set");
-      words.push_back(setting);
-    }
-    return words;
-  }
   static size_t count(const std::string& text, const std::string& part) {
     size_t found = 0;
     for (size_t at = 0; (at = text.find(part, at)) != std::string::npos; ++at) ++found;
@@ -68,8 +58,9 @@ TEST_F(FullDisk, EndsARunOnlyAtItsEndAndItCanBeResumedWithSpace) {
   const SmallDisk disk(run_.folder() / "disk", 4 << 20);
   if (!disk.mounted()) GTEST_SKIP() << "this process may not mount a file system";
   disk.fill(64 << 10);
-  const auto settings = SmallRun::short_run({"train.epochs=3"});
-  const ProgramResult full = run_program(train({"run.yaml", "--out", "disk/out"}, settings), run_.folder());
+  const auto train =
+      with_settings({"train", "run.yaml", "--out", "disk/out"}, SmallRun::short_run({"train.epochs=3"}));
+  const ProgramResult full = run_program(train, run_.folder());
   EXPECT_EQ(full.code, 2) << full.err;
   EXPECT_EQ(count(full.err, "Training goes on"), 1u) << full.err;
   EXPECT_NE(full.err.find("No space left on device"), std::string::npos) << full.err;
@@ -82,8 +73,9 @@ TEST_F(FullDisk, ThatIsEmptiedInTimeCostsTheRunNothing) {
   const SmallDisk disk(run_.folder() / "disk", 32 << 20);
   if (!disk.mounted()) GTEST_SKIP() << "this process may not mount a file system";
   disk.fill(64 << 10);
-  const auto settings = SmallRun::short_run({"train.epochs=400", "evaluate.every=50"});
-  const Program program(train({"run.yaml", "--out", "disk/out"}, settings), run_.folder());
+  const auto train = with_settings({"train", "run.yaml", "--out", "disk/out"},
+                                   SmallRun::short_run({"train.epochs=400", "evaluate.every=50"}));
+  const Program program(train, run_.folder());
   ASSERT_TRUE(said(program, "Training goes on")) << program.err_so_far();
   disk.empty();
   EXPECT_TRUE(said(program, "written again")) << program.err_so_far();

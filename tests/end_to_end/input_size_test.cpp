@@ -17,12 +17,9 @@ using Json = nlohmann::json;
 
 class InputSizes : public ::testing::Test {
  protected:
-  ProgramResult run(std::vector<std::string> arguments, const std::vector<std::string>& settings = {}) {
-    for (const auto& assignment : settings) {
-      arguments.push_back("--set");
-      arguments.push_back(assignment);
-    }
-    return run_program(arguments, run_.folder());
+  ProgramResult run(const std::vector<std::string>& arguments,
+                    const std::vector<std::string>& settings = {}) {
+    return run_program(with_settings(arguments, settings), run_.folder());
   }
   /// A short run, whose name is the folder's below runs/.
   ProgramResult train(const std::string& name, const std::vector<std::string>& more) {

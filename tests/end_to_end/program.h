@@ -65,6 +65,13 @@ class Program {
   pid_t child_ = -1;
 };
 
+/// These arguments, then `--set` for each of the settings.
+inline std::vector<std::string> with_settings(std::vector<std::string> arguments,
+                                              const std::vector<std::string>& settings) {
+  for (const auto& setting : settings) arguments.push_back("--set=" + setting);
+  return arguments;
+}
+
 inline ProgramResult run_program(const std::vector<std::string>& arguments,
                                  const std::filesystem::path& folder) {
   return Program(arguments, folder).wait();

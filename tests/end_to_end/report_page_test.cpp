@@ -15,13 +15,9 @@ namespace fs = std::filesystem;
 class ReportPage : public ::testing::Test {
  protected:
   void train() {
-    std::vector<std::string> words{"train", "run.yaml", "--out", "out"};
-    for (const auto& setting :
-         SmallRun::short_run({"data.classes=[\"<script>alert(1)</script>\", \"кошка & \\\"co\\\"\"]"})) {
-      words.emplace_back("--set");
-      words.push_back(setting);
-    }
-    trained_ = run_program(words, run_.folder());
+    const auto settings =
+        SmallRun::short_run({"data.classes=[\"<script>alert(1)</script>\", \"кошка & \\\"co\\\"\"]"});
+    trained_ = run_program(with_settings({"train", "run.yaml", "--out", "out"}, settings), run_.folder());
     ASSERT_EQ(trained_.code, 0) << trained_.err;
   }
   ProgramResult evaluate(const std::vector<std::string>& more) {

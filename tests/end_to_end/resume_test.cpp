@@ -1,8 +1,7 @@
 // Where a run is written, and which run --resume takes.
 #include <algorithm>
 
-#include "tests/end_to_end/program.h"
-#include "tests/train/small_run.h"
+#include "tests/end_to_end/runs.h"
 #include "tests/train/small_weights.h"
 #include "train/run/report/metrics_csv.h"
 
@@ -11,21 +10,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Resumed : public ::testing::Test {
+class Resumed : public Runs {
  protected:
-  ProgramResult train(const std::vector<std::string>& more, const std::vector<std::string>& settings) {
-    std::vector<std::string> arguments{"train", "run.yaml"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    for (const auto& assignment : SmallRun::short_run(settings)) {
-      arguments.push_back("--set");
-      arguments.push_back(assignment);
-    }
-    return run(arguments);
-  }
-  ProgramResult run(const std::vector<std::string>& arguments) {
-    return run_program(arguments, run_.folder());
-  }
-  fs::path path(const std::string& name) { return run_.folder() / name; }
   static void expect_words(const ProgramResult& result, int code, const std::vector<std::string>& words) {
     EXPECT_EQ(result.code, code) << result.err;
     for (const std::string& word : words)
@@ -37,32 +23,30 @@ class Resumed : public ::testing::Test {
     for (const auto& row : table.rows) values.push_back(row[static_cast<size_t>(table.column(name))]);
     return values;
   }
-
-  SmallRun run_;
 };
 
 TEST_F(Resumed, FoldersAreNumberedBeforeAnythingElseIsSaid) {
   for (const std::vector<std::string>& out : {std::vector<std::string>{}, {"--out", "mine"}}) {
-    ASSERT_EQ(train(out, {"train.iterations=1"}).code, 0);
-    const ProgramResult second = train(out, {"train.iterations=1"});
+    ASSERT_EQ(run(train(out, {"train.iterations=1"})).code, 0);
+    const ProgramResult second = run(train(out, {"train.iterations=1"}));
     const std::string place = out.empty() ? "runs/run" : "mine";
     EXPECT_EQ(second.err.rfind(place + " exists and is kept: this run is written to " + place + "-2.", 0), 0u)
         << second.err;
     const std::string last = second.err.substr(second.err.rfind('\n', second.err.size() - 2));
     EXPECT_NE(last.find(place + "-2"), std::string::npos) << second.err;
-    EXPECT_NE(read_file(path(place + "-2/train.log")).find("exists and is kept"), std::string::npos);
+    EXPECT_NE(file(place + "-2/train.log").find("exists and is kept"), std::string::npos);
   }
 }
 
 TEST_F(Resumed, NothingIsLeftOfARunThatCouldNotBegin) {
   fs::rename(path("data/images/val"), path("data/images/away"));
-  EXPECT_EQ(train({}, {}).code, 2);
+  EXPECT_EQ(run(train({}, {})).code, 2);
   EXPECT_FALSE(fs::exists(path("runs/run")));
 }
 
 TEST_F(Resumed, RunsAreFoundWhereverOutHasPutThem) {
-  ASSERT_EQ(train({}, {"train.iterations=1"}).code, 0);
-  ASSERT_EQ(train({"--out", "far/away"}, {"train.iterations=1"}).code, 0);
+  ASSERT_EQ(run(train({}, {"train.iterations=1"})).code, 0);
+  ASSERT_EQ(run(train({"--out", "far/away"}, {"train.iterations=1"})).code, 0);
   expect_words(run({"train", "run.yaml", "--resume"}), 0, {"This run is finished", "far/away"});
   // The one that was saved last.
   fs::last_write_time(path("runs/run/state/state.safetensors"),
@@ -75,14 +59,14 @@ TEST_F(Resumed, RunsAreFoundWhereverOutHasPutThem) {
 }
 
 TEST_F(Resumed, AFinishedRunIsMadeLonger) {
-  ASSERT_EQ(train({"--out", "out"}, {"train.epochs=4"}).code, 0);
+  ASSERT_EQ(run(train({"--out", "out"}, {"train.epochs=4"})).code, 0);
   expect_words(run({"train", "--resume", "out"}), 0, {"This run is finished", "--set train.epochs=8"});
   const ProgramResult longer = run({"train", "--resume", "out", "--set", "train.epochs=8"});
   expect_words(longer, 0,
                {"4 of now 8 epochs are done. The learning rate of the rest is that of a run of this length",
                 "epoch 8/8"});
   // As a run that had this length from the start, except for what the first four epochs learned.
-  ASSERT_EQ(train({"--out", "whole"}, {"train.epochs=8"}).code, 0);
+  ASSERT_EQ(run(train({"--out", "whole"}, {"train.epochs=8"})).code, 0);
   const auto rates = column("out", "learning_rate"), whole = column("whole", "learning_rate");
   ASSERT_EQ(rates.size(), 8u);
   EXPECT_EQ(std::vector(rates.begin() + 4, rates.end()), std::vector(whole.begin() + 4, whole.end()));
@@ -96,9 +80,9 @@ TEST_F(Resumed, AFinishedRunIsMadeLonger) {
 
 TEST_F(Resumed, ARunThatNeverSavedBeginsAgain) {
   write_small_weights(run_);
-  ASSERT_EQ(train({"--weights", "weights.safetensors", "--out", "whole"}, {}).code, 0);
-  ASSERT_EQ(train({"--weights", "weights.safetensors"}, {}).code, 0);
-  const std::string config = read_file(path("runs/run/config.yaml"));
+  ASSERT_EQ(run(train({"--weights", "weights.safetensors", "--out", "whole"}, {})).code, 0);
+  ASSERT_EQ(run(train({"--weights", "weights.safetensors"}, {})).code, 0);
+  const std::string config = file("runs/run/config.yaml");
   fs::remove(path("runs/run/state/state.safetensors"));
   // The weights of a run whose state is gone are not trained over.
   expect_words(run({"train", "--resume", "runs/run"}), 2, {"its weights are there, but not", "--weights"});
@@ -114,10 +98,9 @@ TEST_F(Resumed, ARunThatNeverSavedBeginsAgain) {
     expect_words(run(words), 0,
                  {"The run in runs/run ended before its first save: it begins again.", "parameters taken",
                   "epoch 2/2"});
-    EXPECT_EQ(read_file(path("runs/run/weights/last.safetensors")),
-              read_file(path("whole/weights/last.safetensors")))
+    EXPECT_EQ(file("runs/run/weights/last.safetensors"), file("whole/weights/last.safetensors"))
         << "from the same weights";
-    EXPECT_EQ(read_file(path("runs/run/config.yaml")), config);
+    EXPECT_EQ(file("runs/run/config.yaml"), config);
     EXPECT_EQ(column("runs/run", "loss").size(), 2u);
     EXPECT_TRUE(fs::exists(path("runs/run/weights/best-before.safetensors")));
   }
@@ -136,10 +119,8 @@ TEST_F(Resumed, ARunKeepsTheOrderOfItsClasses) {
             first + R"("}, {"id": 2, "name": ")" + second + R"("}]})");
   };
   write_data("circle", "square");
-  std::vector<std::string> words{"train", "names.yaml"};
-  for (const auto& setting : SmallRun::short_run({"train.iterations=1", "train.batch=2"}))
-    words.push_back("--set=" + setting);
-  ASSERT_EQ(run(words).code, 0);
+  const auto settings = SmallRun::short_run({"train.iterations=1", "train.batch=2"});
+  ASSERT_EQ(run(with_settings({"train", "names.yaml"}, settings)).code, 0);
   EXPECT_EQ(run({"train", "--resume", "runs/names"}).code, 0);
   write_data("square", "circle");
   expect_words(run({"train", "--resume", "runs/names"}), 2,
@@ -151,11 +132,8 @@ TEST_F(Resumed, ConfigRefusesWhatTrainRefuses) {
                                                    {"train.freeze=[nowhere]"},
                                                    {"data.train=images/none"},
                                                    {"train.batch=4", "train.micro_batch=3"}}) {
-    std::vector<std::string> words{"config", "run.yaml"};
-    for (const std::string& setting : settings) words.push_back("--set=" + setting);
-    const ProgramResult shown = run(words);
-    words[0] = "train";
-    const ProgramResult trained = run(words);
+    const ProgramResult shown = run(with_settings({"config", "run.yaml"}, settings));
+    const ProgramResult trained = run(with_settings({"train", "run.yaml"}, settings));
     EXPECT_EQ(shown.code, 2) << settings[0] << shown.out;
     EXPECT_EQ(shown.err, trained.err);
     EXPECT_EQ(shown.out, "");

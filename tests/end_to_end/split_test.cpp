@@ -19,11 +19,7 @@ class Splits : public ::testing::Test {
   /// A training of one epoch.
   ProgramResult train(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "train");
-    for (const auto& assignment : SmallRun::short_run({"train.epochs=1"})) {
-      arguments.push_back("--set");
-      arguments.push_back(assignment);
-    }
-    return run(arguments);
+    return run(with_settings(arguments, SmallRun::short_run({"train.epochs=1"})));
   }
   Json evaluate(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "eval");

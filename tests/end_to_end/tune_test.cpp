@@ -19,11 +19,7 @@ class Tunes : public ::testing::Test {
                                        const std::vector<std::string>& settings = {}) {
     std::vector<std::string> arguments{"tune"};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    for (const auto& assignment : SmallRun::short_run(settings)) {
-      arguments.push_back("--set");
-      arguments.push_back(assignment);
-    }
-    return arguments;
+    return with_settings(arguments, SmallRun::short_run(settings));
   }
   ProgramResult run(const std::vector<std::string>& arguments) {
     return run_program(arguments, run_.folder());
