@@ -57,8 +57,6 @@ struct LossArguments {
   Sums* tiles;
   size_t count;  ///< of predictions
   float constant_scale;
-  /// In the place of padding: old bytes there, beside a number, may look like an address, which the emulation refuses.
-  int unused;
 };
 
 /// Where a prediction is.
@@ -341,8 +339,7 @@ void CudaBackend::yolo_loss(const YoloHead& head, const YoloLossPass& pass) {
                                      winners,
                                      sums,
                                      count,
-                                     pass.scale.constant,
-                                     0};
+                                     pass.scale.constant};
     // Without ground truth; each box adds less than a kilobyte.
     const size_t offsets = (static_cast<size_t>(shape.n) + 1) * sizeof(int);
     launch(assign_truths<T>, Grid(shape.n).moving({offsets, 0}), assign_threads, 0, stream(), arguments,

@@ -50,16 +50,19 @@ struct ArgumentBytes {
 };
 
 /// Asks the compiler where a type has no members. It is asked about a pattern and not to clean the argument
-/// itself, because g++ 12 also clears an element of some arrays.
+/// itself, and by a union: otherwise g++ 12 forgets an array of structures when it counts how far it has come.
 template <typename T>
 const unsigned char* value_bytes() {
+  union OnlyMember {
+    T value;
+  };
   struct alignas(T) Pattern {
     unsigned char bytes[sizeof(T)];
   };
   static const Pattern pattern = [] {
     Pattern all;
     std::memset(all.bytes, 0xFF, sizeof all.bytes);
-    __builtin_clear_padding(reinterpret_cast<T*>(all.bytes));
+    __builtin_clear_padding(reinterpret_cast<OnlyMember*>(all.bytes));
     return all;
   }();
   return pattern.bytes;

@@ -91,7 +91,6 @@ class DeviceMemory {
   }
   bool reserved(const void* address) const { return address >= begin_ && address < begin_ + address_space; }
   /// In memory that was allocated at some time.
-  bool handed_out(const void* address) const { return address >= begin_ && address < next_; }
 
   void open() {
     if (open_++ == 0) protect(PROT_READ | PROT_WRITE);
@@ -259,15 +258,6 @@ void check_margins() {
   device().check_margins();
 }
 
-// g++ 12 does not find the padding after an array of structures (value_bytes), and under the address
-// sanitizer that padding is full of old host addresses: there, structures are only searched for what was
-// device memory.
-#ifdef __SANITIZE_ADDRESS__
-constexpr bool padding_holds_host_addresses = true;
-#else
-constexpr bool padding_holds_host_addresses = false;
-#endif
-
 void check_arguments(const std::vector<ArgumentBytes>& arguments) {
   for (size_t i = 0; i < arguments.size(); ++i) {
     const auto* bytes = static_cast<const unsigned char*>(arguments[i].data);
@@ -278,10 +268,7 @@ void check_arguments(const std::vector<ArgumentBytes>& arguments) {
       word &= values;
       const void* address = reinterpret_cast<const void*>(word);
       if (word == 0 || is_device_accessible(address, 0)) continue;
-      // A struct's padding may hold half of some old address: of the reserved space, what was never handed
-      // out does not count.
-      const bool stray = device().reserved(address) ? !device().handed_out(address)
-                                                    : padding_holds_host_addresses || !is_host_address(word);
+      const bool stray = !device().reserved(address) && !is_host_address(word);
       if (!arguments[i].is_pointer && stray) continue;
       throw Violation(
           "argument " + std::to_string(i + 1) +
