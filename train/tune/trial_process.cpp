@@ -48,8 +48,10 @@ TrialProcess::~TrialProcess() {
   }
 }
 
-void TrialProcess::stop() const {
-  if (!code_) ::kill(process_, SIGTERM);
+void TrialProcess::stop() {
+  if (code_ || asked_) return;
+  asked_ = true;
+  ::kill(process_, SIGTERM);
 }
 
 std::optional<int> TrialProcess::ended() {

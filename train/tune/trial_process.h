@@ -23,8 +23,8 @@ class TrialProcess {
   TrialProcess(const TrialProcess&) = delete;
   TrialProcess& operator=(const TrialProcess&) = delete;
 
-  /// Asks it to save and stop. Does not wait.
-  void stop() const;
+  /// Asks it to save and stop, once: a second signal would end it at once. Does not wait.
+  void stop();
   /// The exit code once it has ended. Does not wait.
   std::optional<int> ended();
   double seconds() const;
@@ -32,6 +32,7 @@ class TrialProcess {
  private:
   pid_t process_;
   double began_;
+  bool asked_ = false;  ///< to stop
   std::optional<int> code_;
 };
 

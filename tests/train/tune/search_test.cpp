@@ -181,6 +181,26 @@ TEST_F(SearchOf, StopsItsTrialsOnASignalAndRunsThemAgain) {
   EXPECT_EQ(read("order"), "begin 0002\nbegin 0003\nbegin 0004\nbegin 0005\n");
 }
 
+/// A second signal would end a run at once, before it has saved.
+TEST_F(SearchOf, AsksATrialOnceToStop) {
+  const fs::path asked = folder_ / "asked", ready = folder_ / "ready";
+  write_atomically(folder_ / "program", "#!/bin/sh\ntrap 'echo asked >> " + asked.string() +
+                                            "' TERM\ntouch " + ready.string() +
+                                            "\nfor i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.05; done\n");
+  fs::permissions(folder_ / "program", fs::perms::owner_all);
+  const auto wait_for = [](const fs::path& file) {
+    for (int i = 0; i < 3000 && !fs::exists(file); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  };
+  {
+    TrialProcess trial({(folder_ / "program").string()}, folder_ / "log");
+    wait_for(ready);
+    trial.stop();
+    wait_for(asked);
+  }
+  EXPECT_EQ(read_lines(asked).size(), 1u);
+}
+
 TEST_F(SearchOf, RunsTrialsSideBySideOnTheirDevices) {
   // Each of the first two waits for the other.
   const std::string meeting = "touch " + folder_.string() + "/met-$trial; i=0; while [ ! -e " +
