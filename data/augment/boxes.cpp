@@ -52,6 +52,12 @@ void place_boxes(const std::vector<Annotation>& annotations, const Placement& pl
   }
 }
 
+void place_boxes(const std::vector<Annotation>& annotations, const Placement& placement,
+                 const InputSize& size, std::vector<Truth>& truths) {
+  const InputPart whole{0, 0, static_cast<float>(size.width), static_cast<float>(size.height)};
+  place_boxes(annotations, placement, whole, size, 0, truths);
+}
+
 void place_boxes(const std::vector<Annotation>& annotations, const Homography& map, WarpedBoxes rule,
                  const InputPart& part, const InputSize& size, float min_visible,
                  std::vector<Truth>& truths) {

@@ -25,6 +25,10 @@ constexpr float smallest_box_side = 2.0f;
 void place_boxes(const std::vector<Annotation>& annotations, const Placement& placement,
                  const InputPart& part, const InputSize& size, float min_visible, std::vector<Truth>& truths);
 
+/// The same in the whole input, of boxes that are visible however little.
+void place_boxes(const std::vector<Annotation>& annotations, const Placement& placement,
+                 const InputSize& size, std::vector<Truth>& truths);
+
 /// The same for a map that may turn and distort. The box of `rule`, which is larger than the object unless
 /// the object has the rule's shape, is cut to what the object's four corners leave visible; min_visible is
 /// relative to the area between the corners.

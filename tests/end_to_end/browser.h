@@ -40,6 +40,13 @@ setTimeout(() => {
     const r = plot.getBoundingClientRect();
     plot.dispatchEvent(new PointerEvent("pointermove", {clientX: r.left + r.width / 2, clientY: r.top + 50}));
   }
+  const styled = document.querySelector("style").textContent.replace(/@[^{]*\{/g, "");
+  for (const [, declarations] of styled.matchAll(/\{([^{}]*)\}/g)) {
+    for (const one of declarations.split(";").filter(d => d.trim())) {
+      const colon = one.indexOf(":");
+      if (!CSS.supports(one.slice(0, colon).trim(), one.slice(colon + 1).trim())) problems.push("style: " + one);
+    }
+  }
   const images = [...document.images];
   parent.postMessage({problems, smallest, texts, images: images.length, tip: tip ? tip.textContent : "",
     broken: images.filter(i => !i.complete || !i.naturalWidth).length, plots: document.querySelectorAll("svg path").length,

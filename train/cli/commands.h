@@ -21,6 +21,9 @@ namespace brightnet::cli {
 /// Runs a command whose command line has been parsed; returns the exit code.
 using Action = std::function<int()>;
 
+/// All of them, in the order of the help.
+void add_commands(CLI::App& app, Action& action);
+
 void add_train(CLI::App& app, Action& action);
 void add_tune(CLI::App& app, Action& action);
 void add_eval(CLI::App& app, Action& action);

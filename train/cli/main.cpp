@@ -119,22 +119,7 @@ int main(int count, char** arguments) {
   app.set_version_flag("--version", "brightnet " BRIGHTNET_VERSION);
   app.require_subcommand(1);
   cli::Action action;
-  cli::add_train(app, action);
-  cli::add_tune(app, action);
-  cli::add_eval(app, action);
-  cli::add_detect(app, action);
-  cli::add_export(app, action);
-  cli::add_bench(app, action);
-  cli::add_memory(app, action);
-  cli::add_config(app, action);
-  cli::add_data(app, action);
-  cli::add_import(app, action);
-  cli::add_doctor(app, action);
-  cli::add_compare(app, action);
-  cli::add_models(app, action);
-  cli::add_download(app, action);
-  cli::add_completion(app, action);
-  cli::add_manual(app, action);
+  cli::add_commands(app, action);
   try {
     app.parse(count, arguments);
   } catch (const CLI::ParseError& e) {

@@ -59,10 +59,9 @@ std::vector<ScoredBox> cut_at_border(std::vector<ScoredBox> boxes, int width, in
 std::vector<YoloLoss> losses_of(Network& network, const Dataset& dataset, const InputFit& fit,
                                 std::span<const int> images) {
   std::vector<std::vector<Truth>> truths(images.size());
-  const InputPart whole{0, 0, static_cast<float>(fit.size.width), static_cast<float>(fit.size.height)};
   for (size_t i = 0; i < images.size(); ++i) {
     const ImageRecord& record = dataset.images[static_cast<size_t>(images[i])];
-    place_boxes(record.annotations, place(record.width, record.height, fit), whole, fit.size, 0, truths[i]);
+    place_boxes(record.annotations, place(record.width, record.height, fit), fit.size, truths[i]);
   }
   return network.loss(truths);
 }

@@ -56,12 +56,11 @@ void picture_samples(const Dataset& dataset, const RunConfig& config, const Samp
   }
   const InputSize size = options.split == Split::train ? config.train.size.value() : config.evaluation_size();
   const InputFit fit{.size = size, .letterbox = config.augment.letterbox, .channels = channels};
-  const InputPart whole{0, 0, static_cast<float>(size.width), static_cast<float>(size.height)};
   EvaluationLoader loader(dataset, sample_images(dataset, options), 1, fit, 1);
   while (const auto* images = loader.next()) {
     const ImageRecord& record = dataset.images[static_cast<size_t>(images->indices[0])];
     std::vector<Truth> truths;
-    place_boxes(record.annotations, place(record.width, record.height, fit), whole, size, 0, truths);
+    place_boxes(record.annotations, place(record.width, record.height, fit), size, truths);
     use(number++, picture(images->pixels, size, channels, truths, dataset.classes));
   }
 }

@@ -43,6 +43,19 @@ TEST(PlaceBoxes, AreClippedToWhatIsSeen) {
   expect_corners(truths[0], 100, 30, 20, 50, 50);
 }
 
+TEST(PlaceBoxes, InTheWholeInputAreClippedAtItsBorders) {
+  std::vector<Truth> truths;
+  const InputSize size(50, 100);
+  place_boxes({object(-10, -10, 200, 200), object(-100, 10, 3, 20), object(-100, 10, 1, 20)}, {}, size,
+              truths);
+  ASSERT_EQ(truths.size(), 2u) << "three pixels are enough, one is not";
+  EXPECT_EQ(truths[0].box.x, 0.5f);
+  EXPECT_EQ(truths[0].box.y, 0.5f);
+  EXPECT_EQ(truths[0].box.w, 1.0f);
+  EXPECT_EQ(truths[0].box.h, 1.0f);
+  EXPECT_FLOAT_EQ(truths[1].box.w, 0.03f);
+}
+
 // In a mosaic the parts meet inside the input, so that each side of a part may be a seam.
 TEST(PlaceBoxes, EndAtEachSideOfThePartWhereverItLies) {
   const InputPart part{30, 20, 80, 70};

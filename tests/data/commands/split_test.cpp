@@ -224,6 +224,14 @@ TEST(DataSplit, TextAndJsonSayTheSame) {
       split_dataset(write_yolo(data), {.folder = data.root() / "out", .ratios = {0.5, 0.5}});
   const auto json = report.json();
   EXPECT_EQ(json["images"], pictures);
+  EXPECT_EQ(json["splits"].size(), 2u);
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(json["splits"][i]["images"], report.parts[i].images);
+    EXPECT_EQ(json["splits"][i]["background"], report.parts[i].background);
+    for (size_t c = 0; c < 2; ++c)
+      EXPECT_EQ(json["splits"][i]["classes"][c]["boxes"], report.parts[i].boxes[c]);
+  }
+  EXPECT_EQ(json["splits"][0]["split"], "train");
   EXPECT_EQ(json["splits"][1]["split"], "val");
   EXPECT_EQ(json["splits"][1]["file"], (data.root() / "out/val.txt").string());
   EXPECT_EQ(json["splits"][0]["boxes"].get<int>() + json["splits"][1]["boxes"].get<int>(), 36);
@@ -251,6 +259,21 @@ TEST(DataSplit, AGroupLargerThanASplitIsNamedWithTheWayOut) {
   const SplitReport report = split_dataset(data.options("yolo", ".", {"x"}), {.folder = data.root() / "out"});
   EXPECT_TRUE(contains(report.text(), "the largest has 10: "));
   EXPECT_TRUE(contains(report.text(), "--exact"));
+}
+
+TEST(DataSplit, OfTheLargestGroupThreeAreNamed) {
+  const auto text_of_group = [](int size) {
+    const DatasetFolder data;
+    for (int i = 0; i < 20; ++i) {
+      data.bytes(fmt::format("{}.jpg", i), jpeg_of(picture(i < size ? 0 : i)));
+      data.text(fmt::format("{}.txt", i), "0 0.5 0.5 0.2 0.2\n");
+    }
+    return split_dataset(data.options("yolo", ".", {"x"}), {.folder = data.root() / "out", .similar = false})
+        .text();
+  };
+  const std::string three = text_of_group(3), four = text_of_group(4);
+  EXPECT_TRUE(contains(three, "the largest has 3: ") && contains(three, "2.jpg\n")) << three;
+  EXPECT_TRUE(contains(four, "the largest has 4: ") && contains(four, ".jpg, …\n")) << four;
 }
 
 TEST(DataSplit, NothingIsOverwrittenAndNothingLeftEmpty) {

@@ -70,8 +70,21 @@ TEST(Stats, CountsAreThoseOfTheDataSet) {
 TEST(Stats, TextAndJsonSayTheSame) {
   const DatasetStats stats = dataset_stats(example());
   const auto json = stats.json();
-  EXPECT_EQ(json["boxes"], 5);
+  const auto expected = nlohmann::json::parse(R"({"images": 3, "background": 1, "boxes": 5, "crowds": 1,
+      "difficult": 1, "small": 1, "medium": 2, "large": 2})");
+  for (const auto& [key, value] : expected.items()) EXPECT_EQ(json[key], value) << key;
   EXPECT_EQ(json["classes"][1], nlohmann::json::parse(R"({"name": "dog", "boxes": 3, "images": 2})"));
+  EXPECT_EQ(json["classes"].size(), 3u);
+  const std::pair<const char*, const Percentiles*> percentiles[] = {
+      {"image_width", &stats.image_width}, {"image_height", &stats.image_height},
+      {"box_width", &stats.box_width},     {"box_height", &stats.box_height},
+      {"box_share", &stats.box_share},     {"boxes_per_image", &stats.boxes_per_image}};
+  for (const auto& [key, values] : percentiles) {
+    ASSERT_EQ(json[key].size(), 7u) << key;
+    for (size_t i = 0; i < 7; ++i)
+      EXPECT_EQ(json[key]["p" + std::to_string(Percentiles::ranks[i])], values->values[i]) << key;
+  }
+  EXPECT_EQ(json.size(), expected.size() + 7) << json;
   EXPECT_EQ(json["image_width"]["p100"], 400);
   EXPECT_TRUE(
       contains(stats.text(), "3 images (1 without objects), 5 boxes, 1 of them crowds, 1 of them difficult"));

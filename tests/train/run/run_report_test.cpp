@@ -7,6 +7,7 @@
 #include "core/files.h"
 #include "core/random.h"
 #include "train/run/report/draw.h"
+#include "train/run/report/page.h"
 
 namespace brightnet {
 namespace {
@@ -77,6 +78,31 @@ TEST(RunReport, DrawsTheBestAtItsEndAndItsPageOutlivesAResume) {
   const std::string page = read_file(run.folder.file("report.html"));
   for (const char* part : {"training has ended", "It is over.", "val_pred0.jpg", "Confusion matrix"})
     EXPECT_NE(page.find(part), std::string::npos) << part;
+}
+
+TEST(RunReport, ShowsTheFirstTrainingBatchAndStillAfterAResume) {
+  Report run;
+  std::vector<uint8_t> pixels(static_cast<size_t>(2 * 3 * 64 * 64), 90);
+  Batch batch;
+  batch.pixels = pixels.data();
+  batch.count = 2;
+  batch.height = batch.width = 64;
+  batch.truths.resize(2);
+  const auto shown = [&](const char* title) {
+    return !Page::read(read_file(run.folder.file("report.html"))).section(title).is_null();
+  };
+  {
+    RunReport report(run.folder, run.files, of_bolts(), -1, 0, 0);
+    for (int number = 0; number < 4; ++number) report.add_batch(batch, number);
+    report.plot();
+  }
+  EXPECT_TRUE(shown("Training samples 1"));
+  EXPECT_FALSE(shown("Training samples 2"));
+  EXPECT_TRUE(fs::exists(run.folder.file("train_batch2.jpg")));
+  EXPECT_FALSE(fs::exists(run.folder.file("train_batch3.jpg")));
+  RunReport resumed(run.folder, run.files, of_bolts(), 1, 1, 1);
+  resumed.finish({"It is over."});
+  EXPECT_TRUE(shown("Training samples 1"));
 }
 
 TEST(RunReport, BoundsTheBytesOfTensorBoardsEvents) {

@@ -1,0 +1,54 @@
+#include "train/distributed/child_process.h"
+
+#include <filesystem>
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "core/files.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ChildProcess : public ::testing::Test {
+ protected:
+  /// Its exit code, when what it wrote is in `output`.
+  int run(const std::string& script, const fs::path& output) {
+    sigset_t none;
+    sigemptyset(&none);
+    const pid_t child = start_process({"sh", "-c", script}, "--jobs", none, output);
+    int status = 0;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    return exit_code_of(status);
+  }
+  const fs::path output_ = fs::path(::testing::TempDir()) / "child_process_output";
+};
+
+TEST_F(ChildProcess, WritesBothStreamsIntoAFileThatAnyoneMayReadAsTheUmaskAllows) {
+  write_atomically(output_, "what an earlier process wrote, longer than what this one writes");
+  EXPECT_EQ(run("echo out; echo err >&2", output_), 0);
+  EXPECT_EQ(read_file(output_), "out\nerr\n");
+  fs::remove(output_);
+  const mode_t before = ::umask(0);
+  EXPECT_EQ(run("cat", output_), 0) << "there is nothing to read";
+  ::umask(before);
+  struct stat made {};
+  ASSERT_EQ(::stat(output_.c_str(), &made), 0);
+  EXPECT_EQ(made.st_mode & 0777, 0666u);
+}
+
+TEST_F(ChildProcess, HasTheExitCodeOfAShell) {
+  EXPECT_EQ(run("exit 3", output_), 3);
+  EXPECT_EQ(run("kill -TERM $$", output_), 143);
+  sigset_t none;
+  sigemptyset(&none);
+  int status = 0;
+  ::waitpid(start_process({"/nowhere/program"}, "--jobs", none, output_), &status, 0);
+  EXPECT_EQ(exit_code_of(status), 127);
+}
+
+}  // namespace
+}  // namespace brightnet
