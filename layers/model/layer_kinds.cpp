@@ -75,6 +75,8 @@ void read_mask(const YamlValue& value, YoloAttributes& yolo) {
   YoloHead& head = yolo.head;
   const auto mask = yaml_as<std::vector<int>>(value, "mask", "a list of whole numbers");
   if (mask.empty() || mask.size() > max_anchors) throw InputError("'mask' must name anchors", value.where());
+  if (head.anchor_count == 0)
+    throw InputError("there are no anchors", value.where(), "Write head: {anchors: [[w, h], …]}.");
   head.mask_count = static_cast<int>(mask.size());
   for (size_t i = 0; i < mask.size(); ++i) {
     if (mask[i] < 0 || mask[i] >= head.anchor_count) {

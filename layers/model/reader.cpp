@@ -225,8 +225,6 @@ class ModelReader {
   /// Also sets the filters of the convolution before the head, if they are `auto`.
   void complete(YoloAttributes& yolo, LayerDescription& layer) {
     check_input_count(YoloAttributes::inputs, layer);
-    if (yolo.head.anchor_count == 0)
-      throw InputError("there are no anchors", layer.where, "Write head: {anchors: [[w, h], …]}.");
     if (yolo.head.mask_count == 0) throw InputError("a yolo layer needs a mask", layer.where);
     if (layer.inputs[0] == network_input) throw InputError("a yolo layer cannot read the image", layer.where);
     yolo.head.classes = model_.classes;
@@ -348,7 +346,7 @@ Model parse_model(const YamlDocument& document, int classes, const YamlValue& he
   if (channels > 0) model.channels = channels;
   if (!blocks.IsMap())
     throw InputError("'blocks' must be a mapping", YamlValue{blocks, document.file()}.where());
-  if (!layers.IsDefined()) throw InputError("the model has no 'layers'", document.file());
+  if (layers.IsNull()) throw InputError("the model has no 'layers'", document.file());
   ModelReader(model, document.file(), activation, head, blocks).read(layers);
 
   YAML::Node resolved = YAML::Clone(document.root().node);

@@ -117,6 +117,9 @@ TEST_F(DataOption, AYamlThatSaysOnlyTheFolderIsAnsweredAsTheOptionIs) {
   expect_done(run({"config", "only.yaml", "--fold", "1/3"}), "fold: 1/3");
   expect_done(run({"config", "only.yaml", "--set", "data.fold=2/3"}), "fold: 2/3");
   EXPECT_FALSE(says(run({"data", "stats", "only.yaml"}).err, "validates"));
+  // The folder of --set stands in place of the file's.
+  fs::rename(run_.folder() / "data", run_.folder() / "elsewhere");
+  expect_done(run({"config", "only.yaml", "--set", "data.root=elsewhere"}), "fold: 1/10");
   fs::create_directories(run_.folder() / "empty");
   for (const char* command : {"train", "config"}) {
     expect_refused(run({command, "only.yaml", "--set", "data.root=empty"}),

@@ -142,11 +142,45 @@ TEST_F(Errors, OptionsThatWouldDoNothingAreRefused) {
   expect(detect({"--coco-ids", "ids.json"}), 2, {"--coco-ids", "--coco-json"});
   expect(detect({"--frames", "2"}), 2, {"--frames", "videos", "data/images/val"});
   expect(detect({"--every", "3"}), 2, {"--every", "videos", "data/images/val"});
+  expect(detect({"--rect", "--tiles", "32"}), 2, {"--rect excludes --tiles"});
   const auto eval = [&](const std::string& assignment) {
     return run_program({"eval", "run.yaml", "--weights", "w", "--set", assignment}, run_.folder());
   };
   expect(eval("model=other.yaml"), 2, {"--set", "'model'"});
   expect(eval("train.size=64"), 2, {"'train.size'", "--size"});
+}
+
+TEST_F(Errors, WhatTheWeightsCannotBeUsedForIsSaid) {
+  write_small_weights(run_);
+  const auto detect = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"detect", "--weights", "weights.safetensors", "--source",
+                                       "data/images/val"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_program(arguments, run_.folder());
+  };
+  expect(detect({"--rect", "--letterbox", "off"}), 2, {"--rect", "rectangular batches need a letterbox"});
+  expect(detect({"--cfg", "model.yaml"}), 2, {"weights.safetensors", "are for darknet's .weights"});
+  std::ofstream(run_.folder() / "data/other.yaml")
+      << "train: images/train\nval: images/val\nnames: [ring, box]\n";
+  expect(detect({"--data", "data/other.yaml"}), 2,
+         {"weights.safetensors", "trained for the classes circle, square, and the data set has ring, box"});
+  const auto eval = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"eval", "run.yaml", "--weights", "weights.safetensors", "--no-plots"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_program(arguments, run_.folder());
+  };
+  expect(eval({"--rect", "--set", "data.tiles.size=32"}), 2, {"--rect", "tiles are all of one shape"});
+  std::ofstream(run_.folder() / "weights.onnx") << "mine";
+  expect(run_program({"export", "--weights", "weights.safetensors", "--format", "onnx"}, run_.folder()), 2,
+         {"weights.onnx", "a file of this name already exists", "--force"});
+  EXPECT_EQ(read_file(run_.folder() / "weights.onnx"), "mine");
+}
+
+TEST_F(Errors, ANumberOfRanksThatIsNoneIsRefused) {
+  for (const std::string word : {"0", "2x", "-1"}) {
+    expect(run_program({"train", "run.yaml", "--ranks", word}, run_.folder()), 2,
+           {"--ranks", "'" + word + "' is not a valid number of processes"});
+  }
 }
 
 TEST_F(Errors, AnAnswerThatDoesNotArriveIsNoSuccess) {

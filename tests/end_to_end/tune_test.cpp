@@ -1,11 +1,13 @@
 // brightnet tune as a user has it: a real search of a few trials, its continuation, and the rate finder.
 #include <chrono>
+#include <sstream>
 #include <thread>
 
 #include <nlohmann/json.hpp>
 
 #include "tests/end_to_end/program.h"
 #include "tests/train/small_run.h"
+#include "train/tune/tuned_keys.h"
 
 namespace brightnet::testing {
 namespace {
@@ -98,6 +100,9 @@ TEST_F(Tunes, RefuseWhatIsWrongBeforeAnythingBegins) {
   refused({"run.yaml", "--set", "train.batches=3"}, "Did you mean 'batch'");
   refused({"run.yaml", "--keys", "train.batch"}, "train.micro_batch");
   refused({"run.yaml", "--minutes", "1", "--epochs", "1"}, "--epochs");
+  refused({"run.yaml", "--resume", "search"}, "a search that is resumed keeps its own configuration");
+  refused({"--resume", "search", "--set", "train.batch=2"}, "keeps its own configuration");
+  refused({"run.yaml", "--jobs", "1000", "--device", "cpu"}, "threads cannot be shared by 1000 trials");
 }
 
 TEST_F(Tunes, EndWithTheErrorOfTheFirstTrial) {
@@ -106,6 +111,27 @@ TEST_F(Tunes, EndWithTheErrorOfTheFirstTrial) {
   EXPECT_TRUE(result.code == 2 || result.code == 3) << result.code;
   EXPECT_NE(result.err.find("cuda:77"), std::string::npos) << result.err;
   EXPECT_FALSE(exists("runs/run-tune/trials.csv"));
+}
+
+TEST_F(Tunes, ListEveryValueThatCanBeSearchedWithItsRange) {
+  const ProgramResult listed = run_program({"tune", "--list-keys"}, run_.folder());
+  ASSERT_EQ(listed.code, 0) << listed.err;
+  std::istringstream lines(listed.out);
+  std::string line;
+  std::getline(lines, line);
+  EXPECT_NE(line.find("searched without --keys"), std::string::npos) << line;
+  for (const TunedKey& key : tunable_keys()) {
+    ASSERT_TRUE(std::getline(lines, line));
+    std::istringstream words(line);
+    std::string name, usual;
+    double low = 0, high = 0;
+    words >> name >> low >> high >> usual;
+    EXPECT_EQ(name, key.name);
+    EXPECT_FLOAT_EQ(static_cast<float>(low), static_cast<float>(key.low));
+    EXPECT_FLOAT_EQ(static_cast<float>(high), static_cast<float>(key.high));
+    EXPECT_EQ(usual, key.usual ? "yes" : "-");
+  }
+  EXPECT_FALSE(std::getline(lines, line));
 }
 
 TEST_F(Tunes, FindARateWithoutBeginningARun) {

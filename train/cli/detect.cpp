@@ -200,9 +200,6 @@ void say_what_was_done(const DetectArguments& arguments, const DetectReport& rep
 
 /// Throws InputError for options without effect.
 void refuse_idle_options(const DetectArguments& arguments) {
-  if (arguments.rect && !arguments.tiles.empty())
-    throw InputError("tiles are all of one shape, so rectangular batches have no effect", "--rect",
-                     "Leave it out.");
   if (arguments.save_conf && arguments.txt.empty())
     throw InputError("--save-conf requires --txt, which is not given", "--save-conf",
                      "Name the folder of the labels with --txt.");

@@ -1,6 +1,7 @@
 #include "data/commands/convert.h"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -66,6 +67,19 @@ TEST(Convert, CocosJsonReadsBackAsTheSame) {
       data.options("coco", "annotations/instances_val.json", {}, "annotations/instances_val.json");
   read.root = options.folder.string();
   expect_same(read_dataset(read, Split::val), dataset);
+  // In one line, as others write it: indented, a large data set would take twice the room.
+  const std::string text = read_file(options.folder / "annotations/instances_val.json");
+  EXPECT_EQ(text.find('\n'), text.size() - 1);
+  const auto json = nlohmann::json::parse(text);
+  EXPECT_EQ(json["categories"],
+            nlohmann::json::parse(R"([{"id": 1, "name": "Car"}, {"id": 2, "name": "Van"}])"));
+  EXPECT_EQ(json["images"][1],
+            nlohmann::json::parse(R"({"id": 2, "file_name": "1_2.jpg", "width": 64, "height": 48})"));
+  EXPECT_EQ(json["annotations"].size(), 3u);
+  EXPECT_EQ(
+      json["annotations"][2],
+      nlohmann::json::parse(R"({"id": 3, "image_id": 2, "category_id": 2, "bbox": [3, 4, 2, 2], "area": 4,
+                                      "iscrowd": 0})"));
 }
 
 TEST(Convert, CrowdsHaveNoPlaceInYolosLabels) {

@@ -162,6 +162,60 @@ TEST(Model, RefusesWhatMakesNoSenseAndSaysWhere) {
   expect_refused(head + "  - conv: {filters: 7}\n  - yolo: {mask: [0, 1]}\n", "4", "listed at test.yaml:1");
 }
 
+TEST(Model, RefusesLayersThatDoNotFitTogether) {
+  const std::string head = "head: {anchors: [[10, 10]]}\nlayers:\n";
+  const std::string end = "  - conv: {filters: auto, batch_norm: false}\n  - yolo: {mask: [0]}\n";
+  const std::string two = "  - conv: {name: a, filters: 8}\n  - conv: {name: b, filters: 8}\n";
+  expect_refused(head + two + "  - max_pool: {from: [a, b]}\n" + end, "5", "reads exactly one other");
+  expect_refused(head + two + "  - scale_channels: {from: [a, b, a]}\n" + end, "5",
+                 "reads exactly 2 others. Write from: [a, b].");
+  expect_refused(head + two + "  - scale_channels: {from: [a, b]}\n" + end, "5",
+                 "is not one pixel for the whole image");
+  expect_refused(head + two + "  - weighted_sum: {from: [a]}\n" + end, "5", "a weighted sum reads 2 to ");
+  expect_refused(head + "  - conv: {filters: 9}\n  - conv: {filters: 8, groups: 4}\n" + end, "4",
+                 "9 channels cannot be convolved in 4 equal groups");
+  expect_refused(head + "  - conv: {filters: 8}\n  - conv: {filters: 6, groups: 4}\n" + end, "4",
+                 "a multiple of it");
+  expect_refused(head + two + "  - global_average_pool: {}\n  - upsample: {}\n" + end, "6",
+                 "it would change the size of");
+  expect_refused(head + two + "  - global_average_pool: {}\n" + end, "7", "is no map for a head");
+  expect_refused(head + "  - conv: {filters: auto}\n", "3", "'filters: auto' has no yolo layer after it");
+  expect_refused(head + "  - conv: {filters: 8}\n", "", "the model has no yolo layer");
+  expect_refused("layers:\n" + end, "3", "there are no anchors. Write head: {anchors: [[w, h], …]}.");
+  expect_refused("head: {anchors: [[1, 1]], class_weights: [1, 2, 3]}\nlayers:\n" + end, "4",
+                 "class_weights lists 3 numbers for 2 classes");
+  expect_refused(head + "  - yolo: {mask: [0], from: input}\n", "3", "cannot read the image");
+}
+
+TEST(Model, RefusesWhatIsNotWrittenAsAModel) {
+  const std::string head = "head: {anchors: [[10, 10]]}\n";
+  const std::string end = "  - conv: {filters: auto, batch_norm: false}\n  - yolo: {mask: [0]}\n";
+  expect_refused(head + "layers: 3\n", "2", "a list of layers was expected here");
+  expect_refused(head + "layers: []\n", "2", "a list of layers was expected here");
+  expect_refused(head + "layers:\n  - conv\n" + end, "3", "a layer is written as '- kind: {…}'");
+  expect_refused(head + "layers:\n  - conv: {filters: 8}\n    max_pool: {}\n" + end, "3", "'- kind: {…}'");
+  expect_refused(head, "", "the model has no 'layers'");
+  expect_refused("blocks: [a]\n" + head + "layers:\n" + end, "1", "'blocks' must be a mapping");
+  expect_refused("blocks:\n  again: {layers: [again: {}]}\n" + head + "layers:\n  - again: {}\n" + end, "2",
+                 "blocks are nested more than 8 deep. Does a block use itself?");
+  const auto block_of = [&](const std::string& filters) {
+    return "blocks:\n  block: {parameters: [filters], layers: [conv: {filters: " + filters + "}]}\n" + head +
+           "layers:\n  - block: {filters: 9}\n" + end;
+  };
+  EXPECT_EQ(refusal(block_of("$filters * 2 / 3")), "accepted");
+  expect_refused(block_of("$filters / 2"), "2", "'$filters / 2' is not a whole number");
+  expect_refused(block_of("$filters / 0"), "2", "is not a whole number");
+  expect_refused(block_of("$filter"), "2", "uses 'filter', which is not a parameter of this block");
+  std::string anchors = "[1, 1]";
+  for (int i = 1; i <= max_anchors; ++i) anchors += ", [1, 1]";
+  expect_refused("head: {anchors: [" + anchors + "]}\nlayers:\n" + end, "1", "must list 1 to ");
+  expect_refused("head: {anchors: []}\nlayers:\n" + end, "1", "must list 1 to ");
+  expect_refused("head: {anchors: [[1, 1]], assignment: simotta}\nlayers:\n" + end, "1",
+                 "Did you mean 'simota'?");
+  expect_refused("head: {anchors: [[1, 1]], assignment: xyz}\nlayers:\n" + end, "1",
+                 "'assignment' is 'xyz' and must be one of: ");
+}
+
 TEST(Model, RefusesMoreChannelsThanCanBeCounted) {
   const std::string head = "head: {anchors: [[10, 10]]}\nlayers:\n";
   const std::string end = "  - conv: {filters: auto, batch_norm: false}\n  - yolo: {mask: [0]}\n";

@@ -214,6 +214,22 @@ const Refusal refusals[] = {
     {"[net]", "[convolutional]", "small.cfg:1", "must be [net]"},
     {"batch=8", "batch", "small.cfg:2", "neither"},
     {"[route]\nlayers=-2", "[dropout]\nprobability=.5", "small.cfg:76: [dropout]", "probability"},
+    {"size=3\nstride=2", "size=3\nstride_x=1\nstride=2", "small.cfg:22: [convolutional]",
+     "different horizontal and vertical strides"},
+    {"size=3\nstride=2", "size=3\ndilation=2\nstride=2", "small.cfg:22: [convolutional]", "dilation=2"},
+    {"size=3\nstride=2", "size=3\nshare_index=0\nstride=2", "small.cfg:22: [convolutional]",
+     "uses the weights of another layer"},
+    {"size=5", "size=5\npadding=1", "small.cfg:73: [maxpool]", "a padding other than size − 1"},
+    {"size=5", "size=5\nstride_y=2", "small.cfg:73: [maxpool]", "different horizontal and vertical strides"},
+    {"activation=leaky", "activation=hardswish", "small.cfg:24: [convolutional]",
+     "has activation=hardswish, which darknet does not have"},
+    {"from=-3", "from=-3\nweights_type=per_pixel", "small.cfg:44: [shortcut]",
+     "has weights_type=per_pixel, which darknet does not have"},
+    {"iou_thresh=0.2", "iou_thresh=0.2\niou_thresh_kind=giou", "small.cfg:124: [yolo]",
+     "compares anchors by another measure than IoU"},
+    {"classes=2", "classes=2\ncounters_per_class=1,2,3", "small.cfg:120: [yolo]", "counts 3 classes of 2"},
+    {"classes=2", "classes=2\nmap=9k.map", "small.cfg:120: [yolo]", "has map=, which brightnet does not"},
+    {"classes=2", "classes=2\nembedding_layer=1", "small.cfg:120: [yolo]", "has embedding_layer="},
 };
 
 std::string refusal_of(const std::string& cfg) {
