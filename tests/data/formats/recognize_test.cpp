@@ -157,6 +157,15 @@ TEST_F(Recognize, TheSectionThatDataSynthWritesAndARunsYaml) {
   EXPECT_FALSE(is_data(data_.root() / "run.yaml"));
   EXPECT_TRUE(is_data(data_.root() / "synth/data.yaml"));
   EXPECT_TRUE(is_data(data_.root() / "synth"));
+  // Without a root the folder of the file is meant.
+  data_.text("synth/data.yaml", "format: yolo\ntrain: images/train\nclasses: [bolt]\n");
+  EXPECT_EQ(summary("synth"), "a data section in a folder | yolo | synth | images/train, , ");
+  data_.text("synth/data.yaml", "format: yolo\nroot: gone\ntrain: images/train\nclasses: [bolt]\n");
+  const std::string said = refusal("synth");
+  EXPECT_TRUE(contains(said, "data.yaml:2: 'root' names 'gone', which does not exist. It was looked for in " +
+                                 (data_.root() / "synth").string() + " and in " +
+                                 fs::current_path().string()))
+      << said;
 }
 
 TEST_F(Recognize, DarknetsObjData) {
@@ -260,6 +269,11 @@ TEST_F(Recognize, KittiAndCsv) {
   }
   EXPECT_EQ(summary("csv"),
             "a folder with CSV tables | csv | csv | train/_annotations.csv, valid/_annotations.csv, ");
+  EXPECT_EQ(summary("csv/train/_annotations.csv"),
+            "a CSV table | csv | csv | train/_annotations.csv, valid/_annotations.csv, ");
+  data_.image("alone/a.jpg");
+  data_.text("alone/table.csv", header + "a.jpg,100,80,bolt,10,10,40,40\n");
+  EXPECT_EQ(summary("alone/table.csv"), "a CSV table | csv | alone | table.csv, , ");
 }
 
 TEST_F(Recognize, WhatIsNothingIsRefusedWithWhatWasLookedFor) {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "layers/model/reader.h"
 #include "tests/train/small_run.h"
@@ -190,17 +191,49 @@ TEST(Weights, AreRefusedBeforeMemoryIsTakenForAModelThatTheyCannotHold) {
   }
 }
 
-TEST(Weights, RefuseFilesOfSomethingElse) {
+TEST(Weights, RefuseFilesOfSomethingElseAndSayWhatIsWrong) {
   const std::vector<float> one{1};
   const fs::path file = temporary("other.safetensors");
-  write_safetensors(file, std::vector<SafetensorsEntry>{{"x", {1}, one.data()}}, {});
-  EXPECT_THROW(load_trained_model(file), InputError);
+  using Metadata = std::map<std::string, std::string>;
+  const auto refusal = [&](const Metadata& metadata) -> std::string {
+    write_safetensors(file, std::vector<SafetensorsEntry>{{"x", {1}, one.data()}}, metadata);
+    try {
+      load_trained_model(file);
+    } catch (const InputError& e) {
+      return e.what();
+    }
+    return "accepted";
+  };
+  const auto expect = [&](const Metadata& metadata, const std::string& words) {
+    const std::string said = refusal(metadata);
+    EXPECT_NE(said.find(words), std::string::npos) << said;
+    EXPECT_NE(said.find(file.string()), std::string::npos) << said;
+  };
+  expect({}, "its metadata have no 'format'");
+  expect({{"format", "pt"}}, "its metadata call it 'pt' and 'brightnet weights' was expected");
   const ParameterLayout layout(model_of(2));
   std::vector<float> values(layout.floats());
   EXPECT_THROW(load_matching_weights(file, layout, values), InputError);
-  write_safetensors(file, std::vector<SafetensorsEntry>{{"x", {1}, one.data()}},
-                    {{"format", "brightnet weights"}, {"format_version", "99"}});
-  EXPECT_THROW(load_trained_model(file), InputError);
+
+  Metadata metadata{{"format", "brightnet weights"}, {"format_version", "99"}};
+  expect(metadata, "it is of format version 99 and this program reads 1. Use a newer brightnet.");
+  metadata["format_version"] = "one";
+  expect(metadata, "its metadata 'format_version' is not what brightnet writes there");
+  metadata["format_version"] = "1";
+  expect(metadata, "its metadata have no 'classes'");
+  metadata["classes"] = "[1";
+  expect(metadata, "its metadata 'classes' is not what brightnet writes there");
+  metadata["classes"] = "[1, 2]";
+  metadata["input"] = R"({"size": 64, "letterbox": true})";
+  metadata["training"] = "{}";
+  expect(metadata, "its metadata 'classes', 'input' or 'training' are not what brightnet writes there");
+  metadata["classes"] = R"(["a", "b"])";
+  metadata["input"] = R"({"size": 64})";
+  expect(metadata, "'input' or 'training' are not what brightnet writes there");
+  metadata["input"] = R"({"size": 64, "letterbox": true, "resize": "sharp"})";
+  EXPECT_NE(refusal(metadata).find("there is no resize 'sharp'. Write antialiased or darknet."),
+            std::string::npos)
+      << refusal(metadata);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/error.h"
 #include "layers/model/reader.h"
 #include "layers/model/writer.h"
 #include "tests/paths.h"
@@ -35,6 +36,35 @@ TEST(DarknetExport, WritesOurOwnModels) {
       EXPECT_EQ(again.model.layers[i].channels, model.layers[i].channels);
     }
   }
+}
+
+TEST(DarknetExport, RefusesWhatDarknetCannotHaveAndNamesTheLayer) {
+  const auto cfg_of = [](const std::string& layers, const std::string& head = "anchors: [[10, 10]]") {
+    return write_darknet_cfg(parse_model(
+        YamlDocument::parse("head: {" + head + "}\nlayers:\n" + layers +
+                                "  - conv: {filters: auto, batch_norm: false}\n  - yolo: {mask: [0]}\n",
+                            "model.yaml"),
+        2));
+  };
+  const auto refusal = [&](const std::string& layers) -> std::string {
+    try {
+      return cfg_of(layers);
+    } catch (const InputError& e) {
+      return e.what();
+    }
+  };
+  EXPECT_EQ(refusal("  - conv: {name: a, filters: 8, activation: hardswish}\n"),
+            "model.yaml:3: darknet cannot have this model: 'a' ends in hardswish, which darknet does not "
+            "have. Export it as ONNX.");
+  EXPECT_NE(refusal("  - concat: {name: b, from: [input, input]}\n").find("'b' reads the network's input"),
+            std::string::npos);
+  EXPECT_NE(refusal("  - conv: {name: a, filters: 8}\n  - conv: {name: b, filters: 8}\n"
+                    "  - weighted_sum: {name: c, from: [a, b], weights: input, normalization: none}\n")
+                .find("'c' has weights without a normalization"),
+            std::string::npos);
+  const std::string one = "  - conv: {filters: 8}\n", note = "# trained with assignment: simota";
+  EXPECT_EQ(cfg_of(one).find("# trained with"), std::string::npos);
+  EXPECT_NE(cfg_of(one, "anchors: [[10, 10]], assignment: simota").find(note), std::string::npos);
 }
 
 }  // namespace
