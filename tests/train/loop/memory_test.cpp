@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/error.h"
 #include "layers/model/reader.h"
 #include "tests/paths.h"
 
@@ -35,6 +36,28 @@ TEST(Memory, InferenceTakesAtMostAThirdOfTraining) {
         const size_t training = plan_run(config, model, *backend, batch).memory.peak();
         EXPECT_LE(detecting * 100, training * 35) << name << ' ' << enum_name(precision) << ' ' << batch;
       }
+    }
+  }
+}
+
+TEST(ParseBytes, TakesTheUsualUnitsAndRefusesOtherWords) {
+  EXPECT_EQ(parse_bytes("4096"), 4096u);
+  EXPECT_EQ(parse_bytes("4096 B"), 4096u);
+  EXPECT_EQ(parse_bytes("1.5GiB"), size_t{3} << 29);
+  EXPECT_EQ(parse_bytes("2 gb"), 2'000'000'000u);
+  EXPECT_EQ(parse_bytes("512m"), size_t{512} << 20);
+  EXPECT_EQ(parse_bytes("512MB"), 512'000'000u);
+  EXPECT_EQ(parse_bytes("3K"), 3072u);
+  EXPECT_EQ(parse_bytes("3kb"), 3000u);
+  EXPECT_EQ(parse_bytes("1TiB"), size_t{1} << 40);
+  EXPECT_EQ(parse_bytes("1T"), size_t{1} << 40);
+  for (const std::string text : {"", "GiB", "8 gigs", "-1GiB", "0", "nan", "1e30", "8GiB8"}) {
+    try {
+      parse_bytes(text);
+      ADD_FAILURE() << text << " was accepted";
+    } catch (const InputError& e) {
+      EXPECT_EQ(e.what(),
+                "'" + text + "' is no amount of memory. Write it as 8GiB, 512MB or a number of bytes.");
     }
   }
 }

@@ -1,5 +1,7 @@
 #include "train/run/checkpoint.h"
 
+#include <map>
+
 #include <nlohmann/json.hpp>
 
 #include "layers/model/reader.h"
@@ -164,6 +166,29 @@ TEST(State, IsRefusedWhenAnyOfItIsDamaged) {
   damaged = whole;
   damaged.replace(damaged.find("12345"), 5, "12346");
   EXPECT_NE(refusal(damaged).find("checksum"), std::string::npos) << "a digit of the place";
+}
+
+TEST(State, OfSomethingElseIsRefusedWithWhatIsWrong) {
+  const auto backend = make_cpu_backend();
+  const std::vector<float> a{1};
+  const fs::path file = temporary("foreign_state.safetensors");
+  const auto refusal = [&](const std::map<std::string, std::string>& metadata) -> std::string {
+    write_safetensors(file, std::vector<SafetensorsEntry>{{"a", {1}, a.data()}}, metadata);
+    try {
+      read_state(file);
+      return "";
+    } catch (const InputError& e) {
+      return e.what();
+    }
+  };
+  EXPECT_NE(refusal({{"format", "brightnet weights"}}).find("this is not the state of a run. Name the run's"),
+            std::string::npos);
+  std::map<std::string, std::string> metadata{
+      {"format", "brightnet state"}, {"layout", "x"}, {"threads", "2"}};
+  metadata["progress"] = "{}";
+  EXPECT_NE(refusal(metadata).find("its metadata 'progress', 'best' or 'data' is not what"),
+            std::string::npos)
+      << refusal(metadata);
 }
 
 TEST(State, OfAVersionWithoutChecksumIsRead) {

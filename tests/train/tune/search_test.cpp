@@ -288,6 +288,16 @@ TEST(DevicesOfJobs, AreGpusOfTheirOwnOrTheCpuForAll) {
   EXPECT_EQ(devices_of_jobs("auto", 2, none), (std::vector<std::string>{"auto", "auto"}));
   EXPECT_EQ(devices_of_jobs("cpu", 2, none), (std::vector<std::string>{"cpu", "cpu"}));
   EXPECT_EQ(devices_of_jobs("cuda:1", 1, none), (std::vector<std::string>{"cuda:1"}));
+  cuda::Installation two;
+  two.built = two.gpu_files = true;
+  two.architectures = {90};
+  two.gpus.resize(2, {"Hopper", 9, 0, 1, 1, ""});
+  for (const char* device : {"cuda", "auto"})
+    EXPECT_EQ(devices_of_jobs(device, 2, two), (std::vector<std::string>{"cuda:0", "cuda:1"}));
+  EXPECT_EQ(devices_of_jobs("cpu", 2, two), (std::vector<std::string>{"cpu", "cpu"}));
+  EXPECT_EQ(devices_of_jobs("cuda", 1, two), (std::vector<std::string>{"cuda"}));
+  EXPECT_THROW(devices_of_jobs("cuda:1", 2, two), InputError);
+  EXPECT_THROW(devices_of_jobs("cuda", 3, two), DeviceError);
 }
 
 }  // namespace
