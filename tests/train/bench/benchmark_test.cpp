@@ -1,8 +1,9 @@
 #include "train/bench/benchmark.h"
 
-#include <gtest/gtest.h>
+#include "layers/model/reader.h"
+#include "tests/train/small_run.h"
 
-namespace brightnet {
+namespace brightnet::testing {
 namespace {
 
 TEST(Median, IsTheMiddleOneWhateverTheOrder) {
@@ -12,5 +13,45 @@ TEST(Median, IsTheMiddleOneWhateverTheOrder) {
   EXPECT_EQ(median({4, 3, 2, 1}), 3) << "of an even number the larger one of both";
 }
 
+TEST(StepBenchmark, CountsTheConvolutionsAndTimesEveryLayer) {
+  const SmallRun run;
+  const Model model = load_model(run.folder() / "model.yaml", 2);
+  const auto backend = make_cpu_backend();
+  const StepBenchmark step =
+      measure_step(run.load(), model, *backend, {.batch = 2, .size = 64, .seconds = 0, .min_rounds = 3});
+  EXPECT_EQ(step.rounds, 3);
+  EXPECT_EQ(step.batch, 2);
+  EXPECT_EQ(step.device, backend->name());
+  // Pixels · filters · channels · side² of the kernel; twice, for a product and a sum; of two images.
+  const double first = 4.0 * 32 * 32 * 8 * 3 * 9;
+  const double others = 4.0 * (16 * 16 * 16 * 8 * 9 + 8 * 8 * 32 * 16 * 9 + 8 * 8 * 14 * 32 +
+                               4 * 4 * 32 * 32 * 9 + 4 * 4 * 14 * 32);
+  EXPECT_EQ(step.flops, 2 * first + 3 * others) << "the image has no gradient";
+  EXPECT_DOUBLE_EQ(step.images_per_second(), 2 / step.step);
+  EXPECT_DOUBLE_EQ(step.floor_ratio(), step.floor / step.step);
+  EXPECT_GT(step.floor, 0);
+  EXPECT_GT(step.peak_bytes, 0u);
+  ASSERT_EQ(step.layers.size(), model.layers.size());
+  double forward = 0, floor = 0;
+  size_t gradients = 0;
+  for (size_t i = 0; i < step.layers.size(); ++i) {
+    const LayerBenchmark& layer = step.layers[i];
+    EXPECT_EQ(layer.name, model.layers[i].name);
+    EXPECT_GT(layer.forward, 0) << layer.name;
+    EXPECT_GT(layer.backward + layer.forward, layer.forward) << layer.name;
+    EXPECT_EQ(layer.floor > 0, layer.kind == "conv") << layer.name;
+    forward += layer.flops;
+    floor += layer.floor;
+    gradients += layer.gradient_bytes;
+  }
+  EXPECT_EQ(forward, first + others);
+  EXPECT_EQ(gradients, sizeof(float) * static_cast<size_t>(ParameterLayout(model).trainable_parameters()));
+  const StepBenchmark steps =
+      measure_step(run.load(), model, *backend,
+                   {.batch = 2, .size = 64, .seconds = 0, .min_rounds = 1, .steps_only = true});
+  EXPECT_EQ(steps.floor, 0);
+  EXPECT_TRUE(steps.layers.empty());
+}
+
 }  // namespace
-}  // namespace brightnet
+}  // namespace brightnet::testing
