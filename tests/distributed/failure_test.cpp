@@ -6,6 +6,7 @@
 
 #include "tests/distributed/job.h"
 #include "tests/train/small_run.h"
+#include "tests/train/small_weights.h"
 
 namespace brightnet::testing {
 namespace {
@@ -167,6 +168,18 @@ TEST_F(FailingRanks, ABatchThatTheyCannotShareIsRefused) {
   EXPECT_EQ(result.code, 2) << result.err;
   expect_once(result.err, "3 ranks cannot share equally");
   EXPECT_NE(result.err.find("15 or 18"), std::string::npos) << result.err;
+}
+
+TEST_F(FailingRanks, AnotherNumberThanTheLaunchersIsRefused) {
+  write_small_weights(run_);
+  Words of_train = train("run.yaml", {});
+  Words of_eval{testing::program().string(), "eval", "run.yaml", "--weights", "weights.safetensors"};
+  for (Words* words : {&of_train, &of_eval}) {
+    words->insert(words->end(), {"--ranks", "3"});
+    const ProgramResult result = start(mpirun(2, *words)).wait();
+    EXPECT_EQ(result.code, 2) << result.err;
+    expect_once(result.err, "--ranks asks for 3 ranks, and a launcher has started 2");
+  }
 }
 
 TEST_F(FailingRanks, SignalsReachAllOfThemAndTheRunGoesOn) {
