@@ -4,10 +4,6 @@
 #include <cstring>
 #include <thread>
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
 #include "core/error.h"
 #include "core/files.h"
 #include "core/sha256.h"
@@ -174,22 +170,6 @@ TEST_F(Fetch, WaitsForAnotherThatFetchesTheSame) {
   EXPECT_EQ(server_.requests().size(), 1u);
   EXPECT_EQ(read_file(kept()), body_);
   EXPECT_FALSE(fs::exists(part()));
-}
-
-// As when the process before is done between this one's opening of the part and its lock.
-TEST_F(Fetch, DoesNotWriteIntoAPartThatIsThePartNoMore) {
-  leave("");
-  const int locked = ::open(part().c_str(), O_RDWR | O_CLOEXEC);
-  ASSERT_EQ(::flock(locked, LOCK_EX), 0);
-  std::thread waiting([&] { EXPECT_EQ(error(), ""); });
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  EXPECT_TRUE(server_.requests().empty());
-  const fs::path moved = cache_ / "moved";
-  fs::rename(part(), moved);
-  ::close(locked);
-  waiting.join();
-  EXPECT_EQ(read_file(moved), "");
-  EXPECT_EQ(read_file(kept()), body_);
 }
 
 TEST_F(Fetch, BringsTheNetworkAndTheNamesToo) {
