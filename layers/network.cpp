@@ -170,7 +170,7 @@ void Network::run_backward(int from, int to, const GradientScale& scale, bool ac
         if (nodes_[k].rebuilt_before == i) rebuild(k);
       }
       if (node.head) {
-        node.head->loss(call_of(node, true), input_->truths(), scale, totals);
+        node.head->loss(call_of(node, true), input_->truths(), scale, totals, static_assignment_);
       } else {
         layers_[i]->backward(call_of(node, true), accumulate);
         layers_[i]->append_rounded_gradients(rounded);
@@ -188,7 +188,8 @@ void Network::forward_backward(const GradientScale& scale, bool accumulate, Loss
   BRIGHTNET_CHECK(setup_.mode == Mode::train, "this network was planned for inference");
   prepare_frozen();
   input_->fill(x_);
-  const RecordingKey key{is_prepare_due(), accumulate, scale.constant, scale.dynamic, totals};
+  const RecordingKey key{is_prepare_due(), accumulate,    static_assignment_,
+                         scale.constant,   scale.dynamic, totals};
   recorded(key, [&] {
     run_forward();
     backward(scale, accumulate, totals);
@@ -200,7 +201,8 @@ void Network::forward_backward(const GradientScale& scale, bool accumulate, Loss
   BRIGHTNET_CHECK(setup_.mode == Mode::train, "this network was planned for inference");
   prepare_frozen();
   input_->fill(x_);
-  RecordingKey key{is_prepare_due(), accumulate, scale.constant, scale.dynamic, totals, 0};
+  RecordingKey key{is_prepare_due(), accumulate, static_assignment_, scale.constant, scale.dynamic,
+                   totals,           0};
   recorded(key, [&] { run_forward(); });
   stops.forward_done();
   key.prepares = false;  // the forward pass did

@@ -104,6 +104,8 @@ class Network {
   /// all-reduces of the gradients that are complete, is not captured and overlaps with the parts that follow.
   void forward_backward(const GradientScale& scale, bool accumulate, LossTotals* totals,
                         const StepStops& stops);
+  /// Training: whether `simota` takes all its candidates, whatever the predictions, as `neighbours` does.
+  void assign_statically(bool yes) { static_assignment_ = yes; }
   /// Whether forward_backward() and infer() may be captured and replayed.
   void allow_recording(bool allowed) { recording_ = allowed; }
   /// Inference with the running statistics (Mode::infer).
@@ -128,7 +130,7 @@ class Network {
   struct Node;
   /// What a recording depends on: it is replayed only where all of this is unchanged.
   struct RecordingKey {
-    bool prepares = false, accumulate = false;
+    bool prepares = false, accumulate = false, static_assignment = false;
     float constant = 0;
     const float* dynamic = nullptr;
     LossTotals* totals = nullptr;
@@ -174,6 +176,7 @@ class Network {
   ArenaPlan arena_plan_;
   std::byte* arena_ = nullptr;
   uint64_t prepared_version_ = 0;
+  bool static_assignment_ = false;
   std::vector<LayerTime>* times_ = nullptr;
   Tensor x_;  ///< the normalised image
   int x_buffer_ = -1, workspace_buffer_ = -1;

@@ -55,15 +55,19 @@ void YoloLayer::backward(const LayerCall&, bool) {
 }
 
 void YoloLayer::loss(const LayerCall& call, const TruthList& truths, const GradientScale& scale,
-                     LossTotals* totals) {
+                     LossTotals* totals, bool static_assignment) {
   BRIGHTNET_CHECK(!call.accumulate[0], "a head's predictions feed nothing else");
-  backend().yolo_loss(head_, {.predictions = call.inputs[0],
-                              .gradient = call.input_gradients[0],
-                              .truths = truths,
-                              .scale = scale,
-                              .loss = loss_,
-                              .totals = totals,
-                              .workspace = workspace_});
+  YoloHead head = head_;
+  // Its candidates are what `neighbours` assigns.
+  if (static_assignment && head.assignment == AssignmentKind::simota)
+    head.assignment = AssignmentKind::neighbours;
+  backend().yolo_loss(head, {.predictions = call.inputs[0],
+                             .gradient = call.input_gradients[0],
+                             .truths = truths,
+                             .scale = scale,
+                             .loss = loss_,
+                             .totals = totals,
+                             .workspace = workspace_});
 }
 
 // Image by image, so that the loss of an image does not depend on the others of its batch.

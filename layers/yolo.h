@@ -21,8 +21,9 @@ class YoloLayer : public Layer {
 
   /// The loss of the predictions call.inputs[0] against the ground truth, and its gradient times `scale` into
   /// call.input_gradients[0]. The loss's sums are kept for last_loss() and added to `totals` (unless
-  /// nullptr). Truths and totals are in the device's memory.
-  void loss(const LayerCall& call, const TruthList& truths, const GradientScale& scale, LossTotals* totals);
+  /// nullptr). Truths and totals are in the device's memory. `static_assignment`: simota takes all its candidates.
+  void loss(const LayerCall& call, const TruthList& truths, const GradientScale& scale, LossTotals* totals,
+            bool static_assignment);
   /// In inference, where it was planned for: the loss of each of the first `images` images. Synchronizes.
   std::vector<YoloLoss> loss_of_inference(const Tensor& predictions, int images, const TruthList& truths);
   /// Sums of the last loss(). Synchronizes.

@@ -70,6 +70,35 @@ TEST(CudaRecording, AStepThatCannotBeCapturedIsQueuedOperationByOperation) {
   EXPECT_FALSE(asked) << "it is tried once";
 }
 
+constexpr const char* simota_yaml = R"(
+head: {anchors: [[10, 12], [24, 20]], assignment: simota, scale_xy: 2}
+layers:
+  - conv: {filters: 8, size: 3, stride: 2}
+  - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
+  - yolo: {mask: [0, 1]}
+)";
+
+TEST(CudaRecording, AReplayedStepHasTheAssignmentOfItsPartOfTheRun) {
+  const auto gpu = make_emulated_backend();
+  const auto gradients = [&](bool recording) {
+    BoundNetwork bound(*gpu, model_of(simota_yaml, 2), 2, 32, Precision::fp16, Mode::train);
+    bound.network().allow_recording(recording);
+    std::vector<std::vector<float>> all;
+    for (int step = 0; step < 8; ++step) {
+      bound.network().assign_statically(step < 4);
+      give_input(bound, 1);
+      bound.network().forward_backward({1.0f}, false, nullptr);
+      all.push_back(bound.gradients());
+    }
+    return all;
+  };
+  const auto replayed = gradients(true);
+  EXPECT_EQ(replayed, gradients(false));
+  EXPECT_EQ(replayed[3], replayed[0]);
+  EXPECT_NE(replayed[4], replayed[3]);
+  EXPECT_EQ(replayed[7], replayed[4]);
+}
+
 /// What happened between the parts of a step, and the gradients after it.
 struct Trace {
   std::vector<std::string> calls;

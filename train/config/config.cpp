@@ -175,6 +175,9 @@ void TrainOptions::fields(Fields& f) {
     "first part of the run in which the input grows through sizes (auto: from half of size); 0: they are drawn")
       .within(0, 0.9);
   f("size_every", size_every, "optimizer steps between changes of size").at_least(1);
+  f("static_assignment", static_assignment,
+    "first part of the run in which simota takes all its candidates; 0: never")
+      .within(0, 1);
   f("batch", batch, "images of one optimizer step, over all ranks").at_least(1);
   f("micro_batch", micro_batch, "images of one pass; gradients are accumulated").at_least(1);
   f("memory_fraction", memory_fraction,

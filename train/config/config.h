@@ -42,6 +42,8 @@ struct TrainOptions {
   /// First part of the run in which the input grows through `sizes`; 0: they are drawn at random.
   Auto<float> grow;
   int size_every = 10;
+  /// First part of the run in which `head.assignment: simota` takes all its candidates, as `neighbours` does.
+  Auto<float> static_assignment;
   Auto<int> batch;            ///< images per optimizer step, over all ranks
   Auto<int> micro_batch;      ///< images per pass; automatic: the largest divisor of a rank's batch that fits
   float memory_fraction = 0;  ///< of the free memory for `micro_batch: auto`; 0: 0.6 on a CPU, 0.9 on a GPU

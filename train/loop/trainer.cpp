@@ -106,6 +106,7 @@ void Trainer::step() {
   OptimizerStep& optimizer = step_.optimizer();
   rate_ = schedule_.rate(progress_.iteration);
   optimizer.set_rate(rate_);
+  choose_assignment();
   for (int part = 0; part < step_.micro_batches(); ++part) step_.pass(next_batch(part), part);
   step_.update();
   ++progress_.iteration;
@@ -117,6 +118,19 @@ void Trainer::step() {
   const EpochSums took = time_counters() - before;
   progress_.sums += took;
   pace_.step_done(took.seconds, work(progress_.iteration - 1, progress_.iteration));
+}
+
+/// Of the next step: static in the first part of the run. Its losses are not comparable with those that follow.
+void Trainer::choose_assignment() {
+  const float part = setup_.config.train.static_assignment.value_or(0);
+  const bool is_static = progress_.iteration < length_.last_part(1 - part, progress_.plans);
+  if (static_assignment_ && !is_static && leads()) {
+    line_.clear();
+    spdlog::info("After {} of {} steps simota takes the best of its candidates, no longer all of them.",
+                 progress_.iteration, length_.steps());
+  }
+  static_assignment_ = is_static;
+  step_.assign_statically(is_static);
 }
 
 /// Of the steps [from, to), in steps of the largest input.

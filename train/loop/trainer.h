@@ -101,6 +101,7 @@ class Trainer {
   bool leads() const { return setup_.communicator.leads(); }
   TrainingEnd train(const Interrupt& interrupt);
   void open_loader();
+  void choose_assignment();
   const Batch& next_batch(int part);
   EpochSums time_counters() const;
   double work(int64_t from, int64_t to) const;
@@ -142,6 +143,7 @@ class Trainer {
   Schedule schedule_;
   /// Of the last step. A plan made after it does not tell any more.
   float rate_ = 0;
+  bool static_assignment_ = false;
   SplitFingerprint train_data_, val_data_;
 
   TrainingStep step_;

@@ -52,6 +52,7 @@ TrainingStep::TrainingStep(const TrainingSetup& setup, const ParameterLayout& la
 void TrainingStep::pass(const Batch& batch, int part) {
   Network& network = networks_.training({batch.height, batch.width});
   network.set_batch(batch.pixels, batch.truths);
+  network.assign_statically(static_assignment_);
   const GradientScale scale =
       optimizer_->gradient_scale(1.0f / static_cast<float>(setup_.config.train.batch));
   const bool accumulate = part > 0, last = part == micro_batches_ - 1;

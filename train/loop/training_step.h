@@ -33,6 +33,8 @@ class TrainingStep {
 
   /// Micro-batches per step on this rank.
   int micro_batches() const { return micro_batches_; }
+  /// Whether `simota` takes all its candidates from here on (train.static_assignment).
+  void assign_statically(bool yes) { static_assignment_ = yes; }
   /// Forward and backward pass of the step's micro-batch number `part`. Its pixels must stay valid
   /// until Backend::finish_uploads().
   void pass(const Batch& batch, int part);
@@ -63,6 +65,7 @@ class TrainingStep {
   const TrainingSetup& setup_;
   const ParameterLayout& layout_;
   int micro_batches_;
+  bool static_assignment_ = false;
 
   DeviceBuffer values_, gradients_, arena_;
   Parameters trained_, averaged_;

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "core/log.h"
 #include "train/formats/darknet/weights.h"
 #include "train/formats/weights.h"
 #include "train/setup/automatic_anchors.h"
@@ -19,6 +22,9 @@ const Keys& recipe() {
                          {"objectness_smooth", "true"}, {"box_weight", "8"}, {"iou_loss", "ciou"}};
   return keys;
 }
+
+// Measured in docs/accuracy.md.
+constexpr float static_part = 0.5f;
 
 const YoloAttributes* first_head(const Model& model) {
   for (const LayerDescription& layer : model.layers) {
@@ -78,6 +84,24 @@ std::vector<Choice> choose_head(RunConfig& config, const Model& model) {
       return set_keys(config, keys_of(*theirs), reason);
   }
   return set_keys(config, {{"assignment", "model"}}, reason);
+}
+
+// Early predictions are no better than chance, and so is what simota takes of them: all candidates learn first.
+std::optional<Choice> choose_static_assignment(RunConfig& config, const Model& model) {
+  Auto<float>& part = config.train.static_assignment;
+  const YoloAttributes* head = first_head(model);
+  const bool simota = head && head->head.assignment == AssignmentKind::simota;
+  if (part.has_value()) {
+    if (part > 0 && !simota) {
+      spdlog::warn("train.static_assignment has no effect: it is for head.assignment: simota.");
+      part = 0.0f;
+    }
+    return {};
+  }
+  part = simota && !has_pretrained_predictions(model, config.train) ? static_part : 0.0f;
+  if (part == 0) return {};
+  return Choice{"train.static_assignment", fmt::format("{:g}", part.value()),
+                "simota takes all its candidates at first: early predictions say little"};
 }
 
 bool is_chosen_with_head(const std::string& key) {

@@ -2,6 +2,7 @@
 // get the recipe that trained best (docs/accuracy.md); pretrained ones keep what they were trained with.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,9 @@ namespace brightnet {
 /// user did not give. Returns the choices; none where the assignment is given, or is that of an imported darknet
 /// network. `model` is the run's, and config.train.fresh lists the layers that its weights do not contain.
 std::vector<Choice> choose_head(RunConfig& config, const Model& model);
+
+/// Gives an automatic train.static_assignment its value; `model` has the heads of the run. A choice where it is not 0.
+std::optional<Choice> choose_static_assignment(RunConfig& config, const Model& model);
 
 /// Whether choose_head() may set this key, "head.scale_xy".
 bool is_chosen_with_head(const std::string& key);

@@ -128,6 +128,7 @@ void prepare_model(Preparation& run) {
       if (choice) run.choices.push_back(*choice);
     }
     if (!run.choices.empty()) run.model = load_model(config, classes);
+    if (const auto choice = choose_static_assignment(config, run.model)) run.choices.push_back(*choice);
   }
   if (const auto boxes = box_shapes(run.training, anchor_options(config, run.model)); !boxes.empty())
     run.anchors = anchor_fit(run.model, boxes);

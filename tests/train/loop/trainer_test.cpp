@@ -289,6 +289,55 @@ TEST(Trainer, ReportsTheGradientsNormAndHowManyStepsWereClipped) {
   EXPECT_GT(rows[0][clipped], 0);
 }
 
+/// Notes which assignment the losses of training have, and those of validation.
+class AssignmentsOf : public cpu::CpuBackend {
+ public:
+  void yolo_loss(const YoloHead& head, const YoloLossPass& pass) override {
+    (pass.totals ? of_training : of_validation).push_back(head.assignment);
+    cpu::CpuBackend::yolo_loss(head, pass);
+  }
+  std::vector<AssignmentKind> of_training, of_validation;
+};
+
+TEST(Trainer, LetsSimotaTakeAllCandidatesInTheFirstPartOfTheRun) {
+  SmallRun run;
+  const auto config = [&](const char* assignment, const char* part) {
+    return run.load({fmt::format("head.assignment={}", assignment), "head.scale_xy=2", "train.epochs=3",
+                     fmt::format("train.static_assignment={}", part)});
+  };
+  const auto weights = [&](const char* assignment, const char* part) {
+    SmallTraining training(config(assignment, part), run.folder() / "runs" / assignment / part);
+    EXPECT_EQ(training.make().run(Interrupt()), TrainingEnd::finished);
+    return tensors_of(training.folder.last());
+  };
+  EXPECT_EQ(weights("simota", "1"), weights("neighbours", "0"));
+  EXPECT_NE(weights("simota", "0"), weights("neighbours", "0"));
+  EXPECT_EQ(weights("best_anchor", "1"), weights("best_anchor", "0")) << "it is simota's";
+
+  // 9 steps of two micro-batches and two heads. Interrupted in each step, also in the first after the change.
+  std::vector<AssignmentKind> seen;
+  const fs::path parts = run.folder() / "parts";
+  for (TrainingEnd end = TrainingEnd::interrupted; end == TrainingEnd::interrupted;) {
+    const bool old = !seen.empty();
+    auto device = std::make_unique<AssignmentsOf>();
+    const AssignmentsOf& assignments = *device;
+    SmallTraining training(config("simota", "0.5"), parts, old, std::move(device));
+    Trainer trainer = training.make();
+    if (old) trainer.resume();
+    const Interrupt interrupt;
+    // A signal that is there from the beginning lets one step be made, but no evaluation: none after the last step of
+    // an epoch.
+    if (trainer.progress().step < 3) std::raise(SIGTERM);
+    end = trainer.run(interrupt);
+    seen.insert(seen.end(), assignments.of_training.begin(), assignments.of_training.end());
+    for (const AssignmentKind kind : assignments.of_validation) EXPECT_EQ(kind, AssignmentKind::simota);
+  }
+  ASSERT_EQ(seen.size(), 36u);
+  for (size_t i = 0; i < seen.size(); ++i)
+    EXPECT_EQ(seen[i], i < 20 ? AssignmentKind::neighbours : AssignmentKind::simota) << "call " << i;
+  EXPECT_EQ(tensors_of(parts / "weights/last.safetensors"), weights("simota", "0.5"));
+}
+
 TEST(Trainer, LearnsEightImagesByHeart) {
   SmallRun run(8, 1, 96);
   const std::string data = (run.folder() / "data").string();

@@ -60,6 +60,24 @@ TEST_F(AutomaticHead, FreshPredictionLayersGetTheRecipe) {
   }
 }
 
+TEST_F(AutomaticHead, SimotaTakesAllCandidatesAtFirstWherePredictionLayersStartFresh) {
+  const auto part_of = [&](const std::vector<std::string>& assignments) {
+    choose(assignments);
+    const auto choice = choose_static_assignment(config_, model_);
+    EXPECT_EQ(choice.has_value(), config_.train.static_assignment > 0 && assignments.size() < 2);
+    if (choice) {
+      EXPECT_EQ(choice->key, "train.static_assignment");
+    }
+    return config_.train.static_assignment.value();
+  };
+  EXPECT_GT(part_of({}), 0);
+  EXPECT_LT(part_of({}), 1);
+  EXPECT_EQ(part_of({"head.assignment=neighbours"}), 0);
+  EXPECT_EQ(part_of({"head.assignment=best_anchor"}), 0);
+  EXPECT_EQ(part_of({"head.assignment=simota", "train.static_assignment=0.25"}), 0.25f) << "given";
+  EXPECT_EQ(part_of({weights_of_heads("{assignment: simota, scale_xy: 2}")}), 0) << "they predict already";
+}
+
 TEST_F(AutomaticHead, AllHeadsGetIt) {
   choose();
   for (const LayerDescription& layer : model_.layers) {
