@@ -71,9 +71,10 @@ class Convolution {
   virtual void backward_weights(const Tensor& x, const Tensor& dy, float* dw, bool accumulate) = 0;
   /// Whether dw is computed rounded to spec.type, and converted to fp32 by a pass of its own. Then
   /// rounded_backward_weights() leaves the conversion to Backend::add_rounded(), which does that of many convolutions
-  /// at once.
+  /// at once, or to the optimizer's step (ParameterRange::gradient_type).
   virtual bool rounds_weight_gradient() const { return false; }
-  /// dw = x ∗ dy, of spec.weight_count() elements of spec.type; only if rounds_weight_gradient().
+  /// dw = x ∗ dy, of spec.weight_count() elements of spec.type from a multiple of 16 bytes on; only if
+  /// rounds_weight_gradient().
   virtual void rounded_backward_weights(const Tensor& /*x*/, const Tensor& /*dy*/, void* /*dw*/) {}
 
   /// Names of the implementations chosen, for `bench` and `doctor`.

@@ -4,10 +4,24 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
+#include "core/dtype.h"
 #include "kernels/math/step_state.h"
 
 namespace brightnet {
+
+/// Parameters [begin, end) of the flat array share a learning-rate factor, a weight decay and the type of their
+/// gradients. Parameters outside all ranges are untouched. With rate 0 the parameters keep their values, but moments and
+/// averages are updated.
+struct ParameterRange {
+  size_t begin = 0, end = 0;
+  float rate = 1;   ///< times StepState::rate
+  float decay = 0;  ///< weight decay
+  /// f16 or bf16: the range's gradients lie one after the other from gradients[begin] on, in the first half of their
+  /// place, and what the second half contains is not read. `begin` and `end` are multiples of 4 then. Only on a GPU.
+  DType gradient_type = DType::f32;
+};
 
 /// The arrays whose values must be finite, in device memory.
 struct StepEvidence {
@@ -16,21 +30,15 @@ struct StepEvidence {
   /// Running statistics, updated by this step's forward passes.
   const float* statistics = nullptr;
   size_t statistic_count = 0;
+  /// Where gradients are in 16 bits: the ranges of the optimizer's step; empty if all are fp32.
+  std::span<const ParameterRange> ranges{};
+  size_t rounded_gradients = 0;  ///< how many are in 16 bits, for the traffic that is stated
 };
 
 /// Memory for the partial sums of the pass that checks a step.
 constexpr size_t step_workspace_bytes = 1024 * sizeof(double);
 
-/// Parameters [begin, end) of the flat array share a learning-rate factor and a weight decay. Parameters
-/// outside all ranges are untouched. With rate 0 the parameters keep their values, but moments and averages
-/// are updated.
-struct ParameterRange {
-  size_t begin = 0, end = 0;
-  float rate = 1;   ///< times StepState::rate
-  float decay = 0;  ///< weight decay
-};
-
-/// The flat fp32 arrays of an optimizer step, 16-byte aligned.
+/// The flat fp32 arrays of an optimizer step, 16-byte aligned; in some ranges the gradients are in 16 bits.
 struct OptimizerArrays {
   size_t count = 0;  ///< elements of each
   float* values = nullptr;
@@ -38,6 +46,7 @@ struct OptimizerArrays {
   float* first = nullptr;            ///< momentum, or Adam's first moment
   float* second = nullptr;           ///< Adam's second moment; nullptr for SGD
   float* ema = nullptr;              ///< exponential moving average of the values; nullptr for none
+  size_t rounded_gradients = 0;      ///< how many are in 16 bits, for the traffic that is stated
 };
 
 /// For every parameter w with gradient g in a range, with the step's state s:
