@@ -24,7 +24,7 @@ constexpr std::string_view enum_name(DType type) {
   return {};
 }
 
-/// What a run computes in. Master weights, batch-norm statistics, losses and weight gradients are
+/// What a run computes in. Master weights, batch-norm statistics, losses and sums of weight gradients are
 /// always fp32.
 enum class Precision : uint8_t { fp32, tf32, bf16, fp16 };
 

@@ -80,13 +80,21 @@ void run_step(Network& network, Parameters& parameters, bool accumulate) {
   network.backward({1}, accumulate);
 }
 
+/// The first pass of a step, a later one, and one whose gradients stay in 16 bits.
+enum class Pass : uint8_t { first, later, in_place };
+constexpr Pass passes[] = {Pass::first, Pass::later, Pass::in_place};
+
+BoundNetwork network_of(Backend& backend, const Model& model, Precision precision, Pass pass) {
+  return {backend, model, 2, 64, precision, Mode::train, false, false, pass == Pass::in_place};
+}
+
 /// From the plan: a backend that only lists.
-std::vector<LaunchRecord> list_step(const Model& model, Precision precision, bool accumulate) {
+std::vector<LaunchRecord> list_step(const Model& model, Precision precision, Pass pass) {
   LaunchList list(cuda::multiprocessors());
   const auto planner = cuda::CudaBackend::planner("planner", emulation::make_convolution);
-  BoundNetwork bound(*planner, model, 2, 64, precision, Mode::train);
+  BoundNetwork bound = network_of(*planner, model, precision, pass);
   list.clear();
-  run_step(bound.network(), bound.parameters(), accumulate);
+  run_step(bound.network(), bound.parameters(), pass == Pass::later);
   return list.records();
 }
 
@@ -98,9 +106,9 @@ std::ostream& operator<<(std::ostream& out, const Totals& totals) {
   return out << totals.launches << " launches that move " << totals.bytes << " bytes";
 }
 
-Totals planned(const Model& model, Precision precision, bool accumulate) {
+Totals planned(const Model& model, Precision precision, Pass pass) {
   Totals totals;
-  for (const LaunchRecord& record : list_step(model, precision, accumulate)) {
+  for (const LaunchRecord& record : list_step(model, precision, pass)) {
     if (record.convolution) continue;
     EXPECT_TRUE(record.states_traffic) << record.name;
     ++totals.launches;
@@ -114,13 +122,13 @@ TEST(EmulatedTraffic, LaunchesMoveWhatTheyStateAndThePlanSaysSo) {
   const auto gpu = make_emulated_backend();
   const Model model = model_of(parts_of_yolov4, 3);
   for (const Precision precision : {Precision::fp32, Precision::fp16}) {
-    for (const bool accumulate : {false, true}) {
-      SCOPED_TRACE(std::string(enum_name(precision)) + (accumulate ? ", a later micro-batch" : ""));
-      BoundNetwork bound(*gpu, model, 2, 64, precision, Mode::train);
+    for (const Pass pass : passes) {
+      SCOPED_TRACE(std::string(enum_name(precision)) + ", pass " + std::to_string(static_cast<int>(pass)));
+      BoundNetwork bound = network_of(*gpu, model, precision, pass);
       give_images(bound);
       gpu->synchronize();
       const CountTraffic counting;
-      run_step(bound.network(), bound.parameters(), accumulate);
+      run_step(bound.network(), bound.parameters(), pass == Pass::later);
       gpu->synchronize();
       expect_as_stated(CountTraffic::launches());
       Totals counted;
@@ -128,13 +136,13 @@ TEST(EmulatedTraffic, LaunchesMoveWhatTheyStateAndThePlanSaysSo) {
         ++counted.launches;
         counted.bytes += launch.counted.bytes();
       }
-      EXPECT_EQ(planned(model, precision, accumulate), counted);
+      EXPECT_EQ(planned(model, precision, pass), counted);
     }
   }
 }
 
 TEST(EmulatedTraffic, ResidualBlocksAddAndCopyNothingByThemselves) {
-  for (const LaunchRecord& record : list_step(model_of(parts_of_yolov4, 3), Precision::fp16, false)) {
+  for (const LaunchRecord& record : list_step(model_of(parts_of_yolov4, 3), Precision::fp16, Pass::first)) {
     EXPECT_NE(record.name, "add");
     const bool concat_of_upsampled = record.name == "copy_channels";
     EXPECT_TRUE(!concat_of_upsampled || record.layer > 14) << "layer " << record.layer;
@@ -143,14 +151,27 @@ TEST(EmulatedTraffic, ResidualBlocksAddAndCopyNothingByThemselves) {
 
 TEST(EmulatedTraffic, CastsOfAllLayersAreTwoLaunches) {
   const Model model = model_of(parts_of_yolov4, 3);
-  for (const bool accumulate : {false, true}) {
+  for (const Pass pass : {Pass::first, Pass::later}) {
     int casts = 0;
-    for (const LaunchRecord& record : list_step(model, Precision::fp16, accumulate)) {
+    for (const LaunchRecord& record : list_step(model, Precision::fp16, pass)) {
       casts += record.name == "cast";
       EXPECT_NE(record.name, "convolution_kernels") << "layer " << record.layer;
     }
     EXPECT_EQ(casts, 2) << "the working weights, and the weights' gradients";
   }
+}
+
+TEST(EmulatedTraffic, OfGradientsInPlaceOnlyThoseOfTwinsAreConverted) {
+  const Model model = model_of(parts_of_yolov4, 3);
+  const auto casts = [&](Pass pass) {
+    std::vector<size_t> bytes;
+    for (const LaunchRecord& record : list_step(model, Precision::fp16, pass)) {
+      if (record.name == "cast") bytes.push_back(record.traffic.bytes());
+    }
+    return bytes;
+  };
+  constexpr size_t twins = 2 * 16 * 16;
+  EXPECT_EQ(casts(Pass::in_place), (std::vector<size_t>{casts(Pass::first)[0], twins * (2 + 4)}));
 }
 
 TEST(EmulatedTraffic, TheOptimizersStepMovesWhatItStates) {
@@ -159,25 +180,31 @@ TEST(EmulatedTraffic, TheOptimizersStepMovesWhatItStates) {
   constexpr size_t count = 5000, statistics = 600;
   const DeviceBuffer values(*gpu, (count + statistics) * 4), gradients(*gpu, count * 4),
       first(*gpu, count * 4), second(*gpu, count * 4), ema(*gpu, (count + statistics) * 4),
-      kept(*gpu, statistics * 4), ranges(*gpu, sizeof(ParameterRange)), state(*gpu, sizeof(StepState)),
+      kept(*gpu, statistics * 4), ranges(*gpu, 3 * sizeof(ParameterRange)), state(*gpu, sizeof(StepState)),
       workspace(*gpu, step_workspace_bytes);
   for (const DeviceBuffer* buffer : {&values, &gradients, &first, &second, &ema, &kept})
     gpu->zero(buffer->data(), buffer->bytes());
-  const ParameterRange all{0, count, 1, 1e-4f};
-  gpu->upload(ranges.data(), &all, sizeof all);
+  constexpr size_t rounded = 3004;
+  const ParameterRange all[] = {
+      {0, 100, 1, 1e-4f}, {100, 100 + rounded, 1, 1e-4f, DType::f16}, {100 + rounded, count, 1, 1e-4f}};
+  gpu->upload(ranges.data(), all, sizeof all);
   const StepState start;
   gpu->upload(state.data(), &start, sizeof start);
   gpu->synchronize();
   const CountTraffic counting;
   auto* const device_state = static_cast<StepState*>(state.data());
-  const std::span<const ParameterRange> one(static_cast<const ParameterRange*>(ranges.data()), 1);
-  gpu->check_step({}, {gradients.floats(), count, values.floats() + count, statistics}, device_state,
-                  workspace.data());
+  const std::span<const ParameterRange> three(static_cast<const ParameterRange*>(ranges.data()), 3);
+  StepEvidence evidence{gradients.floats(), count, values.floats() + count, statistics};
+  gpu->check_step({}, evidence, device_state, workspace.data());
+  evidence.ranges = three;
+  evidence.rounded_gradients = rounded;
+  gpu->check_step({}, evidence, device_state, workspace.data());
   OptimizerArrays arrays{count, values.floats(), gradients.floats(), first.floats(), nullptr, ema.floats()};
-  gpu->sgd_step({}, arrays, one, device_state);
+  arrays.rounded_gradients = rounded;
+  gpu->sgd_step({}, arrays, three, device_state);
   arrays.second = second.floats();
   arrays.ema = nullptr;
-  gpu->adamw_step({}, arrays, one, device_state);
+  gpu->adamw_step({}, arrays, three, device_state);
   gpu->commit_statistics(values.floats() + count, kept.floats(), ema.floats() + count, statistics,
                          device_state);
   gpu->synchronize();
