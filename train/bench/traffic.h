@@ -54,8 +54,9 @@ struct TrafficOptions {
   Card card;
 };
 
-/// Of one step of a run, which refreshes working weights, computes loss and gradients, and updates. `config`
-/// selects the optimizer and the weight average. Throws DeviceError in a build without CUDA.
+/// Of one step of a run on one GPU whose batch is one micro-batch: it refreshes working weights, computes loss and
+/// gradients, and updates. `config` selects the optimizer and the weight average. Throws DeviceError in a build without
+/// CUDA.
 StepTraffic count_traffic(const RunConfig& config, const Model& model, const TrafficOptions& options);
 
 }  // namespace brightnet

@@ -15,9 +15,10 @@ namespace brightnet {
 class OptimizerStep {
  public:
   /// `values` are the parameters to update, running statistics included, with their initial values. `images`
-  /// is the number per step on this rank.
+  /// is the number per step on this rank. `gradient_types`: Network::gradient_types(); empty: all fp32.
   OptimizerStep(const OptimizerOptions& options, const EmaOptions& ema, Precision precision,
-                const ParameterLayout& layout, Backend& backend, float* values, int images);
+                const ParameterLayout& layout, Backend& backend, float* values, int images,
+                const std::vector<DType>& gradient_types = {});
 
   /// For Network::backward: `constant` times the loss scale, and where a step's losses are summed.
   GradientScale gradient_scale(float constant) const { return {constant, &device_state()->loss_scale}; }
