@@ -314,6 +314,7 @@ TEST(AutomaticValues, EveryAutomaticValueIsChosenWithAReason) {
     EXPECT_FALSE(choice.reason.empty()) << choice.key;
   }
   config.train.micro_batch = 1;
+  config.train.static_assignment = 0.0f;  // the head's (automatic_head.h)
   EXPECT_EQ(print_config(config, false).find("auto\n"), std::string::npos) << print_config(config, false);
 }
 
