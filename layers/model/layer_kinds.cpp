@@ -78,14 +78,7 @@ void read_mask(const YamlValue& value, YoloAttributes& yolo) {
   if (head.anchor_count == 0)
     throw InputError("there are no anchors", value.where(), "Write head: {anchors: [[w, h], …]}.");
   head.mask_count = static_cast<int>(mask.size());
-  for (size_t i = 0; i < mask.size(); ++i) {
-    if (mask[i] < 0 || mask[i] >= head.anchor_count) {
-      throw InputError("'mask' names anchor " + std::to_string(mask[i]) + ", but there are " +
-                           std::to_string(head.anchor_count) + ", counted from 0",
-                       value.where(), "The anchors are listed at " + yolo.anchors_where + '.');
-    }
-    head.mask[i] = mask[i];
-  }
+  std::copy(mask.begin(), mask.end(), head.mask);
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <span>
+#include <utility>
 
 #include "layers/model/block_numbers.h"
 
@@ -60,11 +62,13 @@ struct Scope {
 
 class ModelReader {
  public:
-  ModelReader(Model& model, std::string file, Activation activation, YoloAttributes head, YAML::Node blocks)
+  ModelReader(Model& model, std::string file, Activation activation, YoloAttributes head,
+              YamlValue head_overrides, YAML::Node blocks)
       : model_(model),
         file_(std::move(file)),
         activation_(activation),
         head_(std::move(head)),
+        head_overrides_(std::move(head_overrides)),
         blocks_(std::move(blocks)) {}
 
   void read(const YAML::Node& layers) {
@@ -181,12 +185,14 @@ class ModelReader {
   LayerAttributes read_attributes(const std::string& kind, const YamlValue& value,
                                   LayerReference& reference) const {
     LayerAttributes attributes = attributes_of(kind, value.where());
-    if (auto* yolo = std::get_if<YoloAttributes>(&attributes)) *yolo = head_;
+    auto* yolo = std::get_if<YoloAttributes>(&attributes);
+    if (yolo) *yolo = head_;
     read_fields(value, [&](Fields& f) {
       reference.fields(f);
       LayerFields fields(f, activation_, LayerFields::Purpose::reading);
       std::visit([&](auto& layer) { layer.fields(fields); }, attributes);
     });
+    if (yolo && head_overrides_.defined()) read_head(head_overrides_, *yolo);
     return attributes;
   }
 
@@ -222,10 +228,20 @@ class ModelReader {
     layer.channels = checked_channels(layer, kind.channels(channels));
   }
 
+  static void check_mask(const YoloAttributes& yolo, const LayerDescription& layer) {
+    for (const int anchor : std::span(yolo.head.mask, static_cast<size_t>(yolo.head.mask_count))) {
+      if (anchor >= 0 && anchor < yolo.head.anchor_count) continue;
+      throw InputError("'mask' names anchor " + std::to_string(anchor) + ", but there are " +
+                           std::to_string(yolo.head.anchor_count) + ", counted from 0",
+                       layer.where, "The anchors are listed at " + yolo.anchors_where + '.');
+    }
+  }
+
   /// Also sets the filters of the convolution before the head, if they are `auto`.
   void complete(YoloAttributes& yolo, LayerDescription& layer) {
     check_input_count(YoloAttributes::inputs, layer);
     if (yolo.head.mask_count == 0) throw InputError("a yolo layer needs a mask", layer.where);
+    check_mask(yolo, layer);
     if (layer.inputs[0] == network_input) throw InputError("a yolo layer cannot read the image", layer.where);
     yolo.head.classes = model_.classes;
     if (!yolo.class_weights.empty() && static_cast<int>(yolo.class_weights.size()) != model_.classes) {
@@ -306,8 +322,34 @@ class ModelReader {
   std::string file_;
   Activation activation_;
   YoloAttributes head_;
+  YamlValue head_overrides_;
   YAML::Node blocks_;
 };
+
+/// Takes these keys from the yolo layers of a list.
+void remove_from_heads(YAML::Node layers, const std::vector<std::string>& keys) {
+  for (YAML::Node layer : layers) {
+    YAML::Node yolo = layer["yolo"];
+    if (!yolo.IsDefined() || !yolo.IsMap()) continue;
+    for (const std::string& key : keys) yolo.remove(key);
+  }
+}
+
+/// The model's YAML with the overrides in it: in its `head:`, and no longer in its yolo layers, where they would win.
+void override_head(YAML::Node model, const YAML::Node& overrides) {
+  std::vector<std::string> keys;
+  for (const auto& entry : overrides) {
+    // `model`, and `auto` until training has chosen, leave the model's own value as it is.
+    const bool word =
+        entry.second.IsScalar() && (entry.second.Scalar() == "model" || entry.second.Scalar() == "auto");
+    if (word) continue;
+    keys.push_back(entry.first.as<std::string>());
+    model["head"][keys.back()] = YAML::Clone(entry.second);
+  }
+  remove_from_heads(model["layers"], keys);
+  if (!std::as_const(model)["blocks"].IsDefined()) return;
+  for (const auto& block : model["blocks"]) remove_from_heads(block.second["layers"], keys);
+}
 
 }  // namespace
 
@@ -347,20 +389,12 @@ Model parse_model(const YamlDocument& document, int classes, const YamlValue& he
   if (!blocks.IsMap())
     throw InputError("'blocks' must be a mapping", YamlValue{blocks, document.file()}.where());
   if (layers.IsNull()) throw InputError("the model has no 'layers'", document.file());
-  ModelReader(model, document.file(), activation, head, blocks).read(layers);
+  ModelReader(model, document.file(), activation, head, head_overrides, blocks).read(layers);
 
   YAML::Node resolved = YAML::Clone(document.root().node);
   resolved["classes"] = model.classes;
   if (channels > 0) resolved["input"]["channels"] = channels;
-  if (head_overrides.defined()) {
-    for (const auto& entry : head_overrides.node) {
-      const auto key = entry.first.as<std::string>();
-      // `model`, and `auto` until training has chosen, leave the model's own value as it is.
-      const bool word =
-          entry.second.IsScalar() && (entry.second.Scalar() == "model" || entry.second.Scalar() == "auto");
-      if (!word) resolved["head"][key] = YAML::Clone(entry.second);
-    }
-  }
+  if (head_overrides.defined()) override_head(resolved, head_overrides.node);
   YAML::Emitter emitter;
   emitter << resolved;
   model.yaml = std::string(emitter.c_str()) + '\n';

@@ -29,9 +29,9 @@
 
 namespace brightnet {
 
-/// Reads a model; `classes` sets the heads' width (0: the model's own). `head_overrides` (may be undefined)
-/// is a mapping that overrides keys of the model's `head:`. Throws InputError with file and line for an
-/// invalid model.
+/// Reads a model; `classes` sets the heads' width (0: the model's own). `head_overrides` (may be undefined) is a mapping
+/// of keys that win over those of the model's yolo layers, which win over those of its `head:`. Throws InputError with
+/// file and line for an invalid model.
 Model load_model(const std::filesystem::path& file, int classes, const YamlValue& head_overrides = {},
                  int channels = 0);
 Model parse_model(const YamlDocument& document, int classes, const YamlValue& head_overrides = {},

@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <set>
-#include <span>
 
 #include <fmt/format.h>
 
 #include "core/text.h"
 #include "train/formats/darknet/weights.h"
 #include "train/formats/weights.h"
-#include "train/setup/run_model.h"
 
 namespace brightnet {
 namespace {
@@ -19,14 +17,6 @@ constexpr size_t boxes_for_fit = 20000;
 
 // As YOLOv5 measures it: what exp(t) or (2σ(t))² reaches without extreme logits.
 constexpr double reach = 4;
-
-std::vector<const YoloAttributes*> heads_of(const Model& model) {
-  std::vector<const YoloAttributes*> heads;
-  for (const auto& layer : model.layers) {
-    if (const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes)) heads.push_back(yolo);
-  }
-  return heads;
-}
 
 enum class Wish { fitted, of_model, given };
 
@@ -44,7 +34,7 @@ Wish wish_of(const RunConfig& config) {
 int unused_anchor(const Model& model) {
   std::set<int> used;
   int count = 0;
-  for (const YoloAttributes* yolo : heads_of(model)) {
+  for (const YoloAttributes* yolo : yolo_heads(model)) {
     used.insert(yolo->head.mask, yolo->head.mask + yolo->head.mask_count);
     count = yolo->head.anchor_count;
   }
@@ -63,14 +53,27 @@ size_t boxes_of(const Dataset& dataset) {
   return boxes;
 }
 
+bool same_anchors(const YoloHead& a, const YoloHead& b) {
+  return std::equal(a.anchors, a.anchors + a.anchor_count, b.anchors, b.anchors + b.anchor_count,
+                    [](const Anchor& x, const Anchor& y) { return x.w == y.w && x.h == y.h; });
+}
+
+/// Not where yolo layers list anchors of their own, which their masks count.
+bool share_anchors(const std::vector<const YoloAttributes*>& heads) {
+  return std::all_of(heads.begin(), heads.end(),
+                     [&](const YoloAttributes* yolo) { return same_anchors(yolo->head, heads[0]->head); });
+}
+
 /// The anchors of the weights whose prediction layers the run takes; empty when these are not known, or not
 /// as many.
 std::string anchors_of_weights(const RunConfig& config, const Model& model) {
   if (!has_pretrained_predictions(model, config.train) || is_darknet_weights(config.train.weights)) return "";
   const auto trained = describe_weights(config.train.weights);
   if (!trained) return "";
-  const auto theirs = heads_of(trained->model);
-  if (theirs.empty() || theirs[0]->head.anchor_count != heads_of(model)[0]->head.anchor_count) return "";
+  const auto theirs = yolo_heads(trained->model);
+  if (theirs.empty() || !share_anchors(theirs) ||
+      theirs[0]->head.anchor_count != yolo_heads(model)[0]->head.anchor_count)
+    return "";
   for (const auto& [key, value] : layer_texts(*theirs[0], Activation::linear)) {
     if (key == "anchors") return value;
   }
@@ -81,22 +84,13 @@ std::string anchors_of_weights(const RunConfig& config, const Model& model) {
 std::string why_keep(const RunConfig& config, const Dataset& train, const Model& model, int anchors) {
   if (has_pretrained_predictions(model, config.train))
     return "the model's, which the pretrained prediction layers were trained with";
+  if (!share_anchors(yolo_heads(model))) return "the model's, since its yolo layers list their own";
   if (const size_t boxes = boxes_of(train); boxes < static_cast<size_t>(anchors)) {
     return fmt::format("the model's: {} cannot tell {} anchors", counted(boxes, "box", "boxes"), anchors);
   }
   if (const int unused = unused_anchor(model); unused >= 0)
     return fmt::format("the model's: its anchor {} is in no head's mask", unused);
   return "";
-}
-
-/// Whether these are what all heads have.
-bool has_anchors(const Model& model, const std::vector<BoxShape>& anchors) {
-  for (const YoloAttributes* yolo : heads_of(model)) {
-    const auto same = [](const Anchor& a, const BoxShape& b) { return a.w == b.width && a.h == b.height; };
-    const std::span own(yolo->head.anchors, static_cast<size_t>(yolo->head.anchor_count));
-    if (!std::equal(own.begin(), own.end(), anchors.begin(), anchors.end(), same)) return false;
-  }
-  return true;
 }
 
 void set_anchors(RunConfig& config, const YAML::Node& value) {
@@ -111,9 +105,17 @@ bool within_reach(const BoxShape& box, const Anchor& anchor) {
 
 }  // namespace
 
+std::vector<const YoloAttributes*> yolo_heads(const Model& model) {
+  std::vector<const YoloAttributes*> heads;
+  for (const auto& layer : model.layers) {
+    if (const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes)) heads.push_back(yolo);
+  }
+  return heads;
+}
+
 AnchorOptions anchor_options(const RunConfig& config, const Model& model) {
   AnchorOptions options;
-  for (const YoloAttributes* yolo : heads_of(model)) options.count = yolo->head.anchor_count;
+  for (const YoloAttributes* yolo : yolo_heads(model)) options.count = yolo->head.anchor_count;
   options.size = config.train.size;
   options.letterbox = config.augment.letterbox;
   options.seed = config.train.seed;
@@ -143,10 +145,6 @@ std::optional<Choice> choose_anchors(RunConfig& config, const Dataset& train, co
   }
   const AnchorResult found = find_anchors(train, options);
   set_anchors(config, YAML::Load(found.list()));
-  if (!has_anchors(load_model(config, model.classes), found.anchors)) {
-    set_anchors(config, YAML::Node("model"));
-    return Choice{"head.anchors", "model", "the model's, since its yolo layers list their own"};
-  }
   std::string reason = "fitted to " + counted(found.boxes, "box", "boxes");
   if (found.filled > 0) {
     reason += fmt::format(", which have {} of {} shapes; the others lie between and around them",

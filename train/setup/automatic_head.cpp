@@ -26,14 +26,7 @@ const Keys& recipe() {
 // Measured in docs/accuracy.md.
 constexpr float static_part = 0.5f;
 
-const YoloAttributes* first_head(const Model& model) {
-  for (const LayerDescription& layer : model.layers) {
-    if (const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes)) return yolo;
-  }
-  return nullptr;
-}
-
-/// The recipe's keys and the anchors as another model has them.
+/// The recipe's keys and the anchors as this head has them.
 Keys keys_of(const YoloAttributes& yolo) {
   Keys keys;
   for (const auto& [key, value] : layer_texts(yolo, Activation::linear)) {
@@ -54,16 +47,35 @@ bool is_automatic(const RunConfig& config) {
   return assignment.IsScalar() && assignment.Scalar() == "auto";
 }
 
+bool is_given(const RunConfig& config, const std::string& key) {
+  if (!config.head.defined()) return false;
+  const YAML::Node& head = config.head.node;
+  const YAML::Node setting = head[key];
+  return setting.IsDefined() && !(setting.IsScalar() && setting.Scalar() == "auto");
+}
+
 std::vector<Choice> set_keys(RunConfig& config, const Keys& keys, const std::string& reason) {
   if (!config.head.defined()) config.head.node.reset(YAML::Node(YAML::NodeType::Map));
   std::vector<Choice> choices;
   for (const auto& [key, value] : keys) {
-    YAML::Node setting = config.head.node[key];
-    if (setting.IsDefined() && !(setting.IsScalar() && setting.Scalar() == "auto")) continue;
+    if (is_given(config, key)) continue;
     config.head.node[key] = YAML::Load(value);
     choices.push_back({"head." + key, value, reason});
   }
   return choices;
+}
+
+/// What pretrained heads were trained with. A key in which they differ from each other has no place in the run's
+/// `head:`, which is for all of them: it stays the model's, whose yolo layers have values of their own.
+Keys trained_keys(const Model& theirs) {
+  const auto heads = yolo_heads(theirs);
+  Keys common = keys_of(*heads[0]);
+  for (const YoloAttributes* head : heads) {
+    const Keys own = keys_of(*head);
+    std::erase_if(common,
+                  [&](const auto& key) { return std::find(own.begin(), own.end(), key) == own.end(); });
+  }
+  return common;
 }
 
 }  // namespace
@@ -71,17 +83,17 @@ std::vector<Choice> set_keys(RunConfig& config, const Keys& keys, const std::str
 std::vector<Choice> choose_head(RunConfig& config, const Model& model) {
   if (!is_automatic(config)) return {};
   if (!has_pretrained_predictions(model, config.train)) {
-    const bool unused = config.head.defined() && config.head.node["iou_threshold"].IsDefined();
     auto choices = set_keys(config, recipe(), "the prediction layers start fresh");
-    if (unused) choices.front().reason += "; iou_threshold, which is best_anchor's, has no effect then";
+    if (!choices.empty() && is_given(config, "iou_threshold"))
+      choices.front().reason += "; iou_threshold, which is best_anchor's, has no effect then";
     return choices;
   }
   const std::string reason = "as the pretrained prediction layers were trained";
   if (!is_darknet_weights(config.train.weights)) {
     const auto trained = describe_weights(config.train.weights);
-    const YoloAttributes* theirs = trained ? first_head(trained->model) : nullptr;
-    if (theirs && theirs->head.anchor_count == first_head(model)->head.anchor_count)
-      return set_keys(config, keys_of(*theirs), reason);
+    if (trained && !yolo_heads(trained->model).empty() &&
+        yolo_heads(trained->model)[0]->head.anchor_count == yolo_heads(model)[0]->head.anchor_count)
+      return set_keys(config, trained_keys(trained->model), reason);
   }
   return set_keys(config, {{"assignment", "model"}}, reason);
 }
@@ -89,8 +101,8 @@ std::vector<Choice> choose_head(RunConfig& config, const Model& model) {
 // Early predictions are no better than chance, and so is what simota takes of them: all candidates learn first.
 std::optional<Choice> choose_static_assignment(RunConfig& config, const Model& model) {
   Auto<float>& part = config.train.static_assignment;
-  const YoloAttributes* head = first_head(model);
-  const bool simota = head && head->head.assignment == AssignmentKind::simota;
+  const auto heads = yolo_heads(model);
+  const bool simota = !heads.empty() && heads[0]->head.assignment == AssignmentKind::simota;
   if (part.has_value()) {
     if (part > 0 && !simota) {
       spdlog::warn("train.static_assignment has no effect: it is for head.assignment: simota.");

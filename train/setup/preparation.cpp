@@ -112,11 +112,19 @@ void append(std::vector<Choice>& choices, std::vector<Choice> more) {
   choices.insert(choices.end(), more.begin(), more.end());
 }
 
+/// The model in the folder of a run that is resumed: its `head:` has the run's keys. They are not applied again, since
+/// in the folder of an earlier version yolo layers have kept values of their own, which the run was trained with.
+Model model_of_folder(const RunConfig& config, int classes) {
+  RunConfig without_head = config;
+  without_head.head = {};
+  return load_model(without_head, classes);
+}
+
 /// The model, its initial parameters and what of its heads follows from the data.
 void prepare_model(Preparation& run) {
   RunConfig& config = run.config;
   const auto classes = static_cast<int>(run.training.classes.size());
-  run.model = load_model(config, classes);
+  run.model = run.old ? model_of_folder(config, classes) : load_model(config, classes);
   if (const auto size = choose_size(config, run.training, run.model)) run.choices.push_back(*size);
   run.initial =
       starting_parameters(config, run.model, run.training.classes, *run.backend, run.old.has_value());

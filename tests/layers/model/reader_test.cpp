@@ -91,6 +91,78 @@ TEST(Model, ItsOwnYamlReadsBackTheSame) {
   EXPECT_EQ(first.yaml, second.yaml);
 }
 
+std::vector<YoloHead> heads_of(const Model& model) {
+  std::vector<YoloHead> heads;
+  for (const auto& layer : model.layers) {
+    if (const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes)) heads.push_back(yolo->head);
+  }
+  return heads;
+}
+
+constexpr const char* with_own_keys = R"(
+head: {anchors: [[10, 10], [20, 20]], box_weight: 3, scale_xy: 1.5}
+blocks:
+  end:
+    parameters: [anchor]
+    layers:
+      - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
+      - yolo: {mask: [$anchor], iou_loss: giou, box_weight: 4}
+layers:
+  - conv: {name: stem, filters: 8, size: 3}
+  - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
+  - yolo: {mask: [0], scale_xy: 1.1, anchors: [[5, 5], [9, 9]]}
+  - end: {from: stem, anchor: 1}
+)";
+
+TEST(Model, ALayersKeysWinOverItsHeadsAndARunsKeysOverBoth) {
+  const YamlDocument file = YamlDocument::parse(with_own_keys, "test.yaml");
+  const auto own = heads_of(parse_model(file, 2));
+  EXPECT_FLOAT_EQ(own[0].scale_xy, 1.1f);
+  EXPECT_FLOAT_EQ(own[1].scale_xy, 1.5f);
+  EXPECT_EQ(own[0].box_weight, 3);
+  EXPECT_EQ(own[1].box_weight, 4);
+
+  const YamlDocument run =
+      YamlDocument::parse("{scale_xy: 2, box_weight: 8, iou_loss: ciou, anchors: [[1, 1], [2, 2]]}", "run");
+  const Model model = parse_model(file, 2, run.root());
+  const Model again = parse_model(YamlDocument::parse(model.yaml, "resolved"), 0);
+  for (const auto& heads : {heads_of(model), heads_of(again)}) {
+    ASSERT_EQ(heads.size(), 2u);
+    for (const YoloHead& head : heads) {
+      EXPECT_EQ(head.scale_xy, 2);
+      EXPECT_EQ(head.box_weight, 8);
+      EXPECT_EQ(head.iou_kind, IouKind::ciou);
+      EXPECT_EQ(head.anchors[1].w, 2);
+    }
+  }
+  EXPECT_EQ(again.yaml, model.yaml);
+}
+
+TEST(Model, WhatARunLeavesToTheModelStaysEachLayersOwn) {
+  const YamlDocument file = YamlDocument::parse(with_own_keys, "test.yaml");
+  const Model model = parse_model(
+      file, 2, YamlDocument::parse("{anchors: model, assignment: auto, nms: diou}", "run").root());
+  for (const auto& heads :
+       {heads_of(model), heads_of(parse_model(YamlDocument::parse(model.yaml, "resolved"), 0))}) {
+    EXPECT_FLOAT_EQ(heads[0].scale_xy, 1.1f);
+    EXPECT_EQ(heads[0].anchors[1].w, 9);
+    EXPECT_EQ(heads[1].anchors[1].w, 20);
+    EXPECT_EQ(heads[1].iou_kind, IouKind::giou);
+  }
+}
+
+TEST(Model, ARunsAnchorsMustBeEnoughForTheMasks) {
+  const YamlDocument file = YamlDocument::parse(with_own_keys, "test.yaml");
+  try {
+    parse_model(file, 2, YamlDocument::parse("anchors: [[1, 1]]", "run.yaml").root());
+    FAIL();
+  } catch (const InputError& error) {
+    const std::string what = error.what();
+    EXPECT_NE(what.find("'mask' names anchor 1, but there are 1"), std::string::npos) << what;
+    EXPECT_NE(what.find("listed at run.yaml:1"), std::string::npos) << what;
+  }
+}
+
 TEST(Model, ARunThatLeavesAKeyToTheModelOrToTrainingLosesNothingOfIt) {
   const YamlDocument file = YamlDocument::load(testing::source_dir() / "configs/models/yolov4-tiny.yaml");
   const Model own = parse_model(file, 3);

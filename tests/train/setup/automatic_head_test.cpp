@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <map>
 
+#include <fmt/format.h>
+
 #include "layers/model/reader.h"
+#include "tests/paths.h"
+#include "tests/train/formats/small_cfg.h"
 #include "tests/train/small_run.h"
-#include "train/formats/darknet/import.h"
 #include "train/formats/weights.h"
 #include "train/setup/run_model.h"
 
@@ -27,6 +30,21 @@ class AutomaticHead : public ::testing::Test {
     return head();
   }
   const YoloHead& head() const { return std::get<YoloAttributes>(model_.layers.back().attributes).head; }
+  std::vector<float> scales() const {
+    std::vector<float> all;
+    for (const LayerDescription& layer : model_.layers) {
+      if (const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes))
+        all.push_back(yolo->head.scale_xy);
+    }
+    return all;
+  }
+  /// The small model with a scale_xy in each yolo layer, as YOLOv4 has.
+  void give_each_head_a_scale(const std::string& first, const std::string& second) {
+    std::string text = testing::small_model;
+    text.replace(text.find("mask: [0, 1]"), 12, "mask: [0, 1], scale_xy: " + first);
+    text.replace(text.find("mask: [2, 3]"), 12, "mask: [2, 3], scale_xy: " + second);
+    write_atomically(run_.folder() / "model.yaml", text);
+  }
   /// Weights of the small model whose heads have these keys.
   std::string weights_of_heads(const char* keys) {
     TrainedModel trained;
@@ -44,6 +62,16 @@ class AutomaticHead : public ::testing::Test {
   Model model_;
   std::map<std::string, Choice> choices_;
 };
+
+TEST_F(AutomaticHead, TheRecipeIsTheOneThatWasMeasured) {
+  const YoloHead& head = choose();
+  EXPECT_EQ(head.assignment, AssignmentKind::simota);
+  EXPECT_EQ(head.box_weight, 8);
+  EXPECT_EQ(head.scale_xy, 2);
+  EXPECT_EQ(head.iou_kind, IouKind::ciou);
+  choose_static_assignment(config_, model_);
+  EXPECT_EQ(config_.train.static_assignment, 0.5f);
+}
 
 TEST_F(AutomaticHead, FreshPredictionLayersGetTheRecipe) {
   for (const std::vector<std::string>& assignments : {{}, std::vector<std::string>{"head.assignment=auto"}}) {
@@ -78,12 +106,38 @@ TEST_F(AutomaticHead, SimotaTakesAllCandidatesAtFirstWherePredictionLayersStartF
   EXPECT_EQ(part_of({weights_of_heads("{assignment: simota, scale_xy: 2}")}), 0) << "they predict already";
 }
 
-TEST_F(AutomaticHead, AllHeadsGetIt) {
+TEST_F(AutomaticHead, AllHeadsGetItWhateverTheModelsLayersSay) {
+  give_each_head_a_scale("1.2", "1.1");
   choose();
-  for (const LayerDescription& layer : model_.layers) {
-    const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes);
-    EXPECT_TRUE(!yolo || yolo->head.scale_xy == 2) << layer.name;
-  }
+  EXPECT_EQ(scales(), (std::vector<float>{2, 2}));
+  choose({"model=" + (testing::source_dir() / "configs/models/yolov4.yaml").string()});
+  EXPECT_EQ(scales(), (std::vector<float>{2, 2, 2}));
+}
+
+TEST_F(AutomaticHead, TheUsersKeysWinOverTheModelsLayers) {
+  give_each_head_a_scale("1.2", "1.1");
+  choose({"head.assignment=model", "head.scale_xy=1.5"});
+  EXPECT_EQ(scales(), (std::vector<float>{1.5f, 1.5f}));
+  choose({"head.assignment=model"});
+  EXPECT_EQ(scales(), (std::vector<float>{1.2f, 1.1f}));
+}
+
+TEST_F(AutomaticHead, PretrainedPredictionsOfDifferentHeadsKeepEachItsOwn) {
+  write_atomically(run_.folder() / "any.weights", std::string("darknet's"));
+  choose({"model=" + (testing::source_dir() / "configs/models/yolov4.yaml").string(),
+          "train.weights=" + (run_.folder() / "any.weights").string()});
+  EXPECT_EQ(scales(), (std::vector<float>{1.2f, 1.1f, 1.05f}));
+
+  give_each_head_a_scale("1.2", "1.1");
+  const std::string weights = weights_of_heads("{assignment: neighbours, box_weight: 4}");
+  EXPECT_EQ(choose({weights}).assignment, AssignmentKind::neighbours);
+  EXPECT_EQ(head().box_weight, 4);
+  EXPECT_EQ(scales(), (std::vector<float>{1.2f, 1.1f}));
+  EXPECT_FALSE(choices_.contains("head.scale_xy"));
+
+  // Of a run from scratch, whose heads all had the recipe's.
+  choose({weights_of_heads("{assignment: simota, scale_xy: 2}")});
+  EXPECT_EQ(scales(), (std::vector<float>{2, 2}));
 }
 
 TEST_F(AutomaticHead, GivenKeysStayAndTheOthersAreChosen) {
@@ -136,13 +190,17 @@ TEST_F(AutomaticHead, PretrainedPredictionsOfOtherHeadsKeepTheModels) {
 }
 
 TEST_F(AutomaticHead, AnImportedDarknetNetworkKeepsDarknetsRuleUnlessToldOtherwise) {
-  config_ = load_run_config(run_.config());
-  config_.imported = std::make_shared<const DarknetImport>();
-  const Model model = load_model(run_.folder() / "model.yaml", 2);
-  EXPECT_TRUE(choose_head(config_, model).empty());
-  config_.head = YamlDocument::parse("{assignment: auto}", "run").root();
-  EXPECT_FALSE(choose_head(config_, model).empty());
-  EXPECT_EQ(config_.head.node["iou_loss"].Scalar(), "ciou") << "in place of YOLOv3's squared error";
+  write_atomically(run_.folder() / "net.cfg", testing::small_cfg);
+  const std::string model = "model=" + (run_.folder() / "net.cfg").string(), size = "train.size=64";
+  EXPECT_EQ(choose({model, size}).assignment, AssignmentKind::best_anchor);
+  EXPECT_TRUE(choices_.empty());
+  for (const char* assignment : {"auto"}) {
+    const YoloHead& head = choose({model, size, fmt::format("head.assignment={}", assignment)});
+    EXPECT_NE(head.assignment, AssignmentKind::best_anchor) << assignment;
+    EXPECT_EQ(head.box_weight, 8) << assignment << ": and not the import's";
+    EXPECT_TRUE(head.objectness_smooth) << assignment;
+  }
+  EXPECT_EQ(choose({model, size, "head.assignment=simota", "head.box_weight=3"}).box_weight, 3);
 }
 
 TEST(IsChosenWithHead, KnowsTheKeysOfTheRecipeAndTheAnchors) {
