@@ -38,13 +38,15 @@ Keys keys_of(const YoloAttributes& yolo) {
   return keys;
 }
 
-bool is_automatic(const RunConfig& config) {
+/// Whether the keys that the user did not write are chosen: they go with simota and neighbours, whoever chose these.
+bool is_chosen(const RunConfig& config) {
   const bool otherwise = !config.imported;
   if (!config.head.defined() || !config.head.node.IsMap()) return otherwise;
   const YAML::Node& head = config.head.node;
   const YAML::Node assignment = head["assignment"];
   if (!assignment.IsDefined()) return otherwise;
-  return assignment.IsScalar() && assignment.Scalar() == "auto";
+  return assignment.IsScalar() && (assignment.Scalar() == "auto" || assignment.Scalar() == "simota" ||
+                                   assignment.Scalar() == "neighbours");
 }
 
 bool is_given(const RunConfig& config, const std::string& key) {
@@ -81,7 +83,7 @@ Keys trained_keys(const Model& theirs) {
 }  // namespace
 
 std::vector<Choice> choose_head(RunConfig& config, const Model& model) {
-  if (!is_automatic(config)) return {};
+  if (!is_chosen(config)) return {};
   if (!has_pretrained_predictions(model, config.train)) {
     auto choices = set_keys(config, recipe(), "the prediction layers start fresh");
     if (!choices.empty() && is_given(config, "iou_threshold"))

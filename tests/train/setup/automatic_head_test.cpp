@@ -155,7 +155,7 @@ TEST_F(AutomaticHead, AThresholdThatHasNoEffectIsSaidToHaveNone) {
   EXPECT_EQ(choices_["head.assignment"].reason.find("iou_threshold"), std::string::npos);
 }
 
-TEST_F(AutomaticHead, AGivenAssignmentMeansThatTheUserDecidesAll) {
+TEST_F(AutomaticHead, TheModelsAssignmentAndBestAnchorLeaveAllToTheUser) {
   for (const char* assignment : {"head.assignment=model", "head.assignment=best_anchor"}) {
     const YoloHead& head = choose({assignment});
     EXPECT_EQ(head.assignment, AssignmentKind::best_anchor);
@@ -163,7 +163,34 @@ TEST_F(AutomaticHead, AGivenAssignmentMeansThatTheUserDecidesAll) {
     EXPECT_FALSE(head.new_coords);
     EXPECT_TRUE(choices_.empty());
   }
-  EXPECT_EQ(choose({"head.assignment=neighbours"}).assignment, AssignmentKind::neighbours);
+}
+
+TEST_F(AutomaticHead, WritingTheDefaultDownChangesNothing) {
+  choose();
+  const std::string automatic = model_.yaml;
+  choose({"head.assignment=simota"});
+  EXPECT_EQ(model_.yaml, automatic);
+  EXPECT_TRUE(choose({"head.assignment=simota", "head.scale_xy=2", "head.new_coords=true",
+                      "head.objectness_smooth=true", "head.box_weight=8", "head.iou_loss=ciou",
+                      "head.iou_threshold=0.3"})
+                  .new_coords);
+  EXPECT_TRUE(choices_.empty()) << "as in the configuration of a run";
+}
+
+TEST_F(AutomaticHead, NeighboursBringTheKeysThatTheyNeed) {
+  const YoloHead& head = choose({"head.assignment=neighbours", "head.box_weight=3"});
+  EXPECT_EQ(head.assignment, AssignmentKind::neighbours);
+  EXPECT_EQ(head.scale_xy, 2);
+  EXPECT_TRUE(head.new_coords);
+  EXPECT_TRUE(head.objectness_smooth);
+  EXPECT_EQ(head.box_weight, 3) << "given";
+}
+
+TEST_F(AutomaticHead, AnAssignmentForPretrainedPredictionsLeavesTheirBoxesAsTheyWereTrained) {
+  const YoloHead& head = choose({weights_of_heads("{scale_xy: 1.5}"), "head.assignment=simota"});
+  EXPECT_EQ(head.assignment, AssignmentKind::simota);
+  EXPECT_EQ(head.scale_xy, 1.5f);
+  EXPECT_FALSE(head.new_coords);
 }
 
 TEST_F(AutomaticHead, PretrainedPredictionsAreReadAsTheyWereTrained) {
@@ -194,7 +221,7 @@ TEST_F(AutomaticHead, AnImportedDarknetNetworkKeepsDarknetsRuleUnlessToldOtherwi
   const std::string model = "model=" + (run_.folder() / "net.cfg").string(), size = "train.size=64";
   EXPECT_EQ(choose({model, size}).assignment, AssignmentKind::best_anchor);
   EXPECT_TRUE(choices_.empty());
-  for (const char* assignment : {"auto"}) {
+  for (const char* assignment : {"auto", "simota", "neighbours"}) {
     const YoloHead& head = choose({model, size, fmt::format("head.assignment={}", assignment)});
     EXPECT_NE(head.assignment, AssignmentKind::best_anchor) << assignment;
     EXPECT_EQ(head.box_weight, 8) << assignment << ": and not the import's";
