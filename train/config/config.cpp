@@ -311,18 +311,25 @@ RunConfig load_run_config(const fs::path& file, const std::vector<std::string>& 
   return config;
 }
 
+std::optional<InputSize> with_ratio_of(const InputSize& size, const InputSize& other) {
+  if (other.square() && !size.square())
+    return InputSize(other.height, with_height(size, other.height, usual_stride).width);
+  const double ratio = static_cast<double>(size.width) / size.height;
+  if (std::abs(other.width - ratio * other.height) > usual_stride * (1 + ratio)) return std::nullopt;
+  return other;
+}
+
 void keep_ratio(TrainOptions& train, const std::string& where) {
   if (!train.size.has_value()) return;
   const InputSize& size = train.size.value();
-  const double ratio = static_cast<double>(size.width) / size.height;
   for (InputSize& other : train.sizes) {
-    if (other.square() && !size.square()) {
-      other.width = with_height(size, other.height, usual_stride).width;
-    } else if (std::abs(other.width - ratio * other.height) > usual_stride * (1 + ratio)) {
+    const auto kept = with_ratio_of(size, other);
+    if (!kept) {
       throw InputError("'sizes' has " + other.described() + ", and 'size' is " + size.described() +
                            ": the sizes of a run have one ratio of width and height",
                        where, "Write heights alone; the widths follow from them.");
     }
+    other = *kept;
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -107,6 +108,10 @@ struct RunConfig {
   std::vector<InputSize> input_sizes() const;
   InputSize evaluation_size() const { return evaluate.size.given() ? evaluate.size : train.size.value(); }
 };
+
+/// A size of train.sizes beside a train.size of `size`: a square beside a size that is none is a height, whose width
+/// has its ratio. Nothing where `other` has another ratio of width and height.
+std::optional<InputSize> with_ratio_of(const InputSize& size, const InputSize& other);
 
 /// With a train.size that is no square: train.sizes given as heights get its ratio. Throws InputError for sizes of
 /// another ratio. Does nothing while train.size is automatic.

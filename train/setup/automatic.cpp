@@ -46,7 +46,7 @@ constexpr double images_per_minute_on_cpu = 1000, images_per_minute_on_gpu = 100
 // the smallest size, where few pixels are left; on GPUs it has not been measured.
 constexpr float growing_part = 0.6f;
 constexpr double first_size = 0.54, second_size = 0.77;
-constexpr int smallest_growing_size = 288, most_stride = 128;
+constexpr int smallest_growing_size = 288;
 // Smaller objects are hardly learned from the small inputs: on circuit boards, whose defects have 10 pixels there, the
 // score rose only once the input had grown.
 constexpr double smallest_object = 24;
@@ -239,6 +239,24 @@ class Chooser {
     }
   }
 
+  /// From about half of `size` to itself: of its ratio, and read back from the run's config.yaml as they are.
+  std::vector<InputSize> growing_sizes(const InputSize& size) const {
+    const auto rounded = [&](double side) {
+      return std::max(1, static_cast<int>(std::lround(side / facts_.stride))) * facts_.stride;
+    };
+    std::vector<InputSize> sizes;
+    for (const double part : {first_size, second_size}) {
+      // The longer side follows from the rounded shorter one, of which rounding changes more.
+      const double factor = static_cast<double>(rounded(part * size.shorter())) / size.shorter();
+      const InputSize smaller(rounded(factor * size.height), rounded(factor * size.width));
+      if (smaller < size && (sizes.empty() || sizes.back() < smaller) &&
+          with_ratio_of(size, smaller) == smaller)
+        sizes.push_back(smaller);
+    }
+    sizes.push_back(size);
+    return sizes;
+  }
+
   void grow() {
     TrainOptions& train = config_.train;
     if (train.grow.has_value()) return;
@@ -248,21 +266,15 @@ class Chooser {
     const InputSize& size = train.size.value();
     if (size.shorter() < smallest_growing_size) return constant("the input is small");
     if (large()) return constant("as YOLOv4 is trained");
-    if (facts_.small_box * first_size * std::sqrt(static_cast<double>(size.pixels())) < smallest_object)
+    if (facts_.small_box > 0 &&
+        facts_.small_box * first_size * std::sqrt(static_cast<double>(size.pixels())) < smallest_object)
       return constant(
           fmt::format("a quarter of the objects would have less than {:g} pixels", smallest_object));
     if (facts_.device.gpu) return constant("not measured on GPUs");
-    // Strides are powers of two and divide the size: so does the largest power of two that divides it.
-    const int unit = std::min({size.height & -size.height, size.width & -size.width, most_stride});
-    std::vector<InputSize> sizes;
+    const std::vector<InputSize> sizes = growing_sizes(size);
+    if (sizes.size() == 1) return constant("no smaller size has the same ratio");
     std::string text;
-    for (const double part : {first_size, second_size, 1.0}) {
-      const auto scaled = [&](int side) { return static_cast<int>(std::lround(part * side / unit)) * unit; };
-      const InputSize smaller(scaled(size.height), scaled(size.width));
-      if (!sizes.empty() && smaller <= sizes.back()) continue;
-      sizes.push_back(smaller);
-      text += (text.empty() ? "" : ", ") + smaller.text();
-    }
+    for (const InputSize& each : sizes) text += (text.empty() ? "" : ", ") + each.text();
     train.sizes = sizes;
     choices_.push_back({"train.sizes", '[' + text + ']', "small inputs first"});
     choose("train.grow", train.grow, growing_part, "small inputs take a fraction of the time");

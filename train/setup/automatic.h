@@ -17,6 +17,7 @@ struct RunFacts {
   int64_t images = 0;        ///< of the training split; 0: unknown, as for a large data set
   double decoded_bytes = 0;  ///< of the training images; 0: unknown
   bool pretrained = false;   ///< the run starts from weights
+  int stride = 32;           ///< of the model, which the sides of its input are multiples of
   /// A quarter of the training boxes are smaller than this: √area, as a fraction of the image's. 0: unknown.
   double small_box = 0;
   FastPrecision device;

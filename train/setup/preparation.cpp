@@ -196,7 +196,8 @@ Preparation prepare(const RunRequest& request, const RankDevice& device, const C
   run.validation = std::move(data.validation);
   if (run.old) refuse_other_classes(run.old->folder, run.training.classes);
   prepare_model(run);
-  append(run.choices, choose_automatic(config, run_facts(config, run.training, device.fast, ranks)));
+  append(run.choices,
+         choose_automatic(config, run_facts(config, &run.model, run.training, device.fast, ranks)));
   if (ranks.leads()) remark_on_sizes(config, run.training, run.validation);
   if (!run.old && ranks.leads()) {
     say_what_was_imported(config, run.model.classes);

@@ -33,11 +33,12 @@ double small_box(const Dataset& dataset) {
 
 }  // namespace
 
-RunFacts run_facts(const RunConfig& config, const Dataset& training, const FastPrecision& device,
-                   const Communicator& ranks) {
+RunFacts run_facts(const RunConfig& config, const Model* model, const Dataset& training,
+                   const FastPrecision& device, const Communicator& ranks) {
   return {.images = static_cast<int64_t>(training.images.size()),
           .decoded_bytes = decoded_bytes(training),
           .pretrained = !config.train.weights.empty(),
+          .stride = model ? model->stride : RunFacts().stride,
           .small_box = small_box(training),
           .device = device,
           .free_memory = static_cast<double>(free_host_memory()),
@@ -58,7 +59,7 @@ std::string choose_for_planning(RunConfig& config, const Model& model, const Fas
   }
   if (!sized) choose_size(config, training, model);
   const bool assumed = !config.train.batch.has_value() && training.images.empty();
-  choose_automatic(config, run_facts(config, training, device, Communicator::solo()));
+  choose_automatic(config, run_facts(config, &model, training, device, Communicator::solo()));
   if (!assumed) return "";
   return fmt::format(
       "The training images are not known here, so a batch of {} is assumed, as for a large data set; --set "

@@ -6,8 +6,9 @@
 
 namespace brightnet {
 
-RunFacts run_facts(const RunConfig& config, const Dataset& training, const FastPrecision& device,
-                   const Communicator& ranks);
+/// `model` is the run's; nullptr where none is trained.
+RunFacts run_facts(const RunConfig& config, const Model* model, const Dataset& training,
+                   const FastPrecision& device, const Communicator& ranks);
 
 /// Gives the automatic values of a configuration their values for a command that plans or measures a run
 /// without starting it. Its data are read where they are there. Returns the assumption that was made where they

@@ -229,17 +229,55 @@ TEST(AutomaticValues, TheCacheTakesTheWholeDataSetOrAPartOfTheFreeMemory) {
 }
 
 TEST(AutomaticValues, TheInputGrowsToItsSizeInMultiplesOfItsStride) {
-  const auto sizes = [](int size) {
+  const auto sizes = [](const InputSize& size, int stride = 32) {
     RunConfig config;
     config.train.size = size;
-    config = chosen(facts_of(200), config);
-    EXPECT_GT(config.train.grow, 0) << size;
+    RunFacts facts = facts_of(200);
+    facts.stride = stride;
+    config = chosen(facts, config);
+    EXPECT_GT(config.train.grow, 0) << size.text();
     return config.train.sizes;
   };
   EXPECT_EQ(sizes(416), (std::vector<InputSize>{224, 320, 416}));
   EXPECT_EQ(sizes(608), (std::vector<InputSize>{320, 480, 608}));
-  EXPECT_EQ(sizes(640), (std::vector<InputSize>{384, 512, 640})) << "also of a stride of 128";
+  EXPECT_EQ(sizes(640), (std::vector<InputSize>{352, 480, 640}));
+  EXPECT_EQ(sizes(640, 128), (std::vector<InputSize>{384, 512, 640}));
   EXPECT_EQ(sizes(288), (std::vector<InputSize>{160, 224, 288}));
+  EXPECT_EQ(sizes({384, 512}), (std::vector<InputSize>{{192, 256}, {288, 384}, {384, 512}}));
+  EXPECT_EQ(sizes({384, 1280}), (std::vector<InputSize>{{192, 640}, {288, 960}, {384, 1280}}));
+}
+
+TEST(AutomaticValues, TheSizesThatTheInputGrowsThroughReadBackFromTheConfiguration) {
+  for (const int stride : {32, 64, 128}) {
+    for (int height = stride; height <= 1280; height += stride) {
+      for (int width = stride; width <= 1280; width += stride) {
+        RunConfig config;
+        config.train.size = InputSize(height, width);
+        RunFacts facts = facts_of(200);
+        facts.stride = stride;
+        facts.small_box = 0;
+        const auto choices = choose_automatic(config, facts);
+        if (config.train.grow == 0) {
+          ASSERT_TRUE(config.train.sizes.empty());
+          ASSERT_FALSE(choice_of("train.grow", choices).reason.empty());
+          continue;
+        }
+        ASSERT_GE(config.train.sizes.size(), 2u);
+        ASSERT_EQ(config.train.sizes.back(), config.train.size.value());
+        for (const InputSize& size : config.train.sizes) ASSERT_TRUE(size.multiple_of(stride)) << size.text();
+        RunConfig again;
+        read_config(YamlDocument::parse(print_config(config, false), "run.yaml").root(), again);
+        keep_ratio(again.train, "run.yaml");
+        ASSERT_EQ(again.train.sizes, config.train.sizes) << height << 'x' << width;
+      }
+    }
+  }
+}
+
+TEST(AutomaticValues, UnknownSizesOfBoxesAreNotSmall) {
+  RunFacts facts = facts_of(200);
+  facts.small_box = 0;
+  EXPECT_GT(chosen(facts).train.grow, 0);
 }
 
 TEST(AutomaticValues, TheInputIsConstantWhereGrowingIsNotKnownToHelp) {
