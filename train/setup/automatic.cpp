@@ -13,7 +13,7 @@ namespace brightnet {
 namespace {
 
 // Images from which a data set is middling, and from which it is large. Small sets need many steps of small
-// batches; large ones keep YOLOv4's published recipe (Bochkovskiy et al. 2020, section 4).
+// batches; large ones have the batch of YOLOv4 (Bochkovskiy et al. 2020, section 4).
 constexpr int64_t middling_set = 500, large_set = 5000;
 constexpr int small_batch = 8, middling_batch = 16, large_batch = 64;
 // A run whose images make fewer steps than these gets smaller batches, which also bound it from below: with 2 the
@@ -27,8 +27,10 @@ constexpr int64_t fewest_epochs_pretrained = 30, fewest_steps_pretrained = 1000;
 
 // The warm-up lets AdamW's moments settle (100 steps) and batch-norm see all images (3 epochs).
 constexpr int64_t warmup_epochs = 3, warmup_steps = 100;
-constexpr int64_t published_warmup_steps = 1000;  // YOLOv4's burn-in
 constexpr double largest_warmup = 0.1;            // of the run
+constexpr int64_t published_warmup_steps = 1000;  // YOLOv4's burn-in
+// YOLOv4's warm-up and average are for large sets and for runs of which its burn-in is at most the tenth above.
+constexpr int64_t fewest_published_steps = 10000;
 // With darknet's fourth power the rate is next to nothing for half of the warm-up, which a short run cannot spare.
 constexpr float warmup_power = 1, published_warmup_power = 4;
 
@@ -111,6 +113,7 @@ class Chooser {
   }
 
   bool large() const { return images_ >= large_set; }
+  bool published() const { return large() && steps_ >= fewest_published_steps; }
   double images_per_minute() const {
     return facts_.device.gpu ? images_per_minute_on_gpu : images_per_minute_on_cpu;
   }
@@ -140,7 +143,7 @@ class Chooser {
     int wanted = large() ? large_batch : images_ >= middling_set ? middling_batch : small_batch;
     std::string reason = images() + (facts_.ranks > 1 ? fmt::format(", {} ranks", facts_.ranks) : "");
     const double trained = images_trained();
-    if (!large() && trained > 0 && trained / wanted < fewest_steps_of_a_short_run) {
+    if (trained > 0 && trained / wanted < fewest_steps_of_a_short_run) {
       while (wanted > smallest_batch && trained / wanted < fewest_steps_of_a_short_run) wanted /= 2;
       reason +=
           fmt::format(", each trained {}{:.0f} times: a short run needs steps",
@@ -190,28 +193,29 @@ class Chooser {
   void warmup() {
     ScheduleOptions& schedule = config_.schedule;
     const int64_t wanted =
-        large() ? published_warmup_steps : std::max(warmup_epochs * steps_per_epoch_, warmup_steps);
+        published() ? published_warmup_steps : std::max(warmup_epochs * steps_per_epoch_, warmup_steps);
     const int64_t steps =
         std::min<int64_t>(wanted, std::llround(largest_warmup * static_cast<double>(steps_)));
     const bool in_epochs = schedule.unit == ScheduleUnit::epochs;
     const double unit = in_epochs ? static_cast<double>(steps_per_epoch_) : 1;
     const std::string rule =
-        large() ? fmt::format("YOLOv4's {} steps", published_warmup_steps)
-                : fmt::format("the larger of {} epochs and {} steps", warmup_epochs, warmup_steps);
+        published() ? fmt::format("YOLOv4's {} steps", published_warmup_steps)
+                    : fmt::format("the larger of {} epochs and {} steps", warmup_epochs, warmup_steps);
     choose("schedule.warmup", schedule.warmup, rounded(static_cast<double>(steps) / unit),
            fmt::format("{}{}, at most {:g} % of {}", in_epochs ? fmt::format("{} steps: ", steps) : "", rule,
                        100 * largest_warmup, run_of()));
-    choose("schedule.power", schedule.power, large() ? published_warmup_power : warmup_power,
-           large() ? "YOLOv4's warm-up" : "the warm-up is linear");
+    choose("schedule.power", schedule.power, published() ? published_warmup_power : warmup_power,
+           published() ? "YOLOv4's warm-up" : "the warm-up is linear");
   }
 
   void average() {
     const auto steps = static_cast<double>(steps_);
-    const std::string reason = large() ? "as YOLOv4 is trained" : run_of();
+    const std::string reason = published() ? "as YOLOv4 is trained" : run_of();
     const double rest = rounded(1 / (average_share * steps), "{:.2g}");
-    const double decay = large() ? published_decay : std::clamp(1 - rest, smallest_decay, published_decay);
+    const double decay =
+        published() ? published_decay : std::clamp(1 - rest, smallest_decay, published_decay);
     const double ramp =
-        large() ? published_ramp : std::clamp(ramp_share * steps, smallest_ramp, published_ramp);
+        published() ? published_ramp : std::clamp(ramp_share * steps, smallest_ramp, published_ramp);
     choose("ema.decay", config_.ema.decay, rounded(decay, "{:.6g}"), reason);
     choose("ema.ramp", config_.ema.ramp, rounded(ramp, "{:.2g}"), reason);
   }
@@ -265,7 +269,7 @@ class Chooser {
     if (!train.size.has_value()) return constant("the input's size is not known here");
     const InputSize& size = train.size.value();
     if (size.shorter() < smallest_growing_size) return constant("the input is small");
-    if (large()) return constant("as YOLOv4 is trained");
+    if (published()) return constant("as YOLOv4 is trained");
     if (facts_.small_box > 0 &&
         facts_.small_box * first_size * std::sqrt(static_cast<double>(size.pixels())) < smallest_object)
       return constant(

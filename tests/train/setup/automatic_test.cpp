@@ -63,7 +63,10 @@ TEST(AutomaticValues, AShortRunHasSmallBatches) {
   EXPECT_EQ(batch(300, 0, 39), 4) << "39 epochs";
   EXPECT_EQ(batch(300, 0, 40), 8);
   EXPECT_EQ(batch(300, 60, 30), 4) << "the epochs end the run";
-  EXPECT_EQ(batch(6000, 8), 64) << "large sets keep the published recipe";
+  EXPECT_EQ(batch(4999, 8), 4);
+  EXPECT_EQ(batch(5000, 8), 4) << "of 8000 images, however many there are";
+  EXPECT_EQ(batch(6000, 95), 32) << "of 95000 images";
+  EXPECT_EQ(batch(6000, 97), 64);
   RunConfig iterations;
   iterations.train.iterations = 10;
   EXPECT_EQ(chosen(facts_of(300), iterations).train.batch, 8) << "as many steps were asked for";
@@ -147,10 +150,37 @@ TEST(AutomaticValues, TheWarmUpIsThreeEpochsOrAHundredStepsButNoTenthOfTheRun) {
 
 TEST(AutomaticValues, TheWarmUpIsLinearExceptForLargeSets) {
   EXPECT_EQ(chosen(facts_of(4999)).schedule.power, 1);
-  EXPECT_EQ(chosen(facts_of(5000)).schedule.power, 4) << "YOLOv4's";
+  EXPECT_EQ(chosen(facts_of(20000)).schedule.power, 4) << "YOLOv4's";
   RunConfig given;
   given.schedule.power = 2;
   EXPECT_EQ(chosen(facts_of(300), given).schedule.power, 2);
+}
+
+TEST(AutomaticValues, YoloV4sWarmUpAndAverageAreForLongRunsOfLargeSets) {
+  const auto run = [](int64_t images, int iterations) {
+    RunConfig config;
+    config.train.iterations = iterations;
+    config.schedule.unit = ScheduleUnit::iterations;
+    return chosen(facts_of(images), config);
+  };
+  const RunConfig long_one = run(6000, 10000), shorter = run(6000, 9999), small = run(4999, 10000);
+  EXPECT_EQ(long_one.schedule.warmup, 1000);
+  EXPECT_EQ(long_one.schedule.power, 4);
+  EXPECT_FLOAT_EQ(long_one.ema.decay, 0.9998f);
+  EXPECT_EQ(long_one.ema.ramp, 2000);
+  EXPECT_EQ(long_one.train.grow, 0);
+  EXPECT_EQ(shorter.schedule.warmup, 282) << "three epochs";
+  for (const RunConfig& other : {shorter, small}) {
+    EXPECT_EQ(other.schedule.power, 1);
+    EXPECT_EQ(other.ema.ramp, 1300);
+    EXPECT_GT(other.train.grow, 0);
+  }
+  RunConfig brief;
+  brief.train.minutes = 8;
+  const RunConfig large = chosen(facts_of(5000), brief), middling = chosen(facts_of(4999), brief);
+  EXPECT_EQ(large.ema.decay, middling.ema.decay.value());
+  EXPECT_EQ(large.ema.ramp, middling.ema.ramp.value());
+  EXPECT_EQ(large.schedule.power, middling.schedule.power.value());
 }
 
 TEST(AutomaticValues, TheAverageSpansAThirdOfTheRun) {
@@ -289,7 +319,7 @@ TEST(AutomaticValues, TheInputIsConstantWhereGrowingIsNotKnownToHelp) {
   RunConfig small;
   small.train.size = 160;
   EXPECT_TRUE(chosen(facts_of(200), small).train.sizes.empty());
-  EXPECT_EQ(chosen(facts_of(5000)).train.grow, 0) << "the published recipe";
+  EXPECT_EQ(chosen(facts_of(20000)).train.grow, 0) << "a long run of a large set";
   RunFacts facts = facts_of(200);
   facts.device.gpu = true;
   EXPECT_EQ(chosen(facts).train.grow, 0) << "not measured";
