@@ -16,8 +16,8 @@ namespace {
 // batches; large ones have the batch of YOLOv4 (Bochkovskiy et al. 2020, section 4).
 constexpr int64_t middling_set = 500, large_set = 5000;
 constexpr int small_batch = 8, middling_batch = 16, large_batch = 64;
-// A run whose images make fewer steps than these gets smaller batches, which also bound it from below: with 2 the
-// statistics of batch-norm are too poor (docs/accuracy.md).
+// A run whose images make fewer steps than these gets smaller batches. Statistics of batch-norm over 2 images are too
+// poor (docs/accuracy.md), and each rank has its own.
 constexpr double fewest_steps_of_a_short_run = 1500;
 constexpr int smallest_batch = 4;
 
@@ -114,8 +114,9 @@ class Chooser {
 
   bool large() const { return images_ >= large_set; }
   bool published() const { return large() && steps_ >= fewest_published_steps; }
+  /// Each rank on a GPU has its own; those on CPUs may share the cores of one.
   double images_per_minute() const {
-    return facts_.device.gpu ? images_per_minute_on_gpu : images_per_minute_on_cpu;
+    return facts_.device.gpu ? images_per_minute_on_gpu * facts_.ranks : images_per_minute_on_cpu;
   }
 
   std::string images() const {
@@ -140,11 +141,14 @@ class Chooser {
   // Divisible by the ranks, and by the images that a user gave each rank's pass.
   void batch() {
     const int64_t part = int64_t{facts_.ranks} * config_.train.micro_batch.value_or(1);
+    const int smallest = smallest_batch * (config_.train.sync_bn ? 1 : facts_.ranks);
     int wanted = large() ? large_batch : images_ >= middling_set ? middling_batch : small_batch;
     std::string reason = images() + (facts_.ranks > 1 ? fmt::format(", {} ranks", facts_.ranks) : "");
+    wanted = std::max(wanted, smallest);
     const double trained = images_trained();
     if (trained > 0 && trained / wanted < fewest_steps_of_a_short_run) {
-      while (wanted > smallest_batch && trained / wanted < fewest_steps_of_a_short_run) wanted /= 2;
+      while (wanted > smallest && trained / wanted < fewest_steps_of_a_short_run)
+        wanted = std::max(smallest, wanted / 2);
       reason +=
           fmt::format(", each trained {}{:.0f} times: a short run needs steps",
                       config_.train.minutes > 0 ? "perhaps " : "", trained / static_cast<double>(images_));

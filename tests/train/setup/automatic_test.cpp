@@ -45,12 +45,13 @@ TEST(AutomaticValues, TheBatchGrowsWithTheDataSet) {
 }
 
 TEST(AutomaticValues, AShortRunHasSmallBatches) {
-  const auto batch = [](int64_t images, float minutes, int epochs = 0, bool gpu = false) {
+  const auto batch = [](int64_t images, float minutes, int epochs = 0, bool gpu = false, int ranks = 1) {
     RunConfig config;
     config.train.minutes = minutes;
     if (epochs > 0) config.train.epochs = epochs;
     RunFacts facts = facts_of(images);
     facts.device.gpu = gpu;
+    facts.ranks = facts.ranks_here = ranks;
     return chosen(facts, config).train.batch.value();
   };
   EXPECT_EQ(batch(300, 8), 4) << "of 8000 images";
@@ -60,6 +61,9 @@ TEST(AutomaticValues, AShortRunHasSmallBatches) {
   EXPECT_EQ(batch(2000, 20), 8) << "of 20000 images, where 16 would do for more";
   EXPECT_EQ(batch(2000, 25), 16);
   EXPECT_EQ(batch(300, 2, 0, true), 8) << "of 20000 images on a GPU";
+  EXPECT_EQ(batch(2000, 1.9f, 0, true), 8);
+  EXPECT_EQ(batch(2000, 1.9f, 0, true, 2), 16) << "two GPUs";
+  EXPECT_EQ(batch(2000, 13, 0, false, 2), 8) << "ranks share the cores";
   EXPECT_EQ(batch(300, 0, 39), 4) << "39 epochs";
   EXPECT_EQ(batch(300, 0, 40), 8);
   EXPECT_EQ(batch(300, 60, 30), 4) << "the epochs end the run";
@@ -74,8 +78,9 @@ TEST(AutomaticValues, AShortRunHasSmallBatches) {
 
 TEST(AutomaticValues, TheBatchIsSharedEquallyByTheRanks) {
   for (const auto& [images, ranks, batch] : {std::tuple(300, 2, 8),
-                                             {300, 3, 9},
-                                             {300, 16, 16},
+                                             {300, 3, 12},
+                                             {300, 4, 16},
+                                             {300, 16, 64},
                                              {7, 2, 6},
                                              {10, 6, 6},
                                              {1, 4, 4},
@@ -85,8 +90,14 @@ TEST(AutomaticValues, TheBatchIsSharedEquallyByTheRanks) {
     EXPECT_EQ(chosen(facts).train.batch, batch) << images << " images, " << ranks << " ranks";
   }
   RunConfig config;
-  config.train.micro_batch = 6;
   RunFacts facts = facts_of(300);
+  facts.ranks = 4;
+  config.train.minutes = 1;
+  EXPECT_EQ(chosen(facts, config).train.batch, 16) << "with 2 images a rank's batch statistics are too poor";
+  config.train.sync_bn = true;
+  EXPECT_EQ(chosen(facts, config).train.batch, 4) << "those of all ranks";
+  config = {};
+  config.train.micro_batch = 6;
   facts.ranks = 2;
   EXPECT_EQ(chosen(facts, config).train.batch, 12) << "whole micro-batches on both ranks";
 }
