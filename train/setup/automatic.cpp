@@ -21,7 +21,8 @@ constexpr int small_batch = 8, middling_batch = 16, large_batch = 64;
 constexpr double fewest_steps_of_a_short_run = 1500;
 constexpr int smallest_batch = 4;
 
-// A run is as long as both demand. Pretrained features need fewer steps.
+// A run is as long as both demand. Pretrained features need fewer steps. An epoch of tiles shows each object about once,
+// as one of pictures does, and it is from objects that a detector learns: tiles make epochs longer, not fewer.
 constexpr int64_t fewest_epochs = 100, fewest_steps = 3000;
 constexpr int64_t fewest_epochs_pretrained = 30, fewest_steps_pretrained = 1000;
 
@@ -112,7 +113,9 @@ class Chooser {
     choices_.push_back({key, text(value), reason});
   }
 
-  bool large() const { return images_ >= large_set; }
+  // Tiles of one picture say little more about other pictures than the picture does.
+  int64_t pictures() const { return facts_.pictures > 0 ? facts_.pictures : images_; }
+  bool large() const { return pictures() >= large_set; }
   bool published() const { return large() && steps_ >= fewest_published_steps; }
   /// Each rank on a GPU has its own; those on CPUs may share the cores of one.
   double images_per_minute() const {
@@ -120,9 +123,11 @@ class Chooser {
   }
 
   std::string images() const {
-    return facts_.images > 0
-               ? counted(static_cast<size_t>(facts_.images), "training image", "training images")
-               : "the data are not known here, a large set is assumed";
+    if (facts_.images <= 0) return "the data are not known here, a large set is assumed";
+    std::string text = counted(static_cast<size_t>(facts_.pictures > 0 ? facts_.pictures : facts_.images),
+                               "training image", "training images");
+    if (facts_.pictures > 0) text += fmt::format(" in {} tiles", facts_.images);
+    return text;
   }
 
   /// Where the length of the run is given; 0: it follows from the batch.
@@ -142,11 +147,12 @@ class Chooser {
   void batch() {
     const int64_t part = int64_t{facts_.ranks} * config_.train.micro_batch.value_or(1);
     const int smallest = smallest_batch * (config_.train.sync_bn ? 1 : facts_.ranks);
-    int wanted = large() ? large_batch : images_ >= middling_set ? middling_batch : small_batch;
+    int wanted = std::max(smallest, large()                      ? large_batch
+                                    : pictures() >= middling_set ? middling_batch
+                                                                 : small_batch);
     std::string reason = images() + (facts_.ranks > 1 ? fmt::format(", {} ranks", facts_.ranks) : "");
-    wanted = std::max(wanted, smallest);
     const double trained = images_trained();
-    if (trained > 0 && trained / wanted < fewest_steps_of_a_short_run) {
+    if (wanted > smallest && trained > 0 && trained / wanted < fewest_steps_of_a_short_run) {
       while (wanted > smallest && trained / wanted < fewest_steps_of_a_short_run)
         wanted = std::max(smallest, wanted / 2);
       reason +=

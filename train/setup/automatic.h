@@ -14,7 +14,10 @@ namespace brightnet {
 /// What values are chosen from. All but the memory and processors is the same on all ranks; so is what is
 /// chosen, except in the `loader:` section, which may differ.
 struct RunFacts {
-  int64_t images = 0;        ///< of the training split; 0: unknown, as for a large data set
+  /// What an epoch trains on: the images of the training split or, with data.tiles, their tiles. 0: unknown, as for a
+  /// large data set.
+  int64_t images = 0;
+  int64_t pictures = 0;      ///< that tiles are cut from; 0: there are no tiles
   double decoded_bytes = 0;  ///< of the training images; 0: unknown
   bool pretrained = false;   ///< the run starts from weights
   int stride = 32;           ///< of the model, which the sides of its input are multiples of

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -31,11 +33,19 @@ double small_box(const Dataset& dataset) {
   return *quarter;
 }
 
+/// A picture has as many records as it has tiles.
+int64_t pictures(const Dataset& dataset) {
+  std::set<std::filesystem::path> files;
+  for (const ImageRecord& image : dataset.images) files.insert(image.file);
+  return static_cast<int64_t>(files.size());
+}
+
 }  // namespace
 
 RunFacts run_facts(const RunConfig& config, const Model* model, const Dataset& training,
                    const FastPrecision& device, const Communicator& ranks) {
   return {.images = static_cast<int64_t>(training.images.size()),
+          .pictures = config.data.tiles ? pictures(training) : 0,
           .decoded_bytes = decoded_bytes(training),
           .pretrained = !config.train.weights.empty(),
           .stride = model ? model->stride : RunFacts().stride,

@@ -102,6 +102,20 @@ TEST(AutomaticValues, TheBatchIsSharedEquallyByTheRanks) {
   EXPECT_EQ(chosen(facts, config).train.batch, 12) << "whole micro-batches on both ranks";
 }
 
+TEST(AutomaticValues, ASetOfTilesIsAsLargeAsItsPicturesAreMany) {
+  RunFacts facts = facts_of(5250);
+  facts.pictures = 150;
+  RunConfig config;
+  const auto choices = choose_automatic(config, facts);
+  EXPECT_EQ(config.train.batch, 8);
+  EXPECT_EQ(choice_of("train.batch", choices).reason, "150 training images in 5250 tiles");
+  EXPECT_EQ(config.train.epochs, 100) << "an epoch of tiles shows each object once, as one of pictures does";
+  EXPECT_EQ(config.schedule.power, 1) << "not YOLOv4's";
+  EXPECT_EQ(config.schedule.warmup, 3) << "epochs of 657 steps";
+  facts.pictures = 5250;
+  EXPECT_EQ(chosen(facts).train.batch, 64);
+}
+
 TEST(AutomaticValues, ARunHasEnoughEpochsAndEnoughSteps) {
   EXPECT_EQ(chosen(facts_of(130)).train.epochs, 177) << "3000 steps of 17 an epoch";
   EXPECT_EQ(chosen(facts_of(400)).train.epochs, 100) << "5000 steps";
