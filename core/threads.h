@@ -2,12 +2,21 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdlib>
 
 #include <omp.h>
 
+#include "core/processors.h"
+
 namespace brightnet {
 
-/// Threads of OpenMP and oneDNN: OMP_NUM_THREADS, else the cores this process may run on.
+/// As many compute threads as usable_processors(), unless OMP_NUM_THREADS says how many: OpenMP itself knows the
+/// affinity, but no quota. For the start of a program.
+inline void limit_compute_threads() {
+  if (!std::getenv("OMP_NUM_THREADS")) omp_set_num_threads(usable_processors());
+}
+
+/// Threads of OpenMP and oneDNN: OMP_NUM_THREADS, else the processors this process may use.
 inline int compute_threads() {
   return omp_get_max_threads();
 }

@@ -13,6 +13,7 @@
 
 #include "core/error.h"
 #include "core/log.h"
+#include "core/threads.h"
 #include "train/cli/commands.h"
 
 namespace {
@@ -115,6 +116,7 @@ int main(int count, char** arguments) {
   // Exceeding `ulimit -f` then makes the write fail, like a full disk, instead of ending the process.
   std::signal(SIGXFSZ, SIG_IGN);
   take_closed_streams();
+  limit_compute_threads();
   CLI::App app("brightnet trains YOLOv4 and tiny-YOLOv4 detectors on your own images.", "brightnet");
   app.set_version_flag("--version", "brightnet " BRIGHTNET_VERSION);
   app.require_subcommand(1);

@@ -51,9 +51,8 @@ void share_cores(int local_size) {
   if (std::getenv("OMP_NUM_THREADS")) return;
   cpu_set_t set;
   if (::sched_getaffinity(0, sizeof set, &set) != 0) return;
-  const long machine = ::sysconf(_SC_NPROCESSORS_ONLN);
-  if (CPU_COUNT(&set) < machine) return;
-  omp_set_num_threads(std::max(1, static_cast<int>(machine) / local_size));
+  if (CPU_COUNT(&set) < ::sysconf(_SC_NPROCESSORS_ONLN)) return;
+  omp_set_num_threads(std::max(1, usable_processors() / local_size));
 }
 
 }  // namespace

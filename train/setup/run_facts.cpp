@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/host_memory.h"
-#include "core/threads.h"
+#include "core/processors.h"
 #include "train/run/loader_advice.h"
 #include "train/setup/automatic_size.h"
 #include "train/setup/run_data.h"
@@ -52,7 +52,7 @@ RunFacts run_facts(const RunConfig& config, const Model* model, const Dataset& t
           .small_box = small_box(training),
           .device = device,
           .free_memory = static_cast<double>(free_host_memory()),
-          .processors = omp_get_num_procs(),
+          .processors = usable_processors(),
           .ranks = ranks.size(),
           .ranks_here = ranks.local_size()};
 }
