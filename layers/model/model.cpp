@@ -46,6 +46,22 @@ std::vector<double> layer_scales(const std::vector<LayerDescription>& layers) {
   return scales;
 }
 
+std::vector<double> forward_flops(const Model& model, const InputSize& size) {
+  const std::vector<double> strides = layer_scales(model.layers);
+  std::vector<double> flops;
+  for (size_t i = 0; i < model.layers.size(); ++i) {
+    const LayerDescription& layer = model.layers[i];
+    flops.push_back(0);
+    const auto* conv = std::get_if<ConvAttributes>(&layer.attributes);
+    if (!conv) continue;
+    const double outputs =
+        strides[i] == whole_image ? 1 : static_cast<double>(size.pixels()) / (strides[i] * strides[i]);
+    const double inputs = static_cast<double>(model.channels_of(layer.inputs[0])) / conv->groups;
+    flops.back() = 2.0 * conv->filters * conv->size * conv->size * inputs * outputs;
+  }
+  return flops;
+}
+
 Shape output_shape(const LayerDescription& layer, const std::vector<Shape>& inputs) {
   std::vector<int> channels;
   for (const Shape& input : inputs) channels.push_back(input.c);

@@ -50,6 +50,9 @@ bool reads_one_pixel(const LayerDescription& layer, size_t input);
 /// Stride of each layer's output in pixels of the image.
 std::vector<double> layer_scales(const std::vector<LayerDescription>& layers);
 
+/// Multiplications and additions of each layer's convolution in a forward pass of one image; 0 for the other layers.
+std::vector<double> forward_flops(const Model& model, const InputSize& size);
+
 /// The shape of a layer's output. Throws InputError when the inputs do not fit the layer.
 Shape output_shape(const LayerDescription& layer, const std::vector<Shape>& inputs);
 

@@ -115,7 +115,7 @@ int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
     if (ranks.leads()) arguments.common.say_data();
     backend = open_device(device.name, config.train.precision.value_or(device.fast.precision));
     dataset = read_split(config, enum_value<Split>(arguments.split).value(), ranks.leads());
-    choose_automatic(config, run_facts(config, nullptr, dataset, device.fast, ranks));
+    choose_automatic(config, run_facts(config, nullptr, dataset, device, ranks));
     // No rank has more images than this, so a larger batch would only waste memory.
     const auto share = (static_cast<int64_t>(dataset.images.size()) + ranks.size() - 1) / ranks.size();
     const int batch =

@@ -3,6 +3,7 @@
 
 #include <iostream>
 #include <memory>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -20,28 +21,14 @@ struct ModelsArguments {
   bool names = false;
 };
 
-/// Of the convolutions of one forward pass of an image of the model's own size; a multiplication and an
-/// addition are two.
-double forward_flops(const Model& model) {
-  const std::vector<double> strides = layer_scales(model.layers);
-  double flops = 0;
-  for (size_t i = 0; i < model.layers.size(); ++i) {
-    const LayerDescription& layer = model.layers[i];
-    const auto* conv = std::get_if<ConvAttributes>(&layer.attributes);
-    if (!conv) continue;
-    const double outputs = static_cast<double>(model.size.pixels()) / (strides[i] * strides[i]);
-    flops += 2.0 * conv->filters * conv->size * conv->size * model.channels_of(layer.inputs[0]) * outputs;
-  }
-  return flops;
-}
-
 Json to_json(const std::string& name) {
   const Model model = load_model(model_file(name, ""), 0);
+  const std::vector<double> flops = forward_flops(model, model.size);
   Json json{{"name", name},
             {"size", model.size},
             {"classes", model.classes},
             {"parameters", ParameterLayout(model).trainable_parameters()},
-            {"gflop", forward_flops(model) / 1e9},
+            {"gflop", std::accumulate(flops.begin(), flops.end(), 0.0) / 1e9},
             {"weights", Json::array()}};
   for (const PublishedWeights& weights : published_weights(name))
     json["weights"].push_back(

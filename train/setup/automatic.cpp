@@ -42,8 +42,10 @@ constexpr double published_decay = 0.9998, published_ramp = 2000;
 constexpr double smallest_decay = 0.9, smallest_ramp = 10;
 
 // Images trained in a minute where nobody knows: yolov4-tiny at 416 pixels on two cores does 1200. Too low an
-// estimate costs little: a shorter warm-up and a shorter average.
+// estimate costs little: a shorter warm-up and a shorter average. The GPU's figure is a guess.
 constexpr double images_per_minute_on_cpu = 1000, images_per_minute_on_gpu = 10000;
+constexpr int usual_threads = 2;              // of the former
+constexpr double usual_flops = 6775488512.0;  // of both: RunFacts::flops of yolov4-tiny at 416 pixels
 
 // The input grows to its full size, from about half, over this part of the run. A small input is of little use below
 // the smallest size, where few pixels are left; on GPUs it has not been measured.
@@ -119,7 +121,9 @@ class Chooser {
   bool published() const { return large() && steps_ >= fewest_published_steps; }
   /// Each rank on a GPU has its own; those on CPUs may share the cores of one.
   double images_per_minute() const {
-    return facts_.device.gpu ? images_per_minute_on_gpu * facts_.ranks : images_per_minute_on_cpu;
+    const double devices = facts_.device.gpu ? images_per_minute_on_gpu * facts_.ranks
+                                             : images_per_minute_on_cpu * facts_.threads / usual_threads;
+    return devices * (facts_.flops > 0 ? usual_flops / facts_.flops : 1);
   }
 
   std::string images() const {

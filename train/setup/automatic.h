@@ -11,7 +11,7 @@
 
 namespace brightnet {
 
-/// What values are chosen from. All but the memory and processors is the same on all ranks; so is what is
+/// What values are chosen from. All but `free_memory` and `processors` is the same on all ranks; so is what is
 /// chosen, except in the `loader:` section, which may differ.
 struct RunFacts {
   /// What an epoch trains on: the images of the training split or, with data.tiles, their tiles. 0: unknown, as for a
@@ -23,9 +23,13 @@ struct RunFacts {
   int stride = 32;           ///< of the model, which the sides of its input are multiples of
   /// A quarter of the training boxes are smaller than this: √area, as a fraction of the image's. 0: unknown.
   double small_box = 0;
+  /// Multiplications and additions of a forward pass of one image, without the prediction layers, whose width depends
+  /// on the classes. 0: unknown, as yolov4-tiny's at 416 pixels.
+  double flops = 0;
   FastPrecision device;
   double free_memory = 0;         ///< of this machine, in bytes
   int processors = 1;             ///< of this machine
+  int threads = 1;                ///< that compute on the CPUs, of all ranks together
   int ranks = 1, ranks_here = 1;  ///< all, and those of this machine
 };
 

@@ -6,6 +6,7 @@
 
 #include "core/files.h"
 #include "core/log.h"
+#include "core/threads.h"
 #include "train/device/device.h"
 #include "train/distributed/agreement.h"
 #include "train/formats/darknet/import.h"
@@ -18,7 +19,6 @@
 #include "train/setup/finetune.h"
 #include "train/setup/memory_advice.h"
 #include "train/setup/run_data.h"
-#include "train/setup/run_facts.h"
 #include "train/setup/run_model.h"
 
 namespace brightnet {
@@ -173,6 +173,9 @@ RankDevice common_device(Communicator& ranks, const std::function<std::string()>
   for (const std::string& other : ranks.all_gather(kind)) {
     if (other != kind) own.fast = {Precision::fp32, false, "the ranks' devices differ"};
   }
+  own.threads = 0;
+  for (const std::string& other : ranks.all_gather(std::to_string(compute_threads())))
+    own.threads += std::stoi(other);
   return own;
 }
 
@@ -196,8 +199,7 @@ Preparation prepare(const RunRequest& request, const RankDevice& device, const C
   run.validation = std::move(data.validation);
   if (run.old) refuse_other_classes(run.old->folder, run.training.classes);
   prepare_model(run);
-  append(run.choices,
-         choose_automatic(config, run_facts(config, &run.model, run.training, device.fast, ranks)));
+  append(run.choices, choose_automatic(config, run_facts(config, &run.model, run.training, device, ranks)));
   if (ranks.leads()) remark_on_sizes(config, run.training, run.validation);
   if (!run.old && ranks.leads()) {
     say_what_was_imported(config, run.model.classes);

@@ -13,14 +13,10 @@
 #include "train/setup/automatic.h"
 #include "train/setup/automatic_anchors.h"
 #include "train/setup/resume.h"
+#include "train/setup/run_facts.h"
 
 namespace brightnet {
 
-/// The device of this rank, in words, and the precision that is fast on all ranks' devices.
-struct RankDevice {
-  std::string name;
-  FastPrecision fast;
-};
 /// `device` is this rank's, as given. Throws InputError, on all ranks together, for a word that is no device.
 RankDevice common_device(Communicator& ranks, const std::function<std::string()>& device);
 

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <numeric>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "core/host_memory.h"
 #include "core/processors.h"
+#include "core/threads.h"
 #include "train/run/loader_advice.h"
 #include "train/setup/automatic_size.h"
 #include "train/setup/run_data.h"
@@ -40,19 +42,30 @@ int64_t pictures(const Dataset& dataset) {
   return static_cast<int64_t>(files.size());
 }
 
+/// Without the layers that heads read.
+double flops(const Model& model, const InputSize& size) {
+  std::vector<double> of_layers = forward_flops(model, size);
+  for (const LayerDescription& layer : model.layers) {
+    if (is_head(layer)) of_layers[static_cast<size_t>(layer.inputs[0])] = 0;
+  }
+  return std::accumulate(of_layers.begin(), of_layers.end(), 0.0);
+}
+
 }  // namespace
 
 RunFacts run_facts(const RunConfig& config, const Model* model, const Dataset& training,
-                   const FastPrecision& device, const Communicator& ranks) {
+                   const RankDevice& device, const Communicator& ranks) {
   return {.images = static_cast<int64_t>(training.images.size()),
           .pictures = config.data.tiles ? pictures(training) : 0,
           .decoded_bytes = decoded_bytes(training),
           .pretrained = !config.train.weights.empty(),
           .stride = model ? model->stride : RunFacts().stride,
           .small_box = small_box(training),
-          .device = device,
+          .flops = model && config.train.size.has_value() ? flops(*model, config.train.size) : 0,
+          .device = device.fast,
           .free_memory = static_cast<double>(free_host_memory()),
           .processors = usable_processors(),
+          .threads = device.threads,
           .ranks = ranks.size(),
           .ranks_here = ranks.local_size()};
 }
@@ -69,7 +82,8 @@ std::string choose_for_planning(RunConfig& config, const Model& model, const Fas
   }
   if (!sized) choose_size(config, training, model);
   const bool assumed = !config.train.batch.has_value() && training.images.empty();
-  choose_automatic(config, run_facts(config, &model, training, device, Communicator::solo()));
+  choose_automatic(
+      config, run_facts(config, &model, training, {"", device, compute_threads()}, Communicator::solo()));
   if (!assumed) return "";
   return fmt::format(
       "The training images are not known here, so a batch of {} is assumed, as for a large data set; --set "

@@ -6,9 +6,16 @@
 
 namespace brightnet {
 
+/// The device of this rank, in words, and what is the same on all ranks.
+struct RankDevice {
+  std::string name;
+  FastPrecision fast;  ///< on all ranks' devices
+  int threads = 1;     ///< that compute on the CPUs, of all ranks together
+};
+
 /// `model` is the run's; nullptr where none is trained.
 RunFacts run_facts(const RunConfig& config, const Model* model, const Dataset& training,
-                   const FastPrecision& device, const Communicator& ranks);
+                   const RankDevice& device, const Communicator& ranks);
 
 /// Gives the automatic values of a configuration their values for a command that plans or measures a run
 /// without starting it. Its data are read where they are there. Returns the assumption that was made where they

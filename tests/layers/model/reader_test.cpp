@@ -1,6 +1,8 @@
 // What a model's YAML means, and what is refused.
 #include "layers/model/reader.h"
 
+#include <numeric>
+
 #include <gtest/gtest.h>
 
 #include "layers/parameters.h"
@@ -32,6 +34,15 @@ TEST(ShippedModels, TinyHasThePapersSize) {
   const Model model = shipped_model("yolov4-tiny", 80);
   EXPECT_NEAR(static_cast<double>(ParameterLayout(model).trainable_parameters()) * 1e-6, 6.06, 0.01);
   EXPECT_NEAR(gigaflops(model, 416), 6.9, 0.05);
+  const std::vector<double> flops = forward_flops(model, 416);
+  EXPECT_NEAR(std::accumulate(flops.begin(), flops.end(), 0.0) * 1e-9, gigaflops(model, 416), 1e-6);
+}
+
+TEST(ForwardFlops, OfGroupsAndOfOnePixelAreWhatTheNetworkCounts) {
+  const Model model = model_of(testing::groups_factors_and_sums, 2);
+  const std::vector<double> flops = forward_flops(model, 64);
+  ASSERT_EQ(flops.size(), model.layers.size());
+  EXPECT_NEAR(std::accumulate(flops.begin(), flops.end(), 0.0) * 1e-9, gigaflops(model, 64), 1e-9);
 }
 
 TEST(ShippedModels, ThreeHeadedTinyAndDemoAreSound) {

@@ -17,7 +17,7 @@ RunFacts facts_of(int64_t images) {
   facts.device = {Precision::bf16, false, "it is fast here"};
   facts.small_box = 0.3;
   facts.free_memory = 16 * gib;
-  facts.processors = 2;
+  facts.processors = facts.threads = 2;
   return facts;
 }
 
@@ -74,6 +74,30 @@ TEST(AutomaticValues, AShortRunHasSmallBatches) {
   RunConfig iterations;
   iterations.train.iterations = 10;
   EXPECT_EQ(chosen(facts_of(300), iterations).train.batch, 8) << "as many steps were asked for";
+}
+
+TEST(AutomaticValues, TheEstimateOfTheImagesThatFitFollowsTheNetworkTheThreadsAndTheGpus) {
+  const auto images_trained = [](double flops, int threads, bool gpu = false, int ranks = 1) {
+    RunFacts facts = facts_of(160);
+    facts.flops = flops;
+    facts.threads = threads;
+    facts.device.gpu = gpu;
+    facts.ranks = facts.ranks_here = ranks;
+    RunConfig config;
+    config.train.minutes = 1;
+    config.train.batch = 16;
+    config.train.grow = 0;
+    choose_automatic(config, facts);
+    return static_cast<double>(config.ema.ramp) * 7.5 * 16;  // the images of the run
+  };
+  const double tiny = 6775488512.0;
+  EXPECT_NEAR(images_trained(0, 8), 4000, 100);
+  EXPECT_NEAR(images_trained(tiny, 8), 4000, 100);
+  EXPECT_NEAR(images_trained(tiny / 10, 2), 10000, 250) << "a network of a tenth of the work";
+  EXPECT_NEAR(images_trained(18 * tiny, 64), 1780, 60) << "YOLOv4 at 608 pixels";
+  EXPECT_NEAR(images_trained(tiny, 2, true), 10000, 250);
+  EXPECT_NEAR(images_trained(tiny, 64, true), 10000, 250) << "a GPU does the work";
+  EXPECT_NEAR(images_trained(tiny, 2, true, 4), 40000, 1000);
 }
 
 TEST(AutomaticValues, TheBatchIsSharedEquallyByTheRanks) {

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "core/threads.h"
+#include "tests/layers/models.h"
+#include "train/setup/preparation.h"
+
 namespace brightnet {
 namespace {
 
@@ -22,6 +26,26 @@ TEST(RunFacts, CountTheTilesOfAnEpochAndThePicturesThatTheyAreOf) {
   config.data.tiles.size = 64;
   EXPECT_EQ(facts_of(config, training).images, 5);
   EXPECT_EQ(facts_of(config, training).pictures, 2);
+}
+
+TEST(RunFacts, HaveTheWorkAndTheStrideOfTheModelAtTheRunsSize) {
+  const auto facts = [](const char* name, int classes, const InputSize& size) {
+    RunConfig config;
+    config.train.size = size;
+    const Model model = testing::shipped_model(name, classes);
+    return run_facts(config, &model, {}, {}, Communicator::solo());
+  };
+  const double tiny = facts("yolov4-tiny", 80, 416).flops;
+  EXPECT_EQ(tiny, 6775488512.0) << "what the estimates of images per minute are for (automatic.cpp)";
+  EXPECT_EQ(facts("yolov4-tiny", 1, 416).flops, tiny) << "whatever the classes";
+  EXPECT_EQ(facts("yolov4-tiny", 1, 208).flops, tiny / 4);
+  EXPECT_NEAR(facts("yolov4", 80, 608).flops / tiny, 18.8, 0.2);
+  EXPECT_EQ(facts("demo", 5, 64).stride, 16);
+}
+
+TEST(RunFacts, CountAllThreadsOfTheRun) {
+  EXPECT_EQ(run_facts({}, nullptr, {}, {"cpu", {}, 6}, Communicator::solo()).threads, 6);
+  EXPECT_EQ(common_device(Communicator::solo(), [] { return "cpu"; }).threads, compute_threads());
 }
 
 }  // namespace
