@@ -314,7 +314,7 @@ TEST(AutomaticValues, TheInputGrowsToItsSizeInMultiplesOfItsStride) {
     RunFacts facts = facts_of(200);
     facts.stride = stride;
     config = chosen(facts, config);
-    EXPECT_GT(config.train.grow, 0) << size.text();
+    EXPECT_EQ(config.train.grow, 0.6f) << size.text();
     return config.train.sizes;
   };
   EXPECT_EQ(sizes(416), (std::vector<InputSize>{224, 320, 416}));

@@ -149,6 +149,7 @@ TEST(DarknetImport, CarriesAHeadsSettingsOver) {
   EXPECT_FLOAT_EQ(yolo.head.objectness_weight, 0.4f);
   EXPECT_FLOAT_EQ(yolo.head.max_delta, 5);
   EXPECT_EQ(yolo.head.iou_kind, IouKind::ciou);
+  EXPECT_EQ(yolo.head.box_weight, 2) << "whatever darknet's iou_normalizer is";
   EXPECT_EQ(yolo.nms, NmsKind::diou) << "darknet's greedynms subtracts a distance";
   EXPECT_FLOAT_EQ(yolo.nms_beta, 0.6f) << "and its exponent is not beta_nms";
 }
@@ -162,6 +163,7 @@ TEST(DarknetImport, HasDarknetsDefaultsForWhatAHeadDoesNotSay) {
   EXPECT_FLOAT_EQ(yolo.head.scale_xy, 1);
   EXPECT_FLOAT_EQ(yolo.head.max_delta, 0);
   EXPECT_EQ(yolo.head.iou_kind, IouKind::mse);
+  EXPECT_EQ(yolo.head.box_weight, 1);
   EXPECT_EQ(yolo.nms, NmsKind::greedy);
 }
 

@@ -25,6 +25,7 @@ TEST(DarknetRecipe, MakesDarknetsSteps) {
   EXPECT_EQ(config.optimizer.decay_kind, DecayKind::l2);
   EXPECT_FLOAT_EQ(config.optimizer.rate, 0.001f);
   EXPECT_FLOAT_EQ(config.optimizer.decay, 0.0005f);
+  EXPECT_EQ(config.optimizer.clip, 0) << "darknet does not clip";
   EXPECT_EQ(config.schedule.kind, ScheduleKind::steps);
   EXPECT_EQ(config.schedule.unit, ScheduleUnit::iterations);
   EXPECT_EQ(config.schedule.steps, (std::vector<float>{1600, 1800}));
