@@ -6,6 +6,7 @@
 
 #include "core/files.h"
 #include "core/log.h"
+#include "core/text.h"
 #include "core/threads.h"
 #include "train/device/device.h"
 #include "train/distributed/agreement.h"
@@ -25,6 +26,9 @@ namespace brightnet {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Of fewer images one object more or less decides which epoch is the best.
+constexpr size_t fewest_validated = 10;
 
 /// Reports what was ignored in a darknet .cfg, and that the heads are resized without editing filters=.
 void say_what_was_imported(const RunConfig& config, int classes) {
@@ -105,6 +109,10 @@ void remark_on_sizes(const RunConfig& config, const Dataset& training, const Dat
     spdlog::warn(
         "No object is labelled in the validation split, so nothing can be scored: the newest weights count "
         "as the best.");
+  } else if (validation.images.size() < fewest_validated) {
+    spdlog::warn(
+        "The validation split has {}, by which the best weights are chosen: the score of fewer than {} is mostly chance.",
+        counted(validation.images.size(), "image", "images"), fewest_validated);
   }
 }
 
