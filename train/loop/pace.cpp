@@ -45,6 +45,12 @@ void Pace::save_done(double began) {
   mark_ += save_seconds_;
 }
 
+void Pace::evaluation_timed(double began, double seconds) {
+  mark_ += now() - std::max(began, mark_);
+  evaluation_seconds_ = seconds;
+  step_seconds_then_ = recent_step_seconds();
+}
+
 double Pace::seconds_of(double steps) const {
   return steps == 0 || step_seconds_ > 0 ? step_seconds_ * steps : -1;
 }

@@ -33,6 +33,8 @@ class Pace {
   /// What began after a step at second `began` has just finished: the end of an epoch, or an evaluation within it.
   void pause_done(double began, bool evaluated);
   void save_done(double began);
+  /// What began after a step at second `began` has just finished, and showed that an evaluation takes so many seconds.
+  void evaluation_timed(double began, double seconds);
 
   /// Estimated seconds of this many steps; negative when nothing is known yet.
   double seconds_of(double steps) const;
@@ -47,7 +49,7 @@ class Pace {
   int64_t steps() const { return steps_; }
   /// Seconds of a step by the clock, with all that comes between two steps except saves and ends of epochs.
   double recent_step_seconds() const;
-  /// Seconds of an evaluation with its report, as slow as the steps are now; 0 before the first.
+  /// Seconds of an evaluation with its report, as slow as the steps are now; 0 while none has been timed.
   double evaluation_seconds() const;
   /// Seconds of an epoch's end without evaluation, and of a save; 0 before the first.
   double epoch_end_seconds() const { return epoch_end_seconds_; }
@@ -66,7 +68,7 @@ class Pace {
   double recent_seconds_ = 30;
   int64_t recent_steps_ = 10;
   RunTimes before_;
-  /// The last evaluation, and the duration of a step then.
+  /// The last evaluation, or what one was found to take, and the duration of a step then.
   double evaluation_seconds_ = 0, step_seconds_then_ = 0;
 };
 

@@ -9,7 +9,7 @@ namespace {
 /// Calls `visit` with each number of the report, in the order of the message; flags count as 0 or 1.
 template <typename Report, typename Visit>
 void for_each_number(Report& report, Visit&& visit) {
-  auto& [losses, sums, stop, save_due, evaluation_due, planned] = report;
+  auto& [losses, sums, stop, save_due, evaluation_due, timing_due, planned] = report;
   for (auto* number : {&losses.box, &losses.objectness, &losses.classes, &losses.iou, &losses.assigned,
                        &losses.images, &losses.steps, &losses.clipped, &losses.norm, &sums.images,
                        &sums.seconds, &sums.waited, &sums.comm_waited, &sums.busy}) {
@@ -18,6 +18,7 @@ void for_each_number(Report& report, Visit&& visit) {
   visit(stop);
   visit(save_due);
   visit(evaluation_due);
+  visit(timing_due);
   visit(planned);
 }
 

@@ -18,6 +18,8 @@ struct RankReport {
   bool save_due = false;
   /// Rank 0 requests an evaluation within the epoch.
   bool evaluation_due = false;
+  /// Rank 0 requests that the evaluation of some images is timed.
+  bool timing_due = false;
   /// Rank 0's new plan of the run's length, in steps; 0: the plan stays.
   int64_t planned = 0;
 };

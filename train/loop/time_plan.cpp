@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+
+#include "train/loop/kept_sets.h"
+
 namespace brightnet {
 namespace {
 
@@ -14,11 +18,12 @@ constexpr double time_before_planning = 0.01;
 constexpr double between_plans = 0.025, worth_planning = 0.01, worth_planning_at_end = 0.004, end = 0.05;
 
 /// Evaluations take this part of the time, but there are about so many, unless they would take more than the
-/// larger part.
+/// larger part. The best of very many would be a lucky one.
 constexpr double evaluation_part = 0.08, largest_evaluation_part = 0.25;
-constexpr int least_evaluations = 6;
-/// An evaluation that is expected to take more than this part of the time is not made just to measure it.
-constexpr double largest_guess = 0.2;
+constexpr int least_evaluations = 6, most_evaluations = 100;
+/// An evaluation that takes more than this part of the time is worth a word, and a measurement on some images before
+/// the first plan. One of less measures itself early in the run.
+constexpr double large_evaluation = 0.1;
 /// An image is only passed forward, not backward, and its boxes are sorted out.
 constexpr double evaluation_per_training = 0.5;
 
@@ -39,6 +44,7 @@ TimePlan::TimePlan(const RunConfig& config, int64_t val_images, Pace& pace)
       growing_(config),
       limit_(60.0 * config.train.minutes),
       save_every_(config.train.save_every),
+      average_(config.train.average),
       evaluation_steps_(evaluation_per_training * static_cast<double>(val_images) / config.train.batch),
       pace_(&pace) {
   if (config.input_sizes().size() > 1 && !growing_.active())
@@ -63,15 +69,15 @@ double TimePlan::closing_seconds() const {
 /// Seconds from one evaluation to the next.
 double TimePlan::evaluation_spacing() const {
   const double seconds = evaluation_seconds();
-  return std::max(std::min(seconds / evaluation_part, limit_ / least_evaluations - seconds),
-                  seconds / largest_evaluation_part);
+  return std::max({std::min(seconds / evaluation_part, limit_ / least_evaluations - seconds),
+                   seconds / largest_evaluation_part, limit_ / most_evaluations});
 }
 
 /// Seconds from the last evaluation, or the run's beginning, to the next. The first one comes early enough to
 /// measure what the others take.
 double TimePlan::seconds_to_next_evaluation() const {
   const RunTimes times = pace_->times();
-  const bool measure = pace_->evaluation_seconds() == 0 && evaluation_seconds() <= largest_guess * limit_;
+  const bool measure = pace_->evaluation_seconds() == 0;
   const double spacing = evaluation_spacing();
   return times.evaluated_at - times.used +
          (measure ? std::min(spacing, limit_ / least_evaluations) : spacing);
@@ -132,20 +138,31 @@ int64_t TimePlan::evaluations(const Progress& progress, const RunLength& length,
   return std::max<int64_t>(0, static_cast<int64_t>((seconds + since) / spacing));
 }
 
+/// How many evaluations follow the last step, when there are so many `before` it from now on: that of the last
+/// weights, and where there are two to average, that of their average.
+int64_t TimePlan::last_evaluations(const Progress& progress, int64_t before) const {
+  const int64_t kept = static_cast<int64_t>(progress.kept.size()) + before + 1;
+  return evaluates_average(average_, kept) ? 2 : 1;
+}
+
 /// Seconds until the run has ended after so many more steps. `evaluated`: an epoch has just ended with an
 /// evaluation, which is the last one if no step follows.
 double TimePlan::seconds_to_end(const Progress& progress, const RunLength& length, int64_t steps,
                                 bool evaluated) const {
   const double evaluation = evaluation_seconds();
-  const double last = last_evaluations_ * evaluation + closing_seconds();
-  if (steps == 0) return evaluated ? last - evaluation : last;
+  if (steps == 0) {
+    const int64_t done = evaluated ? 1 : 0;
+    return static_cast<double>(last_evaluations(progress, -done) - done) * evaluation + closing_seconds();
+  }
+  const int64_t before_last = evaluations(progress, length, steps);
+  const auto all = static_cast<double>(before_last + last_evaluations(progress, before_last));
   const double save = pace_->save_seconds();
   const double epoch = pace_->recent_step_seconds() * static_cast<double>(length.steps_per_epoch());
   const double between_saves = std::max<double>(save_every_, std::min(50 * save, epoch));
   const double step = pace_->recent_step_seconds() * (save > 0 ? 1 + save / between_saves : 1);
   const int64_t ends = (static_cast<int64_t>(progress.step) + steps - 1) / length.steps_per_epoch();
   return work(progress, length, steps) * step + static_cast<double>(ends) * pace_->epoch_end_seconds() +
-         static_cast<double>(evaluations(progress, length, steps)) * evaluation + last;
+         all * evaluation + closing_seconds();
 }
 
 /// The most steps, at least `least` and at most the upper bound, after which the run ends in time.
@@ -165,12 +182,34 @@ int64_t TimePlan::fitting_steps(const Progress& progress, const RunLength& lengt
 bool TimePlan::time_to_plan(const Progress& progress, const RunLength& length) const {
   const double used = pace_->times().used;
   if (pace_->steps() < least_steps_before_planning && used < 0.5 * limit_) return false;
-  if (used + last_evaluations_ * evaluation_seconds() + closing_seconds() >= aim() - end * limit_)
-    return true;
+  if (timing_due()) return false;
+  const auto last = static_cast<double>(last_evaluations(progress, 0));
+  if (used + last * evaluation_seconds() + closing_seconds() >= aim() - end * limit_) return true;
   if (length.run_trained(progress)) return true;
   if (planned_at_ == 0)
     return pace_->steps() >= steps_before_planning || used >= time_before_planning * limit_;
   return used - planned_at_ >= between_plans * limit_;
+}
+
+bool TimePlan::timing_due() const {
+  return active() && pace_->steps() == least_steps_before_planning && pace_->evaluation_seconds() == 0 &&
+         evaluation_seconds() > large_evaluation * limit_;
+}
+
+std::string TimePlan::describe_evaluation(int64_t images) const {
+  const double seconds = evaluation_seconds(), minutes = limit_ / 60;
+  if (!active() || seconds <= large_evaluation * limit_) return "";
+  const std::string begin =
+      fmt::format("Evaluating the {} validation images takes about {:.0f} s, ", images, seconds);
+  const std::string remedy =
+      "Validate on fewer images (data.val), or train longer, so that more of the time is training.";
+  if (seconds >= aim()) {
+    return fmt::format(
+        "{}longer than train.minutes = {:g} allow: the run ends after a few steps and takes {:.1f} minutes. {}",
+        begin, minutes, (pace_->times().used + seconds) / 60, remedy);
+  }
+  return fmt::format("{}{:.0f} % of train.minutes = {:g}, and the run ends with one. {}", begin,
+                     100 * seconds / limit_, minutes, remedy);
 }
 
 std::optional<int64_t> TimePlan::revise(const Progress& progress, const RunLength& length,

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "train/config/config.h"
 #include "train/loop/growing_input.h"
@@ -26,8 +27,6 @@ class TimePlan {
 
   /// Whether the run has a time limit. A run that an earlier version planned once keeps that plan.
   bool active() const { return limit_ > 0 && pace_->times().used >= 0; }
-  /// How many evaluations follow the last step; one unless told otherwise.
-  void end_with_evaluations(int count) { last_evaluations_ = count; }
   /// The run's new length in steps, when it is time to plan and the plan in force is off by more than the
   /// tolerance; to be called after each step and, with `evaluated`, after each end of an epoch. A length of
   /// progress.iteration ends the run: after an evaluation at once, else with the one at its end.
@@ -38,6 +37,12 @@ class TimePlan {
   /// Whether to evaluate now, within an epoch so long that too few ends of epochs come. Only where the time
   /// chooses the interval.
   bool evaluation_due_within_epoch(const Progress& progress, const RunLength& length) const;
+
+  /// Whether to evaluate some of the images after this step, to learn how long an evaluation takes: it is expected
+  /// to take too much of the time to be made just for that. The first plan waits for it.
+  bool timing_due() const;
+  /// What to say of evaluations that take much of the time; "" of others. `images` are evaluated.
+  std::string describe_evaluation(int64_t images) const;
 
   /// Whether this process has planned, if only to find that the upper bound fits.
   bool planned() const { return planned_at_ > 0; }
@@ -52,6 +57,7 @@ class TimePlan {
                         bool evaluated) const;
   double work(const Progress& progress, const RunLength& length, int64_t steps) const;
   int64_t evaluations(const Progress& progress, const RunLength& length, int64_t steps) const;
+  int64_t last_evaluations(const Progress& progress, int64_t before) const;
   double evaluation_seconds() const;
   double evaluation_spacing() const;
   double seconds_to_next_evaluation() const;
@@ -62,12 +68,12 @@ class TimePlan {
   const EvaluateOptions& evaluate_;
   GrowingInput growing_;
   double limit_, save_every_;
+  int average_;  ///< train.average
   /// Steps that take as long as the first evaluation, until it has been measured.
   double evaluation_steps_;
   Pace* pace_;
   /// Seconds used when the run's length was last calculated.
   double planned_at_ = 0;
-  int last_evaluations_ = 1;
   /// The least number of steps that tell the speed.
   int64_t recent_steps_ = 10;
 };

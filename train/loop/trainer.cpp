@@ -44,6 +44,7 @@ TrainingEnd Trainer::train(const Interrupt& interrupt) {
     if (!epoch_trained()) step();
     share_progress(interrupt);
     if (all_ranks_.stop) return stop(interrupt);
+    if (all_ranks_.timing_due) time_evaluation(interrupt);
     if (!epoch_trained()) {
       show_progress();
       if (all_ranks_.evaluation_due && !evaluate_within_epoch(interrupt)) return stop(interrupt);
@@ -70,9 +71,6 @@ void Trainer::open() {
     point_losses_ = all_ranks_.losses;
     point_sums_ = all_ranks_.sums;
   }
-  // The average of the best weights is evaluated after the run's last evaluation.
-  constexpr int64_t many = 1000;
-  if (evaluates_average(setup_.config.train.average, many)) time_plan_.end_with_evaluations(2);
   pace_.begin_run(progress_.times);
 }
 
@@ -185,6 +183,7 @@ void Trainer::share_progress(const Interrupt& interrupt) {
   RankReport own = own_report(interrupt);
   if (leads()) {
     own.planned = time_plan_.revise(progress_, length_).value_or(0);
+    own.timing_due = time_plan_.timing_due();
     own.evaluation_due = time_plan_.evaluation_due_within_epoch(progress_, length_);
   }
   all_ranks_ = combine(own, setup_.communicator);

@@ -112,6 +112,7 @@ class Trainer {
   void keep_if_best(const Metrics& metrics);
   void begin_epoch();
 
+  void time_evaluation(const Interrupt& interrupt);
   void fit_into_minutes(bool evaluated);
   void adopt_plan(int64_t steps);
   void follow_plan(const Plan& plan);

@@ -1,4 +1,5 @@
 // A trainer's length under a time limit: adopting plans, which the schedule and the loader follow.
+#include <algorithm>
 #include <cmath>
 
 #include "core/log.h"
@@ -13,6 +14,26 @@ std::string rounded(double epochs) {
 }
 
 }  // namespace
+
+/// Of two passes over a few images the second one is timed, after everything has been used once.
+void Trainer::time_evaluation(const Interrupt& interrupt) {
+  constexpr int64_t part = 50, least = 16;
+  const auto all = static_cast<int64_t>(setup_.val.images.size());
+  const int64_t count = std::min(all, std::max(least * setup_.communicator.size(), all / part));
+  const Dataset images = some_of(setup_.val, count);
+  const double began = pace_.now();
+  double seconds = 0;
+  for (int pass = 0; pass < 2; ++pass) {
+    const double pass_began = pace_.now();
+    if (!validation_.measure(step_.averaged_network(), images, interrupt))
+      return;  // the run stops after the next step
+    seconds = pace_.now() - pass_began;
+  }
+  pace_.evaluation_timed(began, seconds * static_cast<double>(all) / static_cast<double>(count));
+  line_.clear();
+  const std::string costly = leads() ? time_plan_.describe_evaluation(all) : "";
+  if (!costly.empty()) spdlog::warn("{}", costly);
+}
 
 /// After an epoch's end, which may have taken long. (After each step, share_progress() brings new plans.)
 void Trainer::fit_into_minutes(bool evaluated) {

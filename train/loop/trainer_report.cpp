@@ -7,20 +7,6 @@
 #include "train/loop/trainer.h"
 
 namespace brightnet {
-namespace {
-
-/// `count` of the images, evenly spaced: their order often says where they come from.
-Dataset some_of(const Dataset& dataset, int64_t count) {
-  Dataset some;
-  some.classes = dataset.classes;
-  const auto all = static_cast<int64_t>(dataset.images.size());
-  for (int64_t i = 0; i < count; ++i)
-    some.images.push_back(dataset.images[static_cast<size_t>(i * all / count)]);
-  return some;
-}
-
-}  // namespace
-
 void Trainer::show_progress() {
   if (!leads()) return;
   if (line_.due()) line_.show(describe_progress(false));

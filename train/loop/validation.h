@@ -18,6 +18,9 @@ namespace brightnet {
 /// Called with the number of images that have been evaluated, over all ranks, and of all images.
 using EvaluationProgress = std::function<void(int64_t done, int64_t images)>;
 
+/// `count` of the images, evenly spaced: their order often says where they come from.
+Dataset some_of(const Dataset& dataset, int64_t count);
+
 class Validation {
  public:
   /// All arguments outlive it.

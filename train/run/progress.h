@@ -48,7 +48,7 @@ struct RunTimes {
   /// Of the run so far, evaluations and saves included, without the time while it was stopped. Negative: not
   /// known, in the state of a version that planned once and did not save it.
   double used = 0;
-  /// Of the last evaluation; 0: none yet.
+  /// Of the last evaluation, or what one was found to take; 0: not known yet.
   double evaluation = 0;
   /// `used` when the last evaluation ended.
   double evaluated_at = 0;

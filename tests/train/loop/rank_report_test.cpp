@@ -9,12 +9,13 @@ namespace brightnet::testing {
 namespace {
 
 std::string print(const RankReport& report) {
-  const auto& [losses, sums, stop, save_due, evaluation_due, planned] = report;
-  return fmt::format("{} {} {} {} {} {}, {} {} {}; {} images, {} {} {} {} s; {}{}{}{}", losses.box,
+  const auto& [losses, sums, stop, save_due, evaluation_due, timing_due, planned] = report;
+  return fmt::format("{} {} {} {} {} {}, {} {} {}; {} images, {} {} {} {} s; {}{}{}{}{}", losses.box,
                      losses.objectness, losses.classes, losses.iou, losses.assigned, losses.images,
                      losses.steps, losses.clipped, losses.norm, sums.images, sums.seconds, sums.waited,
                      sums.comm_waited, sums.busy, stop ? "stop " : "", save_due ? "save" : "",
-                     evaluation_due ? "evaluate" : "", planned > 0 ? std::to_string(planned) : "");
+                     evaluation_due ? "evaluate" : "", timing_due ? "time" : "",
+                     planned > 0 ? std::to_string(planned) : "");
 }
 
 RankReport numbered(double rank) {
@@ -49,12 +50,13 @@ TEST(RankReport, EvaluatesAndPlansAsRankZeroDoes) {
     RankReport report;
     if (ranks.leads()) {
       report.evaluation_due = true;
+      report.timing_due = true;
       report.planned = 1234567890123;
     }
     return print(combine(report, ranks));
   });
   for (const std::string& text : all)
-    EXPECT_EQ(text, "0 0 0 0 0 0, 0 0 0; 0 images, 0 0 0 0 s; evaluate1234567890123");
+    EXPECT_EQ(text, "0 0 0 0 0 0, 0 0 0; 0 images, 0 0 0 0 s; evaluatetime1234567890123");
 }
 
 TEST(RankReport, OfOneRankIsItsOwn) {

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "core/random.h"
+#include "train/loop/kept_sets.h"
 #include "train/optimizer/schedule.h"
 
 namespace brightnet {
@@ -27,6 +28,7 @@ struct Limits {
   int64_t images = 160;
   int epochs = 0, every = 0;  ///< 0: automatic
   int64_t val_images = 40;
+  int batch = 4, average = 3;
   std::vector<InputSize> sizes = {};  ///< through which the input grows over the first 60 %
 };
 
@@ -34,8 +36,9 @@ struct Limits {
 class SimulatedRun {
  public:
   SimulatedRun(const Limits& limits, const Machine& machine, double worked = 0)
-      : machine_(machine), worked_(worked) {
-    config_.train.batch = 4;
+      : machine_(machine), worked_(worked), val_images_(limits.val_images) {
+    config_.train.batch = limits.batch;
+    config_.train.average = limits.average;
     config_.train.minutes = limits.minutes;
     if (limits.epochs > 0) config_.train.epochs = limits.epochs;
     if (limits.every > 0) config_.evaluate.every = limits.every;
@@ -53,13 +56,13 @@ class SimulatedRun {
     progress_ = progress;
     length_->resume(config_.train, progress_);
   }
-  TimePlan& plan() { return *plan_; }
   /// Until the run is over, or has worked so long.
   void run(double until = 1e9) {
     pace_->begin_run(progress_.times);
     while (!over() && worked_ < until) {
       if (!length_->epoch_trained(progress_)) step();
       adopt(plan_->revise(progress_, *length_));
+      if (plan_->timing_due()) time_evaluation();
       if (length_->epoch_trained(progress_)) {
         end_epoch();
       } else {
@@ -68,7 +71,9 @@ class SimulatedRun {
       }
     }
     progress_.times = pace_->times();
-    if (over()) pass(machine_.save + machine_.plots);
+    if (!over()) return;
+    if (progress_.kept.size() >= 2) pass(machine_.evaluation(worked_));  // of their average
+    pass(machine_.save + machine_.plots);
   }
 
   bool over() const { return length_->run_trained(progress_) && progress_.step == 0; }
@@ -76,8 +81,10 @@ class SimulatedRun {
   double spent() const { return worked_ / (60.0 * config_.train.minutes); }
   /// Part of the minutes in which steps had the largest input.
   double at_full_size() const { return at_full_size_ / (60.0 * config_.train.minutes); }
+  /// Both without the evaluation of the average.
   double evaluating() const { return evaluating_ / (60.0 * config_.train.minutes); }
   int evaluations() const { return evaluations_; }
+  const std::string& evaluation_described() const { return evaluation_described_; }
   double worked() const { return worked_; }
   bool evaluated_last() const { return evaluated_last_; }
   const Progress& progress() const { return progress_; }
@@ -109,6 +116,14 @@ class SimulatedRun {
     ++evaluations_;
     evaluating_ += seconds;
     pass(seconds);
+    if (!over()) keep_set(progress_.kept, {progress_.iteration, 0}, config_.train.average);
+  }
+  /// Twice a fiftieth of an evaluation.
+  void time_evaluation() {
+    const double began = now_, seconds = machine_.evaluation(worked_);
+    pass(seconds / 25);
+    pace_->evaluation_timed(began, seconds);
+    evaluation_described_ = plan_->describe_evaluation(val_images_);
   }
   void evaluate_within_epoch() {
     const double began = now_;
@@ -138,6 +153,8 @@ class SimulatedRun {
   double now_ = 1000, worked_ = 0, evaluating_ = 0, at_full_size_ = 0;
   int evaluations_ = 0;
   bool evaluated_last_ = false;
+  int64_t val_images_;
+  std::string evaluation_described_;
   std::optional<GrowingInput> growing_;
   std::optional<Pace> pace_;
   std::optional<TimePlan> plan_;
@@ -312,12 +329,55 @@ TEST(TimePlan, EvaluatesForATwelfthOfTheTimeButFiveTimes) {
   EXPECT_LE(rare.evaluating(), 0.31) << "five would take half of the time: " << describe(rare);
 }
 
-TEST(TimePlan, LeavesTimeForASecondLastEvaluation) {
-  SimulatedRun run({}, {.evaluation = [](double) { return 30.0; }});
-  run.plan().end_with_evaluations(2);
+/// A machine that trains 20 images/s and evaluates an image in this part of the time.
+Machine with_validation(int64_t images, double part, int batch) {
+  Machine machine;
+  machine.step = [=](double, int64_t) { return batch / 20.0; };
+  machine.evaluation = [=](double) { return part * static_cast<double>(images) / 20; };
+  return machine;
+}
+
+TEST(TimePlan, SpendsItsMinutesWithALargeValidationSplit) {
+  struct {
+    float minutes;
+    int64_t val_images;
+  } cases[] = {{8, 5000}, {1, 800}, {2, 1000}, {8, 2500}, {8, 4000}, {60, 20000}, {8, 1000}};
+  for (const auto& [minutes, val_images] : cases) {
+    for (const double part : {0.2, 0.33, 0.5, 0.8}) {
+      for (const int64_t images : {160, 2000, 100'000}) {
+        expect_kept({.minutes = minutes, .images = images, .val_images = val_images, .batch = 8},
+                    with_validation(val_images, part, 8),
+                    fmt::format("{:g} minutes, {} validation images at {:g}, {} images", minutes, val_images,
+                                part, images));
+      }
+    }
+  }
+}
+
+TEST(TimePlan, SaysWhenEvaluatingTakesMuchOfTheTime) {
+  const auto described = [](float minutes, int64_t val_images) {
+    SimulatedRun run({.minutes = minutes, .val_images = val_images, .batch = 8},
+                     with_validation(val_images, 0.5, 8));
+    run.run();
+    return run.evaluation_described();
+  };
+  EXPECT_EQ(
+      described(8, 5000),
+      "Evaluating the 5000 validation images takes about 125 s, 26 % of train.minutes = 8, and the run ends with "
+      "one. Validate on fewer images (data.val), or train longer, so that more of the time is training.");
+  EXPECT_EQ(
+      described(1, 5000),
+      "Evaluating the 5000 validation images takes about 125 s, longer than train.minutes = 1 allow: the run ends "
+      "after a few steps and takes 2.2 minutes. Validate on fewer images (data.val), or train longer, so that "
+      "more of the time is training.");
+  EXPECT_EQ(described(8, 1000), "");
+}
+
+TEST(TimePlan, EvaluatesAHundredTimesAtMost) {
+  SimulatedRun run({.minutes = 600}, {.evaluation = [](double) { return 1.0; }});
   run.run();
-  EXPECT_GE(run.spent() + 30 / 600.0, 0.9) << describe(run);
-  EXPECT_LE(run.spent() + 30 / 600.0, 1) << describe(run);
+  EXPECT_GE(run.evaluations(), 90) << describe(run);
+  EXPECT_LE(run.evaluations(), 105) << describe(run);
 }
 
 TEST(TimePlan, EvaluatesAsOftenAsItWasTold) {
@@ -343,14 +403,14 @@ TEST(TimePlan, KeepsTheOnePlanOfAVersionThatPlannedOnce) {
 TEST(TimePlan, AnInputThatGrowsTakesMoreTimeInTheEndAndThePlanKnows) {
   for (const double overhead : {0.0, 0.1}) {
     for (const float minutes : {2.0f, 8.0f, 60.0f}) {
-      SimulatedRun run({.minutes = minutes, .sizes = {224, 320, 416}}, {.overhead = overhead});
+      SimulatedRun run({.minutes = minutes, .average = 0, .sizes = {224, 320, 416}}, {.overhead = overhead});
       run.run();
       SCOPED_TRACE(describe(run));
       EXPECT_GE(run.spent(), 0.9);
       EXPECT_LE(run.spent(), 1.0);
       // 0.3 · (224² + 320²) / 416² + 0.4 of a step's time a step: 0.6 of the steps' time is at the full size.
       EXPECT_NEAR(run.at_full_size(), 0.57, 0.08);
-      SimulatedRun constant({.minutes = minutes}, {});
+      SimulatedRun constant({.minutes = minutes, .average = 0}, {});
       constant.run();
       EXPECT_GT(run.progress().iteration, 1.25 * constant.progress().iteration);
     }

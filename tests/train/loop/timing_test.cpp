@@ -90,28 +90,29 @@ TEST(TrainerPace, AllMicroBatchesOfSizeEveryStepsHaveOneInputSize) {
 }
 
 /// A run of the small model whose clock goes on with its work alone, so that two minutes are over at once: with
-/// each step for so many seconds, and for a second with each evaluation.
+/// each step for so many seconds, and for `evaluation` seconds with each evaluation.
 struct TimedTraining {
   TimedTraining(const RunConfig& run_config, const fs::path& path, bool old, double& clock,
-                const std::function<double(int64_t step)>& seconds)
-      : training(run_config, path, old, watched(seen)) {
+                const std::function<double(int64_t step)>& seconds, double evaluation = 1)
+      : training(run_config, path, old, watched(seen)),
+        detections_each(heads * training.val.images.size() /
+                        static_cast<size_t>(run_config.train.micro_batch)) {
     training.now = [&clock] { return clock; };
     constexpr size_t losses = 2 * heads;  // two micro-batches a step
     seen.before_loss = [this, &clock, seconds] {
       clock += seconds(static_cast<int64_t>(seen.losses.size() / losses)) / losses;
       if (seen.losses.size() == stop_in_step * losses) std::raise(SIGTERM);
     };
-    seen.before_detection = [this, &clock] {
-      // Four validation images are two batches.
-      clock += 1.0 / (2 * heads);
+    seen.before_detection = [this, &clock, evaluation] {
+      clock += evaluation / static_cast<double>(detections_each);
       ++detections;
     };
   }
-  size_t evaluations() const { return detections / (2 * heads); }
+  size_t evaluations() const { return detections / detections_each; }
 
   SeenWork seen;
   SmallTraining training;
-  size_t stop_in_step = 1'000'000, detections = 0;
+  size_t detections_each, stop_in_step = 1'000'000, detections = 0;
 };
 
 /// What `schedule` makes of these plans.
@@ -162,6 +163,30 @@ TEST(TrainerPace, SpendsItsMinutesByPlanningAnew) {
   EXPECT_TRUE(resumed.over());
   EXPECT_EQ(resumed.run(Interrupt()), TrainingEnd::finished);
   EXPECT_EQ(resumed.progress().iteration, progress.iteration);
+}
+
+TEST(TrainerPace, SpendsItsMinutesWithTheEvaluationOfTheAverageWhereThereIsOne) {
+  // With 120 validation images a run of two minutes expects 15 s of an evaluation, and times one.
+  const SmallRun run(12, 120);
+  RunConfig config = run.load({"train.minutes=2", "optimizer.rate=1e-20"});
+  config.train.epochs = {};
+  config.evaluate.every = {};
+  ASSERT_GE(config.train.average, 2);
+  for (const double evaluation : {2, 30}) {
+    SCOPED_TRACE(evaluation);
+    double clock = 0;
+    TimedTraining timed(
+        config, run.folder() / "out", false, clock, [](int64_t) { return 1.0; }, evaluation);
+    Trainer trainer = timed.training.make();
+    ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+    EXPECT_GE(clock, 0.9 * 120);
+    EXPECT_LE(clock, 120);
+    EXPECT_EQ(trainer.progress().averaged, evaluation < 30);
+    EXPECT_EQ(timed.evaluations() == 1, evaluation == 30) << timed.evaluations();
+    EXPECT_LT(trainer.progress().plans[0].steps, evaluation < 30 ? 115 : 90)
+        << "it is timed before the first plan";
+    fs::remove_all(timed.training.folder.path());
+  }
 }
 
 TEST(TrainerPace, AResumedRunRepeatsThePlansAndHasTheMinutesThatAreLeft) {
