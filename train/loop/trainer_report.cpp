@@ -29,6 +29,9 @@ void Trainer::add_point() {
   since.classes = now.classes - then.classes;
   since.assigned = now.assigned - then.assigned;
   since.images = now.images - then.images;
+  since.steps = now.steps - then.steps;
+  since.clipped = now.clipped - then.clipped;
+  since.norm = now.norm - then.norm;
   report_->add_point({progress_.iteration, all_ranks_.sums - point_sums_, since, rate_});
   point_losses_ = now;
   point_sums_ = all_ranks_.sums;

@@ -138,6 +138,10 @@ void RunReport::add_point(const TrainingPoint& point) {
   add("box_loss", loss.box);
   add("objectness_loss", loss.objectness);
   add("class_loss", loss.classes);
+  if (l.steps > 0) {
+    add("gradient_norm", l.norm / l.steps);
+    add("clipped", l.clipped / l.steps);
+  }
   add("learning_rate", point.rate);
   if (point.sums.seconds > 0) add("images_per_s", point.sums.images / point.sums.seconds);
   write_events();
