@@ -4,6 +4,7 @@
 #include <thread>
 
 #include <nlohmann/json.hpp>
+#include <yaml-cpp/yaml.h>
 
 #include "tests/end_to_end/program.h"
 #include "tests/train/small_run.h"
@@ -33,7 +34,7 @@ class Tunes : public ::testing::Test {
 };
 
 const std::vector<std::string> three_trials{
-    "run.yaml", "--trials", "3", "--epochs", "1", "--keys", "optimizer.rate,augment.jitter"};
+    "run.yaml", "--trials", "3", "--epochs", "1", "--keys", "optimizer.rate,augment.jitter,head.box_weight"};
 
 TEST_F(Tunes, SearchesStopsGoesOnAndLeavesAConfigurationThatTrains) {
   auto two = three_trials;
@@ -57,6 +58,8 @@ TEST_F(Tunes, SearchesStopsGoesOnAndLeavesAConfigurationThatTrains) {
       EXPECT_NE(page.find('`' + key + '`'), std::string::npos) << key;
   }
   EXPECT_EQ(result["trials"][0]["values"]["optimizer.rate"], 0.02);
+  EXPECT_EQ(result["trials"][0]["values"]["head.box_weight"],
+            YAML::Load(file("runs/run-tune/trials/0000/config.yaml"))["head"]["box_weight"].as<double>());
   EXPECT_NE(result["trials"][1]["values"], result["trials"][0]["values"]);
 
   // Another search is not mixed in.
@@ -99,6 +102,7 @@ TEST_F(Tunes, RefuseWhatIsWrongBeforeAnythingBegins) {
   refused({"none.yaml"}, "none.yaml");
   refused({"run.yaml", "--set", "train.batches=3"}, "Did you mean 'batch'");
   refused({"run.yaml", "--keys", "train.batch"}, "train.micro_batch");
+  refused({"run.yaml", "--keys", "head.iou_threshold"}, "head.iou_threshold has no effect");
   refused({"run.yaml", "--minutes", "1", "--epochs", "1"}, "--epochs");
   refused({"run.yaml", "--resume", "search"}, "a search that is resumed keeps its own configuration");
   refused({"--resume", "search", "--set", "train.batch=2"}, "keeps its own configuration");

@@ -16,6 +16,7 @@
 #include "train/distributed/launch.h"
 #include "train/run/progress_line.h"
 #include "train/run/report/draw.h"
+#include "train/tune/first_trial.h"
 #include "train/tune/rate_finder.h"
 #include "train/tune/search.h"
 #include "train/tune/search_report.h"
@@ -117,6 +118,22 @@ void say_result(const SearchSetup& setup, const Search& search, const SearchFold
   spdlog::info("Train with the best values: brightnet train {}", folder.best_config().string());
 }
 
+/// What is searched and where it starts, the values of the configuration's own run.
+std::string start_of(const SearchSetup& setup) {
+  std::vector<std::string> values;
+  for (size_t i = 0; i < setup.keys.size(); ++i)
+    values.push_back(fmt::format("{}={}", setup.keys[i].name, tuned_text(setup.configured[i])));
+  return fmt::format("{}", fmt::join(values, " "));
+}
+
+/// What follows from the first trial's run, whose memory is free again afterwards.
+void prepare_setup(SearchSetup& setup, const RunConfig& config, int jobs) {
+  const Preparation first = prepare_first_trial(setup.plan, setup.devices[0], jobs);
+  refuse_without_effect(first.model, setup.keys);
+  setup.configured = configured_values(first.config, first.model, setup.keys);
+  setup.share = share_of_trial(config, first, jobs);
+}
+
 int search_values(const TuneArguments& arguments) {
   arguments.common.say_data();
   SearchSetup setup;
@@ -127,20 +144,21 @@ int search_values(const TuneArguments& arguments) {
   for (const TunedKey& key : setup.keys) setup.plan.keys.emplace_back(key.name);
   const RunConfig config = load_run_config(setup.plan.config, setup.plan.assignments);
   check_keys(setup.keys, config);
-  const Model model = load_model(config, static_cast<int>(class_names(config).size()));
-  setup.configured = configured_values(config, model, setup.keys);
   setup.best_by = config.evaluate.best_by;
   setup.program = this_program();
   setup.devices = share_machine(arguments.common.device, arguments.jobs);
+  const Model model = load_model(config, static_cast<int>(class_names(config).size()));
+  prepare_setup(setup, config, arguments.jobs);
 
   const std::string out = !arguments.resume.empty() ? arguments.resume
                           : !arguments.out.empty()  ? arguments.out
                                                     : (fs::path("runs") / (config.name + "-tune")).string();
-  const SearchFolder folder(out, setup.plan, print_config(config, false) + model.yaml);
+  const SearchFolder folder(out, setup.plan,
+                            fmt::format("{}{}{}", print_config(config, false), model.yaml, start_of(setup)));
   log_to_file(folder.path() / "tune.log");
   Search search(setup, folder);
-  spdlog::info("Searching {} in {}: {} trials, {}; {} have results", fmt::join(setup.plan.keys, ", "),
-               folder.path().string(), setup.plan.trials, length_of(setup.plan), search.trials().size());
+  spdlog::info("Searching in {}: {} trials, {}; {} have results. From {}", folder.path().string(),
+               setup.plan.trials, length_of(setup.plan), search.trials().size(), start_of(setup));
   const auto report = [&] {
     if (const Trial* best = best_of(search.trials()))
       write_atomically(folder.best_config(), best_config(setup, config, *best));

@@ -54,10 +54,13 @@ class Try {
 
 }  // namespace
 
-size_t memory_budget(const RunConfig& config, const Backend& backend) {
+double memory_fraction(const RunConfig& config, const Backend& backend) {
   const double set = config.train.memory_fraction;
-  const double fraction = set > 0 ? set : backend.works_beside_host() ? 0.9 : 0.6;
-  return static_cast<size_t>(fraction * static_cast<double>(backend.free_bytes()));
+  return set > 0 ? set : backend.works_beside_host() ? 0.9 : 0.6;
+}
+
+size_t memory_budget(const RunConfig& config, const Backend& backend) {
+  return static_cast<size_t>(memory_fraction(config, backend) * static_cast<double>(backend.free_bytes()));
 }
 
 std::vector<std::string> what_fits(const RunConfig& config, const Model& model, Backend& backend,

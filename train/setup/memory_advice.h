@@ -9,8 +9,9 @@
 
 namespace brightnet {
 
-/// Bytes that `micro_batch: auto` may plan for: train.memory_fraction of the device's free memory; by default
-/// 0.6 on the CPU, which other processes share, and 0.9 on a GPU.
+/// train.memory_fraction; by default 0.6 on the CPU, which other processes share, and 0.9 on a GPU.
+double memory_fraction(const RunConfig& config, const Backend& backend);
+/// Bytes that `micro_batch: auto` may plan for: that fraction of the device's free memory.
 size_t memory_budget(const RunConfig& config, const Backend& backend);
 
 /// Changes, each sufficient alone, with which the run fits into `free` bytes, as command-line arguments with

@@ -17,20 +17,26 @@ constexpr std::chrono::milliseconds between_looks{20};
 
 }  // namespace
 
+std::vector<std::string> trial_assignments(const SearchPlan& plan) {
+  std::vector<std::string> all = plan.assignments;
+  if (plan.minutes > 0) all.push_back(fmt::format("train.minutes={}", plan.minutes));
+  if (plan.epochs > 0) {
+    all.push_back(fmt::format("train.epochs={}", plan.epochs));
+    all.push_back("train.minutes=0");
+  }
+  return all;
+}
+
 std::vector<std::string> trial_command(const SearchSetup& setup, const Proposal& proposal,
                                        const std::string& run, const std::string& device) {
   const SearchPlan& plan = setup.plan;
   std::vector<std::string> words{setup.program, "train", "--out", run, "--device", device};
   if (!plan.config.empty()) words.insert(words.begin() + 2, plan.config);
   const auto set = [&](const std::string& assignment) { words.push_back("--set=" + assignment); };
-  for (const std::string& assignment : plan.assignments) set(assignment);
+  for (const std::string& assignment : trial_assignments(plan)) set(assignment);
   // Not the name of the configuration's own runs, of which `train --resume` takes the newest.
   set("name=" + fs::path(run).filename().string());
-  if (plan.minutes > 0) set(fmt::format("train.minutes={}", plan.minutes));
-  if (plan.epochs > 0) {
-    set(fmt::format("train.epochs={}", plan.epochs));
-    set("train.minutes=0");
-  }
+  for (const std::string& assignment : setup.share) set(assignment);
   for (const std::string& value : differing_values(setup.keys, setup.configured, proposal.values)) set(value);
   return words;
 }

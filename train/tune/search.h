@@ -17,7 +17,8 @@ namespace brightnet {
 struct SearchSetup {
   SearchPlan plan;
   std::vector<TunedKey> keys;
-  std::vector<double> configured;  ///< the configuration's value of each key
+  std::vector<double> configured;  ///< the value of each key in the configuration's run
+  std::vector<std::string> share;  ///< "key.path=value": what each of several trials takes of the machine
   BestBy best_by = BestBy::AP;
   std::string program;               ///< brightnet
   std::vector<std::string> devices;  ///< `--device` of each of the trials that run side by side
@@ -62,6 +63,8 @@ class Search {
   std::vector<std::unique_ptr<Running>> running_;
 };
 
+/// What the plan sets in every trial: its assignments and the length.
+std::vector<std::string> trial_assignments(const SearchPlan& plan);
 /// The command of a trial.
 std::vector<std::string> trial_command(const SearchSetup& setup, const Proposal& proposal,
                                        const std::string& run, const std::string& device);

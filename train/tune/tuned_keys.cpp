@@ -14,35 +14,36 @@ namespace {
 // Loss weights, rates and strengths of augmentation, as in YOLOv4 (Bochkovskiy et al. 2020, §3.4). The ranges
 // only keep the search out of places where no detector trains.
 constexpr TunedKey table[] = {
-    {"train.batch", KeyKind::integer, 1, 256, 0.5, 16, false},
-    {"optimizer.rate", KeyKind::factor, 1e-5, 0.5, 0.5, 0.002, true},
-    {"optimizer.decay", KeyKind::factor, 1e-6, 0.5, 0.6, 0.05, true},
-    {"optimizer.momentum", KeyKind::share, 0.6, 0.98, 0.03, 0.9, false},
-    {"schedule.warmup", KeyKind::factor, 0.1, 10000, 0.4, 3, false},
-    {"schedule.final", KeyKind::factor, 0.0001, 1, 0.6, 0.01, false},
-    {"head.box_weight", KeyKind::factor, 0.1, 50, 0.4, 1, true},
-    {"head.objectness_weight", KeyKind::factor, 0.05, 20, 0.4, 1, true},
-    {"head.class_weight", KeyKind::factor, 0.05, 20, 0.4, 1, true},
-    {"head.negative_weight", KeyKind::factor, 0.05, 5, 0.3, 1, false},
-    {"head.iou_threshold", KeyKind::share, 0.1, 1, 0.15, 1, false},
-    {"head.ignore_threshold", KeyKind::share, 0.3, 0.95, 0.1, 0.7, false},
-    {"head.label_smoothing", KeyKind::share, 0, 0.2, 0.03, 0, false},
-    {"head.focal_gamma", KeyKind::share, 0, 3, 0.5, 0, false},
-    {"augment.mosaic", KeyKind::share, 0, 1, 0.2, 1, true},
-    {"augment.mixup", KeyKind::share, 0, 0.5, 0.1, 0, true},
-    {"augment.flip", KeyKind::share, 0, 0.5, 0.15, 0.5, false},
-    {"augment.jitter", KeyKind::share, 0, 0.45, 0.08, 0.3, true},
-    {"augment.resize", KeyKind::factor, 1, 2.5, 0.2, 1, true},
-    {"augment.hue", KeyKind::share, 0, 0.2, 0.03, 0.02, true},
-    {"augment.saturation", KeyKind::factor, 1, 3, 0.2, 1.5, true},
-    {"augment.exposure", KeyKind::factor, 1, 3, 0.2, 1.5, true},
-    {"augment.rotate", KeyKind::share, 0, 45, 5, 0, false},
-    {"augment.scale", KeyKind::share, 0, 0.9, 0.1, 0, false},
-    {"augment.translate", KeyKind::share, 0, 0.5, 0.05, 0, false},
-    {"augment.shear", KeyKind::share, 0, 15, 2, 0, false},
-    {"augment.cutmix", KeyKind::share, 0, 1, 0.1, 0, false},
-    {"augment.copy_paste", KeyKind::share, 0, 1, 0.1, 0, false},
-    {"augment.mosaic_off", KeyKind::share, 0, 1, 0.15, 0.1, false},
+    {"train.batch", KeyKind::integer, 1, 256, 0.5, false},
+    {"optimizer.rate", KeyKind::factor, 1e-5, 0.5, 0.5, true},
+    {"optimizer.decay", KeyKind::factor, 1e-6, 0.5, 0.6, true},
+    {"optimizer.momentum", KeyKind::share, 0.6, 0.98, 0.03, false},
+    {"schedule.warmup", KeyKind::factor, 0.1, 10000, 0.4, false},
+    {"schedule.final", KeyKind::factor, 0.0001, 1, 0.6, false},
+    {"head.box_weight", KeyKind::factor, 0.1, 50, 0.4, true},
+    {"head.objectness_weight", KeyKind::factor, 0.05, 20, 0.4, true},
+    {"head.class_weight", KeyKind::factor, 0.05, 20, 0.4, true},
+    {"head.negative_weight", KeyKind::factor, 0.05, 5, 0.3, false},
+    {"head.iou_threshold", KeyKind::share, 0.1, 1, 0.15, false},
+    {"head.ignore_threshold", KeyKind::share, 0.3, 0.95, 0.1, false},
+    {"head.label_smoothing", KeyKind::share, 0, 0.2, 0.03, false},
+    {"head.focal_gamma", KeyKind::share, 0, 3, 0.5, false},
+    {"head.objectness_gamma", KeyKind::share, 0, 3, 0.5, false},
+    {"augment.mosaic", KeyKind::share, 0, 1, 0.2, true},
+    {"augment.mixup", KeyKind::share, 0, 0.5, 0.1, true},
+    {"augment.flip", KeyKind::share, 0, 0.5, 0.15, false},
+    {"augment.jitter", KeyKind::share, 0, 0.45, 0.08, true},
+    {"augment.resize", KeyKind::factor, 1, 2.5, 0.2, true},
+    {"augment.hue", KeyKind::share, 0, 0.2, 0.03, true},
+    {"augment.saturation", KeyKind::factor, 1, 3, 0.2, true},
+    {"augment.exposure", KeyKind::factor, 1, 3, 0.2, true},
+    {"augment.rotate", KeyKind::share, 0, 45, 5, false},
+    {"augment.scale", KeyKind::share, 0, 0.9, 0.1, false},
+    {"augment.translate", KeyKind::share, 0, 0.5, 0.05, false},
+    {"augment.shear", KeyKind::share, 0, 15, 2, false},
+    {"augment.cutmix", KeyKind::share, 0, 1, 0.1, false},
+    {"augment.copy_paste", KeyKind::share, 0, 1, 0.1, false},
+    {"augment.mosaic_off", KeyKind::share, 0, 1, 0.15, false},
 };
 
 const TunedKey& key_named(const std::string& name) {
@@ -98,9 +99,23 @@ std::vector<double> configured_values(const RunConfig& config, const Model& mode
     const size_t dot = name.find('.');
     const YAML::Node value = all[name.substr(0, dot)][name.substr(dot + 1)];
     const auto number = value.IsDefined() && value.IsScalar() ? parse_number(value.Scalar()) : std::nullopt;
-    values.push_back(number.value_or(key.start));
+    BRIGHTNET_CHECK(number, name + " has no value in a prepared run");
+    values.push_back(*number);
   }
   return values;
+}
+
+void refuse_without_effect(const Model& model, const std::vector<TunedKey>& keys) {
+  for (const TunedKey& key : keys) {
+    if (key.name != "head.iou_threshold") continue;
+    const std::string assignment = head_values(model)["assignment"].Scalar();
+    if (assignment == enum_name(AssignmentKind::best_anchor)) continue;
+    throw InputError(
+        fmt::format("head.iou_threshold has no effect: it is for head.assignment: best_anchor, and this "
+                    "run has {}",
+                    assignment),
+        "--keys", "Leave it out, or add --set head.assignment=best_anchor");
+  }
 }
 
 std::string tuned_text(double value) {

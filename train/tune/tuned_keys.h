@@ -23,7 +23,6 @@ struct TunedKey {
   KeyKind kind = KeyKind::factor;
   double low = 0, high = 1;  ///< the search stays within these, and within the configured value
   double spread = 0;         ///< standard deviation of one change
-  double start = 0;          ///< where the configuration says `auto`
   bool usual = false;        ///< searched unless the user names the keys
 };
 
@@ -34,9 +33,11 @@ std::span<const TunedKey> tunable_keys();
 /// with the nearest known one, for an unknown name, and for a name that is given twice.
 std::vector<TunedKey> choose_keys(const std::vector<std::string>& names);
 
-/// The values that a run of this configuration has. `model` is the run's: it has the values of `head.` keys.
+/// The values of a prepared run, in which nothing is automatic. `model` has those of the `head.` keys.
 std::vector<double> configured_values(const RunConfig& config, const Model& model,
                                       const std::vector<TunedKey>& keys);
+/// Throws InputError for a key that this model's loss does not read.
+void refuse_without_effect(const Model& model, const std::vector<TunedKey>& keys);
 
 /// The value in the form in which trials, tables and YAML have it: four significant digits.
 std::string tuned_text(double value);

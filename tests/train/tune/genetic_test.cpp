@@ -11,10 +11,10 @@ namespace {
 
 const std::vector<TunedKey>& all_kinds() {
   static const std::vector<TunedKey> keys{
-      {"rate", KeyKind::factor, 1e-4, 0.1, 0.5, 0.01},
-      {"mosaic", KeyKind::share, 0, 1, 0.2, 0.5},
-      {"batch", KeyKind::integer, 1, 64, 0.5, 16},
-      {"off", KeyKind::factor, 0.1, 10, 0.5, 1},
+      {"rate", KeyKind::factor, 1e-4, 0.1, 0.5},
+      {"mosaic", KeyKind::share, 0, 1, 0.2},
+      {"batch", KeyKind::integer, 1, 64, 0.5},
+      {"off", KeyKind::factor, 0.1, 10, 0.5},
   };
   return keys;
 }
@@ -116,7 +116,7 @@ TEST(GeneticSearch, DrawsTheBetterOfTheFiveBestMoreOften) {
 }
 
 TEST(GeneticSearch, TriesNothingTwiceWhileThereIsSomethingNew) {
-  const std::vector<TunedKey> coarse{{"batch", KeyKind::integer, 1, 4, 1, 2}};
+  const std::vector<TunedKey> coarse{{"batch", KeyKind::integer, 1, 4, 1}};
   std::vector<ScoredTrial> finished{{0, {2}, 0.5}};
   for (int trial = 1; trial < 4; ++trial)
     finished.push_back({trial, propose(coarse, {2}, finished, 2, trial).values, 0.5});

@@ -32,6 +32,7 @@ class SearchOf : public ::testing::Test {
     setup_.plan.seed = 3;
     setup_.keys = choose_keys(setup_.plan.keys);
     setup_.configured = {0.01, 0.5};
+    setup_.share = {"loader.workers=1"};
     setup_.program = (folder_ / "program").string();
     setup_.devices = {"cpu"};
   }
@@ -80,8 +81,8 @@ TEST_F(SearchOf, RunsTheConfigurationFirstAndThenItsChildren) {
   EXPECT_EQ(
       read("words-0000"),
       "train\nrun.yaml\n--out\n" + (folder_ / "out/trials/0000").string() +
-          "\n--device\ncpu\n--set=train.size=64\n--set=name=a b\n--set=name=0000\n--set=train.epochs=2\n"
-          "--set=train.minutes=0\n");
+          "\n--device\ncpu\n--set=train.size=64\n--set=name=a b\n--set=train.epochs=2\n--set=train.minutes=0\n"
+          "--set=name=0000\n--set=loader.workers=1\n");
   for (const auto& value : differing_values(setup_.keys, setup_.configured, trials[2].values))
     EXPECT_NE(read("words-0002").find("--set=" + value + '\n'), std::string::npos) << value;
   for (const Trial& trial : trials) {
