@@ -109,6 +109,13 @@ TEST_F(Runs, TrainEvaluateAndDetect) {
   EXPECT_NEAR(of_detections.AR, metrics["AR"].get<double>(), 1e-3 * of_detections.AR);
 }
 
+TEST_F(Runs, EndWithWhatTheirCurvesSay) {
+  const ProgramResult trained = run(train({}, {"train.epochs=1", "optimizer.rate=1e-20"}));
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  for (const std::string& text : {trained.err, file("runs/run/train.log"), file("runs/run/report.html")})
+    EXPECT_NE(text.find("Next to nothing was detected"), std::string::npos) << text;
+}
+
 TEST_F(Runs, NeverOverwriteOneAnother) {
   ASSERT_EQ(run(train({}, {"train.iterations=1"})).code, 0);
   const std::string log = file("runs/run/train.log");

@@ -11,9 +11,9 @@
 #include "train/distributed/agreement.h"
 #include "train/distributed/nccl.h"
 #include "train/loop/trainer.h"
-#include "train/run/report/closing_words.h"
 #include "train/setup/finetune.h"
 #include "train/setup/preparation.h"
+#include "train/setup/run_outcome.h"
 #include "train/setup/run_place.h"
 
 namespace brightnet::cli {
@@ -83,20 +83,7 @@ void say_where(const RunConfig& config, const RunFolder& folder, const Trainer& 
 void say_closing_words(const RunFolder& folder, Trainer& trainer, const Preparation& run,
                        bool stopped_early) {
   if (!trainer.best_metrics()) return;
-  RunOutcome outcome;
-  outcome.best = *trainer.best_metrics();
-  outcome.stopped_early = stopped_early;
-  if (!run.anchors.heads.empty()) outcome.anchor_recall = run.anchors.recall;
-  outcome.training_images = trainer.training_images();
-  try {
-    outcome.curves = read_metrics_csv(folder.metrics());
-  } catch (const InputError&) {  // it could not be written, which is said where the run ends
-  }
-  outcome.training_objects.resize(run.training.classes.size());
-  for (const ImageRecord& image : run.training.images) {
-    for (const Annotation& a : image.annotations) ++outcome.training_objects[static_cast<size_t>(a.class_id)];
-  }
-  const std::vector<std::string> sentences = closing_words(outcome);
+  const std::vector<std::string> sentences = closing_words(run_outcome(trainer, run, folder, stopped_early));
   if (!sentences.empty()) spdlog::info("{}", fmt::format("{}", fmt::join(sentences, " ")));
   trainer.report_closing_words(sentences);
 }

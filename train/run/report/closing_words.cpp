@@ -3,11 +3,12 @@
 #include "train/run/report/closing_words.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <numeric>
 #include <span>
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace brightnet {
 namespace {
@@ -50,6 +51,23 @@ std::string percent(double share) {
   return fmt::format("{:.0f} %", 100 * share);
 }
 
+/// What helps where many objects have few pixels for the network, whatever they have in the photographs, by which COCO's
+/// APs counts. "" where they have enough.
+std::string small_objects(const RunOutcome& run) {
+  constexpr double few_pixels = 16;
+  const ObjectSizes& sizes = run.sizes;
+  if (sizes.small <= 0 || sizes.small >= few_pixels) return "";
+  std::vector<std::string> help;
+  if (sizes.shrunk > 1.2) help.emplace_back("a larger train.size (--size)");
+  if (sizes.shrunk >= 2) help.emplace_back("cutting the images into tiles (data.tiles)");
+  if (sizes.heads < 3) help.emplace_back("a model with a finer prediction layer (yolov4-tiny-3l)");
+  if (help.empty()) help.emplace_back("taking photographs from nearer");
+  return fmt::format(
+      "a quarter of the objects have less than {:.0f} x {:.0f} pixels in the network's input, for which {} "
+      "helps",
+      std::max(1.0, std::ceil(sizes.small)), std::max(1.0, std::ceil(sizes.small)), fmt::join(help, " or "));
+}
+
 std::string nothing_learned(const RunOutcome& run, const Evaluations& all) {
   constexpr double next_to_nothing = 0.02;
   if (run.best.AP50 == no_truths || run.best.AP50 > next_to_nothing) return "";
@@ -65,6 +83,11 @@ std::string nothing_learned(const RunOutcome& run, const Evaluations& all) {
                   "val_pred0.jpg to see whether both splits are labelled alike"
                 : "the loss hardly fell, so look at the labels in train_batch0.jpg and with `brightnet data "
                   "check`, then try another optimizer.rate");
+}
+
+std::string as_sentence(std::string text) {
+  text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  return text + '.';
 }
 
 constexpr const char* against_over_fitting =
@@ -253,12 +276,9 @@ std::string false_alarms_or_misses(const RunOutcome& run) {
         percent(alarmed));
   }
   if (overlooked <= 0.35) return "";
-  return fmt::format(
-      "{} of the objects are missed: {}, and detect with a lower --conf.", percent(overlooked),
-      run.best.APs != no_truths && run.best.APs < 0.5 * run.best.AP
-          ? "mostly small ones (APs far below AP), for which a larger train.size or a model with a finer "
-            "head (yolov4-tiny-3l) helps"
-          : "train longer or with a larger model");
+  const std::string small = small_objects(run);
+  return fmt::format("{} of the objects are missed: {}, and detect with a lower --conf.", percent(overlooked),
+                     small.empty() ? "train longer or with a larger model" : small);
 }
 
 }  // namespace
@@ -268,7 +288,8 @@ std::vector<std::string> closing_words(const RunOutcome& run) {
   // Training longer does not help a network that knows its training images by heart.
   if (const std::string nothing = nothing_learned(run, all);
       !nothing.empty() && knows_training_images(run).empty())
-    return {nothing};
+    return small_objects(run).empty() ? std::vector{nothing}
+                                      : std::vector{nothing, as_sentence(small_objects(run))};
   std::string improving = still_improving(run, all);
   if (improving.empty()) improving = under_fitting(run);
   std::vector<std::string> sentences;

@@ -199,9 +199,36 @@ TEST(ClosingWords, TellFalseAlarmsFromMisses) {
   }
   expect_alone(run, {"60 % of the objects are missed", "larger model"});
   run.best.APs = 0.1;
-  expect_alone(run, {"mostly small ones", "train.size"});
+  expect_alone(run, {"60 % of the objects are missed", "larger model"});
   run.best.confusion = ConfusionMatrix(0);
   EXPECT_TRUE(closing_words(run).empty()) << "of a resumed run it may be unknown";
+}
+
+TEST(ClosingWords, NameWhatHelpsObjectsThatAreSmallForTheNetwork) {
+  RunOutcome run = healthy();
+  // 40 pixels of a photograph of 4000 x 3000 are 5 of an input of 416: not small to COCO, and hardly to be seen.
+  run.best.APs = no_truths;
+  run.sizes = {.small = 4.8, .shrunk = 8.3, .heads = 2};
+  EXPECT_TRUE(closing_words(run).empty()) << "they are found";
+  for (int c = 0; c < 3; ++c) {
+    cell(run, c, c) = 40;
+    cell(run, 3, c) = 60;
+  }
+  expect_alone(run, {"60 % of the objects are missed", "less than 5 x 5 pixels", "--size", "data.tiles",
+                     "yolov4-tiny-3l"});
+  run.sizes.shrunk = 1;
+  ASSERT_EQ(closing_words(run).size(), 1u);
+  EXPECT_EQ(closing_words(run)[0].find("--size"), std::string::npos) << "enlarged images have no more detail";
+  EXPECT_NE(closing_words(run)[0].find("yolov4-tiny-3l"), std::string::npos);
+  run.sizes.heads = 3;
+  expect_alone(run, {"from nearer"});
+  run.sizes.small = 40;
+  expect_alone(run, {"larger model"});
+  run.sizes.small = 4.8;
+  run.best.AP50 = 0.001;
+  ASSERT_EQ(closing_words(run).size(), 2u);
+  EXPECT_NE(closing_words(run)[1].find("A quarter of the objects have less than 5 x 5 pixels"),
+            std::string::npos);
 }
 
 TEST(ClosingWords, SayThatAnchorsLimitTheRecallWhereThatIsKnown) {
