@@ -22,7 +22,7 @@ std::optional<int> evaluation_interval(const EvaluateOptions& evaluate);
 
 class TimePlan {
  public:
-  /// `val_images` are in the validation split. `pace` outlives this object.
+  /// `val_images`: of an evaluation, tiles counted singly. `pace` outlives this object.
   TimePlan(const RunConfig& config, int64_t val_images, Pace& pace);
 
   /// Whether the run has a time limit. A run that an earlier version planned once keeps that plan.

@@ -20,7 +20,7 @@ Trainer::Trainer(const TrainingSetup& setup, const ParameterLayout& layout, cons
                   [this](int64_t done, int64_t images) { show_evaluation(done, images); }),
       pace_(setup.now),
       growing_(setup.config),
-      time_plan_(setup.config, static_cast<int64_t>(setup.val.images.size()), pace_),
+      time_plan_(setup.config, evaluated_images(setup.val, setup.config.data.tiles), pace_),
       loader_advisor_(setup.config.loader, setup.train),
       line_(setup.config.train.log_every),
       files_([this] { line_.clear(); }),

@@ -23,6 +23,13 @@ double smoothed(const std::vector<double>& scores) {
 
 }  // namespace
 
+int64_t evaluated_images(const Dataset& dataset, const TileOptions& tiles) {
+  if (!tiles) return static_cast<int64_t>(dataset.images.size());
+  size_t count = 0;
+  for (const ImageRecord& image : dataset.images) count += tiles_of(image.width, image.height, tiles).size();
+  return static_cast<int64_t>(count);
+}
+
 Dataset some_of(const Dataset& dataset, int64_t count) {
   Dataset some;
   some.classes = dataset.classes;

@@ -18,6 +18,8 @@ namespace brightnet {
 /// Called with the number of images that have been evaluated, over all ranks, and of all images.
 using EvaluationProgress = std::function<void(int64_t done, int64_t images)>;
 
+/// Inputs of the network that an evaluation of these images has: one an image, or all its tiles.
+int64_t evaluated_images(const Dataset& dataset, const TileOptions& tiles);
 /// `count` of the images, evenly spaced: their order often says where they come from.
 Dataset some_of(const Dataset& dataset, int64_t count);
 

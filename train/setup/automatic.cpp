@@ -56,7 +56,10 @@ constexpr int smallest_growing_size = 288;
 // score rose only once the input had grown.
 constexpr double smallest_object = 24;
 
-constexpr double evaluations = 25;  // of a run
+constexpr double evaluations = 25, fewest_evaluations = 5;  // of a run
+// An evaluated image costs a third of a trained one: no backward pass. Evaluations take at most this part of the time,
+// unless there would be too few.
+constexpr double evaluated_per_trained = 1.0 / 3, evaluation_part = 0.1;
 
 // Shorter runs end by themselves before patience would tell anything; and with cosine decay the last third of
 // a run is where the score rises, so that patience is never shorter.
@@ -306,10 +309,19 @@ class Chooser {
         choices_.push_back({"evaluate.every", "auto", "by the time that an evaluation takes"});
       return;
     }
-    const double every = std::round(static_cast<double>(expected_epochs()) / evaluations);
-    choose("evaluate.every", config_.evaluate.every, static_cast<int>(std::max(1.0, every)),
-           every > 1 ? fmt::format("about {:g} evaluations in {} epochs", evaluations, expected_epochs())
-                     : "the run is short");
+    const auto epochs = static_cast<double>(expected_epochs());
+    const double usual = std::max(1.0, std::round(epochs / evaluations));
+    const double affordable =
+        std::ceil(evaluated_per_trained * static_cast<double>(facts_.validation_images) /
+                  (evaluation_part * static_cast<double>(images_)));
+    const double every = std::max(usual, std::min(affordable, std::floor(epochs / fewest_evaluations)));
+    std::string reason = "the run is short";
+    if (every > 1) reason = fmt::format("about {:.0f} evaluations in {:g} epochs", epochs / every, epochs);
+    if (every > usual) {
+      reason += fmt::format(": {} validation images take as long as training {:.2g} epochs",
+                            facts_.validation_images, evaluation_part * affordable);
+    }
+    choose("evaluate.every", config_.evaluate.every, static_cast<int>(every), reason);
   }
 
   void patience() {

@@ -17,10 +17,11 @@ struct RunFacts {
   /// What an epoch trains on: the images of the training split or, with data.tiles, their tiles. 0: unknown, as for a
   /// large data set.
   int64_t images = 0;
-  int64_t pictures = 0;      ///< that tiles are cut from; 0: there are no tiles
-  double decoded_bytes = 0;  ///< of the training images; 0: unknown
-  bool pretrained = false;   ///< the run starts from weights
-  int stride = 32;           ///< of the model, which the sides of its input are multiples of
+  int64_t pictures = 0;           ///< that tiles are cut from; 0: there are no tiles
+  int64_t validation_images = 0;  ///< that an evaluation has, tiles counted singly; 0: unknown
+  double decoded_bytes = 0;       ///< of the training images; 0: unknown
+  bool pretrained = false;        ///< the run starts from weights
+  int stride = 32;                ///< of the model, which the sides of its input are multiples of
   /// A quarter of the training boxes are smaller than this: √area, as a fraction of the image's. 0: unknown.
   double small_box = 0;
   /// Multiplications and additions of a forward pass of one image, without the prediction layers, whose width depends

@@ -12,6 +12,7 @@
 #include "train/distributed/agreement.h"
 #include "train/formats/darknet/import.h"
 #include "train/formats/weights.h"
+#include "train/loop/validation.h"
 #include "train/run/data_fingerprint.h"
 #include "train/setup/automatic_anchors.h"
 #include "train/setup/automatic_class_weights.h"
@@ -207,7 +208,9 @@ Preparation prepare(const RunRequest& request, const RankDevice& device, const C
   run.validation = std::move(data.validation);
   if (run.old) refuse_other_classes(run.old->folder, run.training.classes);
   prepare_model(run);
-  append(run.choices, choose_automatic(config, run_facts(config, &run.model, run.training, device, ranks)));
+  RunFacts facts = run_facts(config, &run.model, run.training, device, ranks);
+  facts.validation_images = evaluated_images(run.validation, config.data.tiles);
+  append(run.choices, choose_automatic(config, facts));
   if (ranks.leads()) remark_on_sizes(config, run.training, run.validation);
   if (!run.old && ranks.leads()) {
     say_what_was_imported(config, run.model.classes);

@@ -229,5 +229,19 @@ TEST(Validation, SaysHowManyImagesAreDone) {
   EXPECT_EQ(said, "1/5 2/5 3/5 4/5 5/5 ");
 }
 
+TEST(Validation, HasAnInputOfTheNetworkForEachImageOrTile) {
+  Dataset dataset;
+  for (const int width : {64, 128}) {
+    ImageRecord& image = dataset.images.emplace_back();
+    image.width = width;
+    image.height = 64;
+  }
+  EXPECT_EQ(evaluated_images(dataset, {}), 2);
+  TileOptions tiles;
+  tiles.size = 64;
+  tiles.overlap = 0;
+  EXPECT_EQ(evaluated_images(dataset, tiles), 3);
+}
+
 }  // namespace
 }  // namespace brightnet::testing

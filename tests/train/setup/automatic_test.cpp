@@ -395,6 +395,20 @@ TEST(AutomaticValues, ThereAreTwentyToThirtyEvaluationsWhereThereAreEpochsEnough
   }
 }
 
+TEST(AutomaticValues, ALargeValidationSplitIsEvaluatedLessOftenButFiveTimes) {
+  const auto every = [](int64_t images, int64_t validation_images, int epochs) {
+    RunConfig config;
+    config.train.epochs = epochs;
+    RunFacts facts = facts_of(images);
+    facts.validation_images = validation_images;
+    return chosen(facts, config).evaluate.every.value();
+  };
+  EXPECT_EQ(every(400, 100, 100), 4) << "25 evaluations, 2 % of the time";
+  EXPECT_EQ(every(400, 1000, 100), 9) << "an evaluation is 0.83 epochs";
+  EXPECT_EQ(every(50, 5000, 429), 85) << "five, though they take 28 % of the time";
+  EXPECT_EQ(every(50, 5000, 3), 1) << "a short run";
+}
+
 TEST(AutomaticValues, PatienceIsForLongRunsWithoutALimitOfTime) {
   EXPECT_EQ(chosen(facts_of(130)).train.patience, 0) << "3000 steps";
   EXPECT_EQ(chosen(facts_of(20000)).train.patience, 10) << "31300 steps, 25 evaluations";
