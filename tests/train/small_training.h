@@ -42,6 +42,7 @@ struct SmallTraining {
                         .folder = folder,
                         .collectives = collectives ? *collectives : solo.host_collectives()};
     setup.now = now;
+    setup.free_space = free_space;
     return Trainer(setup, layout, initial);
   }
   /// `collectives`: of tensors, in the place of one rank's; nullptr: those.
@@ -56,6 +57,7 @@ struct SmallTraining {
   std::unique_ptr<Backend> backend;
   RunFolder folder;
   std::function<double()> now = seconds_now;
+  std::function<std::optional<uint64_t>(const std::filesystem::path&)> free_space = free_bytes;
 };
 
 /// The tensors of a weights file by their names.

@@ -101,7 +101,7 @@ void Trainer::check_files() const {
 }
 
 void Trainer::say_what_disk_lacks() const {
-  const auto free = free_bytes(setup_.folder.config());
+  const auto free = setup_.free_space(setup_.folder.config());
   if (!free) return;
   const TrainOptions& train = setup_.config.train;
   const EvaluateOptions& evaluations = setup_.config.evaluate;

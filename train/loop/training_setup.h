@@ -1,7 +1,9 @@
 // The inputs of a run.
 #pragma once
 
+#include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +13,7 @@
 #include "layers/model/model.h"
 #include "train/config/config.h"
 #include "train/distributed/communicator.h"
+#include "train/run/output_files.h"
 #include "train/run/run_folder.h"
 
 namespace brightnet {
@@ -30,6 +33,8 @@ struct TrainingSetup {
   DeviceCollectives& collectives = communicator.host_collectives();
   /// Seconds of the clock by which the run is paced.
   std::function<double()> now = seconds_now;
+  /// Bytes that are free on the disk of this file.
+  std::function<std::optional<uint64_t>(const std::filesystem::path&)> free_space = free_bytes;
   /// For the report: a key, its value and why, of every value that was chosen automatically.
   std::vector<std::vector<std::string>> choices = {};
 };

@@ -49,6 +49,25 @@ size_t count(const std::string& text, const std::string& part) {
   return found;
 }
 
+TEST(FailedSaves, AreForeseenWhereTheDiskHasTooLittleSpace) {
+  SmallRun run;
+  for (const uint64_t MiB : {1, 1000}) {
+    SmallTraining training(run.load({"train.epochs=1"}), run.folder() / "out");
+    fs::path asked;
+    training.free_space = [&](const fs::path& file) {
+      asked = file;
+      return MiB << 20;
+    };
+    Trainer trainer = training.make();
+    ::testing::internal::CaptureStderr();
+    trainer.open();
+    const std::string said = ::testing::internal::GetCapturedStderr();
+    EXPECT_EQ(said.find("1.0 MiB are free there") != std::string::npos, MiB == 1) << said;
+    EXPECT_EQ(asked.parent_path(), training.folder.path());
+    fs::remove_all(training.folder.path());
+  }
+}
+
 TEST(FailedSaves, DoNotEndARunAndLeaveNoTraceOnceTheyWorkAgain) {
   SmallRun run;
   // With a rate of next to nothing every evaluation gives the same score: the first stays the best.

@@ -240,6 +240,7 @@ TEST(Validation, HasAnInputOfTheNetworkForEachImageOrTile) {
   TileOptions tiles;
   tiles.size = 64;
   tiles.overlap = 0;
+  tiles.whole = false;
   EXPECT_EQ(evaluated_images(dataset, tiles), 3);
 }
 
