@@ -199,17 +199,18 @@ bool TimePlan::timing_due() const {
 std::string TimePlan::describe_evaluation(int64_t images) const {
   const double seconds = evaluation_seconds(), minutes = limit_ / 60;
   if (!active() || seconds <= large_evaluation * limit_) return "";
-  const std::string begin =
-      fmt::format("Evaluating the {} validation images takes about {:.0f} s, ", images, seconds);
-  const std::string remedy =
-      "Validate on fewer images (data.val), or train longer, so that more of the time is training.";
-  if (seconds >= aim()) {
-    return fmt::format(
-        "{}longer than train.minutes = {:g} allow: the run ends after a few steps and takes {:.1f} minutes. {}",
-        begin, minutes, (pace_->times().used + seconds) / 60, remedy);
-  }
-  return fmt::format("{}{:.0f} % of train.minutes = {:g}, and the run ends with one. {}", begin,
-                     100 * seconds / limit_, minutes, remedy);
+  const std::string takes =
+      seconds < aim()
+          ? fmt::format("{:.0f} % of train.minutes = {:g}: few evaluations fit", 100 * seconds / limit_,
+                        minutes)
+          : fmt::format(
+                "longer than train.minutes = {:g} allows: the run ends after a few steps, and takes "
+                "about {:.1f} minutes",
+                minutes, (pace_->times().used + seconds) / 60);
+  return fmt::format(
+      "Evaluating the {} validation images takes about {:.0f} s, {}. To train for more of the time, "
+      "validate on fewer images (data.val) or raise train.minutes.",
+      images, seconds, takes);
 }
 
 std::optional<int64_t> TimePlan::revise(const Progress& progress, const RunLength& length,

@@ -363,13 +363,13 @@ TEST(TimePlan, SaysWhenEvaluatingTakesMuchOfTheTime) {
   };
   EXPECT_EQ(
       described(8, 5000),
-      "Evaluating the 5000 validation images takes about 125 s, 26 % of train.minutes = 8, and the run ends with "
-      "one. Validate on fewer images (data.val), or train longer, so that more of the time is training.");
+      "Evaluating the 5000 validation images takes about 125 s, 26 % of train.minutes = 8: few evaluations fit. "
+      "To train for more of the time, validate on fewer images (data.val) or raise train.minutes.");
   EXPECT_EQ(
       described(1, 5000),
-      "Evaluating the 5000 validation images takes about 125 s, longer than train.minutes = 1 allow: the run ends "
-      "after a few steps and takes 2.2 minutes. Validate on fewer images (data.val), or train longer, so that "
-      "more of the time is training.");
+      "Evaluating the 5000 validation images takes about 125 s, longer than train.minutes = 1 allows: the run "
+      "ends after a few steps, and takes about 2.2 minutes. To train for more of the time, validate on fewer "
+      "images (data.val) or raise train.minutes.");
   EXPECT_EQ(described(8, 1000), "");
 }
 
