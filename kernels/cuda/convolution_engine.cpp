@@ -1,7 +1,6 @@
 #include "kernels/cuda/convolution_engine.h"
 
 #include <algorithm>
-#include <limits>
 #include <set>
 #include <vector>
 
@@ -21,11 +20,6 @@ namespace {
 
 namespace fe = cudnn_frontend;
 
-// The heuristics list the engines best first. Per pass and variant, so many seconds of timing: yolov4 has some
-// hundred different passes, and most engines take milliseconds.
-constexpr double most_seconds = 2;
-constexpr int most_compiled = 2;  ///< of those that cuDNN compiles for the occasion, a second or so each
-constexpr float hopeless = 1.5f;  ///< times the best: not worth the rounds
 constexpr double seconds_between_messages = 20;
 
 std::string cudnn_version() {
@@ -52,11 +46,6 @@ bool is_compiled_now(const fe::graph::Graph& graph, int64_t index) {
 }
 
 }  // namespace
-
-struct ConvolutionEngines::Timed {
-  EnginePointer engine;
-  float milliseconds = std::numeric_limits<float>::max();
-};
 
 ConvolutionEngines::~ConvolutionEngines() {
   report_timing(0);
@@ -92,16 +81,39 @@ EnginePointer ConvolutionEngines::choose(const Pass& pass, const Pointers& point
   const std::string remembered = options_.deterministic ? "" : cache_->find(pass.name);
   if (!chosen && !remembered.empty()) chosen = named(pass, remembered, workspace.bytes);
   // Also what was remembered and is no longer offered, by another build of the same version, is measured.
-  if (!chosen) {
-    const double began = seconds_now();
-    chosen = fastest(pass, pointers, workspace, stream);
-    if (options_.deterministic) return chosen;
+  if (!chosen) chosen = measured(pass, pointers, workspace, stream);
+  return chosen;
+}
+
+EnginePointer ConvolutionEngines::measured(const Pass& pass, const Pointers& pointers,
+                                           EngineWorkspace workspace, cudaStream_t stream) {
+  const double began = seconds_now();
+  std::string problems;
+  const std::vector<ConvolutionEngine> engines = offered(pass, workspace.bytes, problems);
+  std::vector<Candidate> candidates;
+  for (const ConvolutionEngine& engine : engines) {
+    candidates.push_back({is_compiled_now(*engine.variant.graph, engine.index), [&](float hopeless) {
+                            return time(engine, pointers, workspace, stream, hopeless);
+                          }});
+  }
+  // Times vary, and with them the choice: the same bits in every run need the heuristics' first that runs.
+  const auto [index, timed] = options_.deterministic
+                                  ? TimingBudget::Choice{first_that_runs(candidates), false}
+                                  : budget_.choose(candidates);
+  if (index < 0) {
+    throw DeviceError(
+        "cuDNN " + cudnn_version() + " has no engine for the convolution " + pass.name + ":" + problems, "",
+        "Try another precision or another version of cuDNN");
+  }
+  const auto chosen = std::make_shared<const ConvolutionEngine>(engines[static_cast<size_t>(index)]);
+  if (options_.deterministic) return chosen;
+  if (timed) {
     cache_->remember(pass.name, chosen->name);
     cache_->save();  // a run that is killed need not be measured again
-    timing_.seconds += seconds_now() - began;
-    ++timing_.passes;
-    report_timing(seconds_between_messages);
   }
+  timing_.seconds += seconds_now() - began;
+  ++(timed ? timing_.passes : timing_.untimed);
+  report_timing(seconds_between_messages);
   return chosen;
 }
 
@@ -115,7 +127,7 @@ EnginePointer ConvolutionEngines::assumed(const Pass& pass) const {
 void ConvolutionEngines::execute(const ConvolutionEngine& engine, const Pointers& pointers,
                                  EngineWorkspace workspace, cudaStream_t stream) {
   open(stream);
-  if (timing_.passes > 0 && is_capturing(stream)) report_timing(0);
+  if (timing_.passes + timing_.untimed > 0 && is_capturing(stream)) report_timing(0);
   auto status = try_execute(engine, pointers, workspace, stream);
   if (status.is_bad()) {
     throw DeviceError("cuDNN failed in a convolution's " + engine.name + ": " + status.get_message(), "",
@@ -125,11 +137,17 @@ void ConvolutionEngines::execute(const ConvolutionEngine& engine, const Pointers
 
 /// Says how long the timing took that was not reported yet, once it took so many seconds.
 void ConvolutionEngines::report_timing(double least_seconds) {
-  if (timing_.passes == 0 || timing_.seconds < least_seconds) return;
+  if (timing_.passes + timing_.untimed == 0 || timing_.seconds < least_seconds) return;
   spdlog::info("cuDNN's engines for {} passes of convolutions were timed in {:.1f} s; {}.", timing_.passes,
                timing_.seconds,
                cache_->file().empty() ? std::string("they will be again in the next run")
                                       : "the fastest are remembered in " + cache_->file().string());
+  if (timing_.untimed > 0) {
+    spdlog::info(
+        "{} more passes take the engine that cuDNN recommends, untimed: a run spends {:.0f} s on timing. "
+        "The next run times them.",
+        timing_.untimed, timing_seconds);
+  }
   timing_ = {};
 }
 
@@ -166,50 +184,40 @@ EnginePointer ConvolutionEngines::named(const Pass& pass, const std::string& nam
   return nullptr;
 }
 
-EnginePointer ConvolutionEngines::fastest(const Pass& pass, const Pointers& pointers,
-                                          EngineWorkspace workspace, cudaStream_t stream) const {
-  std::string problems;
-  Timed best;
+/// The engines of all variants, those first that the heuristics prefer: the variants take turns, so that each of them
+/// is timed however short the time is.
+std::vector<ConvolutionEngine> ConvolutionEngines::offered(const Pass& pass, size_t workspace_bytes,
+                                                           std::string& problems) const {
+  ConvolutionVariants variants;
+  int64_t most = 0;
   for (const ConvolutionVariant& variant : pass.variants()) {
-    if (options_.deterministic && best.engine) break;
-    if (const std::string problem = plan_engines(variant, pass.type, workspace.bytes); problem.empty()) {
-      keep_fastest(best, variant, pointers, workspace, stream);
-    } else {
+    if (const std::string problem = plan_engines(variant, pass.type, workspace_bytes); !problem.empty()) {
       problems += ' ' + problem;
+      continue;
+    }
+    variants.push_back(variant);
+    most = std::max(most, variant.graph->get_execution_plan_count());
+  }
+  std::vector<ConvolutionEngine> engines;
+  std::set<std::string> known;  // both lists of the heuristics may name an engine
+  for (int64_t i = 0; i < most; ++i) {
+    for (const ConvolutionVariant& variant : variants) {
+      if (i >= variant.graph->get_execution_plan_count()) continue;
+      ConvolutionEngine engine{variant, i, engine_name(variant, i)};
+      if (known.insert(engine.name).second) engines.push_back(std::move(engine));
     }
   }
-  if (best.engine) return best.engine;
-  throw DeviceError(
-      "cuDNN " + cudnn_version() + " has no engine for the convolution " + pass.name + ":" + problems, "",
-      "Try another precision or another version of cuDNN");
+  return engines;
 }
 
-void ConvolutionEngines::keep_fastest(Timed& best, const ConvolutionVariant& variant,
-                                      const Pointers& pointers, EngineWorkspace workspace,
-                                      cudaStream_t stream) const {
-  int compiled = 0;
-  std::set<std::string> known;  // both lists of the heuristics may name an engine
-  const double began = seconds_now();
-  for (int64_t i = 0; i < variant.graph->get_execution_plan_count(); ++i) {
-    if (best.engine && seconds_now() - began > most_seconds) break;
-    const ConvolutionEngine candidate{variant, i, engine_name(variant, i)};
-    if (!known.insert(candidate.name).second) continue;
-    // One that cannot be compiled has taken its second too.
-    if (is_compiled_now(*variant.graph, i) && ++compiled > most_compiled) continue;
-    if (variant.graph->build_plan_at_index(i).is_bad()) continue;
-    const auto run = [&] { return try_run(candidate, pointers, workspace, stream); };
-    // Times vary, and with them the choice: the same bits in every run need the heuristics' first that runs.
-    if (options_.deterministic) {
-      if (fastest_run(run, stream, 0) < 0) continue;
-      best.engine = std::make_shared<const ConvolutionEngine>(candidate);
-      return;
-    }
-    const float milliseconds = fastest_run(run, stream, hopeless * best.milliseconds);
-    note_progress();
-    if (milliseconds < 0) continue;
-    if (milliseconds < best.milliseconds)
-      best = {std::make_shared<const ConvolutionEngine>(candidate), milliseconds};
-  }
+/// Builds and runs the engine: see Candidate::time.
+float ConvolutionEngines::time(const ConvolutionEngine& engine, const Pointers& pointers,
+                               EngineWorkspace workspace, cudaStream_t stream, float hopeless) const {
+  if (engine.variant.graph->build_plan_at_index(engine.index).is_bad()) return -1;
+  const float milliseconds =
+      fastest_run([&] { return try_run(engine, pointers, workspace, stream); }, stream, hopeless);
+  note_progress();
+  return milliseconds;
 }
 
 /// With what it costs others; false when the engine does not run.

@@ -1,16 +1,18 @@
 // The engines of cuDNN that convolutions run on. Each pass of each shape has a list of engines that can do
 // it: the frontend's heuristics name them, and those that need no more than the plan's workspace are run and
-// timed, once, for as long as two seconds; the fastest is remembered (kernels/cuda/tune_cache.h), and made once for
-// all convolutions that are alike.
+// timed, once, within the seconds that a run spends on it (kernels/cuda/timed_choice.h); the fastest is remembered
+// (kernels/cuda/tune_cache.h), and made once for all convolutions that are alike.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "kernels/cuda/convolution.h"
 #include "kernels/cuda/convolution_graph.h"
+#include "kernels/cuda/timed_choice.h"
 #include "kernels/cuda/tune_cache.h"
 
 namespace brightnet::cuda {
@@ -28,6 +30,9 @@ struct EngineWorkspace {
   void* data = nullptr;
   size_t bytes = 0;
 };
+
+/// What a run spends on timing, in all input sizes together; a first run, as the next one remembers.
+constexpr double timing_seconds = 60;
 
 /// cuDNN, opened when the first convolution runs: making plans needs neither it nor a GPU.
 class ConvolutionEngines {
@@ -56,16 +61,17 @@ class ConvolutionEngines {
                cudaStream_t stream);
 
  private:
-  struct Timed;
   void open(cudaStream_t stream);
   cudnn_frontend::error_t try_execute(const ConvolutionEngine& engine, const Pointers& pointers,
                                       EngineWorkspace workspace, cudaStream_t stream) const;
   std::string plan_engines(const ConvolutionVariant& variant, DType type, size_t workspace_bytes) const;
   EnginePointer named(const Pass& pass, const std::string& name, size_t workspace_bytes) const;
-  EnginePointer fastest(const Pass& pass, const Pointers& pointers, EngineWorkspace workspace,
-                        cudaStream_t stream) const;
-  void keep_fastest(Timed& best, const ConvolutionVariant& variant, const Pointers& pointers,
-                    EngineWorkspace workspace, cudaStream_t stream) const;
+  EnginePointer measured(const Pass& pass, const Pointers& pointers, EngineWorkspace workspace,
+                         cudaStream_t stream);
+  std::vector<ConvolutionEngine> offered(const Pass& pass, size_t workspace_bytes,
+                                         std::string& problems) const;
+  float time(const ConvolutionEngine& engine, const Pointers& pointers, EngineWorkspace workspace,
+             cudaStream_t stream, float hopeless) const;
   bool try_run(const ConvolutionEngine& engine, const Pointers& pointers, EngineWorkspace workspace,
                cudaStream_t stream) const;
   void report_timing(double least_seconds);
@@ -77,8 +83,9 @@ class ConvolutionEngines {
   /// What was not reported yet.
   struct Timing {
     double seconds = 0;
-    int passes = 0;
+    int passes = 0, untimed = 0;
   } timing_;
+  TimingBudget budget_{timing_seconds};
 };
 
 }  // namespace brightnet::cuda
