@@ -63,8 +63,9 @@ class CheckGpu : public ::testing::Test {
     write_atomically(folder() / name, text);
     fs::permissions(folder() / name, fs::perms::owner_all);
   }
-  ProgramResult check(const std::vector<std::string>& more) {
+  ProgramResult check(const std::vector<std::string>& more, const std::string& variable = "NONE=") {
     std::vector<std::string> words{"PATH=" + (folder() / "bin").string() + ':' + std::getenv("PATH"),
+                                   variable,
                                    (source_dir() / "scripts/check_gpu").string(),
                                    "--runner",
                                    (folder() / "run").string(),
@@ -103,6 +104,46 @@ TEST_F(CheckGpu, SaysWhenThereIsNoGpu) {
   const ProgramResult checked = check({});
   EXPECT_EQ(checked.code, 1);
   EXPECT_TRUE(contains(checked.err, "finds no GPU")) << checked.err;
+}
+
+// A driver that hangs lets its process not be killed: what it holds must not be waited for.
+TEST_F(CheckGpu, WaitsForNoProcessThatHoldsNvidiaSmisOutput) {
+  program("bin/nvidia-smi",
+          "#!/bin/sh\necho 'Some Card, 580.1'\nsetsid sh -c 'sleep 20; touch released' &\n");
+  const ProgramResult checked = check({"--only", "tests"});
+  EXPECT_EQ(checked.code, 0) << checked.out << checked.err;
+  EXPECT_FALSE(fs::exists(folder() / "released")) << "it was waited for";
+}
+
+TEST_F(CheckGpu, FindsTheSanitizerInAToolkitAndAmongPythonsPackages) {
+  fs::remove(folder() / "bin/compute-sanitizer");
+  const fs::path toolkit = folder() / "toolkit", packages = folder() / "packages";
+  struct Place {
+    fs::path file;
+    std::string variable;
+  };
+  for (const Place& place :
+       {Place{"bin/nvcc-is-here/bin/compute-sanitizer",
+              "PATH=" + (folder() / "bin/nvcc-is-here/bin").string() + ':' + (folder() / "bin").string() +
+                  ':' + std::getenv("PATH")},
+        Place{toolkit / "compute-sanitizer/compute-sanitizer", "CUDA_HOME=" + toolkit.string()},
+        Place{packages / "nvidia/cu13/bin/compute-sanitizer", "PYTHONPATH=" + packages.string()}}) {
+    SCOPED_TRACE(place.file);
+    fs::create_directories((folder() / place.file).parent_path());
+    program(place.file, "#!/bin/sh\necho \"$0\" > used\n");
+    if (place.variable.rfind("PATH=", 0) == 0) program("bin/nvcc-is-here/bin/nvcc", "#!/bin/sh\n");
+    const ProgramResult checked = check({"--only", "memcheck"}, place.variable);
+    EXPECT_TRUE(contains(checked.out, "Passed: memcheck\n")) << checked.out << checked.err;
+    EXPECT_EQ(read_file(folder() / "used"), (folder() / place.file).string() + '\n');
+    fs::remove(folder() / place.file);
+  }
+}
+
+TEST_F(CheckGpu, SaysAtOnceWhenThereIsNoPyTorch) {
+  program("python", "#!/bin/sh\ncat > /dev/null\necho 'torch and yaml'\n");
+  const ProgramResult checked = check({"--only", "tests"});
+  EXPECT_EQ(checked.code, 0) << checked.out << checked.err;
+  EXPECT_TRUE(contains(checked.out, "has no torch and yaml")) << checked.out;
 }
 
 }  // namespace
