@@ -85,9 +85,8 @@ void ConvolutionLayer::bind(const LayerMemory& memory) {
   workspace_ = added_gradient_ + added_gradient_bytes();
   if (norm_) norm_->bind(saved, workspace_);
   convolution_->bind(weights, workspace_);
-  const size_t tensors = dense_gradient_bytes() + added_gradient_bytes();
-  if (memory.workspace_bytes > tensors + convolution_->workspace_bytes())
-    convolution_->extend_workspace(memory.workspace_bytes - tensors);
+  const size_t room = convolution_workspace(memory.workspace_bytes);
+  if (room > convolution_->workspace_bytes()) convolution_->extend_workspace(room);
 }
 
 Tensor ConvolutionLayer::convolution_output(const Tensor& output) const {

@@ -22,6 +22,9 @@ class ConvolutionLayer : public Layer {
   bool backward_reads_inputs() const override { return trains_; }
   double flops() const override { return spec_.flops(); }
   const ConvolutionSpec* convolution() const override { return &spec_; }
+  size_t convolution_workspace(size_t bytes) const override {
+    return bytes - dense_gradient_bytes() - added_gradient_bytes();
+  }
   std::string implementation() const override { return convolution_->description(); }
 
   CastPair weight_cast() const override;

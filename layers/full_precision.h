@@ -22,6 +22,9 @@ class FullPrecisionLayer : public Layer {
   bool backward_reads_inputs() const override { return inner_->backward_reads_inputs(); }
   double flops() const override { return inner_->flops(); }
   const ConvolutionSpec* convolution() const override { return inner_->convolution(); }
+  size_t convolution_workspace(size_t) const override {
+    return inner_->convolution_workspace(inner_->memory_needs().workspace);
+  }
   std::string implementation() const override { return inner_->implementation(); }
 
   CastPair weight_cast() const override { return inner_->weight_cast(); }

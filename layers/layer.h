@@ -96,6 +96,8 @@ class Layer {
   virtual double flops() const { return 0; }
   /// The layer's convolution, for `bench`'s lower bound; nullptr for other layers.
   virtual const ConvolutionSpec* convolution() const { return nullptr; }
+  /// What the convolution has of a workspace of so many bytes, for the same.
+  virtual size_t convolution_workspace(size_t /*bytes*/) const { return 0; }
   /// The layer as a head, whose loss() replaces backward(); nullptr for other layers.
   virtual YoloLayer* head() { return nullptr; }
   /// The chosen implementation, for `bench`; empty for layers that have only one.

@@ -27,6 +27,9 @@ class FirstTwin : public Layer {
   bool backward_reads_inputs() const override { return true; }
   double flops() const override { return spec_.flops(); }
   const ConvolutionSpec* convolution() const override { return &spec_; }
+  size_t convolution_workspace(size_t bytes) const override {
+    return bytes - added_gradient_bytes() - weight_gradient_bytes();
+  }
   std::string implementation() const override { return convolution_->description(); }
 
   CastPair weight_cast() const override { return weight_cast(0); }
@@ -127,9 +130,8 @@ void FirstTwin::bind(const LayerMemory& memory) {
   workspace_ = weight_gradient_ + weight_gradient_bytes();
   norm_.bind(static_cast<std::byte*>(memory.saved) + aligned(whole_y().bytes()), workspace_);
   convolution_->bind(static_cast<std::byte*>(memory.weights) + masters_bytes(), workspace_);
-  const size_t tensors = added_gradient_bytes() + weight_gradient_bytes();
-  if (memory.workspace_bytes > tensors + convolution_->workspace_bytes())
-    convolution_->extend_workspace(memory.workspace_bytes - tensors);
+  const size_t room = convolution_workspace(memory.workspace_bytes);
+  if (room > convolution_->workspace_bytes()) convolution_->extend_workspace(room);
 }
 
 Tensor FirstTwin::weights_in(void* both, int twin, DType type) const {

@@ -1,5 +1,6 @@
 #include "train/bench/benchmark.h"
 
+#include "kernels/cpu/cpu_backend.h"
 #include "layers/model/reader.h"
 #include "tests/train/small_run.h"
 
@@ -51,6 +52,51 @@ TEST(StepBenchmark, CountsTheConvolutionsAndTimesEveryLayer) {
                    {.batch = 2, .size = 64, .seconds = 0, .min_rounds = 1, .steps_only = true});
   EXPECT_EQ(steps.floor, 0);
   EXPECT_TRUE(steps.layers.empty());
+}
+
+/// Computes as another, and could use more workspace.
+class GreedyConvolution : public Convolution {
+ public:
+  GreedyConvolution(std::unique_ptr<Convolution> inner, std::vector<size_t>& extensions)
+      : inner_(std::move(inner)), extensions_(extensions) {}
+  size_t weight_bytes() const override { return inner_->weight_bytes(); }
+  size_t workspace_bytes() const override { return inner_->workspace_bytes(); }
+  size_t most_workspace_bytes() const override { return workspace_bytes() + (size_t{1} << 20); }
+  void bind(void* weights, void* workspace) override { inner_->bind(weights, workspace); }
+  void extend_workspace(size_t bytes) override {
+    extensions_.push_back(std::min(bytes, most_workspace_bytes()));
+  }
+  void prepare(const float* master) override { inner_->prepare(master); }
+  void forward(const Tensor& x, const float* bias, const Tensor& y) override { inner_->forward(x, bias, y); }
+  void backward_data(const Tensor& dy, const Tensor& dx) override { inner_->backward_data(dy, dx); }
+  void backward_weights(const Tensor& x, const Tensor& dy, float* dw, bool accumulate) override {
+    inner_->backward_weights(x, dy, dw, accumulate);
+  }
+  std::string description() const override { return inner_->description(); }
+
+ private:
+  std::unique_ptr<Convolution> inner_;
+  std::vector<size_t>& extensions_;
+};
+
+struct GreedyBackend : cpu::CpuBackend {
+  std::unique_ptr<Convolution> plan_convolution(const ConvolutionSpec& spec) override {
+    return std::make_unique<GreedyConvolution>(cpu::CpuBackend::plan_convolution(spec), extensions);
+  }
+  std::vector<size_t> extensions;  ///< the workspace that each convolution was given, in their order
+};
+
+// On a GPU the choice of cuDNN's engines depends on it: the floor would be that of other convolutions.
+TEST(StepBenchmark, TheFloorsConvolutionsHaveTheWorkspaceOfTheNetworks) {
+  const SmallRun run;
+  const Model model = load_model(run.folder() / "model.yaml", 2);
+  GreedyBackend backend;
+  measure_step(run.load(), model, backend, {.batch = 2, .size = 64, .seconds = 0, .min_rounds = 1});
+  const auto middle = backend.extensions.begin() + static_cast<long>(backend.extensions.size() / 2);
+  const std::vector<size_t> network(backend.extensions.begin(), middle),
+      floor(middle, backend.extensions.end());
+  EXPECT_FALSE(network.empty());
+  EXPECT_EQ(network, floor);
 }
 
 }  // namespace
