@@ -76,8 +76,7 @@ class CudnnConvolution : public Convolution {
     backward_data_.run({{x_slot, dx.data}, {w_slot, weights_}, {y_slot, dy.data}}, engine_workspace());
   }
 
-  // Choosing an engine leaves dx alone: the engine writes to `part` then. In a step it reads and writes each
-  // element of dx in one place.
+  // Choosing an engine leaves dx alone: the engines write to `part` then, and those that add, add to it.
   bool add_backward_data(const Tensor& dy, const Tensor& dx, const Tensor& part) override {
     BRIGHTNET_CHECK(spec_.training && spec_.input_gradient,
                     "this convolution was planned without an input gradient");

@@ -8,6 +8,7 @@
 #include "core/log.h"
 #include "core/progress.h"
 #include "kernels/cuda/convolution_timing.h"
+#include "kernels/cuda/in_place_sum.h"
 #include "kernels/cuda/libraries.h"
 
 namespace cudnn_frontend {
@@ -46,6 +47,15 @@ bool is_compiled_now(const fe::graph::Graph& graph, int64_t index) {
 }
 
 }  // namespace
+
+/// What the engines of a pass are tried with.
+struct ConvolutionEngines::Trial {
+  const Pass& pass;
+  const std::vector<ConvolutionEngine>& engines;
+  const Pointers& pointers;
+  EngineWorkspace workspace;
+  cudaStream_t stream;
+};
 
 ConvolutionEngines::~ConvolutionEngines() {
   report_timing(0);
@@ -90,11 +100,11 @@ EnginePointer ConvolutionEngines::measured(const Pass& pass, const Pointers& poi
   const double began = seconds_now();
   std::string problems;
   const std::vector<ConvolutionEngine> engines = offered(pass, workspace.bytes, problems);
+  const Trial trial{pass, engines, pointers, workspace, stream};
   std::vector<Candidate> candidates;
   for (const ConvolutionEngine& engine : engines) {
-    candidates.push_back({is_compiled_now(*engine.variant.graph, engine.index), [&](float hopeless) {
-                            return time(engine, pointers, workspace, stream, hopeless);
-                          }});
+    candidates.push_back({is_compiled_now(*engine.variant.graph, engine.index),
+                          [&](float hopeless) { return time(engine, trial, hopeless); }});
   }
   // Times vary, and with them the choice: the same bits in every run need the heuristics' first that runs.
   const auto [index, timed] = options_.deterministic
@@ -211,20 +221,38 @@ std::vector<ConvolutionEngine> ConvolutionEngines::offered(const Pass& pass, siz
 }
 
 /// Builds and runs the engine: see Candidate::time.
-float ConvolutionEngines::time(const ConvolutionEngine& engine, const Pointers& pointers,
-                               EngineWorkspace workspace, cudaStream_t stream, float hopeless) const {
+float ConvolutionEngines::time(const ConvolutionEngine& engine, const Trial& trial, float hopeless) const {
   if (engine.variant.graph->build_plan_at_index(engine.index).is_bad()) return -1;
-  const float milliseconds =
-      fastest_run([&] { return try_run(engine, pointers, workspace, stream); }, stream, hopeless);
+  if (engine.variant.accumulates && !accumulates(engine, trial)) {
+    spdlog::warn(
+        "cuDNN's {} is not used for {}: it was not seen to add in place what a pass of its own adds.",
+        engine.name, trial.pass.name);
+    return -1;
+  }
+  const float milliseconds = fastest_run([&] { return try_run(engine, trial); }, trial.stream, hopeless);
   note_progress();
   return milliseconds;
 }
 
-/// With what it costs others; false when the engine does not run.
-bool ConvolutionEngines::try_run(const ConvolutionEngine& engine, const Pointers& pointers,
-                                 EngineWorkspace workspace, cudaStream_t stream) const {
-  if (try_execute(engine, pointers, workspace, stream).is_bad()) return false;
-  if (engine.variant.elsewhere) engine.variant.elsewhere(pointers, workspace.data, stream);
+/// Compares an engine that adds with the first of the others that runs.
+bool ConvolutionEngines::accumulates(const ConvolutionEngine& engine, const Trial& trial) const {
+  const auto product = [&] {
+    return std::any_of(trial.engines.begin(), trial.engines.end(), [&](const ConvolutionEngine& other) {
+      return !other.variant.accumulates && other.variant.graph->build_plan_at_index(other.index).is_good() &&
+             try_execute(other, trial.pointers, trial.workspace, trial.stream).is_good();
+    });
+  };
+  const Tensor addend{trial.pointers.at(addend_slot), *engine.variant.accumulates, trial.pass.type},
+      part{trial.pointers.at(x_slot), addend.shape, addend.type};
+  return adds_in_place({product, [&] { return try_run(engine, trial); }}, addend, part, trial.stream);
+}
+
+/// With what it costs others, and in place what is so in a step; false when the engine does not run.
+bool ConvolutionEngines::try_run(const ConvolutionEngine& engine, const Trial& trial) const {
+  Pointers pointers = trial.pointers;
+  if (engine.variant.accumulates) pointers[addend_slot] = pointers.at(x_slot);
+  if (try_execute(engine, pointers, trial.workspace, trial.stream).is_bad()) return false;
+  if (engine.variant.elsewhere) engine.variant.elsewhere(pointers, trial.workspace.data, trial.stream);
   return true;
 }
 

@@ -70,10 +70,10 @@ class ConvolutionEngines {
                          cudaStream_t stream);
   std::vector<ConvolutionEngine> offered(const Pass& pass, size_t workspace_bytes,
                                          std::string& problems) const;
-  float time(const ConvolutionEngine& engine, const Pointers& pointers, EngineWorkspace workspace,
-             cudaStream_t stream, float hopeless) const;
-  bool try_run(const ConvolutionEngine& engine, const Pointers& pointers, EngineWorkspace workspace,
-               cudaStream_t stream) const;
+  struct Trial;
+  float time(const ConvolutionEngine& engine, const Trial& trial, float hopeless) const;
+  bool accumulates(const ConvolutionEngine& engine, const Trial& trial) const;
+  bool try_run(const ConvolutionEngine& engine, const Trial& trial) const;
   void report_timing(double least_seconds);
 
   CudnnOptions options_;

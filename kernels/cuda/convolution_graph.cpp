@@ -170,7 +170,7 @@ ConvolutionVariants add_backward_data_variants(const ConvolutionSpec& spec) {
     describe(*product, product_slot, spec.input.n, spec.input.c, spec.input.h, spec.input.w, DType::f32);
     const auto dx =
         pass.pointwise(fe::PointwiseMode_t::ADD, product, pass.image(addend_slot, "addend", spec.input));
-    variants.push_back({"sum", pass.with_output(dx, x_slot, spec.input), {}, {}});
+    variants.push_back({"sum", pass.with_output(dx, x_slot, spec.input), {}, {}, spec.input});
   }
   ConvolutionVariant plain = std::move(backward_data_variants(spec).front());
   plain.elsewhere = [spec](const Pointers& pointers, void*, cudaStream_t stream) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -37,6 +38,8 @@ struct ConvolutionVariant {
   using Work = std::function<void(const Pointers&, void* workspace, cudaStream_t)>;
   Work epilogue;   ///< queued after the engine; may be empty
   Work elsewhere;  ///< what others have to do because of this variant; timed with it, and done by them
+  /// The engine adds to x_slot, a tensor of this shape, in place, and is taken only if that is seen to be right.
+  std::optional<Shape> accumulates{};
 };
 using ConvolutionVariants = std::vector<ConvolutionVariant>;
 
@@ -45,8 +48,8 @@ using ConvolutionVariants = std::vector<ConvolutionVariant>;
 /// ("plain"), which is timed in the engine's workspace.
 ConvolutionVariants forward_variants(const ConvolutionSpec& spec);
 ConvolutionVariants backward_data_variants(const ConvolutionSpec& spec);
-/// The sum with the gradient that is there already (addend_slot) in the engine ("sum"), or in a pass of ours
-/// after it ("plain").
+/// The sum with the gradient that is there already (addend_slot) in the engine, in place ("sum"), or in a pass of
+/// ours after it ("plain").
 ConvolutionVariants add_backward_data_variants(const ConvolutionSpec& spec);
 /// Rounded to the compute type, as PyTorch's are: cuDNN has no engine that writes fp32 of half precision.
 ConvolutionVariants backward_weights_variants(const ConvolutionSpec& spec);
