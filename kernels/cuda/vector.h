@@ -88,25 +88,19 @@ using Word = std::conditional_t<
 /// A load or a store of what is not read again soon: the caches give it up before anything else.
 template <int count, typename T>
 __device__ __forceinline__ Vector<T, count> load_once(const T* from) {
-#ifdef __CUDA_ARCH__
   using Bytes = Word<sizeof(T) * count>;
+  check_access(from, sizeof(Bytes), "load");
   const Bytes word = __ldcs(reinterpret_cast<const Bytes*>(from));
   Vector<T, count> vector;
   memcpy(&vector, &word, sizeof word);
   return vector;
-#else
-  return load<count>(from);
-#endif
 }
 template <int count, typename T>
 __device__ __forceinline__ void store_once(T* to, const Vector<T, count>& vector) {
-#ifdef __CUDA_ARCH__
   Word<sizeof(T) * count> word;
+  check_access(to, sizeof word, "store");
   memcpy(&word, &vector, sizeof word);
   __stcs(reinterpret_cast<decltype(word)*>(to), word);
-#else
-  store<count>(to, vector);
-#endif
 }
 
 /// The same with the conversion to and from fp32.

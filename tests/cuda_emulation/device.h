@@ -212,6 +212,17 @@ T __ldg(const T* address) {
   return *address;
 }
 
+// Hints to the caches, of which there are none.
+template <typename T>
+T __ldcs(const T* address) {
+  return __ldg(address);
+}
+template <typename T>
+void __stcs(T* address, std::type_identity_t<T> value) {
+  brightnet::emulation::check_access(address, sizeof(T), "store");
+  *address = value;
+}
+
 #define BRIGHTNET_ATOMIC(name, expression)                                                           \
   template <typename T>                                                                              \
   T name(T* address, std::type_identity_t<T> value) {                                                \

@@ -110,6 +110,10 @@ __global__ void copy_vectors(const float* x, float* y) {
 __global__ void write_beyond(float* y, int count) {
   y[count] = 1;
 }
+__global__ void copy_vectors_once(const float* x, float* y) {
+  const unsigned first = threadIdx.x * 4;
+  store_once<4>(y + first, load_once<4>(x + first));
+}
 __global__ void write_beyond_shared(float* y) {
   BRIGHTNET_SHARED(float, row, [32]);
   volatile int last = 32;
@@ -124,6 +128,12 @@ TEST(CudaEmulation, ChecksEveryAccessByVectors) {
   EXPECT_SAYS(violation_of_launch(copy_vectors, 1, 8, 0, from + 1, to), "a load of 16 bytes is not aligned");
   EXPECT_SAYS(violation_of_launch(copy_vectors, 1, 8, 0, from, to + 2), "a store of 16 bytes is not aligned");
   EXPECT_SAYS(violation_of_launch(copy_vectors, 1, 11, 0, from, to), "reaches beyond live device memory");
+  EXPECT_EQ(violation_of_launch(copy_vectors_once, 1, 10, 0, from, to), "no violation");
+  EXPECT_EQ(y.get(), x.get());
+  EXPECT_SAYS(violation_of_launch(copy_vectors_once, 1, 8, 0, from + 1, to),
+              "a load of 16 bytes is not aligned");
+  EXPECT_SAYS(violation_of_launch(copy_vectors_once, 1, 8, 0, from, to + 2),
+              "a store of 16 bytes is not aligned");
 }
 
 TEST(CudaEmulation, SeesWritesBeyondMemory) {
