@@ -214,6 +214,14 @@ __global__ void use_dynamic(float* y) {
   *y = dynamic_shared<float>()[0];
 }
 
+TEST(CudaStream, OfHighPriorityGoesBeforeOthers) {
+  const Stream normal, high(Stream::Priority::high);
+  int of_normal = 0, of_high = 0;
+  check(cudaStreamGetPriority(normal, &of_normal), "ask for a stream's priority");
+  check(cudaStreamGetPriority(high, &of_high), "ask for a stream's priority");
+  EXPECT_LT(of_high, of_normal) << "lower numbers go first";
+}
+
 TEST(CudaEmulation, KeepsToTheLimitsOfComputeCapability75) {
   const DeviceArray<float> y(size_t{1});
   EXPECT_SAYS(violation_of_launch(do_nothing, 1, 1025, 0), "1024 are the most");

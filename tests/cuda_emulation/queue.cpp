@@ -34,6 +34,7 @@ struct CUgraphExec_st {
 struct CUstream_st {
   std::shared_ptr<StreamQueue> queue = std::make_shared<StreamQueue>();
   CUgraph_st* capture = nullptr;
+  int priority = 0;
   bool joined = true;  ///< of a stream that a capture spread to: the origin waits for all it has queued
 };
 struct CUevent_st {
@@ -168,7 +169,13 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
 }
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority) {
   if (priority > 0 || priority < -5) return cudaErrorInvalidValue;
-  return cudaStreamCreateWithFlags(stream, flags);
+  const cudaError_t created = cudaStreamCreateWithFlags(stream, flags);
+  if (created == cudaSuccess) (*stream)->priority = priority;
+  return created;
+}
+cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority) {
+  *priority = stream_of(stream)->priority;
+  return cudaSuccess;
 }
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
   *stream = *streams().insert(new CUstream_st).first;
