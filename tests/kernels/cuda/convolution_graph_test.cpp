@@ -207,7 +207,7 @@ void expect_engines_at(int batch) {
   }
 }
 
-/// All GPUs, batches and precisions: half a minute each. One of them is below, in the quick tests.
+/// All GPUs, batches and precisions: half a minute each. Some of them are below, in the quick tests.
 class SlowCudaConvolutionGraph : public CudaConvolutionGraph {};
 
 TEST_F(SlowCudaConvolutionGraph, EveryPassOfYolov4HasFourEnginesToChooseFromAtBatch64) {
@@ -219,6 +219,39 @@ TEST_F(SlowCudaConvolutionGraph, EveryPassOfYolov4HasFourEnginesToChooseFromAtBa
 
 TEST_F(CudaConvolutionGraph, EveryPassOfYolov4HasFourEnginesInFp32OnAnH200) {
   EXPECT_GE(fewest_engines(h200, 64, {Precision::fp32, false}), 4u);
+}
+
+TEST_F(CudaConvolutionGraph, EveryPassOfYolov4HasFourEnginesInFp16OnAT4) {
+  EXPECT_GE(fewest_engines(t4, 8, {Precision::fp16, false}), 4u);
+}
+TEST_F(CudaConvolutionGraph, EveryPassOfYolov4HasFourEnginesInFp16OnAnH200) {
+  EXPECT_GE(fewest_engines(h200, 8, {Precision::fp16, false}), 4u);
+}
+TEST_F(CudaConvolutionGraph, EveryPassOfYolov4HasFourEnginesInFp16OnAnRtx5090) {
+  EXPECT_GE(fewest_engines(rtx5090, 8, {Precision::fp16, false}), 4u);
+}
+
+TEST_F(CudaConvolutionGraph, InTf32NoEngineConvertsToAHalfPrecision) {
+  for (const Gpu& gpu : {a100, h200}) {
+    const ConvolutionSpec spec = spec_of(76, 128, 128, 3, 1, DType::f32);
+    size_t tensor_cores = 0;
+    for (const ConvolutionVariants& variants :
+         {forward_variants(spec), backward_data_variants(spec), backward_weights_variants(spec)}) {
+      fe::graph::Graph& graph = *variants.back().graph;
+      ASSERT_TRUE(plan(variants.back(), gpu));
+      deselect_engines(graph, DType::f32, {true, false, most_engine_bytes(spec)});
+      for (int64_t i = 0; i < graph.get_execution_plan_count(); ++i) {
+        if (PlansOf::of(graph).check_support_at_index(i).is_bad()) continue;
+        const auto& notes = PlansOf::of(graph).numeric_notes[static_cast<size_t>(i)];
+        const auto has = [&](fe::NumericalNote_t note) {
+          return std::find(notes.begin(), notes.end(), note) != notes.end();
+        };
+        EXPECT_FALSE(has(fe::NumericalNote_t::DOWN_CONVERT_INPUTS)) << i;
+        tensor_cores += has(fe::NumericalNote_t::TENSOR_CORE);
+      }
+    }
+    EXPECT_GT(tensor_cores, 0u) << "on " << gpu.compute_capability;
+  }
 }
 
 TEST_F(CudaConvolutionGraph, WithoutRoomFewEnginesAreLeftInFp32) {
