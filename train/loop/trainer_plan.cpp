@@ -22,6 +22,7 @@ void Trainer::time_evaluation(const Interrupt& interrupt) {
   const int64_t count = std::min(all, std::max(least * setup_.communicator.size(), all / part));
   const Dataset images = some_of(setup_.val, count);
   const double began = pace_.now();
+  synchronize(interrupt);
   double seconds = 0;
   for (int pass = 0; pass < 2; ++pass) {
     const double pass_began = pace_.now();
