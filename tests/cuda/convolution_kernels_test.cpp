@@ -3,6 +3,7 @@
 #include "kernels/cuda/convolution_kernels.h"
 
 #include "kernels/cuda/cuda_backend.h"
+#include "tests/cuda/full_size.h"
 #include "tests/kernels/reference.h"
 
 namespace brightnet::testing {
@@ -44,6 +45,24 @@ TEST(CudaBiasActivation, AWeightGradientIsTakenOverOrAdded) {
     for (double& value : expected) value *= 2;
     cuda::add_weight_gradient(*part, dw.floats(), true, stream());
     expect_near(dw, expected, 0, 0);
+  }
+}
+
+TEST(CudaBiasActivation, FullSize) {
+  SKIP_WITHOUT_ROOM();
+  const int side = full_extent().side;
+  struct Elements {
+    DType type;
+    int channels;
+  };
+  for (const auto [type, channels] : {Elements{DType::f32, 32}, {DType::f16, 64}, {DType::f32, 31}}) {
+    SCOPED_TRACE(std::to_string(channels) + ' ' + std::string(enum_name(type)));
+    const Images bias(1, {1, 1, 1, channels}, DType::f32, 2);
+    expect_the_same_of_every_image([&, type = type, channels = channels](int n) {
+      Images y(n, {1, side, side, channels}, type, 1);
+      cuda::bias_activation(*y, (*bias).as<float>(), Activation::mish, stream());
+      return y;
+    });
   }
 }
 

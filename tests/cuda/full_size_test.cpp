@@ -1,20 +1,8 @@
-// Every operation on tensors as large as yolov4's largest layer: 64 images of 608 × 608 pixels, more than 2³¹ bytes.
-// Numbers of pixels, vectors and bytes are then near the limits of 32 bits, which no other test reaches. All images
-// are alike, so that each image's part of the result must be what the operation makes of one image alone, and that
-// is compared with fp64 in the tests of the operations.
-#include <cstring>
-#include <functional>
-
-#include <gtest/gtest.h>
-
-#include "layers/parameters.h"
-#include "tests/kernels/device.h"
+// Every operation on tensors as large as yolov4's largest layer (tests/cuda/full_size.h).
+#include "tests/cuda/full_size.h"
 
 namespace brightnet::testing {
 namespace {
-
-constexpr int full_images = 64, full_side = 608;
-constexpr size_t needed_bytes = size_t{15} << 30;
 
 /// What varies from layer to layer: vectors of four, of eight, and none.
 struct Elements {
@@ -23,90 +11,13 @@ struct Elements {
 };
 constexpr Elements all_elements[] = {{DType::f32, 32}, {DType::f16, 64}, {DType::f32, 31}};
 
-/// Images that are all alike, in the device's memory.
-class Images {
- public:
-  /// Normal numbers, named by the seed; 0: zeros.
-  Images(int images, const Shape& image, DType type, uint64_t seed = 0)
-      : image_(image), memory_(device(), image.count() * size_of(type) * images) {
-    tensor_ = {memory_.data(), {images, image.h, image.w, image.c}, type};
-    if (seed == 0) {
-      device().zero(memory_.data(), memory_.bytes());
-      return;
-    }
-    // A prime number of them again and again, so that no row or column is like another.
-    constexpr size_t period = 65537;
-    Random random(seed, Purpose::test);
-    std::vector<std::byte> numbers(image_bytes()), pattern(period * size_of(type));
-    for (size_t i = 0; i < period; ++i) {
-      const float value = static_cast<float>(random.normal());
-      const uint16_t half = half_bits(value);
-      if (type == DType::u8) pattern[i] = static_cast<std::byte>(random.below(256));
-      if (type == DType::f32) std::memcpy(&pattern[4 * i], &value, 4);
-      if (type == DType::f16) std::memcpy(&pattern[2 * i], &half, 2);
-    }
-    for (size_t at = 0; at < numbers.size(); at += pattern.size())
-      std::memcpy(&numbers[at], pattern.data(), std::min(pattern.size(), numbers.size() - at));
-    device().upload(memory_.data(), numbers.data(), numbers.size());
-    for (int i = 1; i < images; ++i) device().copy(place(i), place(0), image_bytes());
-  }
-
-  const Tensor& operator*() const { return tensor_; }
-
-  std::vector<float> read(int image) const {
-    std::vector<std::byte> bytes(image_bytes());
-    device().download(bytes.data(), place(image), bytes.size());
-    std::vector<float> values(image_.count());
-    for (size_t i = 0; i < values.size(); ++i) {
-      uint16_t half = 0;
-      if (tensor_.type == DType::u8) values[i] = static_cast<float>(bytes[i]);
-      if (tensor_.type == DType::f32) std::memcpy(&values[i], &bytes[4 * i], 4);
-      if (tensor_.type != DType::f16) continue;
-      std::memcpy(&half, &bytes[2 * i], 2);
-      values[i] = static_cast<float>(half_value(half));
-    }
-    return values;
-  }
-
- private:
-  size_t image_bytes() const { return image_.count() * size_of(tensor_.type); }
-  std::byte* place(int image) const {
-    return static_cast<std::byte*>(memory_.data()) + image * image_bytes();
-  }
-
-  Shape image_;
-  DeviceBuffer memory_;
-  Tensor tensor_;
-};
-
-/// Makes the result for so many images.
-using Operation = std::function<Images(int images)>;
-
-void expect_the_same_of_every_image(const Operation& operation, double tolerance = 0) {
-  const std::vector<float> expected = operation(1).read(0);
-  const Images result = operation(full_images);
-  for (const int image : {0, full_images / 2, full_images - 1}) {
-    const std::vector<float> actual = result.read(image);
-    size_t wrong = 0, first = 0;
-    for (size_t i = 0; i < actual.size(); ++i) {
-      const double allowed = tolerance * (1 + std::abs(static_cast<double>(expected[i])));
-      const bool near =
-          actual[i] == expected[i] || std::abs(static_cast<double>(actual[i]) - expected[i]) <= allowed;
-      if (!near && wrong++ == 0) first = i;
-    }
-    ASSERT_EQ(wrong, 0u) << "of image " << image << ", the first is element " << first << ": "
-                         << actual[first] << " instead of " << expected[first];
-  }
-}
-
 class FullSize : public ::testing::TestWithParam<Elements> {
  protected:
-  void SetUp() override {
-    if (device().free_bytes() < needed_bytes) GTEST_SKIP() << "too little free memory on this GPU";
-  }
+  void SetUp() override { SKIP_WITHOUT_ROOM(); }
   DType type() const { return GetParam().type; }
   Shape image(int shrunk = 1, int widened = 1) const {
-    return {1, full_side / shrunk, full_side / shrunk, GetParam().channels * widened};
+    const int side = full_extent().side / shrunk;
+    return {1, side, side, GetParam().channels * widened};
   }
   Images random(int images, uint64_t seed, int shrunk = 1) const {
     return {images, image(shrunk), type(), seed};
@@ -203,7 +114,7 @@ TEST_P(FullSize, SpaceToDepth) {
 }
 
 TEST_P(FullSize, MaxPools) {
-  for (const PoolSpec pool : {PoolSpec{2, 2, 0}, PoolSpec{5, 1, 4}}) {
+  for (const PoolSpec pool : {PoolSpec{2, 2, 0}, PoolSpec{3, 1, 2}, PoolSpec{3, 2, 1}, PoolSpec{5, 1, 4}}) {
     SCOPED_TRACE("a window of " + std::to_string(pool.window));
     expect_the_same_of_every_image([&](int n) {
       const Images x = random(n, 1), argmax(n, image(pool.stride), DType::u8);
@@ -235,8 +146,8 @@ TEST_P(FullSize, AveragePools) {
 // Five times as many channels as its input has.
 TEST_P(FullSize, SpatialPyramids) {
   const std::vector<int> windows{13, 9, 5};
-  const Shape part{1, full_side, full_side, (GetParam().channels + 3) / 4},
-      whole{1, full_side, full_side, 4 * part.c};
+  const int side = full_extent().side;
+  const Shape part{1, side, side, (GetParam().channels + 3) / 4}, whole{1, side, side, 4 * part.c};
   expect_the_same_of_every_image([&](int n) {
     Images x(n, part, type(), 1);
     const Images y(n, whole, type());
@@ -310,7 +221,8 @@ TEST_P(FullSize, BatchNormBothWays) {
 // The second half of a tensor's channels, with a convolution's sums and a shortcut's addend.
 TEST_P(FullSize, BatchNormOfASliceWithSumsAndAShortcut) {
   const int channels = GetParam().channels, count = channels / 2, first = channels - count;
-  const Shape part{1, full_side, full_side, count};
+  const int side = full_extent().side;
+  const Shape part{1, side, side, count};
   for (const bool backward : {false, true}) {
     SCOPED_TRACE(backward ? "backward" : "forward");
     const auto pass = [&](int n) {
@@ -320,7 +232,7 @@ TEST_P(FullSize, BatchNormOfASliceWithSumsAndAShortcut) {
       // Of normal numbers around 0.1, whichever the tensor's are.
       std::vector<float> host(static_cast<size_t>(2 * channels));
       for (size_t i = 0; i < host.size(); ++i)
-        host[i] = (i < host.size() / 2 ? 0.1f : 1.0f) * static_cast<float>(n * full_side * full_side);
+        host[i] = (i < host.size() / 2 ? 0.1f : 1.0f) * static_cast<float>(n * side * side);
       const DeviceBuffer sums(device(), host.size() * sizeof(float));
       device().upload(sums.data(), host.data(), sums.bytes());
       const Tensor y = slice_channels(*whole, first, count);
@@ -340,6 +252,28 @@ TEST_P(FullSize, BatchNormOfASliceWithSumsAndAShortcut) {
   }
 }
 
+// Sums that say that every channel is far from zero: each is read again, and its statistics are those of y.
+TEST_P(FullSize, BatchNormOfChannelsThatAreReadAgain) {
+  const int channels = GetParam().channels;
+  expect_the_same_of_every_image(
+      [&](int n) {
+        const Images y = random(n, 1);
+        Images z = zeros(n);
+        const Norm norm(*y, channels);
+        const double pixels = static_cast<double>((*y).shape.pixels());
+        std::vector<float> host(static_cast<size_t>(2 * channels), static_cast<float>(100 * pixels));
+        for (int c = channels; c < 2 * channels; ++c) host[c] = static_cast<float>(10001 * pixels);
+        const DeviceBuffer sums(device(), host.size() * sizeof(float));
+        device().upload(sums.data(), host.data(), sums.bytes());
+        BatchNormForward forward = norm.forward(*y, *z);
+        forward.sums = sums.floats();
+        forward.sums_pitch = channels;
+        device().batch_norm_forward(forward);
+        return z;
+      },
+      type() == DType::f16 ? 2e-3 : 2e-5);
+}
+
 TEST_P(FullSize, BiasGradients) {
   const int channels = GetParam().channels;
   const auto gradient = [&](int n) {
@@ -349,8 +283,8 @@ TEST_P(FullSize, BiasGradients) {
     device().bias_gradient(*dy, (*db).as<float>(), false, workspace.data(), nullptr);
     return db.read(0);
   };
-  const std::vector<float> one = gradient(1), all = gradient(full_images);
-  for (int c = 0; c < channels; ++c) EXPECT_NEAR(all[c], full_images * one[c], 0.5) << c;
+  const std::vector<float> one = gradient(1), all = gradient(full_extent().images);
+  for (int c = 0; c < channels; ++c) EXPECT_NEAR(all[c], full_extent().images * one[c], 0.5) << c;
 }
 
 }  // namespace
