@@ -326,6 +326,17 @@ class ModelReader {
   YAML::Node blocks_;
 };
 
+/// Tags tell which option of the command line a value came from, which no file should say.
+void remove_tags(YAML::Node node) {
+  node.SetTag("");
+  if (node.IsSequence()) {
+    for (const YAML::Node& item : node) remove_tags(item);
+  }
+  if (node.IsMap()) {
+    for (const auto& entry : node) remove_tags(entry.second);
+  }
+}
+
 /// Takes these keys from the yolo layers of a list.
 void remove_from_heads(YAML::Node layers, const std::vector<std::string>& keys) {
   for (YAML::Node layer : layers) {
@@ -344,7 +355,9 @@ void override_head(YAML::Node model, const YAML::Node& overrides) {
         entry.second.IsScalar() && (entry.second.Scalar() == "model" || entry.second.Scalar() == "auto");
     if (word) continue;
     keys.push_back(entry.first.as<std::string>());
-    model["head"][keys.back()] = YAML::Clone(entry.second);
+    const YAML::Node value = YAML::Clone(entry.second);
+    remove_tags(value);
+    model["head"][keys.back()] = value;
   }
   remove_from_heads(model["layers"], keys);
   if (!std::as_const(model)["blocks"].IsDefined()) return;

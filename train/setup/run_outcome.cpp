@@ -18,7 +18,7 @@ bool anchors_may_be_automatic(const Preparation& run) {
 ObjectSizes object_sizes(const Preparation& run) {
   ObjectSizes sizes;
   const double input = std::sqrt(static_cast<double>(run.config.train.size.value().pixels()));
-  sizes.small = input * run_facts(run.config, run.training, {}, Communicator::solo()).small_box;
+  sizes.small = input * run_facts(run.config, nullptr, run.training, {}, Communicator::solo()).small_box;
   std::vector<double> sides;
   for (const ImageRecord& image : run.training.images)
     sides.push_back(std::sqrt(static_cast<double>(image.width) * image.height));

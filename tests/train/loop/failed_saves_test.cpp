@@ -62,7 +62,7 @@ TEST(FailedSaves, AreForeseenWhereTheDiskHasTooLittleSpace) {
     ::testing::internal::CaptureStderr();
     trainer.open();
     const std::string said = ::testing::internal::GetCapturedStderr();
-    EXPECT_EQ(said.find("1.0 MiB are free there") != std::string::npos, MiB == 1) << said;
+    EXPECT_EQ(said.find("1.00 MiB are free there") != std::string::npos, MiB == 1) << said;
     EXPECT_EQ(asked.parent_path(), training.folder.path());
     fs::remove_all(training.folder.path());
   }

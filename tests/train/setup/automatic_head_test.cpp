@@ -116,8 +116,9 @@ TEST_F(AutomaticHead, AllHeadsGetItWhateverTheModelsLayersSay) {
 
 TEST_F(AutomaticHead, TheUsersKeysWinOverTheModelsLayers) {
   give_each_head_a_scale("1.2", "1.1");
-  choose({"head.assignment=model", "head.scale_xy=1.5"});
+  choose({"head.assignment=model", "head.scale_xy=1.5", "head.anchors=[[1, 1], [2, 2], [3, 3], [4, 4]]"});
   EXPECT_EQ(scales(), (std::vector<float>{1.5f, 1.5f}));
+  EXPECT_EQ(model_.yaml.find("--set"), std::string::npos) << model_.yaml;
   choose({"head.assignment=model"});
   EXPECT_EQ(scales(), (std::vector<float>{1.2f, 1.1f}));
 }
