@@ -125,7 +125,7 @@ void append(std::vector<Choice>& choices, std::vector<Choice> more) {
 /// in the folder of an earlier version yolo layers have kept values of their own, which the run was trained with.
 Model model_of_folder(const RunConfig& config, int classes) {
   RunConfig without_head = config;
-  without_head.head = {};
+  without_head.head.node.reset();  // an assignment would empty the node of `config`, which copies share
   return load_model(without_head, classes);
 }
 
