@@ -7,6 +7,7 @@
 #include <span>
 
 #include "core/dtype.h"
+#include "kernels/math/hd.h"
 #include "kernels/math/step_state.h"
 
 namespace brightnet {
@@ -21,7 +22,13 @@ struct ParameterRange {
   /// f16 or bf16: the range's gradients lie one after the other from gradients[begin] on, in the first half of their
   /// place, and what the second half contains is not read. `begin` and `end` are multiples of 4 then. Only on a GPU.
   DType gradient_type = DType::f32;
+  bool pretrained = false;  ///< the rate is also multiplied by StepState::pretrained_share
 };
+
+/// The learning rate of a range in a step.
+BRIGHTNET_HD float rate_of(const ParameterRange& range, const StepState& step) {
+  return step.rate * range.rate * (range.pretrained ? step.pretrained_share : 1.0f);
+}
 
 /// The arrays whose values must be finite, in device memory.
 struct StepEvidence {
@@ -51,7 +58,7 @@ struct OptimizerArrays {
 
 /// For every parameter w with gradient g in a range, with the step's state s:
 ///
-///     rate = s.rate · range.rate
+///     rate = s.rate · range.rate, times s.pretrained_share for pretrained ones
 ///     g' = s.gradient_factor · g + decay · w
 ///     v  = momentum · v + g'                                  (v: `first`)
 ///     w −= rate · (nesterov ? g' + momentum · v : v)

@@ -36,8 +36,13 @@ ParameterLayout::ParameterLayout(const Model& model) {
   for (size_t i = 0; i < model.layers.size(); ++i) {
     const LayerDescription& layer = model.layers[i];
     for (const ParameterSpec& spec : parameters_of(model, layer)) {
-      ParameterEntry entry{
-          layer.name + '.' + spec.name, spec.shape, spec.kind, static_cast<int>(i), layer.rate, 0, 1};
+      ParameterEntry entry{.name = layer.name + '.' + spec.name,
+                           .shape = spec.shape,
+                           .kind = spec.kind,
+                           .layer = static_cast<int>(i),
+                           .rate = layer.rate,
+                           .pretrained = layer.pretrained,
+                           .count = 1};
       for (const int64_t side : entry.shape) entry.count *= static_cast<size_t>(side);
       (is_running_statistic(spec.kind) ? statistics : entries_).push_back(std::move(entry));
     }

@@ -17,8 +17,9 @@ struct ParameterEntry {
   std::vector<int64_t> shape;  ///< convolution weights are OHWI
   ParameterKind kind = ParameterKind::weight;
   int layer = 0;
-  float rate = 1;     ///< the layer's: factor on the learning rate, 0 when frozen
-  size_t offset = 0;  ///< into the flat array, in floats; a multiple of 16
+  float rate = 1;           ///< the layer's: factor on the learning rate, 0 when frozen
+  bool pretrained = false;  ///< the layer's
+  size_t offset = 0;        ///< into the flat array, in floats; a multiple of 16
   size_t count = 0;
 };
 

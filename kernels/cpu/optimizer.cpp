@@ -46,7 +46,7 @@ void sgd_part(const SgdStep& sgd, const OptimizerArrays& arrays, const StepState
   float* const velocity = arrays.first;
   float* const ema = arrays.ema;
   const float* const gradients = arrays.gradients;
-  const float scale = state.gradient_factor, rate = state.rate * range.rate, momentum = sgd.momentum;
+  const float scale = state.gradient_factor, rate = rate_of(range, state), momentum = sgd.momentum;
   // The decay is part of the gradient (coupled) or applied to the weight (decoupled).
   const float decay = sgd.decoupled ? 0.0f : range.decay,
               kept = 1.0f - (sgd.decoupled ? rate * range.decay : 0.0f);
@@ -71,7 +71,7 @@ void adamw_part(const AdamWStep& adam, const OptimizerArrays& arrays, const Step
   float* const second = arrays.second;
   float* const ema = arrays.ema;
   const float* const gradients = arrays.gradients;
-  const float scale = state.gradient_factor, decay = range.decay, rate = state.rate * range.rate;
+  const float scale = state.gradient_factor, decay = range.decay, rate = rate_of(range, state);
   const float ema_rate = 1.0f - state.ema_decay;
   const float first_correction = state.first_correction, second_correction = state.second_correction;
   const AdamWStep a = adam;

@@ -84,7 +84,7 @@ __device__ __forceinline__ void store_state(float* to, const float (&values)[cou
 template <int count, bool average, typename Rule>
 __device__ void update(const Rule& rule, const StepState& step, const OptimizerArrays& arrays,
                        const ParameterRange& range, size_t at) {
-  const Rates rates{step.rate * range.rate, range.decay, step.gradient_factor, 1.0f - step.ema_decay};
+  const Rates rates{rate_of(range, step), range.decay, step.gradient_factor, 1.0f - step.ema_decay};
   float values[count], gradients[count], first[count], second[count], ema[count];
   load_floats(arrays.values + at, values);
   with_gradients(arrays.gradients, range, at, [&](const auto* from) { load_state(from, gradients); });

@@ -21,7 +21,8 @@ struct StepPolicy {
 /// The heads multiply the loss's gradient by `loss_scale`; the optimizer step divides by it.
 struct StepState {
   // Set by the host before each step.
-  float rate = 0;  ///< learning rate
+  float rate = 0;              ///< learning rate
+  float pretrained_share = 1;  ///< of it, that pretrained parameters have yet
 
   // Kept from step to step, and saved in checkpoints.
   float loss_scale = 1;

@@ -25,6 +25,7 @@ struct LayerDescription {
   int channels = 0;   ///< of the output
   /// Factor on the learning rate of its parameters. 0: frozen, and batch-norm uses its running statistics.
   float rate = 1;
+  bool pretrained = false;  ///< whether a run that has pretrained weights takes its parameters from them
 };
 
 struct Model {

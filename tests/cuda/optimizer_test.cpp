@@ -15,7 +15,7 @@ namespace {
 const std::vector<ParameterRange> ranges{{3, 20, 1.0f, 0.0f},
                                          {21, 22, 1.0f, 0.01f},
                                          {22, 23, 0.3f, 0.0f},
-                                         {100, 8000, 0.5f, 0.002f},
+                                         {100, 8000, 0.5f, 0.002f, DType::f32, true},
                                          {8000, 13002, 0.2f, 0.0f}};
 constexpr size_t parameters = 13003;
 
@@ -63,6 +63,7 @@ StepState applied_state() {
   StepState state;
   state.apply = 1;
   state.rate = 0.1f;
+  state.pretrained_share = 0.25f;
   state.gradient_factor = 0.125f;
   state.ema_decay = 0.9f;
   state.first_correction = 10;

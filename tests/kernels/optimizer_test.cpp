@@ -48,9 +48,17 @@ void expect_close(const std::vector<float>& actual, const std::vector<double>& e
 }
 
 /// Ranges with gaps before, between and after them, of one element and of many.
-const std::vector<ParameterRange> ranges{
-    {3, 20, 1.0f, 0.0f}, {21, 22, 1.0f, 0.01f}, {100, 39999, 0.5f, 0.002f}, {40000, 65000, 0.2f, 0.0f}};
+const std::vector<ParameterRange> ranges{{3, 20, 1.0f, 0.0f},
+                                         {21, 22, 1.0f, 0.01f},
+                                         {100, 39999, 0.5f, 0.002f, DType::f32, true},
+                                         {40000, 65000, 0.2f, 0.0f}};
 constexpr size_t parameters = 65003;
+constexpr float pretrained_share = 0.25f;
+
+/// Of a step with a rate of 0.1.
+double rate_of(const ParameterRange& range) {
+  return 0.1f * range.rate * (range.pretrained ? pretrained_share : 1);
+}
 
 /// The state of step `number` of a run, as kernels/math/loss_scaler.h leaves it.
 StepState applied(float rate = 0.1f, float gradient_factor = 0.125f, float ema_decay = 0.9f,
@@ -58,6 +66,7 @@ StepState applied(float rate = 0.1f, float gradient_factor = 0.125f, float ema_d
   StepState state;
   state.apply = 1;
   state.rate = rate;
+  state.pretrained_share = pretrained_share;
   state.gradient_factor = gradient_factor;
   state.ema_decay = ema_decay;
   state.first_correction = bias_correction(AdamWStep{}.beta1, number);
@@ -89,7 +98,7 @@ TEST(SgdStep, FollowsTheFp64FormulaOverSeveralSteps) {
           double &w = expected.values[i], &v = expected.first[i];
           const double g = 0.125 * state.gradients[i] + range.decay * w;
           v = momentum * v + g;
-          w -= 0.1f * range.rate * (nesterov ? g + momentum * v : v);
+          w -= rate_of(range) * (nesterov ? g + momentum * v : v);
           expected.ema[i] = keep * expected.ema[i] + (1 - keep) * w;
         }
       }
@@ -115,7 +124,7 @@ TEST(AdamWStep, FollowsTheFp64FormulaOverSeveralSteps) {
         m = beta1 * m + (1 - beta1) * g;
         v = beta2 * v + (1 - beta2) * g * g;
         const double m_hat = m / (1 - std::pow(beta1, step)), v_hat = v / (1 - std::pow(beta2, step));
-        w -= 0.1f * range.rate * (m_hat / (std::sqrt(v_hat) + adam.epsilon) + range.decay * w);
+        w -= rate_of(range) * (m_hat / (std::sqrt(v_hat) + adam.epsilon) + range.decay * w);
         expected.ema[i] = keep * expected.ema[i] + (1 - keep) * w;
       }
     }

@@ -218,6 +218,9 @@ void TrainOptions::fields(Fields& f) {
       "not trained: the first K layers, or layers and blocks by name");
   f("pretrained_rate", pretrained_rate, "factor on the learning rate of layers loaded from the weights")
       .above(0);
+  f("pretrained_warmup", pretrained_warmup,
+    "first part of the run over which the rate of layers loaded from the weights rises from 0; 0: at once")
+      .within(0, 1);
   f("fresh", fresh, "layers that the weights do not contain; they are trained at the full rate");
   f("save_every", save_every, "seconds between saved states; more if saving would take over 2 % of the time")
       .at_least(0);

@@ -66,12 +66,14 @@ struct TrainOptions {
   std::string weights_cfg;          ///< the .cfg of a .weights file that belongs to another model
   std::vector<std::string> freeze;  ///< not trained: layers or blocks, or one number: the first K layers
   float pretrained_rate = 1;        ///< factor on the learning rate of layers loaded from `weights`
-  std::vector<std::string> fresh;   ///< layers that `weights` does not contain; the run adds those it finds
-  float save_every = 30;            ///< seconds between saved states, within an epoch too
-  float log_every = 10;             ///< seconds between progress lines without a terminal
-  float bucket_mb = 8;              ///< MiB of gradients per all-reduce
-  bool overlap = true;              ///< all-reduce during the backward pass; bit-identical either way
-  float comm_timeout = 120;         ///< seconds that a rank waits for others before the run ends
+  /// First part of the run over which the learning rate of those layers rises from 0 to its full value.
+  Auto<float> pretrained_warmup;
+  std::vector<std::string> fresh;  ///< layers that `weights` does not contain; the run adds those it finds
+  float save_every = 30;           ///< seconds between saved states, within an epoch too
+  float log_every = 10;            ///< seconds between progress lines without a terminal
+  float bucket_mb = 8;             ///< MiB of gradients per all-reduce
+  bool overlap = true;             ///< all-reduce during the backward pass; bit-identical either way
+  float comm_timeout = 120;        ///< seconds that a rank waits for others before the run ends
   void fields(Fields& f);
 };
 

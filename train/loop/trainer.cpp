@@ -103,7 +103,7 @@ void Trainer::step() {
   const EpochSums before = time_counters();
   OptimizerStep& optimizer = step_.optimizer();
   rate_ = schedule_.rate(progress_.iteration);
-  optimizer.set_rate(rate_);
+  optimizer.set_rate(rate_, pretrained_share());
   choose_assignment();
   for (int part = 0; part < step_.micro_batches(); ++part) step_.pass(next_batch(part), part);
   step_.update();
@@ -129,6 +129,15 @@ void Trainer::choose_assignment() {
   }
   static_assignment_ = is_static;
   step_.assign_statically(is_static);
+}
+
+/// Of the learning rate that pretrained layers have in the next step. New layers, whose first gradients are no better
+/// than chance, would spoil what the others have learned.
+float Trainer::pretrained_share() const {
+  const float part = setup_.config.train.pretrained_warmup.value_or(0);
+  if (part == 0) return 1;
+  const auto length = static_cast<float>(std::max<int64_t>(1, length_.last_part(1 - part, progress_.plans)));
+  return std::min(1.0f, static_cast<float>(progress_.iteration + 1) / length);
 }
 
 /// Of the steps [from, to), in steps of the largest input.

@@ -102,6 +102,7 @@ class Trainer {
   TrainingEnd train(const Interrupt& interrupt);
   void open_loader();
   void choose_assignment();
+  float pretrained_share() const;
   const Batch& next_batch(int part);
   EpochSums time_counters() const;
   double work(int64_t from, int64_t to) const;

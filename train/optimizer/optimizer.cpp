@@ -51,8 +51,12 @@ std::vector<ParameterRange> parameter_ranges(const ParameterLayout& layout, floa
     const size_t end = i + 1 < entries.size() ? entries[i + 1].offset : layout.trainable_floats();
     const float own = entry.kind == ParameterKind::weight ? decay : 0.0f;
     const DType type = gradient_types.empty() ? DType::f32 : gradient_types[i];
-    ranges.push_back(
-        {.begin = entry.offset, .end = end, .rate = entry.rate, .decay = own, .gradient_type = type});
+    ranges.push_back({.begin = entry.offset,
+                      .end = end,
+                      .rate = entry.rate,
+                      .decay = own,
+                      .gradient_type = type,
+                      .pretrained = entry.pretrained});
   }
   return ranges;
 }

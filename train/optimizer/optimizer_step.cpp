@@ -51,8 +51,10 @@ OptimizerStep::OptimizerStep(const OptimizerOptions& options, const EmaOptions& 
   resume(state);
 }
 
-void OptimizerStep::set_rate(float rate) {
-  backend_.upload(&device_state()->rate, &rate, sizeof rate);
+void OptimizerStep::set_rate(float rate, float pretrained_share) {
+  const float rates[] = {rate, pretrained_share};
+  static_assert(offsetof(StepState, pretrained_share) == offsetof(StepState, rate) + sizeof rate);
+  backend_.upload(&device_state()->rate, rates, sizeof rates);
 }
 
 void OptimizerStep::step(const float* gradients) {

@@ -24,8 +24,9 @@ class OptimizerStep {
   GradientScale gradient_scale(float constant) const { return {constant, &device_state()->loss_scale}; }
   LossTotals* losses() const { return &device_state()->pending; }
 
-  /// Sets the next step's learning rate. Not captured into a graph, unlike step().
-  void set_rate(float rate);
+  /// Sets the next step's learning rate, and the share of it that pretrained parameters have. Not captured into a
+  /// graph, unlike step().
+  void set_rate(float rate, float pretrained_share = 1);
   /// Queues the step. `gradients` are complete, and the running statistics are the same on all ranks.
   void step(const float* gradients);
   /// Queues a copy of the step's outcome, and returns the newest one available without waiting: on the CPU

@@ -35,6 +35,10 @@ constexpr int64_t fewest_published_steps = 10000;
 // With darknet's fourth power the rate is next to nothing for half of the warm-up, which a short run cannot spare.
 constexpr float warmup_power = 1, published_warmup_power = 4;
 
+// AdamW's rates. What new prediction layers send back to pretrained ones is no better than chance at first: the higher
+// rate is for layers that begin slowly (docs/finetune.md).
+constexpr float usual_rate = 0.002f, pretrained_rate = 0.004f, pretrained_warmup = 0.3f;
+
 // The average spans a third of the run, but no more than the published 0.9998 does, and its ramp is over
 // early: 1500 steps get 0.998 and 200, known to be good there.
 constexpr double average_share = 1.0 / 3, ramp_share = 1.0 / 7.5;
@@ -42,8 +46,8 @@ constexpr double published_decay = 0.9998, published_ramp = 2000;
 constexpr double smallest_decay = 0.9, smallest_ramp = 10;
 
 // Images trained in a minute where nobody knows: yolov4-tiny at 416 pixels on two cores does 1200. Too low an
-// estimate costs little: a shorter warm-up and a shorter average. The GPU's figure is a guess.
-constexpr double images_per_minute_on_cpu = 1000, images_per_minute_on_gpu = 10000;
+// estimate costs little: a shorter warm-up and a shorter average. The GPU's figure is a guess: 10 TFLOP/s.
+constexpr double images_per_minute_on_cpu = 1000, images_per_minute_on_gpu = 30000;
 constexpr int usual_threads = 2;              // of the former
 constexpr double usual_flops = 6775488512.0;  // of both: RunFacts::flops of yolov4-tiny at 416 pixels
 
@@ -104,6 +108,7 @@ class Chooser {
     // Patience is counted in evaluations.
     evaluate_every();
     patience();
+    rate();
     warmup();
     average();
     loader();
@@ -223,6 +228,19 @@ class Chooser {
                        100 * largest_warmup, run_of()));
     choose("schedule.power", schedule.power, published() ? published_warmup_power : warmup_power,
            published() ? "YOLOv4's warm-up" : "the warm-up is linear");
+  }
+
+  void rate() {
+    Auto<float>& warmup = config_.train.pretrained_warmup;
+    if (facts_.new_predictions) {
+      choose("optimizer.rate", config_.optimizer.rate, pretrained_rate,
+             "new prediction layers on pretrained ones");
+      choose("train.pretrained_warmup", warmup, pretrained_warmup,
+             "pretrained layers follow while the new ones learn");
+    } else {
+      choose("optimizer.rate", config_.optimizer.rate, usual_rate, "AdamW's");
+      if (!warmup.has_value()) warmup = 0.0f;
+    }
   }
 
   void average() {

@@ -233,8 +233,10 @@ std::string anchors_text(const YoloHead& head) {
 
 void set_rates(Model& model, const TrainOptions& train) {
   const std::set<std::string> fresh(train.fresh.begin(), train.fresh.end());
-  for (LayerDescription& layer : model.layers)
+  for (LayerDescription& layer : model.layers) {
+    layer.pretrained = !fresh.contains(layer.name);
     layer.rate = fresh.contains(layer.name) ? 1 : train.pretrained_rate;
+  }
   for (const std::string& part : train.freeze) {
     if (is_number(part)) {
       freeze_first(model, std::stoi(part));

@@ -338,6 +338,38 @@ TEST(Trainer, LetsSimotaTakeAllCandidatesInTheFirstPartOfTheRun) {
   EXPECT_EQ(tensors_of(parts / "weights/last.safetensors"), weights("simota", "0.5"));
 }
 
+/// Notes the rates of each step.
+class RatesOf : public cpu::CpuBackend {
+ public:
+  void sgd_step(const SgdStep& sgd, const OptimizerArrays& arrays, std::span<const ParameterRange> of,
+                const StepState* state) override {
+    shares.push_back(state->pretrained_share);
+    // conv3 and conv5 are new: two ranges each, weights and biases.
+    pretrained = std::count_if(of.begin(), of.end(), [](const auto& range) { return range.pretrained; });
+    fresh = static_cast<int64_t>(of.size()) - pretrained;
+    cpu::CpuBackend::sgd_step(sgd, arrays, of, state);
+  }
+  std::vector<float> shares;
+  int64_t pretrained = 0, fresh = 0;
+};
+
+TEST(Trainer, LetsPretrainedLayersComeToTheirRateInTheFirstPartOfTheRun) {
+  const SmallRun run;
+  const auto shares = [&](const char* part) {
+    auto device = std::make_unique<RatesOf>();
+    const RatesOf& rates = *device;
+    SmallTraining training(run.load({"train.epochs=3", "train.fresh=[conv3, conv5]",
+                                     fmt::format("train.pretrained_warmup={}", part)}),
+                           run.folder() / "runs" / part, false, std::move(device));
+    EXPECT_EQ(training.make().run(Interrupt()), TrainingEnd::finished);
+    EXPECT_EQ(rates.fresh, 4);
+    EXPECT_GT(rates.pretrained, 0);
+    return rates.shares;
+  };
+  EXPECT_EQ(shares("0.5"), (std::vector<float>{0.2f, 0.4f, 0.6f, 0.8f, 1, 1, 1, 1, 1}));
+  EXPECT_EQ(shares("0"), std::vector<float>(9, 1.0f));
+}
+
 TEST(Trainer, LearnsEightImagesByHeart) {
   SmallRun run(8, 1, 96);
   const std::string data = (run.folder() / "data").string();

@@ -60,9 +60,9 @@ TEST(AutomaticValues, AShortRunHasSmallBatches) {
   EXPECT_EQ(batch(300, 12.1f), 8) << "of 12100 images";
   EXPECT_EQ(batch(2000, 20), 8) << "of 20000 images, where 16 would do for more";
   EXPECT_EQ(batch(2000, 25), 16);
-  EXPECT_EQ(batch(300, 2, 0, true), 8) << "of 20000 images on a GPU";
-  EXPECT_EQ(batch(2000, 1.9f, 0, true), 8);
-  EXPECT_EQ(batch(2000, 1.9f, 0, true, 2), 16) << "two GPUs";
+  EXPECT_EQ(batch(300, 1, 0, true), 8) << "of 30000 images on a GPU";
+  EXPECT_EQ(batch(2000, 0.7f, 0, true), 8);
+  EXPECT_EQ(batch(2000, 0.7f, 0, true, 2), 16) << "two GPUs";
   EXPECT_EQ(batch(2000, 13, 0, false, 2), 8) << "ranks share the cores";
   EXPECT_EQ(batch(300, 0, 39), 4) << "39 epochs";
   EXPECT_EQ(batch(300, 0, 40), 8);
@@ -95,9 +95,9 @@ TEST(AutomaticValues, TheEstimateOfTheImagesThatFitFollowsTheNetworkTheThreadsAn
   EXPECT_NEAR(images_trained(tiny, 8), 4000, 100);
   EXPECT_NEAR(images_trained(tiny / 10, 2), 10000, 250) << "a network of a tenth of the work";
   EXPECT_NEAR(images_trained(18 * tiny, 64), 1780, 60) << "YOLOv4 at 608 pixels";
-  EXPECT_NEAR(images_trained(tiny, 2, true), 10000, 250);
-  EXPECT_NEAR(images_trained(tiny, 64, true), 10000, 250) << "a GPU does the work";
-  EXPECT_NEAR(images_trained(tiny, 2, true, 4), 40000, 1000);
+  EXPECT_NEAR(images_trained(tiny, 2, true), 30000, 750);
+  EXPECT_NEAR(images_trained(tiny, 64, true), 30000, 750) << "a GPU does the work";
+  EXPECT_NEAR(images_trained(tiny, 2, true, 4), 120000, 3000);
 }
 
 TEST(AutomaticValues, TheBatchIsSharedEquallyByTheRanks) {
@@ -148,6 +148,25 @@ TEST(AutomaticValues, ARunHasEnoughEpochsAndEnoughSteps) {
   EXPECT_EQ(chosen(facts).train.epochs, 59) << "1000 steps";
   facts.images = 4000;
   EXPECT_EQ(chosen(facts).train.epochs, 30);
+}
+
+TEST(AutomaticValues, NewPredictionLayersOnPretrainedOnesHaveARateAndAWarmUpOfTheirOwn) {
+  RunFacts facts = facts_of(130);
+  const auto rate_and_warmup = [&] {
+    const RunConfig config = chosen(facts);
+    return std::pair(config.optimizer.rate.value(), config.train.pretrained_warmup.value());
+  };
+  EXPECT_EQ(rate_and_warmup(), std::pair(0.002f, 0.0f)) << "from scratch";
+  facts.pretrained = true;
+  EXPECT_EQ(rate_and_warmup(), std::pair(0.002f, 0.0f)) << "the weights have the prediction layers, too";
+  facts.new_predictions = true;
+  EXPECT_EQ(rate_and_warmup(), std::pair(0.004f, 0.3f));
+  RunConfig config;
+  config.optimizer.rate = 0.01f;
+  config.train.pretrained_warmup = 0.0f;
+  config = chosen(facts, config);
+  EXPECT_EQ(config.optimizer.rate, 0.01f);
+  EXPECT_EQ(config.train.pretrained_warmup, 0.0f);
 }
 
 TEST(AutomaticValues, StepsThatWereAskedForMakeUpTheEpochs) {

@@ -162,8 +162,8 @@ TEST(Finetune, FrozenLayersAreBitIdenticalAfterTrainingAndTheRestIsNot) {
 TEST(Finetune, AFineTunedRunIsResumedToTheSameWeights) {
   const SmallRun small;
   const auto options = [&](std::vector<std::string> more) {
-    more.insert(more.end(),
-                {"train.freeze=[conv1]", "train.pretrained_rate=0.1", "train.fresh=[conv3, conv5]"});
+    more.insert(more.end(), {"train.freeze=[conv1]", "train.pretrained_rate=0.1",
+                             "train.pretrained_warmup=0.5", "train.fresh=[conv3, conv5]"});
     return small.load(more);
   };
   SmallTraining whole(options({"train.epochs=2"}), small.folder() / "whole");
