@@ -67,7 +67,7 @@ struct TrainOptions {
   std::vector<std::string> freeze;  ///< not trained: layers or blocks, or one number: the first K layers
   float pretrained_rate = 1;        ///< factor on the learning rate of layers loaded from `weights`
   /// First part of the run over which the learning rate of those layers rises from 0 to its full value.
-  Auto<float> pretrained_warmup;
+  float pretrained_warmup = 0;
   std::vector<std::string> fresh;  ///< layers that `weights` does not contain; the run adds those it finds
   float save_every = 30;           ///< seconds between saved states, within an epoch too
   float log_every = 10;            ///< seconds between progress lines without a terminal

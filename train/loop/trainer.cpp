@@ -134,7 +134,7 @@ void Trainer::choose_assignment() {
 /// Of the learning rate that pretrained layers have in the next step. New layers, whose first gradients are no better
 /// than chance, would spoil what the others have learned.
 float Trainer::pretrained_share() const {
-  const float part = setup_.config.train.pretrained_warmup.value_or(0);
+  const float part = setup_.config.train.pretrained_warmup;
   if (part == 0) return 1;
   const auto length = static_cast<float>(std::max<int64_t>(1, length_.last_part(1 - part, progress_.plans)));
   return std::min(1.0f, static_cast<float>(progress_.iteration + 1) / length);

@@ -51,7 +51,7 @@ std::string LoaderAdvisor::after_epoch(const EpochSums& sums) {
   if (advised_) return "";
   const std::string advice = loader_advice({.waited = sums.waited / std::max(1e-9, sums.seconds),
                                             .loader = loader_,
-                                            .processors = omp_get_num_procs(),
+                                            .processors = usable_processors(),
                                             .decoded_bytes = decoded_bytes(train_)});
   advised_ = !advice.empty();
   return advice;

@@ -35,10 +35,6 @@ constexpr int64_t fewest_published_steps = 10000;
 // With darknet's fourth power the rate is next to nothing for half of the warm-up, which a short run cannot spare.
 constexpr float warmup_power = 1, published_warmup_power = 4;
 
-// AdamW's rates. What new prediction layers send back to pretrained ones is no better than chance at first: the higher
-// rate is for layers that begin slowly (docs/finetune.md).
-constexpr float usual_rate = 0.002f, pretrained_rate = 0.004f, pretrained_warmup = 0.3f;
-
 // The average spans a third of the run, but no more than the published 0.9998 does, and its ramp is over
 // early: 1500 steps get 0.998 and 200, known to be good there.
 constexpr double average_share = 1.0 / 3, ramp_share = 1.0 / 7.5;
@@ -108,7 +104,6 @@ class Chooser {
     // Patience is counted in evaluations.
     evaluate_every();
     patience();
-    rate();
     warmup();
     average();
     loader();
@@ -228,19 +223,6 @@ class Chooser {
                        100 * largest_warmup, run_of()));
     choose("schedule.power", schedule.power, published() ? published_warmup_power : warmup_power,
            published() ? "YOLOv4's warm-up" : "the warm-up is linear");
-  }
-
-  void rate() {
-    Auto<float>& warmup = config_.train.pretrained_warmup;
-    if (facts_.new_predictions) {
-      choose("optimizer.rate", config_.optimizer.rate, pretrained_rate,
-             "new prediction layers on pretrained ones");
-      choose("train.pretrained_warmup", warmup, pretrained_warmup,
-             "pretrained layers follow while the new ones learn");
-    } else {
-      choose("optimizer.rate", config_.optimizer.rate, usual_rate, "AdamW's");
-      if (!warmup.has_value()) warmup = 0.0f;
-    }
   }
 
   void average() {

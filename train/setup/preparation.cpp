@@ -51,7 +51,7 @@ std::vector<float> starting_parameters(RunConfig& config, Model& model,
   if (!config.train.weights.empty()) {
     read_pretrained(config.train, model, classes, layout, values);
     set_rates(model, config.train);
-  } else if (config.train.pretrained_rate != 1 || config.train.pretrained_warmup.value_or(0) > 0 ||
+  } else if (config.train.pretrained_rate != 1 || config.train.pretrained_warmup > 0 ||
              !config.train.freeze.empty()) {
     spdlog::warn(
         "train.freeze, train.pretrained_rate and train.pretrained_warmup apply to layers loaded with --weights, which "

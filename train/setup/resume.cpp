@@ -167,11 +167,9 @@ OpenRun open_old_run(const RunRequest& request) {
   for (const auto& [key, old_value, new_value] : compare(before, run.config)) {
     run.new_length |= sets_length(key);
   }
-  // The run of an earlier version, whose inputs did not grow, which took simota's best candidates from the start, and
-  // whose pretrained layers had their full rate from the start.
+  // The run of an earlier version, whose inputs did not grow and which took simota's best candidates from the start.
   if (!run.config.train.grow.has_value()) run.config.train.grow = 0;
   if (!run.config.train.static_assignment.has_value()) run.config.train.static_assignment = 0;
-  if (!run.config.train.pretrained_warmup.has_value()) run.config.train.pretrained_warmup = 0;
   return run;
 }
 

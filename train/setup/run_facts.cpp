@@ -12,7 +12,6 @@
 #include "core/processors.h"
 #include "core/threads.h"
 #include "train/run/loader_advice.h"
-#include "train/setup/automatic_anchors.h"
 #include "train/setup/automatic_size.h"
 #include "train/setup/run_data.h"
 
@@ -60,8 +59,6 @@ RunFacts run_facts(const RunConfig& config, const Model* model, const Dataset& t
           .pictures = config.data.tiles ? pictures(training) : 0,
           .decoded_bytes = decoded_bytes(training),
           .pretrained = !config.train.weights.empty(),
-          .new_predictions =
-              model && !config.train.weights.empty() && !has_pretrained_predictions(*model, config.train),
           .stride = model ? model->stride : RunFacts().stride,
           .small_box = small_box(training),
           .flops = model && config.train.size.has_value() ? flops(*model, config.train.size) : 0,

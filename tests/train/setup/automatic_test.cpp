@@ -150,25 +150,6 @@ TEST(AutomaticValues, ARunHasEnoughEpochsAndEnoughSteps) {
   EXPECT_EQ(chosen(facts).train.epochs, 30);
 }
 
-TEST(AutomaticValues, NewPredictionLayersOnPretrainedOnesHaveARateAndAWarmUpOfTheirOwn) {
-  RunFacts facts = facts_of(130);
-  const auto rate_and_warmup = [&] {
-    const RunConfig config = chosen(facts);
-    return std::pair(config.optimizer.rate.value(), config.train.pretrained_warmup.value());
-  };
-  EXPECT_EQ(rate_and_warmup(), std::pair(0.002f, 0.0f)) << "from scratch";
-  facts.pretrained = true;
-  EXPECT_EQ(rate_and_warmup(), std::pair(0.002f, 0.0f)) << "the weights have the prediction layers, too";
-  facts.new_predictions = true;
-  EXPECT_EQ(rate_and_warmup(), std::pair(0.004f, 0.3f));
-  RunConfig config;
-  config.optimizer.rate = 0.01f;
-  config.train.pretrained_warmup = 0.0f;
-  config = chosen(facts, config);
-  EXPECT_EQ(config.optimizer.rate, 0.01f);
-  EXPECT_EQ(config.train.pretrained_warmup, 0.0f);
-}
-
 TEST(AutomaticValues, StepsThatWereAskedForMakeUpTheEpochs) {
   RunConfig config;
   config.train.iterations = 100;
