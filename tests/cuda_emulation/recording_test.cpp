@@ -3,36 +3,26 @@
 
 #include "core/log.h"
 #include "tests/cuda_emulation/emulated_device.h"
+#include "tests/kernels/wrapped_convolution.h"
 #include "tests/layers/models.h"
 
 namespace brightnet::testing {
 namespace {
 
 /// A GPU whose convolutions cannot be captured, as some engines of cuDNN.
-class RefusedConvolution : public Convolution {
+class RefusedConvolution : public WrappedConvolution {
  public:
   RefusedConvolution(std::unique_ptr<Convolution> inner, cudaStream_t stream)
-      : inner_(std::move(inner)), stream_(stream) {}
-  size_t weight_bytes() const override { return inner_->weight_bytes(); }
-  size_t workspace_bytes() const override { return inner_->workspace_bytes(); }
-  void bind(void* weights, void* workspace) override { inner_->bind(weights, workspace); }
-  void prepare(const float* master) override { inner_->prepare(master); }
+      : WrappedConvolution(std::move(inner)), stream_(stream) {}
   void forward(const Tensor& x, const float* bias, const Tensor& y) override {
     cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
     cuda::check(cudaStreamIsCapturing(stream_, &capturing), "ask whether a graph is captured");
     if (capturing != cudaStreamCaptureStatusNone)
       throw DeviceError("this engine waits for its stream", "", "");
-    inner_->forward(x, bias, y);
+    WrappedConvolution::forward(x, bias, y);
   }
-  const float* output_sums() const override { return inner_->output_sums(); }
-  void backward_data(const Tensor& dy, const Tensor& dx) override { inner_->backward_data(dy, dx); }
-  void backward_weights(const Tensor& x, const Tensor& dy, float* dw, bool accumulate) override {
-    inner_->backward_weights(x, dy, dw, accumulate);
-  }
-  std::string description() const override { return inner_->description(); }
 
  private:
-  std::unique_ptr<Convolution> inner_;
   cudaStream_t stream_;
 };
 

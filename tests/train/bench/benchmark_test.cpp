@@ -2,6 +2,7 @@
 
 #include "kernels/cpu/cpu_backend.h"
 #include "layers/model/reader.h"
+#include "tests/kernels/wrapped_convolution.h"
 #include "tests/train/small_run.h"
 
 namespace brightnet::testing {
@@ -55,27 +56,16 @@ TEST(StepBenchmark, CountsTheConvolutionsAndTimesEveryLayer) {
 }
 
 /// Computes as another, and could use more workspace.
-class GreedyConvolution : public Convolution {
+class GreedyConvolution : public WrappedConvolution {
  public:
   GreedyConvolution(std::unique_ptr<Convolution> inner, std::vector<size_t>& extensions)
-      : inner_(std::move(inner)), extensions_(extensions) {}
-  size_t weight_bytes() const override { return inner_->weight_bytes(); }
-  size_t workspace_bytes() const override { return inner_->workspace_bytes(); }
+      : WrappedConvolution(std::move(inner)), extensions_(extensions) {}
   size_t most_workspace_bytes() const override { return workspace_bytes() + (size_t{1} << 20); }
-  void bind(void* weights, void* workspace) override { inner_->bind(weights, workspace); }
   void extend_workspace(size_t bytes) override {
     extensions_.push_back(std::min(bytes, most_workspace_bytes()));
   }
-  void prepare(const float* master) override { inner_->prepare(master); }
-  void forward(const Tensor& x, const float* bias, const Tensor& y) override { inner_->forward(x, bias, y); }
-  void backward_data(const Tensor& dy, const Tensor& dx) override { inner_->backward_data(dy, dx); }
-  void backward_weights(const Tensor& x, const Tensor& dy, float* dw, bool accumulate) override {
-    inner_->backward_weights(x, dy, dw, accumulate);
-  }
-  std::string description() const override { return inner_->description(); }
 
  private:
-  std::unique_ptr<Convolution> inner_;
   std::vector<size_t>& extensions_;
 };
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/cpu/cpu_backend.h"
+#include "tests/kernels/wrapped_convolution.h"
 
 namespace brightnet {
 namespace {
@@ -127,27 +128,18 @@ TEST(Diagnosis, TheCpuConvolvesRightInItsPrecisions) {
 }
 
 /// Convolves with one weight that is not the master's.
-class WrongConvolution : public Convolution {
+class WrongConvolution : public testing::WrappedConvolution {
  public:
   WrongConvolution(std::unique_ptr<Convolution> inner, size_t weights)
-      : inner_(std::move(inner)), wrong_(weights) {}
-  size_t weight_bytes() const override { return inner_->weight_bytes(); }
-  size_t workspace_bytes() const override { return inner_->workspace_bytes(); }
-  void bind(void* weights, void* workspace) override { inner_->bind(weights, workspace); }
+      : WrappedConvolution(std::move(inner)), wrong_(weights) {}
   void prepare(const float* master) override {
     wrong_.assign(master, master + wrong_.size());
     wrong_[0] += 1;
-    inner_->prepare(wrong_.data());
-  }
-  void forward(const Tensor& x, const float* bias, const Tensor& y) override { inner_->forward(x, bias, y); }
-  void backward_data(const Tensor& dy, const Tensor& dx) override { inner_->backward_data(dy, dx); }
-  void backward_weights(const Tensor& x, const Tensor& dy, float* dw, bool accumulate) override {
-    inner_->backward_weights(x, dy, dw, accumulate);
+    WrappedConvolution::prepare(wrong_.data());
   }
   std::string description() const override { return "wrong"; }
 
  private:
-  std::unique_ptr<Convolution> inner_;
   std::vector<float> wrong_;
 };
 

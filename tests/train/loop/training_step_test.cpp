@@ -3,6 +3,7 @@
 #include <set>
 
 #include "kernels/cpu/cpu_backend.h"
+#include "tests/kernels/wrapped_convolution.h"
 #include "tests/train/small_run.h"
 #include "train/setup/run_model.h"
 
@@ -39,24 +40,14 @@ class NotingBackend : public cpu::CpuBackend {
 };
 
 /// Computes as another, but rounds the weights' gradients, as a GPU's do.
-class RoundingConvolution : public Convolution {
+class RoundingConvolution : public WrappedConvolution {
  public:
-  explicit RoundingConvolution(std::unique_ptr<Convolution> exact) : exact_(std::move(exact)) {}
-  size_t weight_bytes() const override { return exact_->weight_bytes(); }
-  size_t workspace_bytes() const override { return exact_->workspace_bytes(); }
-  void bind(void* weights, void* workspace) override { exact_->bind(weights, workspace); }
-  void prepare(const float* master) override { exact_->prepare(master); }
-  void forward(const Tensor& x, const float* bias, const Tensor& y) override { exact_->forward(x, bias, y); }
-  void backward_data(const Tensor& dy, const Tensor& dx) override { exact_->backward_data(dy, dx); }
+  using WrappedConvolution::WrappedConvolution;
   void backward_weights(const Tensor&, const Tensor&, float*, bool) override { ADD_FAILURE(); }
   bool rounds_weight_gradient() const override { return true; }
   void rounded_backward_weights(const Tensor&, const Tensor&, void* dw) override { places.insert(dw); }
-  std::string description() const override { return exact_->description(); }
 
   static inline std::set<void*> places;
-
- private:
-  std::unique_ptr<Convolution> exact_;
 };
 
 /// Notes how many gradients it is told to read in 16 bits, and where the optimizer's step finds them.
