@@ -33,7 +33,7 @@ struct AugmentOptions {
   float saturation = 1.3f, exposure = 1.3f;  ///< multiplied or divided by up to this factor
   bool letterbox = false;                    ///< keep the aspect ratio (grey borders) instead of stretching
   float min_visible = 0.2f;  ///< a box is dropped when less than this fraction of its area remains visible
-  float mosaic_off = 0.1f;   ///< last fraction of the run, trained on single, whole images
+  Auto<float> mosaic_off;    ///< last fraction of the run, trained on single, whole images
 
   // data/augment/geometry.h
   float vertical_flip = 0, quarter_turns = 0;  ///< probabilities
@@ -56,6 +56,9 @@ struct AugmentOptions {
   ValueRange cutout_size{0.05f, 0.2f}, cutmix_size{0.3f, 0.6f};  ///< sides, as fractions of the input's
   float cutout_covered = 0.6f;      ///< a box is dropped when more than this fraction of it is covered
   float copy_paste_overlap = 0.1f;  ///< with another box, as a fraction of the smaller one's area
+
+  /// mosaic_off, and a tenth where it was not chosen.
+  float whole_images() const { return mosaic_off.value_or(0.1f); }
 
   void fields(Fields& f);
 };

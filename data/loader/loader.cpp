@@ -68,7 +68,7 @@ uint64_t cache_bytes(float mebibytes) {
 RunEnd end_of(const Loader::Setup& setup, uint64_t steps_per_epoch) {
   if (setup.end) return *setup.end;
   const uint64_t batches = setup.epochs * steps_per_epoch;
-  const double plain = static_cast<double>(setup.augment.mosaic_off) * static_cast<double>(batches);
+  const double plain = static_cast<double>(setup.augment.whole_images()) * static_cast<double>(batches);
   return {batches, batches - static_cast<uint64_t>(plain + 1e-3)};
 }
 

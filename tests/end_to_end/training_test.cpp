@@ -165,9 +165,10 @@ TEST_F(Runs, ChooseWhatTheConfigurationLeavesOpenAndSayWhy) {
   const ProgramResult trained = run({"train", "run.yaml"});
   ASSERT_EQ(trained.code, 0) << trained.err;
   const std::string log = file("runs/run/train.log"), own = file("runs/run/config.yaml");
-  for (const char* key : {"head.anchors", "train.batch", "train.micro_batch", "train.epochs",
-                          "train.precision", "train.patience", "schedule.warmup", "schedule.power",
-                          "ema.decay", "ema.ramp", "loader.workers", "loader.cache_mb", "evaluate.every"}) {
+  for (const char* key :
+       {"head.anchors", "train.batch", "train.micro_batch", "train.epochs", "train.precision",
+        "train.patience", "optimizer.rate", "schedule.warmup", "schedule.power", "ema.decay", "ema.ramp",
+        "augment.mosaic_off", "loader.workers", "loader.cache_mb", "evaluate.every"}) {
     EXPECT_NE(log.find(std::string("  ") + key), std::string::npos) << key << " in: " << log;
   }
   EXPECT_NE(log.find("12 training images"), std::string::npos) << log;

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "core/files.h"
+#include "core/progress.h"
 #include "kernels/cuda/installation.h"
 #include "layers/parameters.h"
 #include "tests/kernels/reference.h"
@@ -88,7 +89,10 @@ TEST_F(CudaEngineChoice, WhatIsTimedIsRememberedAndTakenByTheNextRun) {
     SCOPED_TRACE(enum_name(type));
     const ConvolutionSpec spec = spec_in(type);
     const Computed expected = compute_on(device(), spec, false);
+    const uint64_t before = progress_count();
     const Computed timed = compute_on(*timing_backend(), spec, true);
+    EXPECT_GE(progress_count(), before + 6)
+        << "three passes, each chosen among engines: ranks that wait must see it";
     EXPECT_LT(relative_error(timed.y, expected.y), 1e-5 + 2 * rounding(type)) << timed.engines;
     EXPECT_LT(relative_error(timed.dx, expected.dx), 1e-5 + 2 * rounding(type)) << timed.engines;
     EXPECT_LT(relative_error(timed.dw, expected.dw), 1e-4 + 4 * rounding(type)) << timed.engines;

@@ -71,7 +71,7 @@ RunEnd Trainer::loader_end() const {
   };
   RunEnd end;
   end.batches = batches(length_.steps());
-  end.plain_from = batches(length_.last_part(setup_.config.augment.mosaic_off, progress_.plans));
+  end.plain_from = batches(length_.last_part(setup_.config.augment.whole_images(), progress_.plans));
   for (const int64_t step : growing_.boundaries(length_, progress_.plans))
     end.larger_from.push_back(batches(step));
   return end;

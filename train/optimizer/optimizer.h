@@ -40,8 +40,8 @@ constexpr std::string_view enum_name(DecayKind kind) {
 /// sets in few epochs (docs/accuracy.md).
 struct OptimizerOptions {
   OptimizerKind kind = OptimizerKind::adamw;
-  /// The schedule's peak; sgd: 0.01 if not given.
-  float rate = 0.002f;
+  /// The schedule's peak; sgd: 0.01 if not given. Automatic for adamw.
+  Auto<float> rate;
   float momentum = 0.9f;  ///< sgd
   bool nesterov = false;  ///< sgd
   /// Weight decay of convolution weights; none for batch-norm and biases. sgd: 0.0005 if not given.

@@ -35,6 +35,11 @@ constexpr int64_t fewest_published_steps = 10000;
 // With darknet's fourth power the rate is next to nothing for half of the warm-up, which a short run cannot spare.
 constexpr float warmup_power = 1, published_warmup_power = 4;
 
+// AdamW's rates. Under new prediction layers pretrained features adapt: where there is much to learn from, the faster the
+// better; from a few objects a high rate loses what the weights brought (docs/finetune.md).
+constexpr float usual_rate = 0.002f, new_predictions_rate = 0.003f;
+constexpr int64_t many_boxes = 1000;
+
 // The average spans a third of the run, but no more than the published 0.9998 does, and its ramp is over
 // early: 1500 steps get 0.998 and 200, known to be good there.
 constexpr double average_share = 1.0 / 3, ramp_share = 1.0 / 7.5;
@@ -55,6 +60,9 @@ constexpr int smallest_growing_size = 288;
 // Smaller objects are hardly learned from the small inputs: on circuit boards, whose defects have 10 pixels there, the
 // score rose only once the input had grown.
 constexpr double smallest_object = 24;
+
+// The last part of a run, on whole images as an evaluation sees them: measured for small sets (docs/accuracy.md).
+constexpr float whole_images_part = 0.3f, published_whole_images_part = 0.1f;
 
 constexpr double evaluations = 25, fewest_evaluations = 5;  // of a run
 // An evaluated image costs a third of a trained one: no backward pass. Evaluations take at most this part of the time,
@@ -104,8 +112,10 @@ class Chooser {
     // Patience is counted in evaluations.
     evaluate_every();
     patience();
+    rate();
     warmup();
     average();
+    whole_images();
     loader();
     return std::move(choices_);
   }
@@ -225,6 +235,15 @@ class Chooser {
            published() ? "YOLOv4's warm-up" : "the warm-up is linear");
   }
 
+  void rate() {
+    const bool adapts = facts_.new_predictions && !published();
+    const bool many = facts_.boxes >= many_boxes;
+    choose("optimizer.rate", config_.optimizer.rate, adapts && many ? new_predictions_rate : usual_rate,
+           adapts ? fmt::format("new prediction layers on pretrained ones, {} {} objects",
+                                many ? "at least" : "fewer than", many_boxes)
+                  : "AdamW's");
+  }
+
   void average() {
     const auto steps = static_cast<double>(steps_);
     const std::string reason = published() ? "as YOLOv4 is trained" : run_of();
@@ -235,6 +254,12 @@ class Chooser {
         published() ? published_ramp : std::clamp(ramp_share * steps, smallest_ramp, published_ramp);
     choose("ema.decay", config_.ema.decay, rounded(decay, "{:.6g}"), reason);
     choose("ema.ramp", config_.ema.ramp, rounded(ramp, "{:.2g}"), reason);
+  }
+
+  void whole_images() {
+    choose("augment.mosaic_off", config_.augment.mosaic_off,
+           published() ? published_whole_images_part : whole_images_part,
+           "the last part is on whole images, as an evaluation sees them");
   }
 
   void loader() {

@@ -21,7 +21,9 @@ struct RunFacts {
   int64_t validation_images = 0;  ///< that an evaluation has, tiles counted singly; 0: unknown
   double decoded_bytes = 0;       ///< of the training images; 0: unknown
   bool pretrained = false;        ///< the run starts from weights
+  bool new_predictions = false;   ///< which the prediction layers are not among
   int stride = 32;                ///< of the model, which the sides of its input are multiples of
+  int64_t boxes = 0;              ///< of the training images; 0: unknown
   /// A quarter of the training boxes are smaller than this: √area, as a fraction of the image's. 0: unknown.
   double small_box = 0;
   /// Multiplications and additions of a forward pass of one image, without the prediction layers, whose width depends

@@ -12,6 +12,7 @@
 #include "core/processors.h"
 #include "core/threads.h"
 #include "train/run/loader_advice.h"
+#include "train/setup/automatic_anchors.h"
 #include "train/setup/automatic_size.h"
 #include "train/setup/run_data.h"
 
@@ -33,6 +34,14 @@ double small_box(const Dataset& dataset) {
   const auto quarter = sides.begin() + static_cast<ptrdiff_t>(sides.size() / 4);
   std::nth_element(sides.begin(), quarter, sides.end());
   return *quarter;
+}
+
+int64_t boxes(const Dataset& dataset) {
+  int64_t count = 0;
+  for (const ImageRecord& image : dataset.images)
+    count += std::count_if(image.annotations.begin(), image.annotations.end(),
+                           [](const Annotation& box) { return !box.crowd; });
+  return count;
 }
 
 /// A picture has as many records as it has tiles.
@@ -59,7 +68,10 @@ RunFacts run_facts(const RunConfig& config, const Model* model, const Dataset& t
           .pictures = config.data.tiles ? pictures(training) : 0,
           .decoded_bytes = decoded_bytes(training),
           .pretrained = !config.train.weights.empty(),
+          .new_predictions =
+              model && !config.train.weights.empty() && !has_pretrained_predictions(*model, config.train),
           .stride = model ? model->stride : RunFacts().stride,
+          .boxes = boxes(training),
           .small_box = small_box(training),
           .flops = model && config.train.size.has_value() ? flops(*model, config.train.size) : 0,
           .device = device.fast,

@@ -39,5 +39,38 @@ TEST(Workspaces, EveryConvolutionOfYolov4GetsWhatItsEnginesCanUse) {
   }
 }
 
+// One convolution whose input and output fill the arena leaves its engines nothing: the workspace grows.
+TEST(Workspaces, GrowByASixteenthOfTheArenaWhereNothingIsFree) {
+  const Model model = model_of(R"(
+head: {anchors: [[10, 12]]}
+layers:
+  - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
+  - yolo: {mask: [0]}
+)",
+                               80);
+  const ParameterLayout layout(model);
+  const Parameters parameters{&layout, nullptr, nullptr};
+  std::unique_ptr<Backend> backend;
+  try {
+    backend = cuda::make_planning_backend(Precision::fp32);
+  } catch (const DeviceError& error) {
+    GTEST_SKIP() << error.what();
+  }
+  const Network network({.model = &model,
+                         .backend = backend.get(),
+                         .parameters = &parameters,
+                         .batch = 64,
+                         .height = 608,
+                         .width = 608,
+                         .precision = Precision::fp32,
+                         .mode = Mode::infer});
+  const size_t given = network.memory().rows[0].workspace, arena = network.memory().step;
+  const MemoryNeeds needs = network.layer(0).memory_needs();
+  EXPECT_GT(given, needs.workspace);
+  EXPECT_LT(given, needs.most_workspace);
+  // arena = before + before / 16 - the workspace that the layer could not do without
+  EXPECT_NEAR(static_cast<double>(given), static_cast<double>(arena - given + needs.workspace) / 16, 1 << 20);
+}
+
 }  // namespace
 }  // namespace brightnet::testing

@@ -1,37 +1,11 @@
 #include "train/setup/automatic.h"
 
-#include <cmath>
-
 #include <gtest/gtest.h>
 
-namespace brightnet {
+#include "tests/train/setup/chosen_values.h"
+
+namespace brightnet::testing {
 namespace {
-
-constexpr double gib = 1 << 30;
-
-/// A machine with two cores and 16 GiB, on which this many images are trained from scratch.
-RunFacts facts_of(int64_t images) {
-  RunFacts facts;
-  facts.images = images;
-  facts.decoded_bytes = 3.0 * 640 * 480 * static_cast<double>(images);
-  facts.device = {Precision::bf16, false, "it is fast here"};
-  facts.small_box = 0.3;
-  facts.free_memory = 16 * gib;
-  facts.processors = facts.threads = 2;
-  return facts;
-}
-
-RunConfig chosen(const RunFacts& facts, RunConfig config = {}) {
-  choose_automatic(config, facts);
-  return config;
-}
-
-const Choice& choice_of(const std::string& key, const std::vector<Choice>& choices) {
-  const auto found =
-      std::find_if(choices.begin(), choices.end(), [&](const Choice& c) { return c.key == key; });
-  BRIGHTNET_CHECK(found != choices.end(), key + " was not chosen");
-  return *found;
-}
 
 int64_t steps_of(const RunConfig& config, int64_t images) {
   return config.train.epochs * ((images + config.train.batch - 1) / config.train.batch);
@@ -150,6 +124,26 @@ TEST(AutomaticValues, ARunHasEnoughEpochsAndEnoughSteps) {
   EXPECT_EQ(chosen(facts).train.epochs, 30);
 }
 
+TEST(AutomaticValues, PretrainedLayersUnderNewPredictionsAdaptFasterWhereThereAreManyObjects) {
+  const auto rate = [](bool new_predictions, int64_t boxes, int64_t images = 300) {
+    RunFacts facts = facts_of(images);
+    facts.pretrained = true;
+    facts.new_predictions = new_predictions;
+    facts.boxes = boxes;
+    RunConfig config;
+    config.train.epochs = 200;
+    return chosen(facts, config).optimizer.rate.value();
+  };
+  EXPECT_EQ(rate(true, 1000), 0.003f);
+  EXPECT_EQ(rate(true, 999), 0.002f);
+  EXPECT_EQ(rate(false, 5000), 0.002f) << "the weights have the prediction layers, too";
+  EXPECT_EQ(rate(true, 90000, 20000), 0.002f) << "a long run of a large set";
+  EXPECT_EQ(chosen(facts_of(300)).optimizer.rate, 0.002f) << "from scratch";
+  RunConfig given;
+  given.optimizer.rate = 0.01f;
+  EXPECT_EQ(chosen(facts_of(300), given).optimizer.rate, 0.01f);
+}
+
 TEST(AutomaticValues, StepsThatWereAskedForMakeUpTheEpochs) {
   RunConfig config;
   config.train.iterations = 100;
@@ -218,11 +212,13 @@ TEST(AutomaticValues, YoloV4sWarmUpAndAverageAreForLongRunsOfLargeSets) {
   EXPECT_FLOAT_EQ(long_one.ema.decay, 0.9998f);
   EXPECT_EQ(long_one.ema.ramp, 2000);
   EXPECT_EQ(long_one.train.grow, 0);
+  EXPECT_EQ(long_one.augment.mosaic_off, 0.1f);
   EXPECT_EQ(shorter.schedule.warmup, 282) << "three epochs";
   for (const RunConfig& other : {shorter, small}) {
     EXPECT_EQ(other.schedule.power, 1);
     EXPECT_EQ(other.ema.ramp, 1300);
     EXPECT_GT(other.train.grow, 0);
+    EXPECT_EQ(other.augment.mosaic_off, 0.3f);
   }
   RunConfig brief;
   brief.train.minutes = 8;
@@ -261,6 +257,7 @@ TEST(AutomaticValues, ReadBackAsTheSameNumbers) {
       EXPECT_EQ(again.schedule.warmup, config.schedule.warmup.value());
       EXPECT_EQ(again.ema.decay, config.ema.decay.value());
       EXPECT_EQ(again.ema.ramp, config.ema.ramp.value());
+      EXPECT_EQ(again.augment.mosaic_off, config.augment.mosaic_off.value());
       EXPECT_EQ(again.loader.cache_mb, config.loader.cache_mb.value());
     }
   }
@@ -305,79 +302,6 @@ TEST(AutomaticValues, TheCacheTakesTheWholeDataSetOrAPartOfTheFreeMemory) {
   EXPECT_EQ(chosen(facts).loader.cache_mb, 2048) << "of each rank";
   facts.free_memory = 0;
   EXPECT_EQ(chosen(facts).loader.cache_mb, 0);
-}
-
-TEST(AutomaticValues, TheInputGrowsToItsSizeInMultiplesOfItsStride) {
-  const auto sizes = [](const InputSize& size, int stride = 32) {
-    RunConfig config;
-    config.train.size = size;
-    RunFacts facts = facts_of(200);
-    facts.stride = stride;
-    config = chosen(facts, config);
-    EXPECT_EQ(config.train.grow, 0.6f) << size.text();
-    return config.train.sizes;
-  };
-  EXPECT_EQ(sizes(416), (std::vector<InputSize>{224, 320, 416}));
-  EXPECT_EQ(sizes(608), (std::vector<InputSize>{320, 480, 608}));
-  EXPECT_EQ(sizes(640), (std::vector<InputSize>{352, 480, 640}));
-  EXPECT_EQ(sizes(640, 128), (std::vector<InputSize>{384, 512, 640}));
-  EXPECT_EQ(sizes(288), (std::vector<InputSize>{160, 224, 288}));
-  EXPECT_EQ(sizes({384, 512}), (std::vector<InputSize>{{192, 256}, {288, 384}, {384, 512}}));
-  EXPECT_EQ(sizes({384, 1280}), (std::vector<InputSize>{{192, 640}, {288, 960}, {384, 1280}}));
-}
-
-TEST(AutomaticValues, TheSizesThatTheInputGrowsThroughReadBackFromTheConfiguration) {
-  for (const int stride : {32, 64, 128}) {
-    for (int height = stride; height <= 1280; height += stride) {
-      for (int width = stride; width <= 1280; width += stride) {
-        RunConfig config;
-        config.train.size = InputSize(height, width);
-        RunFacts facts = facts_of(200);
-        facts.stride = stride;
-        facts.small_box = 0;
-        const auto choices = choose_automatic(config, facts);
-        if (config.train.grow == 0) {
-          ASSERT_TRUE(config.train.sizes.empty());
-          ASSERT_FALSE(choice_of("train.grow", choices).reason.empty());
-          continue;
-        }
-        ASSERT_GE(config.train.sizes.size(), 2u);
-        ASSERT_EQ(config.train.sizes.back(), config.train.size.value());
-        for (const InputSize& size : config.train.sizes) ASSERT_TRUE(size.multiple_of(stride)) << size.text();
-        RunConfig again;
-        read_config(YamlDocument::parse(print_config(config, false), "run.yaml").root(), again);
-        keep_ratio(again.train, "run.yaml");
-        ASSERT_EQ(again.train.sizes, config.train.sizes) << height << 'x' << width;
-      }
-    }
-  }
-}
-
-TEST(AutomaticValues, UnknownSizesOfBoxesAreNotSmall) {
-  RunFacts facts = facts_of(200);
-  facts.small_box = 0;
-  EXPECT_GT(chosen(facts).train.grow, 0);
-}
-
-TEST(AutomaticValues, TheInputIsConstantWhereGrowingIsNotKnownToHelp) {
-  RunConfig drawn;
-  drawn.train.sizes = {320, 416};
-  drawn = chosen(facts_of(200), drawn);
-  EXPECT_EQ(drawn.train.grow, 0);
-  EXPECT_EQ(drawn.train.sizes, (std::vector<InputSize>{320, 416}));
-  RunConfig small;
-  small.train.size = 160;
-  EXPECT_TRUE(chosen(facts_of(200), small).train.sizes.empty());
-  EXPECT_EQ(chosen(facts_of(20000)).train.grow, 0) << "a long run of a large set";
-  RunFacts facts = facts_of(200);
-  facts.device.gpu = true;
-  EXPECT_EQ(chosen(facts).train.grow, 0) << "not measured";
-  facts = facts_of(200);
-  facts.small_box = 0.05;
-  EXPECT_EQ(chosen(facts).train.grow, 0) << "11 of 224 pixels";
-  RunConfig given;
-  given.train.grow = 0;
-  EXPECT_TRUE(chosen(facts_of(200), given).train.sizes.empty());
 }
 
 TEST(AutomaticValues, ThereAreTwentyToThirtyEvaluationsWhereThereAreEpochsEnough) {
@@ -450,4 +374,4 @@ TEST(AutomaticValues, EveryAutomaticValueIsChosenWithAReason) {
 }
 
 }  // namespace
-}  // namespace brightnet
+}  // namespace brightnet::testing

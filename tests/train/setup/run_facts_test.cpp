@@ -28,6 +28,15 @@ TEST(RunFacts, CountTheTilesOfAnEpochAndThePicturesThatTheyAreOf) {
   EXPECT_EQ(facts_of(config, training).pictures, 2);
 }
 
+TEST(RunFacts, CountTheBoxesThatAreTrained) {
+  Dataset training;
+  training.images.resize(2);
+  training.images[0].annotations.resize(3);
+  training.images[0].annotations[1].crowd = true;
+  training.images[1].annotations.resize(1);
+  EXPECT_EQ(facts_of({}, training).boxes, 3);
+}
+
 TEST(RunFacts, HaveTheWorkAndTheStrideOfTheModelAtTheRunsSize) {
   const auto facts = [](const char* name, int classes, const InputSize& size) {
     RunConfig config;
