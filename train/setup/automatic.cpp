@@ -35,8 +35,8 @@ constexpr int64_t fewest_published_steps = 10000;
 // With darknet's fourth power the rate is next to nothing for half of the warm-up, which a short run cannot spare.
 constexpr float warmup_power = 1, published_warmup_power = 4;
 
-// AdamW's rates. Under new prediction layers pretrained features adapt: where there is much to learn from, the faster the
-// better; from a few objects a high rate loses what the weights brought (docs/finetune.md).
+// AdamW's rates. Pretrained features must adapt to new prediction layers: quickly where many objects teach them; from few
+// a high rate loses what the weights brought (docs/finetune.md).
 constexpr float usual_rate = 0.002f, new_predictions_rate = 0.003f;
 constexpr int64_t many_boxes = 1000;
 
