@@ -69,7 +69,7 @@ quick=(--set train.size=64 --set train.batch=8 --set evaluate.every=1 --set load
 # --- What is this, and does it run here? -----------------------------------------------------------------------------
 step 0 "brightnet " brightnet --version
 step 0 "train |detect |export " brightnet --help
-step 0 "override a config value (repeatable)" brightnet train --help
+step 0 "override config values (repeatable)" brightnet train --help
 step 0 "confidence threshold (default: 0.25)|NMS IoU threshold (default: 0.45)" brightnet detect --help
 step 2 "Did you mean '--weights'" brightnet train --wieghts x
 step 2 "Did you mean 'detect'" brightnet detct

@@ -156,6 +156,22 @@ TEST_F(Runs, SayInWhatAnEditedConfigurationDiffersFromTheirOwn) {
   }
 }
 
+TEST_F(Runs, TakeSeveralValuesAfterOneSet) {
+  run_.write_config("train: {size: 64, iterations: 4}\n");
+  for (const auto& words :
+       {std::vector<std::string>{"config", "--set", "train.epochs=7", "train.batch=3", "run.yaml"},
+        {"config", "run.yaml", "--set", "train.epochs=7", "--set", "train.batch=3"},
+        {"config", "run.yaml", "--set", "train.epochs=7", "train.batch=3"}}) {
+    const ProgramResult shown = run(words);
+    EXPECT_EQ(shown.code, 0) << shown.err;
+    for (const char* line : {"epochs: 7 ", "batch: 3 "})
+      EXPECT_NE(shown.out.find(line), std::string::npos) << line << " in: " << shown.out;
+  }
+  // A file of such a name is the configuration.
+  fs::rename(run_.folder() / "run.yaml", run_.folder() / "lr=0.1.yaml");
+  EXPECT_EQ(run({"config", "--set", "train.epochs=7", "lr=0.1.yaml"}).code, 0);
+}
+
 TEST_F(Runs, ChooseWhatTheConfigurationLeavesOpenAndSayWhy) {
   run_.write_config("train: {size: 64, iterations: 4}\n");
   const ProgramResult shown = run({"config", "run.yaml"});

@@ -70,7 +70,7 @@ void CommonOptions::add_precision(CLI::App& command) {
 }
 
 void CommonOptions::add_assignments(CLI::App& command) {
-  command.add_option("--set", assignments, "override a config value (repeatable)")
+  command.add_option("--set", assignments, "override config values (repeatable)")
       ->type_name("KEY.PATH=VALUE")
       ->expected(1, -1)
       ->allow_extra_args(false);

@@ -14,6 +14,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "core/threads.h"
+#include "train/cli/command_line.h"
 #include "train/cli/commands.h"
 
 namespace {
@@ -123,7 +124,7 @@ int main(int count, char** arguments) {
   cli::Action action;
   cli::add_commands(app, action);
   try {
-    app.parse(count, arguments);
+    app.parse(cli::reversed_words(count, arguments));
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success))  // --help, --version
       return check_standard_output(app.exit(e));
