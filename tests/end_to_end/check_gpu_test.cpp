@@ -129,6 +129,9 @@ TEST_F(CheckGpu, FindsTheSanitizerInAToolkitAndAmongPythonsPackages) {
         Place{toolkit / "compute-sanitizer/compute-sanitizer", "CUDA_HOME=" + toolkit.string()},
         Place{packages / "nvidia/cu13/bin/compute-sanitizer", "PYTHONPATH=" + packages.string()}}) {
     SCOPED_TRACE(place.file);
+    if (place.variable.rfind("PYTHONPATH=", 0) == 0 &&
+        Program("python3", {"--version"}, folder()).wait().code != 0)
+      GTEST_SKIP() << "there is no python3";
     fs::create_directories((folder() / place.file).parent_path());
     program(place.file, "#!/bin/sh\necho \"$0\" > used\n");
     if (place.variable.rfind("PATH=", 0) == 0) program("bin/nvcc-is-here/bin/nvcc", "#!/bin/sh\n");
