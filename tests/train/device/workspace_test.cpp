@@ -1,4 +1,6 @@
 // What a plan gives the convolutions of a network beyond what they cannot do without.
+#include <optional>
+
 #include <gtest/gtest.h>
 
 #include "kernels/cuda/installation.h"
@@ -7,25 +9,44 @@
 namespace brightnet::testing {
 namespace {
 
+/// The plan of a network at 608 x 608 in batches of 64, on a GPU that need not be there; none where CUDA is not built in.
+class PlannedNetwork {
+ public:
+  PlannedNetwork(const Model& model, Precision precision, Mode mode)
+      : layout_(model), parameters_{&layout_, nullptr, nullptr} {
+    try {
+      backend_ = cuda::make_planning_backend(precision);
+    } catch (const DeviceError& error) {
+      problem_ = error.what();
+      return;
+    }
+    network_.emplace(NetworkSetup{.model = &model,
+                                  .backend = backend_.get(),
+                                  .parameters = &parameters_,
+                                  .batch = 64,
+                                  .height = 608,
+                                  .width = 608,
+                                  .precision = precision,
+                                  .mode = mode});
+  }
+
+  const std::string& problem() const { return problem_; }
+  const Network& operator*() const { return *network_; }
+
+ private:
+  const ParameterLayout layout_;
+  const Parameters parameters_;
+  std::unique_ptr<Backend> backend_;
+  std::string problem_;
+  std::optional<Network> network_;
+};
+
 TEST(Workspaces, EveryConvolutionOfYolov4GetsWhatItsEnginesCanUse) {
   const Model model = shipped_model("yolov4", 80);
-  const ParameterLayout layout(model);
-  const Parameters parameters{&layout, nullptr, nullptr};
   for (const Precision precision : {Precision::fp32, Precision::fp16}) {
-    std::unique_ptr<Backend> backend;
-    try {
-      backend = cuda::make_planning_backend(precision);
-    } catch (const DeviceError& error) {
-      GTEST_SKIP() << error.what();
-    }
-    const Network network({.model = &model,
-                           .backend = backend.get(),
-                           .parameters = &parameters,
-                           .batch = 64,
-                           .height = 608,
-                           .width = 608,
-                           .precision = precision,
-                           .mode = Mode::train});
+    const PlannedNetwork planned(model, precision, Mode::train);
+    if (!planned.problem().empty()) GTEST_SKIP() << planned.problem();
+    const Network& network = *planned;
     size_t largest = 0;
     for (int i = 0; i < network.layer_count(); ++i) {
       if (!network.layer(i).convolution()) continue;
@@ -48,22 +69,9 @@ layers:
   - yolo: {mask: [0]}
 )",
                                80);
-  const ParameterLayout layout(model);
-  const Parameters parameters{&layout, nullptr, nullptr};
-  std::unique_ptr<Backend> backend;
-  try {
-    backend = cuda::make_planning_backend(Precision::fp32);
-  } catch (const DeviceError& error) {
-    GTEST_SKIP() << error.what();
-  }
-  const Network network({.model = &model,
-                         .backend = backend.get(),
-                         .parameters = &parameters,
-                         .batch = 64,
-                         .height = 608,
-                         .width = 608,
-                         .precision = Precision::fp32,
-                         .mode = Mode::infer});
+  const PlannedNetwork planned(model, Precision::fp32, Mode::infer);
+  if (!planned.problem().empty()) GTEST_SKIP() << planned.problem();
+  const Network& network = *planned;
   const size_t given = network.memory().rows[0].workspace, arena = network.memory().step;
   const MemoryNeeds needs = network.layer(0).memory_needs();
   EXPECT_GT(given, needs.workspace);
