@@ -66,18 +66,12 @@ void TrainingStep::pass(const Batch& batch, int part) {
 }
 
 /// The last micro-batch: gradients are all-reduced as soon as they are final, between the parts of the recorded pass.
-/// Synchronized batch-norm has sums of its own in the pass, which must not overtake those: nothing is recorded then.
+/// Sums of synchronized batch-norm are recorded in the parts; NCCL keeps both in the order in which they were queued.
 void TrainingStep::exchanged_pass(Network& network, const GradientScale& scale, bool accumulate) {
-  const auto forward_done = [this] { exchange_->forward_done(); };
-  const auto layer_done = [this](int layer) { exchange_->layer_done(layer); };
-  if (setup_.config.train.sync_bn) {
-    network.forward();
-    forward_done();
-    network.backward(scale, accumulate, optimizer_->losses(), layer_done);
-  } else {
-    network.forward_backward(scale, accumulate, optimizer_->losses(),
-                             {forward_done, exchange_->stops(), layer_done});
-  }
+  network.forward_backward(scale, accumulate, optimizer_->losses(),
+                           {.forward_done = [this] { exchange_->forward_done(); },
+                            .layers = exchange_->stops(),
+                            .passed = [this](int layer) { exchange_->layer_done(layer); }});
 }
 
 void TrainingStep::update() {
