@@ -35,14 +35,14 @@ constexpr int64_t fewest_published_steps = 10000;
 // With darknet's fourth power the rate is next to nothing for half of the warm-up, which a short run cannot spare.
 constexpr float warmup_power = 1, published_warmup_power = 4;
 
-// AdamW's rates. Pretrained features must adapt to new prediction layers: quickly where many objects teach them; from few
-// a high rate loses what the weights brought (docs/finetune.md).
-constexpr float usual_rate = 0.002f, new_predictions_rate = 0.003f;
+// AdamW's rates: for fresh layers, and for pretrained ones, which lose what they brought at a high rate unless many objects
+// teach them (docs/accuracy.md, docs/finetune.md).
+constexpr float fresh_rate = 0.003f, pretrained_rate = 0.002f, published_length_rate = 0.002f;
 constexpr int64_t many_boxes = 1000;
 
-// The average spans a third of the run, but no more than the published 0.9998 does, and its ramp is over
-// early: 1500 steps get 0.998 and 200, known to be good there.
-constexpr double average_share = 1.0 / 3, ramp_share = 1.0 / 7.5;
+// The average spans a tenth of the run, but no more than the published 0.9998 does: a third still contains weights of much
+// higher rates (docs/accuracy.md). Its ramp is over early.
+constexpr double average_share = 0.1, ramp_share = 1.0 / 7.5;
 constexpr double published_decay = 0.9998, published_ramp = 2000;
 constexpr double smallest_decay = 0.9, smallest_ramp = 10;
 
@@ -236,12 +236,15 @@ class Chooser {
   }
 
   void rate() {
-    const bool adapts = facts_.new_predictions && !published();
+    const auto chosen = [this](float rate, const std::string& reason) {
+      choose("optimizer.rate", config_.optimizer.rate, rate, reason);
+    };
+    if (published()) return chosen(published_length_rate, "a long run of a large set");
+    if (!facts_.pretrained) return chosen(fresh_rate, "from scratch");
+    if (!facts_.new_predictions) return chosen(pretrained_rate, "all layers are pretrained");
     const bool many = facts_.boxes >= many_boxes;
-    choose("optimizer.rate", config_.optimizer.rate, adapts && many ? new_predictions_rate : usual_rate,
-           adapts ? fmt::format("new prediction layers on pretrained ones, {} {} objects",
-                                many ? "at least" : "fewer than", many_boxes)
-                  : "AdamW's");
+    chosen(many ? fresh_rate : pretrained_rate, fmt::format("new prediction layers on pretrained ones, {} {} objects",
+                                                            many ? "at least" : "fewer than", many_boxes));
   }
 
   void average() {
