@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -35,9 +36,10 @@ constexpr int64_t fewest_published_steps = 10000;
 // With darknet's fourth power the rate is next to nothing for half of the warm-up, which a short run cannot spare.
 constexpr float warmup_power = 1, published_warmup_power = 4;
 
-// AdamW's rates: for fresh layers, and for pretrained ones, which lose what they brought at a high rate unless many objects
-// teach them (docs/accuracy.md, docs/finetune.md).
-constexpr float fresh_rate = 0.003f, pretrained_rate = 0.002f, published_length_rate = 0.002f;
+// AdamW's rates. Short runs from scratch gain by the higher one, and longer ones lose (docs/accuracy.md). Pretrained layers
+// gain where many objects teach them; from few they lose at a high rate what they brought (docs/finetune.md).
+constexpr float usual_rate = 0.002f, high_rate = 0.003f;
+constexpr int64_t fewest_steps_of_the_usual_rate = 1000;
 constexpr int64_t many_boxes = 1000;
 
 // The average spans a tenth of the run, but no more than the published 0.9998 does: a third still contains weights of much
@@ -236,15 +238,18 @@ class Chooser {
   }
 
   void rate() {
-    const auto chosen = [this](float rate, const std::string& reason) {
-      choose("optimizer.rate", config_.optimizer.rate, rate, reason);
+    const auto rate_of = [this]() -> std::pair<float, std::string> {
+      if (published()) return {usual_rate, "a long run of a large set"};
+      if (!facts_.pretrained)
+        return {steps_ < fewest_steps_of_the_usual_rate ? high_rate : usual_rate, run_of()};
+      if (!facts_.new_predictions) return {usual_rate, "all layers are pretrained"};
+      const bool many = facts_.boxes >= many_boxes;
+      return {many ? high_rate : usual_rate,
+              fmt::format("new prediction layers on pretrained ones, {} {} objects",
+                          many ? "at least" : "fewer than", many_boxes)};
     };
-    if (published()) return chosen(published_length_rate, "a long run of a large set");
-    if (!facts_.pretrained) return chosen(fresh_rate, "from scratch");
-    if (!facts_.new_predictions) return chosen(pretrained_rate, "all layers are pretrained");
-    const bool many = facts_.boxes >= many_boxes;
-    chosen(many ? fresh_rate : pretrained_rate, fmt::format("new prediction layers on pretrained ones, {} {} objects",
-                                                            many ? "at least" : "fewer than", many_boxes));
+    const auto [rate, reason] = rate_of();
+    choose("optimizer.rate", config_.optimizer.rate, rate, reason);
   }
 
   void average() {
