@@ -36,15 +36,18 @@ constexpr int64_t fewest_published_steps = 10000;
 // With darknet's fourth power the rate is next to nothing for half of the warm-up, which a short run cannot spare.
 constexpr float warmup_power = 1, published_warmup_power = 4;
 
-// AdamW's rates. Short runs from scratch gain by the higher one, and longer ones lose (docs/accuracy.md). Pretrained layers
-// gain where many objects teach them; from few they lose at a high rate what they brought (docs/finetune.md).
+// Runs of fewer steps gain by an average over less of the run and, from scratch, by a higher rate of AdamW; longer ones lose
+// (docs/accuracy.md).
+constexpr int64_t few_steps = 1000;
+
+// AdamW's rates. Pretrained layers gain by the higher one where many objects teach them; from few they lose at a high rate
+// what they brought (docs/finetune.md).
 constexpr float usual_rate = 0.002f, high_rate = 0.003f;
-constexpr int64_t fewest_steps_of_the_usual_rate = 1000;
 constexpr int64_t many_boxes = 1000;
 
-// The average spans a tenth of the run, but no more than the published 0.9998 does: a third still contains weights of much
-// higher rates (docs/accuracy.md). Its ramp is over early.
-constexpr double average_share = 0.1, ramp_share = 1.0 / 7.5;
+// The part of the run that the average spans, but no more than the published 0.9998 does. Its ramp is over early: 1500
+// steps get 0.998 and 200, known to be good there.
+constexpr double average_share = 1.0 / 3, average_share_of_few_steps = 0.1, ramp_share = 1.0 / 7.5;
 constexpr double published_decay = 0.9998, published_ramp = 2000;
 constexpr double smallest_decay = 0.9, smallest_ramp = 10;
 
@@ -134,6 +137,7 @@ class Chooser {
   int64_t pictures() const { return facts_.pictures > 0 ? facts_.pictures : images_; }
   bool large() const { return pictures() >= large_set; }
   bool published() const { return large() && steps_ >= fewest_published_steps; }
+  bool has_few_steps() const { return steps_ < few_steps; }
   /// Each rank on a GPU has its own; those on CPUs may share the cores of one.
   double images_per_minute() const {
     const double devices = facts_.device.gpu ? images_per_minute_on_gpu * facts_.ranks
@@ -240,8 +244,7 @@ class Chooser {
   void rate() {
     const auto rate_of = [this]() -> std::pair<float, std::string> {
       if (published()) return {usual_rate, "a long run of a large set"};
-      if (!facts_.pretrained)
-        return {steps_ < fewest_steps_of_the_usual_rate ? high_rate : usual_rate, run_of()};
+      if (!facts_.pretrained) return {has_few_steps() ? high_rate : usual_rate, run_of()};
       if (!facts_.new_predictions) return {usual_rate, "all layers are pretrained"};
       const bool many = facts_.boxes >= many_boxes;
       return {many ? high_rate : usual_rate,
@@ -255,7 +258,8 @@ class Chooser {
   void average() {
     const auto steps = static_cast<double>(steps_);
     const std::string reason = published() ? "as YOLOv4 is trained" : run_of();
-    const double rest = rounded(1 / (average_share * steps), "{:.2g}");
+    const double share = has_few_steps() ? average_share_of_few_steps : average_share;
+    const double rest = rounded(1 / (share * steps), "{:.2g}");
     const double decay =
         published() ? published_decay : std::clamp(1 - rest, smallest_decay, published_decay);
     const double ramp =

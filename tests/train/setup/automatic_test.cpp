@@ -132,7 +132,7 @@ float rate_of(const RunFacts& facts, int epochs) {
   return chosen(facts, config).optimizer.rate.value();
 }
 
-TEST(AutomaticValues, ShortRunsFromScratchHaveAHigherRate) {
+TEST(AutomaticValues, RunsOfFewStepsFromScratchHaveAHigherRate) {
   EXPECT_EQ(rate_of(facts_of(800), 9), 0.003f);
   EXPECT_EQ(rate_of(facts_of(800), 10), 0.002f) << "1000 steps";
   EXPECT_EQ(rate_of(facts_of(20000), 200), 0.002f) << "a long run of a large set";
@@ -239,7 +239,7 @@ TEST(AutomaticValues, YoloV4sWarmUpAndAverageAreForLongRunsOfLargeSets) {
   EXPECT_EQ(large.schedule.power, middling.schedule.power.value());
 }
 
-TEST(AutomaticValues, TheAverageSpansATenthOfTheRun) {
+TEST(AutomaticValues, TheAverageSpansAThirdOfTheRunOrATenthOfFewSteps) {
   const auto average = [](int epochs, int64_t images = 800) {
     RunConfig config;
     config.train.epochs = epochs;
@@ -247,8 +247,10 @@ TEST(AutomaticValues, TheAverageSpansATenthOfTheRun) {
     return chosen(facts_of(images), config).ema;
   };
   const EmaOptions usual = average(30);  // 1500 steps
-  EXPECT_FLOAT_EQ(usual.decay, 0.9933f);
+  EXPECT_FLOAT_EQ(usual.decay, 0.998f);
   EXPECT_FLOAT_EQ(usual.ramp, 200);
+  EXPECT_FLOAT_EQ(average(20).decay, 0.997f) << "1000 steps";
+  EXPECT_FLOAT_EQ(average(19).decay, 0.989f) << "950 steps";
   const EmaOptions tiny = average(1), big = average(1000);
   EXPECT_FLOAT_EQ(tiny.decay, 0.9f);
   EXPECT_FLOAT_EQ(tiny.ramp, 10);
@@ -363,7 +365,7 @@ TEST(AutomaticValues, WithALimitOfTimeTheEpochsStayAutomaticAndTheRestFollowsFro
   EXPECT_EQ(choice_of("train.epochs", choices).value, "auto");
   EXPECT_EQ(config.train.batch, 4) << "of an estimated 8000 images";
   EXPECT_FLOAT_EQ(config.schedule.warmup, 3) << "less than a tenth of an estimated 2000 steps of 40 an epoch";
-  EXPECT_FLOAT_EQ(config.ema.decay, 0.995f);
+  EXPECT_FLOAT_EQ(config.ema.decay, 0.9985f);
   EXPECT_FALSE(config.evaluate.every.has_value()) << "the plan decides";
 }
 
