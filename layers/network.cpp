@@ -157,14 +157,13 @@ void Network::infer() {
   });
 }
 
-void Network::backward(const GradientScale& scale, bool accumulate, LossTotals* totals,
-                       const LayerPassed& passed) {
-  run_backward(layer_count() - 1, 0, scale, accumulate, totals, passed);
+void Network::backward(const GradientScale& scale, bool accumulate, LossTotals* totals) {
+  run_backward(layer_count() - 1, 0, scale, accumulate, totals);
 }
 
 /// The backward pass of layers `from` down to `to`.
-void Network::run_backward(int from, int to, const GradientScale& scale, bool accumulate, LossTotals* totals,
-                           const LayerPassed& passed) {
+void Network::run_backward(int from, int to, const GradientScale& scale, bool accumulate,
+                           LossTotals* totals) {
   BRIGHTNET_CHECK(!accumulate || !setup_.gradients_in_place,
                   "a network whose gradients stay rounded adds nothing to them");
   std::vector<CastPair> rounded;
@@ -186,11 +185,8 @@ void Network::run_backward(int from, int to, const GradientScale& scale, bool ac
         layers_[i]->backward(call_of(node, true), accumulate);
         layers_[i]->append_rounded_gradients(rounded);
       }
-      if (node.converts || passed) convert();
+      if (node.converts) convert();
     });
-    if (!passed || is_second_twin(i)) continue;  // whose weights' gradient the first one's call computes
-    if (node.twin >= 0) passed(node.twin);
-    passed(i);
   }
   convert();
 }
@@ -224,6 +220,7 @@ void Network::forward_backward(const GradientScale& scale, bool accumulate, Loss
     from = std::min(from, to - 1);
   };
   for (const int layer : stops.layers) {
+    // The first twin's call computes the gradient of both twins' weights.
     run_to(is_second_twin(layer) ? nodes_[layer].twin : layer);
     stops.passed(layer);
   }

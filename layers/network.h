@@ -38,15 +38,13 @@ struct NetworkSetup {
   InputSize size() const { return {height, width}; }
 };
 
-/// Called by the backward pass with the index of each layer, from the last to the first, after the gradients of its
-/// parameters and of all later layers' were queued.
-using LayerPassed = std::function<void(int layer)>;
-
 /// Where a step that is recorded is interrupted, for work that must not be recorded with it.
 struct StepStops {
   std::function<void()> forward_done;  ///< called after the forward pass
-  std::vector<int> layers;             ///< descending: `passed` is called once these have run backward
-  LayerPassed passed;
+  std::vector<int> layers;             ///< descending
+  /// Called with each of `layers` once it has run backward: the gradients of its parameters and of all later layers' are
+  /// complete in the queue, so that their all-reduce can overlap with the rest of the pass.
+  std::function<void(int layer)> passed;
 };
 
 /// Per-layer time of a profiled step, in seconds.
@@ -99,10 +97,8 @@ class Network {
   /// After forward(): the loss and the gradients (times `scale`) of all parameters, which are overwritten, or
   /// added to in later micro-batches of one optimizer step. The loss's sums are added to `totals` (device
   /// memory; may be nullptr). Runs YoloLayer::loss() of heads and backward() of other layers, from the last
-  /// layer to the first. Once `passed` is called with a layer, the gradients of its parameters and of all
-  /// later layers are complete in the queue, so that their all-reduce can overlap with the rest of the pass.
-  void backward(const GradientScale& scale, bool accumulate, LossTotals* totals = nullptr,
-                const LayerPassed& passed = {});
+  /// layer to the first.
+  void backward(const GradientScale& scale, bool accumulate, LossTotals* totals = nullptr);
   /// Both. Where that is faster on the backend, the second call captures the operations and later calls
   /// replay them.
   void forward_backward(const GradientScale& scale, bool accumulate, LossTotals* totals = nullptr);
@@ -166,8 +162,7 @@ class Network {
   void prepare_if_changed();
   LayerCall call_of(Node& node, bool backward) const;
   void run_forward();
-  void run_backward(int from, int to, const GradientScale& scale, bool accumulate, LossTotals* totals,
-                    const LayerPassed& passed = {});
+  void run_backward(int from, int to, const GradientScale& scale, bool accumulate, LossTotals* totals);
   void rebuild(int layer);
   template <typename Work>
   void recorded(const RecordingKey& key, Work&& work);

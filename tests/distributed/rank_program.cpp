@@ -103,10 +103,9 @@ struct GradientRun {
     options.bucket_bytes = 4096;
     options.overlap = overlap;
     GradientExchange exchange(ranks.host_collectives(), parameters, options);
-    network->forward();
-    exchange.forward_done();
-    network->backward({1.0f / static_cast<float>(config.train.batch)}, false, nullptr,
-                      [&](int layer) { exchange.layer_done(layer); });
+    network->forward_backward(
+        {1.0f / static_cast<float>(config.train.batch)}, false, nullptr,
+        {[&] { exchange.forward_done(); }, exchange.stops(), [&](int layer) { exchange.layer_done(layer); }});
     exchange.finish();
     return {static_cast<const char*>(gradients.data()), gradients.bytes()};
   }
