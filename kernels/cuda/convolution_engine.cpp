@@ -175,7 +175,7 @@ std::string ConvolutionEngines::plan_engines(const ConvolutionVariant& variant, 
   fe::graph::Graph& graph = *variant.graph;
   auto status = graph.validate();
   if (status.is_good()) status = graph.build_operation_graph(handle_);
-  if (status.is_good()) status = graph.create_execution_plans({fe::HeurMode_t::A, fe::HeurMode_t::FALLBACK});
+  if (status.is_good()) status = graph.create_execution_plans(engine_lists);
   if (status.is_bad()) return status.get_message();
   deselect_engines(graph, type, {options_.tensor_float, options_.deterministic, workspace_bytes});
   return "";
@@ -209,7 +209,7 @@ std::vector<ConvolutionEngine> ConvolutionEngines::offered(const Pass& pass, siz
     most = std::max(most, variant.graph->get_execution_plan_count());
   }
   std::vector<ConvolutionEngine> engines;
-  std::set<std::string> known;  // both lists of the heuristics may name an engine
+  std::set<std::string> known;  // several lists of the heuristics may name an engine
   for (int64_t i = 0; i < most; ++i) {
     for (const ConvolutionVariant& variant : variants) {
       if (i >= variant.graph->get_execution_plan_count()) continue;

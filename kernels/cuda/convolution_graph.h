@@ -54,6 +54,11 @@ ConvolutionVariants add_backward_data_variants(const ConvolutionSpec& spec);
 /// Rounded to the compute type, as PyTorch's are: cuDNN has no engine that writes fp32 of half precision.
 ConvolutionVariants backward_weights_variants(const ConvolutionSpec& spec);
 
+/// cuDNN's lists of engines for a graph, in the order in which they are timed. B has more than A for fp32 on compute
+/// capability 10.0, where A leaves a pass of yolov4 with three.
+inline const std::vector<cudnn_frontend::HeurMode_t> engine_lists = {
+    cudnn_frontend::HeurMode_t::A, cudnn_frontend::HeurMode_t::B, cudnn_frontend::HeurMode_t::FALLBACK};
+
 /// What an engine may not do.
 struct EngineLimits {
   bool tensor_float = false;   ///< fp32 factors may be rounded to tf32, and to nothing less

@@ -62,8 +62,7 @@ bool plan(const ConvolutionVariant& variant, const Gpu& gpu) {
   graph.set_device_properties(properties);
   auto valid = graph.validate();
   EXPECT_TRUE(valid.is_good()) << valid.get_message();
-  return graph.build_operation_graph().is_good() &&
-         graph.create_execution_plans({fe::HeurMode_t::A, fe::HeurMode_t::FALLBACK}).is_good();
+  return graph.build_operation_graph().is_good() && graph.create_execution_plans(engine_lists).is_good();
 }
 
 /// Engines that cuDNN names for a graph.
@@ -219,6 +218,10 @@ TEST_F(SlowCudaConvolutionGraph, EveryPassOfYolov4HasFourEnginesToChooseFromAtBa
 
 TEST_F(CudaConvolutionGraph, EveryPassOfYolov4HasFourEnginesInFp32OnAnH200) {
   EXPECT_GE(fewest_engines(h200, 64, {Precision::fp32, false}), 4u);
+}
+
+TEST_F(CudaConvolutionGraph, EveryPassOfYolov4HasFourEnginesInFp32OnAB200) {
+  EXPECT_GE(fewest_engines(b200, 64, {Precision::fp32, false}), 4u);
 }
 
 TEST_F(CudaConvolutionGraph, EveryPassOfYolov4HasFourEnginesInFp16OnAT4) {
