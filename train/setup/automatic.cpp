@@ -63,7 +63,8 @@ constexpr float growing_part = 0.6f;
 constexpr double first_size = 0.54, second_size = 0.77;
 constexpr int smallest_growing_size = 288;
 // Smaller objects are hardly learned from the small inputs: on circuit boards, whose defects have 10 pixels there, the
-// score rose only once the input had grown.
+// score rose only once the input had grown. Pretrained layers know objects at full size, and small inputs teach them
+// little (docs/finetune.md).
 constexpr double smallest_object = 24;
 
 // The last part of a run, on whole images as an evaluation sees them: measured for small sets (docs/accuracy.md).
@@ -315,26 +316,33 @@ class Chooser {
     return sizes;
   }
 
-  void grow() {
-    TrainOptions& train = config_.train;
-    if (train.grow.has_value()) return;
-    const auto constant = [&](const std::string& reason) { choose("train.grow", train.grow, 0.0f, reason); };
-    if (!train.sizes.empty()) return constant("train.sizes are drawn at random");
-    if (!train.size.has_value()) return constant("the input's size is not known here");
-    const InputSize& size = train.size.value();
-    if (size.shorter() < smallest_growing_size) return constant("the input is small");
-    if (published()) return constant("as YOLOv4 is trained");
+  /// Why the input is constant where the user did not say; "" where it grows.
+  std::string why_constant(const InputSize& size) const {
+    if (size.shorter() < smallest_growing_size) return "the input is small";
+    if (published()) return "as YOLOv4 is trained";
+    if (facts_.pretrained) return "pretrained layers know objects at full size";
     if (facts_.small_box > 0 &&
         facts_.small_box * first_size * std::sqrt(static_cast<double>(size.pixels())) < smallest_object)
-      return constant(
-          fmt::format("a quarter of the objects would have less than {:g} pixels", smallest_object));
-    if (facts_.device.gpu) return constant("not measured on GPUs");
-    const std::vector<InputSize> sizes = growing_sizes(size);
-    if (sizes.size() == 1) return constant("no smaller size has the same ratio");
+      return fmt::format("a quarter of the objects would have less than {:g} pixels", smallest_object);
+    if (facts_.device.gpu) return "not measured on GPUs";
+    if (growing_sizes(size).size() == 1) return "no smaller size has the same ratio";
+    return "";
+  }
+
+  void grow() {
+    TrainOptions& train = config_.train;
+    const bool asked = train.grow.has_value();
+    const auto constant = [&](const std::string& reason) { choose("train.grow", train.grow, 0.0f, reason); };
+    if (asked && (train.grow == 0 || !train.sizes.empty())) return;
+    if (!train.sizes.empty()) return constant("train.sizes are drawn at random");
+    if (!train.size.has_value()) return constant("the input's size is not known here");
+    if (const std::string why = asked ? "" : why_constant(train.size); !why.empty()) return constant(why);
+    train.sizes = growing_sizes(train.size);
     std::string text;
-    for (const InputSize& each : sizes) text += (text.empty() ? "" : ", ") + each.text();
-    train.sizes = sizes;
-    choices_.push_back({"train.sizes", '[' + text + ']', "small inputs first"});
+    for (const InputSize& each : train.sizes) text += (text.empty() ? "" : ", ") + each.text();
+    choices_.push_back(
+        {"train.sizes", '[' + text + ']',
+         train.sizes.size() > 1 ? "small inputs first" : "no smaller size has the same ratio"});
     choose("train.grow", train.grow, growing_part, "small inputs take a fraction of the time");
   }
 

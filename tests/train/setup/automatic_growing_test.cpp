@@ -76,9 +76,25 @@ TEST(AutomaticValues, TheInputIsConstantWhereGrowingIsNotKnownToHelp) {
   facts = facts_of(200);
   facts.small_box = 0.05;
   EXPECT_EQ(chosen(facts).train.grow, 0) << "11 of 224 pixels";
+  facts = facts_of(200);
+  facts.pretrained = true;
+  EXPECT_EQ(chosen(facts).train.grow, 0) << "pretrained layers know objects at full size";
   RunConfig given;
   given.train.grow = 0;
   EXPECT_TRUE(chosen(facts_of(200), given).train.sizes.empty());
+}
+
+TEST(AutomaticValues, AnInputThatIsToldToGrowHasSizesToGrowThrough) {
+  RunFacts facts = facts_of(200);
+  facts.pretrained = true;
+  facts.small_box = 0.05;
+  RunConfig config;
+  config.train.grow = 0.8f;
+  config = chosen(facts, config);
+  EXPECT_EQ(config.train.grow, 0.8f);
+  EXPECT_EQ(config.train.sizes, (std::vector<InputSize>{224, 320, 416}));
+  config.train.sizes = {352, 416};
+  EXPECT_EQ(chosen(facts, config).train.sizes, (std::vector<InputSize>{352, 416})) << "as given";
 }
 
 }  // namespace
