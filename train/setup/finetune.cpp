@@ -12,6 +12,7 @@
 #include "train/formats/darknet/weights.h"
 #include "train/formats/foreign_weights.h"
 #include "train/formats/input_channels.h"
+#include "train/formats/safetensors.h"
 #include "train/setup/trained_anchors.h"
 
 namespace brightnet {
@@ -156,9 +157,58 @@ DarknetWeightsReport load_darknet(const std::string& file, const Model& model, c
   }
 }
 
+/// The heads by the names of the layers that predict for them.
+std::vector<std::pair<std::string, const YoloAttributes*>> heads_of(const Model& model) {
+  std::vector<std::pair<std::string, const YoloAttributes*>> heads;
+  for (const LayerDescription& layer : model.layers) {
+    const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes);
+    if (yolo && layer.inputs[0] != network_input)
+      heads.emplace_back(model.layers[static_cast<size_t>(layer.inputs[0])].name, yolo);
+  }
+  return heads;
+}
+
+/// The prediction layers of darknet's weights for other classes. `network` is the weights' own, or the model.
+std::vector<PretrainedPrediction> predictions_of(const DarknetWeightsReport& report, const Model& network,
+                                                 const TrainedAnchors& trained) {
+  std::vector<PretrainedPrediction> predictions;
+  const auto heads = heads_of(network);
+  if (heads.size() != report.predictions.size() || heads.size() != trained.heads.size()) return predictions;
+  for (size_t i = 0; i < heads.size(); ++i) {
+    const DarknetPrediction& read = report.predictions[i];
+    predictions.push_back({.layer = read.layer,
+                           .classes = report.classes,
+                           .anchors = trained.heads[i],
+                           .scale_xy = heads[i].second->head.scale_xy,
+                           .weight = read.weight,
+                           .bias = read.bias});
+  }
+  return predictions;
+}
+
+/// Those of a safetensors file.
+std::vector<PretrainedPrediction> predictions_of(const std::string& file, const TrainedModel& theirs) {
+  std::vector<PretrainedPrediction> predictions;
+  SafetensorsReader reader(file);
+  const auto heads = heads_of(theirs.model);
+  const TrainedAnchors trained = anchors_of(theirs.model);
+  for (size_t i = 0; i < heads.size(); ++i) {
+    const std::string& layer = heads[i].first;
+    if (!reader.tensors().contains(layer + ".weight") || !reader.tensors().contains(layer + ".bias"))
+      continue;
+    predictions.push_back({.layer = layer,
+                           .classes = theirs.model.classes,
+                           .anchors = trained.heads[i],
+                           .scale_xy = heads[i].second->head.scale_xy,
+                           .weight = reader.read(layer + ".weight"),
+                           .bias = reader.read(layer + ".bias")});
+  }
+  return predictions;
+}
+
 MatchReport read_darknet(const TrainOptions& train, const Model& model,
                          const std::vector<std::string>& classes, const ParameterLayout& layout,
-                         std::vector<float>& values) {
+                         std::vector<float>& values, std::vector<PretrainedPrediction>& predictions) {
   DarknetWeightsOptions options;
   options.partial = train.weights_partial;
   Model network;
@@ -174,6 +224,9 @@ MatchReport read_darknet(const TrainOptions& train, const Model& model,
     spdlog::info(
         "  They were trained for {} classes; this model has {}: the prediction layers ({}) start fresh.",
         report.classes, model.classes, fmt::join(prediction_layers(model), ", "));
+    TrainedAnchors trained = options.network ? anchors_of(network) : anchors_of_published(train.weights);
+    if (trained.heads.empty()) trained = anchors_of(model);
+    predictions = predictions_of(report, options.network ? network : model, trained);
   } else {
     spdlog::info(
         "  darknet's files do not name the classes: they are taken to be, in this order, {}. If they are "
@@ -188,7 +241,7 @@ MatchReport read_darknet(const TrainOptions& train, const Model& model,
 
 MatchReport read_safetensors(const TrainOptions& train, const Model& model,
                              const std::vector<std::string>& classes, const ParameterLayout& layout,
-                             std::vector<float>& values) {
+                             std::vector<float>& values, std::vector<PretrainedPrediction>& predictions) {
   if (train.weights_partial || !train.weights_cfg.empty()) {
     throw InputError(
         "--weights-partial and --weights-cfg are for darknet's .weights, which have no names or shapes",
@@ -206,18 +259,8 @@ MatchReport read_safetensors(const TrainOptions& train, const Model& model,
   if (!theirs) return report;
   const std::string told = describe_classes(theirs->classes, classes, model, match.relation);
   if (!told.empty()) spdlog::info("  {}", told);
+  if (match.relation == ClassRelation::other) predictions = predictions_of(train.weights, *theirs);
   return report;
-}
-
-/// The heads by the names of the layers that predict for them.
-std::vector<std::pair<std::string, const YoloAttributes*>> heads_of(const Model& model) {
-  std::vector<std::pair<std::string, const YoloAttributes*>> heads;
-  for (const LayerDescription& layer : model.layers) {
-    const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes);
-    if (yolo && layer.inputs[0] != network_input)
-      heads.emplace_back(model.layers[static_cast<size_t>(layer.inputs[0])].name, yolo);
-  }
-  return heads;
 }
 
 std::string anchors_text(const YoloHead& head) {
@@ -250,11 +293,13 @@ void set_rates(Model& model, const TrainOptions& train) {
   }
 }
 
-void read_pretrained(TrainOptions& train, const Model& model, const std::vector<std::string>& classes,
-                     const ParameterLayout& layout, std::vector<float>& values) {
+std::vector<PretrainedPrediction> read_pretrained(TrainOptions& train, const Model& model,
+                                                  const std::vector<std::string>& classes,
+                                                  const ParameterLayout& layout, std::vector<float>& values) {
   refuse_foreign_weights(train.weights);
   const auto read = is_darknet_weights(train.weights) ? read_darknet : read_safetensors;
-  const MatchReport report = read(train, model, classes, layout, values);
+  std::vector<PretrainedPrediction> predictions;
+  const MatchReport report = read(train, model, classes, layout, values, predictions);
   for (const auto& name : report.summed)
     spdlog::info("  {}: the weights for red, green and blue are summed into those of the grey channel", name);
   for (const auto& name : report.left) spdlog::info("  newly initialised: {}", name);
@@ -271,6 +316,7 @@ void read_pretrained(TrainOptions& train, const Model& model, const std::vector<
     fresh.insert(layer.name);
   }
   train.fresh.assign(fresh.begin(), fresh.end());
+  return predictions;
 }
 
 std::string describe_other_heads(const TrainOptions& train, const Model& model) {

@@ -7,6 +7,7 @@
 #include "layers/parameters.h"
 #include "train/config/config.h"
 #include "train/formats/weights.h"
+#include "train/setup/pretrained_boxes.h"
 
 namespace brightnet {
 
@@ -17,9 +18,11 @@ void set_rates(Model& model, const TrainOptions& train);
 
 /// Loads train.weights (safetensors, or darknet's .weights) into `values`, logs what matches and what does
 /// not, and adds the layers that it does not contain to train.fresh. The prediction layers are read by the
-/// names of `classes`, which are the data set's: in their order, where the weights have them.
-void read_pretrained(TrainOptions& train, const Model& model, const std::vector<std::string>& classes,
-                     const ParameterLayout& layout, std::vector<float>& values);
+/// names of `classes`, which are the data set's: in their order, where the weights have them. Returns those that are for
+/// other classes, for keep_boxes() once the run's heads are known.
+std::vector<PretrainedPrediction> read_pretrained(TrainOptions& train, const Model& model,
+                                                  const std::vector<std::string>& classes,
+                                                  const ParameterLayout& layout, std::vector<float>& values);
 
 /// The differences between the heads of pretrained prediction layers and those of the run that change what
 /// their outputs mean (anchors, scale_xy, new_coords), as a message; "" when there are none.

@@ -20,6 +20,7 @@
 #include "train/setup/automatic_size.h"
 #include "train/setup/finetune.h"
 #include "train/setup/memory_advice.h"
+#include "train/setup/pretrained_boxes.h"
 #include "train/setup/run_data.h"
 #include "train/setup/run_model.h"
 
@@ -40,16 +41,21 @@ void say_what_was_imported(const RunConfig& config, int classes) {
                config.model, config.imported->model.classes, classes, classes);
 }
 
+struct StartingParameters {
+  std::vector<float> values;
+  std::vector<PretrainedPrediction> of_other_classes;  ///< prediction layers whose boxes are kept
+};
+
 /// Initial parameters, overwritten by train.weights; updates the rates of `model` accordingly.
-std::vector<float> starting_parameters(RunConfig& config, Model& model,
+StartingParameters starting_parameters(RunConfig& config, Model& model,
                                        const std::vector<std::string>& classes, const Backend& backend,
                                        bool resuming) {
   const ParameterLayout layout(model);
   check_parameter_memory(model, layout, backend);
-  std::vector<float> values = initial_parameters(model, layout, config.train.seed);
-  if (resuming) return values;
+  StartingParameters start{initial_parameters(model, layout, config.train.seed), {}};
+  if (resuming) return start;
   if (!config.train.weights.empty()) {
-    read_pretrained(config.train, model, classes, layout, values);
+    start.of_other_classes = read_pretrained(config.train, model, classes, layout, start.values);
     set_rates(model, config.train);
   } else if (config.train.pretrained_rate != 1 || config.train.pretrained_warmup > 0 ||
              !config.train.freeze.empty()) {
@@ -57,7 +63,7 @@ std::vector<float> starting_parameters(RunConfig& config, Model& model,
         "train.freeze, train.pretrained_rate and train.pretrained_warmup apply to layers loaded with --weights, which "
         "is not given.");
   }
-  return values;
+  return start;
 }
 
 /// train.micro_batch becomes a number that divides this rank's part of the batch.
@@ -137,10 +143,10 @@ void prepare_model(Preparation& run) {
   const auto classes = static_cast<int>(run.training.classes.size());
   run.model = run.old ? model_of_folder(config, classes) : load_model(config, classes);
   if (const auto size = choose_size(config, run.training, run.model)) run.choices.push_back(*size);
-  run.initial =
+  StartingParameters start =
       starting_parameters(config, run.model, run.training.classes, *run.backend, run.old.has_value());
   if (!run.old) {
-    // None of this changes the parameters or their initial values. The head may bring its own anchors.
+    // None of this changes which parameters there are. The head may bring its own anchors.
     append(run.choices, choose_head(config, run.model));
     for (const auto& choice : {choose_anchors(config, run.training, run.model),
                                choose_class_weights(config, run.training, run.model)}) {
@@ -148,7 +154,13 @@ void prepare_model(Preparation& run) {
     }
     if (!run.choices.empty()) run.model = load_model(config, classes);
     if (const auto choice = choose_static_assignment(config, run.model)) run.choices.push_back(*choice);
+    const auto kept = keep_boxes(start.of_other_classes, run.model, ParameterLayout(run.model), start.values);
+    if (!kept.empty())
+      spdlog::info(
+          "  {}: the weights' boxes are kept, for the anchors of this run; objectness and classes start fresh.",
+          fmt::join(kept, ", "));
   }
+  run.initial = std::move(start.values);
   if (const auto boxes = box_shapes(run.training, anchor_options(config, run.model)); !boxes.empty())
     run.anchors = anchor_fit(run.model, boxes);
 }

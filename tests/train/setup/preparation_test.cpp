@@ -1,6 +1,10 @@
 #include "train/setup/preparation.h"
 
+#include <cmath>
+
 #include "tests/train/small_run.h"
+#include "tests/train/small_weights.h"
+#include "train/formats/darknet/weights.h"
 
 namespace brightnet::testing {
 namespace {
@@ -51,6 +55,33 @@ TEST(Preparation, OfARunWhoseLayersKeptValuesOfTheirOwnKeepsThem) {
   std::vector<float> scales;
   for (const YoloAttributes* yolo : yolo_heads(resumed.model)) scales.push_back(yolo->head.scale_xy);
   EXPECT_EQ(scales, (std::vector<float>{1.2f, 2}));
+}
+
+TEST(Preparation, KeepsWhatWeightsForOtherClassesKnowOfBoxes) {
+  SmallRun run;
+  const std::filesystem::path file = write_small_weights(run, {"x", "y", "z"}),
+                              darknet = run.folder() / "three.weights";
+  const TrainedModel trained = load_trained_model(file);
+  save_darknet_weights(darknet, trained.model, trained.layout, trained.values);
+  const float* weight = trained.values.data() + trained.layout.find("conv3.weight")->offset;
+  for (const auto& weights : {file, darknet}) {
+    SCOPED_TRACE(weights);
+    run.write_config("train: {precision: fp32, size: 64, epochs: 1, weights: " + weights.string() + "}\n");
+    const Preparation prepared = brightnet::testing::prepared(request_of(run));
+    EXPECT_EQ(prepared.config.train.fresh, (std::vector<std::string>{"conv3", "conv5"}));
+    const YoloHead& head = yolo_heads(prepared.model)[0]->head;
+    ASSERT_EQ(head.scale_xy, 2);
+    const float* bias = prepared.initial.data() + prepared.layout->find("conv3.bias")->offset;
+    const float* own = prepared.initial.data() + prepared.layout->find("conv3.weight")->offset;
+    const float sides[] = {8, 14};  // of the anchors of the weights, whose biases are 0
+    for (int a = 0; a < 2; ++a) {
+      EXPECT_FLOAT_EQ(bias[a * 7 + 2], std::log(sides[a] / head.anchors[a].w));
+      EXPECT_FLOAT_EQ(bias[a * 7 + 3], std::log(sides[a] / head.anchors[a].h));
+      EXPECT_FLOAT_EQ(bias[a * 7 + 4], std::log(0.01f / 0.99f)) << "objectness is initialised";
+      EXPECT_FLOAT_EQ(own[(a * 7 + 0) * 32 + 5], weight[(a * 8 + 0) * 32 + 5] * (1.05f / 2));
+      EXPECT_FLOAT_EQ(own[(a * 7 + 3) * 32 + 5], weight[(a * 8 + 3) * 32 + 5]);
+    }
+  }
 }
 
 }  // namespace

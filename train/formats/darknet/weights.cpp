@@ -240,6 +240,18 @@ void put(const Block& block, const ParameterLayout& layout, const std::vector<fl
   }
 }
 
+/// As put() would, for a prediction layer that has another number of channels here.
+DarknetPrediction prediction_of(const Block& block, const std::string& layer,
+                                const std::vector<float>& numbers) {
+  const auto filters = static_cast<size_t>(block.filters);
+  DarknetPrediction prediction{.layer = layer, .weight = std::vector<float>(block.weights()), .bias = {}};
+  prediction.bias.assign(numbers.begin(), numbers.begin() + block.filters);
+  for_each_weight(block, [&](int64_t theirs, int64_t ours) {
+    prediction.weight[static_cast<size_t>(ours)] = numbers[filters + static_cast<size_t>(theirs)];
+  });
+  return prediction;
+}
+
 /// Reads the convolutions in order, up to the first invalid one.
 class BlockReader {
  public:
@@ -355,6 +367,8 @@ DarknetWeightsReport load_darknet_weights(const fs::path& file, const Model& mod
     if (extent.blocks[i].same_shape(targets[i])) {
       put(targets[i], layout, numbers, values, report.match);
     } else {
+      if (targets[i].head && !extent.blocks[i].batch_norm)
+        report.predictions.push_back(prediction_of(extent.blocks[i], targets[i].layer->name, numbers));
       leave(i, extent.blocks[i].text() + " in the file, " + targets[i].text() + " here");
     }
   });

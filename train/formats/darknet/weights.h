@@ -34,6 +34,12 @@ struct DarknetWeightsOptions {
   bool partial = false;
 };
 
+/// A prediction layer of a file for another number of classes, which the model has no place for.
+struct DarknetPrediction {
+  std::string layer;                ///< its name in the model
+  std::vector<float> weight, bias;  ///< of all its channels; OHWI
+};
+
 /// What load_darknet_weights() found.
 struct DarknetWeightsReport {
   DarknetHeader header;
@@ -41,6 +47,7 @@ struct DarknetWeightsReport {
   int layers = 0;   ///< darknet's count of the layers up to there: 137 for a yolov4.conv.137
   int classes = 0;  ///< of the file's heads
   MatchReport match;
+  std::vector<DarknetPrediction> predictions;  ///< in the order of the network
   bool whole() const { return convolutions == all_convolutions; }
   /// "107 of 110 convolutions (the first 137 layers as darknet counts them)".
   std::string summary() const;

@@ -175,6 +175,12 @@ TEST(DarknetWeights, OfAnotherNumberOfClassesFillAllButThePredictions) {
     EXPECT_EQ(loaded.value("predict1.bias", 0), -7.0f);
     EXPECT_EQ(loaded.value("coarse.shift", 0), numbered(stem + fine + predictions(classes, 6)));
     EXPECT_EQ(loaded.value("predict2.weight", 3), -7.0f);
+    ASSERT_EQ(report.predictions.size(), 2u) << "handed over instead";
+    const DarknetPrediction& first = report.predictions[0];
+    EXPECT_EQ(first.layer, "predict1");
+    EXPECT_EQ(first.bias.front(), numbered(stem + fine));
+    EXPECT_EQ(first.weight.back(), numbered(stem + fine + predictions(classes, 6) - 1));
+    EXPECT_EQ(first.bias.size() + first.weight.size(), predictions(classes, 6));
   }
 }
 

@@ -1,0 +1,64 @@
+#include "train/setup/pretrained_boxes.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace brightnet {
+namespace {
+
+/// Of each anchor the first channels are x, y, width and height, and then come objectness and the classes.
+constexpr size_t box_channels = 4, values_before_classes = 5;
+
+/// The head that reads a layer of this name, or nullptr.
+const YoloHead* head_of(const Model& model, const std::string& layer) {
+  for (const LayerDescription& head : model.layers) {
+    const auto* yolo = std::get_if<YoloAttributes>(&head.attributes);
+    if (yolo && head.inputs[0] != network_input &&
+        model.layers[static_cast<size_t>(head.inputs[0])].name == layer)
+      return &yolo->head;
+  }
+  return nullptr;
+}
+
+void keep(const PretrainedPrediction& trained, const YoloHead& head, float* weight, size_t inputs,
+          float* bias) {
+  const size_t theirs = values_before_classes + static_cast<size_t>(trained.classes),
+               ours = static_cast<size_t>(head.values());
+  const float factor = trained.scale_xy / head.scale_xy;
+  for (size_t a = 0; a < trained.anchors.size(); ++a) {
+    const Anchor &was = trained.anchors[a], &is = head.anchors[head.mask[a]];
+    const float shift[box_channels] = {0, 0, std::log(was.w / is.w), std::log(was.h / is.h)};
+    for (size_t i = 0; i < box_channels; ++i) {
+      const size_t from = a * theirs + i, to = a * ours + i;
+      const float scale = i < 2 ? factor : 1;
+      std::transform(trained.weight.begin() + static_cast<ptrdiff_t>(from * inputs),
+                     trained.weight.begin() + static_cast<ptrdiff_t>((from + 1) * inputs),
+                     weight + to * inputs, [&](float value) { return scale * value; });
+      bias[to] = scale * trained.bias[from] + shift[i];
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> keep_boxes(const std::vector<PretrainedPrediction>& predictions, const Model& model,
+                                    const ParameterLayout& layout, std::vector<float>& values) {
+  std::vector<std::string> kept;
+  for (const PretrainedPrediction& trained : predictions) {
+    const YoloHead* head = head_of(model, trained.layer);
+    const ParameterEntry *weight = layout.find(trained.layer + ".weight"),
+                         *bias = layout.find(trained.layer + ".bias");
+    if (!head || !weight || !bias) continue;
+    const size_t channels =
+                     trained.anchors.size() * (values_before_classes + static_cast<size_t>(trained.classes)),
+                 inputs = weight->count / static_cast<size_t>(weight->shape[0]);
+    if (trained.anchors.size() != static_cast<size_t>(head->mask_count) || trained.bias.size() != channels ||
+        trained.weight.size() != channels * inputs || bias->shape[0] != head->channels())
+      continue;
+    keep(trained, *head, values.data() + weight->offset, inputs, values.data() + bias->offset);
+    kept.push_back(trained.layer);
+  }
+  return kept;
+}
+
+}  // namespace brightnet
