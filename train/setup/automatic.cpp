@@ -40,9 +40,9 @@ constexpr float warmup_power = 1, published_warmup_power = 4;
 // (docs/accuracy.md).
 constexpr int64_t few_steps = 1000;
 
-// AdamW's rates. Pretrained layers gain by the higher one where many objects teach them; from few they lose at a high rate
-// what they brought (docs/finetune.md).
-constexpr float usual_rate = 0.002f, high_rate = 0.003f;
+// AdamW's rates. Pretrained layers gain by the highest one where many objects teach them; from few they lose at a high
+// rate what they brought (docs/finetune.md).
+constexpr float usual_rate = 0.002f, high_rate = 0.003f, adapting_rate = 0.004f;
 constexpr int64_t many_boxes = 1000;
 
 // The part of the run that the average spans, but no more than the published 0.9998 does. Its ramp is over early: 1500
@@ -248,7 +248,7 @@ class Chooser {
       if (!facts_.pretrained) return {has_few_steps() ? high_rate : usual_rate, run_of()};
       if (!facts_.new_predictions) return {usual_rate, "all layers are pretrained"};
       const bool many = facts_.boxes >= many_boxes;
-      return {many ? high_rate : usual_rate,
+      return {many ? adapting_rate : usual_rate,
               fmt::format("new prediction layers on pretrained ones, {} {} objects",
                           many ? "at least" : "fewer than", many_boxes)};
     };

@@ -1,6 +1,7 @@
 #include "train/setup/finetune.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <span>
 
@@ -186,6 +187,12 @@ std::vector<PretrainedPrediction> predictions_of(const DarknetWeightsReport& rep
   return predictions;
 }
 
+void require_finite(const std::vector<float>& values, const std::string& layer, const std::string& file) {
+  if (std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); })) return;
+  throw InputError("'" + layer + "' holds values that are not finite (NaN or infinite)", file,
+                   "The training that wrote it diverged, or the file was damaged: use other weights.");
+}
+
 /// Those of a safetensors file.
 std::vector<PretrainedPrediction> predictions_of(const std::string& file, const TrainedModel& theirs) {
   std::vector<PretrainedPrediction> predictions;
@@ -202,6 +209,8 @@ std::vector<PretrainedPrediction> predictions_of(const std::string& file, const 
                            .scale_xy = heads[i].second->head.scale_xy,
                            .weight = reader.read(layer + ".weight"),
                            .bias = reader.read(layer + ".bias")});
+    require_finite(predictions.back().weight, layer, file);
+    require_finite(predictions.back().bias, layer, file);
   }
   return predictions;
 }

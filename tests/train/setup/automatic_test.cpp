@@ -146,7 +146,7 @@ TEST(AutomaticValues, PretrainedLayersUnderNewPredictionsAdaptFasterWhereThereAr
     facts.boxes = boxes;
     return rate_of(facts, 200);
   };
-  EXPECT_EQ(rate(true, 1000), 0.003f);
+  EXPECT_EQ(rate(true, 1000), 0.004f);
   EXPECT_EQ(rate(true, 999), 0.002f);
   EXPECT_EQ(rate(false, 5000), 0.002f) << "the weights have the prediction layers, too";
   EXPECT_EQ(rate(true, 90000, 20000), 0.002f) << "a long run of a large set";

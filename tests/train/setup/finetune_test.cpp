@@ -331,6 +331,18 @@ TEST_F(ThreeClasses, NoneOfWhichTheWeightsHaveStartThePredictionLayersFresh) {
   EXPECT_NE(ours.values[ours.layout.find("fine.weight")->offset], -7.0f);
 }
 
+TEST_F(ThreeClasses, NoneOfWhichTheWeightsHaveAreRefusedWithBoxesThatAreNotFinite) {
+  TrainedModel trained = load_trained_model(train_.weights);
+  trained.values[trained.layout.find("conv5.bias")->offset] = NAN;
+  save_weights(train_.weights, trained);
+  try {
+    taken_for({"x", "y", "z"});
+    FAIL() << "their boxes would be kept";
+  } catch (const InputError& e) {
+    EXPECT_NE(std::string(e.what()).find("conv5"), std::string::npos) << e.what();
+  }
+}
+
 TEST_F(ThreeClasses, OfWeightsThatNumberThemAreTakenInOrder) {
   train_.weights = write_small_weights(run_, {"class 0", "class 1", "class 2"}).string();
   const TrainedModel theirs = load_trained_model(train_.weights), ours = taken_for({"x", "y", "z"});
