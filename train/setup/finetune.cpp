@@ -158,29 +158,18 @@ DarknetWeightsReport load_darknet(const std::string& file, const Model& model, c
   }
 }
 
-/// The heads by the names of the layers that predict for them.
-std::vector<std::pair<std::string, const YoloAttributes*>> heads_of(const Model& model) {
-  std::vector<std::pair<std::string, const YoloAttributes*>> heads;
-  for (const LayerDescription& layer : model.layers) {
-    const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes);
-    if (yolo && layer.inputs[0] != network_input)
-      heads.emplace_back(model.layers[static_cast<size_t>(layer.inputs[0])].name, yolo);
-  }
-  return heads;
-}
-
 /// The prediction layers of darknet's weights for other classes. `network` is the weights' own, or the model.
 std::vector<PretrainedPrediction> predictions_of(const DarknetWeightsReport& report, const Model& network,
                                                  const TrainedAnchors& trained) {
   std::vector<PretrainedPrediction> predictions;
-  const auto heads = heads_of(network);
+  const auto heads = prediction_heads(network);
   if (heads.size() != report.predictions.size() || heads.size() != trained.heads.size()) return predictions;
   for (size_t i = 0; i < heads.size(); ++i) {
     const DarknetPrediction& read = report.predictions[i];
     predictions.push_back({.layer = read.layer,
                            .classes = report.classes,
                            .anchors = trained.heads[i],
-                           .scale_xy = heads[i].second->head.scale_xy,
+                           .scale_xy = heads[i].head->scale_xy,
                            .weight = read.weight,
                            .bias = read.bias});
   }
@@ -197,16 +186,16 @@ void require_finite(const std::vector<float>& values, const std::string& layer, 
 std::vector<PretrainedPrediction> predictions_of(const std::string& file, const TrainedModel& theirs) {
   std::vector<PretrainedPrediction> predictions;
   SafetensorsReader reader(file);
-  const auto heads = heads_of(theirs.model);
+  const auto heads = prediction_heads(theirs.model);
   const TrainedAnchors trained = anchors_of(theirs.model);
   for (size_t i = 0; i < heads.size(); ++i) {
-    const std::string& layer = heads[i].first;
+    const std::string& layer = heads[i].layer;
     if (!reader.tensors().contains(layer + ".weight") || !reader.tensors().contains(layer + ".bias"))
       continue;
     predictions.push_back({.layer = layer,
                            .classes = theirs.model.classes,
                            .anchors = trained.heads[i],
-                           .scale_xy = heads[i].second->head.scale_xy,
+                           .scale_xy = heads[i].head->scale_xy,
                            .weight = reader.read(layer + ".weight"),
                            .bias = reader.read(layer + ".bias")});
     require_finite(predictions.back().weight, layer, file);
@@ -334,19 +323,17 @@ std::string describe_other_heads(const TrainOptions& train, const Model& model) 
   if (!theirs) return "";
   const std::set<std::string> fresh(train.fresh.begin(), train.fresh.end());
   std::string lines;
-  for (const auto& [layer, head] : heads_of(model)) {
-    for (const auto& [other_layer, other] : heads_of(theirs->model)) {
+  for (const auto& [layer, head] : prediction_heads(model)) {
+    for (const auto& [other_layer, other] : prediction_heads(theirs->model)) {
       if (other_layer != layer || fresh.contains(layer)) continue;
       const auto compare = [&, &name = layer](const char* key, const std::string& trained,
                                               const std::string& now) {
         if (trained != now)
           lines += fmt::format("\n  {}: {} {} in the weights, {} here", name, key, trained, now);
       };
-      compare("anchors", anchors_text(other->head), anchors_text(head->head));
-      compare("scale_xy", fmt::format("{:g}", other->head.scale_xy),
-              fmt::format("{:g}", head->head.scale_xy));
-      compare("new_coords", fmt::format("{}", other->head.new_coords),
-              fmt::format("{}", head->head.new_coords));
+      compare("anchors", anchors_text(*other), anchors_text(*head));
+      compare("scale_xy", fmt::format("{:g}", other->scale_xy), fmt::format("{:g}", head->scale_xy));
+      compare("new_coords", fmt::format("{}", other->new_coords), fmt::format("{}", head->new_coords));
     }
   }
   if (lines.empty()) return "";

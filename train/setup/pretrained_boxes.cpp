@@ -3,22 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "train/setup/trained_anchors.h"
+
 namespace brightnet {
 namespace {
 
 /// Of each anchor the first channels are x, y, width and height, and then come objectness and the classes.
 constexpr size_t box_channels = 4, values_before_classes = 5;
-
-/// The head that reads a layer of this name, or nullptr.
-const YoloHead* head_of(const Model& model, const std::string& layer) {
-  for (const LayerDescription& head : model.layers) {
-    const auto* yolo = std::get_if<YoloAttributes>(&head.attributes);
-    if (yolo && head.inputs[0] != network_input &&
-        model.layers[static_cast<size_t>(head.inputs[0])].name == layer)
-      return &yolo->head;
-  }
-  return nullptr;
-}
 
 void keep(const PretrainedPrediction& trained, const YoloHead& head, float* weight, size_t inputs,
           float* bias) {
@@ -44,18 +35,21 @@ void keep(const PretrainedPrediction& trained, const YoloHead& head, float* weig
 std::vector<std::string> keep_boxes(const std::vector<PretrainedPrediction>& predictions, const Model& model,
                                     const ParameterLayout& layout, std::vector<float>& values) {
   std::vector<std::string> kept;
+  const std::vector<PredictionHead> heads = prediction_heads(model);
   for (const PretrainedPrediction& trained : predictions) {
-    const YoloHead* head = head_of(model, trained.layer);
+    const auto found = std::find_if(heads.begin(), heads.end(),
+                                    [&](const PredictionHead& each) { return each.layer == trained.layer; });
     const ParameterEntry *weight = layout.find(trained.layer + ".weight"),
                          *bias = layout.find(trained.layer + ".bias");
-    if (!head || !weight || !bias) continue;
+    if (found == heads.end() || !weight || !bias) continue;
+    const YoloHead& head = *found->head;
     const size_t channels =
                      trained.anchors.size() * (values_before_classes + static_cast<size_t>(trained.classes)),
                  inputs = weight->count / static_cast<size_t>(weight->shape[0]);
-    if (trained.anchors.size() != static_cast<size_t>(head->mask_count) || trained.bias.size() != channels ||
-        trained.weight.size() != channels * inputs || bias->shape[0] != head->channels())
+    if (trained.anchors.size() != static_cast<size_t>(head.mask_count) || trained.bias.size() != channels ||
+        trained.weight.size() != channels * inputs || bias->shape[0] != head.channels())
       continue;
-    keep(trained, *head, values.data() + weight->offset, inputs, values.data() + bias->offset);
+    keep(trained, head, values.data() + weight->offset, inputs, values.data() + bias->offset);
     kept.push_back(trained.layer);
   }
   return kept;

@@ -12,22 +12,6 @@
 namespace brightnet {
 namespace {
 
-/// A head and the layer that predicts for it.
-struct Head {
-  std::string layer;
-  const YoloHead* head;
-};
-
-std::vector<Head> heads_of(const Model& model) {
-  std::vector<Head> heads;
-  for (const LayerDescription& layer : model.layers) {
-    const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes);
-    if (yolo && layer.inputs[0] != network_input)
-      heads.push_back({model.layers[static_cast<size_t>(layer.inputs[0])].name, &yolo->head});
-  }
-  return heads;
-}
-
 std::vector<Anchor> own_anchors(const YoloHead& head) {
   std::vector<Anchor> anchors;
   for (int i = 0; i < head.mask_count; ++i) anchors.push_back(head.anchors[head.mask[i]]);
@@ -46,7 +30,7 @@ std::string text(const std::vector<Anchor>& anchors) {
 }
 
 /// Channel a · (5 + classes) + 2 is t of the width for anchor a, the next that of the height.
-void shift_biases(const Head& head, int classes, const std::vector<Anchor>& trained,
+void shift_biases(const PredictionHead& head, int classes, const std::vector<Anchor>& trained,
                   const ParameterLayout& layout, std::vector<float>& values) {
   const ParameterEntry* bias = layout.find(head.layer + ".bias");
   BRIGHTNET_CHECK(bias, "a prediction layer without biases");
@@ -60,9 +44,19 @@ void shift_biases(const Head& head, int classes, const std::vector<Anchor>& trai
 
 }  // namespace
 
+std::vector<PredictionHead> prediction_heads(const Model& model) {
+  std::vector<PredictionHead> heads;
+  for (const LayerDescription& layer : model.layers) {
+    const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes);
+    if (yolo && layer.inputs[0] != network_input)
+      heads.push_back({model.layers[static_cast<size_t>(layer.inputs[0])].name, &yolo->head});
+  }
+  return heads;
+}
+
 TrainedAnchors anchors_of(const Model& network) {
   TrainedAnchors trained;
-  for (const Head& head : heads_of(network)) {
+  for (const PredictionHead& head : prediction_heads(network)) {
     trained.heads.push_back(own_anchors(*head.head));
     trained.logarithmic = trained.logarithmic && !head.head->new_coords;
   }
@@ -82,7 +76,7 @@ TrainedAnchors anchors_of_published(const std::filesystem::path& weights) {
 
 std::string fit_to_anchors(const TrainedAnchors& trained, const Model& model, const ParameterLayout& layout,
                            std::vector<float>& values) {
-  const std::vector<Head> heads = heads_of(model);
+  const std::vector<PredictionHead> heads = prediction_heads(model);
   std::vector<std::string> ours, others;
   bool fits = trained.heads.size() == heads.size() && trained.logarithmic;
   for (size_t i = 0; i < heads.size(); ++i) {

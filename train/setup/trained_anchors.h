@@ -15,6 +15,15 @@
 
 namespace brightnet {
 
+/// A head and the layer that predicts for it.
+struct PredictionHead {
+  std::string layer;
+  const YoloHead* head;
+};
+
+/// Of a model, in the order of its layers. They point into the model.
+std::vector<PredictionHead> prediction_heads(const Model& model);
+
 /// The anchors of each prediction layer, in the order of the network.
 struct TrainedAnchors {
   std::vector<std::vector<Anchor>> heads;  ///< empty: not known
