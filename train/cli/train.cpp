@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "core/log.h"
+#include "core/text.h"
 #include "core/threads.h"
 #include "train/cli/commands.h"
 #include "train/cli/metrics_table.h"
@@ -33,7 +34,7 @@ void announce(const Preparation& run, const Trainer& trainer, const Communicator
                run.model.classes == 1 ? "class" : "classes", config.train.size.value().described(),
                enum_name(config.train.precision), run.backend->name(), compute_threads());
   if (const int frozen = frozen_convolutions(run.model); frozen > 0)
-    spdlog::info("{} convolutions are frozen", frozen);
+    spdlog::info("{} frozen", counted(static_cast<size_t>(frozen), "convolution is", "convolutions are"));
   const std::string shared = ranks.alone() ? "" : " on " + std::to_string(ranks.size()) + " ranks";
   spdlog::info("{} training and {} validation images; batch {} = {} x {}{}; {} of memory",
                run.training.images.size(), run.validation.images.size(), config.train.batch.value(),

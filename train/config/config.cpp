@@ -207,15 +207,21 @@ void TrainOptions::fields(Fields& f) {
   f.custom(
       "freeze",
       [this](const YamlValue& value) {
-        freeze = value.node.IsScalar() ? std::vector<std::string>{value.node.Scalar()}
-                                       : yaml_as<std::vector<std::string>>(value, "freeze");
+        if (!value.node.IsScalar()) {
+          freeze = yaml_as<std::vector<std::string>>(value, "freeze");
+        } else if (value.node.Scalar() == "auto") {
+          freeze = {};
+        } else {
+          freeze = std::vector<std::string>{value.node.Scalar()};
+        }
       },
       [this] {
+        if (!freeze.has_value()) return YAML::Node("auto");
         YAML::Node list(YAML::NodeType::Sequence);
-        for (const auto& part : freeze) list.push_back(part);
+        for (const auto& part : freeze.value()) list.push_back(part);
         return list;
       },
-      "not trained: the first K layers, or layers and blocks by name");
+      "not trained: the first K layers, or layers and blocks by name; []: all are trained");
   f("pretrained_rate", pretrained_rate, "factor on the learning rate of layers loaded from the weights")
       .above(0);
   f("pretrained_warmup", pretrained_warmup,

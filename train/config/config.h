@@ -62,10 +62,11 @@ struct TrainOptions {
   /// safetensors or darknet's .weights to start from; empty: from scratch. The name of published weights becomes their
   /// path, which may have to be fetched (train/download/fetch.h).
   std::string weights;
-  bool weights_partial = false;     ///< of a .weights file, load the leading layers that match
-  std::string weights_cfg;          ///< the .cfg of a .weights file that belongs to another model
-  std::vector<std::string> freeze;  ///< not trained: layers or blocks, or one number: the first K layers
-  float pretrained_rate = 1;        ///< factor on the learning rate of layers loaded from `weights`
+  bool weights_partial = false;  ///< of a .weights file, load the leading layers that match
+  std::string weights_cfg;       ///< the .cfg of a .weights file that belongs to another model
+  /// Not trained: layers or blocks, or one number: the first K layers.
+  Auto<std::vector<std::string>> freeze;
+  float pretrained_rate = 1;  ///< factor on the learning rate of layers loaded from `weights`
   /// First part of the run over which the learning rate of those layers rises from 0 to its full value.
   float pretrained_warmup = 0;
   std::vector<std::string> fresh;  ///< layers that `weights` does not contain; the run adds those it finds

@@ -118,6 +118,7 @@ class Chooser {
     // Patience is counted in evaluations.
     evaluate_every();
     patience();
+    freeze();
     rate();
     warmup();
     average();
@@ -254,6 +255,17 @@ class Chooser {
     };
     const auto [rate, reason] = rate_of();
     choose("optimizer.rate", config_.optimizer.rate, rate, reason);
+  }
+
+  // Its edges and colours are much the same for all images; without its backward pass a step is faster.
+  void freeze() {
+    auto& freeze = config_.train.freeze;
+    if (freeze.has_value()) return;
+    freeze = std::vector<std::string>{};
+    if (!facts_.new_predictions || facts_.first_convolution.empty() || published()) return;
+    freeze = std::vector<std::string>{facts_.first_convolution};
+    choices_.push_back({"train.freeze", '[' + facts_.first_convolution + ']',
+                        "edges and colours are much the same for all images"});
   }
 
   void average() {

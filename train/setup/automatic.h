@@ -22,6 +22,7 @@ struct RunFacts {
   double decoded_bytes = 0;       ///< of the training images; 0: unknown
   bool pretrained = false;        ///< the run starts from weights
   bool new_predictions = false;   ///< which the prediction layers are not among
+  std::string first_convolution;  ///< name of the network's first, where the weights have it; otherwise empty
   int stride = 32;                ///< of the model, which the sides of its input are multiples of
   int64_t boxes = 0;              ///< of the training images; 0: unknown
   /// A quarter of the training boxes are smaller than this: √area, as a fraction of the image's. 0: unknown.

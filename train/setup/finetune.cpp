@@ -278,7 +278,7 @@ void set_rates(Model& model, const TrainOptions& train) {
     layer.pretrained = !fresh.contains(layer.name);
     layer.rate = fresh.contains(layer.name) ? 1 : train.pretrained_rate;
   }
-  for (const std::string& part : train.freeze) {
+  for (const std::string& part : train.freeze.value_or({})) {
     if (is_number(part)) {
       freeze_first(model, std::stoi(part));
     } else {

@@ -11,7 +11,7 @@
 
 namespace brightnet {
 
-/// Sets the layers' rates: 0 for the layers in `freeze`, 1 for those in `fresh`, `pretrained_rate` for all
+/// Sets the layers' rates: 0 for the layers in `freeze` (none while it is automatic), 1 for those in `fresh`, `pretrained_rate` for all
 /// others, which are the pretrained ones of a run with `weights`. Throws InputError for a layer or block that the
 /// model does not have, and when nothing is left to train.
 void set_rates(Model& model, const TrainOptions& train);

@@ -58,7 +58,7 @@ StartingParameters starting_parameters(RunConfig& config, Model& model,
     start.of_other_classes = read_pretrained(config.train, model, classes, layout, start.values);
     set_rates(model, config.train);
   } else if (config.train.pretrained_rate != 1 || config.train.pretrained_warmup > 0 ||
-             !config.train.freeze.empty()) {
+             !config.train.freeze.value_or({}).empty()) {
     spdlog::warn(
         "train.freeze, train.pretrained_rate and train.pretrained_warmup apply to layers loaded with --weights, which "
         "is not given.");
@@ -225,6 +225,7 @@ Preparation prepare(const RunRequest& request, const RankDevice& device, const C
   RunFacts facts = run_facts(config, &run.model, run.training, device, ranks);
   facts.validation_images = evaluated_images(run.validation, config.data.tiles);
   append(run.choices, choose_automatic(config, facts));
+  set_rates(run.model, config.train);  // without the layers that are frozen now
   if (ranks.leads()) remark_on_sizes(config, run.training, run.validation);
   if (!run.old && ranks.leads()) {
     say_what_was_imported(config, run.model.classes);

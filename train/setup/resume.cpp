@@ -104,7 +104,7 @@ std::vector<std::string> without_chosen(const std::vector<std::string>& assignme
 bool is_other_model(const OpenRun& run, const Model& model) {
   RunConfig asked = *run.asked;
   asked.head = run.config.head;  // its differences are listed key by key
-  asked.train.freeze.clear();
+  asked.train.freeze = {};
   try {
     return load_model(asked, model.classes).yaml != model.yaml;
   } catch (const InputError&) {

@@ -51,6 +51,17 @@ int64_t pictures(const Dataset& dataset) {
   return static_cast<int64_t>(files.size());
 }
 
+/// Its name, where it comes from the run's weights; otherwise empty.
+std::string first_convolution(const Model& model, const TrainOptions& train) {
+  if (train.weights.empty()) return "";
+  const auto first = std::find_if(
+      model.layers.begin(), model.layers.end(),
+      [](const LayerDescription& layer) { return std::holds_alternative<ConvAttributes>(layer.attributes); });
+  const bool fresh =
+      first == model.layers.end() || std::ranges::find(train.fresh, first->name) != train.fresh.end();
+  return fresh ? "" : first->name;
+}
+
 /// Without the layers that heads read.
 double flops(const Model& model, const InputSize& size) {
   std::vector<double> of_layers = forward_flops(model, size);
@@ -70,6 +81,7 @@ RunFacts run_facts(const RunConfig& config, const Model* model, const Dataset& t
           .pretrained = !config.train.weights.empty(),
           .new_predictions =
               model && !config.train.weights.empty() && !has_pretrained_predictions(*model, config.train),
+          .first_convolution = model ? first_convolution(*model, config.train) : "",
           .stride = model ? model->stride : RunFacts().stride,
           .boxes = boxes(training),
           .small_box = small_box(training),

@@ -155,6 +155,27 @@ TEST(AutomaticValues, PretrainedLayersUnderNewPredictionsAdaptFasterWhereThereAr
   EXPECT_EQ(chosen(facts_of(300), given).optimizer.rate, 0.01f);
 }
 
+TEST(AutomaticValues, TheFirstConvolutionIsFrozenUnderNewPredictions) {
+  using Names = std::vector<std::string>;
+  const auto frozen = [](const char* first, bool new_predictions, int64_t images = 300,
+                         RunConfig config = {}) {
+    RunFacts facts = facts_of(images);
+    facts.pretrained = true;
+    facts.new_predictions = new_predictions;
+    facts.first_convolution = first;
+    config.train.epochs = 200;
+    return chosen(facts, config).train.freeze.value();
+  };
+  EXPECT_EQ(frozen("conv1", true), Names{"conv1"});
+  EXPECT_EQ(frozen("", true), Names{}) << "the weights lack it";
+  EXPECT_EQ(frozen("conv1", false), Names{}) << "the weights have the prediction layers, too";
+  EXPECT_EQ(frozen("conv1", true, 20000), Names{}) << "a long run of a large set";
+  EXPECT_EQ(chosen(facts_of(300)).train.freeze.value(), Names{}) << "from scratch";
+  RunConfig given;
+  given.train.freeze = Names{};
+  EXPECT_EQ(frozen("conv1", true, 300, given), Names{});
+}
+
 TEST(AutomaticValues, StepsThatWereAskedForMakeUpTheEpochs) {
   RunConfig config;
   config.train.iterations = 100;

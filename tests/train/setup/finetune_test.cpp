@@ -30,14 +30,15 @@ float rate_of(const Model& model, const std::string& name) {
 }
 
 TEST(Finetune, FreezesTheFirstLayersOrNamedParts) {
+  using Parts = std::vector<std::string>;
   Model model = shipped_model("yolov4-tiny", 3);
   TrainOptions train;
-  train.freeze = {"3"};
+  train.freeze = Parts{"3"};
   set_rates(model, train);
   EXPECT_EQ(frozen_convolutions(model), 3);
   EXPECT_EQ(rate_of(model, "stage1.in"), 0);
   EXPECT_EQ(rate_of(model, "stage1.a"), 1);
-  train.freeze = {"stage1", "neck"};
+  train.freeze = Parts{"stage1", "neck"};
   train.pretrained_rate = 0.25f;
   train.fresh = {"predict32"};
   set_rates(model, train);
@@ -45,16 +46,16 @@ TEST(Finetune, FreezesTheFirstLayersOrNamedParts) {
   EXPECT_EQ(rate_of(model, "stage1.merge"), 0);
   EXPECT_EQ(rate_of(model, "stage2.merge"), 0.25f);
   EXPECT_EQ(rate_of(model, "predict32"), 1);
-  train.freeze = {"stge1"};
+  train.freeze = Parts{"stge1"};
   try {
     set_rates(model, train);
     FAIL();
   } catch (const InputError& e) {
     EXPECT_NE(std::string(e.what()).find("'stage1'"), std::string::npos) << e.what();
   }
-  train.freeze = {"999"};
+  train.freeze = Parts{"999"};
   EXPECT_THROW(set_rates(model, train), InputError);
-  train.freeze = {std::to_string(model.layers.size())};
+  train.freeze = Parts{std::to_string(model.layers.size())};
   EXPECT_THROW(set_rates(model, train), InputError) << "nothing would be trained";
 }
 

@@ -84,5 +84,22 @@ TEST(Preparation, KeepsWhatWeightsForOtherClassesKnowOfBoxes) {
   }
 }
 
+TEST(Preparation, FreezesTheFirstConvolutionUnderNewPredictionLayers) {
+  SmallRun run;
+  const auto rates = [&](const std::vector<std::string>& classes, const std::string& more) {
+    const std::filesystem::path file = write_small_weights(run, classes);
+    run.write_config("train: {precision: fp32, size: 64, epochs: 1, weights: " + file.string() + more +
+                     "}\n");
+    const Preparation prepared = brightnet::testing::prepared(request_of(run));
+    return std::pair(prepared.layout->find("conv1.weight")->rate,
+                     prepared.layout->find("conv2.weight")->rate);
+  };
+  using Rates = std::pair<float, float>;
+  EXPECT_EQ(rates({"x", "y", "z"}, ""), Rates(0, 1));
+  EXPECT_EQ(rates({"x", "y", "z"}, ", freeze: []"), Rates(1, 1));
+  EXPECT_EQ(rates({"x", "y", "z"}, ", freeze: [conv2]"), Rates(1, 0));
+  EXPECT_EQ(rates({"circle", "square"}, ""), Rates(1, 1)) << "the prediction layers are pretrained, too";
+}
+
 }  // namespace
 }  // namespace brightnet::testing

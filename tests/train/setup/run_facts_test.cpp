@@ -52,6 +52,20 @@ TEST(RunFacts, HaveTheWorkAndTheStrideOfTheModelAtTheRunsSize) {
   EXPECT_EQ(facts("demo", 5, 64).stride, 16);
 }
 
+TEST(RunFacts, NameTheFirstConvolutionThatComesWithWeights) {
+  const Model model = testing::shipped_model("yolov4-tiny", 3);
+  RunConfig config;
+  const auto first = [&] {
+    return run_facts(config, &model, {}, {}, Communicator::solo()).first_convolution;
+  };
+  EXPECT_EQ(first(), "") << "from scratch";
+  config.train.weights = "coco.weights";
+  config.train.fresh = {"predict16", "predict32"};
+  EXPECT_EQ(first(), "conv1");
+  config.train.fresh.push_back("conv1");
+  EXPECT_EQ(first(), "") << "which is not in the weights";
+}
+
 TEST(RunFacts, CountAllThreadsOfTheRun) {
   EXPECT_EQ(run_facts({}, nullptr, {}, {"cpu", {}, 6}, Communicator::solo()).threads, 6);
   EXPECT_EQ(common_device(Communicator::solo(), [] { return "cpu"; }).threads, compute_threads());

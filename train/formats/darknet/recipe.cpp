@@ -92,7 +92,10 @@ class RecipeWriter {
     const int steps = net_.integer("max_batches", 0, 0, 2000000000);
     if (steps > 0) line("  iterations: " + std::to_string(steps));
     line("  patience: 0", "all of max_batches");
-    if (frozen_ > 0) line("  freeze: " + std::to_string(frozen_), "stopbackward=1");
+    if (frozen_ > 0)
+      line("  freeze: " + std::to_string(frozen_), "stopbackward=1");
+    else
+      line("  freeze: []");
   }
 
   /// random=1: every ten steps darknet draws a factor between 1/1.4 and 1.4 and rounds up to the

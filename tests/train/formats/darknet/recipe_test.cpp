@@ -54,9 +54,13 @@ TEST(DarknetRecipe, NamesTheScheduleOfEachPolicy) {
 TEST(DarknetRecipe, FreezesWhatStopbackwardFreezes) {
   const auto imported =
       import_darknet_text(with(small_cfg, "filters=12", "stopbackward=1\nfilters=12"), "small.cfg");
-  RunConfig config;
-  read_config(YamlDocument::parse(imported.recipe_yaml, "recipe").root(), config);
-  ASSERT_EQ(config.train.freeze, std::vector<std::string>{"10"});
+  const auto freeze_of = [](const DarknetImport& import) {
+    RunConfig config;
+    read_config(YamlDocument::parse(import.recipe_yaml, "recipe").root(), config);
+    return config.train.freeze.value();
+  };
+  EXPECT_EQ(freeze_of(imported), std::vector<std::string>{"10"});
+  EXPECT_TRUE(freeze_of(import_darknet_text(small_cfg, "small.cfg")).empty()) << "which is not `auto`";
   EXPECT_EQ(std::get<ConvAttributes>(imported.model.layers[9].attributes).filters, 12)
       << "the tenth, pools merged";
 }
