@@ -225,7 +225,7 @@ Preparation prepare(const RunRequest& request, const RankDevice& device, const C
   RunFacts facts = run_facts(config, &run.model, run.training, device, ranks);
   facts.validation_images = evaluated_images(run.validation, config.data.tiles);
   append(run.choices, choose_automatic(config, facts));
-  set_rates(run.model, config.train);  // without the layers that are frozen now
+  set_rates(run.model, config.train);  // 0 for those that are frozen now
   if (ranks.leads()) remark_on_sizes(config, run.training, run.validation);
   if (!run.old && ranks.leads()) {
     say_what_was_imported(config, run.model.classes);
