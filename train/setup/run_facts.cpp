@@ -51,7 +51,7 @@ int64_t pictures(const Dataset& dataset) {
   return static_cast<int64_t>(files.size());
 }
 
-/// Its name, where it comes from the run's weights; otherwise empty.
+/// Name of the network's first convolution, where it comes from the run's weights; otherwise empty.
 std::string first_convolution(const Model& model, const TrainOptions& train) {
   if (train.weights.empty()) return "";
   const auto first = std::find_if(

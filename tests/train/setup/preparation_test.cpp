@@ -96,6 +96,7 @@ TEST(Preparation, FreezesTheFirstConvolutionUnderNewPredictionLayers) {
   };
   using Rates = std::pair<float, float>;
   EXPECT_EQ(rates({"x", "y", "z"}, ""), Rates(0, 1));
+  EXPECT_EQ(rates({"x", "y", "z"}, ", freeze: auto"), Rates(0, 1));
   EXPECT_EQ(rates({"x", "y", "z"}, ", freeze: []"), Rates(1, 1));
   EXPECT_EQ(rates({"x", "y", "z"}, ", freeze: [conv2]"), Rates(1, 0));
   EXPECT_EQ(rates({"circle", "square"}, ""), Rates(1, 1)) << "the prediction layers are pretrained, too";
