@@ -131,7 +131,7 @@ class Panel {
     }
     s.append(svg("path", {d: `M${left} ${top}V${top + h}H${left + w}`, stroke: "#9aa1a9", fill: "none"}),
              svg("text", {x: left + w / 2, y: height - 6, "text-anchor": "middle"},
-                 this.xName + (log ? " (logarithmic scale)" : "")));
+                 this.xName + (log ? " (vertical scale logarithmic)" : "")));
     const marked = this.section.marked;
     if (marked && marked >= r.x[0] && marked <= r.x[1]) {
       const x = this.px(marked), late = x > left + w / 2;

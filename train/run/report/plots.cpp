@@ -97,7 +97,7 @@ void draw_panel(Canvas& canvas, const cv::Rect2d& place, const PlotPanel& panel,
   const double top = 54 + draw_legend(canvas, {left, place.y + 44}, width, panel);
   const Plot plot{canvas, {left, place.y + top, width, place.height - 46 - top}, x, value_axis(panel)};
   plot.draw_grid(letters);
-  canvas.text(is_logarithmic(panel) ? x_name + "  (logarithmic scale)" : x_name,
+  canvas.text(is_logarithmic(panel) ? x_name + "  (vertical scale logarithmic)" : x_name,
               {plot.area.x + plot.area.width / 2, place.y + place.height - 10}, letters, gray, Align::center);
   if (best_epoch > 0) mark_best_epoch(plot, best_epoch);
   for (size_t i = 0; i < panel.curves.size(); ++i)
