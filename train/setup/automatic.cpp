@@ -180,9 +180,8 @@ class Chooser {
     if (wanted > smallest && trained > 0 && trained / wanted < fewest_steps_of_a_short_run) {
       while (wanted > smallest && trained / wanted < fewest_steps_of_a_short_run)
         wanted = std::max(smallest, wanted / 2);
-      reason +=
-          fmt::format(", each trained {}{:.0f} times: a short run needs steps",
-                      config_.train.minutes > 0 ? "perhaps " : "", trained / static_cast<double>(images_));
+      reason += fmt::format(", {}{:.0f} in the whole run: a short run needs steps",
+                            config_.train.minutes > 0 ? "perhaps " : "", trained);
     }
     int64_t batch = divided_up(std::min<int64_t>(wanted, images_), part) * part;
     if (batch > images_) batch = std::max(part, images_ / part * part);
