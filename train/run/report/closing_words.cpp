@@ -93,8 +93,23 @@ std::string as_sentence(std::string text) {
 constexpr const char* against_over_fitting =
     "more or more varied images help most, then stronger augmentation (augment.*)";
 
-/// The validation score has fallen since its peak, while the training loss went on falling.
-std::string validation_fell(const Evaluations& all) {
+/// Scores of few objects say little.
+bool tells(const TrainingImages& images) {
+  constexpr int64_t least_objects = 20;
+  return images.training.truths >= least_objects && images.validation.truths >= least_objects;
+}
+
+/// By how much more the last weights score on images that they were trained on; 0 where that says little.
+double gap(const RunOutcome& run) {
+  if (!run.training_images || !tells(*run.training_images)) return 0;
+  return run.training_images->training.AP - run.training_images->validation.AP;
+}
+
+constexpr double large_gap = 0.15;
+
+/// The validation score has fallen since its peak, while the training loss went on falling. Beside a large gap half the
+/// fall is enough.
+std::string validation_fell(const RunOutcome& run, const Evaluations& all) {
   const size_t window = window_of(all);
   if (all.count() < 3 * window) return "";
   size_t peak = 0;
@@ -110,24 +125,19 @@ std::string validation_fell(const Evaluations& all) {
   const double last = mean(std::span(all.AP).last(window));
   const double loss_then = mean(std::span(all.loss).subspan(peak, window));
   const double loss_now = mean(std::span(all.loss).last(window));
-  if (highest - last < std::max(0.015, 0.05 * highest) || loss_now >= loss_then) return "";
+  const double least_fall = std::max(0.015, 0.05 * highest) * (gap(run) >= large_gap ? 0.5 : 1);
+  if (highest - last < least_fall || loss_now >= loss_then) return "";
   return fmt::format(
       "It over-fits from about epoch {:.0f}: validation AP fell from {:.3f} to {:.3f} while the training "
       "loss fell on, from {:.3g} to {:.3g}; {}, and train.patience saves the time.",
       all.epochs[peak + window / 2], highest, last, loss_then, loss_now, against_over_fitting);
 }
 
-/// Scores of few objects say little.
-bool tells(const TrainingImages& images) {
-  constexpr int64_t least_objects = 20;
-  return images.training.truths >= least_objects && images.validation.truths >= least_objects;
-}
-
 /// The same weights score far better on the images that they were trained on.
 std::string knows_training_images(const RunOutcome& run) {
-  if (!run.training_images || !tells(*run.training_images)) return "";
+  if (gap(run) < large_gap) return "";
   const auto& [training, validation] = *run.training_images;
-  if (training.AP - validation.AP < 0.15 || validation.AP > 0.7 * training.AP) return "";
+  if (validation.AP > 0.7 * training.AP) return "";
   return fmt::format(
       "It over-fits: the last weights score AP {:.3f} on training images (without augmentation) and {:.3f} "
       "on validation images; {}. Where the two splits show different things, divide the images anew "
@@ -159,7 +169,7 @@ std::string validation_loss_rose(const Evaluations& all) {
 
 std::string over_fitting(const RunOutcome& run, const Evaluations& all) {
   for (const std::string& sentence :
-       {validation_fell(all), knows_training_images(run), validation_loss_rose(all)}) {
+       {validation_fell(run, all), knows_training_images(run), validation_loss_rose(all)}) {
     if (!sentence.empty()) return sentence;
   }
   return "";
@@ -169,7 +179,7 @@ std::string over_fitting(const RunOutcome& run, const Evaluations& all) {
 std::string under_fitting(const RunOutcome& run) {
   if (!run.training_images || !tells(*run.training_images)) return "";
   const auto& [training, validation] = *run.training_images;
-  if (training.AP50 >= 0.5 || training.AP - validation.AP >= 0.15) return "";
+  if (training.AP50 >= 0.5 || gap(run) >= large_gap) return "";
   return fmt::format(
       "It under-fits: the last weights score only AP50 {:.3f} on images that they were trained on. Train "
       "longer (train.epochs or train.minutes), with a larger train.size or model, and see with `brightnet "

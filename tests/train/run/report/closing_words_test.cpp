@@ -139,6 +139,17 @@ TEST(ClosingWords, SayFromWhichEpochARunOverFits) {
   EXPECT_TRUE(closing_words(run).empty());
 }
 
+TEST(ClosingWords, SayASmallFallOfARunThatKnowsItsTrainingImages) {
+  RunOutcome run = healthy();
+  run.curves = curves(
+      60, [](double u) { return u < 1.0 / 3 ? 1.8 * u : 0.6 - 0.035 * (u - 1.0 / 3); }, falling);
+  EXPECT_TRUE(closing_words(run).empty()) << "so small a fall alone may be noise";
+  run.training_images = scores(0.7, 0.9, 0.6);
+  EXPECT_TRUE(closing_words(run).empty()) << "and so it is beside a usual gap";
+  run.training_images = scores(0.84, 0.99, 0.61);
+  expect_alone(run, {"over-fits from about epoch 2", "validation AP fell", "train.patience"});
+}
+
 TEST(ClosingWords, SayThatARunWasStillImproving) {
   RunOutcome run = healthy();
   run.curves = curves(
