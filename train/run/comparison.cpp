@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "core/files.h"
 #include "core/host_memory.h"
 #include "layers/model/reader.h"
 #include "layers/parameters.h"
@@ -81,6 +80,16 @@ void take_from_state(ComparedRun& run, const RunState& state) {
   run.AP75 = state.best->AP75;
 }
 
+/// The heads' settings are keys of the run, whether its configuration gave them or its model's file; the rest is the
+/// network.
+void take_from_model(ComparedRun& run, const YamlValue& model) {
+  YAML::Node network = YAML::Clone(model.node);
+  if (run.config && network["head"]) run.config->head = {network["head"], model.file};
+  run.model_name = network["name"].as<std::string>("");
+  for (const char* key : {"name", "head", "classes", "input"}) network.remove(key);
+  run.network = YAML::Dump(network);
+}
+
 std::string score_text(double value) {
   return value < 0 ? "-" : fmt::format("{:.4f}", value);
 }
@@ -104,6 +113,18 @@ std::string table_text(const std::vector<std::vector<std::string>>& rows) {
 /// Keys that differ between any two runs without meaning.
 bool is_place(const std::string& key) {
   return key == "name" || key == "model" || key == "data.root";
+}
+
+/// The model's name, with the run that first has this network where several networks have that name.
+std::string network_label(const std::vector<ComparedRun>& runs, const ComparedRun& run) {
+  if (run.network.empty()) return "-";
+  const bool ambiguous = std::any_of(runs.begin(), runs.end(), [&](const auto& other) {
+    return other.model_name == run.model_name && !other.network.empty() && other.network != run.network;
+  });
+  if (!ambiguous) return run.model_name;
+  const auto first =
+      std::find_if(runs.begin(), runs.end(), [&](const auto& other) { return other.network == run.network; });
+  return fmt::format("{} of {}", run.model_name, first->name);
 }
 
 /// One column of all runs' curves.
@@ -162,10 +183,10 @@ ComparedRun read_run(const fs::path& path) {
   });
   try_to(run, [&] { take_from_state(run, read_state(folder.state())); });
   try_to(run, [&] {
-    run.model = read_file(folder.model());
+    const YamlDocument document = YamlDocument::load(folder.model());
+    if (document.root().node.IsMap()) take_from_model(run, document.root());
     if (!run.config) return;
-    const int classes = static_cast<int>(run.config->data.classes.size());
-    const Model model = parse_model(YamlDocument::parse(run.model, folder.model().string()), classes);
+    const Model model = parse_model(document, static_cast<int>(run.config->data.classes.size()));
     run.parameters = static_cast<int64_t>(ParameterLayout(model).trainable_parameters());
   });
   for (const auto& weights : {folder.best(), folder.last()}) {
@@ -204,13 +225,9 @@ std::vector<DifferingKey> differing_keys(const std::vector<ComparedRun>& runs) {
     }
   }
   DifferingKey model{"model", {}};
-  for (const ComparedRun& run : runs) {
-    const auto same =
-        std::find_if(runs.begin(), runs.end(), [&](const auto& other) { return other.model == run.model; });
-    model.values.push_back(run.model.empty() ? "-" : fmt::format("model {}", same - runs.begin() + 1));
-  }
+  for (const ComparedRun& run : runs) model.values.push_back(network_label(runs, run));
   const bool many = std::any_of(runs.begin(), runs.end(), [&](const auto& run) {
-    return !run.model.empty() && run.model != runs[0].model;
+    return !run.network.empty() && run.network != runs[0].network;
   });
   if (many) keys.insert(keys.begin(), model);
   return keys;

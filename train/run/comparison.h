@@ -19,8 +19,8 @@ struct ComparedRun {
   /// As it was named, and for legends.
   std::string folder, name;
   std::optional<RunConfig> config;
-  /// The model's YAML; empty: unknown.
-  std::string model;
+  /// Of the model, and its YAML without name and what `config` has (classes, input, head); empty: unknown.
+  std::string model_name, network;
   MetricsTable curves;
 
   /// Of the best evaluation, as metrics.h has them; no_truths: unknown.

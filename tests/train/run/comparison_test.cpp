@@ -86,15 +86,35 @@ TEST(Comparison, NamesTheKeysThatDiffer) {
   EXPECT_EQ(keys[1].key, "optimizer.rate");
   EXPECT_EQ(keys[1].values, (std::vector<std::string>{"0.5", "0.5", "0.25"}));
   runs[0].config.reset();
-  runs[2].model += "\n# another\n";
+  runs[2].network += "\n# another\n";
   const auto fewer = differing_keys(runs);
   ASSERT_EQ(fewer.size(), 3u);
-  EXPECT_EQ(fewer[0].values, (std::vector<std::string>{"model 1", "model 1", "model 3"}));
+  EXPECT_EQ(fewer[0].values, (std::vector<std::string>{"small of a", "small of a", "small of c"}));
   EXPECT_EQ(fewer[1].values, (std::vector<std::string>{"-", "7", "2"}));
   const Json json = comparison_json(runs);
   EXPECT_EQ(json.at("runs").size(), 3u);
   EXPECT_EQ(json.at("runs")[0].at("AP50"), 0.5);
   EXPECT_EQ(json.at("differing_keys").at("train.epochs")[1], "7");
+}
+
+TEST(Comparison, NamesHeadsByWhatTheyWereWhereverItWasGiven) {
+  const SmallRun run;
+  const auto with_head = [&](const char* name, const std::string& settings,
+                             const std::vector<std::string>& more) {
+    const fs::path path = make_run(run, name, more);
+    YAML::Node model = YAML::LoadFile((path / "model.yaml").string());
+    for (const auto& setting : YAML::Load(settings)) model["head"][setting.first] = setting.second;
+    write_atomically(path / "model.yaml", YAML::Dump(model));
+    return read_run(path);
+  };
+  // A run's model.yaml has what the configuration gave; the second one's came from its model's file alone.
+  const std::vector<ComparedRun> runs{with_head("a", "{box_weight: 4}", {"head.box_weight=4"}),
+                                      with_head("b", "{box_weight: 2, iou_loss: giou}", {})};
+  const auto keys = differing_keys(runs);
+  ASSERT_EQ(keys.size(), 2u) << comparison_text(runs);
+  EXPECT_EQ(keys[0].key, "head.box_weight");
+  EXPECT_EQ(keys[0].values, (std::vector<std::string>{"4", "2"}));
+  EXPECT_EQ(keys[1].key, "head.iou_loss");
 }
 
 /// How many pixels have nearly this colour.
