@@ -223,9 +223,8 @@ int find_rate(const TuneArguments& arguments) {
   if (suggestion) {
     spdlog::info(
         "Suggested: optimizer.rate {:g}, a third of the rate where the smoothed loss is least ({:.2g}). The "
-        "configuration has {:g}. Train with it: brightnet train {} --set optimizer.rate={:g}",
-        suggestion->rate, suggestion->minimum, run.config.optimizer.rate, arguments.common.config,
-        suggestion->rate);
+        "configuration has {:g}. To train with it, add --set optimizer.rate={:g} to brightnet train.",
+        suggestion->rate, suggestion->minimum, run.config.optimizer.rate, suggestion->rate);
   } else {
     spdlog::warn(
         "The loss did not fall at any rate: check the labels (brightnet data check), or take more --steps.");
