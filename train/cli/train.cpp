@@ -46,9 +46,15 @@ void announce(const Preparation& run, const Trainer& trainer, const Communicator
   for (const std::string& line : describe(run.choices)) spdlog::info("{}", line);
 }
 
+/// Whether it is there: a full disk does not end a run.
+bool written(const std::filesystem::path& file) {
+  std::error_code error;
+  return std::filesystem::exists(file, error);
+}
+
 std::filesystem::path weights_to_use(const RunFolder& folder, const Progress& progress) {
-  if (progress.averaged_score >= 0) return folder.averaged();
-  return progress.best_epoch > 0 ? folder.best() : folder.last();
+  if (progress.averaged_score >= 0 && written(folder.averaged())) return folder.averaged();
+  return progress.best_epoch > 0 && written(folder.best()) ? folder.best() : folder.last();
 }
 
 /// When the best weights were evaluated: in iterations for a run whose length they are, as in darknet.
@@ -67,15 +73,16 @@ void say_where(const RunConfig& config, const RunFolder& folder, const Trainer& 
     std::istringstream table(metrics_table(*trainer.best_metrics()));
     for (std::string line; std::getline(table, line);) spdlog::info("{}", line);
   }
-  if (trainer.progress().best_epoch > 0)
+  if (trainer.progress().best_epoch > 0 && written(folder.best()))
     spdlog::info("Best weights ({}): {}", time_of_best(config, trainer.progress()), folder.best().string());
-  if (trainer.progress().averaged_score >= 0)
+  if (trainer.progress().averaged_score >= 0 && written(folder.averaged()))
     spdlog::info("Average of the best weights, better than the best alone: {}", folder.averaged().string());
-  spdlog::info("Last weights: {}", folder.last().string());
+  if (written(folder.last())) spdlog::info("Last weights: {}", folder.last().string());
   spdlog::info("All of it on one page: {}", folder.file("report.html").string());
-  spdlog::info("Detect {} in your own images: brightnet detect --weights {} --source FOLDER",
-               dataset.classes.size() == 1 ? dataset.classes[0] : "objects",
-               weights_to_use(folder, trainer.progress()).string());
+  if (const auto weights = weights_to_use(folder, trainer.progress()); written(weights)) {
+    spdlog::info("Detect {} in your own images: brightnet detect --weights {} --source FOLDER",
+                 dataset.classes.size() == 1 ? dataset.classes[0] : "objects", weights.string());
+  }
   spdlog::info("Everything else (results.png, metrics.csv, val_pred*.jpg, TensorBoard events): {}",
                folder.path().string());
 }

@@ -161,8 +161,7 @@ void Trainer::keep_average_if_better(std::vector<float> values, const Metrics& m
     return;
   }
   progress_.averaged_score = average;
-  spdlog::info("{}the best ones {:.4f}: it is kept as {}.", compared, best,
-               setup_.folder.averaged().string());
+  spdlog::info("{}the best ones {:.4f}: it is the better one.", compared, best);
   if (leads()) write_weights(setup_.folder.averaged(), std::move(values), &metrics);
 }
 

@@ -110,8 +110,8 @@ void OutputFiles::check() const {
       fmt::format("the run has ended, and these files could not be written: {}. The first error was: {}",
                   names(missing), first.second.reason),
       "",
-      "What was written before is whole, and `brightnet train --resume` continues from the last state; free "
-      "some space or restore the folder first.");
+      "What was written before is whole, and `brightnet train --resume` continues from the last state that was "
+      "written; free some space or restore the folder first.");
 }
 
 std::optional<uint64_t> free_bytes(const fs::path& file) {
