@@ -86,7 +86,8 @@ void take_from_model(ComparedRun& run, const YamlValue& model) {
   YAML::Node network = YAML::Clone(model.node);
   if (run.config && network["head"]) run.config->head = {network["head"], model.file};
   run.model_name = network["name"].as<std::string>("");
-  for (const char* key : {"name", "head", "classes", "input"}) network.remove(key);
+  for (const char* key : {"name", "head", "classes"}) network.remove(key);
+  if (network["input"].IsMap()) network["input"].remove("size");
   run.network = YAML::Dump(network);
 }
 

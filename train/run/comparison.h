@@ -19,7 +19,7 @@ struct ComparedRun {
   /// As it was named, and for legends.
   std::string folder, name;
   std::optional<RunConfig> config;
-  /// Of the model, and its YAML without name and what `config` has (classes, input, head); empty: unknown.
+  /// Of the model, and its YAML without name and what `config` has (classes, size, head); empty: unknown.
   std::string model_name, network;
   MetricsTable curves;
 

@@ -117,6 +117,18 @@ TEST(Comparison, NamesHeadsByWhatTheyWereWhereverItWasGiven) {
   EXPECT_EQ(keys[1].key, "head.iou_loss");
 }
 
+TEST(Comparison, ANetworkForGreyImagesIsAnotherOne) {
+  const SmallRun run;
+  const fs::path path = make_run(run, "grey", {});
+  YAML::Node model = YAML::LoadFile((path / "model.yaml").string());
+  model["input"]["channels"] = 1;
+  write_atomically(path / "model.yaml", YAML::Dump(model));
+  const auto keys = differing_keys({read_run(make_run(run, "color", {})), read_run(path)});
+  ASSERT_EQ(keys.size(), 1u);
+  EXPECT_EQ(keys[0].key, "model");
+  EXPECT_EQ(keys[0].values, (std::vector<std::string>{"small of color", "small of grey"}));
+}
+
 /// How many pixels have nearly this colour.
 int pixels_of(const cv::Mat& plot, cv::Vec3b color) {
   int count = 0;
