@@ -1,4 +1,4 @@
-// Boxes relative to the image, by centre and size.
+// Boxes: relative to the image, by centre and size, or in its pixels, by corners.
 #pragma once
 
 namespace brightnet {
@@ -17,6 +17,13 @@ struct Truth {
 /// One predicted object. `score` is objectness × class probability.
 struct Detection {
   Box box;
+  int class_id = 0;
+  float score = 0;
+};
+
+/// A detection in pixels of the original image, by corners.
+struct ScoredBox {
+  float x1 = 0, y1 = 0, x2 = 0, y2 = 0;
   int class_id = 0;
   float score = 0;
 };

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes tests/train/fixtures/coco_metrics.json: a random but hard detection problem and its pycocotools metrics.
+"""Makes tests/detect/fixtures/coco_metrics.json: a random but hard detection problem and its pycocotools metrics.
 
     python3 -m venv VENV && VENV/bin/pip install numpy pycocotools
     VENV/bin/python scripts/make_coco_fixture.py
@@ -148,7 +148,7 @@ def main():
     images = [make_image(rng, index) for index in range(60)]
     with contextlib.redirect_stdout(io.StringIO()) as summary:
         expected = expected_values(images)
-    target = pathlib.Path(__file__).parent.parent / "tests/train/fixtures/coco_metrics.json"
+    target = pathlib.Path(__file__).parent.parent / "tests/detect/fixtures/coco_metrics.json"
     head = {"made_by": "scripts/make_coco_fixture.py", "seed": SEED, "pycocotools": version("pycocotools"),
             "numpy": np.__version__, "truths": "x1 y1 x2 y2 class crowd area", "detections": "x1 y1 x2 y2 class score",
             "classes": CLASSES, "expected": expected}

@@ -1,9 +1,9 @@
 // Whole runs on several ranks against the same run on one.
 #include <cmath>
 
+#include "formats/safetensors.h"
 #include "tests/distributed/job.h"
 #include "tests/train/small_run.h"
-#include "train/formats/safetensors.h"
 #include "train/run/report/metrics_csv.h"
 
 namespace brightnet::testing {

@@ -1,11 +1,11 @@
 // Broken files of the three kinds that come from elsewhere, through the program: what it refuses is exit code
 // 2 with a message that names the file. (That a hundred thousand of each neither crash nor hang the parsers
 // is tested beside them: darknet_fuzz_test, weights_mutation_test, onnx_metadata_test.)
+#include "formats/darknet/import.h"
+#include "formats/darknet/weights.h"
+#include "formats/onnx/model.h"
 #include "tests/end_to_end/program.h"
-#include "tests/train/formats/small_cfg.h"
-#include "train/formats/darknet/import.h"
-#include "train/formats/darknet/weights.h"
-#include "train/formats/onnx/model.h"
+#include "tests/formats/small_cfg.h"
 
 namespace brightnet::testing {
 namespace {

@@ -1,11 +1,11 @@
 // A darknet project, as it lies there, through the program: trained in one command, imported, and refused
 // with a line.
+#include "formats/darknet/import.h"
 #include "layers/model/reader.h"
 #include "layers/model/writer.h"
 #include "tests/end_to_end/program.h"
-#include "tests/train/formats/small_cfg.h"
+#include "tests/formats/small_cfg.h"
 #include "tests/train/small_run.h"
-#include "train/formats/darknet/import.h"
 
 namespace brightnet::testing {
 namespace {

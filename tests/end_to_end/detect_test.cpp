@@ -6,8 +6,8 @@
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/videoio.hpp>
 
+#include "tests/detect/clip.h"
 #include "tests/end_to_end/program.h"
-#include "tests/train/clip.h"
 #include "tests/train/small_weights.h"
 
 namespace brightnet::testing {

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <sys/resource.h>
 
+#include "formats/safetensors.h"
 #include "tests/end_to_end/runs.h"
-#include "train/formats/safetensors.h"
 #include "train/run/report/metrics_csv.h"
 #include "train/run/run_lock.h"
 

@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "tests/end_to_end/program.h"
-#include "tests/train/download/http_server.h"
+#include "tests/formats/download/http_server.h"
 
 namespace brightnet::testing {
 namespace {

@@ -5,7 +5,7 @@
 #include <opencv2/imgproc.hpp>
 
 #include "tests/end_to_end/program.h"
-#include "tests/train/formats/realistic_model.h"
+#include "tests/formats/realistic_model.h"
 
 namespace brightnet::testing {
 namespace {

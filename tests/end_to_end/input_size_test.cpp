@@ -3,12 +3,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "formats/onnx/metadata.h"
+#include "formats/weights.h"
 #include "tests/end_to_end/program.h"
 #include "tests/train/small_run.h"
 #include "tests/train/small_weights.h"
 #include "train/config/config.h"
-#include "train/formats/onnx/metadata.h"
-#include "train/formats/weights.h"
 
 namespace brightnet::testing {
 namespace {

@@ -6,10 +6,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "detect/evaluate/metrics.h"
+#include "formats/safetensors.h"
 #include "tests/end_to_end/runs.h"
 #include "tests/train/small_weights.h"
-#include "train/evaluate/metrics.h"
-#include "train/formats/safetensors.h"
 #include "train/run/report/metrics_csv.h"
 
 namespace brightnet::testing {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "formats/safetensors.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "tests/train/small_run.h"
-#include "train/formats/safetensors.h"
 #include "train/loop/trainer.h"
 #include "train/setup/run_model.h"
 

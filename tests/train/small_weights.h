@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "formats/weights.h"
 #include "layers/model/reader.h"
 #include "tests/train/small_run.h"
-#include "train/formats/weights.h"
 
 namespace brightnet::testing {
 

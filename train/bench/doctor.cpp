@@ -6,7 +6,7 @@
 
 #include "core/host_memory.h"
 #include "data/image/read_image.h"
-#include "train/device/device.h"
+#include "kernels/device/device.h"
 
 namespace brightnet {
 namespace {

@@ -5,9 +5,9 @@
 #include <map>
 
 #include "core/error.h"
+#include "kernels/device/device.h"
 #include "kernels/traffic.h"
 #include "layers/network.h"
-#include "train/device/device.h"
 #include "train/optimizer/optimizer_step.h"
 
 namespace brightnet {

@@ -9,10 +9,10 @@
 
 #include "core/files.h"
 #include "data/formats/data_yaml.h"
+#include "formats/darknet/import.h"
+#include "formats/download/published_weights.h"
 #include "layers/model/reader.h"
 #include "train/config/models.h"
-#include "train/config/published_weights.h"
-#include "train/formats/darknet/import.h"
 
 namespace brightnet {
 namespace {

@@ -16,7 +16,7 @@
 #include "data/formats/read.h"
 #include "data/loader/loader.h"
 #include "layers/model/model.h"
-#include "train/evaluate/evaluate.h"
+#include "train/config/evaluate_options.h"
 #include "train/optimizer/ema.h"
 #include "train/optimizer/optimizer.h"
 #include "train/optimizer/schedule.h"
@@ -60,7 +60,7 @@ struct TrainOptions {
   Auto<int> patience;    ///< evaluations without a better score before the run stops; 0: never
   int average = 3;       ///< of how many of the best evaluations the weights are averaged; 0: none
   /// safetensors or darknet's .weights to start from; empty: from scratch. The name of published weights becomes their
-  /// path, which may have to be fetched (train/download/fetch.h).
+  /// path, which may have to be fetched (formats/download/fetch.h).
   std::string weights;
   bool weights_partial = false;  ///< of a .weights file, load the leading layers that match
   std::string weights_cfg;       ///< the .cfg of a .weights file that belongs to another model

@@ -6,20 +6,10 @@
 #include <fmt/ranges.h>
 
 #include "core/error.h"
+#include "core/resource_folder.h"
 
 namespace brightnet {
 namespace fs = std::filesystem;
-
-// That of an installation, or the source's beside a program that was just built. Both are found from the program's own
-// place, so that an installation can be moved.
-fs::path resource_folder() {
-  std::error_code failed;
-  const fs::path program = fs::read_symlink("/proc/self/exe", failed).parent_path();
-  for (const fs::path& folder : {program / "../share/brightnet", program / "configs"}) {
-    if (fs::is_directory(folder / "models", failed)) return folder.lexically_normal();
-  }
-  return {};
-}
 
 std::vector<std::string> model_names() {
   std::vector<std::string> names;

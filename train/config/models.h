@@ -17,7 +17,4 @@ bool is_model_name(const std::string& model);
 /// where it was named.
 std::filesystem::path model_file(const std::string& name, const std::string& where);
 
-/// The folder with models/ and weights.yaml; empty when it is not found.
-std::filesystem::path resource_folder();
-
 }  // namespace brightnet

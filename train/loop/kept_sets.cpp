@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 #include "core/log.h"
-#include "train/formats/safetensors.h"
+#include "formats/safetensors.h"
 
 namespace brightnet {
 namespace {

@@ -5,8 +5,9 @@
 #include <optional>
 #include <vector>
 
+#include "core/progress_line.h"
 #include "data/loader/loader.h"
-#include "train/formats/weights.h"
+#include "formats/weights.h"
 #include "train/loop/growing_input.h"
 #include "train/loop/interrupt.h"
 #include "train/loop/kept_sets.h"
@@ -21,7 +22,6 @@
 #include "train/run/checkpoint.h"
 #include "train/run/loader_advice.h"
 #include "train/run/output_files.h"
-#include "train/run/progress_line.h"
 #include "train/run/report/closing_words.h"
 #include "train/run/run_report.h"
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "train/distributed/evaluation_ranks.h"
 #include "train/loop/kept_sets.h"
 #include "train/run/evaluation_pictures.h"
 
@@ -88,7 +89,7 @@ std::optional<Metrics> Validation::measure(Network& network, const Dataset& imag
     if (progress_) progress_(done, all);
     return !interrupt.requested();
   };
-  return evaluate(network, images, fit, options, sink, communicator_);
+  return evaluate(network, images, fit, options, sink, evaluation_ranks(communicator_));
 }
 
 /// Of the images of all ranks; rank 0 draws the pictures.

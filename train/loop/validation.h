@@ -6,10 +6,10 @@
 #include <optional>
 #include <span>
 
+#include "detect/evaluate/evaluate.h"
+#include "detect/evaluate/worst_images.h"
 #include "train/config/config.h"
 #include "train/distributed/communicator.h"
-#include "train/evaluate/evaluate.h"
-#include "train/evaluate/worst_images.h"
 #include "train/loop/interrupt.h"
 #include "train/run/progress.h"
 

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/hash.h"
-#include "train/evaluate/metrics_json.h"
-#include "train/formats/safetensors.h"
+#include "detect/evaluate/metrics_json.h"
+#include "formats/safetensors.h"
 
 namespace brightnet {
 namespace {

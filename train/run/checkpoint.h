@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "detect/evaluate/metrics.h"
 #include "kernels/backend.h"
-#include "train/evaluate/metrics.h"
 #include "train/optimizer/optimizer.h"
 #include "train/run/data_fingerprint.h"
 #include "train/run/progress.h"

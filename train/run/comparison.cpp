@@ -7,10 +7,10 @@
 #include <fmt/format.h>
 
 #include "core/host_memory.h"
+#include "core/progress_line.h"
 #include "layers/model/reader.h"
 #include "layers/parameters.h"
 #include "train/run/checkpoint.h"
-#include "train/run/progress_line.h"
 #include "train/run/run_folder.h"
 
 namespace brightnet {

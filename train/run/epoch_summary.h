@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "train/evaluate/metrics.h"
+#include "detect/evaluate/metrics.h"
 #include "train/run/progress.h"
 
 namespace brightnet {

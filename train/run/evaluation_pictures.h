@@ -8,8 +8,8 @@
 
 #include <opencv2/core.hpp>
 
-#include "train/evaluate/metrics.h"
-#include "train/evaluate/worst_images.h"
+#include "detect/evaluate/metrics.h"
+#include "detect/evaluate/worst_images.h"
 
 namespace brightnet {
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "train/run/progress_line.h"
+#include "core/progress_line.h"
 
 namespace brightnet {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "train/evaluate/average_precision.h"
+#include "detect/evaluate/average_precision.h"
 #include "train/run/progress.h"
 
 namespace brightnet {

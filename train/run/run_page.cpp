@@ -8,7 +8,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include "train/run/progress_line.h"
+#include "core/progress_line.h"
 
 namespace brightnet {
 namespace {

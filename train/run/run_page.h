@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "train/evaluate/metrics.h"
+#include "detect/evaluate/metrics.h"
 #include "train/run/report/page.h"
 
 namespace brightnet {

@@ -8,11 +8,11 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/log.h"
+#include "data/drawing/draw.h"
+#include "data/drawing/typeface.h"
 #include "data/image/grey.h"
 #include "train/run/evaluation_pictures.h"
-#include "train/run/report/draw.h"
 #include "train/run/report/plots.h"
-#include "train/run/report/typeface.h"
 
 namespace brightnet {
 namespace {

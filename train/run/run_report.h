@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "data/loader/loader.h"
-#include "train/evaluate/metrics.h"
-#include "train/evaluate/worst_images.h"
+#include "detect/evaluate/metrics.h"
+#include "detect/evaluate/worst_images.h"
 #include "train/run/epoch_summary.h"
 #include "train/run/output_files.h"
 #include "train/run/progress_text.h"

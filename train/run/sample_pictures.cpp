@@ -1,11 +1,11 @@
 #include "train/run/sample_pictures.h"
 
 #include "data/augment/boxes.h"
+#include "data/drawing/draw.h"
 #include "data/image/grey.h"
 #include "data/loader/evaluation_loader.h"
 #include "data/loader/loader.h"
 #include "data/loader/sampler.h"
-#include "train/run/report/draw.h"
 
 namespace brightnet {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/device/device.h"
 #include "train/config/config.h"
-#include "train/device/device.h"
 
 namespace brightnet {
 

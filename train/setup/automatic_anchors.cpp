@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "core/text.h"
-#include "train/formats/darknet/weights.h"
-#include "train/formats/weights.h"
+#include "formats/darknet/weights.h"
+#include "formats/weights.h"
 
 namespace brightnet {
 namespace {

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "core/log.h"
-#include "train/formats/darknet/weights.h"
-#include "train/formats/weights.h"
+#include "formats/darknet/weights.h"
+#include "formats/weights.h"
 #include "train/setup/automatic_anchors.h"
 
 namespace brightnet {

@@ -8,12 +8,12 @@
 #include <fmt/ranges.h>
 
 #include "core/log.h"
-#include "train/formats/class_channels.h"
-#include "train/formats/darknet/import.h"
-#include "train/formats/darknet/weights.h"
-#include "train/formats/foreign_weights.h"
-#include "train/formats/input_channels.h"
-#include "train/formats/safetensors.h"
+#include "formats/class_channels.h"
+#include "formats/darknet/import.h"
+#include "formats/darknet/weights.h"
+#include "formats/foreign_weights.h"
+#include "formats/input_channels.h"
+#include "formats/safetensors.h"
 #include "train/setup/trained_anchors.h"
 
 namespace brightnet {

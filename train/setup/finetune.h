@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "formats/weights.h"
 #include "layers/parameters.h"
 #include "train/config/config.h"
-#include "train/formats/weights.h"
 #include "train/setup/pretrained_boxes.h"
 
 namespace brightnet {

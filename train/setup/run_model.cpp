@@ -4,10 +4,10 @@
 
 #include <fmt/ranges.h>
 
+#include "formats/darknet/import.h"
 #include "layers/model/reader.h"
 #include "layers/network.h"
 #include "train/config/models.h"
-#include "train/formats/darknet/import.h"
 #include "train/setup/finetune.h"
 #include "train/setup/run_data.h"
 

@@ -1,7 +1,7 @@
 #include "train/setup/run_request.h"
 
-#include "train/download/fetch.h"
-#include "train/formats/foreign_weights.h"
+#include "formats/download/fetch.h"
+#include "formats/foreign_weights.h"
 #include "train/setup/run_model.h"
 
 namespace brightnet {

@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "core/error.h"
-#include "train/config/published_weights.h"
+#include "formats/download/published_weights.h"
 
 namespace brightnet {
 namespace {

@@ -33,7 +33,7 @@ struct TrainedAnchors {
 /// Of a network as its .cfg describes it.
 TrainedAnchors anchors_of(const Model& network);
 
-/// Of a file that is one of the published ones (train/config/published_weights.h); not known of any other.
+/// Of a file that is one of the published ones (formats/download/published_weights.h); not known of any other.
 TrainedAnchors anchors_of_published(const std::filesystem::path& weights);
 
 /// Where the model's prediction layers have other anchors than `trained`, shifts their biases so that they predict the

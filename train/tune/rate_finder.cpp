@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "core/log.h"
+#include "core/progress_line.h"
 #include "core/require_memory.h"
 #include "train/loop/training_step.h"
-#include "train/run/progress_line.h"
 
 namespace brightnet {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "train/run/report/axes.h"
+#include "data/drawing/axes.h"
 #include "train/tune/rate_finder.h"
 
 namespace brightnet {

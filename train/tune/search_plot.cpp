@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "train/run/report/axes.h"
+#include "data/drawing/axes.h"
 #include "train/tune/search_report.h"
 
 namespace brightnet {

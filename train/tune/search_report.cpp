@@ -4,7 +4,7 @@
 
 #include <fmt/ranges.h>
 
-#include "train/run/progress_line.h"
+#include "core/progress_line.h"
 
 namespace brightnet {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "core/clock.h"
 #include "core/files.h"
-#include "train/device/device.h"
+#include "kernels/device/device.h"
 #include "train/distributed/child_process.h"
 #include "train/run/report/metrics_csv.h"
 #include "train/run/run_folder.h"

@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include "detect/evaluate/evaluate.h"
+#include "kernels/device/device.h"
 #include "tests/train/small_training.h"
 #include "tests/train/small_weights.h"
-#include "train/device/device.h"
-#include "train/evaluate/evaluate.h"
 
 namespace brightnet::testing {
 namespace {

@@ -1,8 +1,8 @@
 // A run whose files cannot be written for a while, or to the end.
 #include <csignal>
 
+#include "formats/weights.h"
 #include "tests/train/small_training.h"
-#include "train/formats/weights.h"
 
 namespace brightnet::testing {
 namespace {

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "kernels/device/device.h"
 #include "layers/model/reader.h"
 #include "tests/paths.h"
-#include "train/device/device.h"
 
 namespace brightnet {
 namespace {

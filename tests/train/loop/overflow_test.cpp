@@ -4,10 +4,10 @@
 #include <limits>
 #include <set>
 
+#include "formats/safetensors.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "tests/train/small_run.h"
 #include "tests/train/small_training.h"
-#include "train/formats/safetensors.h"
 #include "train/loop/trainer.h"
 
 namespace brightnet::testing {

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "formats/weights.h"
 #include "tests/train/small_training.h"
-#include "train/formats/weights.h"
 
 namespace brightnet::testing {
 namespace {

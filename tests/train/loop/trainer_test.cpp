@@ -3,11 +3,11 @@
 #include <cmath>
 #include <csignal>
 
+#include "formats/safetensors.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "tests/train/small_run.h"
 #include "tests/train/small_training.h"
 #include "train/distributed/solo.h"
-#include "train/formats/safetensors.h"
 #include "train/setup/run_model.h"
 
 namespace brightnet::testing {

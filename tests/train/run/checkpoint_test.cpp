@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "formats/safetensors.h"
 #include "layers/model/reader.h"
 #include "tests/train/small_run.h"
-#include "train/formats/safetensors.h"
 
 namespace brightnet::testing {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "core/files.h"
 #include "core/random.h"
-#include "train/run/report/draw.h"
+#include "data/drawing/draw.h"
 #include "train/run/report/page.h"
 
 namespace brightnet {

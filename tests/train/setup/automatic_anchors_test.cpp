@@ -1,9 +1,9 @@
 #include "train/setup/automatic_anchors.h"
 
+#include "formats/darknet/import.h"
+#include "formats/weights.h"
 #include "layers/model/reader.h"
 #include "tests/train/small_run.h"
-#include "train/formats/darknet/import.h"
-#include "train/formats/weights.h"
 #include "train/setup/run_model.h"
 
 namespace brightnet {

@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
+#include "formats/weights.h"
 #include "layers/model/reader.h"
+#include "tests/formats/small_cfg.h"
 #include "tests/paths.h"
-#include "tests/train/formats/small_cfg.h"
 #include "tests/train/small_run.h"
-#include "train/formats/weights.h"
 #include "train/setup/run_model.h"
 
 namespace brightnet {

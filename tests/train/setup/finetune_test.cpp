@@ -4,15 +4,15 @@
 #include <cmath>
 #include <csignal>
 
+#include "detect/evaluate/evaluate.h"
+#include "detect/inference.h"
+#include "formats/class_channels.h"
+#include "formats/darknet/weights.h"
+#include "formats/safetensors.h"
 #include "tests/layers/models.h"
 #include "tests/train/small_run.h"
 #include "tests/train/small_training.h"
 #include "tests/train/small_weights.h"
-#include "train/detect/inference.h"
-#include "train/evaluate/evaluate.h"
-#include "train/formats/class_channels.h"
-#include "train/formats/darknet/weights.h"
-#include "train/formats/safetensors.h"
 #include "train/loop/trainer.h"
 #include "train/setup/run_model.h"
 

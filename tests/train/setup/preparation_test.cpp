@@ -2,9 +2,9 @@
 
 #include <cmath>
 
+#include "formats/darknet/weights.h"
 #include "tests/train/small_run.h"
 #include "tests/train/small_weights.h"
-#include "train/formats/darknet/weights.h"
 
 namespace brightnet::testing {
 namespace {

@@ -1,6 +1,6 @@
 #include "train/setup/run_place.h"
 
-#include "tests/train/formats/small_cfg.h"
+#include "tests/formats/small_cfg.h"
 #include "tests/train/small_run.h"
 #include "train/setup/preparation.h"
 

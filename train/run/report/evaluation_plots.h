@@ -4,7 +4,7 @@
 
 #include <opencv2/core.hpp>
 
-#include "train/evaluate/metrics.h"
+#include "detect/evaluate/metrics.h"
 
 namespace brightnet {
 

@@ -9,7 +9,7 @@
 #include <opencv2/core.hpp>
 
 #include "core/json.h"
-#include "train/evaluate/metrics.h"
+#include "detect/evaluate/metrics.h"
 #include "train/run/report/plots.h"
 
 namespace brightnet {

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "train/run/report/axes.h"
-#include "train/run/report/typeface.h"
+#include "data/drawing/axes.h"
+#include "data/drawing/typeface.h"
 
 namespace brightnet {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "train/run/report/axes.h"
+#include "data/drawing/axes.h"
+#include "data/drawing/typeface.h"
 #include "train/run/report/evaluation_plots.h"
 #include "train/run/report/plots.h"
-#include "train/run/report/typeface.h"
 
 namespace brightnet {
 namespace {

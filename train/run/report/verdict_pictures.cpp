@@ -6,8 +6,8 @@
 #include <opencv2/imgproc.hpp>
 
 #include "core/text.h"
-#include "train/run/report/draw.h"
-#include "train/run/report/typeface.h"
+#include "data/drawing/draw.h"
+#include "data/drawing/typeface.h"
 
 namespace brightnet {
 namespace {

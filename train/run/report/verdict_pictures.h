@@ -8,7 +8,7 @@
 #include <opencv2/core.hpp>
 
 #include "data/dataset.h"
-#include "train/evaluate/verdicts.h"
+#include "detect/evaluate/verdicts.h"
 
 namespace brightnet {
 

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "train/run/report/canvas.h"
+#include "data/drawing/canvas.h"
 #include "train/run/report/evaluation_plots.h"
 
 namespace brightnet {

@@ -1,0 +1,33 @@
+// The commands and options as CLI11 knows them: what the shell completion and the man page are written from, so that
+// neither can differ from the help. (private to cli/)
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+namespace brightnet::cli {
+
+/// Calls `visit` with every command below `app`, in the order of the help; "data check" is the words of one.
+void for_each_command(const CLI::App& app,
+                      const std::function<void(const std::string& words, const CLI::App& command)>& visit);
+
+/// The commands directly below.
+std::vector<const CLI::App*> commands_of(const CLI::App& app);
+
+/// The options with names, without positional ones.
+std::vector<const CLI::Option*> options_of(const CLI::App& app);
+std::vector<const CLI::Option*> positionals_of(const CLI::App& app);
+
+/// "--json", or "-h" for one without a long name.
+std::string name_of(const CLI::Option& option);
+
+/// The words that an option takes, where it takes no others; otherwise empty.
+std::vector<std::string> choices_of(const CLI::Option& option);
+
+/// "FILE" of an option that takes a value, without its choices; "" for a flag.
+std::string value_of(const CLI::Option& option);
+
+}  // namespace brightnet::cli

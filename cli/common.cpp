@@ -1,0 +1,324 @@
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <iostream>
+#include <set>
+#include <sstream>
+
+#include "cli/commands.h"
+#include "core/files.h"
+#include "core/log.h"
+#include "data/formats/data_yaml.h"
+#include "detect/outputs/answer_file.h"
+#include "formats/darknet/cfg.h"
+#include "formats/darknet/trained.h"
+#include "formats/download/fetch.h"
+#include "formats/foreign_weights.h"
+#include "kernels/device/device.h"
+#include "layers/model/reader.h"
+#include "train/distributed/child_process.h"
+#include "train/distributed/launch.h"
+
+namespace brightnet::cli {
+namespace {
+
+/// Of a data set without validation images.
+constexpr const char* validation_fold = "1/10";
+
+}  // namespace
+
+void CommonOptions::add_config(CLI::App& command, const std::string& help) {
+  command.add_option("config", config, help)->type_name("CONFIG.yaml|X.cfg");
+}
+
+void CommonOptions::add_model(CLI::App& command) {
+  command
+      .add_option("--model", model,
+                  "the model: a name that `brightnet models` lists, or the path of a YAML or .cfg")
+      ->type_name("NAME|FILE");
+}
+
+void CommonOptions::add_data(CLI::App& command) {
+  command
+      .add_option(
+          "--data", data,
+          "the data set: an Ultralytics data.yaml, darknet's obj.data, a COCO JSON (or two: A.json,B.json), a "
+          "VOC folder, or a folder of images and labels")
+      ->type_name("DATA");
+}
+
+void CommonOptions::add_fold(CLI::App& command) {
+  command
+      .add_option("--fold", fold,
+                  "cross-validation: train and val images are divided into N parts by content, and part K is "
+                  "validated (data.fold)")
+      ->type_name("K/N");
+}
+
+void CommonOptions::add_device(CLI::App& command) {
+  command.add_option("--device", device, "auto, cpu, cuda or cuda:N")->type_name("DEVICE");
+}
+
+std::string CommonOptions::device_of(const Communicator& ranks) const {
+  if (ranks.local_size() == 1) return device;
+  return device_of_rank(device, ranks.local_rank(), ranks.local_size(), cuda::inspect(ranks.local_rank()));
+}
+
+void CommonOptions::add_precision(CLI::App& command) {
+  command.add_option("--precision", precision, "fp32, tf32, bf16 or fp16")->type_name("P");
+}
+
+void CommonOptions::add_assignments(CLI::App& command) {
+  command.add_option("--set", assignments, "override config values (repeatable)")
+      ->type_name("KEY.PATH=VALUE")
+      ->expected(1, -1)
+      ->allow_extra_args(false);
+}
+
+void CommonOptions::add_ranks(CLI::App& command) {
+  const auto positive = [](const std::string& word) -> std::string {
+    int number = 0;
+    const char* end = word.data() + word.size();
+    const auto [stop, error] = std::from_chars(word.data(), end, number);
+    return error == std::errc() && stop == end && number > 0
+               ? ""
+               : "'" + word + "' is not a valid number of processes";
+  };
+  command.add_option("--ranks", ranks, "number of ranks (processes) to start on this machine")
+      ->type_name("N")
+      ->check(CLI::Validator(positive, ""));
+}
+
+bool CommonOptions::must_launch() const {
+  return ranks > 1 && !launched_rank().is_rank;
+}
+
+void CommonOptions::check_ranks(const Communicator& communicator) const {
+  if (ranks == 0 || ranks == communicator.size()) return;
+  throw InputError("--ranks asks for " + std::to_string(ranks) + " ranks, and a launcher has started " +
+                       std::to_string(communicator.size()),
+                   "", "Leave --ranks out: mpirun and srun set the number of ranks.");
+}
+
+int CommonOptions::launch() const {
+  std::vector<std::string> words;
+  std::istringstream line(read_file("/proc/self/cmdline"));
+  for (std::string word; std::getline(line, word, '\0');) words.push_back(word);
+  std::vector<std::string> arguments;
+  for (size_t i = 1; i < words.size(); ++i) {
+    if (words[i] == "--ranks") {
+      ++i;
+    } else if (words[i].rfind("--ranks=", 0) != 0) {
+      arguments.push_back(words[i]);
+    }
+  }
+  return run_ranks(ranks, this_program(), arguments);
+}
+
+/// The data set of --data, or of a configuration that says where its folder is and no more
+/// (data/formats/data_yaml.h); none where a configuration says all of it.
+const RecognizedData* CommonOptions::recognized() const {
+  if (!is_asked_) recognized_ = recognize();
+  is_asked_ = true;
+  return recognized_ ? &*recognized_ : nullptr;
+}
+
+std::optional<RecognizedData> CommonOptions::recognize() const {
+  if (!data.empty()) return recognize_data(data);
+  std::error_code failed;
+  if (!std::filesystem::is_regular_file(config, failed) || is_darknet_cfg(config)) return std::nullopt;
+  YamlDocument document = YamlDocument::load(config);
+  for (const std::string& assignment : assignments) document.set(assignment);
+  const YamlValue root = document.root();
+  if (!root.node.IsMap()) return std::nullopt;
+  const YamlValue section{root.node["data"], root.file};
+  if (!lacks_layout(section)) return std::nullopt;
+  const YamlValue place{section.node["root"], root.file};
+  const std::string text = yaml_as<std::string>(place, "root", "a text");
+  const std::filesystem::path folder = std::filesystem::absolute(config).parent_path(),
+                              found = find_path(text, folder, place.from_command_line());
+  if (!std::filesystem::is_directory(found, failed)) return std::nullopt;  // refused where it is read
+  DataOptions options;
+  options.root = found.string();
+  RecognizedData recognized = take_layout(section, options);
+  recognized.place = text;
+  return recognized;
+}
+
+/// Whether part of the training images becomes the validation images.
+bool CommonOptions::divides() const {
+  const bool otherwise = std::any_of(assignments.begin(), assignments.end(), [](const std::string& text) {
+    return text.starts_with("data.fold=") || text.starts_with("data.val=");
+  });
+  if (!needs_validation || !fold.empty() || otherwise || !recognized()) return false;
+  return recognized()->undivided() && !recognized()->options.fold;
+}
+
+std::vector<std::string> CommonOptions::all_assignments() const {
+  std::vector<std::string> all;
+  if (!model.empty()) all.push_back("--model:model=" + yaml_quoted(model));
+  if (!data.empty()) {
+    // What the data set says and, of what it leaves open, the configuration's.
+    const std::string usual = print_config(DataOptions(), false);
+    std::istringstream lines(print_config(recognized()->options, false)), defaults(usual);
+    for (std::string line, unsaid; std::getline(lines, line) && std::getline(defaults, unsaid);) {
+      const size_t colon = line.find(": ");
+      const std::string key = line.substr(0, colon);
+      static const std::set<std::string> places{"format", "root", "train", "val", "test"};
+      if (line != unsaid || places.contains(key))
+        all.push_back("--data:data." + key + '=' + line.substr(colon + 2));
+    }
+  }
+  if (divides()) all.push_back(std::string("--data:data.fold=") + validation_fold);
+  all.insert(all.end(), assignments.begin(), assignments.end());
+  if (!fold.empty()) all.push_back("--fold:data.fold=" + yaml_quoted(fold));
+  if (!precision.empty()) all.push_back("--precision:train.precision=" + yaml_quoted(precision));
+  return all;
+}
+
+void CommonOptions::take_data_for_config() {
+  if (!data.empty() || config.empty() || !is_data(config)) return;
+  data = config;
+  config.clear();
+}
+
+void CommonOptions::say_data() const {
+  if (!recognized()) return;
+  spdlog::info("Data: {}", recognized()->text());
+  if (divides())
+    spdlog::info(
+        "It names no validation images: a tenth of all, chosen by content so that images that look alike stay "
+        "together, validates (data.fold={}).",
+        validation_fold);
+}
+
+void WeightsOptions::add(CLI::App& command) {
+  command
+      .add_option(
+          "--weights", weights,
+          "safetensors of a run, darknet's .weights (with --cfg), or a name that `brightnet download` lists")
+      ->type_name("FILE|NAME");
+  command.add_option("--cfg", cfg, "the darknet .cfg of a .weights file")->type_name("X.cfg");
+  command.add_option("--names", names, "class names for darknet's .weights: a .names file or an obj.data")
+      ->type_name("FILE");
+}
+
+TrainedModel WeightsOptions::load(const std::vector<std::string>& classes) const {
+  if (weights.empty()) {
+    throw InputError("no weights were given", "",
+                     "Give --weights best.safetensors, or darknet's --weights X.weights --cfg X.cfg.");
+  }
+  std::error_code failed;
+  if (const auto published = find_published_weights(weights);
+      published && !std::filesystem::is_regular_file(weights, failed)) {
+    const FetchedNetwork network = fetch_network(*published);
+    WeightsOptions fetched{network.weights.string(), cfg.empty() ? network.cfg.string() : cfg,
+                           names.empty() ? network.names.string() : names};
+    return fetched.load(classes);
+  }
+  refuse_foreign_weights(weights);
+  if (!is_darknet_weights(weights)) {
+    if (!cfg.empty() || !names.empty()) {
+      throw InputError("--cfg and --names are for darknet's .weights, and this is a brightnet file", weights,
+                       "Leave them out: a .safetensors contains its model and classes.");
+    }
+    return load_trained_model(weights);
+  }
+  if (cfg.empty()) {
+    throw InputError("these are darknet weights, which do not contain a network description", weights,
+                     "Give its .cfg with --cfg.");
+  }
+  DarknetTrained read = read_darknet_trained({cfg, weights, names, false, classes});
+  if (!read.report.whole()) {
+    throw InputError("it contains only " + read.report.summary(), weights,
+                     "`brightnet train` can start from it; this command needs the weights of all layers.");
+  }
+  return std::move(read.trained);
+}
+
+CLI::Option* add_tiles(CLI::App& command, std::string& tiles) {
+  return command
+      .add_option(
+          "--tiles", tiles,
+          "detect in tiles of SIZE pixels that overlap by this fraction (0.2), and in the whole picture, and "
+          "merge; or what data.tiles takes: \"{size: 640, merge: nms}\"")
+      ->type_name("SIZE[,OVERLAP]");
+}
+
+void write_answer(const std::string& file, const std::string& text) {
+  if (file == "-") {
+    std::cout << text << std::flush;
+    return;
+  }
+  check_answer_file(file, "--json", text.substr(0, text.find(':') + 1));
+  write_atomically(file, text);
+}
+
+void check_answer(const std::string& file, const std::string& first_key) {
+  if (!file.empty()) check_answer_file(file, "--json", answer_beginning(first_key));
+}
+
+void refuse_to_replace_inputs(const std::vector<std::filesystem::path>& written,
+                              const std::vector<std::filesystem::path>& read) {
+  std::error_code error;
+  for (const auto& file : written) {
+    for (const auto& input : read) {
+      if (!std::filesystem::equivalent(file, input, error)) continue;
+      throw InputError("this input file would be overwritten", file.string(), "Name another with --out.");
+    }
+  }
+}
+
+namespace {
+
+/// Accepts numbers for which `good` holds; `rule` describes them.
+CLI::Validator number_check(const std::function<bool(double)>& good, const std::string& rule) {
+  const auto check = [good, rule](const std::string& word) -> std::string {
+    double number = 0;
+    const char* end = word.data() + word.size();
+    const auto [stop, error] = std::from_chars(word.data(), end, number);
+    const bool whole = error == std::errc() && stop == end && std::isfinite(number);
+    return whole && good(number) ? "" : '\'' + word + "' must be a number " + rule;
+  };
+  return CLI::Validator(check, "");
+}
+
+std::string plain(double number) {
+  std::ostringstream text;
+  text << number;
+  return text.str();
+}
+
+}  // namespace
+
+CLI::Validator at_least(double low) {
+  return number_check([low](double x) { return x >= low; }, "of at least " + plain(low));
+}
+
+CLI::Validator above_zero() {
+  return number_check([](double x) { return x > 0; }, "above 0");
+}
+
+CLI::Validator within(double low, double high) {
+  return number_check([=](double x) { return x >= low && x <= high; },
+                      "from " + plain(low) + " to " + plain(high));
+}
+
+CLI::Option* add_input_size(CLI::App& command, InputSize& size, const std::string& help, int low) {
+  const auto read = [&size, low](const std::string& text) {
+    const auto given = parse_input_size(text);
+    if (!given)
+      throw CLI::ValidationError("--size", text + " is no size: write 416 or 384x1248 (height x width)");
+    const bool default_size = low == 0 && *given == InputSize(0);
+    if (!default_size && (given->shorter() < std::max(low, 1) || given->longer() > largest_input_side)) {
+      throw CLI::ValidationError(
+          "--size", text + " is not from " + plain(low) + " to " + plain(largest_input_side) + " pixels");
+    }
+    size = *given;
+  };
+  return command.add_option_function<std::string>("--size", read, help + "; HxW is the height first")
+      ->type_name("N|HxW");
+}
+
+}  // namespace brightnet::cli

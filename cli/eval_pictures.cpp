@@ -1,0 +1,82 @@
+#include "cli/eval_pictures.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/log.h"
+#include "data/drawing/draw.h"
+#include "data/drawing/typeface.h"
+#include "detect/outputs/output.h"
+#include "train/run/run_page.h"
+
+namespace brightnet::cli {
+namespace {
+
+constexpr const char* page_name = "report.html";
+
+}  // namespace
+
+EvalPictures::EvalPictures(const std::filesystem::path& folder, bool asked_for, std::string split,
+                           const Dataset& dataset, bool writes)
+    : folder_((folder / "").lexically_normal().parent_path()), split_(std::move(split)), dataset_(dataset) {
+  if (!writes) return;
+  try {
+    check_folder();
+  } catch (const InputError& e) {
+    if (asked_for) throw;
+    files_.reset();
+    spdlog::warn("Nothing is drawn: {}", e.what());
+  }
+}
+
+void EvalPictures::check_folder() {
+  prepare_folder(folder_, "--plots");
+  files_ = std::make_unique<WrittenFiles>(folder_, "--plots", "eval");
+  for (const char* name : plot_names) files_->place(name);
+  const size_t sheets = worst_sheets(std::min(pictured_images, dataset_.images.size()));
+  for (size_t sheet = 0; sheet < sheets; ++sheet) files_->place(worst_name(split_ + "_pred", sheet));
+  files_->place(page_name);
+  if (const std::string problem = typeface_problem(dataset_.classes); !problem.empty())
+    spdlog::warn("{}", problem);
+}
+
+void EvalPictures::add(int index, std::span<const ScoredBox> boxes) {
+  worst_.add(index, boxes, dataset_.images[static_cast<size_t>(index)].annotations);
+}
+
+void EvalPictures::write(const Metrics& metrics, const std::string& title, Communicator& ranks) {
+  if (!ranks.alone()) {
+    const auto all = ranks.all_gather(worst_.serialize());
+    for (int rank = 0; rank < ranks.size(); ++rank) {
+      if (rank != ranks.rank()) worst_.merge(all[static_cast<size_t>(rank)]);
+    }
+  }
+  if (files_) write_files(metrics, title);
+}
+
+void EvalPictures::write_files(const Metrics& metrics, const std::string& title) {
+  Page pictures("", "");
+  std::vector<Json> sections;
+  const auto write = [&](const std::string& name, const cv::Mat& rgb) {
+    files_->begin(name);
+    write_image(files_->place(name), rgb);
+    files_->note(name);
+  };
+  plot_evaluation(metrics, write);
+  for (size_t sheet = 0; sheet < worst_sheets(worst_.images().size()); ++sheet) {
+    const cv::Mat picture = picture_worst(dataset_, worst_, sheet);
+    if (picture.empty()) continue;
+    const std::string name = worst_name(split_ + "_pred", sheet);
+    write(name, picture);
+    pictures.picture(name, "", picture);
+    sections.push_back(pictures.section(name));
+  }
+  files_->begin(page_name);
+  write_atomically(files_->place(page_name), evaluation_page(title, metrics, sections).html());
+  files_->note(page_name);
+  files_->remove_the_rest();
+  spdlog::info("Plots, the worst images and all of it on one page: {}", (folder_ / page_name).string());
+}
+
+}  // namespace brightnet::cli

@@ -1,0 +1,40 @@
+// The pictures of `brightnet eval`, and where they go.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "detect/evaluate/metrics.h"
+#include "detect/evaluate/worst_images.h"
+#include "detect/outputs/written_files.h"
+#include "train/distributed/communicator.h"
+#include "train/run/evaluation_pictures.h"
+
+namespace brightnet::cli {
+
+class EvalPictures {
+ public:
+  /// Checks on rank 0 (`writes`), before anything is evaluated, that the pictures can be written to the
+  /// folder: it replaces only what this command wrote there. Otherwise throws InputError; where the user did
+  /// not ask for plots it warns, and nothing is drawn.
+  EvalPictures(const std::filesystem::path& folder, bool asked_for, std::string split, const Dataset& dataset,
+               bool writes);
+
+  void add(int index, std::span<const ScoredBox> boxes);
+  /// Called on all ranks; rank 0 draws and writes.
+  void write(const Metrics& metrics, const std::string& title, Communicator& ranks);
+
+ private:
+  void check_folder();
+  void write_files(const Metrics& metrics, const std::string& title);
+
+  std::filesystem::path folder_;
+  std::string split_;
+  const Dataset& dataset_;
+  std::unique_ptr<WrittenFiles> files_;
+  WorstImages worst_{pictured_images};
+};
+
+}  // namespace brightnet::cli

@@ -1,0 +1,140 @@
+// brightnet: trains and runs YOLOv4 detectors. This file maps errors to a message and an exit code.
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <map>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "cli/command_line.h"
+#include "cli/commands.h"
+#include "core/error.h"
+#include "core/log.h"
+#include "core/threads.h"
+
+namespace {
+
+using namespace brightnet;
+
+/// If the caller closed a standard stream, the next opened file would get its descriptor and receive the
+/// output. Opens /dev/null in its place: writes to standard output then fail, as they should, and messages
+/// are lost.
+void take_closed_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
+    if (::open("/dev/null", stream == STDERR_FILENO ? O_WRONLY : O_RDONLY) != stream) std::abort();
+  }
+}
+
+/// The selected command with its name ("data check"); the program itself when none was selected.
+struct ChosenCommand {
+  const CLI::App* app;
+  std::string name;
+};
+
+ChosenCommand chosen_command(const CLI::App& app) {
+  ChosenCommand chosen{&app, ""};
+  for (auto next = app.get_subcommands(); !next.empty(); next = chosen.app->get_subcommands()) {
+    chosen.app = next[0];
+    chosen.name += (chosen.name.empty() ? "" : " ") + next[0]->get_name();
+  }
+  return chosen;
+}
+
+/// The first unknown argument, preferably an option; "" when all are known.
+std::string unknown_word(const CLI::App& app) {
+  const std::vector<std::string> rest = app.remaining(true);
+  for (const std::string& word : rest) {
+    if (word.size() > 1 && word[0] == '-') return word.substr(0, word.find('='));
+  }
+  return rest.empty() ? "" : rest[0];
+}
+
+/// Candidates for "Did you mean": words (options, commands, configuration keys) and the suggestion for each.
+std::map<std::string, std::string> known_words(const CLI::App& command) {
+  std::map<std::string, std::string> known;
+  for (const auto* other : command.get_subcommands([](const CLI::App*) { return true; }))
+    known.emplace(other->get_name(), other->get_name());
+  for (const auto* option : command.get_options()) {
+    for (const auto& name : option->get_lnames()) known.emplace("--" + name, "--" + name);
+  }
+  if (!known.contains("--set")) return known;
+  std::vector<std::string> keys = config_keys();
+  // "size" is train.size rather than data.tiles.size.
+  std::stable_partition(keys.begin(), keys.end(),
+                        [](const std::string& key) { return std::count(key.begin(), key.end(), '.') < 2; });
+  for (const std::string& key : keys) {
+    const std::string last = key.substr(key.rfind('.') + 1);
+    known.emplace("--" + last, "--set " + key + "=…");
+  }
+  return known;
+}
+
+/// The error message for invalid arguments, with a remedy.
+std::string complaint(const CLI::App& app, const CLI::ParseError& e) {
+  const auto [command, name] = chosen_command(app);
+  const std::string help =
+      "`brightnet " + name + (name.empty() ? "" : " ") + "--help` lists the options and commands.";
+  const std::string word = unknown_word(app);
+  if (word.empty()) return std::string(e.what()) + ". " + help;
+  std::string what = "unexpected argument '" + word + "'";
+  const bool wants_command = !command->get_subcommands([](const CLI::App*) { return true; }).empty();
+  if (word[0] == '-') {
+    what = "there is no option '" + word + "'";
+  } else if (wants_command) {
+    what = "there is no command '" + name + (name.empty() ? "" : " ") + word + "'";
+  }
+  const auto known = known_words(*command);
+  std::vector<std::string> words;
+  for (const auto& [like, meant] : known) words.push_back(like);
+  const std::string nearest = nearest_word(word, words);
+  return what + ". " + (nearest.empty() ? help : "Did you mean '" + known.at(nearest) + "'?");
+}
+
+int fail(ExitCode code, const std::string& message) {
+  spdlog::error("{}", message);
+  return static_cast<int>(code);
+}
+
+/// Flushes standard output; a failed write is an error.
+int check_standard_output(int code) {
+  errno = 0;
+  std::cout.flush();
+  if (std::cout && std::fflush(stdout) == 0) return code;
+  const int failed =
+      fail(ExitCode::input, "standard output could not be written. Is the disk full, or was it closed?");
+  return code == 0 ? failed : code;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  // Exceeding `ulimit -f` then makes the write fail, like a full disk, instead of ending the process.
+  std::signal(SIGXFSZ, SIG_IGN);
+  take_closed_streams();
+  limit_compute_threads();
+  CLI::App app("brightnet trains YOLOv4 and tiny-YOLOv4 detectors on your own images.", "brightnet");
+  app.set_version_flag("--version", "brightnet " BRIGHTNET_VERSION);
+  app.require_subcommand(1);
+  cli::Action action;
+  cli::add_commands(app, action);
+  try {
+    app.parse(cli::reversed_words(count, arguments));
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success))  // --help, --version
+      return check_standard_output(app.exit(e));
+    return fail(ExitCode::input, complaint(app, e));
+  }
+  try {
+    return check_standard_output(action());
+  } catch (const Error& e) {
+    return fail(e.code(), e.what());
+  } catch (const std::exception& e) {
+    return fail(ExitCode::internal, describe_internal(e));
+  }
+}

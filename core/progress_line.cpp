@@ -1,0 +1,82 @@
+#include "core/progress_line.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "core/log.h"
+
+namespace brightnet {
+namespace {
+
+int terminal_columns() {
+  winsize size{};
+  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  return 80;
+}
+
+/// Whether standard error is a terminal that can erase a line.
+bool can_rewrite_lines() {
+  const char* kind = std::getenv("TERM");
+  return ::isatty(STDERR_FILENO) == 1 && kind && *kind != '\0' && std::string_view(kind) != "dumb";
+}
+
+// A line that wraps cannot be rewritten, so it is cut to the terminal's width, in characters (not bytes).
+std::string cut(const std::string& line, int columns) {
+  int characters = 0;
+  for (size_t i = 0; i < line.size(); ++i) {
+    if ((static_cast<unsigned char>(line[i]) & 0xC0u) == 0x80u) continue;
+    if (++characters == columns) return line.substr(0, i);
+  }
+  return line;
+}
+
+}  // namespace
+
+ProgressLine::ProgressLine(double every)
+    : terminal_(can_rewrite_lines()),
+      every_(std::chrono::duration_cast<Clock::duration>(
+          std::chrono::duration<double>(terminal_ ? 0.2 : every))),
+      shown_(terminal_ ? Clock::time_point{} : Clock::now()) {}
+
+ProgressLine::~ProgressLine() {
+  clear();
+}
+
+bool ProgressLine::due() const {
+  return Clock::now() - shown_ >= every_;
+}
+
+void ProgressLine::show(const std::string& line) {
+  shown_ = Clock::now();
+  if (!terminal_) {
+    spdlog::info(line);
+    return;
+  }
+  std::fprintf(stderr, "\r%s\x1b[K", cut(line, terminal_columns()).c_str());
+  std::fflush(stderr);
+  open_ = true;
+}
+
+void ProgressLine::clear() {
+  if (!open_) return;
+  std::fputs("\r\x1b[K", stderr);
+  std::fflush(stderr);
+  open_ = false;
+}
+
+std::string format_seconds(double seconds) {
+  const auto all = static_cast<long long>(seconds + 0.5);
+  char text[48];
+  if (all >= 3600) {
+    std::snprintf(text, sizeof text, "%lld:%02lld:%02lld", all / 3600, all / 60 % 60, all % 60);
+  } else {
+    std::snprintf(text, sizeof text, "%lld:%02lld", all / 60, all % 60);
+  }
+  return text;
+}
+
+}  // namespace brightnet

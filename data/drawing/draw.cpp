@@ -1,0 +1,239 @@
+#include "data/drawing/draw.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <opencv2/imgcodecs.hpp>
+#include <opencv2/imgproc.hpp>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "data/drawing/typeface.h"
+
+namespace brightnet {
+namespace {
+
+/// Line widths and text size for a picture: lines of about 1/300 of its side, easily readable text.
+struct Pen {
+  int line;
+  /// Of a capital letter.
+  double letters;
+
+  explicit Pen(const cv::Mat& picture) {
+    const double side = std::sqrt(double(picture.rows) * picture.cols);
+    line = std::max(1, static_cast<int>(std::lround(side / 280)));
+    letters = std::clamp(side / 70, 8.0, 60.0);
+  }
+};
+
+cv::Scalar readable_on(const cv::Scalar& color) {
+  const double brightness = 0.299 * color[0] + 0.587 * color[1] + 0.114 * color[2];
+  return brightness > 140 ? cv::Scalar(0, 0, 0) : cv::Scalar(255, 255, 255);
+}
+
+/// The box in whole pixels, cut at the picture's border; empty when it is not on the picture.
+cv::Rect in_pixels(const cv::Rect2d& box, cv::Size picture) {
+  const cv::Rect2d inside = box & cv::Rect2d({0, 0}, cv::Size2d(picture));
+  // Negated so that a box with a NaN coordinate is dropped as well.
+  if (!(inside.width > 0 && inside.height > 0)) return {};
+  const cv::Point corner(static_cast<int>(std::lround(inside.x)), static_cast<int>(std::lround(inside.y)));
+  const cv::Point end(static_cast<int>(std::lround(inside.x + inside.width)),
+                      static_cast<int>(std::lround(inside.y + inside.height)));
+  return {corner, cv::Point(std::max(end.x, corner.x + 1), std::max(end.y, corner.y + 1))};
+}
+
+void draw_dashes(cv::Mat& rgb, cv::Point from, cv::Point to, const cv::Scalar& color, int width) {
+  const double length = cv::norm(to - from), step = 3 * width + 2;
+  const cv::Point2d way = (cv::Point2d(to) - cv::Point2d(from)) / std::max(1.0, length);
+  for (double at = 0; at < length; at += 2 * step)
+    cv::line(rgb, cv::Point2d(from) + way * at, cv::Point2d(from) + way * std::min(length, at + step), color,
+             width);
+}
+
+void draw_outline(cv::Mat& rgb, const cv::Rect& box, const DrawnBox& drawn, int width) {
+  if (!drawn.dashed) {
+    cv::rectangle(rgb, box, drawn.color, width, width > 1 ? cv::LINE_AA : cv::LINE_8);
+    return;
+  }
+  const cv::Point a = box.tl(), b = box.br() - cv::Point(1, 1);
+  draw_dashes(rgb, a, {b.x, a.y}, drawn.color, width);
+  draw_dashes(rgb, {b.x, a.y}, b, drawn.color, width);
+  draw_dashes(rgb, {a.x, b.y}, b, drawn.color, width);
+  draw_dashes(rgb, a, {a.x, b.y}, drawn.color, width);
+}
+
+/// A tag's place, outside its box if possible: of the places around the box, moved inside the picture, the
+/// one that hides least of the tags placed before it and of the objects.
+cv::Rect place_tag(const cv::Rect& box, cv::Size tag, cv::Size picture, const std::vector<cv::Rect>& tags,
+                   const std::vector<cv::Rect>& boxes, int line) {
+  const int left = box.x - line / 2, right = box.x + box.width - tag.width + line / 2;
+  const int above = box.y - tag.height - line / 2, below = box.y + box.height + line / 2;
+  const cv::Point places[] = {{left, above},
+                              {right, above},
+                              {left, below},
+                              {right, below},
+                              {box.x + box.width + line, box.y},
+                              {box.x - tag.width - line, box.y},
+                              {left + line, box.y + line / 2}};
+  cv::Rect best;
+  double least = INFINITY;
+  for (const cv::Point& place : places) {
+    const cv::Rect moved(std::clamp(place.x, 0, std::max(0, picture.width - tag.width)),
+                         std::clamp(place.y, 0, std::max(0, picture.height - tag.height)), tag.width,
+                         tag.height);
+    double hidden = 0;
+    for (const cv::Rect& other : tags) hidden += 5.0 * (moved & other).area();
+    for (const cv::Rect& other : boxes) hidden += (moved & other).area();
+    if (hidden < least) {
+      least = hidden;
+      best = moved;
+    }
+  }
+  return best;
+}
+
+/// How much of a tag would lie over others.
+double hidden_share(const cv::Rect& tag, const std::vector<cv::Rect>& others) {
+  double hidden = 0;
+  for (const cv::Rect& other : others) hidden += (tag & other).area();
+  return hidden / std::max(1, tag.area());
+}
+
+/// A tag through which the picture is seen, so that it hides no object entirely.
+void draw_tag(cv::Mat& rgb, const cv::Rect& place, const DrawnBox& drawn, double letters, int padding) {
+  constexpr double cover = 0.72;
+  const cv::Rect inside = place & cv::Rect({0, 0}, rgb.size());
+  if (inside.empty()) return;
+  cv::Mat under = rgb(inside);
+  cv::addWeighted(under, 1 - cover, cv::Mat(under.size(), under.type(), drawn.color), cover, 0, under);
+  draw_text(rgb, drawn.tag, {static_cast<double>(place.x + padding), place.y + place.height / 2.0}, letters,
+            readable_on(drawn.color));
+}
+
+std::string class_name(int class_id, const std::vector<std::string>& names) {
+  const bool known = class_id >= 0 && static_cast<size_t>(class_id) < names.size();
+  return known ? shown_name(names[static_cast<size_t>(class_id)], class_id)
+               : fmt::format("class {}", class_id);
+}
+
+}  // namespace
+
+cv::Scalar class_color(int class_id) {
+  // Multiples of the golden ratio spread the hues evenly for any number of classes; brightness and
+  // saturation alternate.
+  const double hue = std::fmod(0.58 + 0.618033988749895 * class_id, 1.0) * 6;
+  const double value = class_id % 3 == 0 ? 0.95 : class_id % 3 == 1 ? 0.8 : 0.65;
+  const double saturation = class_id % 2 == 0 ? 0.85 : 0.65;
+  const auto channel = [&](double offset) {
+    const double k = std::fmod(offset + hue, 6.0);
+    return std::round(255 * value * (1 - saturation * std::clamp(std::min(k, 4 - k), 0.0, 1.0)));
+  };
+  return {channel(5), channel(3), channel(1)};
+}
+
+void draw_boxes(cv::Mat& rgb, std::span<const DrawnBox> boxes) {
+  const Pen pen(rgb);
+  std::vector<cv::Rect> places;
+  for (const DrawnBox& drawn : boxes) {
+    places.push_back(in_pixels(drawn.box, rgb.size()));
+    if (!places.back().empty()) draw_outline(rgb, places.back(), drawn, drawn.bold ? pen.line + 1 : pen.line);
+  }
+  std::vector<cv::Rect> tags;
+  for (size_t i = boxes.size(); i-- > 0;) {
+    if (places[i].empty() || boxes[i].tag.empty()) continue;
+    double letters = pen.letters, width = text_width(boxes[i].tag, letters);
+    int padding = std::max(2, static_cast<int>(std::lround(letters * 0.35)));
+    if (width + 2 * padding > rgb.cols) {
+      letters *= std::max(1.0, rgb.cols - 2.0 * padding) / width;
+      width = text_width(boxes[i].tag, letters);
+    }
+    const cv::Size size(static_cast<int>(std::ceil(width)) + 2 * padding,
+                        static_cast<int>(std::ceil(letters)) + 2 * padding);
+    const cv::Rect tag = place_tag(places[i], size, rgb.size(), tags, places, pen.line);
+    if (hidden_share(tag, tags) > 0.5) continue;  // neither it nor those below it could be read
+    tags.push_back(tag);
+    draw_tag(rgb, tag, boxes[i], letters, padding);
+  }
+}
+
+void draw_detections(cv::Mat& rgb, std::span<const ScoredBox> boxes, const std::vector<std::string>& names) {
+  std::vector<DrawnBox> drawn;
+  std::vector<ScoredBox> rising(boxes.begin(), boxes.end());
+  std::stable_sort(rising.begin(), rising.end(),
+                   [](const ScoredBox& a, const ScoredBox& b) { return a.score < b.score; });
+  for (const ScoredBox& box : rising) {
+    drawn.push_back({cv::Rect2d(box.x1, box.y1, double{box.x2} - box.x1, double{box.y2} - box.y1),
+                     class_color(box.class_id),
+                     fmt::format("{} {:.2f}", class_name(box.class_id, names), box.score)});
+  }
+  draw_boxes(rgb, drawn);
+}
+
+void draw_truths(cv::Mat& rgb, std::span<const Truth> truths, const std::vector<std::string>& names) {
+  std::vector<DrawnBox> drawn;
+  for (const Truth& truth : truths) {
+    const Box& box = truth.box;
+    drawn.push_back({cv::Rect2d((box.x - box.w / 2.0) * rgb.cols, (box.y - box.h / 2.0) * rgb.rows,
+                                double{box.w} * rgb.cols, double{box.h} * rgb.rows),
+                     class_color(truth.class_id), class_name(truth.class_id, names)});
+  }
+  draw_boxes(rgb, drawn);
+}
+
+cv::Mat with_caption(const cv::Mat& rgb, const std::string& words) {
+  const double letters = std::max(9.0, rgb.cols / 46.0);
+  const int height = static_cast<int>(std::ceil(letters * 2.4));
+  cv::Mat picture(rgb.rows + height, rgb.cols, CV_8UC3, cv::Scalar(255, 255, 255));
+  rgb.copyTo(picture(cv::Rect(0, height, rgb.cols, rgb.rows)));
+  draw_text(picture, shortened(words, rgb.cols - 4, letters), {2, height / 2.0}, letters, {45, 45, 45});
+  return picture;
+}
+
+cv::Mat tile(const std::vector<cv::Mat>& images, int longer_side) {
+  if (images.empty()) return {};
+  int width = 1, height = 1;
+  for (const cv::Mat& image : images) {
+    width = std::max(width, image.cols);
+    height = std::max(height, image.rows);
+  }
+  const int columns = static_cast<int>(std::ceil(std::sqrt(static_cast<double>(images.size()))));
+  const int rows = (static_cast<int>(images.size()) + columns - 1) / columns;
+  constexpr int gap = 4;
+  const double scale = std::min(
+      1.0, static_cast<double>(longer_side) / std::max(columns * (width + gap), rows * (height + gap)));
+  const cv::Size cell(std::max(1, static_cast<int>(width * scale)),
+                      std::max(1, static_cast<int>(height * scale)));
+  cv::Mat sheet(rows * (cell.height + gap) - gap, columns * (cell.width + gap) - gap, CV_8UC3,
+                cv::Scalar(255, 255, 255));
+  for (size_t i = 0; i < images.size(); ++i) {
+    const cv::Mat& image = images[i];
+    const double fit =
+        std::min(static_cast<double>(cell.width) / image.cols, static_cast<double>(cell.height) / image.rows);
+    cv::Mat scaled;
+    cv::resize(image, scaled,
+               cv::Size(std::clamp(static_cast<int>(std::lround(image.cols * fit)), 1, cell.width),
+                        std::clamp(static_cast<int>(std::lround(image.rows * fit)), 1, cell.height)),
+               0, 0, fit < 1 ? cv::INTER_AREA : cv::INTER_LINEAR);
+    const int x = static_cast<int>(i) % columns * (cell.width + gap) + (cell.width - scaled.cols) / 2;
+    const int y = static_cast<int>(i) / columns * (cell.height + gap) + (cell.height - scaled.rows) / 2;
+    scaled.copyTo(sheet(cv::Rect(x, y, scaled.cols, scaled.rows)));
+  }
+  return sheet;
+}
+
+void write_image(const std::filesystem::path& file, const cv::Mat& rgb) {
+  BRIGHTNET_CHECK(rgb.type() == CV_8UC3 && !rgb.empty(), "only 8-bit RGB images are written");
+  if (!cv::haveImageWriter(file.string())) {
+    throw InputError("'" + file.extension().string() + "' is not an image format that can be written",
+                     file.string(), "Use .jpg or .png.");
+  }
+  cv::Mat bgr;
+  cv::cvtColor(rgb, bgr, cv::COLOR_RGB2BGR);
+  std::vector<uchar> bytes;
+  BRIGHTNET_CHECK(cv::imencode(file.extension().string(), bgr, bytes, {cv::IMWRITE_PNG_COMPRESSION, 6}),
+                  "an image could not be encoded");
+  write_atomically(file, std::string(bytes.begin(), bytes.end()));
+}
+
+}  // namespace brightnet

@@ -1,0 +1,47 @@
+// Boxes on pictures: train_batch*.jpg, val_pred*.jpg and the images that `detect` writes.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <opencv2/core.hpp>
+
+#include "core/box.h"
+
+namespace brightnet {
+
+/// A class's colour (RGB): the same in every picture and plot, and clearly different from those of classes
+/// with nearby numbers.
+cv::Scalar class_color(int class_id);
+
+/// A box in pixels of the picture, and the words of its tag.
+struct DrawnBox {
+  cv::Rect2d box;
+  cv::Scalar color;
+  std::string tag;
+  bool dashed = false, bold = false;
+};
+
+/// Draws boxes on an 8-bit RGB image, later ones on top; what is not on the image is left out. Lines and
+/// letters scale with the image. Tags are translucent and lie outside their boxes where there is room, beside
+/// other tags and within the image; in a crowd, where there is no room, a lower box has none.
+void draw_boxes(cv::Mat& rgb, std::span<const DrawnBox> boxes);
+
+/// Draws boxes with "name 0.87" tags, by rising score, so that better ones are on top.
+void draw_detections(cv::Mat& rgb, std::span<const ScoredBox> boxes, const std::vector<std::string>& names);
+/// The same for labels, without scores; boxes relative to the image.
+void draw_truths(cv::Mat& rgb, std::span<const Truth> truths, const std::vector<std::string>& names);
+
+/// The picture below a line of words.
+cv::Mat with_caption(const cv::Mat& rgb, const std::string& words);
+
+/// Arranges images in a grid whose longer side is about `longer_side` pixels, each scaled to fit its cell.
+cv::Mat tile(const std::vector<cv::Mat>& images, int longer_side = 2000);
+
+/// Writes an RGB image atomically, in the format of the file extension. Throws InputError when it cannot be
+/// written or the extension is unknown.
+void write_image(const std::filesystem::path& file, const cv::Mat& rgb);
+
+}  // namespace brightnet

@@ -1,0 +1,88 @@
+#include "detect/inference.h"
+
+#include <fmt/format.h>
+
+#include "core/log.h"
+#include "kernels/memory_need.h"
+
+namespace brightnet {
+namespace {
+
+/// By the loaders of images, together: the one that the network looks at and those ahead.
+constexpr size_t batches_loaded = 3;
+
+}  // namespace
+
+InferenceNetwork::InferenceNetwork(TrainedModel trained, Backend& backend, Precision precision, int batch,
+                                   const InputSize& size, bool loss)
+    : trained_(std::move(trained)), parameters_{.layout = &trained_.layout} {
+  const InputSize& input = size.given() ? size : trained_.size;
+  network_ = std::make_unique<Network>(NetworkSetup{.model = &trained_.model,
+                                                    .backend = &backend,
+                                                    .parameters = &parameters_,
+                                                    .batch = batch,
+                                                    .height = input.height,
+                                                    .width = input.width,
+                                                    .precision = precision,
+                                                    .mode = Mode::infer,
+                                                    .loss_of_inference = loss});
+  const size_t values = trained_.layout.floats() * sizeof(float);
+  require_memory_of(*network_, values);
+  values_ = DeviceBuffer(backend, values);
+  parameters_.values = values_.floats();
+  backend.upload(values_.data(), trained_.values.data(), values);
+  trained_.values = {};
+  arena_ = DeviceBuffer(backend, network_->memory().arena());
+  network_->bind(arena_.data());
+  bound_ = network_.get();
+}
+
+/// Before anything is allocated for a network: its plan, `values` bytes of parameters, and the batches that are loaded
+/// ahead, which darknet's resize makes of floats.
+void InferenceNetwork::require_memory_of(const Network& network, size_t values) const {
+  const NetworkSetup& setup = network.setup();
+  const size_t value = trained_.resize == Resize::darknet ? sizeof(float) : 1;
+  const auto pixels = static_cast<size_t>(setup.size().pixels()) * static_cast<size_t>(setup.model->channels);
+  const MemoryNeed need{network.memory().arena() + values,
+                        batches_loaded * static_cast<size_t>(setup.batch) * pixels * value};
+  require_memory(fmt::format("'{}' with a batch of {} at {} pixels in {}", setup.model->name, setup.batch,
+                             setup.size().text(), enum_name(setup.precision)),
+                 need, *setup.backend,
+                 [] { return "Give a smaller --batch or --size, or --precision bf16."; });
+}
+
+void InferenceNetwork::begin_rect() {
+  if (trained_.resize == Resize::darknet) {
+    throw InputError(
+        "darknet has no rectangular batches, and the images are resized as darknet does", "--rect",
+        "Leave --rect out for darknet's detections; `detect` resizes as brightnet does with --resize antialiased.");
+  }
+  if (!trained_.letterbox) {
+    spdlog::info("The network was trained on stretched images; rectangular batches letterbox them.");
+    trained_.letterbox = true;
+  }
+}
+
+Network& InferenceNetwork::network(const InputSize& size) {
+  Network* wanted = network_.get();
+  if (size != network_->setup().size()) {
+    std::unique_ptr<Network>& other = others_[size];
+    if (!other) {
+      NetworkSetup setup = network_->setup();
+      setup.height = size.height;
+      setup.width = size.width;
+      other = std::make_unique<Network>(setup);
+      if (other->memory().arena() > arena_.bytes()) {
+        require_memory_of(*other, 0);
+        arena_ = DeviceBuffer(*setup.backend, other->memory().arena());
+        bound_ = nullptr;
+      }
+    }
+    wanted = other.get();
+  }
+  if (bound_ != wanted) wanted->bind(arena_.data());
+  bound_ = wanted;
+  return *wanted;
+}
+
+}  // namespace brightnet

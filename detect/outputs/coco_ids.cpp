@@ -1,0 +1,116 @@
+#include "detect/outputs/coco_ids.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/files.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::optional<int64_t> number_of(const std::string& stem) {
+  int64_t number = 0;
+  const char* end = stem.data() + stem.size();
+  const auto [stopped, failed] = std::from_chars(stem.data(), end, number);
+  if (failed != std::errc() || stopped != end || number < 0) return std::nullopt;
+  return number;
+}
+
+/// Empty unless every file has a number of its own.
+std::map<std::string, int64_t> numbers_of(const std::vector<fs::path>& files) {
+  std::map<std::string, int64_t> images;
+  std::set<int64_t> used;
+  for (const fs::path& file : files) {
+    const auto number = is_video_name(file) ? std::nullopt : number_of(file.stem().string());
+    if (!number || !used.insert(*number).second) return {};
+    images[file.string()] = *number;
+  }
+  return images;
+}
+
+/// COCO's 80 classes as darknet, and everybody after it, orders them; some names differ between the lists
+/// in use.
+bool are_cocos(const std::vector<std::string>& names) {
+  return names.size() == 80 && names[0] == "person" && names[40] == "wine glass" && names[79] == "toothbrush";
+}
+
+/// Ids 1 … 90 are in use but for these.
+std::vector<int64_t> cocos_categories() {
+  constexpr std::array<int64_t, 10> unused{12, 26, 29, 30, 45, 66, 68, 69, 71, 83};
+  std::vector<int64_t> ids;
+  for (int64_t id = 1; id <= 90; ++id) {
+    if (std::find(unused.begin(), unused.end(), id) == unused.end()) ids.push_back(id);
+  }
+  return ids;
+}
+
+nlohmann::json read_annotations(const fs::path& file) {
+  using Json = nlohmann::json;
+  // The annotations themselves are most of the file, and not of interest.
+  const auto keep = [](int, Json::parse_event_t event, Json& parsed) {
+    return event != Json::parse_event_t::key || parsed != "annotations";
+  };
+  Json document = Json::parse(read_file(file), keep, false);
+  if (document.is_object() && document["images"].is_array() && document["categories"].is_array())
+    return document;
+  throw InputError("this file has no lists 'images' and 'categories'", file.string(),
+                   "COCO's instances files have them.");
+}
+
+}  // namespace
+
+CocoIds::CocoIds(const std::vector<fs::path>& files, const std::vector<std::string>& class_names)
+    : images_(numbers_of(files)) {
+  if (are_cocos(class_names)) {
+    categories_ = cocos_categories();
+    return;
+  }
+  for (size_t i = 1; i <= class_names.size(); ++i) categories_.push_back(static_cast<int64_t>(i));
+}
+
+CocoIds::CocoIds(const fs::path& annotations, const std::vector<std::string>& class_names)
+    : annotations_(annotations) {
+  const nlohmann::json document = read_annotations(annotations);
+  std::map<std::string, int64_t> categories;
+  try {
+    for (const auto& image : document["images"])
+      images_[fs::path(image.at("file_name").get<std::string>()).filename().string()] = image.at("id");
+    for (const auto& category : document["categories"]) categories[category.at("name")] = category.at("id");
+  } catch (const nlohmann::json::exception&) {
+    throw InputError("an image or category of this file has no id, or no name", annotations.string());
+  }
+  std::vector<std::string> known;
+  for (const auto& [name, id] : categories) known.push_back(name);
+  for (const std::string& name : class_names) {
+    const auto found = categories.find(name);
+    if (found == categories.end()) {
+      const std::string nearest = nearest_word(name, known);
+      throw InputError("the model's class '" + name + "' is not among the categories", annotations.string(),
+                       nearest.empty() ? "" : "The nearest is '" + nearest + "'.");
+    }
+    categories_.push_back(found->second);
+  }
+}
+
+int64_t CocoIds::image(const Frame& frame, int64_t place) const {
+  if (annotations_.empty()) {
+    const auto found = images_.find(frame.file);
+    return found == images_.end() ? place : found->second;
+  }
+  const auto found = images_.find(fs::path(frame.file).filename().string());
+  if (found == images_.end() || frame.clip) {
+    throw InputError("this image is not among those of " + annotations_.string(), frame.file,
+                     "Give --coco-ids the annotations that belong to the images.");
+  }
+  return found->second;
+}
+
+}  // namespace brightnet

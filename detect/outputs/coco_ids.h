@@ -1,0 +1,37 @@
+// The image and category ids in COCO's results format.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "detect/sources/source.h"
+
+namespace brightnet {
+
+class CocoIds {
+ public:
+  /// Without a file of annotations. An image's id is the number that its file is called by (000000000139.jpg
+  /// is 139) when that holds for all files of the source and no two have the same; else, and for frames of
+  /// videos, its place among what the source hands out, from 1. A category's id is COCO's own when the
+  /// classes are COCO's 80 in their usual order; else the class's, from 1.
+  CocoIds(const std::vector<std::filesystem::path>& files, const std::vector<std::string>& class_names);
+
+  /// The ids in a file of annotations: images by their file's name, categories by theirs. Throws InputError
+  /// when the file is not COCO's, or lacks one of the classes.
+  CocoIds(const std::filesystem::path& annotations, const std::vector<std::string>& class_names);
+
+  /// `place`: of the frame among what the source hands out, from 1. Throws InputError for an image that the
+  /// annotations do not have.
+  int64_t image(const Frame& frame, int64_t place) const;
+  int64_t category(int class_id) const { return categories_[static_cast<size_t>(class_id)]; }
+
+ private:
+  std::filesystem::path annotations_;      // empty: none
+  std::map<std::string, int64_t> images_;  // by the file's name (annotations), or by its path
+  std::vector<int64_t> categories_;
+};
+
+}  // namespace brightnet

@@ -1,0 +1,80 @@
+#include <functional>
+#include <iostream>
+#include <optional>
+
+#include "core/files.h"
+#include "detect/detections_json.h"
+#include "detect/outputs/answer_file.h"
+#include "detect/outputs/output.h"
+
+namespace brightnet {
+namespace {
+
+/// A JSON list of records, a line each. `records` turns an image into its records, whose first key is
+/// `first_key`. Nothing is printed before there is one.
+class JsonOutput : public DetectionOutput {
+ public:
+  using Records = std::function<std::vector<Json>(const FoundObjects& found, int64_t place)>;
+
+  JsonOutput(const std::string& file, const std::string& option, const std::string& first_key,
+             Records records)
+      : records_(std::move(records)) {
+    check_answer_file(file, option, "[\n{\"" + first_key + "\":");
+    if (file != "-") file_.emplace(file);
+  }
+
+  void add(const FoundObjects& found) override {
+    for (const Json& record : records_(found, ++place_)) {
+      stream() << (first_ ? "[\n" : ",\n") << record.dump(-1, ' ', false, Json::error_handler_t::replace);
+      first_ = false;
+    }
+  }
+
+  void finish() override {
+    stream() << (first_ ? "[\n]\n" : "\n]\n") << std::flush;
+    if (file_) file_->commit();
+  }
+
+ private:
+  std::ostream& stream() { return file_ ? file_->stream() : std::cout; }
+
+  Records records_;
+  std::optional<AtomicFile> file_;
+  int64_t place_ = 0;
+  bool first_ = true;
+};
+
+}  // namespace
+
+std::unique_ptr<DetectionOutput> json_output(const std::string& file, std::vector<std::string> class_names) {
+  return std::make_unique<JsonOutput>(
+      file, "--json", "file", [names = std::move(class_names)](const FoundObjects& found, int64_t) {
+        Json record =
+            to_json(found.frame.file, found.frame.image.cols, found.frame.image.rows, found.boxes, names);
+        if (found.frame.clip) record["frame"] = found.frame.number;
+        return std::vector<Json>{std::move(record)};
+      });
+}
+
+std::unique_ptr<DetectionOutput> coco_json_output(const std::string& file, CocoIds ids) {
+  return std::make_unique<JsonOutput>(
+      file, "--coco-json", "image_id", [ids = std::move(ids)](const FoundObjects& found, int64_t place) {
+        const int64_t image = ids.image(found.frame, place);
+        std::vector<Json> records;
+        for (const ScoredBox& box : found.boxes)
+          records.push_back(coco_result(image, ids.category(box.class_id), box));
+        return records;
+      });
+}
+
+std::unique_ptr<DetectionOutput> darknet_json_output(const std::string& file,
+                                                     std::vector<std::string> class_names) {
+  return std::make_unique<JsonOutput>(
+      file, "--darknet-json", "frame_id",
+      [names = std::move(class_names)](const FoundObjects& found, int64_t place) {
+        return std::vector<Json>{darknet_result(place, found.frame.file, found.frame.image.cols,
+                                                found.frame.image.rows, found.uncut, names)};
+      });
+}
+
+}  // namespace brightnet

@@ -1,0 +1,52 @@
+// The outputs of `detect`: JSON, labels, crops, and images and videos with boxes. None of them replaces
+// another kind of file (answer_file.h, written_files.h).
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "detect/detect.h"
+#include "detect/outputs/coco_ids.h"
+
+namespace brightnet {
+
+/// Writes detections, image by image in order. Throws InputError when it cannot.
+class DetectionOutput {
+ public:
+  virtual ~DetectionOutput() = default;
+  /// Throws InputError when the output of this image or video would replace a file that `detect` did not
+  /// write. Uses only the frame's names; called before the work begins.
+  virtual void check(const Frame&) {}
+  virtual void add(const FoundObjects& found) = 0;
+  /// Called after the last image, also after an interruption.
+  virtual void finish() {}
+};
+
+// The answers in JSON (layouts: detect/detections_json.h). Records are streamed, so that a long run
+// needs no memory, and the file is created atomically at the end; "-" is standard output.
+std::unique_ptr<DetectionOutput> json_output(const std::string& file, std::vector<std::string> class_names);
+std::unique_ptr<DetectionOutput> coco_json_output(const std::string& file, CocoIds ids);
+std::unique_ptr<DetectionOutput> darknet_json_output(const std::string& file,
+                                                     std::vector<std::string> class_names);
+
+/// One file an image, FOLDER/NAME.txt, in YOLO's layout: a line "class x y width height" an object, centre
+/// and size as fractions of the image, followed by the score if requested. An image without objects has an
+/// empty file.
+std::unique_ptr<DetectionOutput> text_label_output(const std::filesystem::path& folder, bool with_scores);
+
+/// A crop of each object: FOLDER/CLASS/NAME_k.jpg, k from 1 by descending score.
+std::unique_ptr<DetectionOutput> crop_output(const std::filesystem::path& folder,
+                                             std::vector<std::string> class_names);
+
+/// Images with the boxes drawn: FOLDER/NAME.jpg, or of the image's own kind where that can be written. A
+/// video, camera or stream becomes a video, FOLDER/NAME.mp4.
+std::unique_ptr<DetectionOutput> picture_output(const std::filesystem::path& folder,
+                                                std::vector<std::string> class_names);
+
+/// Makes the folder if need be (an empty path is the current one). Throws InputError when it cannot be made
+/// or written to.
+void prepare_folder(const std::filesystem::path& folder, const std::string& option);
+
+}  // namespace brightnet

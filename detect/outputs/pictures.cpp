@@ -1,0 +1,165 @@
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <opencv2/imgproc.hpp>
+#include <opencv2/videoio.hpp>
+#include <unistd.h>
+
+#include "core/error.h"
+#include "core/log.h"
+#include "data/drawing/draw.h"
+#include "data/drawing/typeface.h"
+#include "detect/outputs/output.h"
+#include "detect/outputs/written_files.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The name as one component of a path.
+std::string as_folder(std::string name) {
+  std::replace(name.begin(), name.end(), '/', '_');
+  return name == "." || name == ".." ? name + '_' : name;
+}
+
+class CropOutput : public DetectionOutput {
+ public:
+  CropOutput(const fs::path& folder, std::vector<std::string> class_names)
+      : folder_(folder), files_(folder, "--out"), class_names_(std::move(class_names)) {}
+
+  void add(const FoundObjects& found) override {
+    const cv::Mat& image = found.frame.image;
+    int k = 0;
+    for (const ScoredBox& box : found.boxes) {
+      const cv::Point begin(static_cast<int>(std::floor(box.x1)), static_cast<int>(std::floor(box.y1)));
+      const cv::Point end(static_cast<int>(std::ceil(box.x2)), static_cast<int>(std::ceil(box.y2)));
+      const cv::Rect inside = cv::Rect(begin, end) & cv::Rect(0, 0, image.cols, image.rows);
+      ++k;
+      if (inside.empty()) continue;
+      const std::string name = as_folder(class_names_[static_cast<size_t>(box.class_id)]);
+      prepare_folder(folder_ / name, "--out");
+      const std::string file = fmt::format("{}/{}_{}.jpg", name, found.frame.name, k);
+      write_image(files_.place(file), image(inside));
+      files_.note(file);
+    }
+  }
+
+ private:
+  fs::path folder_;
+  WrittenFiles files_;
+  std::vector<std::string> class_names_;
+};
+
+class PictureOutput : public DetectionOutput {
+ public:
+  PictureOutput(const fs::path& folder, std::vector<std::string> class_names)
+      : files_(folder, "--out"), class_names_(std::move(class_names)) {
+    if (const std::string problem = typeface_problem(class_names_); !problem.empty())
+      spdlog::warn("{}", problem);
+  }
+
+  void check(const Frame& frame) override {
+    files_.place(is_video_name(frame.file) ? frame.name + video_ending : picture_name(frame));
+  }
+
+  void add(const FoundObjects& found) override {
+    cv::Mat picture = found.frame.image.clone();
+    draw_detections(picture, found.boxes, class_names_);
+    if (found.frame.clip != clip_) {
+      finish();
+      clip_ = found.frame.clip;
+      if (clip_) open_video(picture.size());
+    }
+    if (clip_) {
+      add_to_video(picture);
+    } else {
+      const std::string name = picture_name(found.frame);
+      write_image(files_.place(name), picture);
+      files_.note(name);
+    }
+  }
+
+  void finish() override {
+    video_.release();  // writes the index at the file's end
+    if (clip_) files_.note(video_name_);
+    clip_.reset();
+  }
+
+ private:
+  static constexpr const char* video_ending = ".mp4";
+
+  /// With the image's own ending where pictures of that kind can be written.
+  static std::string picture_name(const Frame& frame) {
+    std::string ending = fs::path(frame.file).extension().string();
+    for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const bool writable = ending == ".jpg" || ending == ".jpeg" || ending == ".png" || ending == ".bmp";
+    return frame.name + (writable ? ending : ".jpg");
+  }
+
+  /// MPEG-4, which every player knows; Motion JPEG where OpenCV was built without an encoder for it.
+  void open_video(cv::Size size) {
+    size_ = size;
+    fs::path file = begin_video(video_ending);
+    if (video_.open(file.string(), cv::VideoWriter::fourcc('m', 'p', '4', 'v'), clip_->frames_per_second,
+                    size))
+      return;
+    file = begin_video(".avi");
+    if (video_.open(file.string(), cv::CAP_OPENCV_MJPEG, cv::VideoWriter::fourcc('M', 'J', 'P', 'G'),
+                    clip_->frames_per_second, size)) {
+      spdlog::warn("OpenCV cannot write MPEG-4 here; {} is Motion JPEG.", file.string());
+      return;
+    }
+    throw InputError("this video cannot be written", file.string(), "Check the folder, or use --no-save.");
+  }
+
+  fs::path begin_video(const std::string& ending) {
+    video_name_ = clip_->name + ending;
+    const fs::path file = files_.place(video_name_);
+    files_.begin(video_name_);
+    return file;
+  }
+
+  void add_to_video(cv::Mat& picture) {
+    // A stream may change its size; a file cannot.
+    if (picture.size() != size_) cv::resize(picture, picture, size_, 0, 0, cv::INTER_AREA);
+    cv::cvtColor(picture, picture, cv::COLOR_RGB2BGR);
+    video_.write(picture);
+  }
+
+  WrittenFiles files_;
+  std::vector<std::string> class_names_;
+  std::shared_ptr<const Clip> clip_;
+  std::string video_name_;
+  cv::VideoWriter video_;
+  cv::Size size_;
+};
+
+}  // namespace
+
+std::unique_ptr<DetectionOutput> crop_output(const fs::path& folder, std::vector<std::string> class_names) {
+  return std::make_unique<CropOutput>(folder, std::move(class_names));
+}
+
+std::unique_ptr<DetectionOutput> picture_output(const fs::path& folder,
+                                                std::vector<std::string> class_names) {
+  return std::make_unique<PictureOutput>(folder, std::move(class_names));
+}
+
+void prepare_folder(const fs::path& path, const std::string& option) {
+  const fs::path folder = path.empty() ? fs::path(".") : path;
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (!error && !fs::is_directory(folder)) error = std::make_error_code(std::errc::not_a_directory);
+  if (error) {
+    throw InputError("this folder cannot be made: " + error.message(), folder.string(),
+                     "Name another with " + option + '.');
+  }
+  if (::access(folder.c_str(), W_OK | X_OK) != 0) {
+    throw InputError("this folder cannot be written to", folder.string(),
+                     "Name another with " + option + '.');
+  }
+}
+
+}  // namespace brightnet

@@ -1,0 +1,236 @@
+#include "detect/sources/source.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+#include <glob.h>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/log.h"
+#include "data/image/read_image.h"
+#include "detect/sources/video.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Names for files, none of them twice: the second "dog" becomes "dog_2".
+class UniqueNames {
+ public:
+  std::string of(const std::string& wanted) {
+    std::string name = wanted;
+    for (int& times = used_[wanted]; !taken_.insert(name).second;)
+      name = fmt::format("{}_{}", wanted, ++times + 1);
+    return name;
+  }
+
+ private:
+  std::set<std::string> taken_;
+  std::map<std::string, int> used_;  // how often a name had to be changed
+};
+
+/// The frames of one video, camera or stream.
+class ClipSource {
+ public:
+  ClipSource(VideoCapture capture, std::string file, std::string name)
+      : capture_(std::move(capture)),
+        file_(std::move(file)),
+        clip_(std::make_shared<Clip>(Clip{std::move(name), capture_.frames_per_second()})) {}
+
+  bool next(Frame& frame) {
+    const auto number = capture_.read(frame.image);
+    if (!number) {
+      const std::string shortfall = capture_.shortfall();
+      if (!shortfall.empty()) spdlog::warn("{} {}; the file may be damaged.", file_, shortfall);
+      return false;
+    }
+    frame.file = file_;
+    frame.name = fmt::format("{}_{:06}", clip_->name, *number);
+    frame.clip = clip_;
+    frame.number = *number;
+    return true;
+  }
+  int64_t count() const { return capture_.count(); }
+
+ private:
+  VideoCapture capture_;
+  std::string file_;
+  std::shared_ptr<const Clip> clip_;
+};
+
+/// Files, each an image or a video.
+class FileSource : public Source {
+ public:
+  FileSource(std::vector<fs::path> files, const SourceOptions& options)
+      : files_(std::move(files)), options_(options) {
+    UniqueNames unique;
+    for (const fs::path& file : files_) names_.push_back(unique.of(file.stem().string()));
+    // A video by itself is opened at once: when it cannot be, there is nothing to do.
+    if (files_.size() == 1 && is_video_name(files_[0])) open(at_++);
+    count_ = clip_ ? clip_->count() : static_cast<int64_t>(files_.size());
+    if (!clip_ && std::any_of(files_.begin(), files_.end(), is_video_name)) count_ = -1;
+  }
+
+  bool next(Frame& frame) override {
+    frame = {};
+    for (;;) {
+      if (clip_ && clip_->next(frame)) return true;
+      clip_.reset();
+      if (at_ == files_.size()) return false;
+      const size_t file = at_++;
+      frame.file = files_[file].string();
+      if (!is_video_name(files_[file])) {
+        frame.name = names_[file];
+        return true;
+      }
+      try {
+        open(file);
+      } catch (const InputError&) {
+        frame.failure = "this video cannot be opened";
+        return true;
+      }
+    }
+  }
+
+  int64_t count() const override { return count_; }
+  bool live() const override { return false; }
+  const std::vector<fs::path>& files() const override { return files_; }
+  const std::vector<std::string>& names() const override { return names_; }
+
+ private:
+  void open(size_t file) {
+    clip_.emplace(VideoCapture::of_file(files_[file], options_), files_[file].string(), names_[file]);
+  }
+
+  std::vector<fs::path> files_;
+  std::vector<std::string> names_;
+  SourceOptions options_;
+  int64_t count_ = -1;
+  size_t at_ = 0;
+  std::optional<ClipSource> clip_;
+};
+
+/// A camera or a stream.
+class LiveSource : public Source {
+ public:
+  LiveSource(VideoCapture capture, const std::string& file, const std::string& name)
+      : clip_(std::move(capture), file, name) {}
+
+  bool next(Frame& frame) override {
+    frame = {};
+    return clip_.next(frame);
+  }
+  int64_t count() const override { return clip_.count(); }
+  bool live() const override { return true; }
+  const std::vector<fs::path>& files() const override { return files_; }
+  const std::vector<std::string>& names() const override { return names_; }
+
+ private:
+  ClipSource clip_;
+  std::vector<fs::path> files_;
+  std::vector<std::string> names_;
+};
+
+std::vector<fs::path> files_in(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    const fs::path& file = entry->path();
+    if (!entry->is_directory(error) && (is_image_name(file) || is_video_name(file))) files.push_back(file);
+  }
+  if (error) {
+    throw InputError("this folder cannot be read: " + error.message(), folder.string(),
+                     "Check the path and its permissions.");
+  }
+  if (files.empty()) {
+    throw InputError("this folder has no images", folder.string(),
+                     "Its subfolders are not looked into: name one of them, or give a pattern such as '" +
+                         (folder / "*" / "*.jpg").string() + "'.");
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::vector<fs::path> files_of_list(const fs::path& list) {
+  std::vector<fs::path> files;
+  for (const TextLine& line : read_lines(list))
+    files.push_back(find_below(line.text, {".", list.parent_path()}));
+  if (files.empty())
+    throw InputError("this list is empty", list.string(), "It names images or videos, one a line.");
+  return files;
+}
+
+std::vector<fs::path> files_of_pattern(const std::string& pattern) {
+  glob_t matches{};
+  const int failed = ::glob(pattern.c_str(), GLOB_MARK, nullptr, &matches);
+  std::vector<fs::path> files;
+  for (size_t i = 0; i < matches.gl_pathc; ++i) {
+    const std::string file = matches.gl_pathv[i];
+    if (!file.ends_with('/') && (is_image_name(file) || is_video_name(file))) files.emplace_back(file);
+  }
+  ::globfree(&matches);
+  if (!files.empty()) return files;
+  throw InputError(failed == GLOB_NOMATCH ? "no file fits this pattern"
+                                          : "none of the files that fit this pattern is an image or a video",
+                   pattern, "Put the pattern in quotes, so that the shell leaves it alone.");
+}
+
+std::optional<int> camera_number(const std::string& text) {
+  int number = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failed != std::errc() || end != text.data() + text.size() || number < 0) return std::nullopt;
+  return number;
+}
+
+std::string file_name_of(const std::string& address) {
+  std::string name;
+  for (const char c : address.substr(address.find("://") + 3)) {
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '.';
+    if (plain || (!name.empty() && name.back() != '_')) name += plain ? c : '_';
+  }
+  return name.empty() || name[0] == '.' ? "stream" : name;
+}
+
+}  // namespace
+
+bool is_video_name(const fs::path& file) {
+  std::string extension = file.extension().string();
+  for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  static constexpr std::array<std::string_view, 17> known{".mp4", ".avi",  ".mkv", ".mov",  ".webm", ".m4v",
+                                                          ".mpg", ".mpeg", ".wmv", ".flv",  ".ts",   ".3gp",
+                                                          ".ogv", ".asf",  ".gif", ".mjpg", ".mjpeg"};
+  return std::find(known.begin(), known.end(), extension) != known.end();
+}
+
+std::unique_ptr<Source> open_source(const std::string& text, const SourceOptions& options) {
+  std::error_code error;
+  const fs::path path(text);
+  if (fs::is_directory(path, error)) return std::make_unique<FileSource>(files_in(path), options);
+  if (fs::exists(path, error)) {
+    const bool list = path.extension() == ".txt";
+    return std::make_unique<FileSource>(list ? files_of_list(path) : std::vector{path}, options);
+  }
+  if (const auto device = camera_number(text)) {
+    return std::make_unique<LiveSource>(VideoCapture::of_camera(*device, options),
+                                        fmt::format("camera {}", *device), fmt::format("camera{}", *device));
+  }
+  if (text.find("://") != std::string::npos) {
+    const std::string address = without_credentials(text);
+    return std::make_unique<LiveSource>(VideoCapture::of_address(text, options), address,
+                                        file_name_of(address));
+  }
+  if (text.find_first_of("*?[") != std::string::npos)
+    return std::make_unique<FileSource>(files_of_pattern(text), options);
+  throw InputError(
+      "there is no such file or folder", text,
+      "Give an image, a video, a folder, a pattern in quotes, a list of images (.txt), a camera's "
+      "number or a stream's address.");
+}
+
+}  // namespace brightnet

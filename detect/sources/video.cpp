@@ -1,0 +1,132 @@
+#include "detect/sources/video.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include <fmt/format.h>
+#include <opencv2/core/utils/logger.hpp>
+
+#include "core/error.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Silences the libraries' messages on standard error, which duplicate our errors, unless the variable is set.
+void quieten_libraries() {
+  if (::setenv("OPENCV_FFMPEG_LOGLEVEL", "-8", 0) == 0)  // AV_LOG_QUIET
+    cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
+}
+
+cv::VideoCapture opened(const std::string& what) {
+  quieten_libraries();
+  try {
+    return cv::VideoCapture(what, cv::CAP_ANY);
+  } catch (const cv::Exception&) {  // a backend's complaint: not opened
+    return {};
+  }
+}
+
+}  // namespace
+
+std::string without_credentials(const std::string& address) {
+  const size_t begin = address.find("://") + 3;
+  const size_t at = address.find('@', begin);
+  if (at == std::string::npos || at > address.find('/', begin)) return address;
+  return address.substr(0, begin) + address.substr(at + 1);
+}
+
+VideoCapture::VideoCapture(cv::VideoCapture capture, const SourceOptions& options)
+    : capture_(std::move(capture)), options_(options) {
+  const double frames = capture_.get(cv::CAP_PROP_FRAME_COUNT);
+  promised_ = frames >= 1 && frames < 1e9 ? static_cast<int64_t>(frames) : -1;
+}
+
+VideoCapture VideoCapture::of_file(const fs::path& file, const SourceOptions& options) {
+  cv::VideoCapture capture = opened(file.string());
+  if (!capture.isOpened()) {
+    throw InputError(
+        "this video cannot be opened", file.string(),
+        "Check that it plays (`ffprobe FILE`); damaged files and codecs that OpenCV's videoio lacks "
+        "can be converted with `ffmpeg -i FILE out.mp4`.");
+  }
+  return {std::move(capture), options};
+}
+
+VideoCapture VideoCapture::of_address(const std::string& address, const SourceOptions& options) {
+  cv::VideoCapture capture = opened(address);
+  if (!capture.isOpened()) {
+    throw InputError("this stream cannot be opened", without_credentials(address),
+                     "Check the address, and that the machine that sends it answers (`ffprobe ADDRESS`).");
+  }
+  return {std::move(capture), options};
+}
+
+VideoCapture VideoCapture::of_camera(int device, const SourceOptions& options) {
+  quieten_libraries();
+  const std::string node = "/dev/video" + std::to_string(device);
+  std::error_code failed;
+#ifdef __linux__
+  if (!fs::exists(node, failed)) {
+    throw InputError(
+        fmt::format("there is no camera {}", device), node,
+        "`ls /dev/video*` lists the cameras. A file with this name is given with its folder: ./" +
+            std::to_string(device));
+  }
+#endif
+  cv::VideoCapture capture;
+  try {
+    capture.open(device, cv::CAP_ANY);
+  } catch (const cv::Exception&) {  // as above
+  }
+  if (!capture.isOpened()) {
+    throw InputError(
+        fmt::format("camera {} cannot be used", device), node,
+        "Check that no other program has it and that you may read it (the group `video`, as a rule).");
+  }
+  return {std::move(capture), options};
+}
+
+int64_t VideoCapture::count() const {
+  if (promised_ < 0) return options_.frames > 0 ? options_.frames : -1;
+  const int64_t frames = (promised_ + options_.every - 1) / options_.every;
+  return options_.frames > 0 ? std::min(frames, options_.frames) : frames;
+}
+
+double VideoCapture::frames_per_second() const {
+  constexpr double usual = 25;
+  const double rate = capture_.get(cv::CAP_PROP_FPS);
+  return (rate > 0 && rate <= 1000 ? rate : usual) / options_.every;
+}
+
+std::optional<int64_t> VideoCapture::read(cv::Mat& bgr) {
+  if (options_.frames > 0 && given_ == options_.frames) return std::nullopt;
+  try {
+    for (int skipped = 0; given_ > 0 && skipped + 1 < options_.every; ++skipped) {
+      if (!capture_.grab()) return std::nullopt;
+      ++at_;
+    }
+    // A backend may reuse the memory of its frames.
+    cv::Mat lent;
+    if (!capture_.read(lent) || lent.empty()) {
+      broke_off_ = true;
+      return std::nullopt;
+    }
+    bgr = lent.clone();
+  } catch (const cv::Exception&) {
+    broke_off_ = true;
+    return std::nullopt;
+  }
+  ++given_;
+  return at_++;
+}
+
+std::string VideoCapture::shortfall() const {
+  // In some containers the header only has an estimate.
+  const int64_t allowance = std::max<int64_t>(2, promised_ / 50);
+  if (!broke_off_ || promised_ < 0 || at_ >= promised_ - allowance) return "";
+  return fmt::format("ends after {} of {} frames", at_, promised_);
+}
+
+}  // namespace brightnet

@@ -1,0 +1,44 @@
+// Frames of videos, cameras and streams, through OpenCV's videoio.
+#pragma once
+
+#include <optional>
+
+#include <opencv2/videoio.hpp>
+
+#include "detect/sources/source.h"
+
+namespace brightnet {
+
+/// A stream's address without a name and a password, which have no place in messages and answers.
+std::string without_credentials(const std::string& address);
+
+class VideoCapture {
+ public:
+  /// A video file, or the address of a stream. Throws InputError when it cannot be opened.
+  static VideoCapture of_file(const std::filesystem::path& file, const SourceOptions& options);
+  static VideoCapture of_address(const std::string& address, const SourceOptions& options);
+  /// Throws InputError when there is no such camera, or it cannot be used.
+  static VideoCapture of_camera(int device, const SourceOptions& options);
+
+  /// Frames that it will hand out; −1 when it does not say (cameras, live streams).
+  int64_t count() const;
+  double frames_per_second() const;
+
+  /// The next frame (BGR), and its number in the video; nullopt at the end.
+  std::optional<int64_t> read(cv::Mat& bgr);
+
+  /// After the end: "ends after 12 of 300 frames" when it promised clearly more; empty otherwise.
+  std::string shortfall() const;
+
+ private:
+  VideoCapture(cv::VideoCapture capture, const SourceOptions& options);
+
+  cv::VideoCapture capture_;
+  SourceOptions options_;
+  int64_t promised_;   // frames of the video by its own word; −1: none
+  int64_t at_ = 0;     // the number of the next frame
+  int64_t given_ = 0;  // frames handed out
+  bool broke_off_ = false;
+};
+
+}  // namespace brightnet

@@ -1,0 +1,38 @@
+// A darknet .cfg as a brightnet model and a recipe to train it. docs/migrate.md has the table of keys.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "formats/darknet/layers.h"
+#include "layers/model/model.h"
+
+namespace brightnet {
+
+struct DarknetImport {
+  /// Layers in the order of the .cfg (and so of .weights files), with the names of model_yaml; their `where`
+  /// is the section's "file:line".
+  Model model;
+  /// As a person would write it; model.yaml is the resolved one.
+  std::string model_yaml;
+  /// A run's configuration; its `model:` is `model_path`.
+  std::string recipe_yaml;
+  bool letterbox = false;         ///< whether images are letterboxed or stretched
+  std::vector<ImportNote> notes;  ///< settings that are ignored or changed
+};
+
+/// Reads a .cfg. `model_path` is the recipe's `model:`; the .cfg itself if empty. Throws InputError with
+/// file, section and line for what cannot be imported.
+DarknetImport import_darknet(const std::filesystem::path& file, const std::string& model_path = "");
+/// The same from memory; messages call it `file`.
+DarknetImport import_darknet_text(std::string_view text, const std::string& file,
+                                  const std::string& model_path = "");
+
+/// The imported model with heads for this many classes (≤ 0: those of the .cfg) and with overrides of its
+/// `head:` (may be undefined). darknet users edit filters= by hand; here the heads' width follows the data.
+Model imported_model(const DarknetImport& imported, int classes, const YamlValue& head_overrides = {},
+                     int channels = 0);
+
+}  // namespace brightnet

@@ -1,0 +1,73 @@
+// darknet's .weights: a header, then for each convolution in the order of the .cfg its biases (with
+// batch-norm: shift, scale, running mean, running variance) and its weights in OIHW, all as fp32. There are
+// no names or shapes: which values belong to which layer follows from the network, so that only the file's
+// length and the validity of its running variances tell whether a file belongs to this network.
+// (AlexeyAB/darknet, src/parser.c: load_weights_upto, load_convolutional_weights.)
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "formats/weights.h"
+#include "layers/model/model.h"
+#include "layers/parameters.h"
+
+namespace brightnet {
+
+/// Little-endian; the count of images seen has 32 bits before version 0.2 and 64 from then on.
+struct DarknetHeader {
+  int32_t major = 0, minor = 2, revision = 5;
+  uint64_t seen = 0;
+  bool wide() const { return major * 10 + minor >= 2; }
+  size_t bytes() const { return wide() ? 20 : 16; }
+};
+
+/// Whether a file is darknet's rather than safetensors, by its first bytes or, if unreadable, its extension.
+bool is_darknet_weights(const std::filesystem::path& file);
+
+struct DarknetWeightsOptions {
+  /// The network of the file's own .cfg; nullptr: the model itself, with any number of classes.
+  const Model* network = nullptr;
+  /// Take the convolutions before the first invalid one, instead of refusing the file.
+  bool partial = false;
+};
+
+/// A prediction layer of a file for another number of classes, which the model has no place for.
+struct DarknetPrediction {
+  std::string layer;                ///< its name in the model
+  std::vector<float> weight, bias;  ///< of all its channels; OHWI
+};
+
+/// What load_darknet_weights() found.
+struct DarknetWeightsReport {
+  DarknetHeader header;
+  int convolutions = 0, all_convolutions = 0;  ///< that the file has, and that the network has
+  int layers = 0;   ///< darknet's count of the layers up to there: 137 for a yolov4.conv.137
+  int classes = 0;  ///< of the file's heads
+  MatchReport match;
+  std::vector<DarknetPrediction> predictions;  ///< in the order of the network
+  bool whole() const { return convolutions == all_convolutions; }
+  /// "107 of 110 convolutions (the first 137 layers as darknet counts them)".
+  std::string summary() const;
+};
+
+/// Overwrites those of `values` (in the layout's order) whose convolution the file has in the same shape.
+///
+/// The file is taken for the whole network when its length is that of the model, or that of the model with
+/// another number of classes; the prediction layers then keep their values. It is taken for its first layers
+/// when it ends where a layer does (as yolov4.conv.137). Anything else throws InputError with what was
+/// expected and where the file ends, and so do numbers that cannot be of this network (a negative or infinite
+/// running variance, a NaN), unless `partial`: then the convolutions up to the last batch-normalised one that
+/// makes sense are taken. InputError when nothing fits.
+DarknetWeightsReport load_darknet_weights(const std::filesystem::path& file, const Model& model,
+                                          const ParameterLayout& layout, std::vector<float>& values,
+                                          const DarknetWeightsOptions& options = {});
+
+/// Writes the whole network atomically.
+void save_darknet_weights(const std::filesystem::path& file, const Model& model,
+                          const ParameterLayout& layout, const std::vector<float>& values,
+                          const DarknetHeader& header = {});
+
+}  // namespace brightnet

@@ -1,0 +1,249 @@
+#include "formats/download/fetch.h"
+
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <thread>
+#include <vector>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/cache_folder.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/log.h"
+#include "core/progress_line.h"
+#include "core/sha256.h"
+#include "formats/darknet/cfg.h"
+#include "formats/download/transfer.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A file to fetch.
+struct Wanted {
+  std::string name, address;
+  uint64_t bytes = 0;
+  std::string sha256;
+  /// Throws InputError for a file of another kind.
+  void (*check)(const fs::path& file) = nullptr;
+};
+
+[[noreturn]] void not_weights(const fs::path& file, const std::string& why) {
+  throw InputError(
+      "what was fetched are not darknet's weights: " + why, file.string(),
+      "A proxy or the mirror may have sent something else; try again, or name another with --mirror.");
+}
+
+void check_weights(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  int32_t version[3] = {};
+  in.read(reinterpret_cast<char*>(version), sizeof version);
+  if (!in || version[0] < 0 || version[0] > 9 || version[1] < 0 || version[1] > 99)
+    not_weights(file, "it does not begin with a version of theirs");
+  const bool wide = version[0] * 10 + version[1] >= 2;
+  in.ignore(wide ? 8 : 4);
+  std::vector<float> numbers(1 << 18);
+  uint64_t read = 0;
+  for (std::streamsize got = 1; got > 0;) {
+    in.read(reinterpret_cast<char*>(numbers.data()),
+            static_cast<std::streamsize>(numbers.size() * sizeof(float)));
+    got = in.gcount();
+    if (got % sizeof(float) != 0) not_weights(file, "it ends within a number");
+    for (size_t i = 0; i < static_cast<size_t>(got) / sizeof(float); ++i, ++read) {
+      if (!std::isfinite(numbers[i])) not_weights(file, fmt::format("its number {} is not finite", read));
+    }
+  }
+  if (read == 0) not_weights(file, "no data after the header");
+}
+
+void check_cfg(const fs::path& file) {
+  parse_darknet_cfg(read_file(file), file.string());
+}
+
+void check_names(const fs::path& file) {
+  const auto lines = read_lines(file);
+  if (!lines.empty() && lines.front().text.find('<') == std::string::npos) return;
+  throw InputError("what was fetched is no list of class names", file.string(),
+                   "Try again, or name a mirror.");
+}
+
+std::string mirror_of(const FetchOptions& options) {
+  std::string mirror = options.mirror;
+  if (const char* set = std::getenv("BRIGHTNET_MIRROR"); mirror.empty() && set) mirror = set;
+  while (mirror.ends_with('/')) mirror.pop_back();
+  if (mirror.empty() || mirror.starts_with("http://") || mirror.starts_with("https://")) return mirror;
+  throw InputError("the mirror is '" + mirror + "' and must begin with http:// or https://",
+                   options.mirror.empty() ? "BRIGHTNET_MIRROR" : "--mirror",
+                   "Files that are on this machine need no mirror: give the path with --weights.");
+}
+
+/// The part of a file, locked by this process.
+class Part {
+ public:
+  /// Waits while another process fetches it.
+  Part(const fs::path& file, const FetchOptions& options) : path_(file.string() + ".part") {
+    for (bool told = false;;) {
+      descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+      if (descriptor_ < 0) fail("cannot be written");
+      if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) {
+        if (still_there()) return;
+      } else if (errno != EWOULDBLOCK && errno != EINTR) {
+        fail("cannot be locked");
+      } else if (!told) {
+        told = true;
+        spdlog::info("Another process is fetching {}: waiting for it.", file.filename().string());
+      }
+      ::close(descriptor_);
+      if (options.stopped && options.stopped())
+        throw Error(ExitCode::interrupted, "the download was stopped", path_.string(), "");
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+  }
+  ~Part() { ::close(descriptor_); }
+  Part(const Part&) = delete;
+  Part& operator=(const Part&) = delete;
+
+  int descriptor() const { return descriptor_; }
+  const fs::path& path() const { return path_; }
+  uint64_t bytes() const {
+    struct stat now {};
+    return ::fstat(descriptor_, &now) == 0 ? static_cast<uint64_t>(now.st_size) : 0;
+  }
+  void clear() {
+    if (::ftruncate(descriptor_, 0) != 0) fail("cannot be written");
+  }
+  void become(const fs::path& file) {
+    if (::fsync(descriptor_) != 0) fail("cannot be written");
+    std::error_code error;
+    fs::rename(path_, file, error);
+    if (error) throw InputError("this file cannot be written: " + error.message(), file.string());
+  }
+
+ private:
+  /// Whether the locked file is the one of this name: the process before has renamed it when it was done.
+  bool still_there() const {
+    struct stat locked {
+    }, named{};
+    return ::fstat(descriptor_, &locked) == 0 && ::stat(path_.c_str(), &named) == 0 &&
+           locked.st_ino == named.st_ino && locked.st_dev == named.st_dev;
+  }
+  [[noreturn]] void fail(const std::string& what) const {
+    throw InputError(
+        fmt::format("this file {}: {}", what, std::strerror(errno)), path_.string(),
+        "Check that you may write there and that the disk is not full; XDG_CACHE_HOME names another "
+        "place.");
+  }
+
+  fs::path path_;
+  int descriptor_ = -1;
+};
+
+void verify(const Part& part, const Wanted& wanted) {
+  if (!wanted.sha256.empty()) {
+    const std::string hash = sha256_of(part.path());
+    if (hash == wanted.sha256) return;
+    throw InputError(fmt::format("what was fetched from {} is not {}: its SHA-256 is {}, and {} was expected",
+                                 wanted.address, wanted.name, hash, wanted.sha256),
+                     wanted.name, "Name a mirror that you trust with --mirror, or try again later.");
+  }
+  if (wanted.check) wanted.check(part.path());
+}
+
+void fetch_part(Part& part, const Wanted& wanted, const FetchOptions& options) {
+  ProgressLine line(10);
+  TransferOptions how;
+  how.bytes = wanted.bytes;
+  how.first_wait = options.first_wait;
+  how.progress = [&](uint64_t done, uint64_t all) {
+    if (options.stopped && options.stopped()) return false;
+    if (line.due()) {
+      const auto mebibytes = [](uint64_t bytes) { return static_cast<double>(bytes) / (1 << 20); };
+      const std::string of = all > 0 ? fmt::format(" of {:.1f}", mebibytes(all)) : "";
+      line.show(fmt::format("{}  {:.1f}{} MiB", wanted.name, mebibytes(done), of));
+    }
+    return true;
+  };
+  transfer(wanted.address, part.descriptor(), wanted.name, how);
+}
+
+fs::path fetch(Wanted wanted, const FetchOptions& options) {
+  const fs::path folder = weights_folder(), file = folder / wanted.name;
+  std::error_code failed;
+  if (fs::is_regular_file(file, failed)) return file;
+  if (const std::string mirror = mirror_of(options); !mirror.empty())
+    wanted.address = mirror + '/' + wanted.name;
+  fs::create_directories(folder, failed);
+  if (failed)
+    throw InputError("this folder cannot be created: " + failed.message(), folder.string(),
+                     "XDG_CACHE_HOME names another place.");
+  Part part(file, options);
+  if (fs::is_regular_file(file, failed)) {  // the process before was done with it
+    fs::remove(part.path(), failed);
+    return file;
+  }
+  uint64_t before = part.bytes();
+  if (wanted.bytes > 0 && before > wanted.bytes) {
+    part.clear();
+    before = 0;
+  }
+  spdlog::info("{} {} from {}", before > 0 ? "Continuing" : "Fetching", wanted.name, wanted.address);
+  for (;; before = 0) {
+    if (wanted.bytes == 0 || part.bytes() != wanted.bytes) fetch_part(part, wanted, options);
+    try {
+      verify(part, wanted);
+      break;
+    } catch (const InputError& e) {
+      part.clear();
+      if (before == 0) {
+        fs::remove(part.path(), failed);
+        throw;
+      }
+      spdlog::warn("What an earlier download had left of {} does not belong to it: fetching it anew.",
+                   wanted.name);
+    }
+  }
+  part.become(file);
+  return file;
+}
+
+}  // namespace
+
+fs::path fetch_weights(const PublishedWeights& weights, const FetchOptions& options) {
+  return fetch({weights.file, weights.address, weights.bytes, weights.sha256, check_weights}, options);
+}
+
+FetchedNetwork fetch_network(const PublishedWeights& weights, const FetchOptions& options) {
+  FetchedNetwork network;
+  network.weights = fetch_weights(weights, options);
+  const auto fetch_text = [&](const std::string& address, void (*check)(const fs::path&)) {
+    if (address.empty()) return fs::path();
+    return fetch({fs::path(address).filename().string(), address, 0, "", check}, options);
+  };
+  network.cfg = fetch_text(weights.cfg, check_cfg);
+  network.names = fetch_text(weights.names, check_names);
+  return network;
+}
+
+std::string fetch_if_named(const std::string& weights, const FetchOptions& options) {
+  std::error_code failed;
+  if (weights.empty() || fs::is_regular_file(weights, failed)) return weights;
+  // A run's YAML names the place where they are kept.
+  const fs::path path = weights;
+  const bool in_cache =
+      path.has_parent_path() && !cache_folder().empty() && path.parent_path() == weights_folder();
+  if (path.has_parent_path() && !in_cache) return weights;
+  const auto published = find_published_weights(path.filename().string());
+  return published ? fetch_weights(*published, options).string() : weights;
+}
+
+}  // namespace brightnet

@@ -1,0 +1,250 @@
+// Tensors are named after the layer and what made them ("stage1.in/conv", "stage1.in/leaky"), so that a graph
+// shown by Netron or a profiler reads like the model's YAML. Where ONNX has several ways to say a thing, this
+// says it as OpenCV 4.6, ONNX Runtime and TensorRT all understand it.
+#include "formats/onnx/layers.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace brightnet {
+namespace {
+
+using Value = OnnxGraph::Value;
+using Ints = OnnxGraph::Ints;
+
+class LayerWriter {
+ public:
+  LayerWriter(OnnxGraph& graph, const Value& input, const Network& network, const ParameterLayout& layout,
+              const std::vector<float>& values)
+      : graph_(graph), input_(input), network_(network), layout_(layout), parameters_(values) {}
+
+  std::vector<Value> write() {
+    const auto& layers = network_.setup().model->layers;
+    for (size_t i = 0; i < layers.size(); ++i) {
+      layer_ = &layers[i];
+      output_ = network_.output_shape(static_cast<int>(i));
+      const Value value =
+          std::visit([this](const auto& attributes) { return add(attributes); }, layer_->attributes);
+      outputs_.push_back(value);
+    }
+    return outputs_;
+  }
+
+ private:
+  const Value& input(size_t i) const {
+    const int from = layer_->inputs[i];
+    return from == network_input ? input_ : outputs_[from];
+  }
+  Shape input_shape() const {
+    const NetworkSetup& setup = network_.setup();
+    const int from = layer_->inputs[0];
+    return from == network_input ? Shape{setup.batch, setup.height, setup.width, setup.model->channels}
+                                 : network_.output_shape(from);
+  }
+  int channels_of(size_t i) const {
+    const int from = layer_->inputs[i];
+    const Model& model = *network_.setup().model;
+    return from == network_input ? model.channels : model.layers[from].channels;
+  }
+  std::string name(const char* what) const { return layer_->name + '/' + what; }
+  const ParameterEntry* parameter(const char* what) const { return layout_.find(layer_->name + '.' + what); }
+  const float* value(const char* what) const { return parameters_.data() + parameter(what)->offset; }
+
+  Value activated(Activation activation, const Value& x) {
+    switch (activation) {
+      case Activation::linear: return x;
+      case Activation::relu: return graph_.add(name("relu"), "Relu", {x});
+      case Activation::leaky: return graph_.add(name("leaky"), "LeakyRelu", {x}, {{"alpha", 0.1f}});
+      case Activation::mish: {
+        // ONNX has Mish from opset 18 on. Runtimes know these three and fuse them.
+        const Value softplus = graph_.add(name("softplus"), "Softplus", {x});
+        return graph_.add(name("mish"), "Mul", {x, graph_.add(name("tanh"), "Tanh", {softplus})});
+      }
+      case Activation::swish:
+        return graph_.add(name("swish"), "Mul", {x, graph_.add(name("sigmoid"), "Sigmoid", {x})});
+      case Activation::logistic: return graph_.add(name("logistic"), "Sigmoid", {x});
+      case Activation::hardswish: {  // ONNX has HardSwish from opset 14 on
+        const Value gate =
+            graph_.add(name("gate"), "HardSigmoid", {x}, {{"alpha", 1.0f / 6}, {"beta", 0.5f}});
+        return graph_.add(name("hardswish"), "Mul", {x, gate});
+      }
+    }
+    BRIGHTNET_CHECK(false, "an activation without a translation");
+  }
+
+  Value add(const ConvAttributes& conv) {
+    const ParameterEntry& weight = *parameter("weight");
+    std::vector<float> weights(value("weight"), value("weight") + weight.count);
+    std::vector<float> bias(static_cast<size_t>(conv.filters));
+    if (conv.batch_norm) {
+      network_.setup().backend->fold_batch_norm(
+          {value("weight"), value("scale"), value("shift"), value("running_mean"), value("running_variance"),
+           batch_norm_epsilon, conv.filters, weight.count / bias.size(), weights.data(), bias.data()});
+    } else {
+      std::copy_n(value("bias"), bias.size(), bias.begin());
+    }
+    const int64_t channels = weight.shape[3], side = conv.size;
+    const Value y = graph_.add(
+        name("conv"), "Conv",
+        {input(0),
+         graph_.floats(name("weight"), {conv.filters, channels, side, side}, to_oihw(weights, weight)),
+         graph_.floats(name("bias"), {conv.filters}, bias)},
+        {{"kernel_shape", Ints{side, side}},
+         {"strides", Ints{conv.stride, conv.stride}},
+         {"pads", Ints{conv.padding, conv.padding, conv.padding, conv.padding}},
+         {"dilations", Ints{1, 1}},
+         {"group", conv.groups}});
+    return activated(conv.activation, y);
+  }
+
+  static std::vector<float> to_oihw(const std::vector<float>& ohwi, const ParameterEntry& entry) {
+    const auto pixels = static_cast<size_t>(entry.shape[1] * entry.shape[2]);
+    const auto channels = static_cast<size_t>(entry.shape[3]);
+    std::vector<float> oihw(ohwi.size());
+    for (size_t filter = 0; filter < ohwi.size(); filter += pixels * channels) {
+      for (size_t pixel = 0; pixel < pixels; ++pixel) {
+        for (size_t c = 0; c < channels; ++c)
+          oihw[filter + c * pixels + pixel] = ohwi[filter + pixel * channels + c];
+      }
+    }
+    return oihw;
+  }
+
+  Value max_pool(const std::string& pool_name, int window, int stride) {
+    // darknet pads by window − 1 in all, the smaller half before. What no window reaches is left away: at an
+    // even side a 2 × 2 pool of stride 2 needs no padding.
+    const Shape in = input_shape();
+    const int before = (window - 1) / 2;
+    const auto after = [&](int side) {
+      const int pooled = (side - 1) / stride + 1;
+      return std::max(0, (pooled - 1) * stride + window - before - side);
+    };
+    return graph_.add(pool_name, "MaxPool", {input(0)},
+                      {{"kernel_shape", Ints{window, window}},
+                       {"strides", Ints{stride, stride}},
+                       {"pads", Ints{before, before, after(in.h), after(in.w)}}});
+  }
+
+  // Of the padding no average takes account, here as there (count_include_pad: 0).
+  Value add(const AveragePoolAttributes& pool) {
+    const Shape in = input_shape();
+    const int before = (pool.size - 1) / 2;
+    const auto after = [&](int side) {
+      const int pooled = (side - 1) / pool.stride + 1;
+      return std::max(0, (pooled - 1) * pool.stride + pool.size - before - side);
+    };
+    return graph_.add(name("average_pool"), "AveragePool", {input(0)},
+                      {{"kernel_shape", Ints{pool.size, pool.size}},
+                       {"strides", Ints{pool.stride, pool.stride}},
+                       {"pads", Ints{before, before, after(in.h), after(in.w)}},
+                       {"count_include_pad", 0}});
+  }
+
+  Value add(const GlobalPoolAttributes&) {
+    return graph_.add(name("global_average_pool"), "GlobalAveragePool", {input(0)});
+  }
+
+  Value add(const ScaleChannelsAttributes&) { return graph_.add(name("scale"), "Mul", {input(0), input(1)}); }
+
+  // With the factors as they are, normalised.
+  Value add(const WeightedSumAttributes& sum) {
+    const int inputs = static_cast<int>(layer_->inputs.size()), channels = output_.c;
+    std::vector<float> factors(static_cast<size_t>(inputs) * static_cast<size_t>(channels));
+    network_.setup().backend->sum_factors({inputs, channels, sum.weights, sum.normalization}, value("weight"),
+                                          factors.data());
+    Value total;
+    for (int i = 0; i < inputs; ++i) {
+      const std::string number = std::to_string(i);
+      const std::vector<float> row(factors.begin() + i * channels, factors.begin() + (i + 1) * channels);
+      const Value factor = graph_.floats(name("factors") + number, {1, channels, 1, 1}, row);
+      const Value term = graph_.add(name("term") + number, "Mul", {input(static_cast<size_t>(i)), factor});
+      total = i == 0 ? term : graph_.add(name("sum") + number, "Add", {total, term});
+    }
+    return activated(sum.activation, total);
+  }
+
+  Value add(const MaxPoolAttributes& pool) { return max_pool(name("max_pool"), pool.size, pool.stride); }
+
+  Value add(const SppAttributes& spp) {
+    std::vector<int> windows = spp.windows;
+    std::sort(windows.rbegin(), windows.rend());
+    std::vector<Value> parts;
+    for (const int window : windows)
+      parts.push_back(max_pool(name("max_pool") + std::to_string(window), window, 1));
+    parts.push_back(input(0));
+    return graph_.concat(name("spp"), parts, 1);
+  }
+
+  Value add(const ConcatAttributes&) {
+    std::vector<Value> parts;
+    for (size_t i = 0; i < layer_->inputs.size(); ++i) parts.push_back(input(i));
+    return graph_.concat(name("concat"), parts, 1);
+  }
+
+  Value add(const SplitAttributes& split) {
+    return graph_.slice(name("split"), input(0), 1, static_cast<int64_t>(split.part) * output_.c,
+                        static_cast<int64_t>(split.part + 1) * output_.c);
+  }
+
+  Value add(const ShortcutAttributes& shortcut) {
+    const int channels = output_.c, added = channels_of(1);
+    Value sum;
+    if (added == channels) {
+      sum = graph_.add(name("add"), "Add", {input(0), input(1)});
+    } else if (added > channels) {
+      sum = graph_.add(name("add"), "Add", {input(0), graph_.slice(name("part"), input(1), 1, 0, channels)});
+    } else {
+      const Value both = graph_.slice(name("part"), input(0), 1, 0, added);
+      const Value rest = graph_.slice(name("rest"), input(0), 1, added, channels);
+      sum = graph_.concat(name("sum"), {graph_.add(name("add"), "Add", {both, input(1)}), rest}, 1);
+    }
+    return activated(shortcut.activation, sum);
+  }
+
+  Value add(const MultiplyAttributes&) { return graph_.add(name("multiply"), "Mul", {input(0), input(1)}); }
+
+  // Every block-th pixel of every block-th row, from each of the block's places. ONNX's SpaceToDepth is the
+  // same, and OpenCV does not know it.
+  Value add(const SpaceToDepthAttributes& fold) {
+    const int64_t block = fold.block, end = std::numeric_limits<int32_t>::max();
+    const Value last = graph_.ints(name("last"), {end, end}), axes = graph_.ints(name("axes"), {2, 3});
+    const Value steps = graph_.ints(name("steps"), {block, block});
+    std::vector<Value> parts;
+    for (int64_t row = 0; row < block; ++row) {
+      for (int64_t column = 0; column < block; ++column) {
+        const std::string place = std::to_string(row) + '_' + std::to_string(column);
+        const Value first = graph_.ints(name("first") + place, {row, column});
+        parts.push_back(graph_.add(name("every") + place, "Slice", {input(0), first, last, axes, steps}));
+      }
+    }
+    return graph_.concat(name("space_to_depth"), parts, 1);
+  }
+
+  Value add(const UpsampleAttributes& upsample) {
+    const auto factor = static_cast<float>(upsample.factor);
+    const std::vector<float> scales{1, 1, factor, factor};
+    return graph_.add(
+        name("upsample"), "Resize", {input(0), "", graph_.floats(name("scales"), {4}, scales)},
+        {{"mode", "nearest"}, {"coordinate_transformation_mode", "asymmetric"}, {"nearest_mode", "floor"}});
+  }
+
+  Value add(const YoloAttributes&) { return input(0); }
+
+  OnnxGraph& graph_;
+  const Value input_;
+  const Network& network_;
+  const ParameterLayout& layout_;
+  const std::vector<float>& parameters_;
+  std::vector<Value> outputs_;
+  const LayerDescription* layer_ = nullptr;
+  Shape output_;
+};
+
+}  // namespace
+
+std::vector<OnnxGraph::Value> add_layers(OnnxGraph& graph, const Value& input, const Network& network,
+                                         const ParameterLayout& layout, const std::vector<float>& values) {
+  return LayerWriter(graph, input, network, layout, values).write();
+}
+
+}  // namespace brightnet

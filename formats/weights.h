@@ -1,0 +1,68 @@
+// A weights file: the parameters by name, and in its metadata everything that is needed to use them.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "data/image/placement.h"
+#include "layers/model/model.h"
+#include "layers/parameters.h"
+
+namespace brightnet {
+
+/// A trained network: what its file says about it, and its values.
+struct TrainedModel {
+  Model model;
+  std::vector<std::string> classes;
+  InputSize size = 416;                 ///< of the input it was evaluated at
+  bool letterbox = false;               ///< how images were fitted into it
+  Resize resize = Resize::antialiased;  ///< for `detect` and `eval`; darknet's for imported weights
+  /// Where the weights come from: "epoch", "AP", …; for people.
+  std::map<std::string, std::string> training;
+  ParameterLayout layout;     ///< of `model`
+  std::vector<float> values;  ///< in the layout's order
+
+  InputFit fit() const { return {size, letterbox, resize, model.channels}; }
+};
+
+/// "antialiased" or "darknet"; throws InputError for another name.
+Resize parse_resize(const std::string& name);
+
+/// Writes a weights file atomically: fp32, convolution weights in OHWI.
+void save_weights(const std::filesystem::path& file, const TrainedModel& trained);
+
+/// Reads a weights file. Throws InputError when it is not one of brightnet's, and as load_weights() does.
+TrainedModel load_trained_model(const std::filesystem::path& file);
+
+/// The same without the values and their layout; none for a safetensors file that another program wrote.
+std::optional<TrainedModel> describe_weights(const std::filesystem::path& file);
+
+/// The values of every parameter of `layout`. Throws InputError when one is missing, has another shape or is
+/// not finite.
+std::vector<float> load_weights(const std::filesystem::path& file, const ParameterLayout& layout);
+
+/// Of parameters by their names: for each output channel, the file's channel that it is read from, or −1: it
+/// keeps its value (formats/class_channels.h).
+using ChannelSources = std::map<std::string, std::vector<int>>;
+
+/// What load_matching_weights() did.
+struct MatchReport {
+  std::vector<std::string> taken;    ///< parameters that were overwritten by the file's values, or in part
+  std::vector<std::string> summed;   ///< those of them that are sums over RGB channels
+  std::vector<std::string> left;     ///< parameters that keep their value: "name (why)"
+  std::vector<std::string> ignored;  ///< tensors of the file that the model does not have
+};
+
+/// Overwrites the parameters in `values` that the file has by the same name and shape, for example to start
+/// training for another number of classes. The parameters in `sources` are read channel by channel; those of `summed`
+/// are summed over three input channels where the file has them for RGB and the model for grey
+/// (formats/input_channels.h). Throws InputError when none match.
+MatchReport load_matching_weights(const std::filesystem::path& file, const ParameterLayout& layout,
+                                  std::vector<float>& values, const ChannelSources& sources = {},
+                                  const std::set<std::string>& summed = {});
+
+}  // namespace brightnet

@@ -1,0 +1,136 @@
+#include "kernels/device/device.h"
+
+#include <algorithm>
+#include <charconv>
+#include <vector>
+
+#include "core/error.h"
+#include "core/log.h"
+#include "kernels/cpu/convolution.h"
+
+namespace brightnet {
+namespace {
+
+std::unique_ptr<Backend> open_cpu(Precision precision) {
+  if (precision == Precision::fp16 || precision == Precision::tf32) {
+    throw DeviceError("the CPU does not compute in " + std::string(enum_name(precision)), "",
+                      "Use fp32 or bf16: --precision, or train.precision in the configuration.");
+  }
+  return make_cpu_backend();
+}
+
+void refuse(const std::optional<cuda::Problem>& problem, const std::string& device, const char* where) {
+  if (problem) throw DeviceError("'" + device + "' was requested: " + problem->what, where, problem->remedy);
+}
+
+}  // namespace
+
+DeviceName parse_device(const std::string& device) {
+  if (device == "auto") return {DeviceKind::automatic, 0};
+  if (device == "cpu") return {DeviceKind::cpu, 0};
+  if (device == "cuda") return {DeviceKind::cuda, 0};
+  if (device.rfind("cuda:", 0) == 0) {
+    int index = -1;
+    const char* end = device.data() + device.size();
+    const auto [stop, error] = std::from_chars(device.data() + 5, end, index);
+    if (error == std::errc() && stop == end && index >= 0) return {DeviceKind::cuda, index};
+    throw InputError("'" + device + "' is not a GPU", "--device",
+                     "Write cuda:0 for the first, cuda:1 for the second, and so on.");
+  }
+  const std::string nearest = nearest_word(device, std::vector<std::string>{"auto", "cpu", "cuda"});
+  throw InputError(
+      "'" + device + "' is not a device", "--device",
+      nearest.empty() ? "Known are auto, cpu, cuda and cuda:N." : "Did you mean '" + nearest + "'?");
+}
+
+int automatic_gpu(const cuda::Installation& installation, Precision precision, std::string& remark) {
+  remark.clear();
+  if (installation.gpus.empty()) {
+    if (installation.gpu_files) {
+      const auto problem = cuda::why_unusable(installation, 0);
+      remark = problem->what + ". " + problem->remedy;
+    }
+    return -1;
+  }
+  for (int i = 0; i < static_cast<int>(installation.gpus.size()); ++i) {
+    auto problem = cuda::why_unusable(installation, i);
+    if (!problem) problem = cuda::why_not_in(precision, installation.gpus[static_cast<size_t>(i)]);
+    if (!problem) return i;
+    if (remark.empty()) remark = problem->what + ". " + problem->remedy;
+  }
+  return -1;
+}
+
+std::string device_of_rank(const std::string& device, int local_rank, int local_size,
+                           const cuda::Installation& installation) {
+  const DeviceKind kind = parse_device(device).kind;
+  const auto gpus = static_cast<int>(installation.gpus.size());
+  if (local_size == 1 || kind == DeviceKind::cpu || gpus == 0) return device;
+  if (device.rfind("cuda:", 0) == 0) {
+    throw InputError(
+        "all " + std::to_string(local_size) + " ranks of this machine would share '" + device + "'",
+        "--device", "Write --device cuda: each rank takes a GPU of its own.");
+  }
+  // With unusable GPUs `auto` stays on the CPU, as without ranks.
+  if (kind == DeviceKind::automatic && cuda::why_unusable(installation, std::min(local_rank, gpus - 1)))
+    return device;
+  if (gpus == 1) return device;
+  if (local_rank < gpus) return "cuda:" + std::to_string(local_rank);
+  throw DeviceError(
+      "this machine has " + std::to_string(gpus) + " GPUs for " + std::to_string(local_size) + " ranks",
+      "--device", "Start as many ranks as there are GPUs, or use --device cpu");
+}
+
+std::unique_ptr<Backend> open_device(const std::string& device, Precision precision, bool deterministic) {
+  DeviceName name = parse_device(device);
+  if (name.kind == DeviceKind::cpu) return open_cpu(precision);
+  const cuda::Installation installation = cuda::inspect(name.index);
+  if (name.kind == DeviceKind::automatic) {
+    std::string remark;
+    name.index = automatic_gpu(installation, precision, remark);
+    if (name.index < 0) {
+      if (!remark.empty()) spdlog::warn("Using the CPU, not the GPU: {}.", remark);
+      return open_cpu(precision);
+    }
+  }
+  refuse(cuda::why_unusable(installation, name.index), device, "--device");
+  refuse(cuda::why_not_in(precision, installation.gpus[static_cast<size_t>(name.index)]), device,
+         "--precision");
+  return cuda::make_backend({name.index, precision, deterministic});
+}
+
+// bf16 first: it has the range of fp32 and needs no loss scale (docs/precision.md).
+FastPrecision fast_precision(const cuda::GpuFacts& gpu) {
+  const std::string device = "the GPU " + gpu.name;
+  if (gpu.major >= 8) return {Precision::bf16, true, device + " has tensor cores for it"};
+  if (gpu.major == 7) return {Precision::fp16, true, device + " has tensor cores for it, and none for bf16"};
+  return {Precision::fp32, true, device + " has no tensor cores"};
+}
+
+FastPrecision fast_precision(const std::string& device) {
+  DeviceName name = parse_device(device);
+  if (name.kind != DeviceKind::cpu) {
+    const cuda::Installation installation = cuda::inspect(name.index);
+    std::string remark;
+    if (name.kind == DeviceKind::automatic) name.index = automatic_gpu(installation, Precision::fp32, remark);
+    if (name.index >= 0 && name.index < static_cast<int>(installation.gpus.size()))
+      return fast_precision(installation.gpus[static_cast<size_t>(name.index)]);
+    // Memory may be planned without one.
+    if (name.kind == DeviceKind::cuda)
+      return {Precision::bf16, true, "GPUs since 8.0 have tensor cores for it"};
+  }
+  if (cpu::fast_bf16()) return {Precision::bf16, false, "this CPU multiplies bf16 faster than fp32"};
+  return {Precision::fp32, false, "this CPU has no fast bf16"};
+}
+
+std::unique_ptr<Backend> open_planner(const std::string& device, Precision precision) {
+  DeviceName name = parse_device(device);
+  if (name.kind == DeviceKind::automatic) {
+    std::string remark;
+    const int gpu = automatic_gpu(cuda::inspect(0), precision, remark);
+    name.kind = gpu < 0 ? DeviceKind::cpu : DeviceKind::cuda;
+  }
+  return name.kind == DeviceKind::cpu ? open_cpu(precision) : cuda::make_planning_backend(precision);
+}
+
+}  // namespace brightnet

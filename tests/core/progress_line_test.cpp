@@ -1,0 +1,66 @@
+#include "core/progress_line.h"
+
+#include <cstdlib>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace brightnet {
+namespace {
+
+/// What a line shown on a terminal of this kind sends to it.
+std::string sent_to_terminal(const char* kind, unsigned short columns = 0, const char* line = "epoch 1/2") {
+  const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
+  if (terminal < 0 || ::grantpt(terminal) != 0 || ::unlockpt(terminal) != 0) return "no terminal";
+  const int screen = ::open(::ptsname(terminal), O_RDWR | O_NOCTTY);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(screen, STDERR_FILENO);
+    const winsize size{0, columns, 0, 0};
+    ::ioctl(screen, TIOCSWINSZ, &size);
+    ::setenv("TERM", kind, 1);
+    ProgressLine(100).show(line);
+    ::_exit(0);
+  }
+  ::waitpid(child, nullptr, 0);
+  static_cast<void>(!::write(screen, "!", 1));  // so that there is something to read
+  char words[256];
+  const ssize_t length = ::read(terminal, words, sizeof words);
+  ::close(screen);
+  ::close(terminal);
+  return std::string(words, length > 0 ? static_cast<size_t>(length) : 0);
+}
+
+TEST(ProgressLine, RewritesItselfOnATerminalThatCan) {
+  EXPECT_EQ(sent_to_terminal("xterm").find("\repoch 1/2\x1b[K"), 0u);
+  for (const char* kind : {"dumb", ""}) {
+    const std::string plain = sent_to_terminal(kind);
+    EXPECT_EQ(plain.find('\x1b'), std::string::npos) << kind << plain;
+  }
+}
+
+// One that wraps could not be rewritten. The last column stays free.
+TEST(ProgressLine, IsCutToTheTerminalsWidthInCharacters) {
+  EXPECT_EQ(sent_to_terminal("xterm", 10, "epoch 1/200").find("\repoch 1/2\x1b[K"), 0u);
+  EXPECT_EQ(sent_to_terminal("xterm", 6, "кошка и собака").find("\rкошка\x1b[K"), 0u);
+  EXPECT_EQ(
+      sent_to_terminal("xterm", 0, std::string(100, 'x').c_str()).find('\r' + std::string(79, 'x') + "\x1b"),
+      0u)
+      << "of unknown width: 80";
+}
+
+// So that a log line after it begins in an empty one.
+TEST(ProgressLine, IsErasedAtItsEnd) {
+  EXPECT_NE(sent_to_terminal("xterm").find("epoch 1/2\x1b[K\r\x1b[K"), std::string::npos);
+}
+
+TEST(ProgressLine, WritesTimesAsClocksDo) {
+  EXPECT_EQ(format_seconds(123.4), "2:03");
+  EXPECT_EQ(format_seconds(3723), "1:02:03");
+}
+
+}  // namespace
+}  // namespace brightnet

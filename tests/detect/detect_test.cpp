@@ -1,0 +1,136 @@
+#include "detect/detect.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/detect/clip.h"
+#include "tests/train/small_weights.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::SmallRun;
+
+class Detect : public ::testing::Test {
+ protected:
+  std::vector<FoundObjects> run(const std::string& source, int batch, DetectOptions options = {},
+                                const std::vector<bool>& classes = {}) {
+    options.nms.score = 0.1f;
+    InferenceNetwork inference(load_trained_model(weights_), *backend_, Precision::fp32, batch, 0);
+    const auto opened = open_source((run_.folder() / source).string());
+    std::vector<FoundObjects> all;
+    report_ = detect(inference, *opened, options, classes, [&](const FoundObjects& found) {
+      all.push_back(found);
+      return std::ssize(all) != stop_after_;
+    });
+    return all;
+  }
+
+  SmallRun run_{5, 1};
+  fs::path weights_ = testing::write_small_weights(run_);
+  std::unique_ptr<Backend> backend_ = make_cpu_backend();
+  DetectReport report_;
+  std::ptrdiff_t stop_after_ = -1;
+};
+
+TEST_F(Detect, FindsTheSameInAnyBatchWithAnyNumberOfThreads) {
+  const auto one_by_one = run("data/images/train", 1);
+  ASSERT_EQ(one_by_one.size(), 5u);
+  EXPECT_GT(report_.objects, 0);
+  for (const int batch : {2, 5, 8}) {  // 2: the last batch is not full; 8: none is
+    for (const int workers : {1, 3}) {
+      const auto found = run("data/images/train", batch, {.workers = workers});
+      ASSERT_EQ(found.size(), one_by_one.size());
+      for (size_t i = 0; i < found.size(); ++i) {
+        EXPECT_EQ(found[i].frame.file, one_by_one[i].frame.file);
+        ASSERT_EQ(found[i].boxes.size(), one_by_one[i].boxes.size());
+        for (size_t k = 0; k < found[i].boxes.size(); ++k) {
+          const ScoredBox &box = found[i].boxes[k], &alone = one_by_one[i].boxes[k];
+          EXPECT_NEAR(box.x1, alone.x1, 1e-3);
+          EXPECT_NEAR(box.y1, alone.y1, 1e-3);
+          EXPECT_NEAR(box.x2, alone.x2, 1e-3);
+          EXPECT_NEAR(box.y2, alone.y2, 1e-3);
+          EXPECT_EQ(box.class_id, alone.class_id);
+          EXPECT_NEAR(box.score, alone.score, 1e-5);
+        }
+      }
+    }
+  }
+}
+
+TEST_F(Detect, AVideosFramesComeInOrder) {
+  testing::write_clip(run_.folder() / "clip.avi", 11);
+  const auto found = run("clip.avi", 4, {.workers = 3});
+  ASSERT_EQ(found.size(), 11u);
+  for (int i = 0; i < 11; ++i) {
+    const Frame& frame = found[static_cast<size_t>(i)].frame;
+    EXPECT_EQ(frame.number, i);
+    EXPECT_NEAR(frame.image.at<cv::Vec3b>(2, 2)[0], testing::clip_red(i), 6);  // RGB by now
+  }
+}
+
+TEST_F(Detect, SkipsAndNamesWhatDoesNotDecode) {
+  const fs::path folder = run_.folder() / "data/images/train";
+  write_atomically(folder / "a_broken.jpg", std::string("no image"));
+  write_atomically(folder / "b_empty.png", std::string());
+  EXPECT_EQ(run("data/images/train", 3).size(), 5u);
+  EXPECT_EQ(report_.images, 5);
+  ASSERT_EQ(report_.skipped.size(), 2u);
+  EXPECT_EQ(fs::path(report_.skipped[0].file).filename(), "a_broken.jpg");
+  EXPECT_FALSE(report_.skipped[1].reason.empty());
+}
+
+TEST_F(Detect, EndsWhenTheSinkHasEnough) {
+  stop_after_ = 3;
+  EXPECT_EQ(run("data/images/train", 2).size(), 3u);
+  EXPECT_EQ(report_.images, 3);
+}
+
+TEST_F(Detect, LooksForTheClassesAskedForAndKeepsTheBest) {
+  DetectOptions options;
+  options.nms.max_detections = 100'000;  // a class must not be crowded out by another
+  const auto all = run("data/images/train", 5, options);
+  const auto squares = run("data/images/train", 5, options, {false, true});
+  for (size_t i = 0; i < all.size(); ++i) {
+    std::vector<float> expected;
+    for (const auto& box : all[i].boxes) {
+      if (box.class_id == 1) expected.push_back(box.score);
+    }
+    ASSERT_EQ(squares[i].boxes.size(), expected.size());
+    for (size_t k = 0; k < expected.size(); ++k) {
+      EXPECT_EQ(squares[i].boxes[k].class_id, 1);
+      EXPECT_NEAR(squares[i].boxes[k].score, expected[k], 1e-6);
+    }
+  }
+  DetectOptions few;
+  few.nms.max_detections = 2;
+  const auto best = run("data/images/train", 5, few);
+  for (size_t i = 0; i < all.size(); ++i) {
+    ASSERT_EQ(best[i].boxes.size(), std::min<size_t>(2, all[i].boxes.size()));
+    if (!best[i].boxes.empty()) {
+      EXPECT_NEAR(best[i].boxes[0].score, all[i].boxes[0].score, 1e-6);
+    }
+  }
+}
+
+TEST(ClassFilter, TakesNamesAndNumbersAndNamesTheNearest) {
+  const std::vector<std::string> names{"person", "traffic light", "7"};
+  EXPECT_TRUE(parse_class_filter({}, names).empty());
+  EXPECT_EQ(parse_class_filter({"traffic light", "0"}, names), (std::vector<bool>{true, true, false}));
+  EXPECT_EQ(parse_class_filter({"7"}, names), (std::vector<bool>{false, false, true}));  // a name comes first
+  const auto refusal = [&](const std::string& word) {
+    try {
+      parse_class_filter({word}, names);
+    } catch (const InputError& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  EXPECT_NE(refusal("persn").find("'person'"), std::string::npos);
+  EXPECT_NE(refusal("elephants").find("traffic light"), std::string::npos);
+  EXPECT_NE(refusal("3").find("no class 3"), std::string::npos);
+  EXPECT_NE(refusal("-1").find("--classes"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace brightnet

@@ -1,0 +1,243 @@
+#include "detect/outputs/output.h"
+
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <opencv2/imgcodecs.hpp>
+#include <opencv2/videoio.hpp>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "detect/detections_json.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Outputs : public ::testing::Test {
+ protected:
+  Outputs() {
+    folder_ = fs::path(::testing::TempDir()) /
+              ("outputs_" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  ~Outputs() override { fs::remove_all(folder_); }
+
+  static FoundObjects image(const std::string& file, std::vector<ScoredBox> boxes) {
+    FoundObjects found;
+    found.frame.file = file;
+    found.frame.name = fs::path(file).stem();
+    found.frame.image = cv::Mat(100, 200, CV_8UC3, cv::Scalar(200, 40, 10));
+    found.boxes = boxes;
+    found.uncut = std::move(boxes);
+    return found;
+  }
+  static FoundObjects frame(const std::shared_ptr<const Clip>& clip, int64_t number) {
+    FoundObjects found = image("videos/clip.mov", {{10, 10, 60, 60, 0, 0.9f}});
+    found.frame.clip = clip;
+    found.frame.number = number;
+    found.frame.name = clip->name + '_' + std::to_string(number);
+    return found;
+  }
+  std::string written(DetectionOutput& output, const std::vector<FoundObjects>& all,
+                      const std::string& file) {
+    for (const auto& found : all) output.add(found);
+    EXPECT_FALSE(fs::exists(folder_ / file));  // appears whole
+    output.finish();
+    return read_file(folder_ / file);
+  }
+
+  const std::vector<std::string> names_{"dog", "cat/kitten"};
+  fs::path folder_;
+};
+
+TEST_F(Outputs, JsonHasOneObjectAnImageAndTheNumberOfAFrame) {
+  const auto output = json_output((folder_ / "a.json").string(), names_);
+  const auto clip = std::make_shared<Clip>();
+  const Json json = Json::parse(written(
+      *output, {image("x/a.jpg", {{1, 2, 3, 4, 1, 0.5f}}), image("b.jpg", {}), frame(clip, 7)}, "a.json"));
+  ASSERT_EQ(json.size(), 3u);
+  EXPECT_EQ(json[0].dump(), R"({"file":"x/a.jpg","width":200,"height":100,"detections":[)"
+                            R"({"class":1,"name":"cat/kitten","score":0.5,"box":[1.0,2.0,3.0,4.0]}]})");
+  EXPECT_TRUE(json[1]["detections"].empty());
+  EXPECT_EQ(json[2]["frame"], 7);
+  EXPECT_FALSE(json[1].contains("frame"));
+}
+
+TEST_F(Outputs, AnAnswerThatIsNotFinishedLeavesNothingBehind) {
+  json_output((folder_ / "a.json").string(), names_)->add(image("a.jpg", {}));
+  EXPECT_TRUE(fs::is_empty(folder_));
+  const auto none = json_output((folder_ / "b.json").string(), names_);
+  none->finish();
+  EXPECT_TRUE(Json::parse(read_file(folder_ / "b.json")).empty());
+  std::ofstream(folder_ / "file") << "x";
+  EXPECT_THROW(json_output((folder_ / "file/folder.json").string(), names_), InputError);
+}
+
+TEST_F(Outputs, CocoResultsTakeIdsFromNumberedFiles) {
+  const std::vector<fs::path> files{"val/000000000139.jpg", "val/42.jpg"};
+  const auto output = coco_json_output((folder_ / "c.json").string(), CocoIds(files, names_));
+  const Json json = Json::parse(
+      written(*output, {image(files[0], {{10, 20, 30.5f, 60, 1, 0.75f}}), image(files[1], {})}, "c.json"));
+  EXPECT_EQ(json.dump(), R"([{"image_id":139,"category_id":2,"bbox":[10.0,20.0,20.5,40.0],"score":0.75}])");
+}
+
+using Files = std::vector<fs::path>;
+
+TEST_F(Outputs, CocoIdsCountWhereNamesAreNoNumbersOrNotUnique) {
+  Frame frame;
+  frame.file = "5.jpg";
+  EXPECT_EQ(CocoIds(Files{"5.jpg", "b.jpg"}, names_).image(frame, 1), 1);
+  EXPECT_EQ(CocoIds(Files{"5.jpg", "x/005.jpg"}, names_).image(frame, 1), 1);
+  EXPECT_EQ(CocoIds(Files{"5.jpg", "x/6.jpg"}, names_).image(frame, 1), 5);
+  EXPECT_EQ(CocoIds(Files{"clip.mp4"}, names_).image(frame, 9), 9);
+}
+
+TEST_F(Outputs, CocosOwnClassesHaveCocosCategories) {
+  std::vector<std::string> names(80, "x");
+  names[0] = "person";
+  names[40] = "wine glass";
+  names[79] = "toothbrush";
+  const CocoIds ids(Files{}, names);
+  EXPECT_EQ(ids.category(0), 1);
+  EXPECT_EQ(ids.category(11), 13);  // stop sign: 12 is not in use
+  EXPECT_EQ(ids.category(40), 46);  // wine glass
+  EXPECT_EQ(ids.category(79), 90);
+}
+
+TEST_F(Outputs, AnnotationsSayTheIds) {
+  const fs::path file = folder_ / "instances.json";
+  std::ofstream(file) << R"({"images": [{"id": 77, "file_name": "val2017/a.jpg", "width": 4, "height": 3}],
+    "annotations": [{"id": 1}], "categories": [{"id": 9, "name": "cat/kitten"}, {"id": 4, "name": "dog"}]})";
+  const CocoIds ids(file, names_);
+  EXPECT_EQ(ids.category(0), 4);
+  EXPECT_EQ(ids.category(1), 9);
+  Frame frame;
+  frame.file = "elsewhere/a.jpg";
+  EXPECT_EQ(ids.image(frame, 3), 77);
+  frame.file = "elsewhere/b.jpg";
+  EXPECT_THROW(ids.image(frame, 3), InputError);
+  EXPECT_THROW(CocoIds(file, {"dgo"}), InputError);
+  std::ofstream(folder_ / "no.json") << "[1, 2";
+  EXPECT_THROW(CocoIds(folder_ / "no.json", names_), InputError);
+}
+
+TEST_F(Outputs, DarknetsResultCountsFramesFromOneWithSixDecimalsAndCutsNoBox) {
+  const auto output = darknet_json_output((folder_ / "result.json").string(), names_);
+  FoundObjects over_the_border = image("b.jpg", {{20, 10, 80, 43, 0, 0.123456789f}});
+  over_the_border.boxes = {};
+  over_the_border.uncut[0].x1 = -20;
+  const Json json = Json::parse(written(*output, {image("a.jpg", {}), over_the_border}, "result.json"));
+  EXPECT_EQ(json[0].dump(), R"({"frame_id":1,"filename":"a.jpg","objects":[]})");
+  EXPECT_EQ(json[1].dump(), R"({"frame_id":2,"filename":"b.jpg","objects":[{"class_id":0,"name":"dog",)"
+                            R"("relative_coordinates":{"center_x":0.15,"center_y":0.265,"width":0.5,)"
+                            R"("height":0.33},"confidence":0.123457}]})");
+}
+
+TEST_F(Outputs, TextLabelsAreYolosAndEmptyForBackground) {
+  const std::vector<ScoredBox> boxes{{20, 10, 80, 40, 1, 0.9f}, {0, 0, 200, 100, 0, 0.25f}};
+  text_label_output(folder_, false)->add(image("a.jpg", boxes));
+  EXPECT_EQ(read_file(folder_ / "a.txt"),
+            "1 0.250000 0.250000 0.300000 0.300000\n0 0.500000 0.500000 1.000000 1.000000\n");
+  text_label_output(folder_, true)->add(image("a.jpg", {boxes[0]}));
+  EXPECT_EQ(read_file(folder_ / "a.txt"), "1 0.250000 0.250000 0.300000 0.300000 0.900000\n");
+  text_label_output(folder_, true)->add(image("b.jpg", {}));
+  EXPECT_EQ(read_file(folder_ / "b.txt"), "");
+}
+
+TEST_F(Outputs, CropsLieByClassAndStayInsideTheImage) {
+  crop_output(folder_ / "crops", names_)
+      ->add(image("a.jpg", {{20.4f, 10, 80, 40, 1, 0.9f}, {150, 50, 200, 100, 0, 0.5f}}));
+  const cv::Mat first = cv::imread((folder_ / "crops/cat_kitten/a_1.jpg").string());
+  EXPECT_EQ(first.size(), cv::Size(60, 30));
+  EXPECT_NEAR(first.at<cv::Vec3b>(5, 5)[2], 200, 4);  // red stays red, and undrawn
+  EXPECT_EQ(cv::imread((folder_ / "crops/dog/a_2.jpg").string()).size(), cv::Size(50, 50));
+}
+
+TEST_F(Outputs, ABoxOutsideTheImageHasNoCropAndKeepsItsNumber) {
+  crop_output(folder_ / "crops", names_)
+      ->add(
+          image("a.jpg", {{220, 10, 260, 40, 0, 0.9f}, {10, -40, 60, 0, 0, 0.8f}, {0, 0, 50, 50, 0, 0.5f}}));
+  EXPECT_FALSE(fs::exists(folder_ / "crops/dog/a_1.jpg"));
+  EXPECT_FALSE(fs::exists(folder_ / "crops/dog/a_2.jpg"));
+  EXPECT_TRUE(fs::exists(folder_ / "crops/dog/a_3.jpg"));
+}
+
+TEST_F(Outputs, PicturesAreDrawnOnACopyAndClipsBecomeVideos) {
+  const auto output = picture_output(folder_, names_);
+  const FoundObjects still = image("a.PNG", {{20, 10, 80, 40, 1, 0.9f}});
+  output->add(still);
+  EXPECT_EQ(still.frame.image.at<cv::Vec3b>(10, 50), cv::Vec3b(200, 40, 10));
+  EXPECT_EQ(cv::imread((folder_ / "a.png").string()).size(), cv::Size(200, 100));
+
+  const auto one = std::make_shared<Clip>(Clip{"one", 10}), two = std::make_shared<Clip>(Clip{"two", 5});
+  for (int i = 0; i < 4; ++i) output->add(frame(one, i));
+  for (int i = 0; i < 3; ++i) output->add(frame(two, i));
+  output->finish();
+  for (const auto& [name, frames] : {std::pair("one", 4), std::pair("two", 3)}) {
+    const bool mpeg4 = fs::exists(folder_ / (std::string(name) + ".mp4"));
+    cv::VideoCapture video((folder_ / (std::string(name) + (mpeg4 ? ".mp4" : ".avi"))).string());
+    cv::Mat picture;
+    int read = 0;
+    while (video.read(picture)) ++read;
+    EXPECT_EQ(read, frames) << name;
+    EXPECT_EQ(video.get(cv::CAP_PROP_FRAME_WIDTH), 200);
+  }
+}
+
+TEST_F(Outputs, AFolderThatCannotBeMadeIsRefused) {
+  std::ofstream(folder_ / "file") << "x";
+  EXPECT_THROW(prepare_folder(folder_ / "file", "--out"), InputError);
+  EXPECT_THROW(prepare_folder(folder_ / "file/below", "--out"), InputError);
+  EXPECT_THROW(prepare_folder("/proc/none", "--out"), InputError);
+  prepare_folder(folder_ / "new/one", "--out");
+  EXPECT_TRUE(fs::is_directory(folder_ / "new/one"));
+}
+
+TEST_F(Outputs, AVideoThatWasNeverFinishedIsReplaced) {
+  const auto clip = std::make_shared<Clip>(Clip{"clip", 10});
+  const auto unfinished = picture_output(folder_, names_);
+  unfinished->add(frame(clip, 0));
+  const auto again = picture_output(folder_, names_);
+  EXPECT_NO_THROW(again->add(frame(clip, 0)));
+  again->finish();
+  for (const auto& entry : fs::directory_iterator(folder_)) {
+    if (entry.path().stem() == "clip") std::ofstream(entry.path()) << "a user's own";
+  }
+  EXPECT_THROW(picture_output(folder_, names_)->add(frame(clip, 0)), InputError);
+}
+
+TEST_F(Outputs, TheListOfWhatIsOursStaysShortAndSurvivesCopying) {
+  const fs::path found = folder_ / "found", copy = folder_ / "copy";
+  fs::create_directories(found);
+  for (int i = 0; i < 5; ++i)
+    text_label_output(found, false)
+        ->add(image("a.jpg", {{0, 0, 10.0f + static_cast<float>(i), 10, 0, 0.5f}}));
+  fs::copy(found, copy, fs::copy_options::recursive);
+  EXPECT_NO_THROW(text_label_output(copy, false)->add(image("a.jpg", {})));
+  const std::string list = read_file(found / ".brightnet-detect");
+  EXPECT_LE(std::count(list.begin(), list.end(), '\n'), 2) << list;
+  Frame other;
+  other.file = "x.jpg";
+  other.name = "a";
+  std::ofstream(copy / "a.txt") << "mine";
+  EXPECT_THROW(text_label_output(copy, false)->check(other), InputError);
+}
+
+TEST_F(Outputs, AnEmptyAnswerIsAnAnswerAndMayBeReplaced) {
+  const std::string file = (folder_ / "a.json").string();
+  const auto answer = [&] { return json_output(file, names_); };
+  answer()->finish();
+  EXPECT_EQ(read_file(file), "[\n]\n");
+  const auto second = answer();
+  second->add(image("a.jpg", {}));
+  second->finish();
+  EXPECT_NO_THROW(answer());
+  write_atomically(file, std::string("[\n]\nmine"));
+  EXPECT_THROW(answer(), InputError);
+}
+
+}  // namespace
+}  // namespace brightnet

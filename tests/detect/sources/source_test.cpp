@@ -1,0 +1,152 @@
+#include "detect/sources/source.h"
+
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <opencv2/imgcodecs.hpp>
+
+#include "core/error.h"
+#include "core/log.h"
+#include "tests/detect/clip.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::write_clip;
+
+class Sources : public ::testing::Test {
+ protected:
+  Sources() {
+    spdlog::set_level(spdlog::level::err);
+    folder_ = fs::path(::testing::TempDir()) /
+              ("sources_" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  ~Sources() override { fs::remove_all(folder_); }
+
+  void image(const std::string& path) const {
+    fs::create_directories((folder_ / path).parent_path());
+    cv::imwrite((folder_ / path).string(), cv::Mat(8, 8, CV_8UC3, cv::Scalar(1, 2, 3)));
+  }
+  static std::vector<std::string> names(Source& source) {
+    std::vector<std::string> all;
+    for (Frame frame; source.next(frame);) all.push_back(frame.name);
+    return all;
+  }
+  std::vector<std::string> names(const std::string& text, const SourceOptions& options = {}) const {
+    return names(*open_source((folder_ / text).string(), options));
+  }
+  static std::string refusal(const std::string& text) {
+    try {
+      open_source(text);
+    } catch (const InputError& e) {
+      return e.what();
+    }
+    return "nothing was thrown";
+  }
+
+  using Names = std::vector<std::string>;
+  fs::path folder_;
+};
+
+TEST_F(Sources, AFolderIsItsImagesAndVideosByName) {
+  image("b.png");
+  image("a.JPG");
+  image("sub/c.jpg");
+  write_clip(folder_ / "ab.avi", 2);
+  std::ofstream(folder_ / "notes.txt") << "x";
+  EXPECT_EQ(names(""), (Names{"a", "ab_000000", "ab_000001", "b"}));
+  EXPECT_EQ(open_source(folder_.string())->count(), -1);  // how long the video is shows when it is opened
+  EXPECT_EQ(open_source((folder_ / "sub").string())->count(), 1);
+}
+
+TEST_F(Sources, APatternAndAListNameFiles) {
+  image("x/1.jpg");
+  image("y/1.jpg");
+  image("y/2.png");
+  EXPECT_EQ(names("*/[12].*"), (Names{"1", "1_2", "2"}));  // no name twice
+  std::ofstream(folder_ / "list.txt") << "y/2.png\r\n\n" << (folder_ / "x/1.jpg").string() << "\ngone.jpg\n";
+  const auto list = open_source((folder_ / "list.txt").string());
+  EXPECT_EQ(list->count(), 3);
+  EXPECT_EQ(names(*list), (Names{"2", "1", "gone"}));
+}
+
+TEST_F(Sources, AVideosFramesAreNumberedAndCanBeThinnedOut) {
+  write_clip(folder_ / "clip.avi", 7, 10);
+  const auto source = open_source((folder_ / "clip.avi").string());
+  EXPECT_EQ(source->count(), 7);
+  EXPECT_FALSE(source->live());
+  Frame frame;
+  std::shared_ptr<const Clip> clip;
+  for (int i = 0; i < 7; ++i) {
+    ASSERT_TRUE(source->next(frame));
+    EXPECT_EQ(frame.number, i);
+    ASSERT_TRUE(frame.clip);
+    if (clip) {
+      EXPECT_EQ(frame.clip, clip);
+    }
+    clip = frame.clip;
+    EXPECT_NEAR(frame.image.at<cv::Vec3b>(2, 2)[2], testing::clip_red(i), 6) << "frame " << i;
+  }
+  EXPECT_FALSE(source->next(frame));
+  EXPECT_FALSE(source->next(frame));
+  EXPECT_EQ(clip->frames_per_second, 10);
+
+  EXPECT_EQ(names("clip.avi", {.frames = 2}), (Names{"clip_000000", "clip_000001"}));
+  EXPECT_EQ(names("clip.avi", {.frames = 0, .every = 3}),
+            (Names{"clip_000000", "clip_000003", "clip_000006"}));
+  EXPECT_EQ(open_source((folder_ / "clip.avi").string(), {.frames = 0, .every = 3})->count(), 3);
+  EXPECT_EQ(open_source((folder_ / "clip.avi").string(), {.frames = 2, .every = 3})->count(), 2);
+}
+
+TEST_F(Sources, VideosAreKnownByTheirEndings) {
+  for (const char* ending : {"mp4", "avi", "mkv", "mov", "webm", "m4v", "mpg", "mpeg", "wmv", "flv", "ts",
+                             "3gp", "ogv", "asf", "gif", "mjpg", "mjpeg", "MP4"}) {
+    EXPECT_TRUE(is_video_name(std::string("a.") + ending)) << ending;
+  }
+  for (const char* other : {"a.jpg", "a.txt", "mp4", "a.mp3"}) EXPECT_FALSE(is_video_name(other)) << other;
+}
+
+TEST_F(Sources, AnAddressIsAStream) {
+  write_clip(folder_ / "clip.avi", 3);
+  const auto source = open_source("file://" + fs::absolute(folder_ / "clip.avi").string());
+  EXPECT_TRUE(source->live());
+  EXPECT_EQ(names(*source).size(), 3u);
+}
+
+TEST_F(Sources, AFileThatIsNoVideoIsRefusedAloneAndSkippedAmongOthers) {
+  std::ofstream(folder_ / "broken.mp4") << "this is text";
+  image("z.png");
+  const std::string message = refusal((folder_ / "broken.mp4").string());
+  EXPECT_NE(message.find("broken.mp4"), std::string::npos) << message;
+  EXPECT_NE(message.find("cannot be opened"), std::string::npos) << message;
+  const auto source = open_source(folder_.string());
+  Frame frame;
+  ASSERT_TRUE(source->next(frame));
+  EXPECT_FALSE(frame.failure.empty());
+  ASSERT_TRUE(source->next(frame));
+  EXPECT_TRUE(frame.failure.empty());
+  EXPECT_FALSE(source->next(frame));
+}
+
+TEST_F(Sources, WhatMeansNothingIsRefusedWithARemedy) {
+  const auto expect = [](const std::string& text, const std::string& word) {
+    EXPECT_NE(refusal(text).find(word), std::string::npos) << refusal(text);
+  };
+  expect((folder_ / "none.jpg").string(), "no such file");
+  expect(folder_.string(), "has no images");
+  expect((folder_ / "*.jpg").string(), "no file fits");
+  expect("97", "no camera 97");
+  std::ofstream(folder_ / "empty.txt") << "\n";
+  expect((folder_ / "empty.txt").string(), "list is empty");
+  std::ofstream(folder_ / "data.bin") << "x";
+  expect((folder_ / "d*.bin").string(), "none of the files that fit");
+  const std::string message = refusal("file://user:secret@host/none.mp4");
+  EXPECT_NE(message.find("cannot be opened"), std::string::npos) << message;
+  EXPECT_EQ(message.find("secret"), std::string::npos) << message;
+}
+
+}  // namespace
+}  // namespace brightnet

@@ -1,0 +1,71 @@
+#include "formats/darknet/export.h"
+
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "formats/darknet/import.h"
+#include "layers/model/reader.h"
+#include "layers/model/writer.h"
+#include "tests/formats/small_cfg.h"
+#include "tests/paths.h"
+
+namespace brightnet::testing {
+namespace {
+
+TEST(DarknetExport, ComesBackTheSame) {
+  const DarknetImport imported = import_darknet_text(small_cfg, "small.cfg");
+  const std::string cfg = write_darknet_cfg(imported.model, {0, true});
+  EXPECT_TRUE(same_layers(import_darknet_text(cfg, "again.cfg").model.layers, imported.model.layers)) << cfg;
+}
+
+TEST(DarknetExport, KeepsTheWeightsOfObjectnessAndClasses) {
+  const DarknetImport imported = import_darknet_text(
+      with(small_cfg, "obj_normalizer=0.4", "obj_normalizer=0.4\ndelta_normalizer=0.25"), "small.cfg");
+  const DarknetImport again = import_darknet_text(write_darknet_cfg(imported.model), "again.cfg");
+  EXPECT_TRUE(same_layers(again.model.layers, imported.model.layers)) << write_darknet_cfg(imported.model);
+}
+
+TEST(DarknetExport, WritesOurOwnModels) {
+  for (const char* name : {"yolov4", "yolov4-tiny", "yolov4-tiny-3l", "demo"}) {
+    const Model model = load_model(source_dir() / "configs/models" / (std::string(name) + ".yaml"), 3);
+    const DarknetImport again = import_darknet_text(write_darknet_cfg(model), "written.cfg");
+    ASSERT_EQ(again.model.layers.size(), model.layers.size()) << name;
+    for (size_t i = 0; i < model.layers.size(); ++i) {
+      EXPECT_EQ(again.model.layers[i].inputs, model.layers[i].inputs);
+      EXPECT_EQ(again.model.layers[i].attributes.index(), model.layers[i].attributes.index());
+      EXPECT_EQ(again.model.layers[i].channels, model.layers[i].channels);
+    }
+  }
+}
+
+TEST(DarknetExport, RefusesWhatDarknetCannotHaveAndNamesTheLayer) {
+  const auto cfg_of = [](const std::string& layers, const std::string& head = "anchors: [[10, 10]]") {
+    return write_darknet_cfg(parse_model(
+        YamlDocument::parse("head: {" + head + "}\nlayers:\n" + layers +
+                                "  - conv: {filters: auto, batch_norm: false}\n  - yolo: {mask: [0]}\n",
+                            "model.yaml"),
+        2));
+  };
+  const auto refusal = [&](const std::string& layers) -> std::string {
+    try {
+      return cfg_of(layers);
+    } catch (const InputError& e) {
+      return e.what();
+    }
+  };
+  EXPECT_EQ(refusal("  - conv: {name: a, filters: 8, activation: hardswish}\n"),
+            "model.yaml:3: darknet cannot have this model: 'a' ends in hardswish, which darknet does not "
+            "have. Export it as ONNX.");
+  EXPECT_NE(refusal("  - concat: {name: b, from: [input, input]}\n").find("'b' reads the network's input"),
+            std::string::npos);
+  EXPECT_NE(refusal("  - conv: {name: a, filters: 8}\n  - conv: {name: b, filters: 8}\n"
+                    "  - weighted_sum: {name: c, from: [a, b], weights: input, normalization: none}\n")
+                .find("'c' has weights without a normalization"),
+            std::string::npos);
+  const std::string one = "  - conv: {filters: 8}\n", note = "# trained with assignment: simota";
+  EXPECT_EQ(cfg_of(one).find("# trained with"), std::string::npos);
+  EXPECT_NE(cfg_of(one, "anchors: [[10, 10]], assignment: simota").find(note), std::string::npos);
+}
+
+}  // namespace
+}  // namespace brightnet::testing

@@ -1,0 +1,429 @@
+// darknet's own configurations as models, and what is refused of others.
+#include "formats/darknet/import.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "formats/darknet/export.h"
+#include "layers/model/reader.h"
+#include "layers/model/writer.h"
+#include "layers/parameters.h"
+#include "tests/formats/small_cfg.h"
+#include "tests/paths.h"
+#include "train/config/config.h"
+#include "train/setup/run_model.h"
+
+namespace brightnet::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path suite() {
+  return source_dir() / "../shared/darknet-cfg";
+}
+
+/// Convolution weights, biases, scales and shifts in millions with 80 classes, as published or as darknet
+/// counts them.
+struct KnownModel {
+  const char* name;
+  double parameters;
+  int heads, size, stride;
+  bool letterbox;
+};
+
+void PrintTo(const KnownModel& known, std::ostream* out) {
+  *out << known.name;
+}
+
+const KnownModel known_models[] = {
+    {"yolov3", 61.95, 3, 416, 32, false},          {"yolov3-tiny", 8.86, 2, 416, 32, false},
+    {"yolov4", 64.36, 3, 608, 32, false},          {"yolov4-custom", 64.36, 3, 608, 32, false},
+    {"yolov4-tiny", 6.06, 2, 416, 32, false},      {"yolov4-tiny-custom", 6.06, 2, 416, 32, false},
+    {"yolov4-tiny-3l", 6.33, 3, 608, 32, false},   {"yolov4-csp", 52.92, 3, 512, 32, true},
+    {"yolov4-csp-swish", 52.92, 3, 640, 32, true}, {"yolov4x-mish", 99.75, 3, 640, 32, true},
+    {"yolov4-p5", 70.8, 3, 896, 32, true},         {"yolov4-p6", 127.6, 4, 1280, 64, true},
+    {"yolov7-tiny", 6.2, 3, 416, 32, false},       {"yolov4-sam-mish-csp-reorg-bfm", 61.49, 3, 512, 64, true},
+};
+
+class DarknetSuite : public ::testing::TestWithParam<KnownModel> {
+ protected:
+  void SetUp() override {
+    if (!fs::exists(suite())) GTEST_SKIP() << "darknet's configurations are not at " << suite();
+  }
+  fs::path file() const { return suite() / (std::string(GetParam().name) + ".cfg"); }
+};
+
+TEST_P(DarknetSuite, HasItsKnownSize) {
+  const DarknetImport imported = import_darknet(file());
+  const ParameterLayout layout(imported.model);
+  EXPECT_NEAR(static_cast<double>(layout.trainable_parameters()) * 1e-6, GetParam().parameters, 0.06);
+  int heads = 0;
+  for (const auto& layer : imported.model.layers)
+    heads += std::holds_alternative<YoloAttributes>(layer.attributes);
+  EXPECT_EQ(heads, GetParam().heads);
+  EXPECT_EQ(imported.model.size, GetParam().size);
+  EXPECT_EQ(imported.model.stride, GetParam().stride);
+  EXPECT_EQ(imported.letterbox, GetParam().letterbox);
+  EXPECT_EQ(imported.model.classes, 80);
+}
+
+size_t lines_of(const std::string& text) {
+  return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+// import_darknet() itself checks that its YAML means the layers it read; here it goes through a file, as
+// users do.
+TEST_P(DarknetSuite, ItsYamlReadsBackAsTheSameModelAndIsShort) {
+  const DarknetImport imported = import_darknet(file());
+  const Model again = parse_model(YamlDocument::parse(imported.model_yaml, "written.yaml"), 0);
+  ASSERT_TRUE(same_layers(imported.model.layers, again.layers));
+  for (size_t i = 0; i < again.layers.size(); ++i)
+    EXPECT_EQ(imported.model.layers[i].name, again.layers[i].name);
+  EXPECT_EQ(again.size, imported.model.size);
+  EXPECT_EQ(again.classes, 80);
+  EXPECT_LT(lines_of(imported.model_yaml), 130u) << imported.model_yaml;
+}
+
+TEST_P(DarknetSuite, ComesBackTheSameFromTheCfgThatWeWrite) {
+  const DarknetImport imported = import_darknet(file());
+  const std::string cfg = write_darknet_cfg(imported.model, {0, imported.letterbox});
+  const DarknetImport again = import_darknet_text(cfg, "written.cfg");
+  EXPECT_TRUE(same_layers(imported.model.layers, again.model.layers));
+  EXPECT_EQ(again.model.size, imported.model.size);
+  EXPECT_EQ(again.model.classes, imported.model.classes);
+  EXPECT_EQ(again.letterbox, imported.letterbox);
+  const std::string twice = write_darknet_cfg(again.model, {0, again.letterbox});
+  EXPECT_TRUE(twice.substr(twice.find("[net]")) == cfg.substr(cfg.find("[net]"))) << twice;
+}
+
+TEST_P(DarknetSuite, FollowsTheClassesOfTheData) {
+  const Model model = imported_model(import_darknet(file()), 3);
+  EXPECT_EQ(model.classes, 3);
+  for (const auto& layer : model.layers) {
+    const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes);
+    if (yolo) {
+      EXPECT_EQ(layer.channels, yolo->head.mask_count * 8);
+    }
+  }
+}
+
+TEST_P(DarknetSuite, ItsRecipeIsARun) {
+  const RunConfig config = load_run_config(file(), {}, false);
+  EXPECT_EQ(config.train.size, GetParam().size);
+  EXPECT_EQ(config.optimizer.kind, OptimizerKind::sgd);
+  EXPECT_EQ(config.schedule.warmup, 1000);
+  EXPECT_EQ(config.augment.letterbox, GetParam().letterbox);
+  EXPECT_EQ(load_model(config, 0).classes, 80);
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, DarknetSuite, ::testing::ValuesIn(known_models), [](const auto& info) {
+  std::string name = info.param.name;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+});
+
+const YoloAttributes& head_of(const Model& model) {
+  return std::get<YoloAttributes>(model.layers.back().attributes);
+}
+
+TEST(DarknetImport, ReadsEveryKindOfSection) {
+  const Model model = import_darknet_text(small_cfg, "small.cfg").model;
+  std::vector<std::string> kinds;
+  for (const auto& layer : model.layers) kinds.push_back(Model::kind(layer));
+  EXPECT_EQ(kinds, (std::vector<std::string>{"conv", "conv", "conv", "shortcut", "conv", "conv", "shortcut",
+                                             "split", "spp", "conv", "multiply", "space_to_depth", "max_pool",
+                                             "upsample", "concat", "conv", "yolo"}));
+  EXPECT_EQ(std::get<SppAttributes>(model.layers[8].attributes).windows, (std::vector<int>{5, 9}));
+  EXPECT_EQ(model.layers[10].inputs, (std::vector<int>{9, 8}));
+  EXPECT_EQ(model.layers[14].inputs, (std::vector<int>{13, 10}));
+  EXPECT_EQ(model.layers[14].channels, 4 * 12 + 12);
+  EXPECT_EQ(model.layers[4].where, "small.cfg:46");
+}
+
+TEST(DarknetImport, CarriesAHeadsSettingsOver) {
+  const YoloAttributes yolo = head_of(import_darknet_text(small_cfg, "small.cfg").model);
+  EXPECT_TRUE(yolo.head.new_coords);
+  EXPECT_FLOAT_EQ(yolo.head.scale_xy, 2);
+  EXPECT_FLOAT_EQ(yolo.head.iou_threshold, 0.2f);
+  EXPECT_FLOAT_EQ(yolo.head.objectness_weight, 0.4f);
+  EXPECT_FLOAT_EQ(yolo.head.max_delta, 5);
+  EXPECT_EQ(yolo.head.iou_kind, IouKind::ciou);
+  EXPECT_EQ(yolo.head.box_weight, 2) << "whatever darknet's iou_normalizer is";
+  EXPECT_EQ(yolo.nms, NmsKind::diou) << "darknet's greedynms subtracts a distance";
+  EXPECT_FLOAT_EQ(yolo.nms_beta, 0.6f) << "and its exponent is not beta_nms";
+}
+
+TEST(DarknetImport, HasDarknetsDefaultsForWhatAHeadDoesNotSay) {
+  std::string bare = small_cfg.substr(0, small_cfg.find("jitter=")) + "new_coords=1\n";
+  const YoloAttributes yolo = head_of(import_darknet_text(bare, "small.cfg").model);
+  EXPECT_FLOAT_EQ(yolo.head.ignore_threshold, 0.5f);
+  EXPECT_FLOAT_EQ(yolo.head.truth_threshold, 1);
+  EXPECT_FLOAT_EQ(yolo.head.iou_threshold, 1);
+  EXPECT_FLOAT_EQ(yolo.head.scale_xy, 1);
+  EXPECT_FLOAT_EQ(yolo.head.max_delta, 0);
+  EXPECT_EQ(yolo.head.iou_kind, IouKind::mse);
+  EXPECT_EQ(yolo.head.box_weight, 1);
+  EXPECT_EQ(yolo.nms, NmsKind::greedy);
+}
+
+TEST(DarknetImport, FoldsWhatRepeats) {
+  const DarknetImport imported = import_darknet_text(small_cfg, "small.cfg");
+  EXPECT_NE(imported.model_yaml.find("residual: {name: stage1, repeat: 2}"), std::string::npos)
+      << imported.model_yaml;
+  EXPECT_EQ(imported.model.layers[6].name, "stage1.2.shortcut1");
+}
+
+TEST(DarknetImport, AddsUnequalShortcutsAsDarknetDoes) {
+  const std::string wide = with(small_cfg, "filters=8\nsize=1", "filters=6\nsize=1");
+  const std::string unequal = with(wide, "[shortcut]\nfrom=-3", "[shortcut]\nfrom=-2");
+  const Model model = import_darknet_text(unequal, "small.cfg").model;
+  EXPECT_TRUE(std::get<ShortcutAttributes>(model.layers[3].attributes).partial);
+  EXPECT_EQ(model.layers[3].channels, 8);
+}
+
+struct Refusal {
+  const char *from, *to, *line, *words;
+};
+
+const Refusal refusals[] = {
+    {"[sam]\nfrom=-2", "[crnn]\nfrom=-2", "small.cfg:93: [crnn]", "remembers the frames"},
+    {"[reorg3d]", "[reorg]", "small.cfg:96: [reorg]", "reorg3d"},
+    {"size=3\nstride=2", "size=three\nstride=2", "small.cfg:21: [convolutional]", "not a number"},
+    {"size=3\nstride=2", "size=3\ngroups=2\nstride=2", "small.cfg:22: [convolutional]",
+     "3 channels into 2 groups"},
+    {"size=3\nstride=2", "size=3\nstride=-1", "small.cfg:22: [convolutional]", "between 1 and 32"},
+    {"activation=leaky", "activation=gelu", "small.cfg:24: [convolutional]", "gelu"},
+    {"from=-3", "from=-30", "small.cfg:43: [shortcut]", "not one of the 3"},
+    {"groups=2", "groups=3", "small.cfg:68: [route]", "8 channels into 3"},
+    {"layers=-1,-4", "layers=-1,-3", "small.cfg:107: [route]", "different sizes"},
+    {"group_id=1", "group_id=2", "small.cfg:69: [route]", "group 2 of 2"},
+    {"filters=14", "filters=255", "small.cfg:113: [convolutional]", "2 · (5 + 2 classes) = 14"},
+    {"filters=14\nactivation=logistic", "filters=14\nactivation=linear", "small.cfg:114: [convolutional]",
+     "logistic"},
+    {"new_coords=1", "new_coords=0", "small.cfg:114: [convolutional]", "linear"},
+    {"mask = 0,1", "mask = 0,2", "small.cfg:117: [yolo]", "between 0 and 1"},
+    {"num=2", "num=3", "small.cfg:118: [yolo]", "num=3"},
+    {"nms_kind=greedynms", "nms_kind=softnms", "small.cfg:127: [yolo]", "softnms"},
+    {"height=64", "height=66", "small.cfg", "multiple"},
+    {"width=64\nheight=64", "width=66\nheight=66", "small.cfg", "multiple"},
+    {"channels=3", "channels=2", "small.cfg:6: [net]", "3 channels (RGB) or 1 (grey)"},
+    {"subdivisions=2", "subdivisions=3", "small.cfg:3: [net]",
+     "has batch=8 and subdivisions=3, which does not divide it"},
+    {"policy=steps", "policy=poly", "small.cfg:12: [net]", "poly"},
+    {"scales=.1,.1", "scales=.1", "small.cfg:14: [net]", "as many"},
+    {"mosaic=1", "adam=1", "small.cfg:15: [net]", "adam=1"},
+    {"[net]", "[convolutional]", "small.cfg:1", "must be [net]"},
+    {"batch=8", "batch", "small.cfg:2", "neither"},
+    {"[route]\nlayers=-2", "[dropout]\nprobability=.5", "small.cfg:76: [dropout]", "probability"},
+    {"size=3\nstride=2", "size=3\nstride_x=1\nstride=2", "small.cfg:22: [convolutional]",
+     "different horizontal and vertical strides"},
+    {"size=3\nstride=2", "size=3\ndilation=2\nstride=2", "small.cfg:22: [convolutional]", "dilation=2"},
+    {"size=3\nstride=2", "size=3\nshare_index=0\nstride=2", "small.cfg:22: [convolutional]",
+     "uses the weights of another layer"},
+    {"size=5", "size=5\npadding=1", "small.cfg:73: [maxpool]", "a padding other than size − 1"},
+    {"size=5", "size=5\nstride_y=2", "small.cfg:73: [maxpool]", "different horizontal and vertical strides"},
+    {"activation=leaky", "activation=hardswish", "small.cfg:24: [convolutional]",
+     "has activation=hardswish, which darknet does not have"},
+    {"from=-3", "from=-3\nweights_type=per_pixel", "small.cfg:44: [shortcut]",
+     "has weights_type=per_pixel, which darknet does not have"},
+    {"iou_thresh=0.2", "iou_thresh=0.2\niou_thresh_kind=giou", "small.cfg:124: [yolo]",
+     "compares anchors by another measure than IoU"},
+    {"classes=2", "classes=2\ncounters_per_class=1,2,3", "small.cfg:120: [yolo]", "counts 3 classes of 2"},
+    {"classes=2", "classes=2\nmap=9k.map", "small.cfg:120: [yolo]", "has map=, which brightnet does not"},
+    {"classes=2", "classes=2\nembedding_layer=1", "small.cfg:120: [yolo]", "has embedding_layer="},
+};
+
+std::string refusal_of(const std::string& cfg) {
+  try {
+    import_darknet_text(cfg, "small.cfg");
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(DarknetImport, RefusesWhatItCannotImportAndSaysWhere) {
+  for (const Refusal& refusal : refusals) {
+    const std::string message = refusal_of(with(small_cfg, refusal.from, refusal.to));
+    EXPECT_NE(message.find(refusal.line), std::string::npos) << refusal.to << ": " << message;
+    EXPECT_NE(message.find(refusal.words), std::string::npos) << refusal.to << ": " << message;
+  }
+  EXPECT_NE(refusal_of(small_cfg.substr(0, small_cfg.find("[yolo]"))).find("[yolo]"), std::string::npos);
+}
+
+TEST(DarknetImport, ReadsWidthHeightAndChannelsAndWritesThemBack) {
+  const std::string cfg =
+      with(with(small_cfg, "width=64\nheight=64", "width=128\nheight=64"), "channels=3", "channels=1");
+  const DarknetImport imported = import_darknet_text(cfg, "small.cfg", "small.yaml");
+  EXPECT_EQ(imported.model.size.height, 64);
+  EXPECT_EQ(imported.model.size.width, 128);
+  EXPECT_EQ(imported.model.channels, 1);
+  RunConfig config;
+  read_config(YamlDocument::parse(imported.recipe_yaml, "recipe").root(), config);
+  EXPECT_EQ(config.train.size.value(), InputSize(64, 128));
+  // random=1: one factor for both sides, from round(64 / 1.4 / 32) + 1 = 2 to 4 of the height.
+  EXPECT_EQ(config.train.sizes, (std::vector<InputSize>{{64, 96}, {96, 160}, {128, 224}}));
+  const DarknetImport again = import_darknet_text(write_darknet_cfg(imported.model), "again.cfg");
+  EXPECT_EQ(again.model.size, imported.model.size);
+  EXPECT_EQ(again.model.channels, 1);
+  EXPECT_TRUE(same_layers(again.model.layers, imported.model.layers));
+  EXPECT_NE(write_darknet_cfg(imported.model, {.size = {96, 160}}).find("width=160\nheight=96\nchannels=1\n"),
+            std::string::npos);
+}
+
+TEST(DarknetImport, RefusesEverySettingThatChangesHowALayerLearns) {
+  for (const char* setting :
+       {"train_only_bn=1", "dontload=1", "dontloadscales=1", "onlyforward=1", "dont_update=1", "dropblock=1",
+        "assisted_excitation=1", "clip=1", "learning_rate=0.5"}) {
+    const std::string message =
+        refusal_of(with(small_cfg, "size=3\nstride=2", std::string("size=3\n") + setting + "\nstride=2"));
+    EXPECT_NE(message.find("small.cfg:22: [convolutional]"), std::string::npos) << setting << ": " << message;
+    EXPECT_NE(message.find(setting), std::string::npos) << setting << ": " << message;
+  }
+}
+
+/// The body of a network, without its [net] and head.
+std::string with_body(const std::string& sections) {
+  return "[net]\nwidth=64\nheight=64\nchannels=3\n" + sections +
+         "[convolutional]\nfilters=7\nsize=1\nactivation=linear\n"
+         "[yolo]\nmask=0\nanchors=8,8\nclasses=2\nnum=1\n";
+}
+
+const std::string two_convolutions =
+    "[convolutional]\nbatch_normalize=1\nfilters=8\nsize=3\nstride=4\npad=1\nactivation=leaky\n"
+    "[convolutional]\nbatch_normalize=1\nfilters=8\nsize=3\npad=1\ngroups=4\nactivation=swish\n";
+
+template <typename Kind>
+const LayerDescription& only_layer(const Model& model) {
+  const auto is_it = [](const LayerDescription& layer) {
+    return std::holds_alternative<Kind>(layer.attributes);
+  };
+  BRIGHTNET_CHECK(std::count_if(model.layers.begin(), model.layers.end(), is_it) == 1, "one of its kind");
+  return *std::find_if(model.layers.begin(), model.layers.end(), is_it);
+}
+
+TEST(DarknetImport, ReadsGroupsAndSqueezeAndExcitation) {
+  const std::string factors =
+      "[avgpool]\n[convolutional]\nfilters=2\nactivation=relu\n[convolutional]\nfilters=8\nactivation=logistic\n";
+  const std::string body =
+      two_convolutions + factors + "[scale_channels]\nfrom=-4\n[local_avgpool]\nsize=2\nstride=2\n";
+  const Model model = import_darknet_text(with_body(body), "small.cfg").model;
+  EXPECT_EQ(std::get<ConvAttributes>(model.layers[1].attributes).groups, 4);
+  const LayerDescription& scaled = only_layer<ScaleChannelsAttributes>(model);
+  EXPECT_EQ(scaled.inputs, (std::vector<int>{1, 4})) << "the map first, the factors second";
+  EXPECT_EQ(only_layer<AveragePoolAttributes>(model).channels, 8);
+  EXPECT_EQ(model.stride, 8);
+  // What it writes, it reads.
+  const Model again = import_darknet_text(write_darknet_cfg(model, {}), "again.cfg").model;
+  EXPECT_TRUE(same_layers(again.layers, model.layers));
+
+  const auto refusal = [&](const std::string& from, const std::string& to) {
+    return refusal_of(with_body(with(body, from, to)));
+  };
+  EXPECT_NE(
+      refusal("groups=4", "groups=3").find("small.cfg:17: [convolutional] cannot divide 8 channels into 3"),
+      std::string::npos);
+  EXPECT_NE(refusal("from=-4", "from=-4\nscale_wh=1").find("scale_wh=1"), std::string::npos);
+  EXPECT_NE(refusal("[avgpool]", "[maxpool]\nstride=2").find("one for each channel"), std::string::npos);
+  EXPECT_NE(refusal("[scale_channels]\nfrom=-4", "[upsample]").find("one pixel"), std::string::npos);
+}
+
+TEST(DarknetImport, ReadsShortcutsOfSeveralLayersAndTheirWeights) {
+  const std::string third = "[convolutional]\nbatch_normalize=1\nfilters=8\nactivation=linear\n";
+  const std::string body = two_convolutions + third + "[shortcut]\nfrom=-2,-3\nactivation=leaky\n";
+  Model model = import_darknet_text(with_body(body), "small.cfg").model;
+  ASSERT_EQ(model.layers.size(), 7u) << "two sums, one after the other";
+  EXPECT_EQ(model.layers[4].inputs, (std::vector<int>{3, 0}));
+  EXPECT_EQ(std::get<ShortcutAttributes>(model.layers[3].attributes).activation, Activation::linear);
+  EXPECT_EQ(std::get<ShortcutAttributes>(model.layers[4].attributes).activation, Activation::leaky);
+
+  const std::string weighted =
+      with(body, "from=-2,-3", "from=-2,-3\nweights_type=per_feature\nweights_normalization=avg_relu");
+  model = import_darknet_text(with_body(weighted), "small.cfg").model;
+  const LayerDescription& sum = only_layer<WeightedSumAttributes>(model);
+  EXPECT_EQ(sum.inputs, (std::vector<int>{2, 1, 0}));
+  EXPECT_EQ(std::get<WeightedSumAttributes>(sum.attributes).weights, SumWeighting::input);
+  EXPECT_EQ(std::get<WeightedSumAttributes>(sum.attributes).normalization, SumNormalization::relu);
+  const Model again = import_darknet_text(write_darknet_cfg(model, {}), "again.cfg").model;
+  EXPECT_TRUE(same_layers(again.layers, model.layers));
+  EXPECT_NE(refusal_of(with_body(with(weighted, "avg_relu", "none"))).find("softmax"), std::string::npos);
+}
+
+TEST(DarknetImport, SaysWhyASectionIsRefused) {
+  for (const auto& [section, reason] : {std::pair("[region]\nclasses=20", "YOLOv2"),
+                                        {"[detection]\nclasses=20", "YOLOv1"},
+                                        {"[Gaussian_yolo]\nclasses=1", "Gaussian"},
+                                        {"[contrastive]", "tracking"},
+                                        {"[crnn]", "video"},
+                                        {"[connected]\noutput=10", "fully connected"},
+                                        {"[reorg]\nstride=2", "historical mistake"},
+                                        {"[somethingelse]", "does not have"}}) {
+    const std::string message = refusal_of(with_body(two_convolutions + section + "\n"));
+    EXPECT_NE(message.find("small.cfg:19: ["), std::string::npos) << message;
+    EXPECT_NE(message.find(reason), std::string::npos) << message;
+  }
+}
+
+TEST(DarknetImport, TakesTheFirstOfTwoValuesAsDarknetDoes) {
+  const auto imported = import_darknet_text(with(small_cfg, "mosaic=1", "width=32"), "small.cfg");
+  EXPECT_EQ(imported.model.size.width, 64);
+  const bool said = std::any_of(imported.notes.begin(), imported.notes.end(), [](const ImportNote& note) {
+    return note.where == "small.cfg:15" &&
+           note.text.find("'width' again, to 32: its first value stays") == 11;
+  });
+  EXPECT_TRUE(said) << imported.notes.front().text;
+}
+
+TEST(DarknetImport, SaysWhatItLeavesOut) {
+  const auto imported =
+      import_darknet_text(with(small_cfg, "classes=2", "classes=2\nbeta1=0.6"), "small.cfg");
+  const bool said = std::any_of(imported.notes.begin(), imported.notes.end(), [](const ImportNote& note) {
+    return note.where == "small.cfg:120" && note.text.find("'beta1'") != std::string::npos;
+  });
+  EXPECT_TRUE(said);
+  EXPECT_NE(imported.model_yaml.find("beta1"), std::string::npos);
+}
+
+// What would end the comment, or is no UTF-8, is not written into it.
+TEST(DarknetImport, NamesTheFileInPrintableCharacters) {
+  const auto imported = import_darknet_text(small_cfg, "d\xC3\xBCn\n\xFF.cfg");
+  EXPECT_NE(imported.model_yaml.find("d??n??.cfg."), std::string::npos) << imported.model_yaml.substr(0, 200);
+  EXPECT_NO_THROW(YAML::Load(imported.model_yaml));
+}
+
+/// The first head of small_cfg with these keys, and whether a note on `key` was made.
+YoloAttributes head_with(const std::string& keys, const std::string& key, bool& noted) {
+  const auto imported = import_darknet_text(with(small_cfg, "classes=2", "classes=2\n" + keys), "small.cfg");
+  noted = std::any_of(imported.notes.begin(), imported.notes.end(),
+                      [&](const ImportNote& note) { return note.text.starts_with(key); });
+  for (const LayerDescription& layer : imported.model.layers) {
+    if (const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes)) return *yolo;
+  }
+  return {};
+}
+
+TEST(DarknetImport, WeighsTheLossAsDarknetDoesOrSaysWhatDiffers) {
+  bool noted = false;
+  YoloAttributes yolo = head_with("cls_normalizer=0.5", "cls_normalizer", noted);
+  EXPECT_EQ(yolo.head.class_weight, 1) << "darknet reads it beside counters_per_class alone";
+  EXPECT_TRUE(noted);
+  const float box = yolo.head.box_weight;
+
+  yolo = head_with("counters_per_class=0,4\ncls_normalizer=0.5", "counters_per_class", noted);
+  EXPECT_EQ(yolo.class_weights, (std::vector<float>{2, 0.5})) << "a count of 0 is 1";
+  EXPECT_TRUE(noted);
+
+  yolo = head_with("delta_normalizer=0.25", "delta_normalizer", noted);
+  EXPECT_EQ(yolo.head.box_weight, 0.25f * box);
+  EXPECT_FLOAT_EQ(yolo.head.objectness_weight, 0.25f * 0.4f);
+  EXPECT_EQ(yolo.head.class_weight, 0.25f);
+  EXPECT_FALSE(noted) << "the same as in darknet";
+
+  yolo = head_with("objectness_smooth=1", "objectness_smooth", noted);
+  EXPECT_TRUE(yolo.head.objectness_smooth);
+  EXPECT_TRUE(noted);
+}
+
+}  // namespace
+}  // namespace brightnet::testing

@@ -1,0 +1,94 @@
+// The training configuration that comes of a .cfg's [net].
+#include "formats/darknet/recipe.h"
+
+#include <gtest/gtest.h>
+
+#include "formats/darknet/import.h"
+#include "tests/formats/small_cfg.h"
+#include "train/config/config.h"
+#include "train/setup/run_model.h"
+
+namespace brightnet::testing {
+namespace {
+
+TEST(DarknetRecipe, MakesDarknetsSteps) {
+  const auto imported = import_darknet_text(small_cfg, "small.cfg", "small.yaml");
+  RunConfig config;
+  read_config(YamlDocument::parse(imported.recipe_yaml, "recipe").root(), config);
+  EXPECT_EQ(config.model, "small.yaml");
+  EXPECT_EQ(config.train.batch, 8);
+  EXPECT_EQ(config.train.micro_batch, 4);
+  EXPECT_EQ(config.train.iterations, 2000);
+  EXPECT_EQ(config.train.sizes,
+            (std::vector<InputSize>{64, 96, 128}));  // random=1: round(64 / 1.4 / 32) + 1 = 2 to 4
+  EXPECT_EQ(config.optimizer.kind, OptimizerKind::sgd);
+  EXPECT_EQ(config.optimizer.decay_kind, DecayKind::l2);
+  EXPECT_FLOAT_EQ(config.optimizer.rate, 0.001f);
+  EXPECT_FLOAT_EQ(config.optimizer.decay, 0.0005f);
+  EXPECT_EQ(config.optimizer.clip, 0) << "darknet does not clip";
+  EXPECT_EQ(config.schedule.kind, ScheduleKind::steps);
+  EXPECT_EQ(config.schedule.unit, ScheduleUnit::iterations);
+  EXPECT_EQ(config.schedule.steps, (std::vector<float>{1600, 1800}));
+  EXPECT_FLOAT_EQ(config.ema.decay, 0);
+  EXPECT_EQ(config.train.patience, 0);
+  EXPECT_EQ(config.head.node["anchors"].Scalar(), "model");
+  EXPECT_FLOAT_EQ(config.augment.mosaic, 0.5f);
+  EXPECT_FLOAT_EQ(config.augment.resize, 1.5f);
+  EXPECT_FLOAT_EQ(config.augment.hue, 0);
+  EXPECT_TRUE(config.augment.letterbox);
+  const NmsOptions nms = for_model(config.evaluate.nms, imported.model);
+  EXPECT_EQ(nms.kind, NmsMethod::diou);
+  EXPECT_FLOAT_EQ(nms.beta, 0.6f);
+}
+
+TEST(DarknetRecipe, NamesTheScheduleOfEachPolicy) {
+  const std::string steps = "policy=steps\nsteps=1600,1800\nscales=.1,.1";
+  for (const auto& [policy, schedule] : {std::pair("policy=constant", "schedule: {kind: constant,"),
+                                         {"policy=sgdr", "schedule: {kind: cosine,"},
+                                         {"policy=sgdr\nsgdr_cycle=2000", "schedule: {kind: cosine,"}}) {
+    const auto imported = import_darknet_text(with(small_cfg, steps, policy), "small.cfg");
+    EXPECT_NE(imported.recipe_yaml.find(schedule), std::string::npos) << policy << imported.recipe_yaml;
+  }
+}
+
+TEST(DarknetRecipe, FreezesWhatStopbackwardFreezes) {
+  const auto imported =
+      import_darknet_text(with(small_cfg, "filters=12", "stopbackward=1\nfilters=12"), "small.cfg");
+  const auto freeze_of = [](const DarknetImport& import) {
+    RunConfig config;
+    read_config(YamlDocument::parse(import.recipe_yaml, "recipe").root(), config);
+    return config.train.freeze.value();
+  };
+  EXPECT_EQ(freeze_of(imported), std::vector<std::string>{"10"});
+  EXPECT_TRUE(freeze_of(import_darknet_text(small_cfg, "small.cfg")).empty()) << "which is not `auto`";
+  EXPECT_EQ(std::get<ConvAttributes>(imported.model.layers[9].attributes).filters, 12)
+      << "the tenth, pools merged";
+}
+
+TEST(DarknetRecipe, BlursAndAddsNoiseAsOftenAsDarknet) {
+  const auto augment_of = [](const std::string& keys, std::string& notes) {
+    const auto imported = import_darknet_text(with(small_cfg, "letter_box=1", keys), "small.cfg");
+    for (const ImportNote& note : imported.notes) notes += note.text + '\n';
+    RunConfig config;
+    read_config(YamlDocument::parse(imported.recipe_yaml, "recipe").root(), config);
+    return config.augment;
+  };
+  std::string notes;
+  AugmentOptions augment = augment_of("blur=1\ngaussian_noise=200", notes);
+  EXPECT_FLOAT_EQ(augment.blur, 0);
+  EXPECT_NEAR(augment.blur_background, 2.0 / 3, 1e-4);
+  EXPECT_NEAR(augment.blur_background_sigma.low, 0.3 * (8 - 1) + 0.8, 1e-6) << "OpenCV's for 17 pixels";
+  EXPECT_FLOAT_EQ(augment.noise, 0.5f);
+  EXPECT_FLOAT_EQ(augment.noise_sigma.high, 127);
+  EXPECT_NE(notes.find("seams"), std::string::npos) << notes;
+  EXPECT_NE(notes.find("brighter"), std::string::npos) << notes;
+  notes.clear();
+  augment = augment_of("blur=6\nmosaic_bound=1", notes);
+  EXPECT_NEAR(augment.blur, 1.0 / 3, 1e-4);
+  EXPECT_NEAR(augment.blur_sigma.low, 0.3 * (3 - 1) + 0.8, 1e-6) << "for 7 pixels";
+  EXPECT_NEAR(augment.blur_background, 1.0 / 3, 1e-4);
+  EXPECT_EQ(notes.find("seams"), std::string::npos) << notes;
+}
+
+}  // namespace
+}  // namespace brightnet::testing

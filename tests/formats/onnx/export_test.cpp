@@ -1,0 +1,127 @@
+#include "formats/onnx/export.h"
+
+#include <set>
+
+#include <onnx/checker.h>
+#include <onnx/shape_inference/implementation.h>
+
+#include "core/files.h"
+#include "formats/onnx/model.h"
+#include "tests/formats/realistic_model.h"
+#include "tests/layers/every_layer.h"
+
+namespace brightnet::testing {
+namespace {
+
+TrainedModel trained_with(Model model) {
+  TrainedModel trained;
+  trained.model = std::move(model);
+  trained.size = trained.model.size;
+  for (int i = 0; i < trained.model.classes; ++i) trained.classes.push_back("class" + std::to_string(i));
+  trained.layout = ParameterLayout(trained.model);
+  trained.values.resize(trained.layout.floats());
+  return trained;
+}
+
+std::vector<int64_t> sides(const onnx::ValueInfoProto& value) {
+  std::vector<int64_t> shape;
+  for (const auto& side : value.type().tensor_type().shape().dim())
+    shape.push_back(side.has_dim_value() ? side.dim_value() : -1);
+  return shape;
+}
+
+std::vector<std::string> operators(const onnx::ModelProto& model) {
+  std::vector<std::string> names;
+  for (const auto& node : model.graph().node()) names.push_back(node.op_type());
+  return names;
+}
+
+/// The shapes that ONNX derives from the operators alone must be those that the export declares.
+void expect_declared_shapes_follow(const onnx::ModelProto& model) {
+  onnx::ModelProto bare = model;
+  bare.mutable_graph()->clear_value_info();
+  for (auto& output : *bare.mutable_graph()->mutable_output())
+    output.mutable_type()->mutable_tensor_type()->clear_shape();
+  onnx::checker::check_model(model);
+  onnx::shape_inference::InferShapes(bare, onnx::OpSchemaRegistry::Instance(), {true, 1, true});
+  for (int i = 0; i < model.graph().output_size(); ++i)
+    EXPECT_EQ(sides(bare.graph().output(i)), sides(model.graph().output(i)))
+        << model.graph().output(i).name();
+}
+
+TEST(Onnx, EveryKindOfLayerIsValidInEveryFlavourBatchAndOpset) {
+  const TrainedModel trained = trained_with(every_layer_model());
+  for (const OnnxHeads heads : {OnnxHeads::raw, OnnxHeads::decoded, OnnxHeads::nms}) {
+    for (const int batch : {0, 1, 3}) {
+      for (int opset = onnx_oldest_opset; opset <= onnx_newest_opset; ++opset) {
+        const auto model = make_onnx_model(trained, {.heads = heads, .batch = batch, .opset = opset});
+        expect_declared_shapes_follow(model);
+        EXPECT_EQ(model.opset_import(0).version(), opset);
+        EXPECT_EQ(sides(model.graph().input(0)), (std::vector<int64_t>{batch > 0 ? batch : -1, 3, 64, 64}));
+      }
+    }
+  }
+}
+
+TEST(Onnx, OutputsAreWhatTheHeaderSays) {
+  const TrainedModel trained = trained_with(shipped_model("yolov4-tiny", 4));
+  const auto raw = make_onnx_model(trained, {.heads = OnnxHeads::raw});
+  ASSERT_EQ(raw.graph().output_size(), 2);
+  EXPECT_EQ(raw.graph().output(0).name(), "head32");
+  EXPECT_EQ(raw.graph().output(1).name(), "head16");
+  EXPECT_EQ(sides(raw.graph().output(0)), (std::vector<int64_t>{1, 27, 13, 13}));
+  EXPECT_EQ(sides(raw.graph().output(1)), (std::vector<int64_t>{1, 27, 26, 26}));
+  const auto decoded = make_onnx_model(trained, {.heads = OnnxHeads::decoded, .batch = 2});
+  ASSERT_EQ(decoded.graph().output_size(), 2);
+  EXPECT_EQ(decoded.graph().output(0).name(), "boxes");
+  EXPECT_EQ(decoded.graph().output(1).name(), "scores");
+  EXPECT_EQ(sides(decoded.graph().output(0)), (std::vector<int64_t>{2, 2535, 4}));
+  EXPECT_EQ(sides(decoded.graph().output(1)), (std::vector<int64_t>{2, 2535, 4}));
+  const auto nms = make_onnx_model(trained, {.heads = OnnxHeads::nms, .batch = 0});
+  ASSERT_EQ(nms.graph().output_size(), 1);
+  EXPECT_EQ(nms.graph().output(0).name(), "detections");
+  EXPECT_EQ(sides(nms.graph().output(0)), (std::vector<int64_t>{-1, 7}));
+  const auto names = operators(nms);
+  EXPECT_EQ(std::count(names.begin(), names.end(), "NonMaxSuppression"), 1);
+  EXPECT_EQ(std::count(names.begin(), names.end(), "BatchNormalization"), 0) << "it is folded";
+}
+
+TEST(Onnx, NoTwoNamesAreTheSame) {
+  const auto model = make_onnx_model(trained_with(every_layer_model()), {.heads = OnnxHeads::nms});
+  std::set<std::string> names;
+  for (const auto& node : model.graph().node()) EXPECT_TRUE(names.insert(node.name()).second) << node.name();
+  for (const auto& tensor : model.graph().initializer())
+    EXPECT_TRUE(names.insert(tensor.name()).second) << tensor.name();
+}
+
+TEST(Onnx, WritesAFileWhoseMetadataSayHowToUseIt) {
+  const auto file = std::filesystem::path(::testing::TempDir()) / "onnx_written.onnx";
+  TrainedModel trained = trained_with(every_layer_model());
+  trained.letterbox = true;
+  const OnnxSummary summary =
+      export_onnx(trained, {.heads = OnnxHeads::nms, .size = 96, .batch = 0, .score = 0.125f}, file);
+  EXPECT_EQ(std::filesystem::file_size(file), summary.bytes);
+  ASSERT_EQ(summary.inputs.size(), 1u);
+  EXPECT_EQ(summary.inputs[0].shape, (std::vector<std::string>{"batch", "3", "96", "96"}));
+  EXPECT_EQ(summary.outputs.at(0).shape, (std::vector<std::string>{"detections", "7"}));
+  const OnnxMetadata metadata = read_onnx_metadata(file);
+  EXPECT_EQ(metadata.model, trained.model.name);
+  EXPECT_EQ(metadata.classes, trained.classes);
+  EXPECT_EQ(metadata.size, 96);
+  EXPECT_TRUE(metadata.letterbox);
+  EXPECT_EQ(metadata.score, 0.125f);
+  ASSERT_EQ(metadata.head_list.size(), 2u);
+  EXPECT_EQ(metadata.head_list[0].stride, 8);
+  EXPECT_EQ(metadata.head_list[0].anchors, (std::vector<std::pair<float, float>>{{8, 10}, {14, 12}}));
+  EXPECT_TRUE(metadata.head_list[1].new_coords);
+}
+
+TEST(Onnx, RefusesWhatTheModelCannotBe) {
+  const TrainedModel trained = trained_with(every_layer_model());
+  EXPECT_THROW(make_onnx_model(trained, {.size = 100}), InputError) << "no multiple of the stride";
+  EXPECT_THROW(make_onnx_model(trained, {.opset = 12}), InputError);
+  EXPECT_THROW(make_onnx_model(trained, {.opset = 18}), InputError);
+}
+
+}  // namespace
+}  // namespace brightnet::testing
