@@ -185,9 +185,9 @@ void CommonOptions::take_data_for_config() {
 
 void CommonOptions::say_data() const {
   if (!recognized()) return;
-  spdlog::info("Data: {}", recognized()->text());
+  log::info("Data: {}", recognized()->text());
   if (divides())
-    spdlog::info(
+    log::info(
         "It names no validation images: a tenth of all, chosen by content so that images that look alike stay "
         "together, validates (data.fold={}).",
         validation_fold);

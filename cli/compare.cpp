@@ -42,14 +42,14 @@ int compare_runs(const CompareArguments& arguments) {
     if (known) run.name = run.folder;
     runs.push_back(std::move(run));
   }
-  if (const std::string problem = typeface_problem({}); !problem.empty()) spdlog::warn("{}", problem);
+  if (const std::string problem = typeface_problem({}); !problem.empty()) log::warn("{}", problem);
   const bool over_minutes = arguments.over == "minutes";
   if (out != page) write_image(out, plot_comparison(runs, over_minutes));
   write_atomically(page, comparison_page(runs, over_minutes).html());
   if (arguments.json != "-") std::cout << comparison_text(runs) << std::flush;
   if (!arguments.json.empty()) write_answer(arguments.json, to_text(comparison_json(runs)));
-  if (out != page) spdlog::info("The curves are in {}.", out.string());
-  spdlog::info("Curves and tables on one page: {}", page.string());
+  if (out != page) log::info("The curves are in {}.", out.string());
+  log::info("Curves and tables on one page: {}", page.string());
   return 0;
 }
 

@@ -24,9 +24,9 @@ void add_config(CLI::App& app, Action& action) {
       check_config(config);
       std::cout << print_config(config);
       if (config.data.train.empty()) {
-        spdlog::warn("No training images are named (data.train): `brightnet train` needs them.");
+        log::warn("No training images are named (data.train): `brightnet train` needs them.");
       } else if (std::error_code ignored; !std::filesystem::is_directory(config.data.root, ignored)) {
-        spdlog::warn("{} is not there yet: `brightnet train` needs it.", config.data.root);
+        log::warn("{} is not there yet: `brightnet train` needs it.", config.data.root);
       }
       return 0;
     };

@@ -55,7 +55,7 @@ void add_synth(CLI::App& data, Action& action) {
     action = [arguments] {
       make_synthetic_dataset(arguments->options, arguments->folder);
       const auto folder = std::filesystem::path(arguments->folder).lexically_normal();
-      spdlog::info(
+      log::info(
           "{} training and {} validation images in {}; {} contains the data section for training on them: brightnet "
           "train --model yolov4-tiny --data {}",
           arguments->options.train_images, arguments->options.val_images, folder.string(),
@@ -173,12 +173,12 @@ void convert(const ConvertArguments& arguments) {
   for (const Split split : splits) {
     const Dataset dataset = read_split(config, split);
     const std::string lost = convert_split(dataset, split, arguments.options);
-    if (!lost.empty()) spdlog::warn("{}", lost);
-    spdlog::info("{}: {}", enum_name(split), counted(dataset.images.size(), "image", "images"));
+    if (!lost.empty()) log::warn("{}", lost);
+    log::info("{}: {}", enum_name(split), counted(dataset.images.size(), "image", "images"));
     classes = dataset.classes;
   }
   write_names(classes, splits, arguments.options);
-  spdlog::info("Written: {}", arguments.options.folder.string());
+  log::info("Written: {}", arguments.options.folder.string());
 }
 
 void add_convert(CLI::App& data, Action& action) {

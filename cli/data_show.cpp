@@ -57,7 +57,7 @@ int show(const ShowArguments& arguments) {
         model);
   }
   if (const std::string problem = typeface_problem(dataset.classes); !problem.empty())
-    spdlog::warn("{}", problem);
+    log::warn("{}", problem);
 
   const auto folder = (std::filesystem::path(arguments.out) / "").lexically_normal().parent_path();
   prepare_folder(folder, "--out");
@@ -80,10 +80,10 @@ int show(const ShowArguments& arguments) {
   });
   write(sheet_name, tile(on_sheet));
   files.remove_the_rest();
-  spdlog::info("{} with {}, {}: {}; all on one sheet: {}", counted(names.size(), "sample", "samples"),
-               counted(objects, "object", "objects"),
-               options.augmented() ? "as training augments them" : "without augmentation", folder.string(),
-               (folder / sheet_name).string());
+  log::info("{} with {}, {}: {}; all on one sheet: {}", counted(names.size(), "sample", "samples"),
+            counted(objects, "object", "objects"),
+            options.augmented() ? "as training augments them" : "without augmentation", folder.string(),
+            (folder / sheet_name).string());
   return 0;
 }
 

@@ -61,7 +61,7 @@ void split(SplitArguments arguments) {
   common.say_data();
   if (!arguments.json.empty() && arguments.json != "-") check_answer(arguments.json, "groups");
   const SplitReport report = split_dataset(config.data, arguments.options);
-  if (!report.problems.empty()) spdlog::warn("{}", report.problems);
+  if (!report.problems.empty()) log::warn("{}", report.problems);
   const fs::path file =
       arguments.options.folder / (bare ? std::string("data.yaml") : source.stem().string() + ".yaml");
   const YAML::Node root = with_data(common.config, config, report.data);
@@ -77,8 +77,8 @@ void split(SplitArguments arguments) {
                  report.json().dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n');
   }
   const bool complete = root["model"].IsDefined();
-  spdlog::info("Written: {}. Train on it with: brightnet train {}{}", arguments.options.folder.string(),
-               file.string(), complete ? "" : " --model yolov4-tiny");
+  log::info("Written: {}. Train on it with: brightnet train {}{}", arguments.options.folder.string(),
+            file.string(), complete ? "" : " --model yolov4-tiny");
 }
 
 }  // namespace

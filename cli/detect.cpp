@@ -191,11 +191,11 @@ class Progress {
 void say_what_was_done(const DetectArguments& arguments, const DetectReport& report, int workers) {
   const std::string skipped =
       report.skipped.empty() ? "" : fmt::format(" ({} could not be read)", report.skipped.size());
-  spdlog::info("{} in {}{}", counted(report.objects, "object", "objects"),
-               counted(report.images, "image", "images"), skipped);
-  spdlog::info("{}", report.times.text(report.images, workers));
-  if (arguments.pictures()) spdlog::info("Pictures: {}", arguments.folder().string());
-  if (arguments.save_crops) spdlog::info("Crops: {}", (arguments.folder() / "crops").string());
+  log::info("{} in {}{}", counted(report.objects, "object", "objects"),
+            counted(report.images, "image", "images"), skipped);
+  log::info("{}", report.times.text(report.images, workers));
+  if (arguments.pictures()) log::info("Pictures: {}", arguments.folder().string());
+  if (arguments.save_crops) log::info("Crops: {}", (arguments.folder() / "crops").string());
 }
 
 /// Throws InputError for options without effect.
@@ -260,8 +260,8 @@ int detect_objects(const DetectArguments& arguments) {
   const std::vector<bool> classes = parse_class_filter(arguments.classes, trained.classes);
   if (!arguments.tiles.empty()) options.tiles = parse_tiles(arguments.tiles, "--tiles");
   if (const auto tiles = trained.training.find("tiles"); tiles != trained.training.end() && !options.tiles)
-    spdlog::warn("These weights were trained on tiles of larger pictures: --tiles {} detects in such tiles.",
-                 tiles->second);
+    log::warn("These weights were trained on tiles of larger pictures: --tiles {} detects in such tiles.",
+              tiles->second);
   options.workers = arguments.workers > 0 ? arguments.workers : std::min(compute_threads(), 8);
   const Outputs outputs = open_outputs(arguments, *source, trained.classes);
 
@@ -273,13 +273,13 @@ int detect_objects(const DetectArguments& arguments) {
     return !interrupt.requested();
   });
   progress.clear();
-  for (const auto& [file, reason] : report.skipped) spdlog::warn("Skipped {}: {}.", file, reason);
+  for (const auto& [file, reason] : report.skipped) log::warn("Skipped {}: {}.", file, reason);
   if (report.images == 0 && !interrupt.requested())
     throw InputError("none of the images could be read", arguments.source);
   for (const auto& output : outputs) output->finish();
   say_what_was_done(arguments, report, options.workers);
   if (!interrupt.requested()) return 0;
-  spdlog::warn("Stopped by a signal; the detections so far have been written.");
+  log::warn("Stopped by a signal; the detections so far have been written.");
   return static_cast<int>(ExitCode::interrupted);
 }
 

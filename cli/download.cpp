@@ -65,8 +65,8 @@ int download(const DownloadArguments& arguments) {
     // For scripts: the path alone goes to standard output.
     std::cout << network.weights.string() << std::endl;
     if (!network.cfg.empty())
-      spdlog::info("Its network: {}; detect with it: brightnet detect --weights {} --source IMAGE",
-                   network.cfg.string(), weights.file);
+      log::info("Its network: {}; detect with it: brightnet detect --weights {} --source IMAGE",
+                network.cfg.string(), weights.file);
   }
   return 0;
 }

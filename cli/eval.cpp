@@ -46,7 +46,7 @@ void match_classes_by_name(const InferenceNetwork& inference, Dataset& dataset, 
   if (match.relation == ClassRelation::same) return;
   if (match.relation == ClassRelation::numbered) {
     if (speaks)
-      spdlog::info(
+      log::info(
           "The weights number their classes and do not name them: they are taken to be, in this order, {}.",
           fmt::join(dataset.classes, ", "));
     return;
@@ -57,8 +57,8 @@ void match_classes_by_name(const InferenceNetwork& inference, Dataset& dataset, 
                      weights, "Evaluate them on data with the classes they were trained for, in any order.");
   }
   if (speaks) {
-    spdlog::info("The data set lists the classes as {}, the weights as {}: they are matched by name.",
-                 fmt::join(dataset.classes, ", "), fmt::join(trained, ", "));
+    log::info("The data set lists the classes as {}, the weights as {}: they are matched by name.",
+              fmt::join(dataset.classes, ", "), fmt::join(trained, ", "));
   }
   for (ImageRecord& image : dataset.images) {
     for (Annotation& object : image.annotations)

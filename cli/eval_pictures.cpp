@@ -26,7 +26,7 @@ EvalPictures::EvalPictures(const std::filesystem::path& folder, bool asked_for, 
   } catch (const InputError& e) {
     if (asked_for) throw;
     files_.reset();
-    spdlog::warn("Nothing is drawn: {}", e.what());
+    log::warn("Nothing is drawn: {}", e.what());
   }
 }
 
@@ -38,7 +38,7 @@ void EvalPictures::check_folder() {
   for (size_t sheet = 0; sheet < sheets; ++sheet) files_->place(worst_name(split_ + "_pred", sheet));
   files_->place(page_name);
   if (const std::string problem = typeface_problem(dataset_.classes); !problem.empty())
-    spdlog::warn("{}", problem);
+    log::warn("{}", problem);
 }
 
 void EvalPictures::add(int index, std::span<const ScoredBox> boxes) {
@@ -76,7 +76,7 @@ void EvalPictures::write_files(const Metrics& metrics, const std::string& title)
   write_atomically(files_->place(page_name), evaluation_page(title, metrics, sections).html());
   files_->note(page_name);
   files_->remove_the_rest();
-  spdlog::info("Plots, the worst images and all of it on one page: {}", (folder_ / page_name).string());
+  log::info("Plots, the worst images and all of it on one page: {}", (folder_ / page_name).string());
 }
 
 }  // namespace brightnet::cli

@@ -91,12 +91,12 @@ int export_as_onnx(const ExportArguments& arguments) {
   const TrainedModel trained = arguments.weights.load();
   prepare_folder(file.parent_path(), "--out");
   const OnnxSummary summary = export_onnx(trained, options, file);
-  spdlog::info("Wrote {}: {}, {}, opset {}, {} operators", file.string(), trained.model.name,
-               format_bytes(static_cast<double>(summary.bytes)), options.opset, summary.nodes);
-  for (const OnnxTensor& input : summary.inputs) spdlog::info("  input   {}", description(input));
-  for (const OnnxTensor& output : summary.outputs) spdlog::info("  output  {}", description(output));
+  log::info("Wrote {}: {}, {}, opset {}, {} operators", file.string(), trained.model.name,
+            format_bytes(static_cast<double>(summary.bytes)), options.opset, summary.nodes);
+  for (const OnnxTensor& input : summary.inputs) log::info("  input   {}", description(input));
+  for (const OnnxTensor& output : summary.outputs) log::info("  output  {}", description(output));
   if (options.heads == OnnxHeads::nms && read_onnx_metadata(file).suppression == NmsKind::diou) {
-    spdlog::warn(
+    log::warn(
         "The model uses DIoU-NMS, but ONNX's operator uses plain IoU and keeps fewer overlapping boxes. "
         "Use --heads decoded if that matters.");
   }
@@ -134,11 +134,11 @@ int export_as_darknet(const ExportArguments& arguments) {
   const DarknetNumbers numbers = enum_value<DarknetNumbers>(arguments.numbers)
                                      .value_or(imported ? DarknetNumbers::kept : DarknetNumbers::scaled);
   const DarknetFiles files = export_darknet(base.parent_path(), base.filename().string(), trained, numbers);
-  spdlog::info("Wrote {}, {} and {}: {}, {}, input {}{}", files.cfg.string(), files.weights.string(),
-               files.names.string(), trained.model.name,
-               counted(std::ssize(trained.classes), "class", "classes"), trained.size.described(),
-               trained.letterbox ? ", letterboxed" : "");
-  spdlog::info(
+  log::info("Wrote {}, {} and {}: {}, {}, input {}{}", files.cfg.string(), files.weights.string(),
+            files.names.string(), trained.model.name,
+            counted(std::ssize(trained.classes), "class", "classes"), trained.size.described(),
+            trained.letterbox ? ", letterboxed" : "");
+  log::info(
       numbers == DarknetNumbers::kept
           ? "The weights are bit-identical; with --numbers scaled OpenCV computes the same as darknet."
           : "The weights are scaled so that OpenCV and darknet compute the same; --numbers kept writes them "

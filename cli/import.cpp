@@ -40,9 +40,9 @@ TrainedModel read_weights(const ImportArguments& arguments) {
   DarknetTrained read =
       read_darknet_trained({arguments.cfg, arguments.weights, arguments.names, arguments.partial});
   const DarknetWeightsReport& report = read.report;
-  spdlog::info("{}: {}, of version {}.{}.{} after {} images", arguments.weights, report.summary(),
-               report.header.major, report.header.minor, report.header.revision, report.header.seen);
-  for (const auto& name : report.match.left) spdlog::warn("  initialised fresh: {}", name);
+  log::info("{}: {}, of version {}.{}.{} after {} images", arguments.weights, report.summary(),
+            report.header.major, report.header.minor, report.header.revision, report.header.seen);
+  for (const auto& name : report.match.left) log::warn("  initialised fresh: {}", name);
   return std::move(read.trained);
 }
 
@@ -66,15 +66,14 @@ int import(const ImportArguments& arguments) {
   prepare_folder(model.parent_path(), "--out");
   write_atomically(model, imported.model_yaml);
   write_atomically(recipe, imported.recipe_yaml);
-  for (const ImportNote& note : imported.notes) spdlog::info("{}: {}", note.where, note.text);
-  spdlog::info("{}: {} layers, {:.2f} M parameters with {}", model.string(), imported.model.layers.size(),
-               static_cast<double>(ParameterLayout(imported.model).trainable_parameters()) / 1e6,
-               counted(imported.model.classes, "class", "classes"));
-  spdlog::info("Train it: brightnet train {} --data obj.data", recipe.string());
+  for (const ImportNote& note : imported.notes) log::info("{}: {}", note.where, note.text);
+  log::info("{}: {} layers, {:.2f} M parameters with {}", model.string(), imported.model.layers.size(),
+            static_cast<double>(ParameterLayout(imported.model).trainable_parameters()) / 1e6,
+            counted(imported.model.classes, "class", "classes"));
+  log::info("Train it: brightnet train {} --data obj.data", recipe.string());
   if (network) {
     save_weights(safetensors, *network);
-    spdlog::info("Detect objects with it: brightnet detect --weights {} --source FOLDER",
-                 safetensors.string());
+    log::info("Detect objects with it: brightnet detect --weights {} --source FOLDER", safetensors.string());
   }
   return 0;
 }

@@ -97,7 +97,7 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& e) {
 }
 
 int fail(ExitCode code, const std::string& message) {
-  spdlog::error("{}", message);
+  log::error("{}", message);
   return static_cast<int>(code);
 }
 
@@ -117,6 +117,7 @@ int main(int count, char** arguments) {
   // Exceeding `ulimit -f` then makes the write fail, like a full disk, instead of ending the process.
   std::signal(SIGXFSZ, SIG_IGN);
   take_closed_streams();
+  set_log_sink(standard_error_sink());
   limit_compute_threads();
   CLI::App app("brightnet trains YOLOv4 and tiny-YOLOv4 detectors on your own images.", "brightnet");
   app.set_version_flag("--version", "brightnet " BRIGHTNET_VERSION);

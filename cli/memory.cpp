@@ -57,7 +57,7 @@ MemoryReport make_report(const MemoryArguments& arguments) {
   // Without --batch: what a run of this configuration would choose.
   int batch = arguments.batch > 0 ? arguments.batch : config.train.micro_batch.value_or(0);
   if (batch == 0) {
-    if (!assumption.empty()) spdlog::info("{}", assumption);
+    if (!assumption.empty()) log::info("{}", assumption);
     batch = choose_micro_batch(config, named.model, *backend, config.train.batch,
                                planning_budget(arguments, config));
   }

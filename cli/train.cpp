@@ -29,21 +29,21 @@ struct TrainArguments {
 
 void announce(const Preparation& run, const Trainer& trainer, const Communicator& ranks) {
   const RunConfig& config = run.config;
-  spdlog::info("{}: {:.2f} M parameters, {} {}, input {}, {} on {} with {} threads", run.model.name,
-               static_cast<double>(run.layout->trainable_parameters()) / 1e6, run.model.classes,
-               run.model.classes == 1 ? "class" : "classes", config.train.size.value().described(),
-               enum_name(config.train.precision), run.backend->name(), compute_threads());
+  log::info("{}: {:.2f} M parameters, {} {}, input {}, {} on {} with {} threads", run.model.name,
+            static_cast<double>(run.layout->trainable_parameters()) / 1e6, run.model.classes,
+            run.model.classes == 1 ? "class" : "classes", config.train.size.value().described(),
+            enum_name(config.train.precision), run.backend->name(), compute_threads());
   if (const int frozen = frozen_convolutions(run.model); frozen > 0)
-    spdlog::info("{} frozen", counted(static_cast<size_t>(frozen), "convolution is", "convolutions are"));
+    log::info("{} frozen", counted(static_cast<size_t>(frozen), "convolution is", "convolutions are"));
   const std::string shared = ranks.alone() ? "" : " on " + std::to_string(ranks.size()) + " ranks";
-  spdlog::info("{} training and {} validation images; batch {} = {} x {}{}; {} of memory",
-               run.training.images.size(), run.validation.images.size(), config.train.batch.value(),
-               config.train.batch / config.train.micro_batch / ranks.size(), config.train.micro_batch.value(),
-               shared, format_bytes(static_cast<double>(trainer.memory().peak())));
-  if (!run.anchors.heads.empty()) spdlog::info("{}", run.anchors.text());
+  log::info("{} training and {} validation images; batch {} = {} x {}{}; {} of memory",
+            run.training.images.size(), run.validation.images.size(), config.train.batch.value(),
+            config.train.batch / config.train.micro_batch / ranks.size(), config.train.micro_batch.value(),
+            shared, format_bytes(static_cast<double>(trainer.memory().peak())));
+  if (!run.anchors.heads.empty()) log::info("{}", run.anchors.text());
   if (run.choices.empty()) return;
-  spdlog::info("Chosen for this run; the YAML or --set may give other values:");
-  for (const std::string& line : describe(run.choices)) spdlog::info("{}", line);
+  log::info("Chosen for this run; the YAML or --set may give other values:");
+  for (const std::string& line : describe(run.choices)) log::info("{}", line);
 }
 
 /// Whether it is there: a full disk does not end a run.
@@ -71,20 +71,20 @@ void say_where(const RunConfig& config, const RunFolder& folder, const Trainer& 
   if (trainer.best_metrics()) {
     // Line by line, since a rank's lines begin with its number.
     std::istringstream table(metrics_table(*trainer.best_metrics()));
-    for (std::string line; std::getline(table, line);) spdlog::info("{}", line);
+    for (std::string line; std::getline(table, line);) log::info("{}", line);
   }
   if (trainer.progress().best_epoch > 0 && written(folder.best()))
-    spdlog::info("Best weights ({}): {}", time_of_best(config, trainer.progress()), folder.best().string());
+    log::info("Best weights ({}): {}", time_of_best(config, trainer.progress()), folder.best().string());
   if (trainer.progress().averaged_score >= 0 && written(folder.averaged()))
-    spdlog::info("Average of the best weights, better than the best alone: {}", folder.averaged().string());
-  if (written(folder.last())) spdlog::info("Last weights: {}", folder.last().string());
-  spdlog::info("All of it on one page: {}", folder.file("report.html").string());
+    log::info("Average of the best weights, better than the best alone: {}", folder.averaged().string());
+  if (written(folder.last())) log::info("Last weights: {}", folder.last().string());
+  log::info("All of it on one page: {}", folder.file("report.html").string());
   if (const auto weights = weights_to_use(folder, trainer.progress()); written(weights)) {
-    spdlog::info("Detect {} in your own images: brightnet detect --weights {} --source FOLDER",
-                 dataset.classes.size() == 1 ? dataset.classes[0] : "objects", weights.string());
+    log::info("Detect {} in your own images: brightnet detect --weights {} --source FOLDER",
+              dataset.classes.size() == 1 ? dataset.classes[0] : "objects", weights.string());
   }
-  spdlog::info("Everything else (results.png, metrics.csv, val_pred*.jpg, TensorBoard events): {}",
-               folder.path().string());
+  log::info("Everything else (results.png, metrics.csv, val_pred*.jpg, TensorBoard events): {}",
+            folder.path().string());
 }
 
 /// What the curves say (train/run/report/closing_words.h).
@@ -92,20 +92,20 @@ void say_closing_words(const RunFolder& folder, Trainer& trainer, const Preparat
                        bool stopped_early) {
   if (!trainer.best_metrics()) return;
   const std::vector<std::string> sentences = closing_words(run_outcome(trainer, run, folder, stopped_early));
-  if (!sentences.empty()) spdlog::info("{}", fmt::format("{}", fmt::join(sentences, " ")));
+  if (!sentences.empty()) log::info("{}", fmt::format("{}", fmt::join(sentences, " ")));
   trainer.report_closing_words(sentences);
 }
 
 /// Reports why a resumed run has nothing left to do.
 void say_over(const RunConfig& config, const RunFolder& folder, const Progress& progress) {
   if (config.train.patience > 0 && progress.evaluations_since_best >= config.train.patience) {
-    spdlog::info(
+    log::info(
         "This run stopped early: no better score in {} evaluations. To continue, "
         "resume it with --set train.patience=0.",
         config.train.patience.value());
     return;
   }
-  spdlog::info(
+  log::info(
       "This run is finished: all its {} are done. To make it longer: brightnet train --resume {} "
       "--set {}; the learning rate then rises to what it is in the middle of so long a run. To start a new "
       "run from its weights: --weights {}.",
@@ -167,25 +167,24 @@ int train_on_rank(const TrainArguments& arguments, Communicator& ranks) {
     require_same(ranks, "saved state", std::to_string(trainer.progress().iteration));
   }
   announce(run, trainer, ranks);
-  if (run.old && run.old->new_length && !trainer.over()) spdlog::info("{}", trainer.describe_rest());
+  if (run.old && run.old->new_length && !trainer.over()) log::info("{}", trainer.describe_rest());
   if (trainer.over() && !trainer.average_due()) {
     say_over(run.config, folder, trainer.progress());
     say_where(run.config, folder, trainer, run.training);
     return static_cast<int>(ExitCode::done);
   }
-  spdlog::info("{} in {}", run.old ? "Resuming" : "Training", folder.path().string());
+  log::info("{} in {}", run.old ? "Resuming" : "Training", folder.path().string());
 
   const TrainingEnd end = trainer.run(*early);
   if (end == TrainingEnd::interrupted) {
     trainer.check_files();
-    spdlog::info(
+    log::info(
         "Stopped by a signal after {} steps; everything is saved. Resume with: brightnet train --resume {}",
         trainer.progress().iteration, folder.path().string());
     return static_cast<int>(ExitCode::interrupted);
   }
   if (end == TrainingEnd::no_better)
-    spdlog::info("No better score in {} evaluations: training ends early.",
-                 run.config.train.patience.value());
+    log::info("No better score in {} evaluations: training ends early.", run.config.train.patience.value());
   if (ranks.leads()) say_closing_words(folder, trainer, run, end == TrainingEnd::no_better);
   say_where(run.config, folder, trainer, run.training);
   trainer.check_files();

@@ -104,18 +104,18 @@ std::string length_of(const SearchPlan& plan) {
 void say_result(const SearchSetup& setup, const Search& search, const SearchFolder& folder) {
   const Trial* best = best_of(search.trials());
   if (!best) {
-    spdlog::warn("No trial has found anything: give the trials more --minutes or --epochs.");
+    log::warn("No trial has found anything: give the trials more --minutes or --epochs.");
     return;
   }
   if (best->number == 0) {
-    spdlog::info("No trial was better than the configuration itself, whose {} is {:.4f}.",
-                 enum_name(setup.best_by), best->score);
+    log::info("No trial was better than the configuration itself, whose {} is {:.4f}.",
+              enum_name(setup.best_by), best->score);
   } else {
-    spdlog::info("Best: trial {}, {} {:.4f}, with {}", best->number, enum_name(setup.best_by), best->score,
-                 fmt::join(differing_values(setup.keys, setup.configured, best->values), " "));
+    log::info("Best: trial {}, {} {:.4f}, with {}", best->number, enum_name(setup.best_by), best->score,
+              fmt::join(differing_values(setup.keys, setup.configured, best->values), " "));
   }
-  spdlog::info("All trials: {}, {}", folder.table().string(), folder.plot().string());
-  spdlog::info("Train with the best values: brightnet train {}", folder.best_config().string());
+  log::info("All trials: {}, {}", folder.table().string(), folder.plot().string());
+  log::info("Train with the best values: brightnet train {}", folder.best_config().string());
 }
 
 /// What is searched and where it starts, the values of the configuration's own run.
@@ -157,8 +157,8 @@ int search_values(const TuneArguments& arguments) {
                             fmt::format("{}{}{}", print_config(config, false), model.yaml, start_of(setup)));
   log_to_file(folder.path() / "tune.log");
   Search search(setup, folder);
-  spdlog::info("Searching in {}: {} trials, {}; {} have results. From {}", folder.path().string(),
-               setup.plan.trials, length_of(setup.plan), search.trials().size(), start_of(setup));
+  log::info("Searching in {}: {} trials, {}; {} have results. From {}", folder.path().string(),
+            setup.plan.trials, length_of(setup.plan), search.trials().size(), start_of(setup));
   const auto report = [&] {
     if (const Trial* best = best_of(search.trials()))
       write_atomically(folder.best_config(), best_config(setup, config, *best));
@@ -166,12 +166,12 @@ int search_values(const TuneArguments& arguments) {
   };
   const Interrupt interrupt;
   const SearchEnd end = search.run(interrupt, [&](const Trial& trial) {
-    spdlog::info("{}", trial_line(setup, search.trials(), trial, search.seconds_left()));
+    log::info("{}", trial_line(setup, search.trials(), trial, search.seconds_left()));
     report();
   });
   if (end == SearchEnd::interrupted) {
-    spdlog::info("Stopped by a signal after {} of {} trials. Resume with: brightnet tune --resume {}",
-                 search.trials().size(), setup.plan.trials, folder.path().string());
+    log::info("Stopped by a signal after {} of {} trials. Resume with: brightnet tune --resume {}",
+              search.trials().size(), setup.plan.trials, folder.path().string());
     return static_cast<int>(ExitCode::interrupted);
   }
   report();
@@ -204,12 +204,12 @@ int find_rate(const TuneArguments& arguments) {
   request.assignments = assignments_of(arguments);
   Preparation run = prepare_sweep(request, arguments.common.device);
   const int batch = run.config.train.batch;
-  spdlog::info("{} steps of {} images while the learning rate grows from {:g} to {:g}", arguments.sweep.steps,
-               batch, arguments.sweep.low, arguments.sweep.high);
+  log::info("{} steps of {} images while the learning rate grows from {:g} to {:g}", arguments.sweep.steps,
+            batch, arguments.sweep.low, arguments.sweep.high);
   const Interrupt interrupt;
   const auto points = sweep_rates(run, arguments.sweep, interrupt);
   if (interrupt.requested()) {
-    spdlog::info("Stopped by a signal; nothing was written.");
+    log::info("Stopped by a signal; nothing was written.");
     return static_cast<int>(ExitCode::interrupted);
   }
   const auto suggestion = suggest_rate(points);
@@ -221,15 +221,15 @@ int find_rate(const TuneArguments& arguments) {
   write_image(out / "rate.png", plot_rates(points, suggestion));
   if (arguments.json != "-") std::cout << rates_table(points, rate_rows) << std::flush;
   if (suggestion) {
-    spdlog::info(
+    log::info(
         "Suggested: optimizer.rate {:g}, a third of the rate where the smoothed loss is least ({:.2g}). The "
         "configuration has {:g}. To train with it, add --set optimizer.rate={:g} to brightnet train.",
         suggestion->rate, suggestion->minimum, run.config.optimizer.rate, suggestion->rate);
   } else {
-    spdlog::warn(
+    log::warn(
         "The loss did not fall at any rate: check the labels (brightnet data check), or take more --steps.");
   }
-  spdlog::info("The curve: {}, {}", (out / "rate.png").string(), (out / "rate.csv").string());
+  log::info("The curve: {}, {}", (out / "rate.png").string(), (out / "rate.csv").string());
   if (!arguments.json.empty()) write_answer(arguments.json, to_text(to_json(points, suggestion)));
   return static_cast<int>(ExitCode::done);
 }

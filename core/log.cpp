@@ -1,12 +1,12 @@
 #include "core/log.h"
 
-#include <memory>
+#include <cstdio>
+#include <ctime>
 #include <mutex>
+#include <optional>
 #include <string>
-#include <utility>
 
-#include <spdlog/sinks/base_sink.h>
-#include <spdlog/sinks/stdout_color_sinks.h>
+#include <fmt/chrono.h>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -15,27 +15,20 @@ namespace brightnet {
 namespace {
 
 /// Appends every message to a file. While there is none yet, or that fails (disk full), messages are kept and
-/// written before the next one; stderr has shown them.
-class FileSink : public spdlog::sinks::base_sink<std::mutex> {
+/// written before the next one; the sink has had them.
+class LogFile {
  public:
-  FileSink() { set_pattern("%Y-%m-%d %H:%M:%S %l %v"); }
-  ~FileSink() override { write(); }
-
   void open(std::filesystem::path file) {
     append_to_file(file, "");
-    const std::lock_guard lock(mutex_);
     file_ = std::move(file);
+    write();
+  }
+  void add(std::string_view line) {
+    if (unwritten_.size() + line.size() <= most_unwritten) unwritten_.append(line);
     write();
   }
 
  private:
-  void sink_it_(const spdlog::details::log_msg& message) override {
-    spdlog::memory_buf_t line;
-    formatter_->format(message, line);
-    if (unwritten_.size() + line.size() <= most_unwritten) unwritten_.append(line.data(), line.size());
-    write();
-  }
-  void flush_() override {}
   void write() {
     if (unwritten_.empty() || file_.empty()) return;
     try {
@@ -50,37 +43,78 @@ class FileSink : public spdlog::sinks::base_sink<std::mutex> {
   std::string unwritten_;
 };
 
-// The console is read live: no time stamps or levels there.
-const bool configured = [] {
-  auto console = std::make_shared<spdlog::sinks::stderr_color_sink_mt>();
-  console->set_pattern("%v");
-  spdlog::set_default_logger(std::make_shared<spdlog::logger>("brightnet", console));
-  return true;
-}();
+struct Log {
+  std::mutex mutex;
+  LogSink sink;
+  std::optional<LogFile> file;
+  bool waits_for_file = false;  ///< `file` keeps messages for a name that log_to_file() gives
+  std::string prefix;           ///< of messages to the sink
+  LogLevel least = LogLevel::info;
+};
 
-/// Has no file yet.
-std::shared_ptr<FileSink> kept;
+/// Never destroyed: objects that are destroyed at the end of the program still log.
+Log& the_log() {
+  static Log& log = *new Log;
+  return log;
+}
+
+std::string_view name_of(LogLevel level) {
+  switch (level) {
+    case LogLevel::info: return "info";
+    case LogLevel::warning: return "warning";
+    case LogLevel::error: return "error";
+  }
+  return {};
+}
+
+std::string dated(LogLevel level, std::string_view message) {
+  return fmt::format("{:%Y-%m-%d %H:%M:%S} {} {}\n", fmt::localtime(std::time(nullptr)), name_of(level),
+                     message);
+}
 
 }  // namespace
 
+LogSink set_log_sink(LogSink sink) {
+  Log& log = the_log();
+  const std::lock_guard lock(log.mutex);
+  return std::exchange(log.sink, std::move(sink));
+}
+
+LogSink standard_error_sink() {
+  return [](LogLevel, std::string_view message) {
+    std::fprintf(stderr, "%.*s\n", static_cast<int>(message.size()), message.data());
+  };
+}
+
+void log_message(LogLevel level, std::string_view message) {
+  Log& log = the_log();
+  const std::lock_guard lock(log.mutex);
+  if (level < log.least) return;
+  if (log.sink && log.prefix.empty()) log.sink(level, message);
+  if (log.sink && !log.prefix.empty()) log.sink(level, log.prefix + std::string(message));
+  if (log.file) log.file->add(dated(level, message));
+}
+
 void keep_messages() {
-  static_cast<void>(configured);
-  kept = std::make_shared<FileSink>();
-  auto& sinks = spdlog::default_logger()->sinks();
-  sinks.resize(1);
-  sinks.push_back(kept);
+  Log& log = the_log();
+  const std::lock_guard lock(log.mutex);
+  log.file.emplace();
+  log.waits_for_file = true;
 }
 
 void log_to_file(const std::filesystem::path& file) {
-  if (!kept) keep_messages();
-  const auto sink = std::exchange(kept, nullptr);
-  sink->open(std::filesystem::absolute(file));
+  Log& log = the_log();
+  const std::lock_guard lock(log.mutex);
+  if (!log.waits_for_file) log.file.emplace();
+  log.waits_for_file = false;
+  log.file->open(std::filesystem::absolute(file));
 }
 
-void log_as_rank(int rank) {
-  static_cast<void>(configured);
-  spdlog::default_logger()->sinks()[0]->set_pattern('[' + std::to_string(rank) + "] %v");
-  if (rank > 0) spdlog::set_level(spdlog::level::warn);
+void log_as_rank(std::optional<int> rank) {
+  Log& log = the_log();
+  const std::lock_guard lock(log.mutex);
+  log.prefix = rank ? fmt::format("[{}] ", *rank) : "";
+  log.least = rank > 0 ? LogLevel::warning : LogLevel::info;
 }
 
 }  // namespace brightnet

@@ -1,11 +1,28 @@
-// One logger for the whole program (spdlog): to stderr and, once a run has one, to its train.log.
+// The engine's messages. Where they go is for the program that uses the engine to say; without a sink, nowhere. A run's
+// train.log has them as well.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <utility>
 
-#include <spdlog/spdlog.h>
+#include <fmt/format.h>
 
 namespace brightnet {
+
+enum class LogLevel : uint8_t { info, warning, error };
+
+/// Receives one message at a time, without a line's end, from any thread. It must not log itself.
+using LogSink = std::function<void(LogLevel level, std::string_view message)>;
+
+/// Sends messages to `sink` from now on, or nowhere if it is empty. Returns the one until now. Safe from any thread.
+LogSink set_log_sink(LogSink sink);
+
+/// Prints every message on standard error, a line each.
+LogSink standard_error_sink();
 
 /// Keeps the messages from now on, up to 1 MiB of them, for the file that log_to_file() will name.
 void keep_messages();
@@ -14,7 +31,27 @@ void keep_messages();
 /// it cannot be written.
 void log_to_file(const std::filesystem::path& file);
 
-/// Prefixes messages on stderr with "[rank]". Ranks other than 0 log warnings and errors only.
-void log_as_rank(int rank);
+/// The sink's messages begin with "[rank]" from now on, and ranks other than 0 log warnings and errors only. Without a
+/// rank, all messages are logged as they are.
+void log_as_rank(std::optional<int> rank);
 
+/// Logs a message; the templates below format one first.
+void log_message(LogLevel level, std::string_view message);
+
+namespace log {
+
+template <typename... Values>
+void info(fmt::format_string<Values...> format, Values&&... values) {
+  log_message(LogLevel::info, fmt::format(format, std::forward<Values>(values)...));
+}
+template <typename... Values>
+void warn(fmt::format_string<Values...> format, Values&&... values) {
+  log_message(LogLevel::warning, fmt::format(format, std::forward<Values>(values)...));
+}
+template <typename... Values>
+void error(fmt::format_string<Values...> format, Values&&... values) {
+  log_message(LogLevel::error, fmt::format(format, std::forward<Values>(values)...));
+}
+
+}  // namespace log
 }  // namespace brightnet

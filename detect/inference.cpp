@@ -58,7 +58,7 @@ void InferenceNetwork::begin_rect() {
         "Leave --rect out for darknet's detections; `detect` resizes as brightnet does with --resize antialiased.");
   }
   if (!trained_.letterbox) {
-    spdlog::info("The network was trained on stretched images; rectangular batches letterbox them.");
+    log::info("The network was trained on stretched images; rectangular batches letterbox them.");
     trained_.letterbox = true;
   }
 }

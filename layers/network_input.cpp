@@ -76,7 +76,7 @@ void NetworkInput::set_truths(std::span<const std::vector<Truth>> truths) {
   }
   if (left_out > 0 && !said_left_out_) {
     said_left_out_ = true;
-    spdlog::warn(
+    log::warn(
         "{} objects of a batch are ignored: there is memory for {} in {} images. Fewer mosaics "
         "(augment.mosaic, augment.mixup) reduce their number. This is reported once.",
         left_out, max_truths(image_.n), image_.n);

@@ -57,7 +57,7 @@ class PictureOutput : public DetectionOutput {
   PictureOutput(const fs::path& folder, std::vector<std::string> class_names)
       : files_(folder, "--out"), class_names_(std::move(class_names)) {
     if (const std::string problem = typeface_problem(class_names_); !problem.empty())
-      spdlog::warn("{}", problem);
+      log::warn("{}", problem);
   }
 
   void check(const Frame& frame) override {
@@ -108,7 +108,7 @@ class PictureOutput : public DetectionOutput {
     file = begin_video(".avi");
     if (video_.open(file.string(), cv::CAP_OPENCV_MJPEG, cv::VideoWriter::fourcc('M', 'J', 'P', 'G'),
                     clip_->frames_per_second, size)) {
-      spdlog::warn("OpenCV cannot write MPEG-4 here; {} is Motion JPEG.", file.string());
+      log::warn("OpenCV cannot write MPEG-4 here; {} is Motion JPEG.", file.string());
       return;
     }
     throw InputError("this video cannot be written", file.string(), "Check the folder, or use --no-save.");

@@ -47,7 +47,7 @@ class ClipSource {
     const auto number = capture_.read(frame.image);
     if (!number) {
       const std::string shortfall = capture_.shortfall();
-      if (!shortfall.empty()) spdlog::warn("{} {}; the file may be damaged.", file_, shortfall);
+      if (!shortfall.empty()) log::warn("{} {}; the file may be damaged.", file_, shortfall);
       return false;
     }
     frame.file = file_;

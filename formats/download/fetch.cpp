@@ -101,7 +101,7 @@ class Part {
         fail("cannot be locked");
       } else if (!told) {
         told = true;
-        spdlog::info("Another process is fetching {}: waiting for it.", file.filename().string());
+        log::info("Another process is fetching {}: waiting for it.", file.filename().string());
       }
       ::close(descriptor_);
       if (options.stopped && options.stopped())
@@ -196,7 +196,7 @@ fs::path fetch(Wanted wanted, const FetchOptions& options) {
     part.clear();
     before = 0;
   }
-  spdlog::info("{} {} from {}", before > 0 ? "Continuing" : "Fetching", wanted.name, wanted.address);
+  log::info("{} {} from {}", before > 0 ? "Continuing" : "Fetching", wanted.name, wanted.address);
   for (;; before = 0) {
     if (wanted.bytes == 0 || part.bytes() != wanted.bytes) fetch_part(part, wanted, options);
     try {
@@ -208,8 +208,8 @@ fs::path fetch(Wanted wanted, const FetchOptions& options) {
         fs::remove(part.path(), failed);
         throw;
       }
-      spdlog::warn("What an earlier download had left of {} does not belong to it: fetching it anew.",
-                   wanted.name);
+      log::warn("What an earlier download had left of {} does not belong to it: fetching it anew.",
+                wanted.name);
     }
   }
   part.become(file);

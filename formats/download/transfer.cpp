@@ -237,7 +237,7 @@ void transfer(const std::string& address, int descriptor, const std::string& nam
     }
     if (!failure->transient || ++vain >= options.attempts)
       throw Error(failure->code, failure->what, name, failure->remedy);
-    spdlog::warn("{}: {}. Trying again.", name, failure->what);
+    log::warn("{}: {}. Trying again.", name, failure->what);
     if (!wait(pause, options, descriptor))
       throw Error(ExitCode::interrupted, "the download was stopped", name, "The same command continues it.");
     pause *= 2;

@@ -148,12 +148,12 @@ void ConvolutionEngines::execute(const ConvolutionEngine& engine, const Pointers
 /// Says how long the timing took that was not reported yet, once it took so many seconds.
 void ConvolutionEngines::report_timing(double least_seconds) {
   if (timing_.passes + timing_.untimed == 0 || timing_.seconds < least_seconds) return;
-  spdlog::info("cuDNN's engines for {} passes of convolutions were timed in {:.1f} s; {}.", timing_.passes,
-               timing_.seconds,
-               cache_->file().empty() ? std::string("they will be again in the next run")
-                                      : "the fastest are remembered in " + cache_->file().string());
+  log::info("cuDNN's engines for {} passes of convolutions were timed in {:.1f} s; {}.", timing_.passes,
+            timing_.seconds,
+            cache_->file().empty() ? std::string("they will be again in the next run")
+                                   : "the fastest are remembered in " + cache_->file().string());
   if (timing_.untimed > 0) {
-    spdlog::info(
+    log::info(
         "{} more passes take the engine that cuDNN recommends, untimed: a run spends {:.0f} s on timing. "
         "The next run times them.",
         timing_.untimed, timing_seconds);
@@ -224,9 +224,8 @@ std::vector<ConvolutionEngine> ConvolutionEngines::offered(const Pass& pass, siz
 float ConvolutionEngines::time(const ConvolutionEngine& engine, const Trial& trial, float hopeless) const {
   if (engine.variant.graph->build_plan_at_index(engine.index).is_bad()) return -1;
   if (engine.variant.accumulates && !accumulates(engine, trial)) {
-    spdlog::warn(
-        "cuDNN's {} is not used for {}: it was not seen to add in place what a pass of its own adds.",
-        engine.name, trial.pass.name);
+    log::warn("cuDNN's {} is not used for {}: it was not seen to add in place what a pass of its own adds.",
+              engine.name, trial.pass.name);
     return -1;
   }
   const float milliseconds = fastest_run([&] { return try_run(engine, trial); }, trial.stream, hopeless);

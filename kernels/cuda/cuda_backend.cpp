@@ -138,7 +138,7 @@ std::unique_ptr<Recording> CudaBackend::record(const std::function<void()>& work
   } catch (const DeviceError& e) {
     captures_ = false;
     cudaGetLastError();  // clears the error
-    spdlog::warn(
+    log::warn(
         "This step cannot be captured as a CUDA graph ({}). Its operations are launched one by one instead, "
         "as with --no-graph, which is slower.",
         e.what());

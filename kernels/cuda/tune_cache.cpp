@@ -40,9 +40,9 @@ Entries read(const std::filesystem::path& file) {
   if (file.empty() || !std::filesystem::exists(file, ignored)) return {};
   try {
     if (auto entries = parse(read_file(file))) return *std::move(entries);
-    spdlog::warn("{} is damaged: the convolutions are measured again.", file.string());
+    log::warn("{} is damaged: the convolutions are measured again.", file.string());
   } catch (const Error& error) {
-    spdlog::warn("The convolutions are measured again: {}", error.what());
+    log::warn("The convolutions are measured again: {}", error.what());
   }
   return {};
 }
@@ -86,7 +86,7 @@ void TuneCache::save() {
     write_atomically(own, text);
     std::filesystem::rename(own, file_);
   } catch (const std::exception& error) {
-    spdlog::warn("The convolution measurements could not be saved for the next run: {}", error.what());
+    log::warn("The convolution measurements could not be saved for the next run: {}", error.what());
     file_.clear();
   }
 }

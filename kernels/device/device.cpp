@@ -89,7 +89,7 @@ std::unique_ptr<Backend> open_device(const std::string& device, Precision precis
     std::string remark;
     name.index = automatic_gpu(installation, precision, remark);
     if (name.index < 0) {
-      if (!remark.empty()) spdlog::warn("Using the CPU, not the GPU: {}.", remark);
+      if (!remark.empty()) log::warn("Using the CPU, not the GPU: {}.", remark);
       return open_cpu(precision);
     }
   }

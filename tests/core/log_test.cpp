@@ -1,8 +1,12 @@
 #include "core/log.h"
 
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "core/files.h"
+#include "tests/logged.h"
 
 namespace brightnet {
 namespace {
@@ -10,13 +14,12 @@ namespace {
 TEST(Log, HoldsWhatWasSaidBeforeItsFileWasKnown) {
   const auto file = std::filesystem::path(::testing::TempDir()) / "kept.log";
   std::filesystem::remove(file);
-  spdlog::set_level(spdlog::level::info);
-  spdlog::info("said before anybody listened");
+  log::info("said before anybody listened");
   keep_messages();
-  spdlog::info("the first");
-  spdlog::warn("the second");
+  log::info("the first");
+  log::warn("the second");
   log_to_file(file);
-  spdlog::info("the third");
+  log::info("the third");
   const std::string text = read_file(file);
   const size_t first = text.find(" info the first\n"), second = text.find(" warning the second\n"),
                third = text.find(" info the third\n");
@@ -25,6 +28,36 @@ TEST(Log, HoldsWhatWasSaidBeforeItsFileWasKnown) {
   EXPECT_NE(third, std::string::npos) << text;
   EXPECT_EQ(text.find("anybody"), std::string::npos) << text;
   std::filesystem::remove(file);
+}
+
+TEST(Log, GoesToTheSinkAndNowhereWithoutOne) {
+  ::testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStdout();
+  log::warn("said to nobody");
+  std::vector<std::string> said;
+  const LogSink before = set_log_sink([&said](LogLevel level, std::string_view message) {
+    said.push_back(std::to_string(static_cast<int>(level)) + std::string(message));
+  });
+  EXPECT_FALSE(before);
+  log::info("one {}", 1);
+  log::warn("two");
+  log::error("{}", "{three}");
+  set_log_sink({});
+  log::error("said to nobody again");
+  EXPECT_EQ(said, (std::vector<std::string>{"0one 1", "1two", "2{three}"}));
+  EXPECT_EQ(::testing::internal::GetCapturedStderr() + ::testing::internal::GetCapturedStdout(), "");
+}
+
+TEST(Log, OtherRanksThanTheFirstSayWarningsAlone) {
+  const testing::Logged logged;
+  log_as_rank(0);
+  log::info("first");
+  log_as_rank(1);
+  log::info("second");
+  log::warn("third");
+  log_as_rank(std::nullopt);
+  log::info("fourth");
+  EXPECT_EQ(logged.text(), "[0] first\n[1] third\nfourth\n");
 }
 
 }  // namespace

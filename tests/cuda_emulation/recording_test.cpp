@@ -50,7 +50,6 @@ std::vector<std::vector<float>> gradients_on(Backend& backend) {
 }
 
 TEST(CudaRecording, AStepThatCannotBeCapturedIsQueuedOperationByOperation) {
-  spdlog::set_level(spdlog::level::err);
   cuda::CudaBackend refusing("emulated GPU", [](const ConvolutionSpec& spec, cudaStream_t stream) {
     return std::make_unique<RefusedConvolution>(emulation::make_convolution(spec, stream), stream);
   });

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "core/files.h"
+#include "core/log.h"
 #include "core/progress.h"
 #include "core/random.h"
 #include "data/loader/loader.h"
@@ -217,6 +218,7 @@ int play(Communicator& ranks, const std::string& scenario, const fs::path& folde
 
 int main(int count, char** arguments) {
   if (count != 3) return 2;
+  brightnet::set_log_sink(brightnet::standard_error_sink());
   const auto ranks = brightnet::open_communicator();
   return brightnet::run_as_rank(*ranks, [&] { return brightnet::play(*ranks, arguments[1], arguments[2]); });
 }

@@ -185,7 +185,6 @@ int run(const std::vector<std::string>& arguments) {
 }  // namespace brightnet::testing
 
 int main(int count, char** arguments) {
-  spdlog::set_level(spdlog::level::off);  // the readers' warnings
   try {
     return brightnet::testing::run({arguments + 1, arguments + count});
   } catch (const brightnet::Error& error) {

@@ -2,7 +2,6 @@
 #include <filesystem>
 
 #include <gtest/gtest.h>
-#include <spdlog/spdlog.h>
 
 #include "core/error.h"
 #include "tests/fuzz/targets.h"
@@ -13,7 +12,6 @@ namespace {
 namespace fs = std::filesystem;
 
 TEST(Fuzz, EveryReaderTakesItsCorpusAndRefusesSomeOfWhatIsBroken) {
-  spdlog::set_level(spdlog::level::off);
   const fs::path root = fs::path(::testing::TempDir()) / "fuzz";
   for (const FuzzTarget& target : fuzz_targets()) {
     SCOPED_TRACE(target.name);

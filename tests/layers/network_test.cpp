@@ -6,11 +6,11 @@
 #include <sstream>
 
 #include <gtest/gtest.h>
-#include <spdlog/sinks/ostream_sink.h>
 
 #include "core/log.h"
 #include "core/random.h"
 #include "tests/layers/models.h"
+#include "tests/logged.h"
 
 namespace brightnet {
 namespace {
@@ -402,13 +402,12 @@ TEST(Network, ObjectsWithoutRoomAreLeftOutAndThatIsSaidOnce) {
   for (size_t i = 0; i < Network::max_truths(1) + 7; ++i) {
     truths[0].push_back({{random.uniform(0.3f, 0.7f), random.uniform(0.3f, 0.7f), 0.2f, 0.2f}, 1});
   }
-  std::ostringstream said;
-  const auto logger = spdlog::default_logger();
-  spdlog::set_default_logger(
-      std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::ostream_sink_mt>(said)));
-  for (int step = 0; step < 2; ++step) bound.network().set_batch(pixels.data(), truths);
-  spdlog::set_default_logger(logger);
-  const std::string text = said.str();
+  std::string text;
+  {
+    const testing::Logged logged;
+    for (int step = 0; step < 2; ++step) bound.network().set_batch(pixels.data(), truths);
+    text = logged.text();
+  }
   EXPECT_NE(text.find("7 objects of a batch are ignored"), std::string::npos) << text;
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
   const double loss = bound.loss();

@@ -35,7 +35,6 @@ layers:
 class SmallRun {
  public:
   explicit SmallRun(int train_images = 12, int val_images = 4, int size = 64) {
-    spdlog::set_level(spdlog::level::warn);
     const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
     folder_ = std::filesystem::path(::testing::TempDir()) /
               ("run_" + std::string(test->test_suite_name()) + '_' + test->name());

@@ -74,7 +74,7 @@ int run_as_rank(Communicator& communicator, const std::function<int()>& work) {
   try {
     return work();
   } catch (const SharedError& e) {
-    if (communicator.leads()) spdlog::error("{}", e.what());
+    if (communicator.leads()) log::error("{}", e.what());
     return static_cast<int>(e.code());
   } catch (const Error& e) {
     message = e.what();

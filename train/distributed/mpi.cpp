@@ -171,13 +171,12 @@ void MpiCommunicator::fail(const std::string& message, int exit_code) {
     std::this_thread::sleep_for(std::chrono::seconds(parting));
     ::_exit(exit_code);
   }
-  spdlog::error("{}: {}", watchdog_->name(rank_), message);
+  log::error("{}: {}", watchdog_->name(rank_), message);
   end(exit_code);
 }
 
 void MpiCommunicator::end(int exit_code) {
   watchdog_->leave();
-  spdlog::default_logger()->flush();
   MPI_Abort(MPI_COMM_WORLD, exit_code);
   ::_exit(exit_code);
 }

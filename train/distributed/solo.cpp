@@ -7,7 +7,7 @@
 namespace brightnet {
 
 void SoloCommunicator::fail(const std::string& message, int exit_code) {
-  spdlog::error("{}", message);
+  log::error("{}", message);
   std::exit(exit_code);
 }
 

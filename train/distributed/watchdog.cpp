@@ -226,7 +226,7 @@ void Watchdog::fail(const std::string& message) {
     // The first thread ends this process.
     for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
   }
-  spdlog::error("{}.", message);
+  log::error("{}.", message);
   if (end_device_) end_device_();
   end_();
 }

@@ -94,7 +94,7 @@ std::pair<std::vector<float>, int> KeptSets::mean(const std::vector<KeptSet>& ke
       for (size_t i = 0; i < floats_; ++i) sums[i] += static_cast<double>(values[i]);
       ++sets;
     } catch (const InputError& e) {
-      spdlog::warn("The weights after step {} are left out of the average: {}", iteration, e.what());
+      log::warn("The weights after step {} are left out of the average: {}", iteration, e.what());
     }
   }
   std::vector<float> mean(floats_);

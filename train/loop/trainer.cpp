@@ -124,8 +124,8 @@ void Trainer::choose_assignment() {
   const bool is_static = progress_.iteration < length_.last_part(1 - part, progress_.plans);
   if (static_assignment_ && !is_static && leads()) {
     line_.clear();
-    spdlog::info("After {} of {} steps simota takes the best of its candidates, no longer all of them.",
-                 progress_.iteration, length_.steps());
+    log::info("After {} of {} steps simota takes the best of its candidates, no longer all of them.",
+              progress_.iteration, length_.steps());
   }
   static_assignment_ = is_static;
   step_.assign_statically(is_static);
@@ -172,12 +172,12 @@ void Trainer::adopt_state(const StepState& seen) {
   if (seen.skipped == before.skipped || !leads()) return;
   line_.clear();
   if (step_.optimizer().scales_loss()) {
-    spdlog::warn(
+    log::warn(
         "The gradient of step {} overflowed under a loss scale of {:g}: the step is skipped and the scale is "
         "now {:g}. An occasional overflow is normal: this is how the scale is found.",
         step, before.loss_scale, seen.loss_scale);
   } else {
-    spdlog::warn("The gradient of step {} is not finite: the step is skipped.", step);
+    log::warn("The gradient of step {} is not finite: the step is skipped.", step);
   }
 }
 
@@ -212,7 +212,7 @@ bool Trainer::evaluate_within_epoch(const Interrupt& interrupt) {
   if (!metrics) return false;
   line_.clear();
   note_scores(*metrics);
-  spdlog::info("{}", describe_progress(true));
+  log::info("{}", describe_progress(true));
   if (leads()) report_->add_epoch(summary(epochs_done(), &*metrics));
   keep_if_best(*metrics);
   pace_.pause_done(began, true);

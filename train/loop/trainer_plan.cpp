@@ -33,7 +33,7 @@ void Trainer::time_evaluation(const Interrupt& interrupt) {
   pace_.evaluation_timed(began, seconds * static_cast<double>(all) / static_cast<double>(count));
   line_.clear();
   const std::string costly = leads() ? time_plan_.describe_evaluation(all) : "";
-  if (!costly.empty()) spdlog::warn("{}", costly);
+  if (!costly.empty()) log::warn("{}", costly);
 }
 
 /// After an epoch's end, which may have taken long. (After each step, share_progress() brings new plans.)
@@ -94,8 +94,8 @@ void Trainer::say_plan() {
       static_cast<double>(static_cast<int64_t>(progress_.step) + length_.steps_left(progress_)) /
           static_cast<double>(length_.steps_per_epoch());
   line_.clear();
-  spdlog::info("About {} epochs fit into train.minutes = {:g}{}.", rounded(epochs), minutes,
-               first ? "" : " at the speed of now");
+  log::info("About {} epochs fit into train.minutes = {:g}{}.", rounded(epochs), minutes,
+            first ? "" : " at the speed of now");
 }
 
 }  // namespace brightnet

@@ -63,16 +63,16 @@ EpochSummary Trainer::summary(double epoch, const Metrics* metrics) const {
 void Trainer::report_epoch(const std::optional<Metrics>& metrics) {
   line_.clear();
   if (metrics) note_scores(*metrics);
-  spdlog::info("{}", describe_progress(metrics.has_value()));
+  log::info("{}", describe_progress(metrics.has_value()));
   if (!leads()) return;
   if (all_ranks_.losses.images == 0) {
-    spdlog::warn(
+    log::warn(
         "Nothing was learned in epoch {}: no step had a finite gradient. Lower optimizer.rate or lengthen "
         "schedule.warmup.",
         progress_.epoch);
   }
   if (const std::string advice = loader_advisor_.after_epoch(progress_.sums); !advice.empty())
-    spdlog::info("{}", advice);
+    log::info("{}", advice);
   report_->add_epoch(summary(static_cast<double>(progress_.epoch), metrics ? &*metrics : nullptr));
 }
 
@@ -141,7 +141,7 @@ void Trainer::try_training_images(const Interrupt& interrupt) {
   line_.clear();
   if (!metrics || metrics->AP == no_truths || validation_.last()->AP == no_truths) return;
   training_images_ = TrainingImages{*metrics, *validation_.last()};
-  spdlog::info(
+  log::info(
       "The last weights on {} training images without augmentation: AP50 {:.3f} AP {:.3f}; on the validation "
       "images: AP50 {:.3f} AP {:.3f}.",
       count, metrics->AP50, metrics->AP, validation_.last()->AP50, validation_.last()->AP);

@@ -15,13 +15,12 @@ void warn_of_changed_data(const char* split, const std::optional<SplitFingerprin
                           const SplitFingerprint& now, const char* consequence) {
   const std::string change = before ? describe_change(*before, now) : "";
   if (change.empty()) return;
-  spdlog::warn("The {} split has changed since this run's state was saved: {}. {}", split, change,
-               consequence);
+  log::warn("The {} split has changed since this run's state was saved: {}. {}", split, change, consequence);
 }
 
 void warn_of_changed_threads(int before, int now) {
   if (before == now) return;
-  spdlog::warn(
+  log::warn(
       "This run computed with {} threads and now has {}: sums round differently, so its weights will not be "
       "bit-identical to those of an uninterrupted run. OMP_NUM_THREADS={} restores that.",
       before, now, before);
@@ -114,7 +113,7 @@ void Trainer::say_what_disk_lacks() const {
                         .evaluations = epochs / evaluations.every.value_or(10)};
   const std::string shortage =
       describe_shortage(needs, bytes_in(setup_.folder.path()), *free, setup_.folder.path().string());
-  if (!shortage.empty()) spdlog::warn("{}", shortage);
+  if (!shortage.empty()) log::warn("{}", shortage);
 }
 
 bool Trainer::average_due() const {
@@ -152,8 +151,8 @@ void Trainer::keep_average_if_better(std::vector<float> values, const Metrics& m
       fmt::format("The average of the {} best evaluations' weights scores {} {:.4f}, ", sets, name, average);
   if (average <= best || average <= earlier) {
     const bool still_better = earlier > best;
-    spdlog::info("{}no better than {} {:.4f}: it is not kept.", compared,
-                 still_better ? "the earlier average's" : "the best ones'", std::max(best, earlier));
+    log::info("{}no better than {} {:.4f}: it is not kept.", compared,
+              still_better ? "the earlier average's" : "the best ones'", std::max(best, earlier));
     if (still_better || earlier < 0) return;
     progress_.averaged_score = -1;
     std::error_code ignored;
@@ -161,7 +160,7 @@ void Trainer::keep_average_if_better(std::vector<float> values, const Metrics& m
     return;
   }
   progress_.averaged_score = average;
-  spdlog::info("{}the best ones {:.4f}: it is the better one.", compared, best);
+  log::info("{}the best ones {:.4f}: it is the better one.", compared, best);
   if (leads()) write_weights(setup_.folder.averaged(), std::move(values), &metrics);
 }
 

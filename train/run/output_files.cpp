@@ -85,7 +85,7 @@ void OutputFiles::report(const fs::path& file, const Due& due) {
     space = fmt::format(" {} are free there.", format_bytes(static_cast<double>(*free)));
   }
   if (before_message_) before_message_();
-  spdlog::warn(
+  log::warn(
       "{}{} Training goes on, and every save tries again to write what is missing; until then the last files "
       "that were written stay.",
       due.reason, space);
@@ -95,7 +95,7 @@ void OutputFiles::report_end() {
   if (!due_.empty()) return;
   if (!failed_.empty()) {
     if (before_message_) before_message_();
-    spdlog::info("Everything is written again: {}.", names(failed_));
+    log::info("Everything is written again: {}.", names(failed_));
   }
   reported_.clear();
   failed_.clear();

@@ -54,8 +54,8 @@ RunLock::RunLock(const RunFolder& folder) {
       throw InputError(who + " is training in this folder", folder.path().string(),
                        "Wait for it, or stop it (a signal lets it save), or train under another --out.");
     }
-    spdlog::warn("{} cannot be locked ({}): make sure that no other program trains in this folder.",
-                 path.string(), std::strerror(reason));
+    log::warn("{} cannot be locked ({}): make sure that no other program trains in this folder.",
+              path.string(), std::strerror(reason));
     return;
   }
   const std::string words = this_process();

@@ -77,8 +77,7 @@ RunReport::RunReport(const RunFolder& folder, OutputFiles& files, RunDescription
       events_(folder.path(), iteration),
       pictures_(rest_of(picture_budget, folder.path())),
       points_(rest_of(point_budget, folder.path())) {
-  if (const std::string problem = typeface_problem(run_.classes); !problem.empty())
-    spdlog::warn("{}", problem);
+  if (const std::string problem = typeface_problem(run_.classes); !problem.empty()) log::warn("{}", problem);
   standing_.best_epoch = best_epoch;
   if (after_epoch >= 0) {
     before_ = page_in(folder_.file("report.html"));

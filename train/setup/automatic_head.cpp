@@ -107,7 +107,7 @@ std::optional<Choice> choose_static_assignment(RunConfig& config, const Model& m
   const bool simota = !heads.empty() && heads[0]->head.assignment == AssignmentKind::simota;
   if (part.has_value()) {
     if (part > 0 && !simota) {
-      spdlog::warn("train.static_assignment has no effect: it is for head.assignment: simota.");
+      log::warn("train.static_assignment has no effect: it is for head.assignment: simota.");
       part = 0.0f;
     }
     return {};

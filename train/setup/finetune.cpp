@@ -215,24 +215,24 @@ MatchReport read_darknet(const TrainOptions& train, const Model& model,
     options.network = &network;
   }
   const DarknetWeightsReport report = load_darknet(train.weights, model, layout, values, options);
-  spdlog::info("Weights of {}: {}, of version {}.{}.{} after {} images.", train.weights, report.summary(),
-               report.header.major, report.header.minor, report.header.revision, report.header.seen);
+  log::info("Weights of {}: {}, of version {}.{}.{} after {} images.", train.weights, report.summary(),
+            report.header.major, report.header.minor, report.header.revision, report.header.seen);
   if (!report.whole()) return report.match;
   if (report.classes != model.classes) {
-    spdlog::info(
+    log::info(
         "  They were trained for {} classes; this model has {}: the prediction layers ({}) start fresh.",
         report.classes, model.classes, fmt::join(prediction_layers(model), ", "));
     TrainedAnchors trained = options.network ? anchors_of(network) : anchors_of_published(train.weights);
     if (trained.heads.empty()) trained = anchors_of(model);
     predictions = predictions_of(report, options.network ? network : model, trained);
   } else {
-    spdlog::info(
+    log::info(
         "  darknet's files do not name the classes: they are taken to be, in this order, {}. If they are "
         "others, list them as in the weights' .names.",
         listed(classes));
     const TrainedAnchors trained =
         options.network ? anchors_of(network) : anchors_of_published(train.weights);
-    spdlog::info("  {}", fit_to_anchors(trained, model, layout, values));
+    log::info("  {}", fit_to_anchors(trained, model, layout, values));
   }
   return report.match;
 }
@@ -252,11 +252,11 @@ MatchReport read_safetensors(const TrainOptions& train, const Model& model,
   MatchReport report =
       load_matching_weights(train.weights, layout, values, sources,
                             model.channels == 1 ? weights_of_input(model) : std::set<std::string>());
-  spdlog::info("Weights of {}: {} of {} parameters taken.", train.weights, report.taken.size(),
-               layout.entries().size());
+  log::info("Weights of {}: {} of {} parameters taken.", train.weights, report.taken.size(),
+            layout.entries().size());
   if (!theirs) return report;
   const std::string told = describe_classes(theirs->classes, classes, model, match.relation);
-  if (!told.empty()) spdlog::info("  {}", told);
+  if (!told.empty()) log::info("  {}", told);
   if (match.relation == ClassRelation::other) predictions = predictions_of(train.weights, *theirs);
   return report;
 }
@@ -299,9 +299,9 @@ std::vector<PretrainedPrediction> read_pretrained(TrainOptions& train, const Mod
   std::vector<PretrainedPrediction> predictions;
   const MatchReport report = read(train, model, classes, layout, values, predictions);
   for (const auto& name : report.summed)
-    spdlog::info("  {}: the weights for red, green and blue are summed into those of the grey channel", name);
-  for (const auto& name : report.left) spdlog::info("  newly initialised: {}", name);
-  for (const auto& name : report.ignored) spdlog::info("  not used: {}", name);
+    log::info("  {}: the weights for red, green and blue are summed into those of the grey channel", name);
+  for (const auto& name : report.left) log::info("  newly initialised: {}", name);
+  for (const auto& name : report.ignored) log::info("  not used: {}", name);
 
   const std::set<std::string> taken(report.taken.begin(), report.taken.end());
   std::set<std::string> fresh(train.fresh.begin(), train.fresh.end());
@@ -309,8 +309,8 @@ std::vector<PretrainedPrediction> read_pretrained(TrainOptions& train, const Mod
     if (taken.contains(entry.name)) continue;
     const LayerDescription& layer = model.layers[static_cast<size_t>(entry.layer)];
     if (layer.rate == 0 && fresh.insert(layer.name).second)
-      spdlog::warn("'{}' is frozen and not in {}: it keeps its random initialisation.", layer.name,
-                   train.weights);
+      log::warn("'{}' is frozen and not in {}: it keeps its random initialisation.", layer.name,
+                train.weights);
     fresh.insert(layer.name);
   }
   train.fresh.assign(fresh.begin(), fresh.end());

@@ -35,10 +35,10 @@ constexpr size_t fewest_validated = 10;
 /// Reports what was ignored in a darknet .cfg, and that the heads are resized without editing filters=.
 void say_what_was_imported(const RunConfig& config, int classes) {
   if (!config.imported) return;
-  for (const ImportNote& note : config.imported->notes) spdlog::info("{}: {}", note.where, note.text);
+  for (const ImportNote& note : config.imported->notes) log::info("{}: {}", note.where, note.text);
   if (config.imported->model.classes == classes) return;
-  spdlog::info("{} is written for {} classes and the data set has {}: the heads are made for {}",
-               config.model, config.imported->model.classes, classes, classes);
+  log::info("{} is written for {} classes and the data set has {}: the heads are made for {}", config.model,
+            config.imported->model.classes, classes, classes);
 }
 
 struct StartingParameters {
@@ -59,7 +59,7 @@ StartingParameters starting_parameters(RunConfig& config, Model& model,
     set_rates(model, config.train);
   } else if (config.train.pretrained_rate != 1 || config.train.pretrained_warmup > 0 ||
              !config.train.freeze.value_or({}).empty()) {
-    spdlog::warn(
+    log::warn(
         "train.freeze, train.pretrained_rate and train.pretrained_warmup apply to layers loaded with --weights, which "
         "is not given.");
   }
@@ -86,7 +86,7 @@ void choose_micro_batch(RunConfig& config, const Model& model, Backend& backend,
     const int before = micro_batch;
     while (batch % micro_batch != 0) micro_batch = micro_batch - 1;
     if (ranks.leads()) {
-      spdlog::warn(
+      log::warn(
           "With {} ranks, {} images make a micro-batch instead of {}: batch-norm statistics use fewer images.",
           ranks.size(), micro_batch.value(), before);
     }
@@ -98,7 +98,7 @@ void choose_micro_batch(RunConfig& config, const Model& model, Backend& backend,
 void remark_on_sizes(const RunConfig& config, const Dataset& training, const Dataset& validation) {
   const auto images = static_cast<int>(training.images.size());
   if (config.train.batch > images) {
-    spdlog::warn(
+    log::warn(
         "train.batch is {} and there are {} training images: each step sees every image {:.3g} times. "
         "A batch of {} or less costs less memory and makes more steps of an epoch.",
         config.train.batch.value(), images, static_cast<double>(config.train.batch) / images, images);
@@ -108,18 +108,18 @@ void remark_on_sizes(const RunConfig& config, const Dataset& training, const Dat
   const auto sizes = config.input_sizes();
   const int size = std::max_element(sizes.begin(), sizes.end())->longer();
   if (size > 1024 && size > 4 * side) {
-    spdlog::warn(
+    log::warn(
         "The network's input has a side of {} pixels and the largest training image has {}: enlarging adds work "
         "and memory, but no detail. Planning it takes long.",
         size, side);
   }
   const auto empty = [](const ImageRecord& image) { return image.annotations.empty(); };
   if (std::all_of(validation.images.begin(), validation.images.end(), empty)) {
-    spdlog::warn(
+    log::warn(
         "No object is labelled in the validation split, so nothing can be scored: the newest weights count "
         "as the best.");
   } else if (validation.images.size() < fewest_validated) {
-    spdlog::warn(
+    log::warn(
         "The validation split has {}, by which the best weights are chosen: the score of fewer than {} is mostly chance.",
         counted(validation.images.size(), "image", "images"), fewest_validated);
   }
@@ -156,7 +156,7 @@ void prepare_model(Preparation& run) {
     if (const auto choice = choose_static_assignment(config, run.model)) run.choices.push_back(*choice);
     const auto kept = keep_boxes(start.of_other_classes, run.model, ParameterLayout(run.model), start.values);
     if (!kept.empty())
-      spdlog::info(
+      log::info(
           "  {}: the weights' boxes are kept, for the anchors of this run; objectness and classes start fresh.",
           fmt::join(kept, ", "));
   }
@@ -230,11 +230,11 @@ Preparation prepare(const RunRequest& request, const RankDevice& device, const C
   if (!run.old && ranks.leads()) {
     say_what_was_imported(config, run.model.classes);
     const std::string heads = describe_other_heads(config.train, run.model);
-    if (!heads.empty()) spdlog::warn("{}", heads);
+    if (!heads.empty()) log::warn("{}", heads);
   }
   if (run.old && ranks.leads()) {
     const std::string differences = describe_differences(*run.old, request.config, run.model);
-    if (!differences.empty()) spdlog::warn("{}", differences);
+    if (!differences.empty()) log::warn("{}", differences);
   }
   choose_micro_batch(config, run.model, *run.backend, ranks, run.old.has_value(), run.choices);
   run.layout = std::make_unique<ParameterLayout>(run.model);

@@ -11,7 +11,7 @@ namespace {
 
 Dataset with_problems_said(Dataset dataset, bool speaks) {
   const std::string problems = summarize(dataset.problems);
-  if (speaks && !problems.empty()) spdlog::warn("{}", problems);
+  if (speaks && !problems.empty()) log::warn("{}", problems);
   return dataset;
 }
 
@@ -23,9 +23,9 @@ RunData read_run_data(const RunConfig& config, bool speaks) {
     if (!config.data.val.empty()) check_place(config.data, Split::val);
     FoldData fold = read_fold(config.data);
     if (speaks) {
-      spdlog::info("Fold {}: of {} images {} are trained on and {} validated.", to_text(config.data.fold),
-                   fold.training.images.size() + fold.validation.images.size(), fold.training.images.size(),
-                   fold.validation.images.size());
+      log::info("Fold {}: of {} images {} are trained on and {} validated.", to_text(config.data.fold),
+                fold.training.images.size() + fold.validation.images.size(), fold.training.images.size(),
+                fold.validation.images.size());
     }
     return {with_problems_said(std::move(fold.training), speaks), std::move(fold.validation)};
   }
@@ -49,10 +49,10 @@ Dataset training_images(const RunConfig& config, Dataset pictures, bool speaks) 
   if (speaks) {
     const auto empty = std::count_if(cut.images.begin(), cut.images.end(),
                                      [](const ImageRecord& image) { return image.annotations.empty(); });
-    spdlog::info("{} cut into {} of {} pixels{}, {} without an object (data.tiles).",
-                 counted(pictures.images.size(), "training image is", "training images are"),
-                 counted(cut.images.size(), "tile", "tiles"), tiles.size,
-                 tiles.whole ? ", the whole pictures among them" : "", empty);
+    log::info("{} cut into {} of {} pixels{}, {} without an object (data.tiles).",
+              counted(pictures.images.size(), "training image is", "training images are"),
+              counted(cut.images.size(), "tile", "tiles"), tiles.size,
+              tiles.whole ? ", the whole pictures among them" : "", empty);
   }
   return cut;
 }

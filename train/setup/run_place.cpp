@@ -50,7 +50,7 @@ void RunPlace::find_or_create() {
     lock_ = std::make_unique<RunLock>(folder_);
     log_to_file(folder_.log());
     if (!request_.begin_again) return;
-    spdlog::info("The run in {} ended before its first save: it begins again.", folder_.path().string());
+    log::info("The run in {} ended before its first save: it begins again.", folder_.path().string());
     set_best_aside(folder_);
     return;
   }
@@ -61,8 +61,8 @@ void RunPlace::find_or_create() {
   log_to_file(folder_.log());
   if (!request_.out.empty()) list_run(usual, folder_);
   if (without_slash(fs::absolute(folder_.path())) != without_slash(fs::absolute(wanted))) {
-    spdlog::info("{} exists and is kept: this run is written to {}. (`--resume` continues an earlier run.)",
-                 without_slash(wanted).string(), folder_.path().string());
+    log::info("{} exists and is kept: this run is written to {}. (`--resume` continues an earlier run.)",
+              without_slash(wanted).string(), folder_.path().string());
   }
 }
 

@@ -18,7 +18,6 @@ using testing::write_clip;
 class Sources : public ::testing::Test {
  protected:
   Sources() {
-    spdlog::set_level(spdlog::level::err);
     folder_ = fs::path(::testing::TempDir()) /
               ("sources_" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
     fs::remove_all(folder_);

@@ -5,7 +5,6 @@
 #include <sstream>
 
 #include <gtest/gtest.h>
-#include <spdlog/sinks/ostream_sink.h>
 
 #include "core/log.h"
 #include "tests/train/distributed/thread_ranks.h"
@@ -98,12 +97,6 @@ TEST(Agreement, DifferentTextsNameTheFirstRankThatDiffers) {
 }
 
 TEST(Agreement, AnErrorInTheMiddleEndsAllRanks) {
-  // Messages are about to carry ranks; the other tests' logger shall not. (A null_sink_mt has no lock.)
-  const auto logger = spdlog::default_logger();
-  const auto level = spdlog::get_level();
-  std::ostringstream said;
-  spdlog::set_default_logger(
-      std::make_shared<spdlog::logger>("ranks", std::make_shared<spdlog::sinks::ostream_sink_mt>(said)));
   const auto failures = on_ranks(2, [](Communicator& ranks) -> std::string {
     const auto ended_by = [&](const std::function<int()>& work) -> std::string {
       try {
@@ -117,8 +110,7 @@ TEST(Agreement, AnErrorInTheMiddleEndsAllRanks) {
            ended_by([]() -> int { throw std::bad_alloc(); }) + '|' +
            ended_by([]() -> int { throw SharedError(ExitCode::device, "known to all"); });
   });
-  spdlog::set_default_logger(logger);
-  spdlog::set_level(level);
+  log_as_rank(std::nullopt);  // for the tests that follow
   for (const auto& failure : failures) {
     EXPECT_EQ(failure.substr(0, 23), "4|2 the bridge is down.");
     EXPECT_NE(failure.find("|1 this machine has no more memory"), std::string::npos) << failure;

@@ -2,6 +2,7 @@
 #include <csignal>
 
 #include "formats/weights.h"
+#include "tests/logged.h"
 #include "tests/train/small_training.h"
 
 namespace brightnet::testing {
@@ -59,9 +60,9 @@ TEST(FailedSaves, AreForeseenWhereTheDiskHasTooLittleSpace) {
       return MiB << 20;
     };
     Trainer trainer = training.make();
-    ::testing::internal::CaptureStderr();
+    const testing::Logged logged;
     trainer.open();
-    const std::string said = ::testing::internal::GetCapturedStderr();
+    const std::string said = logged.text();
     EXPECT_EQ(said.find("1.00 MiB are free there") != std::string::npos, MiB == 1) << said;
     EXPECT_EQ(asked.parent_path(), training.folder.path());
     fs::remove_all(training.folder.path());
@@ -80,11 +81,9 @@ TEST(FailedSaves, DoNotEndARunAndLeaveNoTraceOnceTheyWorkAgain) {
     // evaluation, nothing can be written there.
     Disturbed disturbed(config, run.folder() / inner, inner, losses_per_step, 2 * losses_per_epoch - 1);
     Trainer trainer = disturbed.training.make();
-    spdlog::set_level(spdlog::level::info);
-    ::testing::internal::CaptureStderr();
+    const testing::Logged logged;
     const TrainingEnd end = trainer.run(Interrupt());
-    const std::string words = ::testing::internal::GetCapturedStderr();
-    spdlog::set_level(spdlog::level::warn);
+    const std::string words = logged.text();
     ASSERT_EQ(end, TrainingEnd::finished);
     EXPECT_EQ(count(words, "Training goes on"), 1u) << words;
     EXPECT_EQ(count(words, "written again"), 1u) << words;

@@ -5,6 +5,7 @@
 #include <csignal>
 
 #include "kernels/cpu/cpu_backend.h"
+#include "tests/logged.h"
 #include "tests/train/small_training.h"
 #include "tests/train/small_weights.h"
 
@@ -56,9 +57,9 @@ TEST(KeptSets, AreAveragedFromTheirFiles) {
   KeptSets later(folder, files, 2);  // a resumed run
   EXPECT_EQ(later.mean(kept), std::make_pair(std::vector<float>{1.5f, 20}, 2));
   fs::remove(set_file(folder.path(), 3));
-  ::testing::internal::CaptureStderr();
+  const testing::Logged logged;
   EXPECT_EQ(later.mean(kept), std::make_pair(std::vector<float>{1, 10}, 1));
-  EXPECT_NE(::testing::internal::GetCapturedStderr().find("step 3"), std::string::npos);
+  EXPECT_NE(logged.text().find("step 3"), std::string::npos);
 }
 
 TEST(KeptSets, StayInMemoryWhileTheyCannotBeWrittenAndAreWanted) {

@@ -6,6 +6,7 @@
 
 #include "formats/safetensors.h"
 #include "kernels/cpu/cpu_backend.h"
+#include "tests/logged.h"
 #include "tests/train/small_run.h"
 #include "tests/train/small_training.h"
 #include "train/loop/trainer.h"
@@ -150,9 +151,9 @@ TEST(Overflows, LeaveCellsEmptyForAnEpochWithoutAStep) {
   // Three steps an epoch, and all of the second one's overflow; the third epoch alone is evaluated.
   SmallTraining training(run.load({"train.epochs=3", "evaluate.start=3"}), run.folder() / "out", false,
                          overflowing({3, 4, 5}));
-  ::testing::internal::CaptureStderr();
+  const testing::Logged logged;
   const TrainingEnd end = training.make().run(Interrupt());
-  const std::string words = ::testing::internal::GetCapturedStderr();
+  const std::string words = logged.text();
   ASSERT_EQ(end, TrainingEnd::finished);
   EXPECT_NE(words.find("Nothing was learned in epoch 2"), std::string::npos) << words;
   EXPECT_EQ(words.find("Nothing was learned in epoch 3"), std::string::npos) << words;

@@ -5,6 +5,7 @@
 
 #include "formats/safetensors.h"
 #include "kernels/cpu/cpu_backend.h"
+#include "tests/logged.h"
 #include "tests/train/small_run.h"
 #include "tests/train/small_training.h"
 #include "train/distributed/solo.h"
@@ -202,9 +203,9 @@ TEST(Trainer, DoesTheRestOfItsEpochsWithDataThatHaveChanged) {
     SmallTraining training(config, folder, true);
     ASSERT_EQ(training.train.images.size(), more ? 24u : 4u);
     Trainer trainer = training.make();
-    ::testing::internal::CaptureStderr();
+    const testing::Logged logged;
     trainer.resume();
-    const std::string words = ::testing::internal::GetCapturedStderr();
+    const std::string words = logged.text();
     EXPECT_NE(words.find("training split has changed"), std::string::npos) << words;
     EXPECT_EQ(words.find("validation split"), std::string::npos) << words;
     ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
@@ -223,9 +224,9 @@ TEST(Trainer, KnowsItsBestScoreAndThatItIsOverAfterAResume) {
   EXPECT_TRUE(trainer.over());
   SmallTraining again(training.config, training.folder.path(), true);
   Trainer resumed = again.make();
-  ::testing::internal::CaptureStderr();
+  const testing::Logged logged;
   resumed.resume();
-  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "") << "nothing has changed";
+  EXPECT_EQ(logged.text(), "") << "nothing has changed";
   EXPECT_TRUE(resumed.over());
   ASSERT_TRUE(resumed.best_metrics().has_value());
   EXPECT_EQ(resumed.best_metrics()->AP, trainer.best_metrics()->AP);

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/log.h"
+#include "tests/logged.h"
 
 namespace brightnet {
 namespace {
@@ -19,9 +20,7 @@ class OutputFilesOf : public ::testing::Test {
   OutputFilesOf() {
     fs::remove_all(folder_);
     fs::create_directories(folder_);
-    spdlog::set_level(spdlog::level::info);
   }
-  ~OutputFilesOf() override { spdlog::set_level(spdlog::level::warn); }
   void take_away() {
     fs::remove_all(folder_);
     write_atomically(folder_, "");
@@ -37,9 +36,9 @@ class OutputFilesOf : public ::testing::Test {
   /// What is said during `act`.
   template <typename Act>
   static std::string words_of(Act&& act) {
-    ::testing::internal::CaptureStderr();
+    const testing::Logged logged;
     act();
-    return ::testing::internal::GetCapturedStderr();
+    return logged.text();
   }
 
   fs::path folder_ = fs::path(::testing::TempDir()) / "output_files";

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "formats/darknet/weights.h"
+#include "tests/logged.h"
 #include "tests/train/small_run.h"
 #include "tests/train/small_weights.h"
 
@@ -21,9 +22,9 @@ Preparation prepared(const RunRequest& request) {
 }
 
 std::string said_about(const SmallRun& run) {
-  ::testing::internal::CaptureStderr();
+  const testing::Logged logged;
   prepared(request_of(run));
-  return ::testing::internal::GetCapturedStderr();
+  return logged.text();
 }
 
 TEST(Preparation, WarnsOfAValidationSplitOfFewImages) {

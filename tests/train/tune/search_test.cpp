@@ -20,7 +20,6 @@ namespace fs = std::filesystem;
 class SearchOf : public ::testing::Test {
  protected:
   SearchOf() {
-    spdlog::set_level(spdlog::level::warn);
     fs::remove_all(folder_);
     fs::create_directories(folder_);
     be_brightnet("");
