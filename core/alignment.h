@@ -5,9 +5,9 @@
 
 namespace brightnet {
 
-/// A cache line, and a vector register of AVX-512.
+/// The size of a cache line and of an AVX-512 register, in bytes.
 constexpr size_t cache_line = 64;
-/// Of memory from cudaMalloc; cuDNN's engines require it of their workspace.
+/// The alignment of memory from cudaMalloc, which cuDNN's engines require of their workspace.
 constexpr size_t device_alignment = 256;
 
 /// `size` rounded up to a multiple of `alignment`.

@@ -21,7 +21,7 @@ class Auto {
   using Value = T;
 
   Auto() = default;
-  /// From whatever a T can be made of: Auto<InputSize> from one number, too.
+  /// Anything that converts to a T is a given value, so that one number makes an Auto<InputSize>.
   template <std::convertible_to<T> From>
   requires(!std::same_as<std::remove_cvref_t<From>, Auto>) Auto(From&& value)
       : value_(static_cast<T>(std::forward<From>(value))) {}

@@ -27,7 +27,7 @@ bool is_from_command_line(const YAML::Node& node) {
   return node.IsDefined() && std::string_view(node.Tag()).starts_with(command_line_tag);
 }
 
-/// Walks through a document before anything is made of it: where it begins, and that every key is a word.
+/// Scans a document before it is parsed into nodes: finds where it begins and checks that every key is a scalar.
 class DocumentCheck : public YAML::EventHandler {
  public:
   explicit DocumentCheck(const std::string& file) : file_(file) {}
@@ -75,8 +75,8 @@ class DocumentCheck : public YAML::EventHandler {
   std::vector<Place> places_;
 };
 
-/// yaml-cpp 0.7 never ends with a text in which a comma begins a value: it takes nothing of it, and finds the same
-/// document for ever.
+/// Scans every document of a text. Where a comma begins a value, yaml-cpp 0.7 consumes nothing and parses the same
+/// document for ever: such a text is refused here.
 void check_documents(const std::string& text, const std::string& name) {
   std::istringstream stream(text);
   YAML::Parser parser(stream);
@@ -315,7 +315,7 @@ class FieldReader : public Fields {
 
   YamlValue value_;
   std::set<std::string> known_;
-  bool may_be_automatic_ = false;  // the value visited next
+  bool may_be_automatic_ = false;  // whether the value visited next may be `auto`
 };
 
 class FieldPrinter : public Fields {

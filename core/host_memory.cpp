@@ -11,7 +11,7 @@
 namespace brightnet {
 namespace {
 
-/// Of a limit on the process itself (`ulimit -v`).
+/// How many bytes the limit on the process's address space (`ulimit -v`) leaves.
 size_t free_address_space() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return SIZE_MAX;

@@ -83,7 +83,7 @@ InputSize with_height(const InputSize& ratio, int height, int stride) {
 std::string nearest_input_sizes(const InputSize& size, int stride) {
   const auto below = [stride](int side) { return side / stride * stride; };
   const auto above = [stride](int side) { return (side + stride - 1) / stride * stride; };
-  // One number has always been answered with two that differ from it.
+  // A square gets two suggestions, even where it is a multiple of the stride itself.
   const InputSize low(below(size.height), below(size.width));
   const InputSize high =
       size.square() ? InputSize(low.height + stride) : InputSize(above(size.height), above(size.width));

@@ -1,6 +1,6 @@
 // The size of a network's input: `size: 416`, `size: 416x736` or `size: [384, 1248]` in YAML, `--size 416x736`
 // on the command line. The height comes first, as in a tensor's shape and in a matrix (PyTorch, Ultralytics'
-// imgsz, OpenCV's rows and columns), and not as in a picture's "1248 x 384".
+// imgsz, OpenCV's rows and columns), and not as in an image's "1248 x 384".
 #pragma once
 
 #include <compare>
@@ -21,7 +21,7 @@ struct InputSize {
   int height = 0, width = 0;  ///< pixels; 0: none
 
   constexpr InputSize() = default;
-  /// A square. Not explicit: wherever a size is wanted one number is a square.
+  /// A square. The constructor is not explicit, because wherever a size is expected one number means a square.
   constexpr InputSize(int side) : height(side), width(side) {}
   constexpr InputSize(int height_, int width_) : height(height_), width(width_) {}
 
@@ -33,7 +33,7 @@ struct InputSize {
   constexpr bool multiple_of(int stride) const { return height % stride == 0 && width % stride == 0; }
 
   friend constexpr bool operator==(const InputSize&, const InputSize&) = default;
-  /// By the pixels, so that the largest of some sizes is the one with the most work; squares by their side.
+  /// Sizes are ordered by their number of pixels, so that the largest one is the most work.
   friend constexpr std::strong_ordering operator<=>(const InputSize& a, const InputSize& b) {
     if (const auto order = a.pixels() <=> b.pixels(); order != 0) return order;
     return a.height <=> b.height;
@@ -41,7 +41,7 @@ struct InputSize {
 
   /// What parse_input_size() reads: "416", or "384x1248".
   std::string text() const;
-  /// For messages and reports: "416x416", or "384x1248 (height x width)".
+  /// The size as messages and reports show it: "416x416", or "384x1248 (height x width)".
   std::string described() const;
 };
 
@@ -62,7 +62,7 @@ struct InputSizeLimits {
 };
 void input_size_field(Fields& f, const char* key, InputSize& size, const InputSizeLimits& limits,
                       const char* doc);
-/// Also reads and prints `auto`.
+/// The same for a size that may be automatic: it also reads and prints `auto`.
 void input_size_field(Fields& f, const char* key, Auto<InputSize>& size, const InputSizeLimits& limits,
                       const char* doc);
 void input_size_field(Fields& f, const char* key, std::vector<InputSize>& sizes,

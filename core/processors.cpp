@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of one group. "max" and −1 are no limit: one does not read as a number, the other is not positive.
+/// The quota of one control group, if it has one. "max" does not read as a number and −1 is not positive: no limit.
 std::optional<double> quota_of(const fs::path& group) {
   double quota = 0, period = 0;
   std::ifstream version2(group / "cpu.max");
@@ -30,7 +30,7 @@ bool controls_processors(const std::string& controllers) {
 
 int processors_of_affinity() {
   cpu_set_t set;
-  // It fails where there are more processors than a cpu_set_t holds.
+  // sched_getaffinity() fails where there are more processors than a cpu_set_t holds.
   const long count =
       ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : ::sysconf(_SC_NPROCESSORS_ONLN);
   return static_cast<int>(std::max(1L, count));

@@ -14,10 +14,10 @@ struct FreeMemory {
   std::string words = "are free";
 };
 
-/// Of this machine (core/host_memory.h).
+/// The free memory of this machine (core/host_memory.h).
 FreeMemory free_memory_of_host();
 
-/// What to do; only asked for when something does not fit.
+/// Says what the user can do. It is called only when something does not fit.
 using MemoryRemedy = std::function<std::string()>;
 
 /// Throws InputError with both figures when `what` ("a batch of 8 images") takes more than is free.

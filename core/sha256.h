@@ -1,5 +1,5 @@
-// SHA-256 (FIPS 180-4), to compare a file with what its publisher says about it. It is no longer in need of
-// maintenance, and a cryptographic library would be one more package for these lines.
+// SHA-256 (FIPS 180-4), to compare a file with the hash that its publisher states. The algorithm is fixed and short; a
+// cryptographic library would be one more dependency for these lines.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ class Sha256 {
   uint64_t bytes_ = 0;
 };
 
-/// Of a whole file. Throws InputError when it cannot be read.
+/// The digest of a whole file, as hex() writes it. Throws InputError when the file cannot be read.
 std::string sha256_of(const std::filesystem::path& file);
 
 }  // namespace brightnet

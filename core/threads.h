@@ -10,8 +10,8 @@
 
 namespace brightnet {
 
-/// As many compute threads as usable_processors(), unless OMP_NUM_THREADS says how many: OpenMP itself knows the
-/// affinity, but no quota. For the start of a program.
+/// Sets the number of compute threads to usable_processors(), unless OMP_NUM_THREADS gives it: OpenMP itself knows
+/// the affinity, but no quota. Called once, when a program starts.
 inline void limit_compute_threads() {
   if (!std::getenv("OMP_NUM_THREADS")) omp_set_num_threads(usable_processors());
 }

@@ -33,10 +33,10 @@ struct Annotation {
   float area = 0;          ///< pixels²; COCO's segmentation area where given, else the box's
 };
 
-/// The part of a picture that an image is (data/tiles/tiles.h), in pixels of the picture as it is shown.
+/// Where in its picture, the whole image file, a tile lies (data/tiles/tiles.h), in pixels as the picture is shown.
 struct ImageTile {
   int x = 0, y = 0, width = 0, height = 0;
-  int picture_width = 0, picture_height = 0;  ///< 0: it is no part, but the picture
+  int picture_width = 0, picture_height = 0;  ///< 0: the image is no tile, but the whole picture
 
   explicit operator bool() const { return picture_width > 0; }
   bool whole() const { return width == picture_width && height == picture_height; }
@@ -50,7 +50,7 @@ struct ImageRecord {
   int width = 0, height = 0;
   std::vector<Annotation> annotations;
   std::string listed{};  ///< how its format's lists or tables name it; empty: by its path
-  ImageTile tile{};      ///< of `file`'s picture; the annotations are in its pixels
+  ImageTile tile{};      ///< the part of `file` that this image is; annotations are in its pixels
 };
 
 struct Dataset {

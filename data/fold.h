@@ -15,7 +15,7 @@ struct Fold {
 /// "2/5": the second of five parts; "" is none. Throws InputError for anything else; `where` is its location.
 Fold parse_fold(const std::string& text, const std::string& where);
 
-/// As parse_fold() reads it.
+/// The fold as text that parse_fold() reads.
 std::string to_text(const Fold& fold);
 
 }  // namespace brightnet

@@ -14,7 +14,7 @@ Truth truth_of(const InputPart& box, const InputSize& size, int class_id) {
           class_id};
 }
 
-// Without the part's limits.
+// A rectangle so large that clipping to it changes nothing.
 constexpr double far_away = 1e6;
 const cv::Rect2d everywhere(-far_away, -far_away, 2 * far_away, 2 * far_away);
 

@@ -25,7 +25,7 @@ constexpr float smallest_box_side = 2.0f;
 void place_boxes(const std::vector<Annotation>& annotations, const Placement& placement,
                  const InputPart& part, const InputSize& size, float min_visible, std::vector<Truth>& truths);
 
-/// The same in the whole input, of boxes that are visible however little.
+/// The same for the whole input, without a least visible area.
 void place_boxes(const std::vector<Annotation>& annotations, const Placement& placement,
                  const InputSize& size, std::vector<Truth>& truths);
 

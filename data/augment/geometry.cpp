@@ -15,7 +15,8 @@ double radians(float degrees) {
   return degrees * std::numbers::pi / 180;
 }
 
-// Exactly zeros and ones, so that the map is still seen to keep the axes' directions.
+// A rotation by `count` quarter turns. Its elements are exactly zero or ±1, so that placement_of() recognizes that
+// the map keeps the directions of the axes.
 Homography quarter_turn(int count) {
   constexpr int cosine[] = {1, 0, -1, 0}, sine[] = {0, 1, 0, -1};
   const double c = cosine[count], s = sine[count];
@@ -36,7 +37,8 @@ std::pair<double, double> fit_of_turned(cv::Size image, const InputSize& size, b
   return {turned / upright, turned / upright};
 }
 
-// About the origin, in an image that is `stretch`² times as wide as it should be for its height.
+// Perspective, then rotation and scale, then shear, about the origin, in an image that is `stretch`² times as wide as
+// it should be for its height.
 Homography distortion(const GeometryDraw& draw, double stretch, const InputSize& size) {
   const Homography perspective(1, 0, 0, 0, 1, 0, draw.perspective_x * (perspective_side / size.width),
                                draw.perspective_y * (perspective_side / size.height), 1);

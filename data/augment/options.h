@@ -46,16 +46,16 @@ struct AugmentOptions {
   // data/augment/pixels.h
   float blur = 0, noise = 0, grey = 0;  ///< probabilities
   ValueRange blur_sigma{0.5f, 1.5f};    ///< pixels of the input
-  float blur_background = 0;            ///< probability, of images that `blur` leaves
+  float blur_background = 0;            ///< probability among images that `blur` leaves
   ValueRange blur_background_sigma{2.0f, 3.0f};
-  ValueRange noise_sigma{2.0f, 10.0f};  ///< of 255
+  ValueRange noise_sigma{2.0f, 10.0f};  ///< standard deviation, of 255
 
   // data/augment/cover.h, data/loader/sample.h, data/loader/paste.h
   float cutout = 0, cutmix = 0, copy_paste = 0;                  ///< probabilities
   int cutout_count = 4, copy_paste_count = 3;                    ///< from 1 to this many
   ValueRange cutout_size{0.05f, 0.2f}, cutmix_size{0.3f, 0.6f};  ///< sides, as fractions of the input's
   float cutout_covered = 0.6f;      ///< a box is dropped when more than this fraction of it is covered
-  float copy_paste_overlap = 0.1f;  ///< with another box, as a fraction of the smaller one's area
+  float copy_paste_overlap = 0.1f;  ///< most overlap with another box, as a fraction of the smaller
 
   /// mosaic_off, and a tenth where it was not chosen.
   float whole_images() const { return mosaic_off.value_or(0.1f); }

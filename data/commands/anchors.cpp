@@ -137,7 +137,7 @@ std::optional<BoxShape> between_neighbours(const Shapes& shapes, double& ratio) 
 // sides, then alternately half an octave below the smallest and above the largest while they fit the input,
 // then into smaller gaps.
 void fill_up(Shapes& shapes, const AnchorOptions& options) {
-  constexpr double wide_gap = 4;  // of areas
+  constexpr double wide_gap = 4;  // a ratio of areas
   const double step = std::sqrt(2.0);
   int above = 0, below = 0;
   while (std::ssize(shapes) < options.count) {

@@ -22,7 +22,7 @@ struct AnchorOptions {
   size_t most_boxes = 200000;  ///< a larger data set (COCO has 860,000) is sampled evenly
 };
 
-/// kernels/yolo.h has an Anchor for the loss.
+/// The width and height of a box or anchor. (The loss has an Anchor of its own, in kernels/yolo.h.)
 struct BoxShape {
   double width = 0, height = 0;  ///< pixels of the network's input
 };
@@ -30,8 +30,8 @@ struct BoxShape {
 struct AnchorResult {
   std::vector<BoxShape> anchors;  ///< whole pixels, no two the same; by area, smallest first
   int filled = 0;                 ///< number of anchors added because the data has fewer distinct shapes
-  size_t boxes = 0;               ///< that were clustered
-  double mean_iou = 0;            ///< of each box with its best anchor, both centred on the same point
+  size_t boxes = 0;               ///< number of boxes that were clustered
+  double mean_iou = 0;            ///< mean IoU of the boxes with their best anchors, on the same centre
   double recall_50 = 0;           ///< share of the boxes whose best IoU exceeds 0.5
 
   /// "[[10, 14], [23, 27]]", as the model's YAML wants them.

@@ -16,14 +16,14 @@ namespace brightnet {
 struct CheckReport {
   struct SplitReport {
     std::string name;       ///< "train", "val" or "test"
-    size_t images = 0;      ///< that can be used
-    size_t background = 0;  ///< of these, without an object
+    size_t images = 0;      ///< number of images that can be used
+    size_t background = 0;  ///< number of these without an object
     size_t boxes = 0;
     std::vector<DataProblem> problems;
   };
   std::vector<std::string> classes;
   std::vector<SplitReport> splits;
-  std::vector<SharedImage> shared;  ///< by several splits, which makes the measured accuracy meaningless
+  std::vector<SharedImage> shared;  ///< images of several splits: a measured accuracy means nothing
 
   /// ExitCode::input when there is a problem that needs_attention(); done when there is nothing, or only what
   /// the policies mend: zero-area, outside and duplicate boxes, images without labels, turned boxes, other
@@ -39,7 +39,7 @@ struct CheckReport {
   nlohmann::json json() const;
 
  private:
-  /// Whether there is a problem of such a kind in a split.
+  /// Whether any split has a problem of a kind for which `which` holds.
   bool any(bool (*which)(DataProblem::Kind)) const;
 };
 

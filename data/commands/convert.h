@@ -23,7 +23,7 @@ constexpr std::string_view enum_name(WrittenFormat format) {
 
 struct ConvertOptions {
   WrittenFormat format = WrittenFormat::yolo;
-  std::filesystem::path folder;  ///< made; must not exist, or be empty
+  std::filesystem::path folder;  ///< is created; must not exist or must be empty
   bool copy = false;             ///< copy the images instead of creating symbolic links
 };
 

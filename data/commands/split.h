@@ -15,8 +15,8 @@
 namespace brightnet {
 
 struct SplitOptions {
-  std::filesystem::path folder;            ///< made; must not exist, or be empty
-  std::vector<double> ratios{.8, .1, .1};  ///< of train, val and, unless left out or 0, test
+  std::filesystem::path folder;            ///< is created; must not exist or must be empty
+  std::vector<double> ratios{.8, .1, .1};  ///< shares of train, val and, unless left out or 0, test
   uint64_t seed = 0;
   bool similar = true;  ///< keep images together that look alike; else only files with the same bytes
 };
@@ -25,14 +25,14 @@ struct SplitReport {
   struct Part {
     Split split;
     size_t images = 0, background = 0;
-    std::vector<size_t> boxes;  ///< of each class
+    std::vector<size_t> boxes;  ///< number of boxes of each class
   };
   std::vector<std::string> classes;
   std::vector<Part> parts;
   bool similar = true;  ///< SplitOptions::similar
   /// The files of each group of several images that are kept together, largest first.
   std::vector<std::vector<std::string>> groups;
-  std::string problems;  ///< of the data set; summarize()
+  std::string problems;  ///< the data set's problems, from summarize()
   DataOptions data;      ///< what was read, with the written files as its splits and all classes listed
 
   /// A table and what was kept together.

@@ -17,19 +17,19 @@ struct Percentiles {
   std::array<double, 7> values{};
 };
 
-/// By linear interpolation between the two nearest ranks.
+/// The percentiles of `values`, by linear interpolation between the two nearest ranks.
 Percentiles percentiles(std::vector<double> values);
 
 struct DatasetStats {
   struct ClassStats {
     std::string name;
     size_t boxes = 0;
-    size_t images = 0;  ///< with at least one of them
+    size_t images = 0;  ///< number of images with at least one box of the class
   };
   size_t images = 0;
   size_t background = 0;  ///< images without an object
   size_t boxes = 0;
-  size_t crowds = 0, difficult = 0;  ///< of the boxes
+  size_t crowds = 0, difficult = 0;  ///< how many of the boxes are marked so
   std::vector<ClassStats> classes;
   size_t small = 0, medium = 0, large = 0;  ///< COCO's: area below 32², below 96², and the rest, in pixels²
   Percentiles image_width, image_height;    ///< pixels

@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 using Kind = DataProblem::Kind;
 
-/// A number of pixels, 0 for one that no image has.
+/// A width or height in pixels; 0 where it is missing or no image could have it.
 int side(const Json& image, const char* key) {
   const double pixels = coco_number(image, key).value_or(0);
   return pixels >= 0 && pixels <= std::numeric_limits<int>::max() ? static_cast<int>(pixels) : 0;
@@ -47,7 +47,7 @@ struct Paths {
   Split split;
 };
 
-// A file name may contain folders ("train2017/000000000009.jpg").
+// Finds the folder that the file names start from; a name may contain folders itself ("train2017/000000000009.jpg").
 fs::path find_image_folder(const std::vector<LabelledImage>& images, const Paths& paths) {
   std::string subset = paths.json.stem().string();
   if (const size_t underscore = subset.rfind('_'); underscore != std::string::npos)
@@ -205,7 +205,7 @@ class CocoLabels : public LabelSource {
     return box;
   }
 
-  /// Of any two ids: their difference may exceed int64_t.
+  /// The distance of any two ids, unsigned because their difference may exceed int64_t.
   static uint64_t distance(int64_t a, int64_t b) {
     return static_cast<uint64_t>(std::max(a, b)) - static_cast<uint64_t>(std::min(a, b));
   }
@@ -224,7 +224,8 @@ class CocoLabels : public LabelSource {
   std::unordered_map<int64_t, size_t> by_id_;
 };
 
-// All splits must number the classes alike, so without data.classes the train split's file names them.
+// The names of the classes. All splits must number them alike, so without data.classes they are those of the train
+// split's file.
 ClassNames class_names(const DataOptions& options, Split split, const Json& document, const fs::path& file) {
   if (!options.classes.empty()) return ClassNames(options.classes, "data.classes");
   if (split != Split::train && !options.train.empty() && options.train != options.place(split)) {

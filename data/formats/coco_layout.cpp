@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* sections[] = {"images", "annotations", "categories"};
 
-/// By its beginning, since the whole file may be large.
+/// Whether a JSON file holds COCO's instances, judged by its beginning, since the whole file may be large.
 bool is_instances_file(const fs::path& file) {
   if (file.extension() != ".json") return false;
   std::ifstream in(file, std::ios::binary);

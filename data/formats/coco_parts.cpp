@@ -46,7 +46,7 @@ class CocoPart {
   Json images_ = Json::array(), annotations_ = Json::array();
   std::set<int64_t> ids_;
   int64_t largest_ = 0;
-  std::unordered_map<int64_t, int64_t> of_document_;  // the ids of the current document's images
+  std::unordered_map<int64_t, int64_t> of_document_;  // new ids of the current document's images
 };
 
 /// The categories of several files, by name; ids are those of the file that named one first.

@@ -28,7 +28,8 @@ struct Setting {
   std::string where;
 };
 
-// darknet ignores unknown keys, and obj.data files contain some (backup, eval, results).
+// The keys and values of an obj.data file. darknet ignores unknown keys, and such files contain some (backup, eval,
+// results).
 class ObjData {
  public:
   explicit ObjData(const fs::path& file) : file_(file) {
@@ -95,7 +96,8 @@ const char* key_of(Split split) {
   return "train";
 }
 
-/// A missing `valid` is an error when it is read; `test` is optional.
+/// Whether data.train is an obj.data file that has this split. `valid` must be there, and its absence is an error when
+/// it is read; `test` is optional.
 bool obj_data_names(Split split, const DataOptions& options) {
   if (!is_obj_data(options.train)) return false;
   if (split != Split::test) return true;

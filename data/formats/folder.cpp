@@ -54,7 +54,7 @@ class Walk {
 
   fs::path root_;
   FolderFiles files_;
-  std::vector<fs::path> links_;  // to folders, not visited yet
+  std::vector<fs::path> links_;  // links to folders that are not visited yet
   std::set<fs::path> visited_;
 };
 
@@ -84,7 +84,7 @@ bool is_label_name(const fs::path& file) {
 
 void report_unknown_endings(const FolderFiles& files,
                             const std::function<LabelFile(const fs::path&)>& labels_of, ProblemLog& log) {
-  std::unordered_set<std::string> stems;  // of the images, whose labels they are if there are any
+  std::unordered_set<std::string> stems;  // the images' stems: files with these are their labels
   for (const auto& file : files.others) {
     if (is_label_name(file) || !labels_of(file).found) continue;
     if (stems.empty()) {

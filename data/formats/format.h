@@ -17,8 +17,8 @@ class LabelSource;
 
 /// Images of a data set that become a split of their own.
 struct DataPart {
-  std::filesystem::path file;  ///< to write
-  /// By the split that they come from.
+  std::filesystem::path file;  ///< the file to write
+  /// The images, by the split that they come from.
   std::map<Split, std::vector<const ImageRecord*>> images;
 };
 
@@ -32,13 +32,13 @@ struct DatasetFormat {
   /// Whether data.train names the images of this other split too, so that its own key may be empty. Null: it
   /// never does.
   bool (*train_names)(Split split, const DataOptions& options) = nullptr;
-  /// Extension of the file that a key like data.train names when `data split` writes it.
+  /// The extension of the files that `data split` writes for data.train and the like.
   std::string written_extension = ".txt";
-  /// Writes such files. Null: lists, with a line for each image.
+  /// Writes such files for `data split`. Null: the files are lists with a line for each image.
   void (*write_parts)(const DataOptions& options, const std::vector<DataPart>& parts) = nullptr;
-  /// For a data set that is named by its place alone (data/formats/recognize.h). If this file or folder, an
-  /// absolute path, is of this format: fills in the root and the splits that are there, and returns what it is,
-  /// "a Pascal VOC folder". Otherwise "".
+  /// Recognizes a data set that is named by its place alone (data/formats/recognize.h). If the file or folder, an
+  /// absolute path, is of this format, fills in the root and the splits that are there, and returns what it is,
+  /// such as "a Pascal VOC folder". Otherwise returns "".
   std::string (*recognize)(const std::filesystem::path& place, DataOptions& options) = nullptr;
   /// What recognize() looks for: "a folder with Annotations/ and JPEGImages/".
   std::string recognized_by;

@@ -25,13 +25,13 @@ struct LabelledBox {
   bool crowd = false;
   bool difficult = false;
   bool empty = false;          ///< written with an end that is not greater than its start
-  std::optional<double> area;  ///< COCO's
+  std::optional<double> area;  ///< COCO's area, if it is given
   std::string where;           ///< "file:line"
 };
 
 /// Where an image's labels are.
 struct LabelFile {
-  std::filesystem::path path;  ///< where they are; if not found, the first place searched
+  std::filesystem::path path;  ///< where the labels are; if not found, the first place searched
   bool found = false;
   std::string unreadable;  ///< why the file cannot be read; empty when it can
 };
@@ -80,7 +80,7 @@ class ClassNames {
 /// searching for names, since an unreadable file is the more useful message.
 void report_no_classes(const DataOptions& options, const ProblemLog& met, ProblemLog& log);
 
-/// One split in one format.
+/// The images and labels of one split, read from one format.
 class LabelSource {
  public:
   virtual ~LabelSource() = default;

@@ -119,7 +119,7 @@ void check_not_empty(Dataset& dataset, const DataOptions& options, Split split, 
   problems.insert(problems.end(), log.problems().begin(), log.problems().end());
 }
 
-/// A place, or a list of places, kept as lines.
+/// Visits a key that holds a place or a list of places; a list is kept as lines.
 void visit_places(Fields& f, const char* key, std::string& places, const char* doc) {
   f.custom(
       key,
@@ -196,7 +196,7 @@ void check_place(const DataOptions& options, Split split) {
   const fs::path root(options.root);
   std::error_code failed;
   if (!fs::is_directory(root, failed)) return;  // reported by data_root()
-  // The folders that any of the formats searches.
+  // These are the folders that any of the formats searches.
   const std::vector<fs::path> folders{root, root / "ImageSets", root / "ImageSets/Main", "."};
   for (const std::string& path : places) {
     if (!fs::exists(find_below(path + ".txt", folders), failed))

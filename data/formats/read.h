@@ -20,7 +20,7 @@ namespace brightnet {
 
 /// The `data:` section of a configuration.
 struct DataOptions {
-  /// One of dataset_formats().
+  /// The format, one of dataset_formats().
   const DatasetFormat* format = &dataset_formats().front();
   std::string root = ".";  ///< folder that relative paths below start from
   std::string train;       ///< a list file, image folder, COCO JSON, …, by format

@@ -30,7 +30,7 @@ bool is_yaml(const fs::path& file) {
   return file.extension() == ".yaml" || file.extension() == ".yml";
 }
 
-/// Absolute, without a slash at its end.
+/// The path made absolute, without a slash at its end.
 fs::path clean(const fs::path& path) {
   const fs::path whole = fs::absolute(path).lexically_normal();
   return whole.has_filename() ? whole : whole.parent_path();
@@ -72,7 +72,7 @@ bool recognize_format(const fs::path& place, RecognizedData& data) {
                    place, fmt::format("Looked for: {}.", fmt::join(known, "; ")));
 }
 
-/// "train.json,val.json": each of the places of a split.
+/// The places of the splits that a text such as "train.json,val.json" lists.
 std::vector<std::string> parts_of(const std::string& place) {
   std::vector<std::string> parts;
   std::istringstream text(place);
@@ -89,7 +89,7 @@ RecognizedData recognize_parts(const std::vector<std::string>& parts) {
   }
   RecognizedData data;
   if (!recognize_format(clean(parts[0]), data)) refuse(parts[0]);
-  // Their root stays that of the first, where images and names of classes are looked for.
+  // All splits keep the root of the first place, where images and names of classes are looked for.
   const fs::path root = data.options.root;
   std::string DataOptions::*const keys[] = {&DataOptions::train, &DataOptions::val, &DataOptions::test};
   for (size_t i = 0; i < std::size(keys); ++i)

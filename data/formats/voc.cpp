@@ -114,7 +114,7 @@ std::optional<LabelledBox> parse_object(const pugi::xml_node& object, const Docu
 // One entry of a list: the name, or the image itself where a folder or an extension names it.
 struct Entry {
   std::string name;
-  fs::path image;  // empty: by name
+  fs::path image;  // empty: found by its name
 };
 
 std::string without_extension(fs::path path) {
@@ -136,7 +136,7 @@ class ImageFolder {
     if (found == by_name_.end()) return std::nullopt;
     return found->second;
   }
-  /// Where an image of this name would be; for messages.
+  /// Where an image of this name is expected, for messages.
   fs::path expected(const std::string& name) const { return folder_ / (name + ".jpg"); }
 
  private:
@@ -152,7 +152,8 @@ LabelFile annotation_file(const Entry& entry, const fs::path& root) {
                           (root / "annotations" / file).lexically_normal()});
 }
 
-// "NAME", or "NAME -1" in VOC's lists by class. If a name itself ends in a number, its XML decides.
+// The name that a line of a list gives: "NAME", or "NAME -1" in VOC's lists by class. If a name itself ends in a
+// number, its XML file decides.
 std::string name_of_line(const std::string& line, const fs::path& root) {
   for (const std::string_view flag : {"-1", "0", "1"}) {
     if (!line.ends_with(flag) || line.size() == flag.size()) continue;
@@ -310,7 +311,7 @@ std::string recognize_voc(const fs::path& place, DataOptions& options) {
   const bool split = take_splits(
       root, [](const auto& name) { return name; }, good, options);
   if (split) return "folders of images with Pascal VOC's XML files";
-  // Where labels/ are beside images/, those are meant, and the XML files are what they were made from.
+  // Where labels/ lies beside images/, the YOLO labels there are meant; they were made from the XML files.
   if (fs::is_directory(root / "images") && fs::is_directory(root / "labels")) return "";
   for (const char* images : {"images", "."}) {
     if (!fs::is_directory(root / images) || !good(root / images)) continue;

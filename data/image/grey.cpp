@@ -5,7 +5,7 @@
 namespace brightnet {
 
 void to_grey(const uint8_t* rgb, size_t pixels, uint8_t* grey) {
-  // In units of 2⁻¹⁴; their sum is 1, so that equal components are kept.
+  // The weights in units of 2⁻¹⁴. Their sum is 1, so that a pixel with R = G = B keeps its value.
   constexpr uint32_t red = 4899, green = 9617, blue = 1868;
   static_assert(red + green + blue == 1 << 14);
   for (size_t i = 0; i < pixels; ++i, rgb += 3)

@@ -1,4 +1,4 @@
-// Between RGB and grey, for networks with one channel.
+// Conversions between RGB and grey, for networks with one channel.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace brightnet {
 /// Luma of ITU-R BT.601, 0.299 R + 0.587 G + 0.114 B, rounded as by OpenCV's cvtColor. The
 /// grey pixels of an RGB image (R = G = B) keep their value exactly. `grey` has one byte a pixel.
 void to_grey(const uint8_t* rgb, size_t pixels, uint8_t* grey);
-/// Of an 8-bit RGB image.
+/// The grey image of an 8-bit RGB image, by to_grey().
 cv::Mat grey_of(const cv::Mat& rgb);
 
 /// The pixels of a network's input, RGB or grey, as an RGB image of its own.

@@ -10,7 +10,7 @@
 
 namespace brightnet {
 
-/// By content, not by name: a PNG called .jpg is a PNG.
+/// The format of a file's content, not of its name: a PNG called .jpg is a PNG.
 enum class ImageFormat { jpeg, png, webp, bmp, other };
 ImageFormat image_format(std::span<const uint8_t> bytes);
 

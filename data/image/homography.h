@@ -17,16 +17,16 @@ using Homography = cv::Matx33d;
 
 constexpr double smallest_depth = 1e-2;
 
-/// The same map, exactly.
+/// The placement as a homography, exactly the same map.
 Homography homography_of(const Placement& placement);
 
-/// The same map where it keeps the directions of the axes; nullopt where it turns or distorts.
+/// The map as a placement where it keeps the directions of the axes; nullopt where it turns or distorts.
 std::optional<Placement> placement_of(const Homography& map);
 
-/// Followed by an exchange of x and y.
+/// The map followed by an exchange of x and y.
 Homography transposed(const Homography& map);
 
-/// Followed by a shift.
+/// The map followed by a shift.
 Homography moved(const Homography& map, cv::Point2d by);
 
 /// The image of a point; nullopt behind the observer.
@@ -36,7 +36,7 @@ std::optional<cv::Point2d> project(const Homography& map, cv::Point2d point);
 std::vector<cv::Point2d> project(const Homography& map, std::span<const cv::Point2d> polygon,
                                  const cv::Rect2d& part);
 
-/// Upper left, upper right, lower right, lower left.
+/// The corners in the order upper left, upper right, lower right, lower left.
 std::vector<cv::Point2d> corners_of(const cv::Rect2d& rectangle);
 
 /// The area of a polygon that does not cross itself; 0 for an empty one.

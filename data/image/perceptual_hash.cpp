@@ -19,7 +19,7 @@ struct Frequency {
   int x = 0, y = 0;
 };
 
-/// By x² + y², without the mean.
+/// The lowest frequencies in ascending order of x² + y², without (0, 0), which is the mean.
 const std::vector<Frequency>& lowest_frequencies() {
   static const std::vector<Frequency> lowest = [] {
     std::vector<Frequency> all;

@@ -14,10 +14,10 @@
 
 namespace brightnet {
 
-/// Of 8-bit RGB as read_image() returns it, at any size from some 32 pixels on.
+/// The hash of an 8-bit RGB image as read_image() returns it, of any size from some 32 pixels on.
 uint64_t perceptual_hash(const cv::Mat& rgb);
 
-/// The number of different bits.
+/// The number of bits in which two hashes differ.
 inline int hash_distance(uint64_t a, uint64_t b) {
   return std::popcount(a ^ b);
 }

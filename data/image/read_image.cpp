@@ -137,7 +137,7 @@ cv::Mat read_by_opencv(const std::vector<uint8_t>& bytes, int channels, const fs
 
 }  // namespace
 
-// EXIF 2.3, 4.6.4.
+// EXIF 2.3, section 4.6.4, defines the eight orientations.
 cv::Mat upright(const cv::Mat& image, int orientation) {
   constexpr int horizontally = 1, vertically = 0, both = -1;
   cv::Mat out;

@@ -49,7 +49,7 @@ class ImageError : public InputError {
 };
 
 /// False when a JPEG or PNG does not end with the format's end marker, which nearly always means a truncated
-/// file. Much cheaper than decoding. True for other formats.
+/// file; true for other formats. This is much cheaper than decoding.
 bool has_end_mark(const std::filesystem::path& file);
 
 /// True for a name with an image's extension in any case (.jpg .jpeg .png .bmp .webp .tif .tiff .ppm …).

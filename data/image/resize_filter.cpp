@@ -64,7 +64,7 @@ void blend_columns(const float* row, const ResizeFilter::Taps& columns, float* r
   }
 }
 
-// The same of grey rows.
+// The same for grey rows, which have one channel.
 template <int fixed_taps>
 void blend_grey_columns(const float* row, const ResizeFilter::Taps& columns, float* grey) {
   const int taps = fixed_taps ? fixed_taps : columns.count;

@@ -36,7 +36,7 @@ struct PixelBlock {
   int width = 0, height = 0;
   int channels = 3;
 
-  /// Bytes of a row's pixels.
+  /// The number of bytes of a row's pixels, without the gap to the next row.
   size_t row_bytes() const { return static_cast<size_t>(channels) * static_cast<size_t>(width); }
 };
 
@@ -47,7 +47,7 @@ inline PixelBlock dense_block(uint8_t* pixels, int width, int height, int channe
   return block;
 }
 
-/// Keeps the tables and rows of a resize, so that repeated resizing does not allocate. One per thread.
+/// Keeps the tables and rows of a resize, so that repeated resizing does not allocate. Each thread needs its own.
 class ResizeFilter {
  public:
   /// Fills `out` with `region` of the image. Outside the image its border pixels are replicated. The window
@@ -71,7 +71,7 @@ class ResizeFilter {
  private:
   Taps columns_, rows_;
   std::vector<float> blended_;             // one row of the source's columns, interleaved
-  std::vector<float> red_, green_, blue_;  // one row of the result; of a grey one the first
+  std::vector<float> red_, green_, blue_;  // one row of the result; a grey image uses red_ alone
 };
 
 }  // namespace brightnet

@@ -44,7 +44,7 @@ void WarpFilter::locate(const Homography& to_image, int row, int width) {
   }
 }
 
-// Places become the pixel whose centre is next to the upper left, and the way from there.
+// Splits each place into the nearest pixel whose centre lies above and left of it, and the distance from there.
 void WarpFilter::split(const ImageView& image, int first, int last) {
   const float last_x = static_cast<float>(image.width - 1), last_y = static_cast<float>(image.height - 1);
   float *x = x_.data(), *y = y_.data();

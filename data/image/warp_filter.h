@@ -12,7 +12,7 @@
 
 namespace brightnet {
 
-/// Keeps its rows, so that repeated use does not allocate. One per thread.
+/// Keeps its workspace between calls, so that repeated use does not allocate. Each thread needs one of its own.
 class WarpFilter {
  public:
   /// Fills `out` with what `to_image` (its pixels → those of the image, both with pixel i at [i, i+1)) finds
@@ -28,10 +28,11 @@ class WarpFilter {
   void blend(const ImageView& image, int first, int last);
   void blend_grey(const ImageView& image, int first, int last);
 
-  // Of one output row: its pixels' places in the image, these as whole pixels and the rest, and the result.
+  // One output row: where its pixels lie in the image, the same places split into whole pixels and fractions, and the
+  // result.
   std::vector<float> x_, y_, depth_;
   std::vector<int> columns_, rows_;
-  std::vector<float> red_, green_, blue_;  // of a grey image the first
+  std::vector<float> red_, green_, blue_;  // a grey image uses red_ alone
 };
 
 }  // namespace brightnet

@@ -13,7 +13,7 @@ struct ImageWindow {
   cv::Point corner;  ///< of `pixels` in it
 };
 
-/// At least the part `needed`, in fractions of the image's width and height (it may reach beyond the image),
+/// Reads at least the part `needed`, in fractions of the image's width and height (it may reach beyond the image),
 /// of read_image(file, at_least, channels), with the same pixels. Of an upright JPEG only the window is decoded; other
 /// images are decoded in full. Throws what read_image throws, but damage below the window is not detected if
 /// the file has its end marker.

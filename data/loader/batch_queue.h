@@ -48,8 +48,8 @@ class BatchQueue {
 
  private:
   struct Slot {
-    int items = 0;      // of the batch in it
-    int remaining = 0;  // not yet made
+    int items = 0;      // items of the batch in this slot
+    int remaining = 0;  // items that are not made yet
     int failed_item = std::numeric_limits<int>::max();
     std::exception_ptr error;
   };
@@ -71,11 +71,11 @@ class BatchQueue {
   std::condition_variable work_there_, batch_there_, idle_;
   uint64_t opened_ = 0;     // batches whose items have been given out, at least in part
   uint64_t released_ = 0;   // batches that the consumer is done with
-  uint64_t delivered_ = 0;  // batches that it got
+  uint64_t delivered_ = 0;  // batches that the consumer got
   int current_slot_ = 0, next_item_ = 0;
   int making_ = 0;         // items that workers are making now
   bool revising_ = false;  // no batch is opened and no item begun
-  bool opening_ = false;   // by a worker, without the lock: it may block on a camera
+  bool opening_ = false;   // a worker opens a batch, without the lock: it may block on a camera
   bool stop_ = false;
   double waited_ = 0;  // used by the consumer only
   std::vector<std::thread> threads_;

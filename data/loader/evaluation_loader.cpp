@@ -101,13 +101,13 @@ class EvaluationLoader::Implementation {
 
   const Dataset& dataset_;
   const std::vector<int> order_;
-  const std::vector<InputSize> sizes_;  // of each batch; empty: all fit_.size
+  const std::vector<InputSize> sizes_;  // the size of each batch; empty: all fit_.size
   const int batch_;
   const InputFit fit_;
   ImageCache cache_;
-  std::vector<Painter> painters_;  // one a worker
+  std::vector<Painter> painters_;  // one for each worker
   std::vector<Slot> slots_;
-  RecentPictures pictures_;            // as darknet decodes them
+  RecentPictures pictures_;            // decoded as darknet does
   std::unique_ptr<BatchQueue> queue_;  // last: its threads end before what they use
 };
 

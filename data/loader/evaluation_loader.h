@@ -19,13 +19,13 @@ class EvaluationLoader {
   ~EvaluationLoader();
 
   struct Images {
-    const uint8_t* pixels = nullptr;  ///< count × height × width × channels; of antialiased images
-    const float* values = nullptr;    ///< the same in [0, 1]; of those resized as darknet does
-    InputSize size;                   ///< of this batch
+    const uint8_t* pixels = nullptr;  ///< count × height × width × channels, if antialiased
+    const float* values = nullptr;    ///< the same in [0, 1], if resized as darknet does
+    InputSize size;                   ///< the input size of this batch
     int count = 0;
-    std::vector<int> indices;  ///< into Dataset::images
+    std::vector<int> indices;  ///< indices into Dataset::images
   };
-  /// nullptr after the last.
+  /// The next images, or nullptr after the last. They are valid until the next call.
   const Images* next();
 
  private:

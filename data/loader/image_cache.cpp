@@ -22,7 +22,7 @@ bool same_shape(cv::Size decoded, int width, int height) {
                    "Do not change the data during training, or restart.");
 }
 
-/// A part of a tile, in fractions of it, as the same part of its picture; within the tile.
+/// Converts a part of a tile, in fractions of the tile, to fractions of its picture, cut to the tile.
 cv::Rect2d part_of_picture(const ImageTile& tile, const cv::Rect2d& part) {
   const cv::Rect2d inside = part & cv::Rect2d(0, 0, 1, 1);
   const double width = tile.picture_width, height = tile.picture_height;
@@ -30,7 +30,7 @@ cv::Rect2d part_of_picture(const ImageTile& tile, const cv::Rect2d& part) {
           inside.width * tile.width / width, inside.height * tile.height / height};
 }
 
-/// What of the picture's window lies in the tile, as a window of the tile.
+/// Cuts a window of the picture to the tile and returns it as a window of the tile.
 ImageWindow window_of_tile(const ImageWindow& picture, const ImageTile& tile) {
   const cv::Rect shown =
       cv::Rect(picture.corner, picture.pixels.size()) & cv::Rect(tile.x, tile.y, tile.width, tile.height);
@@ -49,7 +49,7 @@ ImageCache::ImageCache(const Dataset& dataset, uint64_t limit_bytes, cv::Size at
 
 int ImageCache::reduction(int index) const {
   const ImageRecord& record = dataset_.images[static_cast<size_t>(index)];
-  // A reduced tile would begin between two pixels.
+  // Tiles are decoded at full size: in a reduced picture a tile would begin between two pixels.
   return record.tile ? 1 : jpeg_reduction({record.width, record.height}, at_least_);
 }
 

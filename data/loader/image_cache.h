@@ -29,8 +29,8 @@ class ImageCache {
 
   int channels() const { return channels_; }
 
-  /// For tiles that are asked for in the order of their pictures: each picture is decoded once, and so many of
-  /// the latest stay in memory.
+  /// Decodes each picture once for all of its tiles, keeping the `latest` pictures in memory. Meant for tiles that
+  /// are asked for in the order of their pictures.
   void share_pictures(int latest) { pictures_.emplace(latest); }
 
   /// At least the part `needed` of image `index`, in fractions of its width and height; only whole images are
@@ -54,8 +54,8 @@ class ImageCache {
   const cv::Size at_least_;
   const int channels_;
   std::optional<RecentPictures> pictures_;
-  std::mutex mutex_;             // for images_ and writing bytes_
-  std::vector<cv::Mat> images_;  // empty where not kept; never written once they are in
+  std::mutex mutex_;             // guards images_ and writing bytes_
+  std::vector<cv::Mat> images_;  // empty where not kept; never written once an image is kept
   std::atomic<uint64_t> bytes_{0}, hits_{0}, misses_{0};
 };
 

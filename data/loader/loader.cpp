@@ -49,7 +49,7 @@ cv::Size needed_size(const Loader::Setup& setup) {
   return {needed(width), needed(height)};
 }
 
-// One more than are prefetched: the batch that the consumer holds. Without workers one is enough.
+// The consumer holds one batch in addition to those prefetched. Without workers one slot is enough.
 size_t slots_of(const LoaderOptions& options) {
   return options.threads() == 0 ? 1 : static_cast<size_t>(options.prefetch) + 1;
 }
@@ -64,7 +64,8 @@ uint64_t cache_bytes(float mebibytes) {
   return static_cast<uint64_t>(static_cast<double>(mebibytes) * (1 << 20));
 }
 
-// Tolerates rounding: 0.7 of 10 batches is 7, although 0.7f · 10 is slightly less.
+// The end that follows from the setup. It tolerates rounding: 0.7 of 10 batches is 7, although 0.7f · 10 is slightly
+// less.
 RunEnd end_of(const Loader::Setup& setup, uint64_t steps_per_epoch) {
   if (setup.end) return *setup.end;
   const uint64_t batches = setup.epochs * steps_per_epoch;
@@ -173,7 +174,7 @@ class Loader::Implementation {
         batch.pixels + static_cast<size_t>(item) * bytes, batch.truths[static_cast<size_t>(item)]);
   }
 
-  // Depends only on the step: the same on every rank and after resuming.
+  // The input size of a batch. It depends only on the step, so it is the same on every rank and after resuming.
   const InputSize& size_at(uint64_t step, const RunEnd& end) const {
     if (!end.larger_from.empty()) {
       const auto reached = std::upper_bound(end.larger_from.begin(), end.larger_from.end(), step);
@@ -189,7 +190,7 @@ class Loader::Implementation {
   ImageCache cache_;
   RunEnd end_;  // changed while no batch is being opened
   const uint64_t first_step_;
-  std::vector<std::unique_ptr<SampleMaker>> makers_;  // one a worker
+  std::vector<std::unique_ptr<SampleMaker>> makers_;  // one for each worker
   std::vector<Slot> slots_;
   std::unique_ptr<BatchQueue> queue_;  // last: its threads end before what they use
 };

@@ -48,7 +48,7 @@ struct BufferSource {
 /// from the start of the run's first epoch.
 struct RunEnd {
   uint64_t batches = 0, plain_from = 0;
-  /// For each of the loader's sizes but the first: where it takes over. Empty: the sizes are drawn at random.
+  /// The batch at which each of the loader's sizes but the first begins. Empty: the sizes are drawn at random.
   std::vector<uint64_t> larger_from = {};
 };
 
@@ -60,13 +60,13 @@ class Loader {
     const Dataset* dataset = nullptr;
     AugmentOptions augment;
     LoaderOptions loader;
-    int batch = 1;                      ///< images a call of next(), on this rank
+    int batch = 1;                      ///< images in a batch of this rank
     std::vector<InputSize> sizes{416};  ///< more than one: multi-scale
     int channels = 3;                   ///< 3: RGB; 1: grey
     int size_every = 10;                ///< batches between changes of size
     uint64_t seed = 0;
     uint64_t epochs = 1;
-    /// None: after `epochs`, with the last augment.mosaic_off of their batches plain.
+    /// Without a value the run ends after `epochs`, and the last augment.mosaic_off of its batches are plain.
     std::optional<RunEnd> end;
     uint64_t steps_per_epoch = 0;  ///< 0: ceil(images / (batch × ranks))
     uint64_t start_epoch = 0, start_step = 0;
@@ -74,7 +74,7 @@ class Loader {
     BufferSource buffers = BufferSource::host();
   };
 
-  /// Of the batches, the one that the consumer holds and those made ahead.
+  /// The bytes of all batches' buffers: of the one that the consumer holds and of those made ahead.
   static size_t buffer_bytes(const Setup& setup);
   /// Throws InputError when buffer_bytes() are more than this machine has free.
   explicit Loader(Setup setup);

@@ -12,7 +12,7 @@ namespace {
 // The pixels along one axis whose centres lie in [offset, offset + scale · length), within [low, high).
 std::pair<int, int> covered(float scale, float offset, int length, int low, int high) {
   const float a = offset, b = offset + scale * static_cast<float>(length);
-  // Limits first, as floats: a placement may reach farther than an int.
+  // Clamped while still a float, since a placement may reach farther than an int can hold.
   const auto pixel = [&](float edge) {
     return static_cast<int>(
         std::ceil(std::clamp(edge - 0.5f, static_cast<float>(low), static_cast<float>(high))));
@@ -142,7 +142,8 @@ void Painter::operator()(int image, const Homography& map, const cv::Rect& part,
   paint_warped(image, map, part, color, out);
 }
 
-// By a quarter turn, mirrored or not: painted with x and y exchanged, and these exchanged then.
+// Paints an image that is rotated by a quarter turn, mirrored or not: it is painted with x and y exchanged, and the
+// result is transposed.
 void Painter::paint_turned(int image, const Placement& placement, const cv::Rect& part,
                            const ColorChange& color, const PixelBlock& out) {
   const cv::Rect exchanged(part.y, part.x, part.height, part.width);
@@ -176,7 +177,7 @@ void Painter::paint_warped(int image, const Homography& map, const cv::Rect& par
   const int decoded_at = cache_.reduction(image);
   const double reduce_x = reduction_for(sampling.step_x / decoded_at),
                reduce_y = reduction_for(sampling.step_y / decoded_at);
-  // Two pixels around, of the image as it is sampled.
+  // Two pixels more on each side than are shown, of the image as it is sampled, because the filter reads them.
   const double margin_x = 2 * decoded_at * reduce_x, margin_y = 2 * decoded_at * reduce_y;
   const cv::Rect2d needed =
       cv::Rect2d(sampling.shown.x - margin_x, sampling.shown.y - margin_y,

@@ -14,13 +14,13 @@
 
 namespace brightnet {
 
-/// The part of a block of pixels.
+/// A part of a block of pixels, as a block.
 PixelBlock block(const PixelBlock& whole, const cv::Rect& part);
 
-/// Fills with fill_value.
+/// Fills the block with fill_value.
 void fill(const PixelBlock& out);
 
-/// The blocks that it paints have the cache's channels. Keeps its workspace. One per thread.
+/// Paints blocks with the cache's number of channels. Keeps its workspace, so each thread needs its own.
 class Painter {
  public:
   Painter(const Dataset& dataset, ImageCache& cache) : dataset_(dataset), cache_(cache) {}

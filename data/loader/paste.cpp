@@ -12,7 +12,7 @@ namespace {
 
 /// The largest side of a pasted object, as a fraction of the input's.
 constexpr float largest_pasted = 0.5f;
-/// Places that are tried for an object.
+/// How many places are tried for an object.
 constexpr int places_tried = 10;
 
 // Width of the soft edge around a pasted box.

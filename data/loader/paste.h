@@ -12,7 +12,7 @@
 
 namespace brightnet {
 
-/// Keeps its workspace. One per thread.
+/// Keeps its workspace, so each thread needs its own.
 class ObjectPaster {
  public:
   ObjectPaster(const Dataset& dataset, const AugmentOptions& options, Painter& painter);
@@ -31,7 +31,7 @@ class ObjectPaster {
   const Dataset& dataset_;
   const AugmentOptions options_;
   Painter& painter_;
-  std::vector<int> with_objects_;  // images
+  std::vector<int> with_objects_;  // indices of the images that have objects
   std::vector<uint8_t> patch_;
 };
 

@@ -29,7 +29,7 @@ class RecentPictures {
   };
 
   const size_t latest_;
-  std::mutex mutex_;  // of the list; that of a picture is its own
+  std::mutex mutex_;  // guards the list; each picture has a mutex of its own
   std::list<std::shared_ptr<Picture>> pictures_;
 };
 

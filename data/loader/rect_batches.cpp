@@ -8,7 +8,8 @@ namespace brightnet {
 InputSize least_input(int image_width, int image_height, const InputSize& size, int stride) {
   const double scale = std::min(static_cast<double>(size.width) / image_width,
                                 static_cast<double>(size.height) / image_height);
-  // Not the rounded side of the letterbox: in a side that is a fraction of a pixel too small the scale would be another.
+  // The side is rounded up, unlike that of the letterbox: in a side that is a fraction of a pixel too small the scale
+  // would be another.
   const auto whole = [&](int side, int most) {
     const auto shown = static_cast<int>(std::ceil(side * scale - 1e-6));
     return std::min(most, (shown + stride - 1) / stride * stride);
@@ -21,7 +22,7 @@ RectBatches rect_batches(const Dataset& dataset, std::vector<int> order, int bat
   const auto record = [&](int image) -> const ImageRecord& {
     return dataset.images[static_cast<size_t>(image)];
   };
-  // a.width / a.height < b.width / b.height
+  // Compares a.width / a.height with b.width / b.height without dividing.
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
     return int64_t{record(a).width} * record(b).height < int64_t{record(b).width} * record(a).height;
   });

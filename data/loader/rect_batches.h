@@ -15,11 +15,12 @@ namespace brightnet {
 InputSize least_input(int image_width, int image_height, const InputSize& size, int stride);
 
 struct RectBatches {
-  std::vector<int> order;        ///< of the images, by their ratio of width and height
-  std::vector<InputSize> sizes;  ///< of each batch: what its images need
+  std::vector<int> order;        ///< the images, sorted by their ratio of width and height
+  std::vector<InputSize> sizes;  ///< the input size of each batch, which its images need
 };
 
-/// Images of the same ratio stay in order.
+/// Sorts the images by their ratio of width and height and divides them into batches. Images of the same ratio stay
+/// in order.
 RectBatches rect_batches(const Dataset& dataset, std::vector<int> order, int batch, const InputSize& size,
                          int stride);
 

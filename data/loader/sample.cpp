@@ -42,7 +42,8 @@ InputSize size_of(const PixelBlock& out) {
   return {out.height, out.width};
 }
 
-/// A grey picture has neither hue nor saturation; darknet, too, changes the exposure alone where channels=1.
+/// The options without hue and saturation for a grey image, which has neither; darknet, too, changes the exposure
+/// alone where channels=1.
 AugmentOptions options_for(AugmentOptions options, int channels) {
   if (channels == 1) {
     options.hue = 0;

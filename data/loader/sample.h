@@ -26,17 +26,17 @@ struct SampleName {
   bool plain = false;
 };
 
-/// Makes samples in the caller's memory and keeps its own workspace. One per thread.
+/// Makes samples in the caller's memory and keeps its own workspace, so each thread needs its own.
 class SampleMaker {
  public:
-  /// The samples have the cache's channels. Hue and saturation of grey ones are not changed.
+  /// The samples have as many channels as the cache's images. Hue and saturation of grey ones are not changed.
   SampleMaker(const Dataset& dataset, const AugmentOptions& options, ImageCache& cache);
 
   /// Fills height × width × channels pixels and the objects in them.
   void make(const SampleName& name, const InputSize& size, uint8_t* pixels, std::vector<Truth>& truths);
 
  private:
-  // Streams of their own, so that an option which is off changes nothing of what the others draw.
+  // Each option has a random stream of its own, so that switching one off does not change what the others draw.
   struct Streams {
     Random choices, changes, geometry, pixels;
   };

@@ -20,7 +20,7 @@ ImageContent content_of(const std::filesystem::path& file) {
   try {
     content.look = perceptual_hash(read_image(file, {enough, enough}));
   } catch (const ImageError&) {
-    // `data check` reports it.
+    // An image that cannot be decoded has no look; `data check` reports it.
   }
   return content;
 }
@@ -68,7 +68,7 @@ std::vector<size_t> content_groups(std::span<const ImageContent> images, bool si
   for (size_t i = 0; i < images.size(); ++i)
     groups.join(i, by_bytes.try_emplace(images[i].bytes, i).first->second);
   if (similar) {
-    std::vector<uint64_t> hashes;  // different ones
+    std::vector<uint64_t> hashes;  // all different hashes
     std::vector<size_t> owners;    // the first image of each
     std::unordered_map<uint64_t, size_t> by_look;
     for (size_t i = 0; i < images.size(); ++i) {

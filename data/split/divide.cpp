@@ -48,7 +48,7 @@ void sort_by_place(std::vector<Member>& members) {
             [](const Member& a, const Member& b) { return a.group->place < b.group->place; });
 }
 
-/// Of each class, the groups with its objects, by place.
+/// For each class the groups that contain its objects, ordered by place.
 std::vector<std::vector<Member>> gather_classes(const Dataset& dataset, std::vector<Group>& groups,
                                                 const std::vector<size_t>& group_of) {
   std::vector<std::vector<Member>> classes(dataset.classes.size());
@@ -75,7 +75,8 @@ class Divider {
         images_(shares.size()),
         largest_(std::max_element(shares.begin(), shares.end()) - shares.begin()) {}
 
-  /// `members` are all groups and count for their images.
+  /// Gives the groups that are too large for the smallest part to the largest part, where one part has more than half
+  /// of the images. `members` are all groups, each with its number of images.
   void assign_large(const std::vector<Member>& members) {
     if (!one_part_prevails()) return;
     const double smallest_part = *std::min_element(shares_.begin(), shares_.end()) * total(members);
@@ -84,7 +85,8 @@ class Divider {
     }
   }
 
-  /// By the boxes that each part lacks, and by up to half an image for the images that it lacks.
+  /// Gives the groups of one class to the parts that lack its boxes; a part that lacks images, or has too many, gets up
+  /// to half an image more or less.
   void assign_class(const std::vector<Member>& members) {
     std::vector<Member> free = unassigned(members);
     if (free.empty()) return;
@@ -92,7 +94,7 @@ class Divider {
     std::vector<double> wanted = missing(members);
     double images = 0;
     for (const Member& member : free) images += member.group->images;
-    const double boxes = total(free) / images;  // an image
+    const double boxes = total(free) / images;  // mean of an image
     for (size_t s = 0; s < shares_.size(); ++s) {
       const double wanted_images = shares_[s] * images + missing_images(s);
       wanted[s] += std::clamp(wanted_images - wanted[s] / boxes, -0.5, 0.5) * boxes;
@@ -100,7 +102,7 @@ class Divider {
     cut(free, wanted);
   }
 
-  /// As for assign_large().
+  /// Gives the groups without objects to the parts that lack images. `members` are as for assign_large().
   void assign_rest(const std::vector<Member>& members) {
     const std::vector<Member> free = unassigned(members);
     std::vector<double> wanted;
@@ -157,7 +159,7 @@ class Divider {
   }
 
   const std::vector<double>& shares_;
-  std::vector<double> images_;  // that each part has
+  std::vector<double> images_;  // how many images each part has
   size_t largest_;
 };
 

@@ -23,14 +23,14 @@
 namespace brightnet {
 
 struct DivideOptions {
-  std::vector<double> shares;  ///< of each part; positive, adding up to 1
+  std::vector<double> shares;  ///< one for each part; positive, adding up to 1
   uint64_t seed = 0;
   bool similar = true;  ///< keep images together that look alike; else only files with the same bytes
 };
 
 struct Division {
-  std::vector<size_t> part;   ///< of each image, an index into the shares
-  std::vector<size_t> group;  ///< of each image; content_groups()
+  std::vector<size_t> part;   ///< the part of each image, an index into the shares
+  std::vector<size_t> group;  ///< the group of each image, from content_groups()
 };
 
 Division divide(const Dataset& dataset, const std::vector<ImageContent>& contents,

@@ -7,10 +7,10 @@
 
 namespace brightnet {
 
-/// Several splits as one data set.
+/// Several splits joined into one data set.
 struct JoinedSplits {
   Dataset dataset;
-  std::vector<Split> from;  ///< of each image
+  std::vector<Split> from;  ///< the split that each image comes from
 };
 
 /// Reads the splits one after the other. An image file that several of them list is in the result once, and
@@ -22,8 +22,8 @@ struct FoldData {
   Dataset training, validation;  ///< all problems are in the training data set's list
 };
 
-/// options.fold of train ∪ val, divided by divide() into parts of the same size, for any fold alike: the part
-/// is the validation data, the others are trained on. Throws InputError when a part would be empty.
+/// Divides train ∪ val by divide() into parts of the same size, in the same way for any fold: the part that
+/// options.fold names is the validation data, the others are trained on. Throws InputError when a part would be empty.
 FoldData read_fold(const DataOptions& options);
 
 }  // namespace brightnet

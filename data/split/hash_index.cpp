@@ -53,7 +53,7 @@ void HashIndex::near(uint64_t hash, const std::function<void(size_t, int)>& visi
         const Distinct& one = distinct_[band.places[i]];
         const int apart = std::popcount(one.hash ^ hash);
         if (apart > distance_) continue;
-        // An earlier band that is as near has found it already.
+        // A hash that an earlier band finds as well has been visited there.
         bool seen = false;
         for (int before = 0; before < b && !seen; ++before) {
           const auto difference = band_of(one.hash ^ hash, before, band_bits);

@@ -23,18 +23,18 @@ class HashIndex {
  private:
   static constexpr int bands = 4, band_bits = 16;
   struct Band {
-    std::vector<uint32_t> begin;   // of each value's places
-    std::vector<uint32_t> places;  // in `distinct_`, by value of the band
+    std::vector<uint32_t> begin;   // where the places of each value begin
+    std::vector<uint32_t> places;  // indices into `distinct_`, ordered by the band's value
   };
   struct Distinct {
     uint64_t hash;
-    uint32_t begin, end;  // in places_
+    uint32_t begin, end;  // a range of places_
   };
 
   int distance_;
   std::vector<uint16_t> flips_;  // all values of a band within distance / 4 bits of 0
   std::vector<Distinct> distinct_;
-  std::vector<uint32_t> places_;  // in the caller's hashes, by hash
+  std::vector<uint32_t> places_;  // indices into the caller's hashes, ordered by hash
   std::array<Band, bands> bands_;
 };
 

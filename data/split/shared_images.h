@@ -36,7 +36,7 @@ struct SharedImage {
   Split other_split;  ///< an earlier one
   std::filesystem::path other;
   Sameness sameness;
-  int bits = 0;  ///< in which the perceptual hashes differ
+  int bits = 0;  ///< how many bits of the perceptual hashes differ
 };
 
 /// Each image of a split that an earlier split has too, with the one there that has most in common with it.

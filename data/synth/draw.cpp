@@ -17,7 +17,7 @@ namespace brightnet {
 namespace {
 
 constexpr float pi = std::numbers::pi_v<float>;
-constexpr float kept_visible = 0.5f;  // of the area of every shape
+constexpr float kept_visible = 0.5f;  // share of every shape's area
 
 /// pixels := pixels·(1 − mask·opacity) + paint·mask·opacity.
 void blend(cv::Mat pixels, const cv::Mat& paint, const cv::Mat& mask, float opacity) {
@@ -49,7 +49,7 @@ class Scene {
     owner_ = cv::Mat(bounds_.size(), CV_16S, cv::Scalar(-1));
   }
 
-  /// Strokes and ragged blots, unlike any class.
+  /// Adds strokes and ragged blots, which resemble no class.
   void add_clutter() {
     const int strokes = static_cast<int>(random_.below(5));
     const auto unit = static_cast<float>(options_.size);

@@ -20,13 +20,13 @@ struct SynthOptions {
   int train_images = 640;
   int val_images = 160;
   int size = 256;  ///< width in pixels, 32 to 4096; the height too unless that is given
-  int height = 0;  ///< 0: as the width
-  /// About the diameter of the shapes, in pixels: from 0.7 to 1.4 times this, small ones as likely as large ones; 0: a
-  /// ninth to a half of the image.
+  int height = 0;  ///< height in pixels; 0: that of the width
+  /// The typical diameter of the shapes in pixels. They have 0.7 to 1.4 times this, small ones as likely as large ones.
+  /// With 0 they have a ninth to a half of the image.
   int object_size = 0;
   int classes = 6;      ///< the first so many of synth_class_names(), 1 to 6
-  int min_objects = 1;  ///< an image, from 0
-  /// An image, at least min_objects and at most 1000; fewer where they would hide each other.
+  int min_objects = 1;  ///< the fewest objects in an image, from 0
+  /// The most objects in an image, from min_objects to 1000; there are fewer where they would hide each other.
   int max_objects = 6;
 
   cv::Size image_size() const { return {size, height > 0 ? height : size}; }
@@ -34,7 +34,7 @@ struct SynthOptions {
   void check() const;
 };
 
-/// circle, square, triangle, star, cross, ring.
+/// The names of all classes: circle, square, triangle, star, cross, ring.
 const std::vector<std::string>& synth_class_names();
 
 /// One generated image: 8-bit RGB, and its objects. A box is the extent of the whole shape, cut at the
@@ -44,7 +44,7 @@ struct SynthImage {
   std::vector<Annotation> annotations;
 };
 
-/// Draws image `index` of a split. The same arguments give the same picture and boxes, whatever else is
+/// Draws image `index` of a split. The same arguments give the same image and boxes, whatever else is
 /// drawn. Throws InputError for options outside their ranges.
 SynthImage draw_synthetic_image(const SynthOptions& options, Split split, int index);
 

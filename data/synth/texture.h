@@ -10,7 +10,7 @@ namespace brightnet {
 using Colour = cv::Vec3f;  ///< RGB, 0 to 255
 
 Colour any_colour(Random& random);
-/// a at t = 0, b at t = 1.
+/// The colour between a (t = 0) and b (t = 1).
 Colour mixed(const Colour& a, const Colour& b, float t);
 
 /// A scalar texture in [0, 1] (CV_32F): clouds, waves or tiles.

@@ -12,7 +12,7 @@
 namespace brightnet {
 namespace {
 
-/// Where the tiles of one axis begin.
+/// The first pixel of each tile along one axis.
 std::vector<int> starts(int length, int side, float overlap) {
   if (length <= side) return {0};
   const double step = std::max(1.0, side * (1.0 - static_cast<double>(overlap)));
@@ -136,7 +136,7 @@ Dataset cut_into_tiles(const Dataset& pictures, const TileOptions& options) {
     Random random(0, Purpose::tiles, 0, i);
     for (const ImageTile& tile : tiles) {
       ImageRecord record = cut_out(picture, tile, options.min_visible);
-      // Drawn for each, so that a box more or less in one tile decides for no other.
+      // A number is drawn for every tile, so that a box more or less in one does not change the choice of others.
       const bool lucky = random.chance(options.empty);
       if (lucky || shows_object(record)) cut.images.push_back(std::move(record));
     }

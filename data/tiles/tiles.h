@@ -27,7 +27,7 @@ constexpr std::string_view enum_name(TileMerge merge) {
   return {};
 }
 
-/// When two boxes of a class are one object's.
+/// The measure by which two boxes of a class count as one object.
 enum class TileMatch : uint8_t {
   ios,  ///< intersection over the smaller area: a part that an edge has cut off lies in the whole
   iou,  ///< intersection over union
@@ -43,7 +43,7 @@ constexpr std::string_view enum_name(TileMatch match) {
 /// The `data.tiles:` section, and what `--tiles` says.
 struct TileOptions {
   int size = 0;              ///< side of a tile, in pixels of the picture; 0: pictures are not cut
-  float overlap = 0.2f;      ///< of neighbouring tiles, as a fraction of their side
+  float overlap = 0.2f;      ///< overlap of neighbouring tiles, as a fraction of their side
   float min_visible = 0.2f;  ///< training: a tile leaves a box out if it has less than this share of its area
   float empty = 1.0f;        ///< training: the share of the tiles without an object that is trained on
   bool whole = true;         ///< the whole picture as well, for objects larger than a tile
@@ -56,11 +56,11 @@ struct TileOptions {
   bool operator==(const TileOptions&) const = default;
 };
 
-/// What stands after --tiles: "640", "640,0.3" (size and overlap) or the section, "{size: 640, merge: nms}". The
+/// Parses what stands after --tiles: "640", "640,0.3" (size and overlap) or the section, "{size: 640, merge: nms}". The
 /// options that are not given are those of `otherwise`. Throws InputError, which names `where`.
 TileOptions parse_tiles(const std::string& text, const std::string& where, const TileOptions& otherwise = {});
 
-/// As parse_tiles() reads it, with every value.
+/// The options as text that parse_tiles() reads, with every value.
 std::string to_text(const TileOptions& options);
 
 /// The tiles of a width × height picture, row by row: the fewest that overlap by `overlap` at least, evenly spaced from
