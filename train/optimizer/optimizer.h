@@ -37,7 +37,7 @@ constexpr std::string_view enum_name(DecayKind kind) {
 }
 
 /// The `optimizer:` section. AdamW is the default because it reached a far higher AP than SGD on small data
-/// sets in few epochs (docs/accuracy.md).
+/// sets in few epochs (docs/measurements/blood_cells.md).
 struct OptimizerOptions {
   OptimizerKind kind = OptimizerKind::adamw;
   /// The schedule's peak; sgd: 0.01 if not given. Automatic for adamw.

@@ -18,7 +18,7 @@ namespace {
 constexpr int64_t middling_set = 500, large_set = 5000;
 constexpr int small_batch = 8, middling_batch = 16, large_batch = 64;
 // A run whose images make fewer steps than these gets smaller batches. Statistics of batch-norm over 2 images are too
-// poor (docs/accuracy.md), and each rank has its own.
+// poor (docs/measurements/batch_and_warmup.md), and each rank has its own.
 constexpr double fewest_steps_of_a_short_run = 1500;
 constexpr int smallest_batch = 4;
 
@@ -37,11 +37,11 @@ constexpr int64_t fewest_published_steps = 10000;
 constexpr float warmup_power = 1, published_warmup_power = 4;
 
 // Runs of fewer steps gain by an average over less of the run and, from scratch, by a higher rate of AdamW; longer ones lose
-// (docs/accuracy.md).
+// (docs/measurements/average_and_rate.md).
 constexpr int64_t few_steps = 1000;
 
 // AdamW's rates. Pretrained layers gain by the highest one where many objects teach them; from few they lose at a high
-// rate what they brought (docs/finetune.md).
+// rate what they brought (docs/measurements/fine_tuning.md).
 constexpr float usual_rate = 0.002f, high_rate = 0.003f, adapting_rate = 0.004f;
 constexpr int64_t many_boxes = 1000;
 
@@ -64,10 +64,11 @@ constexpr double first_size = 0.54, second_size = 0.77;
 constexpr int smallest_growing_size = 288;
 // Smaller objects are hardly learned from the small inputs: on circuit boards, whose defects have 10 pixels there, the
 // score rose only once the input had grown. Pretrained layers know objects at full size, and small inputs teach them
-// little (docs/finetune.md).
+// little (docs/measurements/fine_tuning.md).
 constexpr double smallest_object = 24;
 
-// The last part of a run, on whole images as an evaluation sees them: measured for small sets (docs/accuracy.md).
+// The last part of a run, on whole images as an evaluation sees them: measured for small sets
+// (docs/measurements/mosaic_off.md).
 constexpr float whole_images_part = 0.3f, published_whole_images_part = 0.1f;
 
 constexpr double evaluations = 25, fewest_evaluations = 5;  // of a run

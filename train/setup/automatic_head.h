@@ -1,5 +1,5 @@
 // `head: {assignment: auto}`, the default: how the prediction layers are read and trained. Layers that start fresh
-// get the recipe that trained best (docs/accuracy.md); pretrained ones keep what they were trained with.
+// get the recipe that trained best (docs/measurements/assignment.md); pretrained ones keep what they were trained with.
 #pragma once
 
 #include <optional>
