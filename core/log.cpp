@@ -48,11 +48,11 @@ struct Log {
   LogSink sink;
   std::optional<LogFile> file;
   bool waits_for_file = false;  ///< `file` keeps messages for a name that log_to_file() gives
-  std::string prefix;           ///< of messages to the sink
+  std::string prefix;           ///< what messages to the sink begin with
   LogLevel least = LogLevel::info;
 };
 
-/// Never destroyed: objects that are destroyed at the end of the program still log.
+/// The program's log. It is never destroyed, because objects that are destroyed at the end of the program still log.
 Log& the_log() {
   static Log& log = *new Log;
   return log;

@@ -1,4 +1,4 @@
-// The engine's messages. Where they go is for the program that uses the engine to say; without a sink, nowhere. A run's
+// The engine's messages. The program that uses the engine says where they go; without a sink they go nowhere. A run's
 // train.log has them as well.
 #pragma once
 
@@ -18,7 +18,7 @@ enum class LogLevel : uint8_t { info, warning, error };
 /// Receives one message at a time, without a line's end, from any thread. It must not log itself.
 using LogSink = std::function<void(LogLevel level, std::string_view message)>;
 
-/// Sends messages to `sink` from now on, or nowhere if it is empty. Returns the one until now. Safe from any thread.
+/// Sends messages to `sink` from now on, or nowhere if it is empty, and returns the sink until now. Thread-safe.
 LogSink set_log_sink(LogSink sink);
 
 /// Prints every message on standard error, a line each.

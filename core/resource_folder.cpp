@@ -4,8 +4,8 @@ namespace brightnet {
 
 namespace fs = std::filesystem;
 
-// That of an installation, or the source's beside a program that was just built. Both are found from the program's own
-// place, so that an installation can be moved.
+// The folder is that of an installation, or the source's for a program that was just built. Both are found from the
+// program's own place, so that an installation can be moved.
 fs::path resource_folder() {
   std::error_code failed;
   const fs::path program = fs::read_symlink("/proc/self/exe", failed).parent_path();

@@ -17,13 +17,13 @@ struct Axis {
   std::vector<double> ticks;
   double step = 1;
 
-  /// Both ends are ticks, about `count` in all.
+  /// A linear axis. Both ends are ticks, and there are about `count` in all.
   static Axis linear(double low, double high, int count);
-  /// Both ends are 1, 2 or 5 times a power of ten; low must be positive.
+  /// A logarithmic axis. Both ends are 1, 2 or 5 times a power of ten; low must be positive.
   static Axis log(double low, double high);
 
   std::string label(double tick) const;
-  /// 0 at the low end, 1 at the high end.
+  /// The place of a value on the axis: 0 at the low end, 1 at the high end.
   double place(double value) const;
 };
 
@@ -34,7 +34,7 @@ struct Plot {
   Axis x, y;
 
   cv::Point2d at(double px, double py) const;
-  /// Lines and numbers at the ticks; `letters`: the height of a number.
+  /// Draws lines and numbers at the ticks; `letters` is the height of a number.
   void draw_grid(double letters) const;
 };
 

@@ -11,7 +11,7 @@
 namespace brightnet {
 namespace {
 
-/// Pixels that a unit is drawn with before the picture is scaled down.
+/// How many pixels a unit has before the picture is scaled down.
 constexpr double drawn_density = 2 * Canvas::density;
 /// Fractional bits of OpenCV's fixed-point coordinates.
 constexpr int shift = 4;
@@ -102,7 +102,7 @@ cv::Mat Canvas::finish() const {
     if (!words.upward)
       draw_text(picture, words.text, words.at * density, words.height * density, words.color, words.bold);
   }
-  // Turned clockwise, words that read upward lie.
+  // Words that read upward are drawn on the canvas rotated clockwise, where they lie flat.
   cv::Mat turned;
   cv::rotate(picture, turned, cv::ROTATE_90_CLOCKWISE);
   for (const Words& words : words_) {

@@ -25,7 +25,7 @@ class Canvas {
   void dot(cv::Point2d center, double radius, const cv::Scalar& color);
   void fill(const cv::Rect2d& area, const cv::Scalar& color);
   void frame(const cv::Rect2d& area, const cv::Scalar& color, double width);
-  /// One line of UTF-8 text, vertically centred on `at.y`; `height` is that of a capital letter. Words lie on
+  /// Draws one line of UTF-8 text, vertically centred on `at.y`; `height` is that of a capital letter. Words lie on
   /// top of everything else.
   void text(const std::string& words, cv::Point2d at, double height, const cv::Scalar& color,
             Align align = Align::left, bool bold = false);
@@ -40,7 +40,7 @@ class Canvas {
  private:
   struct Words {
     std::string text;
-    /// Where the text begins.
+    /// The point at which the text begins.
     cv::Point2d at;
     double height;
     cv::Scalar color;

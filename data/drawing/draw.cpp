@@ -17,7 +17,7 @@ namespace {
 /// Line widths and text size for a picture: lines of about 1/300 of its side, easily readable text.
 struct Pen {
   int line;
-  /// Of a capital letter.
+  /// The height of a capital letter.
   double letters;
 
   explicit Pen(const cv::Mat& picture) {
@@ -35,7 +35,7 @@ cv::Scalar readable_on(const cv::Scalar& color) {
 /// The box in whole pixels, cut at the picture's border; empty when it is not on the picture.
 cv::Rect in_pixels(const cv::Rect2d& box, cv::Size picture) {
   const cv::Rect2d inside = box & cv::Rect2d({0, 0}, cv::Size2d(picture));
-  // Negated so that a box with a NaN coordinate is dropped as well.
+  // The condition is negated so that a box with a NaN coordinate is dropped as well.
   if (!(inside.width > 0 && inside.height > 0)) return {};
   const cv::Point corner(static_cast<int>(std::lround(inside.x)), static_cast<int>(std::lround(inside.y)));
   const cv::Point end(static_cast<int>(std::lround(inside.x + inside.width)),

@@ -34,7 +34,7 @@ void draw_detections(cv::Mat& rgb, std::span<const ScoredBox> boxes, const std::
 /// The same for labels, without scores; boxes relative to the image.
 void draw_truths(cv::Mat& rgb, std::span<const Truth> truths, const std::vector<std::string>& names);
 
-/// The picture below a line of words.
+/// Returns the picture with a line of words above it.
 cv::Mat with_caption(const cv::Mat& rgb, const std::string& words);
 
 /// Arranges images in a grid whose longer side is about `longer_side` pixels, each scaled to fit its cell.

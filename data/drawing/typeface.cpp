@@ -18,7 +18,7 @@
 namespace brightnet {
 namespace {
 
-/// The height of capitals over the size of the typeface, where it does not say so itself.
+/// The height of capitals over the size of the typeface, where the typeface does not state it.
 constexpr double usual_capitals = 0.72;
 /// The width of a character over the height of a capital when there is no typeface, so that layouts
 /// still hold.
@@ -129,21 +129,21 @@ class Typefaces {
   std::map<std::pair<char32_t, bool>, Face> others_;
 };
 
-/// FreeType's faces serve one thread at a time. Kept until the program ends.
+/// Guards FreeType's faces, which serve one thread at a time. They are kept until the program ends.
 std::mutex mutex;
 Typefaces& typefaces() {
   static Typefaces* const all = new Typefaces;
   return *all;
 }
 
-/// Where a glyph stands in its line.
+/// The place of a glyph in its line.
 struct Glyph {
   const Face* face;
   FT_UInt index;
   double x;
 };
 
-/// A set line.
+/// A line of text, set in glyphs.
 struct Line {
   std::vector<Glyph> glyphs;
   double width = 0;
@@ -232,7 +232,7 @@ void draw_text(cv::Mat& rgb, std::string_view words, cv::Point2d left, double he
                bool bold) {
   const std::scoped_lock lock(mutex);
   const Line line = set_line(words, height, bold);
-  // On a whole pixel, as the hinted glyphs are.
+  // The baseline lies on a whole pixel, as the hinted glyphs do.
   const int baseline = static_cast<int>(std::lround(left.y + height / 2));
   for (const Glyph& glyph : line.glyphs) {
     FT_Face face = glyph.face->face;
