@@ -138,11 +138,11 @@ int export_as_darknet(const ExportArguments& arguments) {
             files.names.string(), trained.model.name,
             counted(std::ssize(trained.classes), "class", "classes"), trained.size.described(),
             trained.letterbox ? ", letterboxed" : "");
-  log::info(
-      numbers == DarknetNumbers::kept
-          ? "The weights are bit-identical; with --numbers scaled OpenCV computes the same as darknet."
-          : "The weights are scaled so that OpenCV and darknet compute the same; --numbers kept writes them "
-            "unchanged.");
+  log::info("{}",
+            numbers == DarknetNumbers::kept
+                ? "The weights are bit-identical; with --numbers scaled OpenCV computes the same as darknet."
+                : "The weights are scaled so that OpenCV and darknet compute the same; --numbers kept writes "
+                  "them unchanged.");
   return 0;
 }
 

@@ -53,7 +53,7 @@ bool ProgressLine::due() const {
 void ProgressLine::show(const std::string& line) {
   shown_ = Clock::now();
   if (!terminal_) {
-    log::info(line);
+    log::info("{}", line);
     return;
   }
   std::fprintf(stderr, "\r%s\x1b[K", cut(line, terminal_columns()).c_str());
