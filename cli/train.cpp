@@ -87,15 +87,6 @@ void say_where(const RunConfig& config, const RunFolder& folder, const Trainer& 
             folder.path().string());
 }
 
-/// What the curves say (train/run/report/closing_words.h).
-void say_closing_words(const RunFolder& folder, Trainer& trainer, const Preparation& run,
-                       bool stopped_early) {
-  if (!trainer.best_metrics()) return;
-  const std::vector<std::string> sentences = closing_words(run_outcome(trainer, run, folder, stopped_early));
-  if (!sentences.empty()) log::info("{}", fmt::format("{}", fmt::join(sentences, " ")));
-  trainer.report_closing_words(sentences);
-}
-
 /// Reports why a resumed run has nothing left to do.
 void say_over(const RunConfig& config, const RunFolder& folder, const Progress& progress) {
   if (config.train.patience > 0 && progress.evaluations_since_best >= config.train.patience) {
@@ -158,8 +149,15 @@ int train_on_rank(const TrainArguments& arguments, Communicator& ranks) {
   if (!early) early.emplace();
   const auto gpus = ranks.alone() ? nullptr : make_gpu_collectives(ranks, *run.backend);
   ranks.set_time_limit(run.config.train.comm_timeout);
-  TrainingSetup setup{run.config,   run.model, run.training, run.validation,
-                      *run.backend, folder,    ranks,        gpus ? *gpus : ranks.host_collectives()};
+  TrainingSetup setup{.config = run.config,
+                      .model = run.model,
+                      .train = run.training,
+                      .val = run.validation,
+                      .backend = *run.backend,
+                      .folder = folder,
+                      .communicator = ranks,
+                      .collectives = gpus ? *gpus : ranks.host_collectives(),
+                      .train_pictures = run.training_pictures()};
   for (const Choice& choice : run.choices) setup.choices.push_back({choice.key, choice.value, choice.reason});
   Trainer trainer(setup, *run.layout, run.initial);
   if (run.old) {
@@ -185,8 +183,8 @@ int train_on_rank(const TrainArguments& arguments, Communicator& ranks) {
   }
   if (end == TrainingEnd::no_better)
     log::info("No better score in {} evaluations: training ends early.", run.config.train.patience.value());
-  if (ranks.leads()) say_closing_words(folder, trainer, run, end == TrainingEnd::no_better);
-  say_where(run.config, folder, trainer, run.training);
+  if (ranks.leads()) say_closing_words(trainer, run, folder, end == TrainingEnd::no_better);
+  BestEffort().attempt("The summary", [&] { say_where(run.config, folder, trainer, run.training); });
   trainer.check_files();
   return static_cast<int>(ExitCode::done);
 }

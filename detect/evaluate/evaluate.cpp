@@ -139,6 +139,11 @@ std::optional<MeanLoss> loss_of_all_ranks(const std::vector<YoloLoss>& own, size
   return mean_loss(totals);
 }
 
+void together(const EvaluationRanks& ranks, const std::function<void()>& work) {
+  if (ranks.together) return ranks.together(work);
+  work();
+}
+
 }  // namespace
 
 std::optional<Metrics> evaluate(Network& network, const Dataset& dataset, const InputFit& fit,
@@ -152,10 +157,13 @@ std::optional<Metrics> evaluate(Network& network, const Dataset& dataset, const 
     evaluator.add(record.id, boxes, record.annotations);
     return !sink || sink(index, boxes);
   };
-  const bool whole =
-      detect_images(network, dataset, fit, options, ranks.part, add, wants_loss ? &losses : nullptr);
+  bool whole = false;
+  Metrics metrics;
+  together(ranks, [&] {
+    whole = detect_images(network, dataset, fit, options, ranks.part, add, wants_loss ? &losses : nullptr);
+  });
   if (!share(evaluator, whole, ranks)) return std::nullopt;
-  Metrics metrics = evaluator.finish();
+  together(ranks, [&] { metrics = evaluator.finish(); });
   if (wants_loss) metrics.loss = loss_of_all_ranks(losses, dataset.images.size(), ranks);
   return metrics;
 }

@@ -49,6 +49,8 @@ struct EvaluationRanks {
   RankPart part;
   /// Exchanges bytes of any length: those of all ranks, in rank order. All ranks call it as often. Unset: one rank.
   std::function<std::vector<std::string>(std::string_view bytes)> all_gather = {};
+  /// Does this rank's work, and throws on all ranks if it failed on one of them. Unset: its errors are this rank's own.
+  std::function<void(const std::function<void()>& work)> together = {};
 };
 
 /// Metrics on a data set, of which every rank evaluates its part, and the loss where the network computes it.

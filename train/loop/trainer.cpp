@@ -24,6 +24,7 @@ Trainer::Trainer(const TrainingSetup& setup, const ParameterLayout& layout, cons
       loader_advisor_(setup.config.loader, setup.train),
       line_(setup.config.train.log_every),
       files_([this] { line_.clear(); }),
+      best_effort_([this] { line_.clear(); }),
       kept_(setup_.folder, files_, layout.floats()) {}
 
 // After an error of this rank the others do not come to the sums that are queued, and the device's memory cannot be
@@ -54,18 +55,17 @@ TrainingEnd Trainer::train(const Interrupt& interrupt) {
     }
   }
   if (!try_average(interrupt)) return stop(interrupt);
-  try_training_images(interrupt);
-  close();
+  close(interrupt);
   return length_.run_trained(progress_) ? TrainingEnd::finished : TrainingEnd::no_better;
 }
 
 void Trainer::open() {
   if (!over()) open_loader();
   if (leads()) {
-    say_what_disk_lacks();
-    report_ =
-        std::make_unique<RunReport>(setup_.folder, files_, describe_run(setup_, layout_, memory()),
-                                    resumed_ ? epochs_done() : -1, progress_.best_epoch, progress_.iteration);
+    best_effort_.attempt("The forecast of the disk's space", [this] { say_what_disk_lacks(); });
+    report_ = std::make_unique<RunReport>(
+        setup_.folder, files_, best_effort_, describe_run(setup_, layout_, memory()),
+        resumed_ ? epochs_done() : -1, progress_.best_epoch, progress_.iteration);
     report_->add_configuration(print_config(setup_.config), progress_.iteration);
     scores_ = report_->last_scores();
     point_losses_ = all_ranks_.losses;
@@ -265,9 +265,11 @@ void Trainer::begin_epoch() {
   progress_.state.sums = all_ranks_.losses = point_losses_ = {};
 }
 
-void Trainer::close() {
+void Trainer::close(const Interrupt& interrupt) {
   line_.clear();
   write_state();
+  best_effort_.attempt_together(setup_.communicator, "The measurement on training images",
+                                [&] { try_training_images(interrupt); });
   if (report_) report_->finish();
 }
 

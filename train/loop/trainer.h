@@ -19,6 +19,7 @@
 #include "train/loop/training_step.h"
 #include "train/loop/validation.h"
 #include "train/optimizer/schedule.h"
+#include "train/run/best_effort.h"
 #include "train/run/checkpoint.h"
 #include "train/run/loader_advice.h"
 #include "train/run/output_files.h"
@@ -72,15 +73,13 @@ class Trainer {
   /// Whether the run, once over, still has to evaluate the average of its best weights (train.average).
   bool average_due() const;
   /// Evaluates that average and writes it if it scores better than the best weights. False when a signal
-  /// interrupted it: it stays due.
+  /// interrupted it: it stays due. The state is saved before: an error, which does end the run, costs none of it.
   bool try_average(const Interrupt& interrupt);
   /// Waits for the device, shares progress, and saves the state and the last weights.
   void save(const Interrupt& interrupt);
-  /// Evaluates the last weights on some training images, where that takes little of the run's time, for the
-  /// closing words. A signal leaves it out.
-  void try_training_images(const Interrupt& interrupt);
-  /// After the last epoch: the final state and plots.
-  void close();
+  /// After the last epoch: the final state and weights, and then what the run can be without: the last weights' scores
+  /// on some training images, where that takes little of the run's time, and the plots. A signal leaves out the scores.
+  void close(const Interrupt& interrupt);
   /// Puts a finished run's closing words into its report.
   void report_closing_words(const std::vector<std::string>& sentences);
   /// Throws an error, on all ranks, when files of the run could not be written at the last attempt.
@@ -128,6 +127,7 @@ class Trainer {
   EpochSummary summary(double epoch, const Metrics* metrics) const;
   double epochs_done() const;
   int64_t affordable_training_images() const;
+  void try_training_images(const Interrupt& interrupt);
   RunProgress run_progress(bool just_evaluated) const;
   std::string describe_progress(bool just_evaluated) const;
   float loss_scale() const;
@@ -164,6 +164,7 @@ class Trainer {
   LoaderAdvisor loader_advisor_;
   ProgressLine line_;
   OutputFiles files_;
+  BestEffort best_effort_;
   KeptSets kept_;
   /// On rank 0 only.
   std::unique_ptr<RunReport> report_;

@@ -120,14 +120,19 @@ std::string Trainer::describe_progress(bool just_evaluated) const {
 int64_t Trainer::affordable_training_images() const {
   constexpr double part_of_run = 0.02, part_of_rest = 0.5;
   constexpr int64_t least = 10;
+  const TileOptions& tiles = setup_.config.data.tiles;
   const auto val = static_cast<int64_t>(setup_.val.images.size());
+  const auto pictures = static_cast<int64_t>(setup_.train_pictures.images.size());
   double seconds = part_of_run * pace_.times().used;
   if (time_plan_.active()) seconds = std::min(seconds, part_of_rest * time_plan_.seconds_left());
-  const double per_image = pace_.evaluation_seconds() / static_cast<double>(val);
+  const double per_input =
+      pace_.evaluation_seconds() / static_cast<double>(evaluated_images(setup_.val, tiles));
+  const double inputs_each =
+      static_cast<double>(evaluated_images(setup_.train_pictures, tiles)) / static_cast<double>(pictures);
+  const double per_image = per_input * inputs_each;
   if (per_image <= 0 || seconds <= 0) return 0;
   const double fitting = std::min(1e9, seconds / per_image);
-  const int64_t count =
-      std::min({static_cast<int64_t>(fitting), val, static_cast<int64_t>(setup_.train.images.size())});
+  const int64_t count = std::min({static_cast<int64_t>(fitting), val, pictures});
   return count < least ? 0 : count;
 }
 
@@ -136,7 +141,7 @@ void Trainer::try_training_images(const Interrupt& interrupt) {
   int64_t count = leads() ? affordable_training_images() : 0;
   broadcast_value(setup_.communicator, count);  // clocks differ
   if (count == 0) return;
-  const Dataset images = some_of(setup_.train, count);
+  const Dataset images = some_of(setup_.train_pictures, count);
   const auto metrics = validation_.measure(step_.averaged_network(), images, interrupt);
   line_.clear();
   if (!metrics || metrics->AP == no_truths || validation_.last()->AP == no_truths) return;

@@ -124,6 +124,7 @@ bool Trainer::average_due() const {
 bool Trainer::try_average(const Interrupt& interrupt) {
   if (!average_due()) return true;
   line_.clear();
+  write_state();
   std::vector<float> values(layout_.floats());
   int sets = 0;
   if (leads()) std::tie(values, sets) = kept_.mean(progress_.kept);

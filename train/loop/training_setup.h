@@ -37,6 +37,8 @@ struct TrainingSetup {
   std::function<std::optional<uint64_t>(const std::filesystem::path&)> free_space = free_bytes;
   /// For the report: a key, its value and why, of every value that was chosen automatically.
   std::vector<std::vector<std::string>> choices = {};
+  /// What `train` was cut from (data.tiles): evaluations merge the tiles of a picture.
+  const Dataset& train_pictures = train;
 };
 
 }  // namespace brightnet

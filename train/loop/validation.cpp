@@ -61,21 +61,26 @@ std::optional<Metrics> Validation::run(Network& network, const Interrupt& interr
 
 std::optional<Metrics> Validation::measure(Network& network, const Interrupt& interrupt) {
   worst_ = WorstImages(pictured_images);
-  auto metrics = measure(network, dataset_, interrupt, [&](int index, std::span<const ScoredBox> boxes) {
-    worst_.add(index, boxes, dataset_.images[static_cast<size_t>(index)].annotations);
-  });
+  auto metrics = measure(
+      network, dataset_, interrupt,
+      [&](int index, std::span<const ScoredBox> boxes) {
+        worst_.add(index, boxes, dataset_.images[static_cast<size_t>(index)].annotations);
+      },
+      false);
   if (metrics) gather_worst();
   return metrics;
 }
 
 std::optional<Metrics> Validation::measure(Network& network, const Dataset& images,
                                            const Interrupt& interrupt) {
-  return measure(network, images, interrupt, [](int, std::span<const ScoredBox>) {});
+  return measure(
+      network, images, interrupt, [](int, std::span<const ScoredBox>) {}, true);
 }
 
 std::optional<Metrics> Validation::measure(Network& network, const Dataset& images,
                                            const Interrupt& interrupt,
-                                           const std::function<void(int, std::span<const ScoredBox>)>& see) {
+                                           const std::function<void(int, std::span<const ScoredBox>)>& see,
+                                           bool share_errors) {
   const InputFit fit{
       .size = config_.evaluation_size(), .letterbox = config_.augment.letterbox, .channels = model_.channels};
   const DetectOptions options{.nms = for_model(config_.evaluate.nms, model_),
@@ -89,7 +94,7 @@ std::optional<Metrics> Validation::measure(Network& network, const Dataset& imag
     if (progress_) progress_(done, all);
     return !interrupt.requested();
   };
-  return evaluate(network, images, fit, options, sink, evaluation_ranks(communicator_));
+  return evaluate(network, images, fit, options, sink, evaluation_ranks(communicator_, share_errors));
 }
 
 /// Of the images of all ranks; rank 0 draws the pictures.

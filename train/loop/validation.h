@@ -36,7 +36,7 @@ class Validation {
   std::optional<Metrics> run(Network& network, const Interrupt& interrupt);
   /// The same without becoming last(): for parameters that are not the run's current ones.
   std::optional<Metrics> measure(Network& network, const Interrupt& interrupt);
-  /// The metrics of other images, without pictures.
+  /// The metrics of other images, without pictures. An error of one rank is a SharedError of all.
   std::optional<Metrics> measure(Network& network, const Dataset& images, const Interrupt& interrupt);
   /// The metric that the run wants to be best by (evaluate.best_by), of one evaluation.
   double score(const Metrics& metrics) const;
@@ -58,7 +58,8 @@ class Validation {
 
  private:
   std::optional<Metrics> measure(Network& network, const Dataset& images, const Interrupt& interrupt,
-                                 const std::function<void(int, std::span<const ScoredBox>)>& see);
+                                 const std::function<void(int, std::span<const ScoredBox>)>& see,
+                                 bool share_errors);
   void gather_worst();
 
   const RunConfig& config_;

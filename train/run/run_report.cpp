@@ -68,10 +68,11 @@ Thinning rest_of(size_t budget, const std::filesystem::path& folder) {
 
 }  // namespace
 
-RunReport::RunReport(const RunFolder& folder, OutputFiles& files, RunDescription run, double after_epoch,
-                     int best_epoch, int64_t iteration)
+RunReport::RunReport(const RunFolder& folder, OutputFiles& files, BestEffort& best_effort, RunDescription run,
+                     double after_epoch, int best_epoch, int64_t iteration)
     : folder_(folder),
       files_(files),
+      best_effort_(best_effort),
       run_(std::move(run)),
       csv_(open_csv(folder.metrics(), run_.classes, after_epoch)),
       events_(folder.path(), iteration),
@@ -79,17 +80,24 @@ RunReport::RunReport(const RunFolder& folder, OutputFiles& files, RunDescription
       points_(rest_of(point_budget, folder.path())) {
   if (const std::string problem = typeface_problem(run_.classes); !problem.empty()) log::warn("{}", problem);
   standing_.best_epoch = best_epoch;
-  if (after_epoch >= 0) {
-    before_ = page_in(folder_.file("report.html"));
-    for (int i = 0; i < pictured_batches; ++i) keep_picture(before_.section(batch_title(i)), train_pictures_);
-    for (size_t i = 0; i < pictured_images; ++i) keep_picture(before_.section(worst_title(i)), val_pictures_);
-  }
+  if (after_epoch >= 0) best_effort_.attempt("What report.html had before", [this] { read_page(); });
   write_table();
   write_events();
 }
 
+void RunReport::read_page() {
+  before_ = page_in(folder_.file("report.html"));
+  for (int i = 0; i < pictured_batches; ++i) keep_picture(before_.section(batch_title(i)), train_pictures_);
+  for (size_t i = 0; i < pictured_images; ++i) keep_picture(before_.section(worst_title(i)), val_pictures_);
+}
+
 void RunReport::add_batch(const Batch& batch, int64_t number) {
   if (number >= pictured_batches) return;
+  best_effort_.attempt("A picture of training samples (train_batch*.jpg)",
+                       [&] { picture_batch(batch, number); });
+}
+
+void RunReport::picture_batch(const Batch& batch, int64_t number) {
   std::vector<cv::Mat> pictures;
   const InputSize size(batch.height, batch.width);
   const size_t bytes = static_cast<size_t>(batch.channels) * static_cast<size_t>(size.pixels());
@@ -107,6 +115,11 @@ void RunReport::add_batch(const Batch& batch, int64_t number) {
 }
 
 void RunReport::add_epoch(const EpochSummary& summary) {
+  best_effort_.attempt("A row of metrics.csv and TensorBoard", [&] { write_row(summary); });
+  if (plot_due()) plot();
+}
+
+void RunReport::write_row(const EpochSummary& summary) {
   const std::vector<std::string> columns = metric_columns(run_.classes);
   const std::vector<double> values = metric_values(summary, run_.classes.size());
   csv_.add(summary.epoch, values);
@@ -117,15 +130,20 @@ void RunReport::add_epoch(const EpochSummary& summary) {
     events_.scalar(curve_name(columns[i]), static_cast<float>(values[i]), summary.iteration);
   }
   write_events();
-  if (plot_due()) plot();
 }
 
 void RunReport::add_configuration(const std::string& yaml, int64_t iteration) {
-  events_.text("configuration", "```yaml\n" + yaml + "\n```", iteration);
-  write_events();
+  best_effort_.attempt("The configuration in TensorBoard", [&] {
+    events_.text("configuration", "```yaml\n" + yaml + "\n```", iteration);
+    write_events();
+  });
 }
 
 void RunReport::add_point(const TrainingPoint& point) {
+  best_effort_.attempt("A point of TensorBoard's curves", [&] { write_point(point); });
+}
+
+void RunReport::write_point(const TrainingPoint& point) {
   const LossTotals& l = point.losses;
   if (l.images <= 0 || !points_.next(point_bytes)) return;
   points_.spend(point_bytes);
@@ -165,16 +183,26 @@ void RunReport::add_best(const Metrics& metrics, const Dataset& val, const Worst
   worst_ = worst;
   best_is_drawn_ = false;
   if (pictures_.next(largest_picture)) {
-    if (const cv::Mat sheet = picture_worst(val, worst, 0); !sheet.empty())
-      pictures_.spend(events_.image("val/predictions", sheet, iteration));
-    write_events();
+    best_effort_.attempt("A picture in TensorBoard", [&] {
+      if (const cv::Mat sheet = picture_worst(val, worst, 0); !sheet.empty())
+        pictures_.spend(events_.image("val/predictions", sheet, iteration));
+      write_events();
+    });
   }
   if (plot_due()) plot();
 }
 
 /// Takes a second or two, which an evaluation of a small split does not.
 void RunReport::draw_best() {
-  plot_evaluation(*best_, [this](const std::string& name, const cv::Mat& rgb) { write_picture(name, rgb); });
+  best_is_drawn_ = true;
+  best_effort_.attempt("A plot of the best evaluation (pr_curve.png and others)", [this] {
+    plot_evaluation(*best_,
+                    [this](const std::string& name, const cv::Mat& rgb) { write_picture(name, rgb); });
+  });
+  best_effort_.attempt("A picture of validation images (val_pred*.jpg)", [this] { picture_best(); });
+}
+
+void RunReport::picture_best() {
   Page page("", "");
   val_pictures_.clear();
   for (size_t sheet = 0; sheet < worst_sheets(worst_.images().size()); ++sheet) {
@@ -185,7 +213,6 @@ void RunReport::draw_best() {
     page.picture(title, name, picture);
     val_pictures_.push_back(page.section(title));
   }
-  best_is_drawn_ = true;
 }
 
 void RunReport::finish(std::vector<std::string> sentences) {
@@ -200,8 +227,10 @@ bool RunReport::plot_due() const {
 
 void RunReport::plot() {
   if (!best_is_drawn_) draw_best();
-  write_picture("results.png", plot_panels(results_panels(csv_.table()), "epoch", standing_.best_epoch));
-  write_page();
+  best_effort_.attempt("The plot of the curves (results.png)", [this] {
+    write_picture("results.png", plot_panels(results_panels(csv_.table()), "epoch", standing_.best_epoch));
+  });
+  best_effort_.attempt("The report page (report.html)", [this] { write_page(); });
   plotted_ = std::chrono::steady_clock::now();
 }
 

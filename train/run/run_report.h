@@ -9,6 +9,7 @@
 #include "data/loader/loader.h"
 #include "detect/evaluate/metrics.h"
 #include "detect/evaluate/worst_images.h"
+#include "train/run/best_effort.h"
 #include "train/run/epoch_summary.h"
 #include "train/run/output_files.h"
 #include "train/run/progress_text.h"
@@ -31,9 +32,9 @@ struct TrainingPoint {
 class RunReport {
  public:
   /// Starts a report, or, with `after_epoch` ≥ 0, continues one after that many epochs (MetricsCsv). `files`
-  /// writes it and outlives it.
-  RunReport(const RunFolder& folder, OutputFiles& files, RunDescription run, double after_epoch,
-            int best_epoch, int64_t iteration);
+  /// writes it, under `best_effort`: once it is there, no error of it reaches the caller. Both outlive it.
+  RunReport(const RunFolder& folder, OutputFiles& files, BestEffort& best_effort, RunDescription run,
+            double after_epoch, int best_epoch, int64_t iteration);
 
   /// The run's configuration, as a text of the TensorBoard events.
   void add_configuration(const std::string& yaml, int64_t iteration);
@@ -57,6 +58,11 @@ class RunReport {
 
  private:
   bool plot_due() const;
+  void read_page();
+  void picture_batch(const Batch& batch, int64_t number);
+  void picture_best();
+  void write_row(const EpochSummary& summary);
+  void write_point(const TrainingPoint& point);
   void draw_best();
   void write_page();
   void write_picture(const std::string& name, const cv::Mat& picture);
@@ -65,6 +71,7 @@ class RunReport {
 
   RunFolder folder_;
   OutputFiles& files_;
+  BestEffort& best_effort_;
   RunDescription run_;
   MetricsCsv csv_;
   TensorBoardWriter events_;

@@ -218,6 +218,7 @@ Preparation prepare(const RunRequest& request, const RankDevice& device, const C
   run.backend = open_device(device.name, config.train.precision.value_or(device.fast.precision),
                             config.train.deterministic);
   RunData data = read_run_data(config, ranks.leads());
+  if (config.data.tiles) run.pictures = data.training;
   run.training = training_images(config, std::move(data.training), ranks.leads());
   run.validation = std::move(data.validation);
   if (run.old) refuse_other_classes(run.old->folder, run.training.classes);

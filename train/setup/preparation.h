@@ -26,11 +26,14 @@ struct Preparation {
   RunConfig config;
   std::unique_ptr<Backend> backend;
   Dataset training, validation;
+  Dataset pictures;  ///< what the training images were cut from, where they were (data.tiles)
   Model model;
   std::unique_ptr<ParameterLayout> layout;
   std::vector<float> initial;
   std::vector<Choice> choices;  ///< what was automatic
   AnchorFit anchors;            ///< of the training split; no heads where it has no boxes
+
+  const Dataset& training_pictures() const { return config.data.tiles ? pictures : training; }
 };
 
 /// Prepares the run on this rank's device: a new one, or that in the folder that a RunPlace has found. Throws

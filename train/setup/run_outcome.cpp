@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/ranges.h>
+
+#include "core/log.h"
+#include "train/run/best_effort.h"
 #include "train/setup/run_facts.h"
 
 namespace brightnet {
@@ -49,6 +53,17 @@ RunOutcome run_outcome(const Trainer& trainer, const Preparation& run, const Run
     for (const Annotation& a : image.annotations) ++outcome.training_objects[static_cast<size_t>(a.class_id)];
   }
   return outcome;
+}
+
+void say_closing_words(Trainer& trainer, const Preparation& run, const RunFolder& folder,
+                       bool stopped_early) {
+  if (!trainer.best_metrics()) return;
+  std::vector<std::string> sentences;
+  BestEffort().attempt("The judgement of the run", [&] {
+    sentences = closing_words(run_outcome(trainer, run, folder, stopped_early));
+    if (!sentences.empty()) log::info("{}", fmt::join(sentences, " "));
+  });
+  trainer.report_closing_words(sentences);
 }
 
 }  // namespace brightnet

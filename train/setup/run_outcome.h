@@ -11,4 +11,7 @@ namespace brightnet {
 RunOutcome run_outcome(const Trainer& trainer, const Preparation& run, const RunFolder& folder,
                        bool stopped_early);
 
+/// Logs what the curves say (train/run/report/closing_words.h), and puts it into the run's report. For rank 0.
+void say_closing_words(Trainer& trainer, const Preparation& run, const RunFolder& folder, bool stopped_early);
+
 }  // namespace brightnet

@@ -6,7 +6,8 @@
 
 #include "kernels/cpu/cpu_backend.h"
 #include "tests/train/distributed/thread_ranks.h"
-#include "tests/train/small_run.h"
+#include "tests/train/small_training.h"
+#include "train/distributed/agreement.h"
 #include "train/distributed/solo.h"
 #include "train/loop/training_step.h"
 #include "train/setup/run_model.h"
@@ -170,6 +171,34 @@ TEST(Validation, HasNoMetricsWhenASignalCame) {
   const Interrupt interrupt;
   std::raise(SIGTERM);
   EXPECT_EQ(validate(run.load(), Communicator::solo(), interrupt), "stopped");
+}
+
+TEST(Validation, OfOtherImagesThatFailsOnOneRankFailsOnAll) {
+  SmallRun run;
+  const RunConfig config = run.load();
+  const auto ends = on_ranks(2, [&](Communicator& ranks) -> std::string {
+    const Dataset val = read_dataset(config.data, Split::val);
+    const Model model = load_model(config, 2);
+    const ParameterLayout layout(model);
+    SeenWork seen;
+    seen.before_detection = [&] {
+      if (ranks.rank() == 1) throw std::runtime_error("planted");
+    };
+    WatchedBackend backend(seen);
+    const RunFolder folder = RunFolder::at("nowhere");
+    SoloCollectives collectives;
+    const TrainingSetup setup{config, model, val, val, backend, folder, ranks, collectives};
+    TrainingStep step(setup, layout, initial_parameters(model, layout, 1));
+    Validation validation(config, model, val, ranks);
+    try {
+      validation.measure(step.averaged_network(), val, Interrupt());
+    } catch (const SharedError& e) {
+      return e.what();
+    }
+    return "no error";
+  });
+  EXPECT_NE(ends[0].find("planted"), std::string::npos) << ends[0];
+  EXPECT_EQ(ends[0], ends[1]);
 }
 
 /// The mean loss of a fresh network over five validation images, whose last batch is not full.

@@ -45,6 +45,7 @@ struct Report {
 
   RunFolder folder;
   OutputFiles files;
+  BestEffort best_effort;
   Dataset val;
 };
 
@@ -63,7 +64,7 @@ TEST(RunReport, DrawsTheBestAtItsEndAndItsPageOutlivesAResume) {
   WorstImages worst(1);
   worst.add(0, {}, std::vector<Annotation>{{1, 1, 9, 9, 0, false, false, 64}});
   {
-    RunReport report(run.folder, run.files, of_bolts(), -1, 0, 0);
+    RunReport report(run.folder, run.files, run.best_effort, of_bolts(), -1, 0, 0);
     report.add_epoch({.epoch = 1, .metrics = &metrics});
     report.add_best(metrics, run.val, worst, 1, 1);
     report.plot();
@@ -72,7 +73,7 @@ TEST(RunReport, DrawsTheBestAtItsEndAndItsPageOutlivesAResume) {
        {"val_pred0.jpg", "confusion_matrix.png", "f1_curve.png", "results.png", "report.html"})
     EXPECT_TRUE(fs::exists(run.folder.file(name))) << name;
   EXPECT_EQ(read_file(run.folder.file("report.html")).find("training has ended"), std::string::npos);
-  RunReport resumed(run.folder, run.files, of_bolts(), 1, 1, 1);
+  RunReport resumed(run.folder, run.files, run.best_effort, of_bolts(), 1, 1, 1);
   resumed.add_epoch({.epoch = 2});
   resumed.finish({"It is over."});
   const std::string page = read_file(run.folder.file("report.html"));
@@ -92,7 +93,7 @@ TEST(RunReport, ShowsTheFirstTrainingBatchAndStillAfterAResume) {
     return !Page::read(read_file(run.folder.file("report.html"))).section(title).is_null();
   };
   {
-    RunReport report(run.folder, run.files, of_bolts(), -1, 0, 0);
+    RunReport report(run.folder, run.files, run.best_effort, of_bolts(), -1, 0, 0);
     for (int number = 0; number < 4; ++number) report.add_batch(batch, number);
     report.plot();
   }
@@ -100,7 +101,7 @@ TEST(RunReport, ShowsTheFirstTrainingBatchAndStillAfterAResume) {
   EXPECT_FALSE(shown("Training samples 2"));
   EXPECT_TRUE(fs::exists(run.folder.file("train_batch2.jpg")));
   EXPECT_FALSE(fs::exists(run.folder.file("train_batch3.jpg")));
-  RunReport resumed(run.folder, run.files, of_bolts(), 1, 1, 1);
+  RunReport resumed(run.folder, run.files, run.best_effort, of_bolts(), 1, 1, 1);
   resumed.finish({"It is over."});
   EXPECT_TRUE(shown("Training samples 1"));
 }
@@ -116,8 +117,8 @@ TEST(RunReport, BoundsTheBytesOfTensorBoardsEvents) {
   WorstImages worst(1);
   worst.add(0, {}, {});
   for (const int first : {0, 25}) {  // the second time the run is resumed
-    RunReport report(run.folder, run.files, of_bolts(), first == 0 ? -1 : first, first == 0 ? 0 : first,
-                     first);
+    RunReport report(run.folder, run.files, run.best_effort, of_bolts(), first == 0 ? -1 : first,
+                     first == 0 ? 0 : first, first);
     for (int epoch = first; epoch < first + 25; ++epoch) {
       for (int i = 0; i < 60; ++i) report.add_point(point);
       report.add_epoch({.epoch = epoch + 1.0, .iteration = epoch, .metrics = &metrics});
@@ -134,12 +135,12 @@ TEST(RunReport, KnowsItsLastScoresAfterAResume) {
   metrics.AP = 0.5;
   metrics.AP50 = 0.75;
   {
-    RunReport report(run.folder, run.files, of_bolts(), -1, 0, 0);
+    RunReport report(run.folder, run.files, run.best_effort, of_bolts(), -1, 0, 0);
     EXPECT_FALSE(report.last_scores());
     report.add_epoch({.epoch = 1.5, .metrics = &metrics, .whole = false});
     report.add_epoch({.epoch = 2});
   }
-  const RunReport resumed(run.folder, run.files, of_bolts(), 2, 1, 10);
+  const RunReport resumed(run.folder, run.files, run.best_effort, of_bolts(), 2, 1, 10);
   ASSERT_TRUE(resumed.last_scores());
   EXPECT_EQ(resumed.last_scores()->epoch, 1.5);
   EXPECT_EQ(resumed.last_scores()->AP, 0.5);

@@ -1,0 +1,139 @@
+// The end of a run: what it can be without fails, and the run is finished all the same.
+#include <set>
+
+#include "tests/logged.h"
+#include "tests/train/small_training.h"
+#include "train/setup/preparation.h"
+#include "train/setup/run_outcome.h"
+
+namespace brightnet::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Plants what BestEffort calls before each of its works, and takes it away.
+struct Planted {
+  explicit Planted(std::function<void(const std::string&)> before) {
+    BestEffort::before_work = std::move(before);
+  }
+  ~Planted() { BestEffort::before_work = nullptr; }
+};
+
+/// A prepared run, on a clock by which training takes far longer than evaluations.
+struct PreparedRun {
+  PreparedRun(const SmallRun& small, const std::string& name, std::vector<std::string> more)
+      : folder(RunFolder::create(small.folder() / name)) {
+    RunRequest request;
+    request.config = small.config().string();
+    more.insert(more.end(), {"evaluate.every=2", "train.save_every=1e9"});
+    request.assignments = SmallRun::short_run(std::move(more));
+    Communicator& solo = Communicator::solo();
+    run = prepare(request, common_device(solo, [] { return "cpu"; }), solo);
+    run.backend = std::make_unique<WatchedBackend>(seen);
+    seen.before_loss = [this] { clock += 1000; };
+    seen.before_detection = [this] { clock += 1; };
+  }
+  Trainer make() {
+    TrainingSetup setup{.config = run.config,
+                        .model = run.model,
+                        .train = run.training,
+                        .val = run.validation,
+                        .backend = *run.backend,
+                        .folder = folder,
+                        .train_pictures = run.training_pictures()};
+    setup.now = [this] { return clock; };
+    return Trainer(setup, *run.layout, run.initial);
+  }
+
+  double clock = 0;
+  SeenWork seen;
+  RunFolder folder;
+  Preparation run;
+};
+
+TEST(RunEnd, IsReachedWhateverFailsOfWhatARunCanBeWithout) {
+  const SmallRun small(12, 10);
+  std::set<std::string> works;
+  PreparedRun whole(small, "whole", {"train.average=0", "train.epochs=1"});
+  {
+    const Planted collecting([&](const std::string& what) {
+      works.insert(what);
+      if (what == "The measurement on training images") {
+        EXPECT_TRUE(fs::exists(whole.folder.state()) && fs::exists(whole.folder.last()))
+            << "what matters first";
+      }
+    });
+    Trainer trainer = whole.make();
+    ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+    ASSERT_TRUE(trainer.training_images());
+    say_closing_words(trainer, whole.run, whole.folder, false);
+  }
+  EXPECT_GE(works.size(), 10u);
+  for (const char* what : {"The measurement on training images", "The judgement of the run",
+                           "The plot of the curves (results.png)", "The report page (report.html)",
+                           "A picture of validation images (val_pred*.jpg)"})
+    EXPECT_TRUE(works.contains(what)) << what;
+  for (const std::string& failing : works) {
+    SCOPED_TRACE(failing);
+    const Planted failure([&](const std::string& what) {
+      if (what == failing) BRIGHTNET_CHECK(false, "planted");
+    });
+    PreparedRun run(small, "run", {"train.average=0", "train.epochs=1"});
+    Trainer trainer = run.make();
+    const Logged logged;
+    const TrainingEnd end = trainer.run(Interrupt());
+    say_closing_words(trainer, run.run, run.folder, false);
+    const std::string said = logged.text();
+    EXPECT_EQ(end, TrainingEnd::finished);
+    EXPECT_NE(said.find(failing + " failed"), std::string::npos) << said;
+    EXPECT_EQ(said.find("planted"), said.rfind("planted")) << "said once: " << said;
+    trainer.check_files();
+    for (const auto& file : {run.folder.last(), run.folder.best(), run.folder.state()})
+      EXPECT_EQ(tensors_of(file), tensors_of(whole.folder.file(fs::relative(file, run.folder.path()))))
+          << file;
+    Trainer again = run.make();
+    again.resume();
+    EXPECT_TRUE(again.over() && !again.average_due());
+    fs::remove_all(run.folder.path());
+  }
+}
+
+TEST(RunEnd, HasItsStateBeforeTheAverageOfTheBestWeightsIsTried) {
+  const SmallRun small(12, 10);
+  PreparedRun run(small, "run", {"evaluate.every=1", "train.average=2"});
+  int64_t detections = 0;
+  constexpr int64_t of_two_evaluations = 20;  // of five batches and two heads
+  run.seen.before_detection = [&] {
+    run.clock += 1;
+    if (++detections > of_two_evaluations) throw std::bad_alloc();
+  };
+  {
+    Trainer trainer = run.make();
+    EXPECT_THROW(trainer.run(Interrupt()), std::bad_alloc);
+  }
+  detections = -1000;
+  Trainer again = run.make();
+  again.resume();
+  EXPECT_TRUE(again.over() && again.average_due());
+  EXPECT_EQ(again.run(Interrupt()), TrainingEnd::finished);
+  EXPECT_EQ(detections, -1000 + of_two_evaluations / 2) << "the average is evaluated";
+}
+
+TEST(RunEnd, ComparesTrainingPicturesNotTheirTilesWithValidation) {
+  const SmallRun small(20, 10);
+  PreparedRun run(small, "run", {"train.average=0", "data.tiles={size: 40, overlap: 0.2}"});
+  ASSERT_GT(run.run.training.images.size(), 20u);
+  Trainer trainer = run.make();
+  const Logged logged;
+  EXPECT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+  EXPECT_EQ(logged.text().find("failed"), std::string::npos) << logged.text();
+  ASSERT_TRUE(trainer.training_images());
+  EXPECT_EQ(trainer.training_images()->training.images, 10);
+  size_t objects = 0;
+  const Dataset pictures = read_dataset(run.run.config.data, Split::train);
+  for (size_t i = 0; i < 10; ++i) objects += pictures.images[2 * i].annotations.size();
+  EXPECT_EQ(trainer.training_images()->training.truths, static_cast<int64_t>(objects));
+}
+
+}  // namespace
+}  // namespace brightnet::testing

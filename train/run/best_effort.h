@@ -1,0 +1,37 @@
+// What a run can be without: its report, plots, pictures and closing words, and the measurement on training images.
+// Whatever goes wrong there, a bug of ours among it, is said and does not end the run.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+
+#include "train/distributed/communicator.h"
+
+namespace brightnet {
+
+class BestEffort {
+ public:
+  /// `before_message` is called before a warning is logged (to end a progress line).
+  explicit BestEffort(std::function<void()> before_message = {});
+
+  /// Calls `work`, which takes no part in messages between ranks. What it throws becomes a warning, one for each
+  /// `what`: a noun that the warning begins with.
+  void attempt(const std::string& what, const std::function<void()>& work);
+
+  /// The same for work in which all ranks take part. With several ranks only an error that all of them share
+  /// (SharedError) becomes a warning: after any other, the others would wait for this rank in another call.
+  void attempt_together(const Communicator& communicator, const std::string& what,
+                        const std::function<void()>& work);
+
+  /// For tests: called with every `what` before its work. What it throws is treated as the work's.
+  static inline std::function<void(const std::string& what)> before_work;
+
+ private:
+  void warn(const std::string& what, const std::exception& problem);
+
+  std::function<void()> before_message_;
+  std::set<std::string> said_;
+};
+
+}  // namespace brightnet
