@@ -6,6 +6,8 @@
 #include <fstream>
 #include <regex>
 #include <sstream>
+#include <streambuf>
+#include <utility>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -24,35 +26,103 @@ namespace {
                    "Check that the folder exists, that you may write there and that the disk is not full.");
 }
 
-void flush_to_disk(const fs::path& path, int flags) {
-  const int descriptor = ::open(path.c_str(), flags);
-  if (descriptor < 0) cannot_write(path, std::strerror(errno));
-  const int failed = ::fsync(descriptor);
-  const int reason = errno;
-  ::close(descriptor);
-  if (failed != 0 && reason != EINVAL) cannot_write(path, std::strerror(reason));
+/// Of a file system that cannot flush (EINVAL), nothing is expected.
+void flush_to_disk(int descriptor, const fs::path& file) {
+  int failed = 0;
+  do failed = ::fsync(descriptor);
+  while (failed != 0 && errno == EINTR);
+  if (failed != 0 && errno != EINVAL) cannot_write(file, std::strerror(errno));
 }
 
-/// Creates a new empty file. Process ids alone do not make names unique: several machines may share
-/// the folder.
-fs::path create_temporary(const fs::path& file) {
-  for (int number = 0;; ++number) {
-    fs::path path = file;
-    path += '.' + std::to_string(::getpid()) + '-' + std::to_string(number) + ".tmp";
-    const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor >= 0) {
-      ::close(descriptor);
-      return path;
+/// Writes all of it. 0, or the reason why not.
+int write_all(int descriptor, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written >= 0) {
+      bytes.remove_prefix(static_cast<size_t>(written));
+    } else if (errno != EINTR) {
+      return errno;
     }
+  }
+  return 0;
+}
+
+/// 0, or the reason why what was written may not be there: where quotas and networks are involved, closing tells.
+int close_checked(int descriptor) {
+  return close_written(descriptor) == 0 || errno == EINTR ? 0 : errno;
+}
+
+/// Creates a new empty file, and opens it. Process ids alone do not make names unique: several machines may share
+/// the folder.
+int create_temporary(const fs::path& file, fs::path& temporary) {
+  for (int number = 0;; ++number) {
+    temporary = file;
+    temporary += '.' + std::to_string(::getpid()) + '-' + std::to_string(number) + ".tmp";
+    const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor >= 0) return descriptor;
     if (errno != EEXIST) cannot_write(file, std::strerror(errno));
   }
 }
 
 }  // namespace
 
-AtomicFile::AtomicFile(fs::path file) : file_(std::move(file)), temporary_(create_temporary(file_)) {
-  out_.open(temporary_, std::ios::binary | std::ios::trunc);
-  if (!out_) cannot_write(file_, std::strerror(errno));
+int (*close_written)(int descriptor) = ::close;
+
+/// Writes into a descriptor, and knows the first reason why that failed.
+class AtomicFile::Buffer : public std::streambuf {
+ public:
+  Buffer() : bytes_(1 << 16) { setp(bytes_.data(), bytes_.data() + bytes_.size()); }
+  ~Buffer() override {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+
+  void create(const fs::path& file, fs::path& temporary) { descriptor_ = create_temporary(file, temporary); }
+  /// Throws unless all that was written is on the disk.
+  void finish(const fs::path& file) {
+    write_out({});
+    if (failure_ == 0) flush_to_disk(descriptor_, file);
+    const int closed = close_checked(std::exchange(descriptor_, -1));
+    if (failure_ == 0) failure_ = closed;
+    if (failure_ != 0) cannot_write(file, std::strerror(failure_));
+  }
+
+ protected:
+  int_type overflow(int_type next) override {
+    if (!write_out({})) return traits_type::eof();
+    return traits_type::eq_int_type(next, traits_type::eof()) ? traits_type::not_eof(next)
+                                                              : sputc(traits_type::to_char_type(next));
+  }
+  std::streamsize xsputn(const char* text, std::streamsize count) override {
+    const std::string_view bytes(text, static_cast<size_t>(count));
+    if (count <= epptr() - pptr()) {
+      std::copy(bytes.begin(), bytes.end(), pptr());
+      pbump(static_cast<int>(count));
+      return count;
+    }
+    return write_out(bytes) ? count : 0;
+  }
+  int sync() override { return write_out({}) ? 0 : -1; }
+
+ private:
+  /// What is buffered, and then these bytes.
+  bool write_out(std::string_view bytes) {
+    const std::string_view buffered(pbase(), static_cast<size_t>(pptr() - pbase()));
+    for (const std::string_view part : {buffered, bytes}) {
+      if (failure_ == 0) failure_ = write_all(descriptor_, part);
+    }
+    setp(bytes_.data(), bytes_.data() + bytes_.size());
+    return failure_ == 0;
+  }
+
+  std::vector<char> bytes_;
+  int descriptor_ = -1;
+  int failure_ = 0;
+};
+
+// Creating the file comes last: nothing after it can fail and leave the file behind.
+AtomicFile::AtomicFile(fs::path file)
+    : file_(std::move(file)), buffer_(std::make_unique<Buffer>()), out_(buffer_.get()) {
+  buffer_->create(file_, temporary_);
 }
 
 bool AtomicFile::is_temporary(const fs::path& file) {
@@ -62,22 +132,29 @@ bool AtomicFile::is_temporary(const fs::path& file) {
 
 AtomicFile::~AtomicFile() {
   if (committed_) return;
-  out_.close();
+  buffer_.reset();
   std::error_code ignored;
   fs::remove(temporary_, ignored);
 }
 
 void AtomicFile::commit() {
-  out_.flush();
-  if (!out_) cannot_write(file_, std::strerror(errno));
-  out_.close();
-  flush_to_disk(temporary_, O_RDONLY);
+  buffer_->finish(file_);
+  // Of a writer that gave up by itself.
+  if (!out_) cannot_write(file_, "not all of it was written");
   std::error_code error;
   fs::rename(temporary_, file_, error);
   if (error) cannot_write(file_, error.message());
   committed_ = true;
-  const auto folder = file_.parent_path();
-  flush_to_disk(folder.empty() ? "." : folder, O_RDONLY | O_DIRECTORY);
+  const fs::path parent = file_.parent_path(), folder = parent.empty() ? fs::path(".") : parent;
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) cannot_write(folder, std::strerror(errno));
+  try {
+    flush_to_disk(descriptor, folder);
+  } catch (...) {
+    ::close(descriptor);
+    throw;
+  }
+  ::close(descriptor);
 }
 
 void write_atomically(const fs::path& file, const std::function<void(std::ostream&)>& write) {
@@ -90,23 +167,35 @@ void write_atomically(const fs::path& file, const std::string& content) {
   write_atomically(file, [&content](std::ostream& out) { out << content; });
 }
 
+int open_no_link(const fs::path& file, int flags) {
+  const int descriptor = ::open(file.c_str(), flags | O_NOFOLLOW | O_CLOEXEC, 0666);
+  const int reason = errno;
+  std::error_code ignored;
+  if (descriptor < 0 && reason == ELOOP && fs::is_symlink(file, ignored)) {
+    throw InputError("this is a symbolic link (to " + fs::read_symlink(file, ignored).string() +
+                         "), and what it leads to is not written",
+                     file.string(), "Remove the link, or put the file itself here.");
+  }
+  errno = reason;
+  return descriptor;
+}
+
 void append_to_file(const fs::path& file, std::string_view bytes) {
-  const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  const int descriptor = open_no_link(file, O_WRONLY | O_CREAT | O_APPEND);
   if (descriptor < 0) cannot_write(file, std::strerror(errno));
   const off_t before = ::lseek(descriptor, 0, SEEK_END);
-  int failure = 0;
-  while (!bytes.empty() && failure == 0) {
-    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
-    if (written >= 0) {
-      bytes.remove_prefix(static_cast<size_t>(written));
-    } else if (errno != EINTR) {
-      failure = errno;
+  int failure = write_all(descriptor, bytes);
+  if (failure != 0 && before >= 0) static_cast<void>(!::ftruncate(descriptor, before));
+  const int closed = close_checked(descriptor);
+  if (failure == 0 && closed != 0) {
+    failure = closed;
+    const int again = before < 0 ? -1 : ::open(file.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (again >= 0) {
+      static_cast<void>(!::ftruncate(again, before));
+      ::close(again);
     }
   }
-  if (::close(descriptor) != 0 && failure == 0) failure = errno;  // where quotas are checked (NFS)
-  if (failure == 0) return;
-  if (before >= 0) static_cast<void>(!::truncate(file.c_str(), before));
-  cannot_write(file, std::strerror(failure));
+  if (failure != 0) cannot_write(file, std::strerror(failure));
 }
 
 std::string read_file(const fs::path& file) {

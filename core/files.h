@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -18,8 +19,15 @@ void write_atomically(const std::filesystem::path& file, const std::function<voi
 void write_atomically(const std::filesystem::path& file, const std::string& content);
 
 /// Adds the bytes to the end of FILE, which is created if missing: all of them, or none. Throws InputError as
-/// write_atomically() does; the file then ends as before.
+/// write_atomically() does, and where FILE is a symbolic link; the file then ends as before.
 void append_to_file(const std::filesystem::path& file, std::string_view bytes);
+
+/// Opens FILE for writing, with these flags of open(2), and never what a symbolic link of this name leads to: a folder
+/// from somebody else may have one to a file of the user's. -1, with errno, on failure; a link throws InputError.
+int open_no_link(const std::filesystem::path& file, int flags);
+
+/// What closes a written file; tests put a disk's failure in its place.
+extern int (*close_written)(int descriptor);
 
 /// write_atomically() for incremental writing: commit() renames the temporary file to FILE; without it the
 /// file is removed. Processes that write the same FILE use different temporary files.
@@ -40,8 +48,11 @@ class AtomicFile {
   static bool is_temporary(const std::filesystem::path& file);
 
  private:
+  class Buffer;
+
   std::filesystem::path file_, temporary_;
-  std::ofstream out_;
+  std::unique_ptr<Buffer> buffer_;
+  std::ostream out_;
   bool committed_ = false;
 };
 

@@ -1,10 +1,13 @@
 #include "core/files.h"
 
+#include <cerrno>
 #include <csignal>
 #include <fstream>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "core/error.h"
 
@@ -82,6 +85,97 @@ TEST(Files, AFullDiskIsAnInputErrorAndKeepsTheOldContent) {
   EXPECT_NE(words.find("File too large"), std::string::npos) << words;
   EXPECT_EQ(read_file(folder / "weights"), "old");
   EXPECT_EQ(entries(folder), 1u);
+}
+
+/// In the place of a disk that accepts what is written and refuses it when the file is closed.
+struct RefusedAtClose {
+  RefusedAtClose() {
+    close_written = [](int descriptor) {
+      const off_t size = ::lseek(descriptor, 0, SEEK_END);
+      static_cast<void>(!::ftruncate(descriptor, size / 2));
+      ::close(descriptor);
+      errno = EDQUOT;
+      return -1;
+    };
+  }
+  ~RefusedAtClose() { close_written = ::close; }
+};
+
+TEST(Files, WhatIsLostWhenAFileIsClosedKeepsTheOldContent) {
+  const auto folder = fresh_folder("closed");
+  write_atomically(folder / "weights", "old");
+  append_to_file(folder / "log", "one\n");
+  {
+    const RefusedAtClose disk;
+    for (const auto& write :
+         {std::function<void()>([&] { write_atomically(folder / "weights", "new content"); }),
+          std::function<void()>([&] { append_to_file(folder / "log", "two\n"); })}) {
+      try {
+        write();
+        ADD_FAILURE() << "nobody noticed";
+      } catch (const InputError& e) {
+        EXPECT_NE(std::string(e.what()).find("Disk quota exceeded"), std::string::npos) << e.what();
+      }
+    }
+  }
+  EXPECT_EQ(read_file(folder / "weights"), "old");
+  EXPECT_EQ(read_file(folder / "log").substr(0, 3), "one");
+  EXPECT_EQ(entries(folder), 2u) << "no temporary file";
+}
+
+TEST(Files, ADescriptorThatCannotBeFlushedKeepsTheOldContent) {
+  const auto folder = fresh_folder("flushed");
+  write_atomically(folder / "weights", "old");
+  const auto write = [&] {
+    write_atomically(folder / "weights", [&](std::ostream& out) {
+      out << "new" << std::flush;
+      // All is written, and only flushing the descriptor that wrote it can tell that it is lost: what stands in its
+      // place from here on can be closed, not flushed.
+      const int unflushable = ::open("/", O_PATH);
+      for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
+        std::error_code gone;
+        if (AtomicFile::is_temporary(fs::read_symlink(entry.path(), gone)))
+          ::dup2(unflushable, std::stoi(entry.path().filename().string()));
+      }
+      ::close(unflushable);
+    });
+  };
+  EXPECT_THROW(write(), InputError);
+  EXPECT_EQ(read_file(folder / "weights"), "old");
+  EXPECT_EQ(entries(folder), 1u);
+}
+
+TEST(Files, PiecesOfAnySizeComeInTheirOrder) {
+  const auto folder = fresh_folder("pieces");
+  std::string whole;
+  write_atomically(folder / "weights", [&](std::ostream& out) {
+    for (const size_t size : {1, 70000, 65535, 2, 65536, 0, 200000, 3}) {
+      const std::string piece(size, static_cast<char>('a' + size % 26));
+      out << piece;
+      out.put('|');
+      whole += piece + '|';
+    }
+    for (int i = 0; i < 70000; ++i)
+      out.put(static_cast<char>('0' + i % 10)), whole += static_cast<char>('0' + i % 10);
+  });
+  EXPECT_EQ(read_file(folder / "weights"), whole);
+}
+
+TEST(Files, AnAppendDoesNotFollowALink) {
+  const auto folder = fresh_folder("link");
+  write_atomically(folder / "mine", "mine\n");
+  fs::create_symlink(folder / "mine", folder / "log");
+  try {
+    append_to_file(folder / "log", "a line\n");
+    ADD_FAILURE() << "it was followed";
+  } catch (const InputError& e) {
+    for (const std::string& part : {(folder / "log").string(), (folder / "mine").string()})
+      EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
+  }
+  EXPECT_EQ(read_file(folder / "mine"), "mine\n");
+  write_atomically(folder / "log", "its own\n");
+  EXPECT_FALSE(fs::is_symlink(folder / "log")) << "the link is replaced, not followed";
+  EXPECT_EQ(read_file(folder / "mine"), "mine\n");
 }
 
 TEST(Files, AnAppendIsWholeOrNothing) {
