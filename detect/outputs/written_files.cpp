@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/hash.h"
+#include "core/log.h"
 
 namespace brightnet {
 namespace {
@@ -34,6 +35,19 @@ fs::path list_name(std::string command) {
   return ".brightnet-" + command;
 }
 
+/// Whether FOLDER/NAME is a file in the folder or below it, links on the way considered. The list of a folder from
+/// somebody else may name any file of this machine.
+bool lies_inside(const fs::path& folder, const fs::path& name) {
+  std::error_code error;
+  if (name.is_absolute() || !name.has_filename() || fs::is_symlink(folder / name, error)) return false;
+  if (std::find(name.begin(), name.end(), "..") != name.end()) return false;
+  const fs::path whole = fs::weakly_canonical(folder, error);
+  if (error) return false;
+  const fs::path around = fs::weakly_canonical((folder / name).parent_path(), error);
+  return !error &&
+         std::mismatch(whole.begin(), whole.end(), around.begin(), around.end()).first == whole.end();
+}
+
 }  // namespace
 
 WrittenFiles::WrittenFiles(fs::path folder, std::string option, std::string command)
@@ -44,12 +58,33 @@ WrittenFiles::WrittenFiles(fs::path folder, std::string option, std::string comm
   std::error_code error;
   const fs::path here = folder_.empty() ? fs::path(".") : folder_;
   was_empty_ = !fs::exists(here, error) || fs::is_empty(here, error);
-  if (!fs::exists(list_, error)) return;
+  if (fs::is_symlink(list_, error)) {
+    throw InputError("this list of the files that `brightnet " + command_ + "` wrote is a symbolic link",
+                     list_.string(), "Remove it, or name another folder with " + option_ + '.');
+  }
+  if (fs::exists(list_, error)) read_list();
+}
+
+void WrittenFiles::read_list() {
   std::istringstream lines(read_file(list_));
+  const fs::path here = folder_.empty() ? fs::path(".") : folder_;
   size_t count = 0;
+  std::string outside;
   for (std::string line; std::getline(lines, line); ++count) {
     const size_t space = line.find(' ');
-    if (space != std::string::npos) written_[line.substr(space + 1)] = line.substr(0, space);
+    if (space == std::string::npos) continue;
+    const std::string name = line.substr(space + 1);
+    if (lies_inside(here, name)) {
+      written_[name] = line.substr(0, space);
+    } else if (outside.empty()) {
+      outside = name;
+    }
+  }
+  if (!outside.empty()) {
+    log::warn(
+        "{} names files that do not lie in its folder (the first: {}): they are left alone. `brightnet {}` has not "
+        "written such names.",
+        list_.string(), outside, command_);
   }
   if (count != written_.size()) write_list();  // a file that was written several times needs one line
 }
@@ -91,9 +126,7 @@ void WrittenFiles::put(const std::string& name, const std::string& hash) {
   std::string& listed = written_[name];
   if (listed == hash) return;
   listed = hash;
-  std::ofstream out(list_, std::ios::app);
-  out << hash << ' ' << name << '\n' << std::flush;
-  if (!out) throw InputError("this file cannot be written", list_.string(), "Is the disk full?");
+  append_to_file(list_, hash + ' ' + name + '\n');
 }
 
 void WrittenFiles::remove_the_rest() {

@@ -13,7 +13,8 @@ namespace brightnet {
 /// "hash name" a file) so that the same command can be given again.
 class WrittenFiles {
  public:
-  /// Reads the folder's list; the folder may not be there yet. `option` named the folder.
+  /// Reads the folder's list, of which only names that lie in the folder count; the folder may not be there yet. `option`
+  /// named the folder. Throws InputError where the list is a symbolic link.
   WrittenFiles(std::filesystem::path folder, std::string option, std::string command = "detect");
 
   /// FOLDER/NAME, for writing. Throws InputError when a file is there that is not in the list, or that was
@@ -30,6 +31,7 @@ class WrittenFiles {
   void remove_the_rest();
 
  private:
+  void read_list();
   void put(const std::string& name, const std::string& hash);
   void write_list() const;
 
