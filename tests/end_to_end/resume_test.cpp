@@ -58,6 +58,34 @@ TEST_F(Resumed, RunsAreFoundWhereverOutHasPutThem) {
   expect_words(run({"train", "run.yaml", "--resume"}), 2, {"there is no run to resume"});
 }
 
+TEST_F(Resumed, ALinkInARunsFolderIsNotWrittenThrough) {
+  ASSERT_EQ(run(train({"--out", "out"}, {"train.epochs=1"})).code, 0);
+  write_atomically(path("mine.txt"), "mine");
+  for (const char* planted :
+       {"train.log", "state/lock", "metrics.csv", "report.html", "state/state.safetensors"}) {
+    SCOPED_TRACE(planted);
+    std::filesystem::rename(path("out") / planted, path("aside"));
+    const bool text =
+        std::string(planted) != "state/state.safetensors" && std::string(planted) != "metrics.csv";
+    // What a resumed run reads is there to be read, behind the link.
+    if (!text)
+      std::filesystem::copy_file(path("aside"), path("mine.txt"),
+                                 std::filesystem::copy_options::overwrite_existing);
+    const std::string before = file("mine.txt");
+    std::filesystem::create_symlink(path("mine.txt"), path("out") / planted);
+    const ProgramResult longer = run({"train", "--resume", "out", "--set", "train.epochs=2"});
+    EXPECT_EQ(file("mine.txt"), before);
+    if (longer.code != 0) {
+      EXPECT_EQ(longer.code, 2);
+      EXPECT_NE(longer.err.find(std::string(planted) + ": this is a symbolic link"), std::string::npos)
+          << longer.err;
+    }
+    std::filesystem::remove_all(path("out"));
+    std::filesystem::remove(path("aside"));
+    ASSERT_EQ(run(train({"--out", "out"}, {"train.epochs=1"})).code, 0);
+  }
+}
+
 TEST_F(Resumed, AFinishedRunIsMadeLonger) {
   ASSERT_EQ(run(train({"--out", "out"}, {"train.epochs=4"})).code, 0);
   expect_words(run({"train", "--resume", "out"}), 0, {"This run is finished", "--set train.epochs=8"});

@@ -26,7 +26,7 @@ void replace_stream(int stream, const char* file, int flags) {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   replace_stream(STDIN_FILENO, "/dev/null", O_RDONLY);
   if (!output.empty()) {
-    replace_stream(STDOUT_FILENO, output.c_str(), O_WRONLY | O_CREAT | O_TRUNC);
+    replace_stream(STDOUT_FILENO, output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW);
     ::dup2(STDOUT_FILENO, STDERR_FILENO);
   }
   ::sigprocmask(SIG_SETMASK, &signals, nullptr);

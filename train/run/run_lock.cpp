@@ -30,6 +30,16 @@ std::string holder(int file) {
   return length > 0 ? std::string(words, static_cast<size_t>(length)) : "another process";
 }
 
+/// A run's files have the same names in every run: a link in a folder from somebody else may lead to another run.
+void refuse_link(const fs::path& folder) {
+  std::error_code ignored;
+  if (!fs::is_symlink(folder, ignored)) return;
+  throw InputError("this folder of a run is a symbolic link (to " +
+                       fs::read_symlink(folder, ignored).string() + "), and what it leads to is not written",
+                   folder.string(),
+                   "Put the folder itself here. For another disk, make the whole run's folder a link to it.");
+}
+
 void remove_temporaries(const fs::path& folder) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {
@@ -40,8 +50,9 @@ void remove_temporaries(const fs::path& folder) {
 }  // namespace
 
 RunLock::RunLock(const RunFolder& folder) {
+  for (const auto& place : {folder.last().parent_path(), folder.state().parent_path()}) refuse_link(place);
   const fs::path path = folder.state().parent_path() / "lock";
-  file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  file_ = open_no_link(path, O_RDWR | O_CREAT);
   if (file_ < 0) {
     throw InputError(std::string("this run's folder cannot be written: ") + std::strerror(errno),
                      path.string(), "Check that you may write there, or train under another --out.");

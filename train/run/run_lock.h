@@ -9,8 +9,9 @@ namespace brightnet {
 class RunLock {
  public:
   /// Locks the run for the lifetime of this object, and removes temporary files that a killed process left.
-  /// Throws InputError when another process, which it names, holds the lock, or when the folder is not
-  /// writable. On file systems without locks (some cluster file systems) it only warns.
+  /// Throws InputError when another process, which it names, holds the lock, when the folder is not writable, or
+  /// when its lock, its state/ or its weights/ is a symbolic link. On file systems without locks (some cluster
+  /// file systems) it only warns.
   explicit RunLock(const RunFolder& folder);
   ~RunLock();
   RunLock(const RunLock&) = delete;

@@ -73,6 +73,30 @@ TEST_F(RunLocks, SayThatAFolderCannotBeWritten) {
   EXPECT_NE(refusal().find("cannot be written"), std::string::npos) << refusal();
 }
 
+TEST_F(RunLocks, DoNotWriteWhereALinkInTheRunsFolderLeads) {
+  const fs::path lock = folder_->state().parent_path() / "lock", mine = base_ / "mine.txt";
+  write_atomically(mine, "mine");
+  fs::create_symlink(mine, lock);
+  std::string words = refusal();
+  EXPECT_NE(words.find("symbolic link"), std::string::npos) << words;
+  EXPECT_NE(words.find(lock.string()), std::string::npos) << words;
+  EXPECT_EQ(read_file(mine), "mine");
+  fs::remove(lock);
+  for (const fs::path& place : {folder_->state().parent_path(), folder_->last().parent_path()}) {
+    fs::rename(place, base_ / "elsewhere");
+    fs::create_directory_symlink(base_ / "elsewhere", place);
+    words = refusal();
+    EXPECT_NE(words.find(place.string() + ": this folder of a run is a symbolic link"), std::string::npos)
+        << words;
+    EXPECT_TRUE(fs::is_empty(base_ / "elsewhere"));
+    fs::remove(place);
+    fs::rename(base_ / "elsewhere", place);
+  }
+  fs::create_directory_symlink(folder_->path(), base_ / "link");
+  const RunLock of_link(RunFolder::at(base_ / "link"));
+  EXPECT_TRUE(fs::exists(lock)) << "the run's folder itself may be a link";
+}
+
 TEST_F(RunLocks, ClearWhatAKilledProcessLeftHalfWritten) {
   const pid_t child = ::fork();
   if (child == 0) {
