@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "cli/commands.h"
+#include "cli/run_ranks.h"
 #include "core/files.h"
 #include "core/log.h"
 #include "data/formats/data_yaml.h"
@@ -18,7 +19,7 @@
 #include "kernels/device/device.h"
 #include "layers/model/reader.h"
 #include "train/distributed/child_process.h"
-#include "train/distributed/launch.h"
+#include "train/distributed/launched_rank.h"
 
 namespace brightnet::cli {
 namespace {

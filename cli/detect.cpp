@@ -12,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include "cli/commands.h"
+#include "cli/stop_signals.h"
 #include "core/log.h"
 #include "core/progress_line.h"
 #include "core/text.h"
@@ -19,7 +20,6 @@
 #include "data/formats/yolo.h"
 #include "detect/outputs/output.h"
 #include "kernels/device/device.h"
-#include "train/loop/interrupt.h"
 
 namespace brightnet::cli {
 namespace {
@@ -265,20 +265,20 @@ int detect_objects(const DetectArguments& arguments) {
   options.workers = arguments.workers > 0 ? arguments.workers : std::min(compute_threads(), 8);
   const Outputs outputs = open_outputs(arguments, *source, trained.classes);
 
-  const Interrupt interrupt;
+  const StopSignals signals;
   Progress progress(source->count());
   const DetectReport report = detect(inference, *source, options, classes, [&](const FoundObjects& found) {
     for (const auto& output : outputs) output->add(found);
     progress.show(found);
-    return !interrupt.requested();
+    return !signals.received();
   });
   progress.clear();
   for (const auto& [file, reason] : report.skipped) log::warn("Skipped {}: {}.", file, reason);
-  if (report.images == 0 && !interrupt.requested())
+  if (report.images == 0 && !signals.received())
     throw InputError("none of the images could be read", arguments.source);
   for (const auto& output : outputs) output->finish();
   say_what_was_done(arguments, report, options.workers);
-  if (!interrupt.requested()) return 0;
+  if (!signals.received()) return 0;
   log::warn("Stopped by a signal; the detections so far have been written.");
   return static_cast<int>(ExitCode::interrupted);
 }

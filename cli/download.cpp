@@ -6,9 +6,9 @@
 #include <fmt/ranges.h>
 
 #include "cli/commands.h"
+#include "cli/stop_signals.h"
 #include "core/log.h"
 #include "formats/download/fetch.h"
-#include "train/loop/interrupt.h"
 
 namespace brightnet::cli {
 namespace {
@@ -58,10 +58,10 @@ int download(const DownloadArguments& arguments) {
   }
   std::vector<PublishedWeights> all;
   for (const std::string& name : arguments.names) all.push_back(weights_of(name));
-  const Interrupt interrupt;
+  const StopSignals signals;
   for (const PublishedWeights& weights : all) {
-    const FetchedNetwork network = fetch_network(
-        weights, {.mirror = arguments.mirror, .stopped = [&] { return interrupt.requested(); }});
+    const FetchedNetwork network =
+        fetch_network(weights, {.mirror = arguments.mirror, .stopped = [&] { return signals.received(); }});
     // For scripts: the path alone goes to standard output.
     std::cout << network.weights.string() << std::endl;
     if (!network.cfg.empty())

@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/metrics_table.h"
+#include "cli/stop_signals.h"
 #include "core/log.h"
 #include "core/text.h"
 #include "core/threads.h"
@@ -131,8 +132,8 @@ RunRequest request_of(const TrainArguments& arguments) {
 
 int train_on_rank(const TrainArguments& arguments, Communicator& ranks) {
   // A launcher forwards signals: they must not kill a rank at any time.
-  std::optional<Interrupt> early;
-  if (!ranks.alone()) early.emplace();
+  std::optional<StopSignals> signals;
+  if (!ranks.alone()) signals.emplace();
   const RankDevice device = common_device(ranks, [&] {
     arguments.common.check_ranks(ranks);
     return arguments.common.device_of(ranks);
@@ -146,7 +147,7 @@ int train_on_rank(const TrainArguments& arguments, Communicator& ranks) {
   prepare_together(ranks, [&] { run = prepare(place.request(), device, ranks); });
   compare_ranks(ranks, run);
   write_description(folder, run, ranks);
-  if (!early) early.emplace();
+  if (!signals) signals.emplace();
   const auto gpus = ranks.alone() ? nullptr : make_gpu_collectives(ranks, *run.backend);
   ranks.set_time_limit(run.config.train.comm_timeout);
   TrainingSetup setup{.config = run.config,
@@ -173,7 +174,7 @@ int train_on_rank(const TrainArguments& arguments, Communicator& ranks) {
   }
   log::info("{} in {}", run.old ? "Resuming" : "Training", folder.path().string());
 
-  const TrainingEnd end = trainer.run(*early);
+  const TrainingEnd end = trainer.run(signals->token());
   if (end == TrainingEnd::interrupted) {
     trainer.check_files();
     log::info(

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "cli/commands.h"
+#include "cli/stop_signals.h"
 #include "core/files.h"
 #include "core/log.h"
 #include "core/progress_line.h"
@@ -15,7 +16,7 @@
 #include "data/drawing/draw.h"
 #include "kernels/device/device.h"
 #include "train/distributed/child_process.h"
-#include "train/distributed/launch.h"
+#include "train/distributed/launched_rank.h"
 #include "train/tune/first_trial.h"
 #include "train/tune/rate_finder.h"
 #include "train/tune/search.h"
@@ -164,8 +165,8 @@ int search_values(const TuneArguments& arguments) {
       write_atomically(folder.best_config(), best_config(setup, config, *best));
     write_image(folder.plot(), plot_search(setup, search.trials()));
   };
-  const Interrupt interrupt;
-  const SearchEnd end = search.run(interrupt, [&](const Trial& trial) {
+  const StopSignals signals;
+  const SearchEnd end = search.run(signals.token(), [&](const Trial& trial) {
     log::info("{}", trial_line(setup, search.trials(), trial, search.seconds_left()));
     report();
   });
@@ -206,9 +207,9 @@ int find_rate(const TuneArguments& arguments) {
   const int batch = run.config.train.batch;
   log::info("{} steps of {} images while the learning rate grows from {:g} to {:g}", arguments.sweep.steps,
             batch, arguments.sweep.low, arguments.sweep.high);
-  const Interrupt interrupt;
-  const auto points = sweep_rates(run, arguments.sweep, interrupt);
-  if (interrupt.requested()) {
+  const StopSignals signals;
+  const auto points = sweep_rates(run, arguments.sweep, signals.token());
+  if (signals.received()) {
     log::info("Stopped by a signal; nothing was written.");
     return static_cast<int>(ExitCode::interrupted);
   }

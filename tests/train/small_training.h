@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -79,6 +80,7 @@ struct SeenWork {
   std::vector<float> rates;   ///< one an optimizer step
   std::vector<double> norms;  ///< of the gradient, one an optimizer step
   std::function<void()> before_loss, before_detection;
+  std::stop_source stop;  ///< for what these functions ask the run to
 };
 
 /// The loss of a small run's training is computed for two heads a micro-batch.

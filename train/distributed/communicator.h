@@ -55,7 +55,7 @@ class Communicator {
   /// From now on a call that blocks for longer aborts the run.
   virtual void set_time_limit(double seconds) = 0;
   /// Reports why this rank cannot continue, unless another rank is already aborting the run, and aborts all
-  /// ranks with this exit code.
+  /// ranks with this exit code. A single rank throws it as an Error.
   [[noreturn]] virtual void fail(const std::string& message, int exit_code) = 0;
 
   /// The communicator of a single-process run.

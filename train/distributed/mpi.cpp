@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <chrono>
 #include <climits>
-#include <csignal>
+#include <condition_variable>
 #include <cstdlib>
+#include <mutex>
+#include <stop_token>
+#include <string_view>
+#include <thread>
 
 #include <sched.h>
 #include <unistd.h>
@@ -13,37 +17,34 @@
 #include "core/log.h"
 #include "core/threads.h"
 #include "train/distributed/agreement.h"
-#include "train/distributed/launch.h"
+#include "train/distributed/launched_rank.h"
 #include "train/distributed/solo.h"
 
 namespace brightnet {
 namespace {
 
 /// Seconds that the ranks may take to connect, and to shut down.
-constexpr unsigned meeting = 300, parting = 60;
+constexpr std::chrono::seconds meeting{300}, parting{60};
 
-// Handles a rank that cannot connect, before the watchdog runs. Async-signal-safe.
-extern "C" void give_up_meeting(int) {
-  constexpr char text[] =
-      "This rank has not reached the others through MPI: one of them did not start, or the network between "
-      "them is closed. `mpirun --mca btl_base_verbose 30 ...` shows what MPI tries.\n";
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text, sizeof text - 1);
-  ::_exit(static_cast<int>(ExitCode::internal));
-}
+constexpr std::string_view not_met =
+    "This rank has not reached the others through MPI: one of them did not start, or the network between "
+    "them is closed. `mpirun --mca btl_base_verbose 30 ...` shows what MPI tries.\n";
 
-/// Limits the time of MPI calls while no watchdog runs.
-class Alarm {
+/// Ends this rank when an MPI call, which nothing can interrupt, takes longer while no watchdog runs.
+class Deadline {
  public:
-  Alarm(unsigned seconds, void (*handler)(int)) {
-    std::signal(SIGALRM, handler);
-    ::alarm(seconds);
-  }
-  ~Alarm() {
-    ::alarm(0);
-    std::signal(SIGALRM, SIG_DFL);
-  }
-  Alarm(const Alarm&) = delete;
-  Alarm& operator=(const Alarm&) = delete;
+  Deadline(std::chrono::seconds limit, std::string_view message)
+      : thread_([limit, message](const std::stop_token& met) {
+          std::mutex mutex;
+          std::unique_lock lock(mutex);
+          std::condition_variable_any().wait_for(lock, met, limit, [] { return false; });
+          if (met.stop_requested()) return;
+          [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, message.data(), message.size());
+          ::_exit(static_cast<int>(ExitCode::internal));
+        }) {}
+
+ private:
+  std::jthread thread_;
 };
 
 /// Divides the cores among ranks that are not bound, which would each use all of them.
@@ -63,7 +64,7 @@ int mpi_count(size_t count) {
 }
 
 MpiCommunicator::MpiCommunicator() {
-  const Alarm alarm(meeting, give_up_meeting);
+  const Deadline deadline(meeting, not_met);
   // A rank that waits inside MPI yields its core to ranks that compute. Does not override the user's setting.
   ::setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
   int provided = MPI_THREAD_SINGLE;
@@ -89,8 +90,8 @@ MpiCommunicator::~MpiCommunicator() {
   collectives_.reset();
   barrier();
   watchdog_.reset();
-  // Without the watchdog, the alarm ends this rank if another one dies now.
-  const Alarm alarm(parting, SIG_DFL);
+  // Without the watchdog, this ends the rank if another one dies now.
+  const Deadline deadline(parting, "");
   for (MPI_Comm* communicator : {&calls_, &buckets_, &watch_}) MPI_Comm_free(communicator);
   MPI_Finalize();
 }
@@ -168,7 +169,7 @@ void MpiCommunicator::barrier() {
 void MpiCommunicator::fail(const std::string& message, int exit_code) {
   if (rank_ != 0) std::this_thread::sleep_for(std::chrono::milliseconds(600));
   if (watchdog_->another_leaves() || !watchdog_->first_to_fail()) {
-    std::this_thread::sleep_for(std::chrono::seconds(parting));
+    std::this_thread::sleep_for(parting);
     ::_exit(exit_code);
   }
   log::error("{}: {}", watchdog_->name(rank_), message);

@@ -1,14 +1,11 @@
 #include "train/distributed/solo.h"
 
-#include <cstdlib>
-
-#include "core/log.h"
+#include "core/error.h"
 
 namespace brightnet {
 
 void SoloCommunicator::fail(const std::string& message, int exit_code) {
-  log::error("{}", message);
-  std::exit(exit_code);
+  throw Error(static_cast<ExitCode>(exit_code), message, "", "");
 }
 
 Communicator& Communicator::solo() {

@@ -12,7 +12,7 @@ struct RankReport {
   /// Of the epoch so far.
   LossTotals losses;
   EpochSums sums;
-  /// A signal has requested this rank, or any of them, to stop.
+  /// This rank, or any of them, has been asked to stop.
   bool stop = false;
   /// Rank 0 requests a save.
   bool save_due = false;

@@ -29,33 +29,33 @@ Trainer::Trainer(const TrainingSetup& setup, const ParameterLayout& layout, cons
 
 // After an error of this rank the others do not come to the sums that are queued, and the device's memory cannot be
 // freed before these are done: they are given up here, before anything is destroyed.
-TrainingEnd Trainer::run(const Interrupt& interrupt) {
+TrainingEnd Trainer::run(const std::stop_token& stop) {
   try {
-    return train(interrupt);
+    return train(stop);
   } catch (...) {
     setup_.collectives.abandon();
     throw;
   }
 }
 
-TrainingEnd Trainer::train(const Interrupt& interrupt) {
+TrainingEnd Trainer::train(const std::stop_token& stop) {
   open();
   while (!over()) {
     // A run that was stopped after the last step of an epoch continues with the epoch's evaluation.
     if (!epoch_trained()) step();
-    share_progress(interrupt);
-    if (all_ranks_.stop) return stop(interrupt);
-    if (all_ranks_.timing_due) time_evaluation(interrupt);
+    share_progress(stop);
+    if (all_ranks_.stop) return save_and_stop(stop);
+    if (all_ranks_.timing_due) time_evaluation(stop);
     if (!epoch_trained()) {
       show_progress();
-      if (all_ranks_.evaluation_due && !evaluate_within_epoch(interrupt)) return stop(interrupt);
-      if (all_ranks_.save_due) save(interrupt);
-    } else if (!end_epoch(interrupt)) {
-      return stop(interrupt);
+      if (all_ranks_.evaluation_due && !evaluate_within_epoch(stop)) return save_and_stop(stop);
+      if (all_ranks_.save_due) save(stop);
+    } else if (!end_epoch(stop)) {
+      return save_and_stop(stop);
     }
   }
-  if (!try_average(interrupt)) return stop(interrupt);
-  close(interrupt);
+  if (!try_average(stop)) return save_and_stop(stop);
+  close(stop);
   return length_.run_trained(progress_) ? TrainingEnd::finished : TrainingEnd::no_better;
 }
 
@@ -181,15 +181,15 @@ void Trainer::adopt_state(const StepState& seen) {
   }
 }
 
-RankReport Trainer::own_report(const Interrupt& interrupt) const {
+RankReport Trainer::own_report(const std::stop_token& stop) const {
   return {.losses = progress_.state.sums,
           .sums = progress_.sums,
-          .stop = interrupt.requested(),
+          .stop = stop.stop_requested(),
           .save_due = leads() && pace_.save_due(setup_.config.train.save_every)};
 }
 
-void Trainer::share_progress(const Interrupt& interrupt) {
-  RankReport own = own_report(interrupt);
+void Trainer::share_progress(const std::stop_token& stop) {
+  RankReport own = own_report(stop);
   if (leads()) {
     own.planned = time_plan_.revise(progress_, length_).value_or(0);
     own.timing_due = time_plan_.timing_due();
@@ -200,15 +200,15 @@ void Trainer::share_progress(const Interrupt& interrupt) {
 }
 
 /// Afterwards all ranks know the results of everything queued so far.
-void Trainer::synchronize(const Interrupt& interrupt) {
+void Trainer::synchronize(const std::stop_token& stop) {
   adopt_state(step_.optimizer().state());
-  all_ranks_ = combine(own_report(interrupt), setup_.communicator);
+  all_ranks_ = combine(own_report(stop), setup_.communicator);
 }
 
-bool Trainer::evaluate_within_epoch(const Interrupt& interrupt) {
+bool Trainer::evaluate_within_epoch(const std::stop_token& stop) {
   const double began = pace_.now();
-  synchronize(interrupt);
-  const auto metrics = validation_.run(step_.averaged_network(), interrupt);
+  synchronize(stop);
+  const auto metrics = validation_.run(step_.averaged_network(), stop);
   if (!metrics) return false;
   line_.clear();
   note_scores(*metrics);
@@ -219,12 +219,12 @@ bool Trainer::evaluate_within_epoch(const Interrupt& interrupt) {
   return true;
 }
 
-bool Trainer::end_epoch(const Interrupt& interrupt) {
+bool Trainer::end_epoch(const std::stop_token& stop) {
   const double began = pace_.now();
-  synchronize(interrupt);
+  synchronize(stop);
   std::optional<Metrics> metrics;
   if (evaluation_due()) {
-    metrics = validation_.run(step_.averaged_network(), interrupt);
+    metrics = validation_.run(step_.averaged_network(), stop);
     if (!metrics) return false;
   }
   ++progress_.epoch;
@@ -265,11 +265,11 @@ void Trainer::begin_epoch() {
   progress_.state.sums = all_ranks_.losses = point_losses_ = {};
 }
 
-void Trainer::close(const Interrupt& interrupt) {
+void Trainer::close(const std::stop_token& stop) {
   line_.clear();
   write_state();
   best_effort_.attempt_together(setup_.communicator, "The measurement on training images",
-                                [&] { try_training_images(interrupt); });
+                                [&] { try_training_images(stop); });
   if (report_) report_->finish();
 }
 

@@ -3,13 +3,13 @@
 
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <vector>
 
 #include "core/progress_line.h"
 #include "data/loader/loader.h"
 #include "formats/weights.h"
 #include "train/loop/growing_input.h"
-#include "train/loop/interrupt.h"
 #include "train/loop/kept_sets.h"
 #include "train/loop/pace.h"
 #include "train/loop/rank_report.h"
@@ -32,7 +32,7 @@ enum class TrainingEnd : uint8_t {
   finished,
   /// `patience` evaluations without a better score.
   no_better,
-  /// Stopped by a signal; the state is saved.
+  /// Stopped on request; the state is saved.
   interrupted,
 };
 
@@ -49,9 +49,9 @@ class Trainer {
   /// How far it is, and what the learning rate does in the rest; for a run whose length has changed, and that is
   /// not over.
   std::string describe_rest() const;
-  /// Trains until all steps are done, the patience is exhausted, or a signal arrives (at any rank; all ranks
-  /// then stop after the same step).
-  TrainingEnd run(const Interrupt& interrupt);
+  /// Trains until all steps are done, the patience is exhausted, or a stop is requested (at any rank; all
+  /// ranks then stop after the same step).
+  TrainingEnd run(const std::stop_token& stop = {});
 
   // The parts of run(), for a custom loop. All ranks call them in the same order.
 
@@ -65,21 +65,22 @@ class Trainer {
   void step();
   /// Exchanges progress, requests (to stop, to save, to evaluate) and a new plan of the run's length among
   /// the ranks; all_ranks() returns the result.
-  void share_progress(const Interrupt& interrupt);
-  /// Evaluates within an epoch. False when a signal interrupted it.
-  bool evaluate_within_epoch(const Interrupt& interrupt);
-  /// Evaluates, reports and saves the epoch. False when a signal interrupted it: the epoch has not ended.
-  bool end_epoch(const Interrupt& interrupt);
+  void share_progress(const std::stop_token& stop);
+  /// Evaluates within an epoch. False when a request to stop interrupted it.
+  bool evaluate_within_epoch(const std::stop_token& stop);
+  /// Evaluates, reports and saves the epoch. False when a request to stop interrupted it: the epoch has not
+  /// ended.
+  bool end_epoch(const std::stop_token& stop);
   /// Whether the run, once over, still has to evaluate the average of its best weights (train.average).
   bool average_due() const;
-  /// Evaluates that average and writes it if it scores better than the best weights. False when a signal
-  /// interrupted it: it stays due. The state is saved before: an error, which does end the run, costs none of it.
-  bool try_average(const Interrupt& interrupt);
+  /// Evaluates that average and writes it if it scores better than the best weights. False when a
+  /// request to stop interrupted it: it stays due. The state is saved before: an error, which does end the run, costs none of it.
+  bool try_average(const std::stop_token& stop);
   /// Waits for the device, shares progress, and saves the state and the last weights.
-  void save(const Interrupt& interrupt);
+  void save(const std::stop_token& stop);
   /// After the last epoch: the final state and weights, and then what the run can be without: the last weights' scores
-  /// on some training images, where that takes little of the run's time, and the plots. A signal leaves out the scores.
-  void close(const Interrupt& interrupt);
+  /// on some training images, where that takes little of the run's time, and the plots. A request to stop leaves out the scores.
+  void close(const std::stop_token& stop);
   /// Puts a finished run's closing words into its report.
   void report_closing_words(const std::vector<std::string>& sentences);
   /// Throws an error, on all ranks, when files of the run could not be written at the last attempt.
@@ -98,7 +99,7 @@ class Trainer {
 
  private:
   bool leads() const { return setup_.communicator.leads(); }
-  TrainingEnd train(const Interrupt& interrupt);
+  TrainingEnd train(const std::stop_token& stop);
   void open_loader();
   void choose_assignment();
   float pretrained_share() const;
@@ -106,13 +107,13 @@ class Trainer {
   EpochSums time_counters() const;
   double work(int64_t from, int64_t to) const;
   void adopt_state(const StepState& seen);
-  RankReport own_report(const Interrupt& interrupt) const;
-  void synchronize(const Interrupt& interrupt);
+  RankReport own_report(const std::stop_token& stop) const;
+  void synchronize(const std::stop_token& stop);
   bool evaluation_due();
   void keep_if_best(const Metrics& metrics);
   void begin_epoch();
 
-  void time_evaluation(const Interrupt& interrupt);
+  void time_evaluation(const std::stop_token& stop);
   void fit_into_minutes(bool evaluated);
   void adopt_plan(int64_t steps);
   void follow_plan(const Plan& plan);
@@ -127,12 +128,12 @@ class Trainer {
   EpochSummary summary(double epoch, const Metrics* metrics) const;
   double epochs_done() const;
   int64_t affordable_training_images() const;
-  void try_training_images(const Interrupt& interrupt);
+  void try_training_images(const std::stop_token& stop);
   RunProgress run_progress(bool just_evaluated) const;
   std::string describe_progress(bool just_evaluated) const;
   float loss_scale() const;
 
-  TrainingEnd stop(const Interrupt& interrupt);
+  TrainingEnd save_and_stop(const std::stop_token& stop);
   void write_state();
   void write_averaged_weights(const std::filesystem::path& file);
   void write_weights(const std::filesystem::path& file, std::vector<float> values, const Metrics* metrics);

@@ -16,17 +16,17 @@ std::string rounded(double epochs) {
 }  // namespace
 
 /// Of two passes over a few images the second one is timed, after everything has been used once.
-void Trainer::time_evaluation(const Interrupt& interrupt) {
+void Trainer::time_evaluation(const std::stop_token& stop) {
   constexpr int64_t part = 50, least = 16;
   const auto all = static_cast<int64_t>(setup_.val.images.size());
   const int64_t count = std::min(all, std::max(least * setup_.communicator.size(), all / part));
   const Dataset images = some_of(setup_.val, count);
   const double began = pace_.now();
-  synchronize(interrupt);
+  synchronize(stop);
   double seconds = 0;
   for (int pass = 0; pass < 2; ++pass) {
     const double pass_began = pace_.now();
-    if (!validation_.measure(step_.averaged_network(), images, interrupt))
+    if (!validation_.measure(step_.averaged_network(), images, stop))
       return;  // the run stops after the next step
     seconds = pace_.now() - pass_began;
   }

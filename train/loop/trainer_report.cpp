@@ -136,13 +136,13 @@ int64_t Trainer::affordable_training_images() const {
   return count < least ? 0 : count;
 }
 
-void Trainer::try_training_images(const Interrupt& interrupt) {
+void Trainer::try_training_images(const std::stop_token& stop) {
   if (!validation_.last() || setup_.val.images.empty()) return;
   int64_t count = leads() ? affordable_training_images() : 0;
   broadcast_value(setup_.communicator, count);  // clocks differ
   if (count == 0) return;
   const Dataset images = some_of(setup_.train_pictures, count);
-  const auto metrics = validation_.measure(step_.averaged_network(), images, interrupt);
+  const auto metrics = validation_.measure(step_.averaged_network(), images, stop);
   line_.clear();
   if (!metrics || metrics->AP == no_truths || validation_.last()->AP == no_truths) return;
   training_images_ = TrainingImages{*metrics, *validation_.last()};

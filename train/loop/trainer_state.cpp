@@ -34,14 +34,14 @@ uint64_t bytes_of(const std::vector<StateArray>& arrays) {
 
 }  // namespace
 
-void Trainer::save(const Interrupt& interrupt) {
-  synchronize(interrupt);
+void Trainer::save(const std::stop_token& stop) {
+  synchronize(stop);
   write_state();
 }
 
-TrainingEnd Trainer::stop(const Interrupt& interrupt) {
+TrainingEnd Trainer::save_and_stop(const std::stop_token& stop) {
   line_.clear();
-  save(interrupt);
+  save(stop);
   if (report_) report_->plot();
   return TrainingEnd::interrupted;
 }
@@ -121,7 +121,7 @@ bool Trainer::average_due() const {
          evaluates_average(setup_.config.train.average, static_cast<int64_t>(progress_.kept.size()));
 }
 
-bool Trainer::try_average(const Interrupt& interrupt) {
+bool Trainer::try_average(const std::stop_token& stop) {
   if (!average_due()) return true;
   line_.clear();
   write_state();
@@ -133,7 +133,7 @@ bool Trainer::try_average(const Interrupt& interrupt) {
     setup_.communicator.broadcast(std::as_writable_bytes(std::span(values)));
     const std::vector<float> own = step_.averaged_parameters();
     step_.set_averaged_parameters(values);
-    const auto metrics = validation_.measure(step_.averaged_network(), interrupt);
+    const auto metrics = validation_.measure(step_.averaged_network(), stop);
     step_.set_averaged_parameters(own);
     if (!metrics) return false;
     keep_average_if_better(std::move(values), *metrics, sets);

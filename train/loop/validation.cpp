@@ -53,16 +53,16 @@ bool Validation::due(int64_t epoch, bool last) const {
   return last || (epoch >= options.start && (epoch - options.start) % options.every == 0);
 }
 
-std::optional<Metrics> Validation::run(Network& network, const Interrupt& interrupt) {
-  auto metrics = measure(network, interrupt);
+std::optional<Metrics> Validation::run(Network& network, const std::stop_token& stop) {
+  auto metrics = measure(network, stop);
   if (metrics) last_ = metrics;
   return metrics;
 }
 
-std::optional<Metrics> Validation::measure(Network& network, const Interrupt& interrupt) {
+std::optional<Metrics> Validation::measure(Network& network, const std::stop_token& stop) {
   worst_ = WorstImages(pictured_images);
   auto metrics = measure(
-      network, dataset_, interrupt,
+      network, dataset_, stop,
       [&](int index, std::span<const ScoredBox> boxes) {
         worst_.add(index, boxes, dataset_.images[static_cast<size_t>(index)].annotations);
       },
@@ -72,13 +72,13 @@ std::optional<Metrics> Validation::measure(Network& network, const Interrupt& in
 }
 
 std::optional<Metrics> Validation::measure(Network& network, const Dataset& images,
-                                           const Interrupt& interrupt) {
+                                           const std::stop_token& stop) {
   return measure(
-      network, images, interrupt, [](int, std::span<const ScoredBox>) {}, true);
+      network, images, stop, [](int, std::span<const ScoredBox>) {}, true);
 }
 
 std::optional<Metrics> Validation::measure(Network& network, const Dataset& images,
-                                           const Interrupt& interrupt,
+                                           const std::stop_token& stop,
                                            const std::function<void(int, std::span<const ScoredBox>)>& see,
                                            bool share_errors) {
   const InputFit fit{
@@ -92,7 +92,7 @@ std::optional<Metrics> Validation::measure(Network& network, const Dataset& imag
     see(index, boxes);
     done = std::min(all, done + communicator_.size());
     if (progress_) progress_(done, all);
-    return !interrupt.requested();
+    return !stop.stop_requested();
   };
   return evaluate(network, images, fit, options, sink, evaluation_ranks(communicator_, share_errors));
 }

@@ -5,12 +5,12 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <stop_token>
 
 #include "detect/evaluate/evaluate.h"
 #include "detect/evaluate/worst_images.h"
 #include "train/config/config.h"
 #include "train/distributed/communicator.h"
-#include "train/loop/interrupt.h"
 #include "train/run/progress.h"
 
 namespace brightnet {
@@ -32,12 +32,12 @@ class Validation {
   /// Whether this epoch (from 1) ends with an evaluation; the last one always does.
   bool due(int64_t epoch, bool last) const;
   /// Evaluates this network, every rank on its part of the images. All ranks get the same metrics, or none
-  /// when any of them received a signal.
-  std::optional<Metrics> run(Network& network, const Interrupt& interrupt);
+  /// when any of them was asked to stop.
+  std::optional<Metrics> run(Network& network, const std::stop_token& stop = {});
   /// The same without becoming last(): for parameters that are not the run's current ones.
-  std::optional<Metrics> measure(Network& network, const Interrupt& interrupt);
+  std::optional<Metrics> measure(Network& network, const std::stop_token& stop);
   /// The metrics of other images, without pictures. An error of one rank is a SharedError of all.
-  std::optional<Metrics> measure(Network& network, const Dataset& images, const Interrupt& interrupt);
+  std::optional<Metrics> measure(Network& network, const Dataset& images, const std::stop_token& stop);
   /// The metric that the run wants to be best by (evaluate.best_by), of one evaluation.
   double score(const Metrics& metrics) const;
   /// Records in `progress` the score of the epoch that has just ended, or is going on: its metric, averaged
@@ -57,7 +57,7 @@ class Validation {
   const WorstImages& worst() const { return worst_; }
 
  private:
-  std::optional<Metrics> measure(Network& network, const Dataset& images, const Interrupt& interrupt,
+  std::optional<Metrics> measure(Network& network, const Dataset& images, const std::stop_token& stop,
                                  const std::function<void(int, std::span<const ScoredBox>)>& see,
                                  bool share_errors);
   void gather_worst();

@@ -96,7 +96,7 @@ Preparation prepare_sweep(const RunRequest& request, const std::string& device) 
   return run;
 }
 
-std::vector<RatePoint> sweep_rates(Preparation& run, const RateSweep& sweep, const Interrupt& interrupt) {
+std::vector<RatePoint> sweep_rates(Preparation& run, const RateSweep& sweep, const std::stop_token& stop) {
   const RunFolder nowhere = RunFolder::at("");
   const TrainingSetup setup{run.config, run.model, run.training, run.validation, *run.backend, nowhere};
   TrainingStep step(setup, *run.layout, run.initial);
@@ -107,7 +107,7 @@ std::vector<RatePoint> sweep_rates(Preparation& run, const RateSweep& sweep, con
   ProgressLine line(run.config.train.log_every);
   std::vector<RatePoint> points;
   std::vector<double> first;  // losses of the batches' first turns
-  while (static_cast<int>(points.size()) < sweep.steps && !interrupt.requested()) {
+  while (static_cast<int>(points.size()) < sweep.steps && !stop.stop_requested()) {
     const size_t number = points.size(), turn = number % turns;
     const double rate = sweep_rate(sweep.low, sweep.high, static_cast<int>(number), sweep.steps);
     const double loss = loss_of_step(step, std::span(batches).subspan(turn * parts, parts), rate);

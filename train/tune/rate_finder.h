@@ -2,12 +2,12 @@
 // Nothing is saved: no run begins.
 #pragma once
 
+#include <stop_token>
 #include <string>
 #include <vector>
 
 #include <opencv2/core.hpp>
 
-#include "train/loop/interrupt.h"
 #include "train/setup/preparation.h"
 #include "train/tune/rate_rule.h"
 
@@ -22,8 +22,9 @@ struct RateSweep {
 /// simota an assignment whose losses can be compared. Creates no folder.
 Preparation prepare_sweep(const RunRequest& request, const std::string& device);
 
-/// Steps of this run, one a rate, until the loss has diverged or a signal arrives. Changes its parameters.
-std::vector<RatePoint> sweep_rates(Preparation& run, const RateSweep& sweep, const Interrupt& interrupt);
+/// Steps of this run, one a rate, until the loss has diverged or a stop is requested. Changes its parameters.
+std::vector<RatePoint> sweep_rates(Preparation& run, const RateSweep& sweep,
+                                   const std::stop_token& stop = {});
 
 /// A table of about `rows` points.
 std::string rates_table(const std::vector<RatePoint>& points, int rows);

@@ -47,7 +47,7 @@ Search::Search(const SearchSetup& setup, const SearchFolder& folder)
       trials_(read_trials(folder.table(), setup.keys)),
       running_(setup.devices.size()) {}
 
-SearchEnd Search::run(const Interrupt& interrupt, const std::function<void(const Trial&)>& recorded) {
+SearchEnd Search::run(const std::stop_token& stop, const std::function<void(const Trial&)>& recorded) {
   for (;;) {
     bool any = false;
     for (size_t job = 0; job < running_.size(); ++job) {
@@ -55,14 +55,14 @@ SearchEnd Search::run(const Interrupt& interrupt, const std::function<void(const
       if (const auto code = running ? running->process->ended() : std::nullopt) {
         const auto ended = std::move(running);
         // A Ctrl-C that reaches the trial as well must not make a result of it.
-        if (!interrupt.requested()) recorded(record(*ended, *code));
+        if (!stop.stop_requested()) recorded(record(*ended, *code));
       }
       const int next = next_trial();
-      if (!running && next < setup_.plan.trials && !interrupt.requested())
+      if (!running && next < setup_.plan.trials && !stop.stop_requested())
         running = std::make_unique<Running>(start(next, setup_.devices[job]));
       any |= running != nullptr;
     }
-    if (interrupt.requested()) {
+    if (stop.stop_requested()) {
       for (const auto& running : running_) {
         if (running) running->process->stop();
       }

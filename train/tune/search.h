@@ -3,10 +3,10 @@
 
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
-#include "train/loop/interrupt.h"
 #include "train/tune/search_folder.h"
 #include "train/tune/trial.h"
 #include "train/tune/trial_process.h"
@@ -33,9 +33,9 @@ class Search {
 
   /// Runs the trials that have no result yet. `recorded` is called after each of them. A trial that fails
   /// scores 0 and the search goes on; only when the first one, the configuration itself, is refused for its
-  /// input or device, that Error is thrown. After a signal the running trials are stopped and will be run
-  /// again. One by one, a search that was stopped equals one that was not.
-  SearchEnd run(const Interrupt& interrupt, const std::function<void(const Trial&)>& recorded);
+  /// input or device, that Error is thrown. On a request to stop the running trials are stopped and will be
+  /// run again. One by one, a search that was stopped equals one that was not.
+  SearchEnd run(const std::stop_token& stop, const std::function<void(const Trial&)>& recorded);
 
   /// The trials that have ended, in order of their numbers.
   const std::vector<Trial>& trials() const { return trials_; }

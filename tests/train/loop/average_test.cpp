@@ -1,5 +1,4 @@
 // Which weights a run evaluates and saves, and which of its evaluations it remembers as the best.
-#include <csignal>
 
 #include <gtest/gtest.h>
 
@@ -56,7 +55,7 @@ class TrainerAverage : public ::testing::Test {
 
 TEST_F(TrainerAverage, IsWhatTheWeightsFilesHoldAndTheStateHoldsBoth) {
   SmallTraining training(run_.load({"evaluate.start=2"}), run_.folder() / "out");
-  ASSERT_EQ(training.make().run(Interrupt()), TrainingEnd::finished);
+  ASSERT_EQ(training.make().run(), TrainingEnd::finished);
   const auto average = state_array(training.folder.state(), "ema", training.layout);
   const auto raw = state_array(training.folder.state(), "values", training.layout);
   EXPECT_EQ(tensors_of(training.folder.last()), average);
@@ -66,7 +65,7 @@ TEST_F(TrainerAverage, IsWhatTheWeightsFilesHoldAndTheStateHoldsBoth) {
 
 TEST_F(TrainerAverage, IsLeftOutWhereItsDecayIsZero) {
   SmallTraining training(run_.load({"ema.decay=0", "train.epochs=1"}), run_.folder() / "out");
-  ASSERT_EQ(training.make().run(Interrupt()), TrainingEnd::finished);
+  ASSERT_EQ(training.make().run(), TrainingEnd::finished);
   EXPECT_FALSE(SafetensorsReader(training.folder.state()).tensors().contains("ema"));
   EXPECT_EQ(tensors_of(training.folder.last()),
             state_array(training.folder.state(), "values", training.layout));
@@ -76,7 +75,7 @@ TEST_F(TrainerAverage, IsWhatEachEvaluationScores) {
   SmallTraining training(run_.load({"ema={decay: 0.9, ramp: 0}", "train.epochs=3", "optimizer.rate=0.001"}),
                          run_.folder() / "out");
   Trainer trainer = training.make(initial(training));
-  ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+  ASSERT_EQ(trainer.run(), TrainingEnd::finished);
   const Metrics last = score(training, load_weights(training.folder.last(), training.layout));
   const Metrics best = score(training, load_weights(training.folder.best(), training.layout));
   const Metrics raw = score(training, SafetensorsReader(training.folder.state()).read("values"));
@@ -103,10 +102,11 @@ TEST_F(TrainerAverage, OfTheBestEpochStaysTheBestOverAResume) {
   SeenWork seen;
   SmallTraining first(config, run_.folder() / "out", false, std::make_unique<WatchedBackend>(seen));
   seen.before_loss = [&seen] {
-    if (seen.losses.size() == 3 * 2 * heads) std::raise(SIGTERM);  // in the first step of the second epoch
+    if (seen.losses.size() == 3 * 2 * heads)
+      seen.stop.request_stop();  // in the first step of the second epoch
   };
   Trainer trainer = first.make();
-  ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::interrupted);
+  ASSERT_EQ(trainer.run(seen.stop.get_token()), TrainingEnd::interrupted);
   ASSERT_EQ(trainer.progress().best_epoch, 1);
   const std::string best = read_file(first.folder.best());
 
@@ -115,7 +115,7 @@ TEST_F(TrainerAverage, OfTheBestEpochStaysTheBestOverAResume) {
   resumed.resume();
   EXPECT_EQ(resumed.progress().best_epoch, 1);
   EXPECT_EQ(resumed.progress().best_score, trainer.progress().best_score);
-  ASSERT_EQ(resumed.run(Interrupt()), TrainingEnd::finished);
+  ASSERT_EQ(resumed.run(), TrainingEnd::finished);
   EXPECT_EQ(resumed.progress().best_epoch, 1);
   EXPECT_EQ(resumed.progress().evaluations_since_best, 2);
   EXPECT_EQ(read_file(first.folder.best()), best);

@@ -1,5 +1,4 @@
 // A run whose files cannot be written for a while, or to the end.
-#include <csignal>
 
 #include "formats/weights.h"
 #include "tests/logged.h"
@@ -74,7 +73,7 @@ TEST(FailedSaves, DoNotEndARunAndLeaveNoTraceOnceTheyWorkAgain) {
   // With a rate of next to nothing every evaluation gives the same score: the first stays the best.
   const RunConfig config = run.load({"train.epochs=3", "optimizer.rate=1e-20"});
   SmallTraining whole(config, run.folder() / "whole");
-  ASSERT_EQ(whole.make().run(Interrupt()), TrainingEnd::finished);
+  ASSERT_EQ(whole.make().run(), TrainingEnd::finished);
   for (const char* inner : {"state", "weights"}) {
     SCOPED_TRACE(inner);
     // From the second step of the run to the second epoch's last step: at the first epoch's end, of the best
@@ -82,7 +81,7 @@ TEST(FailedSaves, DoNotEndARunAndLeaveNoTraceOnceTheyWorkAgain) {
     Disturbed disturbed(config, run.folder() / inner, inner, losses_per_step, 2 * losses_per_epoch - 1);
     Trainer trainer = disturbed.training.make();
     const testing::Logged logged;
-    const TrainingEnd end = trainer.run(Interrupt());
+    const TrainingEnd end = trainer.run();
     const std::string words = logged.text();
     ASSERT_EQ(end, TrainingEnd::finished);
     EXPECT_EQ(count(words, "Training goes on"), 1u) << words;
@@ -104,7 +103,7 @@ TEST(FailedSaves, LeaveTheLastCompleteStateToResumeFrom) {
   SmallRun run;
   const RunConfig config = run.load({"train.epochs=2"});
   SmallTraining whole(config, run.folder() / "whole");
-  ASSERT_EQ(whole.make().run(Interrupt()), TrainingEnd::finished);
+  ASSERT_EQ(whole.make().run(), TrainingEnd::finished);
   // The folder of the state vanishes after the first step, and the machine goes down in the third.
   struct Down {};
   const fs::path parts = run.folder() / "parts";
@@ -116,14 +115,14 @@ TEST(FailedSaves, LeaveTheLastCompleteStateToResumeFrom) {
       if (disturbed.seen.losses.size() == 2 * losses_per_step) throw Down();
     };
     Trainer trainer = disturbed.training.make();
-    EXPECT_THROW(trainer.run(Interrupt()), Down);
+    EXPECT_THROW(trainer.run(), Down);
     disturbed.outage.end();
   }
   SmallTraining rest(config, parts, true);
   Trainer trainer = rest.make();
   trainer.resume();
   EXPECT_EQ(trainer.progress().iteration, 1);
-  ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+  ASSERT_EQ(trainer.run(), TrainingEnd::finished);
   EXPECT_EQ(tensors_of(whole.folder.last()), tensors_of(rest.folder.last()));
 }
 
@@ -131,7 +130,7 @@ TEST(FailedSaves, EndTheRunWithTheNamesOfTheFilesWhenTheyLastToTheEnd) {
   SmallRun run;
   Disturbed disturbed(run.load(), run.folder() / "out", "state", losses_per_step, 1000);
   Trainer trainer = disturbed.training.make();
-  EXPECT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+  EXPECT_EQ(trainer.run(), TrainingEnd::finished);
   try {
     trainer.check_files();
     FAIL() << "nothing was missing";
@@ -148,7 +147,7 @@ TEST(FailedSaves, OfTablesAndPicturesDoNotEndARunEither) {
   for (const char* name : {"metrics.csv", "pr_curve.png", "train_batch0.jpg", "val_pred0.jpg", "results.png"})
     fs::create_directory(training.folder.file(name));
   Trainer trainer = training.make();
-  EXPECT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+  EXPECT_EQ(trainer.run(), TrainingEnd::finished);
   EXPECT_TRUE(fs::exists(training.folder.best()));
   EXPECT_TRUE(fs::exists(training.folder.state()));
   try {

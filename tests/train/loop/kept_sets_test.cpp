@@ -2,7 +2,6 @@
 #include "train/loop/kept_sets.h"
 
 #include <algorithm>
-#include <csignal>
 
 #include "kernels/cpu/cpu_backend.h"
 #include "tests/logged.h"
@@ -101,7 +100,7 @@ TEST(AveragedWeights, AreOfTheAveragedParametersOfTheBestEpochs) {
   SmallRun run;
   SmallTraining training(run.load({"train.epochs=2", "train.average=2"}), run.folder() / "out");
   Trainer trainer = training.make();
-  ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+  ASSERT_EQ(trainer.run(), TrainingEnd::finished);
   ASSERT_EQ(trainer.progress().kept.size(), 2u);
   EXPECT_TRUE(trainer.progress().averaged);
   EXPECT_TRUE(fs::exists(set_file(training.folder.path(), 3)));
@@ -138,7 +137,7 @@ TEST(AveragedWeights, AreWrittenWhenTheyScoreBetterThanTheBest) {
   SmallRun run;
   const RunConfig config = run.load({"train.average=2", "optimizer.rate=1e-20", "head.assignment=model"});
   SmallTraining training(config, run.folder() / "out");
-  ASSERT_EQ(training.make().run(Interrupt()), TrainingEnd::finished);
+  ASSERT_EQ(training.make().run(), TrainingEnd::finished);
   EXPECT_FALSE(fs::exists(training.folder.averaged())) << "it scores the same";
   const auto state_before = tensors_of(training.folder.state());
 
@@ -150,16 +149,16 @@ TEST(AveragedWeights, AreWrittenWhenTheyScoreBetterThanTheBest) {
     trainer.resume();
     ASSERT_TRUE(trainer.over());
     ASSERT_TRUE(trainer.average_due());
-    const Interrupt interrupt;
-    std::raise(SIGTERM);
-    ASSERT_EQ(trainer.run(interrupt), TrainingEnd::interrupted);
+    std::stop_source stop;
+    stop.request_stop();
+    ASSERT_EQ(trainer.run(stop.get_token()), TrainingEnd::interrupted);
     EXPECT_FALSE(fs::exists(training.folder.averaged()));
   }
   SmallTraining again(config, training.folder.path(), true);
   Trainer trainer = again.make();
   trainer.resume();
   ASSERT_TRUE(trainer.average_due());
-  ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+  ASSERT_EQ(trainer.run(), TrainingEnd::finished);
   EXPECT_FALSE(trainer.average_due());
   EXPECT_GT(trainer.progress().averaged_score, 0);
   const TrainedModel averaged = load_trained_model(training.folder.averaged());
@@ -180,16 +179,16 @@ TEST(AveragedWeights, AreTheSameHoweverOftenTheRunWasInterrupted) {
   SmallRun run;
   const RunConfig config = run.load({"train.epochs=4", "train.average=2"});
   SmallTraining whole(config, run.folder() / "whole");
-  ASSERT_EQ(whole.make().run(Interrupt()), TrainingEnd::finished);
+  ASSERT_EQ(whole.make().run(), TrainingEnd::finished);
   const fs::path parts = run.folder() / "parts";
   TrainingEnd end = TrainingEnd::interrupted;
   for (int part = 0; end == TrainingEnd::interrupted; ++part) {
     SmallTraining training(config, parts, part > 0);
     Trainer trainer = training.make();
     if (part > 0) trainer.resume();
-    const Interrupt interrupt;
-    if (part < 5) std::raise(part == 2 ? SIGINT : SIGTERM);
-    end = trainer.run(interrupt);
+    std::stop_source stop;
+    if (part < 5) stop.request_stop();
+    end = trainer.run(stop.get_token());
     ASSERT_LT(part, 9);
   }
   int sets = 0;

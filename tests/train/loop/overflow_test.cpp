@@ -1,6 +1,5 @@
 // Steps whose gradient overflows: they are skipped, the loss scale moves, and nothing that is saved is damaged.
 #include <cmath>
-#include <csignal>
 #include <limits>
 #include <set>
 
@@ -49,7 +48,7 @@ TEST(Overflows, NeverReachAFile) {
                          run.folder() / "out");
   Trainer trainer = training.make();
   try {
-    trainer.run(Interrupt());
+    trainer.run();
     FAIL() << "training went on";
   } catch (const InputError& e) {
     EXPECT_NE(std::string(e.what()).find("optimizer.rate"), std::string::npos) << e.what();
@@ -70,7 +69,7 @@ TEST(Overflows, AreSkippedAndMoveTheLossScale) {
       run.load({"train.epochs=3", "optimizer.loss_scale=65536", "optimizer.loss_scale_growth=3"});
   SmallTraining training(config, run.folder() / "out", false, overflowing({1, 2}));
   Trainer trainer = training.make();
-  ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+  ASSERT_EQ(trainer.run(), TrainingEnd::finished);
   EXPECT_EQ(trainer.progress().iteration, 9);
   EXPECT_EQ(trainer.progress().state.applied, 7);
   EXPECT_EQ(trainer.progress().state.skipped, 2);
@@ -91,7 +90,7 @@ TEST(Overflows, AreNotNeededForTheSameWeightsUnderALossScale) {
   for (const char* scale : {"optimizer.loss_scale=0", "optimizer.loss_scale=4096"}) {
     SmallTraining training(run.load({scale, "optimizer.loss_scale_growth=2", "optimizer.clip=1"}),
                            run.folder() / "out");
-    training.make().run(Interrupt());
+    training.make().run();
     results.push_back(tensors_of(training.folder.last()));
   }
   EXPECT_EQ(results[0], results[1]);
@@ -101,29 +100,29 @@ TEST(Overflows, LeaveAResumeBetweenThemAsIfItHadNeverStopped) {
   SmallRun run;
   const RunConfig config = run.load({"optimizer.loss_scale=65536", "optimizer.loss_scale_growth=2"});
   SmallTraining whole(config, run.folder() / "whole", false, overflowing({1, 2}));
-  whole.make().run(Interrupt());
+  whole.make().run();
   const fs::path parts = run.folder() / "parts";
   {
     SmallTraining first(config, parts, false, overflowing({1}));
-    const Interrupt interrupt;
-    std::raise(SIGTERM);
+    std::stop_source stop;
+    stop.request_stop();
     Trainer trainer = first.make();
-    ASSERT_EQ(trainer.run(interrupt), TrainingEnd::interrupted);
+    ASSERT_EQ(trainer.run(stop.get_token()), TrainingEnd::interrupted);
   }
   {
     SmallTraining second(config, parts, true, overflowing({0}));
-    const Interrupt interrupt;
-    std::raise(SIGTERM);
+    std::stop_source stop;
+    stop.request_stop();
     Trainer trainer = second.make();
     trainer.resume();
-    ASSERT_EQ(trainer.run(interrupt), TrainingEnd::interrupted);
+    ASSERT_EQ(trainer.run(stop.get_token()), TrainingEnd::interrupted);
     ASSERT_EQ(trainer.progress().state.loss_scale, 32768);
     ASSERT_EQ(trainer.progress().state.skips_in_a_row, 1);
   }
   SmallTraining rest(config, parts, true, overflowing({0}));
   Trainer trainer = rest.make();
   trainer.resume();
-  trainer.run(Interrupt());
+  trainer.run();
   EXPECT_EQ(trainer.progress().state.skipped, 2);
   EXPECT_EQ(tensors_of(whole.folder.last()), tensors_of(parts / "weights/last.safetensors"));
   EXPECT_EQ(read_metrics_csv(whole.folder.metrics()).rows.size(), 2u);
@@ -136,7 +135,7 @@ TEST(Overflows, InARowEndTheRunWithSoundWeightsAndAnExplanation) {
   SmallTraining training(config, run.folder() / "out", false, overflowing({1, 2, 3, 4, 5, 6}));
   Trainer trainer = training.make();
   try {
-    trainer.run(Interrupt());
+    trainer.run();
     FAIL() << "it went on";
   } catch (const InputError& e) {
     EXPECT_NE(std::string(e.what()).find("5 steps in a row"), std::string::npos) << e.what();
@@ -152,7 +151,7 @@ TEST(Overflows, LeaveCellsEmptyForAnEpochWithoutAStep) {
   SmallTraining training(run.load({"train.epochs=3", "evaluate.start=3"}), run.folder() / "out", false,
                          overflowing({3, 4, 5}));
   const testing::Logged logged;
-  const TrainingEnd end = training.make().run(Interrupt());
+  const TrainingEnd end = training.make().run();
   const std::string words = logged.text();
   ASSERT_EQ(end, TrainingEnd::finished);
   EXPECT_NE(words.find("Nothing was learned in epoch 2"), std::string::npos) << words;

@@ -1,5 +1,4 @@
 // What a run writes into its weights files beside the numbers.
-#include <csignal>
 
 #include <gtest/gtest.h>
 
@@ -15,9 +14,9 @@ TEST(TrainerWeights, NameTheirScoreOnceThereIsOne) {
   {
     SmallTraining training(config, run.folder() / "run");
     Trainer trainer = training.make();
-    const Interrupt interrupt;
-    std::raise(SIGTERM);
-    ASSERT_EQ(trainer.run(interrupt), TrainingEnd::interrupted);
+    std::stop_source stop;
+    stop.request_stop();
+    ASSERT_EQ(trainer.run(stop.get_token()), TrainingEnd::interrupted);
     const auto said = load_trained_model(training.folder.last()).training;
     EXPECT_EQ(said.at("iteration"), "1");
     EXPECT_EQ(said.count("AP") + said.count("AP50"), 0u);
@@ -25,7 +24,7 @@ TEST(TrainerWeights, NameTheirScoreOnceThereIsOne) {
   SmallTraining training(config, run.folder() / "run", true);
   Trainer trainer = training.make();
   trainer.resume();
-  ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+  ASSERT_EQ(trainer.run(), TrainingEnd::finished);
   const auto said = load_trained_model(training.folder.last()).training;
   EXPECT_EQ(said.at("AP"), std::to_string(trainer.best_metrics()->AP));
   EXPECT_EQ(said.at("AP50"), std::to_string(trainer.best_metrics()->AP50));

@@ -2,7 +2,6 @@
 // there are.
 #include <algorithm>
 #include <cmath>
-#include <csignal>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -21,7 +20,7 @@ std::unique_ptr<Backend> watched(SeenWork& seen) {
 /// Stops the run after the step in which the loss is computed for the n-th time, counted from 1.
 void stop_in_loss(SeenWork& seen, size_t n) {
   seen.before_loss = [&seen, n] {
-    if (seen.losses.size() + 1 == n) std::raise(SIGTERM);
+    if (seen.losses.size() + 1 == n) seen.stop.request_stop();
   };
 }
 
@@ -31,7 +30,7 @@ TEST(TrainerPace, EachStepHasTheScheduledRateOfItsIteration) {
   constexpr int64_t steps_per_epoch = 3, steps = 12;
   SeenWork seen;
   SmallTraining whole(config, run.folder() / "whole", false, watched(seen));
-  ASSERT_EQ(whole.make().run(Interrupt()), TrainingEnd::finished);
+  ASSERT_EQ(whole.make().run(), TrainingEnd::finished);
   ASSERT_EQ(seen.rates.size(), size_t{steps});
   const Schedule schedule(config.schedule, config.optimizer.rate, steps_per_epoch, steps);
   for (int64_t i = 0; i < steps; ++i)
@@ -51,17 +50,17 @@ TEST(TrainerPace, AResumedRunGoesOnWithTheRatesOfAWholeOne) {
   const SmallRun run;
   const RunConfig config = run.load({"train.epochs=3", "evaluate.start=3"});
   SeenWork whole, first, rest;
-  SmallTraining(config, run.folder() / "whole", false, watched(whole)).make().run(Interrupt());
+  SmallTraining(config, run.folder() / "whole", false, watched(whole)).make().run();
   {
     SmallTraining training(config, run.folder() / "parts", false, watched(first));
     stop_in_loss(first, 4 * 2 * heads + 1);  // in the fifth step, which is in the second epoch
-    ASSERT_EQ(training.make().run(Interrupt()), TrainingEnd::interrupted);
+    ASSERT_EQ(training.make().run(first.stop.get_token()), TrainingEnd::interrupted);
   }
   ASSERT_EQ(first.rates.size(), 5u);
   SmallTraining training(config, run.folder() / "parts", true, watched(rest));
   Trainer trainer = training.make();
   trainer.resume();
-  ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+  ASSERT_EQ(trainer.run(), TrainingEnd::finished);
   first.rates.insert(first.rates.end(), rest.rates.begin(), rest.rates.end());
   EXPECT_EQ(first.rates, whole.rates);
 }
@@ -75,7 +74,7 @@ TEST(TrainerPace, AllMicroBatchesOfSizeEveryStepsHaveOneInputSize) {
                                        "train.size_every=" + std::to_string(size_every),
                                        "train.micro_batch=" + std::to_string(4 / parts)}),
                              run.folder() / "out", false, watched(seen));
-      ASSERT_EQ(training.make().run(Interrupt()), TrainingEnd::finished);
+      ASSERT_EQ(training.make().run(), TrainingEnd::finished);
       const size_t step = heads * parts, block = size_every * step;
       ASSERT_EQ(seen.losses.size(), 12 * step);
       std::set<int> sizes;
@@ -101,7 +100,7 @@ struct TimedTraining {
     constexpr size_t losses = 2 * heads;  // two micro-batches a step
     seen.before_loss = [this, &clock, seconds] {
       clock += seconds(static_cast<int64_t>(seen.losses.size() / losses)) / losses;
-      if (seen.losses.size() == stop_in_step * losses) std::raise(SIGTERM);
+      if (seen.losses.size() == stop_in_step * losses) seen.stop.request_stop();
     };
     seen.before_detection = [this, &clock, evaluation] {
       clock += evaluation / static_cast<double>(detections_each);
@@ -140,7 +139,7 @@ TEST(TrainerPace, SpendsItsMinutesByPlanningAnew) {
   double clock = 5000;
   TimedTraining timed(config, run.folder() / "out", false, clock, uneven);
   Trainer trainer = timed.training.make();
-  ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+  ASSERT_EQ(trainer.run(), TrainingEnd::finished);
   EXPECT_GE(clock, 5000 + 0.9 * 120);
   EXPECT_LE(clock, 5000 + 120);
 
@@ -161,7 +160,7 @@ TEST(TrainerPace, SpendsItsMinutesByPlanningAnew) {
   Trainer resumed = again.make();
   resumed.resume();
   EXPECT_TRUE(resumed.over());
-  EXPECT_EQ(resumed.run(Interrupt()), TrainingEnd::finished);
+  EXPECT_EQ(resumed.run(), TrainingEnd::finished);
   EXPECT_EQ(resumed.progress().iteration, progress.iteration);
 }
 
@@ -178,7 +177,7 @@ TEST(TrainerPace, SpendsItsMinutesWithTheEvaluationOfTheAverageWhereThereIsOne) 
     TimedTraining timed(
         config, run.folder() / "out", false, clock, [](int64_t) { return 1.0; }, evaluation);
     Trainer trainer = timed.training.make();
-    ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+    ASSERT_EQ(trainer.run(), TrainingEnd::finished);
     EXPECT_GE(clock, 0.9 * 120);
     EXPECT_LE(clock, 120);
     EXPECT_EQ(trainer.progress().averaged, evaluation < 30);
@@ -197,7 +196,7 @@ TEST(TrainerPace, AResumedRunRepeatsThePlansAndHasTheMinutesThatAreLeft) {
   TimedTraining first(config, run.folder() / "out", false, clock, uneven);
   first.stop_in_step = 40;
   Trainer stopped = first.training.make();
-  ASSERT_EQ(stopped.run(Interrupt()), TrainingEnd::interrupted);
+  ASSERT_EQ(stopped.run(first.seen.stop.get_token()), TrainingEnd::interrupted);
   const double used = clock - 100;
   const std::vector<Plan> before = stopped.progress().plans;
   ASSERT_GE(before.size(), 2u);
@@ -209,7 +208,7 @@ TEST(TrainerPace, AResumedRunRepeatsThePlansAndHasTheMinutesThatAreLeft) {
   ASSERT_EQ(resumed.progress().plans, before);
   EXPECT_NEAR(resumed.progress().times.used, used, 1e-6);
   EXPECT_EQ(resumed.progress().times.evaluation, 1);
-  ASSERT_EQ(resumed.run(Interrupt()), TrainingEnd::finished);
+  ASSERT_EQ(resumed.run(), TrainingEnd::finished);
   EXPECT_GE(clock, 1e6 + 100 + 0.9 * 120);
   EXPECT_LE(clock, 1e6 + 100 + 120);
 
@@ -228,7 +227,7 @@ TEST(TrainerPace, EvaluatesWithinAnEpochThatIsLongerThanTheTime) {
   double clock = 0;
   TimedTraining timed(config, run.folder() / "out", false, clock, [](int64_t) { return 0.5; });
   Trainer trainer = timed.training.make();
-  ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+  ASSERT_EQ(trainer.run(), TrainingEnd::finished);
   EXPECT_GE(clock, 0.9 * 30);
   EXPECT_LE(clock, 30);
   const Progress& progress = trainer.progress();
@@ -267,7 +266,7 @@ TEST(TrainerPace, HasTheSameSamplesWithAnyNumberOfWorkersWhenPlansMoveTheLastPar
     double clock = 0;
     TimedTraining timed(config, run.folder() / "out", false, clock, uneven);
     Trainer trainer = timed.training.make();
-    ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+    ASSERT_EQ(trainer.run(), TrainingEnd::finished);
     weights.push_back(tensors_of(timed.training.folder.last()));
     fs::remove_all(timed.training.folder.path());
   }
@@ -281,7 +280,7 @@ TEST(TrainerPace, EndsWithoutMosaicEvenARunOfAFewSteps) {
   for (const char* off : {"augment.mosaic_off=0", "augment.mosaic_off=0.3"}) {
     const RunConfig config = run.load({"train.iterations=5", "augment.mosaic=1", off});
     SmallTraining training(config, run.folder() / "out");
-    ASSERT_EQ(training.make().run(Interrupt()), TrainingEnd::finished);
+    ASSERT_EQ(training.make().run(), TrainingEnd::finished);
     weights.push_back(tensors_of(training.folder.last()));
     fs::remove_all(training.folder.path());
   }

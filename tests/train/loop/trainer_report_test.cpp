@@ -31,7 +31,7 @@ TEST(TrainerReport, HasTheGradientsNormAndTheClippedShareWithinEpochs) {
   SeenWork seen;
   SmallTraining training(run.load({"optimizer.clip=1e-9", "train.log_every=1e-6", "train.epochs=1"}),
                          run.folder() / "out", false, std::make_unique<WatchedBackend>(seen));
-  ASSERT_EQ(training.make().run(Interrupt()), TrainingEnd::finished);
+  ASSERT_EQ(training.make().run(), TrainingEnd::finished);
   const auto norms = scalars(training.folder.path(), "step/gradient_norm");
   ASSERT_GE(norms.size(), 1u);
   for (size_t i = 0; i < norms.size(); ++i) EXPECT_FLOAT_EQ(norms[i], static_cast<float>(seen.norms[i]));

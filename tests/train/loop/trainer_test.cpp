@@ -1,7 +1,6 @@
 #include "train/loop/trainer.h"
 
 #include <cmath>
-#include <csignal>
 
 #include "formats/safetensors.h"
 #include "kernels/cpu/cpu_backend.h"
@@ -29,7 +28,7 @@ TEST(Trainer, TakesExactlyThePlannedMemory) {
     EXPECT_EQ(training.backend->peak_bytes(), 0u) << "planning must allocate nothing";
     Trainer trainer = training.make();
     EXPECT_EQ(training.backend->allocated_bytes(), planned);
-    trainer.run(Interrupt());
+    trainer.run();
     EXPECT_EQ(training.backend->peak_bytes(), planned) << "nor must steps and evaluations";
     EXPECT_EQ(trainer.memory().peak(), planned);
   }
@@ -40,7 +39,7 @@ TEST(Trainer, EndsInTheSameWeightsHoweverOftenItWasInterrupted) {
   // 12 images in batches of 4: three steps an epoch.
   const RunConfig config = run.load({"train.epochs=3"});
   SmallTraining whole(config, run.folder() / "whole");
-  ASSERT_EQ(whole.make().run(Interrupt()), TrainingEnd::finished);
+  ASSERT_EQ(whole.make().run(), TrainingEnd::finished);
 
   const fs::path parts = run.folder() / "parts";
   for (int part = 1;; ++part) {
@@ -48,11 +47,11 @@ TEST(Trainer, EndsInTheSameWeightsHoweverOftenItWasInterrupted) {
     SmallTraining training(config, parts, old);
     Trainer trainer = training.make();
     if (old) trainer.resume();
-    const Interrupt interrupt;
+    std::stop_source stop;
     // A signal that is there from the beginning lets one step be made: after one step, after two, and after
     // the last one of the epoch, before its evaluation. The fourth part ends the run.
-    if (part <= 3) std::raise(part == 2 ? SIGINT : SIGTERM);
-    const TrainingEnd end = trainer.run(interrupt);
+    if (part <= 3) stop.request_stop();
+    const TrainingEnd end = trainer.run(stop.get_token());
     ASSERT_EQ(end, part <= 3 ? TrainingEnd::interrupted : TrainingEnd::finished);
     if (part > 3) break;
     ASSERT_EQ(trainer.progress().iteration, part);
@@ -101,9 +100,9 @@ TEST(Trainer, GivesUpTheSumsThatWereStartedWhenAStepFails) {
     SeenCollectives collectives;
     Trainer trainer = training.make(&collectives);
     if (losses == 4) {
-      EXPECT_THROW(trainer.run(Interrupt()), FailingBackend::Down);
+      EXPECT_THROW(trainer.run(), FailingBackend::Down);
     } else {
-      EXPECT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+      EXPECT_EQ(trainer.run(), TrainingEnd::finished);
     }
     EXPECT_EQ(collectives.abandoned, losses == 4 ? 1 : 0);
   }
@@ -113,17 +112,17 @@ TEST(Trainer, SavesWithinAnEpochSoThatACrashCostsLittle) {
   SmallRun run;
   const RunConfig config = run.load();  // three steps an epoch, of two micro-batches and two heads each
   SmallTraining whole(config, run.folder() / "whole");
-  ASSERT_EQ(whole.make().run(Interrupt()), TrainingEnd::finished);
+  ASSERT_EQ(whole.make().run(), TrainingEnd::finished);
 
   const fs::path parts = run.folder() / "parts";
   SmallTraining crashed(config, parts, false, std::make_unique<FailingBackend>(4));
-  EXPECT_THROW(crashed.make().run(Interrupt()), FailingBackend::Down);
+  EXPECT_THROW(crashed.make().run(), FailingBackend::Down);
   SmallTraining rest(config, parts, true);
   Trainer trainer = rest.make();
   trainer.resume();
   EXPECT_EQ(trainer.progress().iteration, 1);
   EXPECT_EQ(trainer.progress().step, 1u);
-  ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+  ASSERT_EQ(trainer.run(), TrainingEnd::finished);
   EXPECT_EQ(tensors_of(whole.folder.last()), tensors_of(parts / "weights/last.safetensors"));
 }
 
@@ -140,7 +139,7 @@ TEST(Trainer, AccumulatesMicroBatchesIntoTheGradientOfTheBatch) {
   for (const char* micro_batch : {"train.micro_batch=4", "train.micro_batch=1"}) {
     SmallTraining training(run.load({micro_batch, "train.iterations=2", "ema.decay=0"}),
                            run.folder() / "out");
-    training.make().run(Interrupt());
+    training.make().run();
     results.push_back(tensors_of(training.folder.last()));
   }
   double difference = 0, size = 0;
@@ -161,7 +160,7 @@ TEST(Trainer, TakesTheNewestWeightsForTheBestWhereNothingCanBeScored) {
     write_atomically(label.path(), "");
   SmallTraining training(run.load({"train.epochs=3", "train.patience=1"}), run.folder() / "out");
   Trainer trainer = training.make();
-  EXPECT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+  EXPECT_EQ(trainer.run(), TrainingEnd::finished);
   EXPECT_EQ(trainer.progress().best_epoch, 3);
   EXPECT_EQ(tensors_of(training.folder.best()), tensors_of(training.folder.last()));
   const auto table = read_metrics_csv(training.folder.metrics());
@@ -174,9 +173,9 @@ void stop_in_the_first_epoch(const RunConfig& config, const fs::path& folder) {
     SmallTraining training(config, folder, old);
     Trainer trainer = training.make();
     if (old) trainer.resume();
-    const Interrupt interrupt;
-    std::raise(SIGTERM);
-    ASSERT_EQ(trainer.run(interrupt), TrainingEnd::interrupted);
+    std::stop_source stop;
+    stop.request_stop();
+    ASSERT_EQ(trainer.run(stop.get_token()), TrainingEnd::interrupted);
     EXPECT_FALSE(trainer.over());
   }
 }
@@ -208,7 +207,7 @@ TEST(Trainer, DoesTheRestOfItsEpochsWithDataThatHaveChanged) {
     const std::string words = logged.text();
     EXPECT_NE(words.find("training split has changed"), std::string::npos) << words;
     EXPECT_EQ(words.find("validation split"), std::string::npos) << words;
-    ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+    ASSERT_EQ(trainer.run(), TrainingEnd::finished);
     EXPECT_EQ(trainer.progress().epoch, 3u);
     EXPECT_EQ(read_metrics_csv(training.folder.metrics()).rows.size(), 3u);
     // Six steps an epoch now, of which two are done; or one, which with two is over.
@@ -220,7 +219,7 @@ TEST(Trainer, KnowsItsBestScoreAndThatItIsOverAfterAResume) {
   SmallRun run;
   SmallTraining training(run.load(), run.folder() / "out");
   Trainer trainer = training.make();
-  ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+  ASSERT_EQ(trainer.run(), TrainingEnd::finished);
   EXPECT_TRUE(trainer.over());
   SmallTraining again(training.config, training.folder.path(), true);
   Trainer resumed = again.make();
@@ -239,20 +238,20 @@ TEST(Trainer, StopsWhenABetterScoreStaysAway) {
   SmallTraining training(run.load({"optimizer.rate=1e-20", "train.epochs=50", "train.patience=2"}),
                          run.folder() / "out");
   Trainer trainer = training.make();
-  EXPECT_EQ(trainer.run(Interrupt()), TrainingEnd::no_better);
+  EXPECT_EQ(trainer.run(), TrainingEnd::no_better);
   EXPECT_EQ(trainer.progress().best_epoch, 1);
   EXPECT_EQ(trainer.progress().epoch, 3u);
   SmallTraining again(training.config, training.folder.path(), true);
   Trainer resumed = again.make();
   resumed.resume();
-  EXPECT_EQ(resumed.run(Interrupt()), TrainingEnd::no_better) << "and does not go on when it is resumed";
+  EXPECT_EQ(resumed.run(), TrainingEnd::no_better) << "and does not go on when it is resumed";
   EXPECT_EQ(resumed.progress().epoch, 3u);
 }
 
 TEST(Trainer, LeavesARunFolderAsPeopleExpectIt) {
   SmallRun run;
   SmallTraining training(run.load(), run.folder() / "out");
-  training.make().run(Interrupt());
+  training.make().run();
   for (const char* name : {"weights/best.safetensors", "weights/last.safetensors", "state/state.safetensors",
                            "metrics.csv", "results.png", "pr_curve.png", "confusion_matrix.png",
                            "train_batch0.jpg", "val_pred0.jpg", "report.html"}) {
@@ -265,7 +264,7 @@ TEST(Trainer, ReportsTheGradientsNormAndHowManyStepsWereClipped) {
   SeenWork seen;
   SmallTraining first(run.load({"optimizer.clip=0"}), run.folder() / "first", false,
                       std::make_unique<WatchedBackend>(seen));
-  ASSERT_EQ(first.make().run(Interrupt()), TrainingEnd::finished);
+  ASSERT_EQ(first.make().run(), TrainingEnd::finished);
   ASSERT_EQ(seen.norms.size(), 6u);
   const auto table = read_metrics_csv(first.folder.metrics());
   const auto norm = static_cast<size_t>(table.column("gradient_norm"));
@@ -280,7 +279,7 @@ TEST(Trainer, ReportsTheGradientsNormAndHowManyStepsWereClipped) {
   SeenWork again;
   SmallTraining second(run.load({"optimizer.clip=" + std::to_string(limit)}), run.folder() / "second", false,
                        std::make_unique<WatchedBackend>(again));
-  ASSERT_EQ(second.make().run(Interrupt()), TrainingEnd::finished);
+  ASSERT_EQ(second.make().run(), TrainingEnd::finished);
   const auto rows = read_metrics_csv(second.folder.metrics()).rows;
   for (size_t epoch = 0; epoch < 2; ++epoch) {
     int above = 0;
@@ -308,7 +307,7 @@ TEST(Trainer, LetsSimotaTakeAllCandidatesInTheFirstPartOfTheRun) {
   };
   const auto weights = [&](const char* assignment, const char* part) {
     SmallTraining training(config(assignment, part), run.folder() / "runs" / assignment / part);
-    EXPECT_EQ(training.make().run(Interrupt()), TrainingEnd::finished);
+    EXPECT_EQ(training.make().run(), TrainingEnd::finished);
     return tensors_of(training.folder.last());
   };
   EXPECT_EQ(weights("simota", "1"), weights("neighbours", "0"));
@@ -325,11 +324,11 @@ TEST(Trainer, LetsSimotaTakeAllCandidatesInTheFirstPartOfTheRun) {
     SmallTraining training(config("simota", "0.5"), parts, old, std::move(device));
     Trainer trainer = training.make();
     if (old) trainer.resume();
-    const Interrupt interrupt;
+    std::stop_source stop;
     // A signal that is there from the beginning lets one step be made, but no evaluation: none after the last step of
     // an epoch.
-    if (trainer.progress().step < 3) std::raise(SIGTERM);
-    end = trainer.run(interrupt);
+    if (trainer.progress().step < 3) stop.request_stop();
+    end = trainer.run(stop.get_token());
     seen.insert(seen.end(), assignments.of_training.begin(), assignments.of_training.end());
     for (const AssignmentKind kind : assignments.of_validation) EXPECT_EQ(kind, AssignmentKind::simota);
   }
@@ -362,7 +361,7 @@ TEST(Trainer, LetsPretrainedLayersComeToTheirRateInTheFirstPartOfTheRun) {
     SmallTraining training(run.load({"train.epochs=3", "train.fresh=[conv3, conv5]",
                                      fmt::format("train.pretrained_warmup={}", part)}),
                            run.folder() / "runs" / part, false, std::move(device));
-    EXPECT_EQ(training.make().run(Interrupt()), TrainingEnd::finished);
+    EXPECT_EQ(training.make().run(), TrainingEnd::finished);
     EXPECT_EQ(rates.fresh, 4);
     EXPECT_GT(rates.pretrained, 0);
     return rates.shares;
@@ -381,7 +380,7 @@ TEST(Trainer, LearnsEightImagesByHeart) {
                 "augment={mosaic: 0, flip: 0, jitter: 0, hue: 0, saturation: 1, exposure: 1}"}),
       run.folder() / "out");
   Trainer trainer = training.make();
-  ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+  ASSERT_EQ(trainer.run(), TrainingEnd::finished);
   ASSERT_TRUE(trainer.best_metrics().has_value());
   EXPECT_GE(trainer.best_metrics()->AP50, 0.99);
   EXPECT_GE(trainer.best_metrics()->AP75, 0.99);
@@ -401,7 +400,7 @@ TEST(Trainer, HasTheSameLossOnTheSameImagesInTrainingAndValidation) {
          "augment.mosaic=0", "augment.flip=0", "augment.jitter=0", "augment.resize=1", "augment.hue=0",
          "augment.saturation=1", "augment.exposure=1", "evaluate.batch=3", letterbox});
     SmallTraining training(config, run.folder() / "out");
-    ASSERT_EQ(training.make().run(Interrupt()), TrainingEnd::finished);
+    ASSERT_EQ(training.make().run(), TrainingEnd::finished);
     const auto table = read_metrics_csv(training.folder.metrics());
     ASSERT_EQ(table.rows.size(), 1u);
     const auto value = [&](const char* column) {
@@ -429,7 +428,7 @@ TEST(Trainer, ComparesTrainingImagesWithValidationWhereTheTimeAllows) {
     SmallTraining training(config, run.folder() / "out", false, std::make_unique<WatchedBackend>(seen));
     training.now = [&clock] { return clock; };
     Trainer trainer = training.make();
-    ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+    ASSERT_EQ(trainer.run(), TrainingEnd::finished);
     ASSERT_EQ(trainer.training_images().has_value(), !slow);
     if (slow) break;
     EXPECT_EQ(trainer.training_images()->training.images, 20) << "no more than validation has";

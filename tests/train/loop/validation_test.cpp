@@ -1,7 +1,5 @@
 #include "train/loop/validation.h"
 
-#include <csignal>
-
 #include <fmt/format.h>
 
 #include "kernels/cpu/cpu_backend.h"
@@ -135,7 +133,7 @@ TEST(Validation, TakesTheNewestForTheBestWhereNothingCanBeScored) {
 }
 
 /// A fresh network over the four validation images of a small run.
-std::string validate(const RunConfig& config, Communicator& ranks, const Interrupt& interrupt) {
+std::string validate(const RunConfig& config, Communicator& ranks, const std::stop_token& stop = {}) {
   const Dataset train = read_dataset(config.data, Split::train), val = read_dataset(config.data, Split::val);
   const Model model = load_model(config, 2);
   const ParameterLayout layout(model);
@@ -145,7 +143,7 @@ std::string validate(const RunConfig& config, Communicator& ranks, const Interru
   const TrainingSetup setup{config, model, train, val, *backend, folder, ranks, collectives};
   TrainingStep step(setup, layout, initial_parameters(model, layout, 1));
   Validation validation(config, model, val, ranks);
-  const auto metrics = validation.run(step.averaged_network(), interrupt);
+  const auto metrics = validation.run(step.averaged_network(), stop);
   if (!metrics) return "stopped";
   std::string text = fmt::format("AP {}", metrics->AP);
   for (const JudgedImage& image : validation.worst().images()) {
@@ -159,18 +157,17 @@ std::string validate(const RunConfig& config, Communicator& ranks, const Interru
 TEST(Validation, GivesRankZeroTheWorstImagesOfAllRanks) {
   SmallRun run;
   const RunConfig config = run.load();
-  const Interrupt interrupt;
-  const std::string alone = validate(config, Communicator::solo(), interrupt);
+  const std::string alone = validate(config, Communicator::solo());
   EXPECT_EQ(std::count(alone.begin(), alone.end(), '\n'), 4) << "the images of the split: " << alone;
-  const auto all = on_ranks(2, [&](Communicator& ranks) { return validate(config, ranks, interrupt); });
+  const auto all = on_ranks(2, [&](Communicator& ranks) { return validate(config, ranks); });
   EXPECT_EQ(all[0], alone);
 }
 
-TEST(Validation, HasNoMetricsWhenASignalCame) {
+TEST(Validation, HasNoMetricsWhenAskedToStop) {
   SmallRun run;
-  const Interrupt interrupt;
-  std::raise(SIGTERM);
-  EXPECT_EQ(validate(run.load(), Communicator::solo(), interrupt), "stopped");
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(validate(run.load(), Communicator::solo(), stop.get_token()), "stopped");
 }
 
 TEST(Validation, OfOtherImagesThatFailsOnOneRankFailsOnAll) {
@@ -191,7 +188,7 @@ TEST(Validation, OfOtherImagesThatFailsOnOneRankFailsOnAll) {
     TrainingStep step(setup, layout, initial_parameters(model, layout, 1));
     Validation validation(config, model, val, ranks);
     try {
-      validation.measure(step.averaged_network(), val, Interrupt());
+      validation.measure(step.averaged_network(), val, {});
     } catch (const SharedError& e) {
       return e.what();
     }
@@ -212,7 +209,7 @@ MeanLoss loss_of_validation(const RunConfig& config, Communicator& ranks) {
   const TrainingSetup setup{config, model, train, val, *backend, folder, ranks, collectives};
   TrainingStep step(setup, layout, initial_parameters(model, layout, 1));
   Validation validation(config, model, val, ranks);
-  return validation.run(step.averaged_network(), Interrupt())->loss.value();
+  return validation.run(step.averaged_network())->loss.value();
 }
 
 TEST(Validation, HasTheSameLossForAnyBatchAndNumberOfRanks) {
@@ -254,7 +251,7 @@ TEST(Validation, SaysHowManyImagesAreDone) {
   std::string said;
   Validation validation(config, model, val, Communicator::solo(),
                         [&](int64_t done, int64_t images) { said += fmt::format("{}/{} ", done, images); });
-  validation.run(step.averaged_network(), Interrupt());
+  validation.run(step.averaged_network());
   EXPECT_EQ(said, "1/5 2/5 3/5 4/5 5/5 ");
 }
 

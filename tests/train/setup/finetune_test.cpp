@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <csignal>
 
 #include "detect/evaluate/evaluate.h"
 #include "detect/inference.h"
@@ -149,7 +148,7 @@ TEST(Finetune, FrozenLayersAreBitIdenticalAfterTrainingAndTheRestIsNot) {
     Trainer trainer = run.make(initial);
     EXPECT_EQ(run.backend->allocated_bytes(),
               plan_run(config, run.model, *run.backend, config.train.micro_batch).memory.peak());
-    trainer.run(Interrupt());
+    trainer.run();
     const auto last = tensors_of(run.folder.last());
     for (const auto& entry : run.layout.entries()) {
       const std::vector<float> before(initial.begin() + static_cast<long>(entry.offset),
@@ -171,19 +170,19 @@ TEST(Finetune, AFineTunedRunIsResumedToTheSameWeights) {
   EXPECT_EQ(rate_of(whole.model, "conv3"), 1);
   EXPECT_EQ(rate_of(whole.model, "conv2"), 0.1f);
   const std::vector<float> initial = initial_parameters(whole.model, whole.layout, 5);
-  whole.make(initial).run(Interrupt());
+  whole.make(initial).run();
   const fs::path parts = small.folder() / "parts";
   {
     SmallTraining first(options({"train.epochs=2"}), parts);
-    const Interrupt interrupt;
-    std::raise(SIGTERM);
-    ASSERT_EQ(first.make(initial).run(interrupt), TrainingEnd::interrupted);
+    std::stop_source stop;
+    stop.request_stop();
+    ASSERT_EQ(first.make(initial).run(stop.get_token()), TrainingEnd::interrupted);
   }
   // The folder's own configuration says which layers are slow and which stand still.
   SmallTraining second(load_run_config(parts / "config.yaml"), parts, true);
   Trainer trainer = second.make(initial);
   trainer.resume();
-  ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+  ASSERT_EQ(trainer.run(), TrainingEnd::finished);
   EXPECT_EQ(tensors_of(whole.folder.last()), tensors_of(parts / "weights/last.safetensors"));
 }
 
@@ -195,7 +194,7 @@ TEST(Finetune, LayersThatCameWithTheWeightsLearnMoreSlowly) {
                     "optimizer={kind: sgd, rate: 0.001, decay: 0, clip: 0}"}),
         small.folder() / "out");
     const std::vector<float> initial = initial_parameters(run.model, run.layout, 5);
-    run.make(initial).run(Interrupt());
+    run.make(initial).run();
     const auto last = tensors_of(run.folder.last());
     const auto distance = [&](const std::string& name) {
       const ParameterEntry* entry = run.layout.find(name);

@@ -64,7 +64,7 @@ TEST(RunEnd, IsReachedWhateverFailsOfWhatARunCanBeWithout) {
       }
     });
     Trainer trainer = whole.make();
-    ASSERT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+    ASSERT_EQ(trainer.run(), TrainingEnd::finished);
     ASSERT_TRUE(trainer.training_images());
     say_closing_words(trainer, whole.run, whole.folder, false);
   }
@@ -81,7 +81,7 @@ TEST(RunEnd, IsReachedWhateverFailsOfWhatARunCanBeWithout) {
     PreparedRun run(small, "run", {"train.average=0", "train.epochs=1"});
     Trainer trainer = run.make();
     const Logged logged;
-    const TrainingEnd end = trainer.run(Interrupt());
+    const TrainingEnd end = trainer.run();
     say_closing_words(trainer, run.run, run.folder, false);
     const std::string said = logged.text();
     EXPECT_EQ(end, TrainingEnd::finished);
@@ -109,13 +109,13 @@ TEST(RunEnd, HasItsStateBeforeTheAverageOfTheBestWeightsIsTried) {
   };
   {
     Trainer trainer = run.make();
-    EXPECT_THROW(trainer.run(Interrupt()), std::bad_alloc);
+    EXPECT_THROW(trainer.run(), std::bad_alloc);
   }
   detections = -1000;
   Trainer again = run.make();
   again.resume();
   EXPECT_TRUE(again.over() && again.average_due());
-  EXPECT_EQ(again.run(Interrupt()), TrainingEnd::finished);
+  EXPECT_EQ(again.run(), TrainingEnd::finished);
   EXPECT_EQ(detections, -1000 + of_two_evaluations / 2) << "the average is evaluated";
 }
 
@@ -125,7 +125,7 @@ TEST(RunEnd, ComparesTrainingPicturesNotTheirTilesWithValidation) {
   ASSERT_GT(run.run.training.images.size(), 20u);
   Trainer trainer = run.make();
   const Logged logged;
-  EXPECT_EQ(trainer.run(Interrupt()), TrainingEnd::finished);
+  EXPECT_EQ(trainer.run(), TrainingEnd::finished);
   EXPECT_EQ(logged.text().find("failed"), std::string::npos) << logged.text();
   ASSERT_TRUE(trainer.training_images());
   EXPECT_EQ(trainer.training_images()->training.images, 10);

@@ -15,7 +15,7 @@ struct EndedRun {
     const RunFolder folder = RunFolder::create(small.folder() / "out");
     const TrainingSetup setup{run.config, run.model, run.training, run.validation, *run.backend, folder};
     Trainer trainer(setup, *run.layout, run.initial);
-    trainer.run(Interrupt());
+    trainer.run();
     outcome = run_outcome(trainer, run, folder, false);
     std::filesystem::remove_all(folder.path());
   }

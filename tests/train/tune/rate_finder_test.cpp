@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <csignal>
 
 #include "tests/train/small_run.h"
 
@@ -26,8 +25,7 @@ TEST(RateFinder, FindsWhereASmallNetworkLearnsAndWhereItDiverges) {
     if (!yolo) continue;
     EXPECT_EQ(yolo->head.assignment, AssignmentKind::neighbours) << "simota's losses cannot be compared";
   }
-  const Interrupt interrupt;
-  const auto points = sweep_rates(prepared, {1e-3, 1e4, 200}, interrupt);
+  const auto points = sweep_rates(prepared, {1e-3, 1e4, 200});
   ASSERT_GT(points.size(), 20u);
   ASSERT_LT(points.size(), 200u) << "a rate of 10000 diverges";
   EXPECT_TRUE(has_diverged(points));
@@ -50,23 +48,22 @@ TEST(RateFinder, LosesAndLeavesNothing) {
   const auto before = files();
   Preparation prepared = prepare_sweep(request_of(run, {"train.sizes=[64, 96]"}), "cpu");
   EXPECT_TRUE(prepared.config.train.sizes.empty());
-  const Interrupt interrupt;
   const RateSweep sweep{1e-5, 1e-2, 20};
-  const auto points = sweep_rates(prepared, sweep, interrupt);
+  const auto points = sweep_rates(prepared, sweep);
   EXPECT_EQ(points.size(), 20u);
   EXPECT_EQ(files(), before);
   // The batches and the parameters are those of the seed.
   Preparation again = prepare_sweep(request_of(run, {"train.sizes=[64, 96]"}), "cpu");
-  const auto same = sweep_rates(again, sweep, interrupt);
+  const auto same = sweep_rates(again, sweep);
   for (size_t i = 0; i < points.size(); ++i) EXPECT_EQ(points[i].loss, same[i].loss) << i;
 }
 
-TEST(RateFinder, StopsOnASignal) {
+TEST(RateFinder, StopsWhenAskedTo) {
   const SmallRun run;
   Preparation prepared = prepare_sweep(request_of(run), "cpu");
-  const Interrupt interrupt;
-  std::raise(SIGINT);
-  EXPECT_TRUE(sweep_rates(prepared, {}, interrupt).empty());
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_TRUE(sweep_rates(prepared, {}, stop.get_token()).empty());
 }
 
 TEST(RateFinder, WritesATableOfEveryStepAndAPlot) {

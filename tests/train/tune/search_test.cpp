@@ -2,12 +2,10 @@
 #include "train/tune/search.h"
 
 #include <chrono>
-#include <csignal>
 #include <map>
 #include <thread>
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include "core/files.h"
 #include "core/log.h"
@@ -55,8 +53,7 @@ class SearchOf : public ::testing::Test {
   std::vector<Trial> search() {
     const SearchFolder folder = open();
     Search search(setup_, folder);
-    const Interrupt interrupt;
-    EXPECT_EQ(search.run(interrupt, [](const Trial&) {}), SearchEnd::finished);
+    EXPECT_EQ(search.run({}, [](const Trial&) {}), SearchEnd::finished);
     return search.trials();
   }
   std::string read(const std::string& name) const { return read_file(folder_ / name); }
@@ -146,9 +143,8 @@ TEST_F(SearchOf, EndsWithTheErrorOfTheFirstTrial) {
   be_brightnet("0000) echo 'run.yaml:3: there is no key x.'; exit 2;;");
   const SearchFolder folder = open();
   Search search(setup_, folder);
-  const Interrupt interrupt;
   try {
-    search.run(interrupt, [](const Trial&) {});
+    search.run({}, [](const Trial&) {});
     FAIL() << "the first trial was refused";
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ExitCode::input);
@@ -157,20 +153,20 @@ TEST_F(SearchOf, EndsWithTheErrorOfTheFirstTrial) {
   EXPECT_FALSE(fs::exists(folder.table()));
 }
 
-TEST_F(SearchOf, StopsItsTrialsOnASignalAndRunsThemAgain) {
+TEST_F(SearchOf, StopsItsTrialsWhenAskedToAndRunsThemAgain) {
   const fs::path ready = folder_ / "ready", stopped = folder_ / "stopped";
   be_brightnet("0002) trap 'touch " + stopped.string() + "; exit 4' TERM; touch " + ready.string() +
                "; while :; do sleep 0.01; done;;");
+  std::stop_source stop;
   std::thread sender([&] {
     for (int i = 0; i < 3000 && !fs::exists(ready); ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    ::kill(::getpid(), SIGTERM);
+    stop.request_stop();
   });
   {
     const SearchFolder folder = open();
     Search search(setup_, folder);
-    const Interrupt interrupt;
-    EXPECT_EQ(search.run(interrupt, [](const Trial&) {}), SearchEnd::interrupted);
+    EXPECT_EQ(search.run(stop.get_token(), [](const Trial&) {}), SearchEnd::interrupted);
     EXPECT_EQ(search.trials().size(), 2u);
   }
   sender.join();

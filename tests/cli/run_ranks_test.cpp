@@ -1,12 +1,9 @@
-// Which processes take themselves for ranks, and what `--ranks` makes of mpirun: a script in its place says
-// how it was called.
-#include "train/distributed/launch.h"
+// What `--ranks` makes of mpirun: a script in its place says how it was called.
+#include "cli/run_ranks.h"
 
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <thread>
 
@@ -15,79 +12,13 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "tests/environment.h"
 
-namespace brightnet {
+namespace brightnet::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Environment variables for the time of a test.
-class Environment {
- public:
-  ~Environment() {
-    for (const auto& [name, value] : before_) {
-      value ? ::setenv(name.c_str(), value->c_str(), 1) : ::unsetenv(name.c_str());
-    }
-  }
-  void set(const std::string& name, const std::optional<std::string>& value) {
-    const char* old = std::getenv(name.c_str());
-    before_.emplace(name, old ? std::optional<std::string>(old) : std::nullopt);
-    value ? ::setenv(name.c_str(), value->c_str(), 1) : ::unsetenv(name.c_str());
-  }
-
- private:
-  std::map<std::string, std::optional<std::string>> before_;
-};
-
-class LaunchedRankOf : public ::testing::Test {
- protected:
-  LaunchedRankOf() {
-    for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "SLURM_STEP_ID",
-                             "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"}) {
-      environment_.set(name, std::nullopt);
-    }
-  }
-  void expect(bool is_rank, int size) {
-    const LaunchedRank rank = launched_rank();
-    EXPECT_EQ(rank.is_rank, is_rank);
-    EXPECT_EQ(rank.size, size);
-  }
-  Environment environment_;
-};
-
-TEST_F(LaunchedRankOf, AShellIsNone) {
-  expect(false, 0);
-}
-
-TEST_F(LaunchedRankOf, MpirunIsOneOfItsSize) {
-  environment_.set("OMPI_COMM_WORLD_SIZE", "4");
-  expect(true, 4);
-  environment_.set("OMPI_COMM_WORLD_SIZE", "1");
-  expect(false, 1);
-}
-
-TEST_F(LaunchedRankOf, HydraIsOneOfItsSize) {
-  environment_.set("PMI_SIZE", "8");
-  expect(true, 8);
-}
-
-TEST_F(LaunchedRankOf, SrunIsOneOfTheStepsTasks) {
-  environment_.set("SLURM_STEP_ID", "0");
-  environment_.set("SLURM_STEP_NUM_TASKS", "16");
-  expect(true, 16);
-  environment_.set("SLURM_STEP_NUM_TASKS", "1");
-  expect(false, 1);
-}
-
-TEST_F(LaunchedRankOf, ABatchScriptIsNoneThoughItKnowsItsTasks) {
-  environment_.set("SLURM_NTASKS", "16");
-  expect(false, 0);
-}
-
-TEST_F(LaunchedRankOf, AnUnknownLauncherOfThePmixFamilyTellsNoSize) {
-  environment_.set("PMIX_RANK", "3");
-  expect(true, 0);
-}
+using testing::Environment;
 
 class RunRanks : public ::testing::Test {
  protected:
@@ -179,4 +110,4 @@ TEST_F(RunRanks, ASecondSignalEndsThem) {
 }
 
 }  // namespace
-}  // namespace brightnet
+}  // namespace brightnet::cli

@@ -1,4 +1,4 @@
-#include "train/distributed/launch.h"
+#include "cli/run_ranks.h"
 
 #include <cerrno>
 #include <csignal>
@@ -10,7 +10,7 @@
 #include "core/error.h"
 #include "train/distributed/child_process.h"
 
-namespace brightnet {
+namespace brightnet::cli {
 namespace {
 
 /// Beyond this, `--ranks` is a mistake that would freeze the machine.
@@ -31,24 +31,7 @@ extern "C" void pass_on(int signal) {
 
 constexpr int passed_on[] = {SIGINT, SIGTERM, SIGHUP};
 
-int number(const char* name) {
-  const char* text = std::getenv(name);
-  return text ? std::atoi(text) : 0;
-}
-
 }  // namespace
-
-LaunchedRank launched_rank() {
-  // Open MPI's mpirun, and launchers of the PMI family.
-  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
-    if (std::getenv(name)) return {number(name) > 1, number(name)};
-  }
-  // srun. SLURM_NTASKS would not do: it is also set in the batch script itself.
-  if (std::getenv("SLURM_STEP_ID") && std::getenv("SLURM_STEP_NUM_TASKS")) {
-    return {number("SLURM_STEP_NUM_TASKS") > 1, number("SLURM_STEP_NUM_TASKS")};
-  }
-  return {std::getenv("PMIX_RANK") != nullptr, 0};
-}
 
 int run_ranks(int ranks, const std::string& program, const std::vector<std::string>& arguments) {
   const auto processors = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
@@ -93,4 +76,4 @@ int run_ranks(int ranks, const std::string& program, const std::vector<std::stri
   return code;
 }
 
-}  // namespace brightnet
+}  // namespace brightnet::cli

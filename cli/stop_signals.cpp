@@ -1,22 +1,31 @@
-#include "train/loop/interrupt.h"
+#include "cli/stop_signals.h"
 
+#include <cerrno>
 #include <csignal>
 #include <iterator>
+#include <system_error>
 
-namespace brightnet {
+#include <semaphore.h>
+
+namespace brightnet::cli {
 namespace {
 
 constexpr int stops[] = {SIGINT, SIGTERM, SIGUSR1, SIGHUP};
 
 volatile std::sig_atomic_t signal_came = 0;
 struct sigaction before[std::size(stops)], pipe_before;
+/// Posted by a signal, and when there is none to wait for any more.
+sem_t wake;
 
 bool ignored_before(size_t i) {
   return before[i].sa_handler == SIG_IGN;
 }
 
 extern "C" void note_signal(int number) {
+  const int saved = errno;
   signal_came = 1;
+  ::sem_post(&wake);
+  errno = saved;
   if (number == SIGHUP) return;
   // The next signal has its default action.
   for (size_t i = 0; i < std::size(stops); ++i) {
@@ -26,8 +35,14 @@ extern "C" void note_signal(int number) {
 
 }  // namespace
 
-Interrupt::Interrupt() {
+StopSignals::StopSignals() {
   signal_came = 0;
+  if (::sem_init(&wake, 0, 0) != 0) throw std::system_error(errno, std::generic_category(), "sem_init");
+  relay_ = std::thread([this] {
+    while (::sem_wait(&wake) != 0) {
+    }
+    if (signal_came) source_.request_stop();
+  });
   struct sigaction note {};
   note.sa_handler = note_signal;
   note.sa_flags = SA_RESTART;
@@ -40,13 +55,12 @@ Interrupt::Interrupt() {
   ::sigaction(SIGPIPE, &ignore, &pipe_before);
 }
 
-Interrupt::~Interrupt() {
+StopSignals::~StopSignals() {
   for (size_t i = 0; i < std::size(stops); ++i) ::sigaction(stops[i], &before[i], nullptr);
   ::sigaction(SIGPIPE, &pipe_before, nullptr);
+  ::sem_post(&wake);
+  relay_.join();
+  ::sem_destroy(&wake);
 }
 
-bool Interrupt::requested() const {
-  return signal_came != 0;
-}
-
-}  // namespace brightnet
+}  // namespace brightnet::cli
