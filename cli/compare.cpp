@@ -8,7 +8,7 @@
 #include "core/log.h"
 #include "data/drawing/draw.h"
 #include "data/drawing/typeface.h"
-#include "train/run/comparison.h"
+#include "train/report/comparison.h"
 
 namespace brightnet::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include "data/drawing/typeface.h"
 #include "detect/outputs/output.h"
 #include "detect/outputs/written_files.h"
-#include "train/run/sample_pictures.h"
+#include "train/report/sample_pictures.h"
 #include "train/setup/automatic_size.h"
 #include "train/setup/run_model.h"
 

@@ -19,7 +19,7 @@
 #include "kernels/device/device.h"
 #include "train/distributed/agreement.h"
 #include "train/distributed/evaluation_ranks.h"
-#include "train/run/progress_text.h"
+#include "train/report/progress_text.h"
 #include "train/setup/preparation.h"
 #include "train/setup/run_facts.h"
 

@@ -8,7 +8,7 @@
 #include "data/drawing/draw.h"
 #include "data/drawing/typeface.h"
 #include "detect/outputs/output.h"
-#include "train/run/run_page.h"
+#include "train/report/run_page.h"
 
 namespace brightnet::cli {
 namespace {

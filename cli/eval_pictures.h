@@ -10,7 +10,7 @@
 #include "detect/evaluate/worst_images.h"
 #include "detect/outputs/written_files.h"
 #include "train/distributed/communicator.h"
-#include "train/run/evaluation_pictures.h"
+#include "train/report/evaluation_pictures.h"
 
 namespace brightnet::cli {
 

@@ -13,6 +13,8 @@
 #include "train/distributed/agreement.h"
 #include "train/distributed/nccl.h"
 #include "train/loop/trainer.h"
+#include "train/report/run_observers.h"
+#include "train/report/training_images.h"
 #include "train/setup/finetune.h"
 #include "train/setup/preparation.h"
 #include "train/setup/run_outcome.h"
@@ -150,16 +152,23 @@ int train_on_rank(const TrainArguments& arguments, Communicator& ranks) {
   if (!signals) signals.emplace();
   const auto gpus = ranks.alone() ? nullptr : make_gpu_collectives(ranks, *run.backend);
   ranks.set_time_limit(run.config.train.comm_timeout);
+  OutputFiles files;
   TrainingSetup setup{.config = run.config,
                       .model = run.model,
                       .train = run.training,
                       .val = run.validation,
                       .backend = *run.backend,
                       .folder = folder,
+                      .files = files,
                       .communicator = ranks,
-                      .collectives = gpus ? *gpus : ranks.host_collectives(),
-                      .train_pictures = run.training_pictures()};
-  for (const Choice& choice : run.choices) setup.choices.push_back({choice.key, choice.value, choice.reason});
+                      .collectives = gpus ? *gpus : ranks.host_collectives()};
+  std::optional<RunObservers> observers;
+  if (ranks.leads()) {
+    std::vector<std::vector<std::string>> choices;
+    for (const Choice& choice : run.choices) choices.push_back({choice.key, choice.value, choice.reason});
+    observers.emplace(setup, *run.layout, std::move(choices));
+    setup.observers = observers->all();
+  }
   Trainer trainer(setup, *run.layout, run.initial);
   if (run.old) {
     prepare_together(ranks, [&] { trainer.resume(); });
@@ -174,19 +183,23 @@ int train_on_rank(const TrainArguments& arguments, Communicator& ranks) {
   }
   log::info("{} in {}", run.old ? "Resuming" : "Training", folder.path().string());
 
+  const auto check_files = [&] { prepare_together(ranks, [&] { files.check(); }); };
   const TrainingEnd end = trainer.run(signals->token());
   if (end == TrainingEnd::interrupted) {
-    trainer.check_files();
+    check_files();
     log::info(
         "Stopped by a signal after {} steps; everything is saved. Resume with: brightnet train --resume {}",
         trainer.progress().iteration, folder.path().string());
     return static_cast<int>(ExitCode::interrupted);
   }
+  const RunEnding ended{
+      .stopped_early = end == TrainingEnd::no_better,
+      .training_images = measure_training_images(trainer, setup, run.training_pictures(), signals->token())};
   if (end == TrainingEnd::no_better)
     log::info("No better score in {} evaluations: training ends early.", run.config.train.patience.value());
-  if (ranks.leads()) say_closing_words(trainer, run, folder, end == TrainingEnd::no_better);
+  if (observers) say_closing_words(run, folder, trainer.best_metrics(), ended, observers->report());
   BestEffort().attempt("The summary", [&] { say_where(run.config, folder, trainer, run.training); });
-  trainer.check_files();
+  check_files();
   return static_cast<int>(ExitCode::done);
 }
 

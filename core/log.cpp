@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/progress_line.h"
 
 namespace brightnet {
 namespace {
@@ -82,6 +83,7 @@ LogSink set_log_sink(LogSink sink) {
 
 LogSink standard_error_sink() {
   return [](LogLevel, std::string_view message) {
+    ProgressLine::clear();
     std::fprintf(stderr, "%.*s\n", static_cast<int>(message.size()), message.data());
   };
 }

@@ -21,7 +21,7 @@ using LogSink = std::function<void(LogLevel level, std::string_view message)>;
 /// Sends messages to `sink` from now on, or nowhere if it is empty, and returns the sink until now. Thread-safe.
 LogSink set_log_sink(LogSink sink);
 
-/// Prints every message on standard error, a line each.
+/// Prints every message on standard error, a line each, in the place of a progress line that is being rewritten there.
 LogSink standard_error_sink();
 
 /// Keeps the messages from now on, up to 1 MiB of them, for the file that log_to_file() will name.

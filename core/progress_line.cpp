@@ -1,5 +1,6 @@
 #include "core/progress_line.h"
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -11,6 +12,9 @@
 
 namespace brightnet {
 namespace {
+
+/// The terminal's, whose lines come from whatever shows its progress, and messages from any thread.
+std::atomic<bool> line_is_open = false;
 
 int terminal_columns() {
   winsize size{};
@@ -58,14 +62,13 @@ void ProgressLine::show(const std::string& line) {
   }
   std::fprintf(stderr, "\r%s\x1b[K", cut(line, terminal_columns()).c_str());
   std::fflush(stderr);
-  open_ = true;
+  line_is_open = true;
 }
 
 void ProgressLine::clear() {
-  if (!open_) return;
+  if (!line_is_open.exchange(false)) return;
   std::fputs("\r\x1b[K", stderr);
   std::fflush(stderr);
-  open_ = false;
 }
 
 std::string format_seconds(double seconds) {

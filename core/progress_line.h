@@ -18,15 +18,15 @@ class ProgressLine {
   /// Whether the next line is due; check before composing one.
   bool due() const;
   void show(const std::string& line);
-  /// Ends the rewritten line, so that other output can follow.
-  void clear();
+  /// Erases the rewritten line, so that other output can follow. Messages to standard_error_sink() (core/log.h)
+  /// do it themselves.
+  static void clear();
 
  private:
   using Clock = std::chrono::steady_clock;
   bool terminal_;
   Clock::duration every_;
   Clock::time_point shown_;
-  bool open_ = false;
 };
 
 /// "1:02:03" or "2:03".

@@ -8,11 +8,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/log.h"
+
 namespace brightnet {
 namespace {
 
 /// What a line shown on a terminal of this kind sends to it.
-std::string sent_to_terminal(const char* kind, unsigned short columns = 0, const char* line = "epoch 1/2") {
+std::string sent_to_terminal(const char* kind, unsigned short columns = 0, const char* line = "epoch 1/2",
+                             const char* message = nullptr) {
   const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
   if (terminal < 0 || ::grantpt(terminal) != 0 || ::unlockpt(terminal) != 0) return "no terminal";
   const int screen = ::open(::ptsname(terminal), O_RDWR | O_NOCTTY);
@@ -22,7 +25,12 @@ std::string sent_to_terminal(const char* kind, unsigned short columns = 0, const
     const winsize size{0, columns, 0, 0};
     ::ioctl(screen, TIOCSWINSZ, &size);
     ::setenv("TERM", kind, 1);
-    ProgressLine(100).show(line);
+    set_log_sink(standard_error_sink());
+    {
+      ProgressLine progress(100);
+      progress.show(line);
+      if (message) log::info("{}", message);
+    }
     ::_exit(0);
   }
   ::waitpid(child, nullptr, 0);
@@ -55,6 +63,12 @@ TEST(ProgressLine, IsCutToTheTerminalsWidthInCharacters) {
 // So that a log line after it begins in an empty one.
 TEST(ProgressLine, IsErasedAtItsEnd) {
   EXPECT_NE(sent_to_terminal("xterm").find("epoch 1/2\x1b[K\r\x1b[K"), std::string::npos);
+}
+
+TEST(ProgressLine, MakesRoomForMessages) {
+  const std::string sent = sent_to_terminal("xterm", 0, "epoch 1/2", "A message.");
+  EXPECT_NE(sent.find("epoch 1/2\x1b[K\r\x1b[KA message."), std::string::npos) << sent;
+  EXPECT_EQ(sent.find("\x1b[K", sent.find("A message.")), std::string::npos) << "nothing is left to erase";
 }
 
 TEST(ProgressLine, WritesTimesAsClocksDo) {

@@ -4,7 +4,7 @@
 #include "formats/safetensors.h"
 #include "tests/distributed/job.h"
 #include "tests/train/small_run.h"
-#include "train/run/report/metrics_csv.h"
+#include "train/report/metrics_csv.h"
 
 namespace brightnet::testing {
 namespace {

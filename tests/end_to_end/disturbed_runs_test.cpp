@@ -9,7 +9,7 @@
 
 #include "formats/safetensors.h"
 #include "tests/end_to_end/runs.h"
-#include "train/run/report/metrics_csv.h"
+#include "train/report/metrics_csv.h"
 #include "train/run/run_lock.h"
 
 namespace brightnet::testing {

@@ -3,7 +3,7 @@
 
 #include "tests/end_to_end/runs.h"
 #include "tests/train/small_weights.h"
-#include "train/run/report/metrics_csv.h"
+#include "train/report/metrics_csv.h"
 
 namespace brightnet::testing {
 namespace {

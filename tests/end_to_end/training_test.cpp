@@ -10,7 +10,7 @@
 #include "formats/safetensors.h"
 #include "tests/end_to_end/runs.h"
 #include "tests/train/small_weights.h"
-#include "train/run/report/metrics_csv.h"
+#include "train/report/metrics_csv.h"
 
 namespace brightnet::testing {
 namespace {

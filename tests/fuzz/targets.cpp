@@ -23,8 +23,8 @@
 #include "tests/fuzz/mutator.h"
 #include "tests/paths.h"
 #include "train/config/config.h"
+#include "train/report/metrics_csv.h"
 #include "train/run/checkpoint.h"
-#include "train/run/report/metrics_csv.h"
 #include "train/tune/search_folder.h"
 #include "train/tune/trial.h"
 

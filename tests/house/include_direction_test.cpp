@@ -44,7 +44,7 @@ const std::vector<std::string>& rooms() {
       "data/split",   "data/commands",    "formats",           "formats/darknet",
       "formats/onnx", "formats/download", "detect/evaluate",   "detect/sources",
       "detect",       "detect/outputs",   "train/distributed", "train/optimizer",
-      "train/config", "train/run/report", "train/run",         "train/loop",
+      "train/config", "train/run",        "train/loop",        "train/report",
       "train/setup",  "train/tune",       "train/bench",       "cli",
   };
   return order;

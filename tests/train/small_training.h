@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "kernels/cpu/cpu_backend.h"
 #include "tests/train/small_run.h"
 #include "train/loop/trainer.h"
+#include "train/report/run_observers.h"
 #include "train/setup/run_model.h"
 
 namespace brightnet::testing {
@@ -35,16 +37,20 @@ struct SmallTraining {
   }
   Trainer make(const std::vector<float>& initial, DeviceCollectives* collectives = nullptr) {
     Communicator& solo = Communicator::solo();
-    TrainingSetup setup{.config = config,
-                        .model = model,
-                        .train = train,
-                        .val = val,
-                        .backend = *backend,
-                        .folder = folder,
-                        .collectives = collectives ? *collectives : solo.host_collectives()};
-    setup.now = now;
-    setup.free_space = free_space;
-    return Trainer(setup, layout, initial);
+    setup.emplace(TrainingSetup{.config = config,
+                                .model = model,
+                                .train = train,
+                                .val = val,
+                                .backend = *backend,
+                                .folder = folder,
+                                .files = files,
+                                .collectives = collectives ? *collectives : solo.host_collectives(),
+                                .now = now});
+    observers =
+        std::make_unique<RunObservers>(*setup, layout, std::vector<std::vector<std::string>>(), free_space);
+    if (watched) setup->observers = observers->all();
+    setup->observers.insert(setup->observers.end(), observers_besides.begin(), observers_besides.end());
+    return Trainer(*setup, layout, initial);
   }
   /// `collectives`: of tensors, in the place of one rank's; nullptr: those.
   Trainer make(DeviceCollectives* collectives = nullptr) {
@@ -57,8 +63,14 @@ struct SmallTraining {
   ParameterLayout layout;
   std::unique_ptr<Backend> backend;
   RunFolder folder;
+  OutputFiles files;
+  bool watched = true;  ///< by all that watches a run of `brightnet train`
+  std::vector<TrainingObserver*> observers_besides;
+  /// Of the last trainer.
+  std::optional<TrainingSetup> setup;
+  std::unique_ptr<RunObservers> observers;
   std::function<double()> now = seconds_now;
-  std::function<std::optional<uint64_t>(const std::filesystem::path&)> free_space = free_bytes;
+  FreeSpace free_space = free_bytes;
 };
 
 /// The tensors of a weights file by their names.

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/log.h"
-#include "train/loop/run_description.h"
 
 namespace brightnet {
 
@@ -17,15 +16,15 @@ Trainer::Trainer(const TrainingSetup& setup, const ParameterLayout& layout, cons
       val_data_(fingerprint(setup.val)),
       step_(setup_, layout, initial),
       validation_(setup.config, setup.model, setup.val, setup.communicator,
-                  [this](int64_t done, int64_t images) { show_evaluation(done, images); }),
+                  [this](int64_t done, int64_t images) {
+                    if (!observers_.none())
+                      observers_.tell(&TrainingObserver::images_evaluated, {status(), done, images});
+                  }),
       pace_(setup.now),
       growing_(setup.config),
       time_plan_(setup.config, evaluated_images(setup.val, setup.config.data.tiles), pace_),
-      loader_advisor_(setup.config.loader, setup.train),
-      line_(setup.config.train.log_every),
-      files_([this] { line_.clear(); }),
-      best_effort_([this] { line_.clear(); }),
-      kept_(setup_.folder, files_, layout.floats()) {}
+      kept_(setup_.folder, setup.files, layout.floats()),
+      observers_(setup.observers) {}
 
 // After an error of this rank the others do not come to the sums that are queued, and the device's memory cannot be
 // freed before these are done: they are given up here, before anything is destroyed.
@@ -46,8 +45,8 @@ TrainingEnd Trainer::train(const std::stop_token& stop) {
     share_progress(stop);
     if (all_ranks_.stop) return save_and_stop(stop);
     if (all_ranks_.timing_due) time_evaluation(stop);
+    if (!observers_.none()) observers_.tell(&TrainingObserver::step_done, {status()});
     if (!epoch_trained()) {
-      show_progress();
       if (all_ranks_.evaluation_due && !evaluate_within_epoch(stop)) return save_and_stop(stop);
       if (all_ranks_.save_due) save(stop);
     } else if (!end_epoch(stop)) {
@@ -55,22 +54,19 @@ TrainingEnd Trainer::train(const std::stop_token& stop) {
     }
   }
   if (!try_average(stop)) return save_and_stop(stop);
-  close(stop);
-  return length_.run_trained(progress_) ? TrainingEnd::finished : TrainingEnd::no_better;
+  close();
+  const TrainingEnd end = length_.run_trained(progress_) ? TrainingEnd::finished : TrainingEnd::no_better;
+  observers_.tell(&TrainingObserver::run_ended, {status(), end});
+  return end;
 }
 
 void Trainer::open() {
   if (!over()) open_loader();
-  if (leads()) {
-    best_effort_.attempt("The forecast of the disk's space", [this] { say_what_disk_lacks(); });
-    report_ = std::make_unique<RunReport>(
-        setup_.folder, files_, best_effort_, describe_run(setup_, layout_, memory()),
-        resumed_ ? epochs_done() : -1, progress_.best_epoch, progress_.iteration);
-    report_->add_configuration(print_config(setup_.config), progress_.iteration);
-    scores_ = report_->last_scores();
-    point_losses_ = all_ranks_.losses;
-    point_sums_ = all_ranks_.sums;
-  }
+  observers_.begin({.status = status(),
+                    .resumed = resumed_,
+                    .best_epoch = progress_.best_epoch,
+                    .device_memory = memory().peak(),
+                    .state = step_.state_bytes()});
   pace_.begin_run(progress_.times);
 }
 
@@ -123,7 +119,6 @@ void Trainer::choose_assignment() {
   const float part = setup_.config.train.static_assignment.value_or(0);
   const bool is_static = progress_.iteration < length_.last_part(1 - part, progress_.plans);
   if (static_assignment_ && !is_static && leads()) {
-    line_.clear();
     log::info("After {} of {} steps simota takes the best of its candidates, no longer all of them.",
               progress_.iteration, length_.steps());
   }
@@ -149,7 +144,8 @@ const Batch& Trainer::next_batch(int part) {
   setup_.backend.finish_uploads();  // the loader reuses the last batch's pixels
   const Batch* batch = loader_->next();
   BRIGHTNET_CHECK(batch, "the loader ended before the run");
-  if (report_) report_->add_batch(*batch, progress_.iteration * step_.micro_batches() + part);
+  observers_.tell(&TrainingObserver::batch_loaded,
+                  {*batch, progress_.iteration * step_.micro_batches() + part});
   progress_.sums.images += batch->count;
   return *batch;
 }
@@ -170,7 +166,6 @@ void Trainer::adopt_state(const StepState& seen) {
   if (step < before.applied + before.skipped) return;
   progress_.state = seen;
   if (seen.skipped == before.skipped || !leads()) return;
-  line_.clear();
   if (step_.optimizer().scales_loss()) {
     log::warn(
         "The gradient of step {} overflowed under a loss scale of {:g}: the step is skipped and the scale is "
@@ -210,10 +205,7 @@ bool Trainer::evaluate_within_epoch(const std::stop_token& stop) {
   synchronize(stop);
   const auto metrics = validation_.run(step_.averaged_network(), stop);
   if (!metrics) return false;
-  line_.clear();
-  note_scores(*metrics);
-  log::info("{}", describe_progress(true));
-  if (leads()) report_->add_epoch(summary(epochs_done(), &*metrics));
+  observers_.tell(&TrainingObserver::evaluated, {status(), *metrics, true});
   keep_if_best(*metrics);
   pace_.pause_done(began, true);
   return true;
@@ -229,7 +221,8 @@ bool Trainer::end_epoch(const std::stop_token& stop) {
   }
   ++progress_.epoch;
   progress_.step = 0;
-  report_epoch(metrics);
+  if (metrics) observers_.tell(&TrainingObserver::evaluated, {status(), *metrics, false});
+  observers_.tell(&TrainingObserver::epoch_ended, {status(), metrics ? &*metrics : nullptr});
   if (metrics) keep_if_best(*metrics);
   begin_epoch();
   if (pace_.seconds_since_save() >= setup_.config.train.save_every) write_state();
@@ -255,26 +248,19 @@ void Trainer::keep_if_best(const Metrics& metrics) {
     kept_.add(progress_.iteration, step_.averaged_parameters(), progress_.kept);
   if (!best) return;
   write_averaged_weights(setup_.folder.best());
-  report_->add_best(metrics, setup_.val, validation_.worst(), progress_.best_epoch, progress_.iteration);
+  observers_.tell(&TrainingObserver::best_found,
+                  {status(), metrics, validation_.worst(), progress_.best_epoch});
 }
 
 /// Resets the epoch's sums and losses.
 void Trainer::begin_epoch() {
   step_.optimizer().clear_sums();
-  progress_.sums = all_ranks_.sums = point_sums_ = {};
-  progress_.state.sums = all_ranks_.losses = point_losses_ = {};
+  progress_.sums = all_ranks_.sums = {};
+  progress_.state.sums = all_ranks_.losses = {};
 }
 
-void Trainer::close(const std::stop_token& stop) {
-  line_.clear();
+void Trainer::close() {
   write_state();
-  best_effort_.attempt_together(setup_.communicator, "The measurement on training images",
-                                [&] { try_training_images(stop); });
-  if (report_) report_->finish();
-}
-
-void Trainer::report_closing_words(const std::vector<std::string>& sentences) {
-  if (report_) report_->finish(sentences);
 }
 
 }  // namespace brightnet

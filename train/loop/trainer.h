@@ -6,7 +6,6 @@
 #include <stop_token>
 #include <vector>
 
-#include "core/progress_line.h"
 #include "data/loader/loader.h"
 #include "formats/weights.h"
 #include "train/loop/growing_input.h"
@@ -15,26 +14,14 @@
 #include "train/loop/rank_report.h"
 #include "train/loop/run_length.h"
 #include "train/loop/time_plan.h"
+#include "train/loop/training_observer.h"
 #include "train/loop/training_setup.h"
 #include "train/loop/training_step.h"
 #include "train/loop/validation.h"
 #include "train/optimizer/schedule.h"
-#include "train/run/best_effort.h"
 #include "train/run/checkpoint.h"
-#include "train/run/loader_advice.h"
-#include "train/run/output_files.h"
-#include "train/run/report/closing_words.h"
-#include "train/run/run_report.h"
 
 namespace brightnet {
-
-enum class TrainingEnd : uint8_t {
-  finished,
-  /// `patience` evaluations without a better score.
-  no_better,
-  /// Stopped on request; the state is saved.
-  interrupted,
-};
 
 class Trainer {
  public:
@@ -55,7 +42,7 @@ class Trainer {
 
   // The parts of run(), for a custom loop. All ranks call them in the same order.
 
-  /// Opens the training loader and the run's report.
+  /// Opens the training loader and tells the observers that the run begins.
   void open();
   /// Whether training is over: all steps are done, or the patience is exhausted.
   bool over() const;
@@ -73,18 +60,13 @@ class Trainer {
   bool end_epoch(const std::stop_token& stop);
   /// Whether the run, once over, still has to evaluate the average of its best weights (train.average).
   bool average_due() const;
-  /// Evaluates that average and writes it if it scores better than the best weights. False when a
-  /// request to stop interrupted it: it stays due. The state is saved before: an error, which does end the run, costs none of it.
+  /// Evaluates that average and writes it if it scores better than the best weights. False when a request to
+  /// stop interrupted it: it stays due. The state is saved before: an error, which does end the run, costs none of it.
   bool try_average(const std::stop_token& stop);
   /// Waits for the device, shares progress, and saves the state and the last weights.
   void save(const std::stop_token& stop);
-  /// After the last epoch: the final state and weights, and then what the run can be without: the last weights' scores
-  /// on some training images, where that takes little of the run's time, and the plots. A request to stop leaves out the scores.
-  void close(const std::stop_token& stop);
-  /// Puts a finished run's closing words into its report.
-  void report_closing_words(const std::vector<std::string>& sentences);
-  /// Throws an error, on all ranks, when files of the run could not be written at the last attempt.
-  void check_files() const;
+  /// After the last epoch: the final state.
+  void close();
 
   const Progress& progress() const { return progress_; }
   /// As of the last share_progress().
@@ -92,9 +74,14 @@ class Trainer {
   /// Metrics of the best evaluation so far; without curves and confusion matrix if it preceded a resume. None
   /// before the first, or when an old version that did not save them made it.
   const std::optional<Metrics>& best_metrics() const { return validation_.best(); }
-  /// The last weights on images that they were trained on, without augmentation; after run(), where there was
-  /// time for it.
-  const std::optional<TrainingImages>& training_images() const { return training_images_; }
+  /// Of the last evaluation in this process.
+  const std::optional<Metrics>& last_metrics() const { return validation_.last(); }
+  /// The last weights on other images than the validation split's, by all ranks; none when one of them was
+  /// asked to stop. An error of one rank is a SharedError of all.
+  std::optional<Metrics> evaluate(const Dataset& images, const std::stop_token& stop = {});
+  /// What the run has taken so far, and seconds until its time limit; no limit: none.
+  const Pace& pace() const { return pace_; }
+  std::optional<double> seconds_left() const;
   RunMemory memory() const { return step_.memory(); }
 
  private:
@@ -120,25 +107,14 @@ class Trainer {
   void say_plan();
   RunEnd loader_end() const;
 
-  void show_progress();
-  void show_evaluation(int64_t done, int64_t images);
-  void note_scores(const Metrics& metrics);
-  void add_point();
-  void report_epoch(const std::optional<Metrics>& metrics);
-  EpochSummary summary(double epoch, const Metrics* metrics) const;
+  TrainingStatus status() const;
   double epochs_done() const;
-  int64_t affordable_training_images() const;
-  void try_training_images(const std::stop_token& stop);
-  RunProgress run_progress(bool just_evaluated) const;
-  std::string describe_progress(bool just_evaluated) const;
-  float loss_scale() const;
 
   TrainingEnd save_and_stop(const std::stop_token& stop);
   void write_state();
   void write_averaged_weights(const std::filesystem::path& file);
   void write_weights(const std::filesystem::path& file, std::vector<float> values, const Metrics* metrics);
   void keep_average_if_better(std::vector<float> values, const Metrics& metrics, int sets);
-  void say_what_disk_lacks() const;
 
   TrainingSetup setup_;
   const ParameterLayout& layout_;
@@ -162,19 +138,8 @@ class Trainer {
   RankReport all_ranks_;
 
   std::unique_ptr<Loader> loader_;
-  LoaderAdvisor loader_advisor_;
-  ProgressLine line_;
-  OutputFiles files_;
-  BestEffort best_effort_;
   KeptSets kept_;
-  /// On rank 0 only.
-  std::unique_ptr<RunReport> report_;
-  /// On rank 0 only: of the newest evaluation, and of the training's last point in the report.
-  std::optional<LastScores> scores_;
-  LossTotals point_losses_;
-  EpochSums point_sums_;
-  double point_at_ = 0;
-  std::optional<TrainingImages> training_images_;
+  Observers observers_;
   bool resumed_ = false;
 };
 

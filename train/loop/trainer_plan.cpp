@@ -31,7 +31,6 @@ void Trainer::time_evaluation(const std::stop_token& stop) {
     seconds = pace_.now() - pass_began;
   }
   pace_.evaluation_timed(began, seconds * static_cast<double>(all) / static_cast<double>(count));
-  line_.clear();
   const std::string costly = leads() ? time_plan_.describe_evaluation(all) : "";
   if (!costly.empty()) log::warn("{}", costly);
 }
@@ -93,7 +92,6 @@ void Trainer::say_plan() {
       static_cast<double>(progress_.epoch) +
       static_cast<double>(static_cast<int64_t>(progress_.step) + length_.steps_left(progress_)) /
           static_cast<double>(length_.steps_per_epoch());
-  line_.clear();
   log::info("About {} epochs fit into train.minutes = {:g}{}.", rounded(epochs), minutes,
             first ? "" : " at the speed of now");
 }

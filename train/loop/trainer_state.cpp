@@ -4,9 +4,7 @@
 
 #include "core/log.h"
 #include "core/threads.h"
-#include "train/distributed/agreement.h"
 #include "train/loop/trainer.h"
-#include "train/run/disk_needs.h"
 
 namespace brightnet {
 namespace {
@@ -26,12 +24,6 @@ void warn_of_changed_threads(int before, int now) {
       before, now, before);
 }
 
-uint64_t bytes_of(const std::vector<StateArray>& arrays) {
-  uint64_t bytes = 0;
-  for (const StateArray& array : arrays) bytes += array.count * sizeof(float);
-  return bytes;
-}
-
 }  // namespace
 
 void Trainer::save(const std::stop_token& stop) {
@@ -40,9 +32,8 @@ void Trainer::save(const std::stop_token& stop) {
 }
 
 TrainingEnd Trainer::save_and_stop(const std::stop_token& stop) {
-  line_.clear();
   save(stop);
-  if (report_) report_->plot();
+  observers_.tell(&TrainingObserver::run_ended, {status(), TrainingEnd::interrupted});
   return TrainingEnd::interrupted;
 }
 
@@ -55,10 +46,10 @@ void Trainer::write_state() {
   Progress progress = progress_;
   progress.sums = all_ranks_.sums;
   progress.state.sums = all_ranks_.losses;
-  files_.retry();
+  setup_.files.retry();
   write_averaged_weights(setup_.folder.last());
   const std::vector<StateArray> arrays = step_.state_arrays();
-  files_.write_newest(setup_.folder.state(), bytes_of(arrays), [&] {
+  setup_.files.write_newest(setup_.folder.state(), step_.state_bytes(), [&] {
     save_state(
         setup_.folder.state(),
         {progress, describe_layout(layout_), compute_threads(), validation_.best(), train_data_, val_data_},
@@ -66,6 +57,7 @@ void Trainer::write_state() {
     kept_.remove_others(progress.kept);
   });
   pace_.save_done(begin);
+  observers_.tell(&TrainingObserver::state_saved, {status()});
 }
 
 void Trainer::write_averaged_weights(const std::filesystem::path& file) {
@@ -91,29 +83,8 @@ void Trainer::write_weights(const std::filesystem::path& file, std::vector<float
     trained->training["AP"] = std::to_string(metrics->AP);
     trained->training["AP50"] = std::to_string(metrics->AP50);
   }
-  files_.write(file, trained->values.size() * sizeof(float),
-               [file, trained] { save_weights(file, *trained); });
-}
-
-void Trainer::check_files() const {
-  prepare_together(setup_.communicator, [this] { files_.check(); });
-}
-
-void Trainer::say_what_disk_lacks() const {
-  const auto free = setup_.free_space(setup_.folder.config());
-  if (!free) return;
-  const TrainOptions& train = setup_.config.train;
-  const EvaluateOptions& evaluations = setup_.config.evaluate;
-  // With a time limit nothing is planned yet: a guess that no small disk passes.
-  const int64_t epochs = std::min<int64_t>(length_.epochs(progress_), 1000);
-  const DiskNeeds needs{.state = bytes_of(step_.state_arrays()),
-                        .weights = layout_.floats() * sizeof(float),
-                        .weights_files = 2 + (train.average >= 2 ? train.average + 1 : 0),
-                        .epochs = epochs,
-                        .evaluations = epochs / evaluations.every.value_or(10)};
-  const std::string shortage =
-      describe_shortage(needs, bytes_in(setup_.folder.path()), *free, setup_.folder.path().string());
-  if (!shortage.empty()) log::warn("{}", shortage);
+  setup_.files.write(file, trained->values.size() * sizeof(float),
+                     [file, trained] { save_weights(file, *trained); });
 }
 
 bool Trainer::average_due() const {
@@ -123,7 +94,6 @@ bool Trainer::average_due() const {
 
 bool Trainer::try_average(const std::stop_token& stop) {
   if (!average_due()) return true;
-  line_.clear();
   write_state();
   std::vector<float> values(layout_.floats());
   int sets = 0;

@@ -1,10 +1,7 @@
 // The inputs of a run.
 #pragma once
 
-#include <filesystem>
 #include <functional>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "core/clock.h"
@@ -13,6 +10,7 @@
 #include "layers/model/model.h"
 #include "train/config/config.h"
 #include "train/distributed/communicator.h"
+#include "train/loop/training_observer.h"
 #include "train/run/output_files.h"
 #include "train/run/run_folder.h"
 
@@ -28,17 +26,15 @@ struct TrainingSetup {
   const Dataset& val;
   Backend& backend;
   const RunFolder& folder;
+  /// What writes into the folder.
+  OutputFiles& files;
   Communicator& communicator = Communicator::solo();
   /// For tensors in the backend's memory.
   DeviceCollectives& collectives = communicator.host_collectives();
   /// Seconds of the clock by which the run is paced.
   std::function<double()> now = seconds_now;
-  /// Bytes that are free on the disk of this file.
-  std::function<std::optional<uint64_t>(const std::filesystem::path&)> free_space = free_bytes;
-  /// For the report: a key, its value and why, of every value that was chosen automatically.
-  std::vector<std::vector<std::string>> choices = {};
-  /// What `train` was cut from (data.tiles): evaluations merge the tiles of a picture.
-  const Dataset& train_pictures = train;
+  /// Told what happens, in this order (train/loop/training_observer.h).
+  std::vector<TrainingObserver*> observers = {};
 };
 
 }  // namespace brightnet

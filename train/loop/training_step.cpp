@@ -117,6 +117,12 @@ std::vector<StateArray> TrainingStep::state_arrays() const {
   return arrays;
 }
 
+uint64_t TrainingStep::state_bytes() const {
+  uint64_t bytes = 0;
+  for (const StateArray& array : state_arrays()) bytes += array.count * sizeof(float);
+  return bytes;
+}
+
 RunMemory TrainingStep::memory() const {
   return plan_run_memory(setup_.config, layout_, networks_.arena_bytes());
 }

@@ -53,6 +53,8 @@ class TrainingStep {
   void set_averaged_parameters(const std::vector<float>& values);
   /// The arrays to save for resuming.
   std::vector<StateArray> state_arrays() const;
+  /// Of these arrays.
+  uint64_t state_bytes() const;
 
   /// Seconds that the device was busy with steps.
   double busy_seconds() const { return clock_->seconds(); }

@@ -4,7 +4,6 @@
 
 #include "train/distributed/evaluation_ranks.h"
 #include "train/loop/kept_sets.h"
-#include "train/run/evaluation_pictures.h"
 
 namespace brightnet {
 namespace {

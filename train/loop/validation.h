@@ -15,6 +15,9 @@
 
 namespace brightnet {
 
+/// The images on which an evaluation went worst, and which may be pictured.
+inline constexpr size_t pictured_images = 32;
+
 /// Called with the number of images that have been evaluated, over all ranks, and of all images.
 using EvaluationProgress = std::function<void(int64_t done, int64_t images)>;
 

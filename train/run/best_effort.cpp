@@ -1,15 +1,12 @@
 #include "train/run/best_effort.h"
 
 #include <exception>
-#include <utility>
 
 #include "core/error.h"
 #include "core/log.h"
 #include "train/distributed/agreement.h"
 
 namespace brightnet {
-
-BestEffort::BestEffort(std::function<void()> before_message) : before_message_(std::move(before_message)) {}
 
 void BestEffort::attempt(const std::string& what, const std::function<void()>& work) {
   try {
@@ -32,7 +29,6 @@ void BestEffort::attempt_together(const Communicator& communicator, const std::s
 
 void BestEffort::warn(const std::string& what, const std::exception& problem) {
   if (!said_.insert(what).second) return;
-  if (before_message_) before_message_();
   const bool ours = dynamic_cast<const Error*>(&problem) == nullptr;
   log::warn("{} failed and is left out: {} Training, its state and its weights are not affected.", what,
             ours ? describe_internal(problem) : problem.what());

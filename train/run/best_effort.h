@@ -12,9 +12,6 @@ namespace brightnet {
 
 class BestEffort {
  public:
-  /// `before_message` is called before a warning is logged (to end a progress line).
-  explicit BestEffort(std::function<void()> before_message = {});
-
   /// Calls `work`, which takes no part in messages between ranks. What it throws becomes a warning, one for each
   /// `what`: a noun that the warning begins with.
   void attempt(const std::string& what, const std::function<void()>& work);
@@ -30,7 +27,6 @@ class BestEffort {
  private:
   void warn(const std::string& what, const std::exception& problem);
 
-  std::function<void()> before_message_;
   std::set<std::string> said_;
 };
 

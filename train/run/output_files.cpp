@@ -31,8 +31,6 @@ std::string names(const std::set<fs::path>& files) {
 
 }  // namespace
 
-OutputFiles::OutputFiles(std::function<void()> before_message) : before_message_(std::move(before_message)) {}
-
 void OutputFiles::write(const fs::path& file, uint64_t bytes, const std::function<void()>& write) {
   if (!attempt(file, bytes, write)) due_.at(file).write = write;
 }
@@ -84,7 +82,6 @@ void OutputFiles::report(const fs::path& file, const Due& due) {
   } else if (free) {
     space = fmt::format(" {} are free there.", format_bytes(static_cast<double>(*free)));
   }
-  if (before_message_) before_message_();
   log::warn(
       "{}{} Training goes on, and every save tries again to write what is missing; until then the last files "
       "that were written stay.",
@@ -94,7 +91,6 @@ void OutputFiles::report(const fs::path& file, const Due& due) {
 void OutputFiles::report_end() {
   if (!due_.empty()) return;
   if (!failed_.empty()) {
-    if (before_message_) before_message_();
     log::info("Everything is written again: {}.", names(failed_));
   }
   reported_.clear();

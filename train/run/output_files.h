@@ -15,9 +15,6 @@ namespace brightnet {
 
 class OutputFiles {
  public:
-  /// `before_message` is called before a warning is logged (to end a progress line).
-  explicit OutputFiles(std::function<void()> before_message = {});
-
   /// Writes `file` by calling `write`. When that throws an InputError or a file system's error, `write` is
   /// kept and called again by retry(), so it must own what it writes. Replaces an earlier `write` of the file.
   /// `bytes` is the space that the file needs, for the message; 0: little.
@@ -46,7 +43,6 @@ class OutputFiles {
   void report(const std::filesystem::path& file, const Due& due);
   void report_end();
 
-  std::function<void()> before_message_;
   std::map<std::filesystem::path, Due> due_;
   /// Since the first failure: what was reported, and the files that failed.
   std::set<std::string> reported_;

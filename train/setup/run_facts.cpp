@@ -11,7 +11,7 @@
 #include "core/host_memory.h"
 #include "core/processors.h"
 #include "core/threads.h"
-#include "train/run/loader_advice.h"
+#include "train/report/loader_advice.h"
 #include "train/setup/automatic_anchors.h"
 #include "train/setup/automatic_size.h"
 #include "train/setup/run_data.h"

@@ -35,14 +35,14 @@ ObjectSizes object_sizes(const Preparation& run) {
 
 }  // namespace
 
-RunOutcome run_outcome(const Trainer& trainer, const Preparation& run, const RunFolder& folder,
-                       bool stopped_early) {
+RunOutcome run_outcome(const Preparation& run, const RunFolder& folder, const Metrics& best,
+                       const RunEnding& ending) {
   RunOutcome outcome;
-  outcome.best = *trainer.best_metrics();
-  outcome.stopped_early = stopped_early;
+  outcome.best = best;
+  outcome.stopped_early = ending.stopped_early;
+  outcome.training_images = ending.training_images;
   if (!run.anchors.heads.empty() && !anchors_may_be_automatic(run))
     outcome.anchor_recall = run.anchors.recall;
-  outcome.training_images = trainer.training_images();
   outcome.sizes = object_sizes(run);
   try {
     outcome.curves = read_metrics_csv(folder.metrics());
@@ -55,15 +55,15 @@ RunOutcome run_outcome(const Trainer& trainer, const Preparation& run, const Run
   return outcome;
 }
 
-void say_closing_words(Trainer& trainer, const Preparation& run, const RunFolder& folder,
-                       bool stopped_early) {
-  if (!trainer.best_metrics()) return;
+void say_closing_words(const Preparation& run, const RunFolder& folder, const std::optional<Metrics>& best,
+                       const RunEnding& ending, ReportObserver& report) {
+  if (!best) return;
   std::vector<std::string> sentences;
   BestEffort().attempt("The judgement of the run", [&] {
-    sentences = closing_words(run_outcome(trainer, run, folder, stopped_early));
+    sentences = closing_words(run_outcome(run, folder, *best, ending));
     if (!sentences.empty()) log::info("{}", fmt::join(sentences, " "));
   });
-  trainer.report_closing_words(sentences);
+  report.add_closing_words(sentences);
 }
 
 }  // namespace brightnet

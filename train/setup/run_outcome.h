@@ -1,17 +1,26 @@
 // What closing_words() looks at, gathered from a run that has ended.
 #pragma once
 
-#include "train/loop/trainer.h"
-#include "train/run/report/closing_words.h"
+#include "train/report/closing_words.h"
+#include "train/report/report_observer.h"
 #include "train/setup/preparation.h"
 
 namespace brightnet {
 
-/// The trainer has an evaluation. `stopped_early`: by train.patience.
-RunOutcome run_outcome(const Trainer& trainer, const Preparation& run, const RunFolder& folder,
-                       bool stopped_early);
+/// What only the end of a run tells.
+struct RunEnding {
+  /// By train.patience.
+  bool stopped_early = false;
+  std::optional<TrainingImages> training_images = std::nullopt;
+};
 
-/// Logs what the curves say (train/run/report/closing_words.h), and puts it into the run's report. For rank 0.
-void say_closing_words(Trainer& trainer, const Preparation& run, const RunFolder& folder, bool stopped_early);
+/// `best`: of the run's best evaluation.
+RunOutcome run_outcome(const Preparation& run, const RunFolder& folder, const Metrics& best,
+                       const RunEnding& ending);
+
+/// Logs what the curves say (train/report/closing_words.h), and puts it into the run's report; of a run that was
+/// never evaluated, nothing. For rank 0.
+void say_closing_words(const Preparation& run, const RunFolder& folder, const std::optional<Metrics>& best,
+                       const RunEnding& ending, ReportObserver& report);
 
 }  // namespace brightnet

@@ -98,7 +98,9 @@ Preparation prepare_sweep(const RunRequest& request, const std::string& device) 
 
 std::vector<RatePoint> sweep_rates(Preparation& run, const RateSweep& sweep, const std::stop_token& stop) {
   const RunFolder nowhere = RunFolder::at("");
-  const TrainingSetup setup{run.config, run.model, run.training, run.validation, *run.backend, nowhere};
+  OutputFiles files;
+  const TrainingSetup setup{run.config,   run.model, run.training, run.validation,
+                            *run.backend, nowhere,   files};
   TrainingStep step(setup, *run.layout, run.initial);
   const auto parts = static_cast<size_t>(step.micro_batches());
   const std::vector<KeptBatch> batches = first_batches(run, turns * parts);

@@ -12,7 +12,7 @@
 #include "core/files.h"
 #include "kernels/device/device.h"
 #include "train/distributed/child_process.h"
-#include "train/run/report/metrics_csv.h"
+#include "train/report/metrics_csv.h"
 #include "train/run/run_folder.h"
 
 namespace brightnet {

@@ -60,7 +60,7 @@ TEST(FailedSaves, AreForeseenWhereTheDiskHasTooLittleSpace) {
     };
     Trainer trainer = training.make();
     const testing::Logged logged;
-    trainer.open();
+    trainer.run();
     const std::string said = logged.text();
     EXPECT_EQ(said.find("1.00 MiB are free there") != std::string::npos, MiB == 1) << said;
     EXPECT_EQ(asked.parent_path(), training.folder.path());
@@ -86,7 +86,7 @@ TEST(FailedSaves, DoNotEndARunAndLeaveNoTraceOnceTheyWorkAgain) {
     ASSERT_EQ(end, TrainingEnd::finished);
     EXPECT_EQ(count(words, "Training goes on"), 1u) << words;
     EXPECT_EQ(count(words, "written again"), 1u) << words;
-    trainer.check_files();
+    disturbed.training.files.check();
     const RunFolder& folder = disturbed.training.folder;
     for (const auto& file : {"weights/best.safetensors", "weights/last.safetensors"})
       EXPECT_EQ(read_file(folder.file(file)), read_file(whole.folder.file(file))) << file;
@@ -132,7 +132,7 @@ TEST(FailedSaves, EndTheRunWithTheNamesOfTheFilesWhenTheyLastToTheEnd) {
   Trainer trainer = disturbed.training.make();
   EXPECT_EQ(trainer.run(), TrainingEnd::finished);
   try {
-    trainer.check_files();
+    disturbed.training.files.check();
     FAIL() << "nothing was missing";
   } catch (const InputError& e) {
     EXPECT_NE(std::string(e.what()).find("state.safetensors"), std::string::npos) << e.what();
@@ -151,7 +151,7 @@ TEST(FailedSaves, OfTablesAndPicturesDoNotEndARunEither) {
   EXPECT_TRUE(fs::exists(training.folder.best()));
   EXPECT_TRUE(fs::exists(training.folder.state()));
   try {
-    trainer.check_files();
+    training.files.check();
     FAIL() << "nothing was missing";
   } catch (const InputError& e) {
     for (const char* name : {"metrics.csv", "val_pred0.jpg"})

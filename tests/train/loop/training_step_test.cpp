@@ -129,7 +129,9 @@ struct SmallStep {
   Device backend;
   std::unique_ptr<Communicator> ranks;
   RunFolder folder = RunFolder::at("nowhere");
-  TrainingSetup setup{config, model, train, train, backend, folder, ranks ? *ranks : Communicator::solo()};
+  OutputFiles files;
+  TrainingSetup setup{config,  model,  train, train,
+                      backend, folder, files, ranks ? *ranks : Communicator::solo()};
   TrainingStep step;
   std::optional<Loader> loader;
 };

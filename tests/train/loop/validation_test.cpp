@@ -140,7 +140,8 @@ std::string validate(const RunConfig& config, Communicator& ranks, const std::st
   const auto backend = make_cpu_backend();
   const RunFolder folder = RunFolder::at("nowhere");
   SoloCollectives collectives;
-  const TrainingSetup setup{config, model, train, val, *backend, folder, ranks, collectives};
+  OutputFiles files;
+  const TrainingSetup setup{config, model, train, val, *backend, folder, files, ranks, collectives};
   TrainingStep step(setup, layout, initial_parameters(model, layout, 1));
   Validation validation(config, model, val, ranks);
   const auto metrics = validation.run(step.averaged_network(), stop);
@@ -184,7 +185,8 @@ TEST(Validation, OfOtherImagesThatFailsOnOneRankFailsOnAll) {
     WatchedBackend backend(seen);
     const RunFolder folder = RunFolder::at("nowhere");
     SoloCollectives collectives;
-    const TrainingSetup setup{config, model, val, val, backend, folder, ranks, collectives};
+    OutputFiles files;
+    const TrainingSetup setup{config, model, val, val, backend, folder, files, ranks, collectives};
     TrainingStep step(setup, layout, initial_parameters(model, layout, 1));
     Validation validation(config, model, val, ranks);
     try {
@@ -206,7 +208,8 @@ MeanLoss loss_of_validation(const RunConfig& config, Communicator& ranks) {
   const auto backend = make_cpu_backend();
   const RunFolder folder = RunFolder::at("nowhere");
   SoloCollectives collectives;
-  const TrainingSetup setup{config, model, train, val, *backend, folder, ranks, collectives};
+  OutputFiles files;
+  const TrainingSetup setup{config, model, train, val, *backend, folder, files, ranks, collectives};
   TrainingStep step(setup, layout, initial_parameters(model, layout, 1));
   Validation validation(config, model, val, ranks);
   return validation.run(step.averaged_network())->loss.value();
@@ -246,7 +249,8 @@ TEST(Validation, SaysHowManyImagesAreDone) {
   const ParameterLayout layout(model);
   const auto backend = make_cpu_backend();
   const RunFolder folder = RunFolder::at("nowhere");
-  const TrainingSetup setup{config, model, train, val, *backend, folder};
+  OutputFiles files;
+  const TrainingSetup setup{config, model, train, val, *backend, folder, files};
   TrainingStep step(setup, layout, initial_parameters(model, layout, 1));
   std::string said;
   Validation validation(config, model, val, Communicator::solo(),

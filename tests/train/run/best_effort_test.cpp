@@ -13,8 +13,7 @@ namespace brightnet::testing {
 namespace {
 
 TEST(BestEffort, SaysAFailureOnceWithItsReason) {
-  int ended_lines = 0;
-  BestEffort best_effort([&] { ++ended_lines; });
+  BestEffort best_effort;
   const Logged logged;
   for (int i = 0; i < 3; ++i) best_effort.attempt("The plot", [] { throw InputError("no paper"); });
   best_effort.attempt("The page", [] { throw std::runtime_error("torn"); });
@@ -22,7 +21,6 @@ TEST(BestEffort, SaysAFailureOnceWithItsReason) {
   best_effort.attempt("The rest", [&] { done = true; });
   const std::string said = logged.text();
   EXPECT_TRUE(done);
-  EXPECT_EQ(ended_lines, 2);
   EXPECT_NE(said.find("The plot failed and is left out: no paper."), std::string::npos) << said;
   EXPECT_EQ(said.find("no paper"), said.rfind("no paper"));
   EXPECT_NE(said.find("internal error: torn"), std::string::npos) << said;

@@ -3,6 +3,7 @@
 
 #include "tests/logged.h"
 #include "tests/train/small_training.h"
+#include "train/report/training_images.h"
 #include "train/setup/preparation.h"
 #include "train/setup/run_outcome.h"
 
@@ -34,21 +35,34 @@ struct PreparedRun {
     seen.before_detection = [this] { clock += 1; };
   }
   Trainer make() {
-    TrainingSetup setup{.config = run.config,
-                        .model = run.model,
-                        .train = run.training,
-                        .val = run.validation,
-                        .backend = *run.backend,
-                        .folder = folder,
-                        .train_pictures = run.training_pictures()};
-    setup.now = [this] { return clock; };
-    return Trainer(setup, *run.layout, run.initial);
+    setup.emplace(TrainingSetup{.config = run.config,
+                                .model = run.model,
+                                .train = run.training,
+                                .val = run.validation,
+                                .backend = *run.backend,
+                                .folder = folder,
+                                .files = files,
+                                .now = [this] { return clock; }});
+    observers.emplace(*setup, *run.layout);
+    setup->observers = observers->all();
+    return Trainer(*setup, *run.layout, run.initial);
+  }
+  /// What `brightnet train` does after the trainer's run, with the scores on training images.
+  std::optional<TrainingImages> end(Trainer& trainer) {
+    const RunEnding ended{.training_images =
+                              measure_training_images(trainer, *setup, run.training_pictures())};
+    say_closing_words(run, folder, trainer.best_metrics(), ended, observers->report());
+    return ended.training_images;
   }
 
   double clock = 0;
   SeenWork seen;
   RunFolder folder;
   Preparation run;
+  OutputFiles files;
+  /// Of the last trainer.
+  std::optional<TrainingSetup> setup;
+  std::optional<RunObservers> observers;
 };
 
 TEST(RunEnd, IsReachedWhateverFailsOfWhatARunCanBeWithout) {
@@ -65,8 +79,7 @@ TEST(RunEnd, IsReachedWhateverFailsOfWhatARunCanBeWithout) {
     });
     Trainer trainer = whole.make();
     ASSERT_EQ(trainer.run(), TrainingEnd::finished);
-    ASSERT_TRUE(trainer.training_images());
-    say_closing_words(trainer, whole.run, whole.folder, false);
+    ASSERT_TRUE(whole.end(trainer));
   }
   EXPECT_GE(works.size(), 10u);
   for (const char* what : {"The measurement on training images", "The judgement of the run",
@@ -82,12 +95,12 @@ TEST(RunEnd, IsReachedWhateverFailsOfWhatARunCanBeWithout) {
     Trainer trainer = run.make();
     const Logged logged;
     const TrainingEnd end = trainer.run();
-    say_closing_words(trainer, run.run, run.folder, false);
+    run.end(trainer);
     const std::string said = logged.text();
     EXPECT_EQ(end, TrainingEnd::finished);
     EXPECT_NE(said.find(failing + " failed"), std::string::npos) << said;
     EXPECT_EQ(said.find("planted"), said.rfind("planted")) << "said once: " << said;
-    trainer.check_files();
+    run.files.check();
     for (const auto& file : {run.folder.last(), run.folder.best(), run.folder.state()})
       EXPECT_EQ(tensors_of(file), tensors_of(whole.folder.file(fs::relative(file, run.folder.path()))))
           << file;
@@ -127,12 +140,13 @@ TEST(RunEnd, ComparesTrainingPicturesNotTheirTilesWithValidation) {
   const Logged logged;
   EXPECT_EQ(trainer.run(), TrainingEnd::finished);
   EXPECT_EQ(logged.text().find("failed"), std::string::npos) << logged.text();
-  ASSERT_TRUE(trainer.training_images());
-  EXPECT_EQ(trainer.training_images()->training.images, 10);
+  const auto images = run.end(trainer);
+  ASSERT_TRUE(images);
+  EXPECT_EQ(images->training.images, 10);
   size_t objects = 0;
   const Dataset pictures = read_dataset(run.run.config.data, Split::train);
   for (size_t i = 0; i < 10; ++i) objects += pictures.images[2 * i].annotations.size();
-  EXPECT_EQ(trainer.training_images()->training.truths, static_cast<int64_t>(objects));
+  EXPECT_EQ(images->training.truths, static_cast<int64_t>(objects));
 }
 
 }  // namespace

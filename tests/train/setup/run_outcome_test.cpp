@@ -1,6 +1,7 @@
 #include "train/setup/run_outcome.h"
 
 #include "tests/train/small_training.h"
+#include "train/report/run_observers.h"
 
 namespace brightnet::testing {
 namespace {
@@ -13,10 +14,13 @@ struct EndedRun {
     Communicator& solo = Communicator::solo();
     run = prepare(request, common_device(solo, [] { return "cpu"; }), solo);
     const RunFolder folder = RunFolder::create(small.folder() / "out");
-    const TrainingSetup setup{run.config, run.model, run.training, run.validation, *run.backend, folder};
+    OutputFiles files;
+    TrainingSetup setup{run.config, run.model, run.training, run.validation, *run.backend, folder, files};
+    RunObservers observers(setup, *run.layout);
+    setup.observers = observers.all();
     Trainer trainer(setup, *run.layout, run.initial);
     trainer.run();
-    outcome = run_outcome(trainer, run, folder, false);
+    outcome = run_outcome(run, folder, *trainer.best_metrics(), {});
     std::filesystem::remove_all(folder.path());
   }
   Preparation run;

@@ -1,0 +1,99 @@
+#include "train/report/run_page.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+namespace brightnet {
+namespace {
+
+Metrics some_metrics() {
+  DetectionEvaluator evaluator({"cat", "dog"});
+  evaluator.add(1, std::vector<ScoredBox>{{0, 0, 10, 10, 0, 0.9f}, {50, 0, 60, 10, 0, 0.6f}},
+                std::vector<Annotation>{{0, 0, 10, 10, 0, false, false, 100}});
+  return evaluator.finish();
+}
+
+RunDescription some_run() {
+  RunDescription run;
+  run.name = "the run";
+  run.classes = {"cat", "dog"};
+  run.training_objects = {70, 0};
+  run.data = {{"training split", "9 images"}};
+  run.choices = {{"train.batch", "16", "it fits"}};
+  run.config = "train: {epochs: 3}\n";
+  return run;
+}
+
+RunStanding after_three_epochs() {
+  RunStanding now;
+  now.curves = {{"epoch", "loss", "AP50", "AP", "images_per_s", "seconds"},
+                {{1, 3, 0.25, 0.125, 10, 30}, {2, 2, 0.75, 0.5, 10, 30}, {3, 1, NAN, NAN, 12.5, 30}}};
+  now.best_epoch = 2;
+  return now;
+}
+
+/// The value of a headline.
+std::string tile(const Page& page, const std::string& name) {
+  const Json section = page.section("");
+  for (const Json& item : section["items"]) {
+    if (item[0] == name) return item[1].get<std::string>();
+  }
+  return "none";
+}
+
+TEST(RunPage, TheHeadlinesAreThoseOfTheBestEpoch) {
+  RunStanding now = after_three_epochs();
+  Page page = run_page(some_run(), now, Page("", ""));
+  EXPECT_EQ(tile(page, "AP50 (mAP@0.5)"), "0.750")
+      << "from the table, when the metrics are an earlier process's";
+  EXPECT_EQ(tile(page, "AP (mAP@0.5:0.95)"), "0.500");
+  EXPECT_EQ(tile(page, "best epoch"), "2");
+  EXPECT_EQ(tile(page, "epochs trained"), "3");
+  EXPECT_EQ(tile(page, "images per second"), "12.5");
+  const Metrics metrics = some_metrics();
+  now.best = &metrics;
+  page = run_page(some_run(), now, Page("", ""));
+  EXPECT_EQ(tile(page, "AP50 (mAP@0.5)"), "1.000");
+  EXPECT_EQ(tile(page, "recall at confidence 0.90"), "1.000");
+  EXPECT_EQ(page.section("Classes")["rows"][0],
+            Json::parse(R"(["cat","70","1","1.000","1.000","1.000","1.000","1.000","0.90"])"));
+  EXPECT_EQ(page.section("Classes")["rows"][1], Json::parse(R"(["dog","0","0","–","–","–","–","–","–"])"));
+  EXPECT_EQ(page.section("Curves")["marked"], 2);
+  EXPECT_FALSE(run_page(some_run(), RunStanding(), Page("", "")).html().empty()) << "before the first epoch";
+}
+
+TEST(RunPage, OfARunThatFoundNothingHasNoConfidenceToUse) {
+  DetectionEvaluator evaluator({"cat"});
+  evaluator.add(1, {}, std::vector<Annotation>{{0, 0, 10, 10, 0, false, false, 100}});
+  const Metrics metrics = evaluator.finish();
+  RunStanding now = after_three_epochs();
+  now.best = &metrics;
+  const Json headlines = run_page(some_run(), now, Page("", "")).section("");
+  EXPECT_EQ(headlines.dump().find("confidence"), std::string::npos) << headlines.dump();
+}
+
+TEST(RunPage, AResumedRunKeepsWhatAnEarlierProcessFound) {
+  const Metrics metrics = some_metrics();
+  RunStanding now = after_three_epochs();
+  now.best = &metrics;
+  const std::string before = run_page(some_run(), now, Page("", "")).html();
+  now.best = nullptr;
+  RunDescription resumed = some_run();
+  resumed.choices.clear();  // config.yaml has the values, and nothing is automatic any more
+  const Page page = run_page(resumed, now, Page::read(before));
+  for (const char* title :
+       {"Classes", Page::score_title, Page::confusion_title, "Values chosen for this run"})
+    EXPECT_FALSE(page.section(title).is_null()) << title;
+  EXPECT_EQ(page.section("Classes")["rows"][0][0], "cat");
+}
+
+TEST(RunPage, OfAnEvaluationHasNoTrainingObjects) {
+  const Page page = evaluation_page("weights", some_metrics(), {});
+  EXPECT_EQ(page.section("Classes")["head"][1], "objects");
+  EXPECT_EQ(page.section("Classes")["rows"][0][1], "1");
+  EXPECT_EQ(tile(page, "AP50 (mAP@0.5)"), "1.000");
+}
+
+}  // namespace
+}  // namespace brightnet

@@ -1,0 +1,139 @@
+#include "train/report/metrics_csv.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <span>
+#include <sstream>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "core/files.h"
+
+namespace brightnet {
+namespace {
+
+/// Of an epoch's number within a file.
+constexpr double rounding = 1e-5;
+
+std::string header_line(const std::vector<std::string>& columns) {
+  std::string line = "epoch";
+  for (const std::string& column : columns) {
+    BRIGHTNET_CHECK(column.find_first_of(",\"\r\n") == std::string::npos,
+                    "a column's name would need quotes");
+    line += ',' + column;
+  }
+  return line + '\n';
+}
+
+std::string row_line(double epoch, std::span<const double> values) {
+  std::string line = fmt::format("{:.9g}", epoch);
+  for (double value : values) line += std::isnan(value) ? "," : fmt::format(",{:.7g}", value);
+  return line + '\n';
+}
+
+std::vector<std::string> split(const std::string& line) {
+  std::vector<std::string> cells{""};
+  for (char c : line) {
+    if (c == ',') {
+      cells.emplace_back();
+    } else if (c != '\r') {
+      cells.back() += c;
+    }
+  }
+  return cells;
+}
+
+double parse_cell(const std::string& cell, const std::string& where) {
+  if (cell.empty()) return std::numeric_limits<double>::quiet_NaN();
+  char* end = nullptr;
+  const double value = std::strtod(cell.c_str(), &end);
+  if (*end != '\0') throw InputError("'" + cell + "' is not a number", where);
+  return value;
+}
+
+MetricsTable parse(std::string text, const std::string& file) {
+  text.resize(text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n'));
+  std::istringstream lines(text);
+  std::string line;
+  MetricsTable table;
+  for (int number = 1; std::getline(lines, line); ++number) {
+    const std::vector<std::string> cells = split(line);
+    const std::string where = file + ":" + std::to_string(number);
+    if (number == 1) {
+      table.columns = cells;
+      continue;
+    }
+    if (cells.size() != table.columns.size()) {
+      throw InputError(fmt::format("a row has {} cells, the header {}", cells.size(), table.columns.size()),
+                       where);
+    }
+    std::vector<double>& row = table.rows.emplace_back();
+    for (const std::string& cell : cells) row.push_back(parse_cell(cell, where));
+  }
+  if (table.columns.empty() || table.columns[0] != "epoch") {
+    throw InputError("not a table of metrics: its first column is not 'epoch'", file);
+  }
+  return table;
+}
+
+}  // namespace
+
+int MetricsTable::column(const std::string& name) const {
+  const auto found = std::find(columns.begin(), columns.end(), name);
+  return found == columns.end() ? -1 : static_cast<int>(found - columns.begin());
+}
+
+MetricsTable read_metrics_csv(const std::filesystem::path& file) {
+  return parse(read_file(file), file.string());
+}
+
+MetricsCsv::MetricsCsv(std::filesystem::path file, const std::vector<std::string>& columns)
+    : file_(std::move(file)), columns_(columns.size()), text_(header_line(columns)) {}
+
+MetricsCsv::MetricsCsv(std::filesystem::path file, const std::vector<std::string>& columns,
+                       double after_epoch)
+    : MetricsCsv(std::move(file), columns) {
+  if (!std::filesystem::exists(file_)) return;
+  const MetricsTable old = read_metrics_csv(file_);
+  for (size_t i = 1; i < old.columns.size(); ++i) {
+    if (std::find(columns.begin(), columns.end(), old.columns[i]) != columns.end()) continue;
+    throw InputError(
+        "the run's table of metrics has a column '" + old.columns[i] + "', which this version does not write",
+        file_.string(), "Move the file away to start a new table.");
+  }
+  for (const std::vector<double>& row : old.rows) {
+    if (row[0] > after_epoch + rounding) continue;
+    std::vector<double> values;
+    for (const std::string& column : columns) {
+      const int at = old.column(column);
+      values.push_back(at < 0 ? std::numeric_limits<double>::quiet_NaN() : row[static_cast<size_t>(at)]);
+    }
+    text_ += row_line(row[0], values);
+  }
+}
+
+void MetricsCsv::add(double epoch, const std::vector<double>& values) {
+  BRIGHTNET_CHECK(values.size() == columns_, "a row of metrics has another length than its header");
+  text_ += row_line(epoch, values);
+}
+
+MetricsTable MetricsCsv::table() const {
+  return parse(text_, file_.string());
+}
+
+void MetricsCsv::save() {
+  // Appended, so that `tail -f` shows the rows; written anew where it was never written or has vanished.
+  std::error_code none;
+  if (written_ > 0 && std::filesystem::exists(file_, none)) {
+    append_to_file(file_, std::string_view(text_).substr(written_));
+  } else {
+    write_atomically(file_, text_);
+  }
+  written_ = text_.size();
+}
+
+}  // namespace brightnet

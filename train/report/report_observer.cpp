@@ -1,0 +1,91 @@
+#include "train/report/report_observer.h"
+
+#include "train/report/run_description.h"
+
+namespace brightnet {
+namespace {
+
+LossTotals difference(const LossTotals& now, const LossTotals& then) {
+  LossTotals since;
+  since.box = now.box - then.box;
+  since.objectness = now.objectness - then.objectness;
+  since.classes = now.classes - then.classes;
+  since.assigned = now.assigned - then.assigned;
+  since.images = now.images - then.images;
+  since.steps = now.steps - then.steps;
+  since.clipped = now.clipped - then.clipped;
+  since.norm = now.norm - then.norm;
+  return since;
+}
+
+/// An evaluation within an epoch has a row of its own.
+EpochSummary summary(const TrainingStatus& status, const Metrics* metrics, bool whole) {
+  return {.epoch = status.epochs_done,
+          .iteration = status.iteration,
+          .sums = status.sums,
+          .losses = status.losses,
+          .rate = status.rate,
+          .loss_scale = status.loss_scale,
+          .metrics = metrics,
+          .whole = whole};
+}
+
+}  // namespace
+
+ReportObserver::ReportObserver(const TrainingSetup& setup, const ParameterLayout& layout,
+                               std::vector<std::vector<std::string>> choices)
+    : setup_(setup), layout_(layout), choices_(std::move(choices)) {}
+
+void ReportObserver::run_began(const RunBegan& event) {
+  const TrainingStatus& status = event.status;
+  RunDescription run = describe_run(setup_, layout_, event.device_memory);
+  run.choices = choices_;
+  report_.emplace(setup_.folder, setup_.files, best_effort_, std::move(run),
+                  event.resumed ? status.epochs_done : -1, event.best_epoch, status.iteration);
+  report_->add_configuration(print_config(setup_.config), status.iteration);
+  point_losses_ = status.losses;
+  point_sums_ = status.sums;
+}
+
+void ReportObserver::batch_loaded(const BatchLoaded& event) {
+  report_->add_batch(event.batch, event.number);
+}
+
+/// A point of the training's curves every train.log_every seconds: the means since the last one.
+void ReportObserver::step_done(const StepDone& event) {
+  const TrainingStatus& status = event.status;
+  if (status.step == 0 || setup_.now() - point_at_ < setup_.config.train.log_every) return;
+  point_at_ = setup_.now();
+  report_->add_point(
+      {status.iteration, status.sums - point_sums_, difference(status.losses, point_losses_), status.rate});
+  point_losses_ = status.losses;
+  point_sums_ = status.sums;
+}
+
+void ReportObserver::evaluated(const Evaluated& event) {
+  if (event.within_epoch) report_->add_epoch(summary(event.status, &event.metrics, false));
+}
+
+void ReportObserver::epoch_ended(const EpochEnded& event) {
+  report_->add_epoch(summary(event.status, event.metrics, true));
+  point_losses_ = {};
+  point_sums_ = {};
+}
+
+void ReportObserver::best_found(const BestFound& event) {
+  report_->add_best(event.metrics, setup_.val, event.worst, event.epoch, event.status.iteration);
+}
+
+void ReportObserver::run_ended(const RunEnded& event) {
+  if (event.end == TrainingEnd::interrupted) {
+    report_->plot();
+  } else {
+    report_->finish();
+  }
+}
+
+void ReportObserver::add_closing_words(const std::vector<std::string>& sentences) {
+  if (report_) report_->finish(sentences);
+}
+
+}  // namespace brightnet

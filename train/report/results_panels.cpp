@@ -1,0 +1,67 @@
+#include <algorithm>
+
+#include "train/report/plots.h"
+
+namespace brightnet {
+namespace {
+
+struct Line {
+  std::string column, name;
+  int color;
+};
+
+/// The measured values of one column, in order of epochs.
+Curve curve_of(const MetricsTable& table, int column, const Line& line) {
+  Curve curve{line.name, {}, {}, line.color};
+  for (const std::vector<double>& row : table.rows) {
+    const double value = row[static_cast<size_t>(column)];
+    if (!std::isfinite(value)) continue;
+    curve.x.push_back(row[0]);
+    curve.y.push_back(value);
+  }
+  return curve;
+}
+
+}  // namespace
+
+std::vector<PlotPanel> results_panels(const MetricsTable& table) {
+  constexpr int train = 0, validation = 1, more = 2;
+  std::vector<PlotPanel> panels;
+  const auto add = [&](const std::string& title, const std::vector<Line>& lines, Better better) {
+    PlotPanel panel{title, {}, better};
+    for (const Line& line : lines) {
+      if (const int column = table.column(line.column); column >= 0)
+        panel.curves.push_back(curve_of(table, column, line));
+    }
+    if (!panel.curves.empty()) panels.push_back(std::move(panel));
+  };
+  const auto add_loss = [&](const std::string& title, const std::string& column,
+                            const std::string& val_column) {
+    add(title, {{column, "training", train}, {val_column, "validation", validation}}, Better::lower);
+  };
+  add_loss("box loss", "box_loss", "val_box");
+  add_loss("objectness loss", "objectness_loss", "val_objectness");
+  add_loss("class loss", "class_loss", "val_class");
+  add_loss("sum of the losses", "loss", "val_loss");
+  add("average precision (mAP)",
+      {{"AP50", "AP50 (mAP@0.5)", validation}, {"AP", "AP (mAP@0.5:0.95)", more}, {"AP75", "AP75", more + 1}},
+      Better::higher);
+  if (table.column("precision") >= 0) {
+    add("precision and recall", {{"precision", "precision", validation}, {"recall", "recall", more}},
+        Better::higher);
+  } else {
+    add("average recall", {{"AR", "AR (0.5:0.95)", more}}, Better::higher);
+  }
+  std::vector<Line> classes;
+  for (const std::string& column : table.columns) {
+    constexpr std::string_view prefix = "ap_";
+    if (column.starts_with(prefix) && classes.size() < line_colors)
+      classes.push_back({column, column.substr(prefix.size()), static_cast<int>(classes.size())});
+  }
+  if (classes.size() > 1) add("AP of each class", classes, Better::higher);
+  add("IoU of assigned predictions", {{"iou", "training", train}}, Better::higher);
+  add("learning rate", {{"learning_rate", "learning rate", train}}, Better::neither);
+  return panels;
+}
+
+}  // namespace brightnet

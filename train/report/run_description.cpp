@@ -1,0 +1,72 @@
+#include "train/report/run_description.h"
+
+#include <fstream>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/host_memory.h"
+#include "core/text.h"
+#include "core/threads.h"
+#include "train/distributed/agreement.h"
+#include "train/run/data_fingerprint.h"
+
+namespace brightnet {
+namespace {
+
+/// As the kernel names it; empty where it does not.
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const size_t colon = line.find(':');
+    if (line.starts_with("model name") && colon != std::string::npos)
+      return std::string(trimmed(std::string_view(line).substr(colon + 1)));
+  }
+  return "";
+}
+
+std::string describe_split(const Dataset& dataset) {
+  const SplitFingerprint print = fingerprint(dataset);
+  return fmt::format("{} with {}; fingerprint {:016x}",
+                     counted(static_cast<uint64_t>(print.images), "image", "images"),
+                     counted(static_cast<uint64_t>(print.objects), "object", "objects"), print.hash);
+}
+
+}  // namespace
+
+RunDescription describe_run(const TrainingSetup& setup, const ParameterLayout& layout, size_t device_memory) {
+  const RunConfig& config = setup.config;
+  RunDescription run;
+  run.name = setup.folder.path().filename().string();
+  run.classes = setup.train.classes;
+  run.training_objects.resize(run.classes.size());
+  for (const ImageRecord& image : setup.train.images) {
+    for (const Annotation& a : image.annotations) ++run.training_objects[static_cast<size_t>(a.class_id)];
+  }
+  run.data = {{"training split", describe_split(setup.train)},
+              {"validation split", describe_split(setup.val)},
+              {"folder", config.data.root},
+              {"classes", fmt::format("{}: {}", run.classes.size(), fmt::join(run.classes, ", "))},
+              {"fingerprint",
+               "a hash of the images' names and sizes, the boxes and the classes: equal fingerprints "
+               "mean equal data"}};
+  run.model = {
+      {"model", setup.model.name},
+      {"parameters", fmt::format("{:.2f} M", static_cast<double>(layout.trainable_parameters()) / 1e6)},
+      {"input", config.train.size.value().square()
+                    ? fmt::format("{0} x {0}", config.train.size.value().height)
+                    : config.train.size.value().described()},
+      {"batch", fmt::format("{} in micro-batches of {}", config.train.batch.value(),
+                            config.train.micro_batch.value())}};
+  run.machine = {{"host", host_name()},
+                 {"processor", processor_name()},
+                 {"device", setup.backend.name()},
+                 {"precision", std::string(enum_name(config.train.precision.value()))},
+                 {"threads", std::to_string(compute_threads())},
+                 {"ranks", std::to_string(setup.communicator.size())},
+                 {"memory of training", format_bytes(static_cast<double>(device_memory))}};
+  run.config = print_config(config);
+  return run;
+}
+
+}  // namespace brightnet

@@ -1,0 +1,154 @@
+#include "train/report/run_page.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <ctime>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "core/progress_line.h"
+
+namespace brightnet {
+namespace {
+
+std::string score(double value) {
+  return value == no_truths || std::isnan(value) ? "–" : fmt::format("{:.3f}", value);
+}
+
+/// The row of an epoch; nullptr when there is none.
+const std::vector<double>* row_of(const MetricsTable& table, int epoch) {
+  const auto found =
+      std::find_if(table.rows.begin(), table.rows.end(), [&](const auto& row) { return row[0] == epoch; });
+  return found == table.rows.end() ? nullptr : &*found;
+}
+
+double cell(const MetricsTable& table, const std::vector<double>* row, const char* column) {
+  const int at = table.column(column);
+  return at < 0 || !row ? std::nan("") : (*row)[static_cast<size_t>(at)];
+}
+
+std::string time_of(const MetricsTable& table) {
+  const int column = table.column("seconds");
+  double sum = 0;
+  for (const auto& row : table.rows) {
+    if (column >= 0 && !std::isnan(row[static_cast<size_t>(column)])) sum += row[static_cast<size_t>(column)];
+  }
+  return sum > 0 ? format_seconds(sum) : "–";
+}
+
+Page::Pairs headlines(const RunStanding& now) {
+  const MetricsTable& curves = now.curves;
+  const std::vector<double>* best = row_of(curves, now.best_epoch);
+  const auto of_best = [&](const char* column, double Metrics::*which) {
+    return score(now.best ? now.best->*which : cell(curves, best, column));
+  };
+  Page::Pairs tiles{{"AP50 (mAP@0.5)", of_best("AP50", &Metrics::AP50)},
+                    {"AP (mAP@0.5:0.95)", of_best("AP", &Metrics::AP)}};
+  const OperatingPoint point = now.best ? now.best->best : OperatingPoint{};
+  if (point.f1 > 0) {
+    tiles.emplace_back(fmt::format("precision at confidence {:.2f}", point.score), score(point.precision));
+    tiles.emplace_back(fmt::format("recall at confidence {:.2f}", point.score), score(point.recall));
+  }
+  tiles.emplace_back("best epoch", now.best_epoch > 0 ? std::to_string(now.best_epoch) : "–");
+  const auto* last = curves.rows.empty() ? nullptr : &curves.rows.back();
+  tiles.emplace_back("epochs trained", last ? fmt::format("{:.0f}", (*last)[0]) : "0");
+  tiles.emplace_back("time of training", time_of(curves));
+  const double speed = cell(curves, last, "images_per_s");
+  tiles.emplace_back("images per second", std::isnan(speed) ? "–" : fmt::format("{:.1f}", speed));
+  return tiles;
+}
+
+/// Without the objects of the training split where they are not known.
+void add_classes(Page& page, const std::vector<int64_t>& training_objects, const Metrics& best) {
+  const bool trained = training_objects.size() == best.per_class.size();
+  std::vector<std::string> head{"class"};
+  if (trained) head.emplace_back("training objects");
+  for (const char* name : {"objects", "AP50", "AP", "precision", "recall", "best F1", "at confidence"})
+    head.emplace_back(name);
+  if (trained) head[2] = "validation objects";
+  std::vector<std::vector<std::string>> rows;
+  for (size_t c = 0; c < best.per_class.size(); ++c) {
+    const ClassMetrics& of = best.per_class[c];
+    std::vector<std::string>& row = rows.emplace_back(std::vector{of.name});
+    if (trained) row.push_back(std::to_string(training_objects[c]));
+    row.push_back(std::to_string(of.truths));
+    for (const double value : {of.AP50, of.AP}) row.push_back(score(value));
+    const bool known = of.truths > 0;
+    for (const double value : {of.best.precision, of.best.recall, of.best.f1})
+      row.push_back(known ? score(value) : "–");
+    row.push_back(known ? fmt::format("{:.2f}", of.best.score) : "–");
+  }
+  page.table("Classes", head, rows);
+}
+
+std::vector<PlotPanel> all_panels(const MetricsTable& curves) {
+  std::vector<PlotPanel> panels = results_panels(curves);
+  const auto add = [&](const char* title, const char* column) {
+    const int at = curves.column(column);
+    if (at < 0) return;
+    Curve curve{"training", {}, {}, 0};
+    for (const auto& row : curves.rows) {
+      if (!std::isfinite(row[static_cast<size_t>(at)])) continue;
+      curve.x.push_back(row[0]);
+      curve.y.push_back(row[static_cast<size_t>(at)]);
+    }
+    panels.push_back({title, {curve}, Better::neither});
+  };
+  add("images per second", "images_per_s");
+  add("norm of the gradient", "gradient_norm");
+  return panels;
+}
+
+}  // namespace
+
+Page run_page(const RunDescription& run, const RunStanding& now, const Page& before) {
+  const std::time_t written = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  const double epochs = now.curves.rows.empty() ? 0 : now.curves.rows.back()[0];
+  Page page(run.name, fmt::format("{} · written {:%Y-%m-%d %H:%M} UTC",
+                                  now.over ? "training has ended" : fmt::format("after epoch {:.0f}", epochs),
+                                  fmt::gmtime(written)));
+  const auto keep = [&](const char* title) { page.add(before.section(title)); };
+  page.tiles(headlines(now));
+  page.sentences("What stands out", now.sentences);
+  page.panels("Curves", all_panels(now.curves), "epoch", now.best_epoch);
+  if (now.best) {
+    add_classes(page, run.training_objects, *now.best);
+    page.score_curves(*now.best);
+    page.confusion(*now.best);
+  } else {
+    for (const char* title : {"Classes", Page::score_title, Page::confusion_title}) keep(title);
+  }
+  for (const Json& picture : now.pictures) page.add(picture);
+  page.facts("Data", run.data);
+  page.facts("Model", run.model);
+  page.facts("Machine", run.machine);
+  constexpr const char* chosen = "Values chosen for this run";
+  if (run.choices.empty()) {
+    keep(chosen);
+  } else {
+    page.table(chosen, {"key", "value", "why"}, run.choices);
+  }
+  page.text("Configuration (config.yaml)", run.config);
+  return page;
+}
+
+Page evaluation_page(const std::string& title, const Metrics& metrics, const std::vector<Json>& pictures) {
+  Page page(title, fmt::format("{} images with {} objects; {} detections", metrics.images, metrics.truths,
+                               metrics.detections));
+  const OperatingPoint best = metrics.best;
+  page.tiles({{"AP50 (mAP@0.5)", score(metrics.AP50)},
+              {"AP (mAP@0.5:0.95)", score(metrics.AP)},
+              {"AP75", score(metrics.AP75)},
+              {"AR (100 detections)", score(metrics.AR)},
+              {fmt::format("precision at confidence {:.2f}", best.score), score(best.precision)},
+              {fmt::format("recall at confidence {:.2f}", best.score), score(best.recall)}});
+  add_classes(page, {}, metrics);
+  page.score_curves(metrics);
+  page.confusion(metrics);
+  for (const Json& picture : pictures) page.add(picture);
+  return page;
+}
+
+}  // namespace brightnet

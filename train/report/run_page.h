@@ -1,0 +1,46 @@
+// report.html of a run: its scores, curves, pictures, data, machine and configuration on one page.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "detect/evaluate/metrics.h"
+#include "train/report/page.h"
+
+namespace brightnet {
+
+/// What does not change while a run trains.
+struct RunDescription {
+  std::string name;
+  std::vector<std::string> classes;
+  /// Of each class in the training split.
+  std::vector<int64_t> training_objects;
+  Page::Pairs model, data, machine;
+  /// A key, its value and why, of every value that was chosen automatically.
+  std::vector<std::vector<std::string>> choices;
+  /// The resolved configuration.
+  std::string config;
+};
+
+/// How far the run is.
+struct RunStanding {
+  MetricsTable curves;
+  /// nullptr: none in this process.
+  const Metrics* best = nullptr;
+  int best_epoch = 0;
+  bool over = false;
+  std::vector<std::string> sentences;
+  /// Sections of the pictures (Page::section).
+  std::vector<Json> pictures;
+};
+
+/// What the standing does not know, because an earlier process found it, is taken from `before`, the run's
+/// last page.
+Page run_page(const RunDescription& run, const RunStanding& now, const Page& before);
+
+/// The page of an evaluation of weights.
+Page evaluation_page(const std::string& title, const Metrics& metrics, const std::vector<Json>& pictures);
+
+}  // namespace brightnet

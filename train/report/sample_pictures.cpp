@@ -1,0 +1,68 @@
+#include "train/report/sample_pictures.h"
+
+#include "data/augment/boxes.h"
+#include "data/drawing/draw.h"
+#include "data/image/grey.h"
+#include "data/loader/evaluation_loader.h"
+#include "data/loader/loader.h"
+#include "data/loader/sampler.h"
+
+namespace brightnet {
+namespace {
+
+SamplePicture picture(const uint8_t* pixels, const InputSize& size, int channels,
+                      const std::vector<Truth>& truths, const std::vector<std::string>& classes) {
+  SamplePicture drawn{rgb_of(pixels, size, channels), truths.size()};
+  draw_truths(drawn.rgb, truths, classes);
+  return drawn;
+}
+
+LoaderOptions one_worker() {
+  LoaderOptions options;
+  options.workers = 1;
+  options.cache_mb = 0;
+  return options;
+}
+
+}  // namespace
+
+std::vector<int> sample_images(const Dataset& dataset, const SamplePictureOptions& options) {
+  Sampler sampler(static_cast<int>(dataset.images.size()), options.count, {}, options.seed, 1);
+  std::vector<SamplePosition> samples;
+  sampler.batch(0, 0, samples);
+  std::vector<int> images;
+  for (const SamplePosition& sample : samples) images.push_back(sample.image);
+  return images;
+}
+
+void picture_samples(const Dataset& dataset, const RunConfig& config, const SamplePictureOptions& options,
+                     const std::function<void(int number, const SamplePicture&)>& use) {
+  int number = 0;
+  const int channels = config.input.channels == 1 ? 1 : 3;
+  if (options.augmented()) {
+    Loader::Setup setup;
+    setup.dataset = &dataset;
+    setup.augment = config.augment;
+    setup.loader = one_worker();
+    setup.sizes = {config.train.size};
+    setup.channels = channels;
+    setup.seed = options.seed;
+    setup.steps_per_epoch = static_cast<uint64_t>(options.count);
+    Loader loader(setup);
+    while (const Batch* batch = loader.next())
+      use(number++,
+          picture(batch->pixels, {batch->height, batch->width}, channels, batch->truths[0], dataset.classes));
+    return;
+  }
+  const InputSize size = options.split == Split::train ? config.train.size.value() : config.evaluation_size();
+  const InputFit fit{.size = size, .letterbox = config.augment.letterbox, .channels = channels};
+  EvaluationLoader loader(dataset, sample_images(dataset, options), 1, fit, 1);
+  while (const auto* images = loader.next()) {
+    const ImageRecord& record = dataset.images[static_cast<size_t>(images->indices[0])];
+    std::vector<Truth> truths;
+    place_boxes(record.annotations, place(record.width, record.height, fit), size, truths);
+    use(number++, picture(images->pixels, size, channels, truths, dataset.classes));
+  }
+}
+
+}  // namespace brightnet

@@ -1,9 +1,0 @@
-// The parts of every page (private to train/run/report/).
-#pragma once
-
-namespace brightnet {
-
-extern const char* const page_style;
-extern const char* const page_script;
-
-}  // namespace brightnet
