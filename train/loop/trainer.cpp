@@ -23,6 +23,7 @@ Trainer::Trainer(const TrainingSetup& setup, const ParameterLayout& layout, cons
       pace_(setup.now),
       growing_(setup.config),
       time_plan_(setup.config, evaluated_images(setup.val, setup.config.data.tiles), pace_),
+      ranks_(setup.communicator),
       kept_(setup_.folder, setup.files, layout.floats()),
       observers_(setup.observers) {}
 
@@ -43,12 +44,12 @@ TrainingEnd Trainer::train(const std::stop_token& stop) {
     // A run that was stopped after the last step of an epoch continues with the epoch's evaluation.
     if (!epoch_trained()) step();
     share_progress(stop);
-    if (all_ranks_.stop) return save_and_stop(stop);
-    if (all_ranks_.timing_due) time_evaluation(stop);
+    if (ranks_.all().stop) return save_and_stop(stop);
+    if (ranks_.all().timing_due) time_evaluation(stop);
     if (!observers_.none()) observers_.tell(&TrainingObserver::step_done, {status()});
     if (!epoch_trained()) {
-      if (all_ranks_.evaluation_due && !evaluate_within_epoch(stop)) return save_and_stop(stop);
-      if (all_ranks_.save_due) save(stop);
+      if (ranks_.all().evaluation_due && !evaluate_within_epoch(stop)) return save_and_stop(stop);
+      if (ranks_.all().save_due) save(stop);
     } else if (!end_epoch(stop)) {
       return save_and_stop(stop);
     }
@@ -110,7 +111,7 @@ void Trainer::step() {
   if (seen && seen->applied + seen->skipped > progress_.state.applied + progress_.state.skipped)
     adopt_state(*seen);
   const EpochSums took = time_counters() - before;
-  progress_.sums += took;
+  ranks_.add(took);
   pace_.step_done(took.seconds, work(progress_.iteration - 1, progress_.iteration));
 }
 
@@ -146,7 +147,7 @@ const Batch& Trainer::next_batch(int part) {
   BRIGHTNET_CHECK(batch, "the loader ended before the run");
   observers_.tell(&TrainingObserver::batch_loaded,
                   {*batch, progress_.iteration * step_.micro_batches() + part});
-  progress_.sums.images += batch->count;
+  ranks_.add({.images = static_cast<double>(batch->count)});
   return *batch;
 }
 
@@ -178,7 +179,6 @@ void Trainer::adopt_state(const StepState& seen) {
 
 RankReport Trainer::own_report(const std::stop_token& stop) const {
   return {.losses = progress_.state.sums,
-          .sums = progress_.sums,
           .stop = stop.stop_requested(),
           .save_due = leads() && pace_.save_due(setup_.config.train.save_every)};
 }
@@ -190,14 +190,13 @@ void Trainer::share_progress(const std::stop_token& stop) {
     own.timing_due = time_plan_.timing_due();
     own.evaluation_due = time_plan_.evaluation_due_within_epoch(progress_, length_);
   }
-  all_ranks_ = combine(own, setup_.communicator);
-  if (all_ranks_.planned > 0) adopt_plan(all_ranks_.planned);
+  if (const int64_t steps = ranks_.share(own).planned; steps > 0) adopt_plan(steps);
 }
 
 /// Afterwards all ranks know the results of everything queued so far.
 void Trainer::synchronize(const std::stop_token& stop) {
   adopt_state(step_.optimizer().state());
-  all_ranks_ = combine(own_report(stop), setup_.communicator);
+  ranks_.share(own_report(stop));
 }
 
 bool Trainer::evaluate_within_epoch(const std::stop_token& stop) {
@@ -236,9 +235,7 @@ bool Trainer::evaluation_due() {
   const bool last = length_.run_trained(progress_);
   if (last || evaluation_interval(setup_.config.evaluate))
     return validation_.due(static_cast<int64_t>(progress_.epoch) + 1, last);
-  bool due = time_plan_.evaluation_due(progress_, length_);
-  broadcast_value(setup_.communicator, due);
-  return due;
+  return ranks_.of_rank_0(time_plan_.evaluation_due(progress_, length_));
 }
 
 void Trainer::keep_if_best(const Metrics& metrics) {
@@ -255,8 +252,8 @@ void Trainer::keep_if_best(const Metrics& metrics) {
 /// Resets the epoch's sums and losses.
 void Trainer::begin_epoch() {
   step_.optimizer().clear_sums();
-  progress_.sums = all_ranks_.sums = {};
-  progress_.state.sums = all_ranks_.losses = {};
+  ranks_.begin_epoch();
+  progress_.state.sums = {};
 }
 
 void Trainer::close() {

@@ -11,7 +11,7 @@
 #include "train/loop/growing_input.h"
 #include "train/loop/kept_sets.h"
 #include "train/loop/pace.h"
-#include "train/loop/rank_report.h"
+#include "train/loop/rank_exchange.h"
 #include "train/loop/run_length.h"
 #include "train/loop/time_plan.h"
 #include "train/loop/training_observer.h"
@@ -51,7 +51,7 @@ class Trainer {
   /// One optimizer step on a batch, of which every rank processes its part.
   void step();
   /// Exchanges progress, requests (to stop, to save, to evaluate) and a new plan of the run's length among
-  /// the ranks; all_ranks() returns the result.
+  /// the ranks.
   void share_progress(const std::stop_token& stop);
   /// Evaluates within an epoch. False when a request to stop interrupted it.
   bool evaluate_within_epoch(const std::stop_token& stop);
@@ -69,8 +69,6 @@ class Trainer {
   void close();
 
   const Progress& progress() const { return progress_; }
-  /// As of the last share_progress().
-  const RankReport& all_ranks() const { return all_ranks_; }
   /// Metrics of the best evaluation so far; without curves and confusion matrix if it preceded a resume. None
   /// before the first, or when an old version that did not save them made it.
   const std::optional<Metrics>& best_metrics() const { return validation_.best(); }
@@ -133,9 +131,9 @@ class Trainer {
   /// The plan that was reported last, in steps, and the seconds used by then.
   Plan said_;
   double said_at_ = 0;
-  /// Sums and losses are this rank's alone.
+  /// Without the epoch's sums, which the ranks have together; its losses are this rank's alone.
   Progress progress_;
-  RankReport all_ranks_;
+  RankExchange ranks_;
 
   std::unique_ptr<Loader> loader_;
   KeptSets kept_;

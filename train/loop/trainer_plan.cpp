@@ -40,7 +40,7 @@ void Trainer::fit_into_minutes(bool evaluated) {
   if (!time_plan_.active() || length_.run_trained(progress_)) return;
   int64_t steps = 0;
   if (leads()) steps = time_plan_.revise(progress_, length_, evaluated).value_or(0);
-  broadcast_value(setup_.communicator, steps);  // clocks differ: rank 0's result is used
+  steps = ranks_.of_rank_0(steps);
   if (steps > 0) adopt_plan(steps);
 }
 

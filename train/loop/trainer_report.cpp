@@ -27,8 +27,8 @@ TrainingStatus Trainer::status() const {
   run.epochs_done = epochs_done();
   run.iteration = progress_.iteration;
   run.iterations = setup_.config.train.iterations;
-  run.sums = all_ranks_.sums;
-  run.losses = all_ranks_.losses;
+  run.sums = ranks_.sums();
+  run.losses = ranks_.losses();
   run.seconds_left = pace_.seconds_of(work(progress_.iteration, length_.steps()));
   if (limited) {
     const double limit = time_plan_.seconds_left();

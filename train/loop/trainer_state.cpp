@@ -44,8 +44,7 @@ void Trainer::write_state() {
   adopt_state(step_.optimizer().state());
   progress_.times = pace_.times();
   Progress progress = progress_;
-  progress.sums = all_ranks_.sums;
-  progress.state.sums = all_ranks_.losses;
+  ranks_.complete(progress);
   setup_.files.retry();
   write_averaged_weights(setup_.folder.last());
   const std::vector<StateArray> arrays = step_.state_arrays();
@@ -98,7 +97,7 @@ bool Trainer::try_average(const std::stop_token& stop) {
   std::vector<float> values(layout_.floats());
   int sets = 0;
   if (leads()) std::tie(values, sets) = kept_.mean(progress_.kept);
-  broadcast_value(setup_.communicator, sets);
+  sets = ranks_.of_rank_0(sets);
   if (sets >= 2) {
     setup_.communicator.broadcast(std::as_writable_bytes(std::span(values)));
     const std::vector<float> own = step_.averaged_parameters();
@@ -148,13 +147,9 @@ void Trainer::resume() {
       load_state(setup_.folder.state(), step_.state_arrays(), describe_layout(layout_), setup_.backend);
   progress_ = state.progress;
   validation_.resume(state.best);
-  all_ranks_ = {.losses = progress_.state.sums, .sums = progress_.sums};
-  if (!leads()) {  // rank 0 keeps the sums of all ranks
-    progress_.sums.images = 0;
-    progress_.state.sums = {};
-  }
+  ranks_.resume(progress_);
   step_.resume(progress_.state);
-  if (progress_.step > 0) pace_.expect(all_ranks_.sums.seconds / static_cast<double>(progress_.step));
+  if (progress_.step > 0) pace_.expect(ranks_.sums().seconds / static_cast<double>(progress_.step));
   pace_.begin_run(progress_.times);
   // Without a time limit, the run has been given a length instead.
   if (!time_plan_.active()) progress_.plans.clear();

@@ -1,4 +1,4 @@
-#include "train/loop/rank_report.h"
+#include "train/loop/rank_exchange.h"
 
 #include <type_traits>
 #include <vector>
@@ -37,6 +37,30 @@ RankReport combine(const RankReport& own, Communicator& communicator) {
   for_each_number(
       all, [&](auto& number) { number = static_cast<std::remove_reference_t<decltype(number)>>(*sum++); });
   return all;
+}
+
+const RankReport& RankExchange::share(RankReport own) {
+  own.sums = own_;
+  all_ = combine(own, communicator_);
+  return all_;
+}
+
+void RankExchange::begin_epoch() {
+  own_ = all_.sums = {};
+  all_.losses = {};
+}
+
+void RankExchange::complete(Progress& saved) const {
+  saved.sums = all_.sums;
+  saved.state.sums = all_.losses;
+}
+
+void RankExchange::resume(Progress& progress) {
+  all_ = {.losses = progress.state.sums, .sums = progress.sums};
+  own_ = progress.sums;
+  if (communicator_.leads()) return;
+  own_.images = 0;
+  progress.state.sums = {};
 }
 
 }  // namespace brightnet

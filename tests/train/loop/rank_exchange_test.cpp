@@ -1,4 +1,4 @@
-#include "train/loop/rank_report.h"
+#include "train/loop/rank_exchange.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -61,6 +61,51 @@ TEST(RankReport, EvaluatesAndPlansAsRankZeroDoes) {
 
 TEST(RankReport, OfOneRankIsItsOwn) {
   EXPECT_EQ(print(combine(numbered(1), Communicator::solo())), print(numbered(1)));
+}
+
+/// What two ranks have after 6 images each, a resume from the state that rank 0 saved, and 4 more images each.
+std::vector<std::string> resumed_on_two() {
+  return on_ranks(2, [](Communicator& ranks) {
+    Progress saved;
+    {
+      RankExchange first(ranks);
+      first.add({.images = 6, .seconds = 2.0 + 2 * ranks.rank()});
+      LossTotals losses;
+      losses.box = 10 + ranks.rank();
+      first.share({.losses = losses});
+      first.complete(saved);
+    }
+    RankExchange rest(ranks);
+    Progress progress = saved;
+    rest.resume(progress);
+    rest.add({.images = 4, .seconds = 1});
+    LossTotals losses = progress.state.sums;  // the device goes on from here
+    losses.box += 5;
+    rest.share({.losses = losses});
+    return fmt::format("{} images in {} s, box {}", rest.sums().images, rest.sums().seconds,
+                       rest.losses().box);
+  });
+}
+
+TEST(RankExchange, CountsNothingTwiceAfterAResume) {
+  for (const std::string& text : resumed_on_two()) EXPECT_EQ(text, "20 images in 4 s, box 31");
+}
+
+TEST(RankExchange, BeginsAnEpochWithoutSums) {
+  RankExchange ranks(Communicator::solo());
+  ranks.add({.images = 6});
+  EXPECT_EQ(ranks.share({}).sums.images, 6);
+  ranks.begin_epoch();
+  EXPECT_EQ(ranks.sums().images, 0);
+  ranks.add({.images = 2});
+  EXPECT_EQ(ranks.share({}).sums.images, 2);
+}
+
+TEST(RankExchange, DecidesAsRankZeroDoes) {
+  for (const std::string& text : on_ranks(3, [](Communicator& ranks) {
+         return std::to_string(RankExchange(ranks).of_rank_0(int64_t{10} + ranks.rank()));
+       }))
+    EXPECT_EQ(text, "10");
 }
 
 }  // namespace
