@@ -1,31 +1,41 @@
 #include "train/loop/trainer.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "core/log.h"
+#include "train/distributed/agreement.h"
 
 namespace brightnet {
 
 Trainer::Trainer(const TrainingSetup& setup, const ParameterLayout& layout, const std::vector<float>& initial)
     : setup_(setup),
-      layout_(layout),
-      length_(setup.config.train, static_cast<int64_t>(setup.train.images.size())),
-      schedule_(setup.config.schedule, setup.config.optimizer.rate, length_.steps_per_epoch(),
-                length_.steps()),
-      train_data_(fingerprint(setup.train)),
-      val_data_(fingerprint(setup.val)),
+      pace_(setup.now),
+      plan_(setup_, pace_),
       step_(setup_, layout, initial),
       validation_(setup.config, setup.model, setup.val, setup.communicator,
                   [this](int64_t done, int64_t images) {
                     if (!observers_.none())
                       observers_.tell(&TrainingObserver::images_evaluated, {status(), done, images});
                   }),
-      pace_(setup.now),
-      growing_(setup.config),
-      time_plan_(setup.config, evaluated_images(setup.val, setup.config.data.tiles), pace_),
       ranks_(setup.communicator),
-      kept_(setup_.folder, setup.files, layout.floats()),
+      checkpoints_(setup_, layout, step_, validation_),
       observers_(setup.observers) {}
+
+void Trainer::resume() {
+  const RunState state = checkpoints_.load();
+  progress_ = state.progress;
+  validation_.resume(state.best);
+  ranks_.resume(progress_);
+  step_.resume(progress_.state);
+  if (progress_.step > 0) pace_.expect(ranks_.sums().seconds / static_cast<double>(progress_.step));
+  pace_.begin_run(progress_.times);
+  plan_.resume(progress_);
+  rate_ = plan_.rate(std::max<int64_t>(0, progress_.iteration - 1));
+  // Averaged at the end of a run that was shorter.
+  if (!over()) progress_.averaged = false;
+  resumed_ = true;
+}
 
 // After an error of this rank the others do not come to the sums that are queued, and the device's memory cannot be
 // freed before these are done: they are given up here, before anything is destroyed.
@@ -39,30 +49,47 @@ TrainingEnd Trainer::run(const std::stop_token& stop) {
 }
 
 TrainingEnd Trainer::train(const std::stop_token& stop) {
-  open();
+  begin();
   while (!over()) {
     // A run that was stopped after the last step of an epoch continues with the epoch's evaluation.
-    if (!epoch_trained()) step();
+    const bool steps = !epoch_trained();
+    if (steps) step();
     share_progress(stop);
+    if (steps && !observers_.none()) observers_.tell(&TrainingObserver::step_done, {status()});
     if (ranks_.all().stop) return save_and_stop(stop);
     if (ranks_.all().timing_due) time_evaluation(stop);
-    if (!observers_.none()) observers_.tell(&TrainingObserver::step_done, {status()});
-    if (!epoch_trained()) {
-      if (ranks_.all().evaluation_due && !evaluate_within_epoch(stop)) return save_and_stop(stop);
-      if (ranks_.all().save_due) save(stop);
-    } else if (!end_epoch(stop)) {
-      return save_and_stop(stop);
+    if (epoch_trained()) {
+      if (!end_epoch(stop)) return save_and_stop(stop);
+      continue;
+    }
+    if (ranks_.all().evaluation_due && !evaluate_within_epoch(stop)) return save_and_stop(stop);
+    if (ranks_.all().save_due) {
+      synchronize(stop);
+      save();
     }
   }
   if (!try_average(stop)) return save_and_stop(stop);
-  close();
-  const TrainingEnd end = length_.run_trained(progress_) ? TrainingEnd::finished : TrainingEnd::no_better;
+  save();
+  const TrainingEnd end =
+      plan_.length().run_trained(progress_) ? TrainingEnd::finished : TrainingEnd::no_better;
   observers_.tell(&TrainingObserver::run_ended, {status(), end});
   return end;
 }
 
-void Trainer::open() {
-  if (!over()) open_loader();
+TrainingEnd Trainer::save_and_stop(const std::stop_token& stop) {
+  synchronize(stop);
+  save();
+  observers_.tell(&TrainingObserver::run_ended, {status(), TrainingEnd::interrupted});
+  return TrainingEnd::interrupted;
+}
+
+bool Trainer::over() const {
+  return (plan_.length().run_trained(progress_) && progress_.step == 0) ||
+         validation_.out_of_patience(progress_);
+}
+
+void Trainer::begin() {
+  if (!over()) loader_ = std::make_unique<Loader>(loader_setup());
   observers_.begin({.status = status(),
                     .resumed = resumed_,
                     .best_epoch = progress_.best_epoch,
@@ -71,7 +98,7 @@ void Trainer::open() {
   pace_.begin_run(progress_.times);
 }
 
-void Trainer::open_loader() {
+Loader::Setup Trainer::loader_setup() const {
   const auto parts = static_cast<uint64_t>(step_.micro_batches());
   Loader::Setup loader;
   loader.dataset = &setup_.train;
@@ -83,24 +110,21 @@ void Trainer::open_loader() {
   loader.channels = setup_.model.channels;
   loader.size_every = setup_.config.train.size_every * step_.micro_batches();
   loader.seed = setup_.config.train.seed;
-  loader.end = loader_end();
-  loader.steps_per_epoch = static_cast<uint64_t>(length_.steps_per_epoch()) * parts;
+  loader.end = plan_.loader_end(progress_, step_.micro_batches());
+  loader.steps_per_epoch = static_cast<uint64_t>(plan_.length().steps_per_epoch()) * parts;
   loader.start_epoch = progress_.epoch;
   loader.start_step = progress_.step * parts;
   loader.buffers = {[this](size_t bytes) { return setup_.backend.allocate_host(bytes); },
                     [this](void* memory) { setup_.backend.release_host(memory); }};
-  loader_ = std::make_unique<Loader>(loader);
+  return loader;
 }
 
-bool Trainer::over() const {
-  return (length_.run_trained(progress_) && progress_.step == 0) || validation_.out_of_patience(progress_);
-}
-
+/// One optimizer step on a batch, of which every rank processes its part.
 void Trainer::step() {
   const EpochSums before = time_counters();
   OptimizerStep& optimizer = step_.optimizer();
-  rate_ = schedule_.rate(progress_.iteration);
-  optimizer.set_rate(rate_, pretrained_share());
+  rate_ = plan_.rate(progress_.iteration);
+  optimizer.set_rate(rate_, plan_.pretrained_share(progress_));
   choose_assignment();
   for (int part = 0; part < step_.micro_batches(); ++part) step_.pass(next_batch(part), part);
   step_.update();
@@ -112,33 +136,18 @@ void Trainer::step() {
     adopt_state(*seen);
   const EpochSums took = time_counters() - before;
   ranks_.add(took);
-  pace_.step_done(took.seconds, work(progress_.iteration - 1, progress_.iteration));
+  pace_.step_done(took.seconds, plan_.work(progress_, progress_.iteration - 1, progress_.iteration));
 }
 
 /// Of the next step: static in the first part of the run. Its losses are not comparable with those that follow.
 void Trainer::choose_assignment() {
-  const float part = setup_.config.train.static_assignment.value_or(0);
-  const bool is_static = progress_.iteration < length_.last_part(1 - part, progress_.plans);
+  const bool is_static = plan_.assigns_statically(progress_);
   if (static_assignment_ && !is_static && leads()) {
     log::info("After {} of {} steps simota takes the best of its candidates, no longer all of them.",
-              progress_.iteration, length_.steps());
+              progress_.iteration, plan_.length().steps());
   }
   static_assignment_ = is_static;
   step_.assign_statically(is_static);
-}
-
-/// Of the learning rate that pretrained layers have in the next step. New layers, whose first gradients are no better
-/// than chance, would spoil what the others have learned.
-float Trainer::pretrained_share() const {
-  const float part = setup_.config.train.pretrained_warmup;
-  if (part == 0) return 1;
-  const auto length = static_cast<float>(std::max<int64_t>(1, length_.last_part(1 - part, progress_.plans)));
-  return std::min(1.0f, static_cast<float>(progress_.iteration + 1) / length);
-}
-
-/// Of the steps [from, to), in steps of the largest input.
-double Trainer::work(int64_t from, int64_t to) const {
-  return growing_.work(from, to, growing_.boundaries(length_, progress_.plans));
 }
 
 const Batch& Trainer::next_batch(int part) {
@@ -183,12 +192,13 @@ RankReport Trainer::own_report(const std::stop_token& stop) const {
           .save_due = leads() && pace_.save_due(setup_.config.train.save_every)};
 }
 
+/// Exchanges progress, requests (to stop, to save, to evaluate) and a new plan of the run's length.
 void Trainer::share_progress(const std::stop_token& stop) {
   RankReport own = own_report(stop);
   if (leads()) {
-    own.planned = time_plan_.revise(progress_, length_).value_or(0);
-    own.timing_due = time_plan_.timing_due();
-    own.evaluation_due = time_plan_.evaluation_due_within_epoch(progress_, length_);
+    own.planned = plan_.revised(progress_);
+    own.timing_due = plan_.time().timing_due();
+    own.evaluation_due = plan_.time().evaluation_due_within_epoch(progress_, plan_.length());
   }
   if (const int64_t steps = ranks_.share(own).planned; steps > 0) adopt_plan(steps);
 }
@@ -197,6 +207,39 @@ void Trainer::share_progress(const std::stop_token& stop) {
 void Trainer::synchronize(const std::stop_token& stop) {
   adopt_state(step_.optimizer().state());
   ranks_.share(own_report(stop));
+}
+
+void Trainer::adopt_plan(int64_t steps) {
+  plan_.adopt(steps, progress_);
+  loader_->set_end(plan_.loader_end(progress_, step_.micro_batches()));
+}
+
+/// After an epoch's end, which may have taken long. (After each step, share_progress() brings new plans.)
+void Trainer::fit_into_minutes(bool evaluated) {
+  if (!plan_.time().active() || plan_.length().run_trained(progress_)) return;
+  const int64_t steps = ranks_.of_rank_0(leads() ? plan_.revised(progress_, evaluated) : 0);
+  if (steps > 0) adopt_plan(steps);
+}
+
+/// Learns how long an evaluation takes. Of two passes over a few images the second one is timed, after everything has
+/// been used once.
+void Trainer::time_evaluation(const std::stop_token& stop) {
+  constexpr int64_t part = 50, least = 16;
+  const auto all = static_cast<int64_t>(setup_.val.images.size());
+  const int64_t count = std::min(all, std::max(least * setup_.communicator.size(), all / part));
+  const Dataset images = some_of(setup_.val, count);
+  const double began = pace_.now();
+  synchronize(stop);
+  double seconds = 0;
+  for (int pass = 0; pass < 2; ++pass) {
+    const double pass_began = pace_.now();
+    if (!validation_.measure(step_.averaged_network(), images, stop))
+      return;  // the run stops after the next step
+    seconds = pace_.now() - pass_began;
+  }
+  pace_.evaluation_timed(began, seconds * static_cast<double>(all) / static_cast<double>(count));
+  const std::string costly = leads() ? plan_.time().describe_evaluation(all) : "";
+  if (!costly.empty()) log::warn("{}", costly);
 }
 
 bool Trainer::evaluate_within_epoch(const std::stop_token& stop) {
@@ -210,6 +253,7 @@ bool Trainer::evaluate_within_epoch(const std::stop_token& stop) {
   return true;
 }
 
+/// Evaluates the epoch where that is due, and begins the next one.
 bool Trainer::end_epoch(const std::stop_token& stop) {
   const double began = pace_.now();
   synchronize(stop);
@@ -223,8 +267,10 @@ bool Trainer::end_epoch(const std::stop_token& stop) {
   if (metrics) observers_.tell(&TrainingObserver::evaluated, {status(), *metrics, false});
   observers_.tell(&TrainingObserver::epoch_ended, {status(), metrics ? &*metrics : nullptr});
   if (metrics) keep_if_best(*metrics);
-  begin_epoch();
-  if (pace_.seconds_since_save() >= setup_.config.train.save_every) write_state();
+  step_.optimizer().clear_sums();
+  ranks_.begin_epoch();
+  progress_.state.sums = {};
+  if (pace_.seconds_since_save() >= setup_.config.train.save_every) save();
   pace_.pause_done(began, metrics.has_value());
   fit_into_minutes(metrics.has_value());
   return true;
@@ -232,32 +278,102 @@ bool Trainer::end_epoch(const std::stop_token& stop) {
 
 /// With an evaluation interval of its own, a run needs no clock for this, and its ranks no message.
 bool Trainer::evaluation_due() {
-  const bool last = length_.run_trained(progress_);
+  const bool last = plan_.length().run_trained(progress_);
   if (last || evaluation_interval(setup_.config.evaluate))
     return validation_.due(static_cast<int64_t>(progress_.epoch) + 1, last);
-  return ranks_.of_rank_0(time_plan_.evaluation_due(progress_, length_));
+  return ranks_.of_rank_0(plan_.time().evaluation_due(progress_, plan_.length()));
 }
 
 void Trainer::keep_if_best(const Metrics& metrics) {
   const bool best = validation_.record_score(metrics, progress_);
   if (!leads()) return;
-  if (!progress_.kept.empty() && progress_.kept.back().iteration == progress_.iteration)
-    kept_.add(progress_.iteration, step_.averaged_parameters(), progress_.kept);
+  checkpoints_.keep_set(progress_);
   if (!best) return;
-  write_averaged_weights(setup_.folder.best());
+  checkpoints_.save_best(progress_);
   observers_.tell(&TrainingObserver::best_found,
                   {status(), metrics, validation_.worst(), progress_.best_epoch});
 }
 
-/// Resets the epoch's sums and losses.
-void Trainer::begin_epoch() {
-  step_.optimizer().clear_sums();
-  ranks_.begin_epoch();
-  progress_.state.sums = {};
+/// Saves the sums over all ranks.
+void Trainer::save() {
+  if (!leads()) return;
+  const double begin = pace_.now();
+  adopt_state(step_.optimizer().state());
+  progress_.times = pace_.times();
+  Progress progress = progress_;
+  ranks_.complete(progress);
+  checkpoints_.save(progress);
+  pace_.save_done(begin);
+  observers_.tell(&TrainingObserver::state_saved, {status()});
 }
 
-void Trainer::close() {
-  write_state();
+bool Trainer::average_due() const {
+  return over() && !progress_.averaged &&
+         evaluates_average(setup_.config.train.average, static_cast<int64_t>(progress_.kept.size()));
+}
+
+/// Evaluates the average of the best weights, and keeps it if it scores better than they do. An error, which does end
+/// the run, costs nothing of the state, which is saved before; a request to stop leaves the average due.
+bool Trainer::try_average(const std::stop_token& stop) {
+  if (!average_due()) return true;
+  save();
+  const std::vector<float> own = step_.averaged_parameters();
+  std::vector<float> values(own.size());
+  int sets = 0;
+  if (leads()) std::tie(values, sets) = checkpoints_.mean_of_sets(progress_);
+  sets = ranks_.of_rank_0(sets);
+  if (sets >= 2) {
+    setup_.communicator.broadcast(std::as_writable_bytes(std::span(values)));
+    step_.set_averaged_parameters(values);
+    const auto metrics = validation_.measure(step_.averaged_network(), stop);
+    step_.set_averaged_parameters(own);
+    if (!metrics) return false;
+    checkpoints_.offer_average(std::move(values), *metrics, sets, progress_);
+  }
+  progress_.averaged = true;
+  return true;
+}
+
+std::optional<Metrics> Trainer::evaluate(const Dataset& images, const std::stop_token& stop) {
+  try {
+    return validation_.measure(step_.averaged_network(), images, stop);
+  } catch (const SharedError&) {  // all ranks have left the evaluation at the same call
+    throw;
+  } catch (...) {
+    setup_.collectives.abandon();
+    throw;
+  }
+}
+
+std::optional<double> Trainer::seconds_left() const {
+  return plan_.time().active() ? std::optional(plan_.time().seconds_left()) : std::nullopt;
+}
+
+TrainingStatus Trainer::status() const {
+  const RunLength& length = plan_.length();
+  TrainingStatus run;
+  run.epochs = plan_.epochs(progress_);
+  // While an epoch is evaluated at its end, all its steps are done but it still counts as the current one.
+  run.epoch = std::min<int64_t>(length.epochs(progress_),
+                                static_cast<int64_t>(progress_.epoch) + (progress_.step > 0 ? 1 : 0));
+  run.step = epoch_trained() ? 0 : static_cast<int64_t>(progress_.step);
+  run.steps_per_epoch = length.steps_per_epoch();
+  run.epochs_done = epochs_done();
+  run.iteration = progress_.iteration;
+  run.iterations = setup_.config.train.iterations;
+  run.sums = ranks_.sums();
+  run.losses = ranks_.losses();
+  run.seconds_left = plan_.seconds_left(progress_);
+  run.rate = rate_;
+  if (step_.optimizer().scales_loss()) run.loss_scale = progress_.state.loss_scale;
+  return run;
+}
+
+/// Never the whole of an epoch that has not been reported.
+double Trainer::epochs_done() const {
+  const auto steps = static_cast<double>(plan_.length().steps_per_epoch());
+  return static_cast<double>(progress_.epoch) +
+         std::min(static_cast<double>(progress_.step), steps - 0.5) / steps;
 }
 
 }  // namespace brightnet

@@ -1,0 +1,123 @@
+#include "train/loop/checkpoint_writer.h"
+
+#include <algorithm>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "core/log.h"
+#include "core/threads.h"
+#include "formats/weights.h"
+
+namespace brightnet {
+namespace {
+
+void warn_of_changed_data(const char* split, const std::optional<SplitFingerprint>& before,
+                          const SplitFingerprint& now, const char* consequence) {
+  const std::string change = before ? describe_change(*before, now) : "";
+  if (change.empty()) return;
+  log::warn("The {} split has changed since this run's state was saved: {}. {}", split, change, consequence);
+}
+
+void warn_of_changed_threads(int before, int now) {
+  if (before == now) return;
+  log::warn(
+      "This run computed with {} threads and now has {}: sums round differently, so its weights will not be "
+      "bit-identical to those of an uninterrupted run. OMP_NUM_THREADS={} restores that.",
+      before, now, before);
+}
+
+}  // namespace
+
+CheckpointWriter::CheckpointWriter(const TrainingSetup& setup, const ParameterLayout& layout,
+                                   const TrainingStep& step, const Validation& validation)
+    : setup_(setup),
+      layout_(layout),
+      step_(step),
+      validation_(validation),
+      train_data_(fingerprint(setup.train)),
+      val_data_(fingerprint(setup.val)),
+      kept_(setup.folder, setup.files, layout.floats()) {}
+
+RunState CheckpointWriter::load() const {
+  RunState state =
+      load_state(setup_.folder.state(), step_.state_arrays(), describe_layout(layout_), setup_.backend);
+  if (!setup_.communicator.leads()) return state;
+  warn_of_changed_data(
+      "training", state.train, train_data_,
+      "Training continues on the current data; if unintended, restore the data and resume again.");
+  warn_of_changed_data("validation", state.val, val_data_,
+                       "Later scores are not comparable with the earlier ones.");
+  warn_of_changed_threads(state.threads, compute_threads());
+  return state;
+}
+
+void CheckpointWriter::save(const Progress& progress) {
+  setup_.files.retry();
+  write_weights(setup_.folder.last(), step_.averaged_parameters(), last_metrics(), progress);
+  setup_.files.write_newest(setup_.folder.state(), step_.state_bytes(), [&] {
+    save_state(
+        setup_.folder.state(),
+        {progress, describe_layout(layout_), compute_threads(), validation_.best(), train_data_, val_data_},
+        step_.state_arrays(), setup_.backend);
+    kept_.remove_others(progress.kept);
+  });
+}
+
+void CheckpointWriter::save_best(const Progress& progress) {
+  write_weights(setup_.folder.best(), step_.averaged_parameters(), last_metrics(), progress);
+}
+
+void CheckpointWriter::keep_set(const Progress& progress) {
+  if (progress.kept.empty() || progress.kept.back().iteration != progress.iteration) return;
+  kept_.add(progress.iteration, step_.averaged_parameters(), progress.kept);
+}
+
+void CheckpointWriter::write_weights(const std::filesystem::path& file, std::vector<float> values,
+                                     const Metrics* metrics, const Progress& progress) {
+  const auto trained = std::make_shared<TrainedModel>(
+      TrainedModel{.model = setup_.model,
+                   .classes = setup_.train.classes,
+                   .size = setup_.config.evaluation_size(),
+                   .letterbox = setup_.config.augment.letterbox,
+                   .training = {{"run", setup_.config.name},
+                                {"epoch", std::to_string(progress.epoch)},
+                                {"iteration", std::to_string(progress.iteration)}},
+                   .layout = layout_,
+                   .values = std::move(values)});
+  if (const TileOptions& tiles = setup_.config.data.tiles)
+    trained->training["tiles"] = fmt::format("{},{:g}", tiles.size, tiles.overlap);
+  if (metrics && metrics->AP != no_truths) {
+    trained->training["AP"] = std::to_string(metrics->AP);
+    trained->training["AP50"] = std::to_string(metrics->AP50);
+  }
+  setup_.files.write(file, trained->values.size() * sizeof(float),
+                     [file, trained] { save_weights(file, *trained); });
+}
+
+/// Both by one evaluation: the best score of the run is smoothed over several. A run that was made longer may
+/// have an earlier average.
+void CheckpointWriter::offer_average(std::vector<float> values, const Metrics& metrics, int sets,
+                                     Progress& progress) {
+  const bool leads = setup_.communicator.leads();
+  const double average = validation_.score(metrics), earlier = progress.averaged_score;
+  const double best = validation_.best() ? validation_.score(*validation_.best()) : progress.best_score;
+  const std::string name(enum_name(setup_.config.evaluate.best_by));
+  const std::string compared =
+      fmt::format("The average of the {} best evaluations' weights scores {} {:.4f}, ", sets, name, average);
+  if (average <= best || average <= earlier) {
+    const bool still_better = earlier > best;
+    log::info("{}no better than {} {:.4f}: it is not kept.", compared,
+              still_better ? "the earlier average's" : "the best ones'", std::max(best, earlier));
+    if (still_better || earlier < 0) return;
+    progress.averaged_score = -1;
+    std::error_code ignored;
+    if (leads) std::filesystem::remove(setup_.folder.averaged(), ignored);
+    return;
+  }
+  progress.averaged_score = average;
+  log::info("{}the best ones {:.4f}: it is the better one.", compared, best);
+  if (leads) write_weights(setup_.folder.averaged(), std::move(values), &metrics, progress);
+}
+
+}  // namespace brightnet

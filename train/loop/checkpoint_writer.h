@@ -1,0 +1,57 @@
+// What a run keeps in its folder: the state to resume from, the last and the best weights, the sets of its best
+// evaluations and the average of these. Files that cannot be written for a while do not end the run
+// (train/run/output_files.h).
+#pragma once
+
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "train/loop/kept_sets.h"
+#include "train/loop/training_setup.h"
+#include "train/loop/training_step.h"
+#include "train/loop/validation.h"
+#include "train/run/checkpoint.h"
+
+namespace brightnet {
+
+/// Rank 0 writes; all ranks read.
+class CheckpointWriter {
+ public:
+  /// All of them outlive it.
+  CheckpointWriter(const TrainingSetup& setup, const ParameterLayout& layout, const TrainingStep& step,
+                   const Validation& validation);
+
+  /// The saved state, with the arrays that the step has read of it. Rank 0 warns when the number of threads or the
+  /// data differ from the saved ones.
+  RunState load() const;
+
+  /// Writes the state and the last weights, and tries again to write what could not be written before.
+  void save(const Progress& progress);
+  /// Writes the weights of now as the best.
+  void save_best(const Progress& progress);
+  /// Keeps the weights of now if `progress` lists them among the best evaluations'.
+  void keep_set(const Progress& progress);
+
+  /// The mean of the kept sets, and how many it is of.
+  std::pair<std::vector<float>, int> mean_of_sets(const Progress& progress) const {
+    return kept_.mean(progress.kept);
+  }
+  /// Writes the average of so many sets, whose evaluation this is, where it scores better than the best weights, and
+  /// says so; removes an earlier one that does not. All ranks call it.
+  void offer_average(std::vector<float> values, const Metrics& metrics, int sets, Progress& progress);
+
+ private:
+  void write_weights(const std::filesystem::path& file, std::vector<float> values, const Metrics* metrics,
+                     const Progress& progress);
+  const Metrics* last_metrics() const { return validation_.last() ? &*validation_.last() : nullptr; }
+
+  const TrainingSetup& setup_;
+  const ParameterLayout& layout_;
+  const TrainingStep& step_;
+  const Validation& validation_;
+  SplitFingerprint train_data_, val_data_;
+  KeptSets kept_;
+};
+
+}  // namespace brightnet
