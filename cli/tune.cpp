@@ -153,8 +153,8 @@ int search_values(const TuneArguments& arguments) {
   const std::string out = !arguments.resume.empty() ? arguments.resume
                           : !arguments.out.empty()  ? arguments.out
                                                     : (fs::path("runs") / (config.name + "-tune")).string();
-  const SearchFolder folder(out, setup.plan,
-                            fmt::format("{}{}{}", print_config(config, false), model.yaml, start_of(setup)));
+  const SearchFolder folder(
+      out, setup.plan, fmt::format("{}{}{}", print_config(config, false), model.yaml(), start_of(setup)));
   log_to_file(folder.path() / "tune.log");
   Search search(setup, folder);
   log::info("Searching in {}: {} trials, {}; {} have results. From {}", folder.path().string(),

@@ -122,13 +122,10 @@ DarknetImport import_darknet(const std::filesystem::path& file, const std::strin
   return import_darknet_text(read_file(file), file.string(), model_path);
 }
 
-Model imported_model(const DarknetImport& imported, int classes, const YamlValue& head_overrides,
-                     int channels) {
+Model imported_model(const DarknetImport& imported, int classes, const HeadOptions& head, int channels) {
   const Model& own = imported.model;
-  const bool same_input = channels <= 0 || channels == own.channels;
-  if ((classes <= 0 || classes == own.classes) && !head_overrides.defined() && same_input) return own;
   Model model = parse_model(YamlDocument::parse(imported.model_yaml, own.name),
-                            classes > 0 ? classes : own.classes, head_overrides, channels);
+                            classes > 0 ? classes : own.classes, head, channels);
   for (size_t i = 0; i < model.layers.size(); ++i) model.layers[i].where = own.layers[i].where;
   return model;
 }

@@ -30,9 +30,9 @@ DarknetImport import_darknet(const std::filesystem::path& file, const std::strin
 DarknetImport import_darknet_text(std::string_view text, const std::string& file,
                                   const std::string& model_path = "");
 
-/// The imported model with heads for this many classes (≤ 0: those of the .cfg) and with overrides of its
-/// `head:` (may be undefined). darknet users edit filters= by hand; here the heads' width follows the data.
-Model imported_model(const DarknetImport& imported, int classes, const YamlValue& head_overrides = {},
+/// The imported model with heads for this many classes (≤ 0: those of the .cfg) and with the keys of `head`. darknet
+/// users edit filters= by hand; here the heads' width follows the data.
+Model imported_model(const DarknetImport& imported, int classes, const HeadOptions& head = {},
                      int channels = 0);
 
 }  // namespace brightnet

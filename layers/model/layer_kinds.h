@@ -14,6 +14,7 @@
 
 #include "kernels/weighted_sum.h"
 #include "kernels/yolo.h"
+#include "layers/model/head_options.h"
 #include "layers/model/layer_fields.h"
 #include "layers/model/parameter_spec.h"
 
@@ -309,8 +310,6 @@ struct YoloAttributes {
   float nms_beta = 0.6f;
 
   void fields(LayerFields& f);
-  /// The keys that the model's `head:` may set for all heads: all but the mask.
-  void shared_fields(LayerFields& f);
   int64_t channels(InputChannels in) const { return in[0]; }
   int side(int in) const { return in; }
   double scale(double in) const { return in; }

@@ -12,6 +12,12 @@ std::string sides_text(const Shape& shape) {
 
 }  // namespace
 
+std::string Model::yaml() const {
+  YAML::Emitter emitter;
+  emitter << description;
+  return std::string(emitter.c_str()) + '\n';
+}
+
 std::string Model::kind(const LayerDescription& layer) {
   return std::visit([](const auto& attributes) { return std::string(attributes.kind); }, layer.attributes);
 }

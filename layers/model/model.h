@@ -35,7 +35,12 @@ struct Model {
   int classes = 0;
   int stride = 32;  ///< the input's sides must be multiples of this
   std::vector<LayerDescription> layers;
-  std::string yaml;  ///< the whole description as YAML, with `classes` and head options resolved
+  /// The document that it was read from, with `classes` and the run's keys of `head:` in it. Copies share the node:
+  /// it is replaced, not changed.
+  YAML::Node description;
+
+  /// The whole description as YAML.
+  std::string yaml() const;
 
   /// "conv", "max_pool", … as the YAML calls it.
   static std::string kind(const LayerDescription& layer);

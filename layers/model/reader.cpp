@@ -45,13 +45,6 @@ LayerAttributes attributes_of(const std::string& kind, const std::string& where)
                    nearest.empty() ? remedy + '.' : "Did you mean '" + nearest + "'?");
 }
 
-void read_head(const YamlValue& value, YoloAttributes& head) {
-  read_fields(value, [&](Fields& f) {
-    LayerFields fields(f, Activation::linear, LayerFields::Purpose::reading);
-    head.shared_fields(fields);
-  });
-}
-
 /// The names that are visible in a list of layers.
 struct Scope {
   std::string prefix;
@@ -63,12 +56,12 @@ struct Scope {
 class ModelReader {
  public:
   ModelReader(Model& model, std::string file, Activation activation, YoloAttributes head,
-              YamlValue head_overrides, YAML::Node blocks)
+              const HeadOptions& head_of_run, YAML::Node blocks)
       : model_(model),
         file_(std::move(file)),
         activation_(activation),
         head_(std::move(head)),
-        head_overrides_(std::move(head_overrides)),
+        head_of_run_(head_of_run),
         blocks_(std::move(blocks)) {}
 
   void read(const YAML::Node& layers) {
@@ -192,7 +185,7 @@ class ModelReader {
       LayerFields fields(f, activation_, LayerFields::Purpose::reading);
       std::visit([&](auto& layer) { layer.fields(fields); }, attributes);
     });
-    if (yolo && head_overrides_.defined()) read_head(head_overrides_, *yolo);
+    if (yolo) apply(head_of_run_, *yolo);
     return attributes;
   }
 
@@ -322,20 +315,9 @@ class ModelReader {
   std::string file_;
   Activation activation_;
   YoloAttributes head_;
-  YamlValue head_overrides_;
+  const HeadOptions& head_of_run_;
   YAML::Node blocks_;
 };
-
-/// Tags tell which option of the command line a value came from, which no file should say.
-void remove_tags(YAML::Node node) {
-  node.SetTag("");
-  if (node.IsSequence()) {
-    for (const YAML::Node& item : node) remove_tags(item);
-  }
-  if (node.IsMap()) {
-    for (const auto& entry : node) remove_tags(entry.second);
-  }
-}
 
 /// Takes these keys from the yolo layers of a list.
 void remove_from_heads(YAML::Node layers, const std::vector<std::string>& keys) {
@@ -346,19 +328,17 @@ void remove_from_heads(YAML::Node layers, const std::vector<std::string>& keys) 
   }
 }
 
-/// The model's YAML with the overrides in it: in its `head:`, and no longer in its yolo layers, where they would win.
-void override_head(YAML::Node model, const YAML::Node& overrides) {
+/// The model's YAML with the keys in it: in its `head:`, and no longer in its yolo layers, where they would win.
+void override_head(YAML::Node model, const HeadOptions& head) {
   std::vector<std::string> keys;
-  for (const auto& entry : overrides) {
-    // `model`, and `auto` until training has chosen, leave the model's own value as it is.
-    const bool word =
-        entry.second.IsScalar() && (entry.second.Scalar() == "model" || entry.second.Scalar() == "auto");
-    if (word) continue;
-    keys.push_back(entry.first.as<std::string>());
-    const YAML::Node value = YAML::Clone(entry.second);
-    remove_tags(value);
-    model["head"][keys.back()] = value;
+  HeadOptions copy = head;
+  for (const auto& entry : field_nodes([&](Fields& f) { copy.fields(f); })) {
+    // Those that are left to the model, or to training until it has chosen, stay as they are.
+    if (entry.second.IsScalar() && enum_value<LeftTo>(entry.second.Scalar())) continue;
+    keys.push_back(entry.first.Scalar());
+    model["head"][keys.back()] = entry.second;
   }
+  if (keys.empty()) return;
   remove_from_heads(model["layers"], keys);
   if (!std::as_const(model)["blocks"].IsDefined()) return;
   for (const auto& block : model["blocks"]) remove_from_heads(block.second["layers"], keys);
@@ -366,14 +346,13 @@ void override_head(YAML::Node model, const YAML::Node& overrides) {
 
 }  // namespace
 
-Model parse_model(const YamlDocument& document, int classes, const YamlValue& head_overrides, int channels) {
+Model parse_model(const YamlDocument& document, int classes, const HeadOptions& head, int channels) {
   Model model;
   model.stride = 1;
   YAML::Node blocks(YAML::NodeType::Map), layers;
-  YoloAttributes head;
+  YoloAttributes defaults;
   Activation activation = Activation::leaky;
   int declared_classes = 80;
-  YamlValue head_value;
   const auto keep = [](YAML::Node& node) {
     return [&node](const YamlValue& value) { node.reset(value.node); };
   };
@@ -392,31 +371,41 @@ Model parse_model(const YamlDocument& document, int classes, const YamlValue& he
     f("classes", declared_classes, "").at_least(1);
     f("activation", activation, "");
     f.custom(
-        "head", [&](const YamlValue& value) { read_head(value, head); }, nothing, "");
+        "head",
+        [&](const YamlValue& value) {
+          HeadOptions own;
+          read_config(value, own);
+          apply(own, defaults);
+        },
+        nothing, "");
     f.custom("blocks", keep(blocks), nothing, "");
     f.custom("layers", keep(layers), nothing, "");
   });
-  if (head_overrides.defined()) read_head(head_overrides, head);
+  apply(head, defaults);
   model.classes = classes > 0 ? classes : declared_classes;
   if (channels > 0) model.channels = channels;
   if (!blocks.IsMap())
     throw InputError("'blocks' must be a mapping", YamlValue{blocks, document.file()}.where());
   if (layers.IsNull()) throw InputError("the model has no 'layers'", document.file());
-  ModelReader(model, document.file(), activation, head, head_overrides, blocks).read(layers);
+  ModelReader(model, document.file(), activation, defaults, head, blocks).read(layers);
 
-  YAML::Node resolved = YAML::Clone(document.root().node);
-  resolved["classes"] = model.classes;
-  if (channels > 0) resolved["input"]["channels"] = channels;
-  if (head_overrides.defined()) override_head(resolved, head_overrides.node);
-  YAML::Emitter emitter;
-  emitter << resolved;
-  model.yaml = std::string(emitter.c_str()) + '\n';
+  model.description = YAML::Clone(document.root().node);
+  model.description["classes"] = model.classes;
+  if (channels > 0) model.description["input"]["channels"] = channels;
+  override_head(model.description, head);
   return model;
 }
 
-Model load_model(const std::filesystem::path& file, int classes, const YamlValue& head_overrides,
-                 int channels) {
-  return parse_model(YamlDocument::load(file), classes, head_overrides, channels);
+Model load_model(const std::filesystem::path& file, int classes, const HeadOptions& head, int channels) {
+  return parse_model(YamlDocument::load(file), classes, head, channels);
+}
+
+void set_head(const HeadOptions& head, Model& model) {
+  for (LayerDescription& layer : model.layers) {
+    if (auto* yolo = std::get_if<YoloAttributes>(&layer.attributes)) apply(head, *yolo);
+  }
+  model.description = YAML::Clone(model.description);  // copies of the model share it
+  override_head(model.description, head);
 }
 
 }  // namespace brightnet

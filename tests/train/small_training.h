@@ -12,9 +12,17 @@
 #include "kernels/cpu/cpu_backend.h"
 #include "tests/train/small_run.h"
 #include "train/loop/trainer.h"
+#include "train/setup/finetune.h"
 #include "train/setup/run_model.h"
 
 namespace brightnet::testing {
+
+/// The model of a run whose configuration is complete.
+inline Model model_of_run(const RunConfig& config, int classes) {
+  Model model = load_model(config, classes);
+  set_rates(model, config.train);
+  return model;
+}
 
 /// Everything that a trainer refers to.
 struct SmallTraining {
@@ -23,12 +31,12 @@ struct SmallTraining {
       : config(run_config),
         train(read_dataset(config.data, Split::train)),
         val(read_dataset(config.data, Split::val)),
-        model(load_model(config, 2)),
+        model(model_of_run(config, 2)),
         layout(model),
         backend(std::move(device)),
         folder(old ? RunFolder::open(path) : RunFolder::create(path)) {
     if (!old) {
-      write_atomically(folder.model(), model.yaml);
+      write_atomically(folder.model(), model.yaml());
       write_atomically(folder.config(), print_config(config));
     }
   }

@@ -22,21 +22,6 @@ constexpr int usual_stride = 32;
 
 namespace fs = std::filesystem;
 
-// A copy without tags and marks, so that values from --set print like all others.
-YAML::Node plain(const YAML::Node& node) {
-  if (node.IsMap()) {
-    YAML::Node copy(YAML::NodeType::Map);
-    for (const auto& entry : node) copy[entry.first.Scalar()] = plain(entry.second);
-    return copy;
-  }
-  if (node.IsSequence()) {
-    YAML::Node copy(YAML::NodeType::Sequence);
-    for (const auto& item : node) copy.push_back(plain(item));
-    return copy;
-  }
-  return node.IsScalar() ? YAML::Node(node.Scalar()) : YAML::Node();
-}
-
 void collect_leaves(const YAML::Node& node, const std::string& path,
                     std::map<std::string, std::string>& out) {
   if (!node.IsMap()) {
@@ -244,8 +229,8 @@ void RunConfig::fields(Fields& f) {
   f("name", name, "name of the run's folder");
   f("model", model, "YAML or .cfg of the model, or the name of one that `brightnet models` lists");
   f.custom(
-      "head", [this](const YamlValue& value) { head = value; },
-      [this] { return head.defined() ? plain(head.node) : YAML::Node(YAML::NodeType::Map); },
+      "head", [this](const YamlValue& value) { read_config(value, head); },
+      [this] { return field_nodes([this](Fields& keys) { head.fields(keys); }); },
       "overrides for keys of the model's head");
   f("input", input, "");
   f("data", data, "");

@@ -89,7 +89,7 @@ struct RunConfig {
   /// Of the run's folder; empty: the name of the YAML, or else of the data's folder, with "-foldK" for a fold.
   std::string name;
   std::string model;  ///< path of the model's YAML; in a YAML also the name of one (train/config/models.h)
-  YamlValue head;     ///< overrides the model's `head:`
+  HeadOptions head;   ///< overrides the model's `head:` and its yolo layers' own keys
   InputOptions input;
   DataOptions data;
   TrainOptions train;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/files.h"
+#include "layers/model/writer.h"
 #include "train/setup/automatic_head.h"
 #include "train/setup/run_list.h"
 #include "train/setup/run_model.h"
@@ -106,7 +107,9 @@ bool is_other_model(const OpenRun& run, const Model& model) {
   asked.head = run.config.head;  // its differences are listed key by key
   asked.train.freeze = {};
   try {
-    return load_model(asked, model.classes).yaml != model.yaml;
+    const Model other = load_model(asked, model.classes);
+    return other.name != model.name || other.size != model.size || other.channels != model.channels ||
+           !same_layers(other.layers, model.layers);
   } catch (const InputError&) {
     return true;
   }

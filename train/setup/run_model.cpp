@@ -49,7 +49,7 @@ Model load_model(const RunConfig& config, int classes) {
                      config.where("input.channels"), "Set input.channels to 3 or to 1.");
   }
   check_stride(config, model);
-  set_rates(model, config.train);
+  frozen_layers(model, config.train);  // refuses those that are none
   return model;
 }
 
@@ -65,6 +65,7 @@ NamedModel read_model(const std::string& file, const std::vector<std::string>& a
     named.config = load_run_config(config, all, false);
     if (classes <= 0 && !own_classes) classes = static_cast<int>(class_names(named.config).size());
     named.model = load_model(named.config, classes);
+    set_rates(named.model, named.config.train);
     return named;
   };
   if (is_darknet_cfg(path)) return read_run(path, assignments, !has_data);

@@ -12,8 +12,9 @@ namespace brightnet {
 /// Throws InputError, with what there is, when the run names no model.
 void require_model(const RunConfig& config);
 
-/// The model with heads for this many classes and the run's head options. Throws InputError when the run
-/// names none, or its input sizes are no multiples of the model's stride.
+/// The model with heads for this many classes and the run's head options; its layers' rates are set_rates()'s
+/// (train/setup/finetune.h). Throws InputError when the run names none, when its input sizes are no multiples of the
+/// model's stride, and for train.freeze as frozen_layers() does.
 Model load_model(const RunConfig& config, int classes);
 
 /// A model and a configuration around it.

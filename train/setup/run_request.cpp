@@ -10,11 +10,8 @@ namespace {
 /// As many as the configuration tells without its data; the heads' widths alone depend on it.
 int known_classes(const RunConfig& config) {
   if (!config.data.classes.empty()) return static_cast<int>(config.data.classes.size());
-  if (config.head.defined() && config.head.node.IsMap()) {
-    const YAML::Node weights = config.head.node["class_weights"];
-    if (weights.IsDefined() && weights.IsSequence()) return static_cast<int>(weights.size());
-  }
-  return 1;
+  const std::vector<float>* weights = value_of(config.head.class_weights);
+  return weights && !weights->empty() ? static_cast<int>(weights->size()) : 1;
 }
 
 }  // namespace

@@ -263,7 +263,7 @@ TEST_F(RunConfigFile, PrintsItselfSoThatReadingItBackGivesTheSame) {
   EXPECT_TRUE(compare(first, again).empty());
   EXPECT_EQ(again.train.micro_batch, 8);
   EXPECT_EQ(again.data.classes, (std::vector<std::string>{"no", "1", "tree"}));
-  EXPECT_EQ(again.head.node["class_weight"].as<float>(), 0.3f);
+  EXPECT_EQ(again.head.class_weight, 0.3f);
 }
 
 TEST_F(RunConfigFile, EachOptimizerHasDefaultsOfItsOwn) {
