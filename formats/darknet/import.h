@@ -12,15 +12,17 @@
 namespace brightnet {
 
 struct DarknetImport {
-  /// Layers in the order of the .cfg (and so of .weights files), with the names of model_yaml; their `where`
-  /// is the section's "file:line".
+  /// Layers in the order of the .cfg (and so of .weights files), named by their kind and place in that order, heads and
+  /// what predicts for them by their stride; their `where` is the section's "file:line".
   Model model;
-  /// As a person would write it; model.yaml is the resolved one.
-  std::string model_yaml;
   /// A run's configuration; its `model:` is `model_path`.
   std::string recipe_yaml;
   bool letterbox = false;         ///< whether images are letterboxed or stretched
   std::vector<ImportNote> notes;  ///< settings that are ignored or changed
+  size_t notes_of_model = 0;      ///< how many of them, the first, are about the model
+
+  /// The model as a file: with the notes about it, and each layer's line of the .cfg.
+  std::string model_yaml() const;
 };
 
 /// Reads a .cfg. `model_path` is the recipe's `model:`; the .cfg itself if empty. Throws InputError with

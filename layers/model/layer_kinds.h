@@ -56,9 +56,8 @@ constexpr bool optional_members_fit() {
 /// What every kind defines.
 template <typename Kind>
 concept LayerKind = requires(Kind kind, const Kind constant, LayerFields& f, InputChannels in) {
-  // Its name in YAML, and the name given to layers of this kind in a written YAML.
+  // Its name in YAML.
   { Kind::kind } -> std::convertible_to<std::string_view>;
-  { Kind::role } -> std::convertible_to<std::string_view>;
   // Number of layers it reads.
   { Kind::inputs } -> std::convertible_to<int>;
   // The class that computes it.
@@ -82,7 +81,7 @@ constexpr int max_channels = 65536;
 
 /// Convolution, then batch-norm or a bias, then an activation.
 struct ConvAttributes {
-  static constexpr std::string_view kind = "conv", role = "c";
+  static constexpr std::string_view kind = "conv";
   static constexpr int inputs = 1;
   using Layer = class ConvolutionLayer;
 
@@ -104,7 +103,7 @@ struct ConvAttributes {
 
 /// Max-pooling with darknet's padding, size − 1 in total: stride 1 keeps the size, stride 2 halves it.
 struct MaxPoolAttributes {
-  static constexpr std::string_view kind = "max_pool", role = "pool";
+  static constexpr std::string_view kind = "max_pool";
   static constexpr int inputs = 1;
   using Layer = class MaxPoolLayer;
 
@@ -121,7 +120,7 @@ struct MaxPoolAttributes {
 
 /// The mean over windows, padded as max-pooling's; what lies outside the map does not count.
 struct AveragePoolAttributes {
-  static constexpr std::string_view kind = "average_pool", role = "mean";
+  static constexpr std::string_view kind = "average_pool";
   static constexpr int inputs = 1;
   using Layer = class AveragePoolLayer;
 
@@ -138,7 +137,7 @@ struct AveragePoolAttributes {
 
 /// The mean over the whole map: one pixel.
 struct GlobalPoolAttributes {
-  static constexpr std::string_view kind = "global_average_pool", role = "mean";
+  static constexpr std::string_view kind = "global_average_pool";
   static constexpr int inputs = 1;
   using Layer = class GlobalPoolLayer;
 
@@ -150,7 +149,7 @@ struct GlobalPoolAttributes {
 
 /// Spatial pyramid pooling: the input and its stride-1 max-pools, concatenated (largest window first).
 struct SppAttributes {
-  static constexpr std::string_view kind = "spp", role = "spp";
+  static constexpr std::string_view kind = "spp";
   static constexpr int inputs = 1;
   using Layer = class SpatialPyramidLayer;
 
@@ -167,7 +166,7 @@ struct SppAttributes {
 
 /// Concatenation of its inputs along the channels.
 struct ConcatAttributes {
-  static constexpr std::string_view kind = "concat", role = "join";
+  static constexpr std::string_view kind = "concat";
   static constexpr int inputs = any_number;
   using Layer = class ConcatLayer;
 
@@ -179,7 +178,7 @@ struct ConcatAttributes {
 
 /// Keeps group `part` of `groups` equal groups of channels.
 struct SplitAttributes {
-  static constexpr std::string_view kind = "split", role = "half";
+  static constexpr std::string_view kind = "split";
   static constexpr int inputs = 1;
   using Layer = class SplitLayer;
 
@@ -198,7 +197,7 @@ struct SplitAttributes {
 /// Sum of its two inputs, then an activation. `partial` allows different channels, as darknet's [shortcut]
 /// does: the output has the first input's channels, and the second is added to those that both have.
 struct ShortcutAttributes {
-  static constexpr std::string_view kind = "shortcut", role = "sum";
+  static constexpr std::string_view kind = "shortcut";
   static constexpr int inputs = 2;
   using Layer = class ShortcutLayer;
 
@@ -217,7 +216,7 @@ struct ShortcutAttributes {
 
 /// Σ w_i · x_i of its inputs with weights that are learned, then an activation (kernels/weighted_sum.h).
 struct WeightedSumAttributes {
-  static constexpr std::string_view kind = "weighted_sum", role = "sum";
+  static constexpr std::string_view kind = "weighted_sum";
   static constexpr int inputs = any_number;
   using Layer = class WeightedSumLayer;
 
@@ -239,7 +238,7 @@ struct WeightedSumAttributes {
 
 /// Squeeze-and-excitation (Hu et al. 2018): the first input's channels, each times the second input's one pixel.
 struct ScaleChannelsAttributes {
-  static constexpr std::string_view kind = "scale_channels", role = "scaled";
+  static constexpr std::string_view kind = "scale_channels";
   static constexpr int inputs = 2;
   static constexpr bool second_is_one_pixel = true;
   using Layer = class ScaleChannelsLayer;
@@ -253,7 +252,7 @@ struct ScaleChannelsAttributes {
 
 /// Element-wise product of its two inputs: YOLOv4's spatial attention, darknet's [sam].
 struct MultiplyAttributes {
-  static constexpr std::string_view kind = "multiply", role = "gate";
+  static constexpr std::string_view kind = "multiply";
   static constexpr int inputs = 2;
   using Layer = class MultiplyLayer;
 
@@ -266,7 +265,7 @@ struct MultiplyAttributes {
 
 /// Every pixel becomes factor × factor equal ones.
 struct UpsampleAttributes {
-  static constexpr std::string_view kind = "upsample", role = "up";
+  static constexpr std::string_view kind = "upsample";
   static constexpr int inputs = 1;
   using Layer = class UpsampleLayer;
 
@@ -281,7 +280,7 @@ struct UpsampleAttributes {
 /// Every block × block pixels become one: [h, w, c] → [h / block, w / block, block²·c], the channels of the
 /// block's pixels one after the other, row by row (darknet's [reorg3d]).
 struct SpaceToDepthAttributes {
-  static constexpr std::string_view kind = "space_to_depth", role = "folded";
+  static constexpr std::string_view kind = "space_to_depth";
   static constexpr int inputs = 1;
   using Layer = class SpaceToDepthLayer;
 
@@ -298,7 +297,7 @@ struct SpaceToDepthAttributes {
 /// A head: its output is its input, the raw predictions. The input's size in `head` is set by the network,
 /// and `head.classes` by the model.
 struct YoloAttributes {
-  static constexpr std::string_view kind = "yolo", role = "head";
+  static constexpr std::string_view kind = "yolo";
   static constexpr int inputs = 1;
   using Layer = class YoloLayer;
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "layers/model/writer.h"
+
 namespace brightnet {
 
 namespace {
@@ -13,6 +15,7 @@ std::string sides_text(const Shape& shape) {
 }  // namespace
 
 std::string Model::yaml() const {
+  if (description.IsNull()) return write_model_yaml(*this);
   YAML::Emitter emitter;
   emitter << description;
   return std::string(emitter.c_str()) + '\n';

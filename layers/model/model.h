@@ -35,11 +35,11 @@ struct Model {
   int classes = 0;
   int stride = 32;  ///< the input's sides must be multiples of this
   std::vector<LayerDescription> layers;
-  /// The document that it was read from, with `classes` and the run's keys of `head:` in it. Copies share the node:
-  /// it is replaced, not changed.
+  /// The document that it was read from, with `classes` and the run's keys of `head:` in it; null for a model that no
+  /// YAML described. Copies share the node: it is replaced, not changed.
   YAML::Node description;
 
-  /// The whole description as YAML.
+  /// The whole description as YAML: as it was written, or a line a layer (layers/model/writer.h).
   std::string yaml() const;
 
   /// "conv", "max_pool", … as the YAML calls it.

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <span>
 #include <utility>
 
 #include "layers/model/block_numbers.h"
+#include "layers/model/builder.h"
 
 namespace brightnet {
 namespace {
@@ -55,9 +55,9 @@ struct Scope {
 
 class ModelReader {
  public:
-  ModelReader(Model& model, std::string file, Activation activation, YoloAttributes head,
+  ModelReader(ModelBuilder& builder, std::string file, Activation activation, YoloAttributes head,
               const HeadOptions& head_of_run, YAML::Node blocks)
-      : model_(model),
+      : builder_(builder),
         file_(std::move(file)),
         activation_(activation),
         head_(std::move(head)),
@@ -68,7 +68,6 @@ class ModelReader {
     Scope scope;
     scope.names["input"] = network_input;
     read_list(layers, scope, {}, 0);
-    finish();
   }
 
  private:
@@ -168,11 +167,8 @@ class ModelReader {
     if (layer.inputs.empty()) layer.inputs.push_back(scope.previous);
     const std::string name = unique_name(reference.name, kind, scope, layer.where);
     layer.name = scope.prefix + name;
-    const int index = static_cast<int>(model_.layers.size());
-    std::visit([&](auto& attributes) { complete(attributes, layer); }, layer.attributes);
-    model_.layers.push_back(std::move(layer));
-    scope.names[name] = index;
-    scope.previous = index;
+    scope.previous = builder_.add(std::move(layer));
+    scope.names[name] = scope.previous;
   }
 
   LayerAttributes read_attributes(const std::string& kind, const YamlValue& value,
@@ -189,129 +185,7 @@ class ModelReader {
     return attributes;
   }
 
-  int known_channels(int index, const LayerDescription& layer) const {
-    const int channels = model_.channels_of(index);
-    if (channels > 0) return channels;
-    throw InputError("'" + layer.name + "' reads '" + model_.layers[index].name + "', whose filters are auto",
-                     layer.where, "Only a yolo layer may read it.");
-  }
-
-  static int checked_channels(const LayerDescription& layer, int64_t channels) {
-    if (channels <= max_channels) return static_cast<int>(channels);
-    throw InputError("'" + layer.name + "' would have " + std::to_string(channels) +
-                         " channels, and a layer can have " + std::to_string(max_channels),
-                     layer.where);
-  }
-
-  static void check_input_count(int wanted, const LayerDescription& layer) {
-    if (wanted == any_number || layer.inputs.size() == static_cast<size_t>(wanted)) return;
-    if (wanted == 1) throw InputError("this kind of layer reads exactly one other", layer.where);
-    throw InputError("this kind of layer reads exactly " + std::to_string(wanted) + " others", layer.where,
-                     "Write from: [a, b].");
-  }
-
-  template <LayerKind Kind>
-  void complete(const Kind& kind, LayerDescription& layer) {
-    check_input_count(Kind::inputs, layer);
-    std::vector<int> channels;
-    for (const int input : layer.inputs) channels.push_back(known_channels(input, layer));
-    if constexpr (requires { kind.refusal(channels); }) {
-      if (const std::string why = kind.refusal(channels); !why.empty()) throw InputError(why, layer.where);
-    }
-    layer.channels = checked_channels(layer, kind.channels(channels));
-  }
-
-  static void check_mask(const YoloAttributes& yolo, const LayerDescription& layer) {
-    for (const int anchor : std::span(yolo.head.mask, static_cast<size_t>(yolo.head.mask_count))) {
-      if (anchor >= 0 && anchor < yolo.head.anchor_count) continue;
-      throw InputError("'mask' names anchor " + std::to_string(anchor) + ", but there are " +
-                           std::to_string(yolo.head.anchor_count) + ", counted from 0",
-                       layer.where, "The anchors are listed at " + yolo.anchors_where + '.');
-    }
-  }
-
-  /// Also sets the filters of the convolution before the head, if they are `auto`.
-  void complete(YoloAttributes& yolo, LayerDescription& layer) {
-    check_input_count(YoloAttributes::inputs, layer);
-    if (yolo.head.mask_count == 0) throw InputError("a yolo layer needs a mask", layer.where);
-    check_mask(yolo, layer);
-    if (layer.inputs[0] == network_input) throw InputError("a yolo layer cannot read the image", layer.where);
-    yolo.head.classes = model_.classes;
-    if (!yolo.class_weights.empty() && static_cast<int>(yolo.class_weights.size()) != model_.classes) {
-      throw InputError("class_weights lists " + std::to_string(yolo.class_weights.size()) + " numbers for " +
-                           std::to_string(model_.classes) + " classes",
-                       layer.where);
-    }
-    const int needed = checked_channels(layer, int64_t{yolo.head.mask_count} * (5 + int64_t{model_.classes}));
-    LayerDescription& source = model_.layers[layer.inputs[0]];
-    if (source.channels == 0) {
-      std::get<ConvAttributes>(source.attributes).filters = needed;
-      source.channels = needed;
-    } else if (source.channels != needed) {
-      throw InputError("this head needs " + std::to_string(needed) +
-                           " channels (anchors · (5 + classes)), and '" + source.name + "' has " +
-                           std::to_string(source.channels),
-                       layer.where, "Write filters: auto there.");
-    }
-    layer.channels = needed;
-  }
-
-  /// Strides, and checks that need the whole model.
-  void finish() {
-    for (const auto& layer : model_.layers) {
-      if (layer.channels > 0) continue;
-      throw InputError("'filters: auto' has no yolo layer after it", layer.where, "Write a number.");
-    }
-    const std::vector<double> scales = layer_scales(model_.layers);
-    const auto scale_of = [&](int input) { return input == network_input ? 1.0 : scales[input]; };
-    for (const auto& layer : model_.layers) {
-      const double scale = scale_of(layer.inputs[0]);
-      check_scales(layer, scale);
-      for (size_t i = 0; i < layer.inputs.size(); ++i) {
-        const bool one_pixel = reads_one_pixel(layer, i);
-        if (scale_of(layer.inputs[i]) == (one_pixel ? whole_image : scale)) continue;
-        if (one_pixel) {
-          throw InputError("the second input of '" + layer.name + "' is not one pixel for the whole image",
-                           layer.where,
-                           "Write from: [map, factors], the factors after a global_average_pool.");
-        }
-        throw InputError("the inputs of '" + layer.name + "' have different sizes", layer.where,
-                         "Upsample or pool one of them first.");
-      }
-    }
-    for (const double scale : scales) model_.stride = std::max(model_.stride, static_cast<int>(scale));
-    check_readers();
-  }
-
-  /// What a global pool makes has one pixel, and stays so.
-  static void check_scales(const LayerDescription& layer, double scale) {
-    if (scale != whole_image) return;
-    const bool enlarges = std::visit([](const auto& kind) { return kind.side(1) != 1; }, layer.attributes);
-    if (enlarges || is_head(layer)) {
-      throw InputError("'" + layer.name +
-                           "' reads the single pixel that a global_average_pool makes, which " +
-                           (is_head(layer) ? "is no map for a head" : "it would change the size of"),
-                       layer.where, "Between that pool and a scale_channels stand convolutions of size 1.");
-    }
-  }
-
-  void check_readers() const {
-    if (std::none_of(model_.layers.begin(), model_.layers.end(), is_head))
-      throw InputError("the model has no yolo layer", file_);
-    std::vector<bool> read(model_.layers.size());
-    for (const auto& layer : model_.layers) {
-      for (const int input : layer.inputs) {
-        if (input != network_input) read[input] = true;
-      }
-    }
-    for (size_t i = 0; i < read.size(); ++i) {
-      if (read[i] || is_head(model_.layers[i])) continue;
-      throw InputError("nothing reads '" + model_.layers[i].name + "'", model_.layers[i].where,
-                       "Remove it, or name it in the 'from' of a later layer.");
-    }
-  }
-
-  Model& model_;
+  ModelBuilder& builder_;
   std::string file_;
   Activation activation_;
   YoloAttributes head_;
@@ -348,7 +222,6 @@ void override_head(YAML::Node model, const HeadOptions& head) {
 
 Model parse_model(const YamlDocument& document, int classes, const HeadOptions& head, int channels) {
   Model model;
-  model.stride = 1;
   YAML::Node blocks(YAML::NodeType::Map), layers;
   YoloAttributes defaults;
   Activation activation = Activation::leaky;
@@ -387,8 +260,9 @@ Model parse_model(const YamlDocument& document, int classes, const HeadOptions& 
   if (!blocks.IsMap())
     throw InputError("'blocks' must be a mapping", YamlValue{blocks, document.file()}.where());
   if (layers.IsNull()) throw InputError("the model has no 'layers'", document.file());
-  ModelReader(model, document.file(), activation, defaults, head, blocks).read(layers);
-
+  ModelBuilder builder(std::move(model));
+  ModelReader(builder, document.file(), activation, defaults, head, blocks).read(layers);
+  model = builder.finish(document.file());
   model.description = YAML::Clone(document.root().node);
   model.description["classes"] = model.classes;
   if (channels > 0) model.description["input"]["channels"] = channels;
@@ -404,6 +278,7 @@ void set_head(const HeadOptions& head, Model& model) {
   for (LayerDescription& layer : model.layers) {
     if (auto* yolo = std::get_if<YoloAttributes>(&layer.attributes)) apply(head, *yolo);
   }
+  if (model.description.IsNull()) return;
   model.description = YAML::Clone(model.description);  // copies of the model share it
   override_head(model.description, head);
 }
