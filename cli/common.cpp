@@ -3,7 +3,6 @@
 #include <cmath>
 #include <filesystem>
 #include <iostream>
-#include <set>
 #include <sstream>
 
 #include "cli/commands.h"
@@ -24,7 +23,7 @@ namespace brightnet::cli {
 namespace {
 
 /// Of a data set without validation images.
-constexpr const char* validation_fold = "1/10";
+constexpr Fold validation_fold{1, 10};
 
 }  // namespace
 
@@ -155,26 +154,15 @@ bool CommonOptions::divides() const {
   return recognized()->undivided() && !recognized()->options.fold;
 }
 
-std::vector<std::string> CommonOptions::all_assignments() const {
-  std::vector<std::string> all;
-  if (!model.empty()) all.push_back("--model:model=" + yaml_quoted(model));
-  if (!data.empty()) {
-    // What the data set says and, of what it leaves open, the configuration's.
-    const std::string usual = print_config(DataOptions(), false);
-    std::istringstream lines(print_config(recognized()->options, false)), defaults(usual);
-    for (std::string line, unsaid; std::getline(lines, line) && std::getline(defaults, unsaid);) {
-      const size_t colon = line.find(": ");
-      const std::string key = line.substr(0, colon);
-      static const std::set<std::string> places{"format", "root", "train", "val", "test"};
-      if (line != unsaid || places.contains(key))
-        all.push_back("--data:data." + key + '=' + line.substr(colon + 2));
-    }
-  }
-  if (divides()) all.push_back(std::string("--data:data.fold=") + validation_fold);
-  all.insert(all.end(), assignments.begin(), assignments.end());
+Overrides CommonOptions::overrides() const {
+  Overrides overrides(assignments);
+  auto& all = overrides.assignments;
+  if (!model.empty()) all.insert(all.begin(), "--model:model=" + yaml_quoted(model));
+  if (!data.empty()) overrides.data = recognized()->options;
+  if (divides()) overrides.fold = validation_fold;
   if (!fold.empty()) all.push_back("--fold:data.fold=" + yaml_quoted(fold));
   if (!precision.empty()) all.push_back("--precision:train.precision=" + yaml_quoted(precision));
-  return all;
+  return overrides;
 }
 
 void CommonOptions::take_data_for_config() {
@@ -190,7 +178,7 @@ void CommonOptions::say_data() const {
     log::info(
         "It names no validation images: a tenth of all, chosen by content so that images that look alike stay "
         "together, validates (data.fold={}).",
-        validation_fold);
+        to_text(validation_fold));
 }
 
 void WeightsOptions::add(CLI::App& command) {

@@ -227,7 +227,7 @@ void refuse_idle_clip_options(const DetectArguments& arguments, const Source& so
 TrainedModel load_weights(const DetectArguments& arguments) {
   if (arguments.common.data.empty()) return arguments.weights.load();
   arguments.common.say_data();
-  const auto classes = class_names(load_run_config("", arguments.common.all_assignments()));
+  const auto classes = class_names(load_run_config("", arguments.common.overrides()));
   TrainedModel trained = arguments.weights.load(classes);
   if (trained.classes == classes || !arguments.weights.names.empty()) return trained;
   throw InputError(fmt::format("these weights were trained for the classes {}, and the data set has {}",

@@ -110,7 +110,7 @@ int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
   prepare_together(ranks, [&] {
     refuse_idle_assignments(arguments.common.assignments);
     if (ranks.leads()) check_answer(arguments.json, "AP");
-    config = load_run_config(arguments.common.config, arguments.common.all_assignments());
+    config = load_run_config(arguments.common.config, arguments.common.overrides());
     if (!arguments.tiles.empty())
       config.data.tiles = parse_tiles(arguments.tiles, "--tiles", config.data.tiles);
     if (ranks.leads()) arguments.common.say_data();

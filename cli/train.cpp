@@ -121,9 +121,10 @@ void say_over(const RunConfig& config, const RunFolder& folder, const Progress& 
 RunRequest request_of(const TrainArguments& arguments) {
   RunRequest request = arguments.request;
   request.config = arguments.common.config;
-  request.assignments = arguments.common.all_assignments();
+  request.overrides = arguments.common.overrides();
+  auto& assignments = request.overrides.assignments;
   const auto set = [&](const char* option, const std::string& assignment) {
-    request.assignments.push_back(fmt::format("{}:train.{}", option, assignment));
+    assignments.push_back(fmt::format("{}:train.{}", option, assignment));
   };
   if (arguments.epochs > 0) {
     set("--epochs", fmt::format("epochs={}", arguments.epochs));
@@ -132,7 +133,7 @@ RunRequest request_of(const TrainArguments& arguments) {
   if (!arguments.size.empty()) {
     set("--size", "size=" + arguments.size);
     // In the place of the sizes in the file, but not of those of a --set.
-    request.assignments.insert(request.assignments.begin(), "--size:train.sizes=[]");
+    assignments.insert(assignments.begin(), "--size:train.sizes=[]");
   }
   if (arguments.batch > 0) set("--batch", fmt::format("batch={}", arguments.batch));
   return request;

@@ -100,6 +100,7 @@ struct RunConfig {
   LoaderOptions loader;
   EvaluateOptions evaluate;
   std::shared_ptr<const YamlValue> source;  ///< the document it was read from, for messages; may be null
+  std::vector<std::string> of_data_option;  ///< the keys of `data:` that --data says, likewise
   /// The import of the darknet .cfg that `model` names; nullptr when it names a model's YAML.
   std::shared_ptr<const DarknetImport> imported;
 
@@ -120,11 +121,26 @@ std::optional<InputSize> with_ratio_of(const InputSize& size, const InputSize& o
 /// another ratio. Does nothing while train.size is automatic.
 void keep_ratio(TrainOptions& train, const std::string& where);
 
-/// Reads a run's YAML and applies the command line's overrides (YamlDocument::set). Relative paths are
-/// searched next to the YAML, then in the current directory (in the opposite order for those set on the
-/// command line), and are absolute in the result. Throws InputError for invalid values. Without `needs_data`,
-/// data.root need not exist yet. An empty `file`: the overrides are all there is.
-RunConfig load_run_config(const std::filesystem::path& file, const std::vector<std::string>& assignments = {},
+/// What the command line says besides a configuration.
+struct Overrides {
+  Overrides() = default;
+  Overrides(std::vector<std::string> all) : assignments(std::move(all)) {}
+  Overrides(std::initializer_list<std::string> all) : assignments(all) {}
+
+  std::vector<std::string> assignments;  ///< of --set, as YamlDocument::set() takes them
+  /// Of --data. What it says takes the place of what the configuration says; both give way to the assignments.
+  std::optional<DataOptions> data;
+  Fold fold;  ///< of a data set that has no validation images; likewise
+
+  /// Whether they say anything.
+  explicit operator bool() const { return !assignments.empty() || data || fold; }
+};
+
+/// Reads a run's YAML and applies the command line's overrides. Relative paths are searched next to the YAML, then in
+/// the current directory (in the opposite order for those set on the command line), and are absolute in the result.
+/// Throws InputError for invalid values. Without `needs_data`, data.root need not exist yet. An empty `file`: the
+/// overrides are all there is.
+RunConfig load_run_config(const std::filesystem::path& file, const Overrides& overrides = {},
                           bool needs_data = true);
 
 /// A rank's share of train.batch.

@@ -23,8 +23,8 @@ struct NamedModel {
   Model model;
 };
 /// The model of a MODEL.yaml, of a name, of darknet's X.cfg, or of a run's CONFIG.yaml. `classes` ≤ 0: as many as the
-/// data set has or, without one, the file declares. With a data set among the assignments (--data), they are those of
-/// a run; otherwise those to a MODEL.yaml are to its own keys.
-NamedModel read_model(const std::string& file, const std::vector<std::string>& assignments, int classes);
+/// data set has or, without one, the file declares. With a data set among the overrides, they are those of a run;
+/// otherwise those of a MODEL.yaml are of its own keys.
+NamedModel read_model(const std::string& file, const Overrides& overrides, int classes);
 
 }  // namespace brightnet

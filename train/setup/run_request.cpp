@@ -17,13 +17,14 @@ int known_classes(const RunConfig& config) {
 }  // namespace
 
 RunConfig requested_config(const RunRequest& request) {
-  auto assignments = request.assignments;
+  Overrides overrides = request.overrides;
+  auto& assignments = overrides.assignments;
   if (!request.weights.empty())
     assignments.push_back("--weights:train.weights=" + yaml_quoted(request.weights));
   if (!request.weights_cfg.empty())
     assignments.push_back("--weights-cfg:train.weights_cfg=" + yaml_quoted(request.weights_cfg));
   if (request.weights_partial) assignments.push_back("train.weights_partial=true");
-  RunConfig config = load_run_config(request.config, assignments);
+  RunConfig config = load_run_config(request.config, overrides);
   require_model(config);  // before the data are read, which may take long
   config.train.weights = fetch_if_named(config.train.weights);
   refuse_foreign_weights(config.train.weights);
