@@ -156,8 +156,7 @@ Model imported_model(const DarknetImport& imported, int classes, const HeadOptio
 
 std::string DarknetImport::model_yaml() const {
   const std::string file = model.layers[0].where.substr(0, model.layers[0].where.rfind(':'));
-  const std::vector<ImportNote> of_model(notes.begin(),
-                                         notes.begin() + static_cast<ptrdiff_t>(notes_of_model));
+  const std::vector<ImportNote> of_model(notes.begin(), notes.begin() + notes_of_model);
   return write_model_yaml(model, header_of(file, "From darknet's ", of_model), true);
 }
 

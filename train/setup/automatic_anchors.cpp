@@ -38,11 +38,11 @@ int unused_anchor(const Model& model) {
   return -1;
 }
 
-size_t boxes_of(const Dataset& dataset) {
-  size_t boxes = 0;
+int64_t boxes_of(const Dataset& dataset) {
+  int64_t boxes = 0;
   for (const auto& image : dataset.images) {
-    boxes += static_cast<size_t>(std::count_if(image.annotations.begin(), image.annotations.end(),
-                                               [](const auto& a) { return !a.crowd; }));
+    boxes += std::count_if(image.annotations.begin(), image.annotations.end(),
+                           [](const auto& a) { return !a.crowd; });
   }
   return boxes;
 }
@@ -84,7 +84,7 @@ std::string why_keep(const RunConfig& config, const Dataset& train, const Model&
   if (has_pretrained_predictions(model, config.train))
     return "the model's, which the pretrained prediction layers were trained with";
   if (!share_anchors(yolo_heads(model))) return "the model's, since its yolo layers list their own";
-  if (const size_t boxes = boxes_of(train); boxes < static_cast<size_t>(anchors)) {
+  if (const int64_t boxes = boxes_of(train); boxes < anchors) {
     return fmt::format("the model's: {} cannot tell {} anchors", counted(boxes, "box", "boxes"), anchors);
   }
   if (const int unused = unused_anchor(model); unused >= 0)
@@ -121,7 +121,7 @@ bool has_pretrained_predictions(const Model& model, const TrainOptions& train) {
   const std::set<std::string> fresh(train.fresh.begin(), train.fresh.end());
   return std::any_of(model.layers.begin(), model.layers.end(), [&](const LayerDescription& layer) {
     return std::holds_alternative<YoloAttributes>(layer.attributes) &&
-           !fresh.contains(model.layers[static_cast<size_t>(layer.inputs[0])].name);
+           !fresh.contains(model.layers[layer.inputs[0]].name);
   });
 }
 
@@ -143,7 +143,7 @@ std::optional<Choice> choose_anchors(RunConfig& config, const Dataset& train, co
   std::string reason = "fitted to " + counted(found.boxes, "box", "boxes");
   if (found.filled > 0) {
     reason += fmt::format(", which have {} of {} shapes; the others lie between and around them",
-                          found.anchors.size() - static_cast<size_t>(found.filled), found.anchors.size());
+                          std::ssize(found.anchors) - found.filled, found.anchors.size());
   }
   std::vector<Anchor> anchors;
   for (const BoxShape& shape : found.anchors)

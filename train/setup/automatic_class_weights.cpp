@@ -54,7 +54,7 @@ std::optional<Choice> choose_class_weights(RunConfig& config, const Dataset& tra
   std::vector<int64_t> objects(train.classes.size());
   for (const auto& image : train.images) {
     for (const auto& a : image.annotations) {
-      if (!a.crowd) ++objects[static_cast<size_t>(a.class_id)];
+      if (!a.crowd) ++objects[a.class_id];
     }
   }
   // Three digits, so that the configuration reads back as the same numbers.

@@ -131,7 +131,7 @@ DarknetWeightsReport load_summed(const std::string& file, const Model& model, co
       sum_channels(read, 3, values.data() + to.offset);
       report.match.summed.push_back(name);
     } else {
-      std::copy(read.begin(), read.end(), values.begin() + static_cast<ptrdiff_t>(to.offset));
+      std::copy(read.begin(), read.end(), values.begin() + to.offset);
     }
   }
   return report;
@@ -315,8 +315,8 @@ std::vector<PretrainedPrediction> read_pretrained(TrainOptions& train, const Mod
   std::set<std::string> fresh(train.fresh.begin(), train.fresh.end());
   for (const ParameterEntry& entry : layout.entries()) {
     if (taken.contains(entry.name)) continue;
-    const LayerDescription& layer = model.layers[static_cast<size_t>(entry.layer)];
-    if (frozen[static_cast<size_t>(entry.layer)] && fresh.insert(layer.name).second)
+    const LayerDescription& layer = model.layers[entry.layer];
+    if (frozen[entry.layer] && fresh.insert(layer.name).second)
       log::warn("'{}' is frozen and not in {}: it keeps its random initialisation.", layer.name,
                 train.weights);
     fresh.insert(layer.name);
