@@ -88,12 +88,9 @@ void name_layers(Model& model) {
   }
 }
 
-/// The network of these layers with heads for other classes, of which what predicts for them follows.
+/// The network of these layers with heads for other classes, which what predicts for them follows.
 Model model_of_layers(const Model& layers, int classes, const HeadOptions& head, int channels) {
-  std::vector<bool> predicts(layers.layers.size());
-  for (const LayerDescription& layer : layers.layers) {
-    if (is_head(layer)) predicts[layer.inputs[0]] = true;
-  }
+  const std::vector<bool> predicts = predicting_layers(layers);
   Model model = layers;
   if (classes > 0) model.classes = classes;
   if (channels > 0) model.channels = channels;

@@ -33,6 +33,14 @@ bool is_head(const LayerDescription& layer) {
   return std::holds_alternative<YoloAttributes>(layer.attributes);
 }
 
+std::vector<bool> predicting_layers(const Model& model) {
+  std::vector<bool> predicts(model.layers.size());
+  for (const LayerDescription& layer : model.layers) {
+    if (is_head(layer)) predicts[layer.inputs[0]] = true;
+  }
+  return predicts;
+}
+
 bool reads_one_pixel(const LayerDescription& layer, size_t input) {
   return std::visit(
       [&]<LayerKind Kind>(const Kind&) {

@@ -50,6 +50,9 @@ struct Model {
 
 bool is_head(const LayerDescription& layer);
 
+/// Which layers predict for a head: their filters follow from the classes.
+std::vector<bool> predicting_layers(const Model& model);
+
 /// Whether an input of a layer, counted from 0, is one pixel for the whole image. All others have the same sides.
 bool reads_one_pixel(const LayerDescription& layer, size_t input);
 

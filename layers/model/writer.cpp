@@ -66,15 +66,6 @@ std::string from_text(const Model& model, size_t index) {
   return inputs.size() == 1 ? names : '[' + names + ']';
 }
 
-/// The convolutions whose filters follow from the classes.
-std::vector<bool> predicting_layers(const Model& model) {
-  std::vector<bool> predicts(model.layers.size());
-  for (const LayerDescription& layer : model.layers) {
-    if (is_head(layer)) predicts[layer.inputs[0]] = true;
-  }
-  return predicts;
-}
-
 }  // namespace
 
 std::string write_model_yaml(const Model& model, const std::vector<std::string>& header, bool with_lines) {
