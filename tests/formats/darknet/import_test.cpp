@@ -166,8 +166,8 @@ TEST(DarknetImport, HasDarknetsDefaultsForWhatAHeadDoesNotSay) {
 TEST(DarknetImport, NamesLayersByTheirPlaceAndHeadsByTheirStrideAndTellsTheirLines) {
   const DarknetImport imported = import_darknet_text(small_cfg, "small.cfg");
   EXPECT_EQ(imported.model.layers[6].name, "shortcut6");
-  EXPECT_EQ(imported.model.layers[15].name, "predict4");
-  EXPECT_EQ(imported.model.layers[16].name, "head4");
+  EXPECT_EQ(imported.model.layers[15].name, "predict2");
+  EXPECT_EQ(imported.model.layers[16].name, "head2");
   EXPECT_NE(imported.model_yaml().find(
                 "  - concat: {name: concat14, from: [upsample13, multiply10]}  # line 106\n"),
             std::string::npos)

@@ -62,7 +62,7 @@ TEST_F(RunConfigFile, ADataSetOfTheCommandLineWinsOverTheFilesAndGivesWayToAssig
   overrides.data->classes = {"no", "1"};
   RunConfig config = load_run_config(file, overrides);
   EXPECT_EQ(config.data.format->name, "yolo");
-  EXPECT_EQ(config.data.root, (folder_ / "pictures").string());
+  EXPECT_EQ(config.data.root, (folder_ / "pictures").lexically_normal().string());
   EXPECT_EQ(config.data.train, "images");
   EXPECT_EQ(config.data.val, "mine");
   EXPECT_EQ(config.data.test, "") << "the file's is of another data set";
