@@ -253,11 +253,10 @@ int detect_objects(const DetectArguments& arguments) {
       throw InputError("rectangular batches need a letterbox, and --letterbox off stretches the images",
                        "--rect", "Leave one of the two out.");
     }
-    inference.begin_rect();
-    options.rect = [&](const InputSize& size) -> Network& { return inference.network(size); };
+    options.rect = inference.begin_rect();
   }
   options.nms = nms_options(trained.model, arguments);
-  const std::vector<bool> classes = parse_class_filter(arguments.classes, trained.classes);
+  options.classes = parse_class_filter(arguments.classes, trained.classes);
   if (!arguments.tiles.empty()) options.tiles = parse_tiles(arguments.tiles, "--tiles");
   if (const auto tiles = trained.training.find("tiles"); tiles != trained.training.end() && !options.tiles)
     log::warn("These weights were trained on tiles of larger pictures: --tiles {} detects in such tiles.",
@@ -267,7 +266,7 @@ int detect_objects(const DetectArguments& arguments) {
 
   const Interrupt interrupt;
   Progress progress(source->count());
-  const DetectReport report = detect(inference, *source, options, classes, [&](const FoundObjects& found) {
+  const DetectReport report = detect(inference, *source, options, [&](const FoundObjects& found) {
     for (const auto& output : outputs) output->add(found);
     progress.show(found);
     return !interrupt.requested();

@@ -136,8 +136,7 @@ int evaluate_on_rank(const EvalArguments& arguments, Communicator& ranks) {
       throw InputError("tiles are all of one shape, so rectangular batches have no effect", "--rect",
                        "Leave it out.");
     }
-    inference->begin_rect();
-    options.rect = [&](const InputSize& size) -> Network& { return inference->network(size); };
+    options.rect = inference->begin_rect();
   }
   ProgressLine line(config.train.log_every);
   const auto images = static_cast<int64_t>(dataset.images.size());

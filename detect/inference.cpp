@@ -51,7 +51,7 @@ void InferenceNetwork::require_memory_of(const Network& network, size_t values) 
                  [] { return "Give a smaller --batch or --size, or --precision bf16."; });
 }
 
-void InferenceNetwork::begin_rect() {
+std::function<Network&(const InputSize&)> InferenceNetwork::begin_rect() {
   if (trained_.resize == Resize::darknet) {
     throw InputError(
         "darknet has no rectangular batches, and the images are resized as darknet does", "--rect",
@@ -61,6 +61,7 @@ void InferenceNetwork::begin_rect() {
     log::info("The network was trained on stretched images; rectangular batches letterbox them.");
     trained_.letterbox = true;
   }
+  return [this](const InputSize& size) -> Network& { return network(size); };
 }
 
 Network& InferenceNetwork::network(const InputSize& size) {

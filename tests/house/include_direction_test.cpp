@@ -37,15 +37,15 @@ const std::map<std::string, std::vector<std::string>>& floors() {
 /// The rooms of all floors; each may include those of its own floor that are listed before it.
 const std::vector<std::string>& rooms() {
   static const std::vector<std::string> order{
-      "core",         "kernels/math",     "kernels",           "kernels/cpu",
-      "kernels/cuda", "kernels/device",   "layers/model",      "layers",
-      "data",         "data/image",       "data/drawing",      "data/augment",
-      "data/tiles",   "data/formats",     "data/loader",       "data/synth",
-      "data/split",   "data/commands",    "formats",           "formats/darknet",
-      "formats/onnx", "formats/download", "detect/evaluate",   "detect/sources",
-      "detect",       "detect/outputs",   "train/distributed", "train/optimizer",
-      "train/config", "train/run/report", "train/run",         "train/loop",
-      "train/setup",  "train/tune",       "train/bench",       "cli",
+      "core",           "kernels/math",     "kernels",           "kernels/cpu",
+      "kernels/cuda",   "kernels/device",   "layers/model",      "layers",
+      "data",           "data/image",       "data/drawing",      "data/augment",
+      "data/tiles",     "data/formats",     "data/loader",       "data/synth",
+      "data/split",     "data/commands",    "formats",           "formats/darknet",
+      "formats/onnx",   "formats/download", "detect/sources",    "detect",
+      "detect/outputs", "detect/evaluate",  "train/distributed", "train/optimizer",
+      "train/config",   "train/run/report", "train/run",         "train/loop",
+      "train/setup",    "train/tune",       "train/bench",       "cli",
   };
   return order;
 }

@@ -1,4 +1,4 @@
-#include "detect/evaluate/merge_tiles.h"
+#include "detect/merge_tiles.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // One pass over the candidates, best first, compares each with the boxes already kept in its class. Since a
 // suppressed box suppresses no other, this equals the pairwise algorithm, and it can stop as soon as
 // max_detections are kept.
-#include "detect/evaluate/nms.h"
+#include "detect/nms.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "data/loader/rect_batches.h"
+#include "detect/rect_batches.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,8 +17,7 @@ InputSize least_input(int image_width, int image_height, const InputSize& size, 
   return {whole(image_height, size.height), whole(image_width, size.width)};
 }
 
-RectBatches rect_batches(const Dataset& dataset, std::vector<int> order, int batch, const InputSize& size,
-                         int stride) {
+std::vector<int> in_order_of_ratio(const Dataset& dataset, std::vector<int> order) {
   const auto record = [&](int image) -> const ImageRecord& {
     return dataset.images[static_cast<size_t>(image)];
   };
@@ -26,15 +25,7 @@ RectBatches rect_batches(const Dataset& dataset, std::vector<int> order, int bat
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
     return int64_t{record(a).width} * record(b).height < int64_t{record(b).width} * record(a).height;
   });
-  RectBatches batches{std::move(order), {}};
-  for (size_t i = 0; i < batches.order.size(); ++i) {
-    if (i % static_cast<size_t>(batch) == 0) batches.sizes.emplace_back(0);
-    const ImageRecord& image = record(batches.order[i]);
-    const InputSize least = least_input(image.width, image.height, size, stride);
-    InputSize& of_batch = batches.sizes.back();
-    of_batch = {std::max(of_batch.height, least.height), std::max(of_batch.width, least.width)};
-  }
-  return batches;
+  return order;
 }
 
 }  // namespace brightnet

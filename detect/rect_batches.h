@@ -14,14 +14,8 @@ namespace brightnet {
 /// letterbox has the same scale, so that objects have the same pixels.
 InputSize least_input(int image_width, int image_height, const InputSize& size, int stride);
 
-struct RectBatches {
-  std::vector<int> order;        ///< the images, sorted by their ratio of width and height
-  std::vector<InputSize> sizes;  ///< the input size of each batch, which its images need
-};
-
-/// Sorts the images by their ratio of width and height and divides them into batches. Images of the same ratio stay
-/// in order.
-RectBatches rect_batches(const Dataset& dataset, std::vector<int> order, int batch, const InputSize& size,
-                         int stride);
+/// Sorts the images by their ratio of width and height, so that those of a batch are alike. Images of the same ratio
+/// stay in order.
+std::vector<int> in_order_of_ratio(const Dataset& dataset, std::vector<int> order);
 
 }  // namespace brightnet

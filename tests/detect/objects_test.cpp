@@ -1,4 +1,4 @@
-#include "detect/evaluate/evaluate.h"
+#include "detect/objects.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "detect/evaluate/nms.h"
+#include "detect/nms.h"
 
 #include <cmath>
 #include <limits>

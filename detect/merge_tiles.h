@@ -3,8 +3,8 @@
 
 #include <vector>
 
+#include "core/box.h"
 #include "data/tiles/tiles.h"
-#include "detect/evaluate/matching.h"
 
 namespace brightnet {
 
