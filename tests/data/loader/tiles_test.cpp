@@ -49,22 +49,20 @@ TEST(LoadedTiles, HaveThePixelsOfTheirPlaceInThePicture) {
     std::vector<cv::Mat> decoded;
     for (const ImageRecord& record : pictures.images) decoded.push_back(read_image(record.file));
     for (const uint64_t limit : {uint64_t{0}, plenty}) {
-      {
-        ImageCache cache(tiles, limit, {8, 8});
-        for (size_t i = 0; i < tiles.images.size(); ++i) {
-          const ImageRecord& record = tiles.images[i];
-          if (!record.tile) continue;
-          const cv::Mat& whole = decoded[static_cast<size_t>(record.id)];
-          const cv::Rect part(record.tile.x, record.tile.y, record.tile.width, record.tile.height);
-          for (const cv::Rect2d& needed : {cv::Rect2d(0, 0, 1, 1), cv::Rect2d(0.3, 0.5, 0.2, 0.7)}) {
-            const ImageWindow window = cache.get(static_cast<int>(i), needed);
-            EXPECT_EQ(window.size, part.size());
-            EXPECT_LE(window.corner.x, static_cast<int>(needed.x * part.width));
-            EXPECT_GE(window.corner.x + window.pixels.cols,
-                      std::min(part.width, static_cast<int>((needed.x + needed.width) * part.width)));
-            const cv::Mat expected = whole(cv::Rect(part.tl() + window.corner, window.pixels.size()));
-            ASSERT_EQ(cv::norm(window.pixels, expected, cv::NORM_INF), 0) << extension << " tile " << i;
-          }
+      ImageCache cache(tiles, limit, {8, 8});
+      for (size_t i = 0; i < tiles.images.size(); ++i) {
+        const ImageRecord& record = tiles.images[i];
+        if (!record.tile) continue;
+        const cv::Mat& whole = decoded[static_cast<size_t>(record.id)];
+        const cv::Rect part(record.tile.x, record.tile.y, record.tile.width, record.tile.height);
+        for (const cv::Rect2d& needed : {cv::Rect2d(0, 0, 1, 1), cv::Rect2d(0.3, 0.5, 0.2, 0.7)}) {
+          const ImageWindow window = cache.get(static_cast<int>(i), needed);
+          EXPECT_EQ(window.size, part.size());
+          EXPECT_LE(window.corner.x, static_cast<int>(needed.x * part.width));
+          EXPECT_GE(window.corner.x + window.pixels.cols,
+                    std::min(part.width, static_cast<int>((needed.x + needed.width) * part.width)));
+          const cv::Mat expected = whole(cv::Rect(part.tl() + window.corner, window.pixels.size()));
+          ASSERT_EQ(cv::norm(window.pixels, expected, cv::NORM_INF), 0) << extension << " tile " << i;
         }
       }
     }
