@@ -28,7 +28,6 @@ ConvolutionLayer::ConvolutionLayer(const ConvAttributes& conv, const LayerSetup&
   spec_.folded = folds_;
   spec_.exchange = trains_ ? setup.statistics : nullptr;
   convolution_ = backend().plan_convolution(spec_);
-  rounds_in_place_ = trains_ && setup.gradients_in_place && convolution_->rounds_weight_gradient();
   weight_ = parameter("weight");
   bias_ = parameter("bias");
 }
@@ -45,7 +44,7 @@ MemoryNeeds ConvolutionLayer::memory_needs() const {
     if (norm_) needs.saved += norm_->saved_bytes();
     workspace = std::max(workspace, backend().channel_workspace(spec_.output));
   }
-  if (trains_ && convolution_->rounds_weight_gradient() && !rounds_in_place_)
+  if (trains_ && convolution_->rounds_weight_gradient())
     needs.rounded_gradient = aligned(spec_.weight_count() * size_of(spec_.type));
   const size_t tensors = dense_gradient_bytes() + added_gradient_bytes();
   needs.workspace = tensors + workspace;
@@ -139,9 +138,8 @@ void ConvolutionLayer::backward(const LayerCall& call, bool accumulate_parameter
     if (trains_)
       backend().bias_gradient(dy, gradient(bias_), accumulate_parameters, workspace_, setup().statistics);
   }
-  if (rounded_gradient_ || rounds_in_place_) {
-    void* const dw = rounds_in_place_ ? gradient(weight_) : rounded_gradient_;
-    convolution_->rounded_backward_weights(call.inputs[0], dy, dw);
+  if (rounded_gradient_) {
+    convolution_->rounded_backward_weights(call.inputs[0], dy, rounded_gradient_);
   } else if (trains_) {
     convolution_->backward_weights(call.inputs[0], dy, gradient(weight_), accumulate_parameters);
   }

@@ -33,7 +33,6 @@ class ConvolutionLayer : public Layer {
   void rebuild(const Tensor& output) override;
   void backward(const LayerCall& call, bool accumulate_parameters) override;
   void append_rounded_gradients(std::vector<CastPair>& pairs) const override;
-  const ParameterEntry* rounded_in_place() const override { return rounds_in_place_ ? weight_ : nullptr; }
 
  private:
   /// Whether the convolution's output is kept in addition to the layer's.
@@ -56,7 +55,6 @@ class ConvolutionLayer : public Layer {
   std::unique_ptr<Convolution> convolution_;
   std::optional<Normalization> norm_;  ///< by the batch's statistics
   const ParameterEntry *weight_ = nullptr, *bias_ = nullptr;
-  bool rounds_in_place_ = false;  ///< the weights' gradient
   void* kept_output_ = nullptr;
   float *folded_weight_ = nullptr, *folded_bias_ = nullptr;
   std::byte *dense_gradient_ = nullptr, *added_gradient_ = nullptr;

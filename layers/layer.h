@@ -43,8 +43,6 @@ struct LayerSetup {
   bool output_in_shortcut = false;
   /// A head of an inference network also computes the loss of its predictions.
   bool loss_of_inference = false;
-  /// NetworkSetup::gradients_in_place.
-  bool gradients_in_place = false;
 };
 
 /// Bytes of memory that a layer needs, by lifetime.
@@ -118,9 +116,6 @@ class Layer {
   virtual void backward(const LayerCall& call, bool accumulate_parameters) = 0;
   /// The weights' gradients that backward() left rounded, for Backend::add_rounded(), which accumulates then.
   virtual void append_rounded_gradients(std::vector<CastPair>&) const {}
-  /// The weights whose gradient backward() leaves rounded at its place in the array, for the optimizer's step
-  /// (NetworkSetup::gradients_in_place); nullptr: none.
-  virtual const ParameterEntry* rounded_in_place() const { return nullptr; }
 
  protected:
   const LayerSetup& setup() const { return setup_; }

@@ -49,15 +49,6 @@ double Network::flops() const {
   return sum;
 }
 
-std::vector<DType> Network::gradient_types() const {
-  const auto& entries = setup_.parameters->layout->entries();
-  std::vector<DType> types(entries.size(), DType::f32);
-  for (const auto& layer : layers_) {
-    if (const ParameterEntry* weight = layer->rounded_in_place()) types[weight - entries.data()] = type_;
-  }
-  return types;
-}
-
 void Network::set_batch(const uint8_t* pixels, std::span<const std::vector<Truth>> truths) {
   BRIGHTNET_CHECK(setup_.mode == Mode::train, "only training has ground truth");
   BRIGHTNET_CHECK(static_cast<int>(truths.size()) == setup_.batch,
@@ -164,8 +155,6 @@ void Network::backward(const GradientScale& scale, bool accumulate, LossTotals* 
 /// The backward pass of layers `from` down to `to`.
 void Network::run_backward(int from, int to, const GradientScale& scale, bool accumulate,
                            LossTotals* totals) {
-  BRIGHTNET_CHECK(!accumulate || !setup_.gradients_in_place,
-                  "a network whose gradients stay rounded adds nothing to them");
   std::vector<CastPair> rounded;
   const auto convert = [&] {
     if (LaunchList* list = LaunchList::current()) list->set_layer(-1);

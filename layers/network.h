@@ -31,9 +31,6 @@ struct NetworkSetup {
   /// An inference network can also compute the loss of its predictions (Network::loss()), for which its heads
   /// need some memory.
   bool loss_of_inference = false;
-  /// Training: every backward pass overwrites the gradients, and the optimizer's step is the next to read them. Weights'
-  /// gradients that the device computes in 16 bits are not converted then (Network::gradient_types()).
-  bool gradients_in_place = false;
 
   InputSize size() const { return {height, width}; }
 };
@@ -68,9 +65,6 @@ class Network {
   const Layer& layer(int index) const { return *layers_[index]; }
   Shape output_shape(int layer) const;
   double flops() const;  ///< of one forward pass over the batch
-  /// Of each parameter's gradient after backward(), in the layout's order. One in 16 bits is dense from the begin of its
-  /// place in the array on (ParameterRange::gradient_type); there is none without NetworkSetup::gradients_in_place.
-  std::vector<DType> gradient_types() const;
 
   /// Training: sets the next batch, height × width × channels pixels (u8; RGB, or grey) per image and the ground-truth boxes
   /// of each image (max_truths(batch) at most; the rest are left out, with a warning). The order for every

@@ -144,7 +144,6 @@ LayerSetup Network::layer_setup(int layer) const {
   setup.output_in_concat = node.concat >= 0;
   setup.output_in_shortcut = node.shortcut >= 0;
   setup.loss_of_inference = setup_.loss_of_inference;
-  setup.gradients_in_place = setup_.gradients_in_place;
   check_countable(setup);
   return setup;
 }

@@ -44,8 +44,7 @@ NetworkSetup setup_of(const Model& model, Backend& backend, const Parameters& pa
           .height = options.size.height,
           .width = options.size.width,
           .precision = options.precision,
-          .mode = Mode::train,
-          .gradients_in_place = true};
+          .mode = Mode::train};
 }
 
 /// What the layer's convolution has of the network's workspace, on which the choice of cuDNN's engines depends.
@@ -99,9 +98,8 @@ class BenchmarkStep {
     const std::vector<float> initial = initial_parameters(model, layout_, config.train.seed);
     backend.upload(values_.data(), initial.data(), values_.bytes());
     backend.zero(gradients_.data(), gradients_.bytes());  // the padding, too
-    optimizer_step_ =
-        std::make_unique<OptimizerStep>(config.optimizer, config.ema, options.precision, layout_, backend,
-                                        values_.floats(), config.train.batch, network_.gradient_types());
+    optimizer_step_ = std::make_unique<OptimizerStep>(config.optimizer, config.ema, options.precision,
+                                                      layout_, backend, values_.floats(), config.train.batch);
     // A small rate, so that all rounds compute on nearly the same weights.
     optimizer_step_->set_rate(config.optimizer.rate * 1e-3f);
     arena_ = DeviceBuffer(backend, network_.memory().arena());

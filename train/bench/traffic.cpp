@@ -51,10 +51,9 @@ class ListedStep {
                   .width = options.size.width,
                   .precision = options.precision,
                   .mode = Mode::train,
-                  .recompute = config.train.recompute == Recompute::activations,
-                  .gradients_in_place = true}),
+                  .recompute = config.train.recompute == Recompute::activations}),
         step_(config.optimizer, config.ema, options.precision, layout_, *backend_, values_.floats(),
-              options.batch, network_.gradient_types()),
+              options.batch),
         arena_(*backend_, network_.memory().arena()) {
     network_.bind(arena_.data());
     run();  // the first step also folds frozen layers

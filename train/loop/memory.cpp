@@ -19,8 +19,6 @@ RunNetworks::RunNetworks(const RunConfig& config, const Model& model, Backend& b
   setup.precision = config.train.precision;
   setup.statistics = statistics;
   setup.recompute = config.train.recompute == Recompute::activations;
-  // Then the run has one rank. Synchronized batch-norm exchanges as several ranks do, whose arithmetic it keeps.
-  setup.gradients_in_place = micro_batch == config.train.batch.value_or(0) && !statistics;
   for (const InputSize& size : config.input_sizes()) {
     setup.height = size.height;
     setup.width = size.width;

@@ -38,9 +38,9 @@ TrainingStep::TrainingStep(const TrainingSetup& setup, const ParameterLayout& la
   setup.backend.upload(values_.data(), initial.data(), values_.bytes());
   // The gradients' norm includes the padding between them, which no pass writes.
   setup.backend.zero(gradients_.data(), gradients_.bytes());
-  optimizer_ = std::make_unique<OptimizerStep>(
-      config.optimizer, config.ema, config.train.precision, layout, setup.backend, values_.floats(),
-      batch_of_rank(config.train, ranks), networks_.gradient_types());
+  optimizer_ =
+      std::make_unique<OptimizerStep>(config.optimizer, config.ema, config.train.precision, layout,
+                                      setup.backend, values_.floats(), batch_of_rank(config.train, ranks));
   averaged_.values = optimizer_->average();
   arena_ = DeviceBuffer(setup.backend, networks_.arena_bytes());
   networks_.bind(arena_.data());
