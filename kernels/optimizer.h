@@ -4,24 +4,18 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
 
-#include "core/dtype.h"
 #include "kernels/math/hd.h"
 #include "kernels/math/step_state.h"
 
 namespace brightnet {
 
-/// Parameters [begin, end) of the flat array share a learning-rate factor, a weight decay and the type of their
-/// gradients. Parameters outside all ranges are untouched. With rate 0 the parameters keep their values, but moments and
-/// averages are updated.
+/// Parameters [begin, end) of the flat array share a learning-rate factor and a weight decay. Parameters outside all
+/// ranges are untouched. With rate 0 the parameters keep their values, but moments and averages are updated.
 struct ParameterRange {
   size_t begin = 0, end = 0;
-  float rate = 1;   ///< times StepState::rate
-  float decay = 0;  ///< weight decay
-  /// f16 or bf16: the range's gradients lie one after the other from gradients[begin] on, in the first half of their
-  /// place, and what the second half contains is not read. `begin` and `end` are multiples of 4 then. Only on a GPU.
-  DType gradient_type = DType::f32;
+  float rate = 1;           ///< times StepState::rate
+  float decay = 0;          ///< weight decay
   bool pretrained = false;  ///< the rate is also multiplied by StepState::pretrained_share
 };
 
@@ -37,15 +31,12 @@ struct StepEvidence {
   /// Running statistics, updated by this step's forward passes.
   const float* statistics = nullptr;
   size_t statistic_count = 0;
-  /// Where gradients are in 16 bits: the ranges of the optimizer's step; empty if all are fp32.
-  std::span<const ParameterRange> ranges{};
-  size_t rounded_gradients = 0;  ///< how many are in 16 bits, for the traffic that is stated
 };
 
 /// Memory for the partial sums of the pass that checks a step.
 constexpr size_t step_workspace_bytes = 1024 * sizeof(double);
 
-/// The flat fp32 arrays of an optimizer step, 16-byte aligned; in some ranges the gradients are in 16 bits.
+/// The flat fp32 arrays of an optimizer step, 16-byte aligned.
 struct OptimizerArrays {
   size_t count = 0;  ///< elements of each
   float* values = nullptr;
@@ -53,7 +44,6 @@ struct OptimizerArrays {
   float* first = nullptr;            ///< momentum, or Adam's first moment
   float* second = nullptr;           ///< Adam's second moment; nullptr for SGD
   float* ema = nullptr;              ///< exponential moving average of the values; nullptr for none
-  size_t rounded_gradients = 0;      ///< how many are in 16 bits, for the traffic that is stated
 };
 
 /// For every parameter w with gradient g in a range, with the step's state s:

@@ -19,7 +19,6 @@ void parallel_parameters(std::span<const ParameterRange> ranges, size_t bytes_pe
   size_t total = 0;
   for (const ParameterRange& range : ranges) {
     BRIGHTNET_CHECK(range.begin <= range.end, "a parameter range ends before it begins");
-    BRIGHTNET_CHECK(range.gradient_type == DType::f32, "the CPU's gradients are fp32");
     total += range.end - range.begin;
   }
   parallel_elements(total, bytes_per_parameter, [&](size_t begin, size_t end) {
@@ -103,7 +102,6 @@ void with_constant(bool value, Body&& body) {
 }  // namespace
 
 void CpuBackend::check_step(const StepPolicy& policy, const StepEvidence& evidence, StepState* state, void*) {
-  BRIGHTNET_CHECK(evidence.rounded_gradients == 0, "the CPU's gradients are fp32");
   decide_step(policy, sum_of_squares(evidence.gradients, evidence.gradient_count),
               sum_of_squares(evidence.statistics, evidence.statistic_count), *state);
 }

@@ -1,12 +1,11 @@
 // One optimizer step over all parameters of a model in one launch: gradient scaling (loss scale and
 // clipping), decay, momentum or Adam's moments, update and moving average.
 //
-// Memory-bound: SGD with an average reads four arrays and writes three, 28 bytes per parameter; AdamW 36. Where a
-// convolution left its weights' gradients in 16 bits it is 26 and 34: they are widened here, which is exact.
-// Accesses are coalesced groups of four numbers, 16 bytes or 8. The parameters are one flat array
-// (layers/parameters.h); their learning-rate factors, weight decays and the types of their gradients are a list of a
-// few hundred ranges in device memory. A thread's groups ascend, so it walks that list once from front to back, out of
-// the L1 cache. A group that crosses the end of a range is updated element by element.
+// Memory-bound: SGD with an average reads four arrays and writes three, 28 bytes per parameter; AdamW 36. Accesses
+// are coalesced groups of four numbers, 16 bytes. The parameters are one flat array (layers/parameters.h); their
+// learning-rate factors and weight decays are a list of a few hundred ranges in device memory. A thread's groups
+// ascend, so it walks that list once from front to back, out of the L1 cache. A group that crosses the end of a range
+// is updated element by element.
 //
 // Moments and averages are next used in the next step, after more memory than any cache holds: their accesses leave
 // the caches to the values, which are converted to the working weights next.
@@ -14,7 +13,7 @@
 // Whether the step is applied is read from the state in device memory: a skipped step is the same launch,
 // which returns at once, so that a captured graph serves both.
 #include "kernels/cuda/cuda_backend.h"
-#include "kernels/cuda/gradients.h"
+#include "kernels/cuda/vector.h"
 #include "kernels/math/activation.h"
 
 #ifndef __CUDA_ARCH__
@@ -66,11 +65,11 @@ struct AdamWRule {
 };
 
 /// Of numbers that nothing uses before the next step.
-template <int count, typename T>
-__device__ __forceinline__ void load_state(const T* from, float (&values)[count]) {
-  const Vector<T, count> vector = load_once<count>(from);
+template <int count>
+__device__ __forceinline__ void load_state(const float* from, float (&values)[count]) {
+  const Vector<float, count> vector = load_once<count>(from);
 #pragma unroll
-  for (int i = 0; i < count; ++i) values[i] = widen(vector.element[i]);
+  for (int i = 0; i < count; ++i) values[i] = vector.element[i];
 }
 template <int count>
 __device__ __forceinline__ void store_state(float* to, const float (&values)[count]) {
@@ -87,7 +86,7 @@ __device__ void update(const Rule& rule, const StepState& step, const OptimizerA
   const Rates rates{rate_of(range, step), range.decay, step.gradient_factor, 1.0f - step.ema_decay};
   float values[count], gradients[count], first[count], second[count], ema[count];
   load_floats(arrays.values + at, values);
-  with_gradients(arrays.gradients, range, at, [&](const auto* from) { load_state(from, gradients); });
+  load_state(arrays.gradients + at, gradients);
   load_state(arrays.first + at, first);
   if constexpr (Rule::second_moment) load_state(arrays.second + at, second);
   if constexpr (average) load_state(arrays.ema + at, ema);
@@ -138,8 +137,8 @@ void update_all(const Rule& rule, const OptimizerArrays& arrays, std::span<const
   // Of a step that is applied.
   const size_t written =
       (2 + (Rule::second_moment ? 1 : 0) + (arrays.ema ? 1 : 0)) * arrays.count * sizeof(float);
-  const size_t gradients = gradient_bytes(arrays.count, arrays.rounded_gradients);
-  const Traffic traffic{written + gradients + ranges.size_bytes() + sizeof(StepState), written};
+  const Traffic traffic{written + arrays.count * sizeof(float) + ranges.size_bytes() + sizeof(StepState),
+                        written};
   launch(arrays.ema ? update_parameters<Rule, true> : update_parameters<Rule, false>,
          Grid(blocks).moving(traffic), block_threads, 0, stream, rule, arrays, ranges.data(),
          static_cast<int>(ranges.size()), state);

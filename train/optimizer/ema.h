@@ -27,7 +27,6 @@ class Ema : public Optimizer {
   void step(OptimizerArrays arrays, const StepState* state) override;
   void append_state(std::vector<StateArray>& state) const override;
   float* average() const override { return average_.floats(); }
-  const DeviceRanges& ranges() const override { return inner_->ranges(); }
 
   static size_t bytes(const EmaOptions& options, const ParameterLayout& layout);
 

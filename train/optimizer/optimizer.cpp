@@ -37,12 +37,9 @@ OptimizerOptions OptimizerOptions::sgd() {
   return options;
 }
 
-std::vector<ParameterRange> parameter_ranges(const ParameterLayout& layout, float decay,
-                                             const std::vector<DType>& gradient_types) {
+std::vector<ParameterRange> parameter_ranges(const ParameterLayout& layout, float decay) {
   std::vector<ParameterRange> ranges;
   const auto& entries = layout.entries();
-  BRIGHTNET_CHECK(gradient_types.empty() || gradient_types.size() == entries.size(),
-                  "types of other parameters' gradients");
   for (size_t i = 0; i < entries.size(); ++i) {
     const auto& entry = entries[i];
     if (entry.offset >= layout.trainable_floats()) break;
@@ -50,12 +47,10 @@ std::vector<ParameterRange> parameter_ranges(const ParameterLayout& layout, floa
     // Up to the next entry, padding included, so that the ranges have no gaps.
     const size_t end = i + 1 < entries.size() ? entries[i + 1].offset : layout.trainable_floats();
     const float own = entry.kind == ParameterKind::weight ? decay : 0.0f;
-    const DType type = gradient_types.empty() ? DType::f32 : gradient_types[i];
     ranges.push_back({.begin = entry.offset,
                       .end = end,
                       .rate = entry.rate,
                       .decay = own,
-                      .gradient_type = type,
                       .pretrained = entry.pretrained});
   }
   return ranges;
@@ -64,23 +59,18 @@ std::vector<ParameterRange> parameter_ranges(const ParameterLayout& layout, floa
 DeviceRanges::DeviceRanges(Backend& backend, const std::vector<ParameterRange>& ranges)
     : memory_(backend, ranges.size() * sizeof(ParameterRange)) {
   backend.upload(memory_.data(), ranges.data(), memory_.bytes());
-  for (const ParameterRange& range : ranges) {
-    if (range.gradient_type != DType::f32) rounded_gradients_ += range.end - range.begin;
-  }
 }
 
-Sgd::Sgd(const OptimizerOptions& options, const std::vector<ParameterRange>& ranges,
-         const ParameterLayout& layout, Backend& backend)
+Sgd::Sgd(const OptimizerOptions& options, const ParameterLayout& layout, Backend& backend)
     : backend_(backend),
       sgd_{.momentum = options.momentum,
            .nesterov = options.nesterov,
            .decoupled = options.decay_kind == DecayKind::decoupled},
-      ranges_(backend, ranges),
+      ranges_(backend, parameter_ranges(layout, options.decay)),
       momentum_(zeros(backend, layout.trainable_floats())) {}
 
 void Sgd::step(OptimizerArrays arrays, const StepState* state) {
   arrays.first = momentum_.floats();
-  arrays.rounded_gradients = ranges_.rounded_gradients();
   backend_.sgd_step(sgd_, arrays, ranges_.span(), state);
 }
 
@@ -88,18 +78,16 @@ void Sgd::append_state(std::vector<StateArray>& state) const {
   state.push_back({"optimizer.momentum", momentum_.floats(), momentum_.bytes() / sizeof(float)});
 }
 
-AdamW::AdamW(const OptimizerOptions& options, const std::vector<ParameterRange>& ranges,
-             const ParameterLayout& layout, Backend& backend)
+AdamW::AdamW(const OptimizerOptions& options, const ParameterLayout& layout, Backend& backend)
     : backend_(backend),
       adam_{.beta1 = options.beta1, .beta2 = options.beta2, .epsilon = options.epsilon},
-      ranges_(backend, ranges),
+      ranges_(backend, parameter_ranges(layout, options.decay)),
       first_(zeros(backend, layout.trainable_floats())),
       second_(zeros(backend, layout.trainable_floats())) {}
 
 void AdamW::step(OptimizerArrays arrays, const StepState* state) {
   arrays.first = first_.floats();
   arrays.second = second_.floats();
-  arrays.rounded_gradients = ranges_.rounded_gradients();
   backend_.adamw_step(adam_, arrays, ranges_.span(), state);
 }
 
@@ -109,14 +97,12 @@ void AdamW::append_state(std::vector<StateArray>& state) const {
 }
 
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerOptions& options, const EmaOptions& ema,
-                                          const ParameterLayout& layout, Backend& backend, float* values,
-                                          const std::vector<DType>& gradient_types) {
-  const std::vector<ParameterRange> ranges = parameter_ranges(layout, options.decay, gradient_types);
+                                          const ParameterLayout& layout, Backend& backend, float* values) {
   std::unique_ptr<Optimizer> optimizer;
   if (options.kind == OptimizerKind::adamw) {
-    optimizer = std::make_unique<AdamW>(options, ranges, layout, backend);
+    optimizer = std::make_unique<AdamW>(options, layout, backend);
   } else {
-    optimizer = std::make_unique<Sgd>(options, ranges, layout, backend);
+    optimizer = std::make_unique<Sgd>(options, layout, backend);
   }
   if (ema.decay > 0) optimizer = std::make_unique<Ema>(std::move(optimizer), ema, layout, backend, values);
   return optimizer;

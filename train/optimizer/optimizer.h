@@ -70,12 +70,9 @@ class DeviceRanges {
   std::span<const ParameterRange> span() const {
     return {static_cast<const ParameterRange*>(memory_.data()), memory_.bytes() / sizeof(ParameterRange)};
   }
-  /// Parameters whose gradients are in 16 bits.
-  size_t rounded_gradients() const { return rounded_gradients_; }
 
  private:
   DeviceBuffer memory_;
-  size_t rounded_gradients_ = 0;
 };
 
 class Optimizer {
@@ -87,18 +84,14 @@ class Optimizer {
   virtual void append_state(std::vector<StateArray>& state) const = 0;
   /// The averaged parameters in the device's memory, running statistics included; nullptr when none are kept.
   virtual float* average() const { return nullptr; }
-  /// Of its parameters; they say of which type the gradients are.
-  virtual const DeviceRanges& ranges() const = 0;
 };
 
 /// Stochastic gradient descent with momentum.
 class Sgd : public Optimizer {
  public:
-  Sgd(const OptimizerOptions& options, const std::vector<ParameterRange>& ranges,
-      const ParameterLayout& layout, Backend& backend);
+  Sgd(const OptimizerOptions& options, const ParameterLayout& layout, Backend& backend);
   void step(OptimizerArrays arrays, const StepState* state) override;
   void append_state(std::vector<StateArray>& state) const override;
-  const DeviceRanges& ranges() const override { return ranges_; }
 
  private:
   Backend& backend_;
@@ -110,11 +103,9 @@ class Sgd : public Optimizer {
 /// Adam with decoupled decay.
 class AdamW : public Optimizer {
  public:
-  AdamW(const OptimizerOptions& options, const std::vector<ParameterRange>& ranges,
-        const ParameterLayout& layout, Backend& backend);
+  AdamW(const OptimizerOptions& options, const ParameterLayout& layout, Backend& backend);
   void step(OptimizerArrays arrays, const StepState* state) override;
   void append_state(std::vector<StateArray>& state) const override;
-  const DeviceRanges& ranges() const override { return ranges_; }
 
  private:
   Backend& backend_;
@@ -125,15 +116,13 @@ class AdamW : public Optimizer {
 
 /// The rate and decay of each parameter of the flat array: its layer's rate; decay only for convolution
 /// weights. Frozen parameters are in no range and stay unchanged. The number of ranges does not depend on the
-/// rates of trained parameters, nor on `gradient_types` (Network::gradient_types(); empty: all fp32).
-std::vector<ParameterRange> parameter_ranges(const ParameterLayout& layout, float decay,
-                                             const std::vector<DType>& gradient_types = {});
+/// rates of trained parameters.
+std::vector<ParameterRange> parameter_ranges(const ParameterLayout& layout, float decay);
 
 /// The configured optimizer, wrapped in an average if `ema` has one. `values` are the parameters that it
 /// will update.
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerOptions& options, const EmaOptions& ema,
-                                          const ParameterLayout& layout, Backend& backend, float* values,
-                                          const std::vector<DType>& gradient_types = {});
+                                          const ParameterLayout& layout, Backend& backend, float* values);
 
 /// Bytes of device memory that make_optimizer() takes for the optimizer's state and ranges, without
 /// the average.

@@ -35,8 +35,7 @@ StepPolicy step_policy(const OptimizerOptions& options, const EmaOptions& ema, P
 }  // namespace
 
 OptimizerStep::OptimizerStep(const OptimizerOptions& options, const EmaOptions& ema, Precision precision,
-                             const ParameterLayout& layout, Backend& backend, float* values, int images,
-                             const std::vector<DType>& gradient_types)
+                             const ParameterLayout& layout, Backend& backend, float* values, int images)
     : backend_(backend),
       layout_(layout),
       values_(values),
@@ -44,7 +43,7 @@ OptimizerStep::OptimizerStep(const OptimizerOptions& options, const EmaOptions& 
       max_skips_(options.max_skips),
       control_(backend, control_bytes()),
       kept_statistics_(backend, statistics_bytes(layout)),
-      optimizer_(make_optimizer(options, ema, layout, backend, values, gradient_types)),
+      optimizer_(make_optimizer(options, ema, layout, backend, values)),
       readback_(backend.make_readback(sizeof(StepState))) {
   StepState state;
   state.loss_scale = first_scale(options, precision);
@@ -60,11 +59,8 @@ void OptimizerStep::set_rate(float rate, float pretrained_share) {
 void OptimizerStep::step(const float* gradients) {
   const size_t trainable = layout_.trainable_floats(), statistics = layout_.floats() - trainable;
   StepState* const state = device_state();
-  StepEvidence evidence{gradients, trainable, values_ + trainable, statistics};
-  const DeviceRanges& ranges = optimizer_->ranges();
-  evidence.rounded_gradients = ranges.rounded_gradients();
-  if (evidence.rounded_gradients > 0) evidence.ranges = ranges.span();
-  backend_.check_step(policy_, evidence, state, static_cast<std::byte*>(control_.data()) + state_bytes);
+  backend_.check_step(policy_, {gradients, trainable, values_ + trainable, statistics}, state,
+                      static_cast<std::byte*>(control_.data()) + state_bytes);
   optimizer_->step({.count = trainable, .values = values_, .gradients = gradients}, state);
   float* const average = optimizer_->average();
   backend_.commit_statistics(values_ + trainable, kept_statistics_.floats(),

@@ -15,10 +15,9 @@ namespace brightnet {
 class OptimizerStep {
  public:
   /// `values` are the parameters to update, running statistics included, with their initial values. `images`
-  /// is the number per step on this rank. `gradient_types`: Network::gradient_types(); empty: all fp32.
+  /// is the number per step on this rank.
   OptimizerStep(const OptimizerOptions& options, const EmaOptions& ema, Precision precision,
-                const ParameterLayout& layout, Backend& backend, float* values, int images,
-                const std::vector<DType>& gradient_types = {});
+                const ParameterLayout& layout, Backend& backend, float* values, int images);
 
   /// For Network::backward: `constant` times the loss scale, and where a step's losses are summed.
   GradientScale gradient_scale(float constant) const { return {constant, &device_state()->loss_scale}; }

@@ -46,39 +46,6 @@ TEST_F(OptimizerTest, DecaysConvolutionWeightsOnlyAndCoversEveryParameterOnce) {
   }
 }
 
-TEST_F(OptimizerTest, ARangeKnowsTheTypeOfItsParametersGradient) {
-  std::vector<DType> types(layout_.entries().size(), DType::f32);
-  const ParameterEntry& weight = *layout_.find("fine.weight");
-  types[static_cast<size_t>(&weight - layout_.entries().data())] = DType::bf16;
-  size_t found = 0;
-  for (const ParameterRange& range : parameter_ranges(layout_, 0, types)) {
-    const bool own = range.begin == weight.offset;
-    EXPECT_EQ(range.gradient_type, own ? DType::bf16 : DType::f32) << range.begin;
-    found += own;
-  }
-  EXPECT_EQ(found, 1u);
-  EXPECT_THROW(parameter_ranges(layout_, 0, {DType::f16}), std::logic_error);
-  const std::vector<ParameterRange> ranges = parameter_ranges(layout_, 0, types);
-  EXPECT_EQ(DeviceRanges(*backend_, ranges).rounded_gradients(), (weight.count + 15) / 16 * 16);
-  EXPECT_EQ(DeviceRanges(*backend_, parameter_ranges(layout_, 0)).rounded_gradients(), 0u);
-}
-
-// Its convolutions do not round them.
-TEST_F(OptimizerTest, TheCpuRefusesGradientsIn16Bits) {
-  std::vector<DType> types(layout_.entries().size(), DType::f32);
-  types[0] = DType::bf16;
-  for (const OptimizerKind kind : {OptimizerKind::sgd, OptimizerKind::adamw}) {
-    options_.kind = kind;
-    const auto optimizer =
-        make_optimizer(options_, {.decay = 0.0f, .ramp = 1.0f}, layout_, *backend_, values_.floats(), types);
-    EXPECT_THROW(step(*optimizer), std::logic_error);
-  }
-  StepEvidence evidence{gradients_.floats(), layout_.trainable_floats(), nullptr, 0};
-  evidence.rounded_gradients = 16;
-  StepState state;
-  EXPECT_THROW(backend_->check_step({}, evidence, &state, nullptr), std::logic_error);
-}
-
 TEST_F(OptimizerTest, SgdDecaysAsDarknetDoesAndLeavesStatisticsAlone) {
   options_.decay = 0.2f;
   options_.momentum = 0.9f;
