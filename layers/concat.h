@@ -6,7 +6,7 @@
 namespace brightnet {
 
 /// The channels of its inputs, in the order of `from`. Inputs that are slices of the output already
-/// (Network::place_in_concats) cost nothing, and neither do their gradients.
+/// (layers/graph.h) cost nothing, and neither do their gradients.
 class ConcatLayer : public Layer {
  public:
   ConcatLayer(const ConcatAttributes&, const LayerSetup& setup) : Layer(setup) {}

@@ -26,12 +26,9 @@ Network::Network(const NetworkSetup& setup)
                          nearest_input_sizes(setup.size(), stride) + '.');
   }
   BRIGHTNET_CHECK(setup.batch > 0, "a network needs a batch");
-  connect();
-  if (setup.mode == Mode::train) {
-    if (setup.backend->joins_convolutions()) join_twins();
-    place_in_concats();
-    place_in_shortcuts();
-  }
+  Graph graph = make_graph(*setup.model, *setup.parameters->layout, type_);
+  if (setup.mode == Mode::train) fuse(graph, *setup.model, setup.backend->joins_convolutions());
+  for (GraphNode& node : graph) nodes_.emplace_back(std::move(node));
   make_layers();
   if (setup.mode == Mode::train && setup.recompute) choose_rebuilt();
   plan_memory();
@@ -210,7 +207,7 @@ void Network::forward_backward(const GradientScale& scale, bool accumulate, Loss
   };
   for (const int layer : stops.layers) {
     // The first twin's call computes the gradient of both twins' weights.
-    run_to(is_second_twin(layer) ? nodes_[layer].twin : layer);
+    run_to(nodes_[layer].first_twin >= 0 ? nodes_[layer].first_twin : layer);
     stops.passed(layer);
   }
   run_to(0);

@@ -137,16 +137,9 @@ class Network {
     RecordingKey key;
     std::unique_ptr<Recording> recording;
   };
-  void connect();
-  void join_twins();
-  void place_in_concats();
-  void place_in_shortcuts();
   LayerSetup layer_setup(int layer) const;
   void make_layers();
   void choose_rebuilt();
-  int input_sharing_gradient(int layer) const;
-  bool normalizes(int layer) const;
-  bool is_second_twin(int layer) const;
   void choose_conversions();
   void plan_memory();
   void plan_workspaces(std::vector<Lifetime>& lives, size_t preparing);
