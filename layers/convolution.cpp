@@ -9,6 +9,7 @@ namespace brightnet {
 ConvolutionLayer::ConvolutionLayer(const ConvAttributes& conv, const LayerSetup& setup)
     : Layer(setup),
       attributes_(conv),
+      widens_(conv.full_precision && setup.type != DType::f32),
       trains_(setup.mode == Mode::train && setup.description.rate > 0),
       passes_gradient_(setup.mode == Mode::train && (trains_ || setup.input_gradient)),
       folds_(conv.batch_norm && !trains_) {
@@ -19,7 +20,7 @@ ConvolutionLayer::ConvolutionLayer(const ConvAttributes& conv, const LayerSetup&
   spec_.stride = conv.stride;
   spec_.padding = conv.padding;
   spec_.groups = conv.groups;
-  spec_.type = setup.type;
+  spec_.type = widens_ ? DType::f32 : setup.type;
   spec_.training = passes_gradient_;
   spec_.input_gradient = setup.input_gradient;
   spec_.bias = !norm_;
@@ -36,22 +37,31 @@ MemoryNeeds ConvolutionLayer::memory_needs() const {
   MemoryNeeds needs;
   needs.weights = aligned(convolution_->weight_bytes());
   const size_t channel = aligned(spec_.output.c * sizeof(float));
-  size_t workspace = aligned(convolution_->workspace_bytes());
-  size_t most = aligned(convolution_->most_workspace_bytes());
+  const size_t workspace = own_workspace_bytes(), most = aligned(convolution_->most_workspace_bytes());
   if (folds_) needs.weights += channel;
   if (passes_gradient_) {
     if (keeps_output()) needs.saved += aligned(spec_.output.count() * size_of(spec_.type));
     if (norm_) needs.saved += norm_->saved_bytes();
-    workspace = std::max(workspace, backend().channel_workspace(spec_.output));
   }
   if (trains_ && convolution_->rounds_weight_gradient())
     needs.rounded_gradient = aligned(spec_.weight_count() * size_of(spec_.type));
   const size_t tensors = dense_gradient_bytes() + added_gradient_bytes();
   needs.workspace = tensors + workspace;
   needs.most_workspace = tensors + std::max(workspace, most);
+  if (widens_) {
+    needs.most_workspace = 0;  // the tensors in fp32 follow what the convolution cannot do without
+    needs.workspace = aligned(workspace) + wide_bytes(spec_.input) + wide_bytes(spec_.output);
+    if (setup().input_gradient) needs.workspace += wide_bytes(spec_.input);
+    if (setup().adds_input_gradient) needs.workspace += aligned(spec_.input.count() * size_of(setup().type));
+  }
   // The folded weights, before conversion to the working ones.
   if (folds_) needs.preparing = spec_.weight_count() * sizeof(float);
   return needs;
+}
+
+size_t ConvolutionLayer::own_workspace_bytes() const {
+  const size_t bytes = aligned(convolution_->workspace_bytes());
+  return passes_gradient_ ? std::max(bytes, backend().channel_workspace(spec_.output)) : bytes;
 }
 
 // The convolution's own part of the workspace comes last: it takes what there is.
@@ -61,7 +71,7 @@ size_t ConvolutionLayer::dense_gradient_bytes() const {
              : 0;
 }
 size_t ConvolutionLayer::added_gradient_bytes() const {
-  return passes_gradient_ && setup().adds_input_gradient
+  return passes_gradient_ && setup().adds_input_gradient && !widens_
              ? aligned(spec_.input.count() * size_of(spec_.type), device_alignment)
              : 0;
 }
@@ -86,6 +96,14 @@ void ConvolutionLayer::bind(const LayerMemory& memory) {
   convolution_->bind(weights, workspace_);
   const size_t room = convolution_workspace(memory.workspace_bytes);
   if (room > convolution_->workspace_bytes()) convolution_->extend_workspace(room);
+  if (!widens_) return;
+  std::byte* at = workspace + aligned(own_workspace_bytes());
+  for (Tensor* tensor : {&wide_input_, &wide_output_, &wide_input_gradient_}) {
+    if (tensor == &wide_input_gradient_ && !setup().input_gradient) break;
+    *tensor = {at, tensor == &wide_output_ ? spec_.output : spec_.input, DType::f32};
+    at += aligned(tensor->bytes());
+  }
+  rounded_part_ = {at, spec_.input, setup().type};
 }
 
 Tensor ConvolutionLayer::convolution_output(const Tensor& output) const {
@@ -110,6 +128,13 @@ void ConvolutionLayer::prepare() {
 }
 
 void ConvolutionLayer::forward(const LayerCall& call) {
+  if (!widens_) return run_forward(call);
+  backend().cast(call.inputs[0], wide_input_);
+  run_forward({.inputs = {&wide_input_, 1}, .output = wide_output_});
+  backend().cast(wide_output_, call.output);
+}
+
+void ConvolutionLayer::run_forward(const LayerCall& call) {
   const Tensor y = convolution_output(call.output), x = call.inputs[0];
   const float* bias = norm_ ? nullptr : folds_ ? folded_bias_ : value(bias_);
   convolution_->forward(x, bias, y);
@@ -126,6 +151,24 @@ void ConvolutionLayer::rebuild(const Tensor& output) {
 }
 
 void ConvolutionLayer::backward(const LayerCall& call, bool accumulate_parameters) {
+  if (!widens_) return run_backward(call, accumulate_parameters);
+  if (trains_) backend().cast(call.inputs[0], wide_input_);
+  backend().cast(call.output_gradient, wide_output_);
+  const Tensor& dx = call.input_gradients[0];
+  const Tensor wanted = dx ? wide_input_gradient_ : Tensor{};
+  const bool overwrite = false;
+  run_backward({.inputs = {&wide_input_, 1},
+                .output = wide_output_,
+                .input_gradients = {&wanted, 1},
+                .accumulate = {&overwrite, 1},
+                .output_gradient = wide_output_},
+               accumulate_parameters);
+  if (!dx) return;
+  backend().cast(wanted, call.accumulate[0] ? rounded_part_ : dx);
+  if (call.accumulate[0]) backend().add(dx, rounded_part_, dx);
+}
+
+void ConvolutionLayer::run_backward(const LayerCall& call, bool accumulate_parameters) {
   // The convolution needs a dense gradient of its own. Batch-norm reads one that is a slice of a concat's, or
   // also another layer's, and writes it elsewhere.
   Tensor dy = call.output_gradient;

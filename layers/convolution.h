@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "core/alignment.h"
 #include "layers/normalization.h"
 
 namespace brightnet {
@@ -13,6 +14,10 @@ namespace brightnet {
 /// For inference the batch-norm is folded into the weights and the activation fused into the convolution; so
 /// it is in training for a frozen layer that no gradient passes through. A frozen layer that passes a
 /// gradient on has its batch-norm folded and applies its activation separately.
+///
+/// With `precision: fp32` in a network of 16-bit activations its arithmetic, its working weights and what it keeps for
+/// the backward pass are fp32: its input is widened and its output rounded, and so are their gradients. That costs their
+/// memory and four casts.
 class ConvolutionLayer : public Layer {
  public:
   ConvolutionLayer(const ConvAttributes& conv, const LayerSetup& setup);
@@ -23,7 +28,7 @@ class ConvolutionLayer : public Layer {
   double flops() const override { return spec_.flops(); }
   const ConvolutionSpec* convolution() const override { return &spec_; }
   size_t convolution_workspace(size_t bytes) const override {
-    return bytes - dense_gradient_bytes() - added_gradient_bytes();
+    return widens_ ? own_workspace_bytes() : bytes - dense_gradient_bytes() - added_gradient_bytes();
   }
   std::string implementation() const override { return convolution_->description(); }
 
@@ -42,12 +47,19 @@ class ConvolutionLayer : public Layer {
   /// Whether its gradient is written apart from the output's.
   bool keeps_output_gradient() const { return setup().output_in_concat || setup().output_in_shortcut; }
   Tensor convolution_output(const Tensor& output) const;
+  void run_forward(const LayerCall& call);
+  void run_backward(const LayerCall& call, bool accumulate_parameters);
   /// Of the workspace, for the gradient of an output whose own must not be overwritten.
   size_t dense_gradient_bytes() const;
   /// Of the workspace, for an input gradient that is added to another.
   size_t added_gradient_bytes() const;
 
+  size_t own_workspace_bytes() const;
+  /// Of the tensors below.
+  size_t wide_bytes(const Shape& shape) const { return widens_ ? aligned(shape.count() * sizeof(float)) : 0; }
+
   const ConvAttributes attributes_;
+  const bool widens_;           ///< computes in fp32 though its input and output are in 16 bits
   const bool trains_;           ///< the parameters have gradients
   const bool passes_gradient_;  ///< backward() will be called
   const bool folds_;            ///< batch-norm with running statistics, folded into the weights
@@ -60,6 +72,9 @@ class ConvolutionLayer : public Layer {
   std::byte *dense_gradient_ = nullptr, *added_gradient_ = nullptr;
   void* rounded_gradient_ = nullptr;
   std::byte* workspace_ = nullptr;  ///< the convolution's, and batch-norm's
+  /// In fp32; the output holds its gradient as well.
+  Tensor wide_input_, wide_output_, wide_input_gradient_;
+  Tensor rounded_part_;  ///< of the input's gradient, before it is added to that of another consumer
 };
 
 /// dx = or += the gradient of a convolution's input. `part`, of dx's size, is used where the device cannot add.

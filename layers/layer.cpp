@@ -3,7 +3,6 @@
 #include "layers/average_pool.h"
 #include "layers/concat.h"
 #include "layers/convolution.h"
-#include "layers/full_precision.h"
 #include "layers/max_pool.h"
 #include "layers/multiply.h"
 #include "layers/scale_channels.h"
@@ -21,13 +20,6 @@ namespace {
 template <LayerKind Kind>
 std::unique_ptr<Layer> make(const Kind& kind, const LayerSetup& setup) {
   return std::make_unique<typename Kind::Layer>(kind, setup);
-}
-
-std::unique_ptr<Layer> make(const ConvAttributes& conv, const LayerSetup& setup) {
-  if (!conv.full_precision || setup.type == DType::f32)
-    return std::make_unique<ConvolutionLayer>(conv, setup);
-  return std::make_unique<FullPrecisionLayer>(
-      setup, std::make_unique<ConvolutionLayer>(conv, FullPrecisionLayer::inner_setup(setup)));
 }
 
 }  // namespace
