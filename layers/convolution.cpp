@@ -33,81 +33,41 @@ ConvolutionLayer::ConvolutionLayer(const ConvAttributes& conv, const LayerSetup&
   bias_ = parameter("bias");
 }
 
-MemoryNeeds ConvolutionLayer::memory_needs() const {
-  MemoryNeeds needs;
-  needs.weights = aligned(convolution_->weight_bytes());
-  const size_t channel = aligned(spec_.output.c * sizeof(float));
-  const size_t workspace = own_workspace_bytes(), most = aligned(convolution_->most_workspace_bytes());
-  if (folds_) needs.weights += channel;
-  if (passes_gradient_) {
-    if (keeps_output()) needs.saved += aligned(spec_.output.count() * size_of(spec_.type));
-    if (norm_) needs.saved += norm_->saved_bytes();
-  }
-  if (trains_ && convolution_->rounds_weight_gradient())
-    needs.rounded_gradient = aligned(spec_.weight_count() * size_of(spec_.type));
-  const size_t tensors = dense_gradient_bytes() + added_gradient_bytes();
-  needs.workspace = tensors + workspace;
-  needs.most_workspace = tensors + std::max(workspace, most);
-  if (widens_) {
-    needs.most_workspace = 0;  // the tensors in fp32 follow what the convolution cannot do without
-    needs.workspace = aligned(workspace) + wide_bytes(spec_.input) + wide_bytes(spec_.output);
-    if (setup().input_gradient) needs.workspace += wide_bytes(spec_.input);
-    if (setup().adds_input_gradient) needs.workspace += aligned(spec_.input.count() * size_of(setup().type));
-  }
-  // The folded weights, before conversion to the working ones.
-  if (folds_) needs.preparing = spec_.weight_count() * sizeof(float);
-  return needs;
-}
-
-size_t ConvolutionLayer::own_workspace_bytes() const {
-  const size_t bytes = aligned(convolution_->workspace_bytes());
-  return passes_gradient_ ? std::max(bytes, backend().channel_workspace(spec_.output)) : bytes;
-}
-
-// The convolution's own part of the workspace comes last: it takes what there is.
-size_t ConvolutionLayer::dense_gradient_bytes() const {
-  return passes_gradient_ && keeps_output_gradient()
-             ? aligned(spec_.output.count() * size_of(spec_.type), device_alignment)
-             : 0;
-}
-size_t ConvolutionLayer::added_gradient_bytes() const {
-  return passes_gradient_ && setup().adds_input_gradient && !widens_
-             ? aligned(spec_.input.count() * size_of(spec_.type), device_alignment)
-             : 0;
-}
-
-void ConvolutionLayer::bind(const LayerMemory& memory) {
-  auto* weights = static_cast<std::byte*>(memory.weights);
-  auto* saved = static_cast<std::byte*>(memory.saved);
-  auto* workspace = static_cast<std::byte*>(memory.workspace);
-  if (keeps_output()) {
-    kept_output_ = saved;
-    saved += aligned(spec_.output.count() * size_of(spec_.type));
-  }
+void ConvolutionLayer::memory(MemoryList& list) {
+  const Shape &in = spec_.input, &out = spec_.output;
+  list.weights(weights_, convolution_->weight_bytes());
   if (folds_) {
-    folded_bias_ = reinterpret_cast<float*>(weights + aligned(convolution_->weight_bytes()));
-    folded_weight_ = static_cast<float*>(memory.preparing);
+    list.weights(folded_bias_, out.c * sizeof(float));
+    list.preparing(folded_weight_,
+                   spec_.weight_count() * sizeof(float));  // before conversion to the working ones
   }
-  rounded_gradient_ = memory.rounded_gradient;
-  dense_gradient_ = workspace;
-  added_gradient_ = workspace + dense_gradient_bytes();
-  workspace_ = added_gradient_ + added_gradient_bytes();
-  if (norm_) norm_->bind(saved, workspace_);
-  convolution_->bind(weights, workspace_);
-  const size_t room = convolution_workspace(memory.workspace_bytes);
-  if (room > convolution_->workspace_bytes()) convolution_->extend_workspace(room);
-  if (!widens_) return;
-  std::byte* at = workspace + aligned(own_workspace_bytes());
-  for (Tensor* tensor : {&wide_input_, &wide_output_, &wide_input_gradient_}) {
-    if (tensor == &wide_input_gradient_ && !setup().input_gradient) break;
-    *tensor = {at, tensor == &wide_output_ ? spec_.output : spec_.input, DType::f32};
-    at += aligned(tensor->bytes());
+  if (keeps_output()) list.saved(kept_output_ = {nullptr, out, spec_.type});
+  if (norm_) norm_->memory(list);
+  if (trains_ && convolution_->rounds_weight_gradient())
+    list.rounded_gradient(rounded_gradient_, spec_.weight_count() * size_of(spec_.type));
+  if (passes_gradient_ && keeps_output_gradient())
+    list.workspace(dense_gradient_ = {nullptr, out, spec_.type});
+  if (passes_gradient_ && setup().adds_input_gradient)
+    list.workspace(added_gradient_ = {nullptr, in, setup().type});
+  if (widens_) {
+    list.workspace(wide_input_ = {nullptr, in, DType::f32});
+    list.workspace(wide_output_ = {nullptr, out, DType::f32});
+    if (setup().input_gradient) list.workspace(wide_input_gradient_ = {nullptr, in, DType::f32});
   }
-  rounded_part_ = {at, spec_.input, setup().type};
+  size_t least = aligned(convolution_->workspace_bytes());
+  if (passes_gradient_) least = std::max(least, backend().channel_workspace(out));
+  list.rest_of_workspace(workspace_, workspace_bytes_, least,
+                         widens_ ? least : aligned(convolution_->most_workspace_bytes()));
+}
+
+void ConvolutionLayer::bound() {
+  if (norm_) norm_->use(workspace_);
+  convolution_->bind(weights_, workspace_);
+  if (workspace_bytes_ > convolution_->workspace_bytes()) convolution_->extend_workspace(workspace_bytes_);
 }
 
 Tensor ConvolutionLayer::convolution_output(const Tensor& output) const {
-  return keeps_output() ? Tensor{kept_output_, spec_.output, spec_.type} : output;
+  return kept_output_ ? kept_output_ : output;
 }
 
 CastPair ConvolutionLayer::weight_cast() const {
@@ -164,15 +124,15 @@ void ConvolutionLayer::backward(const LayerCall& call, bool accumulate_parameter
                 .output_gradient = wide_output_},
                accumulate_parameters);
   if (!dx) return;
-  backend().cast(wanted, call.accumulate[0] ? rounded_part_ : dx);
-  if (call.accumulate[0]) backend().add(dx, rounded_part_, dx);
+  backend().cast(wanted, call.accumulate[0] ? added_gradient_ : dx);
+  if (call.accumulate[0]) backend().add(dx, added_gradient_, dx);
 }
 
 void ConvolutionLayer::run_backward(const LayerCall& call, bool accumulate_parameters) {
   // The convolution needs a dense gradient of its own. Batch-norm reads one that is a slice of a concat's, or
   // also another layer's, and writes it elsewhere.
   Tensor dy = call.output_gradient;
-  if (keeps_output_gradient()) dy = {dense_gradient_, spec_.output, spec_.type};
+  if (dense_gradient_) dy = dense_gradient_;
   if (norm_) {
     norm_->backward(convolution_output(call.output), call.output_gradient, dy, accumulate_parameters);
   } else {
@@ -191,11 +151,9 @@ void ConvolutionLayer::run_backward(const LayerCall& call, bool accumulate_param
 }
 
 void write_input_gradient(Backend& backend, Convolution& convolution, const Tensor& dy, const Tensor& dx,
-                          bool accumulate, void* part_memory) {
+                          bool accumulate, const Tensor& part) {
   if (!accumulate) return convolution.backward_data(dy, dx);
   // A gradient that is added to another is computed separately first.
-  Tensor part = dx;
-  part.data = part_memory;
   if (convolution.add_backward_data(dy, dx, part)) return;
   convolution.backward_data(dy, part);
   backend.add(dx, part, dx);

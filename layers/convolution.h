@@ -4,7 +4,6 @@
 #include <memory>
 #include <optional>
 
-#include "core/alignment.h"
 #include "layers/normalization.h"
 
 namespace brightnet {
@@ -22,14 +21,11 @@ class ConvolutionLayer : public Layer {
  public:
   ConvolutionLayer(const ConvAttributes& conv, const LayerSetup& setup);
 
-  MemoryNeeds memory_needs() const override;
-  void bind(const LayerMemory& memory) override;
+  void memory(MemoryList& list) override;
+  void bound() override;
   bool backward_reads_inputs() const override { return trains_; }
   double flops() const override { return spec_.flops(); }
   const ConvolutionSpec* convolution() const override { return &spec_; }
-  size_t convolution_workspace(size_t bytes) const override {
-    return widens_ ? own_workspace_bytes() : bytes - dense_gradient_bytes() - added_gradient_bytes();
-  }
   std::string implementation() const override { return convolution_->description(); }
 
   CastPair weight_cast() const override;
@@ -49,15 +45,6 @@ class ConvolutionLayer : public Layer {
   Tensor convolution_output(const Tensor& output) const;
   void run_forward(const LayerCall& call);
   void run_backward(const LayerCall& call, bool accumulate_parameters);
-  /// Of the workspace, for the gradient of an output whose own must not be overwritten.
-  size_t dense_gradient_bytes() const;
-  /// Of the workspace, for an input gradient that is added to another.
-  size_t added_gradient_bytes() const;
-
-  size_t own_workspace_bytes() const;
-  /// Of the tensors below.
-  size_t wide_bytes(const Shape& shape) const { return widens_ ? aligned(shape.count() * sizeof(float)) : 0; }
-
   const ConvAttributes attributes_;
   const bool widens_;           ///< computes in fp32 though its input and output are in 16 bits
   const bool trains_;           ///< the parameters have gradients
@@ -67,18 +54,19 @@ class ConvolutionLayer : public Layer {
   std::unique_ptr<Convolution> convolution_;
   std::optional<Normalization> norm_;  ///< by the batch's statistics
   const ParameterEntry *weight_ = nullptr, *bias_ = nullptr;
-  void* kept_output_ = nullptr;
+  Tensor kept_output_;
   float *folded_weight_ = nullptr, *folded_bias_ = nullptr;
-  std::byte *dense_gradient_ = nullptr, *added_gradient_ = nullptr;
-  void* rounded_gradient_ = nullptr;
-  std::byte* workspace_ = nullptr;  ///< the convolution's, and batch-norm's
+  void *weights_ = nullptr, *rounded_gradient_ = nullptr;
+  Tensor dense_gradient_;  ///< of an output whose own must not be overwritten
+  Tensor added_gradient_;  ///< of an input that another consumer has one of
   /// In fp32; the output holds its gradient as well.
   Tensor wide_input_, wide_output_, wide_input_gradient_;
-  Tensor rounded_part_;  ///< of the input's gradient, before it is added to that of another consumer
+  void* workspace_ = nullptr;  ///< the convolution's, and batch-norm's
+  size_t workspace_bytes_ = 0;
 };
 
 /// dx = or += the gradient of a convolution's input. `part`, of dx's size, is used where the device cannot add.
 void write_input_gradient(Backend& backend, Convolution& convolution, const Tensor& dy, const Tensor& dx,
-                          bool accumulate, void* part);
+                          bool accumulate, const Tensor& part);
 
 }  // namespace brightnet

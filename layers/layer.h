@@ -1,5 +1,5 @@
-// Layer: one operation of a network, made for one input shape. It owns no memory: it states its needs when
-// the network is planned, and the network passes activations and gradients to each call.
+// Layer: one operation of a network, made for one input shape. It owns no memory: it lists what it needs, and the network
+// passes activations and gradients to each call.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/backend.h"
+#include "layers/layer_memory.h"
 #include "layers/model/model.h"
 #include "layers/parameters.h"
 
@@ -45,24 +46,6 @@ struct LayerSetup {
   bool loss_of_inference = false;
 };
 
-/// Bytes of memory that a layer needs, by lifetime.
-struct MemoryNeeds {
-  size_t weights = 0;    ///< for as long as the network: working copies of parameters
-  size_t saved = 0;      ///< from its forward to its backward pass
-  size_t workspace = 0;  ///< within one call
-  /// Up to this a larger workspace makes it faster. It gets what the step's tensors leave free in its calls.
-  size_t most_workspace = 0;
-  size_t preparing = 0;  ///< within prepare(), in the memory of the step's tensors, which is free then
-  /// From its backward pass until the network has converted append_rounded_gradients().
-  size_t rounded_gradient = 0;
-};
-
-struct LayerMemory {
-  void *weights = nullptr, *saved = nullptr, *workspace = nullptr, *preparing = nullptr,
-       *rounded_gradient = nullptr;
-  size_t workspace_bytes = 0;  ///< at least MemoryNeeds::workspace
-};
-
 /// The tensors of one call. Gradients are null where none is needed; a shortcut's gradient may alias the
 /// gradient of one of its inputs.
 struct LayerCall {
@@ -84,8 +67,10 @@ class Layer {
   virtual ~Layer() = default;
 
   const Shape& output_shape() const { return output_shape_; }
-  virtual MemoryNeeds memory_needs() const { return {}; }
-  virtual void bind(const LayerMemory&) {}
+  /// Lists the memory that it needs: when the network is planned, and each time that it is bound to memory.
+  virtual void memory(MemoryList&) {}
+  /// Called once what it listed is placed.
+  virtual void bound() {}
   /// True when backward() reads the layer's inputs, which must then be kept.
   virtual bool backward_reads_inputs() const { return false; }
   /// True when recomputing the output for the backward pass reads the inputs again.
@@ -94,8 +79,6 @@ class Layer {
   virtual double flops() const { return 0; }
   /// The layer's convolution, for `bench`'s lower bound; nullptr for other layers.
   virtual const ConvolutionSpec* convolution() const { return nullptr; }
-  /// What the convolution has of a workspace of so many bytes, for the same.
-  virtual size_t convolution_workspace(size_t /*bytes*/) const { return 0; }
   /// The layer as a head, whose loss() replaces backward(); nullptr for other layers.
   virtual YoloLayer* head() { return nullptr; }
   /// The chosen implementation, for `bench`; empty for layers that have only one.

@@ -3,14 +3,12 @@
 namespace brightnet {
 
 MaxPoolLayer::MaxPoolLayer(const MaxPoolAttributes& pool, const LayerSetup& setup)
-    : Layer(setup), pool_{pool.size, pool.stride, pool.size - 1} {}
+    : Layer(setup),
+      pool_{pool.size, pool.stride, pool.size - 1},
+      argmax_{nullptr, output_shape(), DType::u8} {}
 
-MemoryNeeds MaxPoolLayer::memory_needs() const {
-  return {.saved = setup().mode == Mode::train ? output_shape().count() : 0};
-}
-
-void MaxPoolLayer::bind(const LayerMemory& memory) {
-  argmax_ = {memory.saved, output_shape(), DType::u8};
+void MaxPoolLayer::memory(MemoryList& list) {
+  if (setup().mode == Mode::train) list.saved(argmax_);
 }
 
 void MaxPoolLayer::forward(const LayerCall& call) {

@@ -9,8 +9,7 @@ namespace brightnet {
 class MaxPoolLayer : public Layer {
  public:
   MaxPoolLayer(const MaxPoolAttributes& pool, const LayerSetup& setup);
-  MemoryNeeds memory_needs() const override;
-  void bind(const LayerMemory& memory) override;
+  void memory(MemoryList& list) override;
   void forward(const LayerCall& call) override;
   void backward(const LayerCall& call, bool accumulate_parameters) override;
 

@@ -40,6 +40,14 @@ Shape Network::output_shape(int layer) const {
   return nodes_[layer].shape;
 }
 
+const MemoryNeeds& Network::memory_needs(int layer) const {
+  return nodes_[layer].needs;
+}
+
+size_t Network::convolution_workspace(int layer) const {
+  return memory_.rows[layer].workspace - nodes_[layer].needs.tensors;
+}
+
 double Network::flops() const {
   double sum = 0;
   for (const auto& layer : layers_) sum += layer->flops();

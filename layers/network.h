@@ -64,7 +64,11 @@ class Network {
   int layer_count() const { return static_cast<int>(layers_.size()); }
   const Layer& layer(int index) const { return *layers_[index]; }
   Shape output_shape(int layer) const;
+  /// What a layer needs of the arena.
+  const MemoryNeeds& memory_needs(int layer) const;
   double flops() const;  ///< of one forward pass over the batch
+  /// What a layer's convolution has of the arena for its passes, on which the choice of its implementation depends.
+  size_t convolution_workspace(int layer) const;
 
   /// Training: sets the next batch, height × width × channels pixels (u8; RGB, or grey) per image and the ground-truth boxes
   /// of each image (max_truths(batch) at most; the rest are left out, with a warning). The order for every

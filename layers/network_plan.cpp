@@ -69,6 +69,9 @@ void Network::make_layers() {
     }
     node.shape = layers_[i]->output_shape();
     node.head = layers_[i]->head();
+    MemoryList list;
+    layers_[i]->memory(list);
+    node.needs = list.needs();
   }
 }
 
@@ -95,7 +98,7 @@ void Network::choose_rebuilt() {
 void Network::choose_conversions() {
   size_t waiting = 0;
   for (int i = layer_count() - 1; i >= 0; --i) {
-    waiting += layers_[i]->memory_needs().rounded_gradient;
+    waiting += nodes_[i].needs.rounded_gradient;
     nodes_[i].converts = waiting >= most_rounded_gradients;
     if (nodes_[i].converts) waiting = 0;
   }
@@ -144,7 +147,6 @@ void Network::plan_memory() {
     Node& node = nodes_[i];
     if (node.converts) converting = i;
     const size_t bytes = node.shape.count() * size_of(type_);
-    node.needs = layers_[i]->memory_needs();
     LayerMemoryRow row{setup_.model->layers[i].name, Model::kind(setup_.model->layers[i]), node.shape};
     for (const auto& entry : setup_.parameters->layout->entries()) {
       if (entry.layer == i) row.parameters += entry.count * sizeof(float);
@@ -286,8 +288,10 @@ void Network::bind(void* arena) {
     }
     if (node.head) node.output_tensor = node.input_tensors[0];
     if (node.shortcut >= 0) node.addend_tensor = nodes_[nodes_[node.shortcut].addend].output_tensor;
-    layers_[i]->bind({weights + node.weights_offset, place(node.saved), step + node.workspace.offset, step,
-                      place(node.rounded_gradient), node.workspace.bytes});
+    MemoryList list({weights + node.weights_offset, place(node.saved), step + node.workspace.offset, step,
+                     place(node.rounded_gradient), node.workspace.bytes});
+    layers_[i]->memory(list);
+    layers_[i]->bound();
   }
 }
 

@@ -1,7 +1,5 @@
 #include "layers/scale_channels.h"
 
-#include "core/alignment.h"
-
 namespace brightnet {
 
 ScaleChannelsLayer::ScaleChannelsLayer(const ScaleChannelsAttributes&, const LayerSetup& setup)
@@ -11,18 +9,11 @@ ScaleChannelsLayer::ScaleChannelsLayer(const ScaleChannelsAttributes&, const Lay
   part_ = {nullptr, factors, setup.type};
 }
 
-MemoryNeeds ScaleChannelsLayer::memory_needs() const {
-  const size_t backward =
-      setup().mode == Mode::train ? aligned(gradient_.bytes()) + aligned(part_.bytes()) : 0;
-  return {.workspace = aligned(factors_.bytes()) + backward};
-}
-
-void ScaleChannelsLayer::bind(const LayerMemory& memory) {
-  auto* at = static_cast<std::byte*>(memory.workspace);
-  for (Tensor* tensor : {&factors_, &gradient_, &part_}) {
-    tensor->data = at;
-    at += aligned(tensor->bytes());
-  }
+void ScaleChannelsLayer::memory(MemoryList& list) {
+  list.workspace(factors_);
+  if (setup().mode == Mode::infer) return;
+  list.workspace(gradient_);
+  list.workspace(part_);
 }
 
 void ScaleChannelsLayer::forward(const LayerCall& call) {

@@ -9,8 +9,7 @@ namespace brightnet {
 class ScaleChannelsLayer : public Layer {
  public:
   ScaleChannelsLayer(const ScaleChannelsAttributes&, const LayerSetup& setup);
-  MemoryNeeds memory_needs() const override;
-  void bind(const LayerMemory& memory) override;
+  void memory(MemoryList& list) override;
   bool backward_reads_inputs() const override { return true; }
   void forward(const LayerCall& call) override;
   void backward(const LayerCall& call, bool accumulate_parameters) override;

@@ -4,13 +4,8 @@
 
 namespace brightnet {
 
-MemoryNeeds ShortcutLayer::memory_needs() const {
-  if (setup().mode == Mode::infer || activation_ == Activation::linear) return {};
-  return {.saved = output_shape().count() * size_of(setup().type)};
-}
-
-void ShortcutLayer::bind(const LayerMemory& memory) {
-  sum_ = {memory.saved, output_shape(), setup().type};
+void ShortcutLayer::memory(MemoryList& list) {
+  if (setup().mode == Mode::train && activation_ != Activation::linear) list.saved(sum_);
 }
 
 void ShortcutLayer::forward(const LayerCall& call) {

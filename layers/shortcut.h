@@ -9,9 +9,8 @@ namespace brightnet {
 class ShortcutLayer : public Layer {
  public:
   ShortcutLayer(const ShortcutAttributes& shortcut, const LayerSetup& setup)
-      : Layer(setup), activation_(shortcut.activation) {}
-  MemoryNeeds memory_needs() const override;
-  void bind(const LayerMemory& memory) override;
+      : Layer(setup), activation_(shortcut.activation), sum_{nullptr, output_shape(), setup.type} {}
+  void memory(MemoryList& list) override;
   void forward(const LayerCall& call) override;
   void backward(const LayerCall& call, bool accumulate_parameters) override;
 

@@ -9,20 +9,13 @@ SpatialPyramidLayer::SpatialPyramidLayer(const SppAttributes& spp, const LayerSe
   std::sort(windows_.rbegin(), windows_.rend());
 }
 
-MemoryNeeds SpatialPyramidLayer::memory_needs() const {
+void SpatialPyramidLayer::memory(MemoryList& list) {
   const Shape& in = setup().inputs[0];
-  return {.saved = setup().mode == Mode::train ? in.count() * windows_.size() : 0,
-          .workspace = backend().spatial_pyramid_workspace(in, setup().type)};
-}
-
-void SpatialPyramidLayer::bind(const LayerMemory& memory) {
-  const Shape& in = setup().inputs[0];
-  argmax_.clear();
-  for (size_t i = 0; i < windows_.size(); ++i) {
-    auto* place = static_cast<std::byte*>(memory.saved);
-    argmax_.push_back({place ? place + i * in.count() : nullptr, in, DType::u8});
+  argmax_.assign(windows_.size(), {nullptr, in, DType::u8});
+  if (setup().mode == Mode::train) {
+    for (Tensor& argmax : argmax_) list.saved(argmax);
   }
-  workspace_ = memory.workspace;
+  list.workspace(workspace_, backend().spatial_pyramid_workspace(in, setup().type));
 }
 
 void SpatialPyramidLayer::forward(const LayerCall& call) {

@@ -10,8 +10,7 @@ namespace brightnet {
 class SpatialPyramidLayer : public Layer {
  public:
   SpatialPyramidLayer(const SppAttributes& spp, const LayerSetup& setup);
-  MemoryNeeds memory_needs() const override;
-  void bind(const LayerMemory& memory) override;
+  void memory(MemoryList& list) override;
   void forward(const LayerCall& call) override;
   void backward(const LayerCall& call, bool accumulate_parameters) override;
 

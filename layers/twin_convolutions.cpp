@@ -22,14 +22,11 @@ class FirstTwin : public Layer {
  public:
   FirstTwin(const LayerSetup& setup, const LayerSetup& second);
 
-  MemoryNeeds memory_needs() const override;
-  void bind(const LayerMemory& memory) override;
+  void memory(MemoryList& list) override;
+  void bound() override;
   bool backward_reads_inputs() const override { return true; }
   double flops() const override { return spec_.flops(); }
   const ConvolutionSpec* convolution() const override { return &spec_; }
-  size_t convolution_workspace(size_t bytes) const override {
-    return bytes - added_gradient_bytes() - weight_gradient_bytes();
-  }
   std::string implementation() const override { return convolution_->description(); }
 
   CastPair weight_cast() const override { return weight_cast(0); }
@@ -40,7 +37,7 @@ class FirstTwin : public Layer {
   void append_rounded_gradients(std::vector<CastPair>& pairs) const override;
 
   /// The y of a twin, 0 or 1.
-  Tensor y(int twin) const { return slice_channels(whole_y(), parts_[twin].channel, parts_[twin].channels); }
+  Tensor y(int twin) const { return slice_channels(y_, parts_[twin].channel, parts_[twin].channels); }
   /// Σy of the second twin, if the convolution has made sums.
   const float* second_sums() const;
   int sums_pitch() const { return spec_.output.c; }
@@ -52,22 +49,20 @@ class FirstTwin : public Layer {
     const ParameterEntry* weight;
     int channel, channels;
   };
-  Tensor whole_y() const { return {y_, spec_.output, spec_.type}; }
   /// The elements of a twin's weights in an array of both's.
   Tensor weights_in(void* both, int twin, DType type) const;
   void write_weight_gradients(const Tensor& x, bool accumulate);
-  /// Of the workspace, before the convolution's own.
-  size_t added_gradient_bytes() const;
-  size_t weight_gradient_bytes() const;
-  size_t masters_bytes() const;
 
   std::array<Part, 2> parts_;
   ConvolutionSpec spec_;
   std::unique_ptr<Convolution> convolution_;
   Normalization norm_;
-  size_t channel_workspace_ = 0;
-  void *y_ = nullptr, *rounded_gradient_ = nullptr, *masters_ = nullptr;
-  std::byte *added_gradient_ = nullptr, *weight_gradient_ = nullptr, *workspace_ = nullptr;
+  Tensor y_, added_gradient_;
+  /// Of the weights of both: a copy in fp32 for a device that does not convert them where they lie, the working weights,
+  /// and the gradient in fp32, or rounded until it is converted.
+  void *masters_ = nullptr, *weights_ = nullptr, *weight_gradient_ = nullptr, *rounded_gradient_ = nullptr;
+  void* workspace_ = nullptr;
+  size_t workspace_bytes_ = 0;
 };
 
 FirstTwin::FirstTwin(const LayerSetup& setup, const LayerSetup& second)
@@ -87,51 +82,29 @@ FirstTwin::FirstTwin(const LayerSetup& setup, const LayerSetup& second)
   spec_.statistics = true;
   spec_.exchange = setup.statistics;
   convolution_ = backend().plan_convolution(spec_);
-  channel_workspace_ = backend().channel_workspace(spec_.output);
 }
 
-size_t FirstTwin::added_gradient_bytes() const {
-  return setup().adds_input_gradient ? aligned(spec_.input.count() * size_of(spec_.type), device_alignment)
-                                     : 0;
+void FirstTwin::memory(MemoryList& list) {
+  const size_t weights = spec_.weight_count();
+  if (convolution_->working_weights().count() == 0) list.weights(masters_, weights * sizeof(float));
+  list.weights(weights_, convolution_->weight_bytes());
+  list.saved(y_ = {nullptr, spec_.output, spec_.type});
+  norm_.memory(list);
+  if (setup().adds_input_gradient) list.workspace(added_gradient_ = {nullptr, spec_.input, spec_.type});
+  if (convolution_->rounds_weight_gradient()) {
+    list.rounded_gradient(rounded_gradient_, weights * size_of(spec_.type));
+  } else {
+    list.workspace(weight_gradient_, weights * sizeof(float));
+  }
+  const size_t least =
+      std::max(aligned(convolution_->workspace_bytes()), backend().channel_workspace(spec_.output));
+  list.rest_of_workspace(workspace_, workspace_bytes_, least, aligned(convolution_->most_workspace_bytes()));
 }
 
-/// Rounded gradients have a place of their own, until they are converted.
-size_t FirstTwin::weight_gradient_bytes() const {
-  return convolution_->rounds_weight_gradient()
-             ? 0
-             : aligned(spec_.weight_count() * sizeof(float), device_alignment);
-}
-
-/// Of the copy of the weights of both in fp32, for a device that does not convert them where they lie.
-size_t FirstTwin::masters_bytes() const {
-  const bool converted = convolution_->working_weights().count() > 0;
-  return converted ? 0 : aligned(spec_.weight_count() * sizeof(float), device_alignment);
-}
-
-MemoryNeeds FirstTwin::memory_needs() const {
-  MemoryNeeds needs;
-  needs.weights = masters_bytes() + aligned(convolution_->weight_bytes());
-  needs.saved = aligned(whole_y().bytes()) + norm_.saved_bytes();
-  const size_t tensors = added_gradient_bytes() + weight_gradient_bytes();
-  const size_t workspace = std::max(aligned(convolution_->workspace_bytes()), channel_workspace_);
-  needs.workspace = tensors + workspace;
-  needs.most_workspace = tensors + std::max(workspace, aligned(convolution_->most_workspace_bytes()));
-  if (convolution_->rounds_weight_gradient())
-    needs.rounded_gradient = aligned(spec_.weight_count() * size_of(spec_.type));
-  return needs;
-}
-
-void FirstTwin::bind(const LayerMemory& memory) {
-  masters_ = memory.weights;
-  y_ = memory.saved;
-  rounded_gradient_ = memory.rounded_gradient;
-  added_gradient_ = static_cast<std::byte*>(memory.workspace);
-  weight_gradient_ = added_gradient_ + added_gradient_bytes();
-  workspace_ = weight_gradient_ + weight_gradient_bytes();
-  norm_.bind(static_cast<std::byte*>(memory.saved) + aligned(whole_y().bytes()), workspace_);
-  convolution_->bind(static_cast<std::byte*>(memory.weights) + masters_bytes(), workspace_);
-  const size_t room = convolution_workspace(memory.workspace_bytes);
-  if (room > convolution_->workspace_bytes()) convolution_->extend_workspace(room);
+void FirstTwin::bound() {
+  norm_.use(workspace_);
+  convolution_->bind(weights_, workspace_);
+  if (workspace_bytes_ > convolution_->workspace_bytes()) convolution_->extend_workspace(workspace_bytes_);
 }
 
 Tensor FirstTwin::weights_in(void* both, int twin, DType type) const {
@@ -157,7 +130,7 @@ void FirstTwin::prepare() {
 }
 
 void FirstTwin::forward(const LayerCall& call) {
-  convolution_->forward(call.inputs[0], nullptr, whole_y());
+  convolution_->forward(call.inputs[0], nullptr, y_);
   norm_.forward(y(0), call.output, call.addend, convolution_->output_sums(), sums_pitch());
 }
 
@@ -168,16 +141,16 @@ const float* FirstTwin::second_sums() const {
 
 void FirstTwin::backward(const LayerCall& call, bool accumulate_parameters) {
   norm_.backward(y(0), call.output_gradient, y(0), accumulate_parameters);
-  const Tensor dy = whole_y();
+  const Tensor dy = y_;
   write_weight_gradients(call.inputs[0], accumulate_parameters);
   if (const Tensor& dx = call.input_gradients[0])
     write_input_gradient(backend(), *convolution_, dy, dx, call.accumulate[0], added_gradient_);
 }
 
 void FirstTwin::write_weight_gradients(const Tensor& x, bool accumulate) {
-  const Tensor dy = whole_y();
+  const Tensor dy = y_;
   if (rounded_gradient_) return convolution_->rounded_backward_weights(x, dy, rounded_gradient_);
-  convolution_->backward_weights(x, dy, reinterpret_cast<float*>(weight_gradient_), false);
+  convolution_->backward_weights(x, dy, static_cast<float*>(weight_gradient_), false);
   for (const int twin : {0, 1}) {
     const Tensor part = weights_in(weight_gradient_, twin, DType::f32);
     const Tensor sum{gradient(parts_[twin].weight), part.shape, DType::f32};
@@ -199,13 +172,9 @@ class SecondTwin : public Layer {
   SecondTwin(const LayerSetup& setup, FirstTwin& first)
       : Layer(setup), first_(first), norm_(convolution_of(setup).activation, Layer::setup()) {}
 
-  MemoryNeeds memory_needs() const override {
-    MemoryNeeds needs;
-    needs.saved = norm_.saved_bytes();
-    return needs;
-  }
+  void memory(MemoryList& list) override { norm_.memory(list); }
   /// After the first twin.
-  void bind(const LayerMemory& memory) override { norm_.bind(memory.saved, first_.workspace()); }
+  void bound() override { norm_.use(first_.workspace()); }
   std::string implementation() const override { return "with the layer before"; }
 
   CastPair weight_cast() const override { return first_.weight_cast(1); }

@@ -1,7 +1,5 @@
 #include "layers/weighted_sum.h"
 
-#include "core/alignment.h"
-
 namespace brightnet {
 
 WeightedSumLayer::WeightedSumLayer(const WeightedSumAttributes& sum, const LayerSetup& setup)
@@ -9,27 +7,18 @@ WeightedSumLayer::WeightedSumLayer(const WeightedSumAttributes& sum, const Layer
       activation_(sum.activation),
       trains_(setup.mode == Mode::train && setup.description.rate > 0),
       weights_{static_cast<int>(setup.inputs.size()), setup.inputs[0].c, sum.weights, sum.normalization},
-      weight_(parameter("weight")) {}
-
-size_t WeightedSumLayer::factor_bytes() const {
-  return aligned(static_cast<size_t>(weights_.inputs) * static_cast<size_t>(weights_.channels) *
-                 sizeof(float));
-}
+      weight_(parameter("weight")),
+      sum_{nullptr, output_shape(), setup.type} {}
 
 Tensor WeightedSumLayer::row(float* rows, size_t input) const {
   return {rows + input * static_cast<size_t>(weights_.channels), {1, 1, 1, weights_.channels}, DType::f32};
 }
 
-MemoryNeeds WeightedSumLayer::memory_needs() const {
-  return {.weights = factor_bytes(),
-          .saved = keeps_sum() ? output_shape().count() * size_of(setup().type) : 0,
-          .workspace = trains_ ? factor_bytes() : 0};
-}
-
-void WeightedSumLayer::bind(const LayerMemory& memory) {
-  factors_ = static_cast<float*>(memory.weights);
-  factor_gradient_ = static_cast<float*>(memory.workspace);
-  if (keeps_sum()) sum_ = {memory.saved, output_shape(), setup().type};
+void WeightedSumLayer::memory(MemoryList& list) {
+  const size_t factors = static_cast<size_t>(weights_.inputs) * static_cast<size_t>(weights_.channels);
+  list.weights(factors_, factors * sizeof(float));
+  if (setup().mode == Mode::train && activation_ != Activation::linear) list.saved(sum_);
+  if (trains_) list.workspace(factor_gradient_, factors * sizeof(float));
 }
 
 void WeightedSumLayer::prepare() {

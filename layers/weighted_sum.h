@@ -10,16 +10,13 @@ namespace brightnet {
 class WeightedSumLayer : public Layer {
  public:
   WeightedSumLayer(const WeightedSumAttributes& sum, const LayerSetup& setup);
-  MemoryNeeds memory_needs() const override;
-  void bind(const LayerMemory& memory) override;
+  void memory(MemoryList& list) override;
   bool backward_reads_inputs() const override { return trains_; }
   void prepare() override;
   void forward(const LayerCall& call) override;
   void backward(const LayerCall& call, bool accumulate_parameters) override;
 
  private:
-  bool keeps_sum() const { return setup().mode == Mode::train && activation_ != Activation::linear; }
-  size_t factor_bytes() const;
   /// The row of `rows`, [inputs][channels], of an input.
   Tensor row(float* rows, size_t input) const;
 

@@ -112,7 +112,7 @@ TEST(TwinConvolutions, AreFiveInYolov4) {
   for (int i = 0; i < network.layer_count(); ++i) {
     const ConvolutionSpec* spec = network.layer(i).convolution();
     if (!spec || !spec->statistics) continue;
-    EXPECT_GE(network.layer(i).memory_needs().workspace, cpu.channel_workspace(spec->output));
+    EXPECT_GE(network.memory_needs(i).workspace, cpu.channel_workspace(spec->output));
   }
 }
 

@@ -47,12 +47,6 @@ NetworkSetup setup_of(const Model& model, Backend& backend, const Parameters& pa
           .mode = Mode::train};
 }
 
-/// What the layer's convolution has of the network's workspace, on which the choice of cuDNN's engines depends.
-size_t convolution_workspace(const Network& network, int layer) {
-  return network.layer(layer).convolution_workspace(
-      network.memory().rows[static_cast<size_t>(layer)].workspace);
-}
-
 /// What BareConvolutions allocates.
 size_t bytes_of_bare_convolutions(const Network& network) {
   size_t all = 0, gradient = 0, workspace = 0;
@@ -62,7 +56,7 @@ size_t bytes_of_bare_convolutions(const Network& network) {
     const size_t input = spec->input.count(), output = spec->output.count(), element = size_of(spec->type);
     all += (input + output + spec->weight_count()) * element + spec->weight_count() * sizeof(float);
     gradient = std::max({gradient, input * element, output * element});
-    workspace = std::max(workspace, convolution_workspace(network, i));
+    workspace = std::max(workspace, network.convolution_workspace(i));
   }
   return all + 2 * gradient + workspace;
 }
@@ -195,7 +189,7 @@ class BareConvolutions {
       item.x = filled(spec->input.count(), spec->type);
       item.y = filled(spec->output.count(), spec->type);
       item.weights = DeviceBuffer(backend, std::max<size_t>(64, item.convolution->weight_bytes()));
-      workspace = std::max(workspace, convolution_workspace(network, i));
+      workspace = std::max(workspace, network.convolution_workspace(i));
       gradient = std::max({gradient, spec->input.count(), spec->output.count()});
       channels = std::max(channels, static_cast<size_t>(spec->output.c));
       items_.push_back(std::move(item));
@@ -210,7 +204,7 @@ class BareConvolutions {
     dx_ = filled(gradient, mixed ? DType::f32 : type);
     for (auto& item : items_) {
       item.convolution->bind(item.weights.data(), workspace_.data());
-      const size_t room = convolution_workspace(network, item.layer);
+      const size_t room = network.convolution_workspace(item.layer);
       if (room > item.convolution->workspace_bytes()) item.convolution->extend_workspace(room);
       // A backend may compute with the master weights themselves.
       item.masters = filled(item.spec.weight_count(), DType::f32);

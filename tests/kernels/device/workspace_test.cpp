@@ -51,7 +51,7 @@ TEST(Workspaces, EveryConvolutionOfYolov4GetsWhatItsEnginesCanUse) {
     for (int i = 0; i < network.layer_count(); ++i) {
       if (!network.layer(i).convolution()) continue;
       const size_t given = network.memory().rows[static_cast<size_t>(i)].workspace;
-      EXPECT_GE(given, network.layer(i).memory_needs().most_workspace) << network.memory().rows[i].name;
+      EXPECT_GE(given, network.memory_needs(i).most_workspace) << network.memory().rows[i].name;
       largest = std::max(largest, given);
     }
     EXPECT_GT(largest, size_t{1} << (precision == Precision::fp32 ? 32 : 30));
@@ -73,7 +73,7 @@ layers:
   if (!planned.problem().empty()) GTEST_SKIP() << planned.problem();
   const Network& network = *planned;
   const size_t given = network.memory().rows[0].workspace, arena = network.memory().step;
-  const MemoryNeeds needs = network.layer(0).memory_needs();
+  const MemoryNeeds needs = network.memory_needs(0);
   EXPECT_GT(given, needs.workspace);
   EXPECT_LT(given, needs.most_workspace);
   // arena = before + before / 16 - the workspace that the layer could not do without
