@@ -165,4 +165,8 @@ void ConvolutionLayer::append_rounded_gradients(std::vector<CastPair>& pairs) co
   pairs.push_back({{rounded_gradient_, flat, spec_.type}, {gradient(weight_), flat, DType::f32}});
 }
 
+std::unique_ptr<Layer> ConvAttributes::make_layer(const LayerSetup& setup) const {
+  return std::make_unique<ConvolutionLayer>(*this, setup);
+}
+
 }  // namespace brightnet

@@ -115,6 +115,4 @@ class Layer {
   Shape output_shape_;
 };
 
-std::unique_ptr<Layer> make_layer(const LayerSetup& setup);
-
 }  // namespace brightnet

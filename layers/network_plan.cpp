@@ -65,7 +65,9 @@ void Network::make_layers() {
       layers_.push_back(std::move(twins.first));
       layers_.push_back(std::move(twins.second));
     } else if (node.first_twin < 0) {
-      layers_.push_back(make_layer(layer_setup(i)));
+      const LayerSetup setup = layer_setup(i);
+      layers_.push_back(
+          std::visit([&](const auto& kind) { return kind.make_layer(setup); }, setup.description.attributes));
     }
     node.shape = layers_[i]->output_shape();
     node.head = layers_[i]->head();

@@ -1,8 +1,24 @@
-#include "layers/shortcut.h"
-
+// Sum of two maps.
 #include <algorithm>
 
+#include "layers/layer.h"
+
 namespace brightnet {
+namespace {
+
+/// activation(a + b), of the channels that both have.
+class ShortcutLayer : public Layer {
+ public:
+  ShortcutLayer(const ShortcutAttributes& shortcut, const LayerSetup& setup)
+      : Layer(setup), activation_(shortcut.activation), sum_{nullptr, output_shape(), setup.type} {}
+  void memory(MemoryList& list) override;
+  void forward(const LayerCall& call) override;
+  void backward(const LayerCall& call, bool accumulate_parameters) override;
+
+ private:
+  Activation activation_;
+  Tensor sum_;  ///< kept for the activation's derivative
+};
 
 void ShortcutLayer::memory(MemoryList& list) {
   if (setup().mode == Mode::train && activation_ != Activation::linear) list.saved(sum_);
@@ -31,6 +47,12 @@ void ShortcutLayer::backward(const LayerCall& call, bool) {
     if (common < dx.shape.c && !call.accumulate[i]) backend().zero(dx.data, dx.bytes());
     backend().copy_channels(dy, 0, dx, 0, common, call.accumulate[i]);
   }
+}
+
+}  // namespace
+
+std::unique_ptr<Layer> ShortcutAttributes::make_layer(const LayerSetup& setup) const {
+  return std::make_unique<ShortcutLayer>(*this, setup);
 }
 
 }  // namespace brightnet

@@ -1,8 +1,25 @@
-#include "layers/spatial_pyramid.h"
-
+// Spatial pyramid pooling.
 #include <algorithm>
 
+#include "layers/layer.h"
+
 namespace brightnet {
+namespace {
+
+/// Spatial pyramid pooling (He et al. 2014, as YOLOv3-SPP and YOLOv4 use it): concat of the stride-1
+/// max-pools, the largest window first, and the input last. [n, h, w, c] → [n, h, w, (windows + 1)·c].
+class SpatialPyramidLayer : public Layer {
+ public:
+  SpatialPyramidLayer(const SppAttributes& spp, const LayerSetup& setup);
+  void memory(MemoryList& list) override;
+  void forward(const LayerCall& call) override;
+  void backward(const LayerCall& call, bool accumulate_parameters) override;
+
+ private:
+  std::vector<int> windows_;    ///< descending
+  std::vector<Tensor> argmax_;  ///< one a window
+  void* workspace_ = nullptr;
+};
 
 SpatialPyramidLayer::SpatialPyramidLayer(const SppAttributes& spp, const LayerSetup& setup)
     : Layer(setup), windows_(spp.windows) {
@@ -25,6 +42,12 @@ void SpatialPyramidLayer::forward(const LayerCall& call) {
 void SpatialPyramidLayer::backward(const LayerCall& call, bool) {
   backend().spatial_pyramid_backward(windows_, call.output_gradient, argmax_, call.input_gradients[0],
                                      call.accumulate[0], workspace_);
+}
+
+}  // namespace
+
+std::unique_ptr<Layer> SppAttributes::make_layer(const LayerSetup& setup) const {
+  return std::make_unique<SpatialPyramidLayer>(*this, setup);
 }
 
 }  // namespace brightnet

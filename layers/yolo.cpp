@@ -90,4 +90,8 @@ void YoloLayer::detect(const Tensor& predictions, float threshold,
   backend().yolo_detect(head_, predictions, threshold, found, workspace_);
 }
 
+std::unique_ptr<Layer> YoloAttributes::make_layer(const LayerSetup& setup) const {
+  return std::make_unique<YoloLayer>(*this, setup);
+}
+
 }  // namespace brightnet
