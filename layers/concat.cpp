@@ -14,7 +14,6 @@ bool lies_in(const Tensor& part, const Tensor& whole, int channel) {
 class ConcatLayer : public Layer {
  public:
   using Layer::Layer;
-  bool rebuilds_from_inputs() const override { return true; }
   void forward(const LayerCall& call) override;
   void backward(const LayerCall& call, bool accumulate_parameters) override;
 };

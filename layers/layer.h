@@ -37,11 +37,9 @@ struct LayerSetup {
   bool input_gradient = true;
   /// Another consumer of the first input writes its gradient before this one.
   bool adds_input_gradient = false;
-  /// The output is a slice of the concat that reads it, and so is its gradient.
-  bool output_in_concat = false;
-  /// The output is the sum of the shortcut that reads it (LayerCall::addend), and their gradient is also that of
-  /// the shortcut's other input: it must not be overwritten.
-  bool output_in_shortcut = false;
+  /// The output's gradient must not be overwritten: it is a slice of the gradient of the concat that reads the output, or
+  /// that of the shortcut whose sum the output is (LayerCall::addend), and so also of the shortcut's other input.
+  bool shares_output_gradient = false;
   /// A head of an inference network also computes the loss of its predictions.
   bool loss_of_inference = false;
 };
@@ -51,13 +49,11 @@ struct LayerSetup {
 struct LayerCall {
   std::span<const Tensor> inputs{};
   Tensor output{};
-  Tensor addend{};  ///< with LayerSetup::output_in_shortcut, what is added to the output: the other input
+  Tensor addend{};  ///< what is added to the output, if that is the sum of a shortcut: its other input
   std::span<const Tensor> input_gradients{};
   std::span<const bool> accumulate{};  ///< for each input: add to the gradient that is there already
   Tensor output_gradient{};            ///< the layer may overwrite it: it is not read afterwards
 };
-
-class YoloLayer;
 
 class Layer {
  public:
@@ -73,32 +69,14 @@ class Layer {
   virtual void bound() {}
   /// True when backward() reads the layer's inputs, which must then be kept.
   virtual bool backward_reads_inputs() const { return false; }
-  /// True when recomputing the output for the backward pass reads the inputs again.
-  virtual bool rebuilds_from_inputs() const { return false; }
-  /// Multiplications and additions of one forward pass.
-  virtual double flops() const { return 0; }
-  /// The layer's convolution, for `bench`'s lower bound; nullptr for other layers.
-  virtual const ConvolutionSpec* convolution() const { return nullptr; }
-  /// The layer as a head, whose loss() replaces backward(); nullptr for other layers.
-  virtual YoloLayer* head() { return nullptr; }
-  /// The chosen implementation, for `bench`; empty for layers that have only one.
-  virtual std::string implementation() const { return ""; }
 
-  /// What cast_all() converts instead of prepare(), after every change of the values; null: prepare() it is.
-  virtual CastPair weight_cast() const { return {}; }
   /// Updates the working copies of the parameters; called after every change of their values, between steps.
   virtual void prepare() {}
   /// In training batch-norm uses the batch's statistics, in inference the running ones.
   virtual void forward(const LayerCall& call) = 0;
-  /// Recomputes the output of the last forward() from what the layer keeps. Only convolutions can.
-  virtual void rebuild(const Tensor&) {
-    BRIGHTNET_CHECK(false, "this layer keeps nothing to rebuild its output from");
-  }
   /// Writes the input gradients and writes the parameters' gradients, or adds to them in later micro-batches
   /// of one optimizer step.
   virtual void backward(const LayerCall& call, bool accumulate_parameters) = 0;
-  /// The weights' gradients that backward() left rounded, for Backend::add_rounded(), which accumulates then.
-  virtual void append_rounded_gradients(std::vector<CastPair>&) const {}
 
  protected:
   const LayerSetup& setup() const { return setup_; }

@@ -6,7 +6,6 @@
 #include "kernels/traffic.h"
 #include "layers/network_input.h"
 #include "layers/network_node.h"
-#include "layers/yolo.h"
 
 namespace brightnet {
 
@@ -44,13 +43,25 @@ const MemoryNeeds& Network::memory_needs(int layer) const {
   return nodes_[layer].needs;
 }
 
+const ConvolutionSpec* Network::convolution(int layer) const {
+  const ConvolutionLayer* convolution = nodes_[layer].convolution;
+  return convolution ? convolution->spec() : nullptr;
+}
+
+std::string Network::implementation(int layer) const {
+  const ConvolutionLayer* convolution = nodes_[layer].convolution;
+  return convolution ? convolution->implementation() : "";
+}
+
 size_t Network::convolution_workspace(int layer) const {
   return memory_.rows[layer].workspace - nodes_[layer].needs.tensors;
 }
 
 double Network::flops() const {
   double sum = 0;
-  for (const auto& layer : layers_) sum += layer->flops();
+  for (int i = 0; i < layer_count(); ++i) {
+    if (const ConvolutionSpec* spec = convolution(i)) sum += spec->flops();
+  }
   return sum;
 }
 
@@ -96,7 +107,8 @@ void Network::prepare_if_changed() {
     // Steps do not change frozen layers.
     const bool frozen = setup_.mode == Mode::train && setup_.model->layers[i].rate == 0;
     if (frozen && prepared_version_ != 0) continue;
-    if (const CastPair cast = layers_[i]->weight_cast(); cast.to) {
+    const ConvolutionLayer* convolution = nodes_[i].convolution;
+    if (const CastPair cast = convolution ? convolution->weight_cast() : CastPair{}; cast.to) {
       casts.push_back(cast);
     } else {
       layers_[i]->prepare();
@@ -177,7 +189,7 @@ void Network::run_backward(int from, int to, const GradientScale& scale, bool ac
         node.head->loss(call_of(node, true), input_->truths(), scale, totals, static_assignment_);
       } else {
         layers_[i]->backward(call_of(node, true), accumulate);
-        layers_[i]->append_rounded_gradients(rounded);
+        if (node.convolution) node.convolution->append_rounded_gradients(rounded);
       }
       if (node.converts) convert();
     });
@@ -226,10 +238,10 @@ void Network::rebuild(int layer) {
   Node& node = nodes_[layer];
   for (const int input : node.inputs) {
     if (input != network_input && nodes_[input].concat == layer)
-      layers_[input]->rebuild(nodes_[input].backward_tensor);
+      nodes_[input].convolution->rebuild(nodes_[input].backward_tensor);
   }
-  if (node.first_part < 0) {
-    layers_[layer]->rebuild(node.backward_tensor);
+  if (node.convolution) {
+    node.convolution->rebuild(node.backward_tensor);
   } else {
     layers_[layer]->forward(call_of(node, true));
   }

@@ -62,13 +62,18 @@ class Network {
 
   const NetworkSetup& setup() const { return setup_; }
   int layer_count() const { return static_cast<int>(layers_.size()); }
-  const Layer& layer(int index) const { return *layers_[index]; }
   Shape output_shape(int layer) const;
   /// What a layer needs of the arena.
   const MemoryNeeds& memory_needs(int layer) const;
   double flops() const;  ///< of one forward pass over the batch
-  /// What a layer's convolution has of the arena for its passes, on which the choice of its implementation depends.
+
+  // For `bench`.
+  /// The convolution whose passes a layer runs; nullptr where there is none.
+  const ConvolutionSpec* convolution(int layer) const;
+  /// What that has of the arena for its passes: on it depends the choice of its implementation.
   size_t convolution_workspace(int layer) const;
+  /// The chosen implementation; empty for layers that have only one.
+  std::string implementation(int layer) const;
 
   /// Training: sets the next batch, height × width × channels pixels (u8; RGB, or grey) per image and the ground-truth boxes
   /// of each image (max_truths(batch) at most; the rest are left out, with a warning). The order for every

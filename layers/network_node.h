@@ -4,8 +4,10 @@
 #include <memory>
 #include <vector>
 
+#include "layers/convolution.h"
 #include "layers/graph.h"
 #include "layers/network.h"
+#include "layers/yolo.h"
 
 namespace brightnet {
 
@@ -14,7 +16,9 @@ struct Network::Node : GraphNode {
   explicit Node(GraphNode&& node) : GraphNode(std::move(node)) {}
 
   Shape shape;
-  YoloLayer* head = nullptr;  ///< the layer itself, if it is a head
+  // The layer itself, if it is one of these.
+  YoloLayer* head = nullptr;
+  ConvolutionLayer* convolution = nullptr;
   int output = -1, gradient = -1, saved = -1, rounded_gradient = -1;
   bool converts = false;  ///< the gradients that are rounded so far, after its backward pass
   size_t weights_offset = 0;

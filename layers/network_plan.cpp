@@ -48,8 +48,7 @@ LayerSetup Network::layer_setup(int layer) const {
   setup.input_gradient = first != network_input && nodes_[first].needs_gradient;
   setup.adds_input_gradient =
       setup_.mode == Mode::train && setup.input_gradient && nodes_[first].consumers.back() != layer;
-  setup.output_in_concat = node.concat >= 0;
-  setup.output_in_shortcut = node.shortcut >= 0;
+  setup.shares_output_gradient = node.concat >= 0 || node.shortcut >= 0;
   setup.loss_of_inference = setup_.loss_of_inference;
   check_countable(setup);
   return setup;
@@ -70,7 +69,8 @@ void Network::make_layers() {
           std::visit([&](const auto& kind) { return kind.make_layer(setup); }, setup.description.attributes));
     }
     node.shape = layers_[i]->output_shape();
-    node.head = layers_[i]->head();
+    node.head = dynamic_cast<YoloLayer*>(layers_[i].get());
+    node.convolution = dynamic_cast<ConvolutionLayer*>(layers_[i].get());
     MemoryList list;
     layers_[i]->memory(list);
     node.needs = list.needs();
@@ -88,7 +88,7 @@ void Network::choose_rebuilt() {
       const Node& reader = nodes_[consumer];
       if (layers_[consumer]->backward_reads_inputs())
         node.rebuilt_before = std::max(node.rebuilt_before, consumer);
-      if (reader.is_rebuilt && layers_[consumer]->rebuilds_from_inputs())
+      if (reader.is_rebuilt && reader.first_part >= 0)
         node.rebuilt_before = std::max(node.rebuilt_before, reader.rebuilt_before);
     }
     node.is_rebuilt = node.rebuilt_before >= 0;
@@ -130,7 +130,7 @@ void Network::plan_memory() {
     for (const int consumer : consumers) {
       if (training && nodes_[consumer].needs_gradient && layers_[consumer]->backward_reads_inputs())
         last = std::max(last, backward_time(consumer));
-      if (nodes_[consumer].is_rebuilt && layers_[consumer]->rebuilds_from_inputs())
+      if (nodes_[consumer].is_rebuilt && nodes_[consumer].first_part >= 0)
         last = std::max(last, backward_time(nodes_[consumer].rebuilt_before));
     }
     return last;

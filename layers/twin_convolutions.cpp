@@ -1,10 +1,8 @@
 #include "layers/twin_convolutions.h"
 
-#include <algorithm>
 #include <array>
 #include <variant>
 
-#include "core/alignment.h"
 #include "layers/convolution.h"
 
 namespace brightnet {
@@ -18,21 +16,15 @@ const ConvAttributes& convolution_of(const LayerSetup& setup) {
 }
 
 /// Runs the passes of the convolution of both, and has their memory.
-class FirstTwin : public Layer {
+class FirstTwin : public ConvolutionLayer {
  public:
   FirstTwin(const LayerSetup& setup, const LayerSetup& second);
 
   void memory(MemoryList& list) override;
-  void bound() override;
-  bool backward_reads_inputs() const override { return true; }
-  double flops() const override { return spec_.flops(); }
-  const ConvolutionSpec* convolution() const override { return &spec_; }
-  std::string implementation() const override { return convolution_->description(); }
-
   CastPair weight_cast() const override { return weight_cast(0); }
   void prepare() override;
   void forward(const LayerCall& call) override;
-  void rebuild(const Tensor& output) override { norm_.recompute(y(0), output); }
+  void rebuild(const Tensor& output) override { norm_->recompute(y(0), output); }
   void backward(const LayerCall& call, bool accumulate_parameters) override;
   void append_rounded_gradients(std::vector<CastPair>& pairs) const override;
 
@@ -54,57 +46,26 @@ class FirstTwin : public Layer {
   void write_weight_gradients(const Tensor& x, bool accumulate);
 
   std::array<Part, 2> parts_;
-  ConvolutionSpec spec_;
-  std::unique_ptr<Convolution> convolution_;
-  Normalization norm_;
-  Tensor y_, added_gradient_;
-  /// Of the weights of both: a copy in fp32 for a device that does not convert them where they lie, the working weights,
-  /// and the gradient in fp32, or rounded until it is converted.
-  void *masters_ = nullptr, *weights_ = nullptr, *weight_gradient_ = nullptr, *rounded_gradient_ = nullptr;
-  void* workspace_ = nullptr;
-  size_t workspace_bytes_ = 0;
+  Tensor y_;
+  /// Of both: the weights in fp32, for a device that does not convert them where they lie, and their gradient, unless it
+  /// is rounded.
+  float *masters_ = nullptr, *weight_gradient_ = nullptr;
 };
 
 FirstTwin::FirstTwin(const LayerSetup& setup, const LayerSetup& second)
-    : Layer(setup), norm_(convolution_of(setup).activation, Layer::setup()) {
-  const ConvAttributes& conv = convolution_of(setup);
-  const int channels = conv.filters, more = convolution_of(second).filters;
+    : ConvolutionLayer(convolution_of(setup), setup) {
+  const int channels = attributes_.filters, more = convolution_of(second).filters;
   parts_ = {Part{parameter("weight"), 0, channels},
             Part{setup.parameters.layout->find(second.description.name + ".weight"), channels, more}};
-  spec_.input = setup.inputs[0];
-  spec_.output = output_shape();
-  spec_.output.c = channels + more;
-  spec_.kernel = conv.size;
-  spec_.stride = conv.stride;
-  spec_.padding = conv.padding;
-  spec_.type = setup.type;
-  spec_.input_gradient = setup.input_gradient;
-  spec_.statistics = true;
-  spec_.exchange = setup.statistics;
-  convolution_ = backend().plan_convolution(spec_);
+  plan_convolution(channels + more);
 }
 
 void FirstTwin::memory(MemoryList& list) {
-  const size_t weights = spec_.weight_count();
-  if (convolution_->working_weights().count() == 0) list.weights(masters_, weights * sizeof(float));
-  list.weights(weights_, convolution_->weight_bytes());
+  const size_t bytes = spec_.weight_count() * sizeof(float);
   list.saved(y_ = {nullptr, spec_.output, spec_.type});
-  norm_.memory(list);
-  if (setup().adds_input_gradient) list.workspace(added_gradient_ = {nullptr, spec_.input, spec_.type});
-  if (convolution_->rounds_weight_gradient()) {
-    list.rounded_gradient(rounded_gradient_, weights * size_of(spec_.type));
-  } else {
-    list.workspace(weight_gradient_, weights * sizeof(float));
-  }
-  const size_t least =
-      std::max(aligned(convolution_->workspace_bytes()), backend().channel_workspace(spec_.output));
-  list.rest_of_workspace(workspace_, workspace_bytes_, least, aligned(convolution_->most_workspace_bytes()));
-}
-
-void FirstTwin::bound() {
-  norm_.use(workspace_);
-  convolution_->bind(weights_, workspace_);
-  if (workspace_bytes_ > convolution_->workspace_bytes()) convolution_->extend_workspace(workspace_bytes_);
+  if (!convolution_->rounds_weight_gradient()) list.workspace(weight_gradient_, bytes);
+  ConvolutionLayer::memory(list);
+  if (convolution_->working_weights().count() == 0) list.weights(masters_, bytes);
 }
 
 Tensor FirstTwin::weights_in(void* both, int twin, DType type) const {
@@ -126,12 +87,12 @@ void FirstTwin::prepare() {
     const Tensor copy = weights_in(masters_, twin, DType::f32);
     backend().copy(copy.data, value(parts_[twin].weight), copy.bytes());
   }
-  convolution_->prepare(static_cast<const float*>(masters_));
+  convolution_->prepare(masters_);
 }
 
 void FirstTwin::forward(const LayerCall& call) {
   convolution_->forward(call.inputs[0], nullptr, y_);
-  norm_.forward(y(0), call.output, call.addend, convolution_->output_sums(), sums_pitch());
+  norm_->forward(y(0), call.output, call.addend, convolution_->output_sums(), sums_pitch());
 }
 
 const float* FirstTwin::second_sums() const {
@@ -140,17 +101,15 @@ const float* FirstTwin::second_sums() const {
 }
 
 void FirstTwin::backward(const LayerCall& call, bool accumulate_parameters) {
-  norm_.backward(y(0), call.output_gradient, y(0), accumulate_parameters);
-  const Tensor dy = y_;
+  norm_->backward(y(0), call.output_gradient, y(0), accumulate_parameters);
   write_weight_gradients(call.inputs[0], accumulate_parameters);
-  if (const Tensor& dx = call.input_gradients[0])
-    write_input_gradient(backend(), *convolution_, dy, dx, call.accumulate[0], added_gradient_);
+  write_input_gradient(y_, call);
 }
 
 void FirstTwin::write_weight_gradients(const Tensor& x, bool accumulate) {
   const Tensor dy = y_;
   if (rounded_gradient_) return convolution_->rounded_backward_weights(x, dy, rounded_gradient_);
-  convolution_->backward_weights(x, dy, static_cast<float*>(weight_gradient_), false);
+  convolution_->backward_weights(x, dy, weight_gradient_, false);
   for (const int twin : {0, 1}) {
     const Tensor part = weights_in(weight_gradient_, twin, DType::f32);
     const Tensor sum{gradient(parts_[twin].weight), part.shape, DType::f32};
@@ -167,28 +126,24 @@ void FirstTwin::append_rounded_gradients(std::vector<CastPair>& pairs) const {
 }
 
 /// Batch-norm and activation of its slice.
-class SecondTwin : public Layer {
+class SecondTwin : public ConvolutionLayer {
  public:
   SecondTwin(const LayerSetup& setup, FirstTwin& first)
-      : Layer(setup), first_(first), norm_(convolution_of(setup).activation, Layer::setup()) {}
+      : ConvolutionLayer(convolution_of(setup), setup), first_(first) {}
 
-  void memory(MemoryList& list) override { norm_.memory(list); }
   /// After the first twin.
-  void bound() override { norm_.use(first_.workspace()); }
-  std::string implementation() const override { return "with the layer before"; }
-
+  void bound() override { norm_->use(first_.workspace()); }
   CastPair weight_cast() const override { return first_.weight_cast(1); }
   void forward(const LayerCall& call) override {
-    norm_.forward(first_.y(1), call.output, call.addend, first_.second_sums(), first_.sums_pitch());
+    norm_->forward(first_.y(1), call.output, call.addend, first_.second_sums(), first_.sums_pitch());
   }
-  void rebuild(const Tensor& output) override { norm_.recompute(first_.y(1), output); }
+  void rebuild(const Tensor& output) override { norm_->recompute(first_.y(1), output); }
   void backward(const LayerCall& call, bool accumulate_parameters) override {
-    norm_.backward(first_.y(1), call.output_gradient, first_.y(1), accumulate_parameters);
+    norm_->backward(first_.y(1), call.output_gradient, first_.y(1), accumulate_parameters);
   }
 
  private:
   FirstTwin& first_;
-  Normalization norm_;
 };
 
 }  // namespace

@@ -13,7 +13,6 @@ class YoloLayer : public Layer {
   YoloLayer(const YoloAttributes& yolo, const LayerSetup& setup);
   void memory(MemoryList& list) override;
   void bound() override { class_weights_uploaded_ = false; }
-  YoloLayer* head() override { return this; }
   void prepare() override;
   void forward(const LayerCall&) override {}
   /// Never called: the network calls loss() instead.

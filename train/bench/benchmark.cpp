@@ -51,7 +51,7 @@ NetworkSetup setup_of(const Model& model, Backend& backend, const Parameters& pa
 size_t bytes_of_bare_convolutions(const Network& network) {
   size_t all = 0, gradient = 0, workspace = 0;
   for (int i = 0; i < network.layer_count(); ++i) {
-    const ConvolutionSpec* spec = network.layer(i).convolution();
+    const ConvolutionSpec* spec = network.convolution(i);
     if (!spec) continue;
     const size_t input = spec->input.count(), output = spec->output.count(), element = size_of(spec->type);
     all += (input + output + spec->weight_count()) * element + spec->weight_count() * sizeof(float);
@@ -183,7 +183,7 @@ class BareConvolutions {
   BareConvolutions(const Network& network, Backend& backend) : backend_(backend), network_(network) {
     size_t workspace = 0, gradient = 0, channels = 0;
     for (int i = 0; i < network.layer_count(); ++i) {
-      const ConvolutionSpec* spec = network.layer(i).convolution();
+      const ConvolutionSpec* spec = network.convolution(i);
       if (!spec) continue;
       Item item{i, *spec, backend.plan_convolution(*spec), {}, {}, {}, {}};
       item.x = filled(spec->input.count(), spec->type);
@@ -281,12 +281,12 @@ std::vector<LayerBenchmark> layer_table(BenchmarkStep& step, const Model& model,
     layer.forward = times[static_cast<size_t>(i)].forward / profiled_rounds;
     layer.backward = times[static_cast<size_t>(i)].backward / profiled_rounds;
     layer.floor = median(floors[static_cast<size_t>(i)]);
-    layer.flops = network.layer(i).flops();
+    if (const ConvolutionSpec* spec = network.convolution(i)) layer.flops = spec->flops();
     for (const auto& entry : layout.entries()) {
       if (entry.layer == i && entry.offset < layout.trainable_floats())
         layer.gradient_bytes += entry.count * sizeof(float);
     }
-    layer.implementation = network.layer(i).implementation();
+    layer.implementation = network.implementation(i);
     layers.push_back(std::move(layer));
   }
   return layers;
@@ -311,8 +311,7 @@ StepBenchmark measure_step(const RunConfig& config, const Model& model, Backend&
   BenchmarkStep step(config, model, backend, options);
   result.peak_bytes = backend.peak_bytes();
   for (int i = 0; i < step.network().layer_count(); ++i) {
-    if (const ConvolutionSpec* spec = step.network().layer(i).convolution())
-      result.flops += training_flops(*spec);
+    if (const ConvolutionSpec* spec = step.network().convolution(i)) result.flops += training_flops(*spec);
   }
   std::optional<BareConvolutions> bare;
   if (!options.steps_only) bare.emplace(step.network(), backend);

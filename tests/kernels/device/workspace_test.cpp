@@ -49,7 +49,7 @@ TEST(Workspaces, EveryConvolutionOfYolov4GetsWhatItsEnginesCanUse) {
     const Network& network = *planned;
     size_t largest = 0;
     for (int i = 0; i < network.layer_count(); ++i) {
-      if (!network.layer(i).convolution()) continue;
+      if (!network.convolution(i)) continue;
       const size_t given = network.memory().rows[static_cast<size_t>(i)].workspace;
       EXPECT_GE(given, network.memory_needs(i).most_workspace) << network.memory().rows[i].name;
       largest = std::max(largest, given);
