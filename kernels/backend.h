@@ -93,6 +93,9 @@ class Backend : public Device {
   virtual void space_to_depth(int block, const Tensor& x, const Tensor& y) = 0;
   /// dx = or += dy, permuted back.
   virtual void space_to_depth_backward(int block, const Tensor& dy, const Tensor& dx, bool accumulate) = 0;
+  /// y[n, h, w, j·groups + i] = or += x[n, h, w, i·(C / groups) + j], C the channels, a multiple of `groups`: equal groups
+  /// of channels are interleaved. With C / groups groups it is permuted back.
+  virtual void shuffle_channels(int groups, const Tensor& x, const Tensor& y, bool accumulate) = 0;
 
   // Element by element.
   /// y = a + b; y may be a or b.

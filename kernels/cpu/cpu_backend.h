@@ -55,6 +55,7 @@ class CpuBackend : public Backend {
   void upsample_backward(int factor, const Tensor& dy, const Tensor& dx, bool accumulate) override;
   void space_to_depth(int block, const Tensor& x, const Tensor& y) override;
   void space_to_depth_backward(int block, const Tensor& dy, const Tensor& dx, bool accumulate) override;
+  void shuffle_channels(int groups, const Tensor& x, const Tensor& y, bool accumulate) override;
   void add(const Tensor& a, const Tensor& b, const Tensor& y) override;
   void multiply(const Tensor& a, const Tensor& b, const Tensor& y, bool accumulate) override;
   void scale_channels(const Tensor& x, const Tensor& factors, const Tensor& y, bool accumulate) override;
