@@ -145,6 +145,10 @@ class Sections {
     set("group_id", split.part);
   }
 
+  void add(const LayerDescription& layer, const ChannelShuffleAttributes&) {
+    refuse(layer, "shuffles channels, for which darknet has no layer");
+  }
+
   void add(const LayerDescription& layer, const ShortcutAttributes& shortcut) {
     if (layer.inputs.size() != 2) refuse(layer, "adds other than two maps");
     need(layer);

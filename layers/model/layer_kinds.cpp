@@ -149,6 +149,12 @@ std::string SplitAttributes::refusal(InputChannels in) const {
   return std::to_string(in[0]) + " channels cannot be split into " + std::to_string(groups) + " equal groups";
 }
 
+std::string ChannelShuffleAttributes::refusal(InputChannels in) const {
+  if (in[0] % groups == 0) return "";
+  return std::to_string(in[0]) + " channels cannot be shuffled in " + std::to_string(groups) +
+         " equal groups";
+}
+
 std::string ShortcutAttributes::refusal(InputChannels in) const {
   return partial ? "" : unless_alike(in, "a shortcut adds");
 }

@@ -199,6 +199,25 @@ struct SplitAttributes {
   std::unique_ptr<Layer> make_layer(const LayerSetup& setup) const;
 };
 
+/// Channel shuffle (Zhang et al. 2018, section 3.1): with g equal groups of c channels in all, output channel j·g + i is
+/// input channel i·(c / g) + j.
+struct ChannelShuffleAttributes {
+  static constexpr std::string_view kind = "channel_shuffle", role = "shuffled";
+  static constexpr int inputs = 1;
+
+  int groups = 2;
+
+  void fields(LayerFields& f) {
+    f("groups", groups, "equal groups of channels, which are interleaved").at_least(1);
+  }
+  std::string refusal(InputChannels in) const;
+  int64_t channels(InputChannels in) const { return in[0]; }
+  int side(int in) const { return in; }
+  double scale(double in) const { return in; }
+
+  std::unique_ptr<Layer> make_layer(const LayerSetup& setup) const;
+};
+
 /// Sum of its two inputs, then an activation. `partial` allows different channels, as darknet's [shortcut]
 /// does: the output has the first input's channels, and the second is added to those that both have.
 struct ShortcutAttributes {
@@ -325,9 +344,9 @@ struct YoloAttributes {
 /// a new kind.
 using LayerAttributes =
     std::variant<ConvAttributes, MaxPoolAttributes, AveragePoolAttributes, GlobalPoolAttributes,
-                 SppAttributes, ConcatAttributes, SplitAttributes, ShortcutAttributes, WeightedSumAttributes,
-                 MultiplyAttributes, ScaleChannelsAttributes, UpsampleAttributes, SpaceToDepthAttributes,
-                 YoloAttributes>;
+                 SppAttributes, ConcatAttributes, SplitAttributes, ChannelShuffleAttributes,
+                 ShortcutAttributes, WeightedSumAttributes, MultiplyAttributes, ScaleChannelsAttributes,
+                 UpsampleAttributes, SpaceToDepthAttributes, YoloAttributes>;
 
 /// Calls f with the defaults of each kind in turn.
 template <typename Function>

@@ -255,6 +255,8 @@ TEST(Model, RefusesLayersThatDoNotFitTogether) {
   expect_refused(head + two + "  - scale_channels: {from: [a, b]}\n" + end, "5",
                  "is not one pixel for the whole image");
   expect_refused(head + two + "  - weighted_sum: {from: [a]}\n" + end, "5", "a weighted sum reads 2 to ");
+  expect_refused(head + "  - conv: {filters: 9}\n  - channel_shuffle: {groups: 2}\n" + end, "4",
+                 "9 channels cannot be shuffled in 2 equal groups");
   expect_refused(head + "  - conv: {filters: 9}\n  - conv: {filters: 8, groups: 4}\n" + end, "4",
                  "9 channels cannot be convolved in 4 equal groups");
   expect_refused(head + "  - conv: {filters: 8}\n  - conv: {filters: 6, groups: 4}\n" + end, "4",
