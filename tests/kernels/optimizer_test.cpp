@@ -48,10 +48,8 @@ void expect_close(const std::vector<float>& actual, const std::vector<double>& e
 }
 
 /// Ranges with gaps before, between and after them, of one element and of many.
-const std::vector<ParameterRange> ranges{{3, 20, 1.0f, 0.0f},
-                                         {21, 22, 1.0f, 0.01f},
-                                         {100, 39999, 0.5f, 0.002f, true},
-                                         {40000, 65000, 0.2f, 0.0f}};
+const std::vector<ParameterRange> ranges{
+    {3, 20, 1.0f, 0.0f}, {21, 22, 1.0f, 0.01f}, {100, 39999, 0.5f, 0.002f, true}, {40000, 65000, 0.2f, 0.0f}};
 constexpr size_t parameters = 65003;
 constexpr float pretrained_share = 0.25f;
 

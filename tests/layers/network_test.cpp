@@ -43,14 +43,12 @@ layers:
   - conv: {filters: 4, size: 1, activation: swish}
   - upsample: {name: unfolded, factor: 2}
   - multiply: {name: squared, from: [e, e]}
-  - conv: {name: grouped, from: e, filters: 12, size: 3, groups: 4, activation: swish}
-  - channel_shuffle: {name: mixed, groups: 4}
-  - conv: {name: regrouped, filters: 8, size: 3, groups: 4, activation: swish}
-  - channel_shuffle: {name: of_e, from: e, groups: 2}
   - conv: {name: wide, from: d, filters: 12, size: 1, activation: swish}
   - shortcut: {name: first, from: [e, wide], partial: true, activation: swish}
   - shortcut: {name: some, from: [wide, e], partial: true}
-  - concat: {name: all, from: [up, half, d, e, sum, a, attended, unfolded, squared, regrouped, of_e, first, some]}
+  - channel_shuffle: {from: wide, groups: 4}
+  - channel_shuffle: {name: mixed, groups: 2}
+  - concat: {name: all, from: [up, half, d, e, sum, a, attended, unfolded, squared, first, some, mixed]}
   - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
   - yolo: {mask: [0, 1]}
 )";
