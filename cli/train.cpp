@@ -176,15 +176,18 @@ int train_on_rank(const TrainArguments& arguments, Communicator& ranks) {
   log::info("{} in {}", run.old ? "Resuming" : "Training", folder.path().string());
 
   const TrainingEnd end = trainer.run(*early);
-  if (end == TrainingEnd::interrupted) {
-    trainer.check_files();
-    log::info(
-        "Stopped by a signal after {} steps; everything is saved. Resume with: brightnet train --resume {}",
-        trainer.progress().iteration, folder.path().string());
-    return static_cast<int>(ExitCode::interrupted);
+  switch (end) {
+    case TrainingEnd::interrupted:
+      trainer.check_files();
+      log::info(
+          "Stopped by a signal after {} steps; everything is saved. Resume with: brightnet train --resume {}",
+          trainer.progress().iteration, folder.path().string());
+      return static_cast<int>(ExitCode::interrupted);
+    case TrainingEnd::no_better:
+      log::info("No better score in {} evaluations: training ends early.", run.config.train.patience.value());
+      break;
+    case TrainingEnd::finished: break;
   }
-  if (end == TrainingEnd::no_better)
-    log::info("No better score in {} evaluations: training ends early.", run.config.train.patience.value());
   if (ranks.leads()) say_closing_words(folder, trainer, run, end == TrainingEnd::no_better);
   say_where(run.config, folder, trainer, run.training);
   trainer.check_files();

@@ -23,7 +23,7 @@ void decode(Frame& frame, const InputFit& fit) {
     return;
   }
   try {
-    frame.image = fit.resize == Resize::darknet ? read_darknet_image(frame.file) : read_image(frame.file);
+    frame.image = as_darknet(fit.resize) ? read_darknet_image(frame.file) : read_image(frame.file);
   } catch (const ImageError& e) {
     frame.failure = e.detail();
   }
@@ -60,7 +60,7 @@ int FrameLoader::open(Slot& slot) {
   InputFit fit = setup_.fit;
   fit.size = slot.batch.size;
   const size_t values = values_of_input(fit) * static_cast<size_t>(setup_.batch);
-  if (setup_.fit.resize == Resize::darknet) {
+  if (as_darknet(setup_.fit.resize)) {
     slot.values.resize(values);
     slot.batch.values = slot.values.data();
   } else {
@@ -95,7 +95,7 @@ void FrameLoader::make(Slot& slot, size_t item, InputFiller& fill) {
   InputFit fit = setup_.fit;
   fit.size = slot.batch.size;
   const size_t at = item * values_of_input(fit);
-  if (fit.resize == Resize::darknet) {
+  if (as_darknet(fit.resize)) {
     fill(frame.image, fit, slot.values.data() + at);
   } else {
     fill(frame.image, fit, slot.pixels.data() + at);

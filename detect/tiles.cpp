@@ -26,7 +26,7 @@ TileDetector::TileDetector(InferenceNetwork& inference, const DetectOptions& opt
       fillers_(static_cast<size_t>(std::max(compute_threads(), omp_get_max_threads()))) {
   const size_t values =
       values_of_input(inference.fit()) * static_cast<size_t>(inference.network().setup().batch);
-  inference.fit().resize == Resize::darknet ? values_.resize(values) : pixels_.resize(values);
+  as_darknet(inference.fit().resize) ? values_.resize(values) : pixels_.resize(values);
 }
 
 std::vector<ScoredBox> TileDetector::find(const cv::Mat& image, StageTimes& times) {
@@ -58,14 +58,14 @@ void TileDetector::run(const cv::Mat& image, std::span<const ImageTile> tiles, S
     const cv::Mat part = image(cv::Rect(tiles[i].x, tiles[i].y, tiles[i].width, tiles[i].height));
     const size_t at = i * values_of_input(fit);
     InputFiller& fill = fillers_[static_cast<size_t>(omp_get_thread_num())];
-    if (fit.resize == Resize::darknet) {
+    if (as_darknet(fit.resize)) {
       fill(part, fit, values_.data() + at);
     } else {
       fill(part, fit, pixels_.data() + at);
     }
   }
   took(times.prepare);
-  if (fit.resize == Resize::darknet) {
+  if (as_darknet(fit.resize)) {
     network.set_values(values_.data());
   } else {
     network.set_pixels(pixels_.data());

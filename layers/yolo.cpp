@@ -58,9 +58,7 @@ void YoloLayer::loss(const LayerCall& call, const TruthList& truths, const Gradi
                      LossTotals* totals, bool static_assignment) {
   BRIGHTNET_CHECK(!call.accumulate[0], "a head's predictions feed nothing else");
   YoloHead head = head_;
-  // Its candidates are what `neighbours` assigns.
-  if (static_assignment && head.assignment == AssignmentKind::simota)
-    head.assignment = AssignmentKind::neighbours;
+  if (static_assignment) head.assignment = static_form(head.assignment);
   backend().yolo_loss(head, {.predictions = call.inputs[0],
                              .gradient = call.input_gradients[0],
                              .truths = truths,

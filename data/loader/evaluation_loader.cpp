@@ -62,7 +62,7 @@ class EvaluationLoader::Implementation {
     const size_t end = std::min(order_.size(), begin + static_cast<size_t>(batch_));
     slot.images.size = sizes_.empty() ? fit_.size : sizes_[number];
     const size_t values = image_values(slot.images.size) * static_cast<size_t>(batch_);
-    if (fit_.resize == Resize::darknet) {
+    if (as_darknet(fit_.resize)) {
       slot.values.resize(values);
       slot.images.values = slot.values.data();
     } else {
@@ -81,7 +81,7 @@ class EvaluationLoader::Implementation {
     const size_t first = static_cast<size_t>(item) * image_values(slot.images.size);
     InputFit fit = fit_;
     fit.size = slot.images.size;
-    if (fit_.resize == Resize::darknet) {
+    if (as_darknet(fit_.resize)) {
       fill_darknet_input(darknet_image(record), fit.size, fit.letterbox, slot.values.data() + first);
       return;
     }

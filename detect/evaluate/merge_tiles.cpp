@@ -15,7 +15,20 @@ float match(const ScoredBox& a, const ScoredBox& b, TileMatch by) {
   const float height = std::min(a.y2, b.y2) - std::max(a.y1, b.y1);
   if (width <= 0 || height <= 0) return 0;
   const float both = width * height;
-  return by == TileMatch::ios ? both / std::min(area(a), area(b)) : both / (area(a) + area(b) - both);
+  switch (by) {
+    case TileMatch::ios: return both / std::min(area(a), area(b));
+    case TileMatch::iou: return both / (area(a) + area(b) - both);
+  }
+  return 0;
+}
+
+/// Whether the best box grows around those that match it.
+bool grows(TileMerge merge) {
+  switch (merge) {
+    case TileMerge::nmm: return true;
+    case TileMerge::nms: return false;
+  }
+  return false;
 }
 
 void grow(ScoredBox& box, const ScoredBox& around) {
@@ -39,7 +52,7 @@ std::vector<ScoredBox> merged(const std::vector<ScoredBox>& boxes, const TileOpt
     for (size_t j = i + 1; j < boxes.size(); ++j) {
       if (taken[j] || match(boxes[i], boxes[j], options.match) < options.threshold) continue;
       taken[j] = true;
-      if (options.merge == TileMerge::nmm && boxes[j].score >= like_score * boxes[i].score &&
+      if (grows(options.merge) && boxes[j].score >= like_score * boxes[i].score &&
           match(grown, boxes[j], options.match) >= options.threshold)
         grow(grown, boxes[j]);
     }

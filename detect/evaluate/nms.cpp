@@ -45,6 +45,23 @@ bool usable(const Detection& d, float threshold) {
          std::isfinite(d.box.w) && std::isfinite(d.box.h) && d.box.w > 0 && d.box.h > 0;
 }
 
+NmsMethod method_of(NmsKind kind) {
+  switch (kind) {
+    case NmsKind::greedy: return NmsMethod::greedy;
+    case NmsKind::diou: return NmsMethod::diou;
+  }
+  return {};
+}
+
+bool subtracts_distance(NmsMethod method) {
+  switch (method) {
+    case NmsMethod::greedy: return false;
+    case NmsMethod::diou: return true;
+    case NmsMethod::model: break;
+  }
+  BRIGHTNET_CHECK(false, "for_model() has not chosen the kind of NMS");
+}
+
 }  // namespace
 
 void NmsOptions::fields(Fields& f) {
@@ -62,7 +79,7 @@ NmsOptions for_model(NmsOptions options, const Model& model) {
   for (const auto& layer : model.layers) {
     const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes);
     if (!yolo) continue;
-    options.kind = yolo->nms == NmsKind::diou ? NmsMethod::diou : NmsMethod::greedy;
+    options.kind = method_of(yolo->nms);
     options.beta = yolo->nms_beta;
   }
   return options;
@@ -70,8 +87,7 @@ NmsOptions for_model(NmsOptions options, const Model& model) {
 
 std::vector<Detection> non_max_suppression(const std::vector<Detection>& candidates,
                                            const NmsOptions& options) {
-  BRIGHTNET_CHECK(options.kind != NmsMethod::model, "for_model() has not chosen the kind of NMS");
-  const bool diou = options.kind == NmsMethod::diou;
+  const bool diou = subtracts_distance(options.kind);
   std::vector<int> order;
   order.reserve(candidates.size());
   for (size_t i = 0; i < candidates.size(); ++i) {

@@ -165,7 +165,7 @@ std::string WeightedSumAttributes::refusal(InputChannels in) const {
 
 std::vector<ParameterSpec> WeightedSumAttributes::parameters(InputChannels in) const {
   const auto count = static_cast<int64_t>(in.size());
-  if (weights == SumWeighting::input) return {{"weight", ParameterKind::scale, {count}}};
+  if (is_shared(weights)) return {{"weight", ParameterKind::scale, {count}}};
   return {{"weight", ParameterKind::scale, {count, in[0]}}};
 }
 

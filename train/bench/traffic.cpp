@@ -29,8 +29,10 @@ double flops_of(const KnownCard& card, Precision precision) {
   switch (precision) {
     case Precision::fp32: return card.single;
     case Precision::tf32: return card.tensor_float;
-    default: return card.half;
+    case Precision::bf16:
+    case Precision::fp16: return card.half;
   }
+  return 0;
 }
 
 /// Steps of a network on a device that only lists its work.
@@ -51,7 +53,7 @@ class ListedStep {
                   .width = options.size.width,
                   .precision = options.precision,
                   .mode = Mode::train,
-                  .recompute = config.train.recompute == Recompute::activations,
+                  .recompute = recomputes(config.train.recompute),
                   .gradients_in_place = true}),
         step_(config.optimizer, config.ema, options.precision, layout_, *backend_, values_.floats(),
               options.batch, network_.gradient_types()),

@@ -35,6 +35,14 @@ constexpr std::string_view enum_name(Recompute recompute) {
   return {};
 }
 
+constexpr bool recomputes(Recompute recompute) {
+  switch (recompute) {
+    case Recompute::none: return false;
+    case Recompute::activations: return true;
+  }
+  return false;
+}
+
 /// The `train:` section; fields() documents every key. Automatic values are chosen when the data and the
 /// device are known (train/setup/automatic.h); until then, using them is an error.
 struct TrainOptions {

@@ -231,7 +231,7 @@ class Chooser {
         published() ? published_warmup_steps : std::max(warmup_epochs * steps_per_epoch_, warmup_steps);
     const int64_t steps =
         std::min<int64_t>(wanted, std::llround(largest_warmup * static_cast<double>(steps_)));
-    const bool in_epochs = schedule.unit == ScheduleUnit::epochs;
+    const bool in_epochs = counts_epochs(schedule.unit);
     const double unit = in_epochs ? static_cast<double>(steps_per_epoch_) : 1;
     const std::string rule =
         published() ? fmt::format("YOLOv4's {} steps", published_warmup_steps)

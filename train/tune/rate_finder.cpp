@@ -80,8 +80,7 @@ double loss_of_step(TrainingStep& step, std::span<const KeptBatch> batches, doub
 void fix_assignment(Model& model) {
   for (LayerDescription& layer : model.layers) {
     auto* yolo = std::get_if<YoloAttributes>(&layer.attributes);
-    if (yolo && yolo->head.assignment == AssignmentKind::simota)
-      yolo->head.assignment = AssignmentKind::neighbours;
+    if (yolo) yolo->head.assignment = static_form(yolo->head.assignment);
   }
 }
 
