@@ -96,10 +96,8 @@ class CudaBackend : public Backend {
 
   void check_step(const StepPolicy& policy, const StepEvidence& evidence, StepState* state,
                   void* workspace) override;
-  void sgd_step(const SgdStep& sgd, const OptimizerArrays& arrays, std::span<const ParameterRange> ranges,
-                const StepState* state) override;
-  void adamw_step(const AdamWStep& adam, const OptimizerArrays& arrays,
-                  std::span<const ParameterRange> ranges, const StepState* state) override;
+  void optimizer_step(const OptimizerRule& rule, const OptimizerArrays& arrays,
+                      std::span<const ParameterRange> ranges, const StepState* state) override;
   void commit_statistics(float* values, float* kept, float* ema, size_t count,
                          const StepState* state) override;
 

@@ -7,6 +7,7 @@
 
 #include "kernels/cpu/cpu_backend.h"
 #include "tests/kernels/device.h"
+#include "tests/kernels/every_rule.h"
 
 namespace brightnet::testing {
 namespace {
@@ -78,22 +79,16 @@ TEST(CudaOptimizer, StepsAsTheCpuDoes) {
   const OwnedArray<ParameterRange> device_ranges(ranges);
   const std::span<const ParameterRange> on_device{device_ranges.data(), ranges.size()};
   for (const bool average : {false, true}) {
-    for (const SgdStep& sgd : {SgdStep{}, SgdStep{.nesterov = true}, SgdStep{.decoupled = true}}) {
+    for (const OptimizerRule& rule : every_rule()) {
+      SCOPED_TRACE(name_of(rule));
       Arrays host;
       const OwnedArrays gpu(host);
       for (int step = 0; step < 3; ++step) {
-        cpu.sgd_step(sgd, host.arrays(average), ranges, &state);
-        device().sgd_step(sgd, gpu.arrays(average), on_device, device_state);
+        cpu.optimizer_step(rule, host.arrays(average), ranges, &state);
+        device().optimizer_step(rule, gpu.arrays(average), on_device, device_state);
       }
       expect_close(gpu, host);
     }
-    Arrays host;
-    const OwnedArrays gpu(host);
-    for (int step = 0; step < 3; ++step) {
-      cpu.adamw_step({}, host.arrays(average), ranges, &state);
-      device().adamw_step({}, gpu.arrays(average), on_device, device_state);
-    }
-    expect_close(gpu, host);
   }
 }
 
@@ -104,8 +99,8 @@ TEST(CudaOptimizer, TouchesNothingInASkippedStep) {
   const OwnedArray<StepState> state(std::vector<StepState>{StepState{}});
   const OwnedArray<ParameterRange> device_ranges(ranges);
   const std::span<const ParameterRange> on_device{device_ranges.data(), ranges.size()};
-  device().sgd_step({}, gpu.arrays(true), on_device, state);
-  device().adamw_step({}, gpu.arrays(true), on_device, state);
+  for (const OptimizerRule& rule : every_rule())
+    device().optimizer_step(rule, gpu.arrays(true), on_device, state);
   EXPECT_EQ(gpu.values.get(), host.values);
   EXPECT_EQ(gpu.first.get(), host.first);
   EXPECT_EQ(gpu.second.get(), host.second);
@@ -171,9 +166,8 @@ TEST(CudaOptimizer, StepsWithGradientsIn16BitsAsWithTheSameInFp32ToTheBit) {
     const OwnedArray<ParameterRange> ranges(gradients.ranges),
         ranges_of_widened(gradients.ranges_of_widened());
     for (const bool average : {false, true}) {
-      for (const bool adamw : {false, true}) {
-        SCOPED_TRACE(std::string(enum_name(type)) + (adamw ? ", AdamW" : ", SGD") +
-                     (average ? ", average" : ""));
+      for (const OptimizerRule& rule : every_rule()) {
+        SCOPED_TRACE(std::string(enum_name(type)) + ", " + name_of(rule) + (average ? ", average" : ""));
         Arrays host;
         host.gradients = gradients.widened;
         const OwnedArrays widened(host);
@@ -181,8 +175,7 @@ TEST(CudaOptimizer, StepsWithGradientsIn16BitsAsWithTheSameInFp32ToTheBit) {
         const OwnedArrays in_place(host);
         const auto step = [&](const OwnedArrays& arrays, const OwnedArray<ParameterRange>& of) {
           const std::span<const ParameterRange> all{of.data(), gradients.ranges.size()};
-          adamw ? device().adamw_step({}, arrays.arrays(average), all, state)
-                : device().sgd_step({}, arrays.arrays(average), all, state);
+          device().optimizer_step(rule, arrays.arrays(average), all, state);
         };
         for (int i = 0; i < 2; ++i) {
           step(widened, ranges_of_widened);
@@ -229,8 +222,8 @@ TEST(CudaOptimizer, ReplayedFromARecordingStepsTheSameToTheBit) {
   const OwnedArray<std::byte> workspace(step_workspace_bytes);
   const auto queue = [&](const OwnedArrays& arrays, StepState* state) {
     device().check_step(policy, {arrays.gradients, parameters, nullptr, 0}, state, workspace);
-    device().sgd_step({}, arrays.arrays(false), on_device, state);
-    device().adamw_step({}, arrays.arrays(true), on_device, state);
+    device().optimizer_step(Sgd{}, arrays.arrays(false), on_device, state);
+    device().optimizer_step(AdamW{}, arrays.arrays(true), on_device, state);
   };
   const auto recording = device().record([&] { queue(replayed, replayed_state); });
   ASSERT_NE(recording, nullptr);

@@ -191,7 +191,7 @@ class Training {
     arrays.gradients = parameters.gradients;
     arrays.first = momentum_.floats();
     arrays.rounded_gradients = rounded_;
-    backend_.sgd_step({}, arrays, ranges, state);
+    backend_.optimizer_step(Sgd{}, arrays, ranges, state);
     ++parameters.version;
   }
   double loss() const {

@@ -201,10 +201,10 @@ TEST(EmulatedTraffic, TheOptimizersStepMovesWhatItStates) {
   gpu->check_step({}, evidence, device_state, workspace.data());
   OptimizerArrays arrays{count, values.floats(), gradients.floats(), first.floats(), nullptr, ema.floats()};
   arrays.rounded_gradients = rounded;
-  gpu->sgd_step({}, arrays, three, device_state);
+  gpu->optimizer_step(Sgd{}, arrays, three, device_state);
   arrays.second = second.floats();
   arrays.ema = nullptr;
-  gpu->adamw_step({}, arrays, three, device_state);
+  gpu->optimizer_step(AdamW{}, arrays, three, device_state);
   gpu->commit_statistics(values.floats() + count, kept.floats(), ema.floats() + count, statistics,
                          device_state);
   gpu->synchronize();

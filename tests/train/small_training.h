@@ -103,10 +103,10 @@ class WatchedBackend : public cpu::CpuBackend {
     cpu::CpuBackend::check_step(policy, evidence, state, workspace);
     seen_.norms.push_back(state->norm);
   }
-  void sgd_step(const SgdStep& sgd, const OptimizerArrays& arrays, std::span<const ParameterRange> ranges,
-                const StepState* state) override {
+  void optimizer_step(const OptimizerRule& rule, const OptimizerArrays& arrays,
+                      std::span<const ParameterRange> ranges, const StepState* state) override {
     seen_.rates.push_back(state->rate);
-    cpu::CpuBackend::sgd_step(sgd, arrays, ranges, state);
+    cpu::CpuBackend::optimizer_step(rule, arrays, ranges, state);
   }
 
  private:

@@ -277,9 +277,10 @@ RunConfig load_run_config(const fs::path& file, const std::vector<std::string>& 
   const YamlValue root = document.root();
   RunConfig config;
   const YamlValue kind = child(child(root, "optimizer"), "kind");
-  if (kind.defined() && kind.node.IsScalar() &&
-      enum_value<OptimizerKind>(kind.node.Scalar()) == OptimizerKind::sgd)
-    config.optimizer = OptimizerOptions::sgd();
+  if (kind.defined() && kind.node.IsScalar()) {
+    if (const auto named = enum_value<OptimizerKind>(kind.node.Scalar()))
+      config.optimizer = OptimizerOptions::of(*named);
+  }
   read_config(root, config);
   config.source = std::make_shared<const YamlValue>(root);
 

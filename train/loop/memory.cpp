@@ -18,7 +18,7 @@ RunNetworks::RunNetworks(const RunConfig& config, const Model& model, Backend& b
   NetworkSetup setup{.model = &model, .backend = &backend, .parameters = &trained, .batch = micro_batch};
   setup.precision = config.train.precision;
   setup.statistics = statistics;
-  setup.recompute = config.train.recompute == Recompute::activations;
+  setup.recompute = recomputes(config.train.recompute);
   // Then the run has one rank. Synchronized batch-norm exchanges as several ranks do, whose arithmetic it keeps.
   setup.gradients_in_place = micro_batch == config.train.batch.value_or(0) && !statistics;
   for (const InputSize& size : config.input_sizes()) {
@@ -60,7 +60,7 @@ RunMemory plan_run_memory(const RunConfig& config, const ParameterLayout& layout
   memory.parameters = layout.floats() * sizeof(float);
   memory.gradients = layout.trainable_floats() * sizeof(float);
   memory.optimizer = optimizer_bytes(config.optimizer, layout);
-  memory.average = Ema::bytes(config.ema, layout);
+  memory.average = average_bytes(config.ema, layout);
   memory.statistics = OptimizerStep::statistics_bytes(layout);
   memory.control = OptimizerStep::control_bytes();
   memory.arena = arena_bytes;

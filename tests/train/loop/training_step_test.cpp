@@ -19,10 +19,10 @@ class NotingBackend : public cpu::CpuBackend {
     done += 'l';
     cpu::CpuBackend::yolo_loss(head, pass);
   }
-  void sgd_step(const SgdStep& sgd, const OptimizerArrays& arrays, std::span<const ParameterRange> ranges,
-                const StepState* state) override {
+  void optimizer_step(const OptimizerRule& rule, const OptimizerArrays& arrays,
+                      std::span<const ParameterRange> ranges, const StepState* state) override {
     done += 'u';
-    cpu::CpuBackend::sgd_step(sgd, arrays, ranges, state);
+    cpu::CpuBackend::optimizer_step(rule, arrays, ranges, state);
   }
   std::unique_ptr<Recording> record(const std::function<void()>& work) override {
     struct Again : Recording {
@@ -64,8 +64,8 @@ class RoundingBackend : public NotingBackend {
     EXPECT_EQ(evidence.ranges.empty(), evidence.rounded_gradients == 0);
     checked = evidence.rounded_gradients;
   }
-  void sgd_step(const SgdStep&, const OptimizerArrays& arrays, std::span<const ParameterRange> ranges,
-                const StepState*) override {
+  void optimizer_step(const OptimizerRule&, const OptimizerArrays& arrays,
+                      std::span<const ParameterRange> ranges, const StepState*) override {
     stepped = arrays.rounded_gradients;
     for (const ParameterRange& range : ranges) {
       if (range.gradient_type != DType::bf16) continue;
