@@ -245,6 +245,9 @@ class Chooser {
 
   void rate() {
     const auto rate_of = [this]() -> std::pair<float, std::string> {
+      const OptimizerKind kind = config_.optimizer.kind;
+      if (const Auto<float> own = OptimizerOptions::of(kind).rate; own.has_value())
+        return {own.value(), fmt::format("the rate of {}", enum_name(kind))};
       if (published()) return {usual_rate, "a long run of a large set"};
       if (!facts_.pretrained) return {has_few_steps() ? high_rate : usual_rate, run_of()};
       if (!facts_.new_predictions) return {usual_rate, "all layers are pretrained"};
