@@ -84,7 +84,31 @@ struct AdamW {
   }
 };
 
+/// Lion (Chen et al. 2023, "Symbolic Discovery of Optimization Algorithms", algorithm 2); m is the first moment:
+///
+///     c  = β₁ m + (1 − β₁) g
+///     w −= rate · (sign(c) + decay · w)        sign(0) = 0
+///     m  = β₂ m + (1 − β₂) g
+///
+/// Of a gradient only the sign matters, so m needs no correction for its start at zero.
+struct Lion {
+  static constexpr std::string_view name = "lion";
+  static constexpr int moments = 1;
+  static constexpr std::string_view state_names[moments]{"first"};
+
+  float beta1 = 0.9f, beta2 = 0.99f;
+
+  std::array<float, 2> corrected() const { return {}; }
+
+  BRIGHTNET_HD_INLINE void operator()(const RangeStep& step, Parameter& p) const {
+    const float direction = beta1 * p.first + (1.0f - beta1) * p.gradient;
+    const float sign = (direction > 0 ? 1.0f : 0.0f) - (direction < 0 ? 1.0f : 0.0f);
+    p.first = beta2 * p.first + (1.0f - beta2) * p.gradient;
+    p.value -= step.rate * (sign + step.decay * p.value);
+  }
+};
+
 /// Of an optimizer's step: one rule, with its settings.
-using OptimizerRule = std::variant<Sgd, AdamW>;
+using OptimizerRule = std::variant<Sgd, AdamW, Lion>;
 
 }  // namespace brightnet

@@ -202,6 +202,7 @@ TEST(EmulatedTraffic, TheOptimizersStepMovesWhatItStates) {
   OptimizerArrays arrays{count, values.floats(), gradients.floats(), first.floats(), nullptr, ema.floats()};
   arrays.rounded_gradients = rounded;
   gpu->optimizer_step(Sgd{}, arrays, three, device_state);
+  gpu->optimizer_step(Lion{}, arrays, three, device_state);
   arrays.second = second.floats();
   arrays.ema = nullptr;
   gpu->optimizer_step(AdamW{}, arrays, three, device_state);

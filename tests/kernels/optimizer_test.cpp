@@ -219,6 +219,61 @@ TEST(AdamW, RefusesMissingMoments) {
   EXPECT_THROW(optimizer_step(AdamW{}, arrays, range, applied()), std::logic_error);
 }
 
+TEST(Lion, FollowsTheFp64FormulaOverSeveralSteps) {
+  State state(parameters);
+  Reference expected(state);
+  const Lion lion;
+  const double beta1 = lion.beta1, beta2 = lion.beta2, keep = applied().ema_decay;
+  size_t near_zero = 0;
+  for (int step = 1; step <= 5; ++step) {
+    state.draw_gradients(static_cast<uint64_t>(step));
+    for (const ParameterRange& range : ranges) {
+      for (size_t i = range.begin; i < range.end; ++i) {
+        double &w = expected.values[i], &m = expected.first[i];
+        double g = 0.125 * state.gradients[i];
+        if (std::abs(beta1 * m + (1 - beta1) * g) < 1e-5) {
+          // Rounding may decide about the sign: it is set by a larger gradient.
+          state.gradients[i] = 10;
+          g = 1.25;
+          ++near_zero;
+        }
+        const double c = beta1 * m + (1 - beta1) * g;
+        w -= rate_of(range) * ((c > 0) - (c < 0) + range.decay * w);
+        m = beta2 * m + (1 - beta2) * g;
+        expected.ema[i] = keep * expected.ema[i] + (1 - keep) * w;
+      }
+    }
+    optimizer_step(lion, state.arrays(), ranges, applied(0.1f, 0.125f, 0.9f, step));
+  }
+  EXPECT_LT(near_zero, 50u) << "of " << parameters;
+  expect_close(state.values, expected.values, "value");
+  expect_close(state.first, expected.first, "moment");
+  expect_close(state.ema, expected.ema, "average");
+}
+
+TEST(Lion, MovesByTheRateAgainstTheSignAndNotAtAllWithoutAGradient) {
+  for (const float gradient : {1e-20f, -2.0f, 5e5f, 0.0f}) {
+    float value = 2, moment = 0;
+    const OptimizerArrays arrays{.values = &value, .gradients = &gradient, .first = &moment};
+    const ParameterRange range[] = {{0, 1, 1, 0.5f}};
+    optimizer_step(Lion{}, arrays, range, applied(0.01f, 1));
+    const float sign = gradient > 0 ? 1.0f : gradient < 0 ? -1.0f : 0.0f;
+    EXPECT_FLOAT_EQ(value, 2 - 0.01f * (sign + 0.5f * 2)) << gradient;
+    EXPECT_FLOAT_EQ(moment, (1 - 0.99f) * gradient);
+  }
+}
+
+// Its decision reads the momentum at beta1 and keeps it at beta2: a gradient of the other sign turns the step at once,
+// and the moment later.
+TEST(Lion, TheStepAndTheMomentHaveDecaysOfTheirOwn) {
+  float value = 0, gradient = -1, moment = 0.1f;
+  const OptimizerArrays arrays{.values = &value, .gradients = &gradient, .first = &moment};
+  const ParameterRange range[] = {{0, 1, 1, 0.0f}};
+  optimizer_step(Lion{}, arrays, range, applied(0.01f, 1));
+  EXPECT_FLOAT_EQ(value, 0.01f) << "0.9 · 0.1 − 0.1 · 1 is below 0";
+  EXPECT_FLOAT_EQ(moment, 0.099f - 0.01f);
+}
+
 TEST(OptimizerRules, TouchNothingInASkippedStep) {
   State state(parameters);
   state.draw_gradients(1);

@@ -37,14 +37,14 @@ size_t moments_of(const OptimizerRule& rule) {
 }  // namespace
 
 void OptimizerOptions::fields(Fields& f) {
-  f("kind", kind, "adamw or sgd");
+  f("kind", kind, "adamw, sgd or lion");
   f("rate", rate, "learning rate at the schedule's peak").above(0);
   f("momentum", momentum, "sgd").within(0, 1);
   f("nesterov", nesterov, "sgd");
   f("decay", decay, "weight decay of convolution weights").at_least(0);
   f("decay_kind", decay_kind, "sgd: l2 as in darknet, or decoupled");
-  f("beta1", beta1, "adamw").within(0, 1);
-  f("beta2", beta2, "adamw").within(0, 1);
+  f("beta1", beta1, "adamw, lion").within(0, 1);
+  f("beta2", beta2, "adamw, lion").within(0, 1);
   f("epsilon", epsilon, "adamw").above(0);
   f("clip", clip, "maximum norm of the gradient (clipping); 0: no clipping").at_least(0);
   f("max_skips", max_skips, "steps in a row with a gradient that is not finite before stopping").at_least(1);
@@ -61,6 +61,11 @@ OptimizerOptions OptimizerOptions::of(OptimizerKind kind) {
       options.rate = 0.01f;
       options.decay = 0.0005f;
       break;
+    case OptimizerKind::lion:
+      options.rate = 0.0002f;
+      options.decay = 0.5f;
+      options.beta2 = 0.99f;
+      break;
   }
   return options;
 }
@@ -73,6 +78,7 @@ OptimizerRule rule_of(const OptimizerOptions& options) {
       return Sgd{.momentum = options.momentum,
                  .nesterov = options.nesterov,
                  .decoupled = is_decoupled(options.decay_kind)};
+    case OptimizerKind::lion: return Lion{.beta1 = options.beta1, .beta2 = options.beta2};
   }
   return {};
 }

@@ -273,6 +273,12 @@ TEST_F(RunConfigFile, EachOptimizerHasDefaultsOfItsOwn) {
   const RunConfig sgd = load_run_config(plain, {"optimizer.kind=sgd", "optimizer.decay=0.001"});
   EXPECT_EQ(sgd.optimizer.rate, 0.01f);
   EXPECT_EQ(sgd.optimizer.decay, 0.001f);
+  const RunConfig lion = load_run_config(plain, {"optimizer.kind=lion", "optimizer.beta1=0.95"});
+  EXPECT_EQ(lion.optimizer.rate, 0.0002f);
+  EXPECT_EQ(lion.optimizer.decay, 0.5f);
+  EXPECT_EQ(lion.optimizer.beta1, 0.95f);
+  EXPECT_EQ(lion.optimizer.beta2, 0.99f);
+  EXPECT_EQ(load_run_config(plain).optimizer.beta2, 0.999f);
 }
 
 TEST_F(RunConfigFile, NamesEveryDifferenceBetweenTwoRuns) {

@@ -100,6 +100,15 @@ TEST_F(OptimizerTest, AdamWMovesByTheRateWhateverTheGradientIs) {
   EXPECT_NEAR(value("conv1.shift"), 1 - 0.01, 1e-6);
 }
 
+TEST_F(OptimizerTest, LionMovesByTheRateWhateverTheGradientIs) {
+  options_ = OptimizerOptions::of(OptimizerKind::lion);
+  options_.decay = 0.1f;
+  Optimizer optimizer = make();
+  step(optimizer, 0.01f);
+  EXPECT_NEAR(value("conv1.weight"), 1 - 0.01 * (1 + 0.1), 1e-6);
+  EXPECT_NEAR(value("conv1.shift"), 1 - 0.01, 1e-6);
+}
+
 TEST_F(OptimizerTest, ListsTheStateThatAResumedRunNeeds) {
   const auto names = [&](float ema) {
     std::vector<StateArray> state;
@@ -111,6 +120,8 @@ TEST_F(OptimizerTest, ListsTheStateThatAResumedRunNeeds) {
   EXPECT_EQ(names(0), "optimizer.momentum ");
   options_.kind = OptimizerKind::adamw;
   EXPECT_EQ(names(0.9f), "ema optimizer.first optimizer.second ");
+  options_.kind = OptimizerKind::lion;
+  EXPECT_EQ(names(0), "optimizer.first ");
   const size_t before = backend_->allocated_bytes();
   Optimizer optimizer = make();
   EXPECT_EQ(optimizer_bytes(options_, layout_), backend_->allocated_bytes() - before);

@@ -267,6 +267,7 @@ TEST(AutomaticValues, TheRateIsThatOfTheOptimizer) {
     return chosen(facts_of(300), config).optimizer.rate.value();
   };
   EXPECT_EQ(rate(OptimizerKind::sgd), 0.01f);
+  EXPECT_EQ(rate(OptimizerKind::lion), 0.0002f);
   EXPECT_LT(rate(OptimizerKind::adamw), 0.01f);
 }
 
