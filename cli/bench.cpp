@@ -168,7 +168,7 @@ int bench_loader(const BenchArguments& arguments) {
   const bool run = common.data.ends_with(".yaml") && !is_data(common.data);
   if (!run) common.say_data();
   RunConfig config =
-      run ? load_run_config(common.data, common.assignments) : load_run_config("", common.all_assignments());
+      run ? load_run_config(common.data, common.assignments) : load_run_config("", common.overrides());
   const Dataset dataset = training_images(config, read_split(config, Split::train));
   LoaderBenchmarkOptions options;
   options.augment = config.augment;

@@ -74,8 +74,8 @@ struct CommonOptions {
   void check_ranks(const Communicator& communicator) const;
   /// Starts the ranks with this program's own command line; returns their exit code.
   int launch() const;
-  /// The assignments, including those of --model, --data, --fold and --precision.
-  std::vector<std::string> all_assignments() const;
+  /// Those of --set, --model, --data, --fold and --precision.
+  Overrides overrides() const;
   /// Takes a folder or a file of data that stands in CONFIG's place as --data.
   void take_data_for_config();
   /// Logs what the data set was recognized as.
@@ -83,7 +83,6 @@ struct CommonOptions {
 
  private:
   const RecognizedData* recognized() const;
-  std::optional<RecognizedData> recognize() const;
   bool divides() const;
   mutable std::optional<RecognizedData> recognized_;
   mutable bool is_asked_ = false;

@@ -3,32 +3,20 @@
 #include <cmath>
 #include <filesystem>
 #include <iostream>
-#include <set>
 #include <sstream>
 
 #include "cli/commands.h"
 #include "cli/run_ranks.h"
 #include "core/files.h"
 #include "core/log.h"
-#include "data/formats/data_yaml.h"
+#include "detect/open_weights.h"
 #include "detect/outputs/answer_file.h"
-#include "formats/darknet/cfg.h"
-#include "formats/darknet/trained.h"
-#include "formats/download/fetch.h"
-#include "formats/foreign_weights.h"
 #include "kernels/device/device.h"
-#include "layers/model/reader.h"
 #include "train/distributed/child_process.h"
 #include "train/distributed/launched_rank.h"
+#include "train/setup/data_overrides.h"
 
 namespace brightnet::cli {
-namespace {
-
-/// Of a data set without validation images.
-constexpr const char* validation_fold = "1/10";
-
-}  // namespace
-
 void CommonOptions::add_config(CLI::App& command, const std::string& help) {
   command.add_option("config", config, help)->type_name("CONFIG.yaml|X.cfg");
 }
@@ -117,65 +105,26 @@ int CommonOptions::launch() const {
   return run_ranks(ranks, this_program(), arguments);
 }
 
-/// The data set of --data, or of a configuration that says where its folder is and no more
-/// (data/formats/data_yaml.h); none where a configuration says all of it.
 const RecognizedData* CommonOptions::recognized() const {
-  if (!is_asked_) recognized_ = recognize();
+  if (!is_asked_) recognized_ = recognize_run_data(data, config, assignments);
   is_asked_ = true;
   return recognized_ ? &*recognized_ : nullptr;
 }
 
-std::optional<RecognizedData> CommonOptions::recognize() const {
-  if (!data.empty()) return recognize_data(data);
-  std::error_code failed;
-  if (!std::filesystem::is_regular_file(config, failed) || is_darknet_cfg(config)) return std::nullopt;
-  YamlDocument document = YamlDocument::load(config);
-  for (const std::string& assignment : assignments) document.set(assignment);
-  const YamlValue root = document.root();
-  if (!root.node.IsMap()) return std::nullopt;
-  const YamlValue section{root.node["data"], root.file};
-  if (!lacks_layout(section)) return std::nullopt;
-  const YamlValue place{section.node["root"], root.file};
-  const std::string text = yaml_as<std::string>(place, "root", "a text");
-  const std::filesystem::path folder = std::filesystem::absolute(config).parent_path(),
-                              found = find_path(text, folder, place.from_command_line());
-  if (!std::filesystem::is_directory(found, failed)) return std::nullopt;  // refused where it is read
-  DataOptions options;
-  options.root = found.string();
-  RecognizedData recognized = take_layout(section, options);
-  recognized.place = text;
-  return recognized;
-}
-
 /// Whether part of the training images becomes the validation images.
 bool CommonOptions::divides() const {
-  const bool otherwise = std::any_of(assignments.begin(), assignments.end(), [](const std::string& text) {
-    return text.starts_with("data.fold=") || text.starts_with("data.val=");
-  });
-  if (!needs_validation || !fold.empty() || otherwise || !recognized()) return false;
-  return recognized()->undivided() && !recognized()->options.fold;
+  return needs_validation && fold.empty() && recognized() && lacks_validation(*recognized(), assignments);
 }
 
-std::vector<std::string> CommonOptions::all_assignments() const {
-  std::vector<std::string> all;
-  if (!model.empty()) all.push_back("--model:model=" + yaml_quoted(model));
-  if (!data.empty()) {
-    // What the data set says and, of what it leaves open, the configuration's.
-    const std::string usual = print_config(DataOptions(), false);
-    std::istringstream lines(print_config(recognized()->options, false)), defaults(usual);
-    for (std::string line, unsaid; std::getline(lines, line) && std::getline(defaults, unsaid);) {
-      const size_t colon = line.find(": ");
-      const std::string key = line.substr(0, colon);
-      static const std::set<std::string> places{"format", "root", "train", "val", "test"};
-      if (line != unsaid || places.contains(key))
-        all.push_back("--data:data." + key + '=' + line.substr(colon + 2));
-    }
-  }
-  if (divides()) all.push_back(std::string("--data:data.fold=") + validation_fold);
-  all.insert(all.end(), assignments.begin(), assignments.end());
+Overrides CommonOptions::overrides() const {
+  Overrides overrides(assignments);
+  auto& all = overrides.assignments;
+  if (!model.empty()) all.insert(all.begin(), "--model:model=" + yaml_quoted(model));
+  if (!data.empty()) overrides.data = recognized()->options;
+  if (divides()) overrides.fold = validation_fold;
   if (!fold.empty()) all.push_back("--fold:data.fold=" + yaml_quoted(fold));
   if (!precision.empty()) all.push_back("--precision:train.precision=" + yaml_quoted(precision));
-  return all;
+  return overrides;
 }
 
 void CommonOptions::take_data_for_config() {
@@ -191,7 +140,7 @@ void CommonOptions::say_data() const {
     log::info(
         "It names no validation images: a tenth of all, chosen by content so that images that look alike stay "
         "together, validates (data.fold={}).",
-        validation_fold);
+        to_text(validation_fold));
 }
 
 void WeightsOptions::add(CLI::App& command) {
@@ -206,36 +155,7 @@ void WeightsOptions::add(CLI::App& command) {
 }
 
 TrainedModel WeightsOptions::load(const std::vector<std::string>& classes) const {
-  if (weights.empty()) {
-    throw InputError("no weights were given", "",
-                     "Give --weights best.safetensors, or darknet's --weights X.weights --cfg X.cfg.");
-  }
-  std::error_code failed;
-  if (const auto published = find_published_weights(weights);
-      published && !std::filesystem::is_regular_file(weights, failed)) {
-    const FetchedNetwork network = fetch_network(*published);
-    WeightsOptions fetched{network.weights.string(), cfg.empty() ? network.cfg.string() : cfg,
-                           names.empty() ? network.names.string() : names};
-    return fetched.load(classes);
-  }
-  refuse_foreign_weights(weights);
-  if (!is_darknet_weights(weights)) {
-    if (!cfg.empty() || !names.empty()) {
-      throw InputError("--cfg and --names are for darknet's .weights, and this is a brightnet file", weights,
-                       "Leave them out: a .safetensors contains its model and classes.");
-    }
-    return load_trained_model(weights);
-  }
-  if (cfg.empty()) {
-    throw InputError("these are darknet weights, which do not contain a network description", weights,
-                     "Give its .cfg with --cfg.");
-  }
-  DarknetTrained read = read_darknet_trained({cfg, weights, names, false, classes});
-  if (!read.report.whole()) {
-    throw InputError("it contains only " + read.report.summary(), weights,
-                     "`brightnet train` can start from it; this command needs the weights of all layers.");
-  }
-  return std::move(read.trained);
+  return open_weights({weights, cfg, names, classes});
 }
 
 CLI::Option* add_tiles(CLI::App& command, std::string& tiles) {

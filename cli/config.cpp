@@ -20,7 +20,7 @@ void add_config(CLI::App& app, Action& action) {
   arguments->add_assignments(*command);
   command->callback([=, &action] {
     action = [arguments] {
-      const RunConfig config = load_run_config(arguments->config, arguments->all_assignments(), false);
+      const RunConfig config = load_run_config(arguments->config, arguments->overrides(), false);
       check_config(config);
       std::cout << print_config(config);
       if (config.data.train.empty()) {

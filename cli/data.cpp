@@ -85,7 +85,7 @@ std::shared_ptr<ExamineArguments> examine_arguments(CLI::App& command) {
 
 RunConfig config_of(CommonOptions common) {
   common.take_data_for_config();
-  RunConfig config = load_run_config(common.config, common.all_assignments());
+  RunConfig config = load_run_config(common.config, common.overrides());
   common.say_data();
   return config;
 }

@@ -41,7 +41,7 @@ std::vector<std::string> file_names(const Dataset& dataset, const SamplePictureO
 int show(const ShowArguments& arguments) {
   CommonOptions common = arguments.common;
   common.take_data_for_config();
-  RunConfig config = load_run_config(common.config, common.all_assignments());
+  RunConfig config = load_run_config(common.config, common.overrides());
   common.say_data();
   SamplePictureOptions options = arguments.options;
   options.split = enum_value<Split>(arguments.split).value();

@@ -56,7 +56,7 @@ void split(SplitArguments arguments) {
   CommonOptions& common = arguments.common;
   common.take_data_for_config();
   const bool bare = common.config.empty();  // the data set without a configuration around it
-  const RunConfig config = load_run_config(common.config, common.all_assignments());
+  const RunConfig config = load_run_config(common.config, common.overrides());
   const fs::path source = bare ? common.data : common.config;
   common.say_data();
   if (!arguments.json.empty() && arguments.json != "-") check_answer(arguments.json, "groups");

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <limits>
 #include <map>
 #include <memory>
@@ -10,6 +11,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <opencv2/core/utils/logger.hpp>
 
 #include "cli/commands.h"
 #include "cli/stop_signals.h"
@@ -227,7 +229,7 @@ void refuse_idle_clip_options(const DetectArguments& arguments, const Source& so
 TrainedModel load_weights(const DetectArguments& arguments) {
   if (arguments.common.data.empty()) return arguments.weights.load();
   arguments.common.say_data();
-  const auto classes = class_names(load_run_config("", arguments.common.all_assignments()));
+  const auto classes = class_names(load_run_config("", arguments.common.overrides()));
   TrainedModel trained = arguments.weights.load(classes);
   if (trained.classes == classes || !arguments.weights.names.empty()) return trained;
   throw InputError(fmt::format("these weights were trained for the classes {}, and the data set has {}",
@@ -235,7 +237,14 @@ TrainedModel load_weights(const DetectArguments& arguments) {
                    arguments.weights.weights, "Leave --data out: a .safetensors contains its classes.");
 }
 
+/// Silences the messages of OpenCV and FFmpeg on standard error, which duplicate our errors, unless the variable is set.
+void quieten_libraries() {
+  if (::setenv("OPENCV_FFMPEG_LOGLEVEL", "-8", 0) == 0)  // AV_LOG_QUIET
+    cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
+}
+
 int detect_objects(const DetectArguments& arguments) {
+  quieten_libraries();
   refuse_idle_options(arguments);
   const Precision precision =
       arguments.common.precision.empty() ? Precision::fp32 : parse_precision(arguments.common.precision);
@@ -253,11 +262,10 @@ int detect_objects(const DetectArguments& arguments) {
       throw InputError("rectangular batches need a letterbox, and --letterbox off stretches the images",
                        "--rect", "Leave one of the two out.");
     }
-    inference.begin_rect();
-    options.rect = [&](const InputSize& size) -> Network& { return inference.network(size); };
+    options.rect = inference.begin_rect();
   }
   options.nms = nms_options(trained.model, arguments);
-  const std::vector<bool> classes = parse_class_filter(arguments.classes, trained.classes);
+  options.classes = parse_class_filter(arguments.classes, trained.classes);
   if (!arguments.tiles.empty()) options.tiles = parse_tiles(arguments.tiles, "--tiles");
   if (const auto tiles = trained.training.find("tiles"); tiles != trained.training.end() && !options.tiles)
     log::warn("These weights were trained on tiles of larger pictures: --tiles {} detects in such tiles.",
@@ -267,7 +275,7 @@ int detect_objects(const DetectArguments& arguments) {
 
   const StopSignals signals;
   Progress progress(source->count());
-  const DetectReport report = detect(inference, *source, options, classes, [&](const FoundObjects& found) {
+  const DetectReport report = detect(inference, *source, options, [&](const FoundObjects& found) {
     for (const auto& output : outputs) output->add(found);
     progress.show(found);
     return !signals.received();

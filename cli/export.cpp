@@ -83,7 +83,7 @@ int export_as_onnx(const ExportArguments& arguments) {
   OnnxOptions options = arguments.onnx;
   options.heads = enum_value<OnnxHeads>(arguments.heads).value();
   options.batch = batch_of(arguments.batch);
-  if (options.heads != OnnxHeads::nms) refuse_options(arguments.nms_only, "--heads nms");
+  if (!are_suppressed(options.heads)) refuse_options(arguments.nms_only, "--heads nms");
   const fs::path file = arguments.out.empty() ? fs::path(arguments.weights.weights).replace_extension(".onnx")
                                               : fs::path(arguments.out);
   refuse_to_replace_inputs({file}, inputs(arguments));
@@ -95,7 +95,7 @@ int export_as_onnx(const ExportArguments& arguments) {
             format_bytes(static_cast<double>(summary.bytes)), options.opset, summary.nodes);
   for (const OnnxTensor& input : summary.inputs) log::info("  input   {}", description(input));
   for (const OnnxTensor& output : summary.outputs) log::info("  output  {}", description(output));
-  if (options.heads == OnnxHeads::nms && read_onnx_metadata(file).suppression == NmsKind::diou) {
+  if (are_suppressed(options.heads) && read_onnx_metadata(file).suppression == NmsKind::diou) {
     log::warn(
         "The model uses DIoU-NMS, but ONNX's operator uses plain IoU and keeps fewer overlapping boxes. "
         "Use --heads decoded if that matters.");
@@ -129,7 +129,7 @@ int export_as_darknet(const ExportArguments& arguments) {
   }
   const TrainedModel trained = arguments.weights.load();
   // Weights imported from darknet are written unchanged.
-  const bool imported = trained.resize == Resize::darknet;
+  const bool imported = as_darknet(trained.resize);
   prepare_folder(base.parent_path(), "--out");
   const DarknetNumbers numbers = enum_value<DarknetNumbers>(arguments.numbers)
                                      .value_or(imported ? DarknetNumbers::kept : DarknetNumbers::scaled);
@@ -138,11 +138,12 @@ int export_as_darknet(const ExportArguments& arguments) {
             files.names.string(), trained.model.name,
             counted(std::ssize(trained.classes), "class", "classes"), trained.size.described(),
             trained.letterbox ? ", letterboxed" : "");
-  log::info("{}",
-            numbers == DarknetNumbers::kept
-                ? "The weights are bit-identical; with --numbers scaled OpenCV computes the same as darknet."
-                : "The weights are scaled so that OpenCV and darknet compute the same; --numbers kept writes "
-                  "them unchanged.");
+  log::info(
+      "{}",
+      are_scaled(numbers)
+          ? "The weights are scaled so that OpenCV and darknet compute the same; --numbers kept writes "
+            "them unchanged."
+          : "The weights are bit-identical; with --numbers scaled OpenCV computes the same as darknet.");
   return 0;
 }
 
@@ -163,9 +164,11 @@ int export_network(const ExportArguments& arguments) {
     throw InputError("no weights or no format given", "",
                      "Give --weights FILE and --format onnx or darknet, or --describe an exported file.");
   }
-  if (enum_value<ExportFormat>(arguments.format) == ExportFormat::darknet)
-    return export_as_darknet(arguments);
-  return export_as_onnx(arguments);
+  switch (enum_value<ExportFormat>(arguments.format).value()) {
+    case ExportFormat::onnx: return export_as_onnx(arguments);
+    case ExportFormat::darknet: return export_as_darknet(arguments);
+  }
+  return 0;
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ int import(const ImportArguments& arguments) {
   std::optional<TrainedModel> network;
   if (trained) network = read_weights(arguments);
   prepare_folder(model.parent_path(), "--out");
-  write_atomically(model, imported.model_yaml);
+  write_atomically(model, imported.model_yaml());
   write_atomically(recipe, imported.recipe_yaml);
   for (const ImportNote& note : imported.notes) log::info("{}: {}", note.where, note.text);
   log::info("{}: {} layers, {:.2f} M parameters with {}", model.string(), imported.model.layers.size(),

@@ -9,13 +9,16 @@
 #include <map>
 
 #include <fcntl.h>
+#include <opencv2/core/utility.hpp>
 #include <unistd.h>
 
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "core/resource_folder.h"
 #include "core/threads.h"
+#include "train/distributed/child_process.h"
 
 namespace {
 
@@ -118,6 +121,8 @@ int main(int count, char** arguments) {
   std::signal(SIGXFSZ, SIG_IGN);
   take_closed_streams();
   set_log_sink(standard_error_sink());
+  set_resource_folder(resource_folder_of(this_program()));
+  cv::setNumThreads(1);  // OpenCV's threads would compete with the loader's
   limit_compute_threads();
   CLI::App app("brightnet trains YOLOv4 and tiny-YOLOv4 detectors on your own images.", "brightnet");
   app.set_version_flag("--version", "brightnet " BRIGHTNET_VERSION);

@@ -45,7 +45,7 @@ MemoryReport make_report(const MemoryArguments& arguments) {
   arguments.common.say_data();
   CommonOptions common = arguments.common;
   common.precision.clear();  // a model's YAML has none; it is set below
-  NamedModel named = read_model(common.config, common.all_assignments(), arguments.classes);
+  NamedModel named = read_model(common.config, common.overrides(), arguments.classes);
   RunConfig& config = named.config;
   if (!arguments.common.precision.empty())
     config.train.precision = parse_precision(arguments.common.precision);

@@ -1,24 +1,15 @@
 // brightnet train: starts a run or resumes one.
 #include <memory>
-#include <sstream>
+#include <optional>
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include "cli/commands.h"
-#include "cli/metrics_table.h"
 #include "cli/stop_signals.h"
 #include "core/log.h"
-#include "core/text.h"
-#include "core/threads.h"
 #include "train/distributed/agreement.h"
-#include "train/distributed/nccl.h"
-#include "train/loop/trainer.h"
-#include "train/report/run_observers.h"
-#include "train/report/training_images.h"
-#include "train/setup/finetune.h"
 #include "train/setup/preparation.h"
-#include "train/setup/run_outcome.h"
-#include "train/setup/run_place.h"
+#include "train/setup/training_run.h"
 
 namespace brightnet::cli {
 namespace {
@@ -30,94 +21,13 @@ struct TrainArguments {
   std::string size;           ///< "": likewise
 };
 
-void announce(const Preparation& run, const Trainer& trainer, const Communicator& ranks) {
-  const RunConfig& config = run.config;
-  log::info("{}: {:.2f} M parameters, {} {}, input {}, {} on {} with {} threads", run.model.name,
-            static_cast<double>(run.layout->trainable_parameters()) / 1e6, run.model.classes,
-            run.model.classes == 1 ? "class" : "classes", config.train.size.value().described(),
-            enum_name(config.train.precision), run.backend->name(), compute_threads());
-  if (const int frozen = frozen_convolutions(run.model); frozen > 0)
-    log::info("{} frozen", counted(static_cast<size_t>(frozen), "convolution is", "convolutions are"));
-  const std::string shared = ranks.alone() ? "" : " on " + std::to_string(ranks.size()) + " ranks";
-  log::info("{} training and {} validation images; batch {} = {} x {}{}; {} of memory",
-            run.training.images.size(), run.validation.images.size(), config.train.batch.value(),
-            config.train.batch / config.train.micro_batch / ranks.size(), config.train.micro_batch.value(),
-            shared, format_bytes(static_cast<double>(trainer.memory().peak())));
-  if (!run.anchors.heads.empty()) log::info("{}", run.anchors.text());
-  if (run.choices.empty()) return;
-  log::info("Chosen for this run; the YAML or --set may give other values:");
-  for (const std::string& line : describe(run.choices)) log::info("{}", line);
-}
-
-/// Whether it is there: a full disk does not end a run.
-bool written(const std::filesystem::path& file) {
-  std::error_code error;
-  return std::filesystem::exists(file, error);
-}
-
-std::filesystem::path weights_to_use(const RunFolder& folder, const Progress& progress) {
-  if (progress.averaged_score >= 0 && written(folder.averaged())) return folder.averaged();
-  return progress.best_epoch > 0 && written(folder.best()) ? folder.best() : folder.last();
-}
-
-/// When the best weights were evaluated: in iterations for a run whose length they are, as in darknet.
-std::string time_of_best(const RunConfig& config, const Progress& progress) {
-  for (const KeptSet& kept : progress.kept) {
-    if (config.train.iterations > 0 && kept.score == progress.best_score)
-      return fmt::format("iteration {}", kept.iteration);
-  }
-  return fmt::format("epoch {}", progress.best_epoch);
-}
-
-void say_where(const RunConfig& config, const RunFolder& folder, const Trainer& trainer,
-               const Dataset& dataset) {
-  if (trainer.best_metrics()) {
-    // Line by line, since a rank's lines begin with its number.
-    std::istringstream table(metrics_table(*trainer.best_metrics()));
-    for (std::string line; std::getline(table, line);) log::info("{}", line);
-  }
-  if (trainer.progress().best_epoch > 0 && written(folder.best()))
-    log::info("Best weights ({}): {}", time_of_best(config, trainer.progress()), folder.best().string());
-  if (trainer.progress().averaged_score >= 0 && written(folder.averaged()))
-    log::info("Average of the best weights, better than the best alone: {}", folder.averaged().string());
-  if (written(folder.last())) log::info("Last weights: {}", folder.last().string());
-  log::info("All of it on one page: {}", folder.file("report.html").string());
-  if (const auto weights = weights_to_use(folder, trainer.progress()); written(weights)) {
-    log::info("Detect {} in your own images: brightnet detect --weights {} --source FOLDER",
-              dataset.classes.size() == 1 ? dataset.classes[0] : "objects", weights.string());
-  }
-  log::info("Everything else (results.png, metrics.csv, val_pred*.jpg, TensorBoard events): {}",
-            folder.path().string());
-}
-
-/// Reports why a resumed run has nothing left to do.
-void say_over(const RunConfig& config, const RunFolder& folder, const Progress& progress) {
-  if (config.train.patience > 0 && progress.evaluations_since_best >= config.train.patience) {
-    log::info(
-        "This run stopped early: no better score in {} evaluations. To continue, "
-        "resume it with --set train.patience=0.",
-        config.train.patience.value());
-    return;
-  }
-  log::info(
-      "This run is finished: all its {} are done. To make it longer: brightnet train --resume {} "
-      "--set {}; the learning rate then rises to what it is in the middle of so long a run. To start a new "
-      "run from its weights: --weights {}.",
-      config.train.iterations > 0 ? fmt::format("{} iterations", progress.iteration)
-                                  : fmt::format("{} epochs", progress.epoch),
-      folder.path().string(),
-      config.train.minutes > 0      ? fmt::format("train.minutes=0 --set train.epochs={}", 2 * progress.epoch)
-      : config.train.iterations > 0 ? fmt::format("train.iterations={}", 2 * progress.iteration)
-                                    : fmt::format("train.epochs={}", 2 * progress.epoch),
-      folder.last().string());
-}
-
 RunRequest request_of(const TrainArguments& arguments) {
   RunRequest request = arguments.request;
   request.config = arguments.common.config;
-  request.assignments = arguments.common.all_assignments();
+  request.overrides = arguments.common.overrides();
+  auto& assignments = request.overrides.assignments;
   const auto set = [&](const char* option, const std::string& assignment) {
-    request.assignments.push_back(fmt::format("{}:train.{}", option, assignment));
+    assignments.push_back(fmt::format("{}:train.{}", option, assignment));
   };
   if (arguments.epochs > 0) {
     set("--epochs", fmt::format("epochs={}", arguments.epochs));
@@ -126,7 +36,7 @@ RunRequest request_of(const TrainArguments& arguments) {
   if (!arguments.size.empty()) {
     set("--size", "size=" + arguments.size);
     // In the place of the sizes in the file, but not of those of a --set.
-    request.assignments.insert(request.assignments.begin(), "--size:train.sizes=[]");
+    assignments.insert(assignments.begin(), "--size:train.sizes=[]");
   }
   if (arguments.batch > 0) set("--batch", fmt::format("batch={}", arguments.batch));
   return request;
@@ -142,65 +52,20 @@ int train_on_rank(const TrainArguments& arguments, Communicator& ranks) {
   });
   RunRequest request;
   prepare_together(ranks, [&] { request = request_of(arguments); });
-  const RunPlace place(request, ranks);
-  if (ranks.leads()) arguments.common.say_data();
-  const RunFolder& folder = place.folder();
-  Preparation run;
-  prepare_together(ranks, [&] { run = prepare(place.request(), device, ranks); });
-  compare_ranks(ranks, run);
-  write_description(folder, run, ranks);
-  if (!signals) signals.emplace();
-  const auto gpus = ranks.alone() ? nullptr : make_gpu_collectives(ranks, *run.backend);
-  ranks.set_time_limit(run.config.train.comm_timeout);
-  OutputFiles files;
-  TrainingSetup setup{.config = run.config,
-                      .model = run.model,
-                      .train = run.training,
-                      .val = run.validation,
-                      .backend = *run.backend,
-                      .folder = folder,
-                      .files = files,
-                      .communicator = ranks,
-                      .collectives = gpus ? *gpus : ranks.host_collectives()};
-  std::optional<RunObservers> observers;
-  if (ranks.leads()) {
-    std::vector<std::vector<std::string>> choices;
-    for (const Choice& choice : run.choices) choices.push_back({choice.key, choice.value, choice.reason});
-    observers.emplace(setup, *run.layout, std::move(choices));
-    setup.observers = observers->all();
-  }
-  Trainer trainer(setup, *run.layout, run.initial);
-  if (run.old) {
-    prepare_together(ranks, [&] { trainer.resume(); });
-    require_same(ranks, "saved state", std::to_string(trainer.progress().iteration));
-  }
-  announce(run, trainer, ranks);
-  if (run.old && run.old->new_length && !trainer.over()) log::info("{}", trainer.describe_rest());
-  if (trainer.over() && !trainer.average_due()) {
-    say_over(run.config, folder, trainer.progress());
-    say_where(run.config, folder, trainer, run.training);
-    return static_cast<int>(ExitCode::done);
-  }
-  log::info("{} in {}", run.old ? "Resuming" : "Training", folder.path().string());
-
-  const auto check_files = [&] { prepare_together(ranks, [&] { files.check(); }); };
-  const TrainingEnd end = trainer.run(signals->token());
-  if (end == TrainingEnd::interrupted) {
-    check_files();
-    log::info(
-        "Stopped by a signal after {} steps; everything is saved. Resume with: brightnet train --resume {}",
-        trainer.progress().iteration, folder.path().string());
-    return static_cast<int>(ExitCode::interrupted);
-  }
-  const RunEnding ended{
-      .stopped_early = end == TrainingEnd::no_better,
-      .training_images = measure_training_images(trainer, setup, run.training_pictures(), signals->token())};
-  if (end == TrainingEnd::no_better)
-    log::info("No better score in {} evaluations: training ends early.", run.config.train.patience.value());
-  if (observers) say_closing_words(run, folder, trainer.best_metrics(), ended, observers->report());
-  BestEffort().attempt("The summary", [&] { say_where(run.config, folder, trainer, run.training); });
-  check_files();
-  return static_cast<int>(ExitCode::done);
+  TrainingHost host;
+  host.folder_found = [&](const auto&) {
+    if (ranks.leads()) arguments.common.say_data();
+  };
+  host.can_be_stopped = [&] {
+    if (!signals) signals.emplace();
+    return signals->token();
+  };
+  const TrainedRun run = run_training(request, device, ranks, host);
+  if (run.end != TrainingEnd::interrupted) return static_cast<int>(ExitCode::done);
+  log::info(
+      "Stopped by a signal after {} steps; everything is saved. Resume with: brightnet train --resume {}",
+      run.progress.iteration, run.folder.string());
+  return static_cast<int>(ExitCode::interrupted);
 }
 
 /// Checks the configuration before ranks are started, so that an error is reported once.

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <memory>
+#include <sstream>
 
 #include <fmt/ranges.h>
 
@@ -40,34 +41,55 @@ struct TuneArguments {
   RateSweep sweep;
 };
 
-std::vector<std::string> assignments_of(const TuneArguments& arguments) {
-  auto all = arguments.common.all_assignments();
-  if (!arguments.weights.empty()) all.push_back("--weights:train.weights=" + yaml_quoted(arguments.weights));
-  return all;
+Overrides overrides_of(const TuneArguments& arguments) {
+  Overrides overrides = arguments.common.overrides();
+  if (!arguments.weights.empty())
+    overrides.assignments.push_back("--weights:train.weights=" + yaml_quoted(arguments.weights));
+  return overrides;
 }
 
 /// "--precision:train.precision=x" without the name of the option that it stands for.
 std::string without_option(const std::string& assignment) {
-  if (assignment.starts_with("--data:"))
-    return assignment;  // a fold by --data alone gives a run no other name
   return assignment.starts_with("--") ? assignment.substr(assignment.find(':') + 1) : assignment;
+}
+
+/// What --data names, wherever the search is resumed: a file or folder, or several with commas between them.
+std::string absolute_data(const std::string& data) {
+  std::error_code failed;
+  if (fs::exists(data, failed)) return fs::absolute(data).lexically_normal().string();
+  std::vector<std::string> places;
+  std::istringstream parts(data);
+  for (std::string part; std::getline(parts, part, ',');)
+    places.push_back(fs::exists(part, failed) ? fs::absolute(part).lexically_normal().string() : part);
+  return fmt::format("{}", fmt::join(places, ","));
+}
+
+SearchPlan resumed_plan(const TuneArguments& arguments) {
+  SearchPlan plan = read_plan(arguments.resume);
+  if (arguments.trials > 0) plan.trials = arguments.trials;
+  CommonOptions common;
+  common.needs_validation = true;
+  common.config = plan.config;
+  common.data = plan.data;
+  common.assignments = plan.overrides.assignments;
+  plan.overrides = common.overrides();
+  return plan;
 }
 
 SearchPlan plan_of(const TuneArguments& arguments) {
   if (!arguments.resume.empty()) {
-    if (!arguments.common.config.empty() || !assignments_of(arguments).empty()) {
+    if (!arguments.common.config.empty() || overrides_of(arguments)) {
       throw InputError("a search that is resumed keeps its own configuration", "--resume",
                        "Leave out the CONFIG and --set, or start a new search without --resume.");
     }
-    SearchPlan plan = read_plan(arguments.resume);
-    if (arguments.trials > 0) plan.trials = arguments.trials;
-    return plan;
+    return resumed_plan(arguments);
   }
   SearchPlan plan = arguments.plan;
   if (!arguments.common.config.empty())
     plan.config = fs::absolute(arguments.common.config).lexically_normal().string();
-  for (const std::string& assignment : assignments_of(arguments))
-    plan.assignments.push_back(without_option(assignment));
+  if (!arguments.common.data.empty()) plan.data = absolute_data(arguments.common.data);
+  plan.overrides = overrides_of(arguments);
+  for (std::string& assignment : plan.overrides.assignments) assignment = without_option(assignment);
   if (arguments.trials > 0) plan.trials = arguments.trials;
   return plan;
 }
@@ -143,7 +165,7 @@ int search_values(const TuneArguments& arguments) {
   setup.keys = choose_keys(setup.plan.keys);
   setup.plan.keys.clear();
   for (const TunedKey& key : setup.keys) setup.plan.keys.emplace_back(key.name);
-  const RunConfig config = load_run_config(setup.plan.config, setup.plan.assignments);
+  const RunConfig config = load_run_config(setup.plan.config, setup.plan.overrides);
   check_keys(setup.keys, config);
   setup.best_by = config.evaluate.best_by;
   setup.program = this_program();
@@ -154,8 +176,8 @@ int search_values(const TuneArguments& arguments) {
   const std::string out = !arguments.resume.empty() ? arguments.resume
                           : !arguments.out.empty()  ? arguments.out
                                                     : (fs::path("runs") / (config.name + "-tune")).string();
-  const SearchFolder folder(out, setup.plan,
-                            fmt::format("{}{}{}", print_config(config, false), model.yaml, start_of(setup)));
+  const SearchFolder folder(
+      out, setup.plan, fmt::format("{}{}{}", print_config(config, false), model.yaml(), start_of(setup)));
   log_to_file(folder.path() / "tune.log");
   Search search(setup, folder);
   log::info("Searching in {}: {} trials, {}; {} have results. From {}", folder.path().string(),
@@ -202,7 +224,7 @@ int find_rate(const TuneArguments& arguments) {
   arguments.common.say_data();
   RunRequest request;
   request.config = arguments.common.config;
-  request.assignments = assignments_of(arguments);
+  request.overrides = overrides_of(arguments);
   Preparation run = prepare_sweep(request, arguments.common.device);
   const int batch = run.config.train.batch;
   log::info("{} steps of {} images while the learning rate grows from {:g} to {:g}", arguments.sweep.steps,

@@ -266,6 +266,8 @@ class FieldReader : public Fields {
     return automatic;
   }
 
+  bool visit_optional(const char* key, bool) override { return child(key).node.IsDefined(); }
+
   void nested(const char* key, const char*, const std::function<void(Fields&)>& visit_inner) override {
     FieldReader inner(child(key));
     visit_inner(inner);
@@ -365,6 +367,8 @@ class FieldPrinter : public Fields {
     if (automatic) line(key, "auto", chosen.c_str());
     return automatic;
   }
+
+  bool visit_optional(const char*, bool given) override { return given; }
 
   void nested(const char* key, const char* doc, const std::function<void(Fields&)>& visit_inner) override {
     line(key, "", doc);

@@ -140,6 +140,23 @@ class Fields {
     choice(key, name, names, doc);
     if (const std::optional<Enum> given = enum_value<Enum>(name)) value = *given;
   }
+  /// A value that may be left out: read where its key is there, printed where it has one.
+  template <typename T>
+  requires requires(T* value) { kind_of(value); }
+  Limits operator()(const char* key, std::optional<T>& value, const char* doc) {
+    if (!visit_optional(key, value.has_value())) return {*this, key, std::nullopt};
+    T given = value.value_or(T());
+    const Limits limits = (*this)(key, given, doc);
+    value = std::move(given);
+    return limits;
+  }
+  template <NamedEnum Enum>
+  void operator()(const char* key, std::optional<Enum>& value, const char* doc) {
+    if (!visit_optional(key, value.has_value())) return;
+    Enum given = value.value_or(Enum());
+    (*this)(key, given, doc);
+    value = given;
+  }
   /// A nested struct with its own fields().
   template <typename Struct>
   requires requires(Struct& s, Fields& f) { s.fields(f); }
@@ -156,6 +173,9 @@ class Fields {
   /// Whether a value that may be automatic is so: a reader looks for `auto` in the YAML, where it may be left
   /// as it is (`automatic`); a printer prints `auto`. When it is not, visit() follows.
   virtual bool visit_automatic(const char* key, bool automatic, const char* doc) = 0;
+  /// Whether a value that may be left out is there: for a reader in the YAML, for a printer as `given` says. When it
+  /// is, visit() follows.
+  virtual bool visit_optional(const char* key, bool given) = 0;
   virtual void nested(const char* key, const char* doc, const std::function<void(Fields&)>& visit_inner) = 0;
   virtual void out_of_limits(const std::string& key, double value, const std::string& rule) = 0;
   virtual void not_a_choice(const char* key, const std::string& value,

@@ -12,7 +12,13 @@ namespace brightnet {
 enum class DType : uint8_t { f32, bf16, f16, u8 };
 
 constexpr size_t size_of(DType type) {
-  return type == DType::f32 ? 4 : type == DType::u8 ? 1 : 2;
+  switch (type) {
+    case DType::f32: return 4;
+    case DType::bf16:
+    case DType::f16: return 2;
+    case DType::u8: return 1;
+  }
+  return 0;
 }
 constexpr std::string_view enum_name(DType type) {
   switch (type) {
@@ -30,7 +36,13 @@ enum class Precision : uint8_t { fp32, tf32, bf16, fp16 };
 
 /// Type of activations and working weights.
 constexpr DType compute_type(Precision precision) {
-  return precision == Precision::bf16 ? DType::bf16 : precision == Precision::fp16 ? DType::f16 : DType::f32;
+  switch (precision) {
+    case Precision::fp32:
+    case Precision::tf32: return DType::f32;
+    case Precision::bf16: return DType::bf16;
+    case Precision::fp16: return DType::f16;
+  }
+  return {};
 }
 constexpr std::string_view enum_name(Precision precision) {
   switch (precision) {

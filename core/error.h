@@ -3,44 +3,11 @@
 #pragma once
 
 #include <exception>
-#include <stdexcept>
 #include <string>
 
+#include "brightnet/error.h"
+
 namespace brightnet {
-
-/// The process's exit codes, as documented in the README.
-enum class ExitCode : int {
-  done = 0,
-  internal = 1,     ///< a bug or an internal failure
-  input = 2,        ///< the user's arguments, YAML, data or weights
-  device = 3,       ///< the device asked for cannot be used
-  interrupted = 4,  ///< stopped by a signal, after saving
-};
-
-/// Base of all exceptions that a user can cause and fix.
-class Error : public std::runtime_error {
- public:
-  /// `where` is "file:line", "file" or empty; `remedy` is an imperative sentence or empty.
-  Error(ExitCode code, const std::string& what, const std::string& where, const std::string& remedy);
-  ExitCode code() const { return code_; }
-
- private:
-  ExitCode code_;
-};
-
-/// Arguments, YAML, data or weights that cannot be used as they are (exit code 2).
-class InputError : public Error {
- public:
-  explicit InputError(const std::string& what, const std::string& where = "", const std::string& remedy = "")
-      : Error(ExitCode::input, what, where, remedy) {}
-};
-
-/// The device asked for cannot be used (exit code 3).
-class DeviceError : public Error {
- public:
-  explicit DeviceError(const std::string& what, const std::string& where = "", const std::string& remedy = "")
-      : Error(ExitCode::device, what, where, remedy) {}
-};
 
 /// The message for any other exception (exit code 1): out of memory or threads, or a bug in brightnet.
 std::string describe_internal(const std::exception& problem);

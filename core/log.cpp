@@ -44,8 +44,16 @@ class LogFile {
   std::string unwritten_;
 };
 
+struct StandardError {
+  void operator()(LogLevel, std::string_view message) const {
+    ProgressLine::clear();
+    std::fprintf(stderr, "%.*s\n", static_cast<int>(message.size()), message.data());
+  }
+};
+
 struct Log {
   std::mutex mutex;
+  bool on_standard_error = false;
   LogSink sink;
   std::optional<LogFile> file;
   bool waits_for_file = false;  ///< `file` keeps messages for a name that log_to_file() gives
@@ -78,14 +86,18 @@ std::string dated(LogLevel level, std::string_view message) {
 LogSink set_log_sink(LogSink sink) {
   Log& log = the_log();
   const std::lock_guard lock(log.mutex);
+  log.on_standard_error = sink.target<StandardError>() != nullptr;
   return std::exchange(log.sink, std::move(sink));
 }
 
 LogSink standard_error_sink() {
-  return [](LogLevel, std::string_view message) {
-    ProgressLine::clear();
-    std::fprintf(stderr, "%.*s\n", static_cast<int>(message.size()), message.data());
-  };
+  return StandardError();
+}
+
+bool logs_to_standard_error() {
+  Log& log = the_log();
+  const std::lock_guard lock(log.mutex);
+  return log.on_standard_error;
 }
 
 void log_message(LogLevel level, std::string_view message) {
@@ -110,6 +122,13 @@ void log_to_file(const std::filesystem::path& file) {
   if (!log.waits_for_file) log.file.emplace();
   log.waits_for_file = false;
   log.file->open(std::filesystem::absolute(file));
+}
+
+void end_log_file() {
+  Log& log = the_log();
+  const std::lock_guard lock(log.mutex);
+  log.file.reset();
+  log.waits_for_file = false;
 }
 
 void log_as_rank(std::optional<int> rank) {

@@ -2,27 +2,19 @@
 // train.log has them as well.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "brightnet/log.h"
+
 namespace brightnet {
 
-enum class LogLevel : uint8_t { info, warning, error };
-
-/// Receives one message at a time, without a line's end, from any thread. It must not log itself.
-using LogSink = std::function<void(LogLevel level, std::string_view message)>;
-
-/// Sends messages to `sink` from now on, or nowhere if it is empty, and returns the sink until now. Thread-safe.
-LogSink set_log_sink(LogSink sink);
-
-/// Prints every message on standard error, a line each, in the place of a progress line that is being rewritten there.
-LogSink standard_error_sink();
+/// Whether messages go to standard_error_sink(): a progress line may be rewritten there then.
+bool logs_to_standard_error();
 
 /// Keeps the messages from now on, up to 1 MiB of them, for the file that log_to_file() will name.
 void keep_messages();
@@ -30,6 +22,9 @@ void keep_messages();
 /// Appends the kept messages and every later one to `file` as well, with a time stamp. Throws InputError when
 /// it cannot be written.
 void log_to_file(const std::filesystem::path& file);
+
+/// No file has the messages from now on.
+void end_log_file();
 
 /// The sink's messages begin with "[rank]" from now on, and ranks other than 0 log warnings and errors only. Without a
 /// rank, all messages are logged as they are.

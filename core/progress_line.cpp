@@ -25,7 +25,8 @@ int terminal_columns() {
 /// Whether standard error is a terminal that can erase a line.
 bool can_rewrite_lines() {
   const char* kind = std::getenv("TERM");
-  return ::isatty(STDERR_FILENO) == 1 && kind && *kind != '\0' && std::string_view(kind) != "dumb";
+  return logs_to_standard_error() && ::isatty(STDERR_FILENO) == 1 && kind && *kind != '\0' &&
+         std::string_view(kind) != "dumb";
 }
 
 // A line that wraps cannot be rewritten, so it is cut to the terminal's width, in characters (not bytes).

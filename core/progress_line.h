@@ -8,8 +8,8 @@ namespace brightnet {
 
 class ProgressLine {
  public:
-  /// `every`: seconds between log lines. The line is rewritten in place if standard error is a terminal that
-  /// supports it ($TERM is neither unset nor "dumb").
+  /// `every`: seconds between log lines. The line is rewritten in place if messages go to standard error and that is a
+  /// terminal that supports it ($TERM is neither unset nor "dumb").
   explicit ProgressLine(double every);
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;

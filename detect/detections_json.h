@@ -18,8 +18,8 @@
 #include <string>
 #include <vector>
 
+#include "core/box.h"
 #include "core/json.h"
-#include "detect/evaluate/metrics.h"
 
 namespace brightnet {
 

@@ -1,28 +1,33 @@
-// A decoded picture becomes one image of a network's input.
+// Pixels become one image of a network's input.
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
-#include <opencv2/core.hpp>
+#include <cstddef>
 
 #include "data/image/placement.h"
 #include "data/image/resize_filter.h"
+#include "detect/sources/frame_source.h"
 
 namespace brightnet {
 
-/// Height × width × channels of the input.
-size_t values_of_input(const InputFit& fit);
+/// The bytes of an input of height × width × channels values: floats in [0, 1] as darknet makes them
+/// (Resize::darknet), otherwise 8-bit pixels as in training.
+size_t bytes_of_input(const InputFit& fit);
 
-/// Fits RGB pictures into the input. Keeps its buffers: one a thread.
+/// The pixels of the input that an image of this size covers.
+cv::Rect covered_by(cv::Size image, const InputFit& fit);
+
+/// Fits images into the input and gives them its channels. Keeps its buffers: one a thread.
 class InputFiller {
  public:
-  /// As in training: values_of_input() bytes, with fill_value around the picture.
-  void operator()(const cv::Mat& picture, const InputFit& fit, uint8_t* pixels);
-  /// As darknet does (Resize::darknet): values in [0, 1].
-  void operator()(const cv::Mat& picture, const InputFit& fit, float* values);
+  /// Fills bytes_of_input() at `input`, which are aligned as floats are.
+  void operator()(const ShownPixels& shown, const InputFit& fit, void* input);
 
  private:
+  template <typename Value>
+  void fill_as(const ShownPixels& shown, const InputFit& fit, Value* values);
+  void resize(const ShownPixels& shown, const InputFit& fit, uint8_t* pixels);
+  void resize(const ShownPixels& shown, const InputFit& fit, float* values);
+
   ResizeFilter resize_;
 };
 

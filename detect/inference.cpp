@@ -41,7 +41,7 @@ InferenceNetwork::InferenceNetwork(TrainedModel trained, Backend& backend, Preci
 /// ahead, which darknet's resize makes of floats.
 void InferenceNetwork::require_memory_of(const Network& network, size_t values) const {
   const NetworkSetup& setup = network.setup();
-  const size_t value = trained_.resize == Resize::darknet ? sizeof(float) : 1;
+  const size_t value = as_darknet(trained_.resize) ? sizeof(float) : 1;
   const auto pixels = static_cast<size_t>(setup.size().pixels()) * static_cast<size_t>(setup.model->channels);
   const MemoryNeed need{network.memory().arena() + values,
                         batches_loaded * static_cast<size_t>(setup.batch) * pixels * value};
@@ -51,8 +51,8 @@ void InferenceNetwork::require_memory_of(const Network& network, size_t values) 
                  [] { return "Give a smaller --batch or --size, or --precision bf16."; });
 }
 
-void InferenceNetwork::begin_rect() {
-  if (trained_.resize == Resize::darknet) {
+std::function<Network&(const InputSize&)> InferenceNetwork::begin_rect() {
+  if (as_darknet(trained_.resize)) {
     throw InputError(
         "darknet has no rectangular batches, and the images are resized as darknet does", "--rect",
         "Leave --rect out for darknet's detections; `detect` resizes as brightnet does with --resize antialiased.");
@@ -61,6 +61,7 @@ void InferenceNetwork::begin_rect() {
     log::info("The network was trained on stretched images; rectangular batches letterbox them.");
     trained_.letterbox = true;
   }
+  return [this](const InputSize& size) -> Network& { return network(size); };
 }
 
 Network& InferenceNetwork::network(const InputSize& size) {

@@ -1,6 +1,7 @@
 // A trained network, ready to look at images: what `eval` and `detect` run.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 
@@ -28,7 +29,7 @@ class InferenceNetwork {
   InputFit fit() const { return {size(), trained_.letterbox, trained_.resize, trained_.model.channels}; }
   void set_resize(Resize resize) { trained_.resize = resize; }
   /// For rectangular batches images are letterboxed. Throws InputError for darknet's resize, which has none.
-  void begin_rect();
+  std::function<Network&(const InputSize&)> begin_rect();
   void set_letterbox(bool letterbox) { trained_.letterbox = letterbox; }
 
  private:

@@ -95,11 +95,19 @@ SafetensorsReader::Info parse_entry(const std::filesystem::path& file, const std
   return info;
 }
 
+bool is_narrow(SafetensorsType type) {
+  switch (type) {
+    case SafetensorsType::f32: return false;
+    case SafetensorsType::bf16: return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void write_safetensors(const std::filesystem::path& file, std::span<const SafetensorsEntry> tensors,
                        const std::map<std::string, std::string>& metadata, SafetensorsType type) {
-  const bool narrow = type == SafetensorsType::bf16;
+  const bool narrow = is_narrow(type);
   const size_t element = narrow ? 2 : 4;
   nlohmann::ordered_json header;
   header["__metadata__"] = metadata;

@@ -125,7 +125,7 @@ void save_weights(const std::filesystem::path& file, const TrainedModel& trained
   const std::map<std::string, std::string> metadata{
       {"format", format_name},
       {"format_version", std::to_string(format_version)},
-      {"model", trained.model.yaml},
+      {"model", trained.model.yaml()},
       {"classes",
        nlohmann::json(trained.classes).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)},
       {"input",

@@ -93,6 +93,9 @@ class Backend : public Device {
   virtual void space_to_depth(int block, const Tensor& x, const Tensor& y) = 0;
   /// dx = or += dy, permuted back.
   virtual void space_to_depth_backward(int block, const Tensor& dy, const Tensor& dx, bool accumulate) = 0;
+  /// y[n, h, w, j·groups + i] = or += x[n, h, w, i·(C / groups) + j], C the channels, a multiple of `groups`: equal groups
+  /// of channels are interleaved. With C / groups groups it is permuted back.
+  virtual void shuffle_channels(int groups, const Tensor& x, const Tensor& y, bool accumulate) = 0;
 
   // Element by element.
   /// y = a + b; y may be a or b.
@@ -136,17 +139,16 @@ class Backend : public Device {
   virtual void yolo_detect(const YoloHead& head, const Tensor& predictions, float threshold,
                            std::span<std::vector<Detection>> detections, void* workspace) = 0;
 
-  // Optimizer step (rules in kernels/math/loss_scaler.h). Nothing here synchronizes; `state` and the ranges,
+  // Optimizer step (rules in kernels/math/optimizer.h and loss_scaler.h). Nothing here synchronizes; `state` and the ranges,
   // which ascend and do not overlap, are in device memory.
   /// Decides whether the step is applied, and with which gradient factor, in one pass over the gradients and
   /// the statistics. `workspace`: step_workspace_bytes.
   virtual void check_step(const StepPolicy& policy, const StepEvidence& evidence, StepState* state,
                           void* workspace) = 0;
-  /// These do nothing when the step is skipped.
-  virtual void sgd_step(const SgdStep& sgd, const OptimizerArrays& arrays,
-                        std::span<const ParameterRange> ranges, const StepState* state) = 0;
-  virtual void adamw_step(const AdamWStep& adam, const OptimizerArrays& arrays,
-                          std::span<const ParameterRange> ranges, const StepState* state) = 0;
+  /// The rule's step of every parameter in a range, with its gradient times StepState::gradient_factor and the
+  /// rate_of() the range, and ema = d·ema + (1 − d)·value (ema: nullptr for none). Nothing in a skipped step.
+  virtual void optimizer_step(const OptimizerRule& rule, const OptimizerArrays& arrays,
+                              std::span<const ParameterRange> ranges, const StepState* state) = 0;
   /// Forward passes update the running statistics (`values`) before it is known whether the step is finite.
   /// An applied step sets kept = values and ema = d·ema + (1 − d)·values (ema: nullptr for none); a skipped
   /// step restores values = kept, those of the last applied step.

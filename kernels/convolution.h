@@ -71,7 +71,7 @@ class Convolution {
   virtual void backward_weights(const Tensor& x, const Tensor& dy, float* dw, bool accumulate) = 0;
   /// Whether dw is computed rounded to spec.type, and converted to fp32 by a pass of its own. Then
   /// rounded_backward_weights() leaves the conversion to Backend::add_rounded(), which does that of many convolutions
-  /// at once, or to the optimizer's step (ParameterRange::gradient_type).
+  /// at once.
   virtual bool rounds_weight_gradient() const { return false; }
   /// dw = x ∗ dy, of spec.weight_count() elements of spec.type from a multiple of 16 bytes on; only if
   /// rounds_weight_gradient().

@@ -1,27 +1,22 @@
 // Arguments of the optimizer step. Its state is in device memory, so that no step waits for the host: the
 // device checks the gradient, applies or skips the step and adapts the loss scale; the host reads the outcome
-// later. The rules are in kernels/math/loss_scaler.h.
+// later. That decision is in kernels/math/loss_scaler.h, the optimizers' rules in kernels/math/optimizer.h.
 #pragma once
 
 #include <cstddef>
-#include <span>
 
-#include "core/dtype.h"
 #include "kernels/math/hd.h"
+#include "kernels/math/optimizer.h"
 #include "kernels/math/step_state.h"
 
 namespace brightnet {
 
-/// Parameters [begin, end) of the flat array share a learning-rate factor, a weight decay and the type of their
-/// gradients. Parameters outside all ranges are untouched. With rate 0 the parameters keep their values, but moments and
-/// averages are updated.
+/// Parameters [begin, end) of the flat array share a learning-rate factor and a weight decay. Parameters outside all
+/// ranges are untouched. With rate 0 the parameters keep their values, but moments and averages are updated.
 struct ParameterRange {
   size_t begin = 0, end = 0;
-  float rate = 1;   ///< times StepState::rate
-  float decay = 0;  ///< weight decay
-  /// f16 or bf16: the range's gradients lie one after the other from gradients[begin] on, in the first half of their
-  /// place, and what the second half contains is not read. `begin` and `end` are multiples of 4 then. Only on a GPU.
-  DType gradient_type = DType::f32;
+  float rate = 1;           ///< times StepState::rate
+  float decay = 0;          ///< weight decay
   bool pretrained = false;  ///< the rate is also multiplied by StepState::pretrained_share
 };
 
@@ -37,51 +32,19 @@ struct StepEvidence {
   /// Running statistics, updated by this step's forward passes.
   const float* statistics = nullptr;
   size_t statistic_count = 0;
-  /// Where gradients are in 16 bits: the ranges of the optimizer's step; empty if all are fp32.
-  std::span<const ParameterRange> ranges{};
-  size_t rounded_gradients = 0;  ///< how many are in 16 bits, for the traffic that is stated
 };
 
 /// Memory for the partial sums of the pass that checks a step.
 constexpr size_t step_workspace_bytes = 1024 * sizeof(double);
 
-/// The flat fp32 arrays of an optimizer step, 16-byte aligned; in some ranges the gradients are in 16 bits.
+/// The flat fp32 arrays of an optimizer step, 16-byte aligned.
 struct OptimizerArrays {
   size_t count = 0;  ///< elements of each
   float* values = nullptr;
   const float* gradients = nullptr;  ///< times the loss scale
-  float* first = nullptr;            ///< momentum, or Adam's first moment
-  float* second = nullptr;           ///< Adam's second moment; nullptr for SGD
+  float* first = nullptr;            ///< the rule's first moment
+  float* second = nullptr;           ///< its second; nullptr for a rule of one
   float* ema = nullptr;              ///< exponential moving average of the values; nullptr for none
-  size_t rounded_gradients = 0;      ///< how many are in 16 bits, for the traffic that is stated
-};
-
-/// For every parameter w with gradient g in a range, with the step's state s:
-///
-///     rate = s.rate · range.rate, times s.pretrained_share for pretrained ones
-///     g' = s.gradient_factor · g + decay · w
-///     v  = momentum · v + g'                                  (v: `first`)
-///     w −= rate · (nesterov ? g' + momentum · v : v)
-///     ema = s.ema_decay · ema + (1 − s.ema_decay) · w         (where `ema` is given)
-///
-/// Coupled decay is darknet's L2: it enters the momentum. Decoupled decay (Loshchilov & Hutter 2019) is no
-/// part of g'; w −= rate·decay·w is applied along with the update, with the old w.
-struct SgdStep {
-  float momentum = 0.9f;
-  bool nesterov = false;
-  bool decoupled = false;
-};
-
-/// AdamW (Loshchilov & Hutter 2019, algorithm 2), with m = `first` and v = `second`; the state has the
-/// corrections 1/(1 − βᵗ):
-///
-///     g' = s.gradient_factor · g
-///     m  = β₁ m + (1 − β₁) g'        v = β₂ v + (1 − β₂) g'²
-///     w −= rate · ( m/(1 − β₁ᵗ) / (√(v/(1 − β₂ᵗ)) + ε) + decay · w )
-///
-/// and the average as in SgdStep.
-struct AdamWStep {
-  float beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-8f;
 };
 
 }  // namespace brightnet

@@ -65,13 +65,16 @@ BRIGHTNET_HD void sum_weight_gradient(const SumWeights& sum, const float* weight
   for (int i = 0; i < sum.inputs; ++i) {
     const float weight = weights[i * row], rest = of_factor(i) - along;
     float dw = of_factor(i);
-    if (sum.normalization == SumNormalization::relu) dw = weight > 0 ? rest / column.denominator : 0.0f;
-    if (sum.normalization == SumNormalization::softmax) {
-      dw = column.numerator(sum.normalization, weight) * rest / column.denominator;
-      if (weight == column.largest && !largest_seen) {
-        dw -= sum_epsilon / column.denominator * along;
-        largest_seen = true;
-      }
+    switch (sum.normalization) {
+      case SumNormalization::none: break;
+      case SumNormalization::relu: dw = weight > 0 ? rest / column.denominator : 0.0f; break;
+      case SumNormalization::softmax:
+        dw = column.numerator(sum.normalization, weight) * rest / column.denominator;
+        if (weight == column.largest && !largest_seen) {
+          dw -= sum_epsilon / column.denominator * along;
+          largest_seen = true;
+        }
+        break;
     }
     gradient[i * row] = dw + (accumulate ? gradient[i * row] : 0.0f);
   }

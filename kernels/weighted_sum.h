@@ -20,6 +20,15 @@ constexpr std::string_view enum_name(SumWeighting weighting) {
   return {};
 }
 
+/// Whether all channels of an input have one weight.
+constexpr bool is_shared(SumWeighting weighting) {
+  switch (weighting) {
+    case SumWeighting::input: return true;
+    case SumWeighting::channel: return false;
+  }
+  return false;
+}
+
 /// What makes a factor of a weight w_i, over the inputs i.
 enum class SumNormalization : uint8_t {
   none,    ///< w_i
@@ -44,7 +53,7 @@ struct SumWeights {
   SumNormalization normalization = SumNormalization::none;
 
   /// Parameters of an input: [inputs][row()].
-  constexpr int row() const { return weighting == SumWeighting::input ? 1 : channels; }
+  constexpr int row() const { return is_shared(weighting) ? 1 : channels; }
 };
 
 }  // namespace brightnet

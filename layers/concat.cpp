@@ -1,4 +1,5 @@
-#include "layers/concat.h"
+// Concatenation of channels.
+#include "layers/layer.h"
 
 namespace brightnet {
 namespace {
@@ -8,7 +9,14 @@ bool lies_in(const Tensor& part, const Tensor& whole, int channel) {
   return part.stride > 0 && part.data == slice_channels(whole, channel, part.shape.c).data;
 }
 
-}  // namespace
+/// The channels of its inputs, in the order of `from`. Inputs that are slices of the output already
+/// (layers/graph.h) cost nothing, and neither do their gradients.
+class ConcatLayer : public Layer {
+ public:
+  using Layer::Layer;
+  void forward(const LayerCall& call) override;
+  void backward(const LayerCall& call, bool accumulate_parameters) override;
+};
 
 void ConcatLayer::forward(const LayerCall& call) {
   int at = 0;
@@ -28,6 +36,12 @@ void ConcatLayer::backward(const LayerCall& call, bool) {
       backend().copy_channels(call.output_gradient, at, dx, 0, channels, call.accumulate[i]);
     at += channels;
   }
+}
+
+}  // namespace
+
+std::unique_ptr<Layer> ConcatAttributes::make_layer(const LayerSetup& setup) const {
+  return std::make_unique<ConcatLayer>(setup);
 }
 
 }  // namespace brightnet

@@ -2,104 +2,137 @@
 
 #include <algorithm>
 
-#include "core/alignment.h"
-
 namespace brightnet {
 
 ConvolutionLayer::ConvolutionLayer(const ConvAttributes& conv, const LayerSetup& setup)
     : Layer(setup),
       attributes_(conv),
+      widens_(conv.full_precision && setup.type != DType::f32),
       trains_(setup.mode == Mode::train && setup.description.rate > 0),
-      passes_gradient_(setup.mode == Mode::train && (trains_ || setup.input_gradient)),
-      folds_(conv.batch_norm && !trains_) {
+      passes_gradient_(setup.mode == Mode::train && (trains_ || setup.input_gradient)) {
   if (conv.batch_norm && trains_) norm_.emplace(conv.activation, Layer::setup());
-  spec_.input = setup.inputs[0];
+}
+
+void ConvolutionLayer::plan_convolution(int filters) {
+  spec_.input = setup().inputs[0];
   spec_.output = output_shape();
-  spec_.kernel = conv.size;
-  spec_.stride = conv.stride;
-  spec_.padding = conv.padding;
-  spec_.groups = conv.groups;
-  spec_.type = setup.type;
+  spec_.output.c = filters;
+  spec_.kernel = attributes_.size;
+  spec_.stride = attributes_.stride;
+  spec_.padding = attributes_.padding;
+  spec_.groups = attributes_.groups;
+  spec_.type = widens_ ? DType::f32 : setup().type;
   spec_.training = passes_gradient_;
-  spec_.input_gradient = setup.input_gradient;
+  spec_.input_gradient = setup().input_gradient;
   spec_.bias = !norm_;
-  spec_.activation = passes_gradient_ ? Activation::linear : conv.activation;
+  spec_.activation = passes_gradient_ ? Activation::linear : attributes_.activation;
   spec_.statistics = norm_.has_value();
-  spec_.folded = folds_;
-  spec_.exchange = trains_ ? setup.statistics : nullptr;
+  spec_.folded = attributes_.batch_norm && !trains_;
+  spec_.exchange = trains_ ? setup().statistics : nullptr;
   convolution_ = backend().plan_convolution(spec_);
-  rounds_in_place_ = trains_ && setup.gradients_in_place && convolution_->rounds_weight_gradient();
-  weight_ = parameter("weight");
-  bias_ = parameter("bias");
 }
 
-MemoryNeeds ConvolutionLayer::memory_needs() const {
-  MemoryNeeds needs;
-  needs.weights = aligned(convolution_->weight_bytes());
-  const size_t channel = aligned(spec_.output.c * sizeof(float));
-  size_t workspace = aligned(convolution_->workspace_bytes());
-  size_t most = aligned(convolution_->most_workspace_bytes());
-  if (folds_) needs.weights += channel;
-  if (passes_gradient_) {
-    if (keeps_output()) needs.saved += aligned(spec_.output.count() * size_of(spec_.type));
-    if (norm_) needs.saved += norm_->saved_bytes();
-    workspace = std::max(workspace, backend().channel_workspace(spec_.output));
+void ConvolutionLayer::memory(MemoryList& list) {
+  if (norm_) norm_->memory(list);
+  if (!convolution_) return;
+  list.weights(weights_, convolution_->weight_bytes());
+  if (trains_ && convolution_->rounds_weight_gradient())
+    list.rounded_gradient(rounded_gradient_, spec_.weight_count() * size_of(spec_.type));
+  if (passes_gradient_ && setup().adds_input_gradient)
+    list.workspace(added_gradient_ = {nullptr, spec_.input, setup().type});
+  size_t least = aligned(convolution_->workspace_bytes());
+  if (passes_gradient_) least = std::max(least, backend().channel_workspace(spec_.output));
+  list.rest_of_workspace(workspace_, workspace_bytes_, least,
+                         widens_ ? least : aligned(convolution_->most_workspace_bytes()));
+}
+
+void ConvolutionLayer::bound() {
+  if (norm_) norm_->use(workspace_);
+  convolution_->bind(weights_, workspace_);
+  if (workspace_bytes_ > convolution_->workspace_bytes()) convolution_->extend_workspace(workspace_bytes_);
+}
+
+void ConvolutionLayer::write_input_gradient(const Tensor& dy, const LayerCall& call) {
+  const Tensor& dx = call.input_gradients[0];
+  if (!dx) return;
+  if (!call.accumulate[0]) return convolution_->backward_data(dy, dx);
+  if (convolution_->add_backward_data(dy, dx, added_gradient_)) return;
+  // Where the device cannot add, it is computed separately first.
+  convolution_->backward_data(dy, added_gradient_);
+  backend().add(dx, added_gradient_, dx);
+}
+
+namespace {
+
+/// y = convolution(x, weight); output = activation(batch_norm(y)), or activation(y + bias) without
+/// batch-norm. Keeps y and the batch's statistics for the backward pass and recomputes the rest from them.
+/// For inference the batch-norm is folded into the weights and the activation fused into the convolution; so
+/// it is in training for a frozen layer that no gradient passes through. A frozen layer that passes a
+/// gradient on has its batch-norm folded and applies its activation separately.
+///
+/// With `precision: fp32` in a network of 16-bit activations its arithmetic, its working weights and what it keeps for
+/// the backward pass are fp32: its input is widened and its output rounded, and so are their gradients. That costs their
+/// memory and four casts.
+class SingleConvolution : public ConvolutionLayer {
+ public:
+  SingleConvolution(const ConvAttributes& conv, const LayerSetup& setup)
+      : ConvolutionLayer(conv, setup), weight_(parameter("weight")), bias_(parameter("bias")) {
+    plan_convolution(conv.filters);
   }
-  if (trains_ && convolution_->rounds_weight_gradient() && !rounds_in_place_)
-    needs.rounded_gradient = aligned(spec_.weight_count() * size_of(spec_.type));
-  const size_t tensors = dense_gradient_bytes() + added_gradient_bytes();
-  needs.workspace = tensors + workspace;
-  needs.most_workspace = tensors + std::max(workspace, most);
-  // The folded weights, before conversion to the working ones.
-  if (folds_) needs.preparing = spec_.weight_count() * sizeof(float);
-  return needs;
-}
 
-// The convolution's own part of the workspace comes last: it takes what there is.
-size_t ConvolutionLayer::dense_gradient_bytes() const {
-  return passes_gradient_ && keeps_output_gradient()
-             ? aligned(spec_.output.count() * size_of(spec_.type), device_alignment)
-             : 0;
-}
-size_t ConvolutionLayer::added_gradient_bytes() const {
-  return passes_gradient_ && setup().adds_input_gradient
-             ? aligned(spec_.input.count() * size_of(spec_.type), device_alignment)
-             : 0;
-}
+  void memory(MemoryList& list) override;
+  CastPair weight_cast() const override;
+  void prepare() override;
+  void forward(const LayerCall& call) override;
+  void rebuild(const Tensor& output) override;
+  void backward(const LayerCall& call, bool accumulate_parameters) override;
+  void append_rounded_gradients(std::vector<CastPair>& pairs) const override;
 
-void ConvolutionLayer::bind(const LayerMemory& memory) {
-  auto* weights = static_cast<std::byte*>(memory.weights);
-  auto* saved = static_cast<std::byte*>(memory.saved);
-  auto* workspace = static_cast<std::byte*>(memory.workspace);
-  if (keeps_output()) {
-    kept_output_ = saved;
-    saved += aligned(spec_.output.count() * size_of(spec_.type));
+ private:
+  /// Whether the convolution's output is kept in addition to the layer's.
+  bool keeps_output() const {
+    return passes_gradient_ && (norm_ || attributes_.activation != Activation::linear);
   }
-  if (folds_) {
-    folded_bias_ = reinterpret_cast<float*>(weights + aligned(convolution_->weight_bytes()));
-    folded_weight_ = static_cast<float*>(memory.preparing);
+  Tensor convolution_output(const Tensor& output) const;
+  void run_forward(const LayerCall& call);
+  void run_backward(const LayerCall& call, bool accumulate_parameters);
+
+  const ParameterEntry *weight_, *bias_;
+  float *folded_weight_ = nullptr, *folded_bias_ = nullptr;  ///< with batch-norm by running statistics
+  Tensor kept_output_;
+  Tensor dense_gradient_;  ///< of an output whose own must not be overwritten
+  /// In fp32; the output holds its gradient as well.
+  Tensor wide_input_, wide_output_, wide_input_gradient_;
+};
+
+void SingleConvolution::memory(MemoryList& list) {
+  const Shape &in = spec_.input, &out = spec_.output;
+  if (keeps_output()) list.saved(kept_output_ = {nullptr, out, spec_.type});
+  if (passes_gradient_ && setup().shares_output_gradient)
+    list.workspace(dense_gradient_ = {nullptr, out, spec_.type});
+  if (widens_) {
+    list.workspace(wide_input_ = {nullptr, in, DType::f32});
+    list.workspace(wide_output_ = {nullptr, out, DType::f32});
+    if (setup().input_gradient) list.workspace(wide_input_gradient_ = {nullptr, in, DType::f32});
   }
-  rounded_gradient_ = memory.rounded_gradient;
-  dense_gradient_ = workspace;
-  added_gradient_ = workspace + dense_gradient_bytes();
-  workspace_ = added_gradient_ + added_gradient_bytes();
-  if (norm_) norm_->bind(saved, workspace_);
-  convolution_->bind(weights, workspace_);
-  const size_t room = convolution_workspace(memory.workspace_bytes);
-  if (room > convolution_->workspace_bytes()) convolution_->extend_workspace(room);
+  ConvolutionLayer::memory(list);
+  if (!spec_.folded) return;
+  list.weights(folded_bias_, out.c * sizeof(float));
+  // Before they are converted to the working weights.
+  list.preparing(folded_weight_, spec_.weight_count() * sizeof(float));
 }
 
-Tensor ConvolutionLayer::convolution_output(const Tensor& output) const {
-  return keeps_output() ? Tensor{kept_output_, spec_.output, spec_.type} : output;
+Tensor SingleConvolution::convolution_output(const Tensor& output) const {
+  return kept_output_ ? kept_output_ : output;
 }
 
-CastPair ConvolutionLayer::weight_cast() const {
+CastPair SingleConvolution::weight_cast() const {
   const Tensor working = convolution_->working_weights();
   return {{value(weight_), working.shape, DType::f32}, working};
 }
 
-void ConvolutionLayer::prepare() {
-  if (!folds_) {
+void SingleConvolution::prepare() {
+  if (!spec_.folded) {
     convolution_->prepare(value(weight_));
     return;
   }
@@ -110,9 +143,16 @@ void ConvolutionLayer::prepare() {
   convolution_->prepare(folded_weight_);
 }
 
-void ConvolutionLayer::forward(const LayerCall& call) {
+void SingleConvolution::forward(const LayerCall& call) {
+  if (!widens_) return run_forward(call);
+  backend().cast(call.inputs[0], wide_input_);
+  run_forward({.inputs = {&wide_input_, 1}, .output = wide_output_});
+  backend().cast(wide_output_, call.output);
+}
+
+void SingleConvolution::run_forward(const LayerCall& call) {
   const Tensor y = convolution_output(call.output), x = call.inputs[0];
-  const float* bias = norm_ ? nullptr : folds_ ? folded_bias_ : value(bias_);
+  const float* bias = norm_ ? nullptr : spec_.folded ? folded_bias_ : value(bias_);
   convolution_->forward(x, bias, y);
   if (norm_) {
     norm_->forward(y, call.output, call.addend, convolution_->output_sums());
@@ -121,16 +161,33 @@ void ConvolutionLayer::forward(const LayerCall& call) {
   }
 }
 
-void ConvolutionLayer::rebuild(const Tensor& output) {
+void SingleConvolution::rebuild(const Tensor& output) {
   BRIGHTNET_CHECK(norm_, "only an output of batch-norm can be recomputed");
   norm_->recompute(convolution_output(output), output);
 }
 
-void ConvolutionLayer::backward(const LayerCall& call, bool accumulate_parameters) {
+void SingleConvolution::backward(const LayerCall& call, bool accumulate_parameters) {
+  if (!widens_) return run_backward(call, accumulate_parameters);
+  if (trains_) backend().cast(call.inputs[0], wide_input_);
+  backend().cast(call.output_gradient, wide_output_);
+  const Tensor& dx = call.input_gradients[0];
+  const Tensor wanted = dx ? wide_input_gradient_ : Tensor{};
+  const bool overwrite = false;
+  run_backward({.inputs = {&wide_input_, 1},
+                .output = wide_output_,
+                .input_gradients = {&wanted, 1},
+                .accumulate = {&overwrite, 1},
+                .output_gradient = wide_output_},
+               accumulate_parameters);
+  if (!dx) return;
+  backend().cast(wanted, call.accumulate[0] ? added_gradient_ : dx);
+  if (call.accumulate[0]) backend().add(dx, added_gradient_, dx);
+}
+
+void SingleConvolution::run_backward(const LayerCall& call, bool accumulate_parameters) {
   // The convolution needs a dense gradient of its own. Batch-norm reads one that is a slice of a concat's, or
   // also another layer's, and writes it elsewhere.
-  Tensor dy = call.output_gradient;
-  if (keeps_output_gradient()) dy = {dense_gradient_, spec_.output, spec_.type};
+  const Tensor dy = dense_gradient_ ? dense_gradient_ : call.output_gradient;
   if (norm_) {
     norm_->backward(convolution_output(call.output), call.output_gradient, dy, accumulate_parameters);
   } else {
@@ -139,31 +196,24 @@ void ConvolutionLayer::backward(const LayerCall& call, bool accumulate_parameter
     if (trains_)
       backend().bias_gradient(dy, gradient(bias_), accumulate_parameters, workspace_, setup().statistics);
   }
-  if (rounded_gradient_ || rounds_in_place_) {
-    void* const dw = rounds_in_place_ ? gradient(weight_) : rounded_gradient_;
-    convolution_->rounded_backward_weights(call.inputs[0], dy, dw);
+  if (rounded_gradient_) {
+    convolution_->rounded_backward_weights(call.inputs[0], dy, rounded_gradient_);
   } else if (trains_) {
     convolution_->backward_weights(call.inputs[0], dy, gradient(weight_), accumulate_parameters);
   }
-  if (const Tensor& dx = call.input_gradients[0])
-    write_input_gradient(backend(), *convolution_, dy, dx, call.accumulate[0], added_gradient_);
+  write_input_gradient(dy, call);
 }
 
-void write_input_gradient(Backend& backend, Convolution& convolution, const Tensor& dy, const Tensor& dx,
-                          bool accumulate, void* part_memory) {
-  if (!accumulate) return convolution.backward_data(dy, dx);
-  // A gradient that is added to another is computed separately first.
-  Tensor part = dx;
-  part.data = part_memory;
-  if (convolution.add_backward_data(dy, dx, part)) return;
-  convolution.backward_data(dy, part);
-  backend.add(dx, part, dx);
-}
-
-void ConvolutionLayer::append_rounded_gradients(std::vector<CastPair>& pairs) const {
+void SingleConvolution::append_rounded_gradients(std::vector<CastPair>& pairs) const {
   if (!rounded_gradient_) return;
   const Shape flat{1, 1, 1, static_cast<int>(spec_.weight_count())};
   pairs.push_back({{rounded_gradient_, flat, spec_.type}, {gradient(weight_), flat, DType::f32}});
+}
+
+}  // namespace
+
+std::unique_ptr<Layer> ConvAttributes::make_layer(const LayerSetup& setup) const {
+  return std::make_unique<SingleConvolution>(*this, setup);
 }
 
 }  // namespace brightnet

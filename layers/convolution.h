@@ -8,64 +8,46 @@
 
 namespace brightnet {
 
-/// y = convolution(x, weight); output = activation(batch_norm(y)), or activation(y + bias) without
-/// batch-norm. Keeps y and the batch's statistics for the backward pass and recomputes the rest from them.
-/// For inference the batch-norm is folded into the weights and the activation fused into the convolution; so
-/// it is in training for a frozen layer that no gradient passes through. A frozen layer that passes a
-/// gradient on has its batch-norm folded and applies its activation separately.
+/// What such layers have in common, and what the network asks of them alone: of a layer with a convolution of its own
+/// (convolution.cpp), and of two that have one together (twin_convolutions.cpp).
 class ConvolutionLayer : public Layer {
  public:
+  /// The convolution that its calls run; nullptr where those of the layer before do.
+  const ConvolutionSpec* spec() const { return convolution_ ? &spec_ : nullptr; }
+  /// The chosen implementation, for `bench`.
+  std::string implementation() const {
+    return convolution_ ? convolution_->description() : "with the layer before";
+  }
+
+  void memory(MemoryList& list) override;
+  void bound() override;
+  bool backward_reads_inputs() const override { return trains_ && convolution_; }
+
+  /// What cast_all() converts instead of prepare(), after every change of the values; null: prepare() it is.
+  virtual CastPair weight_cast() const = 0;
+  /// Recomputes an output of batch-norm from what the last forward() kept.
+  virtual void rebuild(const Tensor& output) = 0;
+  /// The weights' gradients that backward() left rounded, for Backend::add_rounded(), which accumulates then.
+  virtual void append_rounded_gradients(std::vector<CastPair>&) const {}
+
+ protected:
   ConvolutionLayer(const ConvAttributes& conv, const LayerSetup& setup);
-
-  MemoryNeeds memory_needs() const override;
-  void bind(const LayerMemory& memory) override;
-  bool backward_reads_inputs() const override { return trains_; }
-  double flops() const override { return spec_.flops(); }
-  const ConvolutionSpec* convolution() const override { return &spec_; }
-  size_t convolution_workspace(size_t bytes) const override {
-    return bytes - dense_gradient_bytes() - added_gradient_bytes();
-  }
-  std::string implementation() const override { return convolution_->description(); }
-
-  CastPair weight_cast() const override;
-  void prepare() override;
-  void forward(const LayerCall& call) override;
-  void rebuild(const Tensor& output) override;
-  void backward(const LayerCall& call, bool accumulate_parameters) override;
-  void append_rounded_gradients(std::vector<CastPair>& pairs) const override;
-  const ParameterEntry* rounded_in_place() const override { return rounds_in_place_ ? weight_ : nullptr; }
-
- private:
-  /// Whether the convolution's output is kept in addition to the layer's.
-  bool keeps_output() const {
-    return passes_gradient_ && (norm_ || attributes_.activation != Activation::linear);
-  }
-  /// Whether its gradient is written apart from the output's.
-  bool keeps_output_gradient() const { return setup().output_in_concat || setup().output_in_shortcut; }
-  Tensor convolution_output(const Tensor& output) const;
-  /// Of the workspace, for the gradient of an output whose own must not be overwritten.
-  size_t dense_gradient_bytes() const;
-  /// Of the workspace, for an input gradient that is added to another.
-  size_t added_gradient_bytes() const;
+  /// Of so many filters, which are the layer's or also another's.
+  void plan_convolution(int filters);
+  /// Of its input, where that has one.
+  void write_input_gradient(const Tensor& dy, const LayerCall& call);
 
   const ConvAttributes attributes_;
-  const bool trains_;           ///< the parameters have gradients
-  const bool passes_gradient_;  ///< backward() will be called
-  const bool folds_;            ///< batch-norm with running statistics, folded into the weights
+  const bool widens_;                  ///< computes in fp32 though its input and output are in 16 bits
+  const bool trains_;                  ///< the parameters have gradients
+  const bool passes_gradient_;         ///< backward() will be called
+  std::optional<Normalization> norm_;  ///< by the batch's statistics
   ConvolutionSpec spec_;
   std::unique_ptr<Convolution> convolution_;
-  std::optional<Normalization> norm_;  ///< by the batch's statistics
-  const ParameterEntry *weight_ = nullptr, *bias_ = nullptr;
-  bool rounds_in_place_ = false;  ///< the weights' gradient
-  void* kept_output_ = nullptr;
-  float *folded_weight_ = nullptr, *folded_bias_ = nullptr;
-  std::byte *dense_gradient_ = nullptr, *added_gradient_ = nullptr;
-  void* rounded_gradient_ = nullptr;
-  std::byte* workspace_ = nullptr;  ///< the convolution's, and batch-norm's
+  void *weights_ = nullptr, *rounded_gradient_ = nullptr;
+  Tensor added_gradient_;      ///< of an input that another consumer has one of
+  void* workspace_ = nullptr;  ///< the convolution's, and batch-norm's
+  size_t workspace_bytes_ = 0;
 };
-
-/// dx = or += the gradient of a convolution's input. `part`, of dx's size, is used where the device cannot add.
-void write_input_gradient(Backend& backend, Convolution& convolution, const Tensor& dy, const Tensor& dx,
-                          bool accumulate, void* part);
 
 }  // namespace brightnet

@@ -1,5 +1,5 @@
-// Layer: one operation of a network, made for one input shape. It owns no memory: it states its needs when
-// the network is planned, and the network passes activations and gradients to each call.
+// Layer: one operation of a network, made for one input shape. It owns no memory: it lists what it needs, and the network
+// passes activations and gradients to each call.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/backend.h"
+#include "layers/layer_memory.h"
 #include "layers/model/model.h"
 #include "layers/parameters.h"
 
@@ -36,33 +37,11 @@ struct LayerSetup {
   bool input_gradient = true;
   /// Another consumer of the first input writes its gradient before this one.
   bool adds_input_gradient = false;
-  /// The output is a slice of the concat that reads it, and so is its gradient.
-  bool output_in_concat = false;
-  /// The output is the sum of the shortcut that reads it (LayerCall::addend), and their gradient is also that of
-  /// the shortcut's other input: it must not be overwritten.
-  bool output_in_shortcut = false;
+  /// The output's gradient must not be overwritten: it is a slice of the gradient of the concat that reads the output, or
+  /// that of the shortcut whose sum the output is (LayerCall::addend), and so also of the shortcut's other input.
+  bool shares_output_gradient = false;
   /// A head of an inference network also computes the loss of its predictions.
   bool loss_of_inference = false;
-  /// NetworkSetup::gradients_in_place.
-  bool gradients_in_place = false;
-};
-
-/// Bytes of memory that a layer needs, by lifetime.
-struct MemoryNeeds {
-  size_t weights = 0;    ///< for as long as the network: working copies of parameters
-  size_t saved = 0;      ///< from its forward to its backward pass
-  size_t workspace = 0;  ///< within one call
-  /// Up to this a larger workspace makes it faster. It gets what the step's tensors leave free in its calls.
-  size_t most_workspace = 0;
-  size_t preparing = 0;  ///< within prepare(), in the memory of the step's tensors, which is free then
-  /// From its backward pass until the network has converted append_rounded_gradients().
-  size_t rounded_gradient = 0;
-};
-
-struct LayerMemory {
-  void *weights = nullptr, *saved = nullptr, *workspace = nullptr, *preparing = nullptr,
-       *rounded_gradient = nullptr;
-  size_t workspace_bytes = 0;  ///< at least MemoryNeeds::workspace
 };
 
 /// The tensors of one call. Gradients are null where none is needed; a shortcut's gradient may alias the
@@ -70,13 +49,11 @@ struct LayerMemory {
 struct LayerCall {
   std::span<const Tensor> inputs{};
   Tensor output{};
-  Tensor addend{};  ///< with LayerSetup::output_in_shortcut, what is added to the output: the other input
+  Tensor addend{};  ///< what is added to the output, if that is the sum of a shortcut: its other input
   std::span<const Tensor> input_gradients{};
   std::span<const bool> accumulate{};  ///< for each input: add to the gradient that is there already
   Tensor output_gradient{};            ///< the layer may overwrite it: it is not read afterwards
 };
-
-class YoloLayer;
 
 class Layer {
  public:
@@ -86,41 +63,20 @@ class Layer {
   virtual ~Layer() = default;
 
   const Shape& output_shape() const { return output_shape_; }
-  virtual MemoryNeeds memory_needs() const { return {}; }
-  virtual void bind(const LayerMemory&) {}
+  /// Lists the memory that it needs: when the network is planned, and each time that it is bound to memory.
+  virtual void memory(MemoryList&) {}
+  /// Called once what it listed is placed.
+  virtual void bound() {}
   /// True when backward() reads the layer's inputs, which must then be kept.
   virtual bool backward_reads_inputs() const { return false; }
-  /// True when recomputing the output for the backward pass reads the inputs again.
-  virtual bool rebuilds_from_inputs() const { return false; }
-  /// Multiplications and additions of one forward pass.
-  virtual double flops() const { return 0; }
-  /// The layer's convolution, for `bench`'s lower bound; nullptr for other layers.
-  virtual const ConvolutionSpec* convolution() const { return nullptr; }
-  /// What the convolution has of a workspace of so many bytes, for the same.
-  virtual size_t convolution_workspace(size_t /*bytes*/) const { return 0; }
-  /// The layer as a head, whose loss() replaces backward(); nullptr for other layers.
-  virtual YoloLayer* head() { return nullptr; }
-  /// The chosen implementation, for `bench`; empty for layers that have only one.
-  virtual std::string implementation() const { return ""; }
 
-  /// What cast_all() converts instead of prepare(), after every change of the values; null: prepare() it is.
-  virtual CastPair weight_cast() const { return {}; }
   /// Updates the working copies of the parameters; called after every change of their values, between steps.
   virtual void prepare() {}
   /// In training batch-norm uses the batch's statistics, in inference the running ones.
   virtual void forward(const LayerCall& call) = 0;
-  /// Recomputes the output of the last forward() from what the layer keeps. Only convolutions can.
-  virtual void rebuild(const Tensor&) {
-    BRIGHTNET_CHECK(false, "this layer keeps nothing to rebuild its output from");
-  }
   /// Writes the input gradients and writes the parameters' gradients, or adds to them in later micro-batches
   /// of one optimizer step.
   virtual void backward(const LayerCall& call, bool accumulate_parameters) = 0;
-  /// The weights' gradients that backward() left rounded, for Backend::add_rounded(), which accumulates then.
-  virtual void append_rounded_gradients(std::vector<CastPair>&) const {}
-  /// The weights whose gradient backward() leaves rounded at its place in the array, for the optimizer's step
-  /// (NetworkSetup::gradients_in_place); nullptr: none.
-  virtual const ParameterEntry* rounded_in_place() const { return nullptr; }
 
  protected:
   const LayerSetup& setup() const { return setup_; }
@@ -136,7 +92,5 @@ class Layer {
   LayerSetup setup_;
   Shape output_shape_;
 };
-
-std::unique_ptr<Layer> make_layer(const LayerSetup& setup);
 
 }  // namespace brightnet

@@ -6,7 +6,6 @@
 #include "kernels/traffic.h"
 #include "layers/network_input.h"
 #include "layers/network_node.h"
-#include "layers/yolo.h"
 
 namespace brightnet {
 
@@ -26,12 +25,9 @@ Network::Network(const NetworkSetup& setup)
                          nearest_input_sizes(setup.size(), stride) + '.');
   }
   BRIGHTNET_CHECK(setup.batch > 0, "a network needs a batch");
-  connect();
-  if (setup.mode == Mode::train) {
-    if (setup.backend->joins_convolutions()) join_twins();
-    place_in_concats();
-    place_in_shortcuts();
-  }
+  Graph graph = make_graph(*setup.model, *setup.parameters->layout, type_);
+  if (setup.mode == Mode::train) fuse(graph, *setup.model, setup.backend->joins_convolutions());
+  for (GraphNode& node : graph) nodes_.emplace_back(std::move(node));
   make_layers();
   if (setup.mode == Mode::train && setup.recompute) choose_rebuilt();
   plan_memory();
@@ -43,19 +39,30 @@ Shape Network::output_shape(int layer) const {
   return nodes_[layer].shape;
 }
 
-double Network::flops() const {
-  double sum = 0;
-  for (const auto& layer : layers_) sum += layer->flops();
-  return sum;
+const MemoryNeeds& Network::memory_needs(int layer) const {
+  return nodes_[layer].needs;
 }
 
-std::vector<DType> Network::gradient_types() const {
-  const auto& entries = setup_.parameters->layout->entries();
-  std::vector<DType> types(entries.size(), DType::f32);
-  for (const auto& layer : layers_) {
-    if (const ParameterEntry* weight = layer->rounded_in_place()) types[weight - entries.data()] = type_;
+const ConvolutionSpec* Network::convolution(int layer) const {
+  const ConvolutionLayer* convolution = nodes_[layer].convolution;
+  return convolution ? convolution->spec() : nullptr;
+}
+
+std::string Network::implementation(int layer) const {
+  const ConvolutionLayer* convolution = nodes_[layer].convolution;
+  return convolution ? convolution->implementation() : "";
+}
+
+size_t Network::convolution_workspace(int layer) const {
+  return memory_.rows[layer].workspace - nodes_[layer].needs.tensors;
+}
+
+double Network::flops() const {
+  double sum = 0;
+  for (int i = 0; i < layer_count(); ++i) {
+    if (const ConvolutionSpec* spec = convolution(i)) sum += spec->flops();
   }
-  return types;
+  return sum;
 }
 
 void Network::set_batch(const uint8_t* pixels, std::span<const std::vector<Truth>> truths) {
@@ -100,7 +107,8 @@ void Network::prepare_if_changed() {
     // Steps do not change frozen layers.
     const bool frozen = setup_.mode == Mode::train && setup_.model->layers[i].rate == 0;
     if (frozen && prepared_version_ != 0) continue;
-    if (const CastPair cast = layers_[i]->weight_cast(); cast.to) {
+    const ConvolutionLayer* convolution = nodes_[i].convolution;
+    if (const CastPair cast = convolution ? convolution->weight_cast() : CastPair{}; cast.to) {
       casts.push_back(cast);
     } else {
       layers_[i]->prepare();
@@ -164,8 +172,6 @@ void Network::backward(const GradientScale& scale, bool accumulate, LossTotals* 
 /// The backward pass of layers `from` down to `to`.
 void Network::run_backward(int from, int to, const GradientScale& scale, bool accumulate,
                            LossTotals* totals) {
-  BRIGHTNET_CHECK(!accumulate || !setup_.gradients_in_place,
-                  "a network whose gradients stay rounded adds nothing to them");
   std::vector<CastPair> rounded;
   const auto convert = [&] {
     if (LaunchList* list = LaunchList::current()) list->set_layer(-1);
@@ -183,7 +189,7 @@ void Network::run_backward(int from, int to, const GradientScale& scale, bool ac
         node.head->loss(call_of(node, true), input_->truths(), scale, totals, static_assignment_);
       } else {
         layers_[i]->backward(call_of(node, true), accumulate);
-        layers_[i]->append_rounded_gradients(rounded);
+        if (node.convolution) node.convolution->append_rounded_gradients(rounded);
       }
       if (node.converts) convert();
     });
@@ -221,7 +227,7 @@ void Network::forward_backward(const GradientScale& scale, bool accumulate, Loss
   };
   for (const int layer : stops.layers) {
     // The first twin's call computes the gradient of both twins' weights.
-    run_to(is_second_twin(layer) ? nodes_[layer].twin : layer);
+    run_to(nodes_[layer].first_twin >= 0 ? nodes_[layer].first_twin : layer);
     stops.passed(layer);
   }
   run_to(0);
@@ -232,10 +238,10 @@ void Network::rebuild(int layer) {
   Node& node = nodes_[layer];
   for (const int input : node.inputs) {
     if (input != network_input && nodes_[input].concat == layer)
-      layers_[input]->rebuild(nodes_[input].backward_tensor);
+      nodes_[input].convolution->rebuild(nodes_[input].backward_tensor);
   }
-  if (node.first_part < 0) {
-    layers_[layer]->rebuild(node.backward_tensor);
+  if (node.convolution) {
+    node.convolution->rebuild(node.backward_tensor);
   } else {
     layers_[layer]->forward(call_of(node, true));
   }

@@ -31,9 +31,6 @@ struct NetworkSetup {
   /// An inference network can also compute the loss of its predictions (Network::loss()), for which its heads
   /// need some memory.
   bool loss_of_inference = false;
-  /// Training: every backward pass overwrites the gradients, and the optimizer's step is the next to read them. Weights'
-  /// gradients that the device computes in 16 bits are not converted then (Network::gradient_types()).
-  bool gradients_in_place = false;
 
   InputSize size() const { return {height, width}; }
 };
@@ -65,12 +62,18 @@ class Network {
 
   const NetworkSetup& setup() const { return setup_; }
   int layer_count() const { return static_cast<int>(layers_.size()); }
-  const Layer& layer(int index) const { return *layers_[index]; }
   Shape output_shape(int layer) const;
+  /// What a layer needs of the arena.
+  const MemoryNeeds& memory_needs(int layer) const;
   double flops() const;  ///< of one forward pass over the batch
-  /// Of each parameter's gradient after backward(), in the layout's order. One in 16 bits is dense from the begin of its
-  /// place in the array on (ParameterRange::gradient_type); there is none without NetworkSetup::gradients_in_place.
-  std::vector<DType> gradient_types() const;
+
+  // For `bench`.
+  /// The convolution whose passes a layer runs; nullptr where there is none.
+  const ConvolutionSpec* convolution(int layer) const;
+  /// What that has of the arena for its passes: on it depends the choice of its implementation.
+  size_t convolution_workspace(int layer) const;
+  /// The chosen implementation; empty for layers that have only one.
+  std::string implementation(int layer) const;
 
   /// Training: sets the next batch, height × width × channels pixels (u8; RGB, or grey) per image and the ground-truth boxes
   /// of each image (max_truths(batch) at most; the rest are left out, with a warning). The order for every
@@ -143,16 +146,9 @@ class Network {
     RecordingKey key;
     std::unique_ptr<Recording> recording;
   };
-  void connect();
-  void join_twins();
-  void place_in_concats();
-  void place_in_shortcuts();
   LayerSetup layer_setup(int layer) const;
   void make_layers();
   void choose_rebuilt();
-  int input_sharing_gradient(int layer) const;
-  bool normalizes(int layer) const;
-  bool is_second_twin(int layer) const;
   void choose_conversions();
   void plan_memory();
   void plan_workspaces(std::vector<Lifetime>& lives, size_t preparing);

@@ -4,26 +4,22 @@
 #include <memory>
 #include <vector>
 
+#include "layers/convolution.h"
+#include "layers/graph.h"
 #include "layers/network.h"
+#include "layers/yolo.h"
 
 namespace brightnet {
 
 /// Buffers are indices into the arena plan; −1: none.
-struct Network::Node {
-  std::vector<int> inputs;
-  std::vector<int> consumers;
+struct Network::Node : GraphNode {
+  explicit Node(GraphNode&& node) : GraphNode(std::move(node)) {}
+
   Shape shape;
-  bool needs_gradient = false;  ///< of its output
-  YoloLayer* head = nullptr;    ///< the layer itself, if it is a head
-  int output = -1, gradient = -1, saved = -1;
-  int concat = -1;  ///< the concat that its output is a slice of
-  int concat_channel = 0;
-  int first_part = -1;  ///< of a concat: the earliest layer whose output is a slice of this one's
-  int shortcut = -1;    ///< the shortcut whose sum its batch-norm writes
-  int summand = -1;     ///< of a shortcut: the layer that writes its sum; `addend` is its other input
-  int addend = -1;
-  int twin = -1;  ///< the layer, before or after it, with which it has one convolution
-  int rounded_gradient = -1;
+  // The layer itself, if it is one of these.
+  YoloLayer* head = nullptr;
+  ConvolutionLayer* convolution = nullptr;
+  int output = -1, gradient = -1, saved = -1, rounded_gradient = -1;
   bool converts = false;  ///< the gradients that are rounded so far, after its backward pass
   size_t weights_offset = 0;
   ArenaRange workspace;

@@ -1,6 +1,5 @@
-// Planning of a network: which convolutions are computed as one, which outputs are written directly into a concat or
-// a shortcut's sum, which are recomputed for the backward pass instead of being kept, and during which calls each
-// buffer of the arena is alive.
+// Planning of a network: which outputs are recomputed for the backward pass instead of being kept, and during which
+// calls each buffer of the arena is alive.
 #include <algorithm>
 #include <limits>
 
@@ -17,98 +16,6 @@ namespace {
 
 /// Bytes of rounded gradients that wait at the same time, but for the last one.
 constexpr size_t most_rounded_gradients = size_t{32} << 20;
-
-}  // namespace
-
-void Network::connect() {
-  const Model& model = *setup_.model;
-  nodes_.resize(model.layers.size());
-  for (size_t i = 0; i < nodes_.size(); ++i) {
-    nodes_[i].inputs = model.layers[i].inputs;
-    for (const int input : nodes_[i].inputs) {
-      if (input != network_input) nodes_[input].consumers.push_back(static_cast<int>(i));
-    }
-  }
-}
-
-// In training, two convolutions in a row that read the same tensor are one, if batch-norm follows both: it can read a
-// slice of their common output, and all others see what batch-norm writes, wherever that lies. In inference, and in
-// frozen layers, the convolution itself writes the layer's output, which must be a tensor of its own. That one follows
-// the other makes the common output and its gradient short-lived. Only the first reads their input then, and writes
-// its gradient.
-void Network::join_twins() {
-  const auto& layers = setup_.model->layers;
-  for (int i = 0; i + 1 < static_cast<int>(nodes_.size()); ++i) {
-    const int next = i + 1;
-    const bool joins = nodes_[i].twin < 0 && normalizes(i) && normalizes(next) &&
-                       nodes_[i].inputs == nodes_[next].inputs &&
-                       can_be_twins(std::get<ConvAttributes>(layers[i].attributes),
-                                    std::get<ConvAttributes>(layers[next].attributes));
-    if (!joins) continue;
-    nodes_[i].twin = next;
-    nodes_[next].twin = i;
-    const int input = nodes_[i].inputs[0];
-    if (input != network_input) std::erase(nodes_[input].consumers, next);
-  }
-}
-
-/// The passes of its convolution are those of the layer before.
-bool Network::is_second_twin(int layer) const {
-  return nodes_[layer].twin >= 0 && nodes_[layer].twin < layer;
-}
-
-// In training, batch-norm can write its output directly into its slice of a concat and read its gradient
-// there, which saves the copies of YOLO's many concats. The output is then not dense, so that only the
-// concat, and splits before it, may read it. The concat must be the last of them: in the backward pass its
-// gradient is written first and the splits add to it.
-void Network::place_in_concats() {
-  const auto& layers = setup_.model->layers;
-  for (size_t i = 0; i < nodes_.size(); ++i) {
-    if (!std::holds_alternative<ConcatAttributes>(layers[i].attributes)) continue;
-    int channel = 0;
-    for (const int input : nodes_[i].inputs) {
-      const int first_channel = channel;
-      channel += input == network_input ? setup_.model->channels : layers[input].channels;
-      if (input == network_input) continue;
-      const auto& consumers = nodes_[input].consumers;
-      const bool placeable = normalizes(input) && consumers.back() == static_cast<int>(i) &&
-                             std::all_of(consumers.begin(), consumers.end() - 1, [&](int consumer) {
-                               return std::holds_alternative<SplitAttributes>(layers[consumer].attributes);
-                             });
-      if (!placeable) continue;
-      nodes_[input].concat = static_cast<int>(i);
-      nodes_[input].concat_channel = first_channel;
-      nodes_[i].first_part = nodes_[i].first_part < 0 ? input : std::min(nodes_[i].first_part, input);
-    }
-  }
-}
-
-// The batch-norm before a shortcut can add the other input while it writes its output, which nobody else reads:
-// that saves writing the summand and reading both, and the summand's gradient is the sum's.
-void Network::place_in_shortcuts() {
-  const auto& layers = setup_.model->layers;
-  for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
-    const auto* shortcut = std::get_if<ShortcutAttributes>(&layers[i].attributes);
-    if (!shortcut || shortcut->activation != Activation::linear) continue;
-    const auto [addend, summand] = std::minmax(nodes_[i].inputs[0], nodes_[i].inputs[1]);
-    if (addend == network_input || addend == summand || nodes_[addend].concat >= 0) continue;
-    const bool foldable = normalizes(summand) && nodes_[summand].consumers.size() == 1 &&
-                          layers[addend].channels == layers[summand].channels;
-    if (!foldable) continue;
-    nodes_[i].summand = summand;
-    nodes_[i].addend = addend;
-    nodes_[summand].shortcut = i;
-  }
-}
-
-/// Whether this is a convolution with batch-norm by the batch's statistics, in the network's compute type.
-bool Network::normalizes(int layer) const {
-  const auto* conv = std::get_if<ConvAttributes>(&setup_.model->layers[layer].attributes);
-  const bool widened = conv && conv->full_precision && type_ != DType::f32;
-  return conv && conv->batch_norm && setup_.model->layers[layer].rate > 0 && !widened;
-}
-
-namespace {
 
 /// A batch and an input may each be allowed and still be too many pixels together: oneDNN counts them in 32 bits, and
 /// 64 bits do not count every product of them with channels and bytes.
@@ -141,10 +48,8 @@ LayerSetup Network::layer_setup(int layer) const {
   setup.input_gradient = first != network_input && nodes_[first].needs_gradient;
   setup.adds_input_gradient =
       setup_.mode == Mode::train && setup.input_gradient && nodes_[first].consumers.back() != layer;
-  setup.output_in_concat = node.concat >= 0;
-  setup.output_in_shortcut = node.shortcut >= 0;
+  setup.shares_output_gradient = node.concat >= 0 || node.shortcut >= 0;
   setup.loss_of_inference = setup_.loss_of_inference;
-  setup.gradients_in_place = setup_.gradients_in_place;
   check_countable(setup);
   return setup;
 }
@@ -154,18 +59,21 @@ void Network::make_layers() {
   x_ = {nullptr, {setup_.batch, setup_.height, setup_.width, model.channels}, type_};
   for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
     Node& node = nodes_[i];
-    node.needs_gradient = model.layers[i].rate > 0 && setup_.parameters->layout->has_trainable(i);
-    for (const int input : node.inputs)
-      node.needs_gradient = node.needs_gradient || (input != network_input && nodes_[input].needs_gradient);
-    if (node.twin > i) {
-      TwinLayers twins = make_twin_layers(layer_setup(i), layer_setup(node.twin));
+    if (node.second_twin >= 0) {
+      TwinLayers twins = make_twin_layers(layer_setup(i), layer_setup(node.second_twin));
       layers_.push_back(std::move(twins.first));
       layers_.push_back(std::move(twins.second));
-    } else if (!is_second_twin(i)) {
-      layers_.push_back(make_layer(layer_setup(i)));
+    } else if (node.first_twin < 0) {
+      const LayerSetup setup = layer_setup(i);
+      layers_.push_back(
+          std::visit([&](const auto& kind) { return kind.make_layer(setup); }, setup.description.attributes));
     }
     node.shape = layers_[i]->output_shape();
-    node.head = layers_[i]->head();
+    node.head = dynamic_cast<YoloLayer*>(layers_[i].get());
+    node.convolution = dynamic_cast<ConvolutionLayer*>(layers_[i].get());
+    MemoryList list;
+    layers_[i]->memory(list);
+    node.needs = list.needs();
   }
 }
 
@@ -175,34 +83,16 @@ void Network::make_layers() {
 void Network::choose_rebuilt() {
   for (int i = layer_count() - 1; i >= 0; --i) {
     Node& node = nodes_[i];
-    if (!(normalizes(i) && node.concat < 0) && node.first_part < 0) continue;
+    if (!(node.normalizes && node.concat < 0) && node.first_part < 0) continue;
     for (const int consumer : node.consumers) {
       const Node& reader = nodes_[consumer];
       if (layers_[consumer]->backward_reads_inputs())
         node.rebuilt_before = std::max(node.rebuilt_before, consumer);
-      if (reader.is_rebuilt && layers_[consumer]->rebuilds_from_inputs())
+      if (reader.is_rebuilt && reader.first_part >= 0)
         node.rebuilt_before = std::max(node.rebuilt_before, reader.rebuilt_before);
     }
     node.is_rebuilt = node.rebuilt_before >= 0;
   }
-}
-
-// The gradient of a sum is the gradient of each input, so that one input can share its memory: an input for
-// which this gradient is the first to be written.
-int Network::input_sharing_gradient(int layer) const {
-  const Node& node = nodes_[layer];
-  if (!std::holds_alternative<ShortcutAttributes>(setup_.model->layers[layer].attributes)) return -1;
-  for (const int input : node.inputs) {
-    if (input == network_input || std::count(node.inputs.begin(), node.inputs.end(), input) > 1) continue;
-    if (input == node.summand) continue;  // has it anyway
-    const Node& source = nodes_[input];
-    // Another consumer must not add to it before the summand has read it.
-    const auto readers = static_cast<long>(source.consumers.size());
-    const bool early = node.summand >= 0 && readers > 1 && source.consumers[readers - 2] > node.summand;
-    if (early) continue;
-    if (source.gradient >= 0 && source.shape == node.shape && source.consumers.back() == layer) return input;
-  }
-  return -1;
 }
 
 // Gradients that are rounded are converted together, and keep their memory until then: for all of yolov4 at once that
@@ -210,7 +100,7 @@ int Network::input_sharing_gradient(int layer) const {
 void Network::choose_conversions() {
   size_t waiting = 0;
   for (int i = layer_count() - 1; i >= 0; --i) {
-    waiting += layers_[i]->memory_needs().rounded_gradient;
+    waiting += nodes_[i].needs.rounded_gradient;
     nodes_[i].converts = waiting >= most_rounded_gradients;
     if (nodes_[i].converts) waiting = 0;
   }
@@ -240,7 +130,7 @@ void Network::plan_memory() {
     for (const int consumer : consumers) {
       if (training && nodes_[consumer].needs_gradient && layers_[consumer]->backward_reads_inputs())
         last = std::max(last, backward_time(consumer));
-      if (nodes_[consumer].is_rebuilt && layers_[consumer]->rebuilds_from_inputs())
+      if (nodes_[consumer].is_rebuilt && nodes_[consumer].first_part >= 0)
         last = std::max(last, backward_time(nodes_[consumer].rebuilt_before));
     }
     return last;
@@ -259,7 +149,6 @@ void Network::plan_memory() {
     Node& node = nodes_[i];
     if (node.converts) converting = i;
     const size_t bytes = node.shape.count() * size_of(type_);
-    node.needs = layers_[i]->memory_needs();
     LayerMemoryRow row{setup_.model->layers[i].name, Model::kind(setup_.model->layers[i]), node.shape};
     for (const auto& entry : setup_.parameters->layout->entries()) {
       if (entry.layer == i) row.parameters += entry.count * sizeof(float);
@@ -272,8 +161,8 @@ void Network::plan_memory() {
       row.activation = bytes;
       if (training && node.needs_gradient) {
         const int begin = backward_time(node.consumers.back());
-        if (const int input = input_sharing_gradient(i); input >= 0) {
-          node.gradient = nodes_[input].gradient;
+        if (node.gradient_input >= 0) {
+          node.gradient = nodes_[node.gradient_input].gradient;
           lives[node.gradient].first = begin;
         } else {
           node.gradient = add(bytes, begin, backward_time(first));
@@ -310,8 +199,8 @@ std::vector<int> Network::times_of_calls(int layer) const {
   if (node.is_rebuilt) times.push_back(backward_time(node.rebuilt_before));
   if (node.concat >= 0 && nodes_[node.concat].is_rebuilt)
     times.push_back(backward_time(nodes_[node.concat].rebuilt_before));
-  if (node.twin > layer) {  // which has the same workspace
-    for (const int time : times_of_calls(node.twin)) times.push_back(time);
+  if (node.second_twin >= 0) {  // which has the same workspace
+    for (const int time : times_of_calls(node.second_twin)) times.push_back(time);
   }
   return times;
 }
@@ -401,8 +290,10 @@ void Network::bind(void* arena) {
     }
     if (node.head) node.output_tensor = node.input_tensors[0];
     if (node.shortcut >= 0) node.addend_tensor = nodes_[nodes_[node.shortcut].addend].output_tensor;
-    layers_[i]->bind({weights + node.weights_offset, place(node.saved), step + node.workspace.offset, step,
-                      place(node.rounded_gradient), node.workspace.bytes});
+    MemoryList list({weights + node.weights_offset, place(node.saved), step + node.workspace.offset, step,
+                     place(node.rounded_gradient), node.workspace.bytes});
+    layers_[i]->memory(list);
+    layers_[i]->bound();
   }
 }
 

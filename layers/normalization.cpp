@@ -1,7 +1,5 @@
 #include "layers/normalization.h"
 
-#include "core/alignment.h"
-
 namespace brightnet {
 
 Normalization::Normalization(Activation activation, const LayerSetup& setup)
@@ -16,19 +14,9 @@ const ParameterEntry* Normalization::parameter(const char* what) const {
   return setup_.parameters.layout->find(setup_.description.name + '.' + what);
 }
 
-/// Of one number a channel.
-size_t Normalization::row_bytes() const {
-  return aligned(scale_->count * sizeof(float));
-}
-
-size_t Normalization::saved_bytes() const {
-  return 2 * row_bytes();
-}
-
-void Normalization::bind(void* saved, void* workspace) {
-  mean_ = static_cast<float*>(saved);
-  inverse_std_ = reinterpret_cast<float*>(static_cast<std::byte*>(saved) + row_bytes());
-  workspace_ = workspace;
+void Normalization::memory(MemoryList& list) {
+  list.saved(mean_, scale_->count * sizeof(float));
+  list.saved(inverse_std_, scale_->count * sizeof(float));
 }
 
 BatchNormForward Normalization::arguments(const Tensor& y, const Tensor& z) const {

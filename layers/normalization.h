@@ -13,9 +13,9 @@ class Normalization {
   /// With the parameters of the layer that `setup` makes, which outlives this object.
   Normalization(Activation activation, const LayerSetup& setup);
 
-  size_t saved_bytes() const;  ///< from the forward to the backward pass
-  /// `workspace`: Backend::channel_workspace().
-  void bind(void* saved, void* workspace);
+  void memory(MemoryList& list);
+  /// Backend::channel_workspace(), of each call.
+  void use(void* workspace) { workspace_ = workspace; }
 
   /// `sums`, if any, and their pitch: see BatchNormForward. An addend is added to z.
   void forward(const Tensor& y, const Tensor& z, const Tensor& addend, const float* sums, int sums_pitch = 0);
@@ -28,7 +28,6 @@ class Normalization {
   const ParameterEntry* parameter(const char* what) const;
   float* value(const ParameterEntry* entry) const { return setup_.parameters.values + entry->offset; }
   float* gradient(const ParameterEntry* entry) const { return setup_.parameters.gradients + entry->offset; }
-  size_t row_bytes() const;
   BatchNormForward arguments(const Tensor& y, const Tensor& z) const;
 
   const LayerSetup& setup_;

@@ -101,14 +101,20 @@ std::vector<float> initial_parameters(const Model& model, const ParameterLayout&
   std::vector<float> values(layout.floats(), 0.0f);
   for (const auto& entry : layout.entries()) {
     float* begin = values.data() + entry.offset;
-    if (entry.kind == ParameterKind::weight) {
-      // He et al. 2015: with rectifiers, layers keep the variance of the activations.
-      const float deviation =
-          std::sqrt(2.0f / static_cast<float>(entry.count / static_cast<size_t>(entry.shape[0])));
-      Random random(seed, Purpose::weights, 0, static_cast<uint64_t>(entry.layer));
-      std::generate(begin, begin + entry.count, [&] { return deviation * random.normal(); });
-    } else if (entry.kind == ParameterKind::scale || entry.kind == ParameterKind::running_variance) {
-      std::fill(begin, begin + entry.count, 1.0f);
+    switch (entry.kind) {
+      case ParameterKind::weight: {
+        // He et al. 2015: with rectifiers, layers keep the variance of the activations.
+        const float deviation =
+            std::sqrt(2.0f / static_cast<float>(entry.count / static_cast<size_t>(entry.shape[0])));
+        Random random(seed, Purpose::weights, 0, static_cast<uint64_t>(entry.layer));
+        std::generate(begin, begin + entry.count, [&] { return deviation * random.normal(); });
+        break;
+      }
+      case ParameterKind::scale:
+      case ParameterKind::running_variance: std::fill(begin, begin + entry.count, 1.0f); break;
+      case ParameterKind::bias:
+      case ParameterKind::shift:
+      case ParameterKind::running_mean: break;
     }
   }
   for (const auto& layer : model.layers) {

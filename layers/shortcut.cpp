@@ -1,16 +1,27 @@
-#include "layers/shortcut.h"
-
+// Sum of two maps.
 #include <algorithm>
 
+#include "layers/layer.h"
+
 namespace brightnet {
+namespace {
 
-MemoryNeeds ShortcutLayer::memory_needs() const {
-  if (setup().mode == Mode::infer || activation_ == Activation::linear) return {};
-  return {.saved = output_shape().count() * size_of(setup().type)};
-}
+/// activation(a + b), of the channels that both have.
+class ShortcutLayer : public Layer {
+ public:
+  ShortcutLayer(const ShortcutAttributes& shortcut, const LayerSetup& setup)
+      : Layer(setup), activation_(shortcut.activation), sum_{nullptr, output_shape(), setup.type} {}
+  void memory(MemoryList& list) override;
+  void forward(const LayerCall& call) override;
+  void backward(const LayerCall& call, bool accumulate_parameters) override;
 
-void ShortcutLayer::bind(const LayerMemory& memory) {
-  sum_ = {memory.saved, output_shape(), setup().type};
+ private:
+  Activation activation_;
+  Tensor sum_;  ///< kept for the activation's derivative
+};
+
+void ShortcutLayer::memory(MemoryList& list) {
+  if (setup().mode == Mode::train && activation_ != Activation::linear) list.saved(sum_);
 }
 
 void ShortcutLayer::forward(const LayerCall& call) {
@@ -36,6 +47,12 @@ void ShortcutLayer::backward(const LayerCall& call, bool) {
     if (common < dx.shape.c && !call.accumulate[i]) backend().zero(dx.data, dx.bytes());
     backend().copy_channels(dy, 0, dx, 0, common, call.accumulate[i]);
   }
+}
+
+}  // namespace
+
+std::unique_ptr<Layer> ShortcutAttributes::make_layer(const LayerSetup& setup) const {
+  return std::make_unique<ShortcutLayer>(*this, setup);
 }
 
 }  // namespace brightnet

@@ -1,28 +1,38 @@
-#include "layers/spatial_pyramid.h"
-
+// Spatial pyramid pooling.
 #include <algorithm>
 
+#include "layers/layer.h"
+
 namespace brightnet {
+namespace {
+
+/// Spatial pyramid pooling (He et al. 2014, as YOLOv3-SPP and YOLOv4 use it): concat of the stride-1
+/// max-pools, the largest window first, and the input last. [n, h, w, c] → [n, h, w, (windows + 1)·c].
+class SpatialPyramidLayer : public Layer {
+ public:
+  SpatialPyramidLayer(const SppAttributes& spp, const LayerSetup& setup);
+  void memory(MemoryList& list) override;
+  void forward(const LayerCall& call) override;
+  void backward(const LayerCall& call, bool accumulate_parameters) override;
+
+ private:
+  std::vector<int> windows_;    ///< descending
+  std::vector<Tensor> argmax_;  ///< one a window
+  void* workspace_ = nullptr;
+};
 
 SpatialPyramidLayer::SpatialPyramidLayer(const SppAttributes& spp, const LayerSetup& setup)
     : Layer(setup), windows_(spp.windows) {
   std::sort(windows_.rbegin(), windows_.rend());
 }
 
-MemoryNeeds SpatialPyramidLayer::memory_needs() const {
+void SpatialPyramidLayer::memory(MemoryList& list) {
   const Shape& in = setup().inputs[0];
-  return {.saved = setup().mode == Mode::train ? in.count() * windows_.size() : 0,
-          .workspace = backend().spatial_pyramid_workspace(in, setup().type)};
-}
-
-void SpatialPyramidLayer::bind(const LayerMemory& memory) {
-  const Shape& in = setup().inputs[0];
-  argmax_.clear();
-  for (size_t i = 0; i < windows_.size(); ++i) {
-    auto* place = static_cast<std::byte*>(memory.saved);
-    argmax_.push_back({place ? place + i * in.count() : nullptr, in, DType::u8});
+  argmax_.assign(windows_.size(), {nullptr, in, DType::u8});
+  if (setup().mode == Mode::train) {
+    for (Tensor& argmax : argmax_) list.saved(argmax);
   }
-  workspace_ = memory.workspace;
+  list.workspace(workspace_, backend().spatial_pyramid_workspace(in, setup().type));
 }
 
 void SpatialPyramidLayer::forward(const LayerCall& call) {
@@ -32,6 +42,12 @@ void SpatialPyramidLayer::forward(const LayerCall& call) {
 void SpatialPyramidLayer::backward(const LayerCall& call, bool) {
   backend().spatial_pyramid_backward(windows_, call.output_gradient, argmax_, call.input_gradients[0],
                                      call.accumulate[0], workspace_);
+}
+
+}  // namespace
+
+std::unique_ptr<Layer> SppAttributes::make_layer(const LayerSetup& setup) const {
+  return std::make_unique<SpatialPyramidLayer>(*this, setup);
 }
 
 }  // namespace brightnet

@@ -1,10 +1,8 @@
 #include "layers/twin_convolutions.h"
 
-#include <algorithm>
 #include <array>
 #include <variant>
 
-#include "core/alignment.h"
 #include "layers/convolution.h"
 
 namespace brightnet {
@@ -18,29 +16,20 @@ const ConvAttributes& convolution_of(const LayerSetup& setup) {
 }
 
 /// Runs the passes of the convolution of both, and has their memory.
-class FirstTwin : public Layer {
+class FirstTwin : public ConvolutionLayer {
  public:
   FirstTwin(const LayerSetup& setup, const LayerSetup& second);
 
-  MemoryNeeds memory_needs() const override;
-  void bind(const LayerMemory& memory) override;
-  bool backward_reads_inputs() const override { return true; }
-  double flops() const override { return spec_.flops(); }
-  const ConvolutionSpec* convolution() const override { return &spec_; }
-  size_t convolution_workspace(size_t bytes) const override {
-    return bytes - added_gradient_bytes() - weight_gradient_bytes();
-  }
-  std::string implementation() const override { return convolution_->description(); }
-
+  void memory(MemoryList& list) override;
   CastPair weight_cast() const override { return weight_cast(0); }
   void prepare() override;
   void forward(const LayerCall& call) override;
-  void rebuild(const Tensor& output) override { norm_.recompute(y(0), output); }
+  void rebuild(const Tensor& output) override { norm_->recompute(y(0), output); }
   void backward(const LayerCall& call, bool accumulate_parameters) override;
   void append_rounded_gradients(std::vector<CastPair>& pairs) const override;
 
   /// The y of a twin, 0 or 1.
-  Tensor y(int twin) const { return slice_channels(whole_y(), parts_[twin].channel, parts_[twin].channels); }
+  Tensor y(int twin) const { return slice_channels(y_, parts_[twin].channel, parts_[twin].channels); }
   /// Σy of the second twin, if the convolution has made sums.
   const float* second_sums() const;
   int sums_pitch() const { return spec_.output.c; }
@@ -52,86 +41,31 @@ class FirstTwin : public Layer {
     const ParameterEntry* weight;
     int channel, channels;
   };
-  Tensor whole_y() const { return {y_, spec_.output, spec_.type}; }
   /// The elements of a twin's weights in an array of both's.
   Tensor weights_in(void* both, int twin, DType type) const;
   void write_weight_gradients(const Tensor& x, bool accumulate);
-  /// Of the workspace, before the convolution's own.
-  size_t added_gradient_bytes() const;
-  size_t weight_gradient_bytes() const;
-  size_t masters_bytes() const;
 
   std::array<Part, 2> parts_;
-  ConvolutionSpec spec_;
-  std::unique_ptr<Convolution> convolution_;
-  Normalization norm_;
-  size_t channel_workspace_ = 0;
-  void *y_ = nullptr, *rounded_gradient_ = nullptr, *masters_ = nullptr;
-  std::byte *added_gradient_ = nullptr, *weight_gradient_ = nullptr, *workspace_ = nullptr;
+  Tensor y_;
+  /// Of both: the weights in fp32, for a device that does not convert them where they lie, and their gradient, unless it
+  /// is rounded.
+  float *masters_ = nullptr, *weight_gradient_ = nullptr;
 };
 
 FirstTwin::FirstTwin(const LayerSetup& setup, const LayerSetup& second)
-    : Layer(setup), norm_(convolution_of(setup).activation, Layer::setup()) {
-  const ConvAttributes& conv = convolution_of(setup);
-  const int channels = conv.filters, more = convolution_of(second).filters;
+    : ConvolutionLayer(convolution_of(setup), setup) {
+  const int channels = attributes_.filters, more = convolution_of(second).filters;
   parts_ = {Part{parameter("weight"), 0, channels},
             Part{setup.parameters.layout->find(second.description.name + ".weight"), channels, more}};
-  spec_.input = setup.inputs[0];
-  spec_.output = output_shape();
-  spec_.output.c = channels + more;
-  spec_.kernel = conv.size;
-  spec_.stride = conv.stride;
-  spec_.padding = conv.padding;
-  spec_.type = setup.type;
-  spec_.input_gradient = setup.input_gradient;
-  spec_.statistics = true;
-  spec_.exchange = setup.statistics;
-  convolution_ = backend().plan_convolution(spec_);
-  channel_workspace_ = backend().channel_workspace(spec_.output);
+  plan_convolution(channels + more);
 }
 
-size_t FirstTwin::added_gradient_bytes() const {
-  return setup().adds_input_gradient ? aligned(spec_.input.count() * size_of(spec_.type), device_alignment)
-                                     : 0;
-}
-
-/// Rounded gradients have a place of their own, until they are converted.
-size_t FirstTwin::weight_gradient_bytes() const {
-  return convolution_->rounds_weight_gradient()
-             ? 0
-             : aligned(spec_.weight_count() * sizeof(float), device_alignment);
-}
-
-/// Of the copy of the weights of both in fp32, for a device that does not convert them where they lie.
-size_t FirstTwin::masters_bytes() const {
-  const bool converted = convolution_->working_weights().count() > 0;
-  return converted ? 0 : aligned(spec_.weight_count() * sizeof(float), device_alignment);
-}
-
-MemoryNeeds FirstTwin::memory_needs() const {
-  MemoryNeeds needs;
-  needs.weights = masters_bytes() + aligned(convolution_->weight_bytes());
-  needs.saved = aligned(whole_y().bytes()) + norm_.saved_bytes();
-  const size_t tensors = added_gradient_bytes() + weight_gradient_bytes();
-  const size_t workspace = std::max(aligned(convolution_->workspace_bytes()), channel_workspace_);
-  needs.workspace = tensors + workspace;
-  needs.most_workspace = tensors + std::max(workspace, aligned(convolution_->most_workspace_bytes()));
-  if (convolution_->rounds_weight_gradient())
-    needs.rounded_gradient = aligned(spec_.weight_count() * size_of(spec_.type));
-  return needs;
-}
-
-void FirstTwin::bind(const LayerMemory& memory) {
-  masters_ = memory.weights;
-  y_ = memory.saved;
-  rounded_gradient_ = memory.rounded_gradient;
-  added_gradient_ = static_cast<std::byte*>(memory.workspace);
-  weight_gradient_ = added_gradient_ + added_gradient_bytes();
-  workspace_ = weight_gradient_ + weight_gradient_bytes();
-  norm_.bind(static_cast<std::byte*>(memory.saved) + aligned(whole_y().bytes()), workspace_);
-  convolution_->bind(static_cast<std::byte*>(memory.weights) + masters_bytes(), workspace_);
-  const size_t room = convolution_workspace(memory.workspace_bytes);
-  if (room > convolution_->workspace_bytes()) convolution_->extend_workspace(room);
+void FirstTwin::memory(MemoryList& list) {
+  const size_t bytes = spec_.weight_count() * sizeof(float);
+  list.saved(y_ = {nullptr, spec_.output, spec_.type});
+  if (!convolution_->rounds_weight_gradient()) list.workspace(weight_gradient_, bytes);
+  ConvolutionLayer::memory(list);
+  if (convolution_->working_weights().count() == 0) list.weights(masters_, bytes);
 }
 
 Tensor FirstTwin::weights_in(void* both, int twin, DType type) const {
@@ -153,12 +87,12 @@ void FirstTwin::prepare() {
     const Tensor copy = weights_in(masters_, twin, DType::f32);
     backend().copy(copy.data, value(parts_[twin].weight), copy.bytes());
   }
-  convolution_->prepare(static_cast<const float*>(masters_));
+  convolution_->prepare(masters_);
 }
 
 void FirstTwin::forward(const LayerCall& call) {
-  convolution_->forward(call.inputs[0], nullptr, whole_y());
-  norm_.forward(y(0), call.output, call.addend, convolution_->output_sums(), sums_pitch());
+  convolution_->forward(call.inputs[0], nullptr, y_);
+  norm_->forward(y(0), call.output, call.addend, convolution_->output_sums(), sums_pitch());
 }
 
 const float* FirstTwin::second_sums() const {
@@ -167,17 +101,15 @@ const float* FirstTwin::second_sums() const {
 }
 
 void FirstTwin::backward(const LayerCall& call, bool accumulate_parameters) {
-  norm_.backward(y(0), call.output_gradient, y(0), accumulate_parameters);
-  const Tensor dy = whole_y();
+  norm_->backward(y(0), call.output_gradient, y(0), accumulate_parameters);
   write_weight_gradients(call.inputs[0], accumulate_parameters);
-  if (const Tensor& dx = call.input_gradients[0])
-    write_input_gradient(backend(), *convolution_, dy, dx, call.accumulate[0], added_gradient_);
+  write_input_gradient(y_, call);
 }
 
 void FirstTwin::write_weight_gradients(const Tensor& x, bool accumulate) {
-  const Tensor dy = whole_y();
+  const Tensor dy = y_;
   if (rounded_gradient_) return convolution_->rounded_backward_weights(x, dy, rounded_gradient_);
-  convolution_->backward_weights(x, dy, reinterpret_cast<float*>(weight_gradient_), false);
+  convolution_->backward_weights(x, dy, weight_gradient_, false);
   for (const int twin : {0, 1}) {
     const Tensor part = weights_in(weight_gradient_, twin, DType::f32);
     const Tensor sum{gradient(parts_[twin].weight), part.shape, DType::f32};
@@ -194,32 +126,24 @@ void FirstTwin::append_rounded_gradients(std::vector<CastPair>& pairs) const {
 }
 
 /// Batch-norm and activation of its slice.
-class SecondTwin : public Layer {
+class SecondTwin : public ConvolutionLayer {
  public:
   SecondTwin(const LayerSetup& setup, FirstTwin& first)
-      : Layer(setup), first_(first), norm_(convolution_of(setup).activation, Layer::setup()) {}
+      : ConvolutionLayer(convolution_of(setup), setup), first_(first) {}
 
-  MemoryNeeds memory_needs() const override {
-    MemoryNeeds needs;
-    needs.saved = norm_.saved_bytes();
-    return needs;
-  }
   /// After the first twin.
-  void bind(const LayerMemory& memory) override { norm_.bind(memory.saved, first_.workspace()); }
-  std::string implementation() const override { return "with the layer before"; }
-
+  void bound() override { norm_->use(first_.workspace()); }
   CastPair weight_cast() const override { return first_.weight_cast(1); }
   void forward(const LayerCall& call) override {
-    norm_.forward(first_.y(1), call.output, call.addend, first_.second_sums(), first_.sums_pitch());
+    norm_->forward(first_.y(1), call.output, call.addend, first_.second_sums(), first_.sums_pitch());
   }
-  void rebuild(const Tensor& output) override { norm_.recompute(first_.y(1), output); }
+  void rebuild(const Tensor& output) override { norm_->recompute(first_.y(1), output); }
   void backward(const LayerCall& call, bool accumulate_parameters) override {
-    norm_.backward(first_.y(1), call.output_gradient, first_.y(1), accumulate_parameters);
+    norm_->backward(first_.y(1), call.output_gradient, first_.y(1), accumulate_parameters);
   }
 
  private:
   FirstTwin& first_;
-  Normalization norm_;
 };
 
 }  // namespace

@@ -1,35 +1,49 @@
-#include "layers/weighted_sum.h"
-
-#include "core/alignment.h"
+// Sum of maps with learned weights.
+#include "layers/layer.h"
 
 namespace brightnet {
+namespace {
+
+/// activation(Σ f_i · x_i), with the factors f_i made from the parameters (kernels/weighted_sum.h). In half
+/// precision the sum is rounded after each of its terms.
+class WeightedSumLayer : public Layer {
+ public:
+  WeightedSumLayer(const WeightedSumAttributes& sum, const LayerSetup& setup);
+  void memory(MemoryList& list) override;
+  bool backward_reads_inputs() const override { return trains_; }
+  void prepare() override;
+  void forward(const LayerCall& call) override;
+  void backward(const LayerCall& call, bool accumulate_parameters) override;
+
+ private:
+  /// The row of `rows`, [inputs][channels], of an input.
+  Tensor row(float* rows, size_t input) const;
+
+  const Activation activation_;
+  const bool trains_;
+  const SumWeights weights_;
+  const ParameterEntry* weight_ = nullptr;
+  float *factors_ = nullptr, *factor_gradient_ = nullptr;
+  Tensor sum_;  ///< kept for the activation's derivative
+};
 
 WeightedSumLayer::WeightedSumLayer(const WeightedSumAttributes& sum, const LayerSetup& setup)
     : Layer(setup),
       activation_(sum.activation),
       trains_(setup.mode == Mode::train && setup.description.rate > 0),
       weights_{static_cast<int>(setup.inputs.size()), setup.inputs[0].c, sum.weights, sum.normalization},
-      weight_(parameter("weight")) {}
-
-size_t WeightedSumLayer::factor_bytes() const {
-  return aligned(static_cast<size_t>(weights_.inputs) * static_cast<size_t>(weights_.channels) *
-                 sizeof(float));
-}
+      weight_(parameter("weight")),
+      sum_{nullptr, output_shape(), setup.type} {}
 
 Tensor WeightedSumLayer::row(float* rows, size_t input) const {
   return {rows + input * static_cast<size_t>(weights_.channels), {1, 1, 1, weights_.channels}, DType::f32};
 }
 
-MemoryNeeds WeightedSumLayer::memory_needs() const {
-  return {.weights = factor_bytes(),
-          .saved = keeps_sum() ? output_shape().count() * size_of(setup().type) : 0,
-          .workspace = trains_ ? factor_bytes() : 0};
-}
-
-void WeightedSumLayer::bind(const LayerMemory& memory) {
-  factors_ = static_cast<float*>(memory.weights);
-  factor_gradient_ = static_cast<float*>(memory.workspace);
-  if (keeps_sum()) sum_ = {memory.saved, output_shape(), setup().type};
+void WeightedSumLayer::memory(MemoryList& list) {
+  const size_t factors = static_cast<size_t>(weights_.inputs) * static_cast<size_t>(weights_.channels);
+  list.weights(factors_, factors * sizeof(float));
+  if (setup().mode == Mode::train && activation_ != Activation::linear) list.saved(sum_);
+  if (trains_) list.workspace(factor_gradient_, factors * sizeof(float));
 }
 
 void WeightedSumLayer::prepare() {
@@ -55,6 +69,12 @@ void WeightedSumLayer::backward(const LayerCall& call, bool accumulate_parameter
     backend().sum_factors_backward(weights_, value(weight_), factor_gradient_, gradient(weight_),
                                    accumulate_parameters);
   }
+}
+
+}  // namespace
+
+std::unique_ptr<Layer> WeightedSumAttributes::make_layer(const LayerSetup& setup) const {
+  return std::make_unique<WeightedSumLayer>(*this, setup);
 }
 
 }  // namespace brightnet

@@ -12,36 +12,23 @@ YoloLayer::YoloLayer(const YoloAttributes& yolo, const LayerSetup& setup)
   head_.input_height = setup.network_input.h;
 }
 
-size_t YoloLayer::loss_bytes() const {
-  const auto images = static_cast<size_t>(setup().mode == Mode::train ? 1 : output_shape().n);
-  return aligned(images * sizeof(YoloLoss));
-}
-
 size_t YoloLayer::loss_workspace() const {
   return aligned(backend().yolo_workspace(head_, output_shape()));
 }
 
 // In inference the workspace also holds the gradient, which nobody reads.
-MemoryNeeds YoloLayer::memory_needs() const {
-  MemoryNeeds needs;
+void YoloLayer::memory(MemoryList& list) {
+  const bool training = setup().mode == Mode::train;
+  size_t workspace = training ? 0 : backend().yolo_detect_workspace(head_, output_shape());
   if (computes_loss()) {
-    needs.weights = loss_bytes() + class_weights_.size() * sizeof(float);
-    needs.workspace = backend().yolo_workspace(head_, output_shape());
+    const auto images = static_cast<size_t>(training ? 1 : output_shape().n);
+    const size_t gradient = output_shape().count() / output_shape().n * size_of(setup().type);
+    list.weights(loss_, images * sizeof(YoloLoss));
+    if (!class_weights_.empty()) list.weights(device_class_weights_, class_weights_.size() * sizeof(float));
+    workspace = std::max(workspace, loss_workspace() + (training ? 0 : gradient));
   }
-  if (setup().mode == Mode::train) return needs;
-  if (computes_loss())
-    needs.workspace = loss_workspace() + output_shape().count() / output_shape().n * size_of(setup().type);
-  needs.workspace = std::max(needs.workspace, backend().yolo_detect_workspace(head_, output_shape()));
-  return needs;
-}
-
-void YoloLayer::bind(const LayerMemory& memory) {
-  loss_ = static_cast<YoloLoss*>(memory.weights);
-  workspace_ = memory.workspace;
-  if (!computes_loss() || class_weights_.empty()) return;
-  device_class_weights_ = reinterpret_cast<float*>(static_cast<std::byte*>(memory.weights) + loss_bytes());
+  list.workspace(workspace_, workspace);
   head_.class_weights = device_class_weights_;
-  class_weights_uploaded_ = false;
 }
 
 void YoloLayer::prepare() {
@@ -58,9 +45,7 @@ void YoloLayer::loss(const LayerCall& call, const TruthList& truths, const Gradi
                      LossTotals* totals, bool static_assignment) {
   BRIGHTNET_CHECK(!call.accumulate[0], "a head's predictions feed nothing else");
   YoloHead head = head_;
-  // Its candidates are what `neighbours` assigns.
-  if (static_assignment && head.assignment == AssignmentKind::simota)
-    head.assignment = AssignmentKind::neighbours;
+  if (static_assignment) head.assignment = static_form(head.assignment);
   backend().yolo_loss(head, {.predictions = call.inputs[0],
                              .gradient = call.input_gradients[0],
                              .truths = truths,
@@ -101,6 +86,10 @@ YoloLoss YoloLayer::last_loss() const {
 void YoloLayer::detect(const Tensor& predictions, float threshold,
                        std::vector<std::vector<Detection>>& found) const {
   backend().yolo_detect(head_, predictions, threshold, found, workspace_);
+}
+
+std::unique_ptr<Layer> YoloAttributes::make_layer(const LayerSetup& setup) const {
+  return std::make_unique<YoloLayer>(*this, setup);
 }
 
 }  // namespace brightnet

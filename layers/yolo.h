@@ -11,9 +11,8 @@ namespace brightnet {
 class YoloLayer : public Layer {
  public:
   YoloLayer(const YoloAttributes& yolo, const LayerSetup& setup);
-  MemoryNeeds memory_needs() const override;
-  void bind(const LayerMemory& memory) override;
-  YoloLayer* head() override { return this; }
+  void memory(MemoryList& list) override;
+  void bound() override { class_weights_uploaded_ = false; }
   void prepare() override;
   void forward(const LayerCall&) override {}
   /// Never called: the network calls loss() instead.
@@ -33,7 +32,6 @@ class YoloLayer : public Layer {
 
  private:
   bool computes_loss() const { return setup().mode == Mode::train || setup().loss_of_inference; }
-  size_t loss_bytes() const;
   size_t loss_workspace() const;
 
   YoloHead head_;

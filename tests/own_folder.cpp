@@ -1,10 +1,13 @@
-// Linked into every test program: ::testing::TempDir() is a folder of this process. ctest runs each test in a process
+// Linked into every test program: it finds the models as the program does, and ::testing::TempDir() is a folder of its
+// process. ctest runs each test in a process
 // of its own and several at a time, so tests of one fixture, which share the names of their files, do not meet there.
 #include <filesystem>
 #include <string>
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+
+#include "core/resource_folder.h"
 
 namespace brightnet::testing {
 namespace {
@@ -14,6 +17,7 @@ namespace fs = std::filesystem;
 class OwnFolder : public ::testing::Environment {
  public:
   void SetUp() override {
+    set_resource_folder(resource_folder_of(fs::read_symlink("/proc/self/exe")));
     base_ = ::testing::TempDir();
     std::string folder = (fs::path(base_) / "test.XXXXXX").string();
     ASSERT_NE(::mkdtemp(folder.data()), nullptr) << folder;

@@ -73,7 +73,10 @@ void place_boxes(const std::vector<Annotation>& annotations, const Homography& m
     if (area_of(visible) < static_cast<double>(min_visible) * area_of(project(map, corners, everywhere)))
       continue;
     cv::Rect2d seen = bounds_of(visible);
-    if (rule == WarpedBoxes::ellipse) seen &= bounds_of(project(map, ellipse_in(box), everywhere));
+    switch (rule) {
+      case WarpedBoxes::ellipse: seen &= bounds_of(project(map, ellipse_in(box), everywhere)); break;
+      case WarpedBoxes::corners: break;
+    }
     const double smallest = smallest_box_side;
     if (seen.width < smallest || seen.height < smallest) continue;
     truths.push_back(truth_of({static_cast<float>(seen.x), static_cast<float>(seen.y),

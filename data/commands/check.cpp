@@ -59,6 +59,15 @@ CheckReport::SplitReport report(Split split, const Dataset& dataset) {
   return out;
 }
 
+std::string how_alike(const SharedImage& image) {
+  switch (image.sameness) {
+    case Sameness::file: return "the same file";
+    case Sameness::bytes: return "the same bytes";
+    case Sameness::look: return fmt::format("looks alike, {} of 64 bits differ", image.bits);
+  }
+  return "";
+}
+
 std::string describe(const std::vector<SharedImage>& shared) {
   if (shared.empty()) return "";
   constexpr size_t named = 10;
@@ -66,12 +75,8 @@ std::string describe(const std::vector<SharedImage>& shared) {
                                 counted(shared.size(), "image is", "images are"));
   for (size_t i = 0; i < std::min(named, shared.size()); ++i) {
     const SharedImage& image = shared[i];
-    const std::string how = image.sameness == Sameness::file ? "the same file"
-                            : image.sameness == Sameness::bytes
-                                ? "the same bytes"
-                                : fmt::format("looks alike, {} of 64 bits differ", image.bits);
     out += fmt::format("  {} {}, {} {} ({})\n", enum_name(image.split), image.file.string(),
-                       enum_name(image.other_split), image.other.string(), how);
+                       enum_name(image.other_split), image.other.string(), how_alike(image));
   }
   if (shared.size() > named) out += fmt::format("  and {} more\n", shared.size() - named);
   return out +

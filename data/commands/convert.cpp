@@ -126,12 +126,28 @@ class CocoWriter : public LabelWriter {
 };
 
 std::unique_ptr<LabelWriter> label_writer(const ConvertOptions& options, Split split) {
-  if (options.format == WrittenFormat::yolo) return std::make_unique<YoloWriter>(options.folder, split);
-  return std::make_unique<CocoWriter>(options.folder, split);
+  switch (options.format) {
+    case WrittenFormat::yolo: return std::make_unique<YoloWriter>(options.folder, split);
+    case WrittenFormat::coco: return std::make_unique<CocoWriter>(options.folder, split);
+  }
+  return nullptr;
+}
+
+struct WrittenLabels {
+  const char* whose;
+  bool crowds;      ///< they have them
+  bool names_file;  ///< the classes' names are in data.yaml
+};
+constexpr WrittenLabels labels_of(WrittenFormat format) {
+  switch (format) {
+    case WrittenFormat::yolo: return {"YOLO's", false, true};
+    case WrittenFormat::coco: return {"COCO's", true, false};
+  }
+  return {};
 }
 
 std::string what_is_lost(const Dataset& dataset, WrittenFormat format) {
-  const bool yolo = format == WrittenFormat::yolo;
+  const WrittenLabels labels = labels_of(format);
   size_t crowds = 0, difficult = 0;
   for (const auto& image : dataset.images) {
     for (const auto& a : image.annotations) {
@@ -140,12 +156,12 @@ std::string what_is_lost(const Dataset& dataset, WrittenFormat format) {
     }
   }
   std::string text;
-  if (yolo && crowds > 0)
-    text = counted(crowds, "crowd is", "crowds are") + " left out: YOLO's labels have none";
+  if (!labels.crowds && crowds > 0)
+    text = fmt::format("{} left out: {} labels have none", counted(crowds, "crowd is", "crowds are"),
+                       labels.whose);
   if (difficult > 0) {
     text += fmt::format("{}{} 'difficult', which {} labels do not have", text.empty() ? "" : "\n",
-                        counted(difficult, "object loses its mark", "objects lose their mark"),
-                        yolo ? "YOLO's" : "COCO's");
+                        counted(difficult, "object loses its mark", "objects lose their mark"), labels.whose);
   }
   return text;
 }
@@ -168,7 +184,7 @@ std::string convert_split(const Dataset& dataset, Split split, const ConvertOpti
 
 void write_names(const std::vector<std::string>& classes, const std::vector<Split>& splits,
                  const ConvertOptions& options) {
-  if (options.format != WrittenFormat::yolo) return;
+  if (!labels_of(options.format).names_file) return;
   YAML::Emitter yaml;
   yaml << YAML::BeginMap << YAML::Key << "path" << YAML::Value << fs::absolute(options.folder).string();
   for (const Split split : splits)

@@ -23,8 +23,8 @@ Placement place(int image_width, int image_height, const InputSize& size, bool l
 }
 
 Placement place(int image_width, int image_height, const InputFit& fit) {
-  return fit.resize == Resize::darknet ? place_as_darknet(image_width, image_height, fit.size, fit.letterbox)
-                                       : place(image_width, image_height, fit.size, fit.letterbox);
+  return as_darknet(fit.resize) ? place_as_darknet(image_width, image_height, fit.size, fit.letterbox)
+                                : place(image_width, image_height, fit.size, fit.letterbox);
 }
 
 }  // namespace brightnet

@@ -36,6 +36,15 @@ constexpr std::string_view enum_name(Resize resize) {
   return {};
 }
 
+/// Whether images are read and resized by darknet's rules, in values of [0, 1].
+constexpr bool as_darknet(Resize resize) {
+  switch (resize) {
+    case Resize::antialiased: return false;
+    case Resize::darknet: return true;
+  }
+  return false;
+}
+
 /// How images are fitted into a network input outside training.
 struct InputFit {
   InputSize size = 416;

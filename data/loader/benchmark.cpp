@@ -4,7 +4,6 @@
 #include <limits>
 #include <vector>
 
-#include <opencv2/core/utility.hpp>
 #include <opencv2/imgcodecs.hpp>
 #include <sys/resource.h>
 
@@ -88,7 +87,6 @@ LoaderBenchmark measure_loader(const Dataset& dataset, const LoaderBenchmarkOpti
     files.push_back(read_head(image.file, std::numeric_limits<size_t>::max()));
     if (files.back().empty()) throw InputError("this image cannot be read", image.file.string());
   }
-  cv::setNumThreads(1);
   LoaderBenchmark result;
   result.images = static_cast<int>(part.images.size());
   result.workers = options.workers;

@@ -40,6 +40,19 @@ ImageWindow window_of_tile(const ImageWindow& picture, const ImageTile& tile) {
 
 }  // namespace
 
+ImageWindow read_record(const ImageRecord& record, cv::Size at_least, const cv::Rect2d& needed,
+                        int channels) {
+  if (!record.tile) {
+    const ImageWindow image = read_image_window(record.file, at_least, needed, channels);
+    if (!same_shape(image.size, record.width, record.height)) refuse_changed(record);
+    return image;
+  }
+  const ImageWindow picture =
+      read_image_window(record.file, {}, part_of_picture(record.tile, needed), channels);
+  if (picture.size != cv::Size(record.tile.picture_width, record.tile.picture_height)) refuse_changed(record);
+  return window_of_tile(picture, record.tile);
+}
+
 ImageCache::ImageCache(const Dataset& dataset, uint64_t limit_bytes, cv::Size at_least, int channels)
     : dataset_(dataset),
       limit_(limit_bytes),
@@ -51,23 +64,6 @@ int ImageCache::reduction(int index) const {
   const ImageRecord& record = dataset_.images[static_cast<size_t>(index)];
   // Tiles are decoded at full size: in a reduced picture a tile would begin between two pixels.
   return record.tile ? 1 : jpeg_reduction({record.width, record.height}, at_least_);
-}
-
-ImageWindow ImageCache::read(const ImageRecord& record, const cv::Rect2d& needed) {
-  if (!record.tile) {
-    const ImageWindow image = read_image_window(record.file, at_least_, needed, channels_);
-    if (!same_shape(image.size, record.width, record.height)) refuse_changed(record);
-    return image;
-  }
-  ImageWindow picture;
-  if (pictures_) {
-    picture.pixels = pictures_->get(record.file, [&] { return read_image(record.file, {}, channels_); });
-    picture.size = picture.pixels.size();
-  } else {
-    picture = read_image_window(record.file, {}, part_of_picture(record.tile, needed), channels_);
-  }
-  if (picture.size != cv::Size(record.tile.picture_width, record.tile.picture_height)) refuse_changed(record);
-  return window_of_tile(picture, record.tile);
 }
 
 ImageWindow ImageCache::get(int index, const cv::Rect2d& needed) {
@@ -87,7 +83,7 @@ ImageWindow ImageCache::get(int index, const cv::Rect2d& needed) {
                          (static_cast<uint64_t>(record.height) / reduced);
   const bool room = bytes_ + bytes <= limit_;
   const cv::Rect2d whole(0, 0, 1, 1);
-  ImageWindow image = read(record, room ? whole : needed);
+  ImageWindow image = read_record(record, at_least_, room ? whole : needed, channels_);
   // A tile's pixels may lie in those of its picture, which must not be kept for it.
   if (room && image.pixels.size() == image.size)
     keep(index, record.tile ? image.pixels.clone() : image.pixels);

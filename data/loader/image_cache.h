@@ -8,33 +8,30 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
-#include <optional>
 #include <vector>
 
 #include <opencv2/core.hpp>
 
 #include "data/dataset.h"
 #include "data/image/window.h"
-#include "data/loader/recent_pictures.h"
 
 namespace brightnet {
+
+/// At least the part `needed` of an image, or of the tile that it is, in fractions of its width and height.
+/// `at_least`: an image that still has this size at 1/2, 1/4 or 1/8 is decoded at that scale (read_image()), a tile at
+/// its own. Throws InputError for a file that was deleted, damaged or resized since the data set was read.
+ImageWindow read_record(const ImageRecord& record, cv::Size at_least, const cv::Rect2d& needed, int channels);
 
 /// Thread-safe. The result does not depend on what is cached: a window has the same pixels as that part of
 /// the whole image.
 class ImageCache {
  public:
-  /// `at_least`: images that still have this size at 1/2, 1/4 or 1/8 are decoded at that
-  /// scale (read_image()). `channels`: 3 for RGB, 1 for grey, a third of the bytes.
+  /// `at_least`: as in read_record(). `channels`: 3 for RGB, 1 for grey, a third of the bytes.
   ImageCache(const Dataset& dataset, uint64_t limit_bytes, cv::Size at_least, int channels = 3);
 
   int channels() const { return channels_; }
 
-  /// Decodes each picture once for all of its tiles, keeping the `latest` pictures in memory. Meant for tiles that
-  /// are asked for in the order of their pictures.
-  void share_pictures(int latest) { pictures_.emplace(latest); }
-
-  /// At least the part `needed` of image `index`, in fractions of its width and height; only whole images are
-  /// cached. Throws InputError for a file that was deleted, damaged or resized since the data set was read.
+  /// read_record() of image `index`; only whole images are cached.
   ImageWindow get(int index, const cv::Rect2d& needed);
 
   /// The largest factor by which an image is reduced when decoded: 1, 2, 4 or 8.
@@ -46,14 +43,12 @@ class ImageCache {
   uint64_t misses() const { return misses_; }
 
  private:
-  ImageWindow read(const ImageRecord& record, const cv::Rect2d& needed);
   void keep(int index, const cv::Mat& image);
 
   const Dataset& dataset_;
   const uint64_t limit_;
   const cv::Size at_least_;
   const int channels_;
-  std::optional<RecentPictures> pictures_;
   std::mutex mutex_;             // guards images_ and writing bytes_
   std::vector<cv::Mat> images_;  // empty where not kept; never written once an image is kept
   std::atomic<uint64_t> bytes_{0}, hits_{0}, misses_{0};

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <opencv2/core/utility.hpp>
+#include <opencv2/core.hpp>
 
 #include "core/random.h"
 #include "core/require_memory.h"
@@ -96,7 +96,6 @@ class Loader::Implementation {
         cache_(*setup_.dataset, cache_bytes(setup_.loader.cache()), needed_size(setup_), setup_.channels),
         end_(end_of(setup_, sampler_.steps_per_epoch())),
         first_step_(setup_.start_epoch * sampler_.steps_per_epoch() + setup_.start_step) {
-    cv::setNumThreads(1);  // OpenCV's threads would compete with the workers
     const int workers = setup_.loader.threads();
     for (int i = 0; i < std::max(1, workers); ++i)
       makers_.push_back(std::make_unique<SampleMaker>(*setup_.dataset, setup_.augment, cache_));

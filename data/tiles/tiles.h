@@ -14,7 +14,7 @@
 
 namespace brightnet {
 
-/// What becomes of boxes that neighbouring tiles have of one object (detect/evaluate/merge_tiles.h).
+/// What becomes of boxes that neighbouring tiles have of one object (detect/merge_tiles.h).
 enum class TileMerge : uint8_t {
   nmm,  ///< non-maximum merging: one box around all of them, with the best score
   nms,  ///< non-maximum suppression: the box with the best score

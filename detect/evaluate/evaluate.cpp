@@ -2,109 +2,37 @@
 
 #include <algorithm>
 #include <cstring>
-#include <ranges>
 
 #include "data/augment/boxes.h"
-#include "data/loader/evaluation_loader.h"
-#include "data/loader/rect_batches.h"
-#include "detect/evaluate/tiled.h"
+#include "detect/rect_batches.h"
+#include "detect/sources/dataset_source.h"
 
 namespace brightnet {
 
-std::vector<ScoredBox> objects_in_image(std::vector<Detection> candidates, const NmsOptions& nms, int width,
-                                        int height, const InputFit& fit) {
-  const Placement placement = place(width, height, fit);
-  const auto input_w = static_cast<float>(fit.size.width), input_h = static_cast<float>(fit.size.height);
-  const auto w = static_cast<float>(width), h = static_cast<float>(height);
-  const float across = input_w / (placement.scale_x * w), down = input_h / (placement.scale_y * h);
-  for (Box& box : std::views::transform(candidates, &Detection::box)) {
-    box.x = (box.x - placement.offset_x / input_w) * across;
-    box.y = (box.y - placement.offset_y / input_h) * down;
-    box.w *= across;
-    box.h *= down;
-  }
-  std::vector<ScoredBox> objects;
-  for (const auto& [box, class_id, score] : non_max_suppression(candidates, nms)) {
-    objects.push_back({(box.x - box.w / 2) * w, (box.y - box.h / 2) * h, (box.x + box.w / 2) * w,
-                       (box.y + box.h / 2) * h, class_id, score});
-  }
-  return objects;
-}
-
-std::vector<ScoredBox> cut_at_border(std::vector<ScoredBox> boxes, int width, int height) {
-  const auto w = static_cast<float>(width), h = static_cast<float>(height);
-  for (ScoredBox& box : boxes) {
-    box.x1 = std::clamp(box.x1, 0.0f, w);
-    box.y1 = std::clamp(box.y1, 0.0f, h);
-    box.x2 = std::clamp(box.x2, 0.0f, w);
-    box.y2 = std::clamp(box.y2, 0.0f, h);
-  }
-  std::erase_if(boxes, [](const ScoredBox& box) { return box.x2 <= box.x1 || box.y2 <= box.y1; });
-  return boxes;
-}
-
-std::vector<YoloLoss> losses_of(Network& network, const Dataset& dataset, const InputFit& fit,
-                                std::span<const int> images) {
-  std::vector<std::vector<Truth>> truths(images.size());
-  for (size_t i = 0; i < images.size(); ++i) {
-    const ImageRecord& record = dataset.images[static_cast<size_t>(images[i])];
-    place_boxes(record.annotations, place(record.width, record.height, fit), fit.size, truths[i]);
-  }
-  return network.loss(truths);
-}
-
-bool detect_images(Network& whole, const Dataset& dataset, const InputFit& whole_fit,
+bool detect_images(Network& network, const Dataset& dataset, const InputFit& fit,
                    const DetectOptions& options, RankPart part, const DetectionSink& sink,
                    std::vector<YoloLoss>* losses) {
-  if (options.tiles) return detect_in_tiles(whole, dataset, whole_fit, options, part, sink, losses);
-  const int batch = whole.setup().batch;
-  BRIGHTNET_CHECK(
-      whole.setup().size() == whole_fit.size && whole.setup().model->channels == whole_fit.channels,
-      "images are fitted to another input size");
   std::vector<int> order;
-  for (int i = part.rank; i < static_cast<int>(dataset.images.size()); i += part.ranks) {
-    order.push_back(i);
-  }
+  for (int i = part.rank; i < static_cast<int>(dataset.images.size()); i += part.ranks) order.push_back(i);
   if (losses) losses->assign(order.size(), {});
-  RectBatches batches{std::move(order), {}};
-  if (options.rect) {
-    BRIGHTNET_CHECK(whole_fit.letterbox, "images fill a rectangular batch by a letterbox");
-    batches =
-        rect_batches(dataset, std::move(batches.order), batch, whole_fit.size, whole.setup().model->stride);
+  if (options.rect) order = in_order_of_ratio(dataset, std::move(order));
+  DatasetSource source(dataset, std::move(order), fit, options.tiles);
+  TruthsOf truths;
+  if (losses) {
+    truths = [&](const Frame& frame, const ImageTile& tile, const InputFit& input,
+                 std::vector<Truth>& found) {
+      const std::vector<Annotation>& all = source.record(frame).annotations;
+      const Placement placement = place(tile.width, tile.height, input);
+      if (tile.whole()) return place_boxes(all, placement, input.size, found);
+      place_boxes(annotations_in(tile, all, options.tiles.min_visible), placement, input.size, found);
+    };
   }
-  EvaluationLoader loader(dataset, batches.order, batch, whole_fit, options.workers, batches.sizes);
-  std::vector<std::vector<ScoredBox>> boxes(static_cast<size_t>(batch));
-  while (const EvaluationLoader::Images* images = loader.next()) {
-    Network& network = options.rect ? options.rect(images->size) : whole;
-    InputFit fit = whole_fit;
-    fit.size = images->size;
-    if (images->values) {
-      network.set_values(images->values);
-    } else {
-      network.set_pixels(images->pixels);
-    }
-    network.infer();
-    const auto candidates = network.detections(options.nms.score);
-    if (losses) {
-      const auto seen = std::span(images->indices).first(static_cast<size_t>(images->count));
-      const std::vector<YoloLoss> of_batch = losses_of(network, dataset, fit, seen);
-      for (size_t i = 0; i < seen.size(); ++i)
-        (*losses)[static_cast<size_t>(seen[i] / part.ranks)] = of_batch[i];
-    }
-    // Images are independent; their numbers of candidates vary.
-#pragma omp parallel for schedule(dynamic, 1)
-    for (int i = 0; i < images->count; ++i) {
-      const ImageRecord& record =
-          dataset.images[static_cast<size_t>(images->indices[static_cast<size_t>(i)])];
-      boxes[static_cast<size_t>(i)] = cut_at_border(
-          objects_in_image(candidates[static_cast<size_t>(i)], options.nms, record.width, record.height, fit),
-          record.width, record.height);
-    }
-    for (int i = 0; i < images->count; ++i) {
-      if (!sink(images->indices[static_cast<size_t>(i)], boxes[static_cast<size_t>(i)])) return false;
-    }
-  }
-  return true;
+  Pipeline pipeline(network, fit, options, truths);
+  return pipeline.run(source, [&](const FoundObjects& found) {
+    const int image = found.frame.record;
+    if (losses) (*losses)[static_cast<size_t>(image / part.ranks)] = found.loss;
+    return sink(image, found.boxes);
+  });
 }
 
 namespace {

@@ -99,7 +99,6 @@ class FileSource : public Source {
   }
 
   int64_t count() const override { return count_; }
-  bool live() const override { return false; }
   const std::vector<fs::path>& files() const override { return files_; }
   const std::vector<std::string>& names() const override { return names_; }
 

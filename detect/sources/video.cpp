@@ -1,10 +1,8 @@
 #include "detect/sources/video.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include <fmt/format.h>
-#include <opencv2/core/utils/logger.hpp>
 
 #include "core/error.h"
 
@@ -13,14 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Silences the libraries' messages on standard error, which duplicate our errors, unless the variable is set.
-void quieten_libraries() {
-  if (::setenv("OPENCV_FFMPEG_LOGLEVEL", "-8", 0) == 0)  // AV_LOG_QUIET
-    cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
-}
-
 cv::VideoCapture opened(const std::string& what) {
-  quieten_libraries();
   try {
     return cv::VideoCapture(what, cv::CAP_ANY);
   } catch (const cv::Exception&) {  // a backend's complaint: not opened
@@ -64,7 +55,6 @@ VideoCapture VideoCapture::of_address(const std::string& address, const SourceOp
 }
 
 VideoCapture VideoCapture::of_camera(int device, const SourceOptions& options) {
-  quieten_libraries();
   const std::string node = "/dev/video" + std::to_string(device);
   std::error_code failed;
 #ifdef __linux__

@@ -145,6 +145,10 @@ class Sections {
     set("group_id", split.part);
   }
 
+  void add(const LayerDescription& layer, const ChannelShuffleAttributes&) {
+    refuse(layer, "shuffles channels, for which darknet has no layer");
+  }
+
   void add(const LayerDescription& layer, const ShortcutAttributes& shortcut) {
     if (layer.inputs.size() != 2) refuse(layer, "adds other than two maps");
     need(layer);
@@ -161,7 +165,7 @@ class Sections {
       others += fmt::format("{}{}", i == 1 ? "" : ",", source(layer, i) - count_);
     open("shortcut");
     set("from", others);
-    set("weights_type", sum.weights == SumWeighting::input ? "per_feature" : "per_channel");
+    set("weights_type", is_shared(sum.weights) ? "per_feature" : "per_channel");
     set("weights_normalization", enum_name(sum.normalization));
     set_activation(layer, sum.activation);
   }
@@ -217,6 +221,9 @@ class Sections {
     set("ignore_thresh", head.ignore_threshold);
     set("truth_thresh", head.truth_threshold);
     if (head.iou_threshold < 1) set("iou_thresh", head.iou_threshold);
+    // darknet would train with `iou` in its place, and say nothing.
+    if (!is_known_to_darknet(head.iou_kind))
+      refuse(layer, fmt::format("has iou_loss: {}, which darknet does not have", enum_name(head.iou_kind)));
     set("iou_loss", enum_name(head.iou_kind));
     set("iou_normalizer", 0.07);  // darknet's own for its own gradient; λ of ours is another number
     // cls_normalizer has an effect beside counters_per_class alone, so that of the classes is that of all terms.
@@ -228,9 +235,13 @@ class Sections {
     if (head.objectness_smooth) set("objectness_smooth", 1);
     if (head.max_delta > 0) set("max_delta", head.max_delta);
     // What darknet calls greedynms is the distance term at this exponent; its default is the plain IoU.
-    const bool plain = yolo.nms == NmsKind::greedy, greedy = yolo.nms_beta == 0.6f;
-    set("nms_kind", plain ? "default" : greedy ? "greedynms" : "diounms");
-    if (!plain) set("beta_nms", yolo.nms_beta);
+    switch (yolo.nms) {
+      case NmsKind::greedy: set("nms_kind", "default"); break;
+      case NmsKind::diou:
+        set("nms_kind", yolo.nms_beta == 0.6f ? "greedynms" : "diounms");
+        set("beta_nms", yolo.nms_beta);
+        break;
+    }
   }
 
   const Model& model_;
@@ -303,10 +314,10 @@ DarknetFiles export_darknet(const fs::path& folder, const std::string& name, con
                  trained.values.size() * sizeof(float), free_memory_of_host(),
                  [] { return "Free some memory, or export on a machine with more."; });
   write_atomically(files.cfg, write_darknet_cfg(trained.model, trained.fit()));
-  const bool kept = numbers == DarknetNumbers::kept;
-  save_darknet_weights(files.weights, trained.model, trained.layout,
-                       kept ? trained.values : scaled_to_large_variances(trained.layout, trained.values),
-                       {.seen = images_seen(trained)});
+  save_darknet_weights(
+      files.weights, trained.model, trained.layout,
+      are_scaled(numbers) ? scaled_to_large_variances(trained.layout, trained.values) : trained.values,
+      {.seen = images_seen(trained)});
   write_atomically(files.names, fmt::format("{}\n", fmt::join(trained.classes, "\n")));
   return files;
 }

@@ -37,6 +37,14 @@ constexpr std::string_view enum_name(DarknetNumbers numbers) {
   return {};
 }
 
+constexpr bool are_scaled(DarknetNumbers numbers) {
+  switch (numbers) {
+    case DarknetNumbers::kept: return false;
+    case DarknetNumbers::scaled: return true;
+  }
+  return false;
+}
+
 /// The same network with other values: each batch-normalised channel whose variance is below 1 has its
 /// weights and mean multiplied by a power of two, and its variance increased to match, so that adding 1e-5
 /// or 1e-6 to it makes no difference (5e-6 of the result at most). Batch-norm cancels the factor, in

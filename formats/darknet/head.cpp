@@ -9,6 +9,10 @@ namespace {
 
 constexpr int most_classes = 100000;
 
+/// Box losses that darknet has, by the same names.
+constexpr IouKind box_losses_of_darknet[] = {IouKind::mse, IouKind::iou, IouKind::giou, IouKind::diou,
+                                             IouKind::ciou};
+
 bool flag(const CfgSection& section, std::string_view key) {
   return section.integer(key, 0, 0, 1) != 0;
 }
@@ -60,6 +64,9 @@ void read_suppression(const CfgSection& section, YoloAttributes& yolo) {
 
 void read_loss(const CfgSection& section, YoloHead& head, std::vector<ImportNote>& notes) {
   head.iou_kind = read_named(section, "iou_loss", IouKind::mse);
+  if (!is_known_to_darknet(head.iou_kind))
+    section.refuse("iou_loss",
+                   "has iou_loss=" + std::string(enum_name(head.iou_kind)) + ", which darknet does not have");
   const double normalizer = section.number("iou_normalizer", 0.75, 0, 1e4);
   if (section.has("iou_normalizer") && normalizer == 0)
     section.refuse("iou_normalizer", "has iou_normalizer=0, which would remove the box loss");
@@ -119,6 +126,10 @@ void read_class_counts(const CfgSection& section, YoloAttributes& yolo, int clas
 }
 
 }  // namespace
+
+bool is_known_to_darknet(IouKind kind) {
+  return std::ranges::find(box_losses_of_darknet, kind) != std::end(box_losses_of_darknet);
+}
 
 float imported_box_weight(IouKind kind) {
   return kind == IouKind::mse ? 1.0f : 2.0f;

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "core/files.h"
 #include "formats/darknet/recipe.h"
-#include "layers/model/reader.h"
+#include "layers/model/builder.h"
 #include "layers/model/writer.h"
 
 namespace brightnet {
@@ -72,6 +73,37 @@ void note_repeated(const CfgSection& section, const std::string& file, std::vect
   }
 }
 
+/// The .cfg has no names.
+void name_layers(Model& model) {
+  const std::vector<double> scales = layer_scales(model.layers);
+  for (size_t i = 0; i < model.layers.size(); ++i)
+    model.layers[i].name = Model::kind(model.layers[i]) + std::to_string(i);
+  std::set<std::string> strides;
+  for (size_t i = 0; i < model.layers.size(); ++i) {
+    if (!is_head(model.layers[i])) continue;
+    std::string stride = fmt::format("{:g}", scales[i]);
+    while (!strides.insert(stride).second) stride += 'b';
+    model.layers[i].name = "head" + stride;
+    model.layers[model.layers[i].inputs[0]].name = "predict" + stride;
+  }
+}
+
+/// The network of these layers with heads for other classes, which what predicts for them follows.
+Model model_of_layers(const Model& layers, int classes, const HeadOptions& head, int channels) {
+  const std::vector<bool> predicts = predicting_layers(layers);
+  Model model = layers;
+  if (classes > 0) model.classes = classes;
+  if (channels > 0) model.channels = channels;
+  ModelBuilder builder(std::move(model));
+  for (size_t i = 0; i < predicts.size(); ++i) {
+    LayerDescription layer = layers.layers[i];
+    if (predicts[i]) std::get<ConvAttributes>(layer.attributes).filters = 0;
+    if (auto* yolo = std::get_if<YoloAttributes>(&layer.attributes)) apply(head, *yolo);
+    builder.add(std::move(layer));
+  }
+  return builder.finish(layers.name);
+}
+
 }  // namespace
 
 DarknetImport import_darknet_text(std::string_view text, const std::string& file,
@@ -79,17 +111,12 @@ DarknetImport import_darknet_text(std::string_view text, const std::string& file
   const DarknetCfg cfg = parse_darknet_cfg(text, file);
   DarknetLayers layers = read_darknet_layers(cfg);
   layers.model.name = model_name(file);
+  name_layers(layers.model);
   note_repeated(cfg.net, file, layers.notes);
   for (const CfgSection& section : cfg.sections) note_repeated(section, file, layers.notes);
-  const std::vector<ImportNote> of_layers = layers.notes;
   DarknetImport imported;
   imported.letterbox = cfg.net.integer("letter_box", 0, 0, 1) != 0;
-  imported.model_yaml = write_model_yaml(layers.model, header_of(file, "From darknet's ", of_layers));
-
-  const YamlDocument document = YamlDocument::parse(imported.model_yaml, file);
-  imported.model = parse_model(document, layers.model.classes);
-  BRIGHTNET_CHECK(same_layers(imported.model.layers, layers.model.layers),
-                  "the model's YAML is another model");
+  imported.model = model_of_layers(layers.model, 0, {}, 0);
   const auto check_side = [&](const char* key, int side) {
     if (side % imported.model.stride == 0) return;
     cfg.net.refuse(key, std::string("has ") + key + "=" + std::to_string(side) +
@@ -97,9 +124,6 @@ DarknetImport import_darknet_text(std::string_view text, const std::string& file
   };
   check_side("width", imported.model.size.width);
   check_side("height", imported.model.size.height);
-  for (size_t i = 0; i < imported.model.layers.size(); ++i) {
-    imported.model.layers[i].where = layers.model.layers[i].where;
-  }
 
   std::vector<ImportNote> of_training;
   const std::string model =
@@ -109,7 +133,8 @@ DarknetImport import_darknet_text(std::string_view text, const std::string& file
   for (const std::string& line : header_of(file, "How darknet trains ", of_training))
     imported.recipe_yaml += "# " + line + '\n';
   imported.recipe_yaml += recipe;
-  imported.notes = of_layers;
+  imported.notes_of_model = layers.notes.size();
+  imported.notes = std::move(layers.notes);
   imported.notes.insert(imported.notes.end(), of_training.begin(), of_training.end());
   return imported;
 }
@@ -122,15 +147,14 @@ DarknetImport import_darknet(const std::filesystem::path& file, const std::strin
   return import_darknet_text(read_file(file), file.string(), model_path);
 }
 
-Model imported_model(const DarknetImport& imported, int classes, const YamlValue& head_overrides,
-                     int channels) {
-  const Model& own = imported.model;
-  const bool same_input = channels <= 0 || channels == own.channels;
-  if ((classes <= 0 || classes == own.classes) && !head_overrides.defined() && same_input) return own;
-  Model model = parse_model(YamlDocument::parse(imported.model_yaml, own.name),
-                            classes > 0 ? classes : own.classes, head_overrides, channels);
-  for (size_t i = 0; i < model.layers.size(); ++i) model.layers[i].where = own.layers[i].where;
-  return model;
+Model imported_model(const DarknetImport& imported, int classes, const HeadOptions& head, int channels) {
+  return model_of_layers(imported.model, classes, head, channels);
+}
+
+std::string DarknetImport::model_yaml() const {
+  const std::string file = model.layers[0].where.substr(0, model.layers[0].where.rfind(':'));
+  const std::vector<ImportNote> of_model(notes.begin(), notes.begin() + notes_of_model);
+  return write_model_yaml(model, header_of(file, "From darknet's ", of_model), true);
 }
 
 }  // namespace brightnet

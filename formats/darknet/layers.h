@@ -48,8 +48,9 @@ Enum read_named(const CfgSection& section, std::string_view key, Enum otherwise)
                  "It has " + list + '.');
 }
 
-/// Whether darknet has this activation, by the same name.
+/// Whether darknet has this activation or box loss, by the same name.
 bool is_known_to_darknet(Activation activation);
+bool is_known_to_darknet(IouKind kind);
 
 /// λ of the box loss that an import chooses: darknet's iou_normalizer scales a different gradient.
 float imported_box_weight(IouKind kind);

@@ -55,7 +55,7 @@ std::vector<Block> blocks_of(const Model& model, int64_t classes) {
       block_of_layer[i] = static_cast<int>(blocks.size());
       blocks.push_back({&layer, static_cast<int>(i), conv->filters, conv->size, inputs, conv->batch_norm});
     } else if (const auto* sum = std::get_if<WeightedSumAttributes>(&layer.attributes)) {
-      const int row = sum->weights == SumWeighting::input ? 1 : layer.channels;
+      const int row = is_shared(sum->weights) ? 1 : layer.channels;
       blocks.push_back({&layer, static_cast<int>(i), static_cast<int64_t>(layer.inputs.size()), 1, row});
       blocks.back().is_sum = true;
     } else if (const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes)) {

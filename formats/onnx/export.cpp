@@ -24,7 +24,7 @@ void require_room(const TrainedModel& trained, size_t bytes, const std::filesyst
 
 /// Of the constants that the decoded heads repeat for every image of a fixed batch: two numbers a prediction.
 size_t repeated_bytes(const TrainedModel& trained, const OnnxOptions& options) {
-  if (options.heads == OnnxHeads::raw) return 0;
+  if (!are_decoded(options.heads)) return 0;
   const InputSize& size = options.size.given() ? options.size : trained.size;
   const std::vector<double> scales = layer_scales(trained.model.layers);
   double predictions = 0;

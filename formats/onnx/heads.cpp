@@ -73,7 +73,7 @@ Value decoded_boxes(OnnxGraph& graph, const HeadLogits& logits, const Value& pre
                                  {moved, constant("/offset", constants.offsets, std::max(1, options.batch))});
 
   Value limited = graph.slice(name + "/wh", predictions, 2, 2, 4);
-  if (options.heads == OnnxHeads::nms) {
+  if (are_suppressed(options.heads)) {
     limited = graph.add(name + "/limited", "Clip",
                         {limited, graph.scalar(name + "/least", -size_logit_limit),
                          graph.scalar(name + "/most", size_logit_limit)});
@@ -128,7 +128,7 @@ std::vector<Value> add_heads(OnnxGraph& graph, const std::vector<HeadLogits>& he
                              const OnnxOptions& options) {
   std::vector<Value> raw, boxes, scores;
   for (const HeadLogits& logits : heads) {
-    if (options.heads == OnnxHeads::raw) {
+    if (!are_decoded(options.heads)) {
       raw.push_back(graph.add(logits.name, "Identity", {logits.value}));
       continue;
     }
@@ -136,9 +136,9 @@ std::vector<Value> add_heads(OnnxGraph& graph, const std::vector<HeadLogits>& he
     boxes.push_back(decoded_boxes(graph, logits, predictions, options));
     scores.push_back(decoded_scores(graph, logits, predictions));
   }
-  if (options.heads == OnnxHeads::raw) return raw;
+  if (!are_decoded(options.heads)) return raw;
   const Value all_boxes = graph.concat("boxes", boxes, 1), all_scores = graph.concat("scores", scores, 1);
-  if (options.heads == OnnxHeads::decoded) return {all_boxes, all_scores};
+  if (!are_suppressed(options.heads)) return {all_boxes, all_scores};
   return {suppressed(graph, all_boxes, all_scores, options)};
 }
 

@@ -186,6 +186,14 @@ class LayerWriter {
                         static_cast<int64_t>(split.part + 1) * output_.c);
   }
 
+  Value add(const ChannelShuffleAttributes& shuffle) {
+    const int64_t channels = output_.c, pixels = int64_t{output_.h} * output_.w;
+    const Value groups =
+        graph_.reshape(name("groups"), input(0), {0, shuffle.groups, channels / shuffle.groups, pixels});
+    const Value turned = graph_.transpose(name("turned"), groups, {0, 2, 1, 3});
+    return graph_.reshape(name("channel_shuffle"), turned, {0, channels, output_.h, output_.w});
+  }
+
   Value add(const ShortcutAttributes& shortcut) {
     const int channels = output_.c, added = channels_of(1);
     Value sum;

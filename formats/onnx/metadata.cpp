@@ -219,7 +219,7 @@ OnnxMetadata from_properties(const std::map<std::string, std::string>& propertie
       reader.named<NmsKind>(reader.word(reader.member(suppression, "kind"), "kind"), "kind");
   metadata.nms_beta = reader.real(reader.member(suppression, "beta"), "beta", 0, 1000);
 
-  if (metadata.heads == OnnxHeads::nms) {
+  if (are_suppressed(metadata.heads)) {
     const Json nms = reader.json("nms");
     metadata.score = reader.real(reader.member(nms, "score"), "score", 0, 1);
     metadata.iou = reader.real(reader.member(nms, "iou"), "iou", 0, 1);
@@ -263,7 +263,7 @@ std::map<std::string, std::string> to_properties(const OnnxMetadata& metadata) {
       {"heads", text(heads)},
       {"suppression",
        text({{"kind", enum_name(metadata.suppression)}, {"beta", shortest(metadata.nms_beta)}})}};
-  if (metadata.heads == OnnxHeads::nms) {
+  if (are_suppressed(metadata.heads)) {
     properties["nms"] = text({{"score", shortest(metadata.score)},
                               {"iou", shortest(metadata.iou)},
                               {"max_detections", metadata.max_detections}});

@@ -31,6 +31,26 @@ constexpr std::string_view enum_name(OnnxHeads heads) {
   return {};
 }
 
+/// Whether boxes and scores are computed in the graph.
+constexpr bool are_decoded(OnnxHeads heads) {
+  switch (heads) {
+    case OnnxHeads::raw: return false;
+    case OnnxHeads::decoded:
+    case OnnxHeads::nms: return true;
+  }
+  return false;
+}
+
+/// Whether the graph ends in NonMaxSuppression.
+constexpr bool are_suppressed(OnnxHeads heads) {
+  switch (heads) {
+    case OnnxHeads::raw:
+    case OnnxHeads::decoded: return false;
+    case OnnxHeads::nms: return true;
+  }
+  return false;
+}
+
 /// One head: what is needed to decode its raw outputs.
 struct OnnxHead {
   std::string output;                            ///< the yolo layer's name, and that of a raw output

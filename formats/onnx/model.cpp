@@ -49,7 +49,7 @@ std::vector<HeadLogits> heads_of(const Network& network, const std::vector<OnnxG
 void declare_outputs(onnx::GraphProto& graph, const std::vector<OnnxGraph::Value>& outputs,
                      const std::vector<HeadLogits>& heads, const OnnxOptions& options) {
   const int64_t batch = options.batch;
-  if (options.heads == OnnxHeads::nms) {
+  if (are_suppressed(options.heads)) {
     set_type(*graph.add_output(), outputs[0], {0, 7},
              "image, class, score, x1, y1, x2, y2 as fractions of the input");
     return;
@@ -58,11 +58,11 @@ void declare_outputs(onnx::GraphProto& graph, const std::vector<OnnxGraph::Value
   for (size_t i = 0; i < heads.size(); ++i) {
     const Shape& shape = heads[i].shape;
     predictions += static_cast<int64_t>(shape.h) * shape.w * heads[i].head.mask_count;
-    if (options.heads == OnnxHeads::raw)
+    if (!are_decoded(options.heads))
       set_type(*graph.add_output(), outputs[i], {batch, shape.c, shape.h, shape.w},
                "logits; for each anchor x, y, w, h, objectness, classes");
   }
-  if (options.heads == OnnxHeads::raw) return;
+  if (!are_decoded(options.heads)) return;
   set_type(*graph.add_output(), outputs[0], {batch, predictions, 4},
            "x1, y1, x2, y2 as fractions of the input");
   set_type(*graph.add_output(), outputs[1], {batch, predictions, heads[0].head.classes},
@@ -79,7 +79,7 @@ OnnxMetadata metadata_of(const TrainedModel& trained, const Network& network,
   metadata.channels = trained.model.channels;
   metadata.letterbox = trained.letterbox;
   metadata.resize = trained.resize;
-  metadata.fill = trained.resize == Resize::darknet ? 0.5f : static_cast<float>(fill_value) / 255;
+  metadata.fill = as_darknet(trained.resize) ? 0.5f : static_cast<float>(fill_value) / 255;
   for (const auto& layer : trained.model.layers) {
     if (const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes)) {
       metadata.suppression = yolo->nms;
@@ -95,7 +95,7 @@ OnnxMetadata metadata_of(const TrainedModel& trained, const Network& network,
     }
     metadata.head_list.push_back(head);
   }
-  if (options.heads == OnnxHeads::nms) {
+  if (are_suppressed(options.heads)) {
     metadata.score = options.score;
     metadata.iou = options.iou;
     metadata.max_detections = options.max_detections;

@@ -55,6 +55,7 @@ class CpuBackend : public Backend {
   void upsample_backward(int factor, const Tensor& dy, const Tensor& dx, bool accumulate) override;
   void space_to_depth(int block, const Tensor& x, const Tensor& y) override;
   void space_to_depth_backward(int block, const Tensor& dy, const Tensor& dx, bool accumulate) override;
+  void shuffle_channels(int groups, const Tensor& x, const Tensor& y, bool accumulate) override;
   void add(const Tensor& a, const Tensor& b, const Tensor& y) override;
   void multiply(const Tensor& a, const Tensor& b, const Tensor& y, bool accumulate) override;
   void scale_channels(const Tensor& x, const Tensor& factors, const Tensor& y, bool accumulate) override;
@@ -74,10 +75,8 @@ class CpuBackend : public Backend {
 
   void check_step(const StepPolicy& policy, const StepEvidence& evidence, StepState* state,
                   void* workspace) override;
-  void sgd_step(const SgdStep& sgd, const OptimizerArrays& arrays, std::span<const ParameterRange> ranges,
-                const StepState* state) override;
-  void adamw_step(const AdamWStep& adam, const OptimizerArrays& arrays,
-                  std::span<const ParameterRange> ranges, const StepState* state) override;
+  void optimizer_step(const OptimizerRule& rule, const OptimizerArrays& arrays,
+                      std::span<const ParameterRange> ranges, const StepState* state) override;
   void commit_statistics(float* values, float* kept, float* ema, size_t count,
                          const StepState* state) override;
 };

@@ -2,7 +2,6 @@
 // momentum, update and average are one loop, so that each array is touched once. The ranges (a few hundred,
 // some of ten elements) form one sequence of elements divided evenly among the threads.
 #include <algorithm>
-#include <cmath>
 
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/reduction.h"
@@ -19,7 +18,6 @@ void parallel_parameters(std::span<const ParameterRange> ranges, size_t bytes_pe
   size_t total = 0;
   for (const ParameterRange& range : ranges) {
     BRIGHTNET_CHECK(range.begin <= range.end, "a parameter range ends before it begins");
-    BRIGHTNET_CHECK(range.gradient_type == DType::f32, "the CPU's gradients are fp32");
     total += range.end - range.begin;
   }
   parallel_elements(total, bytes_per_parameter, [&](size_t begin, size_t end) {
@@ -39,100 +37,57 @@ inline float moved_towards(float ema, float value, float step) {
   return ema + step * (value - ema);
 }
 
-template <bool nesterov, bool average>
-void sgd_part(const SgdStep& sgd, const OptimizerArrays& arrays, const StepState& state,
-              const ParameterRange& range, size_t begin, size_t end) {
-  float* const values = arrays.values;
-  float* const velocity = arrays.first;
-  float* const ema = arrays.ema;
-  const float* const gradients = arrays.gradients;
-  const float scale = state.gradient_factor, rate = rate_of(range, state), momentum = sgd.momentum;
-  // The decay is part of the gradient (coupled) or applied to the weight (decoupled).
-  const float decay = sgd.decoupled ? 0.0f : range.decay,
-              kept = 1.0f - (sgd.decoupled ? rate * range.decay : 0.0f);
-  const float ema_rate = 1.0f - state.ema_decay;
-#pragma omp simd
-  for (size_t i = begin; i < end; ++i) {
-    const float w = values[i];
-    const float g = scale * gradients[i] + decay * w;
-    const float v = momentum * velocity[i] + g;
-    const float updated = kept * w - rate * (nesterov ? g + momentum * v : v);
-    velocity[i] = v;
-    values[i] = updated;
-    if constexpr (average) ema[i] = moved_towards(ema[i], updated, ema_rate);
-  }
-}
-
-template <bool average>
-void adamw_part(const AdamWStep& adam, const OptimizerArrays& arrays, const StepState& state,
-                const ParameterRange& range, size_t begin, size_t end) {
+template <bool average, typename Rule>
+void update(const Rule& given, const OptimizerArrays& arrays, const StepState& state,
+            const ParameterRange& range, size_t begin, size_t end) {
+  const Rule rule = given;  // own, so that no store is taken to change it
   float* const values = arrays.values;
   float* const first = arrays.first;
   float* const second = arrays.second;
   float* const ema = arrays.ema;
   const float* const gradients = arrays.gradients;
-  const float scale = state.gradient_factor, decay = range.decay, rate = rate_of(range, state);
-  const float ema_rate = 1.0f - state.ema_decay;
-  const float first_correction = state.first_correction, second_correction = state.second_correction;
-  const AdamWStep a = adam;
+  const RangeStep step{rate_of(range, state), range.decay, state.first_correction, state.second_correction};
+  const float scale = state.gradient_factor, ema_rate = 1.0f - state.ema_decay;
 #pragma omp simd
   for (size_t i = begin; i < end; ++i) {
-    const float w = values[i];
-    const float g = scale * gradients[i];
-    const float m = a.beta1 * first[i] + (1.0f - a.beta1) * g;
-    const float v = a.beta2 * second[i] + (1.0f - a.beta2) * g * g;
-    const float direction = m * first_correction / (std::sqrt(v * second_correction) + a.epsilon);
-    const float updated = w - rate * (direction + decay * w);
-    first[i] = m;
-    second[i] = v;
-    values[i] = updated;
-    if constexpr (average) ema[i] = moved_towards(ema[i], updated, ema_rate);
+    Parameter p{values[i], scale * gradients[i], first[i], 0.0f};
+    if constexpr (Rule::moments > 1) p.second = second[i];
+    rule(step, p);
+    values[i] = p.value;
+    first[i] = p.first;
+    if constexpr (Rule::moments > 1) second[i] = p.second;
+    if constexpr (average) ema[i] = moved_towards(ema[i], p.value, ema_rate);
   }
 }
 
-/// Calls body.template operator()<value>().
-template <typename Body>
-void with_constant(bool value, Body&& body) {
-  if (value) {
-    body.template operator()<true>();
-  } else {
-    body.template operator()<false>();
-  }
+template <bool average, typename Rule>
+void update_all(const Rule& rule, const OptimizerArrays& arrays, std::span<const ParameterRange> ranges,
+                const StepState& state) {
+  constexpr size_t traffic = (3 + 2 * Rule::moments + (average ? 2 : 0)) * sizeof(float);
+  parallel_parameters(ranges, traffic, [&](const ParameterRange& range, size_t begin, size_t end) {
+    update<average>(rule, arrays, state, range, begin, end);
+  });
 }
 
 }  // namespace
 
 void CpuBackend::check_step(const StepPolicy& policy, const StepEvidence& evidence, StepState* state, void*) {
-  BRIGHTNET_CHECK(evidence.rounded_gradients == 0, "the CPU's gradients are fp32");
   decide_step(policy, sum_of_squares(evidence.gradients, evidence.gradient_count),
               sum_of_squares(evidence.statistics, evidence.statistic_count), *state);
 }
 
-void CpuBackend::sgd_step(const SgdStep& sgd, const OptimizerArrays& arrays,
-                          std::span<const ParameterRange> ranges, const StepState* state) {
-  BRIGHTNET_CHECK(arrays.values && arrays.gradients && arrays.first, "an SGD step without its arrays");
-  if (!state->apply) return;
-  with_constant(sgd.nesterov, [&]<bool nesterov>() {
-    with_constant(arrays.ema != nullptr, [&]<bool average>() {
-      constexpr size_t traffic = (average ? 7 : 5) * sizeof(float);
-      parallel_parameters(ranges, traffic, [&](const ParameterRange& range, size_t begin, size_t end) {
-        sgd_part<nesterov, average>(sgd, arrays, *state, range, begin, end);
-      });
-    });
-  });
-}
-
-void CpuBackend::adamw_step(const AdamWStep& adam, const OptimizerArrays& arrays,
-                            std::span<const ParameterRange> ranges, const StepState* state) {
-  BRIGHTNET_CHECK(arrays.values && arrays.gradients && arrays.first && arrays.second,
-                  "an AdamW step without its arrays");
-  if (!state->apply) return;
-  with_constant(arrays.ema != nullptr, [&]<bool average>() {
-    constexpr size_t traffic = (average ? 9 : 7) * sizeof(float);
-    parallel_parameters(ranges, traffic, [&](const ParameterRange& range, size_t begin, size_t end) {
-      adamw_part<average>(adam, arrays, *state, range, begin, end);
-    });
-  });
+void CpuBackend::optimizer_step(const OptimizerRule& rule, const OptimizerArrays& arrays,
+                                std::span<const ParameterRange> ranges, const StepState* state) {
+  std::visit(
+      [&]<typename Rule>(const Rule& own) {
+        BRIGHTNET_CHECK(
+            arrays.values && arrays.gradients && arrays.first && (arrays.second || Rule::moments < 2),
+            "an optimizer's step without its arrays");
+        if (!state->apply) return;
+        arrays.ema ? update_all<true>(own, arrays, ranges, *state)
+                   : update_all<false>(own, arrays, ranges, *state);
+      },
+      rule);
 }
 
 void CpuBackend::commit_statistics(float* values, float* kept, float* ema, size_t count,

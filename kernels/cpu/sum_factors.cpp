@@ -6,14 +6,14 @@
 namespace brightnet::cpu {
 
 void CpuBackend::sum_factors(const SumWeights& weights, const float* parameters, float* factors) {
-  const bool shared = weights.weighting == SumWeighting::input;
+  const bool shared = is_shared(weights.weighting);
   for (int c = 0; c < weights.channels; ++c)
     sum_factors_of(weights, parameters + (shared ? 0 : c), factors + c);
 }
 
 void CpuBackend::sum_factors_backward(const SumWeights& weights, const float* parameters,
                                       const float* factor_gradient, float* gradient, bool accumulate) {
-  if (weights.weighting == SumWeighting::channel) {
+  if (!is_shared(weights.weighting)) {
     for (int c = 0; c < weights.channels; ++c) {
       sum_weight_gradient(weights, parameters + c, gradient + c, accumulate,
                           [&](int i) { return factor_gradient[i * weights.channels + c]; });

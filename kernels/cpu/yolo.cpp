@@ -107,7 +107,7 @@ void assign_truths(const Batch& batch, int image, const T* predictions) {
   const std::span<const Truth> truths = batch.truths_of(image);
   for (size_t t = 0; t < truths.size(); ++t) {
     if (!is_usable(truths[t].box)) continue;
-    if (head.assignment == AssignmentKind::simota) {
+    if (reads_predictions(head.assignment)) {
       assign_by_prediction(batch, truths[t], t, predictions + first * head.values(), assignments);
     } else {
       assign_by_size(batch, truths[t], t, assignments);
@@ -238,7 +238,7 @@ void mark_classes(const Batch& batch, const Place& place, int column, const Assi
     if (truth.class_id >= first && truth.class_id < first + count) positive[truth.class_id - first] = true;
   };
   mark(truths[assignment.truth]);
-  if (assignment.candidates < 2 || batch.head.assignment == AssignmentKind::simota) return;
+  if (assignment.candidates < 2 || reads_predictions(batch.head.assignment)) return;
   for (const Truth& truth : truths) {
     if (is_assigned_in_cell(batch.head, truth.box, batch.head.mask[place.slot], column, place.row,
                             batch.shape.w, batch.shape.h))

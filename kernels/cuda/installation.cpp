@@ -97,9 +97,23 @@ std::optional<Problem> why_unusable(const Installation& installation, int index)
   return std::nullopt;
 }
 
+namespace {
+
+/// The first generation of GPUs that computes in it.
+int first_major(Precision precision) {
+  switch (precision) {
+    case Precision::fp32:
+    case Precision::fp16: return 0;
+    case Precision::tf32:
+    case Precision::bf16: return 8;
+  }
+  return 0;
+}
+
+}  // namespace
+
 std::optional<Problem> why_not_in(Precision precision, const GpuFacts& gpu) {
-  const bool newer_type = precision == Precision::bf16 || precision == Precision::tf32;
-  if (!newer_type || gpu.major >= 8) return std::nullopt;
+  if (gpu.major >= first_major(precision)) return std::nullopt;
   return Problem{"the GPU '" + gpu.name + "' has compute capability " + capability(gpu) +
                      " and does not compute in " + std::string(enum_name(precision)) + ", which needs 8.0",
                  precision == Precision::bf16 ? "Use --precision fp16" : "Use --precision fp32 or fp16"};

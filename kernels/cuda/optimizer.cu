@@ -1,12 +1,11 @@
 // One optimizer step over all parameters of a model in one launch: gradient scaling (loss scale and
-// clipping), decay, momentum or Adam's moments, update and moving average.
+// clipping), the rule of kernels/math/optimizer.h and the moving average.
 //
-// Memory-bound: SGD with an average reads four arrays and writes three, 28 bytes per parameter; AdamW 36. Where a
-// convolution left its weights' gradients in 16 bits it is 26 and 34: they are widened here, which is exact.
-// Accesses are coalesced groups of four numbers, 16 bytes or 8. The parameters are one flat array
-// (layers/parameters.h); their learning-rate factors, weight decays and the types of their gradients are a list of a
-// few hundred ranges in device memory. A thread's groups ascend, so it walks that list once from front to back, out of
-// the L1 cache. A group that crosses the end of a range is updated element by element.
+// Memory-bound: SGD with an average reads four arrays and writes three, 28 bytes per parameter; AdamW 36. Accesses
+// are coalesced groups of four numbers, 16 bytes. The parameters are one flat array (layers/parameters.h); their
+// learning-rate factors and weight decays are a list of a few hundred ranges in device memory. A thread's groups
+// ascend, so it walks that list once from front to back, out of the L1 cache. A group that crosses the end of a range
+// is updated element by element.
 //
 // Moments and averages are next used in the next step, after more memory than any cache holds: their accesses leave
 // the caches to the values, which are converted to the working weights next.
@@ -14,12 +13,8 @@
 // Whether the step is applied is read from the state in device memory: a skipped step is the same launch,
 // which returns at once, so that a captured graph serves both.
 #include "kernels/cuda/cuda_backend.h"
-#include "kernels/cuda/gradients.h"
-#include "kernels/math/activation.h"
-
-#ifndef __CUDA_ARCH__
-#include <cmath>
-#endif
+#include "kernels/cuda/vector.h"
+#include "kernels/math/optimizer.h"
 
 namespace brightnet::cuda {
 namespace {
@@ -27,50 +22,12 @@ namespace {
 constexpr int block_threads = 256;
 constexpr int group = 4;  ///< floats in 16 bytes
 
-/// One parameter with its gradient, moments and average, in registers.
-struct Parameter {
-  float value, gradient, first, second, ema;
-};
-
-/// The numbers that all parameters of a range share in this step.
-struct Rates {
-  float rate, decay, gradient_factor, ema_rate;
-};
-
-struct SgdRule {
-  static constexpr bool second_moment = false;
-  SgdStep sgd;
-
-  __device__ void operator()(const Rates& r, const StepState&, Parameter& p) const {
-    const float coupled = sgd.decoupled ? 0.0f : r.decay;
-    const float kept = sgd.decoupled ? 1.0f - r.rate * r.decay : 1.0f;
-    const float g = r.gradient_factor * p.gradient + coupled * p.value;
-    p.first = sgd.momentum * p.first + g;
-    p.value = kept * p.value - r.rate * (sgd.nesterov ? g + sgd.momentum * p.first : p.first);
-  }
-};
-
-struct AdamWRule {
-  static constexpr bool second_moment = true;
-  AdamWStep adam;
-
-  __device__ void operator()(const Rates& r, const StepState& step, Parameter& p) const {
-    const float g = r.gradient_factor * p.gradient;
-    p.first = adam.beta1 * p.first + (1.0f - adam.beta1) * g;
-    p.second = adam.beta2 * p.second + (1.0f - adam.beta2) * g * g;
-    // The exact division is a call, around which registers would be spilled.
-    const float direction =
-        divide(p.first * step.first_correction, std::sqrt(p.second * step.second_correction) + adam.epsilon);
-    p.value -= r.rate * (direction + r.decay * p.value);
-  }
-};
-
 /// Of numbers that nothing uses before the next step.
-template <int count, typename T>
-__device__ __forceinline__ void load_state(const T* from, float (&values)[count]) {
-  const Vector<T, count> vector = load_once<count>(from);
+template <int count>
+__device__ __forceinline__ void load_state(const float* from, float (&values)[count]) {
+  const Vector<float, count> vector = load_once<count>(from);
 #pragma unroll
-  for (int i = 0; i < count; ++i) values[i] = widen(vector.element[i]);
+  for (int i = 0; i < count; ++i) values[i] = vector.element[i];
 }
 template <int count>
 __device__ __forceinline__ void store_state(float* to, const float (&values)[count]) {
@@ -84,25 +41,27 @@ __device__ __forceinline__ void store_state(float* to, const float (&values)[cou
 template <int count, bool average, typename Rule>
 __device__ void update(const Rule& rule, const StepState& step, const OptimizerArrays& arrays,
                        const ParameterRange& range, size_t at) {
-  const Rates rates{rate_of(range, step), range.decay, step.gradient_factor, 1.0f - step.ema_decay};
+  const RangeStep of_range{rate_of(range, step), range.decay, step.first_correction, step.second_correction};
+  const float ema_rate = 1.0f - step.ema_decay;
+  constexpr bool has_second = Rule::moments > 1;
   float values[count], gradients[count], first[count], second[count], ema[count];
   load_floats(arrays.values + at, values);
-  with_gradients(arrays.gradients, range, at, [&](const auto* from) { load_state(from, gradients); });
+  load_state(arrays.gradients + at, gradients);
   load_state(arrays.first + at, first);
-  if constexpr (Rule::second_moment) load_state(arrays.second + at, second);
+  if constexpr (has_second) load_state(arrays.second + at, second);
   if constexpr (average) load_state(arrays.ema + at, ema);
 #pragma unroll
   for (int i = 0; i < count; ++i) {
-    Parameter p{values[i], gradients[i], first[i], Rule::second_moment ? second[i] : 0.0f, 0.0f};
-    rule(rates, step, p);
+    Parameter p{values[i], step.gradient_factor * gradients[i], first[i], has_second ? second[i] : 0.0f};
+    rule(of_range, p);
     values[i] = p.value;
     first[i] = p.first;
-    if constexpr (Rule::second_moment) second[i] = p.second;
-    if constexpr (average) ema[i] += rates.ema_rate * (p.value - ema[i]);
+    if constexpr (has_second) second[i] = p.second;
+    if constexpr (average) ema[i] += ema_rate * (p.value - ema[i]);
   }
   store_floats(arrays.values + at, values);
   store_state(arrays.first + at, first);
-  if constexpr (Rule::second_moment) store_state(arrays.second + at, second);
+  if constexpr (has_second) store_state(arrays.second + at, second);
   if constexpr (average) store_state(arrays.ema + at, ema);
 }
 
@@ -136,10 +95,9 @@ void update_all(const Rule& rule, const OptimizerArrays& arrays, std::span<const
   const unsigned blocks = blocks_for((arrays.count + group - 1) / group, block_threads,
                                      static_cast<size_t>(multiprocessors()) * 8);
   // Of a step that is applied.
-  const size_t written =
-      (2 + (Rule::second_moment ? 1 : 0) + (arrays.ema ? 1 : 0)) * arrays.count * sizeof(float);
-  const size_t gradients = gradient_bytes(arrays.count, arrays.rounded_gradients);
-  const Traffic traffic{written + gradients + ranges.size_bytes() + sizeof(StepState), written};
+  const size_t written = (1 + Rule::moments + (arrays.ema ? 1 : 0)) * arrays.count * sizeof(float);
+  const Traffic traffic{written + arrays.count * sizeof(float) + ranges.size_bytes() + sizeof(StepState),
+                        written};
   launch(arrays.ema ? update_parameters<Rule, true> : update_parameters<Rule, false>,
          Grid(blocks).moving(traffic), block_threads, 0, stream, rule, arrays, ranges.data(),
          static_cast<int>(ranges.size()), state);
@@ -169,17 +127,16 @@ __global__ void __launch_bounds__(block_threads)
 
 }  // namespace
 
-void CudaBackend::sgd_step(const SgdStep& sgd, const OptimizerArrays& arrays,
-                           std::span<const ParameterRange> ranges, const StepState* state) {
-  BRIGHTNET_CHECK(arrays.values && arrays.gradients && arrays.first, "an SGD step without its arrays");
-  update_all(SgdRule{sgd}, arrays, ranges, state, stream());
-}
-
-void CudaBackend::adamw_step(const AdamWStep& adam, const OptimizerArrays& arrays,
-                             std::span<const ParameterRange> ranges, const StepState* state) {
-  BRIGHTNET_CHECK(arrays.values && arrays.gradients && arrays.first && arrays.second,
-                  "an AdamW step without its arrays");
-  update_all(AdamWRule{adam}, arrays, ranges, state, stream());
+void CudaBackend::optimizer_step(const OptimizerRule& rule, const OptimizerArrays& arrays,
+                                 std::span<const ParameterRange> ranges, const StepState* state) {
+  std::visit(
+      [&]<typename Rule>(const Rule& own) {
+        BRIGHTNET_CHECK(
+            arrays.values && arrays.gradients && arrays.first && (arrays.second || Rule::moments < 2),
+            "an optimizer's step without its arrays");
+        update_all(own, arrays, ranges, state, stream());
+      },
+      rule);
 }
 
 // 12 bytes per statistic and 12 more for the average; with some ten thousand of them, launch-bound.

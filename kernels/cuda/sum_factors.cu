@@ -13,7 +13,7 @@ __global__ void __launch_bounds__(factor_threads)
     factors_kernel(SumWeights sum, const float* weights, float* factors) {
   const int channel = static_cast<int>(first_item());
   if (channel >= sum.channels) return;
-  sum_factors_of(sum, weights + (sum.weighting == SumWeighting::input ? 0 : channel), factors + channel);
+  sum_factors_of(sum, weights + (is_shared(sum.weighting) ? 0 : channel), factors + channel);
 }
 
 struct GradientOfFactor {
@@ -65,7 +65,7 @@ void CudaBackend::sum_factors(const SumWeights& weights, const float* parameters
 void CudaBackend::sum_factors_backward(const SumWeights& weights, const float* parameters,
                                        const float* factor_gradient, float* gradient, bool accumulate) {
   BRIGHTNET_CHECK(weights.inputs <= most_summed_inputs, "a weighted sum of too many inputs");
-  const bool shared = weights.weighting == SumWeighting::input;
+  const bool shared = is_shared(weights.weighting);
   const Grid grid = shared ? 1u : blocks_for(static_cast<size_t>(weights.channels), factor_threads);
   const size_t parameters_moved = parameter_bytes(weights);
   const Traffic traffic{factor_bytes(weights) + (accumulate ? 2 : 1) * parameters_moved, parameters_moved};

@@ -99,7 +99,7 @@ __global__ void __launch_bounds__(assign_threads) assign_truths(LossArguments<T>
        t += assign_threads) {
     const Truth truth = a.truths.truths[t];
     if (!is_usable(truth.box)) continue;
-    if (head.assignment != AssignmentKind::simota) {
+    if (!reads_predictions(head.assignment)) {
       assign_by_size(head, a.shape, truth.box, t, winners + first);
       continue;
     }
@@ -161,7 +161,7 @@ template <typename T>
 __device__ float class_loss(const LossArguments<T>& a, const Place& place, int truth, const T* logits,
                             T* gradient, float scale) {
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
-  const bool own_truth_only = a.head.assignment == AssignmentKind::simota;
+  const bool own_truth_only = reads_predictions(a.head.assignment);
   const int begin = own_truth_only ? truth : a.truths.offsets[place.image];
   const int end = own_truth_only ? truth + 1 : a.truths.offsets[place.image + 1];
   float sum = 0;

@@ -12,11 +12,14 @@ namespace brightnet {
 namespace {
 
 std::unique_ptr<Backend> open_cpu(Precision precision) {
-  if (precision == Precision::fp16 || precision == Precision::tf32) {
-    throw DeviceError("the CPU does not compute in " + std::string(enum_name(precision)), "",
-                      "Use fp32 or bf16: --precision, or train.precision in the configuration.");
+  switch (precision) {
+    case Precision::fp32:
+    case Precision::bf16: return make_cpu_backend();
+    case Precision::tf32:
+    case Precision::fp16: break;
   }
-  return make_cpu_backend();
+  throw DeviceError("the CPU does not compute in " + std::string(enum_name(precision)), "",
+                    "Use fp32 or bf16: --precision, or train.precision in the configuration.");
 }
 
 void refuse(const std::optional<cuda::Problem>& problem, const std::string& device, const char* where) {
@@ -130,7 +133,12 @@ std::unique_ptr<Backend> open_planner(const std::string& device, Precision preci
     const int gpu = automatic_gpu(cuda::inspect(0), precision, remark);
     name.kind = gpu < 0 ? DeviceKind::cpu : DeviceKind::cuda;
   }
-  return name.kind == DeviceKind::cpu ? open_cpu(precision) : cuda::make_planning_backend(precision);
+  switch (name.kind) {
+    case DeviceKind::cpu: return open_cpu(precision);
+    case DeviceKind::automatic:
+    case DeviceKind::cuda: break;
+  }
+  return cuda::make_planning_backend(precision);
 }
 
 }  // namespace brightnet

@@ -99,40 +99,50 @@ BRIGHTNET_HD float hard_gate(float x) {
 
 template <Activation A>
 BRIGHTNET_HD float activate(float x) {
-  if constexpr (A == Activation::relu) return x > 0 ? x : 0.0f;
-  if constexpr (A == Activation::leaky) return x > 0 ? x : 0.1f * x;
-  if constexpr (A == Activation::mish) return x * mish_gate(x);
-  if constexpr (A == Activation::swish) return x * logistic(x);
-  if constexpr (A == Activation::logistic) return logistic(x);
-  if constexpr (A == Activation::hardswish) return x * hard_gate(x);
-  return x;
+  if constexpr (A == Activation::relu) {
+    return x > 0 ? x : 0.0f;
+  } else if constexpr (A == Activation::leaky) {
+    return x > 0 ? x : 0.1f * x;
+  } else if constexpr (A == Activation::mish) {
+    return x * mish_gate(x);
+  } else if constexpr (A == Activation::swish) {
+    return x * logistic(x);
+  } else if constexpr (A == Activation::logistic) {
+    return logistic(x);
+  } else if constexpr (A == Activation::hardswish) {
+    return x * hard_gate(x);
+  } else {
+    static_assert(A == Activation::linear, "activate() has no formula of this activation");
+    return x;
+  }
 }
 
 /// d activate(x) / dx, from x.
 template <Activation A>
 BRIGHTNET_HD float activation_gradient(float x) {
-  if constexpr (A == Activation::relu) return x > 0 ? 1.0f : 0.0f;
-  if constexpr (A == Activation::leaky) return x > 0 ? 1.0f : 0.1f;
-  if constexpr (A == Activation::mish) {
+  if constexpr (A == Activation::relu) {
+    return x > 0 ? 1.0f : 0.0f;
+  } else if constexpr (A == Activation::leaky) {
+    return x > 0 ? 1.0f : 0.1f;
+  } else if constexpr (A == Activation::mish) {
     const float u = fast_exp(x < 20.0f ? x : 20.0f);
     const float h = u * (0.5f * u + 1.0f);
     const float p = divide(1.0f, h + 1.0f);
     // gate = h·p, d gate/dx = gate'(u)·u = u(u+1)·p²
     return h * p + x * (u * u + u) * (p * p);
-  }
-  if constexpr (A == Activation::swish) {
+  } else if constexpr (A == Activation::swish) {
     const float s = logistic(x);
     return s + x * s * (1.0f - s);
-  }
-  if constexpr (A == Activation::logistic) {
+  } else if constexpr (A == Activation::logistic) {
     const float s = logistic(x);
     return s * (1.0f - s);
-  }
-  if constexpr (A == Activation::hardswish) {
+  } else if constexpr (A == Activation::hardswish) {
     const float gate = hard_gate(x);
     return gate + (gate > 0 && gate < 1 ? x * (1.0f / 6.0f) : 0.0f);
+  } else {
+    static_assert(A == Activation::linear, "activation_gradient() has no derivative of this activation");
+    return 1.0f;
   }
-  return 1.0f;
 }
 
 /// Calls f.template operator()<A>() for the activation known only at run time. In a kernel all threads take

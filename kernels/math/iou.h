@@ -164,10 +164,16 @@ BRIGHTNET_HD BoxLoss iou_loss(IouKind kind, const Box& p, const Box& truth) {
   result.iou = o.iou;
   result.loss = 1.0f - o.iou;
   result.gradient = {-o.iou_by.x, -o.iou_by.y, -o.iou_by.w, -o.iou_by.h};
-  if (kind == IouKind::giou) add_unfilled_area(o, result);
-  if (kind == IouKind::diou || kind == IouKind::ciou)
-    add_center_distance(o, p.x - truth.x, p.y - truth.y, result);
-  if (kind == IouKind::ciou) add_aspect_difference(o, p, truth, result);
+  switch (kind) {
+    case IouKind::mse:  // squared_box_loss()
+    case IouKind::iou: break;
+    case IouKind::giou: add_unfilled_area(o, result); break;
+    case IouKind::diou:
+    case IouKind::ciou:
+      add_center_distance(o, p.x - truth.x, p.y - truth.y, result);
+      if (kind == IouKind::ciou) add_aspect_difference(o, p, truth, result);
+      break;
+  }
   return result;
 }
 

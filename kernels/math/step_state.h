@@ -13,7 +13,7 @@ struct StepPolicy {
   bool scales_loss = false;    ///< dynamic loss scaling; else the loss scale is constant
   int growth_interval = 2000;  ///< applied steps in a row after which the loss scale doubles
   int images = 0;              ///< of one step, on this device
-  float beta1 = 0, beta2 = 0;  ///< Adam's, for its bias corrections
+  float beta1 = 0, beta2 = 0;  ///< the rule's corrected(), for the bias corrections
   float ema_decay = 0;         ///< final decay of the averaged weights
   float ema_ramp = 0;          ///< time constant of its ramp, in steps; 0: none
 };
@@ -36,7 +36,7 @@ struct StepState {
   int32_t apply = 0;          ///< 0: the step is skipped, no parameter is touched
   float gradient_factor = 0;  ///< clipping over loss scale: what gradients are multiplied by
   float ema_decay = 0;        ///< ema = d·ema + (1 − d)·value
-  float first_correction = 1, second_correction = 1;  ///< Adam's 1/(1 − βᵗ)
+  float first_correction = 1, second_correction = 1;  ///< the rule's 1/(1 − βᵗ)
   double norm = 0;  ///< of the gradient of the loss (without its scale), before clipping
 };
 

@@ -52,7 +52,7 @@ BRIGHTNET_HD float size_ratio(const Box& a, const Box& b) {
 BRIGHTNET_HD bool is_assigned(const YoloHead& head, const Box& truth, int anchor, int best) {
   if (anchor == best) return true;
   const Box size = relative_anchor(head, anchor);
-  if (head.assignment != AssignmentKind::best_anchor) return size_ratio(size, truth) < head.anchor_ratio;
+  if (reaches_neighbours(head.assignment)) return size_ratio(size, truth) < head.anchor_ratio;
   return head.iou_threshold < 1.0f && size_iou(size, truth) > head.iou_threshold;
 }
 
@@ -73,7 +73,7 @@ BRIGHTNET_HD int nearer_neighbour(float center, int cell, int grid) {
 BRIGHTNET_HD AssignedCells assigned_cells(const YoloHead& head, const Box& truth, int grid_w, int grid_h) {
   const int column = cell_of(truth.x, grid_w), row = cell_of(truth.y, grid_h);
   AssignedCells cells{{column, 0, 0}, {row, 0, 0}, 1};
-  if (head.assignment == AssignmentKind::best_anchor) return cells;
+  if (!reaches_neighbours(head.assignment)) return cells;
   const int beside = nearer_neighbour(truth.x, column, grid_w);
   if (beside >= 0) {
     cells.column[cells.count] = beside;
@@ -93,7 +93,7 @@ BRIGHTNET_HD bool is_assigned_in_cell(const YoloHead& head, const Box& truth, in
   if (!is_usable(truth)) return false;
   const int own_column = cell_of(truth.x, grid_w), own_row = cell_of(truth.y, grid_h);
   bool inside = column == own_column && row == own_row;
-  if (head.assignment != AssignmentKind::best_anchor) {  // as assigned_cells(), without its arrays
+  if (reaches_neighbours(head.assignment)) {  // as assigned_cells(), without its arrays
     inside = inside || (row == own_row && column == nearer_neighbour(truth.x, own_column, grid_w)) ||
              (column == own_column && row == nearer_neighbour(truth.y, own_row, grid_h));
   }

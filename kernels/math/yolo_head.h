@@ -36,6 +36,36 @@ constexpr std::string_view enum_name(AssignmentKind kind) {
   return {};
 }
 
+/// Whether a truth is assigned to the neighbours of its cell as well.
+BRIGHTNET_HD constexpr bool reaches_neighbours(AssignmentKind kind) {
+  switch (kind) {
+    case AssignmentKind::best_anchor: return false;
+    case AssignmentKind::neighbours:
+    case AssignmentKind::simota: return true;
+  }
+  return false;
+}
+
+/// Whether the assignment depends on the predictions.
+BRIGHTNET_HD constexpr bool reads_predictions(AssignmentKind kind) {
+  switch (kind) {
+    case AssignmentKind::best_anchor:
+    case AssignmentKind::neighbours: return false;
+    case AssignmentKind::simota: return true;
+  }
+  return false;
+}
+
+/// The kind that assigns all of this one's candidates, whatever the predictions are.
+constexpr AssignmentKind static_form(AssignmentKind kind) {
+  switch (kind) {
+    case AssignmentKind::best_anchor: return AssignmentKind::best_anchor;
+    case AssignmentKind::neighbours:
+    case AssignmentKind::simota: return AssignmentKind::neighbours;
+  }
+  return kind;
+}
+
 constexpr int max_anchors = 16;
 /// Most candidates per image and head for non-maximum suppression. A trained network has a few hundred.
 constexpr unsigned max_candidates = 8192;

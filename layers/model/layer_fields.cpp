@@ -6,35 +6,64 @@
 namespace brightnet {
 namespace {
 
-template <typename Items, typename Text>
-std::string list_text(const Items& items, Text&& text) {
-  std::string list = "[";
-  for (const auto& item : items) list.append(list.size() > 1 ? ", " : "").append(text(item));
-  return list + ']';
+YAML::Node scalar(bool value) {
+  return YAML::Node(value ? "true" : "false");
+}
+YAML::Node scalar(int value) {
+  return YAML::Node(std::to_string(value));
+}
+YAML::Node scalar(uint64_t value) {
+  return YAML::Node(std::to_string(value));
+}
+YAML::Node scalar(float value) {
+  return YAML::Node(yaml_number(value));
+}
+YAML::Node scalar(const std::string& value) {
+  return YAML::Node(value);
+}
+template <typename Item>
+YAML::Node scalar(const std::vector<Item>& items) {
+  YAML::Node list(YAML::NodeType::Sequence);
+  for (const auto& item : items) list.push_back(scalar(item));
+  return list;
 }
 
 std::string node_text(const YAML::Node& node) {
-  return node.IsSequence() ? list_text(node, node_text) : node.Scalar();
+  if (!node.IsSequence()) return node.Scalar();
+  std::string list = "[";
+  for (const YAML::Node& item : node) list.append(list.size() > 1 ? ", " : "").append(node_text(item));
+  return list + ']';
 }
 
-/// Collects texts. Limits are not checked: attributes that were read or imported are within them.
-class FieldTexts : public Fields {
+/// Limits are not checked: attributes that were read or imported are within them.
+class FieldNodes : public Fields {
  public:
-  explicit FieldTexts(YamlTexts& texts) : texts_(texts) {}
-
   void custom(const char* key, const std::function<void(const YamlValue&)>&,
               const std::function<YAML::Node()>& print, const char*) override {
-    texts_.emplace_back(key, node_text(print()));
+    add(key, print());
   }
+
+  YAML::Node nodes{YAML::NodeType::Map};
 
  protected:
   void visit(const char* key, Kind kind, void* value, const char*) override {
-    texts_.emplace_back(key, text_of(kind, value));
+    switch (kind) {
+      case Kind::boolean: return add(key, scalar(*static_cast<const bool*>(value)));
+      case Kind::integer: return add(key, scalar(*static_cast<const int*>(value)));
+      case Kind::unsigned64: return add(key, scalar(*static_cast<const uint64_t*>(value)));
+      case Kind::real: return add(key, scalar(*static_cast<const float*>(value)));
+      case Kind::text: return add(key, scalar(*static_cast<const std::string*>(value)));
+      case Kind::texts: return add(key, scalar(*static_cast<const std::vector<std::string>*>(value)));
+      case Kind::reals: return add(key, scalar(*static_cast<const std::vector<float>*>(value)));
+      case Kind::integers: return add(key, scalar(*static_cast<const std::vector<int>*>(value)));
+      case Kind::matrix: return add(key, scalar(*static_cast<const std::vector<std::vector<float>>*>(value)));
+    }
   }
   bool visit_automatic(const char* key, bool automatic, const char*) override {
-    if (automatic) texts_.emplace_back(key, "auto");
+    if (automatic) add(key, YAML::Node("auto"));
     return automatic;
   }
+  bool visit_optional(const char*, bool given) override { return given; }
   void nested(const char* key, const char*, const std::function<void(Fields&)>&) override {
     BRIGHTNET_CHECK(false, std::string("a layer's key '") + key + "' cannot be a mapping");
   }
@@ -42,34 +71,25 @@ class FieldTexts : public Fields {
   void not_a_choice(const char*, const std::string&, const std::vector<std::string>&) override {}
 
  private:
-  static std::string text_of(Kind kind, const void* value) {
-    const auto number = [](float real) { return yaml_number(real); };
-    const auto integer = [](int whole) { return std::to_string(whole); };
-    const auto same = [](const std::string& text) { return text; };
-    const auto row = [&](const std::vector<float>& numbers) { return list_text(numbers, number); };
-    switch (kind) {
-      case Kind::boolean: return *static_cast<const bool*>(value) ? "true" : "false";
-      case Kind::integer: return integer(*static_cast<const int*>(value));
-      case Kind::unsigned64: return std::to_string(*static_cast<const uint64_t*>(value));
-      case Kind::real: return number(*static_cast<const float*>(value));
-      case Kind::text: return *static_cast<const std::string*>(value);
-      case Kind::texts: return list_text(*static_cast<const std::vector<std::string>*>(value), same);
-      case Kind::reals: return row(*static_cast<const std::vector<float>*>(value));
-      case Kind::integers: return list_text(*static_cast<const std::vector<int>*>(value), integer);
-      case Kind::matrix: return list_text(*static_cast<const std::vector<std::vector<float>>*>(value), row);
-    }
-    return {};
+  void add(const char* key, YAML::Node node) {
+    if (node.IsNull()) return;
+    if (node.IsSequence()) node.SetStyle(YAML::EmitterStyle::Flow);
+    nodes[key] = node;
   }
-
-  YamlTexts& texts_;
 };
 
 }  // namespace
 
+YAML::Node field_nodes(const std::function<void(Fields&)>& visit) {
+  FieldNodes fields;
+  visit(fields);
+  return fields.nodes;
+}
+
 YamlTexts field_texts(const std::function<void(Fields&)>& visit) {
   YamlTexts texts;
-  FieldTexts fields(texts);
-  visit(fields);
+  for (const auto& entry : field_nodes(visit))
+    texts.emplace_back(entry.first.Scalar(), node_text(entry.second));
   return texts;
 }
 

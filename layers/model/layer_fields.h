@@ -42,6 +42,12 @@ class LayerFields {
     if (!left_out(value, otherwise)) fields_(key, value, doc);
   }
 
+  /// The keys of a struct of its own.
+  template <typename Struct>
+  void keys_of(Struct& keys) {
+    keys.fields(fields_);
+  }
+
   /// One of a list of words, left out where it is `otherwise`.
   void choice(const char* key, std::string& value, const std::string& otherwise,
               const std::vector<std::string>& choices, const char* doc) {
@@ -71,6 +77,8 @@ class LayerFields {
 /// Keys and the texts of their values, in the order in which they are written.
 using YamlTexts = std::vector<std::pair<std::string, std::string>>;
 
+/// All fields that are visited, as a mapping of values and lists in flow style.
+YAML::Node field_nodes(const std::function<void(Fields&)>& visit);
 /// The texts of all fields that are visited.
 YamlTexts field_texts(const std::function<void(Fields&)>& visit);
 

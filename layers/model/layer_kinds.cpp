@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <numeric>
 
 namespace brightnet {
@@ -12,63 +11,6 @@ std::string unless_alike(InputChannels in, const std::string& what) {
   if (in[0] == in[1]) return "";
   return what + " layers of equally many channels, and these have " + std::to_string(in[0]) + " and " +
          std::to_string(in[1]);
-}
-
-/// A flow list of numbers or of lists.
-template <typename Items, typename Node>
-YAML::Node list_node(const Items& items, Node&& node) {
-  YAML::Node list(YAML::NodeType::Sequence);
-  for (const auto& item : items) list.push_back(node(item));
-  return list;
-}
-
-bool is_word(const YamlValue& value, const char* word) {
-  return value.node.IsScalar() && value.node.Scalar() == word;
-}
-
-/// Training replaces `auto` by weights computed from its data; until then all are 1.
-void read_class_weights(const YamlValue& value, YoloAttributes& yolo) {
-  yolo.automatic_class_weights = is_word(value, "auto");
-  yolo.class_weights.clear();
-  if (yolo.automatic_class_weights || is_word(value, "off")) return;
-  yolo.class_weights = yaml_as<std::vector<float>>(value, "class_weights", "a list of numbers, off or auto");
-}
-
-/// Training replaces `auto` by its choice; until then the model file's is used, as for `model`.
-void read_assignment(const YamlValue& value, YoloHead& head) {
-  if (is_word(value, "auto") || is_word(value, "model")) return;
-  const auto name = yaml_as<std::string>(value, "assignment", "a name");
-  const auto kind = enum_value<AssignmentKind>(name);
-  if (!kind) {
-    const std::vector<std::string> names = enum_names<AssignmentKind>();
-    std::string choices;
-    for (const std::string& choice : names) choices += choice + ", ";
-    const std::string nearest = nearest_word(name, names);
-    throw InputError("'assignment' is '" + name + "' and must be one of: " + choices + "auto, model",
-                     value.where(), nearest.empty() ? "" : "Did you mean '" + nearest + "'?");
-  }
-  head.assignment = *kind;
-}
-
-void read_anchors(const YamlValue& value, YoloAttributes& yolo) {
-  YoloHead& head = yolo.head;
-  // Training replaces `auto` by anchors computed from its data; until then the model file's are used.
-  if (is_word(value, "auto") || is_word(value, "model")) return;
-  const auto rows = yaml_as<std::vector<std::vector<float>>>(
-      value, "anchors", "a list of pairs [width, height], auto or model");
-  yolo.anchors_where = value.where();
-  if (rows.empty() || rows.size() > max_anchors) {
-    throw InputError("'anchors' must list 1 to " + std::to_string(max_anchors) + " pairs", value.where());
-  }
-  head.anchor_count = static_cast<int>(rows.size());
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const auto length = [](float side) { return side > 0 && std::isfinite(side); };
-    if (rows[i].size() != 2 || !length(rows[i][0]) || !length(rows[i][1])) {
-      throw InputError("each anchor is a pair of positive numbers, width and height in pixels of the input",
-                       value.where());
-    }
-    head.anchors[i] = {rows[i][0], rows[i][1]};
-  }
 }
 
 void read_mask(const YamlValue& value, YoloAttributes& yolo) {
@@ -149,6 +91,12 @@ std::string SplitAttributes::refusal(InputChannels in) const {
   return std::to_string(in[0]) + " channels cannot be split into " + std::to_string(groups) + " equal groups";
 }
 
+std::string ChannelShuffleAttributes::refusal(InputChannels in) const {
+  if (in[0] % groups == 0) return "";
+  return std::to_string(in[0]) + " channels cannot be shuffled in " + std::to_string(groups) +
+         " equal groups";
+}
+
 std::string ShortcutAttributes::refusal(InputChannels in) const {
   return partial ? "" : unless_alike(in, "a shortcut adds");
 }
@@ -165,7 +113,7 @@ std::string WeightedSumAttributes::refusal(InputChannels in) const {
 
 std::vector<ParameterSpec> WeightedSumAttributes::parameters(InputChannels in) const {
   const auto count = static_cast<int64_t>(in.size());
-  if (weights == SumWeighting::input) return {{"weight", ParameterKind::scale, {count}}};
+  if (is_shared(weights)) return {{"weight", ParameterKind::scale, {count}}};
   return {{"weight", ParameterKind::scale, {count, in[0]}}};
 }
 
@@ -177,53 +125,16 @@ std::string MultiplyAttributes::refusal(InputChannels in) const {
   return unless_alike(in, "a product takes");
 }
 
-void YoloAttributes::shared_fields(LayerFields& f) {
-  const auto number = [](auto value) { return YAML::Node(yaml_number(value)); };
-  const auto pair = [&](const Anchor& anchor) {
-    return list_node(std::vector<float>{anchor.w, anchor.h}, number);
-  };
-  f.custom(
-      "anchors", [&](const YamlValue& value) { read_anchors(value, *this); },
-      [&] { return list_node(std::span(head.anchors, static_cast<size_t>(head.anchor_count)), pair); },
-      "[width, height] in pixels of the input, over all heads; auto: from the data; model: the model's");
-  f("scale_xy", head.scale_xy, "s of (σ(t)·s − (s−1)/2 + cell)").within(1, 4);
-  f("new_coords", head.new_coords, "sizes are anchor·(2σ(t))²");
-  f("ignore_threshold", head.ignore_threshold, "IoU from which an unassigned prediction is left alone")
-      .within(0, 1);
-  f("truth_threshold", head.truth_threshold, "IoU from which it is pushed to object; 1: never").within(0, 1);
-  f.custom(
-      "assignment", [&](const YamlValue& value) { read_assignment(value, head); },
-      [&] { return YAML::Node(std::string(enum_name(head.assignment))); },
-      "how ground-truth boxes are assigned to predictions; auto: as trains best; model: the model's");
-  f("anchor_ratio", head.anchor_ratio, "neighbours and simota: sides within this factor").above(1);
-  f("iou_threshold", head.iou_threshold, "IoU of sizes from which further anchors are assigned; 1: none")
-      .within(0, 1);
-  f("iou_loss", head.iou_kind, "kind of box loss");
-  f("box_weight", head.box_weight, "λ of the box loss").at_least(0);
-  f("objectness_weight", head.objectness_weight, "λ of the objectness loss").at_least(0);
-  f("class_weight", head.class_weight, "λ of the class loss").at_least(0);
-  f("negative_weight", head.negative_weight, "factor where there is no object").at_least(0);
-  f("label_smoothing", head.label_smoothing, "ε of the class targets").within(0, 0.5);
-  f("focal_gamma", head.focal_gamma, "focal loss of the classes; 0: none").within(0, 10);
-  f("objectness_smooth", head.objectness_smooth, "the objectness target is the IoU");
-  f("objectness_gamma", head.objectness_gamma, "gamma of the objectness' quality focal loss; 0: none")
-      .at_least(0);
-  f("max_delta", head.max_delta, "box gradients are clipped to ± this; 0: not").at_least(0);
-  f.custom(
-      "class_weights", [&](const YamlValue& value) { read_class_weights(value, *this); },
-      [&] { return list_node(class_weights, number); },
-      "one factor a class; off: all 1; auto: larger for classes with few objects");
-  f("nms", nms, "suppression when detecting");
-  f("nms_beta", nms_beta, "exponent of the DIoU penalty").above(0);
-}
-
 void YoloAttributes::fields(LayerFields& f) {
-  shared_fields(f);
+  HeadOptions keys = head_options(*this);
+  f.keys_of(keys);
+  apply(keys, *this);
   f.custom(
       "mask", [&](const YamlValue& value) { read_mask(value, *this); },
       [&] {
-        return list_node(std::span(head.mask, static_cast<size_t>(head.mask_count)),
-                         [](int anchor) { return YAML::Node(anchor); });
+        YAML::Node list(YAML::NodeType::Sequence);
+        for (int i = 0; i < head.mask_count; ++i) list.push_back(head.mask[i]);
+        return list;
       },
       "which anchors are this head's");
 }

@@ -1,11 +1,12 @@
 // The kinds of layers. Everything about a kind that needs no device is defined here: its name and keys
-// in YAML, its inputs, its output's shape, its parameters, and the Layer that computes it. The reader,
-// the writer, the parameters' layout and the factory follow from here; the compiler reports what a new
-// kind lacks.
+// in YAML, its inputs, its output's shape and its parameters. The reader, the writer, the parameters'
+// layout and the network follow from here; the compiler reports what a new kind lacks, and the linker
+// when nothing makes its Layer.
 #pragma once
 
 #include <concepts>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,10 +15,14 @@
 
 #include "kernels/weighted_sum.h"
 #include "kernels/yolo.h"
+#include "layers/model/head_options.h"
 #include "layers/model/layer_fields.h"
 #include "layers/model/parameter_spec.h"
 
 namespace brightnet {
+
+class Layer;
+struct LayerSetup;
 
 /// Channels of each of a layer's inputs.
 using InputChannels = std::span<const int>;
@@ -54,14 +59,14 @@ constexpr bool optional_members_fit() {
 
 /// What every kind defines.
 template <typename Kind>
-concept LayerKind = requires(Kind kind, const Kind constant, LayerFields& f, InputChannels in) {
-  // Its name in YAML, and the name given to layers of this kind in a written YAML.
+concept LayerKind = requires(Kind kind, const Kind constant, LayerFields& f, InputChannels in,
+                             const LayerSetup& setup) {
+  // Its name in YAML.
   { Kind::kind } -> std::convertible_to<std::string_view>;
-  { Kind::role } -> std::convertible_to<std::string_view>;
   // Number of layers it reads.
   { Kind::inputs } -> std::convertible_to<int>;
-  // The class that computes it.
-  typename Kind::Layer;
+  // Makes the layer that computes it, whose file defines this.
+  { constant.make_layer(setup) } -> std::same_as<std::unique_ptr<Layer>>;
   // Visits its keys, in the order in which they are written.
   kind.fields(f);
   // Channels of its output.
@@ -81,9 +86,8 @@ constexpr int max_channels = 65536;
 
 /// Convolution, then batch-norm or a bias, then an activation.
 struct ConvAttributes {
-  static constexpr std::string_view kind = "conv", role = "c";
+  static constexpr std::string_view kind = "conv";
   static constexpr int inputs = 1;
-  using Layer = class ConvolutionLayer;
 
   int filters = 0;  ///< output channels; 0 while reading: `auto`
   int size = 1, stride = 1;
@@ -99,13 +103,13 @@ struct ConvAttributes {
   int side(int in) const { return in + 2 * padding < size ? 0 : (in + 2 * padding - size) / stride + 1; }
   double scale(double in) const { return in * stride; }
   std::vector<ParameterSpec> parameters(InputChannels in) const;
+  std::unique_ptr<Layer> make_layer(const LayerSetup& setup) const;
 };
 
 /// Max-pooling with darknet's padding, size − 1 in total: stride 1 keeps the size, stride 2 halves it.
 struct MaxPoolAttributes {
-  static constexpr std::string_view kind = "max_pool", role = "pool";
+  static constexpr std::string_view kind = "max_pool";
   static constexpr int inputs = 1;
-  using Layer = class MaxPoolLayer;
 
   int size = 2, stride = 2;
 
@@ -116,13 +120,13 @@ struct MaxPoolAttributes {
   int64_t channels(InputChannels in) const { return in[0]; }
   int side(int in) const { return (in - 1) / stride + 1; }
   double scale(double in) const { return in * stride; }
+  std::unique_ptr<Layer> make_layer(const LayerSetup& setup) const;
 };
 
 /// The mean over windows, padded as max-pooling's; what lies outside the map does not count.
 struct AveragePoolAttributes {
-  static constexpr std::string_view kind = "average_pool", role = "mean";
+  static constexpr std::string_view kind = "average_pool";
   static constexpr int inputs = 1;
-  using Layer = class AveragePoolLayer;
 
   int size = 2, stride = 2;
 
@@ -133,25 +137,25 @@ struct AveragePoolAttributes {
   int64_t channels(InputChannels in) const { return in[0]; }
   int side(int in) const { return (in - 1) / stride + 1; }
   double scale(double in) const { return in * stride; }
+  std::unique_ptr<Layer> make_layer(const LayerSetup& setup) const;
 };
 
 /// The mean over the whole map: one pixel.
 struct GlobalPoolAttributes {
-  static constexpr std::string_view kind = "global_average_pool", role = "mean";
+  static constexpr std::string_view kind = "global_average_pool";
   static constexpr int inputs = 1;
-  using Layer = class GlobalPoolLayer;
 
   void fields(LayerFields&) {}
   int64_t channels(InputChannels in) const { return in[0]; }
   int side(int) const { return 1; }
   double scale(double) const { return whole_image; }
+  std::unique_ptr<Layer> make_layer(const LayerSetup& setup) const;
 };
 
 /// Spatial pyramid pooling: the input and its stride-1 max-pools, concatenated (largest window first).
 struct SppAttributes {
-  static constexpr std::string_view kind = "spp", role = "spp";
+  static constexpr std::string_view kind = "spp";
   static constexpr int inputs = 1;
-  using Layer = class SpatialPyramidLayer;
 
   std::vector<int> windows{5, 9, 13};
 
@@ -162,25 +166,25 @@ struct SppAttributes {
   int64_t channels(InputChannels in) const { return in[0] * static_cast<int64_t>(1 + windows.size()); }
   int side(int in) const { return in; }
   double scale(double in) const { return in; }
+  std::unique_ptr<Layer> make_layer(const LayerSetup& setup) const;
 };
 
 /// Concatenation of its inputs along the channels.
 struct ConcatAttributes {
-  static constexpr std::string_view kind = "concat", role = "join";
+  static constexpr std::string_view kind = "concat";
   static constexpr int inputs = any_number;
-  using Layer = class ConcatLayer;
 
   void fields(LayerFields&) {}
   int64_t channels(InputChannels in) const;
   int side(int in) const { return in; }
   double scale(double in) const { return in; }
+  std::unique_ptr<Layer> make_layer(const LayerSetup& setup) const;
 };
 
 /// Keeps group `part` of `groups` equal groups of channels.
 struct SplitAttributes {
-  static constexpr std::string_view kind = "split", role = "half";
+  static constexpr std::string_view kind = "split";
   static constexpr int inputs = 1;
-  using Layer = class SplitLayer;
 
   int groups = 2, part = 0;
 
@@ -192,14 +196,33 @@ struct SplitAttributes {
   int64_t channels(InputChannels in) const { return in[0] / groups; }
   int side(int in) const { return in; }
   double scale(double in) const { return in; }
+  std::unique_ptr<Layer> make_layer(const LayerSetup& setup) const;
+};
+
+/// Channel shuffle (Zhang et al. 2018, section 3.1): with g equal groups of c channels in all, output channel j·g + i is
+/// input channel i·(c / g) + j.
+struct ChannelShuffleAttributes {
+  static constexpr std::string_view kind = "channel_shuffle";
+  static constexpr int inputs = 1;
+
+  int groups = 2;
+
+  void fields(LayerFields& f) {
+    f("groups", groups, "equal groups of channels, which are interleaved").at_least(1);
+  }
+  std::string refusal(InputChannels in) const;
+  int64_t channels(InputChannels in) const { return in[0]; }
+  int side(int in) const { return in; }
+  double scale(double in) const { return in; }
+
+  std::unique_ptr<Layer> make_layer(const LayerSetup& setup) const;
 };
 
 /// Sum of its two inputs, then an activation. `partial` allows different channels, as darknet's [shortcut]
 /// does: the output has the first input's channels, and the second is added to those that both have.
 struct ShortcutAttributes {
-  static constexpr std::string_view kind = "shortcut", role = "sum";
+  static constexpr std::string_view kind = "shortcut";
   static constexpr int inputs = 2;
-  using Layer = class ShortcutLayer;
 
   Activation activation = Activation::linear;
   bool partial = false;
@@ -212,13 +235,13 @@ struct ShortcutAttributes {
   int64_t channels(InputChannels in) const { return in[0]; }
   int side(int in) const { return in; }
   double scale(double in) const { return in; }
+  std::unique_ptr<Layer> make_layer(const LayerSetup& setup) const;
 };
 
 /// Σ w_i · x_i of its inputs with weights that are learned, then an activation (kernels/weighted_sum.h).
 struct WeightedSumAttributes {
-  static constexpr std::string_view kind = "weighted_sum", role = "sum";
+  static constexpr std::string_view kind = "weighted_sum";
   static constexpr int inputs = any_number;
-  using Layer = class WeightedSumLayer;
 
   SumWeighting weights = SumWeighting::channel;
   SumNormalization normalization = SumNormalization::none;
@@ -234,40 +257,40 @@ struct WeightedSumAttributes {
   int side(int in) const { return in; }
   double scale(double in) const { return in; }
   std::vector<ParameterSpec> parameters(InputChannels in) const;
+  std::unique_ptr<Layer> make_layer(const LayerSetup& setup) const;
 };
 
 /// Squeeze-and-excitation (Hu et al. 2018): the first input's channels, each times the second input's one pixel.
 struct ScaleChannelsAttributes {
-  static constexpr std::string_view kind = "scale_channels", role = "scaled";
+  static constexpr std::string_view kind = "scale_channels";
   static constexpr int inputs = 2;
   static constexpr bool second_is_one_pixel = true;
-  using Layer = class ScaleChannelsLayer;
 
   void fields(LayerFields&) {}
   std::string refusal(InputChannels in) const;
   int64_t channels(InputChannels in) const { return in[0]; }
   int side(int in) const { return in; }
   double scale(double in) const { return in; }
+  std::unique_ptr<Layer> make_layer(const LayerSetup& setup) const;
 };
 
 /// Element-wise product of its two inputs: YOLOv4's spatial attention, darknet's [sam].
 struct MultiplyAttributes {
-  static constexpr std::string_view kind = "multiply", role = "gate";
+  static constexpr std::string_view kind = "multiply";
   static constexpr int inputs = 2;
-  using Layer = class MultiplyLayer;
 
   void fields(LayerFields&) {}
   std::string refusal(InputChannels in) const;
   int64_t channels(InputChannels in) const { return in[0]; }
   int side(int in) const { return in; }
   double scale(double in) const { return in; }
+  std::unique_ptr<Layer> make_layer(const LayerSetup& setup) const;
 };
 
 /// Every pixel becomes factor × factor equal ones.
 struct UpsampleAttributes {
-  static constexpr std::string_view kind = "upsample", role = "up";
+  static constexpr std::string_view kind = "upsample";
   static constexpr int inputs = 1;
-  using Layer = class UpsampleLayer;
 
   int factor = 2;
 
@@ -275,14 +298,14 @@ struct UpsampleAttributes {
   int64_t channels(InputChannels in) const { return in[0]; }
   int side(int in) const { return in * factor; }
   double scale(double in) const { return in / factor; }
+  std::unique_ptr<Layer> make_layer(const LayerSetup& setup) const;
 };
 
 /// Every block × block pixels become one: [h, w, c] → [h / block, w / block, block²·c], the channels of the
 /// block's pixels one after the other, row by row (darknet's [reorg3d]).
 struct SpaceToDepthAttributes {
-  static constexpr std::string_view kind = "space_to_depth", role = "folded";
+  static constexpr std::string_view kind = "space_to_depth";
   static constexpr int inputs = 1;
-  using Layer = class SpaceToDepthLayer;
 
   int block = 2;
 
@@ -292,14 +315,14 @@ struct SpaceToDepthAttributes {
   int64_t channels(InputChannels in) const { return int64_t{in[0]} * block * block; }
   int side(int in) const { return in % block == 0 ? in / block : 0; }
   double scale(double in) const { return in * block; }
+  std::unique_ptr<Layer> make_layer(const LayerSetup& setup) const;
 };
 
 /// A head: its output is its input, the raw predictions. The input's size in `head` is set by the network,
 /// and `head.classes` by the model.
 struct YoloAttributes {
-  static constexpr std::string_view kind = "yolo", role = "head";
+  static constexpr std::string_view kind = "yolo";
   static constexpr int inputs = 1;
-  using Layer = class YoloLayer;
 
   YoloHead head;
   std::string anchors_where;             ///< file and line of the anchors, for messages
@@ -309,20 +332,19 @@ struct YoloAttributes {
   float nms_beta = 0.6f;
 
   void fields(LayerFields& f);
-  /// The keys that the model's `head:` may set for all heads: all but the mask.
-  void shared_fields(LayerFields& f);
   int64_t channels(InputChannels in) const { return in[0]; }
   int side(int in) const { return in; }
   double scale(double in) const { return in; }
+  std::unique_ptr<Layer> make_layer(const LayerSetup& setup) const;
 };
 
 /// All kinds. The exporters (ONNX, darknet) visit this variant, so that they do not compile until they handle
 /// a new kind.
 using LayerAttributes =
     std::variant<ConvAttributes, MaxPoolAttributes, AveragePoolAttributes, GlobalPoolAttributes,
-                 SppAttributes, ConcatAttributes, SplitAttributes, ShortcutAttributes, WeightedSumAttributes,
-                 MultiplyAttributes, ScaleChannelsAttributes, UpsampleAttributes, SpaceToDepthAttributes,
-                 YoloAttributes>;
+                 SppAttributes, ConcatAttributes, SplitAttributes, ChannelShuffleAttributes,
+                 ShortcutAttributes, WeightedSumAttributes, MultiplyAttributes, ScaleChannelsAttributes,
+                 UpsampleAttributes, SpaceToDepthAttributes, YoloAttributes>;
 
 /// Calls f with the defaults of each kind in turn.
 template <typename Function>

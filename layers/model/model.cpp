@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "layers/model/writer.h"
+
 namespace brightnet {
 
 namespace {
@@ -11,6 +13,13 @@ std::string sides_text(const Shape& shape) {
 }
 
 }  // namespace
+
+std::string Model::yaml() const {
+  if (description.IsNull()) return write_model_yaml(*this);
+  YAML::Emitter emitter;
+  emitter << description;
+  return std::string(emitter.c_str()) + '\n';
+}
 
 std::string Model::kind(const LayerDescription& layer) {
   return std::visit([](const auto& attributes) { return std::string(attributes.kind); }, layer.attributes);
@@ -22,6 +31,14 @@ int Model::channels_of(int input) const {
 
 bool is_head(const LayerDescription& layer) {
   return std::holds_alternative<YoloAttributes>(layer.attributes);
+}
+
+std::vector<bool> predicting_layers(const Model& model) {
+  std::vector<bool> predicts(model.layers.size());
+  for (const LayerDescription& layer : model.layers) {
+    if (is_head(layer)) predicts[layer.inputs[0]] = true;
+  }
+  return predicts;
 }
 
 bool reads_one_pixel(const LayerDescription& layer, size_t input) {

@@ -35,7 +35,12 @@ struct Model {
   int classes = 0;
   int stride = 32;  ///< the input's sides must be multiples of this
   std::vector<LayerDescription> layers;
-  std::string yaml;  ///< the whole description as YAML, with `classes` and head options resolved
+  /// The document that it was read from, with `classes` and the run's keys of `head:` in it; null for a model that no
+  /// YAML described. Copies share the node: it is replaced, not changed.
+  YAML::Node description;
+
+  /// The whole description as YAML: as it was written, or a line a layer (layers/model/writer.h).
+  std::string yaml() const;
 
   /// "conv", "max_pool", … as the YAML calls it.
   static std::string kind(const LayerDescription& layer);
@@ -44,6 +49,9 @@ struct Model {
 };
 
 bool is_head(const LayerDescription& layer);
+
+/// Which layers predict for a head: their filters follow from the classes.
+std::vector<bool> predicting_layers(const Model& model);
 
 /// Whether an input of a layer, counted from 0, is one pixel for the whole image. All others have the same sides.
 bool reads_one_pixel(const LayerDescription& layer, size_t input);

@@ -13,7 +13,15 @@ enum class ParameterKind : uint8_t { weight, bias, scale, shift, running_mean, r
 
 /// Averages that the forward pass updates; they have no gradient.
 constexpr bool is_running_statistic(ParameterKind kind) {
-  return kind == ParameterKind::running_mean || kind == ParameterKind::running_variance;
+  switch (kind) {
+    case ParameterKind::weight:
+    case ParameterKind::bias:
+    case ParameterKind::scale:
+    case ParameterKind::shift: return false;
+    case ParameterKind::running_mean:
+    case ParameterKind::running_variance: return true;
+  }
+  return false;
 }
 
 struct ParameterSpec {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <span>
 #include <utility>
 
 #include "layers/model/block_numbers.h"
+#include "layers/model/builder.h"
 
 namespace brightnet {
 namespace {
@@ -45,13 +45,6 @@ LayerAttributes attributes_of(const std::string& kind, const std::string& where)
                    nearest.empty() ? remedy + '.' : "Did you mean '" + nearest + "'?");
 }
 
-void read_head(const YamlValue& value, YoloAttributes& head) {
-  read_fields(value, [&](Fields& f) {
-    LayerFields fields(f, Activation::linear, LayerFields::Purpose::reading);
-    head.shared_fields(fields);
-  });
-}
-
 /// The names that are visible in a list of layers.
 struct Scope {
   std::string prefix;
@@ -62,20 +55,19 @@ struct Scope {
 
 class ModelReader {
  public:
-  ModelReader(Model& model, std::string file, Activation activation, YoloAttributes head,
-              YamlValue head_overrides, YAML::Node blocks)
-      : model_(model),
+  ModelReader(ModelBuilder& builder, std::string file, Activation activation, YoloAttributes head,
+              const HeadOptions& head_of_run, YAML::Node blocks)
+      : builder_(builder),
         file_(std::move(file)),
         activation_(activation),
         head_(std::move(head)),
-        head_overrides_(std::move(head_overrides)),
+        head_of_run_(head_of_run),
         blocks_(std::move(blocks)) {}
 
   void read(const YAML::Node& layers) {
     Scope scope;
     scope.names["input"] = network_input;
     read_list(layers, scope, {}, 0);
-    finish();
   }
 
  private:
@@ -175,11 +167,8 @@ class ModelReader {
     if (layer.inputs.empty()) layer.inputs.push_back(scope.previous);
     const std::string name = unique_name(reference.name, kind, scope, layer.where);
     layer.name = scope.prefix + name;
-    const int index = static_cast<int>(model_.layers.size());
-    std::visit([&](auto& attributes) { complete(attributes, layer); }, layer.attributes);
-    model_.layers.push_back(std::move(layer));
-    scope.names[name] = index;
-    scope.previous = index;
+    scope.previous = builder_.add(std::move(layer));
+    scope.names[name] = scope.previous;
   }
 
   LayerAttributes read_attributes(const std::string& kind, const YamlValue& value,
@@ -192,150 +181,17 @@ class ModelReader {
       LayerFields fields(f, activation_, LayerFields::Purpose::reading);
       std::visit([&](auto& layer) { layer.fields(fields); }, attributes);
     });
-    if (yolo && head_overrides_.defined()) read_head(head_overrides_, *yolo);
+    if (yolo) apply(head_of_run_, *yolo);
     return attributes;
   }
 
-  int known_channels(int index, const LayerDescription& layer) const {
-    const int channels = model_.channels_of(index);
-    if (channels > 0) return channels;
-    throw InputError("'" + layer.name + "' reads '" + model_.layers[index].name + "', whose filters are auto",
-                     layer.where, "Only a yolo layer may read it.");
-  }
-
-  static int checked_channels(const LayerDescription& layer, int64_t channels) {
-    if (channels <= max_channels) return static_cast<int>(channels);
-    throw InputError("'" + layer.name + "' would have " + std::to_string(channels) +
-                         " channels, and a layer can have " + std::to_string(max_channels),
-                     layer.where);
-  }
-
-  static void check_input_count(int wanted, const LayerDescription& layer) {
-    if (wanted == any_number || layer.inputs.size() == static_cast<size_t>(wanted)) return;
-    if (wanted == 1) throw InputError("this kind of layer reads exactly one other", layer.where);
-    throw InputError("this kind of layer reads exactly " + std::to_string(wanted) + " others", layer.where,
-                     "Write from: [a, b].");
-  }
-
-  template <LayerKind Kind>
-  void complete(const Kind& kind, LayerDescription& layer) {
-    check_input_count(Kind::inputs, layer);
-    std::vector<int> channels;
-    for (const int input : layer.inputs) channels.push_back(known_channels(input, layer));
-    if constexpr (requires { kind.refusal(channels); }) {
-      if (const std::string why = kind.refusal(channels); !why.empty()) throw InputError(why, layer.where);
-    }
-    layer.channels = checked_channels(layer, kind.channels(channels));
-  }
-
-  static void check_mask(const YoloAttributes& yolo, const LayerDescription& layer) {
-    for (const int anchor : std::span(yolo.head.mask, static_cast<size_t>(yolo.head.mask_count))) {
-      if (anchor >= 0 && anchor < yolo.head.anchor_count) continue;
-      throw InputError("'mask' names anchor " + std::to_string(anchor) + ", but there are " +
-                           std::to_string(yolo.head.anchor_count) + ", counted from 0",
-                       layer.where, "The anchors are listed at " + yolo.anchors_where + '.');
-    }
-  }
-
-  /// Also sets the filters of the convolution before the head, if they are `auto`.
-  void complete(YoloAttributes& yolo, LayerDescription& layer) {
-    check_input_count(YoloAttributes::inputs, layer);
-    if (yolo.head.mask_count == 0) throw InputError("a yolo layer needs a mask", layer.where);
-    check_mask(yolo, layer);
-    if (layer.inputs[0] == network_input) throw InputError("a yolo layer cannot read the image", layer.where);
-    yolo.head.classes = model_.classes;
-    if (!yolo.class_weights.empty() && static_cast<int>(yolo.class_weights.size()) != model_.classes) {
-      throw InputError("class_weights lists " + std::to_string(yolo.class_weights.size()) + " numbers for " +
-                           std::to_string(model_.classes) + " classes",
-                       layer.where);
-    }
-    const int needed = checked_channels(layer, int64_t{yolo.head.mask_count} * (5 + int64_t{model_.classes}));
-    LayerDescription& source = model_.layers[layer.inputs[0]];
-    if (source.channels == 0) {
-      std::get<ConvAttributes>(source.attributes).filters = needed;
-      source.channels = needed;
-    } else if (source.channels != needed) {
-      throw InputError("this head needs " + std::to_string(needed) +
-                           " channels (anchors · (5 + classes)), and '" + source.name + "' has " +
-                           std::to_string(source.channels),
-                       layer.where, "Write filters: auto there.");
-    }
-    layer.channels = needed;
-  }
-
-  /// Strides, and checks that need the whole model.
-  void finish() {
-    for (const auto& layer : model_.layers) {
-      if (layer.channels > 0) continue;
-      throw InputError("'filters: auto' has no yolo layer after it", layer.where, "Write a number.");
-    }
-    const std::vector<double> scales = layer_scales(model_.layers);
-    const auto scale_of = [&](int input) { return input == network_input ? 1.0 : scales[input]; };
-    for (const auto& layer : model_.layers) {
-      const double scale = scale_of(layer.inputs[0]);
-      check_scales(layer, scale);
-      for (size_t i = 0; i < layer.inputs.size(); ++i) {
-        const bool one_pixel = reads_one_pixel(layer, i);
-        if (scale_of(layer.inputs[i]) == (one_pixel ? whole_image : scale)) continue;
-        if (one_pixel) {
-          throw InputError("the second input of '" + layer.name + "' is not one pixel for the whole image",
-                           layer.where,
-                           "Write from: [map, factors], the factors after a global_average_pool.");
-        }
-        throw InputError("the inputs of '" + layer.name + "' have different sizes", layer.where,
-                         "Upsample or pool one of them first.");
-      }
-    }
-    for (const double scale : scales) model_.stride = std::max(model_.stride, static_cast<int>(scale));
-    check_readers();
-  }
-
-  /// What a global pool makes has one pixel, and stays so.
-  static void check_scales(const LayerDescription& layer, double scale) {
-    if (scale != whole_image) return;
-    const bool enlarges = std::visit([](const auto& kind) { return kind.side(1) != 1; }, layer.attributes);
-    if (enlarges || is_head(layer)) {
-      throw InputError("'" + layer.name +
-                           "' reads the single pixel that a global_average_pool makes, which " +
-                           (is_head(layer) ? "is no map for a head" : "it would change the size of"),
-                       layer.where, "Between that pool and a scale_channels stand convolutions of size 1.");
-    }
-  }
-
-  void check_readers() const {
-    if (std::none_of(model_.layers.begin(), model_.layers.end(), is_head))
-      throw InputError("the model has no yolo layer", file_);
-    std::vector<bool> read(model_.layers.size());
-    for (const auto& layer : model_.layers) {
-      for (const int input : layer.inputs) {
-        if (input != network_input) read[input] = true;
-      }
-    }
-    for (size_t i = 0; i < read.size(); ++i) {
-      if (read[i] || is_head(model_.layers[i])) continue;
-      throw InputError("nothing reads '" + model_.layers[i].name + "'", model_.layers[i].where,
-                       "Remove it, or name it in the 'from' of a later layer.");
-    }
-  }
-
-  Model& model_;
+  ModelBuilder& builder_;
   std::string file_;
   Activation activation_;
   YoloAttributes head_;
-  YamlValue head_overrides_;
+  const HeadOptions& head_of_run_;
   YAML::Node blocks_;
 };
-
-/// Tags tell which option of the command line a value came from, which no file should say.
-void remove_tags(YAML::Node node) {
-  node.SetTag("");
-  if (node.IsSequence()) {
-    for (const YAML::Node& item : node) remove_tags(item);
-  }
-  if (node.IsMap()) {
-    for (const auto& entry : node) remove_tags(entry.second);
-  }
-}
 
 /// Takes these keys from the yolo layers of a list.
 void remove_from_heads(YAML::Node layers, const std::vector<std::string>& keys) {
@@ -346,19 +202,17 @@ void remove_from_heads(YAML::Node layers, const std::vector<std::string>& keys) 
   }
 }
 
-/// The model's YAML with the overrides in it: in its `head:`, and no longer in its yolo layers, where they would win.
-void override_head(YAML::Node model, const YAML::Node& overrides) {
+/// The model's YAML with the keys in it: in its `head:`, and no longer in its yolo layers, where they would win.
+void override_head(YAML::Node model, const HeadOptions& head) {
   std::vector<std::string> keys;
-  for (const auto& entry : overrides) {
-    // `model`, and `auto` until training has chosen, leave the model's own value as it is.
-    const bool word =
-        entry.second.IsScalar() && (entry.second.Scalar() == "model" || entry.second.Scalar() == "auto");
-    if (word) continue;
-    keys.push_back(entry.first.as<std::string>());
-    const YAML::Node value = YAML::Clone(entry.second);
-    remove_tags(value);
-    model["head"][keys.back()] = value;
+  HeadOptions copy = head;
+  for (const auto& entry : field_nodes([&](Fields& f) { copy.fields(f); })) {
+    // Those that are left to the model, or to training until it has chosen, stay as they are.
+    if (entry.second.IsScalar() && enum_value<LeftTo>(entry.second.Scalar())) continue;
+    keys.push_back(entry.first.Scalar());
+    model["head"][keys.back()] = entry.second;
   }
+  if (keys.empty()) return;
   remove_from_heads(model["layers"], keys);
   if (!std::as_const(model)["blocks"].IsDefined()) return;
   for (const auto& block : model["blocks"]) remove_from_heads(block.second["layers"], keys);
@@ -366,14 +220,12 @@ void override_head(YAML::Node model, const YAML::Node& overrides) {
 
 }  // namespace
 
-Model parse_model(const YamlDocument& document, int classes, const YamlValue& head_overrides, int channels) {
+Model parse_model(const YamlDocument& document, int classes, const HeadOptions& head, int channels) {
   Model model;
-  model.stride = 1;
   YAML::Node blocks(YAML::NodeType::Map), layers;
-  YoloAttributes head;
+  YoloAttributes defaults;
   Activation activation = Activation::leaky;
   int declared_classes = 80;
-  YamlValue head_value;
   const auto keep = [](YAML::Node& node) {
     return [&node](const YamlValue& value) { node.reset(value.node); };
   };
@@ -392,31 +244,44 @@ Model parse_model(const YamlDocument& document, int classes, const YamlValue& he
     f("classes", declared_classes, "").at_least(1);
     f("activation", activation, "");
     f.custom(
-        "head", [&](const YamlValue& value) { read_head(value, head); }, nothing, "");
+        "head",
+        [&](const YamlValue& value) {
+          HeadOptions own;
+          read_config(value, own);
+          apply(own, defaults);
+        },
+        nothing, "");
     f.custom("blocks", keep(blocks), nothing, "");
     f.custom("layers", keep(layers), nothing, "");
   });
-  if (head_overrides.defined()) read_head(head_overrides, head);
+  apply(head, defaults);
   model.classes = classes > 0 ? classes : declared_classes;
   if (channels > 0) model.channels = channels;
   if (!blocks.IsMap())
     throw InputError("'blocks' must be a mapping", YamlValue{blocks, document.file()}.where());
   if (layers.IsNull()) throw InputError("the model has no 'layers'", document.file());
-  ModelReader(model, document.file(), activation, head, head_overrides, blocks).read(layers);
-
-  YAML::Node resolved = YAML::Clone(document.root().node);
-  resolved["classes"] = model.classes;
-  if (channels > 0) resolved["input"]["channels"] = channels;
-  if (head_overrides.defined()) override_head(resolved, head_overrides.node);
-  YAML::Emitter emitter;
-  emitter << resolved;
-  model.yaml = std::string(emitter.c_str()) + '\n';
+  ModelBuilder builder(std::move(model));
+  ModelReader(builder, document.file(), activation, defaults, head, blocks).read(layers);
+  model = builder.finish(document.file());
+  model.description = YAML::Clone(document.root().node);
+  model.description["classes"] = model.classes;
+  if (channels > 0) model.description["input"]["channels"] = channels;
+  override_head(model.description, head);
   return model;
 }
 
-Model load_model(const std::filesystem::path& file, int classes, const YamlValue& head_overrides,
-                 int channels) {
-  return parse_model(YamlDocument::load(file), classes, head_overrides, channels);
+Model load_model(const std::filesystem::path& file, int classes, const HeadOptions& head, int channels) {
+  return parse_model(YamlDocument::load(file), classes, head, channels);
+}
+
+void set_head(const HeadOptions& head, Model& model) {
+  for (LayerDescription& layer : model.layers) {
+    if (auto* yolo = std::get_if<YoloAttributes>(&layer.attributes)) apply(head, *yolo);
+  }
+  if (model.description.IsNull()) return;
+  // Copies of the model share the document, and assigning to a node of yaml-cpp changes all of its copies.
+  model.description.reset(YAML::Clone(model.description));
+  override_head(model.description, head);
 }
 
 }  // namespace brightnet

@@ -29,12 +29,14 @@
 
 namespace brightnet {
 
-/// Reads a model; `classes` sets the heads' width (0: the model's own). `head_overrides` (may be undefined) is a mapping
-/// of keys that win over those of the model's yolo layers, which win over those of its `head:`. Throws InputError with
-/// file and line for an invalid model.
-Model load_model(const std::filesystem::path& file, int classes, const YamlValue& head_overrides = {},
+/// Reads a model; `classes` sets the heads' width (0: the model's own). The keys of `head` win over those of the model's
+/// yolo layers, which win over those of its `head:`. Throws InputError with file and line for an invalid model.
+Model load_model(const std::filesystem::path& file, int classes, const HeadOptions& head = {},
                  int channels = 0);
-Model parse_model(const YamlDocument& document, int classes, const YamlValue& head_overrides = {},
-                  int channels = 0);
+Model parse_model(const YamlDocument& document, int classes, const HeadOptions& head = {}, int channels = 0);
+
+/// Gives all heads of a model these keys, as if it had been read with them. They fit it: anchors for every mask, a
+/// weight for every class.
+void set_head(const HeadOptions& head, Model& model);
 
 }  // namespace brightnet

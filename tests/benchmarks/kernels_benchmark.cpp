@@ -214,7 +214,7 @@ void add_parameters() {
                                        .first = first.floats(),
                                        .ema = average ? ema.floats() : nullptr};
           measure(state, (average ? 7 : 5) * values.bytes(), [&] {
-            on_cpu().sgd_step({}, arrays, {&range, 1}, &step);
+            on_cpu().optimizer_step(Sgd{}, arrays, {&range, 1}, &step);
           });
         },
         false);
@@ -231,7 +231,9 @@ void add_parameters() {
                                      .first = first.floats(),
                                      .second = second.floats(),
                                      .ema = ema.floats()};
-        measure(state, 9 * values.bytes(), [&] { on_cpu().adamw_step({}, arrays, {&range, 1}, &step); });
+        measure(state, 9 * values.bytes(), [&] {
+          on_cpu().optimizer_step(AdamW{}, arrays, {&range, 1}, &step);
+        });
       },
       false);
   add_benchmark(

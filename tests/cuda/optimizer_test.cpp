@@ -1,12 +1,12 @@
 // The GPU's optimizer step against the CPU's, which tests/kernels/optimizer_test.cpp compares
 // with fp64 formulas; and with gradients in 16 bits against the same in fp32.
 #include <cmath>
-#include <cstring>
 
 #include <gtest/gtest.h>
 
 #include "kernels/cpu/cpu_backend.h"
 #include "tests/kernels/device.h"
+#include "tests/kernels/every_rule.h"
 
 namespace brightnet::testing {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 const std::vector<ParameterRange> ranges{{3, 20, 1.0f, 0.0f},
                                          {21, 22, 1.0f, 0.01f},
                                          {22, 23, 0.3f, 0.0f},
-                                         {100, 8000, 0.5f, 0.002f, DType::f32, true},
+                                         {100, 8000, 0.5f, 0.002f, true},
                                          {8000, 13002, 0.2f, 0.0f}};
 constexpr size_t parameters = 13003;
 
@@ -78,22 +78,16 @@ TEST(CudaOptimizer, StepsAsTheCpuDoes) {
   const OwnedArray<ParameterRange> device_ranges(ranges);
   const std::span<const ParameterRange> on_device{device_ranges.data(), ranges.size()};
   for (const bool average : {false, true}) {
-    for (const SgdStep& sgd : {SgdStep{}, SgdStep{.nesterov = true}, SgdStep{.decoupled = true}}) {
+    for (const OptimizerRule& rule : every_rule()) {
+      SCOPED_TRACE(name_of(rule));
       Arrays host;
       const OwnedArrays gpu(host);
       for (int step = 0; step < 3; ++step) {
-        cpu.sgd_step(sgd, host.arrays(average), ranges, &state);
-        device().sgd_step(sgd, gpu.arrays(average), on_device, device_state);
+        cpu.optimizer_step(rule, host.arrays(average), ranges, &state);
+        device().optimizer_step(rule, gpu.arrays(average), on_device, device_state);
       }
       expect_close(gpu, host);
     }
-    Arrays host;
-    const OwnedArrays gpu(host);
-    for (int step = 0; step < 3; ++step) {
-      cpu.adamw_step({}, host.arrays(average), ranges, &state);
-      device().adamw_step({}, gpu.arrays(average), on_device, device_state);
-    }
-    expect_close(gpu, host);
   }
 }
 
@@ -104,98 +98,12 @@ TEST(CudaOptimizer, TouchesNothingInASkippedStep) {
   const OwnedArray<StepState> state(std::vector<StepState>{StepState{}});
   const OwnedArray<ParameterRange> device_ranges(ranges);
   const std::span<const ParameterRange> on_device{device_ranges.data(), ranges.size()};
-  device().sgd_step({}, gpu.arrays(true), on_device, state);
-  device().adamw_step({}, gpu.arrays(true), on_device, state);
+  for (const OptimizerRule& rule : every_rule())
+    device().optimizer_step(rule, gpu.arrays(true), on_device, state);
   EXPECT_EQ(gpu.values.get(), host.values);
   EXPECT_EQ(gpu.first.get(), host.first);
   EXPECT_EQ(gpu.second.get(), host.second);
   EXPECT_EQ(gpu.ema.get(), host.ema);
-}
-
-/// Gradients in 16 bits in some ranges, beside others and alone; those in fp32 begin and end inside groups of four.
-struct RoundedGradients {
-  RoundedGradients(DType half, std::vector<float> gradients)
-      : type(half),
-        ranges{{0, 4, 1.0f, 0.0f, half},   {4, 24, 1.0f, 0.01f, half},       {24, 25, 0.3f, 0.0f},
-               {40, 44, 1.0f, 0.0f, half}, {44, 99, 0.5f, 0.002f},           {100, 8000, 0.5f, 0.002f, half},
-               {8002, 8003, 1.0f, 0.0f},   {8004, 8012, 1.0f, 0.001f, half}, {8012, 13002, 0.2f, 0.0f}},
-        widened(std::move(gradients)) {
-    for_rounded([&](const ParameterRange&, size_t i) { widened[i] = rounded(widened[i], type); });
-  }
-
-  /// As convolutions leave them. What lies after a range's gradients is no number.
-  std::vector<float> in_place() const {
-    std::vector<float> array = widened;
-    auto* const bytes = reinterpret_cast<std::byte*>(array.data());
-    for (const ParameterRange& range : ranges) {
-      if (range.gradient_type != DType::f32)
-        std::memset(array.data() + range.begin, 0xFF, (range.end - range.begin) * sizeof(float));
-    }
-    for_rounded([&](const ParameterRange& range, size_t i) {
-      const BFloat16 bf16(widened[i]);
-      const uint16_t f16 = half_bits(widened[i]);
-      std::memcpy(bytes + range.begin * sizeof(float) + (i - range.begin) * 2,
-                  type == DType::bf16 ? static_cast<const void*>(&bf16) : &f16, 2);
-    });
-    return array;
-  }
-  std::vector<ParameterRange> ranges_of_widened() const {
-    std::vector<ParameterRange> all = ranges;
-    for (ParameterRange& range : all) range.gradient_type = DType::f32;
-    return all;
-  }
-  size_t count() const {
-    size_t sum = 0;
-    for_rounded([&](const ParameterRange&, size_t) { ++sum; });
-    return sum;
-  }
-
-  DType type;
-  std::vector<ParameterRange> ranges;
-  std::vector<float> widened;
-
- private:
-  template <typename Call>
-  void for_rounded(Call&& call) const {
-    for (const ParameterRange& range : ranges) {
-      if (range.gradient_type == DType::f32) continue;
-      for (size_t i = range.begin; i < range.end; ++i) call(range, i);
-    }
-  }
-};
-
-TEST(CudaOptimizer, StepsWithGradientsIn16BitsAsWithTheSameInFp32ToTheBit) {
-  const OwnedArray<StepState> state(std::vector<StepState>{applied_state()});
-  for (const DType type : {DType::f16, DType::bf16}) {
-    const RoundedGradients gradients(type, random_values(parameters, 2, 10));
-    const OwnedArray<ParameterRange> ranges(gradients.ranges),
-        ranges_of_widened(gradients.ranges_of_widened());
-    for (const bool average : {false, true}) {
-      for (const bool adamw : {false, true}) {
-        SCOPED_TRACE(std::string(enum_name(type)) + (adamw ? ", AdamW" : ", SGD") +
-                     (average ? ", average" : ""));
-        Arrays host;
-        host.gradients = gradients.widened;
-        const OwnedArrays widened(host);
-        host.gradients = gradients.in_place();
-        const OwnedArrays in_place(host);
-        const auto step = [&](const OwnedArrays& arrays, const OwnedArray<ParameterRange>& of) {
-          const std::span<const ParameterRange> all{of.data(), gradients.ranges.size()};
-          adamw ? device().adamw_step({}, arrays.arrays(average), all, state)
-                : device().sgd_step({}, arrays.arrays(average), all, state);
-        };
-        for (int i = 0; i < 2; ++i) {
-          step(widened, ranges_of_widened);
-          step(in_place, ranges);
-        }
-        EXPECT_EQ(in_place.values.get(), widened.values.get());
-        EXPECT_EQ(in_place.first.get(), widened.first.get());
-        EXPECT_EQ(in_place.second.get(), widened.second.get());
-        EXPECT_EQ(in_place.ema.get(), widened.ema.get());
-        EXPECT_NE(in_place.values.get(), host.values);
-      }
-    }
-  }
 }
 
 TEST(CudaOptimizer, CommitsStatisticsAsTheCpuDoes) {
@@ -229,8 +137,8 @@ TEST(CudaOptimizer, ReplayedFromARecordingStepsTheSameToTheBit) {
   const OwnedArray<std::byte> workspace(step_workspace_bytes);
   const auto queue = [&](const OwnedArrays& arrays, StepState* state) {
     device().check_step(policy, {arrays.gradients, parameters, nullptr, 0}, state, workspace);
-    device().sgd_step({}, arrays.arrays(false), on_device, state);
-    device().adamw_step({}, arrays.arrays(true), on_device, state);
+    device().optimizer_step(Sgd{}, arrays.arrays(false), on_device, state);
+    device().optimizer_step(AdamW{}, arrays.arrays(true), on_device, state);
   };
   const auto recording = device().record([&] { queue(replayed, replayed_state); });
   ASSERT_NE(recording, nullptr);
@@ -317,55 +225,6 @@ TEST(CudaCheckStep, FindsAnyElementThatIsNotFinite) {
         gradients[place] = 1;
         statistics[9] = bad;
         expect_same_decision(gradients, statistics);
-      }
-    }
-  }
-}
-
-StepState checked(const StepEvidence& evidence) {
-  StepState start;
-  start.loss_scale = 64;
-  const OwnedArray<StepState> state(std::vector<StepState>{start});
-  const OwnedArray<std::byte> workspace(step_workspace_bytes);
-  device().check_step({.clip = 3, .scales_loss = true, .images = 4}, evidence, state, workspace);
-  return state.get()[0];
-}
-
-TEST(CudaCheckStep, TheNormOfGradientsIn16BitsIsThatOfTheSameInFp32ToTheBit) {
-  const std::vector<float> statistics = random_values(1001, 7, 1);
-  const OwnedArray<float> device_statistics(statistics);
-  for (const DType type : {DType::f16, DType::bf16}) {
-    for (const size_t count : {parameters, size_t{70003}}) {
-      const RoundedGradients gradients(type, random_values(count, 6, 100));
-      const OwnedArray<ParameterRange> ranges(gradients.ranges);
-      const OwnedArray<float> widened(gradients.widened), in_place(gradients.in_place());
-      StepEvidence evidence{widened, count, device_statistics, statistics.size()};
-      const StepState expected = checked(evidence);
-      evidence.gradients = in_place;
-      evidence.ranges = {ranges.data(), gradients.ranges.size()};
-      evidence.rounded_gradients = gradients.count();
-      const StepState actual = checked(evidence);
-      EXPECT_EQ(expected.apply, 1);
-      EXPECT_EQ(actual.apply, 1) << "what lies after a range's gradients was read";
-      EXPECT_EQ(actual.norm, expected.norm) << enum_name(type) << ' ' << count;
-      EXPECT_EQ(actual.gradient_factor, expected.gradient_factor);
-    }
-  }
-}
-
-TEST(CudaCheckStep, FindsAGradientIn16BitsThatIsNotFinite) {
-  for (const DType type : {DType::f16, DType::bf16}) {
-    for (const float bad : {NAN, INFINITY, -INFINITY}) {
-      for (const size_t place : {0, 3, 22, 24, 26, 43, 100, 4000, 7999, 8002, 8009, 13002}) {
-        std::vector<float> values = random_values(parameters, 8, 1);
-        values[place] = bad;
-        const RoundedGradients gradients(type, values);
-        const OwnedArray<ParameterRange> ranges(gradients.ranges);
-        const OwnedArray<float> in_place(gradients.in_place());
-        StepEvidence evidence{in_place, parameters, nullptr, 0};
-        evidence.ranges = {ranges.data(), gradients.ranges.size()};
-        evidence.rounded_gradients = gradients.count();
-        EXPECT_EQ(checked(evidence).apply, 0) << enum_name(type) << ' ' << bad << " at " << place;
       }
     }
   }

@@ -138,10 +138,9 @@ TEST(EmulatedNetwork, InferenceAgreesWithTheCpu) {
 std::vector<ParameterRange> ranges_of(BoundNetwork& bound) {
   std::vector<ParameterRange> ranges;
   const auto& entries = bound.layout().entries();
-  const std::vector<DType> types = bound.network().gradient_types();
   for (size_t i = 0; i < entries.size() && entries[i].offset < bound.layout().trainable_floats(); ++i) {
     const size_t end = i + 1 < entries.size() ? entries[i + 1].offset : bound.layout().trainable_floats();
-    if (entries[i].rate > 0) ranges.push_back({entries[i].offset, end, 1, 5e-4f, types[i]});
+    if (entries[i].rate > 0) ranges.push_back({entries[i].offset, end, 1, 5e-4f});
   }
   return ranges;
 }
@@ -150,10 +149,8 @@ std::vector<ParameterRange> ranges_of(BoundNetwork& bound) {
 class Training {
  public:
   Training(Backend& backend, Precision precision)
-      : Training(backend, model_of(small_network, 3), precision, false) {}
-  Training(Backend& backend, const Model& model, Precision precision, bool gradients_in_place)
       : backend_(backend),
-        bound_(backend, model, 2, 32, precision, Mode::train, false, false, gradients_in_place),
+        bound_(backend, model_of(small_network, 3), 2, 32, precision, Mode::train),
         momentum_(backend, bound_.layout().trainable_floats() * sizeof(float)),
         ranges_(backend, ranges_of(bound_).size() * sizeof(ParameterRange)),
         state_(backend, sizeof(StepState)),
@@ -161,8 +158,6 @@ class Training {
     backend.zero(momentum_.data(), momentum_.bytes());
     const std::vector<ParameterRange> ranges = ranges_of(bound_);
     backend.upload(ranges_.data(), ranges.data(), ranges_.bytes());
-    for (const ParameterRange& range : ranges)
-      rounded_ += range.gradient_type != DType::f32 ? range.end - range.begin : 0;
     StepState state;
     state.rate = 0.01f;
     state.loss_scale = precision == Precision::fp16 ? 1024.0f : 1.0f;
@@ -181,17 +176,13 @@ class Training {
     bound_.network().backward({0.5f, &state->loss_scale}, false);
     const std::span<const ParameterRange> ranges(static_cast<const ParameterRange*>(ranges_.data()),
                                                  ranges_.bytes() / sizeof(ParameterRange));
-    StepEvidence evidence{parameters.gradients, trainable, nullptr, 0};
-    evidence.rounded_gradients = rounded_;
-    if (rounded_ > 0) evidence.ranges = ranges;
-    backend_.check_step(policy_, evidence, state, workspace_.data());
+    backend_.check_step(policy_, {parameters.gradients, trainable, nullptr, 0}, state, workspace_.data());
     OptimizerArrays arrays;
     arrays.count = trainable;
     arrays.values = parameters.values;
     arrays.gradients = parameters.gradients;
     arrays.first = momentum_.floats();
-    arrays.rounded_gradients = rounded_;
-    backend_.sgd_step({}, arrays, ranges, state);
+    backend_.optimizer_step(Sgd{}, arrays, ranges, state);
     ++parameters.version;
   }
   double loss() const {
@@ -212,70 +203,8 @@ class Training {
   Backend& backend_;
   mutable BoundNetwork bound_;
   DeviceBuffer momentum_, ranges_, state_, workspace_;
-  size_t rounded_ = 0;
   StepPolicy policy_;
 };
-
-/// With twins, a frozen layer, and one in fp32.
-Model model_of_all_gradients() {
-  std::string yaml = block_of_yolov4;
-  const std::string last = "activation: linear}";
-  yaml.replace(yaml.find(last), last.size(), "activation: linear, precision: fp32}");
-  Model model = model_of(yaml, 3);
-  model.layers[0].rate = 0;
-  return model;
-}
-
-TEST(EmulatedNetwork, GradientsLeftIn16BitsStepAsConvertedOnesToTheBit) {
-  const auto gpu = make_emulated_backend();
-  for (const Precision precision : {Precision::fp16, Precision::bf16}) {
-    SCOPED_TRACE(std::string(enum_name(precision)));
-    Training converted(*gpu, model_of_all_gradients(), precision, false),
-        in_place(*gpu, model_of_all_gradients(), precision, true);
-    for (uint64_t step = 0; step < 3; ++step) {
-      for (Training* training : {&converted, &in_place}) {
-        training->give(step);
-        training->step();
-      }
-      EXPECT_EQ(in_place.state().norm, converted.state().norm);
-      EXPECT_GT(in_place.state().norm, 0);
-      EXPECT_EQ(in_place.values(), converted.values());
-    }
-    EXPECT_EQ(in_place.applied(), 3);
-  }
-}
-
-TEST(EmulatedNetwork, NoGradientWaitsInThePlanButThoseOfTwins) {
-  const auto gpu = make_emulated_backend();
-  for (const Precision precision : {Precision::fp32, Precision::fp16, Precision::bf16}) {
-    SCOPED_TRACE(std::string(enum_name(precision)));
-    Training training(*gpu, model_of_all_gradients(), precision, true);
-    BoundNetwork& bound = training.bound();
-    const std::vector<DType> types = bound.network().gradient_types();
-    size_t half = 0;
-    for (size_t i = 0; i < types.size(); ++i) {
-      const ParameterEntry& entry = bound.layout().entries()[i];
-      const LayerDescription& layer = bound.model().layers[static_cast<size_t>(entry.layer)];
-      const auto* conv = std::get_if<ConvAttributes>(&layer.attributes);
-      const bool twin = entry.layer == 2 || entry.layer == 3;
-      const bool rounds =
-          conv && entry.kind == ParameterKind::weight && !conv->full_precision && !twin && entry.rate > 0;
-      EXPECT_EQ(types[i], rounds ? compute_type(precision) : DType::f32) << entry.name;
-      half += types[i] != DType::f32;
-      const size_t waiting = bound.network().layer(entry.layer).memory_needs().rounded_gradient;
-      EXPECT_EQ(waiting > 0, precision != Precision::fp32 && entry.layer == 2) << entry.name;
-    }
-    EXPECT_EQ(half, precision == Precision::fp32 ? 0u : 10u);
-  }
-}
-
-TEST(EmulatedNetwork, NothingIsAddedToGradientsIn16Bits) {
-  const auto gpu = make_emulated_backend();
-  Training training(*gpu, model_of(small_network, 3), Precision::fp16, true);
-  training.give(1);
-  training.bound().network().forward();
-  EXPECT_THROW(training.bound().network().backward({1}, true), std::logic_error);
-}
 
 TEST(EmulatedNetwork, TenTrainingStepsGoTheCpusWay) {
   for (const Precision precision : {Precision::fp32, Precision::bf16, Precision::fp16}) {

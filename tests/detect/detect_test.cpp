@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "detect/sources/source.h"
 #include "tests/detect/clip.h"
 #include "tests/train/small_weights.h"
 
@@ -13,13 +14,12 @@ using testing::SmallRun;
 
 class Detect : public ::testing::Test {
  protected:
-  std::vector<FoundObjects> run(const std::string& source, int batch, DetectOptions options = {},
-                                const std::vector<bool>& classes = {}) {
+  std::vector<FoundObjects> run(const std::string& source, int batch, DetectOptions options = {}) {
     options.nms.score = 0.1f;
     InferenceNetwork inference(load_trained_model(weights_), *backend_, Precision::fp32, batch, 0);
     const auto opened = open_source((run_.folder() / source).string());
     std::vector<FoundObjects> all;
-    report_ = detect(inference, *opened, options, classes, [&](const FoundObjects& found) {
+    report_ = detect(inference, *opened, options, [&](const FoundObjects& found) {
       all.push_back(found);
       return std::ssize(all) != stop_after_;
     });
@@ -38,7 +38,7 @@ TEST_F(Detect, FindsTheSameInAnyBatchWithAnyNumberOfThreads) {
   ASSERT_EQ(one_by_one.size(), 5u);
   EXPECT_GT(report_.objects, 0);
   for (const int batch : {2, 5, 8}) {  // 2: the last batch is not full; 8: none is
-    for (const int workers : {1, 3}) {
+    for (const int workers : {0, 1, 3}) {
       const auto found = run("data/images/train", batch, {.workers = workers});
       ASSERT_EQ(found.size(), one_by_one.size());
       for (size_t i = 0; i < found.size(); ++i) {
@@ -69,28 +69,85 @@ TEST_F(Detect, AVideosFramesComeInOrder) {
   }
 }
 
+TEST_F(Detect, AVideoThatEndsEarlyGivesTheFramesItHas) {
+  const fs::path clip = run_.folder() / "clip.avi";
+  testing::write_clip(clip, 40);
+  fs::resize_file(clip, fs::file_size(clip) / 2);
+  for (const TileOptions& tiles : {TileOptions{}, TileOptions{.size = 40}}) {
+    const auto found = run("clip.avi", 4, {.workers = 2, .tiles = tiles});
+    EXPECT_GT(found.size(), 5u);
+    EXPECT_LT(found.size(), 35u);
+    EXPECT_EQ(report_.images, std::ssize(found));
+    for (size_t i = 0; i < found.size(); ++i) EXPECT_EQ(found[i].frame.number, static_cast<int64_t>(i));
+  }
+}
+
 TEST_F(Detect, SkipsAndNamesWhatDoesNotDecode) {
+  const auto all = run("data/images/train", 3);
+  const auto all_in_tiles = run("data/images/train", 3, {.tiles = {.size = 40}});
   const fs::path folder = run_.folder() / "data/images/train";
   write_atomically(folder / "a_broken.jpg", std::string("no image"));
   write_atomically(folder / "b_empty.png", std::string());
-  EXPECT_EQ(run("data/images/train", 3).size(), 5u);
-  EXPECT_EQ(report_.images, 5);
-  ASSERT_EQ(report_.skipped.size(), 2u);
-  EXPECT_EQ(fs::path(report_.skipped[0].file).filename(), "a_broken.jpg");
-  EXPECT_FALSE(report_.skipped[1].reason.empty());
+  write_atomically(folder / "zz.mp4", std::string("no video"));
+  for (const TileOptions& tiles : {TileOptions{}, TileOptions{.size = 40}}) {
+    for (const int workers : {0, 2}) {
+      const auto found = run("data/images/train", 3, {.workers = workers, .tiles = tiles});
+      const auto& expected = tiles ? all_in_tiles : all;
+      EXPECT_EQ(report_.images, 5);
+      ASSERT_EQ(found.size(), 5u);
+      for (size_t i = 0; i < 5; ++i) {
+        EXPECT_EQ(found[i].frame.file, expected[i].frame.file);
+        EXPECT_EQ(found[i].boxes.size(), expected[i].boxes.size());
+      }
+      ASSERT_EQ(report_.skipped.size(), 3u);
+      EXPECT_EQ(fs::path(report_.skipped[0].file).filename(), "a_broken.jpg");
+      EXPECT_FALSE(report_.skipped[1].reason.empty());
+      EXPECT_EQ(report_.skipped[2].reason, "this video cannot be opened");
+    }
+  }
 }
 
 TEST_F(Detect, EndsWhenTheSinkHasEnough) {
   stop_after_ = 3;
-  EXPECT_EQ(run("data/images/train", 2).size(), 3u);
-  EXPECT_EQ(report_.images, 3);
+  for (const TileOptions& tiles : {TileOptions{}, TileOptions{.size = 40}}) {
+    EXPECT_EQ(run("data/images/train", 2, {.tiles = tiles}).size(), 3u);
+    EXPECT_EQ(report_.images, 3);
+  }
+}
+
+TEST_F(Detect, SaysHowLongEachStageTook) {
+  run("data/images/train", 2);
+  const StageTimes& times = report_.times;
+  for (const double stage : {times.decode, times.prepare, times.network, times.nms, times.output}) {
+    EXPECT_GT(stage, 0);
+    EXPECT_LT(stage, times.clock);
+  }
+}
+
+TEST_F(Detect, FindsTheSameInAStreamAsInAVideo) {
+  testing::write_clip(run_.folder() / "clip.avi", 5);
+  for (const TileOptions& tiles : {TileOptions{}, TileOptions{.size = 40}}) {
+    const auto video = run("clip.avi", 4, {.workers = 2, .tiles = tiles});
+    InferenceNetwork inference(load_trained_model(weights_), *backend_, Precision::fp32, 4, 0);
+    const auto stream = open_source("file://" + fs::absolute(run_.folder() / "clip.avi").string());
+    ASSERT_TRUE(stream->live());
+    size_t frames = 0;
+    detect(inference, *stream, {.nms = {.score = 0.1f}, .workers = 2, .tiles = tiles},
+           [&](const FoundObjects& found) {
+             EXPECT_EQ(found.boxes.size(), video.at(frames).boxes.size());
+             EXPECT_EQ(found.frame.number, static_cast<int64_t>(frames++));
+             return true;
+           });
+    EXPECT_EQ(frames, 5u);
+  }
 }
 
 TEST_F(Detect, LooksForTheClassesAskedForAndKeepsTheBest) {
   DetectOptions options;
   options.nms.max_detections = 100'000;  // a class must not be crowded out by another
   const auto all = run("data/images/train", 5, options);
-  const auto squares = run("data/images/train", 5, options, {false, true});
+  options.classes = {false, true};
+  const auto squares = run("data/images/train", 5, options);
   for (size_t i = 0; i < all.size(); ++i) {
     std::vector<float> expected;
     for (const auto& box : all[i].boxes) {

@@ -1,6 +1,4 @@
 // Detection in tiles: of images and videos, against an evaluation's and against files of the tiles.
-#include "detect/tiles.h"
-
 #include <gtest/gtest.h>
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
@@ -8,8 +6,9 @@
 #include "data/formats/read.h"
 #include "data/image/read_image.h"
 #include "detect/detect.h"
-#include "detect/evaluate/merge_tiles.h"
-#include "detect/evaluate/tiled.h"
+#include "detect/evaluate/evaluate.h"
+#include "detect/merge_tiles.h"
+#include "detect/sources/source.h"
 #include "tests/detect/clip.h"
 #include "tests/train/small_weights.h"
 
@@ -50,12 +49,11 @@ class DetectInTiles : public ::testing::Test {
     return inference;
   }
 
-  std::vector<std::vector<ScoredBox>> detected(const fs::path& source, int batch,
-                                               const std::vector<bool>& classes = {}) {
+  std::vector<std::vector<ScoredBox>> detected(const fs::path& source, int batch) {
     const auto inference = network(batch);
     const auto opened = open_source(source.string());
     std::vector<std::vector<ScoredBox>> all;
-    detect(*inference, *opened, options_, classes, [&](const FoundObjects& found) {
+    detect(*inference, *opened, options_, [&](const FoundObjects& found) {
       all.push_back(found.boxes);
       return true;
     });
@@ -99,7 +97,7 @@ TEST_F(DetectInTiles, FindsWhatItFindsInFilesOfTheTiles) {
       const fs::path file = run_.folder() / "tile.png";
       cv::imwrite(file.string(), bgr);
       const auto source = open_source(file.string());
-      detect(*inference, *source, plain, {}, [&](const FoundObjects& of_tile) {
+      detect(*inference, *source, plain, [&](const FoundObjects& of_tile) {
         for (ScoredBox box : of_tile.boxes) {
           box.x1 += static_cast<float>(tile.x), box.x2 += static_cast<float>(tile.x);
           box.y1 += static_cast<float>(tile.y), box.y2 += static_cast<float>(tile.y);
@@ -153,7 +151,8 @@ TEST_F(DetectInTiles, TakesTheFramesOfAVideoAndTheClassesAskedFor) {
   options_.tiles.size = 32;
   const auto all = detected(run_.folder() / "clip.avi", 4);
   ASSERT_EQ(all.size(), 5u);
-  for (const auto& boxes : detected(run_.folder() / "clip.avi", 4, {false, true})) {
+  options_.classes = {false, true};
+  for (const auto& boxes : detected(run_.folder() / "clip.avi", 4)) {
     for (const ScoredBox& box : boxes) EXPECT_EQ(box.class_id, 1);
   }
 }

@@ -9,10 +9,12 @@
 #include "core/log.h"
 #include "core/progress.h"
 #include "core/random.h"
+#include "core/resource_folder.h"
 #include "data/loader/loader.h"
 #include "layers/network.h"
 #include "train/config/config.h"
 #include "train/distributed/agreement.h"
+#include "train/distributed/child_process.h"
 #include "train/distributed/gradient_exchange.h"
 #include "train/setup/run_model.h"
 
@@ -219,6 +221,7 @@ int play(Communicator& ranks, const std::string& scenario, const fs::path& folde
 int main(int count, char** arguments) {
   if (count != 3) return 2;
   brightnet::set_log_sink(brightnet::standard_error_sink());
+  brightnet::set_resource_folder(brightnet::resource_folder_of(brightnet::this_program()));
   const auto ranks = brightnet::open_communicator();
   return brightnet::run_as_rank(*ranks, [&] { return brightnet::play(*ranks, arguments[1], arguments[2]); });
 }

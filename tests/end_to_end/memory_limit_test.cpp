@@ -70,7 +70,7 @@ class MemoryLimit : public ::testing::Test {
     nlohmann::json header;
     header["__metadata__"] = {{"format", "brightnet weights"},
                               {"format_version", "1"},
-                              {"model", model.yaml},
+                              {"model", model.yaml()},
                               {"classes", "[\"circle\", \"square\"]"},
                               {"training", "{}"},
                               {"input", "{\"size\": 64, \"letterbox\": false}"}};

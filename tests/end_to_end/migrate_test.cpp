@@ -46,14 +46,6 @@ YamlValue nested(const std::string& key) {
   return {node, "docs/migrate.md"};
 }
 
-/// As a model's `head:` is read.
-void read_head(const YamlValue& value, YoloAttributes& head) {
-  read_fields(value, [&](Fields& f) {
-    LayerFields fields(f, Activation::linear, LayerFields::Purpose::reading);
-    head.shared_fields(fields);
-  });
-}
-
 TEST(Migrate, EveryKeyExists) {
   const std::regex key("(data|train|optimizer|schedule|ema|augment|loader|evaluate|head)\\.[a-z_0-9.]+");
   int keys = 0;
@@ -63,8 +55,8 @@ TEST(Migrate, EveryKeyExists) {
     const bool of_head = text.starts_with("head.");
     try {
       if (of_head) {
-        YoloAttributes head;
-        read_head(nested(text.substr(5)), head);
+        HeadOptions head;
+        read_config(nested(text.substr(5)), head);
       } else {
         RunConfig config;
         read_config(nested(text), config);

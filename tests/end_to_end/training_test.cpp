@@ -116,20 +116,6 @@ TEST_F(Runs, EndWithWhatTheirCurvesSay) {
     EXPECT_NE(text.find("Next to nothing was detected"), std::string::npos) << text;
 }
 
-TEST(RunsInTiles, EndAsOthersDo) {
-  const SmallRun small(60, 10);
-  std::vector<std::string> train{"train", "run.yaml", "--out", "run"};
-  const ProgramResult trained = run_program(
-      with_settings(train, SmallRun::short_run({"train.epochs=8", "data.tiles={size: 40, overlap: 0.2}",
-                                                "evaluate.every=8", "train.save_every=30"})),
-      small.folder());
-  ASSERT_EQ(trained.code, 0) << trained.err;
-  EXPECT_NE(trained.err.find("The last weights on 10 training images"), std::string::npos) << trained.err;
-  const ProgramResult again = run_program({"train", "--resume", "run"}, small.folder());
-  EXPECT_EQ(again.code, 0);
-  EXPECT_NE(again.err.find("This run is finished"), std::string::npos) << again.err;
-}
-
 TEST_F(Runs, NeverOverwriteOneAnother) {
   ASSERT_EQ(run(train({}, {"train.iterations=1"})).code, 0);
   const std::string log = file("runs/run/train.log");

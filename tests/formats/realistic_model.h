@@ -15,7 +15,7 @@
 #include "core/random.h"
 #include "data/image/grey.h"
 #include "data/synth/synth.h"
-#include "detect/evaluate/nms.h"
+#include "detect/nms.h"
 #include "formats/weights.h"
 #include "layers/network.h"
 #include "tests/layers/models.h"

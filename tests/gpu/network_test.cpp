@@ -136,12 +136,10 @@ TEST(CudaNetwork, AStepOfYolov4IsLikeTheCpus) {
 
 /// A network with an optimizer step.
 struct SteppedNetwork {
-  SteppedNetwork(Backend& backend, Precision precision, const RunConfig& config,
-                 bool gradients_in_place = false)
-      : bound(backend, model_of(small_model, 3), batch, 32, precision, Mode::train, false, false,
-              gradients_in_place),
+  SteppedNetwork(Backend& backend, Precision precision, const RunConfig& config)
+      : bound(backend, model_of(small_model, 3), batch, 32, precision, Mode::train),
         optimizer_step(config.optimizer, config.ema, precision, bound.layout(), backend,
-                       bound.device_values(), batch, bound.network().gradient_types()) {
+                       bound.device_values(), batch) {
     optimizer_step.set_rate(0.01f);
     // Nothing writes the padding between the parameters' gradients, and their norm runs over it.
     backend.zero(bound.device_gradients(), bound.layout().trainable_floats() * sizeof(float));
@@ -203,26 +201,6 @@ TEST(CudaNetwork, RecordedStepsAreThoseThatAreQueuedOneByOneToTheBit) {
     queued.step(data);
     const auto a = recorded.bound.values(), b = queued.bound.values();
     EXPECT_EQ(std::memcmp(a.data(), b.data(), a.size() * sizeof(float)), 0) << "after step " << i + 1;
-  }
-}
-
-TEST(CudaNetwork, GradientsLeftIn16BitsStepAsConvertedOnesToTheBit) {
-  for (const Precision precision : {Precision::fp16, Precision::bf16}) {
-    if (!computes_in(precision)) continue;
-    for (const OptimizerKind optimizer : {OptimizerKind::sgd, OptimizerKind::adamw}) {
-      const RunConfig config = small_config(precision, optimizer);
-      SteppedNetwork in_place(device(), precision, config, true), converted(device(), precision, config);
-      for (uint64_t i = 0; i < 5; ++i) {
-        const MadeUpBatch data(32, i);
-        in_place.step(data);
-        converted.step(data);
-        const auto a = in_place.bound.values(), b = converted.bound.values();
-        EXPECT_EQ(std::memcmp(a.data(), b.data(), a.size() * sizeof(float)), 0)
-            << enum_name(precision) << ", after step " << i + 1;
-      }
-      EXPECT_GT(in_place.optimizer_step.state().applied, 0);
-      EXPECT_EQ(in_place.optimizer_step.state().norm, converted.optimizer_step.state().norm);
-    }
   }
 }
 

@@ -26,10 +26,11 @@ const std::map<std::string, std::vector<std::string>>& floors() {
       {"kernels", {"core"}},
       {"layers", {"core", "kernels"}},
       {"data", {"core"}},
-      {"formats", {"core", "kernels", "layers"}},
+      {"formats", {"core", "kernels", "layers", "data"}},
       {"detect", {"core", "kernels", "layers", "data", "formats"}},
       {"train", {"core", "kernels", "layers", "data", "formats", "detect"}},
-      {"cli", {"core", "kernels", "layers", "data", "formats", "detect", "train"}},
+      {"brightnet", {"core", "kernels", "layers", "data", "formats", "detect", "train"}},
+      {"cli", {"core", "kernels", "layers", "data", "formats", "detect", "train", "brightnet"}},
   };
   return below;
 }
@@ -37,15 +38,43 @@ const std::map<std::string, std::vector<std::string>>& floors() {
 /// The rooms of all floors; each may include those of its own floor that are listed before it.
 const std::vector<std::string>& rooms() {
   static const std::vector<std::string> order{
-      "core",         "kernels/math",     "kernels",           "kernels/cpu",
-      "kernels/cuda", "kernels/device",   "layers/model",      "layers",
-      "data",         "data/image",       "data/drawing",      "data/augment",
-      "data/tiles",   "data/formats",     "data/loader",       "data/synth",
-      "data/split",   "data/commands",    "formats",           "formats/darknet",
-      "formats/onnx", "formats/download", "detect/evaluate",   "detect/sources",
-      "detect",       "detect/outputs",   "train/distributed", "train/optimizer",
-      "train/config", "train/run",        "train/loop",        "train/report",
-      "train/setup",  "train/tune",       "train/bench",       "cli",
+      "core",
+      "kernels/math",
+      "kernels",
+      "kernels/cpu",
+      "kernels/cuda",
+      "kernels/device",
+      "layers/model",
+      "layers",
+      "data",
+      "data/image",
+      "data/drawing",
+      "data/augment",
+      "data/tiles",
+      "data/formats",
+      "data/loader",
+      "data/synth",
+      "data/split",
+      "data/commands",
+      "formats",
+      "formats/darknet",
+      "formats/onnx",
+      "formats/download",
+      "detect/sources",
+      "detect",
+      "detect/evaluate",
+      "detect/outputs",
+      "train/distributed",
+      "train/optimizer",
+      "train/config",
+      "train/run",
+      "train/loop",
+      "train/report",
+      "train/setup",
+      "train/tune",
+      "train/bench",
+      "brightnet",  // the public interface
+      "cli",
   };
   return order;
 }
@@ -84,12 +113,22 @@ std::string private_to(const std::string& text) {
   return folder;
 }
 
+/// Public headers that every floor may include, since what they declare is defined below: the exceptions and the log.
+bool stands_on_nothing(const std::string& header) {
+  return header == "brightnet/public.h" || header == "brightnet/error.h" || header == "brightnet/log.h";
+}
+
 /// What is wrong with one include; empty when nothing is.
 std::string problem_of(const std::string& file, const std::string& included, const Texts& texts) {
   const std::string from = folder_of(file), to = folder_of(included);
   if (floor_of(included) == "tests") return "the product includes a test's file";
   const auto target = texts.find(included);
   if (target == texts.end()) return "there is no such file in the product";
+  const bool public_header =
+      floor_of(file) == "brightnet" && file.ends_with(".h") && private_to(texts.at(file)).empty();
+  if (public_header && floor_of(included) != "brightnet")
+    return "a public header includes public headers alone";
+  if (stands_on_nothing(included)) return "";
   const auto& below = floors().at(floor_of(file));
   const bool same_floor = floor_of(file) == floor_of(included);
   if (!same_floor && std::find(below.begin(), below.end(), floor_of(included)) == below.end())
@@ -145,6 +184,9 @@ TEST(IncludeDirection, AnOffendingIncludeIsNamed) {
                    {"layers/own.h", "// (private to layers/)\n#pragma once\n"},
                    {"layers/c.cpp", "#include \"layers/own.h\"\n"},
                    {"train/run/d.h", "#pragma once\n"},
+                   {"brightnet/error.h", "#pragma once\n"},
+                   {"brightnet/own.h", "// (private to brightnet/)\n#pragma once\n"},
+                   {"brightnet/open.h", "#pragma once\n#include \"brightnet/error.h\"\n"},
                    {"train/loop/e.h", "#include \"train/run/d.h\"\n#include \"data/b.h\"\n"}};
   EXPECT_EQ(problems_in(good), std::vector<std::string>{});
   const auto problem = [&](const std::string& file, const std::string& included) {
@@ -164,10 +206,28 @@ TEST(IncludeDirection, AnOffendingIncludeIsNamed) {
             "core/a.h includes \"tests/paths.h\": the product includes a test's file");
   EXPECT_EQ(problem("core/a.h", "core/gone.h"),
             "core/a.h includes \"core/gone.h\": there is no such file in the product");
+  EXPECT_EQ(problem("brightnet/own.h", "core/a.h"), "") << "private";
+  EXPECT_EQ(problem("brightnet/open.h", "core/a.h"),
+            "brightnet/open.h includes \"core/a.h\": a public header includes public headers alone");
+  EXPECT_EQ(problem("core/a.h", "brightnet/error.h"), "");
+  EXPECT_EQ(problem("core/a.h", "brightnet/open.h"),
+            "core/a.h includes \"brightnet/open.h\": core/ does not stand on brightnet/");
   EXPECT_EQ(
       problem("train/cellar/f.h", "core/a.h"),
       "train/cellar/f.h includes \"core/a.h\": train/cellar/ is no room that this test lists: say where it "
       "stands");
+}
+
+/// A program that uses the library needs no other library's headers.
+TEST(IncludeDirection, PublicHeadersIncludeTheStandardLibraryAlone) {
+  for (const auto& [file, text] : product()) {
+    if (!file.starts_with("brightnet/") || !file.ends_with(".h")) continue;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      if (!line.starts_with("#include <")) continue;
+      EXPECT_EQ(line.find_first_of("/."), std::string::npos) << file << ": " << line;
+    }
+  }
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "kernels/math/loss_scaler.h"
+#include "tests/kernels/every_rule.h"
 #include "tests/kernels/on_cpu.h"
 #include "tests/kernels/reference.h"
 
@@ -48,10 +49,8 @@ void expect_close(const std::vector<float>& actual, const std::vector<double>& e
 }
 
 /// Ranges with gaps before, between and after them, of one element and of many.
-const std::vector<ParameterRange> ranges{{3, 20, 1.0f, 0.0f},
-                                         {21, 22, 1.0f, 0.01f},
-                                         {100, 39999, 0.5f, 0.002f, DType::f32, true},
-                                         {40000, 65000, 0.2f, 0.0f}};
+const std::vector<ParameterRange> ranges{
+    {3, 20, 1.0f, 0.0f}, {21, 22, 1.0f, 0.01f}, {100, 39999, 0.5f, 0.002f, true}, {40000, 65000, 0.2f, 0.0f}};
 constexpr size_t parameters = 65003;
 constexpr float pretrained_share = 0.25f;
 
@@ -69,24 +68,20 @@ StepState applied(float rate = 0.1f, float gradient_factor = 0.125f, float ema_d
   state.pretrained_share = pretrained_share;
   state.gradient_factor = gradient_factor;
   state.ema_decay = ema_decay;
-  state.first_correction = bias_correction(AdamWStep{}.beta1, number);
-  state.second_correction = bias_correction(AdamWStep{}.beta2, number);
+  state.first_correction = bias_correction(AdamW{}.beta1, number);
+  state.second_correction = bias_correction(AdamW{}.beta2, number);
   return state;
 }
 
-void sgd_step(const SgdStep& sgd, const OptimizerArrays& arrays, std::span<const ParameterRange> of,
-              const StepState& state) {
-  on_cpu().sgd_step(sgd, arrays, of, &state);
-}
-void adamw_step(const AdamWStep& adam, const OptimizerArrays& arrays, std::span<const ParameterRange> of,
-                const StepState& state) {
-  on_cpu().adamw_step(adam, arrays, of, &state);
+void optimizer_step(const OptimizerRule& rule, const OptimizerArrays& arrays,
+                    std::span<const ParameterRange> of, const StepState& state) {
+  on_cpu().optimizer_step(rule, arrays, of, &state);
 }
 void commit_statistics(float* values, float* kept, float* ema, size_t count, const StepState& state) {
   on_cpu().commit_statistics(values, kept, ema, count, &state);
 }
 
-TEST(SgdStep, FollowsTheFp64FormulaOverSeveralSteps) {
+TEST(Sgd, FollowsTheFp64FormulaOverSeveralSteps) {
   for (const bool nesterov : {false, true}) {
     State state(parameters);
     Reference expected(state);
@@ -102,7 +97,7 @@ TEST(SgdStep, FollowsTheFp64FormulaOverSeveralSteps) {
           expected.ema[i] = keep * expected.ema[i] + (1 - keep) * w;
         }
       }
-      sgd_step({.momentum = 0.9f, .nesterov = nesterov}, state.arrays(), ranges, applied());
+      optimizer_step(Sgd{.momentum = 0.9f, .nesterov = nesterov}, state.arrays(), ranges, applied());
     }
     expect_close(state.values, expected.values, "value");
     expect_close(state.first, expected.first, "velocity");
@@ -110,10 +105,10 @@ TEST(SgdStep, FollowsTheFp64FormulaOverSeveralSteps) {
   }
 }
 
-TEST(AdamWStep, FollowsTheFp64FormulaOverSeveralSteps) {
+TEST(AdamW, FollowsTheFp64FormulaOverSeveralSteps) {
   State state(parameters);
   Reference expected(state);
-  const AdamWStep adam;
+  const AdamW adam;
   const double beta1 = adam.beta1, beta2 = adam.beta2, keep = applied().ema_decay;
   for (int step = 1; step <= 5; ++step) {
     state.draw_gradients(static_cast<uint64_t>(step));
@@ -128,7 +123,7 @@ TEST(AdamWStep, FollowsTheFp64FormulaOverSeveralSteps) {
         expected.ema[i] = keep * expected.ema[i] + (1 - keep) * w;
       }
     }
-    adamw_step(adam, state.arrays(), ranges, applied(0.1f, 0.125f, 0.9f, step));
+    optimizer_step(adam, state.arrays(), ranges, applied(0.1f, 0.125f, 0.9f, step));
   }
   expect_close(state.values, expected.values, "value");
   expect_close(state.first, expected.first, "first moment");
@@ -136,11 +131,10 @@ TEST(AdamWStep, FollowsTheFp64FormulaOverSeveralSteps) {
   expect_close(state.ema, expected.ema, "average");
 }
 
-TEST(SgdStep, TouchesNothingOutsideTheRanges) {
+TEST(OptimizerRules, TouchNothingOutsideTheRanges) {
   State state(parameters), before(parameters);
   state.draw_gradients(1);
-  sgd_step({}, state.arrays(), ranges, applied());
-  adamw_step({}, state.arrays(), ranges, applied());
+  for (const OptimizerRule& rule : every_rule()) optimizer_step(rule, state.arrays(), ranges, applied());
   for (size_t i = 0; i < parameters; ++i) {
     bool inside = false;
     for (const ParameterRange& range : ranges) inside = inside || (i >= range.begin && i < range.end);
@@ -151,102 +145,156 @@ TEST(SgdStep, TouchesNothingOutsideTheRanges) {
   }
 }
 
-TEST(SgdStep, ConstantGradientReachesTheTerminalVelocity) {
+TEST(Sgd, ConstantGradientReachesTheTerminalVelocity) {
   // v → g / (1 − momentum): after n steps exactly g·(1 − mⁿ)/(1 − m).
   float value = 1, gradient = 1, velocity = 0;
   const OptimizerArrays arrays{.values = &value, .gradients = &gradient, .first = &velocity};
   const ParameterRange range[] = {{0, 1, 1, 0}};
   double travelled = 0;
   for (int step = 1; step <= 40; ++step) {
-    sgd_step({.momentum = 0.5f}, arrays, range, applied(0.001f, 1));
+    optimizer_step(Sgd{.momentum = 0.5f}, arrays, range, applied(0.001f, 1));
     travelled += 0.001 * (1 - std::pow(0.5, step)) / 0.5;
   }
   EXPECT_NEAR(velocity, 2.0, 1e-6);
   EXPECT_NEAR(value, 1 - travelled, 1e-6);
 }
 
-TEST(SgdStep, DecayIsCoupledAsInDarknet) {
+TEST(Sgd, DecayIsCoupledAsInDarknet) {
   // Without a gradient: w ← w·(1 − rate·decay), and the pull shows in the momentum.
   float value = 2, gradient = 0, velocity = 0;
   const OptimizerArrays arrays{.values = &value, .gradients = &gradient, .first = &velocity};
   const ParameterRange range[] = {{0, 1, 1, 0.25f}};
-  sgd_step({}, arrays, range, applied(0.5f, 1));
+  optimizer_step(Sgd{}, arrays, range, applied(0.5f, 1));
   EXPECT_FLOAT_EQ(velocity, 0.5f);
   EXPECT_FLOAT_EQ(value, 2 * (1 - 0.125f));
 }
 
-TEST(SgdStep, DecoupledDecayStaysOutOfTheMomentum) {
+TEST(Sgd, DecoupledDecayStaysOutOfTheMomentum) {
   float value = 2, gradient = 1, velocity = 0;
   const OptimizerArrays arrays{.values = &value, .gradients = &gradient, .first = &velocity};
   const ParameterRange range[] = {{0, 1, 1, 0.25f}};
-  sgd_step({.decoupled = true}, arrays, range, applied(0.5f, 1));
+  optimizer_step(Sgd{.decoupled = true}, arrays, range, applied(0.5f, 1));
   EXPECT_FLOAT_EQ(velocity, 1);
   EXPECT_FLOAT_EQ(value, 2 - 0.5f * 0.25f * 2 - 0.5f);
 }
 
-TEST(SgdStep, RateZeroKeepsValuesButMovesMomentumAndAverage) {
+TEST(Sgd, RateZeroKeepsValuesButMovesMomentumAndAverage) {
   float value = 2, gradient = 3, velocity = 1, ema = 0;
   const OptimizerArrays arrays{.values = &value, .gradients = &gradient, .first = &velocity, .ema = &ema};
   const ParameterRange range[] = {{0, 1, 0.0f, 0.0f}};
-  sgd_step({.momentum = 0.5f}, arrays, range, applied(1, 1, 0.5f));
+  optimizer_step(Sgd{.momentum = 0.5f}, arrays, range, applied(1, 1, 0.5f));
   EXPECT_EQ(value, 2.0f);
   EXPECT_EQ(velocity, 3.5f);
   EXPECT_EQ(ema, 1.0f);
 }
 
-TEST(AdamWStep, FirstStepHasTheLengthOfTheRate) {
+TEST(AdamW, FirstStepHasTheLengthOfTheRate) {
   // m̂ = g and v̂ = g² after one step from zero: every gradient, large or small, moves by the rate.
   for (const float gradient : {1e-3f, -2.0f, 500.0f}) {
     float value = 1, first = 0, second = 0;
     const OptimizerArrays arrays{
         .values = &value, .gradients = &gradient, .first = &first, .second = &second};
     const ParameterRange range[] = {{0, 1, 1, 0.0f}};
-    adamw_step({}, arrays, range, applied(0.01f, 1));
+    optimizer_step(AdamW{}, arrays, range, applied(0.01f, 1));
     EXPECT_NEAR(value, 1 - std::copysign(0.01, gradient), 1e-6);
   }
 }
 
-TEST(AdamWStep, DecayIsDecoupled) {
+TEST(AdamW, DecayIsDecoupled) {
   float value = 2, gradient = 0, first = 0, second = 0;
   const OptimizerArrays arrays{.values = &value, .gradients = &gradient, .first = &first, .second = &second};
   const ParameterRange range[] = {{0, 1, 1, 0.25f}};
-  adamw_step({}, arrays, range, applied(0.5f, 1));
+  optimizer_step(AdamW{}, arrays, range, applied(0.5f, 1));
   EXPECT_FLOAT_EQ(value, 2 * (1 - 0.125f));
   EXPECT_EQ(first, 0.0f);
   EXPECT_EQ(second, 0.0f);
 }
 
-TEST(AdamWStep, RefusesMissingMoments) {
+TEST(AdamW, RefusesMissingMoments) {
   float value = 0, gradient = 0, first = 0;
   const OptimizerArrays arrays{.values = &value, .gradients = &gradient, .first = &first};
   const ParameterRange range[] = {{0, 1, 1, 0.0f}};
-  EXPECT_THROW(adamw_step({}, arrays, range, applied()), std::logic_error);
+  EXPECT_THROW(optimizer_step(AdamW{}, arrays, range, applied()), std::logic_error);
 }
 
-TEST(Optimizer, TouchesNothingInASkippedStep) {
+TEST(Lion, FollowsTheFp64FormulaOverSeveralSteps) {
+  State state(parameters);
+  Reference expected(state);
+  const Lion lion;
+  const double beta1 = lion.beta1, beta2 = lion.beta2, keep = applied().ema_decay;
+  size_t near_zero = 0;
+  for (int step = 1; step <= 5; ++step) {
+    state.draw_gradients(static_cast<uint64_t>(step));
+    for (const ParameterRange& range : ranges) {
+      for (size_t i = range.begin; i < range.end; ++i) {
+        double &w = expected.values[i], &m = expected.first[i];
+        double g = 0.125 * state.gradients[i];
+        if (std::abs(beta1 * m + (1 - beta1) * g) < 1e-5) {
+          // Rounding may decide about the sign: it is set by a larger gradient.
+          state.gradients[i] = 10;
+          g = 1.25;
+          ++near_zero;
+        }
+        const double c = beta1 * m + (1 - beta1) * g;
+        w -= rate_of(range) * ((c > 0) - (c < 0) + range.decay * w);
+        m = beta2 * m + (1 - beta2) * g;
+        expected.ema[i] = keep * expected.ema[i] + (1 - keep) * w;
+      }
+    }
+    optimizer_step(lion, state.arrays(), ranges, applied(0.1f, 0.125f, 0.9f, step));
+  }
+  EXPECT_LT(near_zero, 50u) << "of " << parameters;
+  expect_close(state.values, expected.values, "value");
+  expect_close(state.first, expected.first, "moment");
+  expect_close(state.ema, expected.ema, "average");
+}
+
+TEST(Lion, MovesByTheRateAgainstTheSignAndNotAtAllWithoutAGradient) {
+  for (const float gradient : {1e-20f, -2.0f, 5e5f, 0.0f}) {
+    float value = 2, moment = 0;
+    const OptimizerArrays arrays{.values = &value, .gradients = &gradient, .first = &moment};
+    const ParameterRange range[] = {{0, 1, 1, 0.5f}};
+    optimizer_step(Lion{}, arrays, range, applied(0.01f, 1));
+    const float sign = gradient > 0 ? 1.0f : gradient < 0 ? -1.0f : 0.0f;
+    EXPECT_FLOAT_EQ(value, 2 - 0.01f * (sign + 0.5f * 2)) << gradient;
+    EXPECT_FLOAT_EQ(moment, (1 - 0.99f) * gradient);
+  }
+}
+
+// Its decision reads the momentum at beta1 and keeps it at beta2: a gradient of the other sign turns the step at once,
+// and the moment later.
+TEST(Lion, TheStepAndTheMomentHaveDecaysOfTheirOwn) {
+  float value = 0, gradient = -1, moment = 0.1f;
+  const OptimizerArrays arrays{.values = &value, .gradients = &gradient, .first = &moment};
+  const ParameterRange range[] = {{0, 1, 1, 0.0f}};
+  optimizer_step(Lion{}, arrays, range, applied(0.01f, 1));
+  EXPECT_FLOAT_EQ(value, 0.01f) << "0.9 · 0.1 − 0.1 · 1 is below 0";
+  EXPECT_FLOAT_EQ(moment, 0.099f - 0.01f);
+}
+
+TEST(OptimizerRules, TouchNothingInASkippedStep) {
   State state(parameters);
   state.draw_gradients(1);
   state.gradients[5] = std::numeric_limits<float>::quiet_NaN();
   const State before = state;
   StepState skipped = applied();
   skipped.apply = 0;
-  sgd_step({}, state.arrays(), ranges, skipped);
-  adamw_step({}, state.arrays(), ranges, skipped);
+  for (const OptimizerRule& rule : every_rule()) optimizer_step(rule, state.arrays(), ranges, skipped);
   EXPECT_EQ(state.values, before.values);
   EXPECT_EQ(state.first, before.first);
   EXPECT_EQ(state.second, before.second);
   EXPECT_EQ(state.ema, before.ema);
 }
 
-TEST(Optimizer, ResultsDoNotDependOnTheNumberOfThreads) {
+TEST(OptimizerRules, ResultsDoNotDependOnTheNumberOfThreads) {
   const int threads = omp_get_max_threads();
   std::vector<State> states(2, State(parameters));
   for (int i = 0; i < 2; ++i) {
     omp_set_num_threads(i == 0 ? 1 : 3);
     for (int step = 1; step <= 3; ++step) {
       states[i].draw_gradients(static_cast<uint64_t>(step));
-      sgd_step({}, states[i].arrays(), ranges, applied());
-      adamw_step({}, states[i].arrays(), ranges, applied(0.1f, 0.125f, 0.9f, step));
+      for (const OptimizerRule& rule : every_rule())
+        optimizer_step(rule, states[i].arrays(), ranges, applied(0.1f, 0.125f, 0.9f, step));
     }
   }
   omp_set_num_threads(threads);

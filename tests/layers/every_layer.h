@@ -33,10 +33,11 @@ layers:
   - space_to_depth: {block: 2}
   - concat: {from: [space_to_depth1, cut]}
   - conv: {name: grouped, filters: 24, size: 3, groups: 4, activation: swish}
+  - channel_shuffle: {name: mixed, groups: 4}
   - global_average_pool: {}
   - conv: {name: squeeze, filters: 8, size: 1, batch_norm: false, activation: relu}
   - conv: {name: gates, filters: 24, size: 1, batch_norm: false, activation: logistic}
-  - scale_channels: {from: [grouped, gates]}
+  - scale_channels: {from: [mixed, gates]}
   - average_pool: {size: 3, stride: 1}
   - conv: {name: regrouped, filters: 16, size: 3, groups: 8}
   - weighted_sum: {from: [regrouped, narrow], normalization: softmax, activation: leaky}

@@ -46,7 +46,9 @@ layers:
   - conv: {name: wide, from: d, filters: 12, size: 1, activation: swish}
   - shortcut: {name: first, from: [e, wide], partial: true, activation: swish}
   - shortcut: {name: some, from: [wide, e], partial: true}
-  - concat: {name: all, from: [up, half, d, e, sum, a, attended, unfolded, squared, first, some]}
+  - channel_shuffle: {from: wide, groups: 4}
+  - channel_shuffle: {name: mixed, groups: 2}
+  - concat: {name: all, from: [up, half, d, e, sum, a, attended, unfolded, squared, first, some, mixed]}
   - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
   - yolo: {mask: [0, 1]}
 )";

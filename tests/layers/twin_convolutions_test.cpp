@@ -110,9 +110,9 @@ TEST(TwinConvolutions, AreFiveInYolov4) {
   const Network network({.model = &model, .backend = &cpu, .parameters = &parameters, .batch = 1});
   EXPECT_EQ(second_twins(network), 5);
   for (int i = 0; i < network.layer_count(); ++i) {
-    const ConvolutionSpec* spec = network.layer(i).convolution();
+    const ConvolutionSpec* spec = network.convolution(i);
     if (!spec || !spec->statistics) continue;
-    EXPECT_GE(network.layer(i).memory_needs().workspace, cpu.channel_workspace(spec->output));
+    EXPECT_GE(network.memory_needs(i).workspace, cpu.channel_workspace(spec->output));
   }
 }
 

@@ -66,7 +66,7 @@ inline int second_twins(const Network& network) {
   for (int i = 0; i < network.layer_count(); ++i) {
     const bool convolves = std::holds_alternative<ConvAttributes>(
         network.setup().model->layers[static_cast<size_t>(i)].attributes);
-    count += convolves && !network.layer(i).convolution();
+    count += convolves && !network.convolution(i);
   }
   return count;
 }

@@ -15,9 +15,17 @@
 #include "tests/train/small_run.h"
 #include "train/loop/trainer.h"
 #include "train/report/run_observers.h"
+#include "train/setup/finetune.h"
 #include "train/setup/run_model.h"
 
 namespace brightnet::testing {
+
+/// The model of a run whose configuration is complete.
+inline Model model_of_run(const RunConfig& config, int classes) {
+  Model model = load_model(config, classes);
+  set_rates(model, config.train);
+  return model;
+}
 
 /// Everything that a trainer refers to.
 struct SmallTraining {
@@ -26,12 +34,12 @@ struct SmallTraining {
       : config(run_config),
         train(read_dataset(config.data, Split::train)),
         val(read_dataset(config.data, Split::val)),
-        model(load_model(config, 2)),
+        model(model_of_run(config, 2)),
         layout(model),
         backend(std::move(device)),
         folder(old ? RunFolder::open(path) : RunFolder::create(path)) {
     if (!old) {
-      write_atomically(folder.model(), model.yaml);
+      write_atomically(folder.model(), model.yaml());
       write_atomically(folder.config(), print_config(config));
     }
   }
@@ -117,10 +125,10 @@ class WatchedBackend : public cpu::CpuBackend {
     cpu::CpuBackend::check_step(policy, evidence, state, workspace);
     seen_.norms.push_back(state->norm);
   }
-  void sgd_step(const SgdStep& sgd, const OptimizerArrays& arrays, std::span<const ParameterRange> ranges,
-                const StepState* state) override {
+  void optimizer_step(const OptimizerRule& rule, const OptimizerArrays& arrays,
+                      std::span<const ParameterRange> ranges, const StepState* state) override {
     seen_.rates.push_back(state->rate);
-    cpu::CpuBackend::sgd_step(sgd, arrays, ranges, state);
+    cpu::CpuBackend::optimizer_step(rule, arrays, ranges, state);
   }
 
  private:

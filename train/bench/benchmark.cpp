@@ -11,8 +11,9 @@
 #include "core/random.h"
 #include "core/threads.h"
 #include "kernels/memory_need.h"
+#include "train/bench/measured_config.h"
 #include "train/loop/memory.h"
-#include "train/optimizer/optimizer_step.h"
+#include "train/loop/training_step.h"
 
 namespace brightnet {
 namespace {
@@ -35,53 +36,18 @@ double timed(Backend& backend, Call&& call) {
   return seconds_now() - begin;
 }
 
-NetworkSetup setup_of(const Model& model, Backend& backend, const Parameters& parameters,
-                      const StepBenchmarkOptions& options) {
-  return {.model = &model,
-          .backend = &backend,
-          .parameters = &parameters,
-          .batch = options.batch,
-          .height = options.size.height,
-          .width = options.size.width,
-          .precision = options.precision,
-          .mode = Mode::train,
-          .gradients_in_place = true};
-}
-
-/// What the layer's convolution has of the network's workspace, on which the choice of cuDNN's engines depends.
-size_t convolution_workspace(const Network& network, int layer) {
-  return network.layer(layer).convolution_workspace(
-      network.memory().rows[static_cast<size_t>(layer)].workspace);
-}
-
 /// What BareConvolutions allocates.
 size_t bytes_of_bare_convolutions(const Network& network) {
   size_t all = 0, gradient = 0, workspace = 0;
   for (int i = 0; i < network.layer_count(); ++i) {
-    const ConvolutionSpec* spec = network.layer(i).convolution();
+    const ConvolutionSpec* spec = network.convolution(i);
     if (!spec) continue;
     const size_t input = spec->input.count(), output = spec->output.count(), element = size_of(spec->type);
     all += (input + output + spec->weight_count()) * element + spec->weight_count() * sizeof(float);
     gradient = std::max({gradient, input * element, output * element});
-    workspace = std::max(workspace, convolution_workspace(network, i));
+    workspace = std::max(workspace, network.convolution_workspace(i));
   }
   return all + 2 * gradient + workspace;
-}
-
-void check_memory_of(const RunConfig& config, const Model& model, Backend& backend,
-                     const StepBenchmarkOptions& options) {
-  const ParameterLayout layout(model);
-  const Parameters parameters{.layout = &layout};
-  const Network network(setup_of(model, backend, parameters, options));
-  MemoryNeed need{plan_run_memory(config, layout, network.memory().arena()).peak()};
-  if (!options.steps_only) need.device += bytes_of_bare_convolutions(network);
-  need.host = layout.floats() * sizeof(float) + static_cast<size_t>(options.batch) *
-                                                    static_cast<size_t>(options.size.pixels()) *
-                                                    static_cast<size_t>(model.channels);
-  require_memory(fmt::format("a step of '{}' with a batch of {} at {} pixels in {}{}", model.name,
-                             options.batch, options.size.text(), enum_name(options.precision),
-                             options.steps_only ? "" : ", with its convolutions alone"),
-                 need, backend, [] { return "Give a smaller --batch or --size, or --steps-only."; });
 }
 
 /// One training step on random data.
@@ -90,22 +56,14 @@ class BenchmarkStep {
   BenchmarkStep(const RunConfig& config, const Model& model, Backend& backend,
                 const StepBenchmarkOptions& options)
       : backend_(backend),
+        config_(measured_config(config, options.batch, options.size, options.precision)),
         layout_(model),
-        values_(backend, layout_.floats() * sizeof(float)),
-        gradients_(backend, layout_.trainable_floats() * sizeof(float)),
-        parameters_{.layout = &layout_, .values = values_.floats(), .gradients = gradients_.floats()},
-        network_(setup_of(model, backend, parameters_, options)),
+        step_({.config = config_, .model = model, .layout = layout_, .backend = backend, .evaluates = false},
+              initial_parameters(model, layout_, config.train.seed)),
+        network_(step_.network(options.size)),
         pixels_(nullptr, [&backend](uint8_t* pixels) { backend.release_host(pixels); }) {
-    const std::vector<float> initial = initial_parameters(model, layout_, config.train.seed);
-    backend.upload(values_.data(), initial.data(), values_.bytes());
-    backend.zero(gradients_.data(), gradients_.bytes());  // the padding, too
-    optimizer_step_ =
-        std::make_unique<OptimizerStep>(config.optimizer, config.ema, options.precision, layout_, backend,
-                                        values_.floats(), config.train.batch, network_.gradient_types());
     // A small rate, so that all rounds compute on nearly the same weights.
-    optimizer_step_->set_rate(config.optimizer.rate * 1e-3f);
-    arena_ = DeviceBuffer(backend, network_.memory().arena());
-    network_.bind(arena_.data());
+    step_.optimizer().set_rate(config.optimizer.rate * 1e-3f);
     make_data(model, options);
   }
 
@@ -115,53 +73,44 @@ class BenchmarkStep {
   Times run() {
     Times times{};
     times.forward = timed(backend_, [&] {
-      network_.set_batch(pixels_.get(), truths_);
+      network_.set_batch(batch_.pixels, batch_.truths);
       network_.forward();
     });
-    times.backward = timed(backend_, [&] {
-      network_.backward(optimizer_step_->gradient_scale(1.0f / static_cast<float>(network_.setup().batch)),
-                        false);
-    });
-    times.update = timed(backend_, [&] {
-      optimizer_step_->step(gradients_.floats());
-      ++parameters_.version;
-    });
+    times.backward = timed(
+        backend_, [&] { network_.backward(step_.gradient_scale(), false, step_.optimizer().losses()); });
+    times.update = timed(backend_, [&] { step_.update_only(); });
     return times;
   }
 
   /// Seconds per step when `count` of them are launched as in training.
   double run_queued(int count) {
     const double seconds = timed(backend_, [&] {
-      for (int i = 0; i < count; ++i) run_recorded();
+      for (int i = 0; i < count; ++i) {
+        backend_.finish_uploads();
+        step_.pass(batch_, 0);
+        step_.update();
+      }
     });
     return seconds / count;
   }
 
   Network& network() { return network_; }
+  const ParameterLayout& layout() const { return layout_; }
 
  private:
-  void run_recorded() {
-    backend_.finish_uploads();
-    network_.set_batch(pixels_.get(), truths_);
-    network_.forward_backward(
-        optimizer_step_->gradient_scale(1.0f / static_cast<float>(network_.setup().batch)), false);
-    if (updates_++ == 1) update_ = backend_.record([this] { optimizer_step_->step(gradients_.floats()); });
-    if (update_) {
-      update_->replay();
-    } else {
-      optimizer_step_->step(gradients_.floats());
-    }
-    ++parameters_.version;
-  }
-
   void make_data(const Model& model, const StepBenchmarkOptions& options) {
     Random random(0, Purpose::test);
     const auto values = static_cast<size_t>(options.size.pixels()) * static_cast<size_t>(model.channels);
     const size_t bytes = values * static_cast<size_t>(options.batch);
     pixels_.reset(static_cast<uint8_t*>(backend_.allocate_host(bytes)));
     for (size_t i = 0; i < bytes; ++i) pixels_.get()[i] = static_cast<uint8_t>(random.below(256));
-    truths_.resize(static_cast<size_t>(options.batch));
-    for (auto& truths : truths_) {
+    batch_.pixels = pixels_.get();
+    batch_.count = options.batch;
+    batch_.height = options.size.height;
+    batch_.width = options.size.width;
+    batch_.channels = model.channels;
+    batch_.truths.resize(static_cast<size_t>(options.batch));
+    for (auto& truths : batch_.truths) {
       for (int i = 0; i < boxes_per_image; ++i) {
         Truth truth;
         truth.box = {random.uniform(0.2f, 0.8f), random.uniform(0.2f, 0.8f), random.uniform(0.05f, 0.4f),
@@ -173,16 +122,39 @@ class BenchmarkStep {
   }
 
   Backend& backend_;
+  RunConfig config_;
   ParameterLayout layout_;
-  DeviceBuffer values_, gradients_, arena_;
-  Parameters parameters_;
-  std::unique_ptr<OptimizerStep> optimizer_step_;
-  Network network_;
+  TrainingStep step_;
+  Network& network_;
   std::unique_ptr<uint8_t, std::function<void(uint8_t*)>> pixels_;
-  std::vector<std::vector<Truth>> truths_;
-  std::unique_ptr<Recording> update_;
-  int updates_ = 0;
+  Batch batch_;
 };
+
+/// Plans what a BenchmarkStep and its bare convolutions take, before any of it is allocated.
+void check_memory_of(const RunConfig& given, const Model& model, Backend& backend,
+                     const StepBenchmarkOptions& options) {
+  const RunConfig config = measured_config(given, options.batch, options.size, options.precision);
+  const ParameterLayout layout(model);
+  const Parameters parameters{.layout = &layout};
+  const Network network({.model = &model,
+                         .backend = &backend,
+                         .parameters = &parameters,
+                         .batch = options.batch,
+                         .height = options.size.height,
+                         .width = options.size.width,
+                         .precision = options.precision,
+                         .mode = Mode::train,
+                         .recompute = config.train.recompute == Recompute::activations});
+  MemoryNeed need{plan_run_memory(config, layout, network.memory().arena()).peak()};
+  if (!options.steps_only) need.device += bytes_of_bare_convolutions(network);
+  need.host = layout.floats() * sizeof(float) + static_cast<size_t>(options.batch) *
+                                                    static_cast<size_t>(options.size.pixels()) *
+                                                    static_cast<size_t>(model.channels);
+  require_memory(fmt::format("a step of '{}' with a batch of {} at {} pixels in {}{}", model.name,
+                             options.batch, options.size.text(), enum_name(options.precision),
+                             options.steps_only ? "" : ", with its convolutions alone"),
+                 need, backend, [] { return "Give a smaller --batch or --size, or --steps-only."; });
+}
 
 /// The convolutions of a network alone. As in a network, each has its own input and output and all share the
 /// workspace, of which each has what it has in the network; nothing is reordered, normalised or updated.
@@ -191,13 +163,13 @@ class BareConvolutions {
   BareConvolutions(const Network& network, Backend& backend) : backend_(backend), network_(network) {
     size_t workspace = 0, gradient = 0, channels = 0;
     for (int i = 0; i < network.layer_count(); ++i) {
-      const ConvolutionSpec* spec = network.layer(i).convolution();
+      const ConvolutionSpec* spec = network.convolution(i);
       if (!spec) continue;
       Item item{i, *spec, backend.plan_convolution(*spec), {}, {}, {}, {}};
       item.x = filled(spec->input.count(), spec->type);
       item.y = filled(spec->output.count(), spec->type);
       item.weights = DeviceBuffer(backend, std::max<size_t>(64, item.convolution->weight_bytes()));
-      workspace = std::max(workspace, convolution_workspace(network, i));
+      workspace = std::max(workspace, network.convolution_workspace(i));
       gradient = std::max({gradient, spec->input.count(), spec->output.count()});
       channels = std::max(channels, static_cast<size_t>(spec->output.c));
       items_.push_back(std::move(item));
@@ -212,7 +184,7 @@ class BareConvolutions {
     dx_ = filled(gradient, mixed ? DType::f32 : type);
     for (auto& item : items_) {
       item.convolution->bind(item.weights.data(), workspace_.data());
-      const size_t room = convolution_workspace(network, item.layer);
+      const size_t room = network.convolution_workspace(item.layer);
       if (room > item.convolution->workspace_bytes()) item.convolution->extend_workspace(room);
       // A backend may compute with the master weights themselves.
       item.masters = filled(item.spec.weight_count(), DType::f32);
@@ -280,7 +252,7 @@ std::vector<LayerBenchmark> layer_table(BenchmarkStep& step, const Model& model,
   network.profile(&times);
   for (int round = 0; round < profiled_rounds; ++round) step.run();
   network.profile(nullptr);
-  const ParameterLayout& layout = *network.setup().parameters->layout;
+  const ParameterLayout& layout = step.layout();
   std::vector<LayerBenchmark> layers;
   for (int i = 0; i < network.layer_count(); ++i) {
     const auto& description = model.layers[static_cast<size_t>(i)];
@@ -289,12 +261,12 @@ std::vector<LayerBenchmark> layer_table(BenchmarkStep& step, const Model& model,
     layer.forward = times[static_cast<size_t>(i)].forward / profiled_rounds;
     layer.backward = times[static_cast<size_t>(i)].backward / profiled_rounds;
     layer.floor = median(floors[static_cast<size_t>(i)]);
-    layer.flops = network.layer(i).flops();
+    if (const ConvolutionSpec* spec = network.convolution(i)) layer.flops = spec->flops();
     for (const auto& entry : layout.entries()) {
       if (entry.layer == i && entry.offset < layout.trainable_floats())
         layer.gradient_bytes += entry.count * sizeof(float);
     }
-    layer.implementation = network.layer(i).implementation();
+    layer.implementation = network.implementation(i);
     layers.push_back(std::move(layer));
   }
   return layers;
@@ -319,8 +291,7 @@ StepBenchmark measure_step(const RunConfig& config, const Model& model, Backend&
   BenchmarkStep step(config, model, backend, options);
   result.peak_bytes = backend.peak_bytes();
   for (int i = 0; i < step.network().layer_count(); ++i) {
-    if (const ConvolutionSpec* spec = step.network().layer(i).convolution())
-      result.flops += training_flops(*spec);
+    if (const ConvolutionSpec* spec = step.network().convolution(i)) result.flops += training_flops(*spec);
   }
   std::optional<BareConvolutions> bare;
   if (!options.steps_only) bare.emplace(step.network(), backend);

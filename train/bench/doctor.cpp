@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/enum_names.h"
 #include "core/host_memory.h"
 #include "data/image/read_image.h"
 #include "kernels/device/device.h"
@@ -12,7 +13,12 @@ namespace brightnet {
 namespace {
 
 const char* word(Health health) {
-  return health == Health::good ? "ok" : health == Health::absent ? "absent" : "FAILED";
+  switch (health) {
+    case Health::good: return "ok";
+    case Health::absent: return "absent";
+    case Health::broken: return "FAILED";
+  }
+  return "";
 }
 
 LibraryDiagnosis of_facts(const std::string& name, const cuda::LibraryFacts& facts) {
@@ -62,7 +68,7 @@ std::string trouble(const std::string& problem, const std::string& remedy) {
 }
 
 Json trouble_json(Json json, Health health, const std::string& problem, const std::string& remedy) {
-  json["status"] = health == Health::good ? "ok" : health == Health::absent ? "absent" : "failed";
+  json["status"] = health == Health::broken ? "failed" : word(health);
   json["problem"] = problem;
   json["remedy"] = remedy;
   return json;
@@ -143,7 +149,7 @@ Diagnosis diagnose() {
     diagnosis.convolutions.push_back(try_convolution("cpu", precision));
   for (const GpuDiagnosis& gpu : diagnosis.gpus) {
     if (gpu.health != Health::good) continue;
-    for (const Precision precision : {Precision::fp32, Precision::tf32, Precision::bf16, Precision::fp16}) {
+    for (const Precision precision : enum_values<Precision>()) {
       if (!cuda::why_not_in(precision, gpu.facts))
         diagnosis.convolutions.push_back(try_convolution("cuda:" + std::to_string(gpu.index), precision));
     }

@@ -326,6 +326,14 @@ std::vector<ParameterRange> ranges_of(size_t count) {
   return all;
 }
 
+/// Traffic in arrays of parameters: values, gradients, moments, average.
+template <typename Rule>
+void measure_rule(Bench& bench, OptimizerArrays arrays, const DeviceRanges& ranges, const StepState* state) {
+  if (Rule::moments < 2) arrays.second = nullptr;
+  bench.measure(std::string(Rule::name) + "_step with EMA", (5 + 2 * Rule::moments) * bench.bytes(),
+                [&] { bench.backend.optimizer_step(Rule{}, arrays, ranges.span(), state); });
+}
+
 void measure_optimizer(Bench& bench) {
   Backend& backend = bench.backend;
   const size_t count = bench.x.count();
@@ -342,18 +350,16 @@ void measure_optimizer(Bench& bench) {
                                .first = bench.y.as<float>(),
                                .second = second.floats(),
                                .ema = average.floats()};
-  OptimizerArrays of_sgd = arrays;
-  of_sgd.second = nullptr;
-  const AdamWStep adam;
+  const AdamW adam;
   const StepPolicy policy{.beta1 = adam.beta1, .beta2 = adam.beta2, .ema_decay = 0.9998f};
   const StepEvidence evidence{.gradients = arrays.gradients, .gradient_count = count};
-  // Traffic in arrays of parameters (values, gradients, moments, average). check_step() runs first and lets
-  // the steps be applied.
-  const double array = bench.bytes();
-  bench.measure("check_step", array, [&] { backend.check_step(policy, evidence, state, workspace.data()); });
-  bench.measure("sgd_step with EMA", 7 * array, [&] { backend.sgd_step({}, of_sgd, ranges.span(), state); });
-  bench.measure("adamw_step with EMA", 9 * array,
-                [&] { backend.adamw_step(adam, arrays, ranges.span(), state); });
+  // check_step() runs first and lets the steps be applied.
+  bench.measure("check_step", bench.bytes(),
+                [&] { backend.check_step(policy, evidence, state, workspace.data()); });
+  const auto measure = [&]<typename... Rules>(const std::variant<Rules...>&) {
+    (measure_rule<Rules>(bench, arrays, ranges, state), ...);
+  };
+  measure(OptimizerRule());
 }
 
 }  // namespace

@@ -7,8 +7,8 @@
 #include "core/error.h"
 #include "kernels/device/device.h"
 #include "kernels/traffic.h"
-#include "layers/network.h"
-#include "train/optimizer/optimizer_step.h"
+#include "train/bench/measured_config.h"
+#include "train/loop/training_step.h"
 
 namespace brightnet {
 namespace {
@@ -29,34 +29,24 @@ double flops_of(const KnownCard& card, Precision precision) {
   switch (precision) {
     case Precision::fp32: return card.single;
     case Precision::tf32: return card.tensor_float;
-    default: return card.half;
+    case Precision::bf16:
+    case Precision::fp16: return card.half;
   }
+  return 0;
 }
 
-/// Steps of a network on a device that only lists its work.
+/// Steps on a device that only lists its work.
 class ListedStep {
  public:
   ListedStep(const RunConfig& config, const Model& model, const TrafficOptions& options, bool fuses)
       : list_(options.card.multiprocessors, fuses),
         backend_(open_planner("cuda", options.precision)),
+        config_(measured_config(config, options.batch, options.size, options.precision)),
         layout_(model),
-        values_(*backend_, layout_.floats() * sizeof(float)),
-        gradients_(*backend_, layout_.trainable_floats() * sizeof(float)),
-        parameters_{.layout = &layout_, .values = values_.floats(), .gradients = gradients_.floats()},
-        network_({.model = &model,
-                  .backend = backend_.get(),
-                  .parameters = &parameters_,
-                  .batch = options.batch,
-                  .height = options.size.height,
-                  .width = options.size.width,
-                  .precision = options.precision,
-                  .mode = Mode::train,
-                  .recompute = config.train.recompute == Recompute::activations,
-                  .gradients_in_place = true}),
-        step_(config.optimizer, config.ema, options.precision, layout_, *backend_, values_.floats(),
-              options.batch, network_.gradient_types()),
-        arena_(*backend_, network_.memory().arena()) {
-    network_.bind(arena_.data());
+        step_(
+            {.config = config_, .model = model, .layout = layout_, .backend = *backend_, .evaluates = false},
+            std::vector<float>(layout_.floats())),
+        network_(step_.network(options.size)) {
     run();  // the first step also folds frozen layers
     list_.clear();
     run();
@@ -69,20 +59,17 @@ class ListedStep {
   void run() {
     list_.set_layer(-1);
     network_.forward();
-    network_.backward(step_.gradient_scale(1), false, step_.losses());
+    network_.backward(step_.gradient_scale(), false, step_.optimizer().losses());
     list_.set_layer(-1);
-    step_.step(gradients_.floats());
-    ++parameters_.version;
+    step_.update_only();
   }
 
   LaunchList list_;
   std::unique_ptr<Backend> backend_;
+  RunConfig config_;
   ParameterLayout layout_;
-  DeviceBuffer values_, gradients_;
-  Parameters parameters_;
-  Network network_;
-  OptimizerStep step_;
-  DeviceBuffer arena_;
+  TrainingStep step_;
+  Network& network_;
 };
 
 void add(WorkTraffic& sum, const LaunchRecord& record, const Card& card) {

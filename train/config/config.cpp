@@ -22,21 +22,6 @@ constexpr int usual_stride = 32;
 
 namespace fs = std::filesystem;
 
-// A copy without tags and marks, so that values from --set print like all others.
-YAML::Node plain(const YAML::Node& node) {
-  if (node.IsMap()) {
-    YAML::Node copy(YAML::NodeType::Map);
-    for (const auto& entry : node) copy[entry.first.Scalar()] = plain(entry.second);
-    return copy;
-  }
-  if (node.IsSequence()) {
-    YAML::Node copy(YAML::NodeType::Sequence);
-    for (const auto& item : node) copy.push_back(plain(item));
-    return copy;
-  }
-  return node.IsScalar() ? YAML::Node(node.Scalar()) : YAML::Node();
-}
-
 void collect_leaves(const YAML::Node& node, const std::string& path,
                     std::map<std::string, std::string>& out) {
   if (!node.IsMap()) {
@@ -71,11 +56,19 @@ std::string place_of(const YamlValue& value, const std::string& path) {
   return dot == std::string::npos ? next.where() : place_of(next, path.substr(dot + 1));
 }
 
-void resolve_file(std::string& path, const YamlValue& value, const std::string& key, const fs::path& folder) {
+/// Where a path was given.
+struct Giver {
+  Giver(const YamlValue& value) : where(value.where()), on_command_line(value.from_command_line()) {}
+  explicit Giver(const char* option) : where(option), on_command_line(true) {}
+  std::string where;
+  bool on_command_line;
+};
+
+void resolve_file(std::string& path, const Giver& giver, const std::string& key, const fs::path& folder) {
   if (path.empty()) return;
-  const fs::path found = find_path(path, folder, value.from_command_line());
+  const fs::path found = find_path(path, folder, giver.on_command_line);
   if (found.empty()) {
-    throw InputError("'" + key + "' names '" + path + "', which does not exist", value.where(),
+    throw InputError("'" + key + "' names '" + path + "', which does not exist", giver.where,
                      "It was looked for in " + fs::absolute(folder).lexically_normal().string() + " and in " +
                          fs::current_path().string());
   }
@@ -120,9 +113,38 @@ std::string name_of_run(const RunConfig& config) {
   return model.empty() ? "run" : model;
 }
 
-/// The document that describes the run. Throws InputError when there is nothing in it.
-YamlDocument read_document(const fs::path& file, const DarknetImport* import,
-                           const std::vector<std::string>& assignments) {
+/// The keys that a data set says: where it is, and what is otherwise than if nothing were said.
+std::vector<std::string> said_keys(const DataOptions& data) {
+  const DataOptions unsaid;
+  std::vector<std::string> keys{"format", "root", "train", "val", "test"};
+  if (!data.classes.empty()) keys.emplace_back("classes");
+  if (!data.target_class_mapping.empty()) keys.emplace_back("target_class_mapping");
+  if (data.fold) keys.emplace_back("fold");
+  if (data.include_difficult_in_training != unsaid.include_difficult_in_training)
+    keys.emplace_back("include_difficult_in_training");
+  if (data.tiles != unsaid.tiles) keys.emplace_back("tiles");
+  return keys;
+}
+
+/// The data set of the command line. What it says is taken from the `data:` section of the document, which is read over
+/// it.
+void take_data(const Overrides& overrides, YAML::Node document, RunConfig& config) {
+  if (overrides.data) {
+    config.data = *overrides.data;
+    config.of_data_option = said_keys(config.data);
+  }
+  if (overrides.fold) {
+    config.data.fold = overrides.fold;
+    config.of_data_option.emplace_back("fold");
+  }
+  if (!std::as_const(document)["data"].IsDefined() || !document["data"].IsMap()) return;
+  for (const std::string& key : config.of_data_option) document["data"].remove(key);
+}
+
+/// The document that describes the run, but for the data set of the command line, which `config` gets. Throws InputError
+/// when there is nothing in it.
+YamlDocument read_document(const fs::path& file, const DarknetImport* import, const Overrides& overrides,
+                           RunConfig& config) {
   YamlDocument document = import ? YamlDocument::parse(import->recipe_yaml, file.string() + " (its recipe)")
                           : file.empty() ? YamlDocument::parse("", "the command line")
                                          : YamlDocument::load(file);
@@ -132,10 +154,12 @@ YamlDocument read_document(const fs::path& file, const DarknetImport* import,
         "Name it with --data, and the model with --model: brightnet train --model yolov4-tiny --data " +
             file.string());
   }
-  for (const auto& assignment : assignments) document.set(assignment);
+  take_data(overrides, document.root().node, config);
+  for (const auto& assignment : overrides.assignments) document.set(assignment);
   const YamlValue root = document.root();
   const bool says_something =
-      file.empty() ? child(root, "model").defined() || child(root, "data").defined() : root.node.size() > 0;
+      overrides.data ||
+      (file.empty() ? child(root, "model").defined() || child(root, "data").defined() : root.node.size() > 0);
   if (says_something) return document;
   throw InputError(
       file.empty() ? "no configuration was given" : "this file is empty", file.string(),
@@ -244,8 +268,8 @@ void RunConfig::fields(Fields& f) {
   f("name", name, "name of the run's folder");
   f("model", model, "YAML or .cfg of the model, or the name of one that `brightnet models` lists");
   f.custom(
-      "head", [this](const YamlValue& value) { head = value; },
-      [this] { return head.defined() ? plain(head.node) : YAML::Node(YAML::NodeType::Map); },
+      "head", [this](const YamlValue& value) { read_config(value, head); },
+      [this] { return field_nodes([this](Fields& keys) { head.fields(keys); }); },
       "overrides for keys of the model's head");
   f("input", input, "");
   f("data", data, "");
@@ -259,7 +283,11 @@ void RunConfig::fields(Fields& f) {
 }
 
 std::string RunConfig::where(const std::string& key) const {
-  return source ? place_of(*source, key) : "";
+  const std::string place = source ? place_of(*source, key) : "";
+  const bool is_set = source && place != source->file;
+  const bool of_option = std::any_of(of_data_option.begin(), of_data_option.end(),
+                                     [&](const std::string& own) { return key == "data." + own; });
+  return of_option && !is_set ? "--data" : place;
 }
 
 std::vector<InputSize> RunConfig::input_sizes() const {
@@ -268,18 +296,18 @@ std::vector<InputSize> RunConfig::input_sizes() const {
                         : std::vector<InputSize>(unique.begin(), unique.end());
 }
 
-RunConfig load_run_config(const fs::path& file, const std::vector<std::string>& assignments,
-                          bool needs_data) {
+RunConfig load_run_config(const fs::path& file, const Overrides& overrides, bool needs_data) {
   // A darknet .cfg contains both the model and the training settings.
   std::shared_ptr<const DarknetImport> own_import;
   if (is_darknet_cfg(file)) own_import = std::make_shared<const DarknetImport>(import_darknet(file));
-  const YamlDocument document = read_document(file, own_import.get(), assignments);
-  const YamlValue root = document.root();
   RunConfig config;
+  const YamlDocument document = read_document(file, own_import.get(), overrides, config);
+  const YamlValue root = document.root();
   const YamlValue kind = child(child(root, "optimizer"), "kind");
-  if (kind.defined() && kind.node.IsScalar() &&
-      enum_value<OptimizerKind>(kind.node.Scalar()) == OptimizerKind::sgd)
-    config.optimizer = OptimizerOptions::sgd();
+  if (kind.defined() && kind.node.IsScalar()) {
+    if (const auto named = enum_value<OptimizerKind>(kind.node.Scalar()))
+      config.optimizer = OptimizerOptions::of(*named);
+  }
   read_config(root, config);
   config.source = std::make_shared<const YamlValue>(root);
 
@@ -290,8 +318,11 @@ RunConfig load_run_config(const fs::path& file, const std::vector<std::string>& 
     config.imported = same ? own_import : std::make_shared<const DarknetImport>(import_darknet(config.model));
   }
   const YamlValue data = child(root, "data");
+  const bool has_root = child(data, "root").defined();
   // Without `root`, relative paths start in the YAML's folder.
-  if (!child(data, "root").defined()) {
+  if (overrides.data && !has_root) {
+    resolve_file(config.data.root, Giver("--data"), "data.root", folder);
+  } else if (!has_root) {
     config.data.root = fs::absolute(folder).lexically_normal().string();
   } else if (!needs_data && find_path(config.data.root, folder, false).empty()) {
     config.data.root = (folder / config.data.root).lexically_normal().string();
@@ -299,12 +330,15 @@ RunConfig load_run_config(const fs::path& file, const std::vector<std::string>& 
     resolve_file(config.data.root, child(data, "root"), "data.root", folder);
   }
   std::error_code ignored;
-  if (lacks_layout(data) && fs::is_directory(config.data.root, ignored)) take_layout(data, config.data);
-  const YamlValue fold = child(data, "fold");
+  if (!overrides.data && lacks_layout(data) && fs::is_directory(config.data.root, ignored)) {
+    const Fold fold = config.data.fold;
+    take_layout(data, config.data);
+    config.data.fold = fold;
+  }
   if (config.name.empty()) {
     config.name = file.empty() ? name_of_run(config) : file.stem().string();
     // One that was asked for, and not for lack of validation images.
-    if (config.data.fold && fold.where() != "--data")
+    if (config.data.fold && config.where("data.fold") != "--data")
       config.name += fmt::format("-fold{}", config.data.fold.part);
   }
   if (config.name.find('/') != std::string::npos || config.name == "." || config.name == "..") {

@@ -35,6 +35,14 @@ constexpr std::string_view enum_name(Recompute recompute) {
   return {};
 }
 
+constexpr bool recomputes(Recompute recompute) {
+  switch (recompute) {
+    case Recompute::none: return false;
+    case Recompute::activations: return true;
+  }
+  return false;
+}
+
 /// The `train:` section; fields() documents every key. Automatic values are chosen when the data and the
 /// device are known (train/setup/automatic.h); until then, using them is an error.
 struct TrainOptions {
@@ -89,7 +97,7 @@ struct RunConfig {
   /// Of the run's folder; empty: the name of the YAML, or else of the data's folder, with "-foldK" for a fold.
   std::string name;
   std::string model;  ///< path of the model's YAML; in a YAML also the name of one (train/config/models.h)
-  YamlValue head;     ///< overrides the model's `head:`
+  HeadOptions head;   ///< overrides the model's `head:` and its yolo layers' own keys
   InputOptions input;
   DataOptions data;
   TrainOptions train;
@@ -100,6 +108,7 @@ struct RunConfig {
   LoaderOptions loader;
   EvaluateOptions evaluate;
   std::shared_ptr<const YamlValue> source;  ///< the document it was read from, for messages; may be null
+  std::vector<std::string> of_data_option;  ///< the keys of `data:` that --data says, likewise
   /// The import of the darknet .cfg that `model` names; nullptr when it names a model's YAML.
   std::shared_ptr<const DarknetImport> imported;
 
@@ -120,11 +129,26 @@ std::optional<InputSize> with_ratio_of(const InputSize& size, const InputSize& o
 /// another ratio. Does nothing while train.size is automatic.
 void keep_ratio(TrainOptions& train, const std::string& where);
 
-/// Reads a run's YAML and applies the command line's overrides (YamlDocument::set). Relative paths are
-/// searched next to the YAML, then in the current directory (in the opposite order for those set on the
-/// command line), and are absolute in the result. Throws InputError for invalid values. Without `needs_data`,
-/// data.root need not exist yet. An empty `file`: the overrides are all there is.
-RunConfig load_run_config(const std::filesystem::path& file, const std::vector<std::string>& assignments = {},
+/// What the command line says besides a configuration.
+struct Overrides {
+  Overrides() = default;
+  Overrides(std::vector<std::string> all) : assignments(std::move(all)) {}
+  Overrides(std::initializer_list<std::string> all) : assignments(all) {}
+
+  std::vector<std::string> assignments;  ///< of --set, as YamlDocument::set() takes them
+  /// Of --data. What it says takes the place of what the configuration says; both give way to the assignments.
+  std::optional<DataOptions> data;
+  Fold fold;  ///< of a data set that has no validation images; likewise
+
+  /// Whether they say anything.
+  explicit operator bool() const { return !assignments.empty() || data || fold; }
+};
+
+/// Reads a run's YAML and applies the command line's overrides. Relative paths are searched next to the YAML, then in
+/// the current directory (in the opposite order for those set on the command line), and are absolute in the result.
+/// Throws InputError for invalid values. Without `needs_data`, data.root need not exist yet. An empty `file`: the
+/// overrides are all there is.
+RunConfig load_run_config(const std::filesystem::path& file, const Overrides& overrides = {},
                           bool needs_data = true);
 
 /// A rank's share of train.batch.

@@ -7,7 +7,7 @@
 #include "core/auto.h"
 #include "core/config.h"
 #include "core/input_size.h"
-#include "detect/evaluate/nms.h"
+#include "detect/nms.h"
 
 namespace brightnet {
 

@@ -16,6 +16,15 @@ namespace brightnet {
 
 enum class Reduction : uint8_t { sum, mean };
 
+/// Whether the sum is divided by the number of ranks.
+constexpr bool divides(Reduction reduction) {
+  switch (reduction) {
+    case Reduction::sum: return false;
+    case Reduction::mean: return true;
+  }
+  return false;
+}
+
 class DeviceCollectives : public StatisticsExchange {
  public:
   /// Starts to replace a bucket by its sum or mean over the ranks, after the operations queued so far and

@@ -65,7 +65,7 @@ void MpiCollectives::reduce(const Bucket& bucket) {
   ranks_.wait_in(Watchdog::buckets, "the sum of a bucket of gradients", [&] {
     return MPI_Allreduce(MPI_IN_PLACE, bucket.values, mpi_count(bucket.count), MPI_FLOAT, MPI_SUM, channel_);
   });
-  if (bucket.reduction == Reduction::mean) {
+  if (divides(bucket.reduction)) {
     const float share = 1.0f / static_cast<float>(ranks_.size());
     for (size_t i = 0; i < bucket.count; ++i) bucket.values[i] *= share;
   }

@@ -141,7 +141,7 @@ class NcclCollectives : public DeviceCollectives {
   }
 
   void start_all_reduce(float* values, size_t count, Reduction reduction) override {
-    queue(values, count, ncclFloat, reduction == Reduction::mean ? ncclAvg : ncclSum);
+    queue(values, count, ncclFloat, divides(reduction) ? ncclAvg : ncclSum);
   }
 
   void finish_all_reduces() override {

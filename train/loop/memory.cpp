@@ -14,19 +14,18 @@ namespace brightnet {
 
 RunNetworks::RunNetworks(const RunConfig& config, const Model& model, Backend& backend, int micro_batch,
                          const Parameters& trained, const Parameters& averaged,
-                         StatisticsExchange* statistics) {
+                         StatisticsExchange* statistics, bool evaluates) {
   NetworkSetup setup{.model = &model, .backend = &backend, .parameters = &trained, .batch = micro_batch};
   setup.precision = config.train.precision;
   setup.statistics = statistics;
-  setup.recompute = config.train.recompute == Recompute::activations;
-  // Then the run has one rank. Synchronized batch-norm exchanges as several ranks do, whose arithmetic it keeps.
-  setup.gradients_in_place = micro_batch == config.train.batch.value_or(0) && !statistics;
+  setup.recompute = recomputes(config.train.recompute);
   for (const InputSize& size : config.input_sizes()) {
     setup.height = size.height;
     setup.width = size.width;
     training_[size] = std::make_unique<Network>(setup);
     training_[size]->allow_recording(config.train.graph);
   }
+  if (!evaluates) return;
   setup.mode = Mode::infer;
   setup.loss_of_inference = true;
   setup.parameters = &averaged;
@@ -38,7 +37,7 @@ RunNetworks::RunNetworks(const RunConfig& config, const Model& model, Backend& b
 }
 
 size_t RunNetworks::arena_bytes() const {
-  return std::max(training_memory().arena(), evaluation_memory().arena());
+  return std::max(training_memory().arena(), evaluation_ ? evaluation_memory().arena() : 0);
 }
 
 const NetworkMemory& RunNetworks::training_memory() const {
@@ -60,7 +59,7 @@ RunMemory plan_run_memory(const RunConfig& config, const ParameterLayout& layout
   memory.parameters = layout.floats() * sizeof(float);
   memory.gradients = layout.trainable_floats() * sizeof(float);
   memory.optimizer = optimizer_bytes(config.optimizer, layout);
-  memory.average = Ema::bytes(config.ema, layout);
+  memory.average = average_bytes(config.ema, layout);
   memory.statistics = OptimizerStep::statistics_bytes(layout);
   memory.control = OptimizerStep::control_bytes();
   memory.arena = arena_bytes;

@@ -18,14 +18,12 @@ namespace brightnet {
 class RunNetworks {
  public:
   /// Plans all of them; `trained` and `averaged` need no memory until bind(). Both outlive this object.
-  /// `statistics` sums batch-norm statistics over the ranks; nullptr: each rank uses its own. Where one micro-batch is
-  /// the whole batch, nothing is added to its gradients, and they are left in place (gradient_types()).
+  /// `statistics` sums batch-norm statistics over the ranks; nullptr: each rank uses its own. Without `evaluates`
+  /// there is no network for evaluations.
   RunNetworks(const RunConfig& config, const Model& model, Backend& backend, int micro_batch,
-              const Parameters& trained, const Parameters& averaged,
-              StatisticsExchange* statistics = nullptr);
+              const Parameters& trained, const Parameters& averaged, StatisticsExchange* statistics = nullptr,
+              bool evaluates = true);
 
-  /// Of every training network (Network::gradient_types()).
-  std::vector<DType> gradient_types() const { return training_.begin()->second->gradient_types(); }
   size_t arena_bytes() const;
   void bind(void* arena) { arena_ = arena; }
 

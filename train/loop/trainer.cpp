@@ -12,7 +12,13 @@ Trainer::Trainer(const TrainingSetup& setup, const ParameterLayout& layout, cons
     : setup_(setup),
       pace_(setup.now),
       plan_(setup_, pace_),
-      step_(setup_, layout, initial),
+      step_({.config = setup.config,
+             .model = setup.model,
+             .layout = layout,
+             .backend = setup.backend,
+             .ranks = setup.communicator.size(),
+             .collectives = setup.collectives},
+            initial),
       validation_(setup.config, setup.model, setup.val, setup.communicator,
                   [this](int64_t done, int64_t images) {
                     if (!observers_.none())

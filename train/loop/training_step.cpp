@@ -4,7 +4,7 @@ namespace brightnet {
 namespace {
 
 /// Also with a single rank, whose arithmetic is then the same as that of several.
-StatisticsExchange* shared_statistics(const TrainingSetup& setup) {
+StatisticsExchange* shared_statistics(const StepSetup& setup) {
   return setup.config.train.sync_bn ? &setup.collectives : nullptr;
 }
 
@@ -18,51 +18,53 @@ GradientExchange::Options exchange_options(const TrainOptions& train) {
   return options;
 }
 
-TrainingStep::TrainingStep(const TrainingSetup& setup, const ParameterLayout& layout,
-                           const std::vector<float>& initial)
+TrainingStep::TrainingStep(const StepSetup& setup, const std::vector<float>& initial)
     : setup_(setup),
-      layout_(layout),
-      micro_batches_(batch_of_rank(setup.config.train, setup.communicator.size()) /
-                     setup.config.train.micro_batch),
-      values_(setup.backend, layout.floats() * sizeof(float)),
-      gradients_(setup.backend, layout.trainable_floats() * sizeof(float)),
-      trained_{.layout = &layout, .values = values_.floats(), .gradients = gradients_.floats()},
-      averaged_{.layout = &layout},
+      micro_batches_(batch_of_rank(setup.config.train, setup.ranks) / setup.config.train.micro_batch),
+      values_(setup.backend, setup.layout.floats() * sizeof(float)),
+      gradients_(setup.backend, setup.layout.trainable_floats() * sizeof(float)),
+      trained_{.layout = &setup.layout, .values = values_.floats(), .gradients = gradients_.floats()},
+      averaged_{.layout = &setup.layout},
       networks_(setup.config, setup.model, setup.backend, setup.config.train.micro_batch, trained_, averaged_,
-                shared_statistics(setup)) {
+                shared_statistics(setup), setup.evaluates) {
   const RunConfig& config = setup.config;
-  const int ranks = setup.communicator.size();
-  BRIGHTNET_CHECK(initial.size() == layout.floats(), "parameters of another model");
-  BRIGHTNET_CHECK(micro_batches_ * config.train.micro_batch * ranks == config.train.batch,
+  BRIGHTNET_CHECK(initial.size() == setup.layout.floats(), "parameters of another model");
+  BRIGHTNET_CHECK(micro_batches_ * config.train.micro_batch * setup.ranks == config.train.batch,
                   "the ranks' micro-batches do not make up the batch");
   setup.backend.upload(values_.data(), initial.data(), values_.bytes());
   // The gradients' norm includes the padding between them, which no pass writes.
   setup.backend.zero(gradients_.data(), gradients_.bytes());
-  optimizer_ = std::make_unique<OptimizerStep>(
-      config.optimizer, config.ema, config.train.precision, layout, setup.backend, values_.floats(),
-      batch_of_rank(config.train, ranks), networks_.gradient_types());
+  optimizer_ = std::make_unique<OptimizerStep>(config.optimizer, config.ema, config.train.precision,
+                                               setup.layout, setup.backend, values_.floats(),
+                                               batch_of_rank(config.train, setup.ranks));
   averaged_.values = optimizer_->average();
   arena_ = DeviceBuffer(setup.backend, networks_.arena_bytes());
   networks_.bind(arena_.data());
-  if (!setup.communicator.alone())
-    exchange_.emplace(setup.collectives, trained_, exchange_options(config.train));
-  clock_ = setup.backend.make_work_clock();
+  if (setup.ranks > 1) exchange_.emplace(setup.collectives, trained_, exchange_options(config.train));
+}
+
+WorkClock& TrainingStep::clock() {
+  if (!clock_) clock_ = setup_.backend.make_work_clock();
+  return *clock_;
+}
+
+GradientScale TrainingStep::gradient_scale() const {
+  return optimizer_->gradient_scale(1.0f / static_cast<float>(setup_.config.train.batch));
 }
 
 void TrainingStep::pass(const Batch& batch, int part) {
   Network& network = networks_.training({batch.height, batch.width});
   network.set_batch(batch.pixels, batch.truths);
   network.assign_statically(static_assignment_);
-  const GradientScale scale =
-      optimizer_->gradient_scale(1.0f / static_cast<float>(setup_.config.train.batch));
+  const GradientScale scale = gradient_scale();
   const bool accumulate = part > 0, last = part == micro_batches_ - 1;
-  clock_->begin();
+  clock().begin();
   if (exchange_ && last) {
     exchanged_pass(network, scale, accumulate);
   } else {
     network.forward_backward(scale, accumulate, optimizer_->losses());
   }
-  clock_->end();
+  clock().end();
 }
 
 /// The last micro-batch: gradients are all-reduced as soon as they are final, between the parts of the recorded pass.
@@ -76,7 +78,7 @@ void TrainingStep::exchanged_pass(Network& network, const GradientScale& scale, 
 
 void TrainingStep::update() {
   if (exchange_) exchange_->finish();
-  clock_->begin();
+  clock().begin();
   if (setup_.config.train.graph && updated_ && !recorded_update_)
     recorded_update_ = setup_.backend.record([this] { queue_optimizer(); });
   if (recorded_update_) {
@@ -84,8 +86,13 @@ void TrainingStep::update() {
   } else {
     queue_optimizer();
   }
-  clock_->end();
+  clock().end();
   updated_ = true;
+  ++trained_.version;
+}
+
+void TrainingStep::update_only() {
+  queue_optimizer();
   ++trained_.version;
 }
 
@@ -100,19 +107,19 @@ Network& TrainingStep::averaged_network() {
 }
 
 std::vector<float> TrainingStep::averaged_parameters() const {
-  std::vector<float> host(layout_.floats());
+  std::vector<float> host(setup_.layout.floats());
   setup_.backend.download(host.data(), averaged_.values, host.size() * sizeof(float));
   return host;
 }
 
 void TrainingStep::set_averaged_parameters(const std::vector<float>& values) {
-  BRIGHTNET_CHECK(values.size() == layout_.floats(), "parameters of another model");
+  BRIGHTNET_CHECK(values.size() == setup_.layout.floats(), "parameters of another model");
   setup_.backend.upload(averaged_.values, values.data(), values.size() * sizeof(float));
   ++trained_.version;  // they are the same without an average
 }
 
 std::vector<StateArray> TrainingStep::state_arrays() const {
-  std::vector<StateArray> arrays{{"values", values_.floats(), layout_.floats()}};
+  std::vector<StateArray> arrays{{"values", values_.floats(), setup_.layout.floats()}};
   optimizer_->append_state(arrays);
   return arrays;
 }
@@ -124,7 +131,7 @@ uint64_t TrainingStep::state_bytes() const {
 }
 
 RunMemory TrainingStep::memory() const {
-  return plan_run_memory(setup_.config, layout_, networks_.arena_bytes());
+  return plan_run_memory(setup_.config, setup_.layout, networks_.arena_bytes());
 }
 
 }  // namespace brightnet

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "data/loader/loader.h"
+#include "train/distributed/communicator.h"
 #include "train/distributed/gradient_exchange.h"
 #include "train/loop/memory.h"
-#include "train/loop/training_setup.h"
 #include "train/optimizer/optimizer_step.h"
 
 namespace brightnet {
@@ -23,11 +23,25 @@ namespace brightnet {
 /// `sync_bn` makes them one.
 GradientExchange::Options exchange_options(const TrainOptions& train);
 
+/// Everything outlives the step. train.micro_batch is resolved to a number, and train.batch is a multiple of it times
+/// the number of ranks.
+struct StepSetup {
+  const RunConfig& config;
+  const Model& model;
+  const ParameterLayout& layout;
+  Backend& backend;
+  int ranks = 1;
+  /// For tensors in the backend's memory.
+  DeviceCollectives& collectives = Communicator::solo().host_collectives();
+  /// Whether there is a network for evaluations: of a run, but not of a measured step.
+  bool evaluates = true;
+};
+
 class TrainingStep {
  public:
   /// Allocates all of the run's device memory, exactly what plan_run() says; steps allocate none. `initial`
-  /// are the parameters to start from, in the layout's order. `setup` and `layout` outlive this object.
-  TrainingStep(const TrainingSetup& setup, const ParameterLayout& layout, const std::vector<float>& initial);
+  /// are the parameters to start from, in the layout's order.
+  TrainingStep(const StepSetup& setup, const std::vector<float>& initial);
   TrainingStep(const TrainingStep&) = delete;
   TrainingStep& operator=(const TrainingStep&) = delete;
 
@@ -40,6 +54,15 @@ class TrainingStep {
   void pass(const Batch& batch, int part);
   /// After the last micro-batch: all-reduces the gradient and steps the optimizer.
   void update();
+
+  // The parts of a step on one rank, for who measures them: this network's passes, and the update alone.
+
+  /// The training network of this input size, bound to the arena.
+  Network& network(const InputSize& size) { return networks_.training(size); }
+  /// Of a micro-batch's gradients, as pass() scales them.
+  GradientScale gradient_scale() const;
+  /// Neither recorded nor timed.
+  void update_only();
 
   OptimizerStep& optimizer() { return *optimizer_; }
   const OptimizerStep& optimizer() const { return *optimizer_; }
@@ -57,15 +80,16 @@ class TrainingStep {
   uint64_t state_bytes() const;
 
   /// Seconds that the device was busy with steps.
-  double busy_seconds() const { return clock_->seconds(); }
+  double busy_seconds() const { return clock_ ? clock_->seconds() : 0; }
   RunMemory memory() const;
 
  private:
   void exchanged_pass(Network& network, const GradientScale& scale, bool accumulate);
   void queue_optimizer() { optimizer_->step(gradients_.floats()); }
 
-  const TrainingSetup& setup_;
-  const ParameterLayout& layout_;
+  WorkClock& clock();
+
+  StepSetup setup_;
   int micro_batches_;
   bool static_assignment_ = false;
 
@@ -79,6 +103,7 @@ class TrainingStep {
   /// The optimizer's step, recorded when it runs for the second time.
   std::unique_ptr<Recording> recorded_update_;
   bool updated_ = false;
+  /// Made for the first pass: a device that only lists its work has none.
   std::unique_ptr<WorkClock> clock_;
 };
 

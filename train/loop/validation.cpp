@@ -106,7 +106,11 @@ void Validation::gather_worst() {
 }
 
 double Validation::score(const Metrics& metrics) const {
-  return config_.evaluate.best_by == BestBy::AP50 ? metrics.AP50 : metrics.AP;
+  switch (config_.evaluate.best_by) {
+    case BestBy::AP: return metrics.AP;
+    case BestBy::AP50: return metrics.AP50;
+  }
+  return 0;
 }
 
 // Without ground truth in the validation split, no score is better than another, and the newest weights are

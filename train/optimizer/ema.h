@@ -2,11 +2,9 @@
 // (Polyak & Juditsky 1992; Tarvainen & Valpola 2017). It includes batch-norm's running statistics.
 #pragma once
 
-#include <memory>
-#include <vector>
-
 #include "core/auto.h"
-#include "train/optimizer/optimizer.h"
+#include "core/config.h"
+#include "layers/parameters.h"
 
 namespace brightnet {
 
@@ -17,24 +15,7 @@ struct EmaOptions {
   void fields(Fields& f);
 };
 
-class Ema : public Optimizer {
- public:
-  /// The average starts at `values`.
-  Ema(std::unique_ptr<Optimizer> inner, const EmaOptions& options, const ParameterLayout& layout,
-      Backend& backend, const float* values);
-  /// The inner optimizer averages the trainable weights in the same pass over memory; OptimizerStep averages
-  /// the running statistics.
-  void step(OptimizerArrays arrays, const StepState* state) override;
-  void append_state(std::vector<StateArray>& state) const override;
-  float* average() const override { return average_.floats(); }
-  const DeviceRanges& ranges() const override { return inner_->ranges(); }
-
-  static size_t bytes(const EmaOptions& options, const ParameterLayout& layout);
-
- private:
-  std::unique_ptr<Optimizer> inner_;
-  const ParameterLayout& layout_;
-  DeviceBuffer average_;
-};
+/// Of the average, in device memory.
+size_t average_bytes(const EmaOptions& options, const ParameterLayout& layout);
 
 }  // namespace brightnet

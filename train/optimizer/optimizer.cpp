@@ -1,7 +1,5 @@
 #include "train/optimizer/optimizer.h"
 
-#include "train/optimizer/ema.h"
-
 namespace brightnet {
 namespace {
 
@@ -11,17 +9,42 @@ DeviceBuffer zeros(Backend& backend, size_t floats) {
   return buffer;
 }
 
+bool is_decoupled(DecayKind kind) {
+  switch (kind) {
+    case DecayKind::l2: return false;
+    case DecayKind::decoupled: return true;
+  }
+  return false;
+}
+
+/// Weight decay is for the weights of convolutions: not for biases, nor for the two or so numbers a channel of batch-norm.
+bool decays(ParameterKind kind) {
+  switch (kind) {
+    case ParameterKind::weight: return true;
+    case ParameterKind::bias:
+    case ParameterKind::scale:
+    case ParameterKind::shift:
+    case ParameterKind::running_mean:
+    case ParameterKind::running_variance: return false;
+  }
+  return false;
+}
+
+size_t moments_of(const OptimizerRule& rule) {
+  return std::visit([]<typename Rule>(const Rule&) { return size_t{Rule::moments}; }, rule);
+}
+
 }  // namespace
 
 void OptimizerOptions::fields(Fields& f) {
-  f("kind", kind, "adamw or sgd");
+  f("kind", kind, "adamw, sgd or lion");
   f("rate", rate, "learning rate at the schedule's peak").above(0);
   f("momentum", momentum, "sgd").within(0, 1);
   f("nesterov", nesterov, "sgd");
   f("decay", decay, "weight decay of convolution weights").at_least(0);
   f("decay_kind", decay_kind, "sgd: l2 as in darknet, or decoupled");
-  f("beta1", beta1, "adamw").within(0, 1);
-  f("beta2", beta2, "adamw").within(0, 1);
+  f("beta1", beta1, "adamw, lion").within(0, 1);
+  f("beta2", beta2, "adamw, lion").within(0, 1);
   f("epsilon", epsilon, "adamw").above(0);
   f("clip", clip, "maximum norm of the gradient (clipping); 0: no clipping").at_least(0);
   f("max_skips", max_skips, "steps in a row with a gradient that is not finite before stopping").at_least(1);
@@ -29,33 +52,51 @@ void OptimizerOptions::fields(Fields& f) {
   f("loss_scale_growth", loss_scale_growth, "steps in a row without overflow until it doubles").at_least(1);
 }
 
-OptimizerOptions OptimizerOptions::sgd() {
+OptimizerOptions OptimizerOptions::of(OptimizerKind kind) {
   OptimizerOptions options;
-  options.kind = OptimizerKind::sgd;
-  options.rate = 0.01f;
-  options.decay = 0.0005f;
+  options.kind = kind;
+  switch (kind) {
+    case OptimizerKind::adamw: break;
+    case OptimizerKind::sgd:
+      options.rate = 0.01f;
+      options.decay = 0.0005f;
+      break;
+    case OptimizerKind::lion:
+      options.rate = 0.0002f;
+      options.decay = 0.5f;
+      options.beta2 = 0.99f;
+      break;
+  }
   return options;
 }
 
-std::vector<ParameterRange> parameter_ranges(const ParameterLayout& layout, float decay,
-                                             const std::vector<DType>& gradient_types) {
+OptimizerRule rule_of(const OptimizerOptions& options) {
+  switch (options.kind) {
+    case OptimizerKind::adamw:
+      return AdamW{.beta1 = options.beta1, .beta2 = options.beta2, .epsilon = options.epsilon};
+    case OptimizerKind::sgd:
+      return Sgd{.momentum = options.momentum,
+                 .nesterov = options.nesterov,
+                 .decoupled = is_decoupled(options.decay_kind)};
+    case OptimizerKind::lion: return Lion{.beta1 = options.beta1, .beta2 = options.beta2};
+  }
+  return {};
+}
+
+std::vector<ParameterRange> parameter_ranges(const ParameterLayout& layout, float decay) {
   std::vector<ParameterRange> ranges;
   const auto& entries = layout.entries();
-  BRIGHTNET_CHECK(gradient_types.empty() || gradient_types.size() == entries.size(),
-                  "types of other parameters' gradients");
   for (size_t i = 0; i < entries.size(); ++i) {
     const auto& entry = entries[i];
     if (entry.offset >= layout.trainable_floats()) break;
     if (entry.rate == 0) continue;
     // Up to the next entry, padding included, so that the ranges have no gaps.
     const size_t end = i + 1 < entries.size() ? entries[i + 1].offset : layout.trainable_floats();
-    const float own = entry.kind == ParameterKind::weight ? decay : 0.0f;
-    const DType type = gradient_types.empty() ? DType::f32 : gradient_types[i];
+    const float own = decays(entry.kind) ? decay : 0.0f;
     ranges.push_back({.begin = entry.offset,
                       .end = end,
                       .rate = entry.rate,
                       .decay = own,
-                      .gradient_type = type,
                       .pretrained = entry.pretrained});
   }
   return ranges;
@@ -64,67 +105,41 @@ std::vector<ParameterRange> parameter_ranges(const ParameterLayout& layout, floa
 DeviceRanges::DeviceRanges(Backend& backend, const std::vector<ParameterRange>& ranges)
     : memory_(backend, ranges.size() * sizeof(ParameterRange)) {
   backend.upload(memory_.data(), ranges.data(), memory_.bytes());
-  for (const ParameterRange& range : ranges) {
-    if (range.gradient_type != DType::f32) rounded_gradients_ += range.end - range.begin;
+}
+
+Optimizer::Optimizer(const OptimizerOptions& options, const EmaOptions& ema, const ParameterLayout& layout,
+                     Backend& backend, const float* values)
+    : backend_(backend), rule_(rule_of(options)), ranges_(backend, parameter_ranges(layout, options.decay)) {
+  for (size_t i = 0; i < moments_of(rule_); ++i)
+    moments_.push_back(zeros(backend, layout.trainable_floats()));
+  if (const size_t bytes = average_bytes(ema, layout); bytes > 0) {
+    average_ = DeviceBuffer(backend, bytes);
+    backend.copy(average_.data(), values, bytes);
   }
 }
 
-Sgd::Sgd(const OptimizerOptions& options, const std::vector<ParameterRange>& ranges,
-         const ParameterLayout& layout, Backend& backend)
-    : backend_(backend),
-      sgd_{.momentum = options.momentum,
-           .nesterov = options.nesterov,
-           .decoupled = options.decay_kind == DecayKind::decoupled},
-      ranges_(backend, ranges),
-      momentum_(zeros(backend, layout.trainable_floats())) {}
-
-void Sgd::step(OptimizerArrays arrays, const StepState* state) {
-  arrays.first = momentum_.floats();
-  arrays.rounded_gradients = ranges_.rounded_gradients();
-  backend_.sgd_step(sgd_, arrays, ranges_.span(), state);
+void Optimizer::step(OptimizerArrays arrays, const StepState* state) {
+  arrays.first = moments_[0].floats();
+  if (moments_.size() > 1) arrays.second = moments_[1].floats();
+  arrays.ema = average_.floats();
+  backend_.optimizer_step(rule_, arrays, ranges_.span(), state);
 }
 
-void Sgd::append_state(std::vector<StateArray>& state) const {
-  state.push_back({"optimizer.momentum", momentum_.floats(), momentum_.bytes() / sizeof(float)});
-}
-
-AdamW::AdamW(const OptimizerOptions& options, const std::vector<ParameterRange>& ranges,
-             const ParameterLayout& layout, Backend& backend)
-    : backend_(backend),
-      adam_{.beta1 = options.beta1, .beta2 = options.beta2, .epsilon = options.epsilon},
-      ranges_(backend, ranges),
-      first_(zeros(backend, layout.trainable_floats())),
-      second_(zeros(backend, layout.trainable_floats())) {}
-
-void AdamW::step(OptimizerArrays arrays, const StepState* state) {
-  arrays.first = first_.floats();
-  arrays.second = second_.floats();
-  arrays.rounded_gradients = ranges_.rounded_gradients();
-  backend_.adamw_step(adam_, arrays, ranges_.span(), state);
-}
-
-void AdamW::append_state(std::vector<StateArray>& state) const {
-  state.push_back({"optimizer.first", first_.floats(), first_.bytes() / sizeof(float)});
-  state.push_back({"optimizer.second", second_.floats(), second_.bytes() / sizeof(float)});
-}
-
-std::unique_ptr<Optimizer> make_optimizer(const OptimizerOptions& options, const EmaOptions& ema,
-                                          const ParameterLayout& layout, Backend& backend, float* values,
-                                          const std::vector<DType>& gradient_types) {
-  const std::vector<ParameterRange> ranges = parameter_ranges(layout, options.decay, gradient_types);
-  std::unique_ptr<Optimizer> optimizer;
-  if (options.kind == OptimizerKind::adamw) {
-    optimizer = std::make_unique<AdamW>(options, ranges, layout, backend);
-  } else {
-    optimizer = std::make_unique<Sgd>(options, ranges, layout, backend);
-  }
-  if (ema.decay > 0) optimizer = std::make_unique<Ema>(std::move(optimizer), ema, layout, backend, values);
-  return optimizer;
+void Optimizer::append_state(std::vector<StateArray>& state) const {
+  const auto append = [&](std::string name, const DeviceBuffer& buffer) {
+    state.push_back({std::move(name), buffer.floats(), buffer.bytes() / sizeof(float)});
+  };
+  if (average()) append("ema", average_);
+  std::visit(
+      [&]<typename Rule>(const Rule&) {
+        for (size_t i = 0; i < moments_.size(); ++i)
+          append("optimizer." + std::string(Rule::state_names[i]), moments_[i]);
+      },
+      rule_);
 }
 
 size_t optimizer_bytes(const OptimizerOptions& options, const ParameterLayout& layout) {
-  const size_t moments = options.kind == OptimizerKind::adamw ? 2 : 1;
-  return moments * layout.trainable_floats() * sizeof(float) +
+  return moments_of(rule_of(options)) * layout.trainable_floats() * sizeof(float) +
          parameter_ranges(layout, options.decay).size() * sizeof(ParameterRange);
 }
 

@@ -1,26 +1,24 @@
-// SGD and AdamW, and the average that wraps one of them. All work on the flat arrays of layers/parameters.h:
-// a step, averaging included, is one pass over memory. None waits for the device, which itself decides
-// whether a step is applied (train/optimizer/optimizer_step.h).
+// The optimizer: a rule of kernels/math/optimizer.h with its settings and its state. It works on the flat arrays of
+// layers/parameters.h: a step, averaging included, is one pass over memory. It does not wait for the device, which
+// itself decides whether a step is applied (train/optimizer/optimizer_step.h).
 #pragma once
 
-#include <memory>
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/config.h"
 #include "kernels/backend.h"
 #include "layers/parameters.h"
+#include "train/optimizer/ema.h"
 
 namespace brightnet {
 
-struct EmaOptions;
-
-enum class OptimizerKind : uint8_t { adamw, sgd };
+enum class OptimizerKind : uint8_t { adamw, sgd, lion };
 constexpr std::string_view enum_name(OptimizerKind kind) {
   switch (kind) {
-    case OptimizerKind::adamw: return "adamw";
-    case OptimizerKind::sgd: return "sgd";
+    case OptimizerKind::adamw: return AdamW::name;
+    case OptimizerKind::sgd: return Sgd::name;
+    case OptimizerKind::lion: return Lion::name;
   }
   return {};
 }
@@ -40,15 +38,16 @@ constexpr std::string_view enum_name(DecayKind kind) {
 /// sets in few epochs (docs/measurements/blood_cells.md).
 struct OptimizerOptions {
   OptimizerKind kind = OptimizerKind::adamw;
-  /// The schedule's peak; sgd: 0.01 if not given. Automatic for adamw.
+  /// The schedule's peak; sgd: 0.01, lion: 0.0002 if not given. Automatic for adamw.
   Auto<float> rate;
   float momentum = 0.9f;  ///< sgd
   bool nesterov = false;  ///< sgd
-  /// Weight decay of convolution weights; none for batch-norm and biases. sgd: 0.0005 if not given.
+  /// Weight decay of convolution weights; none for batch-norm and biases. sgd: 0.0005, lion: 0.5 if not given.
   float decay = 0.05f;
-  /// For sgd; adamw is always decoupled.
+  /// sgd; that of others is always decoupled.
   DecayKind decay_kind = DecayKind::l2;
-  float beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-8f;  ///< adamw
+  float beta1 = 0.9f, beta2 = 0.999f;  ///< adamw, lion; beta2 of lion: 0.99 if not given
+  float epsilon = 1e-8f;               ///< adamw
   /// Gradient clipping: maximum norm of the whole gradient; 0: none.
   float clip = 10.0f;
   /// The run stops after this many consecutive steps with a gradient that is not finite.
@@ -59,9 +58,12 @@ struct OptimizerOptions {
   int loss_scale_growth = 2000;
 
   void fields(Fields& f);
-  /// The defaults of SGD, whose rate and decay differ from AdamW's.
-  static OptimizerOptions sgd();
+  /// The defaults, of which some depend on the kind.
+  static OptimizerOptions of(OptimizerKind kind);
 };
+
+/// The rule of this kind, with its settings.
+OptimizerRule rule_of(const OptimizerOptions& options);
 
 /// Parameter ranges in the device's memory.
 class DeviceRanges {
@@ -70,73 +72,38 @@ class DeviceRanges {
   std::span<const ParameterRange> span() const {
     return {static_cast<const ParameterRange*>(memory_.data()), memory_.bytes() / sizeof(ParameterRange)};
   }
-  /// Parameters whose gradients are in 16 bits.
-  size_t rounded_gradients() const { return rounded_gradients_; }
 
  private:
   DeviceBuffer memory_;
-  size_t rounded_gradients_ = 0;
 };
 
 class Optimizer {
  public:
-  virtual ~Optimizer() = default;
+  /// `values` are the parameters that it will update, at which an average starts.
+  Optimizer(const OptimizerOptions& options, const EmaOptions& ema, const ParameterLayout& layout,
+            Backend& backend, const float* values);
   /// Queues a step controlled by `state` (in device memory). The caller sets values and gradients.
-  virtual void step(OptimizerArrays arrays, const StepState* state) = 0;
-  /// Appends the arrays of this optimizer and of those it wraps.
-  virtual void append_state(std::vector<StateArray>& state) const = 0;
-  /// The averaged parameters in the device's memory, running statistics included; nullptr when none are kept.
-  virtual float* average() const { return nullptr; }
-  /// Of its parameters; they say of which type the gradients are.
-  virtual const DeviceRanges& ranges() const = 0;
-};
-
-/// Stochastic gradient descent with momentum.
-class Sgd : public Optimizer {
- public:
-  Sgd(const OptimizerOptions& options, const std::vector<ParameterRange>& ranges,
-      const ParameterLayout& layout, Backend& backend);
-  void step(OptimizerArrays arrays, const StepState* state) override;
-  void append_state(std::vector<StateArray>& state) const override;
-  const DeviceRanges& ranges() const override { return ranges_; }
+  void step(OptimizerArrays arrays, const StepState* state);
+  /// Appends the arrays that a resumed run needs.
+  void append_state(std::vector<StateArray>& state) const;
+  /// The averaged parameters in the device's memory, running statistics included, which OptimizerStep averages; nullptr
+  /// when none are kept.
+  float* average() const { return average_.floats(); }
 
  private:
   Backend& backend_;
-  SgdStep sgd_;
+  OptimizerRule rule_;
   DeviceRanges ranges_;
-  DeviceBuffer momentum_;
-};
-
-/// Adam with decoupled decay.
-class AdamW : public Optimizer {
- public:
-  AdamW(const OptimizerOptions& options, const std::vector<ParameterRange>& ranges,
-        const ParameterLayout& layout, Backend& backend);
-  void step(OptimizerArrays arrays, const StepState* state) override;
-  void append_state(std::vector<StateArray>& state) const override;
-  const DeviceRanges& ranges() const override { return ranges_; }
-
- private:
-  Backend& backend_;
-  AdamWStep adam_;
-  DeviceRanges ranges_;
-  DeviceBuffer first_, second_;
+  std::vector<DeviceBuffer> moments_;
+  DeviceBuffer average_;
 };
 
 /// The rate and decay of each parameter of the flat array: its layer's rate; decay only for convolution
 /// weights. Frozen parameters are in no range and stay unchanged. The number of ranges does not depend on the
-/// rates of trained parameters, nor on `gradient_types` (Network::gradient_types(); empty: all fp32).
-std::vector<ParameterRange> parameter_ranges(const ParameterLayout& layout, float decay,
-                                             const std::vector<DType>& gradient_types = {});
+/// rates of trained parameters.
+std::vector<ParameterRange> parameter_ranges(const ParameterLayout& layout, float decay);
 
-/// The configured optimizer, wrapped in an average if `ema` has one. `values` are the parameters that it
-/// will update.
-std::unique_ptr<Optimizer> make_optimizer(const OptimizerOptions& options, const EmaOptions& ema,
-                                          const ParameterLayout& layout, Backend& backend, float* values,
-                                          const std::vector<DType>& gradient_types = {});
-
-/// Bytes of device memory that make_optimizer() takes for the optimizer's state and ranges, without
-/// the average.
+/// Bytes of device memory that an Optimizer takes for its moments and ranges, without the average.
 size_t optimizer_bytes(const OptimizerOptions& options, const ParameterLayout& layout);
 
 }  // namespace brightnet

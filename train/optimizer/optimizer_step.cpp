@@ -10,9 +10,14 @@ namespace {
 
 constexpr size_t state_bytes = aligned(sizeof(StepState));
 
+/// Whether gradients may leave its range, or vanish below it.
+bool has_narrow_range(Precision precision) {
+  return compute_type(precision) == DType::f16;
+}
+
 float first_scale(const OptimizerOptions& options, Precision precision) {
   if (options.loss_scale > 0) return options.loss_scale;
-  return precision == Precision::fp16 ? first_loss_scale : 1.0f;
+  return has_narrow_range(precision) ? first_loss_scale : 1.0f;
 }
 
 /// `images`: of a step on this rank.
@@ -20,13 +25,12 @@ StepPolicy step_policy(const OptimizerOptions& options, const EmaOptions& ema, P
                        int images) {
   StepPolicy policy;
   policy.clip = options.clip;
-  policy.scales_loss = precision == Precision::fp16 || options.loss_scale > 0;
+  policy.scales_loss = has_narrow_range(precision) || options.loss_scale > 0;
   policy.growth_interval = options.loss_scale_growth;
   policy.images = images;
-  if (options.kind == OptimizerKind::adamw) {
-    policy.beta1 = options.beta1;
-    policy.beta2 = options.beta2;
-  }
+  const auto [beta1, beta2] = std::visit([](const auto& rule) { return rule.corrected(); }, rule_of(options));
+  policy.beta1 = beta1;
+  policy.beta2 = beta2;
   policy.ema_decay = ema.decay;
   policy.ema_ramp = ema.ramp;
   return policy;
@@ -35,8 +39,7 @@ StepPolicy step_policy(const OptimizerOptions& options, const EmaOptions& ema, P
 }  // namespace
 
 OptimizerStep::OptimizerStep(const OptimizerOptions& options, const EmaOptions& ema, Precision precision,
-                             const ParameterLayout& layout, Backend& backend, float* values, int images,
-                             const std::vector<DType>& gradient_types)
+                             const ParameterLayout& layout, Backend& backend, float* values, int images)
     : backend_(backend),
       layout_(layout),
       values_(values),
@@ -44,7 +47,7 @@ OptimizerStep::OptimizerStep(const OptimizerOptions& options, const EmaOptions& 
       max_skips_(options.max_skips),
       control_(backend, control_bytes()),
       kept_statistics_(backend, statistics_bytes(layout)),
-      optimizer_(make_optimizer(options, ema, layout, backend, values, gradient_types)),
+      optimizer_(options, ema, layout, backend, values),
       readback_(backend.make_readback(sizeof(StepState))) {
   StepState state;
   state.loss_scale = first_scale(options, precision);
@@ -60,13 +63,10 @@ void OptimizerStep::set_rate(float rate, float pretrained_share) {
 void OptimizerStep::step(const float* gradients) {
   const size_t trainable = layout_.trainable_floats(), statistics = layout_.floats() - trainable;
   StepState* const state = device_state();
-  StepEvidence evidence{gradients, trainable, values_ + trainable, statistics};
-  const DeviceRanges& ranges = optimizer_->ranges();
-  evidence.rounded_gradients = ranges.rounded_gradients();
-  if (evidence.rounded_gradients > 0) evidence.ranges = ranges.span();
-  backend_.check_step(policy_, evidence, state, static_cast<std::byte*>(control_.data()) + state_bytes);
-  optimizer_->step({.count = trainable, .values = values_, .gradients = gradients}, state);
-  float* const average = optimizer_->average();
+  backend_.check_step(policy_, {gradients, trainable, values_ + trainable, statistics}, state,
+                      static_cast<std::byte*>(control_.data()) + state_bytes);
+  optimizer_.step({.count = trainable, .values = values_, .gradients = gradients}, state);
+  float* const average = optimizer_.average();
   backend_.commit_statistics(values_ + trainable, kept_statistics_.floats(),
                              average ? average + trainable : nullptr, statistics, state);
 }

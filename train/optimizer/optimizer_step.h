@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "core/dtype.h"
-#include "train/optimizer/ema.h"
 #include "train/optimizer/optimizer.h"
 
 namespace brightnet {
@@ -15,10 +14,9 @@ namespace brightnet {
 class OptimizerStep {
  public:
   /// `values` are the parameters to update, running statistics included, with their initial values. `images`
-  /// is the number per step on this rank. `gradient_types`: Network::gradient_types(); empty: all fp32.
+  /// is the number per step on this rank.
   OptimizerStep(const OptimizerOptions& options, const EmaOptions& ema, Precision precision,
-                const ParameterLayout& layout, Backend& backend, float* values, int images,
-                const std::vector<DType>& gradient_types = {});
+                const ParameterLayout& layout, Backend& backend, float* values, int images);
 
   /// For Network::backward: `constant` times the loss scale, and where a step's losses are summed.
   GradientScale gradient_scale(float constant) const { return {constant, &device_state()->loss_scale}; }
@@ -42,8 +40,8 @@ class OptimizerStep {
   void clear_sums();
 
   /// The averaged parameters in device memory; the parameters themselves when there is no average.
-  float* average() const { return optimizer_->average() ? optimizer_->average() : values_; }
-  void append_state(std::vector<StateArray>& state) const { optimizer_->append_state(state); }
+  float* average() const { return optimizer_.average() ? optimizer_.average() : values_; }
+  void append_state(std::vector<StateArray>& state) const { optimizer_.append_state(state); }
   bool scales_loss() const { return policy_.scales_loss; }
 
   /// Bytes of device memory besides the optimizer's: state and workspace, and a copy of the statistics.
@@ -60,7 +58,7 @@ class OptimizerStep {
   StepPolicy policy_;
   int max_skips_;
   DeviceBuffer control_, kept_statistics_;
-  std::unique_ptr<Optimizer> optimizer_;
+  Optimizer optimizer_;
   std::unique_ptr<Readback> readback_;
 };
 

@@ -25,7 +25,7 @@ void ScheduleOptions::fields(Fields& f) {
 
 Schedule::Schedule(const ScheduleOptions& options, float rate, int64_t iterations_per_epoch, int64_t total)
     : options_(options), rate_(rate), total_(std::max<int64_t>(1, total)) {
-  const double unit = options.unit == ScheduleUnit::epochs ? static_cast<double>(iterations_per_epoch) : 1.0;
+  const double unit = counts_epochs(options.unit) ? static_cast<double>(iterations_per_epoch) : 1.0;
   longest_warmup_ = std::llround(options.warmup * unit);
   warmup_length_ = warmup_end_ = std::min<int64_t>(longest_warmup_, total_);
   decay_.from = warmup_end_;

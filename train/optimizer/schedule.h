@@ -29,6 +29,14 @@ constexpr std::string_view enum_name(ScheduleUnit unit) {
   return {};
 }
 
+constexpr bool counts_epochs(ScheduleUnit unit) {
+  switch (unit) {
+    case ScheduleUnit::epochs: return true;
+    case ScheduleUnit::iterations: return false;
+  }
+  return false;
+}
+
 /// The `schedule:` section: the learning rate over the run.
 struct ScheduleOptions {
   /// How the rate decays after the warm-up.

@@ -84,7 +84,10 @@ void take_from_state(ComparedRun& run, const RunState& state) {
 /// network.
 void take_from_model(ComparedRun& run, const YamlValue& model) {
   YAML::Node network = YAML::Clone(model.node);
-  if (run.config && network["head"]) run.config->head = {network["head"], model.file};
+  if (run.config && network["head"]) {
+    run.config->head = {};
+    read_config({network["head"], model.file}, run.config->head);
+  }
   run.model_name = network["name"].as<std::string>("");
   for (const char* key : {"name", "head", "classes"}) network.remove(key);
   if (network["input"].IsMap()) network["input"].remove("size");

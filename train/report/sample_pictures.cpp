@@ -3,9 +3,10 @@
 #include "data/augment/boxes.h"
 #include "data/drawing/draw.h"
 #include "data/image/grey.h"
-#include "data/loader/evaluation_loader.h"
 #include "data/loader/loader.h"
 #include "data/loader/sampler.h"
+#include "detect/input_loader.h"
+#include "detect/sources/dataset_source.h"
 
 namespace brightnet {
 namespace {
@@ -56,12 +57,14 @@ void picture_samples(const Dataset& dataset, const RunConfig& config, const Samp
   }
   const InputSize size = options.split == Split::train ? config.train.size.value() : config.evaluation_size();
   const InputFit fit{.size = size, .letterbox = config.augment.letterbox, .channels = channels};
-  EvaluationLoader loader(dataset, sample_images(dataset, options), 1, fit, 1);
-  while (const auto* images = loader.next()) {
-    const ImageRecord& record = dataset.images[static_cast<size_t>(images->indices[0])];
+  DatasetSource source(dataset, sample_images(dataset, options), fit);
+  InputLoader loader(source, {.fit = fit});
+  while (const auto* batch = loader.next()) {
+    const ImageRecord& record = source.record(*batch->inputs[0].frame);
     std::vector<Truth> truths;
     place_boxes(record.annotations, place(record.width, record.height, fit), size, truths);
-    use(number++, picture(images->pixels, size, channels, truths, dataset.classes));
+    use(number++,
+        picture(static_cast<const uint8_t*>(batch->input), size, channels, truths, dataset.classes));
   }
 }
 

@@ -75,9 +75,30 @@ cv::Mat draw(const ScorePlot& what) {
 
 double value_of(const ScoreCurves& curves, OverScore which, int point) {
   const auto at = static_cast<size_t>(point);
-  return which == OverScore::f1          ? curves.f1(point)
-         : which == OverScore::precision ? curves.precision[at]
-                                         : curves.recall[at];
+  switch (which) {
+    case OverScore::f1: return curves.f1(point);
+    case OverScore::precision: return curves.precision[at];
+    case OverScore::recall: return curves.recall[at];
+  }
+  return 0;
+}
+
+double value_of(const OperatingPoint& best, OverScore which) {
+  switch (which) {
+    case OverScore::f1: return best.f1;
+    case OverScore::precision: return best.precision;
+    case OverScore::recall: return best.recall;
+  }
+  return 0;
+}
+
+const char* name_of(OverScore which) {
+  switch (which) {
+    case OverScore::f1: return "F1";
+    case OverScore::precision: return "Precision";
+    case OverScore::recall: return "Recall";
+  }
+  return "";
 }
 
 std::string all_classes(size_t count) {
@@ -123,9 +144,7 @@ cv::Mat plot_precision_recall(const Metrics& metrics) {
 }
 
 cv::Mat plot_over_score(const Metrics& metrics, OverScore which) {
-  const char* const name = which == OverScore::f1          ? "F1"
-                           : which == OverScore::precision ? "Precision"
-                                                           : "Recall";
+  const char* const name = name_of(which);
   ScorePlot plot{fmt::format("{} over the confidence threshold, at IoU 0.5", name),
                  "confidence threshold",
                  name,
@@ -151,9 +170,7 @@ cv::Mat plot_over_score(const Metrics& metrics, OverScore which) {
   plot.mean = {all_classes(known), "–", {}};
   if (known == 0) return draw(plot);
   for (cv::Point2d& point : mean) point.y /= static_cast<double>(known);
-  plot.best = {best.score, which == OverScore::f1          ? best.f1
-                           : which == OverScore::precision ? best.precision
-                                                           : best.recall};
+  plot.best = {best.score, value_of(best, which)};
   plot.mean = {all_classes(known), fmt::format("{:.3f}", plot.best.y), mean};
   plot.best_words = best_words(best);
   return draw(plot);

@@ -231,7 +231,7 @@ class Chooser {
         published() ? published_warmup_steps : std::max(warmup_epochs * steps_per_epoch_, warmup_steps);
     const int64_t steps =
         std::min<int64_t>(wanted, std::llround(largest_warmup * static_cast<double>(steps_)));
-    const bool in_epochs = schedule.unit == ScheduleUnit::epochs;
+    const bool in_epochs = counts_epochs(schedule.unit);
     const double unit = in_epochs ? static_cast<double>(steps_per_epoch_) : 1;
     const std::string rule =
         published() ? fmt::format("YOLOv4's {} steps", published_warmup_steps)
@@ -245,6 +245,9 @@ class Chooser {
 
   void rate() {
     const auto rate_of = [this]() -> std::pair<float, std::string> {
+      const OptimizerKind kind = config_.optimizer.kind;
+      if (const Auto<float> own = OptimizerOptions::of(kind).rate; own.has_value())
+        return {own.value(), fmt::format("the rate of {}", enum_name(kind))};
       if (published()) return {usual_rate, "a long run of a large set"};
       if (!facts_.pretrained) return {has_few_steps() ? high_rate : usual_rate, run_of()};
       if (!facts_.new_predictions) return {usual_rate, "all layers are pretrained"};

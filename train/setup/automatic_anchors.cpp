@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/text.h"
 #include "formats/darknet/weights.h"
@@ -18,16 +18,10 @@ constexpr size_t boxes_for_fit = 20000;
 // As YOLOv5 measures it: what exp(t) or (2σ(t))² reaches without extreme logits.
 constexpr double reach = 4;
 
-enum class Wish { fitted, of_model, given };
-
-Wish wish_of(const RunConfig& config) {
-  const Wish otherwise = config.imported ? Wish::of_model : Wish::fitted;
-  if (!config.head.defined() || !config.head.node.IsMap()) return otherwise;
-  const YAML::Node& head = config.head.node;
-  const YAML::Node anchors = head["anchors"];
-  if (!anchors.IsDefined()) return otherwise;
-  if (!anchors.IsScalar()) return Wish::given;
-  return anchors.Scalar() == "auto" ? Wish::fitted : Wish::of_model;
+/// Whether the run's own data decide.
+bool wants_fitted(const RunConfig& config) {
+  if (!config.head.anchors) return !config.imported;
+  return is_left_to(config.head.anchors, LeftTo::training);
 }
 
 /// The first anchor that no head uses, or −1.
@@ -44,11 +38,11 @@ int unused_anchor(const Model& model) {
   return -1;
 }
 
-size_t boxes_of(const Dataset& dataset) {
-  size_t boxes = 0;
+int64_t boxes_of(const Dataset& dataset) {
+  int64_t boxes = 0;
   for (const auto& image : dataset.images) {
-    boxes += static_cast<size_t>(std::count_if(image.annotations.begin(), image.annotations.end(),
-                                               [](const auto& a) { return !a.crowd; }));
+    boxes += std::count_if(image.annotations.begin(), image.annotations.end(),
+                           [](const auto& a) { return !a.crowd; });
   }
   return boxes;
 }
@@ -66,18 +60,23 @@ bool share_anchors(const std::vector<const YoloAttributes*>& heads) {
 
 /// The anchors of the weights whose prediction layers the run takes; empty when these are not known, or not
 /// as many.
-std::string anchors_of_weights(const RunConfig& config, const Model& model) {
-  if (!has_pretrained_predictions(model, config.train) || is_darknet_weights(config.train.weights)) return "";
+std::vector<Anchor> anchors_of_weights(const RunConfig& config, const Model& model) {
+  if (!has_pretrained_predictions(model, config.train) || is_darknet_weights(config.train.weights)) return {};
   const auto trained = describe_weights(config.train.weights);
-  if (!trained) return "";
+  if (!trained) return {};
   const auto theirs = yolo_heads(trained->model);
   if (theirs.empty() || !share_anchors(theirs) ||
       theirs[0]->head.anchor_count != yolo_heads(model)[0]->head.anchor_count)
-    return "";
-  for (const auto& [key, value] : layer_texts(*theirs[0], Activation::linear)) {
-    if (key == "anchors") return value;
-  }
-  return "";
+    return {};
+  return {theirs[0]->head.anchors, theirs[0]->head.anchors + theirs[0]->head.anchor_count};
+}
+
+/// As the configuration has them.
+std::string text_of(const std::vector<Anchor>& anchors) {
+  std::vector<std::string> pairs;
+  for (const Anchor& anchor : anchors)
+    pairs.push_back(fmt::format("[{}, {}]", yaml_number(anchor.w), yaml_number(anchor.h)));
+  return fmt::format("[{}]", fmt::join(pairs, ", "));
 }
 
 /// Why the model's anchors are better than fitted ones; "" when they are not.
@@ -85,17 +84,12 @@ std::string why_keep(const RunConfig& config, const Dataset& train, const Model&
   if (has_pretrained_predictions(model, config.train))
     return "the model's, which the pretrained prediction layers were trained with";
   if (!share_anchors(yolo_heads(model))) return "the model's, since its yolo layers list their own";
-  if (const size_t boxes = boxes_of(train); boxes < static_cast<size_t>(anchors)) {
+  if (const int64_t boxes = boxes_of(train); boxes < anchors) {
     return fmt::format("the model's: {} cannot tell {} anchors", counted(boxes, "box", "boxes"), anchors);
   }
   if (const int unused = unused_anchor(model); unused >= 0)
     return fmt::format("the model's: its anchor {} is in no head's mask", unused);
   return "";
-}
-
-void set_anchors(RunConfig& config, const YAML::Node& value) {
-  if (!config.head.defined()) config.head.node.reset(YAML::Node(YAML::NodeType::Map));
-  config.head.node["anchors"] = value;
 }
 
 bool within_reach(const BoxShape& box, const Anchor& anchor) {
@@ -127,30 +121,34 @@ bool has_pretrained_predictions(const Model& model, const TrainOptions& train) {
   const std::set<std::string> fresh(train.fresh.begin(), train.fresh.end());
   return std::any_of(model.layers.begin(), model.layers.end(), [&](const LayerDescription& layer) {
     return std::holds_alternative<YoloAttributes>(layer.attributes) &&
-           !fresh.contains(model.layers[static_cast<size_t>(layer.inputs[0])].name);
+           !fresh.contains(model.layers[layer.inputs[0]].name);
   });
 }
 
 std::optional<Choice> choose_anchors(RunConfig& config, const Dataset& train, const Model& model) {
-  if (wish_of(config) != Wish::fitted) return std::nullopt;
-  if (const std::string anchors = anchors_of_weights(config, model); !anchors.empty()) {
-    set_anchors(config, YAML::Load(anchors));
-    return Choice{"head.anchors", anchors, "as the pretrained prediction layers were trained"};
-  }
+  if (!wants_fitted(config)) return std::nullopt;
+  const auto take = [&](const std::vector<Anchor>& anchors, const std::string& reason) {
+    config.head.anchors = HeadAnchors{anchors, ""};
+    return Choice{"head.anchors", text_of(anchors), reason};
+  };
+  if (const auto anchors = anchors_of_weights(config, model); !anchors.empty())
+    return take(anchors, "as the pretrained prediction layers were trained");
   AnchorOptions options = anchor_options(config, model);
   options.most_boxes = boxes_for_fit;
   if (const std::string why = why_keep(config, train, model, options.count); !why.empty()) {
-    set_anchors(config, YAML::Node("model"));
+    config.head.anchors = LeftTo::model;
     return Choice{"head.anchors", "model", why};
   }
   const AnchorResult found = find_anchors(train, options);
-  set_anchors(config, YAML::Load(found.list()));
   std::string reason = "fitted to " + counted(found.boxes, "box", "boxes");
   if (found.filled > 0) {
     reason += fmt::format(", which have {} of {} shapes; the others lie between and around them",
-                          found.anchors.size() - static_cast<size_t>(found.filled), found.anchors.size());
+                          std::ssize(found.anchors) - found.filled, found.anchors.size());
   }
-  return Choice{"head.anchors", found.list(), reason};
+  std::vector<Anchor> anchors;
+  for (const BoxShape& shape : found.anchors)
+    anchors.push_back({static_cast<float>(shape.width), static_cast<float>(shape.height)});
+  return take(anchors, reason);
 }
 
 AnchorFit anchor_fit(const Model& model, const std::vector<BoxShape>& boxes) {

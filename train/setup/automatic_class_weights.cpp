@@ -54,18 +54,16 @@ std::optional<Choice> choose_class_weights(RunConfig& config, const Dataset& tra
   std::vector<int64_t> objects(train.classes.size());
   for (const auto& image : train.images) {
     for (const auto& a : image.annotations) {
-      if (!a.crowd) ++objects[static_cast<size_t>(a.class_id)];
+      if (!a.crowd) ++objects[a.class_id];
     }
   }
   // Three digits, so that the configuration reads back as the same numbers.
-  std::vector<std::string> texts;
+  std::vector<float> weights;
   for (const float factor : balanced_class_weights(objects))
-    texts.push_back(fmt::format("{:g}", *parse_number(fmt::format("{:.3g}", factor))));
-  const std::string list = fmt::format("[{}]", fmt::join(texts, ", "));
-  if (!config.head.defined()) config.head.node.reset(YAML::Node(YAML::NodeType::Map));
-  config.head.node["class_weights"] = YAML::Load(list);
+    weights.push_back(static_cast<float>(*parse_number(fmt::format("{:.3g}", factor))));
+  config.head.class_weights = weights;
   const auto [fewest, most] = std::minmax_element(objects.begin(), objects.end());
-  return Choice{"head.class_weights", list,
+  return Choice{"head.class_weights", fmt::format("[{:g}]", fmt::join(weights, ", ")),
                 fmt::format("inverse frequency: a class has from {} to {} objects", *fewest, *most)};
 }
 

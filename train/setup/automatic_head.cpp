@@ -13,69 +13,78 @@
 namespace brightnet {
 namespace {
 
-using Keys = std::vector<std::pair<std::string, std::string>>;
-
 // The recipe that was chosen in docs/measurements/assignment.md and box_weight.md. A prediction of a neighbouring cell
 // reaches the centre with scale_xy: 2 only.
-const Keys& recipe() {
-  static const Keys keys{{"assignment", "simota"},      {"scale_xy", "2"},   {"new_coords", "true"},
-                         {"objectness_smooth", "true"}, {"box_weight", "8"}, {"iou_loss", "ciou"}};
-  return keys;
+HeadOptions recipe() {
+  HeadOptions head;
+  head.assignment = AssignmentKind::simota;
+  head.scale_xy = 2.0f;
+  head.new_coords = true;
+  head.objectness_smooth = true;
+  head.box_weight = 8.0f;
+  head.iou_loss = IouKind::ciou;
+  return head;
 }
 
 // Measured in docs/measurements/assignment.md.
 constexpr float static_part = 0.5f;
 
-/// The recipe's keys and the anchors as this head has them.
-Keys keys_of(const YoloAttributes& yolo) {
-  Keys keys;
-  for (const auto& [key, value] : layer_texts(yolo, Activation::linear)) {
-    const bool wanted =
-        key == "anchors" || std::any_of(recipe().begin(), recipe().end(),
-                                        [&, &name = key](const auto& r) { return r.first == name; });
-    if (wanted) keys.emplace_back(key, value);
-  }
-  return keys;
+/// Calls visit(name, key of each of the options) for the keys that are chosen together.
+template <typename Visit, typename... Options>
+void for_each_chosen(Visit&& visit, Options&... heads) {
+  visit("assignment", heads.assignment...);
+  visit("scale_xy", heads.scale_xy...);
+  visit("new_coords", heads.new_coords...);
+  visit("objectness_smooth", heads.objectness_smooth...);
+  visit("box_weight", heads.box_weight...);
+  visit("iou_loss", heads.iou_loss...);
+  visit("anchors", heads.anchors...);
+}
+
+template <typename T>
+bool is_given(const std::optional<T>& key) {
+  return key.has_value();
+}
+template <typename T>
+bool is_given(const LeavableKey<T>& key) {
+  return key && !is_left_to(key, LeftTo::training);
 }
 
 /// Whether the keys that the user did not write are chosen: they go with simota and neighbours, whoever chose these.
 bool is_chosen(const RunConfig& config) {
-  const bool otherwise = !config.imported;
-  if (!config.head.defined() || !config.head.node.IsMap()) return otherwise;
-  const YAML::Node& head = config.head.node;
-  const YAML::Node assignment = head["assignment"];
-  if (!assignment.IsDefined()) return otherwise;
-  return assignment.IsScalar() && (assignment.Scalar() == "auto" || assignment.Scalar() == "simota" ||
-                                   assignment.Scalar() == "neighbours");
+  if (!config.head.assignment) return !config.imported;
+  if (const AssignmentKind* kind = value_of(config.head.assignment))
+    return *kind == AssignmentKind::simota || *kind == AssignmentKind::neighbours;
+  return is_left_to(config.head.assignment, LeftTo::training);
 }
 
-bool is_given(const RunConfig& config, const std::string& key) {
-  if (!config.head.defined()) return false;
-  const YAML::Node& head = config.head.node;
-  const YAML::Node setting = head[key];
-  return setting.IsDefined() && !(setting.IsScalar() && setting.Scalar() == "auto");
-}
-
-std::vector<Choice> set_keys(RunConfig& config, const Keys& keys, const std::string& reason) {
-  if (!config.head.defined()) config.head.node.reset(YAML::Node(YAML::NodeType::Map));
+/// Fills in those of the chosen keys that the user did not give.
+std::vector<Choice> take(RunConfig& config, HeadOptions chosen, const std::string& reason) {
+  const YamlTexts texts = field_texts([&](Fields& f) { chosen.fields(f); });
   std::vector<Choice> choices;
-  for (const auto& [key, value] : keys) {
-    if (is_given(config, key)) continue;
-    config.head.node[key] = YAML::Load(value);
-    choices.push_back({"head." + key, value, reason});
-  }
+  for_each_chosen(
+      [&](const std::string& name, auto& own, const auto& other) {
+        if (is_given(own) || !other) return;
+        own = other;
+        const auto text = std::ranges::find(texts, name, [](const auto& field) { return field.first; });
+        choices.push_back({"head." + name, text->second, reason});
+      },
+      config.head, chosen);
   return choices;
 }
 
 /// What pretrained heads were trained with. A key in which they differ from each other has no place in the run's
 /// `head:`, which is for all of them: it stays the model's, whose yolo layers have values of their own.
-Keys trained_keys(const Model& theirs) {
+HeadOptions trained_keys(const Model& theirs) {
   const auto heads = yolo_heads(theirs);
-  Keys common = keys_of(*heads[0]);
+  HeadOptions common = head_options(*heads[0]);
   for (const YoloAttributes* head : heads) {
-    const Keys own = keys_of(*head);
-    std::erase_if(common,
-                  [&](const auto& key) { return std::find(own.begin(), own.end(), key) == own.end(); });
+    const HeadOptions other = head_options(*head);
+    for_each_chosen(
+        [](const char*, auto& key, const auto& own) {
+          if (key != own) key.reset();
+        },
+        common, other);
   }
   return common;
 }
@@ -85,8 +94,8 @@ Keys trained_keys(const Model& theirs) {
 std::vector<Choice> choose_head(RunConfig& config, const Model& model) {
   if (!is_chosen(config)) return {};
   if (!has_pretrained_predictions(model, config.train)) {
-    auto choices = set_keys(config, recipe(), "the prediction layers start fresh");
-    if (!choices.empty() && is_given(config, "iou_threshold"))
+    auto choices = take(config, recipe(), "the prediction layers start fresh");
+    if (!choices.empty() && config.head.iou_threshold)
       choices.front().reason += "; iou_threshold, which is best_anchor's, has no effect then";
     return choices;
   }
@@ -95,9 +104,11 @@ std::vector<Choice> choose_head(RunConfig& config, const Model& model) {
     const auto trained = describe_weights(config.train.weights);
     if (trained && !yolo_heads(trained->model).empty() &&
         yolo_heads(trained->model)[0]->head.anchor_count == yolo_heads(model)[0]->head.anchor_count)
-      return set_keys(config, trained_keys(trained->model), reason);
+      return take(config, trained_keys(trained->model), reason);
   }
-  return set_keys(config, {{"assignment", "model"}}, reason);
+  HeadOptions of_model;
+  of_model.assignment = LeftTo::model;
+  return take(config, of_model, reason);
 }
 
 // Early predictions are no better than chance, and so is what simota takes of them: all candidates learn first.
@@ -119,8 +130,10 @@ std::optional<Choice> choose_static_assignment(RunConfig& config, const Model& m
 }
 
 bool is_chosen_with_head(const std::string& key) {
-  return key == "head.anchors" || std::any_of(recipe().begin(), recipe().end(),
-                                              [&](const auto& own) { return key == "head." + own.first; });
+  bool found = false;
+  const HeadOptions any;
+  for_each_chosen([&](const std::string& name, const auto&) { found |= key == "head." + name; }, any);
+  return found;
 }
 
 }  // namespace brightnet

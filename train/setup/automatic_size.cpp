@@ -19,7 +19,7 @@ double usual_ratio(const Dataset& dataset) {
     if (image.width > 0 && image.height > 0)
       ratios.push_back(static_cast<double>(image.width) / image.height);
   }
-  const auto middle = ratios.begin() + static_cast<ptrdiff_t>(ratios.size() / 2);
+  const auto middle = ratios.begin() + ratios.size() / 2;
   std::nth_element(ratios.begin(), middle, ratios.end());
   return *middle;
 }

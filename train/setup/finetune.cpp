@@ -32,23 +32,24 @@ bool belongs_to(const LayerDescription& layer, const std::string& part) {
   return layer.name == part || layer.name.rfind(part + '.', 0) == 0;
 }
 
-void freeze_first(Model& model, int count) {
-  const int layers = static_cast<int>(model.layers.size());
+void freeze_first(int count, std::vector<bool>& frozen) {
+  const auto layers = std::ssize(frozen);
   if (count > layers) {
     throw InputError("'freeze' asks for the first " + std::to_string(count) + " layers, and the model has " +
                          std::to_string(layers),
                      "train.freeze", "`brightnet memory` lists them.");
   }
-  for (int i = 0; i < count; ++i) model.layers[static_cast<size_t>(i)].rate = 0;
+  std::fill_n(frozen.begin(), count, true);
 }
 
-void freeze_part(Model& model, const std::string& part) {
+void freeze_part(const Model& model, const std::string& part, std::vector<bool>& frozen) {
   bool found = false;
   std::vector<std::string> names;
-  for (LayerDescription& layer : model.layers) {
-    names.push_back(layer.name.substr(0, layer.name.find('.')));
-    if (!belongs_to(layer, part)) continue;
-    layer.rate = 0;
+  for (size_t i = 0; i < frozen.size(); ++i) {
+    const std::string& name = model.layers[i].name;
+    names.push_back(name.substr(0, name.find('.')));
+    if (!belongs_to(model.layers[i], part)) continue;
+    frozen[i] = true;
     found = true;
   }
   if (found) return;
@@ -130,7 +131,7 @@ DarknetWeightsReport load_summed(const std::string& file, const Model& model, co
       sum_channels(read, 3, values.data() + to.offset);
       report.match.summed.push_back(name);
     } else {
-      std::copy(read.begin(), read.end(), values.begin() + static_cast<ptrdiff_t>(to.offset));
+      std::copy(read.begin(), read.end(), values.begin() + to.offset);
     }
   }
   return report;
@@ -272,22 +273,28 @@ std::string anchors_text(const YoloHead& head) {
 
 }  // namespace
 
-void set_rates(Model& model, const TrainOptions& train) {
-  const std::set<std::string> fresh(train.fresh.begin(), train.fresh.end());
-  for (LayerDescription& layer : model.layers) {
-    layer.pretrained = !fresh.contains(layer.name);
-    layer.rate = fresh.contains(layer.name) ? 1 : train.pretrained_rate;
-  }
+std::vector<bool> frozen_layers(const Model& model, const TrainOptions& train) {
+  std::vector<bool> frozen(model.layers.size());
   for (const std::string& part : train.freeze.value_or({})) {
     if (is_number(part)) {
-      freeze_first(model, std::stoi(part));
+      freeze_first(std::stoi(part), frozen);
     } else {
-      freeze_part(model, part);
+      freeze_part(model, part, frozen);
     }
   }
-  if (std::none_of(model.layers.begin(), model.layers.end(),
-                   [](const auto& layer) { return is_conv(layer) && layer.rate > 0; })) {
-    throw InputError("'freeze' leaves nothing to train", "train.freeze", "Freeze less of the model.");
+  for (size_t i = 0; i < frozen.size(); ++i) {
+    if (is_conv(model.layers[i]) && !frozen[i]) return frozen;
+  }
+  throw InputError("'freeze' leaves nothing to train", "train.freeze", "Freeze less of the model.");
+}
+
+void set_rates(Model& model, const TrainOptions& train) {
+  const std::set<std::string> fresh(train.fresh.begin(), train.fresh.end());
+  const std::vector<bool> frozen = frozen_layers(model, train);
+  for (size_t i = 0; i < frozen.size(); ++i) {
+    LayerDescription& layer = model.layers[i];
+    layer.pretrained = !fresh.contains(layer.name);
+    layer.rate = frozen[i] ? 0 : layer.pretrained ? train.pretrained_rate : 1;
   }
 }
 
@@ -304,11 +311,12 @@ std::vector<PretrainedPrediction> read_pretrained(TrainOptions& train, const Mod
   for (const auto& name : report.ignored) log::info("  not used: {}", name);
 
   const std::set<std::string> taken(report.taken.begin(), report.taken.end());
+  const std::vector<bool> frozen = frozen_layers(model, train);
   std::set<std::string> fresh(train.fresh.begin(), train.fresh.end());
   for (const ParameterEntry& entry : layout.entries()) {
     if (taken.contains(entry.name)) continue;
-    const LayerDescription& layer = model.layers[static_cast<size_t>(entry.layer)];
-    if (layer.rate == 0 && fresh.insert(layer.name).second)
+    const LayerDescription& layer = model.layers[entry.layer];
+    if (frozen[entry.layer] && fresh.insert(layer.name).second)
       log::warn("'{}' is frozen and not in {}: it keeps its random initialisation.", layer.name,
                 train.weights);
     fresh.insert(layer.name);

@@ -11,9 +11,13 @@
 
 namespace brightnet {
 
-/// Sets the layers' rates: 0 for the layers in `freeze` (none while it is automatic), 1 for those in `fresh`,
-/// `pretrained_rate` for all others, which are the pretrained ones of a run with `weights`. Throws InputError for a
-/// layer or block that the model does not have, and when nothing is left to train.
+/// Which layers train.freeze names; none while it is automatic. Throws InputError for a layer or block that the model
+/// does not have, and when nothing is left to train.
+std::vector<bool> frozen_layers(const Model& model, const TrainOptions& train);
+
+/// Sets the layers' rates: 0 for the frozen ones, 1 for those in `fresh`, `pretrained_rate` for all others, which are
+/// the pretrained ones of a run with `weights`. For a run it is called once, when its configuration is complete. Throws
+/// InputError as frozen_layers() does.
 void set_rates(Model& model, const TrainOptions& train);
 
 /// Loads train.weights (safetensors, or darknet's .weights) into `values`, logs what matches and what does

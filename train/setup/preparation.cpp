@@ -11,6 +11,7 @@
 #include "formats/darknet/import.h"
 #include "formats/weights.h"
 #include "kernels/device/device.h"
+#include "layers/model/reader.h"
 #include "train/distributed/agreement.h"
 #include "train/loop/validation.h"
 #include "train/run/data_fingerprint.h"
@@ -46,8 +47,8 @@ struct StartingParameters {
   std::vector<PretrainedPrediction> of_other_classes;  ///< prediction layers whose boxes are kept
 };
 
-/// Initial parameters, overwritten by train.weights; updates the rates of `model` accordingly.
-StartingParameters starting_parameters(RunConfig& config, Model& model,
+/// Initial parameters, overwritten by train.weights, whose missing layers train.fresh lists then.
+StartingParameters starting_parameters(RunConfig& config, const Model& model,
                                        const std::vector<std::string>& classes, const Backend& backend,
                                        bool resuming) {
   const ParameterLayout layout(model);
@@ -56,7 +57,6 @@ StartingParameters starting_parameters(RunConfig& config, Model& model,
   if (resuming) return start;
   if (!config.train.weights.empty()) {
     start.of_other_classes = read_pretrained(config.train, model, classes, layout, start.values);
-    set_rates(model, config.train);
   } else if (config.train.pretrained_rate != 1 || config.train.pretrained_warmup > 0 ||
              !config.train.freeze.value_or({}).empty()) {
     log::warn(
@@ -133,7 +133,7 @@ void append(std::vector<Choice>& choices, std::vector<Choice> more) {
 /// in the folder of an earlier version yolo layers have kept values of their own, which the run was trained with.
 Model model_of_folder(const RunConfig& config, int classes) {
   RunConfig without_head = config;
-  without_head.head.node.reset();  // an assignment would empty the node of `config`, which copies share
+  without_head.head = {};
   return load_model(without_head, classes);
 }
 
@@ -152,7 +152,7 @@ void prepare_model(Preparation& run) {
                                choose_class_weights(config, run.training, run.model)}) {
       if (choice) run.choices.push_back(*choice);
     }
-    if (!run.choices.empty()) run.model = load_model(config, classes);
+    set_head(config.head, run.model);
     if (const auto choice = choose_static_assignment(config, run.model)) run.choices.push_back(*choice);
     const auto kept = keep_boxes(start.of_other_classes, run.model, ParameterLayout(run.model), start.values);
     if (!kept.empty())
@@ -226,7 +226,7 @@ Preparation prepare(const RunRequest& request, const RankDevice& device, const C
   RunFacts facts = run_facts(config, &run.model, run.training, device, ranks);
   facts.validation_images = evaluated_images(run.validation, config.data.tiles);
   append(run.choices, choose_automatic(config, facts));
-  set_rates(run.model, config.train);  // 0 for those that are frozen now
+  set_rates(run.model, config.train);
   if (ranks.leads()) remark_on_sizes(config, run.training, run.validation);
   if (!run.old && ranks.leads()) {
     say_what_was_imported(config, run.model.classes);
@@ -253,7 +253,7 @@ void compare_ranks(Communicator& ranks, Preparation& run) {
     if (choice.key == "train.micro_batch") choice.value = std::to_string(micro_batch);
   }
   RunConfig config = run.config;
-  config.model = run.model.yaml;
+  config.model = run.model.yaml();
   config.data.root.clear();
   config.train.weights.clear();
   config.loader = {};
@@ -275,7 +275,7 @@ void write_description(const RunFolder& folder, const Preparation& run, Communic
     own.train.weights_partial = false;
     if (!run.old) {
       write_start(folder, run.config.train);
-      write_atomically(folder.model(), run.model.yaml);
+      write_atomically(folder.model(), run.model.yaml());
     }
     write_atomically(folder.config(), print_config(own));
   });

@@ -13,8 +13,7 @@ constexpr size_t box_channels = 4, values_before_classes = 5;
 
 void keep(const PretrainedPrediction& trained, const YoloHead& head, float* weight, size_t inputs,
           float* bias) {
-  const size_t theirs = values_before_classes + static_cast<size_t>(trained.classes),
-               ours = static_cast<size_t>(head.values());
+  const size_t theirs = values_before_classes + trained.classes, ours = head.values();
   const float factor = trained.scale_xy / head.scale_xy;
   for (size_t a = 0; a < trained.anchors.size(); ++a) {
     const Anchor &was = trained.anchors[a], &is = head.anchors[head.mask[a]];
@@ -22,8 +21,7 @@ void keep(const PretrainedPrediction& trained, const YoloHead& head, float* weig
     for (size_t i = 0; i < box_channels; ++i) {
       const size_t from = a * theirs + i, to = a * ours + i;
       const float scale = i < 2 ? factor : 1;
-      std::transform(trained.weight.begin() + static_cast<ptrdiff_t>(from * inputs),
-                     trained.weight.begin() + static_cast<ptrdiff_t>((from + 1) * inputs),
+      std::transform(trained.weight.begin() + (from * inputs), trained.weight.begin() + ((from + 1) * inputs),
                      weight + to * inputs, [&](float value) { return scale * value; });
       bias[to] = scale * trained.bias[from] + shift[i];
     }
@@ -43,10 +41,9 @@ std::vector<std::string> keep_boxes(const std::vector<PretrainedPrediction>& pre
                          *bias = layout.find(trained.layer + ".bias");
     if (found == heads.end() || !weight || !bias) continue;
     const YoloHead& head = *found->head;
-    const size_t channels =
-                     trained.anchors.size() * (values_before_classes + static_cast<size_t>(trained.classes)),
-                 inputs = weight->count / static_cast<size_t>(weight->shape[0]);
-    if (trained.anchors.size() != static_cast<size_t>(head.mask_count) || trained.bias.size() != channels ||
+    const size_t channels = trained.anchors.size() * (values_before_classes + trained.classes),
+                 inputs = weight->count / weight->shape[0];
+    if (std::ssize(trained.anchors) != head.mask_count || trained.bias.size() != channels ||
         trained.weight.size() != channels * inputs || bias->shape[0] != head.channels())
       continue;
     keep(trained, head, values.data() + weight->offset, inputs, values.data() + bias->offset);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/files.h"
+#include "layers/model/writer.h"
 #include "train/setup/automatic_head.h"
 #include "train/setup/run_list.h"
 #include "train/setup/run_model.h"
@@ -81,14 +82,15 @@ bool names_model(const std::string& assignment) {
 /// Whether the request says what the run began with: by a configuration, or by a model and data.
 bool names_configuration(const RunRequest& request) {
   return !request.config.empty() ||
-         std::any_of(request.assignments.begin(), request.assignments.end(), names_model);
+         std::any_of(request.overrides.assignments.begin(), request.overrides.assignments.end(), names_model);
 }
 
 /// Without the model, and without the assignments of `auto` to values that must not change: the run has
 /// chosen them.
-std::vector<std::string> without_chosen(const std::vector<std::string>& assignments) {
-  std::vector<std::string> others;
-  for (const std::string& assignment : assignments) {
+Overrides without_chosen(const Overrides& overrides) {
+  Overrides others = overrides;
+  others.assignments.clear();
+  for (const std::string& assignment : overrides.assignments) {
     const size_t colon = assignment.rfind("--", 0) == 0 ? assignment.find(':') : std::string::npos;
     const std::string plain = colon == std::string::npos ? assignment : assignment.substr(colon + 1);
     const size_t equals = plain.find('=');
@@ -96,7 +98,7 @@ std::vector<std::string> without_chosen(const std::vector<std::string>& assignme
     const bool automatic = value == "auto" || value == yaml_quoted("auto");
     // `--size` says that there are no others; the run has chosen those through which its input grows.
     if (names_model(assignment) || assignment == "--size:train.sizes=[]") continue;
-    if (!automatic || (may_change(plain) && !sets_length(plain))) others.push_back(assignment);
+    if (!automatic || (may_change(plain) && !sets_length(plain))) others.assignments.push_back(assignment);
   }
   return others;
 }
@@ -106,7 +108,9 @@ bool is_other_model(const OpenRun& run, const Model& model) {
   asked.head = run.config.head;  // its differences are listed key by key
   asked.train.freeze = {};
   try {
-    return load_model(asked, model.classes).yaml != model.yaml;
+    const Model other = load_model(asked, model.classes);
+    return other.name != model.name || other.size != model.size || other.channels != model.channels ||
+           !same_layers(other.layers, model.layers);
   } catch (const InputError&) {
     return true;
   }
@@ -126,7 +130,7 @@ RunRequest with_run_found(const RunRequest& request) {
         throw InputError("there is nothing to resume", "--resume",
                          "Name a run's folder (--resume runs/NAME) or the configuration it began with.");
       }
-      found.loaded = load_run_config(request.config, request.assignments);
+      found.loaded = load_run_config(request.config, request.overrides);
       wanted = fs::path("runs") / found.loaded->name;
       runs = listed_runs(wanted);
     }
@@ -153,15 +157,15 @@ RunRequest with_run_found(const RunRequest& request) {
 OpenRun open_old_run(const RunRequest& request) {
   std::optional<RunConfig> asked;
   if (names_configuration(request))
-    asked = request.loaded ? *request.loaded : load_run_config(request.config, request.assignments);
-  const std::vector<std::string> assignments = without_chosen(request.assignments);
+    asked = request.loaded ? *request.loaded : load_run_config(request.config, request.overrides);
+  const Overrides overrides = without_chosen(request.overrides);
   RunFolder folder = RunFolder::open(request.resume);
   const RunConfig before = load_run_config(folder.config());
   // With micro_batch: auto, so that a changed batch size is reported as such, not as indivisible.
-  auto with_any_micro_batch = assignments;
-  with_any_micro_batch.emplace_back("train.micro_batch=auto");
+  Overrides with_any_micro_batch = overrides;
+  with_any_micro_batch.assignments.emplace_back("train.micro_batch=auto");
   refuse_changes(before, load_run_config(folder.config(), with_any_micro_batch));
-  OpenRun run{.config = load_run_config(folder.config(), assignments),
+  OpenRun run{.config = load_run_config(folder.config(), overrides),
               .folder = std::move(folder),
               .asked = std::move(asked)};
   for (const auto& [key, old_value, new_value] : compare(before, run.config)) {
@@ -177,9 +181,9 @@ RunConfig config_of_begun_run(const RunRequest& request) {
   RunConfig config = open_old_run(request).config;
   const RunFolder folder = RunFolder::open(request.resume);
   if (!fs::exists(folder.start())) return config;
-  std::vector<std::string> assignments = without_chosen(request.assignments);
-  for (const TextLine& line : read_lines(folder.start())) assignments.push_back(line.text);
-  return load_run_config(folder.config(), assignments);
+  Overrides overrides = without_chosen(request.overrides);
+  for (const TextLine& line : read_lines(folder.start())) overrides.assignments.push_back(line.text);
+  return load_run_config(folder.config(), overrides);
 }
 
 void write_start(const RunFolder& folder, const TrainOptions& train) {

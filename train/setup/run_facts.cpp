@@ -31,7 +31,7 @@ double small_box(const Dataset& dataset) {
     }
   }
   if (sides.empty()) return 0;
-  const auto quarter = sides.begin() + static_cast<ptrdiff_t>(sides.size() / 4);
+  const auto quarter = sides.begin() + sides.size() / 4;
   std::nth_element(sides.begin(), quarter, sides.end());
   return *quarter;
 }
@@ -66,7 +66,7 @@ std::string first_convolution(const Model& model, const TrainOptions& train) {
 double flops(const Model& model, const InputSize& size) {
   std::vector<double> of_layers = forward_flops(model, size);
   for (const LayerDescription& layer : model.layers) {
-    if (is_head(layer)) of_layers[static_cast<size_t>(layer.inputs[0])] = 0;
+    if (is_head(layer)) of_layers[layer.inputs[0]] = 0;
   }
   return std::accumulate(of_layers.begin(), of_layers.end(), 0.0);
 }

@@ -49,34 +49,33 @@ Model load_model(const RunConfig& config, int classes) {
                      config.where("input.channels"), "Set input.channels to 3 or to 1.");
   }
   check_stride(config, model);
-  set_rates(model, config.train);
+  frozen_layers(model, config.train);  // refuses those that are none
   return model;
 }
 
-NamedModel read_model(const std::string& file, const std::vector<std::string>& assignments, int classes) {
-  const bool has_data = std::any_of(assignments.begin(), assignments.end(),
-                                    [](const std::string& text) { return text.starts_with("--data:"); });
+NamedModel read_model(const std::string& file, const Overrides& overrides, int classes) {
+  const bool has_data = overrides.data.has_value();
   std::error_code failed;
   const bool by_name = is_model_name(file) && !std::filesystem::is_regular_file(file, failed);
   const std::string path = by_name ? model_file(file, "").string() : file;
   NamedModel named;
-  const auto read_run = [&](const std::string& config, const std::vector<std::string>& all,
-                            bool own_classes) {
+  const auto read_run = [&](const std::string& config, const Overrides& all, bool own_classes) {
     named.config = load_run_config(config, all, false);
     if (classes <= 0 && !own_classes) classes = static_cast<int>(class_names(named.config).size());
     named.model = load_model(named.config, classes);
+    set_rates(named.model, named.config.train);
     return named;
   };
-  if (is_darknet_cfg(path)) return read_run(path, assignments, !has_data);
+  if (is_darknet_cfg(path)) return read_run(path, overrides, !has_data);
   YamlDocument document = YamlDocument::load(path);
   const YAML::Node root = document.root().node;
-  if (!root["layers"].IsDefined()) return read_run(path, assignments, false);
+  if (!root["layers"].IsDefined()) return read_run(path, overrides, false);
   if (has_data) {
-    std::vector<std::string> run{"--model:model=" + yaml_quoted(path)};
-    run.insert(run.end(), assignments.begin(), assignments.end());
+    Overrides run = overrides;
+    run.assignments.insert(run.assignments.begin(), "--model:model=" + yaml_quoted(path));
     return read_run("", run, false);
   }
-  for (const auto& assignment : assignments) document.set(assignment);
+  for (const auto& assignment : overrides.assignments) document.set(assignment);
   named.model = parse_model(document, classes);
   named.config.train.size = named.model.size;
   return named;

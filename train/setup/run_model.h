@@ -12,8 +12,9 @@ namespace brightnet {
 /// Throws InputError, with what there is, when the run names no model.
 void require_model(const RunConfig& config);
 
-/// The model with heads for this many classes and the run's head options. Throws InputError when the run
-/// names none, or its input sizes are no multiples of the model's stride.
+/// The model with heads for this many classes and the run's head options; its layers' rates are set_rates()'s
+/// (train/setup/finetune.h). Throws InputError when the run names none, when its input sizes are no multiples of the
+/// model's stride, and for train.freeze as frozen_layers() does.
 Model load_model(const RunConfig& config, int classes);
 
 /// A model and a configuration around it.
@@ -22,8 +23,8 @@ struct NamedModel {
   Model model;
 };
 /// The model of a MODEL.yaml, of a name, of darknet's X.cfg, or of a run's CONFIG.yaml. `classes` ≤ 0: as many as the
-/// data set has or, without one, the file declares. With a data set among the assignments (--data), they are those of
-/// a run; otherwise those to a MODEL.yaml are to its own keys.
-NamedModel read_model(const std::string& file, const std::vector<std::string>& assignments, int classes);
+/// data set has or, without one, the file declares. With a data set among the overrides, they are those of a run;
+/// otherwise those of a MODEL.yaml are of its own keys.
+NamedModel read_model(const std::string& file, const Overrides& overrides, int classes);
 
 }  // namespace brightnet

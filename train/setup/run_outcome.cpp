@@ -26,7 +26,7 @@ ObjectSizes object_sizes(const Preparation& run) {
   std::vector<double> sides;
   for (const ImageRecord& image : run.training.images)
     sides.push_back(std::sqrt(static_cast<double>(image.width) * image.height));
-  const auto middle = sides.begin() + static_cast<ptrdiff_t>(sides.size() / 2);
+  const auto middle = sides.begin() + sides.size() / 2;
   std::nth_element(sides.begin(), middle, sides.end());
   sizes.shrunk = *middle / input;
   for (const LayerDescription& layer : run.model.layers) sizes.heads += is_head(layer);
@@ -50,7 +50,7 @@ RunOutcome run_outcome(const Preparation& run, const RunFolder& folder, const Me
   }
   outcome.training_objects.resize(run.training.classes.size());
   for (const ImageRecord& image : run.training.images) {
-    for (const Annotation& a : image.annotations) ++outcome.training_objects[static_cast<size_t>(a.class_id)];
+    for (const Annotation& a : image.annotations) ++outcome.training_objects[a.class_id];
   }
   return outcome;
 }

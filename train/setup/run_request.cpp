@@ -10,23 +10,21 @@ namespace {
 /// As many as the configuration tells without its data; the heads' widths alone depend on it.
 int known_classes(const RunConfig& config) {
   if (!config.data.classes.empty()) return static_cast<int>(config.data.classes.size());
-  if (config.head.defined() && config.head.node.IsMap()) {
-    const YAML::Node weights = config.head.node["class_weights"];
-    if (weights.IsDefined() && weights.IsSequence()) return static_cast<int>(weights.size());
-  }
-  return 1;
+  const std::vector<float>* weights = value_of(config.head.class_weights);
+  return weights && !weights->empty() ? static_cast<int>(weights->size()) : 1;
 }
 
 }  // namespace
 
 RunConfig requested_config(const RunRequest& request) {
-  auto assignments = request.assignments;
+  Overrides overrides = request.overrides;
+  auto& assignments = overrides.assignments;
   if (!request.weights.empty())
     assignments.push_back("--weights:train.weights=" + yaml_quoted(request.weights));
   if (!request.weights_cfg.empty())
     assignments.push_back("--weights-cfg:train.weights_cfg=" + yaml_quoted(request.weights_cfg));
   if (request.weights_partial) assignments.push_back("train.weights_partial=true");
-  RunConfig config = load_run_config(request.config, assignments);
+  RunConfig config = load_run_config(request.config, overrides);
   require_model(config);  // before the data are read, which may take long
   config.train.weights = fetch_if_named(config.train.weights);
   refuse_foreign_weights(config.train.weights);

@@ -10,16 +10,16 @@
 namespace brightnet {
 
 struct RunRequest {
-  std::string config;                    ///< CONFIG.yaml or X.cfg; empty: what the overrides say
-  std::vector<std::string> assignments;  ///< overrides, "key.path=value"
-  std::string weights, weights_cfg;      ///< files to start from; empty: what the configuration says
+  std::string config;  ///< CONFIG.yaml or X.cfg; empty: what the overrides say
+  Overrides overrides;
+  std::string weights, weights_cfg;  ///< files to start from; empty: what the configuration says
   bool weights_partial = false;
   bool resuming = false;
   std::string resume;        ///< the run's folder; empty: the run of `config` that was saved last
   bool begin_again = false;  ///< the run in `resume`, which ended before its first save
   std::string out;           ///< folder of a new run; empty: runs/NAME
   bool no_graph = false;
-  /// What `config` and `assignments` mean, where they have been read: a .cfg is imported once.
+  /// What `config` and `overrides` mean, where they have been read: a .cfg is imported once.
   std::optional<RunConfig> loaded{};
 };
 

@@ -36,7 +36,7 @@ void shift_biases(const PredictionHead& head, int classes, const std::vector<Anc
   BRIGHTNET_CHECK(bias, "a prediction layer without biases");
   const std::vector<Anchor> now = own_anchors(*head.head);
   for (size_t a = 0; a < now.size(); ++a) {
-    float* of_width = values.data() + bias->offset + a * static_cast<size_t>(5 + classes) + 2;
+    float* of_width = values.data() + bias->offset + a * (5 + classes) + 2;
     of_width[0] += std::log(trained[a].w / now[a].w);
     of_width[1] += std::log(trained[a].h / now[a].h);
   }
@@ -49,7 +49,7 @@ std::vector<PredictionHead> prediction_heads(const Model& model) {
   for (const LayerDescription& layer : model.layers) {
     const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes);
     if (yolo && layer.inputs[0] != network_input)
-      heads.push_back({model.layers[static_cast<size_t>(layer.inputs[0])].name, &yolo->head});
+      heads.push_back({model.layers[layer.inputs[0]].name, &yolo->head});
   }
   return heads;
 }

@@ -24,7 +24,7 @@ class SharedMachine : public SoloCommunicator {
 Preparation prepare_first_trial(const SearchPlan& plan, const std::string& device, int jobs) {
   RunRequest request;
   request.config = plan.config;
-  request.assignments = trial_assignments(plan);
+  request.overrides = trial_overrides(plan);
   SharedMachine machine(jobs);
   return prepare(request, common_device(machine, [&] { return device; }), machine);
 }

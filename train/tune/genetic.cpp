@@ -41,7 +41,7 @@ const ScoredTrial& draw_parent(const std::vector<ScoredTrial>& parents, Random& 
 
 /// `configured` may lie outside the key's range, which it then widens.
 double changed(const TunedKey& key, double value, double configured, double z) {
-  const double next = key.kind == KeyKind::share ? value + key.spread * z : value * std::exp(key.spread * z);
+  const double next = is_ratio(key.kind) ? value * std::exp(key.spread * z) : value + key.spread * z;
   return rounded(key, std::clamp(next, std::min(key.low, configured), std::max(key.high, configured)));
 }
 

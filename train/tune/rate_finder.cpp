@@ -80,8 +80,7 @@ double loss_of_step(TrainingStep& step, std::span<const KeptBatch> batches, doub
 void fix_assignment(Model& model) {
   for (LayerDescription& layer : model.layers) {
     auto* yolo = std::get_if<YoloAttributes>(&layer.attributes);
-    if (yolo && yolo->head.assignment == AssignmentKind::simota)
-      yolo->head.assignment = AssignmentKind::neighbours;
+    if (yolo) yolo->head.assignment = static_form(yolo->head.assignment);
   }
 }
 
@@ -97,11 +96,9 @@ Preparation prepare_sweep(const RunRequest& request, const std::string& device) 
 }
 
 std::vector<RatePoint> sweep_rates(Preparation& run, const RateSweep& sweep, const std::stop_token& stop) {
-  const RunFolder nowhere = RunFolder::at("");
-  OutputFiles files;
-  const TrainingSetup setup{run.config,   run.model, run.training, run.validation,
-                            *run.backend, nowhere,   files};
-  TrainingStep step(setup, *run.layout, run.initial);
+  TrainingStep step(
+      {.config = run.config, .model = run.model, .layout = *run.layout, .backend = *run.backend},
+      run.initial);
   const auto parts = static_cast<size_t>(step.micro_batches());
   const std::vector<KeptBatch> batches = first_batches(run, turns * parts);
   // Under a scaled loss the first steps may overflow until the scale is found: they do not count.

@@ -17,14 +17,15 @@ constexpr std::chrono::milliseconds between_looks{20};
 
 }  // namespace
 
-std::vector<std::string> trial_assignments(const SearchPlan& plan) {
-  std::vector<std::string> all = plan.assignments;
+Overrides trial_overrides(const SearchPlan& plan) {
+  Overrides overrides = plan.overrides;
+  auto& all = overrides.assignments;
   if (plan.minutes > 0) all.push_back(fmt::format("train.minutes={}", plan.minutes));
   if (plan.epochs > 0) {
     all.push_back(fmt::format("train.epochs={}", plan.epochs));
     all.push_back("train.minutes=0");
   }
-  return all;
+  return overrides;
 }
 
 std::vector<std::string> trial_command(const SearchSetup& setup, const Proposal& proposal,
@@ -32,8 +33,9 @@ std::vector<std::string> trial_command(const SearchSetup& setup, const Proposal&
   const SearchPlan& plan = setup.plan;
   std::vector<std::string> words{setup.program, "train", "--out", run, "--device", device};
   if (!plan.config.empty()) words.insert(words.begin() + 2, plan.config);
+  if (!plan.data.empty()) words.insert(words.end(), {"--data", plan.data});
   const auto set = [&](const std::string& assignment) { words.push_back("--set=" + assignment); };
-  for (const std::string& assignment : trial_assignments(plan)) set(assignment);
+  for (const std::string& assignment : trial_overrides(plan).assignments) set(assignment);
   // Not the name of the configuration's own runs, of which `train --resume` takes the newest.
   set("name=" + fs::path(run).filename().string());
   for (const std::string& assignment : setup.share) set(assignment);

@@ -63,8 +63,8 @@ class Search {
   std::vector<std::unique_ptr<Running>> running_;
 };
 
-/// What the plan sets in every trial: its assignments and the length.
-std::vector<std::string> trial_assignments(const SearchPlan& plan);
+/// What the plan sets in every trial: its overrides and the length.
+Overrides trial_overrides(const SearchPlan& plan);
 /// The command of a trial.
 std::vector<std::string> trial_command(const SearchSetup& setup, const Proposal& proposal,
                                        const std::string& run, const std::string& device);

@@ -16,9 +16,9 @@ fs::path plan_file(const fs::path& folder) {
 }
 
 Json to_json(const SearchPlan& plan, const std::string& configuration) {
-  return {{"config", plan.config},   {"assignments", plan.assignments}, {"keys", plan.keys},
-          {"minutes", plan.minutes}, {"epochs", plan.epochs},           {"seed", plan.seed},
-          {"trials", plan.trials},   {"configuration", configuration}};
+  return {{"config", plan.config}, {"data", plan.data},       {"assignments", plan.overrides.assignments},
+          {"keys", plan.keys},     {"minutes", plan.minutes}, {"epochs", plan.epochs},
+          {"seed", plan.seed},     {"trials", plan.trials},   {"configuration", configuration}};
 }
 
 /// What `read` makes of a plan's file. Throws InputError where it is none.
@@ -104,7 +104,8 @@ SearchPlan read_plan(const fs::path& folder) {
   return from_plan(file, [](const Json& json) {
     SearchPlan plan;
     plan.config = json.at("config");
-    plan.assignments = json.at("assignments").get<std::vector<std::string>>();
+    plan.data = json.value("data", "");  // older plans have it among the assignments
+    plan.overrides.assignments = json.at("assignments").get<std::vector<std::string>>();
     plan.keys = json.at("keys").get<std::vector<std::string>>();
     plan.minutes = json.at("minutes");
     plan.epochs = json.at("epochs");

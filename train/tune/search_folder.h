@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/json.h"
+#include "train/config/config.h"
 #include "train/run/run_lock.h"
 #include "train/tune/tuned_keys.h"
 
@@ -15,11 +16,12 @@ namespace brightnet {
 
 /// What is searched. A search goes on only with the same plan, but for `trials`, which may grow or shrink.
 struct SearchPlan {
-  std::string config;                    ///< path of the run's YAML or .cfg; empty: the assignments are all
-  std::vector<std::string> assignments;  ///< "key.path=value", of every trial
-  std::vector<std::string> keys;         ///< the names of what is searched
-  double minutes = 0;                    ///< of each trial; 0: as the configuration or `epochs` say
-  int epochs = 0;                        ///< of each trial; 0: as the configuration or `minutes` say
+  std::string config;   ///< path of the run's YAML or .cfg; empty: the overrides are all
+  std::string data;     ///< what the trials' --data names; empty: the configuration's
+  Overrides overrides;  ///< of every trial; those of `data` are recognized anew when a search is resumed
+  std::vector<std::string> keys;  ///< the names of what is searched
+  double minutes = 0;             ///< of each trial; 0: as the configuration or `epochs` say
+  int epochs = 0;                 ///< of each trial; 0: as the configuration or `minutes` say
   uint64_t seed = 0;
   int trials = 30;
 };
@@ -27,7 +29,7 @@ struct SearchPlan {
 class SearchFolder {
  public:
   /// Creates the folder, or opens that of the same search, and locks it while this object lives.
-  /// `configuration` is what the plan's file and assignments mean. Throws InputError when the folder has other
+  /// `configuration` is what the plan's file and overrides mean. Throws InputError when the folder has other
   /// files, or results of another search, and says in what they differ.
   SearchFolder(const std::filesystem::path& path, const SearchPlan& plan, const std::string& configuration);
 

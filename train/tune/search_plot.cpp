@@ -31,7 +31,7 @@ KeyPoints points_of(const std::vector<Trial>& trials, size_t key) {
 Axis axis_of(const TunedKey& key, const std::vector<double>& values) {
   if (values.empty()) return Axis::linear(0, 1, 5);
   const auto [low, high] = std::minmax_element(values.begin(), values.end());
-  const bool ratio = key.kind != KeyKind::share && *low > 0 && *high / *low > 3;
+  const bool ratio = is_ratio(key.kind) && *low > 0 && *high / *low > 3;
   return ratio ? Axis::log(*low, *high) : Axis::linear(*low, *high, 4);
 }
 

@@ -9,8 +9,8 @@
 
 #include <sys/types.h>
 
-#include "detect/evaluate/evaluate.h"
 #include "kernels/cuda/installation.h"
+#include "train/config/evaluate_options.h"
 
 namespace brightnet {
 

@@ -18,6 +18,16 @@ enum class KeyKind : uint8_t {
   integer,  ///< a factor, rounded
 };
 
+/// Whether values differ by factors.
+constexpr bool is_ratio(KeyKind kind) {
+  switch (kind) {
+    case KeyKind::factor:
+    case KeyKind::integer: return true;
+    case KeyKind::share: return false;
+  }
+  return false;
+}
+
 struct TunedKey {
   std::string_view name;  ///< "optimizer.rate"
   KeyKind kind = KeyKind::factor;

@@ -2,7 +2,6 @@
 #include "data/tiles/tiles.h"
 
 #include "data/image/read_image.h"
-#include "data/loader/evaluation_loader.h"
 #include "data/loader/image_cache.h"
 #include "tests/data/loader/taken_batches.h"
 #include "tests/data/pictures.h"
@@ -50,23 +49,20 @@ TEST(LoadedTiles, HaveThePixelsOfTheirPlaceInThePicture) {
     std::vector<cv::Mat> decoded;
     for (const ImageRecord& record : pictures.images) decoded.push_back(read_image(record.file));
     for (const uint64_t limit : {uint64_t{0}, plenty}) {
-      for (const bool shared : {false, true}) {
-        ImageCache cache(tiles, limit, {8, 8});
-        if (shared) cache.share_pictures(2);
-        for (size_t i = 0; i < tiles.images.size(); ++i) {
-          const ImageRecord& record = tiles.images[i];
-          if (!record.tile) continue;
-          const cv::Mat& whole = decoded[static_cast<size_t>(record.id)];
-          const cv::Rect part(record.tile.x, record.tile.y, record.tile.width, record.tile.height);
-          for (const cv::Rect2d& needed : {cv::Rect2d(0, 0, 1, 1), cv::Rect2d(0.3, 0.5, 0.2, 0.7)}) {
-            const ImageWindow window = cache.get(static_cast<int>(i), needed);
-            EXPECT_EQ(window.size, part.size());
-            EXPECT_LE(window.corner.x, static_cast<int>(needed.x * part.width));
-            EXPECT_GE(window.corner.x + window.pixels.cols,
-                      std::min(part.width, static_cast<int>((needed.x + needed.width) * part.width)));
-            const cv::Mat expected = whole(cv::Rect(part.tl() + window.corner, window.pixels.size()));
-            ASSERT_EQ(cv::norm(window.pixels, expected, cv::NORM_INF), 0) << extension << " tile " << i;
-          }
+      ImageCache cache(tiles, limit, {8, 8});
+      for (size_t i = 0; i < tiles.images.size(); ++i) {
+        const ImageRecord& record = tiles.images[i];
+        if (!record.tile) continue;
+        const cv::Mat& whole = decoded[static_cast<size_t>(record.id)];
+        const cv::Rect part(record.tile.x, record.tile.y, record.tile.width, record.tile.height);
+        for (const cv::Rect2d& needed : {cv::Rect2d(0, 0, 1, 1), cv::Rect2d(0.3, 0.5, 0.2, 0.7)}) {
+          const ImageWindow window = cache.get(static_cast<int>(i), needed);
+          EXPECT_EQ(window.size, part.size());
+          EXPECT_LE(window.corner.x, static_cast<int>(needed.x * part.width));
+          EXPECT_GE(window.corner.x + window.pixels.cols,
+                    std::min(part.width, static_cast<int>((needed.x + needed.width) * part.width)));
+          const cv::Mat expected = whole(cv::Rect(part.tl() + window.corner, window.pixels.size()));
+          ASSERT_EQ(cv::norm(window.pixels, expected, cv::NORM_INF), 0) << extension << " tile " << i;
         }
       }
     }
@@ -85,40 +81,6 @@ TEST(LoadedTiles, MakeTheSameBatchesForAnyNumberOfWorkers) {
       setup.loader.cache_mb = cache;
       EXPECT_EQ(take_all(setup), expected) << workers << " workers";
     }
-  }
-}
-
-TEST(LoadedTiles, OfAnEvaluationAreThoseThatWouldHaveBeenWritten) {
-  const auto folder = test_folder();
-  const Dataset tiles = cut_into_tiles(grainy_pictures(folder, ".png"), options_of(128));
-  Dataset written = tiles;
-  for (size_t i = 0; i < written.images.size(); ++i) {
-    ImageRecord& record = written.images[i];
-    if (!record.tile) continue;
-    const cv::Mat whole = cv::imread(record.file.string());
-    record.file = folder / ("tile" + std::to_string(i) + ".png");
-    cv::imwrite(record.file.string(),
-                whole(cv::Rect(record.tile.x, record.tile.y, record.tile.width, record.tile.height)));
-    record.tile = {};
-  }
-  std::vector<int> order;
-  for (int i = 0; i < static_cast<int>(tiles.images.size()); ++i) order.push_back(i);
-  for (const Resize resize : {Resize::antialiased, Resize::darknet}) {
-    const InputFit fit{.size = 64, .letterbox = true, .resize = resize};
-    EvaluationLoader of_tiles(tiles, order, 3, fit, 2), of_files(written, order, 3, fit, 2);
-    size_t seen = 0;
-    while (const auto* a = of_tiles.next()) {
-      const auto* b = of_files.next();
-      ASSERT_TRUE(b && a->count == b->count);
-      const size_t values = static_cast<size_t>(a->count) * 3 * 64 * 64;
-      if (resize == Resize::darknet) {
-        EXPECT_TRUE(std::equal(a->values, a->values + values, b->values));
-      } else {
-        EXPECT_TRUE(std::equal(a->pixels, a->pixels + values, b->pixels));
-      }
-      seen += static_cast<size_t>(a->count);
-    }
-    EXPECT_EQ(seen, tiles.images.size());
   }
 }
 

@@ -56,6 +56,8 @@ TEST(DarknetExport, RefusesWhatDarknetCannotHaveAndNamesTheLayer) {
   EXPECT_EQ(refusal("  - conv: {name: a, filters: 8, activation: hardswish}\n"),
             "model.yaml:3: darknet cannot have this model: 'a' ends in hardswish, which darknet does not "
             "have. Export it as ONNX.");
+  EXPECT_NE(refusal("  - conv: {filters: 8}\n  - channel_shuffle: {name: b}\n").find("'b' shuffles channels"),
+            std::string::npos);
   EXPECT_NE(refusal("  - concat: {name: b, from: [input, input]}\n").find("'b' reads the network's input"),
             std::string::npos);
   EXPECT_NE(refusal("  - conv: {name: a, filters: 8}\n  - conv: {name: b, filters: 8}\n"

@@ -5,6 +5,8 @@
 
 #include "core/files.h"
 #include "formats/darknet/import.h"
+#include "layers/model/reader.h"
+#include "layers/model/writer.h"
 #include "tests/formats/small_cfg.h"
 #include "tests/fuzz/mutator.h"
 #include "tests/paths.h"
@@ -68,7 +70,10 @@ bool try_import(const std::string& text) {
   try {
     const DarknetImport imported = import_darknet_text(text, "broken.cfg");
     EXPECT_LE(imported.model.layers.size(), text.size());
-    EXPECT_LE(imported.model_yaml.size(), 4096 + 64 * text.size());
+    const std::string yaml = imported.model_yaml();
+    EXPECT_LE(yaml.size(), 4096 + 64 * text.size());
+    const Model again = parse_model(YamlDocument::parse(yaml, "broken.cfg's YAML"), 0);
+    EXPECT_TRUE(same_layers(again.layers, imported.model.layers)) << yaml;
     return true;
   } catch (const InputError& error) {
     EXPECT_NE(std::string(error.what()).find("broken.cfg"), std::string::npos) << error.what();

@@ -31,7 +31,7 @@ TEST(DarknetRecipe, MakesDarknetsSteps) {
   EXPECT_EQ(config.schedule.steps, (std::vector<float>{1600, 1800}));
   EXPECT_FLOAT_EQ(config.ema.decay, 0);
   EXPECT_EQ(config.train.patience, 0);
-  EXPECT_EQ(config.head.node["anchors"].Scalar(), "model");
+  EXPECT_TRUE(is_left_to(config.head.anchors, LeftTo::model));
   EXPECT_FLOAT_EQ(config.augment.mosaic, 0.5f);
   EXPECT_FLOAT_EQ(config.augment.resize, 1.5f);
   EXPECT_FLOAT_EQ(config.augment.hue, 0);

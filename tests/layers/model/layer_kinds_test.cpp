@@ -45,6 +45,7 @@ TEST(LayerKinds, TheOutputsShapeFollowsFromTheInputs) {
   EXPECT_EQ(shape(SppAttributes{{5, 9}}, {in}), (Shape{2, 12, 20, 18}));
   EXPECT_EQ(shape(ConcatAttributes{}, {in, {2, 12, 20, 3}}), (Shape{2, 12, 20, 9}));
   EXPECT_EQ(shape(SplitAttributes{3, 1}, {in}), (Shape{2, 12, 20, 2}));
+  EXPECT_EQ(shape(ChannelShuffleAttributes{3}, {in}), in);
   EXPECT_EQ(shape(ShortcutAttributes{Activation::mish, true}, {in, {2, 12, 20, 3}}), in);
   EXPECT_EQ(shape(MultiplyAttributes{}, {in, in}), in);
   EXPECT_EQ(shape(UpsampleAttributes{3}, {in}), (Shape{2, 36, 60, 6}));
@@ -115,6 +116,7 @@ TEST(LayerKinds, WriteTheKeysThatSayMoreThanTheDefaults) {
   EXPECT_EQ(text(SppAttributes{}), "windows: [5, 9, 13]");
   EXPECT_EQ(text(ConcatAttributes{}), "");
   EXPECT_EQ(text(SplitAttributes{}), "groups: 2, part: 0");
+  EXPECT_EQ(text(ChannelShuffleAttributes{}), "groups: 2");
   EXPECT_EQ(text(ShortcutAttributes{}), "");
   EXPECT_EQ(text(ShortcutAttributes{Activation::relu, true}), "partial: true, activation: relu");
   EXPECT_EQ(text(UpsampleAttributes{}), "factor: 2");

@@ -86,11 +86,17 @@ TEST(Model, BlocksExpandWithTheirParameters) {
   EXPECT_EQ(model.layers[5].inputs, std::vector<int>{4});
 }
 
+/// A run's `head:`.
+HeadOptions head_of_run(const std::string& yaml) {
+  HeadOptions head;
+  read_config(YamlDocument::parse(yaml, "run.yaml").root(), head);
+  return head;
+}
+
 TEST(Model, ItsOwnYamlReadsBackTheSame) {
-  const YamlDocument overrides = YamlDocument::parse("{box_weight: 3, ignore_threshold: 0.5}", "overrides");
   const YamlDocument file = YamlDocument::load(testing::source_dir() / "configs/models/yolov4-tiny.yaml");
-  const Model first = parse_model(file, 3, overrides.root());
-  const Model second = parse_model(YamlDocument::parse(first.yaml, "metadata"), 0);
+  const Model first = parse_model(file, 3, head_of_run("{box_weight: 3, ignore_threshold: 0.5}"));
+  const Model second = parse_model(YamlDocument::parse(first.yaml(), "metadata"), 0);
   ASSERT_EQ(first.layers.size(), second.layers.size());
   EXPECT_EQ(second.classes, 3);
   for (size_t i = 0; i < first.layers.size(); ++i) {
@@ -99,7 +105,7 @@ TEST(Model, ItsOwnYamlReadsBackTheSame) {
   }
   EXPECT_FLOAT_EQ(std::get<YoloAttributes>(second.layers.back().attributes).head.box_weight, 3);
   EXPECT_FLOAT_EQ(std::get<YoloAttributes>(second.layers.back().attributes).head.ignore_threshold, 0.5);
-  EXPECT_EQ(first.yaml, second.yaml);
+  EXPECT_EQ(first.yaml(), second.yaml());
 }
 
 std::vector<YoloHead> heads_of(const Model& model) {
@@ -133,11 +139,16 @@ TEST(Model, ALayersKeysWinOverItsHeadsAndARunsKeysOverBoth) {
   EXPECT_EQ(own[0].box_weight, 3);
   EXPECT_EQ(own[1].box_weight, 4);
 
-  const YamlDocument run =
-      YamlDocument::parse("{scale_xy: 2, box_weight: 8, iou_loss: ciou, anchors: [[1, 1], [2, 2]]}", "run");
-  const Model model = parse_model(file, 2, run.root());
-  const Model again = parse_model(YamlDocument::parse(model.yaml, "resolved"), 0);
-  for (const auto& heads : {heads_of(model), heads_of(again)}) {
+  const HeadOptions run =
+      head_of_run("{scale_xy: 2, box_weight: 8, iou_loss: ciou, anchors: [[1, 1], [2, 2]]}");
+  const Model model = parse_model(file, 2, run);
+  const Model again = parse_model(YamlDocument::parse(model.yaml(), "resolved"), 0);
+  Model given_later = parse_model(file, 2);
+  const Model copy = given_later;
+  set_head(run, given_later);
+  EXPECT_EQ(given_later.yaml(), model.yaml());
+  EXPECT_EQ(copy.yaml(), parse_model(file, 2).yaml()) << "a copy shares its nodes";
+  for (const auto& heads : {heads_of(model), heads_of(again), heads_of(given_later)}) {
     ASSERT_EQ(heads.size(), 2u);
     for (const YoloHead& head : heads) {
       EXPECT_EQ(head.scale_xy, 2);
@@ -146,15 +157,14 @@ TEST(Model, ALayersKeysWinOverItsHeadsAndARunsKeysOverBoth) {
       EXPECT_EQ(head.anchors[1].w, 2);
     }
   }
-  EXPECT_EQ(again.yaml, model.yaml);
+  EXPECT_EQ(again.yaml(), model.yaml());
 }
 
 TEST(Model, WhatARunLeavesToTheModelStaysEachLayersOwn) {
   const YamlDocument file = YamlDocument::parse(with_own_keys, "test.yaml");
-  const Model model = parse_model(
-      file, 2, YamlDocument::parse("{anchors: model, assignment: auto, nms: diou}", "run").root());
+  const Model model = parse_model(file, 2, head_of_run("{anchors: model, assignment: auto, nms: diou}"));
   for (const auto& heads :
-       {heads_of(model), heads_of(parse_model(YamlDocument::parse(model.yaml, "resolved"), 0))}) {
+       {heads_of(model), heads_of(parse_model(YamlDocument::parse(model.yaml(), "resolved"), 0))}) {
     EXPECT_FLOAT_EQ(heads[0].scale_xy, 1.1f);
     EXPECT_EQ(heads[0].anchors[1].w, 9);
     EXPECT_EQ(heads[1].anchors[1].w, 20);
@@ -165,7 +175,7 @@ TEST(Model, WhatARunLeavesToTheModelStaysEachLayersOwn) {
 TEST(Model, ARunsAnchorsMustBeEnoughForTheMasks) {
   const YamlDocument file = YamlDocument::parse(with_own_keys, "test.yaml");
   try {
-    parse_model(file, 2, YamlDocument::parse("anchors: [[1, 1]]", "run.yaml").root());
+    parse_model(file, 2, head_of_run("anchors: [[1, 1]]"));
     FAIL();
   } catch (const InputError& error) {
     const std::string what = error.what();
@@ -178,10 +188,9 @@ TEST(Model, ARunThatLeavesAKeyToTheModelOrToTrainingLosesNothingOfIt) {
   const YamlDocument file = YamlDocument::load(testing::source_dir() / "configs/models/yolov4-tiny.yaml");
   const Model own = parse_model(file, 3);
   for (const char* word : {"model", "auto"}) {
-    const YamlDocument overrides =
-        YamlDocument::parse(std::string("{anchors: ") + word + ", class_weights: auto}", "overrides");
-    const Model model = parse_model(file, 3, overrides.root());
-    EXPECT_EQ(model.yaml, own.yaml) << word;
+    const Model model =
+        parse_model(file, 3, head_of_run(std::string("{anchors: ") + word + ", class_weights: auto}"));
+    EXPECT_EQ(model.yaml(), own.yaml()) << word;
     const auto &head = std::get<YoloAttributes>(model.layers.back().attributes),
                &same = std::get<YoloAttributes>(own.layers.back().attributes);
     EXPECT_EQ(head.head.anchors[5].w, same.head.anchors[5].w) << word;
@@ -192,7 +201,7 @@ TEST(Model, ARunThatLeavesAKeyToTheModelOrToTrainingLosesNothingOfIt) {
 TEST(Model, ClassWeightsMayBeSwitchedOff) {
   const YamlDocument file = YamlDocument::load(testing::source_dir() / "configs/models/yolov4-tiny.yaml");
   const auto weights = [&](const std::string& text) {
-    const Model model = parse_model(file, 2, YamlDocument::parse("class_weights: " + text, "run").root());
+    const Model model = parse_model(file, 2, head_of_run("class_weights: " + text));
     return std::get<YoloAttributes>(model.layers.back().attributes).class_weights;
   };
   EXPECT_EQ(weights("[1, 2.5]"), (std::vector<float>{1, 2.5f}));
@@ -255,6 +264,8 @@ TEST(Model, RefusesLayersThatDoNotFitTogether) {
   expect_refused(head + two + "  - scale_channels: {from: [a, b]}\n" + end, "5",
                  "is not one pixel for the whole image");
   expect_refused(head + two + "  - weighted_sum: {from: [a]}\n" + end, "5", "a weighted sum reads 2 to ");
+  expect_refused(head + "  - conv: {filters: 9}\n  - channel_shuffle: {groups: 2}\n" + end, "4",
+                 "9 channels cannot be shuffled in 2 equal groups");
   expect_refused(head + "  - conv: {filters: 9}\n  - conv: {filters: 8, groups: 4}\n" + end, "4",
                  "9 channels cannot be convolved in 4 equal groups");
   expect_refused(head + "  - conv: {filters: 8}\n  - conv: {filters: 6, groups: 4}\n" + end, "4",

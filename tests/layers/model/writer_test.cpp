@@ -17,6 +17,7 @@ void expect_reads_back(const Model& model) {
   EXPECT_TRUE(same_layers(model.layers, again.layers)) << yaml;
   EXPECT_EQ(again.classes, model.classes);
   EXPECT_EQ(again.stride, model.stride);
+  for (size_t i = 0; i < again.layers.size(); ++i) EXPECT_EQ(again.layers[i].name, model.layers[i].name);
   EXPECT_EQ(write_model_yaml(again, {}), yaml);
 }
 
@@ -27,38 +28,6 @@ TEST(ModelWriter, AModelWithEveryKindOfLayerReadsBack) {
 TEST(ModelWriter, ShippedModelsReadBack) {
   for (const char* name : {"yolov4", "yolov4-tiny", "yolov4-tiny-3l", "demo"})
     expect_reads_back(shipped_model(name, 3));
-}
-
-TEST(ModelWriter, NamesOnlyTheLayersThatAreReferredTo) {
-  const Model model = model_of(R"(
-name: residuals
-input: {size: 64, channels: 3}
-head: {anchors: [[10, 12]]}
-blocks:
-  sum:
-    parameters: [filters]
-    layers:
-      - conv: {name: begin, filters: $filters/2, size: 1}
-      - conv: {name: end, filters: $filters, size: 3}
-      - shortcut: {name: result, from: [end, input]}
-layers:
-  - conv: {name: stem, filters: 8, size: 3, stride: 2}
-  - conv: {name: wide, filters: 16, size: 3, stride: 2}
-  - sum: {filters: 16, repeat: 2}
-  - conv: {filters: 32, size: 3, stride: 2}
-  - sum: {filters: 32, repeat: 3}
-  - conv: {filters: auto, batch_norm: false}
-  - yolo: {mask: [0]}
-)",
-                               1);
-  EXPECT_NE(write_model_yaml(model, {}).find(R"(
-    layers:
-      - conv: {filters: $filters/2, size: 1}
-      - conv: {name: out, filters: $filters, size: 3}
-      - shortcut: {from: [out, input]}
-)"),
-            std::string::npos)
-      << write_model_yaml(model, {});
 }
 
 TEST(ModelWriter, SaysWhatHeadsShareOnceAndTheRestWhereItBelongs) {
@@ -88,19 +57,29 @@ head:
   iou_loss: diou
   box_weight: 2.5
 layers:
-  # backbone
-  - conv: {filters: 8, size: 3, stride: 2, activation: mish}
-  - conv: {name: c1, filters: 16, size: 5, padding: 1, activation: mish, precision: fp32}
-  # head at stride 2
-  - conv: {name: predict2, filters: auto, size: 1, batch_norm: false}
-  - yolo: {name: head2, mask: [0]}
-  # backbone
-  - conv: {from: c1, filters: 8, size: 1, activation: swish}
-  - space_to_depth: {block: 2}
-  # head at stride 4
-  - conv: {name: predict4, filters: auto, size: 1, batch_norm: false}
-  - yolo: {name: head4, mask: [1], scale_xy: 1.2}
+  - conv: {name: conv1, filters: 8, size: 3, stride: 2, activation: mish}
+  - conv: {name: wide, filters: 16, size: 5, padding: 1, activation: mish, precision: fp32}
+  - conv: {name: conv2, filters: auto, size: 1, batch_norm: false}
+  - yolo: {name: yolo1, mask: [0]}
+  - conv: {name: conv3, from: wide, filters: 8, size: 1, activation: swish}
+  - space_to_depth: {name: space_to_depth1, block: 2}
+  - conv: {name: conv4, filters: auto, size: 1, batch_norm: false}
+  - yolo: {name: yolo2, mask: [1], scale_xy: 1.2}
 )");
+  EXPECT_NE(write_model_yaml(model, {}, true).find("{name: yolo1, mask: [0]}  # line 10\n"),
+            std::string::npos)
+      << write_model_yaml(model, {}, true);
+}
+
+TEST(ModelWriter, AModelThatNoYamlDescribedIsWrittenWithItsClassesAndHeads) {
+  Model model = testing::every_layer_model();
+  model.description.reset();
+  HeadOptions head;
+  head.box_weight = 4.5f;
+  set_head(head, model);
+  const Model again = model_of(model.yaml(), 0);
+  EXPECT_TRUE(same_layers(model.layers, again.layers)) << model.yaml();
+  EXPECT_EQ(std::get<YoloAttributes>(again.layers.back().attributes).head.box_weight, 4.5f);
 }
 
 }  // namespace

@@ -46,7 +46,8 @@ TEST(KernelBenchmark, MeasuresEveryOperationAtEveryShapeOnceAfterACopyOfThatShap
       {"2x2x2x2048",
        {"copy", "spatial_pyramid forward", "spatial_pyramid backward", "spatial_pyramid backward +="}},
       {"2x8x8x255", {"copy", "yolo_loss", "yolo_detect", "yolo_detect pre-selection"}},
-      {"1x1x1x5280", {"copy", "check_step", "sgd_step with EMA", "adamw_step with EMA"}}};
+      {"1x1x1x5280",
+       {"copy", "check_step", "sgd_step with EMA", "adamw_step with EMA", "lion_step with EMA"}}};
   std::map<std::string, std::set<std::string>> measured;
   for (const auto& kernel : measure(Precision::bf16)) {
     if (kernel.name == "bias and activation") continue;  // not there where convolutions do them on the way
@@ -89,7 +90,8 @@ TEST(KernelBenchmark, CountsWhatEachOperationMustReadAndWrite) {
                                                {"yolo_detect pre-selection", predictions * 32},
                                                {"check_step", 4 * parameters},
                                                {"sgd_step with EMA", 28 * parameters},
-                                               {"adamw_step with EMA", 36 * parameters}};
+                                               {"adamw_step with EMA", 36 * parameters},
+                                               {"lion_step with EMA", 28 * parameters}};
   for (const auto& [name, bytes] : expected) EXPECT_EQ(largest[name].bytes, bytes) << name;
   EXPECT_EQ(largest.count("cast to fp32"), 0u);
   EXPECT_EQ(largest["copy"].copy_ratio, 1);

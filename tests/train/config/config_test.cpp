@@ -49,6 +49,50 @@ TEST_F(RunConfigFile, FindsPathsBesideTheYamlAndNamesTheRunAfterIt) {
   EXPECT_EQ(config.data.root, (folder_ / "pictures").lexically_normal().string());
 }
 
+TEST_F(RunConfigFile, ADataSetOfTheCommandLineWinsOverTheFilesAndGivesWayToAssignments) {
+  const fs::path file = write(
+      "cells.yaml",
+      "data: {format: voc, root: nowhere, train: a, val: b, test: c, classes: [x], fold: 1/2, tiles: {size: "
+      "64, overlap: 0.3}}\ntrain: {batch: 4}\n");
+  Overrides overrides{"data.val=mine", "data.tiles.overlap=0.1"};
+  overrides.data = DataOptions();
+  overrides.data->root = (folder_ / "pictures").string();
+  overrides.data->train = "images";
+  overrides.data->val = "others";
+  overrides.data->classes = {"no", "1"};
+  RunConfig config = load_run_config(file, overrides);
+  EXPECT_EQ(config.data.format->name, "yolo");
+  EXPECT_EQ(config.data.root, (folder_ / "pictures").lexically_normal().string());
+  EXPECT_EQ(config.data.train, "images");
+  EXPECT_EQ(config.data.val, "mine");
+  EXPECT_EQ(config.data.test, "") << "the file's is of another data set";
+  EXPECT_EQ(config.data.classes, (std::vector<std::string>{"no", "1"}));
+  EXPECT_EQ(config.data.fold, (Fold{1, 2})) << "it says nothing of it";
+  EXPECT_EQ(config.data.tiles.size, 64);
+  EXPECT_EQ(config.data.tiles.overlap, 0.1f);
+  EXPECT_EQ(config.where("data.train"), "--data");
+  EXPECT_EQ(config.where("data.val"), "--set");
+  EXPECT_EQ(config.where("data.fold"), file.string() + ":1");
+  EXPECT_EQ(config.name, "cells-fold1");
+
+  overrides.data->tiles.size = 128;
+  overrides.fold = {1, 10};
+  config = load_run_config(file, overrides);
+  EXPECT_EQ(config.data.tiles.size, 128);
+  EXPECT_EQ(config.data.tiles.overlap, 0.1f);
+  EXPECT_EQ(config.data.fold, (Fold{1, 10}));
+  EXPECT_EQ(config.name, "cells") << "nobody asked for a fold";
+
+  overrides.data->root = "is/nowhere";
+  try {
+    load_run_config(file, overrides);
+    FAIL();
+  } catch (const InputError& e) {
+    EXPECT_EQ(std::string(e.what()).find("--data: 'data.root' names 'is/nowhere', which does not exist"), 0u)
+        << e.what();
+  }
+}
+
 TEST_F(RunConfigFile, AFolderAloneIsRecognizedAsOnTheCommandLine) {
   for (const char* split : {"train", "val"}) {
     fs::create_directories(folder_ / "mine/images" / split);
@@ -254,7 +298,7 @@ TEST_F(RunConfigFile, NamesTheNearestKeyForAnUnknownOne) {
 
 TEST_F(RunConfigFile, PrintsItselfSoThatReadingItBackGivesTheSame) {
   const fs::path file = write("run.yaml",
-                              "model: models/m.yaml\nhead: {box_weight: 0.07, iou: giou}\n"
+                              "model: models/m.yaml\nhead: {box_weight: 0.07, iou_loss: giou}\n"
                               "data: {classes: [\"no\", \"1\", tree]}\n"
                               "train: {micro_batch: 8, sizes: [320, 416]}\nschedule: {steps: [3, 4.5]}\n");
   const RunConfig first = load_run_config(file, {"head.class_weight=0.3", "optimizer.rate=0.02"});
@@ -263,7 +307,7 @@ TEST_F(RunConfigFile, PrintsItselfSoThatReadingItBackGivesTheSame) {
   EXPECT_TRUE(compare(first, again).empty());
   EXPECT_EQ(again.train.micro_batch, 8);
   EXPECT_EQ(again.data.classes, (std::vector<std::string>{"no", "1", "tree"}));
-  EXPECT_EQ(again.head.node["class_weight"].as<float>(), 0.3f);
+  EXPECT_EQ(again.head.class_weight, 0.3f);
 }
 
 TEST_F(RunConfigFile, EachOptimizerHasDefaultsOfItsOwn) {
@@ -273,6 +317,12 @@ TEST_F(RunConfigFile, EachOptimizerHasDefaultsOfItsOwn) {
   const RunConfig sgd = load_run_config(plain, {"optimizer.kind=sgd", "optimizer.decay=0.001"});
   EXPECT_EQ(sgd.optimizer.rate, 0.01f);
   EXPECT_EQ(sgd.optimizer.decay, 0.001f);
+  const RunConfig lion = load_run_config(plain, {"optimizer.kind=lion", "optimizer.beta1=0.95"});
+  EXPECT_EQ(lion.optimizer.rate, 0.0002f);
+  EXPECT_EQ(lion.optimizer.decay, 0.5f);
+  EXPECT_EQ(lion.optimizer.beta1, 0.95f);
+  EXPECT_EQ(lion.optimizer.beta2, 0.99f);
+  EXPECT_EQ(load_run_config(plain).optimizer.beta2, 0.999f);
 }
 
 TEST_F(RunConfigFile, NamesEveryDifferenceBetweenTwoRuns) {

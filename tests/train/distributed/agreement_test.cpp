@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "core/log.h"
+#include "tests/logged.h"
 #include "tests/train/distributed/thread_ranks.h"
 
 namespace brightnet::testing {
@@ -97,6 +98,7 @@ TEST(Agreement, DifferentTextsNameTheFirstRankThatDiffers) {
 }
 
 TEST(Agreement, AnErrorInTheMiddleEndsAllRanks) {
+  const testing::Logged logged;
   const auto failures = on_ranks(2, [](Communicator& ranks) -> std::string {
     const auto ended_by = [&](const std::function<int()>& work) -> std::string {
       try {
@@ -111,12 +113,13 @@ TEST(Agreement, AnErrorInTheMiddleEndsAllRanks) {
            ended_by([]() -> int { throw SharedError(ExitCode::device, "known to all"); });
   });
   log_as_rank(std::nullopt);  // for the tests that follow
+  const std::string& said = logged.text();
   for (const auto& failure : failures) {
     EXPECT_EQ(failure.substr(0, 23), "4|2 the bridge is down.");
     EXPECT_NE(failure.find("|1 this machine has no more memory"), std::string::npos) << failure;
     EXPECT_EQ(failure.substr(failure.size() - 2), "|3") << failure;
   }
-  EXPECT_TRUE(std::regex_match(said.str(), std::regex("\\[[01]\\] known to all\\.\n"))) << said.str();
+  EXPECT_TRUE(std::regex_match(said, std::regex("\\[[01]\\] known to all\\.\n"))) << said;
 }
 
 }  // namespace

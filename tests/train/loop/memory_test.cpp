@@ -41,42 +41,6 @@ TEST(Memory, InferenceTakesAtMostAThirdOfTraining) {
   }
 }
 
-// Of yolov4 on a GPU, where only twins' gradients wait for their conversion.
-TEST(Memory, RoundedGradientsWaitOnlyWhereSomethingIsAddedToThem) {
-  constexpr int micro_batch = 8;
-  std::unique_ptr<Backend> gpu;
-  try {
-    gpu = open_planner("cuda", Precision::fp16);
-  } catch (const DeviceError& error) {
-    GTEST_SKIP() << error.what();
-  }
-  const Model model = load_model(testing::source_dir() / "configs/models/yolov4.yaml", 80);
-  RunConfig config;
-  config.train.precision = Precision::fp16;
-  config.train.size = 608;
-  config.ema.decay = 0.0f;
-  const auto plan = [&](int batch, bool sync_bn) {
-    config.train.batch = batch;
-    config.train.sync_bn = sync_bn;
-    return plan_run(config, model, *gpu, micro_batch);
-  };
-  const auto waiting = [](const PlannedRun& of_run, const PlannedRun& least) {
-    size_t bytes = 0;
-    for (size_t i = 0; i < of_run.training.rows.size(); ++i)
-      bytes += of_run.training.rows[i].saved - least.training.rows[i].saved;
-    return bytes;
-  };
-  const PlannedRun whole = plan(micro_batch, false), part = plan(2 * micro_batch, false),
-                   synchronized = plan(micro_batch, true), synchronized_part = plan(2 * micro_batch, true);
-  const size_t weights = 2 * ParameterLayout(model).trainable_parameters();
-  EXPECT_GT(waiting(part, whole), weights / 100 * 95);
-  EXPECT_LT(waiting(part, whole), weights);
-  EXPECT_LE(whole.training.step, part.training.step);
-  EXPECT_EQ(waiting(synchronized, synchronized_part), 0u) << "several ranks exchange fp32";
-  EXPECT_EQ(whole.memory.gradients, part.memory.gradients);
-  EXPECT_EQ(whole.memory.optimizer, part.memory.optimizer);
-}
-
 TEST(ParseBytes, TakesTheUsualUnitsAndRefusesOtherWords) {
   EXPECT_EQ(parse_bytes("4096"), 4096u);
   EXPECT_EQ(parse_bytes("4096 B"), 4096u);

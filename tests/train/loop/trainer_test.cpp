@@ -342,13 +342,13 @@ TEST(Trainer, LetsSimotaTakeAllCandidatesInTheFirstPartOfTheRun) {
 /// Notes the rates of each step.
 class RatesOf : public cpu::CpuBackend {
  public:
-  void sgd_step(const SgdStep& sgd, const OptimizerArrays& arrays, std::span<const ParameterRange> of,
-                const StepState* state) override {
+  void optimizer_step(const OptimizerRule& rule, const OptimizerArrays& arrays,
+                      std::span<const ParameterRange> of, const StepState* state) override {
     shares.push_back(state->pretrained_share);
     // conv3 and conv5 are new: two ranges each, weights and biases.
     pretrained = std::count_if(of.begin(), of.end(), [](const auto& range) { return range.pretrained; });
     fresh = static_cast<int64_t>(of.size()) - pretrained;
-    cpu::CpuBackend::sgd_step(sgd, arrays, of, state);
+    cpu::CpuBackend::optimizer_step(rule, arrays, of, state);
   }
   std::vector<float> shares;
   int64_t pretrained = 0, fresh = 0;

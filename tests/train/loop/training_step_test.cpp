@@ -1,10 +1,8 @@
 #include "train/loop/training_step.h"
 
 #include <algorithm>
-#include <set>
 
 #include "kernels/cpu/cpu_backend.h"
-#include "tests/kernels/wrapped_convolution.h"
 #include "tests/train/small_run.h"
 #include "train/distributed/solo.h"
 #include "train/setup/run_model.h"
@@ -19,10 +17,10 @@ class NotingBackend : public cpu::CpuBackend {
     done += 'l';
     cpu::CpuBackend::yolo_loss(head, pass);
   }
-  void sgd_step(const SgdStep& sgd, const OptimizerArrays& arrays, std::span<const ParameterRange> ranges,
-                const StepState* state) override {
+  void optimizer_step(const OptimizerRule& rule, const OptimizerArrays& arrays,
+                      std::span<const ParameterRange> ranges, const StepState* state) override {
     done += 'u';
-    cpu::CpuBackend::sgd_step(sgd, arrays, ranges, state);
+    cpu::CpuBackend::optimizer_step(rule, arrays, ranges, state);
   }
   std::unique_ptr<Recording> record(const std::function<void()>& work) override {
     struct Again : Recording {
@@ -39,43 +37,6 @@ class NotingBackend : public cpu::CpuBackend {
 
   bool records = false;
   std::string done;
-};
-
-/// Computes as another, but rounds the weights' gradients, as a GPU's do.
-class RoundingConvolution : public WrappedConvolution {
- public:
-  using WrappedConvolution::WrappedConvolution;
-  void backward_weights(const Tensor&, const Tensor&, float*, bool) override { ADD_FAILURE(); }
-  bool rounds_weight_gradient() const override { return true; }
-  void rounded_backward_weights(const Tensor&, const Tensor&, void* dw) override { places.insert(dw); }
-
-  static inline std::set<void*> places;
-};
-
-/// Notes how many gradients it is told to read in 16 bits, and where the optimizer's step finds them.
-class RoundingBackend : public NotingBackend {
- public:
-  std::unique_ptr<Convolution> plan_convolution(const ConvolutionSpec& spec) override {
-    auto exact = NotingBackend::plan_convolution(spec);
-    if (!spec.training) return exact;
-    return std::make_unique<RoundingConvolution>(std::move(exact));
-  }
-  void check_step(const StepPolicy&, const StepEvidence& evidence, StepState*, void*) override {
-    EXPECT_EQ(evidence.ranges.empty(), evidence.rounded_gradients == 0);
-    checked = evidence.rounded_gradients;
-  }
-  void sgd_step(const SgdStep&, const OptimizerArrays& arrays, std::span<const ParameterRange> ranges,
-                const StepState*) override {
-    stepped = arrays.rounded_gradients;
-    for (const ParameterRange& range : ranges) {
-      if (range.gradient_type != DType::bf16) continue;
-      read += range.end - range.begin;
-      places.insert(const_cast<float*>(arrays.gradients + range.begin));
-    }
-  }
-
-  size_t checked = 0, stepped = 0, read = 0;
-  std::set<void*> places;
 };
 
 /// One of two ranks. It notes a letter each: a sum of batch statistics and the sum of a bucket, which change nothing.
@@ -100,22 +61,27 @@ class RankOfTwo : public SoloCommunicator {
 };
 
 /// A step with what it refers to.
-template <typename Device = NotingBackend>
 struct SmallStep {
-  /// `as_one_of_two`: ranks, with a NotingBackend.
   explicit SmallStep(const RunConfig& run_config, bool as_one_of_two = false)
       : config(run_config),
         train(read_dataset(config.data, Split::train)),
         model(load_model(config, 2)),
         layout(model),
         ranks(as_one_of_two ? std::make_unique<RankOfTwo>(backend.done) : nullptr),
-        step(setup, layout, initial_parameters(model, layout, 1)) {
+        step({.config = config,
+              .model = model,
+              .layout = layout,
+              .backend = backend,
+              .ranks = all().size(),
+              .collectives = all().host_collectives()},
+             initial_parameters(model, layout, 1)) {
     Loader::Setup loading;
     loading.dataset = &train;
     loading.batch = config.train.micro_batch;
     loading.sizes = config.input_sizes();
     loader.emplace(loading);
   }
+  Communicator& all() { return ranks ? *ranks : Communicator::solo(); }
   void make() {
     step.optimizer().set_rate(0.01f);
     for (int part = 0; part < step.micro_batches(); ++part) step.pass(*loader->next(), part);
@@ -126,12 +92,8 @@ struct SmallStep {
   Dataset train;
   Model model;
   ParameterLayout layout;
-  Device backend;
+  NotingBackend backend;
   std::unique_ptr<Communicator> ranks;
-  RunFolder folder = RunFolder::at("nowhere");
-  OutputFiles files;
-  TrainingSetup setup{config,  model,  train, train,
-                      backend, folder, files, ranks ? *ranks : Communicator::solo()};
   TrainingStep step;
   std::optional<Loader> loader;
 };
@@ -150,7 +112,7 @@ TEST(TrainingStep, ExchangesGradientsAsConfigured) {
 
 TEST(TrainingStep, UpdatesOnceForAllItsMicroBatches) {
   SmallRun run;
-  SmallStep<> small(run.load());
+  SmallStep small(run.load());
   ASSERT_EQ(small.step.micro_batches(), 2);
   const auto before = small.step.averaged_parameters();
   small.make();
@@ -160,36 +122,10 @@ TEST(TrainingStep, UpdatesOnceForAllItsMicroBatches) {
   EXPECT_NE(small.step.averaged_parameters(), before);
 }
 
-TEST(TrainingStep, ReadsRoundedGradientsInPlaceWhereNothingIsAddedToThem) {
-  SmallRun run;
-  struct Case {
-    const char *micro_batch, *sync_bn;
-    bool in_place;
-  };
-  for (const auto& [micro_batch, sync_bn, in_place] :
-       {Case{"4", "false", true}, Case{"2", "false", false}, Case{"4", "true", false}}) {
-    SCOPED_TRACE(std::string("micro-batch ") + micro_batch + ", sync_bn " + sync_bn);
-    RoundingConvolution::places.clear();
-    SmallStep<RoundingBackend> small(
-        run.load({"train.precision=bf16", "train.batch=4", std::string("train.micro_batch=") + micro_batch,
-                  std::string("train.sync_bn=") + sync_bn}));
-    EXPECT_EQ(small.step.memory().peak(), small.backend.allocated_bytes());
-    EXPECT_EQ(
-        small.step.memory().peak(),
-        plan_run(small.config, small.model, small.backend, small.config.train.micro_batch).memory.peak());
-    small.make();
-    EXPECT_EQ(RoundingConvolution::places.size(), 6u) << "convolutions";
-    EXPECT_EQ(small.backend.places == RoundingConvolution::places, in_place);
-    EXPECT_EQ(small.backend.read > 0, in_place);
-    EXPECT_EQ(small.backend.checked, small.backend.read);
-    EXPECT_EQ(small.backend.stepped, small.backend.read);
-  }
-}
-
 TEST(TrainingStep, RecordsItsUpdateTheSecondTime) {
   SmallRun run;
   for (const bool graph : {true, false}) {
-    SmallStep<> small(run.load({graph ? "train.graph=true" : "train.graph=false"}));
+    SmallStep small(run.load({graph ? "train.graph=true" : "train.graph=false"}));
     small.backend.records = true;
     for (int i = 0; i < 3; ++i) small.make();
     size_t replayed = 0;
@@ -213,9 +149,9 @@ TEST(TrainingStep, ReplaysTheLastPassBetweenTheSumsOfItsBuckets) {
   for (const auto& [sync_bn, step] :
        {Case{"false", "RbRlbRbRlbRbRbRbRu"}, Case{"true", "RsRlsbRsbRlsbRsbRsbRsbRu"}}) {
     SCOPED_TRACE(std::string("sync_bn ") + sync_bn);
-    SmallStep<> small(run.load({"train.batch=8", "train.micro_batch=4", "train.bucket_mb=0.001",
-                                std::string("train.sync_bn=") + sync_bn}),
-                      true);
+    SmallStep small(run.load({"train.batch=8", "train.micro_batch=4", "train.bucket_mb=0.001",
+                              std::string("train.sync_bn=") + sync_bn}),
+                    true);
     small.backend.records = true;
     small.make();
     const std::string first = small.backend.done;
@@ -231,7 +167,7 @@ TEST(TrainingStep, ReplaysTheLastPassBetweenTheSumsOfItsBuckets) {
 
 TEST(TrainingStep, TellsWhatAResumedRunNeedsBack) {
   SmallRun run;
-  SmallStep<> small(run.load({"optimizer.kind=adamw"}));
+  SmallStep small(run.load({"optimizer.kind=adamw"}));
   std::vector<std::string> names;
   for (const StateArray& array : small.step.state_arrays()) names.push_back(array.name);
   EXPECT_EQ(names, (std::vector<std::string>{"values", "ema", "optimizer.first", "optimizer.second"}));

@@ -138,11 +138,14 @@ std::string validate(const RunConfig& config, Communicator& ranks, const std::st
   const Model model = load_model(config, 2);
   const ParameterLayout layout(model);
   const auto backend = make_cpu_backend();
-  const RunFolder folder = RunFolder::at("nowhere");
   SoloCollectives collectives;
-  OutputFiles files;
-  const TrainingSetup setup{config, model, train, val, *backend, folder, files, ranks, collectives};
-  TrainingStep step(setup, layout, initial_parameters(model, layout, 1));
+  TrainingStep step({.config = config,
+                     .model = model,
+                     .layout = layout,
+                     .backend = *backend,
+                     .ranks = ranks.size(),
+                     .collectives = collectives},
+                    initial_parameters(model, layout, 1));
   Validation validation(config, model, val, ranks);
   const auto metrics = validation.run(step.averaged_network(), stop);
   if (!metrics) return "stopped";
@@ -183,11 +186,14 @@ TEST(Validation, OfOtherImagesThatFailsOnOneRankFailsOnAll) {
       if (ranks.rank() == 1) throw std::runtime_error("planted");
     };
     WatchedBackend backend(seen);
-    const RunFolder folder = RunFolder::at("nowhere");
     SoloCollectives collectives;
-    OutputFiles files;
-    const TrainingSetup setup{config, model, val, val, backend, folder, files, ranks, collectives};
-    TrainingStep step(setup, layout, initial_parameters(model, layout, 1));
+    TrainingStep step({.config = config,
+                       .model = model,
+                       .layout = layout,
+                       .backend = backend,
+                       .ranks = ranks.size(),
+                       .collectives = collectives},
+                      initial_parameters(model, layout, 1));
     Validation validation(config, model, val, ranks);
     try {
       validation.measure(step.averaged_network(), val, {});
@@ -206,11 +212,14 @@ MeanLoss loss_of_validation(const RunConfig& config, Communicator& ranks) {
   const Model model = load_model(config, 2);
   const ParameterLayout layout(model);
   const auto backend = make_cpu_backend();
-  const RunFolder folder = RunFolder::at("nowhere");
   SoloCollectives collectives;
-  OutputFiles files;
-  const TrainingSetup setup{config, model, train, val, *backend, folder, files, ranks, collectives};
-  TrainingStep step(setup, layout, initial_parameters(model, layout, 1));
+  TrainingStep step({.config = config,
+                     .model = model,
+                     .layout = layout,
+                     .backend = *backend,
+                     .ranks = ranks.size(),
+                     .collectives = collectives},
+                    initial_parameters(model, layout, 1));
   Validation validation(config, model, val, ranks);
   return validation.run(step.averaged_network())->loss.value();
 }
@@ -248,10 +257,8 @@ TEST(Validation, SaysHowManyImagesAreDone) {
   const Model model = load_model(config, 2);
   const ParameterLayout layout(model);
   const auto backend = make_cpu_backend();
-  const RunFolder folder = RunFolder::at("nowhere");
-  OutputFiles files;
-  const TrainingSetup setup{config, model, train, val, *backend, folder, files};
-  TrainingStep step(setup, layout, initial_parameters(model, layout, 1));
+  TrainingStep step({.config = config, .model = model, .layout = layout, .backend = *backend},
+                    initial_parameters(model, layout, 1));
   std::string said;
   Validation validation(config, model, val, Communicator::solo(),
                         [&](int64_t done, int64_t images) { said += fmt::format("{}/{} ", done, images); });

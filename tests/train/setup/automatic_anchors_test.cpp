@@ -72,7 +72,7 @@ TEST_F(AutomaticAnchors, AreThoseOfTheTrainingSplitAndStandInTheConfiguration) {
     EXPECT_NE(found, of_model);
     ASSERT_TRUE(choice.has_value());
     EXPECT_EQ(choice->value, expected.list());
-    EXPECT_FALSE(config_.head.node["anchors"].IsScalar());
+    EXPECT_TRUE(value_of(config_.head.anchors));
   }
 }
 
@@ -101,7 +101,8 @@ TEST_F(AutomaticAnchors, PretrainedPredictionsKeepTheAnchorsTheyWereTrainedWith)
   ASSERT_TRUE(choice.has_value());
   EXPECT_NE(choice->reason.find("pretrained"), std::string::npos);
   EXPECT_EQ(anchors_of(model_), (Anchors{{9, 8}, {15, 14}, {23, 22}, {32, 32}}));
-  EXPECT_EQ(config_.head.node["anchors"].size(), 4u) << "a resumed run must not fit them again";
+  ASSERT_TRUE(value_of(config_.head.anchors));
+  EXPECT_EQ(value_of(config_.head.anchors)->list.size(), 4u) << "a resumed run must not fit them again";
 
   // Weights of other classes supply the backbone alone.
   fresh_ = {"conv3", "conv5"};
@@ -119,7 +120,7 @@ TEST_F(AutomaticAnchors, PretrainedPredictionsOfDarknetKeepTheModels) {
   EXPECT_EQ(choice->value, "model");
   EXPECT_NE(choice->reason.find("pretrained"), std::string::npos);
   EXPECT_EQ(anchors_of(model_), of_model);
-  EXPECT_EQ(config_.head.node["anchors"].Scalar(), "model") << "a resumed run must not fit them again";
+  EXPECT_TRUE(is_left_to(config_.head.anchors, LeftTo::model)) << "a resumed run must not fit them again";
 }
 
 TEST_F(AutomaticAnchors, FewerBoxesThanAnchorsKeepTheModels) {
@@ -170,7 +171,7 @@ TEST_F(AutomaticAnchors, LayersThatListTheirOwnAnchorsKeepThem) {
 
 TEST_F(AutomaticAnchors, AModelKeptAsItIsHasItsAnchorsInItsDescription) {
   choose({"head.anchors=model"});
-  write_atomically(run_.folder() / "model.yaml", model_.yaml);
+  write_atomically(run_.folder() / "model.yaml", model_.yaml());
   choose({"head.anchors=model"});
   EXPECT_EQ(anchors_of(model_), of_model);
 }

@@ -48,7 +48,9 @@ class AutomaticHead : public ::testing::Test {
   /// Weights of the small model whose heads have these keys.
   std::string weights_of_heads(const char* keys) {
     TrainedModel trained;
-    trained.model = load_model(run_.folder() / "model.yaml", 2, YamlDocument::parse(keys, "heads").root());
+    HeadOptions head;
+    read_config(YamlDocument::parse(keys, "heads").root(), head);
+    trained.model = load_model(run_.folder() / "model.yaml", 2, head);
     trained.classes = {"circle", "square"};
     trained.layout = ParameterLayout(trained.model);
     trained.values = initial_parameters(trained.model, trained.layout, 3);
@@ -81,7 +83,7 @@ TEST_F(AutomaticHead, FreshPredictionLayersGetTheRecipe) {
     EXPECT_TRUE(head.new_coords);
     EXPECT_TRUE(head.objectness_smooth);
     EXPECT_GT(head.box_weight, 1);
-    EXPECT_EQ(config_.head.node["assignment"].Scalar(), enum_name(head.assignment))
+    EXPECT_EQ(config_.head.assignment, LeavableKey<AssignmentKind>(head.assignment))
         << "in the run's config.yaml";
     ASSERT_TRUE(choices_.contains("head.scale_xy"));
     EXPECT_NE(choices_["head.scale_xy"].reason.find("fresh"), std::string::npos);
@@ -118,7 +120,7 @@ TEST_F(AutomaticHead, TheUsersKeysWinOverTheModelsLayers) {
   give_each_head_a_scale("1.2", "1.1");
   choose({"head.assignment=model", "head.scale_xy=1.5", "head.anchors=[[1, 1], [2, 2], [3, 3], [4, 4]]"});
   EXPECT_EQ(scales(), (std::vector<float>{1.5f, 1.5f}));
-  EXPECT_EQ(model_.yaml.find("--set"), std::string::npos) << model_.yaml;
+  EXPECT_EQ(model_.yaml().find("--set"), std::string::npos) << model_.yaml();
   choose({"head.assignment=model"});
   EXPECT_EQ(scales(), (std::vector<float>{1.2f, 1.1f}));
 }
@@ -168,9 +170,9 @@ TEST_F(AutomaticHead, TheModelsAssignmentAndBestAnchorLeaveAllToTheUser) {
 
 TEST_F(AutomaticHead, WritingTheDefaultDownChangesNothing) {
   choose();
-  const std::string automatic = model_.yaml;
+  const std::string automatic = model_.yaml();
   choose({"head.assignment=simota"});
-  EXPECT_EQ(model_.yaml, automatic);
+  EXPECT_EQ(model_.yaml(), automatic);
   EXPECT_TRUE(choose({"head.assignment=simota", "head.scale_xy=2", "head.new_coords=true",
                       "head.objectness_smooth=true", "head.box_weight=8", "head.iou_loss=ciou",
                       "head.iou_threshold=0.3"})
@@ -214,7 +216,7 @@ TEST_F(AutomaticHead, PretrainedPredictionsOfOtherHeadsKeepTheModels) {
   const YoloHead& head = choose({"train.weights=" + (run_.folder() / "any.weights").string()});
   EXPECT_FLOAT_EQ(head.scale_xy, 1.05f);
   EXPECT_FALSE(head.new_coords);
-  EXPECT_EQ(config_.head.node["assignment"].Scalar(), "model");
+  EXPECT_TRUE(is_left_to(config_.head.assignment, LeftTo::model));
 }
 
 TEST_F(AutomaticHead, AnImportedDarknetNetworkKeepsDarknetsRuleUnlessToldOtherwise) {

@@ -260,6 +260,17 @@ TEST(AutomaticValues, YoloV4sWarmUpAndAverageAreForLongRunsOfLargeSets) {
   EXPECT_EQ(large.schedule.power, middling.schedule.power.value());
 }
 
+TEST(AutomaticValues, TheRateIsThatOfTheOptimizer) {
+  const auto rate = [](OptimizerKind kind) {
+    RunConfig config;
+    config.optimizer.kind = kind;
+    return chosen(facts_of(300), config).optimizer.rate.value();
+  };
+  EXPECT_EQ(rate(OptimizerKind::sgd), 0.01f);
+  EXPECT_EQ(rate(OptimizerKind::lion), 0.0002f);
+  EXPECT_LT(rate(OptimizerKind::adamw), 0.01f);
+}
+
 TEST(AutomaticValues, TheAverageSpansAThirdOfTheRunOrATenthOfFewSteps) {
   const auto average = [](int epochs, int64_t images = 800) {
     RunConfig config;

@@ -27,7 +27,7 @@ struct PreparedRun {
     RunRequest request;
     request.config = small.config().string();
     more.insert(more.end(), {"evaluate.every=2", "train.save_every=1e9"});
-    request.assignments = SmallRun::short_run(std::move(more));
+    request.overrides.assignments = SmallRun::short_run(std::move(more));
     Communicator& solo = Communicator::solo();
     run = prepare(request, common_device(solo, [] { return "cpu"; }), solo);
     run.backend = std::make_unique<WatchedBackend>(seen);

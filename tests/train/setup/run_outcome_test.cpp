@@ -10,7 +10,7 @@ struct EndedRun {
   explicit EndedRun(const SmallRun& small, std::vector<std::string> more = {}) {
     RunRequest request;
     request.config = small.config().string();
-    request.assignments = SmallRun::short_run(std::move(more));
+    request.overrides.assignments = SmallRun::short_run(std::move(more));
     Communicator& solo = Communicator::solo();
     run = prepare(request, common_device(solo, [] { return "cpu"; }), solo);
     const RunFolder folder = RunFolder::create(small.folder() / "out");

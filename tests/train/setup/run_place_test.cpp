@@ -14,8 +14,9 @@ RunRequest request_of_cfg(const SmallRun& run) {
   write_atomically(run.folder() / "small.cfg", small_cfg);
   RunRequest request;
   request.config = (run.folder() / "small.cfg").string();
-  request.assignments = {"data.format=yolo", "data.root=" + (run.folder() / "data").string(),
-                         "data.train=images/train", "data.val=images/val", "data.classes=[circle, square]"};
+  request.overrides.assignments = {"data.format=yolo", "data.root=" + (run.folder() / "data").string(),
+                                   "data.train=images/train", "data.val=images/val",
+                                   "data.classes=[circle, square]"};
   request.out = (run.folder() / "out").string();
   return request;
 }

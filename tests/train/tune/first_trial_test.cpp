@@ -11,7 +11,7 @@ using testing::SmallRun;
 SearchPlan plan_of(const SmallRun& run) {
   SearchPlan plan;
   plan.config = run.config().string();
-  plan.assignments = {"train.size=64", "loader.workers=auto"};
+  plan.overrides.assignments = {"train.size=64", "loader.workers=auto"};
   plan.epochs = 40;
   return plan;
 }
@@ -44,22 +44,23 @@ TEST(FirstTrial, RefusesKeysThatItsAssignmentDoesNotRead) {
   SearchPlan plan = plan_of(run);
   const auto keys = choose_keys({"head.iou_threshold"});
   EXPECT_THROW(refuse_without_effect(prepare_first_trial(plan, "cpu", 1).model, keys), InputError);
-  plan.assignments.push_back("head.assignment=best_anchor");
+  plan.overrides.assignments.push_back("head.assignment=best_anchor");
   EXPECT_NO_THROW(refuse_without_effect(prepare_first_trial(plan, "cpu", 1).model, keys));
 }
 
 TEST(FirstTrial, LeavesTheOthersTheirShareOfTheMemory) {
   const SmallRun run;
   const SearchPlan plan = plan_of(run);
-  const RunConfig asked = load_run_config(plan.config, plan.assignments);
+  const RunConfig asked = load_run_config(plan.config, plan.overrides.assignments);
   EXPECT_TRUE(share_of_trial(asked, prepare_first_trial(plan, "cpu", 1), 1).empty());
   const auto share = share_of_trial(asked, prepare_first_trial(plan, "cpu", 3), 3);
   EXPECT_NEAR(value_of(share, "train.memory_fraction"), 0.2, 1e-9);
   EXPECT_EQ(value_of(share, "loader.workers"), 1);
   EXPECT_GT(value_of(share, "loader.cache_mb"), 0);
   SearchPlan given = plan;
-  given.assignments = {"train.size=64", "train.memory_fraction=0.3", "loader={workers: 2, cache_mb: 10}"};
-  EXPECT_EQ(share_of_trial(load_run_config(given.config, given.assignments),
+  given.overrides.assignments = {"train.size=64", "train.memory_fraction=0.3",
+                                 "loader={workers: 2, cache_mb: 10}"};
+  EXPECT_EQ(share_of_trial(load_run_config(given.config, given.overrides.assignments),
                            prepare_first_trial(given, "cpu", 3), 3),
             std::vector<std::string>{"train.memory_fraction=0.1"});
 }

@@ -13,7 +13,7 @@ using testing::SmallRun;
 RunRequest request_of(const SmallRun& run, const std::vector<std::string>& more = {}) {
   RunRequest request;
   request.config = run.config().string();
-  request.assignments = SmallRun::short_run(more);
+  request.overrides.assignments = SmallRun::short_run(more);
   return request;
 }
 

@@ -22,7 +22,7 @@ class SearchOf : public ::testing::Test {
     fs::create_directories(folder_);
     be_brightnet("");
     setup_.plan.config = "run.yaml";
-    setup_.plan.assignments = {"train.size=64", "name=a b"};
+    setup_.plan.overrides.assignments = {"train.size=64", "name=a b"};
     setup_.plan.keys = {"optimizer.rate", "augment.mosaic"};
     setup_.plan.epochs = 2;
     setup_.plan.trials = 6;
@@ -260,8 +260,18 @@ TEST_F(SearchOf, RefusesTheFolderOfAnotherSearch) {
       << refusal(setup_.plan, "size: 96\n");
   fs::create_directories(folder_ / "photographs/2026");
   EXPECT_THROW(SearchFolder(folder_ / "photographs", setup_.plan, ""), InputError);
-  EXPECT_EQ(read_plan(folder_ / "out").assignments, setup_.plan.assignments);
+  EXPECT_EQ(read_plan(folder_ / "out").overrides.assignments, setup_.plan.overrides.assignments);
   EXPECT_THROW(read_plan(folder_ / "photographs"), InputError);
+}
+
+TEST_F(SearchOf, NamesItsDataSetToEveryTrialAndWhenItIsResumed) {
+  setup_.plan.data = "/photographs/data.yaml";
+  SearchFolder(folder_ / "out", setup_.plan, "");
+  EXPECT_EQ(read_plan(folder_ / "out").data, setup_.plan.data);
+  const auto words = trial_command(setup_, {.values = setup_.configured}, "run", "cpu");
+  const auto option = std::find(words.begin(), words.end(), "--data");
+  ASSERT_NE(option, words.end());
+  EXPECT_EQ(*(option + 1), setup_.plan.data);
 }
 
 TEST_F(SearchOf, RefusesATableThatIsNotItsOwn) {

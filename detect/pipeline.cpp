@@ -1,0 +1,152 @@
+#include "detect/pipeline.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "detect/merge_tiles.h"
+#include "detect/objects.h"
+
+namespace brightnet {
+namespace {
+
+void add(YoloLoss& sum, const YoloLoss& loss) {
+  sum.box += loss.box;
+  sum.objectness += loss.objectness;
+  sum.classes += loss.classes;
+  sum.iou += loss.iou;
+  sum.assigned += loss.assigned;
+  sum.recall50 += loss.recall50;
+}
+
+void move(std::vector<ScoredBox>& boxes, int x, int y) {
+  for (ScoredBox& box : boxes) {
+    box.x1 += static_cast<float>(x);
+    box.x2 += static_cast<float>(x);
+    box.y1 += static_cast<float>(y);
+    box.y2 += static_cast<float>(y);
+  }
+}
+
+}  // namespace
+
+std::string StageTimes::text(int64_t images, int workers) const {
+  const double per_image = 1e3 / static_cast<double>(std::max<int64_t>(1, images));
+  return fmt::format(
+      "{:.1f} images/s; ms an image: decode {:.2f}, prepare {:.2f}, network {:.2f}, NMS {:.2f}, "
+      "output {:.2f} ({} {})",
+      clock > 0 ? static_cast<double>(images) / clock : 0.0, decode * per_image, prepare * per_image,
+      network * per_image, nms * per_image, output * per_image, workers,
+      workers == 1 ? "thread decodes and prepares" : "threads decode and prepare");
+}
+
+Pipeline::Pipeline(Network& network, const InputFit& fit, DetectOptions options, TruthsOf truths)
+    : whole_(network), fit_(fit), options_(std::move(options)), truths_(std::move(truths)) {
+  BRIGHTNET_CHECK(network.setup().size() == fit.size && network.setup().model->channels == fit.channels,
+                  "images are fitted to another input size");
+  BRIGHTNET_CHECK(!options_.rect || (fit.letterbox && !options_.tiles),
+                  "whole images fill a rectangular batch, by a letterbox");
+}
+
+bool Pipeline::run(FrameSource& source, const ObjectSink& sink) {
+  const double begin = seconds_now();
+  const NetworkSetup& setup = whole_.setup();
+  InputLoader loader(source, {.batch = setup.batch,
+                              .fit = fit_,
+                              .workers = options_.workers,
+                              .rect_stride = options_.rect ? setup.model->stride : 0,
+                              .tiles = options_.tiles});
+  found_ = {};
+  tiles_ = 0;
+  bool wanted = true;
+  while (const InputLoader::Batch* batch = wanted ? loader.next() : nullptr) {
+    now_ = seconds_now();
+    infer(*batch);
+    take(times_.network);
+    find_objects(*batch);
+    take(times_.nms);
+    wanted = deliver(*batch, sink);
+  }
+  times_.clock += seconds_now() - begin;
+  times_.decode += loader.decoding_seconds();
+  times_.prepare += loader.preparing_seconds();
+  return wanted;
+}
+
+/// Adds the time since the last call, or since the batch arrived, to the stage.
+void Pipeline::take(double& stage) {
+  const double before = now_;
+  now_ = seconds_now();
+  stage += now_ - before;
+}
+
+/// Computes the candidates of every input and, given the ground truth, the losses.
+void Pipeline::infer(const InputLoader::Batch& batch) {
+  Network& network = options_.rect ? options_.rect(batch.fit.size) : whole_;
+  if (as_darknet(batch.fit.resize)) {
+    network.set_values(static_cast<const float*>(batch.input));
+  } else {
+    network.set_pixels(static_cast<const uint8_t*>(batch.input));
+  }
+  network.infer();
+  candidates_ = network.detections(options_.nms.score);
+  if (!truths_) return;
+  std::vector<std::vector<Truth>> truths(batch.inputs.size());
+  for (size_t i = 0; i < truths.size(); ++i)
+    truths_(*batch.inputs[i].frame, batch.inputs[i].part, batch.fit, truths[i]);
+  losses_ = network.loss(truths);
+}
+
+/// Finds the objects of every input, in pixels of the part of the frame that it shows.
+void Pipeline::find_objects(const InputLoader::Batch& batch) {
+  objects_.resize(batch.inputs.size());
+  const auto unwanted = [this](const Detection& candidate) {
+    return !options_.classes[static_cast<size_t>(candidate.class_id)];
+  };
+  // Inputs are independent; their numbers of candidates vary.
+#pragma omp parallel for schedule(dynamic, 1)
+  for (size_t i = 0; i < batch.inputs.size(); ++i) {
+    const auto& [frame, part, last] = batch.inputs[i];
+    objects_[i].clear();
+    if (!frame->failure.empty()) continue;
+    if (!options_.classes.empty()) std::erase_if(candidates_[i], unwanted);
+    objects_[i] =
+        objects_in_image(std::move(candidates_[i]), options_.nms, part.width, part.height, batch.fit);
+  }
+}
+
+/// Collects the objects of each frame and passes on the frames that are complete.
+bool Pipeline::deliver(const InputLoader::Batch& batch, const ObjectSink& sink) {
+  for (size_t i = 0; i < batch.inputs.size(); ++i) {
+    const auto& [frame, part, last] = batch.inputs[i];
+    std::vector<ScoredBox> cut = cut_at_border(objects_[i], part.width, part.height);
+    if (options_.tiles) {
+      move(cut, part.x, part.y);
+      found_.boxes.insert(found_.boxes.end(), cut.begin(), cut.end());
+    } else {
+      found_.boxes = std::move(cut);
+      found_.uncut = std::move(objects_[i]);
+    }
+    if (truths_) add(found_.loss, losses_[i]);
+    ++tiles_;
+    if (last && !finish(std::move(*frame), sink)) return false;
+  }
+  return true;
+}
+
+bool Pipeline::finish(Frame frame, const ObjectSink& sink) {
+  if (tiles_ > 1)
+    found_.boxes = merge_tiles(std::move(found_.boxes), options_.tiles, options_.nms.max_detections);
+  if (options_.tiles) found_.uncut = found_.boxes;
+  found_.frame = std::move(frame);
+  take(times_.nms);
+  const bool wanted = sink(found_);
+  take(times_.output);
+  found_ = {};
+  tiles_ = 0;
+  return wanted;
+}
+
+}  // namespace brightnet

@@ -1,0 +1,93 @@
+// The one loop of inference: frames of a source (detect/sources/) become batches of inputs (detect/input_loader.h), go
+// through the network, and come out as objects, after NMS and the merging of tiles. Evaluation and detection, of whole
+// images or of tiles, are this loop with other sources and sinks.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "core/box.h"
+#include "data/image/placement.h"
+#include "data/tiles/tiles.h"
+#include "detect/input_loader.h"
+#include "detect/nms.h"
+#include "detect/sources/frame_source.h"
+#include "layers/network.h"
+
+namespace brightnet {
+
+/// Options of inference in `eval`, `detect` and the evaluations during training.
+struct DetectOptions {
+  NmsOptions nms = {};
+  /// Threads that decode and prepare images ahead of the network; 0: the calling one, when the network needs them.
+  int workers = 1;
+  /// The network for batches of this size. Set: rectangular batches (detect/rect_batches.h), for which images must
+  /// be letterboxed. Unset: every batch has the network's size.
+  std::function<Network&(const InputSize&)> rect = {};
+  TileOptions tiles = {};          ///< with a size: detections in tiles, merged (detect/merge_tiles.h)
+  std::vector<bool> classes = {};  ///< flags the wanted class ids; empty: all
+};
+
+/// What the network found in a frame.
+struct FoundObjects {
+  Frame frame;                   ///< a frame with a `failure` has no objects
+  std::vector<ScoredBox> boxes;  ///< in pixels of the frame, clipped to it, best first
+  /// Not clipped, including boxes outside the frame, as in darknet. For a frame in tiles the same as `boxes`.
+  std::vector<ScoredBox> uncut;
+  YoloLoss loss;  ///< computed when there is a TruthsOf; the sum over tiles
+};
+
+/// Called with each frame, in the order of the source. It may move the result out. Return false to stop.
+using ObjectSink = std::function<bool(FoundObjects& found)>;
+
+/// Appends the ground truth of a part of a frame, relative to an input of this fit.
+using TruthsOf = std::function<void(const Frame& frame, const ImageTile& part, const InputFit& fit,
+                                    std::vector<Truth>& truths)>;
+
+/// Seconds by stage, summed over the images. Several threads decode and prepare, so their sum may exceed the
+/// wall-clock time.
+struct StageTimes {
+  double decode = 0, prepare = 0, network = 0, nms = 0, output = 0;
+  double clock = 0;  ///< from the first image to the last
+  /// "120.3 images/s; ms an image: decode 1.9, prepare 0.6, network 5.2, NMS 0.1, output 0.9 (2 threads
+  /// decode and prepare)".
+  std::string text(int64_t images, int workers) const;
+};
+
+/// Several pipelines may run at the same time if each has a network of its own.
+class Pipeline {
+ public:
+  /// `fit` has the size of the network's input. With `truths`, the losses are computed, for which the network must be
+  /// planned (NetworkSetup::loss_of_inference). The network must outlive the pipeline.
+  Pipeline(Network& network, const InputFit& fit, DetectOptions options, TruthsOf truths = {});
+
+  /// Finds the objects in every frame of the source. Returns false when the sink stopped it. Throws what the source and
+  /// the sink throw.
+  bool run(FrameSource& source, const ObjectSink& sink);
+
+  /// The times of all runs so far.
+  const StageTimes& times() const { return times_; }
+
+ private:
+  void infer(const InputLoader::Batch& batch);
+  void find_objects(const InputLoader::Batch& batch);
+  bool deliver(const InputLoader::Batch& batch, const ObjectSink& sink);
+  bool finish(Frame frame, const ObjectSink& sink);
+  void take(double& stage);
+
+  Network& whole_;
+  const InputFit fit_;
+  const DetectOptions options_;
+  const TruthsOf truths_;
+  StageTimes times_;
+  double now_ = 0;
+  // For each input of the current batch.
+  std::vector<std::vector<Detection>> candidates_;
+  std::vector<YoloLoss> losses_;
+  std::vector<std::vector<ScoredBox>> objects_;
+  // For the current frame: what was found in its tiles so far, and how many they are.
+  FoundObjects found_;
+  int tiles_ = 0;
+};
+
+}  // namespace brightnet

@@ -1,0 +1,30 @@
+// A pixel's channels are a matrix of `groups` rows, which is transposed.
+#include "kernels/cpu/cpu_backend.h"
+#include "kernels/cpu/vector_types.h"
+
+namespace brightnet::cpu {
+
+void CpuBackend::shuffle_channels(int groups, const Tensor& x, const Tensor& y, bool accumulate) {
+  BRIGHTNET_CHECK(groups >= 1 && x.shape.c % groups == 0 && x.shape == y.shape && x.type == y.type,
+                  std::to_string(groups) + " groups of channels from " + to_string(x.shape) + " to " +
+                      to_string(y.shape));
+  const size_t channels = static_cast<size_t>(x.shape.c), rows = static_cast<size_t>(groups),
+               columns = channels / rows;
+  with_compute_type(x.type, [&]<typename T>() {
+    parallel_items(x.shape.pixels(), 2 * channels * sizeof(T), [&](size_t begin, size_t end) {
+      for (size_t pixel = begin; pixel < end; ++pixel) {
+        const T* const from = x.as<T>() + pixel * channels;
+        T* const to = y.as<T>() + pixel * channels;
+        for (size_t i = 0; i < rows; ++i) {
+          for (size_t j = 0; j < columns; ++j) {
+            T& target = to[j * rows + i];
+            const T source = from[i * columns + j];
+            store(target, accumulate ? widen(target) + widen(source) : widen(source));
+          }
+        }
+      }
+    });
+  });
+}
+
+}  // namespace brightnet::cpu

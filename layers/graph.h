@@ -1,0 +1,35 @@
+// The layers of a model as a graph, and the passes over it: which layers a training network computes together, so that
+// their tensors are written and read less often (private to layers/).
+#pragma once
+
+#include <vector>
+
+#include "layers/parameters.h"
+
+namespace brightnet {
+
+/// A layer in the graph. Layers are known by their place in the model; −1: none.
+struct GraphNode {
+  std::vector<int> inputs;
+  std::vector<int> consumers;   ///< ascending
+  bool needs_gradient = false;  ///< of its output
+  bool normalizes = false;  ///< a convolution with batch-norm by the batch's statistics, in the compute type
+
+  // What the passes decide.
+  int first_twin = -1, second_twin = -1;  ///< the layer before or after it with which it has one convolution
+  int concat = -1;                        ///< the concat that its output is a slice of
+  int concat_channel = 0;
+  int first_part = -1;  ///< of a concat: the earliest layer whose output is a slice of this one's
+  int shortcut = -1;    ///< the shortcut whose sum its batch-norm writes
+  int summand = -1;     ///< of a shortcut: the layer that writes its sum; `addend` is its other input
+  int addend = -1;
+  int gradient_input = -1;  ///< of a shortcut: the input whose gradient is its own, in the same memory
+};
+using Graph = std::vector<GraphNode>;
+
+Graph make_graph(const Model& model, const ParameterLayout& layout, DType type);
+
+/// The passes, for training. `joins_convolutions`: Backend::joins_convolutions().
+void fuse(Graph& graph, const Model& model, bool joins_convolutions);
+
+}  // namespace brightnet

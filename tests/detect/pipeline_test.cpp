@@ -1,0 +1,184 @@
+#include "detect/pipeline.h"
+
+#include <cstring>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <opencv2/imgcodecs.hpp>
+#include <opencv2/imgproc.hpp>
+
+#include "data/formats/read.h"
+#include "data/image/read_image.h"
+#include "detect/evaluate/evaluate.h"
+#include "detect/inference.h"
+#include "detect/sources/memory_source.h"
+#include "detect/sources/source.h"
+#include "tests/data/pictures.h"
+#include "tests/train/small_weights.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::SmallRun;
+
+using Boxes = std::vector<std::vector<ScoredBox>>;
+
+bool same(const Boxes& a, const Boxes& b) {
+  const auto same_box = [](const ScoredBox& x, const ScoredBox& y) {
+    return std::memcmp(&x, &y, sizeof x) == 0;
+  };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](const auto& x, const auto& y) {
+    return std::equal(x.begin(), x.end(), y.begin(), y.end(), same_box);
+  });
+}
+
+PixelImage view_of(const cv::Mat& image, bool bgr = false) {
+  return {image.data, image.rows, image.cols, image.step, image.channels(), bgr};
+}
+
+class PipelineTest : public ::testing::Test {
+ protected:
+  PipelineTest() {
+    fs::create_directories(folder_);
+    for (int i = 0; i < 3; ++i) {
+      pictures_.push_back(picture(static_cast<uint64_t>(i), 150 + 20 * i, 130));
+      cv::Mat bgr;
+      cv::cvtColor(pictures_.back(), bgr, cv::COLOR_RGB2BGR);
+      cv::imwrite((folder_ / (std::to_string(i) + ".png")).string(), bgr);
+    }
+  }
+
+  std::unique_ptr<InferenceNetwork> network(int batch = 2) {
+    return std::make_unique<InferenceNetwork>(load_trained_model(weights_), *backend_, Precision::fp32, batch,
+                                              0);
+  }
+
+  Boxes found_in(FrameSource& source, InferenceNetwork& inference) {
+    Boxes all;
+    Pipeline pipeline(inference.network(), inference.fit(), options_);
+    EXPECT_TRUE(pipeline.run(source, [&](FoundObjects& found) {
+      all.push_back(std::move(found.boxes));
+      return true;
+    }));
+    return all;
+  }
+
+  Boxes found_in_files() { return found_in(*open_source(folder_.string()), *network()); }
+
+  SmallRun run_{1, 1};
+  fs::path folder_ = run_.folder() / "pictures";
+  fs::path weights_ = testing::write_small_weights(run_);
+  std::unique_ptr<Backend> backend_ = make_cpu_backend();
+  DetectOptions options_{.nms = {.score = 0.1f}};
+  std::vector<cv::Mat> pictures_;
+};
+
+TEST_F(PipelineTest, FindsInMemoryWhatItFindsInFiles) {
+  const auto inference = network();
+  for (const Resize resize : {Resize::antialiased, Resize::darknet}) {
+    inference->set_resize(resize);
+    for (const int tile : {0, 64}) {
+      options_.tiles.size = tile;
+      const auto files = open_source(folder_.string());
+      const Boxes expected = found_in(*files, *inference);
+      ASSERT_EQ(expected.size(), 3u);
+      for (const auto& boxes : expected) EXPECT_FALSE(boxes.empty());
+      std::vector<PixelImage> rgb, bgr;
+      std::vector<cv::Mat> swapped(3);
+      for (size_t i = 0; i < 3; ++i) {
+        rgb.push_back(view_of(pictures_[i]));
+        cv::cvtColor(pictures_[i], swapped[i], cv::COLOR_RGB2BGR);
+        bgr.push_back(view_of(swapped[i], true));
+      }
+      for (const int workers : {0, 2}) {
+        options_.workers = workers;
+        MemorySource source(rgb), swapped_source(bgr);
+        EXPECT_TRUE(same(found_in(source, *inference), expected)) << tile;
+        EXPECT_TRUE(same(found_in(swapped_source, *inference), expected)) << tile;
+      }
+    }
+  }
+}
+
+TEST_F(PipelineTest, LooksAgainAndAgainWithoutRememberingAnything) {
+  const auto inference = network();
+  options_.tiles.size = 64;
+  Pipeline pipeline(inference->network(), inference->fit(), options_);
+  const PixelImage image = view_of(pictures_[0]);
+  Boxes all;
+  for (int i = 0; i < 3; ++i) {
+    MemorySource source({&image, 1});
+    const bool goes_on = i == 1;
+    EXPECT_EQ(pipeline.run(source,
+                           [&](FoundObjects& found) {
+                             all.push_back(found.boxes);
+                             return goes_on;
+                           }),
+              goes_on);
+  }
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_FALSE(all[0].empty());
+  EXPECT_TRUE(same({all[0], all[0]}, {all[1], all[2]}));
+}
+
+TEST_F(PipelineTest, RunsInSeveralThreadsEachWithItsOwnNetwork) {
+  const Boxes expected = found_in_files();
+  std::vector<Boxes> found(3);
+  std::vector<std::thread> threads;
+  for (Boxes& of_thread : found) threads.emplace_back([&] { of_thread = found_in_files(); });
+  for (std::thread& thread : threads) thread.join();
+  for (const Boxes& of_thread : found) EXPECT_TRUE(same(of_thread, expected));
+}
+
+// The inputs are those of the network's size, so that training's resize and detection's are the same.
+TEST_F(PipelineTest, FindsInADataSetWhatItFindsInItsFiles) {
+  Dataset dataset;
+  dataset.classes = {"circle", "square"};
+  const fs::path folder = run_.folder() / "inputs";
+  fs::create_directories(folder);
+  for (int i = 0; i < 5; ++i) {
+    dataset.images.push_back({folder / (std::to_string(i) + ".png"), i, 64, 64, {}});
+    cv::imwrite(dataset.images.back().file.string(), picture(static_cast<uint64_t>(i), 64, 64));
+  }
+  const auto files = open_source(folder.string());
+  const auto inference = network();
+  const Boxes expected = found_in(*files, *inference);
+  for (const bool rect : {false, true}) {
+    if (rect) {
+      inference->set_letterbox(true);
+      options_.rect = [&](const InputSize& size) -> Network& { return inference->network(size); };
+    }
+    for (const int workers : {0, 3}) {
+      options_.workers = workers;
+      Boxes found;
+      std::vector<int> indices;
+      EXPECT_TRUE(detect_images(inference->network(), dataset, inference->fit(), options_, {},
+                                [&](int index, std::span<const ScoredBox> boxes) {
+                                  indices.push_back(index);
+                                  found.emplace_back(boxes.begin(), boxes.end());
+                                  return true;
+                                }));
+      EXPECT_EQ(indices, (std::vector<int>{0, 1, 2, 3, 4}));
+      EXPECT_TRUE(same(found, expected));
+    }
+  }
+}
+
+TEST_F(PipelineTest, AnEvaluationEndsWithAnErrorWhereAnImageCannotBeRead) {
+  Dataset dataset;
+  dataset.images.push_back({folder_ / "0.png", 0, 150, 130, {}});
+  dataset.images.push_back({folder_ / "gone.png", 1, 150, 130, {}});
+  const auto inference = network(1);
+  for (const int tile : {0, 64}) {
+    options_.tiles.size = tile;
+    int seen = 0;
+    const auto sink = [&](int, std::span<const ScoredBox>) { return ++seen > 0; };
+    EXPECT_THROW(detect_images(inference->network(), dataset, inference->fit(), options_, {}, sink),
+                 InputError);
+    EXPECT_EQ(seen, 1);
+  }
+}
+
+}  // namespace
+}  // namespace brightnet

@@ -1,0 +1,86 @@
+// What a run's `head:` says, and what it leaves open.
+#include "layers/model/head_options.h"
+
+#include <gtest/gtest.h>
+
+#include "layers/model/layer_kinds.h"
+
+namespace brightnet {
+namespace {
+
+HeadOptions read(const std::string& yaml) {
+  HeadOptions head;
+  read_config(YamlDocument::parse(yaml, "run.yaml").root(), head);
+  return head;
+}
+
+TEST(HeadOptions, KnowNotGivenFromAutoFromModelFromAValue) {
+  EXPECT_FALSE(read("{box_weight: 3}").anchors.has_value());
+  EXPECT_TRUE(is_left_to(read("anchors: auto").anchors, LeftTo::training));
+  EXPECT_TRUE(is_left_to(read("anchors: model").anchors, LeftTo::model));
+  const HeadOptions given = read("{anchors: [[1, 2], [3, 4]], class_weights: off}");
+  ASSERT_TRUE(value_of(given.anchors));
+  EXPECT_EQ(value_of(given.anchors)->list[1].h, 4);
+  EXPECT_EQ(value_of(given.anchors)->where, "run.yaml:1");
+  ASSERT_TRUE(value_of(given.class_weights));
+  EXPECT_TRUE(value_of(given.class_weights)->empty());
+  EXPECT_THROW(read("box_weight: auto"), InputError);
+  EXPECT_THROW(read("class_weights: model"), InputError);
+}
+
+TEST(HeadOptions, PrintWhatIsGivenAndNothingElse) {
+  for (
+      const char* text :
+      {"{}", "{anchors: model, assignment: auto, class_weights: off}",
+       "{anchors: [[10, 14.5], [23, 27]], scale_xy: 1.05, new_coords: false, assignment: simota, iou_loss: giou, "
+       "class_weights: [0.5, 1], nms: diou}"}) {
+    HeadOptions head = read(text);
+    YAML::Node nodes = field_nodes([&](Fields& f) { head.fields(f); });
+    nodes.SetStyle(YAML::EmitterStyle::Flow);
+    YAML::Emitter emitter;
+    emitter << nodes;
+    EXPECT_STREQ(emitter.c_str(), text);
+  }
+}
+
+TEST(HeadOptions, ChangeTheKeysThatAreGiven) {
+  YoloAttributes yolo;
+  yolo.head.box_weight = 3;
+  yolo.head.scale_xy = 1.5f;
+  yolo.class_weights = {1, 2};
+  apply(read("{scale_xy: 2, assignment: model, anchors: auto}"), yolo);
+  EXPECT_EQ(yolo.head.scale_xy, 2);
+  EXPECT_EQ(yolo.head.box_weight, 3);
+  EXPECT_EQ(yolo.head.anchor_count, 0);
+  EXPECT_EQ(yolo.class_weights.size(), 2u);
+  apply(read("class_weights: auto"), yolo);
+  EXPECT_TRUE(yolo.automatic_class_weights);
+  EXPECT_TRUE(yolo.class_weights.empty());
+}
+
+TEST(HeadOptions, OfAHeadMakeTheSameHead) {
+  YoloAttributes yolo;
+  apply(
+      read(
+          "{anchors: [[1, 2]], scale_xy: 1.2, new_coords: true, ignore_threshold: 0.1, truth_threshold: 0.2, "
+          "assignment: neighbours, anchor_ratio: 3, iou_threshold: 0.3, iou_loss: diou, box_weight: 4, "
+          "objectness_weight: 5, class_weight: 6, negative_weight: 7, label_smoothing: 0.4, focal_gamma: 8, "
+          "objectness_smooth: true, objectness_gamma: 9, max_delta: 10, class_weights: [1, 2], nms: diou, "
+          "nms_beta: 0.7}"),
+      yolo);
+  YoloAttributes other;
+  apply(head_options(yolo), other);
+  const YamlTexts texts = layer_texts(yolo, Activation::linear),
+                  same = layer_texts(other, Activation::linear),
+                  defaults = layer_texts(YoloAttributes(), Activation::linear);
+  EXPECT_EQ(same, texts);
+  ASSERT_EQ(texts.size(), defaults.size());
+  for (size_t i = 0; i < texts.size(); ++i) {
+    if (texts[i].first != "mask") {
+      EXPECT_NE(texts[i].second, defaults[i].second) << texts[i].first;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace brightnet

@@ -1,0 +1,181 @@
+#include "train/setup/training_run.h"
+
+#include <memory>
+#include <sstream>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/host_memory.h"
+#include "core/log.h"
+#include "core/text.h"
+#include "core/threads.h"
+#include "detect/evaluate/metrics_table.h"
+#include "train/distributed/agreement.h"
+#include "train/distributed/nccl.h"
+#include "train/loop/trainer.h"
+#include "train/report/run_observers.h"
+#include "train/report/training_images.h"
+#include "train/setup/finetune.h"
+#include "train/setup/preparation.h"
+#include "train/setup/run_outcome.h"
+#include "train/setup/run_place.h"
+
+namespace brightnet {
+namespace {
+
+void announce(const Preparation& run, const Trainer& trainer, const Communicator& ranks) {
+  const RunConfig& config = run.config;
+  log::info("{}: {:.2f} M parameters, {} {}, input {}, {} on {} with {} threads", run.model.name,
+            static_cast<double>(run.layout->trainable_parameters()) / 1e6, run.model.classes,
+            run.model.classes == 1 ? "class" : "classes", config.train.size.value().described(),
+            enum_name(config.train.precision), run.backend->name(), compute_threads());
+  if (const int frozen = frozen_convolutions(run.model); frozen > 0)
+    log::info("{} frozen", counted(static_cast<size_t>(frozen), "convolution is", "convolutions are"));
+  const std::string shared = ranks.alone() ? "" : " on " + std::to_string(ranks.size()) + " ranks";
+  log::info("{} training and {} validation images; batch {} = {} x {}{}; {} of memory",
+            run.training.images.size(), run.validation.images.size(), config.train.batch.value(),
+            config.train.batch / config.train.micro_batch / ranks.size(), config.train.micro_batch.value(),
+            shared, format_bytes(static_cast<double>(trainer.memory().peak())));
+  if (!run.anchors.heads.empty()) log::info("{}", run.anchors.text());
+  if (run.choices.empty()) return;
+  log::info("Chosen for this run; the YAML or --set may give other values:");
+  for (const std::string& line : describe(run.choices)) log::info("{}", line);
+}
+
+/// Whether it is there: a full disk does not end a run.
+bool written(const std::filesystem::path& file) {
+  std::error_code error;
+  return std::filesystem::exists(file, error);
+}
+
+std::filesystem::path weights_to_use(const RunFolder& folder, const Progress& progress) {
+  if (progress.averaged_score >= 0 && written(folder.averaged())) return folder.averaged();
+  return progress.best_epoch > 0 && written(folder.best()) ? folder.best() : folder.last();
+}
+
+/// When the best weights were evaluated: in iterations for a run whose length they are, as in darknet.
+std::string time_of_best(const RunConfig& config, const Progress& progress) {
+  for (const KeptSet& kept : progress.kept) {
+    if (config.train.iterations > 0 && kept.score == progress.best_score)
+      return fmt::format("iteration {}", kept.iteration);
+  }
+  return fmt::format("epoch {}", progress.best_epoch);
+}
+
+void say_where(const RunConfig& config, const RunFolder& folder, const Trainer& trainer,
+               const Dataset& dataset) {
+  if (trainer.best_metrics()) {
+    // Line by line, since a rank's lines begin with its number.
+    std::istringstream table(metrics_table(*trainer.best_metrics()));
+    for (std::string line; std::getline(table, line);) log::info("{}", line);
+  }
+  if (trainer.progress().best_epoch > 0 && written(folder.best()))
+    log::info("Best weights ({}): {}", time_of_best(config, trainer.progress()), folder.best().string());
+  if (trainer.progress().averaged_score >= 0 && written(folder.averaged()))
+    log::info("Average of the best weights, better than the best alone: {}", folder.averaged().string());
+  if (written(folder.last())) log::info("Last weights: {}", folder.last().string());
+  log::info("All of it on one page: {}", folder.file("report.html").string());
+  if (const auto weights = weights_to_use(folder, trainer.progress()); written(weights)) {
+    log::info("Detect {} in your own images: brightnet detect --weights {} --source FOLDER",
+              dataset.classes.size() == 1 ? dataset.classes[0] : "objects", weights.string());
+  }
+  log::info("Everything else (results.png, metrics.csv, val_pred*.jpg, TensorBoard events): {}",
+            folder.path().string());
+}
+
+/// Reports why a resumed run has nothing left to do.
+void say_over(const RunConfig& config, const RunFolder& folder, const Progress& progress) {
+  if (config.train.patience > 0 && progress.evaluations_since_best >= config.train.patience) {
+    log::info(
+        "This run stopped early: no better score in {} evaluations. To continue, "
+        "resume it with --set train.patience=0.",
+        config.train.patience.value());
+    return;
+  }
+  log::info(
+      "This run is finished: all its {} are done. To make it longer: brightnet train --resume {} "
+      "--set {}; the learning rate then rises to what it is in the middle of so long a run. To start a new "
+      "run from its weights: --weights {}.",
+      config.train.iterations > 0 ? fmt::format("{} iterations", progress.iteration)
+                                  : fmt::format("{} epochs", progress.epoch),
+      folder.path().string(),
+      config.train.minutes > 0      ? fmt::format("train.minutes=0 --set train.epochs={}", 2 * progress.epoch)
+      : config.train.iterations > 0 ? fmt::format("train.iterations={}", 2 * progress.iteration)
+                                    : fmt::format("train.epochs={}", 2 * progress.epoch),
+      folder.last().string());
+}
+
+/// Attaches the observers, on rank 0.
+void observe(std::optional<RunObservers>& observers, TrainingSetup& setup, const Preparation& run,
+             const TrainingHost& host) {
+  if (!setup.communicator.leads()) return;
+  std::vector<std::vector<std::string>> choices;
+  for (const Choice& choice : run.choices) choices.push_back({choice.key, choice.value, choice.reason});
+  observers.emplace(setup, *run.layout, std::move(choices));
+  setup.observers = observers->all();
+  setup.observers.insert(setup.observers.end(), host.observers.begin(), host.observers.end());
+}
+
+}  // namespace
+
+TrainedRun run_training(const RunRequest& request, const RankDevice& device, Communicator& ranks,
+                        const TrainingHost& host) {
+  const RunPlace place(request, ranks);
+  const RunFolder& folder = place.folder();
+  host.folder_found(folder.path());
+  Preparation run;
+  prepare_together(ranks, [&] { run = prepare(place.request(), device, ranks); });
+  compare_ranks(ranks, run);
+  write_description(folder, run, ranks);
+  const std::stop_token stop = host.can_be_stopped();
+  const auto gpus = ranks.alone() ? nullptr : make_gpu_collectives(ranks, *run.backend);
+  ranks.set_time_limit(run.config.train.comm_timeout);
+  OutputFiles files;
+  TrainingSetup setup{.config = run.config,
+                      .model = run.model,
+                      .train = run.training,
+                      .val = run.validation,
+                      .backend = *run.backend,
+                      .folder = folder,
+                      .files = files,
+                      .communicator = ranks,
+                      .collectives = gpus ? *gpus : ranks.host_collectives()};
+  std::optional<RunObservers> observers;
+  observe(observers, setup, run, host);
+  Trainer trainer(setup, *run.layout, run.initial);
+  if (run.old) {
+    prepare_together(ranks, [&] { trainer.resume(); });
+    require_same(ranks, "saved state", std::to_string(trainer.progress().iteration));
+  }
+  const auto ended = [&](std::optional<TrainingEnd> end) {
+    return TrainedRun{end, folder.path(), weights_to_use(folder, trainer.progress()), trainer.progress(),
+                      trainer.best_metrics()};
+  };
+  announce(run, trainer, ranks);
+  if (run.old && run.old->new_length && !trainer.over()) log::info("{}", trainer.describe_rest());
+  if (trainer.over() && !trainer.average_due()) {
+    say_over(run.config, folder, trainer.progress());
+    say_where(run.config, folder, trainer, run.training);
+    return ended(std::nullopt);
+  }
+  log::info("{} in {}", run.old ? "Resuming" : "Training", folder.path().string());
+
+  const auto check_files = [&] { prepare_together(ranks, [&] { files.check(); }); };
+  const TrainingEnd end = trainer.run(stop);
+  if (end == TrainingEnd::interrupted) {
+    check_files();
+    return ended(end);
+  }
+  const RunEnding ending{
+      .stopped_early = end == TrainingEnd::no_better,
+      .training_images = measure_training_images(trainer, setup, run.training_pictures(), stop)};
+  if (end == TrainingEnd::no_better)
+    log::info("No better score in {} evaluations: training ends early.", run.config.train.patience.value());
+  if (observers) say_closing_words(run, folder, trainer.best_metrics(), ending, observers->report());
+  BestEffort().attempt("The summary", [&] { say_where(run.config, folder, trainer, run.training); });
+  check_files();
+  return ended(end);
+}
+
+}  // namespace brightnet

@@ -1,0 +1,95 @@
+#include "train/setup/weights_evaluation.h"
+
+#include <algorithm>
+
+#include <fmt/ranges.h>
+
+#include "core/error.h"
+#include "core/log.h"
+#include "formats/class_channels.h"
+#include "kernels/device/device.h"
+#include "train/distributed/evaluation_ranks.h"
+#include "train/setup/run_data.h"
+
+namespace brightnet {
+namespace {
+
+/// Refuses values that would be ignored: the weights contain the model and its input, and nothing is trained.
+void refuse_idle_assignments(const std::vector<std::string>& assignments) {
+  for (const std::string& assignment : assignments) {
+    if (assignment.starts_with("--")) continue;  // of another option than --set
+    const std::string key = assignment.substr(0, assignment.find('='));
+    const auto begins = [&](const char* part) { return key.rfind(part, 0) == 0; };
+    if (begins("data.") || begins("loader.") || begins("evaluate.nms") || key == "train.precision" ||
+        key == "train.log_every")
+      continue;
+    std::string remedy =
+        "These have an effect: data., loader., evaluate.nms., train.precision and train.log_every.";
+    if (key == "train.size" || key == "evaluate.size") remedy = "Set the size of the input with --size.";
+    if (key == "train.batch" || key == "evaluate.batch") remedy = "Set the batch size with --batch.";
+    throw InputError("'" + key + "' has no effect on an evaluation", "--set", remedy);
+  }
+}
+
+}  // namespace
+
+WeightsEvaluation::WeightsEvaluation(const EvaluationRequest& request, const RankDevice& device,
+                                     const Communicator& ranks) {
+  refuse_idle_assignments(request.overrides.assignments);
+  config_ = load_run_config(request.config, request.overrides);
+  if (!request.tiles.empty()) config_.data.tiles = parse_tiles(request.tiles, "--tiles", config_.data.tiles);
+  if (request.rect && config_.data.tiles) {
+    throw InputError("tiles are all of one shape, so rectangular batches have no effect", "--rect",
+                     "Leave it out.");
+  }
+  backend_ = open_device(device.name, config_.train.precision.value_or(device.fast.precision));
+  dataset_ = read_split(config_, request.split, ranks.leads());
+  choose_automatic(config_, run_facts(config_, nullptr, dataset_, device, ranks));
+  // No rank has more images than this, so a larger batch would only waste memory.
+  const auto share = (std::ssize(dataset_.images) + ranks.size() - 1) / ranks.size();
+  const int batch =
+      config_.data.tiles ? request.batch : static_cast<int>(std::min<int64_t>(request.batch, share));
+  inference_.emplace(request.open_weights(dataset_.classes), *backend_, config_.train.precision, batch,
+                     request.size, true);
+  match_classes_by_name(request.weights_name, ranks.leads());
+  options_ = {.nms = for_model(config_.evaluate.nms, inference_->trained().model),
+              .workers = std::max(1, config_.loader.workers.value()),
+              .tiles = config_.data.tiles};
+  if (request.rect) options_.rect = inference_->begin_rect();
+}
+
+std::optional<Metrics> WeightsEvaluation::run(const DetectionSink& sink, Communicator& ranks) {
+  return evaluate(inference_->network(), dataset_, inference_->fit(), options_, sink,
+                  evaluation_ranks(ranks));
+}
+
+/// Gives the data set the weights' order of classes, which are matched by name. Throws InputError when they
+/// are not the same.
+void WeightsEvaluation::match_classes_by_name(const std::string& weights, bool speaks) {
+  const auto& trained = inference_->trained().classes;
+  const ClassMatch match = match_classes(trained, dataset_.classes);
+  if (match.relation == ClassRelation::same) return;
+  if (match.relation == ClassRelation::numbered) {
+    if (speaks)
+      log::info(
+          "The weights number their classes and do not name them: they are taken to be, in this order, {}.",
+          fmt::join(dataset_.classes, ", "));
+    return;
+  }
+  if (match.relation != ClassRelation::reordered) {
+    throw InputError(fmt::format("these weights were trained for the classes {}, and the data set has {}",
+                                 fmt::join(trained, ", "), fmt::join(dataset_.classes, ", ")),
+                     weights, "Evaluate them on data with the classes they were trained for, in any order.");
+  }
+  if (speaks) {
+    log::info("The data set lists the classes as {}, the weights as {}: they are matched by name.",
+              fmt::join(dataset_.classes, ", "), fmt::join(trained, ", "));
+  }
+  for (ImageRecord& image : dataset_.images) {
+    for (Annotation& object : image.annotations)
+      object.class_id = match.source[static_cast<size_t>(object.class_id)];
+  }
+  dataset_.classes = trained;
+}
+
+}  // namespace brightnet
