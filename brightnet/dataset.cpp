@@ -1,0 +1,94 @@
+#include "brightnet/dataset.h"
+
+#include <utility>
+
+#include "core/enum_names.h"
+#include "core/error.h"
+#include "data/loader/loader.h"
+#include "train/setup/data_overrides.h"
+#include "train/setup/run_data.h"
+
+namespace brightnet {
+
+LabeledImages read_images(const std::string& data, const std::string& split) {
+  const auto wanted = enum_value<Split>(split);
+  if (!wanted) throw InputError("there is no split '" + split + "'", "", "It is train, val or test.");
+  const NamedData named = name_data(data, {});
+  Dataset dataset = read_split(load_run_config(named.config, named.overrides), *wanted, false);
+  LabeledImages read{.classes = std::move(dataset.classes)};
+  for (ImageRecord& record : dataset.images) {
+    LabeledImage image{std::move(record.file), record.height, record.width, {}};
+    for (const Annotation& a : record.annotations)
+      image.boxes.push_back({a.x1, a.y1, a.x2, a.y2, a.class_id, a.crowd, a.difficult});
+    read.images.push_back(std::move(image));
+  }
+  for (const DataProblem& problem : dataset.problems)
+    read.problems.push_back(problem.where + ": " + problem.detail);
+  return read;
+}
+
+class TrainingBatches::Implementation {
+ public:
+  explicit Implementation(const TrainingBatchOptions& options) {
+    const NamedData named = name_data(options.data, options.settings);
+    const RunConfig config = load_run_config(named.config, named.overrides);
+    dataset_ = training_images(config, read_run_data(config, false).training, false);
+    Loader::Setup setup;
+    setup.dataset = &dataset_;
+    setup.augment = config.augment;
+    setup.loader = config.loader;
+    setup.batch = options.batch;
+    setup.sizes = {InputSize(options.height, options.width)};
+    setup.channels = config.input.channels > 0 ? config.input.channels : 3;
+    setup.seed = config.train.seed;
+    setup.epochs = options.epochs;
+    loader_ = std::make_unique<Loader>(setup);
+  }
+
+  const TrainingBatch* next() {
+    const Batch* batch = loader_->next();
+    if (!batch) return nullptr;
+    batch_ = {.pixels = batch->pixels,
+              .count = batch->count,
+              .height = batch->height,
+              .width = batch->width,
+              .channels = batch->channels,
+              .truths = {},
+              .epoch = batch->epoch,
+              .step = batch->step};
+    for (int image = 0; image < batch->count; ++image) {
+      for (const auto& [box, class_id] : batch->truths[static_cast<size_t>(image)])
+        batch_.truths.push_back({image, class_id, box.x, box.y, box.w, box.h});
+    }
+    return &batch_;
+  }
+  const std::vector<std::string>& classes() const { return dataset_.classes; }
+  uint64_t steps_per_epoch() const { return loader_->steps_per_epoch(); }
+
+ private:
+  Dataset dataset_;
+  std::unique_ptr<Loader> loader_;
+  TrainingBatch batch_;
+};
+
+TrainingBatches::TrainingBatches(const TrainingBatchOptions& options) {
+  if (options.batch < 1 || options.height < 1 || options.width < 1 || options.epochs < 1)
+    throw InputError("batch, height, width and epochs must be at least 1", "TrainingBatchOptions");
+  implementation_ = std::make_unique<Implementation>(options);
+}
+
+TrainingBatches::~TrainingBatches() = default;
+TrainingBatches::TrainingBatches(TrainingBatches&&) noexcept = default;
+TrainingBatches& TrainingBatches::operator=(TrainingBatches&&) noexcept = default;
+
+const TrainingBatch* TrainingBatches::next() {
+  return implementation_->next();
+}
+const std::vector<std::string>& TrainingBatches::classes() const {
+  return implementation_->classes();
+}
+uint64_t TrainingBatches::steps_per_epoch() const {
+  return implementation_->steps_per_epoch();
+}
+
+}  // namespace brightnet

@@ -1,0 +1,105 @@
+#include "brightnet/detector.h"
+
+#include <algorithm>
+#include <limits>
+#include <mutex>
+#include <utility>
+
+#include "core/dtype.h"
+#include "core/error.h"
+#include "detect/detect.h"
+#include "detect/sources/memory_source.h"
+#include "kernels/device/device.h"
+
+namespace brightnet {
+namespace {
+
+/// Without threads of its own to prepare images: the caller's does it, as a service has threads enough.
+constexpr int workers = 0;
+
+Precision precision_of(const DeviceOptions& options) {
+  return options.precision == "auto" ? Precision::fp32 : parse_precision(options.precision);
+}
+
+NmsOptions nms_of(const Model& model, const DetectorOptions& options) {
+  NmsOptions nms{.kind = NmsMethod::model, .score = options.confidence};
+  if (options.nms >= 0) nms.iou = options.nms;
+  nms.max_detections = options.max_objects > 0 ? options.max_objects : std::numeric_limits<int>::max();
+  return for_model(nms, model);
+}
+
+void check(const DetectorOptions& options) {
+  const auto refuse = [](const std::string& what) { throw InputError(what, "DetectorOptions"); };
+  if (!(options.confidence >= 0 && options.confidence <= 1)) refuse("confidence must be from 0 to 1");
+  if (!(options.nms <= 1)) refuse("nms must be an IoU of at most 1, or negative for the usual one");
+  if (options.batch < 1) refuse("batch must be at least 1");
+  if (options.height < 0 || options.width < 0 || (options.height == 0) != (options.width == 0))
+    refuse("height and width must both be given, or both be 0");
+  if (std::max(options.height, options.width) > largest_input_side) refuse("the input is too large");
+}
+
+}  // namespace
+
+class Detector::Implementation {
+ public:
+  Implementation(const Weights& weights, const DetectorOptions& options)
+      : weights_(weights),
+        backend_(open_device(options.device.device, precision_of(options.device))),
+        inference_(weights.trained(), *backend_, precision_of(options.device), options.batch,
+                   options.height > 0 ? InputSize(options.height, options.width) : InputSize(0)),
+        pipeline_(inference_.network(), inference_.fit(),
+                  {.nms = nms_of(weights.trained().model, options),
+                   .workers = workers,
+                   .classes = parse_class_filter(options.classes, weights.classes())}) {}
+
+  std::vector<std::vector<DetectedObject>> detect(std::span<const Image> images) {
+    std::vector<PixelImage> pixels;
+    for (const Image& image : images) {
+      const auto row = static_cast<size_t>(std::max(0, image.width)) * static_cast<size_t>(image.channels);
+      pixels.push_back({image.pixels, image.height, image.width, image.stride > 0 ? image.stride : row,
+                        image.channels, image.bgr});
+    }
+    MemorySource source(pixels);
+    std::vector<std::vector<DetectedObject>> found;
+    const std::lock_guard lock(mutex_);
+    pipeline_.run(source, [&found](FoundObjects& objects) {
+      std::vector<DetectedObject>& of_image = found.emplace_back();
+      for (const ScoredBox& box : objects.boxes)
+        of_image.push_back({box.x1, box.y1, box.x2, box.y2, box.class_id, box.score});
+      return true;
+    });
+    return found;
+  }
+
+  const Weights& weights() const { return weights_; }
+
+ private:
+  Weights weights_;
+  std::unique_ptr<Backend> backend_;
+  InferenceNetwork inference_;
+  Pipeline pipeline_;
+  std::mutex mutex_;  ///< the network and the pipeline have one image at a time
+};
+
+Detector::Detector(const Weights& weights, const DetectorOptions& options) {
+  check(options);
+  implementation_ = std::make_unique<Implementation>(weights, options);
+}
+
+Detector::~Detector() = default;
+Detector::Detector(Detector&&) noexcept = default;
+Detector& Detector::operator=(Detector&&) noexcept = default;
+
+std::vector<DetectedObject> Detector::detect(const Image& image) const {
+  return std::move(implementation_->detect({&image, 1}).front());
+}
+
+std::vector<std::vector<DetectedObject>> Detector::detect(std::span<const Image> images) const {
+  return implementation_->detect(images);
+}
+
+const Weights& Detector::weights() const {
+  return implementation_->weights();
+}
+
+}  // namespace brightnet

@@ -1,0 +1,59 @@
+#include "brightnet/evaluate.h"
+
+#include "brightnet/scores.h"
+#include "core/enum_names.h"
+#include "core/error.h"
+#include "train/distributed/solo.h"
+#include "train/setup/data_overrides.h"
+#include "train/setup/preparation.h"
+#include "train/setup/weights_evaluation.h"
+
+namespace brightnet {
+
+Scores scores_of(const Metrics& metrics) {
+  Scores scores{.AP = metrics.AP,
+                .AP50 = metrics.AP50,
+                .AP75 = metrics.AP75,
+                .APs = metrics.APs,
+                .APm = metrics.APm,
+                .APl = metrics.APl,
+                .AR = metrics.AR,
+                .confidence = metrics.best.score,
+                .precision = metrics.best.precision,
+                .recall = metrics.best.recall,
+                .images = metrics.images,
+                .truths = metrics.truths,
+                .detections = metrics.detections};
+  if (metrics.loss) scores.loss = metrics.loss->total();
+  for (const ClassMetrics& one : metrics.per_class)
+    scores.per_class.push_back({one.name, one.AP, one.AP50, one.truths});
+  return scores;
+}
+
+Scores evaluate(const Weights& weights, const std::string& data, const EvaluationOptions& options) {
+  const auto split = enum_value<Split>(options.split);
+  if (!split) throw InputError("there is no split '" + options.split + "'", "", "It is train, val or test.");
+  if (options.batch < 1) throw InputError("the batch must be at least 1", "EvaluationOptions::batch");
+  NamedData named = name_data(data, options.settings);
+  if (options.device.precision != "auto")
+    named.overrides.assignments.push_back("train.precision=" + options.device.precision);
+  EvaluationRequest request{.config = named.config,
+                            .overrides = named.overrides,
+                            .split = *split,
+                            .open_weights = [&](const auto&) { return weights.trained(); },
+                            .weights_name = "the weights",
+                            .batch = options.batch};
+  if (options.height > 0) request.size = InputSize(options.height, options.width);
+  SoloCommunicator alone;
+  const RankDevice device = common_device(alone, [&] { return options.device.device; });
+  WeightsEvaluation evaluation(request, device, alone);
+  const int64_t images = std::ssize(evaluation.dataset().images);
+  int64_t done = 0;
+  const auto metrics = evaluation.run(
+      [&](int, std::span<const ScoredBox>) { return !options.progress || options.progress(++done, images); },
+      alone);
+  if (!metrics) throw InputError("the evaluation was stopped");
+  return scores_of(*metrics);
+}
+
+}  // namespace brightnet

@@ -1,0 +1,56 @@
+// The metrics of trained weights on a data set.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "brightnet/device.h"
+#include "brightnet/public.h"
+#include "brightnet/weights.h"
+
+namespace brightnet {
+
+/// The value of a metric that is undefined for lack of ground truth, as in pycocotools.
+inline constexpr double undefined_score = -1;
+
+/// Average precision and recall by the COCO protocol (cocodataset.org/#detection-eval), all in [0, 1] or undefined_score.
+struct Scores {
+  double AP = undefined_score;    ///< mean over classes and IoU 0.50:0.05:0.95
+  double AP50 = undefined_score;  ///< at IoU 0.50
+  double AP75 = undefined_score;
+  double APs = undefined_score, APm = undefined_score,
+         APl = undefined_score;  ///< of small, medium and large objects
+  double AR = undefined_score;   ///< mean recall with 100 detections an image
+  /// At the one confidence where the mean F1 of the classes is best.
+  double confidence = 0, precision = 0, recall = 0;
+  double loss = undefined_score;  ///< the validation loss, where it was computed
+
+  struct OfClass {
+    std::string name = {};
+    double AP = undefined_score, AP50 = undefined_score;
+    int64_t truths = 0;  ///< ground-truth objects
+  };
+  std::vector<OfClass> per_class = {};
+  int64_t images = 0, truths = 0, detections = 0;
+};
+
+struct EvaluationOptions {
+  DeviceOptions device = {};
+  std::string split = "val";
+  /// Of a configuration: "evaluate.nms.iou=0.5", "loader.workers=4".
+  std::vector<std::string> settings = {};
+  int batch = 8;              ///< images that go through the network at once
+  int height = 0, width = 0;  ///< of the network's input; 0: as recorded in the weights
+  /// Called with the number of images done and of all; returns false to stop. May be empty.
+  std::function<bool(int64_t done, int64_t images)> progress = {};
+};
+
+/// Evaluates weights on a split of a data set (`data` as in dataset.h), whose classes are matched with those of the weights
+/// by name. Throws InputError where they are not the same, or the split is missing, or when `progress` stopped it;
+/// DeviceError when the device cannot be used. Safe from several threads, each with a network of its own.
+BRIGHTNET_PUBLIC Scores evaluate(const Weights& weights, const std::string& data,
+                                 const EvaluationOptions& options = {});
+
+}  // namespace brightnet

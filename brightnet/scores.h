@@ -1,0 +1,11 @@
+// Metrics as the public interface has them (private to brightnet/).
+#pragma once
+
+#include "brightnet/evaluate.h"
+#include "detect/evaluate/metrics.h"
+
+namespace brightnet {
+
+Scores scores_of(const Metrics& metrics);
+
+}  // namespace brightnet

@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# library.sh BUILD SCRATCH: installs the build and uses its library as other programs do: headers, exported names, CMake
+# package, pkg-config file, and the two programs in programs/.
+set -euo pipefail
+build=$1 scratch=$2
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+compiler=${CXX:-c++}
+fail() { echo "library: $*" >&2; exit 1; }
+step() { echo "library: $*"; }
+
+rm -rf "$scratch"
+mkdir -p "$scratch"
+cd "$scratch"
+cmake --install "$build" --prefix "$scratch/first" >install.log 2>&1 || { cat install.log >&2; fail "it was not installed"; }
+mv first prefix  # an installation can be moved
+brightnet=$scratch/prefix/bin/brightnet
+library=$(find prefix -name 'libbrightnet.so' | head -1)
+[[ -n $library ]] || fail "there is no libbrightnet.so"
+folder=$scratch/$(dirname "$library")
+
+step "each header stands by itself"
+for header in prefix/include/brightnet/*.h; do
+  echo "#include <brightnet/$(basename "$header")>" |
+    "$compiler" -std=c++20 -Wall -Wextra -Werror -Iprefix/include -fsyntax-only -x c++ -
+done
+
+step "nothing but the public interface is exported"
+nm -D --defined-only -C "$library" | cut -d' ' -f3- >exported.txt
+strangers=$(grep -vE '^(typeinfo( name)? for |vtable for )?brightnet::[A-Z]?[A-Za-z_:~]+' exported.txt || true)
+[[ -z $strangers ]] || fail "exported as well: ${strangers:0:300}"
+grep -q 'brightnet::train(' exported.txt || fail "train() is not exported"
+if grep -qE 'brightnet::(Trainer|Network|load_run_config)' exported.txt; then fail "internals are exported"; fi
+
+step "programs find it by CMake and by pkg-config"
+cmake -S "$here/programs" -B programs -DCMAKE_PREFIX_PATH="$scratch/prefix" -DCMAKE_CXX_COMPILER="$compiler" \
+  -DCMAKE_BUILD_TYPE=Release >programs.log 2>&1 && cmake --build programs >>programs.log 2>&1 ||
+  { cat programs.log >&2; fail "the programs were not built"; }
+if command -v pkg-config >/dev/null; then
+  flags=$(PKG_CONFIG_PATH=$folder/pkgconfig pkg-config --cflags --libs brightnet)
+  # shellcheck disable=SC2086
+  "$compiler" -std=c++20 "$here/programs/service.cpp" -o by_pkg_config $flags -Wl,-rpath,"$folder" -pthread
+else
+  step "skipped: there is no pkg-config"
+fi
+
+step "one trains, is stopped by its observer, resumes and evaluates"
+"$brightnet" data synth set --train 12 --val 4 --size 96 --seed 5 >synth.log 2>&1 || { cat synth.log >&2; fail "no data"; }
+said=$(programs/training set run 2>&1) || fail "$said"
+[[ $said == ok ]] || fail "the library printed: $said"
+
+step "one detects in a buffer from two threads what the program detects in the file"
+{ printf 'P6\n96 96\n255\n'; head -c 27648 /dev/zero | tr '\0' 'a' | sed 's/aaaaaaa/a\x20zP/g' | head -c 27648; } >image.ppm
+[[ $(wc -c <image.ppm) -eq 27661 ]] || fail "image.ppm has $(wc -c <image.ppm) bytes"
+programs/service run/weights/last.safetensors image.ppm >by_service.txt || fail "the service failed"
+"$brightnet" detect --weights run/weights/last.safetensors --source image.ppm --conf 0.01 --device cpu --no-save \
+  --json found.json >detect.log 2>&1 || { cat detect.log >&2; fail "detect failed"; }
+grep -oE '"score": *[0-9.e-]+' found.json | sed 's/.*: *//' | awk '{printf "%.4f\n", $1}' >by_program.txt
+[[ -s by_program.txt ]] || fail "the program found nothing, so that nothing is compared"
+awk '{printf "%.4f\n", $2}' by_service.txt | diff - by_program.txt >difference.txt ||
+  fail "the scores differ: $(head -5 difference.txt)"
+step "done"

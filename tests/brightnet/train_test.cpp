@@ -1,0 +1,203 @@
+#include "brightnet/train.h"
+
+#include <gtest/gtest.h>
+
+#include "brightnet/dataset.h"
+#include "brightnet/error.h"
+#include "brightnet/export.h"
+#include "brightnet/log.h"
+#include "tests/logged.h"
+#include "tests/train/small_run.h"
+
+namespace brightnet::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Noting : public RunObserver {
+ public:
+  void began(const fs::path& of_run) override { folder = of_run; }
+  void step(const StepReport& report) override {
+    steps.push_back(report.iteration);
+    last = report;
+    if (report.iteration == stop_after) source.request_stop();
+  }
+  void epoch(const StepReport&, const Scores* scores) override {
+    ++epochs;
+    if (scores) AP.push_back(scores->AP);
+  }
+
+  int64_t stop_after = 0;
+  std::stop_source source;
+  fs::path folder;
+  std::vector<int64_t> steps;
+  std::vector<double> AP;
+  StepReport last;
+  int epochs = 0;
+};
+
+class TrainOf : public ::testing::Test {
+ protected:
+  TrainingOptions options(const std::string& folder = "run") const {
+    return {.config = run_.config(),
+            .settings = SmallRun::short_run(),
+            .folder = run_.folder() / folder,
+            .device = {.device = "cpu"}};
+  }
+  static TrainingResult resumed(const TrainingResult& stopped, RunObserver* observer = nullptr) {
+    return train({.resume = true, .folder = stopped.folder, .device = {.device = "cpu"}}, {}, observer);
+  }
+
+  SmallRun run_;
+};
+
+TEST_F(TrainOf, TellsItsObserverEveryStepAndEpoch) {
+  Noting seen;
+  const TrainingResult result = train(options(), {}, &seen);
+  EXPECT_EQ(result.outcome, TrainingOutcome::finished);
+  EXPECT_EQ(result.epochs, 2);
+  EXPECT_EQ(result.iterations, 6);
+  EXPECT_EQ(seen.folder, result.folder);
+  EXPECT_EQ(seen.steps.back(), 6);
+  EXPECT_EQ(seen.epochs, 2);
+  EXPECT_EQ(seen.AP.size(), 2u);
+  EXPECT_GT(seen.last.loss, 0);
+  EXPECT_EQ(seen.last.epochs, 2);
+  EXPECT_EQ(seen.last.steps, 3);
+  EXPECT_GT(seen.last.rate, 0);
+  ASSERT_TRUE(result.best);
+  EXPECT_EQ(result.best->per_class.size(), 2u);
+  EXPECT_EQ(result.best->images, 4);
+  EXPECT_TRUE(fs::exists(result.weights));
+  EXPECT_TRUE(fs::exists(result.folder / "report.html"));
+}
+
+TEST_F(TrainOf, StoppedAndResumedEndsInTheSameWeights) {
+  const TrainingResult whole = train(options("whole"));
+  Noting stopping;
+  stopping.stop_after = 3;
+  const TrainingResult stopped = train(options("stopped"), stopping.source.get_token(), &stopping);
+  EXPECT_EQ(stopped.outcome, TrainingOutcome::stopped);
+  EXPECT_EQ(stopped.iterations, 4);
+  const TrainingResult rest = resumed(stopped);
+  EXPECT_EQ(rest.outcome, TrainingOutcome::finished);
+  EXPECT_EQ(rest.folder, stopped.folder);
+  const Weights a = Weights::open(whole.folder / "weights/last.safetensors"),
+                b = Weights::open(rest.folder / "weights/last.safetensors");
+  const EvaluationOptions cpu{.device = {.device = "cpu", .precision = "fp32"}};
+  EXPECT_EQ(evaluate(a, run_.config().string(), cpu).AP, evaluate(b, run_.config().string(), cpu).AP);
+  export_onnx(a, run_.folder() / "a.onnx");
+  export_onnx(b, run_.folder() / "b.onnx");
+  EXPECT_GT(fs::file_size(run_.folder() / "a.onnx"), 1000u);
+  EXPECT_EQ(resumed(rest).outcome, TrainingOutcome::was_over);
+}
+
+TEST_F(TrainOf, GoesOnWithoutAnObserverThatThrows) {
+  class Throwing : public RunObserver {
+   public:
+    void step(const StepReport&) override {
+      ++calls;
+      throw std::runtime_error("the observer is broken");
+    }
+    int calls = 0;
+  };
+  Throwing broken;
+  const Logged logged;
+  EXPECT_EQ(train(options(), {}, &broken).outcome, TrainingOutcome::finished);
+  EXPECT_EQ(broken.calls, 1);
+  EXPECT_NE(logged.text().find("the observer is broken"), std::string::npos) << logged.text();
+}
+
+TEST_F(TrainOf, PrintsNothingAndKeepsItsLogToItself) {
+  ::testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStderr();
+  const TrainingResult result = train(options());
+  {
+    const Logged logged;
+    evaluate(Weights::open(result.weights), run_.config().string(), {.device = {.device = "cpu"}});
+  }
+  EXPECT_EQ(::testing::internal::GetCapturedStdout() + ::testing::internal::GetCapturedStderr(), "");
+  const std::string log = read_file(result.folder / "train.log");
+  EXPECT_NE(log.find("Training in"), std::string::npos) << log;
+  log::info("said after the run");
+  EXPECT_EQ(read_file(result.folder / "train.log"), log);
+}
+
+TEST_F(TrainOf, TakesADataSetByItsPlace) {
+  TrainingOptions named = options();
+  named.config.clear();
+  named.model = (run_.folder() / "model.yaml").string();
+  named.data = (run_.folder() / "data").string();
+  const TrainingResult result = train(named);
+  EXPECT_EQ(result.outcome, TrainingOutcome::finished);
+  const Scores scores =
+      evaluate(Weights::open(result.weights), named.data, {.device = {.device = "cpu", .precision = "fp32"}});
+  EXPECT_EQ(scores.images, 4);
+  EXPECT_EQ(scores.AP, result.best->AP);
+  named.data = run_.config().string();
+  EXPECT_THROW(train(named), InputError) << "a configuration is no data set";
+}
+
+TEST_F(TrainOf, RefusesWhatCannotBeTrained) {
+  TrainingOptions wrong = options();
+  wrong.config = run_.folder() / "missing.yaml";
+  EXPECT_THROW(train(wrong), InputError);
+  wrong = options();
+  wrong.settings.push_back("train.epoch=3");
+  EXPECT_THROW(train(wrong), InputError);
+  wrong = options();
+  wrong.device.device = "abacus";
+  EXPECT_THROW(train(wrong), InputError);
+  EXPECT_THROW(train({.resume = true, .folder = run_.folder()}), InputError);
+}
+
+TEST_F(TrainOf, AnEvaluationCanBeStopped) {
+  const Weights weights = Weights::open(train(options()).weights);
+  std::vector<int64_t> done;
+  EvaluationOptions stopping{.device = {.device = "cpu"}};
+  stopping.progress = [&](int64_t images, int64_t all) {
+    done.push_back(images);
+    EXPECT_EQ(all, 4);
+    return images < 2;
+  };
+  EXPECT_THROW(evaluate(weights, run_.config().string(), stopping), InputError);
+  EXPECT_EQ(done, (std::vector<int64_t>{1, 2}));
+  stopping.progress = {};
+  stopping.split = "middle";
+  EXPECT_THROW(evaluate(weights, run_.config().string(), stopping), InputError);
+}
+
+TEST_F(TrainOf, ReadsLabelsAndYieldsTheBatchesOfATraining) {
+  const LabeledImages images = read_images((run_.folder() / "data").string(), "train");
+  EXPECT_EQ(images.classes.size(), 2u);
+  ASSERT_EQ(images.images.size(), 12u);
+  EXPECT_EQ(images.images[0].width, 64);
+  ASSERT_FALSE(images.images[0].boxes.empty());
+  EXPECT_LT(images.images[0].boxes[0].x1, images.images[0].boxes[0].x2);
+  EXPECT_THROW(read_images((run_.folder() / "data").string(), "middle"), InputError);
+  TrainingBatchOptions wanted{.data = run_.config().string(), .batch = 4, .height = 32, .width = 64};
+  std::vector<uint8_t> first;
+  for (const char* workers : {"loader.workers=0", "loader.workers=2"}) {
+    wanted.settings = {workers, "train.seed=5"};
+    TrainingBatches batches(wanted);
+    EXPECT_EQ(batches.steps_per_epoch(), 3u);
+    EXPECT_EQ(batches.classes(), images.classes);
+    const TrainingBatch* batch = batches.next();
+    ASSERT_TRUE(batch);
+    EXPECT_EQ(batch->count, 4);
+    EXPECT_EQ(batch->height, 32);
+    EXPECT_EQ(batch->width, 64);
+    EXPECT_EQ(batch->channels, 3);
+    EXPECT_FALSE(batch->truths.empty());
+    const std::vector<uint8_t> pixels(batch->pixels, batch->pixels + 4 * 32 * 64 * 3);
+    if (first.empty()) first = pixels;
+    EXPECT_EQ(pixels, first) << "whatever the number of threads";
+    EXPECT_TRUE(batches.next() && batches.next());
+    EXPECT_FALSE(batches.next());
+  }
+  wanted.batch = 0;
+  EXPECT_THROW(TrainingBatches{wanted}, InputError);
+}
+
+}  // namespace
+}  // namespace brightnet::testing
