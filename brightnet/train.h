@@ -40,7 +40,7 @@ struct StepReport {
 
 /// Is told what happens in a run, by the thread that called train(). What a member function throws ends nothing: it is
 /// logged once, and this observer is told nothing more. An evaluation within an epoch is told by evaluated() alone. A stop
-/// that an observer requests takes effect after the step that follows.
+/// that an observer requests takes effect after at most one more step.
 class BRIGHTNET_PUBLIC RunObserver {
  public:
   virtual ~RunObserver();

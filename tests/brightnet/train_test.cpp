@@ -75,10 +75,10 @@ TEST_F(TrainOf, TellsItsObserverEveryStepAndEpoch) {
 TEST_F(TrainOf, StoppedAndResumedEndsInTheSameWeights) {
   const TrainingResult whole = train(options("whole"));
   Noting stopping;
-  stopping.stop_after = 3;
+  stopping.stop_after = 4;
   const TrainingResult stopped = train(options("stopped"), stopping.source.get_token(), &stopping);
   EXPECT_EQ(stopped.outcome, TrainingOutcome::stopped);
-  EXPECT_EQ(stopped.iterations, 4);
+  EXPECT_EQ(stopped.iterations, 5) << "after the step that follows";
   const TrainingResult rest = resumed(stopped);
   EXPECT_EQ(rest.outcome, TrainingOutcome::finished);
   EXPECT_EQ(rest.folder, stopped.folder);
