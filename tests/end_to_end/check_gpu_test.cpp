@@ -21,6 +21,7 @@ while :; do sleep 1; done
 /// brightnet and gpu_tests: doctor fails, everything else passes.
 constexpr const char* runner = R"(#!/bin/sh
 [ "$1 $2" = "brightnet doctor" ] && exit 3
+[ "$1" = gpu_tests ] && cat tests_say
 while [ $# -gt 0 ]; do
   [ "$1" = --kernels ] && kernels=1
   [ "$1" = --json ] && file=$2
@@ -56,6 +57,8 @@ class CheckGpu : public ::testing::Test {
     program("bin/nvidia-smi", nvidia_smi);
     program("bin/compute-sanitizer", hanging_sanitizer);
     program("run", runner);
+    write_atomically(folder() / "tests_say",
+                     "[==========] 7 tests from 2 test suites ran. (12 ms total)\n[  PASSED  ] 7 tests.\n");
     program("python", python);
   }
   fs::path folder() const { return run_.folder(); }
@@ -99,6 +102,25 @@ TEST_F(CheckGpu, EndsInItsTimeAndSetsTheFiguresBesideTheGoals) {
   EXPECT_TRUE(fs::exists(folder() / "out.tar.gz"));
 }
 
+// Google Test is content when every test skips, as they do where cuDNN cannot be loaded.
+TEST_F(CheckGpu, TakesSkippedTestsForFailures) {
+  const ProgramResult passed = check({"--only", "tests,full_size"});
+  EXPECT_EQ(passed.code, 0) << passed.out << passed.err;
+  EXPECT_TRUE(contains(passed.out, "s, 7 tests\n")) << passed.out;
+  for (
+      const std::string said :
+      {"[==========] 7 tests from 2 test suites ran. (12 ms total)\n[  PASSED  ] 6 tests.\n"
+       "[  SKIPPED ] 1 test, listed below:\n[  SKIPPED ] Convolution.IsLikeTheCpus\n",
+       "../../tests/gpu/gpu_device.cpp:21: Skipped\nno driver\n[==========] 7 tests from 2 test suites ran. (0 ms total)\n"
+       "[  PASSED  ] 7 tests.\n",
+       "[==========] 0 tests from 0 test suites ran. (0 ms total)\n[  PASSED  ] 0 tests.\n", ""}) {
+    write_atomically(folder() / "tests_say", said);
+    const ProgramResult skipped = check({"--only", "tests"});
+    EXPECT_EQ(skipped.code, 1) << said << skipped.out;
+    EXPECT_TRUE(contains(skipped.out, "tests: FAILED with 8")) << said << skipped.out;
+  }
+}
+
 TEST_F(CheckGpu, SaysWhenThereIsNoGpu) {
   program("bin/nvidia-smi", "#!/bin/sh\nexit 9\n");
   const ProgramResult checked = check({});
@@ -133,7 +155,7 @@ TEST_F(CheckGpu, FindsTheSanitizerInAToolkitAndAmongPythonsPackages) {
         Program("python3", {"--version"}, folder()).wait().code != 0)
       GTEST_SKIP() << "there is no python3";
     fs::create_directories((folder() / place.file).parent_path());
-    program(place.file, "#!/bin/sh\necho \"$0\" > used\n");
+    program(place.file, "#!/bin/sh\necho \"$0\" > used\ncat tests_say\n");
     if (place.variable.rfind("PATH=", 0) == 0) program("bin/nvcc-is-here/bin/nvcc", "#!/bin/sh\n");
     const ProgramResult checked = check({"--only", "memcheck"}, place.variable);
     EXPECT_TRUE(contains(checked.out, "Passed: memcheck\n")) << checked.out << checked.err;
