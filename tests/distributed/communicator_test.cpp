@@ -2,6 +2,7 @@
 // how a rank that cannot go on ends the others.
 #include "train/distributed/communicator.h"
 
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <regex>
@@ -158,6 +159,16 @@ TEST_F(Ranks, DoNotWaitForEver) {
   EXPECT_NE(result.err.find("Its process is alive"), std::string::npos) << result.err;
   EXPECT_EQ(result.err.find("has not reached", result.err.find("has not reached") + 1), std::string::npos)
       << result.err;
+}
+
+TEST_F(Ranks, ADeviceThatCannotBeEndedDoesNotKeepTheRanksAlive) {
+  const auto begin = std::chrono::steady_clock::now();
+  const ProgramResult result = play("device_hangs", 2);
+  EXPECT_NE(result.code, 0);
+  EXPECT_NE(result.err.find("the GPU has fallen off the bus"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("did not end within 5 s"), std::string::npos) << result.err;
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::minutes(2))
+      << "not by the end of the sleep";
 }
 
 }  // namespace

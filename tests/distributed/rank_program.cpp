@@ -16,6 +16,7 @@
 #include "train/distributed/agreement.h"
 #include "train/distributed/child_process.h"
 #include "train/distributed/gradient_exchange.h"
+#include "train/distributed/watchdog.h"
 #include "train/setup/run_model.h"
 
 namespace brightnet {
@@ -193,6 +194,17 @@ Answer absent(Communicator& ranks, const fs::path&) {
   return "went on";
 }
 
+/// The device of rank 1 reports a problem, and what should end its sums never comes back.
+Answer device_hangs(Communicator& ranks, const fs::path&) {
+  if (ranks.rank() == 1) {
+    ranks.watchdog()->also_look([] { return std::string("the GPU has fallen off the bus"); },
+                                [] { std::this_thread::sleep_for(std::chrono::minutes(5)); });
+  }
+  ranks.barrier();
+  std::this_thread::sleep_for(std::chrono::minutes(5));
+  return "went on";
+}
+
 /// Rank 1 is later than the time limit, but shows that it makes progress.
 Answer choosing(Communicator& ranks, const fs::path&) {
   ranks.set_time_limit(3);
@@ -206,10 +218,10 @@ Answer choosing(Communicator& ranks, const fs::path&) {
 
 int play(Communicator& ranks, const std::string& scenario, const fs::path& folder) {
   static const std::map<std::string, Answer (*)(Communicator&, const fs::path&)> scenarios{
-      {"collectives", collectives}, {"bits", bits},        {"overlapped", overlapped},
-      {"afterwards", afterwards},   {"samples", samples},  {"unprepared", unprepared},
-      {"different", different},     {"thrown", thrown},    {"everybody", everybody},
-      {"absent", absent},           {"choosing", choosing}};
+      {"collectives", collectives}, {"bits", bits},         {"overlapped", overlapped},
+      {"afterwards", afterwards},   {"samples", samples},   {"unprepared", unprepared},
+      {"different", different},     {"thrown", thrown},     {"everybody", everybody},
+      {"absent", absent},           {"choosing", choosing}, {"device_hangs", device_hangs}};
   const Answer answer = scenarios.at(scenario)(ranks, folder);
   write_atomically(folder / (scenario + '.' + std::to_string(ranks.rank())), answer);
   return 0;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <future>
+#include <memory>
 
 #include <unistd.h>
 
@@ -18,6 +20,8 @@ constexpr std::chrono::seconds between_beats{1};
 constexpr double own_pause = 2;
 /// Seconds without a beat after which a rank is called silent.
 constexpr double longest_silence = 10;
+/// What the device's collectives may take to be aborted.
+constexpr std::chrono::seconds longest_end_of_device{5};
 constexpr int tag = 1;
 
 /// Until the configuration is read; reading data sets may take long.
@@ -227,8 +231,21 @@ void Watchdog::fail(const std::string& message) {
     for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
   }
   log::error("{}.", message);
-  if (end_device_) end_device_();
+  if (end_device_) end_device_within(longest_end_of_device);
   end_();
+}
+
+// NCCL's abort waits for captured graphs that still refer to its communicator, and nobody drops these any more: what ends
+// the device gets a thread of its own, and the process ends whatever becomes of it.
+void Watchdog::end_device_within(std::chrono::seconds limit) {
+  const auto done = std::make_shared<std::promise<void>>();
+  std::future<void> ended = done->get_future();
+  std::thread([end = end_device_, done] {
+    end();
+    done->set_value();
+  }).detach();
+  if (ended.wait_for(limit) != std::future_status::ready)
+    log::error("The device's sums did not end within {} s; the process ends without them.", limit.count());
 }
 
 std::string Watchdog::name(int rank) const {

@@ -51,7 +51,7 @@ class Watchdog {
   void begin(Lane lane, const char* what);
   void end(Lane lane);
   /// Also monitors a device, in the watchdog's thread: `look` returns an error message or ""; `end` aborts
-  /// the device's collectives before all ranks are aborted. Empty functions stop this.
+  /// the device's collectives before all ranks are aborted, which does not wait for it for long. Empty functions stop this.
   void also_look(std::function<std::string()> look, std::function<void()> end);
 
   /// Announces to the ranks of this machine that this one aborts the run, lest they report its death.
@@ -86,6 +86,7 @@ class Watchdog {
     Clock::time_point at = Clock::now();
   };
 
+  void end_device_within(std::chrono::seconds limit);
   void run();
   void listen();
   void tell();
