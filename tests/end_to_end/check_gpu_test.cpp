@@ -29,7 +29,8 @@ while [ $# -gt 0 ]; do
 done
 [ -n "$file" ] || exit 0
 if [ -n "$kernels" ]; then
-  echo '{"results": [{"kernel": "add", "copy_ratio": 0.9}, {"kernel": "mish", "copy_ratio": 0.75}]}' > "$file"
+  echo '{"results": [{"kernel": "add", "copy_ratio": 0.9}, {"kernel": "activation forward", "copy_ratio": 0.75},
+                      {"kernel": "yolo_detect", "copy_ratio": 0.05}]}' > "$file"
 else
   echo '{"results": [{"framework": "brightnet", "precision": "fp16", "images_per_s": 160, "peak_bytes": 40,
                       "forward_ms": null, "backward_ms": null, "update_ms": null, "floor_ratio": null}]}' > "$file"
@@ -97,7 +98,8 @@ TEST_F(CheckGpu, EndsInItsTimeAndSetsTheFiguresBesideTheGoals) {
        {"doctor: FAILED with 3", "Passed: tests yolov4 kernels\n", "Failed: doctor memcheck\n",
         "Not run: layers\n", "PyTorch AMP           1.60 x  goal >= 1.5 x: reached",
         "PyTorch AMP          0.40 x  goal <= 0.5 x: reached", "torch.compile       unmeasured",
-        "(mish)                       75.00 %  goal >= 80 %: NOT REACHED", "Some Card, 580.1"})
+        "(activation forward)", " 75.00 %  goal >= 80 %: NOT REACHED", "yolo_detect over a copy",
+        "Some Card, 580.1"})
     EXPECT_TRUE(contains(checked.out, line)) << line << "\n" << checked.out;
   EXPECT_TRUE(fs::exists(folder() / "out.tar.gz"));
 }
@@ -155,11 +157,12 @@ TEST_F(CheckGpu, FindsTheSanitizerInAToolkitAndAmongPythonsPackages) {
         Program("python3", {"--version"}, folder()).wait().code != 0)
       GTEST_SKIP() << "there is no python3";
     fs::create_directories((folder() / place.file).parent_path());
-    program(place.file, "#!/bin/sh\necho \"$0\" > used\ncat tests_say\n");
+    program(place.file, "#!/bin/sh\necho \"$0\" > used\necho \"$*\" > asked\ncat tests_say\n");
     if (place.variable.rfind("PATH=", 0) == 0) program("bin/nvcc-is-here/bin/nvcc", "#!/bin/sh\n");
     const ProgramResult checked = check({"--only", "memcheck"}, place.variable);
     EXPECT_TRUE(contains(checked.out, "Passed: memcheck\n")) << checked.out << checked.err;
     EXPECT_EQ(read_file(folder() / "used"), (folder() / place.file).string() + '\n');
+    EXPECT_TRUE(contains(read_file(folder() / "asked"), " --kernel-name kns=brightnet "));
     fs::remove(folder() / place.file);
   }
 }
