@@ -39,7 +39,8 @@ std::vector<std::string> trial_command(const SearchSetup& setup, const Proposal&
   // Not the name of the configuration's own runs, of which `train --resume` takes the newest.
   set("name=" + fs::path(run).filename().string());
   for (const std::string& assignment : setup.share) set(assignment);
-  for (const std::string& value : differing_values(setup.keys, setup.configured, proposal.values)) set(value);
+  if (proposal.parent < 0) return words;  // the configuration as it is
+  for (const std::string& value : assignments(setup.keys, proposal.values)) set(value);
   return words;
 }
 

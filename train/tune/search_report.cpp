@@ -106,7 +106,7 @@ std::string best_config(const SearchSetup& setup, const RunConfig& config, const
   if (!config.train.weights.empty()) set_path(root, "train.weights", text(config.train.weights));
   if (!config.train.weights_cfg.empty()) set_path(root, "train.weights_cfg", text(config.train.weights_cfg));
   const auto changes = differing_values(setup.keys, setup.configured, best.values);
-  for (const std::string& change : changes) {
+  for (const std::string& change : best.parent < 0 ? changes : assignments(setup.keys, best.values)) {
     const size_t equals = change.find('=');
     set_path(root, change.substr(0, equals), text(change.substr(equals + 1)));
   }

@@ -97,6 +97,12 @@ const Trial* best_of(const std::vector<Trial>& trials) {
   return best;
 }
 
+std::vector<std::string> assignments(const std::vector<TunedKey>& keys, const std::vector<double>& values) {
+  std::vector<std::string> all;
+  for (size_t i = 0; i < keys.size(); ++i) all.push_back(fmt::format("{}={}", keys[i].name, values[i]));
+  return all;
+}
+
 std::vector<std::string> differing_values(const std::vector<TunedKey>& keys,
                                           const std::vector<double>& configured,
                                           const std::vector<double>& values) {

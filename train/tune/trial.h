@@ -30,7 +30,10 @@ std::vector<Trial> read_trials(const std::filesystem::path& file, const std::vec
 std::vector<ScoredTrial> scored(const std::vector<Trial>& trials);
 /// The trial with the highest score above 0, the first of equals; nullptr when there is none.
 const Trial* best_of(const std::vector<Trial>& trials);
-/// "optimizer.rate=0.0031": the values that differ from the configuration's.
+/// "optimizer.rate=0.0031": all values of a trial. One that equals the configuration's is among them, since there it may
+/// have been an `auto` that another value moves.
+std::vector<std::string> assignments(const std::vector<TunedKey>& keys, const std::vector<double>& values);
+/// The values that differ from the configuration's.
 std::vector<std::string> differing_values(const std::vector<TunedKey>& keys,
                                           const std::vector<double>& configured,
                                           const std::vector<double>& values);
