@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "data/augment/boxes.h"
+#include "data/augment/cover.h"
 #include "data/augment/crop.h"
 
 namespace brightnet {
@@ -95,6 +96,10 @@ void ObjectPaster::paste_one(Random& random, const PixelBlock& out, std::vector<
   placement.offset_x += place->x - box.x;
   placement.offset_y += place->y - box.y;
   box = placed_box(object, placement);
+  const cv::Rect covered(
+      cv::Point(static_cast<int>(std::lround(box.x)), static_cast<int>(std::lround(box.y))),
+      cv::Point(static_cast<int>(std::lround(box.br().x)), static_cast<int>(std::lround(box.br().y))));
+  cover_boxes(truths, {&covered, 1}, {out.height, out.width}, options_.cutout_covered);
   blend(image, placement, box, draw.color, out);
   place_boxes(record.annotations, placement, {box.x, box.y, box.br().x, box.br().y}, {out.height, out.width},
               options_.min_visible, truths);

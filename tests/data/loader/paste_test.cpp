@@ -110,6 +110,27 @@ TEST_F(Paste, ObjectsHideNoOthers) {
   }
 }
 
+TEST_F(Paste, ABoxThatIsMostlyCoveredIsDroppedAsUnderACutout) {
+  AugmentOptions options = pasting(1);
+  options.copy_paste_count = 1;
+  options.copy_paste_overlap = 1;
+  const std::vector<Truth> before{{{0.5f, 0.5f, 0.06f, 0.06f}, 7}};
+  int dropped = 0, kept = 0;
+  for (uint64_t i = 0; i < 200; ++i) {
+    const Pasted pasted = paste(options, i, before);
+    if (pasted.truths.size() < 2) {  // without a pasted object, or without the one below it
+      dropped += pasted.truths.size() == 1 && pasted.truths[0].class_id != 7;
+      continue;
+    }
+    const cv::Rect2f own = pixels_of(before[0].box), over = pixels_of(pasted.truths.back().box);
+    EXPECT_EQ(pasted.truths[0].class_id, 7);
+    EXPECT_LE((own & over).area(), (options.cutout_covered + 0.25f) * own.area()) << "whole pixels count";
+    ++kept;
+  }
+  EXPECT_GT(dropped, 2);
+  EXPECT_GT(kept, 100);
+}
+
 TEST_F(Paste, TheEdgeIsSoft) {
   int fading = 0;
   for (uint64_t i = 0; i < 10; ++i) {
