@@ -8,6 +8,9 @@ namespace {
 
 /// The first steps of a process compile, record and fill caches.
 constexpr int64_t unusual_steps = 2;
+/// A step that took longer than so many usual ones says nothing of those that follow: the machine stood still. One that
+/// has really become slower is known after a few steps.
+constexpr double longest_step = 5;
 
 }  // namespace
 
@@ -19,19 +22,20 @@ void Pace::begin_run(const RunTimes& before) {
 
 void Pace::step_done(double seconds, double work) {
   step_seconds_ = step_seconds_ > 0 ? 0.95 * step_seconds_ + 0.05 * seconds / work : seconds / work;
-  const double took = now() - mark_;
+  double took = now() - mark_;
   mark_ = now();
   if (++steps_ <= unusual_steps) return;
+  if (sum_steps_ > 0) took = std::min(took, longest_step * recent_step_seconds() * work);
   const double older = std::exp(-std::min(took / recent_seconds_, 1 / static_cast<double>(recent_steps_)));
   sum_seconds_ = older * sum_seconds_ + took;
   sum_steps_ = older * sum_steps_ + work;
 }
 
-void Pace::pause_done(double began, bool evaluated) {
+void Pace::pause_done(double began, bool evaluated, double work) {
   const double took = std::max(0.0, now() - std::max(began, mark_));
   mark_ = now();
   if (evaluated) {
-    evaluation_seconds_ = took;
+    evaluation_seconds_ = took / work;
     step_seconds_then_ = recent_step_seconds();
     before_.evaluated_at = times().used;
   } else {

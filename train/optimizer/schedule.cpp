@@ -61,7 +61,8 @@ void Schedule::change_total(int64_t iteration, int64_t total, double warmup_limi
     warmup_end_ = std::min(total, iteration + static_cast<int64_t>(left));
     decay_.from = warmup_end_;
   } else {
-    decay_ = {iteration, decayed(iteration)};
+    const auto length = static_cast<double>(std::max<int64_t>(1, total - warmup_end_));
+    decay_ = {iteration, std::min(decayed(iteration), static_cast<double>(iteration - warmup_end_) / length)};
     total_ = total;
   }
   if (!options_.steps.empty()) return;

@@ -62,8 +62,10 @@ class Schedule {
   Schedule(const ScheduleOptions& options, float rate, int64_t iterations_per_epoch, int64_t total);
 
   /// From optimizer step `iteration` on, the run has `total` steps, of which the warm-up takes at most this
-  /// fraction. The rate stays continuous: what is left of the warm-up or of the decay is spread over the steps
-  /// that are left for it, so a decaying rate never rises. Drops that have been reached stay.
+  /// fraction. What is left of the warm-up or of the decay is spread over the steps that are left for it. Where the
+  /// decay is ahead of that of a run of `total` steps, because a shorter one was planned, it goes back to it: a
+  /// machine that was slow for a while must not spend the rest of the run at its final rate. Drops that have been
+  /// reached stay.
   void change_total(int64_t iteration, int64_t total, double warmup_limit = 1);
 
   /// The rate of optimizer step `iteration`, counted from 0. In the warm-up (darknet's burn-in, but above 0

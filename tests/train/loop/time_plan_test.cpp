@@ -48,6 +48,10 @@ class SimulatedRun {
     pace_.emplace([this] { return now_; });
     plan_.emplace(config_, limits.val_images, *pace_);
     length_.emplace(config_.train, limits.images);
+    config_.schedule.unit = ScheduleUnit::iterations;
+    config_.schedule.warmup = 20;
+    config_.schedule.power = 1;
+    schedule_.emplace(config_.schedule, 1.0f, length_->steps_per_epoch(), length_->bound());
   }
   SimulatedRun(const SimulatedRun&) = delete;
   SimulatedRun& operator=(const SimulatedRun&) = delete;
@@ -81,6 +85,8 @@ class SimulatedRun {
   double spent() const { return worked_ / (60.0 * config_.train.minutes); }
   /// Part of the minutes in which steps had the largest input.
   double at_full_size() const { return at_full_size_ / (60.0 * config_.train.minutes); }
+  /// Part of the minutes in which steps had the schedule's final rate.
+  double at_floor() const { return at_floor_ / (60.0 * config_.train.minutes); }
   /// Both without the evaluation of the average.
   double evaluating() const { return evaluating_ / (60.0 * config_.train.minutes); }
   int evaluations() const { return evaluations_; }
@@ -97,11 +103,12 @@ class SimulatedRun {
   }
   void step() {
     const int64_t step = progress_.iteration;
-    const auto boundaries = growing_->boundaries(*length_, progress_.plans);
+    const auto boundaries = growing_->boundaries(*length_, progress_);
     const double part = growing_->work(step, step + 1, boundaries);
     const double took = machine_.step(worked_, step) * (part < 1 ? part + machine_.overhead : 1);
     at_full_size_ += part == 1 ? took : 0;
     pass(took);
+    at_floor_ += schedule_->rate(step) < 1.25f * config_.schedule.final ? took : 0;
     ++progress_.iteration;
     ++progress_.step;
     pace_->step_done(took, part);
@@ -146,6 +153,7 @@ class SimulatedRun {
     if (!steps) return;
     progress_.plans.push_back({progress_.iteration, *steps});
     length_->set_steps(*steps);
+    schedule_->change_total(progress_.iteration, *steps, 0.1);
   }
 
   RunConfig config_;
@@ -159,6 +167,8 @@ class SimulatedRun {
   std::optional<Pace> pace_;
   std::optional<TimePlan> plan_;
   std::optional<RunLength> length_;
+  std::optional<Schedule> schedule_;
+  double at_floor_ = 0;
   Progress progress_;
 };
 
@@ -177,6 +187,59 @@ void expect_kept(const Limits& limits, const Machine& machine, const std::string
   EXPECT_LE(run.spent(), 1.0) << what << ": " << describe(run);
   EXPECT_LE(run.progress().plans.size(), 60u) << what << ": " << describe(run);
   EXPECT_TRUE(run.evaluated_last()) << what;
+}
+
+/// Is used by others for a while, again and again, or stands still.
+TEST(TimePlan, SpendsItsMinutesAndItsRateOnAMachineThatOthersUse) {
+  struct Case {
+    std::string what;
+    std::function<double(double worked)> slower;
+  };
+  std::vector<Case> cases;
+  for (const double factor : {2.0, 4.0}) {
+    for (const auto& [from, to] : std::vector<std::pair<double, double>>{
+             {0.02, 0.3}, {0.1, 0.5}, {0.3, 0.6}, {0.4, 0.9}, {0.6, 0.7}, {0.85, 0.95}}) {
+      cases.push_back({fmt::format("{} times slower from {} to {}", factor, from, to),
+                       [=](double worked) { return worked > from && worked < to ? factor : 1; }});
+    }
+    for (const double period : {0.01, 0.05, 0.2}) {
+      cases.push_back({fmt::format("{} times slower every other {}", factor, period),
+                       [=](double worked) { return std::fmod(worked, 2 * period) > period ? factor : 1; }});
+    }
+  }
+  for (const float minutes : {1.0f, 2.0f, 10.0f}) {
+    for (const Case& one : cases) {
+      Machine machine;
+      machine.step = [&](double worked, int64_t) { return 0.1 * one.slower(worked / (60 * minutes)); };
+      machine.evaluation = [&](double worked) { return 0.4 * one.slower(worked / (60 * minutes)); };
+      SimulatedRun run({.minutes = minutes}, machine);
+      run.run();
+      const std::string what = fmt::format("{}, {} minutes: {}, {:.3f} at the final rate", one.what, minutes,
+                                           describe(run), run.at_floor());
+      EXPECT_GE(run.spent(), 0.92) << what;
+      EXPECT_LE(run.spent(), 1.0) << what;
+      EXPECT_LE(run.at_floor(), 0.05) << what;
+    }
+    for (const double part : {0.1, 0.5, 0.8}) {
+      for (const double stall : {0.02, 0.1}) {
+        Machine machine;
+        bool stood = false;
+        machine.step = [&](double worked, int64_t) {
+          if (stood || worked < part * 60 * minutes) return 0.1;
+          stood = true;
+          return stall * 60 * minutes;
+        };
+        SimulatedRun run({.minutes = minutes}, machine);
+        run.run();
+        const std::string what =
+            fmt::format("stands still for {} at {} of {} minutes: {}, {:.3f} at the final rate", stall, part,
+                        minutes, describe(run), run.at_floor());
+        EXPECT_GE(run.spent(), 0.92) << what;
+        EXPECT_LE(run.spent(), 1.0) << what;
+        EXPECT_LE(run.at_floor(), 0.05) << what;
+      }
+    }
+  }
 }
 
 /// `factor` times slower after this part of ten minutes.

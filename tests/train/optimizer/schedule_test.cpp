@@ -94,31 +94,38 @@ std::vector<float> rates_of(Schedule schedule, const std::vector<std::pair<int64
   return rates;
 }
 
-TEST(Schedule, NeverRisesAndIsContinuousWhenItsTotalChanges) {
+TEST(Schedule, IsContinuousWhereTheRunBecomesShorter) {
   for (const ScheduleKind kind : {ScheduleKind::cosine, ScheduleKind::linear, ScheduleKind::steps}) {
     ScheduleOptions o = options(kind, 2);
     o.final = 0.01f;
-    // Longer, shorter, longer again after the end, and ended at once.
-    const auto rates = rates_of(Schedule(o, 1.0f, 10, 100'000),
-                                {{25, 300}, {40, 900}, {450, 500}, {470, 900}, {900, 1000}, {950, 951}});
-    ASSERT_EQ(rates.size(), 951u);
+    const auto rates = rates_of(Schedule(o, 1.0f, 10, 100'000), {{25, 900}, {400, 800}, {600, 700}});
+    ASSERT_EQ(rates.size(), 700u);
     for (size_t i = 21; i < rates.size(); ++i) {
       ASSERT_LE(rates[i], rates[i - 1]) << enum_name(kind) << ", step " << i;
-      if (kind != ScheduleKind::steps && (i < 450 || i > 500)) {
+      if (kind != ScheduleKind::steps) {
         EXPECT_LT(rates[i - 1] - rates[i], 0.02) << "no jump in step " << i;
       }
     }
-    EXPECT_NEAR(rates.back(), 0.01, 1e-4) << enum_name(kind);
+    EXPECT_NEAR(rates.back(), 0.01, 5e-3) << enum_name(kind);
   }
+}
+
+TEST(Schedule, ReturnsToTheDecayOfALongerRunWhenItWasAheadOfIt) {
+  ScheduleOptions o = options(ScheduleKind::linear);
+  o.final = 0;
+  // Ended at once by the plan of a machine that had stalled; then there is time for 1000 steps after all.
+  const auto rates = rates_of(Schedule(o, 1.0f, 10, 500), {{199, 200}, {200, 1000}});
+  EXPECT_FLOAT_EQ(rates[198], 1 - 198 / 500.0f);
+  EXPECT_FLOAT_EQ(rates[200], 0.8f);
+  EXPECT_FLOAT_EQ(rates[600], 0.4f);
 }
 
 TEST(Schedule, SpreadsWhatIsLeftOfTheDecayOverTheStepsThatAreLeft) {
   ScheduleOptions o = options(ScheduleKind::linear);
   o.final = 0;
-  const auto rates = rates_of(Schedule(o, 1.0f, 10, 100), {{50, 250}, {150, 200}});
-  EXPECT_FLOAT_EQ(rates[50], 0.5f);
-  EXPECT_FLOAT_EQ(rates[150], 0.25f);
-  EXPECT_FLOAT_EQ(rates[175], 0.125f);
+  const auto rates = rates_of(Schedule(o, 1.0f, 10, 400), {{200, 250}});
+  EXPECT_FLOAT_EQ(rates[200], 0.5f);
+  EXPECT_FLOAT_EQ(rates[225], 0.25f);
 }
 
 TEST(Schedule, IsTheSameWhenThePlansAreReplayed) {
