@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t most_sentences = 4;
 
-/// A run's evaluations.
+/// A run's evaluations at its final input size.
 struct Evaluations {
   /// NaN in `val_loss`: an older version made the evaluation.
   std::vector<double> epochs, AP, loss, val_loss;
@@ -27,7 +27,9 @@ Evaluations evaluations_of(const MetricsTable& table) {
   Evaluations all;
   const int AP = table.column("AP"), loss = table.column("loss"), val_loss = table.column("val_loss");
   if (AP < 0 || loss < 0) return all;
+  const double comparable_after = table.comparable_after();
   for (const auto& row : table.rows) {
+    if (row[0] <= comparable_after) continue;
     const double score = row[static_cast<size_t>(AP)], sum = row[static_cast<size_t>(loss)];
     if (std::isnan(score) || std::isnan(sum)) continue;
     all.epochs.push_back(row[0]);
@@ -93,9 +95,10 @@ std::string as_sentence(std::string text) {
 constexpr const char* against_over_fitting =
     "more or more varied images help most, then stronger augmentation (augment.*)";
 
-/// Scores of few objects say little.
+/// Scores of fewer objects say little.
+constexpr int64_t least_objects = 20;
+
 bool tells(const TrainingImages& images) {
-  constexpr int64_t least_objects = 20;
   return images.training.truths >= least_objects && images.validation.truths >= least_objects;
 }
 
@@ -168,6 +171,7 @@ std::string validation_loss_rose(const Evaluations& all) {
 }
 
 std::string over_fitting(const RunOutcome& run, const Evaluations& all) {
+  if (run.best.truths < least_objects) return "";
   for (const std::string& sentence :
        {validation_fell(run, all), knows_training_images(run), validation_loss_rose(all)}) {
     if (!sentence.empty()) return sentence;
@@ -207,13 +211,13 @@ std::string unfit_anchors(const RunOutcome& run) {
       percent(*run.anchor_recall));
 }
 
-std::string badly_placed(const RunOutcome& run) {
+std::string badly_placed(const RunOutcome& run, bool over_fits) {
   const Metrics& best = run.best;
   if (best.AP50 < 0.4 || best.AP75 == no_truths || best.AP75 > 0.4 * best.AP50) return "";
   return fmt::format(
-      "Objects are found, but their boxes are badly placed (AP50 {:.3f}, AP75 {:.3f}): a larger train.size, "
-      "a larger head.box_weight and longer training help; see in val_pred0.jpg whether the labels are tight.",
-      best.AP50, best.AP75);
+      "Objects are found, but their boxes are badly placed (AP50 {:.3f}, AP75 {:.3f}): {} and a larger "
+      "train.size help; see in val_pred0.jpg whether the labels are tight.",
+      best.AP50, best.AP75, over_fits ? "more varied images" : "longer training");
 }
 
 /// The class with the fewest training objects among those that score far below the others.
@@ -263,32 +267,22 @@ std::string confused(const RunOutcome& run) {
       percent(worst), name(from), name(to));
 }
 
-/// At the score from which a detection counts in the confusion matrix, 0.25.
-std::string false_alarms_or_misses(const RunOutcome& run) {
-  const ConfusionMatrix& matrix = run.best.confusion;
-  const int background = matrix.classes;
-  int64_t detections = 0, false_alarms = 0, truths = 0, missed = 0;
-  for (int a = 0; a < matrix.classes; ++a) {
-    false_alarms += matrix.at(a, background);
-    missed += matrix.at(background, a);
-    for (int b = 0; b <= matrix.classes; ++b) {
-      detections += matrix.at(a, b);
-      truths += matrix.at(b, a);
-    }
-  }
-  constexpr int64_t least = 20;
-  const double alarmed = detections < least ? 0 : static_cast<double>(false_alarms) / detections;
-  const double overlooked = truths < least ? 0 : static_cast<double>(missed) / truths;
+/// At the confidence with the best F1: that of the precision and recall that the report shows.
+std::string false_alarms_or_misses(const RunOutcome& run, bool over_fits) {
+  const OperatingPoint& point = run.best.best;
+  if (run.best.truths < least_objects || point.f1 <= 0) return "";
+  const double alarmed = 1 - point.precision, overlooked = 1 - point.recall;
   if (alarmed > 0.5 && alarmed >= overlooked) {
     return fmt::format(
-        "{} of the detections are false alarms: add images without objects, look for objects that nobody "
-        "labelled, and detect with a higher --conf.",
-        percent(alarmed));
+        "{} of the detections are false alarms (at confidence {:.2f}, which has the best F1): add images without "
+        "objects, and look for objects that nobody labelled.",
+        percent(alarmed), point.score);
   }
   if (overlooked <= 0.35) return "";
   const std::string small = small_objects(run);
-  return fmt::format("{} of the objects are missed: {}, and detect with a lower --conf.", percent(overlooked),
-                     small.empty() ? "train longer or with a larger model" : small);
+  const char* const otherwise = over_fits ? "more varied images help" : "train longer or with a larger model";
+  return fmt::format("{} of the objects are missed (at confidence {:.2f}, which has the best F1): {}.",
+                     percent(overlooked), point.score, small.empty() ? otherwise : small);
 }
 
 }  // namespace
@@ -300,12 +294,15 @@ std::vector<std::string> closing_words(const RunOutcome& run) {
       !nothing.empty() && knows_training_images(run).empty())
     return small_objects(run).empty() ? std::vector{nothing}
                                       : std::vector{nothing, as_sentence(small_objects(run))};
-  std::string improving = still_improving(run, all);
-  if (improving.empty()) improving = under_fitting(run);
+  // One of them is the likeliest cause, and the remedies of the others contradict it.
+  std::string cause = over_fitting(run, all);
+  const bool over_fits = !cause.empty();
+  if (cause.empty()) cause = still_improving(run, all);
+  if (cause.empty()) cause = under_fitting(run);
   std::vector<std::string> sentences;
   for (std::string& sentence :
-       std::vector{over_fitting(run, all), improving, unfit_anchors(run), badly_placed(run), few_objects(run),
-                   confused(run), false_alarms_or_misses(run)}) {
+       std::vector{cause, unfit_anchors(run), badly_placed(run, over_fits), few_objects(run), confused(run),
+                   false_alarms_or_misses(run, over_fits)}) {
     if (!sentence.empty() && sentences.size() < most_sentences) sentences.push_back(std::move(sentence));
   }
   return sentences;

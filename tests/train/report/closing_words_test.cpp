@@ -37,6 +37,8 @@ RunOutcome healthy() {
   run.best.AP50 = 0.85;
   run.best.AP75 = 0.65;
   run.best.APs = 0.4;
+  run.best.truths = 300;
+  run.best.best = {.precision = 0.88, .recall = 0.85, .f1 = 0.86, .score = 0.31f};
   run.best.confusion = ConfusionMatrix(3);
   for (int c = 0; c < 3; ++c) {
     ClassMetrics& one = run.best.per_class.emplace_back();
@@ -201,18 +203,35 @@ TEST(ClosingWords, NameTheClassesThatAreConfused) {
 
 TEST(ClosingWords, TellFalseAlarmsFromMisses) {
   RunOutcome run = healthy();
-  for (int c = 0; c < 3; ++c) cell(run, c, 3) = 200;
-  expect_alone(run, {"70 % of the detections are false alarms", "--conf"});
+  run.best.best.precision = 0.3;
+  expect_alone(run, {"70 % of the detections are false alarms (at confidence 0.31"});
   run = healthy();
-  for (int c = 0; c < 3; ++c) {
-    cell(run, c, c) = 40;
-    cell(run, 3, c) = 60;
-  }
-  expect_alone(run, {"60 % of the objects are missed", "larger model"});
+  run.best.best.recall = 0.4;
+  expect_alone(run, {"60 % of the objects are missed (at confidence 0.31", "larger model"});
   run.best.APs = 0.1;
   expect_alone(run, {"60 % of the objects are missed", "larger model"});
-  run.best.confusion = ConfusionMatrix(0);
+  run.best.truths = 19;
+  EXPECT_TRUE(closing_words(run).empty()) << "so few objects say little";
+  run.best.truths = 300;
+  run.best.best = {};
   EXPECT_TRUE(closing_words(run).empty()) << "of a resumed run it may be unknown";
+}
+
+TEST(ClosingWords, DoNotContradictEachOther) {
+  RunOutcome run = healthy();
+  run.curves = curves(
+      60, [](double u) { return 0.6 * u; }, falling);
+  run.training_images = scores(0.99, 0.99, 0.6);
+  run.best.best.recall = 0.4;
+  run.best.AP75 = 0.1;
+  const auto sentences = closing_words(run);
+  ASSERT_EQ(sentences.size(), 3u);
+  EXPECT_NE(sentences[0].find("It over-fits"), std::string::npos);
+  for (const std::string& sentence : sentences) {
+    EXPECT_EQ(sentence.find("train longer"), std::string::npos) << sentence;
+    EXPECT_EQ(sentence.find("longer training"), std::string::npos) << sentence;
+    EXPECT_EQ(sentence.find("larger model"), std::string::npos) << sentence;
+  }
 }
 
 TEST(ClosingWords, NameWhatHelpsObjectsThatAreSmallForTheNetwork) {
@@ -221,10 +240,7 @@ TEST(ClosingWords, NameWhatHelpsObjectsThatAreSmallForTheNetwork) {
   run.best.APs = no_truths;
   run.sizes = {.small = 4.8, .shrunk = 8.3, .heads = 2};
   EXPECT_TRUE(closing_words(run).empty()) << "they are found";
-  for (int c = 0; c < 3; ++c) {
-    cell(run, c, c) = 40;
-    cell(run, 3, c) = 60;
-  }
+  run.best.best.recall = 0.4;
   expect_alone(run, {"60 % of the objects are missed", "less than 5 x 5 pixels", "--size", "data.tiles",
                      "yolov4-tiny-3l"});
   run.sizes.shrunk = 1;
@@ -259,7 +275,7 @@ TEST(ClosingWords, AreAtMostFourSentences) {
   run.training_objects = {400, 12, 300};
   run.best.per_class[1].AP50 = 0.1;
   cell(run, 0, 2) = 60;
-  for (int c = 0; c < 3; ++c) cell(run, c, 3) = 900;
+  run.best.best.precision = 0.1;
   const auto sentences = closing_words(run);
   ASSERT_EQ(sentences.size(), 4u);
   EXPECT_NE(sentences[0].find("still improving"), std::string::npos);
