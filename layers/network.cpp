@@ -291,8 +291,8 @@ std::vector<YoloLoss> Network::loss(std::span<const std::vector<Truth>> truths) 
   std::vector<YoloLoss> sums(truths.size());
   for (const Node& node : nodes_) {
     if (!node.head || !node.needs_gradient) continue;
-    const auto of_head =
-        node.head->loss_of_inference(node.output_tensor, static_cast<int>(truths.size()), input_->truths());
+    const auto of_head = node.head->loss_of_inference(node.output_tensor, static_cast<int>(truths.size()),
+                                                      input_->truths(), static_assignment_);
     for (size_t i = 0; i < sums.size(); ++i) {
       sums[i].box += of_head[i].box;
       sums[i].objectness += of_head[i].objectness;

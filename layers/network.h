@@ -32,6 +32,10 @@ struct NetworkSetup {
   /// need some memory.
   bool loss_of_inference = false;
 
+  /// The input that the heads' anchors are pixels of, so that on a smaller one they are as much smaller; not given:
+  /// this network's own, whose anchors keep their pixels.
+  InputSize anchor_input = {};
+
   InputSize size() const { return {height, width}; }
 };
 
@@ -109,10 +113,12 @@ class Network {
   /// all-reduces of the gradients that are complete, is not captured and overlaps with the parts that follow.
   void forward_backward(const GradientScale& scale, bool accumulate, LossTotals* totals,
                         const StepStops& stops);
-  /// Training: whether `simota` takes all its candidates, whatever the predictions, as `neighbours` does.
+  /// Losses: whether `simota` takes all its candidates, whatever the predictions, as `neighbours` does.
   void assign_statically(bool yes) { static_assignment_ = yes; }
   /// Whether forward_backward() and infer() may be captured and replayed.
   void allow_recording(bool allowed) { recording_ = allowed; }
+  /// Releases what was captured; the next calls capture it again.
+  void drop_recordings() { recordings_.clear(); }
   /// Inference with the running statistics (Mode::infer).
   void infer();
 

@@ -8,8 +8,8 @@ namespace brightnet {
 
 YoloLayer::YoloLayer(const YoloAttributes& yolo, const LayerSetup& setup)
     : Layer(setup), head_(yolo.head), class_weights_(yolo.class_weights) {
-  head_.input_width = setup.network_input.w;
-  head_.input_height = setup.network_input.h;
+  head_.input_width = setup.anchor_input.width;
+  head_.input_height = setup.anchor_input.height;
 }
 
 size_t YoloLayer::loss_workspace() const {
@@ -41,36 +41,41 @@ void YoloLayer::backward(const LayerCall&, bool) {
   BRIGHTNET_CHECK(false, "the gradient of a head comes from loss()");
 }
 
+YoloHead YoloLayer::loss_head(bool static_assignment) const {
+  YoloHead head = head_;
+  if (static_assignment) head.assignment = static_form(head.assignment);
+  return head;
+}
+
 void YoloLayer::loss(const LayerCall& call, const TruthList& truths, const GradientScale& scale,
                      LossTotals* totals, bool static_assignment) {
   BRIGHTNET_CHECK(!call.accumulate[0], "a head's predictions feed nothing else");
-  YoloHead head = head_;
-  if (static_assignment) head.assignment = static_form(head.assignment);
-  backend().yolo_loss(head, {.predictions = call.inputs[0],
-                             .gradient = call.input_gradients[0],
-                             .truths = truths,
-                             .scale = scale,
-                             .loss = loss_,
-                             .totals = totals,
-                             .workspace = workspace_});
+  backend().yolo_loss(loss_head(static_assignment), {.predictions = call.inputs[0],
+                                                     .gradient = call.input_gradients[0],
+                                                     .truths = truths,
+                                                     .scale = scale,
+                                                     .loss = loss_,
+                                                     .totals = totals,
+                                                     .workspace = workspace_});
 }
 
 // Image by image, so that the loss of an image does not depend on the others of its batch.
 std::vector<YoloLoss> YoloLayer::loss_of_inference(const Tensor& predictions, int images,
-                                                   const TruthList& truths) {
+                                                   const TruthList& truths, bool static_assignment) {
   Tensor one = predictions;
   one.shape.n = 1;
   Tensor gradient = one;
   gradient.data = static_cast<std::byte*>(workspace_) + loss_workspace();
+  const YoloHead head = loss_head(static_assignment);
   for (int image = 0; image < images; ++image) {
     one.data = static_cast<std::byte*>(predictions.data) + static_cast<size_t>(image) * one.bytes();
-    backend().yolo_loss(head_, {.predictions = one,
-                                .gradient = gradient,
-                                .truths = {truths.truths, truths.offsets + image},
-                                .scale = {},
-                                .loss = loss_ + image,
-                                .totals = nullptr,
-                                .workspace = workspace_});
+    backend().yolo_loss(head, {.predictions = one,
+                               .gradient = gradient,
+                               .truths = {truths.truths, truths.offsets + image},
+                               .scale = {},
+                               .loss = loss_ + image,
+                               .totals = nullptr,
+                               .workspace = workspace_});
   }
   std::vector<YoloLoss> losses(static_cast<size_t>(images));
   if (images > 0) backend().download(losses.data(), loss_, losses.size() * sizeof(YoloLoss));

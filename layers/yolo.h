@@ -24,7 +24,8 @@ class YoloLayer : public Layer {
   void loss(const LayerCall& call, const TruthList& truths, const GradientScale& scale, LossTotals* totals,
             bool static_assignment);
   /// In inference, where it was planned for: the loss of each of the first `images` images. Synchronizes.
-  std::vector<YoloLoss> loss_of_inference(const Tensor& predictions, int images, const TruthList& truths);
+  std::vector<YoloLoss> loss_of_inference(const Tensor& predictions, int images, const TruthList& truths,
+                                          bool static_assignment);
   /// Sums of the last loss(). Synchronizes.
   YoloLoss last_loss() const;
   /// Appends the detections above `threshold`, before NMS, to each image's list. Synchronizes.
@@ -33,6 +34,7 @@ class YoloLayer : public Layer {
  private:
   bool computes_loss() const { return setup().mode == Mode::train || setup().loss_of_inference; }
   size_t loss_workspace() const;
+  YoloHead loss_head(bool static_assignment) const;
 
   YoloHead head_;
   std::vector<float> class_weights_;

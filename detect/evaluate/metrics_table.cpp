@@ -41,8 +41,8 @@ std::string metrics_table(const Metrics& metrics) {
                         metrics.loss->box, metrics.loss->objectness, metrics.loss->classes);
   }
   text +=
-      "AP50 is mAP@0.5, AP is mAP@0.5:0.95. Precision and recall of a class are at the confidence of its best F1";
-  if (any) text += fmt::format(", of all at {:.3f}, where their mean F1 is best", metrics.best.score);
+      "AP50 is mAP@0.5, AP is mAP@0.5:0.95. Each class has its precision and recall at the confidence that suits it best";
+  if (any) text += fmt::format("; the line \"all\" has one for all classes, {:.3f}", metrics.best.score);
   return text + '.';
 }
 

@@ -92,6 +92,8 @@ inline std::map<std::string, std::vector<float>> tensors_of(const std::filesyste
 /// The loss of a head over a micro-batch, as the device was asked for it.
 struct SeenLoss {
   int input_width = 0;
+  int grid_width = 0;
+  AssignmentKind assignment = AssignmentKind::best_anchor;
 };
 
 /// What a device was given to do.
@@ -112,7 +114,7 @@ class WatchedBackend : public cpu::CpuBackend {
   void yolo_loss(const YoloHead& head, const YoloLossPass& pass) override {
     if (!pass.totals) return cpu::CpuBackend::yolo_loss(head, pass);  // of an evaluation
     if (seen_.before_loss) seen_.before_loss();
-    seen_.losses.push_back({head.input_width});
+    seen_.losses.push_back({head.input_width, pass.predictions.shape.w, head.assignment});
     cpu::CpuBackend::yolo_loss(head, pass);
   }
   void yolo_detect(const YoloHead& head, const Tensor& predictions, float threshold,

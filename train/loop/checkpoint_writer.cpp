@@ -37,6 +37,7 @@ CheckpointWriter::CheckpointWriter(const TrainingSetup& setup, const ParameterLa
       validation_(validation),
       train_data_(fingerprint(setup.train)),
       val_data_(fingerprint(setup.val)),
+      growing_(setup.config),
       kept_(setup.folder, setup.files, layout.floats()) {}
 
 RunState CheckpointWriter::load() const {
@@ -76,9 +77,9 @@ void CheckpointWriter::keep_set(const Progress& progress) {
 void CheckpointWriter::write_weights(const std::filesystem::path& file, std::vector<float> values,
                                      const Metrics* metrics, const Progress& progress) {
   const auto trained = std::make_shared<TrainedModel>(
-      TrainedModel{.model = setup_.model,
+      TrainedModel{.model = growing_.model_for(setup_.model, progress),
                    .classes = setup_.train.classes,
-                   .size = setup_.config.evaluation_size(),
+                   .size = growing_.evaluation_size(progress),
                    .letterbox = setup_.config.augment.letterbox,
                    .training = {{"run", setup_.config.name},
                                 {"epoch", std::to_string(progress.epoch)},

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "train/loop/growing_input.h"
 #include "train/loop/kept_sets.h"
 #include "train/loop/training_setup.h"
 #include "train/loop/training_step.h"
@@ -51,6 +52,7 @@ class CheckpointWriter {
   const TrainingStep& step_;
   const Validation& validation_;
   SplitFingerprint train_data_, val_data_;
+  GrowingInput growing_;
   KeptSets kept_;
 };
 

@@ -1,18 +1,23 @@
 #include "train/loop/growing_input.h"
 
 #include <algorithm>
+#include <variant>
+
+#include "layers/model/reader.h"
 
 namespace brightnet {
 
 GrowingInput::GrowingInput(const RunConfig& config)
-    : grow_(config.train.grow.value_or(0)), sizes_(config.input_sizes()) {}
+    : grow_(config.train.grow.value_or(0)),
+      sizes_(config.input_sizes()),
+      evaluation_size_(config.evaluation_size()) {}
 
-std::vector<int64_t> GrowingInput::boundaries(const RunLength& length, const std::vector<Plan>& plans) const {
+std::vector<int64_t> GrowingInput::boundaries(const RunLength& length, const Progress& progress) const {
   std::vector<int64_t> steps;
-  if (!active()) return steps;
-  const auto parts = static_cast<double>(sizes_.size() - 1);
-  for (size_t i = 1; i < sizes_.size(); ++i)
-    steps.push_back(length.last_part(1 - grow_ * static_cast<double>(i) / parts, plans));
+  for (int stage = 1; stage <= last_stage(); ++stage) {
+    const int64_t planned = length.last_part(1 - grow_ * stage / last_stage(), progress.plans);
+    steps.push_back(stage <= progress.input_stage ? std::min(planned, progress.iteration) : planned);
+  }
   return steps;
 }
 
@@ -32,9 +37,41 @@ double GrowingInput::least_work() const {
 
 /// Convolutions take nearly all of a step, in proportion to the pixels.
 double GrowingInput::work_of(size_t size) const {
-  const InputSize& largest = sizes_.back();
-  return static_cast<double>(sizes_[size].height) / largest.height *
-         (static_cast<double>(sizes_[size].width) / largest.width);
+  return static_cast<double>(sizes_[size].pixels()) / static_cast<double>(sizes_.back().pixels());
+}
+
+int GrowingInput::stage_of(const InputSize& size) const {
+  if (!active()) return 0;
+  return static_cast<int>(std::find(sizes_.begin(), sizes_.end() - 1, size) - sizes_.begin());
+}
+
+InputSize GrowingInput::evaluation_size(const Progress& progress) const {
+  return full(progress) ? evaluation_size_ : sizes_[static_cast<size_t>(progress.input_stage)];
+}
+
+double GrowingInput::evaluation_work(const Progress& progress) const {
+  return full(progress) ? 1 : work_of(static_cast<size_t>(progress.input_stage));
+}
+
+std::vector<InputSize> GrowingInput::smaller_sizes() const {
+  return active() ? std::vector(sizes_.begin(), sizes_.end() - 1) : std::vector<InputSize>{};
+}
+
+Model GrowingInput::model_for(const Model& model, const Progress& progress) const {
+  Model smaller = model;
+  if (full(progress)) return smaller;
+  const auto head = std::find_if(model.layers.begin(), model.layers.end(), is_head);
+  const InputSize now = evaluation_size(progress), &largest = sizes_.back();
+  HeadOptions own = head_options(std::get<YoloAttributes>(head->attributes));
+  HeadAnchors anchors = *value_of(own.anchors);
+  for (Anchor& anchor : anchors.list) {
+    anchor.w *= static_cast<float>(now.width) / static_cast<float>(largest.width);
+    anchor.h *= static_cast<float>(now.height) / static_cast<float>(largest.height);
+  }
+  HeadOptions scaled;
+  scaled.anchors = std::move(anchors);
+  set_head(scaled, smaller);
+  return smaller;
 }
 
 }  // namespace brightnet

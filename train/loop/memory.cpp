@@ -6,6 +6,7 @@
 
 #include "core/require_memory.h"
 #include "train/distributed/communicator.h"
+#include "train/loop/growing_input.h"
 #include "train/optimizer/ema.h"
 #include "train/optimizer/optimizer.h"
 #include "train/optimizer/optimizer_step.h"
@@ -19,32 +20,40 @@ RunNetworks::RunNetworks(const RunConfig& config, const Model& model, Backend& b
   setup.precision = config.train.precision;
   setup.statistics = statistics;
   setup.recompute = recomputes(config.train.recompute);
-  for (const InputSize& size : config.input_sizes()) {
+  const auto add = [&](Networks& networks, const InputSize& size) {
     setup.height = size.height;
     setup.width = size.width;
-    training_[size] = std::make_unique<Network>(setup);
-    training_[size]->allow_recording(config.train.graph);
-  }
+    networks[size] = std::make_unique<Network>(setup);
+    networks[size]->allow_recording(config.train.graph);
+  };
+  const GrowingInput growing(config);
+  if (growing.active()) setup.anchor_input = config.input_sizes().back();
+  for (const InputSize& size : config.input_sizes()) add(training_, size);
   if (!evaluates) return;
   setup.mode = Mode::infer;
   setup.loss_of_inference = true;
   setup.parameters = &averaged;
-  setup.height = config.evaluation_size().height;
-  setup.width = config.evaluation_size().width;
   if (config.evaluate.batch > 0) setup.batch = config.evaluate.batch;
-  evaluation_ = std::make_unique<Network>(setup);
-  evaluation_->allow_recording(config.train.graph);
+  for (const InputSize& size : growing.smaller_sizes()) add(evaluation_, size);
+  setup.anchor_input = {};
+  add(evaluation_, config.evaluation_size());
 }
 
 size_t RunNetworks::arena_bytes() const {
-  return std::max(training_memory().arena(), evaluation_ ? evaluation_memory().arena() : 0);
+  return std::max(training_memory().arena(), evaluation_.empty() ? 0 : evaluation_memory().arena());
 }
 
-const NetworkMemory& RunNetworks::training_memory() const {
-  const auto larger = [](const auto& a, const auto& b) {
+const NetworkMemory& RunNetworks::largest(const Networks& networks) {
+  const auto smaller = [](const auto& a, const auto& b) {
     return a.second->memory().arena() < b.second->memory().arena();
   };
-  return std::max_element(training_.begin(), training_.end(), larger)->second->memory();
+  return std::max_element(networks.begin(), networks.end(), smaller)->second->memory();
+}
+
+void RunNetworks::drop_recordings() {
+  for (const Networks* networks : {&training_, &evaluation_}) {
+    for (const auto& [size, network] : *networks) network->drop_recordings();
+  }
 }
 
 Network& RunNetworks::use(Network& network) {

@@ -13,7 +13,7 @@
 
 namespace brightnet {
 
-/// The networks of a run: one for each input size, and one for evaluation. They never run at the same time,
+/// The networks of a run: one for each input size of training, and of evaluation. They never run at the same time,
 /// so they share one arena.
 class RunNetworks {
  public:
@@ -26,20 +26,24 @@ class RunNetworks {
 
   size_t arena_bytes() const;
   void bind(void* arena) { arena_ = arena; }
+  void drop_recordings();
 
   /// The network for this input size, bound to the arena.
   Network& training(const InputSize& size) { return use(*training_.at(size)); }
-  Network& evaluation() { return use(*evaluation_); }
+  /// For evaluations at this size: the run's, or one of a growing input's smaller ones.
+  Network& evaluation(const InputSize& size) { return use(*evaluation_.at(size)); }
 
-  /// The largest training plan, and the evaluation's.
-  const NetworkMemory& training_memory() const;
-  const NetworkMemory& evaluation_memory() const { return evaluation_->memory(); }
+  /// The largest plan of training, and of evaluation.
+  const NetworkMemory& training_memory() const { return largest(training_); }
+  const NetworkMemory& evaluation_memory() const { return largest(evaluation_); }
 
  private:
+  using Networks = std::map<InputSize, std::unique_ptr<Network>>;
+
+  static const NetworkMemory& largest(const Networks& networks);
   Network& use(Network& network);
 
-  std::map<InputSize, std::unique_ptr<Network>> training_;
-  std::unique_ptr<Network> evaluation_;
+  Networks training_, evaluation_;
   void* arena_ = nullptr;
   Network* bound_ = nullptr;
 };

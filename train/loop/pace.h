@@ -30,8 +30,9 @@ class Pace {
   /// Records a step's duration. It did this part of the work of a step of the largest input; all durations of
   /// steps below are of such steps.
   void step_done(double seconds, double work = 1);
-  /// What began after a step at second `began` has just finished: the end of an epoch, or an evaluation within it.
-  void pause_done(double began, bool evaluated);
+  /// What began after a step at second `began` has just finished: the end of an epoch, or an evaluation within it, which
+  /// did this part of the work of one at full size; all durations of evaluations below are of such ones.
+  void pause_done(double began, bool evaluated, double work = 1);
   void save_done(double began);
   /// What began after a step at second `began` has just finished, and showed that an evaluation takes so many seconds.
   void evaluation_timed(double began, double seconds);

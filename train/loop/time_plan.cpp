@@ -114,9 +114,9 @@ bool TimePlan::evaluation_due_within_epoch(const Progress& progress, const RunLe
 /// The work of the next `steps` steps when they are the run's last ones.
 double TimePlan::work(const Progress& progress, const RunLength& length, int64_t steps) const {
   if (!growing_.active()) return static_cast<double>(steps);
-  std::vector<Plan> plans = progress.plans;
-  plans.push_back({progress.iteration, progress.iteration + steps});
-  return growing_.work(progress.iteration, progress.iteration + steps, growing_.boundaries(length, plans));
+  Progress planned = progress;
+  planned.plans.push_back({progress.iteration, progress.iteration + steps});
+  return growing_.work(progress.iteration, progress.iteration + steps, growing_.boundaries(length, planned));
 }
 
 /// Evaluations within the next `steps` steps; the one after the last step is not counted.

@@ -37,6 +37,8 @@ void Trainer::resume() {
   if (progress_.step > 0) pace_.expect(ranks_.sums().seconds / static_cast<double>(progress_.step));
   pace_.begin_run(progress_.times);
   plan_.resume(progress_);
+  if (progress_.input_stage < 0) progress_.input_stage = plan_.input_stage(progress_);
+  step_.assign_statically(plan_.assigns_statically(progress_, progress_.iteration - 1));
   rate_ = plan_.rate(std::max<int64_t>(0, progress_.iteration - 1));
   // Averaged at the end of a run that was shorter.
   if (!over()) progress_.averaged = false;
@@ -45,11 +47,16 @@ void Trainer::resume() {
 
 // After an error of this rank the others do not come to the sums that are queued, and the device's memory cannot be
 // freed before these are done: they are given up here, before anything is destroyed.
+void Trainer::abandon_sums() {
+  step_.drop_recordings();
+  setup_.collectives.abandon();
+}
+
 TrainingEnd Trainer::run(const std::stop_token& stop) {
   try {
     return train(stop);
   } catch (...) {
-    setup_.collectives.abandon();
+    abandon_sums();
     throw;
   }
 }
@@ -91,7 +98,7 @@ TrainingEnd Trainer::save_and_stop(const std::stop_token& stop) {
 
 bool Trainer::over() const {
   return (plan_.length().run_trained(progress_) && progress_.step == 0) ||
-         validation_.out_of_patience(progress_);
+         (plan_.growing().full(progress_) && validation_.out_of_patience(progress_));
 }
 
 void Trainer::begin() {
@@ -147,19 +154,33 @@ void Trainer::step() {
 
 /// Of the next step: static in the first part of the run. Its losses are not comparable with those that follow.
 void Trainer::choose_assignment() {
-  const bool is_static = plan_.assigns_statically(progress_);
+  const bool is_static = plan_.assigns_statically(progress_, progress_.iteration);
   if (static_assignment_ && !is_static && leads()) {
-    log::info("After {} of {} steps simota takes the best of its candidates, no longer all of them.",
-              progress_.iteration, plan_.length().steps());
+    log::info(
+        "From step {} of {} on, each object is learned by its best predictions only, no longer by all that could "
+        "(train.static_assignment): the losses are not comparable with those before.",
+        progress_.iteration + 1, plan_.length().steps());
   }
   static_assignment_ = is_static;
+  progress_.static_over |= !is_static;
   step_.assign_statically(is_static);
+}
+
+/// The input has grown, and evaluations with it: the scores so far were those of a smaller one.
+void Trainer::enter_stage(int stage) {
+  if (stage <= progress_.input_stage) return;
+  progress_.input_stage = stage;
+  validation_.begin_anew(progress_);
+  if (!leads()) return;
+  log::info("From step {} on, training and evaluation are at {}: earlier scores are not comparable.",
+            progress_.iteration + 1, plan_.growing().evaluation_size(progress_).described());
 }
 
 const Batch& Trainer::next_batch(int part) {
   setup_.backend.finish_uploads();  // the loader reuses the last batch's pixels
   const Batch* batch = loader_->next();
   BRIGHTNET_CHECK(batch, "the loader ended before the run");
+  enter_stage(plan_.growing().stage_of({batch->height, batch->width}));
   observers_.tell(&TrainingObserver::batch_loaded,
                   {*batch, progress_.iteration * step_.micro_batches() + part});
   ranks_.add({.images = static_cast<double>(batch->count)});
@@ -239,23 +260,27 @@ void Trainer::time_evaluation(const std::stop_token& stop) {
   double seconds = 0;
   for (int pass = 0; pass < 2; ++pass) {
     const double pass_began = pace_.now();
-    if (!validation_.measure(step_.averaged_network(), images, stop))
-      return;  // the run stops after the next step
+    if (!validation_.measure(evaluated_network(), images, stop)) return;  // the run stops after the next step
     seconds = pace_.now() - pass_began;
   }
-  pace_.evaluation_timed(began, seconds * static_cast<double>(all) / static_cast<double>(count));
+  const double share = static_cast<double>(count) / static_cast<double>(all);
+  pace_.evaluation_timed(began, seconds / share / plan_.growing().evaluation_work(progress_));
   const std::string costly = leads() ? plan_.time().describe_evaluation(all) : "";
   if (!costly.empty()) log::warn("{}", costly);
+}
+
+Network& Trainer::evaluated_network() {
+  return step_.averaged_network(plan_.growing().evaluation_size(progress_));
 }
 
 bool Trainer::evaluate_within_epoch(const std::stop_token& stop) {
   const double began = pace_.now();
   synchronize(stop);
-  const auto metrics = validation_.run(step_.averaged_network(), stop);
+  const auto metrics = validation_.run(evaluated_network(), stop);
   if (!metrics) return false;
   observers_.tell(&TrainingObserver::evaluated, {status(), *metrics, true});
   keep_if_best(*metrics);
-  pace_.pause_done(began, true);
+  pace_.pause_done(began, true, plan_.growing().evaluation_work(progress_));
   return true;
 }
 
@@ -264,8 +289,10 @@ bool Trainer::end_epoch(const std::stop_token& stop) {
   const double began = pace_.now();
   synchronize(stop);
   std::optional<Metrics> metrics;
+  // A run that ends while its input grows is scored at full size.
+  if (plan_.length().run_trained(progress_)) enter_stage(plan_.growing().last_stage());
   if (evaluation_due()) {
-    metrics = validation_.run(step_.averaged_network(), stop);
+    metrics = validation_.run(evaluated_network(), stop);
     if (!metrics) return false;
   }
   ++progress_.epoch;
@@ -277,7 +304,7 @@ bool Trainer::end_epoch(const std::stop_token& stop) {
   ranks_.begin_epoch();
   progress_.state.sums = {};
   if (pace_.seconds_since_save() >= setup_.config.train.save_every) save();
-  pace_.pause_done(began, metrics.has_value());
+  pace_.pause_done(began, metrics.has_value(), plan_.growing().evaluation_work(progress_));
   fit_into_minutes(metrics.has_value());
   return true;
 }
@@ -331,7 +358,7 @@ bool Trainer::try_average(const std::stop_token& stop) {
   if (sets >= 2) {
     setup_.communicator.broadcast(std::as_writable_bytes(std::span(values)));
     step_.set_averaged_parameters(values);
-    const auto metrics = validation_.measure(step_.averaged_network(), stop);
+    const auto metrics = validation_.measure(evaluated_network(), stop);
     step_.set_averaged_parameters(own);
     if (!metrics) return false;
     checkpoints_.offer_average(std::move(values), *metrics, sets, progress_);
@@ -342,11 +369,11 @@ bool Trainer::try_average(const std::stop_token& stop) {
 
 std::optional<Metrics> Trainer::evaluate(const Dataset& images, const std::stop_token& stop) {
   try {
-    return validation_.measure(step_.averaged_network(), images, stop);
+    return validation_.measure(evaluated_network(), images, stop);
   } catch (const SharedError&) {  // all ranks have left the evaluation at the same call
     throw;
   } catch (...) {
-    setup_.collectives.abandon();
+    abandon_sums();
     throw;
   }
 }
@@ -369,6 +396,7 @@ TrainingStatus Trainer::status() const {
   run.iterations = setup_.config.train.iterations;
   run.sums = ranks_.sums();
   run.losses = ranks_.losses();
+  run.evaluation_size = plan_.growing().evaluation_size(progress_);
   run.seconds_left = plan_.seconds_left(progress_);
   run.rate = rate_;
   if (step_.optimizer().scales_loss()) run.loss_scale = progress_.state.loss_scale;

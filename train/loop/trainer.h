@@ -58,6 +58,7 @@ class Trainer {
 
  private:
   TrainingEnd train(const std::stop_token& stop);
+  void abandon_sums();
   TrainingEnd save_and_stop(const std::stop_token& stop);
 
   // Each is called by all ranks together. Those that return bool return false when they were asked to stop.
@@ -81,6 +82,8 @@ class Trainer {
   Loader::Setup loader_setup() const;
   const Batch& next_batch(int part);
   void choose_assignment();
+  void enter_stage(int stage);
+  Network& evaluated_network();
   void adopt_state(const StepState& seen);
   EpochSums time_counters() const;
   TrainingStatus status() const;

@@ -30,6 +30,8 @@ struct TrainingStatus {
   LossTotals losses;
   /// Until the run's last step; negative: unknown.
   double seconds_left = -1;
+  /// Of the input in evaluations, which grows with that of training (train.grow).
+  InputSize evaluation_size;
   /// Learning rate.
   float rate = 0;
   /// 0 without loss scaling.

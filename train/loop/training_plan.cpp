@@ -52,9 +52,9 @@ void TrainingPlan::follow(const Plan& plan) {
   schedule_.change_total(plan.made_at, plan.steps, time_plan_.active() ? warmup_limit : 1);
 }
 
-/// The first plan, and later ones that differ by more than a tenth, at most ten times in all.
+/// The first plan, and later ones that differ by more than a fifth, at most ten times in all.
 void TrainingPlan::report(const Progress& progress) {
-  constexpr double difference = 0.1, between = 0.1;
+  constexpr double difference = 0.2, between = 0.1;
   const double minutes = config_.train.minutes, used = pace_.times().used;
   const bool first = reported_.steps == 0;
   const auto changed = static_cast<double>(std::abs(length_.steps() - reported_.steps));
@@ -80,13 +80,19 @@ float TrainingPlan::pretrained_share(const Progress& progress) const {
   return std::min(1.0f, static_cast<float>(progress.iteration + 1) / length);
 }
 
-bool TrainingPlan::assigns_statically(const Progress& progress) const {
+int TrainingPlan::input_stage(const Progress& progress) const {
+  const auto steps = growing_.boundaries(length_, progress);
+  return static_cast<int>(
+      std::count_if(steps.begin(), steps.end(), [&](int64_t step) { return step < progress.iteration; }));
+}
+
+bool TrainingPlan::assigns_statically(const Progress& progress, int64_t step) const {
   const float part = config_.train.static_assignment.value_or(0);
-  return progress.iteration < length_.last_part(1 - part, progress.plans);
+  return !progress.static_over && step < length_.last_part(1 - part, progress.plans);
 }
 
 double TrainingPlan::work(const Progress& progress, int64_t from, int64_t to) const {
-  return growing_.work(from, to, growing_.boundaries(length_, progress.plans));
+  return growing_.work(from, to, growing_.boundaries(length_, progress));
 }
 
 RunEnd TrainingPlan::loader_end(const Progress& progress, int micro_batches) const {
@@ -99,8 +105,7 @@ RunEnd TrainingPlan::loader_end(const Progress& progress, int micro_batches) con
   RunEnd end;
   end.batches = batches(length_.steps());
   end.plain_from = batches(length_.last_part(config_.augment.whole_images(), progress.plans));
-  for (const int64_t step : growing_.boundaries(length_, progress.plans))
-    end.larger_from.push_back(batches(step));
+  for (const int64_t step : growing_.boundaries(length_, progress)) end.larger_from.push_back(batches(step));
   return end;
 }
 

@@ -40,8 +40,11 @@ class TrainingPlan {
   float rate(int64_t iteration) const { return schedule_.rate(iteration); }
   /// Of the learning rate that pretrained layers have in the next step.
   float pretrained_share(const Progress& progress) const;
-  /// Whether simota takes all of its candidates in the next step (train.static_assignment).
-  bool assigns_statically(const Progress& progress) const;
+  /// Whether simota takes all of its candidates in this step (train.static_assignment), the next or the last one.
+  bool assigns_statically(const Progress& progress, int64_t step) const;
+  /// By the plans alone (Progress::input_stage), as of the last step.
+  int input_stage(const Progress& progress) const;
+  const GrowingInput& growing() const { return growing_; }
   /// Of the steps [from, to), in steps of the largest input.
   double work(const Progress& progress, int64_t from, int64_t to) const;
   /// Where the run ends, and where its last part begins, for a loader that starts here.

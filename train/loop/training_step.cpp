@@ -91,6 +91,11 @@ void TrainingStep::update() {
   ++trained_.version;
 }
 
+void TrainingStep::drop_recordings() {
+  recorded_update_.reset();
+  networks_.drop_recordings();
+}
+
 void TrainingStep::update_only() {
   queue_optimizer();
   ++trained_.version;
@@ -101,9 +106,11 @@ void TrainingStep::resume(const StepState& state) {
   ++trained_.version;
 }
 
-Network& TrainingStep::averaged_network() {
+Network& TrainingStep::averaged_network(const InputSize& size) {
   ++averaged_.version;
-  return networks_.evaluation();
+  Network& network = networks_.evaluation(size);
+  network.assign_statically(static_assignment_);
+  return network;
 }
 
 std::vector<float> TrainingStep::averaged_parameters() const {

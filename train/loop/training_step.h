@@ -64,13 +64,18 @@ class TrainingStep {
   /// Neither recorded nor timed.
   void update_only();
 
+  /// Releases what was recorded of the step, whose sums over ranks may be part of it: NCCL ends no communicator that a
+  /// recording refers to.
+  void drop_recordings();
+
   OptimizerStep& optimizer() { return *optimizer_; }
   const OptimizerStep& optimizer() const { return *optimizer_; }
   /// Resumes from this state and the current contents of state_arrays().
   void resume(const StepState& state);
 
-  /// The evaluation network, with the current averaged parameters.
-  Network& averaged_network();
+  /// The evaluation network for a size that the run evaluates at, with the current averaged parameters. Its losses are
+  /// by the assignment of the last step.
+  Network& averaged_network(const InputSize& size);
   std::vector<float> averaged_parameters() const;
   /// Replaces the averaged parameters, for an evaluation of others; without an average, the run's own.
   void set_averaged_parameters(const std::vector<float>& values);

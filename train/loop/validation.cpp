@@ -81,7 +81,7 @@ std::optional<Metrics> Validation::measure(Network& network, const Dataset& imag
                                            const std::function<void(int, std::span<const ScoredBox>)>& see,
                                            bool share_errors) {
   const InputFit fit{
-      .size = config_.evaluation_size(), .letterbox = config_.augment.letterbox, .channels = model_.channels};
+      .size = network.setup().size(), .letterbox = config_.augment.letterbox, .channels = model_.channels};
   const DetectOptions options{.nms = for_model(config_.evaluate.nms, model_),
                               .workers = std::max(1, config_.loader.threads()),
                               .tiles = config_.data.tiles};
@@ -131,6 +131,16 @@ bool Validation::record_score(const Metrics& metrics, Progress& progress) {
   progress.evaluations_since_best = 0;
   best_ = metrics;
   return true;
+}
+
+void Validation::begin_anew(Progress& progress) {
+  progress.recent_scores.clear();
+  progress.kept.clear();
+  progress.best_score = -1;
+  progress.best_epoch = 0;
+  progress.evaluations_since_best = 0;
+  best_.reset();
+  last_.reset();
 }
 
 bool Validation::out_of_patience(const Progress& progress) const {

@@ -47,6 +47,8 @@ class Validation {
   /// with those of the evaluations before (evaluate.smooth), so that one lucky evaluation does not decide.
   /// Lists it if it is among the train.average best. True when it is the best so far.
   bool record_score(const Metrics& metrics, Progress& progress);
+  /// Forgets the scores so far: those that follow are of another input size, and not comparable.
+  void begin_anew(Progress& progress);
   /// Whether train.patience evaluations have passed without a better score.
   bool out_of_patience(const Progress& progress) const;
 

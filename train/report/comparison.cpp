@@ -28,12 +28,13 @@ void try_to(ComparedRun& run, Read&& read) {
   }
 }
 
-/// The row with the highest AP; nullptr when none was evaluated.
+/// The row with the highest AP at the final input size; nullptr when none was evaluated.
 const std::vector<double>* best_row(const MetricsTable& table) {
   const int AP = table.column("AP");
+  const double comparable_after = table.comparable_after();
   const std::vector<double>* best = nullptr;
   for (const auto& row : table.rows) {
-    if (AP < 0 || std::isnan(row[static_cast<size_t>(AP)])) continue;
+    if (AP < 0 || std::isnan(row[static_cast<size_t>(AP)]) || row[0] <= comparable_after) continue;
     if (!best || row[static_cast<size_t>(AP)] > (*best)[static_cast<size_t>(AP)]) best = &row;
   }
   return best;

@@ -82,7 +82,8 @@ std::vector<std::string> metric_columns(const std::vector<std::string>& classes)
                                    "val_class",
                                    "val_loss",
                                    "precision",
-                                   "recall"};
+                                   "recall",
+                                   "input_height"};
   if (classes.size() > most_classes) return columns;
   for (const std::string& name : classes) columns.push_back(class_column(name, columns));
   return columns;
@@ -104,6 +105,7 @@ std::vector<double> metric_values(const EpochSummary& summary, size_t classes) {
   const bool scored = metrics.AP != no_truths;
   values.push_back(scored ? metrics.best.precision : nothing);
   values.push_back(scored ? metrics.best.recall : nothing);
+  values.push_back(summary.input_height);
   for (size_t i = 0; classes <= most_classes && i < classes; ++i)
     values.push_back(i < metrics.per_class.size() ? known(metrics.per_class[i].AP) : nothing);
   return values;

@@ -87,6 +87,21 @@ int MetricsTable::column(const std::string& name) const {
   return found == columns.end() ? -1 : static_cast<int>(found - columns.begin());
 }
 
+std::vector<double> MetricsTable::input_growth() const {
+  std::vector<double> epochs;
+  const int height = column("input_height");
+  for (size_t i = 1; height >= 0 && i < rows.size(); ++i) {
+    const auto at = static_cast<size_t>(height);
+    if (rows[i][at] > rows[i - 1][at]) epochs.push_back(rows[i - 1][0]);
+  }
+  return epochs;
+}
+
+double MetricsTable::comparable_after() const {
+  const std::vector<double> grew = input_growth();
+  return grew.empty() ? -1 : grew.back();
+}
+
 MetricsTable read_metrics_csv(const std::filesystem::path& file) {
   return parse(read_file(file), file.string());
 }

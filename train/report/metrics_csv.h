@@ -15,6 +15,10 @@ struct MetricsTable {
 
   /// Index of a column, or -1.
   int column(const std::string& name) const;
+  /// The epochs after which the input, and with it the evaluations', was larger (train.grow).
+  std::vector<double> input_growth() const;
+  /// Evaluations after this epoch are of the final input size, and comparable.
+  double comparable_after() const;
 };
 
 /// Reads a metrics.csv. An incomplete last line (the machine died while writing it) is dropped; throws

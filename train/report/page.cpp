@@ -54,7 +54,10 @@ Json json_of(const PlotPanel& panel) {
       curves.back()["best"] = {number(curve.x[static_cast<size_t>(best)]),
                                number(curve.y[static_cast<size_t>(best)])};
   }
-  return {{"title", panel.title}, {"log", is_logarithmic(panel)}, {"curves", curves}};
+  return {{"title", panel.title},
+          {"log", is_logarithmic(panel)},
+          {"grew", numbers(panel.grew, 1)},
+          {"curves", curves}};
 }
 
 std::string base64(const std::vector<uchar>& bytes) {

@@ -132,6 +132,11 @@ class Panel {
     s.append(svg("path", {d: `M${left} ${top}V${top + h}H${left + w}`, stroke: "#9aa1a9", fill: "none"}),
              svg("text", {x: left + w / 2, y: height - 6, "text-anchor": "middle"},
                  this.xName + (log ? " (vertical scale logarithmic)" : "")));
+    for (const x of (this.spec.grew || []).map(this.px)) {
+      const line = svg("line", {x1: x, x2: x, y1: top, y2: top + h, stroke: "#b9c0c8"});
+      line.append(svg("title", {}, "the input became larger"));
+      s.append(line);
+    }
     const marked = this.section.marked;
     if (marked && marked >= r.x[0] && marked <= r.x[1]) {
       const x = this.px(marked), late = x > left + w / 2;

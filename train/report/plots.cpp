@@ -99,6 +99,10 @@ void draw_panel(Canvas& canvas, const cv::Rect2d& place, const PlotPanel& panel,
   plot.draw_grid(letters);
   canvas.text(is_logarithmic(panel) ? x_name + "  (vertical scale logarithmic)" : x_name,
               {plot.area.x + plot.area.width / 2, place.y + place.height - 10}, letters, gray, Align::center);
+  for (const double epoch : panel.grew) {
+    const double across = plot.at(epoch, plot.y.low).x;
+    plot.canvas.line({across, plot.area.y}, {across, plot.area.y + plot.area.height}, {190, 198, 208}, 1);
+  }
   if (best_epoch > 0) mark_best_epoch(plot, best_epoch);
   for (size_t i = 0; i < panel.curves.size(); ++i)
     draw_points(plot, panel.curves[i], panel.better, color_of(panel, i));
@@ -114,9 +118,11 @@ cv::Scalar line_color(size_t number) {
 }
 
 int best_of(const Curve& curve, Better better) {
-  if (curve.y.empty() || better == Better::neither) return -1;
-  const auto best = better == Better::lower ? std::min_element(curve.y.begin(), curve.y.end())
-                                            : std::max_element(curve.y.begin(), curve.y.end());
+  const auto first = std::upper_bound(curve.x.begin(), curve.x.end(), curve.comparable_after);
+  const auto from = curve.y.begin() + (first - curve.x.begin());
+  if (from == curve.y.end() || better == Better::neither) return -1;
+  const auto best =
+      better == Better::lower ? std::min_element(from, curve.y.end()) : std::max_element(from, curve.y.end());
   return static_cast<int>(best - curve.y.begin());
 }
 

@@ -18,6 +18,8 @@ struct Curve {
   std::vector<double> x, y;
   /// Of line_color(); −1: the one of its place in the panel.
   int color = -1;
+  /// Values up to here compete with none after it: they are of smaller inputs (train.grow).
+  double comparable_after = -INFINITY;
 };
 
 /// Which values of a curve are the better ones.
@@ -29,13 +31,15 @@ struct PlotPanel {
   std::vector<Curve> curves;
   /// Losses (lower) are drawn on a logarithmic scale when they fall by more than a factor of 10.
   Better better = Better::neither;
+  /// Where the input grew.
+  std::vector<double> grew = {};
 };
 
 /// Colours of lines, distinguishable for the colour-blind (Okabe and Ito).
 cv::Scalar line_color(size_t number);
 inline constexpr size_t line_colors = 10;
 
-/// The index of a curve's best value; −1: it has none.
+/// The index of a curve's best comparable value; −1: it has none.
 int best_of(const Curve& curve, Better better);
 /// Whether a panel is drawn on a logarithmic scale.
 bool is_logarithmic(const PlotPanel& panel);

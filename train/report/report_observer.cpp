@@ -22,6 +22,7 @@ LossTotals difference(const LossTotals& now, const LossTotals& then) {
 EpochSummary summary(const TrainingStatus& status, const Metrics* metrics, bool whole) {
   return {.epoch = status.epochs_done,
           .iteration = status.iteration,
+          .input_height = status.evaluation_size.height,
           .sums = status.sums,
           .losses = status.losses,
           .rate = status.rate,

@@ -11,8 +11,9 @@ struct Line {
 };
 
 /// The measured values of one column, in order of epochs.
-Curve curve_of(const MetricsTable& table, int column, const Line& line) {
+Curve curve_of(const MetricsTable& table, int column, const Line& line, const std::vector<double>& grew) {
   Curve curve{line.name, {}, {}, line.color};
+  if (!grew.empty()) curve.comparable_after = grew.back();
   for (const std::vector<double>& row : table.rows) {
     const double value = row[static_cast<size_t>(column)];
     if (!std::isfinite(value)) continue;
@@ -27,11 +28,12 @@ Curve curve_of(const MetricsTable& table, int column, const Line& line) {
 std::vector<PlotPanel> results_panels(const MetricsTable& table) {
   constexpr int train = 0, validation = 1, more = 2;
   std::vector<PlotPanel> panels;
+  const std::vector<double> grew = table.input_growth();
   const auto add = [&](const std::string& title, const std::vector<Line>& lines, Better better) {
-    PlotPanel panel{title, {}, better};
+    PlotPanel panel{title, {}, better, grew};
     for (const Line& line : lines) {
       if (const int column = table.column(line.column); column >= 0)
-        panel.curves.push_back(curve_of(table, column, line));
+        panel.curves.push_back(curve_of(table, column, line, grew));
     }
     if (!panel.curves.empty()) panels.push_back(std::move(panel));
   };

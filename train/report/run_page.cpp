@@ -29,14 +29,22 @@ double cell(const MetricsTable& table, const std::vector<double>* row, const cha
   return at < 0 || !row ? std::nan("") : (*row)[static_cast<size_t>(at)];
 }
 
-std::string time_of(const MetricsTable& table) {
-  const int column = table.column("seconds");
-  double sum = 0;
-  for (const auto& row : table.rows) {
-    if (column >= 0 && !std::isnan(row[static_cast<size_t>(column)])) sum += row[static_cast<size_t>(column)];
+/// The seconds and images of all epochs whose times are known.
+struct TrainingTimes {
+  explicit TrainingTimes(const MetricsTable& table) {
+    for (const auto& row : table.rows) {
+      const double took = cell(table, &row, "seconds"), speed = cell(table, &row, "images_per_s");
+      if (!std::isnan(took)) seconds += took;
+      if (std::isnan(took) || std::isnan(speed)) continue;
+      timed += took;
+      images += speed * took;
+    }
   }
-  return sum > 0 ? format_seconds(sum) : "–";
-}
+  std::string time() const { return seconds > 0 ? format_seconds(seconds) : "–"; }
+  std::string speed() const { return timed > 0 ? fmt::format("{:.1f}", images / timed) : "–"; }
+
+  double seconds = 0, timed = 0, images = 0;
+};
 
 Page::Pairs headlines(const RunStanding& now) {
   const MetricsTable& curves = now.curves;
@@ -54,9 +62,9 @@ Page::Pairs headlines(const RunStanding& now) {
   tiles.emplace_back("best epoch", now.best_epoch > 0 ? std::to_string(now.best_epoch) : "–");
   const auto* last = curves.rows.empty() ? nullptr : &curves.rows.back();
   tiles.emplace_back("epochs trained", last ? fmt::format("{:.0f}", (*last)[0]) : "0");
-  tiles.emplace_back("time of training", time_of(curves));
-  const double speed = cell(curves, last, "images_per_s");
-  tiles.emplace_back("images per second", std::isnan(speed) ? "–" : fmt::format("{:.1f}", speed));
+  const TrainingTimes times(curves);
+  tiles.emplace_back("time of training", times.time());
+  tiles.emplace_back("images per second", times.speed());
   return tiles;
 }
 

@@ -73,6 +73,8 @@ nlohmann::json to_json(const Progress& p) {
           {"sums", {s.images, s.seconds, s.waited, s.comm_waited, s.busy}},
           {"plans", plans},
           {"times", {p.times.used, p.times.evaluation, p.times.evaluated_at}},
+          {"input_stage", p.input_stage},
+          {"static_over", p.static_over},
           {"state", to_json(p.state)}};
 }
 
@@ -100,6 +102,8 @@ Progress progress_from(const nlohmann::json& json) {
   p.best_epoch = json.at("best_epoch").get<int>();
   p.evaluations_since_best = json.at("evaluations_since_best").get<int>();
   read_plans(json, p);
+  p.input_stage = json.value("input_stage", -1);
+  p.static_over = json.value("static_over", false);
   if (json.contains("kept")) {  // earlier versions wrote none of these
     p.recent_scores = json.at("recent_scores").get<std::vector<double>>();
     for (const auto& one : json.at("kept"))

@@ -80,6 +80,10 @@ struct Progress {
   /// follow from all of them. None without train.minutes, or while nothing is known of the run's speed.
   std::vector<Plan> plans;
   RunTimes times;
+  /// How often the input has grown (train.grow); −1: not known, in the state of an earlier version. And whether
+  /// simota's static assignment is over. A run that is made longer goes back in neither.
+  int input_stage = 0;
+  bool static_over = false;
   /// Scores of the latest evaluations, oldest first: what evaluate.smooth averages.
   std::vector<double> recent_scores;
   /// The evaluations whose averaged parameters are kept (train.average), in order.

@@ -33,9 +33,10 @@ void announce(const Preparation& run, const Trainer& trainer, const Communicator
   if (const int frozen = frozen_convolutions(run.model); frozen > 0)
     log::info("{} frozen", counted(static_cast<size_t>(frozen), "convolution is", "convolutions are"));
   const std::string shared = ranks.alone() ? "" : " on " + std::to_string(ranks.size()) + " ranks";
-  log::info("{} training and {} validation images; batch {} = {} x {}{}; {} of memory",
+  const int passes = config.train.batch / config.train.micro_batch / ranks.size();
+  log::info("{} training and {} validation images; batches of {}{}{}; {} of memory",
             run.training.images.size(), run.validation.images.size(), config.train.batch.value(),
-            config.train.batch / config.train.micro_batch / ranks.size(), config.train.micro_batch.value(),
+            passes > 1 ? fmt::format(", in {} passes of {}", passes, config.train.micro_batch.value()) : "",
             shared, format_bytes(static_cast<double>(trainer.memory().peak())));
   if (!run.anchors.heads.empty()) log::info("{}", run.anchors.text());
   if (run.choices.empty()) return;
@@ -70,15 +71,25 @@ void say_where(const RunConfig& config, const RunFolder& folder, const Trainer& 
     std::istringstream table(metrics_table(*trainer.best_metrics()));
     for (std::string line; std::getline(table, line);) log::info("{}", line);
   }
-  if (trainer.progress().best_epoch > 0 && written(folder.best()))
-    log::info("Best weights ({}): {}", time_of_best(config, trainer.progress()), folder.best().string());
+  if (trainer.progress().best_epoch > 0 && written(folder.best())) {
+    const int smooth = config.evaluate.smooth;
+    log::info("Best weights ({}{}): {}", time_of_best(config, trainer.progress()),
+              smooth > 1 ? fmt::format(", by the {} of the last {} evaluations",
+                                       enum_name(config.evaluate.best_by), smooth)
+                         : "",
+              folder.best().string());
+  }
   if (trainer.progress().averaged_score >= 0 && written(folder.averaged()))
     log::info("Average of the best weights, better than the best alone: {}", folder.averaged().string());
   if (written(folder.last())) log::info("Last weights: {}", folder.last().string());
   log::info("All of it on one page: {}", folder.file("report.html").string());
   if (const auto weights = weights_to_use(folder, trainer.progress()); written(weights)) {
-    log::info("Detect {} in your own images: brightnet detect --weights {} --source FOLDER",
-              dataset.classes.size() == 1 ? dataset.classes[0] : "objects", weights.string());
+    const auto& best = trainer.best_metrics();
+    const bool found = best && best->best.f1 > 0;
+    log::info(
+        "Detect {} in your own images: brightnet detect --weights {} --source FOLDER{}",
+        dataset.classes.size() == 1 ? dataset.classes[0] : "objects", weights.string(),
+        found ? fmt::format(" --conf {:.2f}", std::max(0.01f, static_cast<float>(best->best.score))) : "");
   }
   log::info("Everything else (results.png, metrics.csv, val_pred*.jpg, TensorBoard events): {}",
             folder.path().string());

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/layers/models.h"
+
 namespace brightnet {
 namespace {
 
@@ -20,13 +22,20 @@ TEST(GrowingInput, SizesHaveEqualPartsOfTheGrowingPart) {
   EXPECT_EQ(GrowingInput(config).boundaries(length, {}), (std::vector<int64_t>{30, 60}));
 }
 
+Progress planned(const Plan& plan) {
+  Progress progress;
+  progress.plans = {plan};
+  return progress;
+}
+
 TEST(GrowingInput, FollowsLaterPlansWithoutReturningToSmallerSizes) {
   const RunConfig config = growing(0.6f, {224, 320, 416});
   const RunLength length(config.train, 40);
   const GrowingInput input(config);
-  EXPECT_EQ(input.boundaries(length, {{10, 200}}), (std::vector<int64_t>{60, 120}));
-  EXPECT_EQ(input.boundaries(length, {{40, 200}}), (std::vector<int64_t>{30, 120})) << "the first has passed";
-  EXPECT_EQ(input.boundaries(length, {{25, 50}}), (std::vector<int64_t>{25, 30}))
+  EXPECT_EQ(input.boundaries(length, planned({10, 200})), (std::vector<int64_t>{60, 120}));
+  EXPECT_EQ(input.boundaries(length, planned({40, 200})), (std::vector<int64_t>{30, 120}))
+      << "the first has passed";
+  EXPECT_EQ(input.boundaries(length, planned({25, 50})), (std::vector<int64_t>{25, 30}))
       << "it should have begun before";
 }
 
@@ -48,6 +57,52 @@ TEST(GrowingInput, IsInactiveWithOneSizeAndWithSizesThatAreDrawn) {
     EXPECT_EQ(input.work(3, 10, {}), 7);
     EXPECT_EQ(input.least_work(), 1);
   }
+}
+
+TEST(GrowingInput, StaysAtTheSizesThatWereReachedHoweverMuchLongerTheRunBecomes) {
+  const RunConfig config = growing(0.6f, {224, 320, 416});
+  RunConfig longer = config;
+  longer.train.epochs = 30;  // 300 steps: 90 and 180 by their number alone
+  Progress progress;
+  progress.iteration = 50;
+  progress.input_stage = 1;
+  EXPECT_EQ(GrowingInput(longer).boundaries(RunLength(longer.train, 40), progress),
+            (std::vector<int64_t>{50, 180}));
+}
+
+TEST(GrowingInput, EvaluatesAtTheSizeThatIsTrained) {
+  RunConfig config = growing(0.6f, {224, 320, 416});
+  config.evaluate.size = 608;
+  const GrowingInput input(config);
+  Progress progress;
+  for (const auto& [size, evaluated] :
+       std::vector<std::pair<InputSize, InputSize>>{{224, 224}, {320, 320}, {416, 608}}) {
+    progress.input_stage = input.stage_of(size);
+    EXPECT_EQ(input.evaluation_size(progress), evaluated);
+    EXPECT_EQ(input.full(progress), evaluated == 608);
+  }
+  const GrowingInput constant(growing(0, {224, 416}));
+  EXPECT_EQ(constant.stage_of(224), 0);
+  EXPECT_TRUE(constant.full({}));
+}
+
+TEST(GrowingInput, MakesTheAnchorsOfAModelAsMuchSmallerAsItsInput) {
+  Model model = testing::model_of(R"(
+head: {anchors: [[10, 20], [40, 40]]}
+layers:
+  - conv: {filters: auto, size: 1, stride: 4, batch_norm: false, activation: linear}
+  - yolo: {mask: [0, 1]}
+)",
+                                  1);
+  const GrowingInput input(growing(0.6f, {InputSize(96, 208), InputSize(192, 416)}));
+  const auto anchor = [&](const Progress& progress) {
+    return std::get<YoloAttributes>(input.model_for(model, progress).layers[1].attributes).head.anchors[0];
+  };
+  Progress progress;
+  EXPECT_EQ(anchor(progress).w, 5);
+  EXPECT_EQ(anchor(progress).h, 10);
+  progress.input_stage = 1;
+  EXPECT_EQ(anchor(progress).w, 10);
 }
 
 }  // namespace

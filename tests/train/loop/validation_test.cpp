@@ -147,7 +147,7 @@ std::string validate(const RunConfig& config, Communicator& ranks, const std::st
                      .collectives = collectives},
                     initial_parameters(model, layout, 1));
   Validation validation(config, model, val, ranks);
-  const auto metrics = validation.run(step.averaged_network(), stop);
+  const auto metrics = validation.run(step.averaged_network(config.evaluation_size()), stop);
   if (!metrics) return "stopped";
   std::string text = fmt::format("AP {}", metrics->AP);
   for (const JudgedImage& image : validation.worst().images()) {
@@ -196,7 +196,7 @@ TEST(Validation, OfOtherImagesThatFailsOnOneRankFailsOnAll) {
                       initial_parameters(model, layout, 1));
     Validation validation(config, model, val, ranks);
     try {
-      validation.measure(step.averaged_network(), val, {});
+      validation.measure(step.averaged_network(config.evaluation_size()), val, {});
     } catch (const SharedError& e) {
       return e.what();
     }
@@ -221,7 +221,7 @@ MeanLoss loss_of_validation(const RunConfig& config, Communicator& ranks) {
                      .collectives = collectives},
                     initial_parameters(model, layout, 1));
   Validation validation(config, model, val, ranks);
-  return validation.run(step.averaged_network())->loss.value();
+  return validation.run(step.averaged_network(config.evaluation_size()))->loss.value();
 }
 
 TEST(Validation, HasTheSameLossForAnyBatchAndNumberOfRanks) {
@@ -262,7 +262,7 @@ TEST(Validation, SaysHowManyImagesAreDone) {
   std::string said;
   Validation validation(config, model, val, Communicator::solo(),
                         [&](int64_t done, int64_t images) { said += fmt::format("{}/{} ", done, images); });
-  validation.run(step.averaged_network());
+  validation.run(step.averaged_network(config.evaluation_size()));
   EXPECT_EQ(said, "1/5 2/5 3/5 4/5 5/5 ");
 }
 

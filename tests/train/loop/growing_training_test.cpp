@@ -1,0 +1,145 @@
+// A run whose input grows (train.grow): at which size it trains and evaluates, what counts, and what is saved.
+#include <gtest/gtest.h>
+
+#include "detect/evaluate/evaluate.h"
+#include "detect/inference.h"
+#include "formats/weights.h"
+#include "tests/train/small_training.h"
+
+namespace brightnet::testing {
+namespace {
+
+/// 12 images in batches of 4, three steps an epoch: half of them at 32 pixels, the rest at 64.
+std::vector<std::string> growing(int epochs, std::vector<std::string> more = {}) {
+  std::vector<std::string> all{"train.epochs=" + std::to_string(epochs), "train.sizes=[32, 64]",
+                               "train.grow=0.5", "evaluate.smooth=1"};
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+class Watcher : public TrainingObserver {
+ public:
+  std::string name() const override { return "a watcher"; }
+  void step_done(const StepDone& event) override {
+    if (event.status.iteration == stop_at) stop.request_stop();
+  }
+  void evaluated(const Evaluated& event) override {
+    sizes.push_back(event.status.evaluation_size.height);
+    losses.push_back(event.metrics.loss->box);
+  }
+  void best_found(const BestFound& event) override { best.push_back(event.epoch); }
+
+  int64_t stop_at = 0;
+  std::stop_source stop;
+  std::vector<int> sizes, best;
+  std::vector<double> losses;
+};
+
+/// A run of these options from its beginning, or resumed.
+struct GrowingRun {
+  GrowingRun(const SmallRun& run, const std::vector<std::string>& options, bool old = false)
+      : training(run.load(options), run.folder() / "out", old, std::make_unique<WatchedBackend>(seen)),
+        trainer(watched()) {
+    if (old) trainer.resume();
+  }
+  Trainer watched() {
+    training.observers_besides = {&watcher};
+    return training.make();
+  }
+  TrainingEnd train() { return trainer.run(watcher.stop.get_token()); }
+  /// Of the coarser head in each step's first micro-batch: its stride is 16.
+  std::vector<int> trained_sizes() const {
+    std::vector<int> sizes;
+    for (size_t i = 0; i < seen.losses.size(); i += 2 * heads)
+      sizes.push_back(16 * seen.losses[i].grid_width);
+    return sizes;
+  }
+
+  SeenWork seen;
+  Watcher watcher;
+  SmallTraining training;
+  Trainer trainer;
+};
+
+TEST(GrowingTraining, IsEvaluatedAtTheSizeThatIsTrained) {
+  const SmallRun run;
+  GrowingRun growth(run, growing(4));
+  ASSERT_EQ(growth.train(), TrainingEnd::finished);
+  EXPECT_EQ(growth.trained_sizes(), (std::vector<int>{32, 32, 32, 32, 32, 32, 64, 64, 64, 64, 64, 64}));
+  for (const SeenLoss& loss : growth.seen.losses)
+    EXPECT_EQ(loss.input_width, 64) << "anchors are relative to the full input";
+  EXPECT_EQ(growth.watcher.sizes, (std::vector<int>{32, 32, 64, 64}));
+  const MetricsTable table = read_metrics_csv(growth.training.folder.metrics());
+  EXPECT_EQ(table.input_growth(), std::vector<double>{2});
+  EXPECT_EQ(table.comparable_after(), 2);
+}
+
+TEST(GrowingTraining, CountsTheScoresOfTheFullSizeAlone) {
+  const SmallRun run;
+  // Scores of 0 throughout: without better ones, patience would end the run in its second epoch.
+  GrowingRun growth(run, growing(8, {"train.patience=2", "evaluate.nms.score=0.99", "train.average=4"}));
+  ASSERT_EQ(growth.train(), TrainingEnd::no_better);
+  EXPECT_EQ(growth.trainer.progress().epoch, 7u) << "the first at full size, and two that are no better";
+  EXPECT_EQ(growth.trainer.progress().best_epoch, 5);
+  EXPECT_EQ(growth.watcher.best, (std::vector<int>{1, 5}));
+  for (const KeptSet& kept : growth.trainer.progress().kept) EXPECT_GT(kept.iteration, 12);
+  EXPECT_EQ(load_trained_model(growth.training.folder.best()).size, InputSize(64));
+}
+
+TEST(GrowingTraining, AnInterruptedRunLeavesWeightsForTheSizeTheyWereTrainedAt) {
+  const SmallRun run;
+  GrowingRun growth(run, growing(4));
+  growth.watcher.stop_at = 4;
+  ASSERT_EQ(growth.train(), TrainingEnd::interrupted);
+  for (const auto& file : {growth.training.folder.last(), growth.training.folder.best()}) {
+    const TrainedModel trained = load_trained_model(file);
+    EXPECT_EQ(trained.size, InputSize(32));
+    const auto& yolo = std::get<YoloAttributes>(trained.model.layers[4].attributes);
+    EXPECT_EQ(yolo.head.anchors[0].w, 4);
+    EXPECT_EQ(yolo.head.anchors[3].h, 16);
+  }
+  // As the run scored them.
+  const auto backend = make_cpu_backend();
+  InferenceNetwork network(load_trained_model(growth.training.folder.best()), *backend, Precision::fp32, 2,
+                           {}, true);
+  const auto metrics = evaluate(network.network(), growth.training.val, network.fit(), {});
+  ASSERT_TRUE(metrics);
+  EXPECT_NEAR(metrics->loss->box, growth.watcher.losses.at(0), 1e-5 * metrics->loss->box);
+}
+
+TEST(GrowingTraining, ResumesInTheSizeAndWithTheScoresItHad) {
+  const SmallRun run;
+  GrowingRun whole(run, growing(4));
+  ASSERT_EQ(whole.train(), TrainingEnd::finished);
+  const auto expected = tensors_of(whole.training.folder.last());
+  std::filesystem::remove_all(run.folder() / "out");
+  std::vector<int> sizes;
+  for (const int64_t stop_at : {2, 5, 7, 10, 0}) {
+    GrowingRun part(run, growing(4), stop_at > 2 || stop_at == 0);
+    part.watcher.stop_at = stop_at;
+    ASSERT_EQ(part.train(), stop_at > 0 ? TrainingEnd::interrupted : TrainingEnd::finished);
+    sizes.insert(sizes.end(), part.watcher.sizes.begin(), part.watcher.sizes.end());
+    if (stop_at == 0) {
+      EXPECT_EQ(tensors_of(part.training.folder.last()), expected);
+    }
+  }
+  EXPECT_EQ(sizes, (std::vector<int>{32, 32, 64, 64}));
+}
+
+TEST(GrowingTraining, ARunThatIsMadeLongerGoesBackToNothing) {
+  const SmallRun run;
+  const std::vector<std::string> simota{"head.assignment=simota", "train.static_assignment=0.5"};
+  {
+    GrowingRun first(run, growing(2, simota));
+    ASSERT_EQ(first.train(), TrainingEnd::finished);
+    EXPECT_EQ(first.seen.losses.front().assignment, AssignmentKind::neighbours);
+    EXPECT_EQ(first.seen.losses.back().assignment, AssignmentKind::simota);
+  }
+  GrowingRun rest(run, growing(8, simota), true);
+  ASSERT_EQ(rest.train(), TrainingEnd::finished);
+  EXPECT_EQ(rest.trained_sizes(), std::vector<int>(18, 64));
+  for (const SeenLoss& loss : rest.seen.losses) EXPECT_EQ(loss.assignment, AssignmentKind::simota);
+}
+
+}  // namespace
+}  // namespace brightnet::testing
