@@ -178,7 +178,7 @@ void Page::score_curves(const Metrics& metrics) {
   }
   for (int plot = 0; plot < 4; ++plot) {
     curves[plot].push_back({{"name", known.size() == 1 ? known[0]->name : "mean of the classes"},
-                            {"color", "#222222"},
+                            {"color", "var(--ink)"},
                             {"wide", true},
                             {"x", numbers(plot == 0 ? recalls : scores)},
                             {"y", numbers(mean[plot])}});

@@ -120,27 +120,27 @@ class Panel {
                   : y => top + h - (y - r.y[0]) / (r.y[1] - r.y[0]) * h;
     this.place = {left, top, w, h, x: r.x};
     for (const t of log ? logTicks(...r.y) : ticks(...r.y, 5)) {
-      s.append(svg("line", {x1: left, x2: left + w, y1: this.py(t), y2: this.py(t), stroke: "#e6e8eb"}),
+      s.append(svg("line", {x1: left, x2: left + w, y1: this.py(t), y2: this.py(t), stroke: "var(--grid)"}),
                svg("text", {x: left - 6, y: this.py(t) + 4, "text-anchor": "end"}, label(t)));
     }
     const whole = r.x[1] - r.x[0] >= 2 && !this.spec.unit;
     for (const t of ticks(...r.x, w > 300 ? 6 : 4)) {
       if (whole && t !== Math.round(t)) continue;
-      s.append(svg("line", {x1: this.px(t), x2: this.px(t), y1: top, y2: top + h, stroke: "#f0f1f3"}),
+      s.append(svg("line", {x1: this.px(t), x2: this.px(t), y1: top, y2: top + h, stroke: "var(--rule)"}),
                svg("text", {x: this.px(t), y: top + h + 16, "text-anchor": "middle"}, label(t)));
     }
-    s.append(svg("path", {d: `M${left} ${top}V${top + h}H${left + w}`, stroke: "#9aa1a9", fill: "none"}),
+    s.append(svg("path", {d: `M${left} ${top}V${top + h}H${left + w}`, stroke: "var(--axis)", fill: "none"}),
              svg("text", {x: left + w / 2, y: height - 6, "text-anchor": "middle"},
                  this.xName + (log ? " (vertical scale logarithmic)" : "")));
     for (const x of (this.spec.grew || []).map(this.px)) {
-      const line = svg("line", {x1: x, x2: x, y1: top, y2: top + h, stroke: "#b9c0c8"});
+      const line = svg("line", {x1: x, x2: x, y1: top, y2: top + h, stroke: "var(--grew)"});
       line.append(svg("title", {}, "the input became larger"));
       s.append(line);
     }
     const marked = this.section.marked;
     if (marked && marked >= r.x[0] && marked <= r.x[1]) {
       const x = this.px(marked), late = x > left + w / 2;
-      s.append(svg("line", {x1: x, x2: x, y1: top, y2: top + h, stroke: "#6a727b", "stroke-dasharray": "4 4"}),
+      s.append(svg("line", {x1: x, x2: x, y1: top, y2: top + h, stroke: "var(--best)", "stroke-dasharray": "4 4"}),
                svg("text", {x: late ? x + 4 : x - 4, y: top - 7, "text-anchor": late ? "end" : "start"},
                    "best epoch " + marked));
     }
@@ -161,7 +161,7 @@ class Panel {
     this.cross = svg("g", {}); s.append(this.cross);
   }
   ring([x, y], color, r) {
-    this.svg.append(svg("circle", {cx: this.px(x), cy: this.py(y), r, fill: "#fff", stroke: color, "stroke-width": 2}));
+    this.svg.append(svg("circle", {cx: this.px(x), cy: this.py(y), r, fill: "var(--paper)", stroke: color, "stroke-width": 2}));
   }
   xAt(e) {
     const b = this.svg.getBoundingClientRect(), {left, w, x} = this.place;
@@ -181,9 +181,9 @@ class Panel {
     if (!near.length) return;
     const at = near.reduce((a, b) => Math.abs(b[1] - x) < Math.abs(a[1] - x) ? b : a)[1];
     const px = this.px(at), {top, h, left, w} = this.place;
-    this.cross.append(svg("line", {x1: px, x2: px, y1: top, y2: top + h, stroke: "#22262b", "stroke-width": 1}));
+    this.cross.append(svg("line", {x1: px, x2: px, y1: top, y2: top + h, stroke: "var(--ink)", "stroke-width": 1}));
     for (const [c, cx, cy] of near)
-      this.cross.append(svg("circle", {cx: this.px(cx), cy: this.py(cy), r: 3.5, fill: c.color, stroke: "#fff"}));
+      this.cross.append(svg("circle", {cx: this.px(cx), cy: this.py(cy), r: 3.5, fill: c.color, stroke: "var(--paper)"}));
     if (!own) { this.tip.style.display = "none"; return; }
     const rows = near.length > 12 ? [...near].sort((a, b) => b[2] - a[2]).slice(0, 12) : near;
     this.tip.replaceChildren(el("div", {}, `${this.xName} ${show(at)}`), ...rows.map(([c, cx, cy]) =>
@@ -200,7 +200,7 @@ class Panel {
 function shade(share, background) {
   const a = Math.sqrt(Math.min(1, share));
   const to = background ? [205, 95, 25] : [33, 100, 170];
-  return `rgb(${to.map(c => Math.round(255 + (c - 255) * a)).join(",")})`;
+  return `rgba(${to.join(",")},${a.toFixed(3)})`;
 }
 function matrix(s) {
   const n = s.names.length, sum = list => list.reduce((a, b) => a + b, 0);
@@ -213,9 +213,9 @@ function matrix(s) {
     const line = el("tr", missed ? {class: "apart"} : {},
                     el("th", missed ? {class: "background"} : {}, missed ? "missed" : s.names[p]));
     row.forEach((count, t) => {
-      if (p === n && t === n) return line.append(el("td", {style: "background:#f4f5f7"}));
+      if (p === n && t === n) return line.append(el("td", {style: "background:var(--page)"}));
       const total = t === n ? sum(row) : byTruth[t], share = total ? count / total : 0, back = p === n || t === n;
-      const ink = count === 0 ? "#8a9199" : share > (back ? 0.9 : 0.6) ? "#fff" : "#22262b";
+      const ink = count === 0 ? "var(--off)" : share > (back ? 0.9 : 0.6) ? "#fff" : "var(--ink)";
       const style = `background:${shade(share, back)};color:${ink}`;
       line.append(el("td", {style, class: t === n ? "apart" : ""}, el("b", {}, String(count)),
                      count ? el("small", {}, Math.round(100 * share) + " %") : null));
@@ -241,9 +241,19 @@ const draws = {
                   box.addEventListener("click", () => box.classList.toggle("whole")); return [box]; },
   text: s => [el("details", {}, el("summary", {}, s.title), el("pre", {}, s.text))],
 };
+// What is narrow shares a row with what follows it, where that is narrow as well.
+const narrow = s => s.kind === "facts" || (s.kind === "table" && s.head.length <= 9 && s.rows.length <= 12 &&
+  s.rows.every(r => r.join("").length < 90)) || (s.kind === "confusion" && s.names.length <= 7);
+function placeOf(s) {
+  const i = content.sections.indexOf(s);
+  let run = 0;
+  for (let k = i; k >= 0 && narrow(content.sections[k]); --k) ++run;
+  const next = content.sections[i + 1];
+  return run > 0 && (run % 2 === 0 || (next && narrow(next))) ? "half" : "";
+}
 page.replaceChildren(el("header", {}, el("h1", {}, content.title), el("p", {class: "subtitle"}, content.subtitle)));
 for (const s of content.sections) {
-  const section = el("section", {class: s.kind === "tiles" || s.kind === "sentences" ? s.kind : ""});
+  const section = el("section", {class: s.kind === "tiles" || s.kind === "sentences" ? s.kind : placeOf(s)});
   if (s.title && s.kind !== "text") section.append(el("h2", {}, s.title));
   if (s.note) section.append(el("p", {class: "note"}, s.note));
   section.append(...draws[s.kind](s));

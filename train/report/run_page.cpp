@@ -123,10 +123,10 @@ Page run_page(const RunDescription& run, const RunStanding& now, const Page& bef
   page.panels("Curves", all_panels(now.curves), "epoch", now.best_epoch);
   if (now.best) {
     add_classes(page, run.training_objects, *now.best);
-    page.score_curves(*now.best);
     page.confusion(*now.best);
+    page.score_curves(*now.best);
   } else {
-    for (const char* title : {"Classes", Page::score_title, Page::confusion_title}) keep(title);
+    for (const char* title : {"Classes", Page::confusion_title, Page::score_title}) keep(title);
   }
   for (const Json& picture : now.pictures) page.add(picture);
   page.facts("Data", run.data);
@@ -153,8 +153,8 @@ Page evaluation_page(const std::string& title, const Metrics& metrics, const std
               {fmt::format("precision at confidence {:.2f}", best.score), score(best.precision)},
               {fmt::format("recall at confidence {:.2f}", best.score), score(best.recall)}});
   add_classes(page, {}, metrics);
-  page.score_curves(metrics);
   page.confusion(metrics);
+  page.score_curves(metrics);
   for (const Json& picture : pictures) page.add(picture);
   return page;
 }
