@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "core/input_size.h"
 #include "kernels/backend.h"
 #include "layers/layer_memory.h"
 #include "layers/model/model.h"
@@ -31,8 +30,7 @@ struct LayerSetup {
   const Parameters& parameters;
   Mode mode = Mode::train;
   DType type = DType::f32;
-  /// The input, in pixels, that heads' anchors are for.
-  InputSize anchor_input;
+  Shape network_input;
   /// Sums batch statistics over the images of all ranks; nullptr: over this rank's only.
   StatisticsExchange* statistics = nullptr;
   /// False when no layer before this one has parameters.

@@ -32,10 +32,6 @@ struct NetworkSetup {
   /// need some memory.
   bool loss_of_inference = false;
 
-  /// The input that the heads' anchors are pixels of, so that on a smaller one they are as much smaller; not given:
-  /// this network's own, whose anchors keep their pixels.
-  InputSize anchor_input = {};
-
   InputSize size() const { return {height, width}; }
 };
 

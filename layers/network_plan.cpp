@@ -39,13 +39,8 @@ void check_countable(const LayerSetup& setup) {
 /// Of a layer whose inputs' layers are made.
 LayerSetup Network::layer_setup(int layer) const {
   const Node& node = nodes_[layer];
-  LayerSetup setup{.description = setup_.model->layers[layer],
-                   .inputs = {},
-                   .backend = *setup_.backend,
-                   .parameters = *setup_.parameters,
-                   .mode = setup_.mode,
-                   .type = type_,
-                   .anchor_input = setup_.anchor_input.given() ? setup_.anchor_input : setup_.size()};
+  LayerSetup setup{
+      setup_.model->layers[layer], {}, *setup_.backend, *setup_.parameters, setup_.mode, type_, x_.shape};
   setup.statistics = setup_.statistics;
   for (const int input : node.inputs)
     setup.inputs.push_back(input == network_input ? x_.shape : nodes_[input].shape);

@@ -8,8 +8,8 @@ namespace brightnet {
 
 YoloLayer::YoloLayer(const YoloAttributes& yolo, const LayerSetup& setup)
     : Layer(setup), head_(yolo.head), class_weights_(yolo.class_weights) {
-  head_.input_width = setup.anchor_input.width;
-  head_.input_height = setup.anchor_input.height;
+  head_.input_width = setup.network_input.w;
+  head_.input_height = setup.network_input.h;
 }
 
 size_t YoloLayer::loss_workspace() const {

@@ -83,7 +83,7 @@ struct YoloHead {
   int anchor_count = 0;
   int mask[max_anchors] = {};  ///< indices of this head's anchors
   int mask_count = 0;
-  int input_width = 0, input_height = 0;  ///< pixels of the input that the anchors are for
+  int input_width = 0, input_height = 0;  ///< pixels of the network's input
 
   float scale_xy = 1.0f;    ///< s of b_xy = (σ(t)·s − (s−1)/2 + cell) / grid
   bool new_coords = false;  ///< b_wh = anchor·(2σ(t))² (Scaled-YOLOv4) instead of anchor·exp(t)

@@ -112,32 +112,6 @@ double total(const std::vector<YoloLoss>& losses) {
   return sum;
 }
 
-/// Anchors in pixels of a larger input are as much smaller on this one, in losses and detections.
-TEST(LossOfInference, IsThatOfScaledAnchorsWhereTheyAreForALargerInput) {
-  const auto backend = make_cpu_backend();
-  const Input input(batch);
-  std::string doubled = two_heads;
-  doubled.replace(doubled.find("[[10, 12], [24, 20], [40, 40]]"), 30, "[[20, 36], [48, 60], [80, 120]]");
-  const auto measured = [&](const std::string& yaml, const InputSize& anchor_input) {
-    BoundNetwork bound(*backend, model_of(yaml, 3), batch, side, Precision::fp32, Mode::infer, false, true,
-                       anchor_input);
-    bound.network().set_pixels(input.pixels.data());
-    bound.network().infer();
-    return std::pair(total(bound.network().loss(input.truths)), bound.network().detections(0.2f));
-  };
-  const auto [loss, found] = measured(two_heads, {});
-  const auto [same_loss, same] = measured(doubled, InputSize(3 * side, 2 * side));
-  EXPECT_NEAR(same_loss, loss, 1e-5 * loss);
-  EXPECT_NE(measured(doubled, {}).first, loss);
-  for (size_t image = 0; image < found.size(); ++image) {
-    ASSERT_EQ(same[image].size(), found[image].size());
-    for (size_t i = 0; i < found[image].size(); ++i) {
-      EXPECT_NEAR(same[image][i].box.w, found[image][i].box.w, 1e-6);
-      EXPECT_NEAR(same[image][i].box.h, found[image][i].box.h, 1e-6);
-    }
-  }
-}
-
 TEST(LossOfInference, IsByTheAssignmentOfTheTraining) {
   const auto backend = make_cpu_backend();
   const Input input(batch);

@@ -44,8 +44,7 @@ layers:
 class BoundNetwork {
  public:
   BoundNetwork(Backend& backend, Model model, int batch, const InputSize& size, Precision precision,
-               Mode mode, bool recompute = false, bool loss_of_inference = false,
-               const InputSize& anchor_input = {})
+               Mode mode, bool recompute = false, bool loss_of_inference = false)
       : backend_(backend),
         model_(std::move(model)),
         layout_(model_),
@@ -61,8 +60,7 @@ class BoundNetwork {
                   .precision = precision,
                   .mode = mode,
                   .recompute = recompute,
-                  .loss_of_inference = loss_of_inference,
-                  .anchor_input = anchor_input}),
+                  .loss_of_inference = loss_of_inference}),
         arena_(backend, network_.memory().arena()) {
     set_values(initial_parameters(model_, layout_, 1));
     backend.zero(gradients_.data(), gradients_.bytes());  // the padding is never written

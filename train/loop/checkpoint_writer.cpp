@@ -77,7 +77,7 @@ void CheckpointWriter::keep_set(const Progress& progress) {
 void CheckpointWriter::write_weights(const std::filesystem::path& file, std::vector<float> values,
                                      const Metrics* metrics, const Progress& progress) {
   const auto trained = std::make_shared<TrainedModel>(
-      TrainedModel{.model = growing_.model_for(setup_.model, progress),
+      TrainedModel{.model = setup_.model,
                    .classes = setup_.train.classes,
                    .size = growing_.evaluation_size(progress),
                    .letterbox = setup_.config.augment.letterbox,

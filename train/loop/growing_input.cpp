@@ -1,9 +1,6 @@
 #include "train/loop/growing_input.h"
 
 #include <algorithm>
-#include <variant>
-
-#include "layers/model/reader.h"
 
 namespace brightnet {
 
@@ -55,23 +52,6 @@ double GrowingInput::evaluation_work(const Progress& progress) const {
 
 std::vector<InputSize> GrowingInput::smaller_sizes() const {
   return active() ? std::vector(sizes_.begin(), sizes_.end() - 1) : std::vector<InputSize>{};
-}
-
-Model GrowingInput::model_for(const Model& model, const Progress& progress) const {
-  Model smaller = model;
-  if (full(progress)) return smaller;
-  const auto head = std::find_if(model.layers.begin(), model.layers.end(), is_head);
-  const InputSize now = evaluation_size(progress), &largest = sizes_.back();
-  HeadOptions own = head_options(std::get<YoloAttributes>(head->attributes));
-  HeadAnchors anchors = *value_of(own.anchors);
-  for (Anchor& anchor : anchors.list) {
-    anchor.w *= static_cast<float>(now.width) / static_cast<float>(largest.width);
-    anchor.h *= static_cast<float>(now.height) / static_cast<float>(largest.height);
-  }
-  HeadOptions scaled;
-  scaled.anchors = std::move(anchors);
-  set_head(scaled, smaller);
-  return smaller;
 }
 
 }  // namespace brightnet

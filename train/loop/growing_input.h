@@ -1,16 +1,13 @@
 // Progressive resizing (train.grow): training begins with small inputs, which take a fraction of the time, and ends
 // with the full size. A network learns what objects look like on few pixels, and where their edges are on many.
 //
-// On a smaller input the heads' anchors are as much smaller (NetworkSetup::anchor_input), so that an object keeps its
-// anchor, and with it its head, when the input grows. Evaluations are at the size that is trained: a network that has
-// seen 224 pixels finds next to nothing at 416. Their scores are comparable within one size only; the run's best
-// weights are those of the last one.
+// Evaluations are at the size that is trained: a network that has seen 224 pixels finds next to nothing at 416. Their
+// scores are comparable within one size only; the run's best weights are those of the last one.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "layers/model/model.h"
 #include "train/config/config.h"
 #include "train/loop/run_length.h"
 
@@ -40,8 +37,6 @@ class GrowingInput {
   /// The part of a full evaluation's work that one takes now.
   double evaluation_work(const Progress& progress) const;
 
-  /// The model for inputs of the size that evaluations have now: with smaller anchors while the input grows.
-  Model model_for(const Model& model, const Progress& progress) const;
   /// The sizes before the last one, at which a growing run evaluates.
   std::vector<InputSize> smaller_sizes() const;
 

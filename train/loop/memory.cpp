@@ -27,7 +27,6 @@ RunNetworks::RunNetworks(const RunConfig& config, const Model& model, Backend& b
     networks[size]->allow_recording(config.train.graph);
   };
   const GrowingInput growing(config);
-  if (growing.active()) setup.anchor_input = config.input_sizes().back();
   for (const InputSize& size : config.input_sizes()) add(training_, size);
   if (!evaluates) return;
   setup.mode = Mode::infer;
@@ -35,7 +34,6 @@ RunNetworks::RunNetworks(const RunConfig& config, const Model& model, Backend& b
   setup.parameters = &averaged;
   if (config.evaluate.batch > 0) setup.batch = config.evaluate.batch;
   for (const InputSize& size : growing.smaller_sizes()) add(evaluation_, size);
-  setup.anchor_input = {};
   add(evaluation_, config.evaluation_size());
 }
 

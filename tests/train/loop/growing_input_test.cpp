@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/layers/models.h"
-
 namespace brightnet {
 namespace {
 
@@ -84,25 +82,6 @@ TEST(GrowingInput, EvaluatesAtTheSizeThatIsTrained) {
   const GrowingInput constant(growing(0, {224, 416}));
   EXPECT_EQ(constant.stage_of(224), 0);
   EXPECT_TRUE(constant.full({}));
-}
-
-TEST(GrowingInput, MakesTheAnchorsOfAModelAsMuchSmallerAsItsInput) {
-  Model model = testing::model_of(R"(
-head: {anchors: [[10, 20], [40, 40]]}
-layers:
-  - conv: {filters: auto, size: 1, stride: 4, batch_norm: false, activation: linear}
-  - yolo: {mask: [0, 1]}
-)",
-                                  1);
-  const GrowingInput input(growing(0.6f, {InputSize(96, 208), InputSize(192, 416)}));
-  const auto anchor = [&](const Progress& progress) {
-    return std::get<YoloAttributes>(input.model_for(model, progress).layers[1].attributes).head.anchors[0];
-  };
-  Progress progress;
-  EXPECT_EQ(anchor(progress).w, 5);
-  EXPECT_EQ(anchor(progress).h, 10);
-  progress.input_stage = 1;
-  EXPECT_EQ(anchor(progress).w, 10);
 }
 
 }  // namespace

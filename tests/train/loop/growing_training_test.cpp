@@ -66,8 +66,6 @@ TEST(GrowingTraining, IsEvaluatedAtTheSizeThatIsTrained) {
   GrowingRun growth(run, growing(4));
   ASSERT_EQ(growth.train(), TrainingEnd::finished);
   EXPECT_EQ(growth.trained_sizes(), (std::vector<int>{32, 32, 32, 32, 32, 32, 64, 64, 64, 64, 64, 64}));
-  for (const SeenLoss& loss : growth.seen.losses)
-    EXPECT_EQ(loss.input_width, 64) << "anchors are relative to the full input";
   EXPECT_EQ(growth.watcher.sizes, (std::vector<int>{32, 32, 64, 64}));
   const MetricsTable table = read_metrics_csv(growth.training.folder.metrics());
   EXPECT_EQ(table.input_growth(), std::vector<double>{2});
@@ -92,11 +90,7 @@ TEST(GrowingTraining, AnInterruptedRunLeavesWeightsForTheSizeTheyWereTrainedAt) 
   growth.watcher.stop_at = 4;
   ASSERT_EQ(growth.train(), TrainingEnd::interrupted);
   for (const auto& file : {growth.training.folder.last(), growth.training.folder.best()}) {
-    const TrainedModel trained = load_trained_model(file);
-    EXPECT_EQ(trained.size, InputSize(32));
-    const auto& yolo = std::get<YoloAttributes>(trained.model.layers[4].attributes);
-    EXPECT_EQ(yolo.head.anchors[0].w, 4);
-    EXPECT_EQ(yolo.head.anchors[3].h, 16);
+    EXPECT_EQ(load_trained_model(file).size, InputSize(32));
   }
   // As the run scored them.
   const auto backend = make_cpu_backend();
