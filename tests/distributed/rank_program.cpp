@@ -14,7 +14,7 @@
 #include "layers/network.h"
 #include "train/config/config.h"
 #include "train/distributed/agreement.h"
-#include "train/distributed/child_process.h"
+#include "core/child_process.h"
 #include "train/distributed/gradient_exchange.h"
 #include "train/distributed/watchdog.h"
 #include "train/setup/run_model.h"
