@@ -5,16 +5,18 @@
 #include "core/enum_names.h"
 #include "core/error.h"
 #include "data/loader/loader.h"
-#include "train/setup/data_overrides.h"
+#include "train/setup/named_run.h"
 #include "train/setup/run_data.h"
 
 namespace brightnet {
 
+std::vector<std::string> split_names() {
+  return enum_names<Split>();
+}
+
 LabeledImages read_images(const std::string& data, const std::string& split) {
-  const auto wanted = enum_value<Split>(split);
-  if (!wanted) throw InputError("there is no split '" + split + "'", "", "It is train, val or test.");
-  const NamedData named = name_data(data, {});
-  Dataset dataset = read_split(load_run_config(named.config, named.overrides), *wanted, false);
+  const Split wanted = parse_split(split);
+  Dataset dataset = read_split(NamedRun(configuration_at(data, {})).load(), wanted, false);
   LabeledImages read{.classes = std::move(dataset.classes)};
   for (ImageRecord& record : dataset.images) {
     LabeledImage image{std::move(record.file), record.height, record.width, {}};
@@ -30,8 +32,7 @@ LabeledImages read_images(const std::string& data, const std::string& split) {
 class TrainingBatches::Implementation {
  public:
   explicit Implementation(const TrainingBatchOptions& options) {
-    const NamedData named = name_data(options.data, options.settings);
-    const RunConfig config = load_run_config(named.config, named.overrides);
+    const RunConfig config = NamedRun(configuration_at(options.data, options.settings)).load();
     dataset_ = training_images(config, read_run_data(config, false).training, false);
     Loader::Setup setup;
     setup.dataset = &dataset_;

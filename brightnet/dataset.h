@@ -32,7 +32,10 @@ struct LabeledImages {
   std::vector<std::string> problems = {};  ///< of labels that were corrected or left out, a sentence each
 };
 
-/// Reads the labels of a split, "train", "val" or "test". `data` is what `--data` takes: an Ultralytics data.yaml, darknet's
+/// The words for a split: "train", "val", "test".
+BRIGHTNET_PUBLIC std::vector<std::string> split_names();
+
+/// Reads the labels of a split (split_names()). `data` is what `--data` takes: an Ultralytics data.yaml, darknet's
 /// obj.data, a COCO JSON, a VOC folder, a folder of images and labels, or a run's configuration. Throws InputError when it
 /// is none of these, or has no such split.
 BRIGHTNET_PUBLIC LabeledImages read_images(const std::string& data, const std::string& split);

@@ -4,8 +4,9 @@
 #include "core/enum_names.h"
 #include "core/error.h"
 #include "train/distributed/solo.h"
-#include "train/setup/data_overrides.h"
+#include "train/setup/named_run.h"
 #include "train/setup/preparation.h"
+#include "train/setup/run_data.h"
 #include "train/setup/weights_evaluation.h"
 
 namespace brightnet {
@@ -31,22 +32,19 @@ Scores scores_of(const Metrics& metrics) {
 }
 
 Scores evaluate(const Weights& weights, const std::string& data, const EvaluationOptions& options) {
-  const auto split = enum_value<Split>(options.split);
-  if (!split) throw InputError("there is no split '" + options.split + "'", "", "It is train, val or test.");
   if (options.batch < 1) throw InputError("the batch must be at least 1", "EvaluationOptions::batch");
-  NamedData named = name_data(data, options.settings);
-  if (options.device.precision != "auto")
-    named.overrides.assignments.push_back("train.precision=" + options.device.precision);
-  EvaluationRequest request{.config = named.config,
-                            .overrides = named.overrides,
-                            .split = *split,
-                            .open_weights = [&](const auto&) { return weights.trained(); },
-                            .weights_name = "the weights",
-                            .batch = options.batch};
-  if (options.height > 0) request.size = InputSize(options.height, options.width);
+  Configuration configuration = configuration_at(data, options.settings);
+  if (options.device.precision != "auto") configuration.precision = options.device.precision;
+  const WeightsReportOptions report{.run = configuration,
+                                    .weights = {.weights = "the weights"},  // as messages call them
+                                    .split = options.split,
+                                    .batch = options.batch,
+                                    .height = options.height,
+                                    .width = options.width};
   SoloCommunicator alone;
   const RankDevice device = common_device(alone, [&] { return options.device.device; });
-  WeightsEvaluation evaluation(request, device, alone);
+  WeightsEvaluation evaluation(
+      report, [&](const auto&) { return weights.trained(); }, device, alone);
   const int64_t images = std::ssize(evaluation.dataset().images);
   int64_t done = 0;
   const auto metrics = evaluation.run(

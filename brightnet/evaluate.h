@@ -2,12 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "brightnet/answer.h"
+#include "brightnet/configuration.h"
 #include "brightnet/device.h"
 #include "brightnet/public.h"
+#include "brightnet/ranks.h"
 #include "brightnet/weights.h"
 
 namespace brightnet {
@@ -52,5 +56,25 @@ struct EvaluationOptions {
 /// DeviceError when the device cannot be used. Safe from several threads, each with a network of its own.
 BRIGHTNET_PUBLIC Scores evaluate(const Weights& weights, const std::string& data,
                                  const EvaluationOptions& options = {});
+
+/// What `brightnet eval` evaluates.
+struct WeightsReportOptions {
+  Configuration run =
+      {};  ///< whose data and evaluation are taken; with darknet's weights its .cfg may be theirs as well
+  WeightsFiles weights = {};
+  std::string device = "auto";  ///< as in DeviceOptions
+  std::string split = "val";
+  std::string tiles =
+      {};         ///< "640,0.2": objects are detected in tiles of this size that overlap by this fraction
+  int batch = 8;  ///< images that go through the network at once
+  int height = 0, width = 0;  ///< of the network's input; 0: as recorded in the weights
+  bool rect = false;          ///< rectangular batches, with the least padding
+  bool no_plots = false;      ///< else plots, the worst images and a page are written
+  std::filesystem::path plots =
+      {};  ///< the folder for them; empty: runs/eval/NAME-SPLIT, if they may be written there
+};
+
+/// Evaluates as evaluate() does, on all ranks, logs its progress and draws. The answer is empty on ranks other than the first.
+BRIGHTNET_PUBLIC Answer report_weights(const WeightsReportOptions& options, Ranks& ranks);
 
 }  // namespace brightnet

@@ -1,37 +1,91 @@
 #include "brightnet/export.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/enum_names.h"
+#include "core/host_memory.h"
+#include "core/json.h"
+#include "core/log.h"
+#include "core/text.h"
 #include "formats/darknet/export.h"
 #include "formats/onnx/export.h"
 
 namespace brightnet {
 namespace {
 
-OnnxHeads heads_of(ExportedHeads heads) {
-  switch (heads) {
-    case ExportedHeads::raw: return OnnxHeads::raw;
-    case ExportedHeads::decoded: return OnnxHeads::decoded;
-    case ExportedHeads::nms: return OnnxHeads::nms;
-  }
-  throw InputError("there are no such heads", "OnnxExportOptions::heads");
+std::string description(const OnnxTensor& tensor) {
+  return fmt::format("{} {} [{}]", tensor.name, tensor.type, fmt::join(tensor.shape, ", "));
 }
 
 }  // namespace
 
+std::vector<std::string> onnx_heads() {
+  return enum_names<OnnxHeads>();
+}
+
+std::vector<std::string> darknet_numbers() {
+  return enum_names<DarknetNumbers>();
+}
+
 void export_onnx(const Weights& weights, const std::filesystem::path& file,
                  const OnnxExportOptions& options) {
-  OnnxOptions onnx;
-  onnx.heads = heads_of(options.heads);
+  const auto heads = enum_value<OnnxHeads>(options.heads);
+  if (!heads) throw InputError("there are no heads '" + options.heads + "'", "OnnxExportOptions::heads");
+  OnnxOptions onnx{.heads = *heads,
+                   .batch = options.batch,
+                   .opset = options.opset,
+                   .score = options.confidence,
+                   .iou = options.nms};
   if (options.height > 0) onnx.size = InputSize(options.height, options.width);
-  onnx.batch = options.batch;
-  if (options.opset > 0) onnx.opset = options.opset;
-  onnx.score = options.confidence;
-  onnx.iou = options.nms;
-  export_onnx(weights.trained(), onnx, file);
+  const OnnxSummary summary = export_onnx(weights.trained(), onnx, file);
+  log::info("Wrote {}: {}, {}, opset {}, {} operators", file.string(), weights.model(),
+            format_bytes(static_cast<double>(summary.bytes)), onnx.opset, summary.nodes);
+  for (const OnnxTensor& input : summary.inputs) log::info("  input   {}", description(input));
+  for (const OnnxTensor& output : summary.outputs) log::info("  output  {}", description(output));
+  if (are_suppressed(*heads) && read_onnx_metadata(file).suppression == NmsKind::diou) {
+    log::warn(
+        "The model uses DIoU-NMS, but ONNX's operator uses plain IoU and keeps fewer overlapping boxes. "
+        "Use --heads decoded if that matters.");
+  }
+}
+
+bool is_onnx_export(const std::filesystem::path& file) {
+  try {
+    read_onnx_metadata(file);
+    return true;
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
+std::string describe_onnx(const std::filesystem::path& file) {
+  Json answer = Json::object();
+  for (const auto& [key, text] : to_properties(read_onnx_metadata(file))) {
+    const bool plain = key == "format" || key == "format_version" || key == "model" || key == "outputs";
+    answer[key] = plain ? Json(text) : Json::parse(text);
+  }
+  return to_text(answer);
 }
 
 void export_darknet(const Weights& weights, const std::filesystem::path& folder, const std::string& name,
-                    bool unchanged) {
-  export_darknet(folder, name, weights.trained(), unchanged ? DarknetNumbers::kept : DarknetNumbers::scaled);
+                    const std::string& numbers) {
+  const TrainedModel& trained = weights.trained();
+  // Weights imported from darknet are written unchanged.
+  const DarknetNumbers usual = as_darknet(trained.resize) ? DarknetNumbers::kept : DarknetNumbers::scaled;
+  const auto chosen = numbers.empty() ? usual : enum_value<DarknetNumbers>(numbers);
+  if (!chosen) throw InputError("there are no numbers '" + numbers + "'", "", "They are kept or scaled.");
+  const DarknetFiles files = export_darknet(folder, name, trained, *chosen);
+  log::info("Wrote {}, {} and {}: {}, {}, input {}{}", files.cfg.string(), files.weights.string(),
+            files.names.string(), trained.model.name,
+            counted(std::ssize(trained.classes), "class", "classes"), trained.size.described(),
+            trained.letterbox ? ", letterboxed" : "");
+  log::info(
+      "{}",
+      are_scaled(*chosen)
+          ? "The weights are scaled so that OpenCV and darknet compute the same; --numbers kept writes "
+            "them unchanged."
+          : "The weights are bit-identical; with --numbers scaled OpenCV computes the same as darknet.");
 }
 
 }  // namespace brightnet

@@ -1,38 +1,47 @@
 // Trained weights in the formats of other programs. Files are written whole or not at all, and replace files of the same
-// names: it is for the caller to look first.
+// names: it is for the caller to look first. What was written is logged (log.h).
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "brightnet/public.h"
 #include "brightnet/weights.h"
 
 namespace brightnet {
 
-/// What the outputs of an ONNX file are.
-enum class ExportedHeads : uint8_t {
-  raw,      ///< the heads' logits
-  decoded,  ///< boxes and scores
-  nms,      ///< detections
-};
+inline constexpr int onnx_oldest_opset = 13, onnx_newest_opset = 17;
 
 struct OnnxExportOptions {
-  ExportedHeads heads = ExportedHeads::decoded;
+  /// What the outputs are. "raw": the heads' logits; "decoded": boxes and scores; "nms": detections.
+  std::string heads = "decoded";
   int batch = 1;                          ///< 0: dynamic
   int height = 0, width = 0;              ///< of the input; 0: as recorded in the weights
-  int opset = 0;                          ///< 0: the default
-  float confidence = 0.25f, nms = 0.45f;  ///< with ExportedHeads::nms
+  int opset = onnx_oldest_opset;          ///< the oldest is what most runtimes read
+  float confidence = 0.25f, nms = 0.45f;  ///< of the outputs "nms"
 };
+
+/// The words for OnnxExportOptions::heads.
+BRIGHTNET_PUBLIC std::vector<std::string> onnx_heads();
 
 /// Throws InputError for options that do not fit the network and when the file cannot be written.
 BRIGHTNET_PUBLIC void export_onnx(const Weights& weights, const std::filesystem::path& file,
                                   const OnnxExportOptions& options = {});
 
-/// Writes FOLDER/NAME.cfg, .weights and .names. `unchanged`: the values stay as they are to the bit; otherwise they are
-/// scaled so that OpenCV and darknet compute the same. Throws InputError for layers that darknet does not have.
+/// Whether this is a file of export_onnx().
+BRIGHTNET_PUBLIC bool is_onnx_export(const std::filesystem::path& file);
+
+/// The metadata of such a file as JSON (docs/deploy.md). Throws InputError when it is none.
+BRIGHTNET_PUBLIC std::string describe_onnx(const std::filesystem::path& file);
+
+/// The words for the values of a .weights. "kept": unchanged to the bit; "scaled": so that OpenCV and darknet compute the
+/// same.
+BRIGHTNET_PUBLIC std::vector<std::string> darknet_numbers();
+
+/// Writes FOLDER/NAME.cfg, .weights and .names. Without `numbers`, those of weights that were imported from darknet are kept,
+/// others are scaled. Throws InputError for layers that darknet does not have.
 BRIGHTNET_PUBLIC void export_darknet(const Weights& weights, const std::filesystem::path& folder,
-                                     const std::string& name, bool unchanged = false);
+                                     const std::string& name, const std::string& numbers = "");
 
 }  // namespace brightnet

@@ -5,7 +5,7 @@
 #include "core/log.h"
 #include "kernels/math/loss_totals.h"
 #include "train/distributed/solo.h"
-#include "train/setup/data_overrides.h"
+#include "train/setup/named_run.h"
 #include "train/setup/preparation.h"
 #include "train/setup/training_run.h"
 
@@ -67,20 +67,15 @@ class LogOfOneRun {
 
 RunRequest request_of(const TrainingOptions& options) {
   RunRequest request;
-  request.config = options.config.string();
-  std::error_code failed;
-  if (std::filesystem::is_regular_file(options.data, failed) && !is_data(options.data)) {
-    throw InputError("this is a run's configuration, not a data set", options.data,
-                     "Name it as TrainingOptions::config.");
-  }
-  request.overrides = overrides_for(options.data, request.config, options.settings);
-  auto& assignments = request.overrides.assignments;
-  if (!options.model.empty()) assignments.insert(assignments.begin(), "model=" + yaml_quoted(options.model));
-  if (options.device.precision != "auto")
-    assignments.push_back("train.precision=" + options.device.precision);
+  request.config = options.run.config;
+  request.overrides = NamedRun(options.run).overrides();
   request.weights = options.weights;
+  request.weights_cfg = options.weights_cfg;
+  request.weights_partial = options.weights_partial;
+  request.no_graph = options.no_graph;
   request.resuming = options.resume;
   (options.resume ? request.resume : request.out) = options.folder.string();
+  if (options.resume) request.out = options.out.string();
   return request;
 }
 
@@ -94,19 +89,16 @@ TrainingOutcome outcome_of(const std::optional<TrainingEnd>& end) {
   BRIGHTNET_CHECK(false, "an end that has no outcome");
 }
 
-}  // namespace
-
-TrainingResult train(const TrainingOptions& options, const std::stop_token& stop, RunObserver* observer) {
-  const LogOfOneRun log;
-  SoloCommunicator alone;
-  const RankDevice device = common_device(alone, [&] { return options.device.device; });
+TrainingResult train_on(const RankDevice& device, const RunRequest& request, Communicator& ranks,
+                        TrainingHost& host, RunObserver* observer) {
   std::filesystem::path folder;
+  host.folder_found = [&, said = host.folder_found](const std::filesystem::path& found) {
+    folder = found;
+    said(found);
+  };
   std::optional<HostObserver> host_observer;
-  TrainingHost host;
-  host.can_be_stopped = [&] { return stop; };
-  host.folder_found = [&](const std::filesystem::path& found) { folder = found; };
   if (observer) host.observers.push_back(&host_observer.emplace(*observer, folder));
-  const TrainedRun run = run_training(request_of(options), device, alone, host);
+  const TrainedRun run = run_training(request, device, ranks, host);
   TrainingResult result{.outcome = outcome_of(run.end),
                         .folder = run.folder,
                         .weights = run.weights,
@@ -114,6 +106,43 @@ TrainingResult train(const TrainingOptions& options, const std::stop_token& stop
                         .iterations = run.progress.iteration};
   if (run.best) result.best = scores_of(*run.best);
   return result;
+}
+
+}  // namespace
+
+TrainingResult train(const TrainingOptions& options, const std::stop_token& stop, RunObserver* observer) {
+  const LogOfOneRun log;
+  std::error_code failed;
+  if (std::filesystem::is_regular_file(options.run.data, failed) && !is_data(options.run.data)) {
+    throw InputError("this is a run's configuration, not a data set", options.run.data,
+                     "Name it as Configuration::config.");
+  }
+  SoloCommunicator alone;
+  const RankDevice device = common_device(alone, [&] { return options.device; });
+  TrainingHost host;
+  host.can_be_stopped = [&] { return stop; };
+  return train_on(device, request_of(options), alone, host, observer);
+}
+
+TrainingResult train(const TrainingOptions& options, Ranks& ranks, const TrainingHooks& hooks) {
+  keep_messages();
+  const RankDevice device = common_device(ranks, options.device);
+  RunRequest request;
+  ranks.prepare([&] { request = request_of(options); });
+  TrainingHost host;
+  host.folder_found = [&](const auto&) {
+    if (ranks.leads()) NamedRun(options.run).say_data();
+  };
+  if (hooks.can_be_stopped) host.can_be_stopped = hooks.can_be_stopped;
+  return train_on(device, request, ranks.communicator(), host, hooks.observer);
+}
+
+void check_training(const TrainingOptions& options, int ranks) {
+  const RunRequest request = with_run_found(request_of(options));
+  const RunConfig config = request.resuming      ? open_old_run(request).config
+                           : request.begin_again ? config_of_begun_run(request)
+                                                 : requested_config(request);
+  check_batch(config.train, ranks, request.resuming);
 }
 
 }  // namespace brightnet

@@ -3,29 +3,29 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <stop_token>
 #include <string>
-#include <vector>
 
-#include "brightnet/device.h"
+#include "brightnet/configuration.h"
 #include "brightnet/evaluate.h"
 #include "brightnet/public.h"
+#include "brightnet/ranks.h"
 
 namespace brightnet {
 
-/// What is trained on what. Everything may be left out that another part says: a configuration names model and data, and a
-/// resumed run has all of it.
+/// What is trained on what, and from where.
 struct TrainingOptions {
-  std::filesystem::path config = {};  ///< a run's YAML, or darknet's .cfg
-  std::string model = {};             ///< a name that `brightnet models` lists, or the path of a YAML or .cfg
-  std::string data = {};              ///< what `--data` takes (dataset.h)
-  /// What `--set` takes: "train.epochs=50", "train.size=416"; the last one wins.
-  std::vector<std::string> settings = {};
+  Configuration run = {};             ///< a resumed run has its own
   std::string weights = {};           ///< pretrained, to start from: a file or a published name
+  std::string weights_cfg = {};       ///< the .cfg of darknet's weights that belong to another model
+  bool weights_partial = false;       ///< darknet's weights may match the model only up to a point
   bool resume = false;                ///< continue the run in `folder`, or the newest of this configuration
   std::filesystem::path folder = {};  ///< of the run; a new one is numbered if it exists. Empty: runs/NAME
-  DeviceOptions device = {};
+  std::filesystem::path out = {};     ///< with `resume` and no `folder`: what `folder` was for the run
+  std::string device = "auto";        ///< as in DeviceOptions
+  bool no_graph = false;              ///< without CUDA graphs
 };
 
 /// How far a run is.
@@ -75,5 +75,21 @@ struct TrainingResult {
 /// device cannot be used.
 BRIGHTNET_PUBLIC TrainingResult train(const TrainingOptions& options, const std::stop_token& stop = {},
                                       RunObserver* observer = nullptr);
+
+/// What a program that trains over ranks has a part in.
+struct TrainingHooks {
+  /// Called once the run can be stopped and resumed; until then a stop is nothing but an end. Returns the token by which it is
+  /// asked to stop: every rank has its own, and one is enough.
+  std::function<std::stop_token()> can_be_stopped = {};
+  RunObserver* observer = nullptr;  ///< on the first rank
+};
+
+/// The same on all ranks. The log that the run has keeps later messages of the process as well: of how it ended.
+BRIGHTNET_PUBLIC TrainingResult train(const TrainingOptions& options, Ranks& ranks,
+                                      const TrainingHooks& hooks = {});
+
+/// Throws InputError for what train() refuses in a configuration before it has read the data, so that it is said before
+/// `ranks` processes are started.
+BRIGHTNET_PUBLIC void check_training(const TrainingOptions& options, int ranks);
 
 }  // namespace brightnet

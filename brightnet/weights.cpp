@@ -8,14 +8,8 @@ namespace brightnet {
 
 Weights::Weights(std::shared_ptr<const TrainedModel> trained) : trained_(std::move(trained)) {}
 
-Weights Weights::open(const std::filesystem::path& file) {
-  return Weights(std::make_shared<const TrainedModel>(open_weights({.weights = file})));
-}
-
-Weights Weights::open_darknet(const std::filesystem::path& weights, const std::filesystem::path& cfg,
-                              const std::filesystem::path& names) {
-  return Weights(
-      std::make_shared<const TrainedModel>(open_weights({.weights = weights, .cfg = cfg, .names = names})));
+Weights Weights::open(const WeightsFiles& files) {
+  return Weights(std::make_shared<const TrainedModel>(open_weights(files)));
 }
 
 const std::string& Weights::model() const {

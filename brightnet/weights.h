@@ -14,16 +14,23 @@ namespace brightnet {
 
 struct TrainedModel;
 
+/// Where trained weights are.
+struct WeightsFiles {
+  std::filesystem::path weights = {};  ///< a file, or the name of published weights, which are fetched
+  std::filesystem::path cfg = {};      ///< darknet's description of a .weights file; empty for a .safetensors
+  std::filesystem::path names = {};    ///< darknet's class names: a .names file or an obj.data
+  std::vector<std::string> classes =
+      {};  ///< darknet's class names where no file has them; empty: they are numbered
+};
+
 /// A network's description, its class names and its values in memory. Copies share them; nothing changes them, so an
 /// object may be used by several threads.
 class BRIGHTNET_PUBLIC Weights {
  public:
-  /// Reads a .safetensors file of brightnet. Throws InputError when it is not one, or not whole.
-  static Weights open(const std::filesystem::path& file);
-  /// Reads darknet's .weights by its .cfg; `names` is a .names file or an obj.data, or empty: the classes are numbered.
-  /// Throws InputError when they do not belong together, or when not all layers are in the file.
-  static Weights open_darknet(const std::filesystem::path& weights, const std::filesystem::path& cfg,
-                              const std::filesystem::path& names = {});
+  /// Throws InputError when the files are not there, not whole, or do not belong together.
+  static Weights open(const WeightsFiles& files);
+  /// Reads a .safetensors file of brightnet.
+  static Weights open(const std::filesystem::path& file) { return open(WeightsFiles{.weights = file}); }
 
   const std::string& model() const;                 ///< the network's name
   const std::vector<std::string>& classes() const;  ///< by class id

@@ -5,30 +5,27 @@
 #include <iostream>
 #include <sstream>
 
+#include "brightnet/ranks.h"
 #include "cli/commands.h"
 #include "cli/run_ranks.h"
+#include "core/child_process.h"
 #include "core/files.h"
-#include "core/log.h"
-#include "detect/open_weights.h"
-#include "detect/outputs/answer_file.h"
-#include "kernels/device/device.h"
-#include "train/distributed/child_process.h"
-#include "train/distributed/launched_rank.h"
-#include "train/setup/data_overrides.h"
+#include "core/input_size.h"
 
 namespace brightnet::cli {
-void CommonOptions::add_config(CLI::App& command, const std::string& help) {
-  command.add_option("config", config, help)->type_name("CONFIG.yaml|X.cfg");
+
+void take_config(CLI::App& command, Configuration& run, const std::string& help) {
+  command.add_option("config", run.config, help)->type_name("CONFIG.yaml|X.cfg");
 }
 
-void CommonOptions::add_model(CLI::App& command) {
+void take_model(CLI::App& command, Configuration& run) {
   command
-      .add_option("--model", model,
+      .add_option("--model", run.model,
                   "the model: a name that `brightnet models` lists, or the path of a YAML or .cfg")
       ->type_name("NAME|FILE");
 }
 
-void CommonOptions::add_data(CLI::App& command) {
+void take_data(CLI::App& command, std::string& data) {
   command
       .add_option(
           "--data", data,
@@ -37,35 +34,30 @@ void CommonOptions::add_data(CLI::App& command) {
       ->type_name("DATA");
 }
 
-void CommonOptions::add_fold(CLI::App& command) {
+void take_fold(CLI::App& command, Configuration& run) {
   command
-      .add_option("--fold", fold,
+      .add_option("--fold", run.fold,
                   "cross-validation: train and val images are divided into N parts by content, and part K is "
                   "validated (data.fold)")
       ->type_name("K/N");
 }
 
-void CommonOptions::add_device(CLI::App& command) {
+void take_device(CLI::App& command, std::string& device) {
   command.add_option("--device", device, "auto, cpu, cuda or cuda:N")->type_name("DEVICE");
 }
 
-std::string CommonOptions::device_of(const Communicator& ranks) const {
-  if (ranks.local_size() == 1) return device;
-  return device_of_rank(device, ranks.local_rank(), ranks.local_size(), cuda::inspect(ranks.local_rank()));
-}
-
-void CommonOptions::add_precision(CLI::App& command) {
+void take_precision(CLI::App& command, std::string& precision) {
   command.add_option("--precision", precision, "fp32, tf32, bf16 or fp16")->type_name("P");
 }
 
-void CommonOptions::add_assignments(CLI::App& command) {
-  command.add_option("--set", assignments, "override config values (repeatable)")
+void take_settings(CLI::App& command, std::vector<std::string>& settings) {
+  command.add_option("--set", settings, "override config values (repeatable)")
       ->type_name("KEY.PATH=VALUE")
       ->expected(1, -1)
       ->allow_extra_args(false);
 }
 
-void CommonOptions::add_ranks(CLI::App& command) {
+void take_ranks(CLI::App& command, int& ranks) {
   const auto positive = [](const std::string& word) -> std::string {
     int number = 0;
     const char* end = word.data() + word.size();
@@ -79,18 +71,11 @@ void CommonOptions::add_ranks(CLI::App& command) {
       ->check(CLI::Validator(positive, ""));
 }
 
-bool CommonOptions::must_launch() const {
-  return ranks > 1 && !launched_rank().is_rank;
+bool must_launch(int ranks) {
+  return ranks > 1 && !is_launched_rank();
 }
 
-void CommonOptions::check_ranks(const Communicator& communicator) const {
-  if (ranks == 0 || ranks == communicator.size()) return;
-  throw InputError("--ranks asks for " + std::to_string(ranks) + " ranks, and a launcher has started " +
-                       std::to_string(communicator.size()),
-                   "", "Leave --ranks out: mpirun and srun set the number of ranks.");
-}
-
-int CommonOptions::launch() const {
+int launch(int ranks) {
   std::vector<std::string> words;
   std::istringstream line(read_file("/proc/self/cmdline"));
   for (std::string word; std::getline(line, word, '\0');) words.push_back(word);
@@ -105,60 +90,25 @@ int CommonOptions::launch() const {
   return run_ranks(ranks, this_program(), arguments);
 }
 
-const RecognizedData* CommonOptions::recognized() const {
-  if (!is_asked_) recognized_ = recognize_run_data(data, config, assignments);
-  is_asked_ = true;
-  return recognized_ ? &*recognized_ : nullptr;
-}
-
-/// Whether part of the training images becomes the validation images.
-bool CommonOptions::divides() const {
-  return needs_validation && fold.empty() && recognized() && lacks_validation(*recognized(), assignments);
-}
-
-Overrides CommonOptions::overrides() const {
-  Overrides overrides(assignments);
-  auto& all = overrides.assignments;
-  if (!model.empty()) all.insert(all.begin(), "--model:model=" + yaml_quoted(model));
-  if (!data.empty()) overrides.data = recognized()->options;
-  if (divides()) overrides.fold = validation_fold;
-  if (!fold.empty()) all.push_back("--fold:data.fold=" + yaml_quoted(fold));
-  if (!precision.empty()) all.push_back("--precision:train.precision=" + yaml_quoted(precision));
-  return overrides;
-}
-
-void CommonOptions::take_data_for_config() {
-  if (!data.empty() || config.empty() || !is_data(config)) return;
-  data = config;
-  config.clear();
-}
-
-void CommonOptions::say_data() const {
-  if (!recognized()) return;
-  log::info("Data: {}", recognized()->text());
-  if (divides())
-    log::info(
-        "It names no validation images: a tenth of all, chosen by content so that images that look alike stay "
-        "together, validates (data.fold={}).",
-        to_text(validation_fold));
-}
-
-void WeightsOptions::add(CLI::App& command) {
+void take_weights(CLI::App& command, WeightsFiles& weights) {
   command
       .add_option(
-          "--weights", weights,
+          "--weights", weights.weights,
           "safetensors of a run, darknet's .weights (with --cfg), or a name that `brightnet download` lists")
       ->type_name("FILE|NAME");
-  command.add_option("--cfg", cfg, "the darknet .cfg of a .weights file")->type_name("X.cfg");
-  command.add_option("--names", names, "class names for darknet's .weights: a .names file or an obj.data")
+  command.add_option("--cfg", weights.cfg, "the darknet .cfg of a .weights file")->type_name("X.cfg");
+  command
+      .add_option("--names", weights.names,
+                  "class names for darknet's .weights: a .names file or an obj.data")
       ->type_name("FILE");
 }
 
-TrainedModel WeightsOptions::load(const std::vector<std::string>& classes) const {
-  return open_weights({weights, cfg, names, classes});
+void take_json(CLI::App& command, std::string& file, const std::string& what) {
+  command.add_option("--json", file, "write " + what + " to this file; - for standard output")
+      ->type_name("FILE");
 }
 
-CLI::Option* add_tiles(CLI::App& command, std::string& tiles) {
+CLI::Option* take_tiles(CLI::App& command, std::string& tiles) {
   return command
       .add_option(
           "--tiles", tiles,
@@ -167,28 +117,27 @@ CLI::Option* add_tiles(CLI::App& command, std::string& tiles) {
       ->type_name("SIZE[,OVERLAP]");
 }
 
-void write_answer(const std::string& file, const std::string& text) {
+void write_answer(const std::string& file, const std::string& json) {
   if (file == "-") {
-    std::cout << text << std::flush;
-    return;
+    std::cout << json << std::flush;
+  } else if (!file.empty()) {
+    write_answer_file(file, "--json", json);
   }
-  check_answer_file(file, "--json", text.substr(0, text.find(':') + 1));
-  write_atomically(file, text);
+}
+
+void print_answer(const std::string& file, const Answer& answer) {
+  if (file != "-") std::cout << answer.text << std::flush;
+  write_answer(file, answer.json);
 }
 
 void check_answer(const std::string& file, const std::string& first_key) {
   if (!file.empty()) check_answer_file(file, "--json", answer_beginning(first_key));
 }
 
-void refuse_to_replace_inputs(const std::vector<std::filesystem::path>& written,
-                              const std::vector<std::filesystem::path>& read) {
-  std::error_code error;
-  for (const auto& file : written) {
-    for (const auto& input : read) {
-      if (!std::filesystem::equivalent(file, input, error)) continue;
-      throw InputError("this input file would be overwritten", file.string(), "Name another with --out.");
-    }
-  }
+int answer(const std::string& file, const std::string& first_key, const std::function<Answer()>& work) {
+  check_answer(file, first_key);
+  print_answer(file, work());
+  return 0;
 }
 
 namespace {
@@ -226,8 +175,9 @@ CLI::Validator within(double low, double high) {
                       "from " + plain(low) + " to " + plain(high));
 }
 
-CLI::Option* add_input_size(CLI::App& command, InputSize& size, const std::string& help, int low) {
-  const auto read = [&size, low](const std::string& text) {
+CLI::Option* take_size(CLI::App& command, int& height, int& width, const std::string& help, int low) {
+  constexpr int largest_input_side = InputSizeLimits().high;
+  const auto read = [&height, &width, low](const std::string& text) {
     const auto given = parse_input_size(text);
     if (!given)
       throw CLI::ValidationError("--size", text + " is no size: write 416 or 384x1248 (height x width)");
@@ -236,7 +186,8 @@ CLI::Option* add_input_size(CLI::App& command, InputSize& size, const std::strin
       throw CLI::ValidationError(
           "--size", text + " is not from " + plain(low) + " to " + plain(largest_input_side) + " pixels");
     }
-    size = *given;
+    height = given->height;
+    width = given->width;
   };
   return command.add_option_function<std::string>("--size", read, help + "; HxW is the height first")
       ->type_name("N|HxW");

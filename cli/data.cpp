@@ -1,19 +1,12 @@
 // brightnet data: create, check, describe and convert data sets. data_split.cpp divides them, data_show.cpp draws
 // their samples.
-#include <iostream>
+#include "brightnet/data.h"
+
 #include <memory>
 
+#include "brightnet/dataset.h"
 #include "cli/commands.h"
-#include "core/json.h"
 #include "core/log.h"
-#include "core/text.h"
-#include "data/commands/check.h"
-#include "data/commands/convert.h"
-#include "data/commands/stats.h"
-#include "data/synth/synth.h"
-#include "train/setup/automatic_anchors.h"
-#include "train/setup/automatic_size.h"
-#include "train/setup/run_model.h"
 
 namespace brightnet::cli {
 namespace {
@@ -66,36 +59,19 @@ void add_synth(CLI::App& data, Action& action) {
 }
 
 struct ExamineArguments {
-  CommonOptions common;
+  Configuration run;
   std::string split = "train", json;
-  int anchors = 0;
-  InputSize size;
+  int anchors = 0, height = 0, width = 0;
 };
 
 /// The arguments of a command that reads a run's data.
 std::shared_ptr<ExamineArguments> examine_arguments(CLI::App& command) {
   auto arguments = std::make_shared<ExamineArguments>();
-  arguments->common.add_config(command, "the run's YAML, or the data set itself");
-  arguments->common.add_data(command);
-  command.add_option("--json", arguments->json, "write JSON to this file; - for standard output")
-      ->type_name("FILE");
-  arguments->common.add_assignments(command);
+  take_config(command, arguments->run, "the run's YAML, or the data set itself");
+  take_data(command, arguments->run.data);
+  take_json(command, arguments->json, "JSON");
+  take_settings(command, arguments->run.settings);
   return arguments;
-}
-
-RunConfig config_of(CommonOptions common) {
-  common.take_data_for_config();
-  RunConfig config = load_run_config(common.config, common.overrides());
-  common.say_data();
-  return config;
-}
-
-/// Prints the text, unless the JSON goes to standard output, and writes the JSON if requested.
-template <typename Answer>
-void print_answer(const Answer& answer, const std::string& json) {
-  if (json != "-") std::cout << answer.text() << std::flush;
-  if (!json.empty())
-    write_answer(json, answer.json().dump(2, ' ', false, Json::error_handler_t::replace) + '\n');
 }
 
 void add_check(CLI::App& data, Action& action) {
@@ -104,33 +80,20 @@ void add_check(CLI::App& data, Action& action) {
   const auto arguments = examine_arguments(*command);
   command->callback([=, &action] {
     action = [arguments] {
-      const CheckReport report = check_dataset(config_of(arguments->common).data);
-      print_answer(report, arguments->json);
-      return static_cast<int>(report.exit_code());
+      const DataCheck check = check_data(arguments->run);
+      print_answer(arguments->json, check.answer);
+      return static_cast<int>(check.usable ? ExitCode::done : ExitCode::input);
     };
   });
 }
 
-/// Names the split in the JSON.
-struct SplitStats : DatasetStats {
-  std::string split;
-  nlohmann::json json() const {
-    nlohmann::json out = DatasetStats::json();
-    out["split"] = split;
-    return out;
-  }
-};
-
 void add_stats(CLI::App& data, Action& action) {
   auto* command = data.add_subcommand("stats", "count images and boxes, by class and size");
   const auto arguments = examine_arguments(*command);
-  command->add_option("--split", arguments->split, "train, val or test")
-      ->check(CLI::IsMember(enum_names<Split>()));
+  command->add_option("--split", arguments->split, "train, val or test")->check(CLI::IsMember(split_names()));
   command->callback([=, &action] {
     action = [arguments] {
-      const Dataset dataset =
-          read_split(config_of(arguments->common), enum_value<Split>(arguments->split).value());
-      print_answer(SplitStats{dataset_stats(dataset), arguments->split}, arguments->json);
+      print_answer(arguments->json, count_data(arguments->run, arguments->split));
       return 0;
     };
   });
@@ -140,64 +103,41 @@ void add_stats(CLI::App& data, Action& action) {
 void add_anchors(CLI::App& data, Action& action) {
   auto* command = data.add_subcommand("anchors", "fit anchors to a data set");
   const auto arguments = examine_arguments(*command);
-  arguments->common.add_model(*command);
+  take_model(*command, arguments->run);
   command->add_option("--count", arguments->anchors, "number of anchors; the model's if not given")
       ->check(at_least(1));
-  add_input_size(*command, arguments->size, "the input in pixels; train.size if not given");
+  take_size(*command, arguments->height, arguments->width, "the input in pixels; train.size if not given");
   command->callback([=, &action] {
     action = [arguments] {
-      RunConfig config = config_of(arguments->common);
-      const Dataset dataset = training_images(config, read_split(config, Split::train));
-      if (arguments->size.given()) config.train.size = arguments->size;
-      const Model model = load_model(config, static_cast<int>(dataset.classes.size()));
-      choose_size(config, dataset, model);
-      AnchorOptions options = anchor_options(config, model);
-      if (arguments->anchors > 0) options.count = arguments->anchors;
-      print_answer(find_anchors(dataset, options), arguments->json);
+      print_answer(arguments->json,
+                   fit_anchors(arguments->run, arguments->anchors, arguments->height, arguments->width));
       return 0;
     };
   });
 }
 
 struct ConvertArguments {
-  CommonOptions common;
-  std::string format;
-  ConvertOptions options;
+  Configuration run;
+  std::string format, folder;
+  bool copy = false;
 };
-
-void convert(const ConvertArguments& arguments) {
-  const RunConfig config = config_of(arguments.common);
-  const std::vector<Split> splits = given_splits(config.data);
-  make_empty_folder(arguments.options.folder);
-  std::vector<std::string> classes;
-  for (const Split split : splits) {
-    const Dataset dataset = read_split(config, split);
-    const std::string lost = convert_split(dataset, split, arguments.options);
-    if (!lost.empty()) log::warn("{}", lost);
-    log::info("{}: {}", enum_name(split), counted(dataset.images.size(), "image", "images"));
-    classes = dataset.classes;
-  }
-  write_names(classes, splits, arguments.options);
-  log::info("Written: {}", arguments.options.folder.string());
-}
 
 void add_convert(CLI::App& data, Action& action) {
   auto* command = data.add_subcommand("convert", "write a data set in YOLO's or COCO's format");
   const auto arguments = std::make_shared<ConvertArguments>();
-  arguments->common.add_config(*command, "the run's YAML, or the data set itself");
-  arguments->common.add_data(*command);
+  take_config(*command, arguments->run, "the run's YAML, or the data set itself");
+  take_data(*command, arguments->run.data);
   command->add_option("--to", arguments->format, "yolo or coco")
-      ->check(CLI::IsMember(enum_names<WrittenFormat>()))
+      ->check(CLI::IsMember(written_formats()))
       ->required();
-  command->add_option("--out", arguments->options.folder, "output folder; must not exist, or be empty")
+  command->add_option("--out", arguments->folder, "output folder; must not exist, or be empty")
       ->type_name("DIR")
       ->required();
-  command->add_flag("--copy", arguments->options.copy, "copy the images instead of creating symbolic links");
-  arguments->common.add_assignments(*command);
+  command->add_flag("--copy", arguments->copy, "copy the images instead of creating symbolic links");
+  take_settings(*command, arguments->run.settings);
   command->callback([=, &action] {
     action = [arguments] {
-      arguments->options.format = enum_value<WrittenFormat>(arguments->format).value();
-      convert(*arguments);
+      convert_data(arguments->run, arguments->format, arguments->folder, arguments->copy);
       return 0;
     };
   });

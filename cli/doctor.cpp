@@ -1,5 +1,5 @@
 // brightnet doctor: checks this machine's driver, libraries and devices, with remedies.
-#include "train/bench/doctor.h"
+#include "brightnet/doctor.h"
 
 #include <iostream>
 #include <memory>
@@ -10,9 +10,9 @@ namespace brightnet::cli {
 namespace {
 
 int examine(bool json) {
-  const Diagnosis diagnosis = diagnose();
-  std::cout << (json ? to_text(to_json(diagnosis)) : to_table(diagnosis)) << std::flush;
-  return static_cast<int>(diagnosis.healthy() ? ExitCode::done : ExitCode::device);
+  const MachineReport report = examine_machine();
+  std::cout << (json ? report.answer.json : report.answer.text) << std::flush;
+  return static_cast<int>(report.healthy ? ExitCode::done : ExitCode::device);
 }
 
 }  // namespace

@@ -14,11 +14,11 @@
 
 #include "cli/command_line.h"
 #include "cli/commands.h"
+#include "core/child_process.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "core/resource_folder.h"
 #include "core/threads.h"
-#include "train/distributed/child_process.h"
 
 namespace {
 

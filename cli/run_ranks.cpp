@@ -7,8 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/error.h"
-#include "train/distributed/child_process.h"
+#include "brightnet/error.h"
+#include "core/child_process.h"
 
 namespace brightnet::cli {
 namespace {

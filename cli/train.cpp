@@ -1,4 +1,6 @@
 // brightnet train: starts a run or resumes one.
+#include "brightnet/train.h"
+
 #include <memory>
 #include <optional>
 
@@ -7,25 +9,23 @@
 #include "cli/commands.h"
 #include "cli/stop_signals.h"
 #include "core/log.h"
-#include "train/distributed/agreement.h"
-#include "train/setup/preparation.h"
-#include "train/setup/training_run.h"
 
 namespace brightnet::cli {
 namespace {
 
 struct TrainArguments {
-  CommonOptions common;
-  RunRequest request;
+  TrainingOptions options;
+  std::string resume, out;
+  int ranks = 0;
   int epochs = 0, batch = 0;  ///< 0: as the configuration says
   std::string size;           ///< "": likewise
 };
 
-RunRequest request_of(const TrainArguments& arguments) {
-  RunRequest request = arguments.request;
-  request.config = arguments.common.config;
-  request.overrides = arguments.common.overrides();
-  auto& assignments = request.overrides.assignments;
+TrainingOptions options_of(const TrainArguments& arguments) {
+  TrainingOptions options = arguments.options;
+  options.folder = options.resume ? arguments.resume : arguments.out;
+  options.out = arguments.out;
+  auto& assignments = options.run.settings;
   const auto set = [&](const char* option, const std::string& assignment) {
     assignments.push_back(fmt::format("{}:train.{}", option, assignment));
   };
@@ -39,52 +39,34 @@ RunRequest request_of(const TrainArguments& arguments) {
     assignments.insert(assignments.begin(), "--size:train.sizes=[]");
   }
   if (arguments.batch > 0) set("--batch", fmt::format("batch={}", arguments.batch));
-  return request;
+  return options;
 }
 
-int train_on_rank(const TrainArguments& arguments, Communicator& ranks) {
+int train_on_rank(const TrainingOptions& options, Ranks& ranks) {
   // A launcher forwards signals: they must not kill a rank at any time.
   std::optional<StopSignals> signals;
   if (!ranks.alone()) signals.emplace();
-  const RankDevice device = common_device(ranks, [&] {
-    arguments.common.check_ranks(ranks);
-    return arguments.common.device_of(ranks);
-  });
-  RunRequest request;
-  prepare_together(ranks, [&] { request = request_of(arguments); });
-  TrainingHost host;
-  host.folder_found = [&](const auto&) {
-    if (ranks.leads()) arguments.common.say_data();
-  };
-  host.can_be_stopped = [&] {
+  const auto can_be_stopped = [&] {
     if (!signals) signals.emplace();
     return signals->token();
   };
-  const TrainedRun run = run_training(request, device, ranks, host);
-  if (run.end != TrainingEnd::interrupted) return static_cast<int>(ExitCode::done);
+  const TrainingResult run = brightnet::train(options, ranks, {.can_be_stopped = can_be_stopped});
+  if (run.outcome != TrainingOutcome::stopped) return static_cast<int>(ExitCode::done);
   log::info(
       "Stopped by a signal after {} steps; everything is saved. Resume with: brightnet train --resume {}",
-      run.progress.iteration, run.folder.string());
+      run.iterations, run.folder.string());
   return static_cast<int>(ExitCode::interrupted);
-}
-
-/// Checks the configuration before ranks are started, so that an error is reported once.
-void check_before_launch(const TrainArguments& arguments) {
-  const RunRequest request = with_run_found(request_of(arguments));
-  const RunConfig config = request.resuming      ? open_old_run(request).config
-                           : request.begin_again ? config_of_begun_run(request)
-                                                 : requested_config(request);
-  check_batch(config.train, arguments.common.ranks, request.resuming);
 }
 
 int train(const TrainArguments& arguments) {
   keep_messages();  // for train.log: much is said before the run has a folder
-  if (arguments.common.must_launch()) {
-    check_before_launch(arguments);
-    return arguments.common.launch();
+  const TrainingOptions options = options_of(arguments);
+  if (must_launch(arguments.ranks)) {
+    check_training(options, arguments.ranks);  // so that an error is reported once
+    return launch(arguments.ranks);
   }
-  const auto ranks = open_communicator();
-  return run_as_rank(*ranks, [&] { return train_on_rank(arguments, *ranks); });
+  Ranks ranks(arguments.ranks);
+  return ranks.run([&] { return train_on_rank(options, ranks); });
 }
 
 }  // namespace
@@ -92,10 +74,10 @@ int train(const TrainArguments& arguments) {
 void add_train(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("train", "train a model on a data set");
   const auto arguments = std::make_shared<TrainArguments>();
-  arguments->common.needs_validation = true;
-  arguments->common.add_config(*command);
-  arguments->common.add_model(*command);
-  arguments->common.add_data(*command);
+  TrainingOptions& options = arguments->options;
+  take_config(*command, options.run);
+  take_model(*command, options.run);
+  take_data(*command, options.run.data);
   command->add_option("--epochs", arguments->epochs, "passes over the training images (train.epochs)")
       ->type_name("N")
       ->check(at_least(1));
@@ -108,33 +90,30 @@ void add_train(CLI::App& app, Action& action) {
       ->check(at_least(1));
   command
       ->add_option(
-          "--weights", arguments->request.weights,
+          "--weights", options.weights,
           "pretrained weights: the .safetensors of a run, darknet's .weights or .conv.N, or a name that "
           "`brightnet download` lists")
       ->type_name("FILE|NAME");
-  command->add_flag("--weights-partial", arguments->request.weights_partial,
+  command->add_flag("--weights-partial", options.weights_partial,
                     "load the leading layers of a .weights file that matches the model only up to a point");
   command
-      ->add_option("--weights-cfg", arguments->request.weights_cfg,
+      ->add_option("--weights-cfg", options.weights_cfg,
                    "the .cfg of a .weights file that belongs to another model")
       ->type_name("F.cfg");
   auto* resume = command->add_option(
-      "--resume", arguments->request.resume,
+      "--resume", arguments->resume,
       "resume a run; without a folder, the run of this configuration that was saved last");
   resume->type_name("[RUN]")->expected(0, 1);
-  command
-      ->add_option("--out", arguments->request.out,
-                   "the run's folder, numbered if it exists (default: runs/NAME)")
+  command->add_option("--out", arguments->out, "the run's folder, numbered if it exists (default: runs/NAME)")
       ->type_name("RUN");
-  command->add_flag("--no-graph", arguments->request.no_graph,
-                    "do not use CUDA graphs on a GPU (train.graph=false)");
-  arguments->common.add_fold(*command);
-  arguments->common.add_ranks(*command);
-  arguments->common.add_device(*command);
-  arguments->common.add_precision(*command);
-  arguments->common.add_assignments(*command);
+  command->add_flag("--no-graph", options.no_graph, "do not use CUDA graphs on a GPU (train.graph=false)");
+  take_fold(*command, options.run);
+  take_ranks(*command, arguments->ranks);
+  take_device(*command, options.device);
+  take_precision(*command, options.run.precision);
+  take_settings(*command, options.run.settings);
   command->callback([=, &action] {
-    arguments->request.resuming = resume->count() > 0;
+    arguments->options.resume = resume->count() > 0;
     action = [arguments] { return train(*arguments); };
   });
 }

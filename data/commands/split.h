@@ -3,23 +3,15 @@
 // image is moved or copied.
 #pragma once
 
-#include <cstdint>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include "brightnet/data.h"
 #include "data/formats/read.h"
 
 namespace brightnet {
-
-struct SplitOptions {
-  std::filesystem::path folder;            ///< is created; must not exist or must be empty
-  std::vector<double> ratios{.8, .1, .1};  ///< shares of train, val and, unless left out or 0, test
-  uint64_t seed = 0;
-  bool similar = true;  ///< keep images together that look alike; else only files with the same bytes
-};
 
 struct SplitReport {
   struct Part {

@@ -43,7 +43,7 @@ Colour contrasting_colour(Random& random, const Colour& ground) {
 class Scene {
  public:
   Scene(const SynthOptions& options, Random& random)
-      : options_(options), random_(random), bounds_({}, options.image_size()) {
+      : options_(options), random_(random), bounds_({}, image_size(options)) {
     pixels_ =
         coloured(random, texture(random, bounds_.size()), any_colour(random), random.uniform(0.1f, 0.9f));
     owner_ = cv::Mat(bounds_.size(), CV_16S, cv::Scalar(-1));
@@ -256,7 +256,13 @@ const std::vector<std::string>& synth_class_names() {
   return names;
 }
 
-void SynthOptions::check() const {
+cv::Size image_size(const SynthOptions& options) {
+  return {options.size, options.height > 0 ? options.height : options.size};
+}
+
+void check(const SynthOptions& options) {
+  const auto& [seed, train_images, val_images, size, height, object_size, classes, min_objects, max_objects] =
+      options;
   const auto require = [](bool holds, const std::string& rule) {
     if (!holds) throw InputError("the synthetic data set cannot be made: " + rule);
   };
@@ -267,14 +273,15 @@ void SynthOptions::check() const {
   require(classes >= 1 && classes <= known,
           "the number of classes must be from 1 to " + std::to_string(known));
   require(height == 0 || (height >= 32 && height <= 4096), "the height must be from 32 to 4096 pixels");
-  require(object_size == 0 || (object_size >= 8 && 2 * object_size <= std::min(size, image_size().height)),
-          "the objects' size must be from 8 pixels to half of the image's smaller side");
+  require(
+      object_size == 0 || (object_size >= 8 && 2 * object_size <= std::min(size, image_size(options).height)),
+      "the objects' size must be from 8 pixels to half of the image's smaller side");
   require(min_objects >= 0 && min_objects <= max_objects && max_objects <= 1000,
           "the number of objects must be a range within 0 to 1000");
 }
 
 SynthImage draw_synthetic_image(const SynthOptions& options, Split split, int index) {
-  options.check();
+  check(options);
   Random random(options.seed, Purpose::synth, split == Split::train ? 0 : 1, static_cast<uint64_t>(index));
   Scene scene(options, random);
   scene.add_clutter();

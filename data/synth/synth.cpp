@@ -103,8 +103,8 @@ std::string description(const SynthOptions& options, const fs::path& folder) {
   root << fs::absolute(folder).lexically_normal().string();
   std::ostringstream text;
   text << signature << ": seed " << options.seed << ", " << options.train_images << " + "
-       << options.val_images << " images of " << options.image_size().width << " x "
-       << options.image_size().height << " pixels, " << options.min_objects << " to " << options.max_objects
+       << options.val_images << " images of " << image_size(options).width << " x "
+       << image_size(options).height << " pixels, " << options.min_objects << " to " << options.max_objects
        << " objects.\n"
        << "format: yolo\nroot: " << root.c_str() << "\ntrain: images/train\nval: images/val\nclasses: [";
   for (int i = 0; i < options.classes; ++i)
@@ -116,7 +116,7 @@ std::string description(const SynthOptions& options, const fs::path& folder) {
 }  // namespace
 
 void make_synthetic_dataset(const SynthOptions& options, const fs::path& folder) {
-  options.check();
+  check(options);
   // Written to a temporary folder and then renamed, so that an interrupted call never leaves a partial data
   // set. A trailing slash is removed from the name.
   const fs::path target = folder.has_filename() ? folder : folder.parent_path();

@@ -2,9 +2,9 @@
 #include <iostream>
 #include <optional>
 
+#include "brightnet/answer.h"
 #include "core/files.h"
 #include "detect/detections_json.h"
-#include "detect/outputs/answer_file.h"
 #include "detect/outputs/output.h"
 
 namespace brightnet {

@@ -1,5 +1,5 @@
 // The outputs of `detect`: JSON, labels, crops, and images and videos with boxes. None of them replaces
-// another kind of file (answer_file.h, written_files.h).
+// another kind of file (brightnet/answer.h, written_files.h).
 #pragma once
 
 #include <filesystem>
@@ -44,9 +44,5 @@ std::unique_ptr<DetectionOutput> crop_output(const std::filesystem::path& folder
 /// video, camera or stream becomes a video, FOLDER/NAME.mp4.
 std::unique_ptr<DetectionOutput> picture_output(const std::filesystem::path& folder,
                                                 std::vector<std::string> class_names);
-
-/// Makes the folder if need be (an empty path is the current one). Throws InputError when it cannot be made
-/// or written to.
-void prepare_folder(const std::filesystem::path& folder, const std::string& option);
 
 }  // namespace brightnet

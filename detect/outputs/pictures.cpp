@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 #include <opencv2/imgproc.hpp>
 #include <opencv2/videoio.hpp>
-#include <unistd.h>
 
 #include "core/error.h"
 #include "core/log.h"
+#include "core/output_files.h"
 #include "data/drawing/draw.h"
 #include "data/drawing/typeface.h"
 #include "detect/outputs/output.h"
@@ -145,21 +145,6 @@ std::unique_ptr<DetectionOutput> crop_output(const fs::path& folder, std::vector
 std::unique_ptr<DetectionOutput> picture_output(const fs::path& folder,
                                                 std::vector<std::string> class_names) {
   return std::make_unique<PictureOutput>(folder, std::move(class_names));
-}
-
-void prepare_folder(const fs::path& path, const std::string& option) {
-  const fs::path folder = path.empty() ? fs::path(".") : path;
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (!error && !fs::is_directory(folder)) error = std::make_error_code(std::errc::not_a_directory);
-  if (error) {
-    throw InputError("this folder cannot be made: " + error.message(), folder.string(),
-                     "Name another with " + option + '.');
-  }
-  if (::access(folder.c_str(), W_OK | X_OK) != 0) {
-    throw InputError("this folder cannot be written to", folder.string(),
-                     "Name another with " + option + '.');
-  }
 }
 
 }  // namespace brightnet

@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "brightnet/download.h"
 #include "formats/download/published_weights.h"
 
 namespace brightnet {
@@ -29,9 +30,6 @@ struct FetchOptions {
 std::filesystem::path fetch_weights(const PublishedWeights& weights, const FetchOptions& options = {});
 
 /// The same with the .cfg and the class names that darknet reads them with, where these are published.
-struct FetchedNetwork {
-  std::filesystem::path weights, cfg, names;
-};
 FetchedNetwork fetch_network(const PublishedWeights& weights, const FetchOptions& options = {});
 
 /// The path that `weights` is kept at, once it has been fetched if it is the name of published ones; a path of a file

@@ -19,12 +19,11 @@
 #include <string>
 #include <vector>
 
+#include "brightnet/export.h"
 #include "formats/onnx/metadata.h"
 #include "formats/weights.h"
 
 namespace brightnet {
-
-constexpr int onnx_oldest_opset = 13, onnx_newest_opset = 17;
 
 struct OnnxOptions {
   OnnxHeads heads = OnnxHeads::decoded;

@@ -134,7 +134,8 @@ TEST_F(DetectorOf, TellsWhatItsWeightsAre) {
   EXPECT_EQ(weights_.channels(), 3);
   EXPECT_GT(weights_.parameters(), 1000);
   EXPECT_THROW(Weights::open(run_.folder() / "run.yaml"), InputError);
-  EXPECT_THROW(Weights::open_darknet(run_.folder() / "no.weights", run_.folder() / "no.cfg"), InputError);
+  EXPECT_THROW(Weights::open({.weights = run_.folder() / "no.weights", .cfg = run_.folder() / "no.cfg"}),
+               InputError);
 }
 
 }  // namespace

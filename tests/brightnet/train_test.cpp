@@ -40,13 +40,12 @@ class Noting : public RunObserver {
 class TrainOf : public ::testing::Test {
  protected:
   TrainingOptions options(const std::string& folder = "run") const {
-    return {.config = run_.config(),
-            .settings = SmallRun::short_run(),
+    return {.run = {.config = run_.config().string(), .settings = SmallRun::short_run()},
             .folder = run_.folder() / folder,
-            .device = {.device = "cpu"}};
+            .device = "cpu"};
   }
   static TrainingResult resumed(const TrainingResult& stopped, RunObserver* observer = nullptr) {
-    return train({.resume = true, .folder = stopped.folder, .device = {.device = "cpu"}}, {}, observer);
+    return train({.resume = true, .folder = stopped.folder, .device = "cpu"}, {}, observer);
   }
 
   SmallRun run_;
@@ -94,9 +93,10 @@ TEST_F(TrainOf, ItsWeightsAreExportedToBothFormats) {
   const Weights weights = Weights::open(train(options()).weights);
   export_onnx(weights, run_.folder() / "small.onnx", {.batch = 2});
   EXPECT_GT(fs::file_size(run_.folder() / "small.onnx"), 4 * static_cast<uint64_t>(weights.parameters()));
-  export_darknet(weights, run_.folder(), "small", true);
-  const Weights back = Weights::open_darknet(run_.folder() / "small.weights", run_.folder() / "small.cfg",
-                                             run_.folder() / "small.names");
+  export_darknet(weights, run_.folder(), "small", "kept");
+  const Weights back = Weights::open({.weights = run_.folder() / "small.weights",
+                                      .cfg = run_.folder() / "small.cfg",
+                                      .names = run_.folder() / "small.names"});
   EXPECT_EQ(back.classes(), weights.classes());
   EXPECT_EQ(back.trained().values.size(), weights.trained().values.size());
   EXPECT_THROW(export_onnx(weights, run_.folder() / "wrong.onnx", {.height = 33, .width = 33}), InputError);
@@ -135,28 +135,28 @@ TEST_F(TrainOf, PrintsNothingAndKeepsItsLogToItself) {
 
 TEST_F(TrainOf, TakesADataSetByItsPlace) {
   TrainingOptions named = options();
-  named.config.clear();
-  named.model = (run_.folder() / "model.yaml").string();
-  named.data = (run_.folder() / "data").string();
+  named.run.config.clear();
+  named.run.model = (run_.folder() / "model.yaml").string();
+  named.run.data = (run_.folder() / "data").string();
   const TrainingResult result = train(named);
   EXPECT_EQ(result.outcome, TrainingOutcome::finished);
-  const Scores scores =
-      evaluate(Weights::open(result.weights), named.data, {.device = {.device = "cpu", .precision = "fp32"}});
+  const Scores scores = evaluate(Weights::open(result.weights), named.run.data,
+                                 {.device = {.device = "cpu", .precision = "fp32"}});
   EXPECT_EQ(scores.images, 4);
   EXPECT_EQ(scores.AP, result.best->AP);
-  named.data = run_.config().string();
+  named.run.data = run_.config().string();
   EXPECT_THROW(train(named), InputError) << "a configuration is no data set";
 }
 
 TEST_F(TrainOf, RefusesWhatCannotBeTrained) {
   TrainingOptions wrong = options();
-  wrong.config = run_.folder() / "missing.yaml";
+  wrong.run.config = (run_.folder() / "missing.yaml").string();
   EXPECT_THROW(train(wrong), InputError);
   wrong = options();
-  wrong.settings.push_back("train.epoch=3");
+  wrong.run.settings.push_back("train.epoch=3");
   EXPECT_THROW(train(wrong), InputError);
   wrong = options();
-  wrong.device.device = "abacus";
+  wrong.device = "abacus";
   EXPECT_THROW(train(wrong), InputError);
   EXPECT_THROW(train({.resume = true, .folder = run_.folder()}), InputError);
 }

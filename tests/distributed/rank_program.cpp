@@ -5,6 +5,7 @@
 #include <map>
 #include <thread>
 
+#include "core/child_process.h"
 #include "core/files.h"
 #include "core/log.h"
 #include "core/progress.h"
@@ -14,7 +15,6 @@
 #include "layers/network.h"
 #include "train/config/config.h"
 #include "train/distributed/agreement.h"
-#include "train/distributed/child_process.h"
 #include "train/distributed/gradient_exchange.h"
 #include "train/distributed/watchdog.h"
 #include "train/setup/run_model.h"

@@ -1,9 +1,11 @@
 // The house stands by its includes: a floor includes only floors below it, a room of a floor only rooms
-// listed before it, nobody a header that another folder keeps private, and the product nothing of tests/.
+// listed before it, nobody a header that another folder keeps private, the program only public headers and what
+// prints, and the product nothing of tests/.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -113,14 +115,62 @@ std::string private_to(const std::string& text) {
   return folder;
 }
 
-/// Public headers that every floor may include, since what they declare is defined below: the exceptions and the log.
-bool stands_on_nothing(const std::string& header) {
-  return header == "brightnet/public.h" || header == "brightnet/error.h" || header == "brightnet/log.h";
+/// Public headers stand on nothing. A room that defines what one declares, and those above it, may include it: here the
+/// first of them. What is not listed is defined in brightnet/.
+const std::map<std::string, std::string>& rooms_of_public_headers() {
+  static const std::map<std::string, std::string> first{
+      {"public.h", "core"},
+      {"error.h", "core"},
+      {"log.h", "core"},
+      {"answer.h", "core"},
+      {"data.h", "data/synth"},
+      {"download.h", "formats/download"},
+      {"import.h", "formats/darknet"},
+      {"export.h", "formats/onnx"},
+      {"weights.h", "detect"},
+      {"detect.h", "detect/outputs"},
+      {"ranks.h", "train/distributed"},
+      {"configuration.h", "train/config"},
+      {"models.h", "train/config"},
+      {"compare.h", "train/report"},
+      {"evaluate.h", "train/setup"},
+      {"memory.h", "train/setup"},
+      {"tune.h", "train/tune"},
+      {"benchmark.h", "train/bench"},
+      {"doctor.h", "train/bench"},
+  };
+  return first;
+}
+
+/// The room that an included file counts as one of.
+std::string room_of_included(const std::string& file) {
+  const auto& first = rooms_of_public_headers();
+  const auto found = first.find(fs::path(file).filename().string());
+  return floor_of(file) == "brightnet" && found != first.end() ? found->second : folder_of(file);
+}
+
+/// What the program includes besides public headers and its own.
+const std::set<std::string>& what_the_program_includes() {
+  static const std::set<std::string> headers{
+      // What prints: messages, and what an error of the library itself is called.
+      "core/error.h",
+      "core/log.h",
+      // The words of --size.
+      "core/input_size.h",
+      // Which files --out may name, without --force.
+      "core/output_files.h",
+      // What a process sets when it starts, and for --ranks: its own command line, and the launcher that it starts.
+      "core/child_process.h",
+      "core/files.h",
+      "core/resource_folder.h",
+      "core/threads.h",
+  };
+  return headers;
 }
 
 /// What is wrong with one include; empty when nothing is.
 std::string problem_of(const std::string& file, const std::string& included, const Texts& texts) {
-  const std::string from = folder_of(file), to = folder_of(included);
+  const std::string from = folder_of(file), to = room_of_included(included);
   if (floor_of(included) == "tests") return "the product includes a test's file";
   const auto target = texts.find(included);
   if (target == texts.end()) return "there is no such file in the product";
@@ -128,11 +178,15 @@ std::string problem_of(const std::string& file, const std::string& included, con
       floor_of(file) == "brightnet" && file.ends_with(".h") && private_to(texts.at(file)).empty();
   if (public_header && floor_of(included) != "brightnet")
     return "a public header includes public headers alone";
-  if (stands_on_nothing(included)) return "";
+  if (public_header) return "";
+  const std::string to_floor = floor_of(included);
+  if (floor_of(file) == "cli" && to_floor != "cli" && to_floor != "brightnet" &&
+      !what_the_program_includes().contains(included))
+    return "the program includes public headers and what prints";
   const auto& below = floors().at(floor_of(file));
-  const bool same_floor = floor_of(file) == floor_of(included);
-  if (!same_floor && std::find(below.begin(), below.end(), floor_of(included)) == below.end())
-    return floor_of(file) + "/ does not stand on " + floor_of(included) + "/";
+  const bool same_floor = floor_of(file) == floor_of(to);
+  if (!same_floor && std::find(below.begin(), below.end(), floor_of(to)) == below.end())
+    return floor_of(file) + "/ does not stand on " + floor_of(to) + "/";
   const auto place = [](const std::string& room) {
     return std::find(rooms().begin(), rooms().end(), room) - rooms().begin();
   };
@@ -187,6 +241,11 @@ TEST(IncludeDirection, AnOffendingIncludeIsNamed) {
                    {"brightnet/error.h", "#pragma once\n"},
                    {"brightnet/own.h", "// (private to brightnet/)\n#pragma once\n"},
                    {"brightnet/open.h", "#pragma once\n#include \"brightnet/error.h\"\n"},
+                   {"brightnet/download.h", "#pragma once\n"},
+                   {"formats/download/f.cpp", "#include \"brightnet/download.h\"\n"},
+                   {"core/log.h", "#pragma once\n"},
+                   {"cli/g.h", "#include \"brightnet/open.h\"\n#include \"core/log.h\"\n"},
+                   {"cli/g.cpp", "#include \"cli/g.h\"\n"},
                    {"train/loop/e.h", "#include \"train/run/d.h\"\n#include \"data/b.h\"\n"}};
   EXPECT_EQ(problems_in(good), std::vector<std::string>{});
   const auto problem = [&](const std::string& file, const std::string& included) {
@@ -213,9 +272,33 @@ TEST(IncludeDirection, AnOffendingIncludeIsNamed) {
   EXPECT_EQ(problem("core/a.h", "brightnet/open.h"),
             "core/a.h includes \"brightnet/open.h\": core/ does not stand on brightnet/");
   EXPECT_EQ(
+      problem("formats/onnx/f.cpp", "brightnet/download.h"),
+      "formats/onnx/f.cpp includes \"brightnet/download.h\": formats/onnx/ stands below formats/download/");
+  EXPECT_EQ(problem("data/b.h", "brightnet/download.h"),
+            "data/b.h includes \"brightnet/download.h\": data/ does not stand on formats/");
+  EXPECT_EQ(problem("cli/g.cpp", "train/run/d.h"),
+            "cli/g.cpp includes \"train/run/d.h\": the program includes public headers and what prints");
+  EXPECT_EQ(problem("cli/g.cpp", "core/a.h"),
+            "cli/g.cpp includes \"core/a.h\": the program includes public headers and what prints");
+  EXPECT_EQ(
       problem("train/cellar/f.h", "core/a.h"),
       "train/cellar/f.h includes \"core/a.h\": train/cellar/ is no room that this test lists: say where it "
       "stands");
+}
+
+/// Of other libraries the program uses those that read its command line and print; OpenCV's switches are the process's.
+TEST(IncludeDirection, TheProgramUsesNoOtherLibraries) {
+  for (const auto& [file, text] : product()) {
+    if (!file.starts_with("cli/")) continue;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      if (!line.starts_with("#include <") || line.find('/') == std::string::npos) continue;
+      const std::string library = line.substr(10, line.find('/') - 10);
+      const bool switches = line.find("opencv2/core/util") != std::string::npos;
+      EXPECT_TRUE(library == "CLI" || library == "fmt" || library == "sys" || switches)
+          << file << ": " << line;
+    }
+  }
 }
 
 /// A program that uses the library needs no other library's headers.

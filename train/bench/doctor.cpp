@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "brightnet/doctor.h"
 #include "core/enum_names.h"
 #include "core/host_memory.h"
 #include "data/image/read_image.h"
@@ -219,6 +220,11 @@ Json to_json(const Diagnosis& diagnosis) {
                                                 c.health, c.problem, c.remedy));
   }
   return json;
+}
+
+MachineReport examine_machine() {
+  const Diagnosis diagnosis = diagnose();
+  return {diagnosis.healthy(), {to_table(diagnosis), to_text(to_json(diagnosis))}};
 }
 
 }  // namespace brightnet

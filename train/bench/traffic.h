@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "brightnet/benchmark.h"
 #include "core/dtype.h"
 #include "core/tensor.h"
 #include "layers/model/model.h"
@@ -19,8 +20,6 @@ struct Card {
   int multiprocessors = 0;
 };
 
-/// The names of the cards whose ceilings are known, for messages.
-std::string card_names();
 /// "h200", "rtx4090", "t4", or "TB/s,TFLOP/s" with the card's own. Throws InputError for anything else.
 Card parse_card(const std::string& text, Precision precision);
 

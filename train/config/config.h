@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "brightnet/configuration.h"
 #include "core/auto.h"
 #include "core/config.h"
 #include "core/dtype.h"
@@ -164,8 +165,5 @@ struct ConfigDifference {
   std::string key, before, after;
 };
 std::vector<ConfigDifference> compare(const RunConfig& before, const RunConfig& after);
-
-/// The paths of all values that a run has, "train.batch", in the order they are printed in.
-std::vector<std::string> config_keys();
 
 }  // namespace brightnet

@@ -202,6 +202,20 @@ RankDevice common_device(Communicator& ranks, const std::function<std::string()>
   return own;
 }
 
+RankDevice common_device(const Ranks& ranks, const std::string& device) {
+  Communicator& communicator = ranks.communicator();
+  return common_device(communicator, [&] {
+    if (ranks.expected() != 0 && ranks.expected() != communicator.size()) {
+      throw InputError("--ranks asks for " + std::to_string(ranks.expected()) +
+                           " ranks, and a launcher has started " + std::to_string(communicator.size()),
+                       "", "Leave --ranks out: mpirun and srun set the number of ranks.");
+    }
+    if (communicator.local_size() == 1) return device;
+    return device_of_rank(device, communicator.local_rank(), communicator.local_size(),
+                          cuda::inspect(communicator.local_rank()));
+  });
+}
+
 Preparation prepare(const RunRequest& request, const RankDevice& device, const Communicator& ranks) {
   Preparation run;
   if (request.resuming) {

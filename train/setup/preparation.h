@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "brightnet/ranks.h"
 #include "train/distributed/communicator.h"
 #include "train/run/run_folder.h"
 #include "train/setup/automatic.h"
@@ -19,6 +20,10 @@ namespace brightnet {
 
 /// `device` is this rank's, as given. Throws InputError, on all ranks together, for a word that is no device.
 RankDevice common_device(Communicator& ranks, const std::function<std::string()>& device);
+
+/// The same of the ranks that a launcher started: each takes its own of several GPUs. Also throws when there are other than
+/// the expected number of them.
+RankDevice common_device(const Ranks& ranks, const std::string& device);
 
 /// The parts of a run. Every rank reads all of them.
 struct Preparation {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/enum_names.h"
+#include "core/error.h"
 #include "core/log.h"
 #include "core/text.h"
 #include "data/split/fold.h"
@@ -32,6 +34,11 @@ RunData read_run_data(const RunConfig& config, bool speaks) {
   check_place(config.data, Split::val);
   Dataset training = with_problems_said(read_dataset(config.data, Split::train), speaks);
   return {std::move(training), with_problems_said(read_dataset(config.data, Split::val), speaks)};
+}
+
+Split parse_split(const std::string& name) {
+  if (const auto split = enum_value<Split>(name)) return *split;
+  throw InputError("there is no split '" + name + "'", "", "It is train, val or test.");
 }
 
 Dataset read_split(const RunConfig& config, Split split, bool speaks) {

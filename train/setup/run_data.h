@@ -19,6 +19,9 @@ struct RunData {
 /// logs their problems.
 RunData read_run_data(const RunConfig& config, bool speaks = true);
 
+/// Throws InputError for a word that is none.
+Split parse_split(const std::string& name);
+
 /// One of the two, or data.test.
 Dataset read_split(const RunConfig& config, Split split, bool speaks = true);
 

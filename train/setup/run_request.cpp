@@ -2,6 +2,7 @@
 
 #include "formats/download/fetch.h"
 #include "formats/foreign_weights.h"
+#include "train/setup/named_run.h"
 #include "train/setup/run_model.h"
 
 namespace brightnet {
@@ -40,6 +41,18 @@ void check_config(const RunConfig& config) {
   if (config.data.train.empty() || !std::filesystem::is_directory(config.data.root, ignored)) return;
   check_place(config.data, Split::train);
   if (!config.data.fold || !config.data.val.empty()) check_place(config.data, Split::val);
+}
+
+ResolvedConfiguration resolve_configuration(const Configuration& configuration) {
+  const RunConfig config = NamedRun(configuration).load(false);
+  check_config(config);
+  ResolvedConfiguration resolved{.yaml = print_config(config)};
+  if (config.data.train.empty()) {
+    resolved.remarks = {"No training images are named (data.train): `brightnet train` needs them."};
+  } else if (std::error_code ignored; !std::filesystem::is_directory(config.data.root, ignored)) {
+    resolved.remarks = {config.data.root + " is not there yet: `brightnet train` needs it."};
+  }
+  return resolved;
 }
 
 }  // namespace brightnet

@@ -9,6 +9,7 @@
 #include "formats/class_channels.h"
 #include "kernels/device/device.h"
 #include "train/distributed/evaluation_ranks.h"
+#include "train/setup/named_run.h"
 #include "train/setup/run_data.h"
 
 namespace brightnet {
@@ -33,29 +34,30 @@ void refuse_idle_assignments(const std::vector<std::string>& assignments) {
 
 }  // namespace
 
-WeightsEvaluation::WeightsEvaluation(const EvaluationRequest& request, const RankDevice& device,
-                                     const Communicator& ranks) {
-  refuse_idle_assignments(request.overrides.assignments);
-  config_ = load_run_config(request.config, request.overrides);
-  if (!request.tiles.empty()) config_.data.tiles = parse_tiles(request.tiles, "--tiles", config_.data.tiles);
-  if (request.rect && config_.data.tiles) {
+WeightsEvaluation::WeightsEvaluation(const WeightsReportOptions& options, const OpenWeights& open_weights,
+                                     const RankDevice& device, const Communicator& ranks) {
+  const NamedRun named(options.run);
+  refuse_idle_assignments(named.overrides().assignments);
+  config_ = named.load();
+  if (!options.tiles.empty()) config_.data.tiles = parse_tiles(options.tiles, "--tiles", config_.data.tiles);
+  if (options.rect && config_.data.tiles) {
     throw InputError("tiles are all of one shape, so rectangular batches have no effect", "--rect",
                      "Leave it out.");
   }
   backend_ = open_device(device.name, config_.train.precision.value_or(device.fast.precision));
-  dataset_ = read_split(config_, request.split, ranks.leads());
+  dataset_ = read_split(config_, parse_split(options.split), ranks.leads());
   choose_automatic(config_, run_facts(config_, nullptr, dataset_, device, ranks));
   // No rank has more images than this, so a larger batch would only waste memory.
   const auto share = (std::ssize(dataset_.images) + ranks.size() - 1) / ranks.size();
   const int batch =
-      config_.data.tiles ? request.batch : static_cast<int>(std::min<int64_t>(request.batch, share));
-  inference_.emplace(request.open_weights(dataset_.classes), *backend_, config_.train.precision, batch,
-                     request.size, true);
-  match_classes_by_name(request.weights_name, ranks.leads());
+      config_.data.tiles ? options.batch : static_cast<int>(std::min<int64_t>(options.batch, share));
+  inference_.emplace(open_weights(dataset_.classes), *backend_, config_.train.precision, batch,
+                     InputSize(options.height, options.width), true);
+  match_classes_by_name(options.weights.weights.string(), ranks.leads());
   options_ = {.nms = for_model(config_.evaluate.nms, inference_->trained().model),
               .workers = std::max(1, config_.loader.workers.value()),
               .tiles = config_.data.tiles};
-  if (request.rect) options_.rect = inference_->begin_rect();
+  if (options.rect) options_.rect = inference_->begin_rect();
 }
 
 std::optional<Metrics> WeightsEvaluation::run(const DetectionSink& sink, Communicator& ranks) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "brightnet/evaluate.h"
 #include "detect/evaluate/evaluate.h"
 #include "detect/inference.h"
 #include "train/config/config.h"
@@ -15,24 +16,15 @@
 
 namespace brightnet {
 
-struct EvaluationRequest {
-  std::string config = {};  ///< CONFIG.yaml or X.cfg; empty: what the overrides say
-  Overrides overrides = {};
-  Split split = Split::val;
-  /// Opens the weights; `classes` are the data set's, for weights that have no names of their own.
-  std::function<TrainedModel(const std::vector<std::string>& classes)> open_weights = {};
-  std::string weights_name = {};  ///< for messages
-  std::string tiles = {};         ///< what --tiles takes; empty: as the configuration says
-  int batch = 8;                  ///< images; fewer where a rank has fewer
-  InputSize size = 0;             ///< of the input; 0: as recorded in the weights
-  bool rect = false;              ///< rectangular batches
-};
+/// Opens the weights; `classes` are the data set's, for weights that have no names of their own.
+using OpenWeights = std::function<TrainedModel(const std::vector<std::string>& classes)>;
 
 class WeightsEvaluation {
  public:
   /// Reads the data, opens device and weights, and plans the network. All ranks call it; errors are theirs alone. Throws
   /// InputError, also for classes that are not those of the data set, and DeviceError.
-  WeightsEvaluation(const EvaluationRequest& request, const RankDevice& device, const Communicator& ranks);
+  WeightsEvaluation(const WeightsReportOptions& options, const OpenWeights& open_weights,
+                    const RankDevice& device, const Communicator& ranks);
 
   /// The metrics over the images of all ranks, or none when `sink` has stopped on one of them.
   std::optional<Metrics> run(const DetectionSink& sink, Communicator& ranks);

@@ -34,6 +34,8 @@ std::vector<std::string> trial_command(const SearchSetup& setup, const Proposal&
   std::vector<std::string> words{setup.program, "train", "--out", run, "--device", device};
   if (!plan.config.empty()) words.insert(words.begin() + 2, plan.config);
   if (!plan.data.empty()) words.insert(words.end(), {"--data", plan.data});
+  if (setup.threads > 0)
+    words.insert(words.begin(), {"env", fmt::format("OMP_NUM_THREADS={}", setup.threads)});
   const auto set = [&](const std::string& assignment) { words.push_back("--set=" + assignment); };
   for (const std::string& assignment : trial_overrides(plan).assignments) set(assignment);
   // Not the name of the configuration's own runs, of which `train --resume` takes the newest.

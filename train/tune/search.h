@@ -21,6 +21,7 @@ struct SearchSetup {
   std::vector<std::string> share;  ///< "key.path=value": what each of several trials takes of the machine
   BestBy best_by = BestBy::AP;
   std::string program;               ///< brightnet
+  int threads = 0;                   ///< of each of several trials on the CPU; 0: all
   std::vector<std::string> devices;  ///< `--device` of each of the trials that run side by side
 };
 

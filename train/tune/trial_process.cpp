@@ -8,10 +8,10 @@
 #include <fmt/format.h>
 #include <sys/wait.h>
 
+#include "core/child_process.h"
 #include "core/clock.h"
 #include "core/files.h"
 #include "kernels/device/device.h"
-#include "train/distributed/child_process.h"
 #include "train/report/metrics_csv.h"
 #include "train/run/run_folder.h"
 

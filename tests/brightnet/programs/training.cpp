@@ -74,8 +74,10 @@ void use(const std::string& data, const std::string& folder) {
   const std::vector<std::string> settings{"train.epochs=2", "train.size=64",    "train.batch=4",
                                           "train.seed=1",   "evaluate.every=1", "loader.workers=1"};
   Watcher first(4);
-  TrainingOptions options{.model = "yolov4-tiny", .data = data, .settings = settings, .folder = folder};
-  options.device = {.device = "cpu", .precision = "fp32"};
+  TrainingOptions options{
+      .run = {.model = "yolov4-tiny", .data = data, .settings = settings, .precision = "fp32"},
+      .folder = folder,
+      .device = "cpu"};
   const TrainingResult stopped = train(options, first.source.get_token(), &first);
   expect(stopped.outcome == TrainingOutcome::stopped, "the observer's stop was not heeded");
   expect(stopped.iterations == 5, "it did not stop after the step that followed");

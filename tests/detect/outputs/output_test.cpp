@@ -187,15 +187,6 @@ TEST_F(Outputs, PicturesAreDrawnOnACopyAndClipsBecomeVideos) {
   }
 }
 
-TEST_F(Outputs, AFolderThatCannotBeMadeIsRefused) {
-  std::ofstream(folder_ / "file") << "x";
-  EXPECT_THROW(prepare_folder(folder_ / "file", "--out"), InputError);
-  EXPECT_THROW(prepare_folder(folder_ / "file/below", "--out"), InputError);
-  EXPECT_THROW(prepare_folder("/proc/none", "--out"), InputError);
-  prepare_folder(folder_ / "new/one", "--out");
-  EXPECT_TRUE(fs::is_directory(folder_ / "new/one"));
-}
-
 TEST_F(Outputs, AVideoThatWasNeverFinishedIsReplaced) {
   const auto clip = std::make_shared<Clip>(Clip{"clip", 10});
   const auto unfinished = picture_output(folder_, names_);

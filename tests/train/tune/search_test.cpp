@@ -264,6 +264,15 @@ TEST_F(SearchOf, RefusesTheFolderOfAnotherSearch) {
   EXPECT_THROW(read_plan(folder_ / "photographs"), InputError);
 }
 
+TEST_F(SearchOf, TellsTrialsOnTheCpuTheirShareOfTheThreads) {
+  EXPECT_EQ(trial_command(setup_, {.values = setup_.configured}, "run", "cpu")[0], setup_.program);
+  setup_.threads = 3;
+  const auto words = trial_command(setup_, {.values = setup_.configured}, "run", "cpu");
+  EXPECT_EQ(words[0], "env");
+  EXPECT_EQ(words[1], "OMP_NUM_THREADS=3");
+  EXPECT_EQ(words[2], setup_.program);
+}
+
 TEST_F(SearchOf, NamesItsDataSetToEveryTrialAndWhenItIsResumed) {
   setup_.plan.data = "/photographs/data.yaml";
   SearchFolder(folder_ / "out", setup_.plan, "");

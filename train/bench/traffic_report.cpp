@@ -1,14 +1,12 @@
-#include "cli/bench_traffic.h"
-
-#include <iostream>
-
 #include <fmt/format.h>
 
-#include "cli/commands.h"
+#include "brightnet/benchmark.h"
 #include "core/json.h"
+#include "train/bench/traffic.h"
 #include "train/setup/run_facts.h"
+#include "train/setup/run_model.h"
 
-namespace brightnet::cli {
+namespace brightnet {
 namespace {
 
 constexpr double giga = 1e9;
@@ -78,20 +76,18 @@ Json answer(const Model& model, const StepTraffic& traffic, const TrafficOptions
 
 }  // namespace
 
-int bench_traffic(NamedModel named, const TrafficArguments& arguments) {
-  check_answer(arguments.json, "model");
-  TrafficOptions options;
-  options.precision = arguments.precision.empty() ? Precision::fp16 : parse_precision(arguments.precision);
-  options.card = parse_card(arguments.card, options.precision);
-  if (arguments.batch > 0) options.batch = arguments.batch;
-  if (!named.config.train.batch.has_value()) named.config.train.batch = options.batch;
-  if (arguments.size.given()) named.config.train.size = arguments.size;  // not `auto`
-  choose_for_planning(named.config, named.model, {options.precision, true, "a GPU computes in it"});
-  options.size = named.config.train.size.value();
-  const StepTraffic traffic = count_traffic(named.config, named.model, options);
-  if (arguments.json != "-") std::cout << table(traffic, options) << std::flush;
-  if (!arguments.json.empty()) write_answer(arguments.json, to_text(answer(named.model, traffic, options)));
-  return 0;
+Answer count_step(const BenchmarkOptions& options) {
+  NamedModel named = read_model(options.model, options.settings, options.classes);
+  TrafficOptions how;
+  how.precision = options.precision.empty() ? Precision::fp16 : parse_precision(options.precision);
+  how.card = parse_card(options.card, how.precision);
+  if (options.batch > 0) how.batch = options.batch;
+  if (!named.config.train.batch.has_value()) named.config.train.batch = how.batch;
+  if (options.height > 0) named.config.train.size = InputSize(options.height, options.width);  // not `auto`
+  choose_for_planning(named.config, named.model, {how.precision, true, "a GPU computes in it"});
+  how.size = named.config.train.size.value();
+  const StepTraffic traffic = count_traffic(named.config, named.model, how);
+  return {table(traffic, how), to_text(answer(named.model, traffic, how))};
 }
 
-}  // namespace brightnet::cli
+}  // namespace brightnet

@@ -1,4 +1,4 @@
-#include "train/distributed/child_process.h"
+#include "core/child_process.h"
 
 #include <filesystem>
 

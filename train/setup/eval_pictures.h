@@ -12,7 +12,7 @@
 #include "train/distributed/communicator.h"
 #include "train/report/evaluation_pictures.h"
 
-namespace brightnet::cli {
+namespace brightnet {
 
 class EvalPictures {
  public:
@@ -37,4 +37,4 @@ class EvalPictures {
   WorstImages worst_{pictured_images};
 };
 
-}  // namespace brightnet::cli
+}  // namespace brightnet

@@ -1,16 +1,16 @@
-#include "cli/eval_pictures.h"
+#include "train/setup/eval_pictures.h"
 
 #include <algorithm>
 
 #include "core/error.h"
 #include "core/files.h"
 #include "core/log.h"
+#include "core/output_files.h"
 #include "data/drawing/draw.h"
 #include "data/drawing/typeface.h"
-#include "detect/outputs/output.h"
 #include "train/report/run_page.h"
 
-namespace brightnet::cli {
+namespace brightnet {
 namespace {
 
 constexpr const char* page_name = "report.html";
@@ -79,4 +79,4 @@ void EvalPictures::write_files(const Metrics& metrics, const std::string& title)
   log::info("Plots, the worst images and all of it on one page: {}", (folder_ / page_name).string());
 }
 
-}  // namespace brightnet::cli
+}  // namespace brightnet

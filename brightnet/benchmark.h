@@ -1,0 +1,44 @@
+// The speed of a training step, of single operations and of the loader. On a shared machine only ratios within one call are
+// meaningful. Each answer also has what was measured on (docs/json.md).
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "brightnet/answer.h"
+#include "brightnet/public.h"
+
+namespace brightnet {
+
+struct BenchmarkOptions {
+  std::string model = {};  ///< a name, or the YAML of a model or of a run
+  std::string data = {};   ///< of the loader: as Configuration::data, or a run's YAML
+  std::vector<std::string> settings = {};
+  std::string device = "auto";  ///< as in DeviceOptions
+  std::string precision = {};   ///< one or more, separated by commas; empty: the usual one
+  int batch = 0;                ///< images per step; 0: the usual number
+  int height = 0, width = 0;    ///< of the input; 0: the configuration's
+  int classes = 0;              ///< 0: the file's
+  int workers = 1;              ///< threads of the loader
+  double seconds = 8;           ///< measuring time for each precision
+  bool steps_only = false;      ///< without the bare convolutions and the layers
+  std::string card = "h200";    ///< one of card_names(), or TB/s and TFLOP/s: "1.5,200"
+  std::function<void(const std::string& text)> measured =
+      {};  ///< is given each part of the text when it is known
+};
+
+/// Of a training step, relative to its bare convolutions, and of each layer.
+BRIGHTNET_PUBLIC Answer benchmark_step(const BenchmarkOptions& options);
+/// The bandwidth of all other operations, relative to a memory copy.
+BRIGHTNET_PUBLIC Answer benchmark_kernels(const BenchmarkOptions& options);
+/// Of the loader on the training images of a data set, relative to decoding them.
+BRIGHTNET_PUBLIC Answer benchmark_loader(const BenchmarkOptions& options);
+/// What a training step moves and computes on a GPU by its plan, and how long `card` needs at least: runs nothing. Throws
+/// DeviceError in a build without CUDA.
+BRIGHTNET_PUBLIC Answer count_step(const BenchmarkOptions& options);
+
+/// The cards whose ceilings are known.
+BRIGHTNET_PUBLIC std::string card_names();
+
+}  // namespace brightnet

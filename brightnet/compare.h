@@ -1,0 +1,30 @@
+// Runs side by side.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "brightnet/answer.h"
+#include "brightnet/public.h"
+
+namespace brightnet {
+
+struct ComparisonOptions {
+  /// A .png or .jpg, beside which a page of the same name is written, or an .html: the page alone.
+  std::filesystem::path plot = "compare.png";
+  bool over_minutes = false;  ///< the plot's horizontal axis is minutes of training, not epochs
+  bool replace = false;       ///< existing files
+};
+
+struct Comparison {
+  Answer answer = {};  ///< scores, speed, and the settings that differ
+  std::filesystem::path page = {};
+};
+
+/// Compares the runs in these folders by what each has: a damaged or unfinished run too. Throws InputError for a folder that
+/// has no run, and when a file is not to be replaced.
+BRIGHTNET_PUBLIC Comparison compare_runs(const std::vector<std::string>& folders,
+                                         const ComparisonOptions& options = {});
+
+}  // namespace brightnet

@@ -1,0 +1,35 @@
+// What a run is made from, and its configuration with every default.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "brightnet/public.h"
+
+namespace brightnet {
+
+/// A configuration, and what takes the place of its parts. Everything may be left out that another part says.
+struct Configuration {
+  std::string config = {};  ///< the path of a run's YAML, or of darknet's .cfg
+  std::string model = {};   ///< a name that `brightnet models` lists, or the path of a YAML or .cfg
+  /// A data set: an Ultralytics data.yaml, darknet's obj.data, a COCO JSON, a VOC folder, or a folder of images and labels.
+  std::string data = {};
+  /// "train.epochs=50"; the last one wins. An error about "--epochs:train.epochs=50" names the option.
+  std::vector<std::string> settings = {};
+  std::string fold = {};       ///< "K/N"; empty: the configuration's
+  std::string precision = {};  ///< empty: the configuration's
+};
+
+/// The keys of all settings, "train.batch", in the order in which they are printed.
+BRIGHTNET_PUBLIC std::vector<std::string> config_keys();
+
+struct ResolvedConfiguration {
+  std::string yaml = {};                  ///< every value, each with its comment
+  std::vector<std::string> remarks = {};  ///< on what `train` needs and is not there yet, a sentence each
+};
+
+/// The configuration that `train` would have. Its data need not be there. Throws InputError for what `train` refuses before
+/// it has read them.
+BRIGHTNET_PUBLIC ResolvedConfiguration resolve_configuration(const Configuration& configuration);
+
+}  // namespace brightnet

@@ -1,0 +1,152 @@
+#include "brightnet/detect.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/enum_names.h"
+#include "core/log.h"
+#include "core/progress_line.h"
+#include "core/text.h"
+#include "core/threads.h"
+#include "detect/detect.h"
+#include "detect/open_weights.h"
+#include "detect/outputs/open_outputs.h"
+#include "kernels/device/device.h"
+#include "train/setup/named_run.h"
+#include "train/setup/run_data.h"
+
+namespace brightnet {
+namespace {
+
+/// The model's NMS with the command line's thresholds.
+NmsOptions nms_options(const Model& model, const DetectionOptions& options) {
+  return for_model(
+      {.kind = NmsMethod::model,
+       .iou = options.nms,
+       .score = options.confidence,
+       .max_detections = options.max_objects > 0 ? options.max_objects : std::numeric_limits<int>::max()},
+      model);
+}
+
+/// Live frames are processed one by one: waiting for a full batch would add latency. The tiles of a frame make a batch.
+int choose_batch(const DetectionOptions& options, const Source& source) {
+  constexpr int usual = 8;
+  if (!options.tiles.empty()) return options.batch > 0 ? options.batch : usual;
+  const int batch = options.batch > 0 ? options.batch : source.live() ? 1 : usual;
+  return source.count() > 0 ? static_cast<int>(std::min<int64_t>(batch, source.count())) : batch;
+}
+
+/// The progress line: position, speed and the latest result.
+class Progress {
+ public:
+  explicit Progress(int64_t count) : count_(count) {}
+
+  void show(const FoundObjects& found) {
+    ++images_;
+    if (!line_.due()) return;
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+    const std::string of = count_ > 0 ? fmt::format("/{}", count_) : "";
+    line_.show(fmt::format("{}{}  {:.1f} images/s  {}: {} objects", images_, of,
+                           static_cast<double>(images_) / seconds, found.frame.name, found.boxes.size()));
+  }
+  void clear() { line_.clear(); }
+
+ private:
+  ProgressLine line_{10};
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  int64_t count_, images_ = 0;
+};
+
+void say_what_was_done(const DetectionOptions& options, const DetectReport& report, int workers) {
+  const std::string skipped =
+      report.skipped.empty() ? "" : fmt::format(" ({} could not be read)", report.skipped.size());
+  log::info("{} in {}{}", counted(report.objects, "object", "objects"),
+            counted(report.images, "image", "images"), skipped);
+  log::info("{}", report.times.text(report.images, workers));
+  if (writes_pictures(options)) log::info("Pictures: {}", pictures_folder(options).string());
+  if (options.save_crops) log::info("Crops: {}", (pictures_folder(options) / "crops").string());
+}
+
+/// Throws InputError for video options without effect.
+void refuse_idle_clip_options(const DetectionOptions& options, const Source& source) {
+  const auto& files = source.files();
+  if (source.live() || std::any_of(files.begin(), files.end(), is_video_name)) return;
+  for (const auto& [option, given] :
+       {std::pair{"--frames", options.frames > 0}, std::pair{"--every", options.every > 1}}) {
+    if (given)
+      throw InputError(fmt::format("{} is for videos, cameras and streams, and there is none in {}", option,
+                                   options.source),
+                       option, "Remove this option.");
+  }
+}
+
+/// With the classes of the data set, if one is given.
+TrainedModel load_weights(const DetectionOptions& options) {
+  if (options.data.empty()) return open_weights(options.weights);
+  const NamedRun named({.data = options.data}, false);
+  named.say_data();
+  WeightsFiles files = options.weights;
+  files.classes = class_names(named.load());
+  TrainedModel trained = open_weights(files);
+  if (trained.classes == files.classes || !files.names.empty()) return trained;
+  throw InputError(fmt::format("these weights were trained for the classes {}, and the data set has {}",
+                               fmt::join(trained.classes, ", "), fmt::join(files.classes, ", ")),
+                   files.weights.string(), "Leave --data out: a .safetensors contains its classes.");
+}
+
+}  // namespace
+
+std::vector<std::string> resize_names() {
+  return enum_names<Resize>();
+}
+
+bool detect_files(const DetectionOptions& options, const std::function<std::stop_token()>& can_be_stopped) {
+  refuse_idle_outputs(options);
+  const Precision precision =
+      options.precision.empty() ? Precision::fp32 : parse_precision(options.precision);
+  const auto backend = open_device(options.device, precision);
+  const auto source = open_source(options.source, {.frames = options.frames, .every = options.every});
+  refuse_idle_clip_options(options, *source);
+  InferenceNetwork inference(load_weights(options), *backend, precision, choose_batch(options, *source),
+                             InputSize(options.height, options.width));
+  if (!options.resize.empty()) inference.set_resize(parse_resize(options.resize));
+  if (!options.letterbox.empty()) inference.set_letterbox(options.letterbox == "on");
+  const TrainedModel& trained = inference.trained();
+  DetectOptions how;
+  if (options.rect) {
+    if (options.letterbox == "off") {
+      throw InputError("rectangular batches need a letterbox, and --letterbox off stretches the images",
+                       "--rect", "Leave one of the two out.");
+    }
+    how.rect = inference.begin_rect();
+  }
+  how.nms = nms_options(trained.model, options);
+  how.classes = parse_class_filter(options.classes, trained.classes);
+  if (!options.tiles.empty()) how.tiles = parse_tiles(options.tiles, "--tiles");
+  if (const auto tiles = trained.training.find("tiles"); tiles != trained.training.end() && !how.tiles)
+    log::warn("These weights were trained on tiles of larger pictures: --tiles {} detects in such tiles.",
+              tiles->second);
+  how.workers = options.workers > 0 ? options.workers : std::min(compute_threads(), 8);
+  const auto outputs = open_outputs(options, *source, trained.classes);
+
+  const std::stop_token stop = can_be_stopped ? can_be_stopped() : std::stop_token();
+  Progress progress(source->count());
+  const DetectReport report = detect(inference, *source, how, [&](const FoundObjects& found) {
+    for (const auto& output : outputs) output->add(found);
+    progress.show(found);
+    return !stop.stop_requested();
+  });
+  progress.clear();
+  for (const auto& [file, reason] : report.skipped) log::warn("Skipped {}: {}.", file, reason);
+  if (report.images == 0 && !stop.stop_requested())
+    throw InputError("none of the images could be read", options.source);
+  for (const auto& output : outputs) output->finish();
+  say_what_was_done(options, report, how.workers);
+  return !stop.stop_requested();
+}
+
+}  // namespace brightnet

@@ -1,0 +1,17 @@
+// Whether this machine's driver, libraries and devices are as training needs them.
+#pragma once
+
+#include "brightnet/answer.h"
+#include "brightnet/public.h"
+
+namespace brightnet {
+
+struct MachineReport {
+  bool healthy = false;  ///< nothing that was found is broken
+  Answer answer = {};    ///< what was found, and what to do about what is broken
+};
+
+/// Inspects the CUDA libraries and the GPUs, and runs a convolution on the CPU and every usable GPU.
+BRIGHTNET_PUBLIC MachineReport examine_machine();
+
+}  // namespace brightnet

@@ -1,0 +1,51 @@
+// Searches for better hyper-parameters by trials, each a run of the program `brightnet`, and finds a learning rate.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "brightnet/answer.h"
+#include "brightnet/configuration.h"
+#include "brightnet/public.h"
+
+namespace brightnet {
+
+/// What both have. An unused path stays empty.
+struct TuneOptions {
+  Configuration run = {};             ///< where the search starts
+  std::string weights = {};           ///< that every trial starts from
+  std::string device = "auto";        ///< as in DeviceOptions
+  std::filesystem::path folder = {};  ///< of the results; empty: runs/NAME-tune or runs/NAME-rate
+  /// Called once the work can be stopped; until then a stop is nothing but an end.
+  std::function<std::stop_token()> can_be_stopped = {};
+  /// Is given the answer before the closing words are logged.
+  std::function<void(const Answer&)> found = {};
+};
+
+struct SearchOptions {
+  std::filesystem::path program = {};  ///< the path of brightnet
+  std::filesystem::path resumed = {};  ///< the folder of a search to continue; `run` is empty then
+  std::vector<std::string> keys = {};  ///< empty: the usual ones
+  int trials = 0;      ///< the configuration included; 0: 30, or as many as the resumed search has
+  double minutes = 0;  ///< of each trial; 0: as the configuration or `epochs` say
+  int epochs = 0;      ///< of each trial; 0: as the configuration or `minutes` say
+  uint64_t seed = 0;   ///< of the search
+  int jobs = 1;        ///< trials side by side: on a GPU each, or with a share of the threads
+};
+
+/// Runs the trials and keeps their table, their plot and the configuration with the best values. Returns false when it was
+/// stopped, and the same search can be resumed. Blocks. Throws InputError and DeviceError as the first trial does.
+BRIGHTNET_PUBLIC bool search_values(const TuneOptions& options, const SearchOptions& search);
+
+/// A table of what can be searched.
+BRIGHTNET_PUBLIC std::string list_searched_keys();
+
+/// Trains some steps while the learning rate grows, and suggests one. Keeps the curve and nothing else. Returns false when it
+/// was stopped, and then keeps nothing.
+BRIGHTNET_PUBLIC bool find_rate(const TuneOptions& options, int steps = 150);
+
+}  // namespace brightnet

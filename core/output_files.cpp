@@ -1,0 +1,78 @@
+#include "core/output_files.h"
+
+#include <fstream>
+
+#include <unistd.h>
+
+#include "brightnet/answer.h"
+#include "core/error.h"
+#include "core/files.h"
+
+namespace brightnet {
+
+namespace fs = std::filesystem;
+
+void prepare_folder(const fs::path& path, const std::string& option) {
+  const fs::path folder = path.empty() ? fs::path(".") : path;
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (!error && !fs::is_directory(folder)) error = std::make_error_code(std::errc::not_a_directory);
+  if (error) {
+    throw InputError("this folder cannot be made: " + error.message(), folder.string(),
+                     "Name another with " + option + '.');
+  }
+  if (::access(folder.c_str(), W_OK | X_OK) != 0) {
+    throw InputError("this folder cannot be written to", folder.string(),
+                     "Name another with " + option + '.');
+  }
+}
+
+void refuse_to_replace(const fs::path& file) {
+  std::error_code error;
+  if (!fs::exists(file, error)) return;
+  throw InputError("a file of this name already exists", file.string(),
+                   "Name another with --out, or replace it with --force.");
+}
+
+void refuse_to_replace_inputs(const std::vector<fs::path>& written, const std::vector<fs::path>& read) {
+  std::error_code error;
+  for (const auto& file : written) {
+    for (const auto& input : read) {
+      if (!fs::equivalent(file, input, error)) continue;
+      throw InputError("this input file would be overwritten", file.string(), "Name another with --out.");
+    }
+  }
+}
+
+void check_answer_file(const std::string& file, const std::string& option, const std::string& beginning) {
+  if (file == "-") return;
+  const fs::path path(file);
+  prepare_folder(path.parent_path(), option);
+  std::error_code error;
+  if (!fs::exists(path, error)) return;
+  if (!fs::is_regular_file(path, error)) {
+    throw InputError("this already exists and is not a regular file", file,
+                     "Name another with " + option + "; - is standard output.");
+  }
+  std::ifstream in(path, std::ios::binary);
+  std::string begins(beginning.size(), '\0');
+  in.read(begins.data(), static_cast<std::streamsize>(begins.size()));
+  begins.resize(static_cast<size_t>(in.gcount()));
+  const auto size = fs::file_size(path, error);
+  // Of a list that found nothing, all there is.
+  const bool empty_list = size == 4 && beginning.starts_with("[\n") && begins == "[\n]\n";
+  if (begins == beginning || empty_list || size == 0) return;
+  throw InputError("a file of this name already exists and is not an earlier output of this kind", file,
+                   "Move it, or give another with " + option + '.');
+}
+
+std::string answer_beginning(const std::string& first_key) {
+  return "{\n  \"" + first_key + "\":";
+}
+
+void write_answer_file(const std::string& file, const std::string& option, const std::string& json) {
+  check_answer_file(file, option, json.substr(0, json.find(':') + 1));
+  write_atomically(file, json);
+}
+
+}  // namespace brightnet

@@ -1,0 +1,21 @@
+// Where a command may write. Its JSON has rules of its own (brightnet/answer.h).
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace brightnet {
+
+/// Makes the folder if need be (an empty path is the current one). Throws InputError when it cannot be made
+/// or written to. `option` named it.
+void prepare_folder(const std::filesystem::path& folder, const std::string& option);
+
+/// Throws InputError when the file exists.
+void refuse_to_replace(const std::filesystem::path& file);
+
+/// Throws InputError when an output file is also an input, even under another name.
+void refuse_to_replace_inputs(const std::vector<std::filesystem::path>& written,
+                              const std::vector<std::filesystem::path>& read);
+
+}  // namespace brightnet

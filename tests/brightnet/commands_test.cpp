@@ -1,0 +1,90 @@
+// What the commands of the program call, as another program does.
+
+#include <gtest/gtest.h>
+
+#include "brightnet/data.h"
+#include "brightnet/detect.h"
+#include "brightnet/error.h"
+#include "brightnet/evaluate.h"
+#include "brightnet/memory.h"
+#include "brightnet/models.h"
+#include "core/files.h"
+#include "core/json.h"
+#include "tests/train/small_weights.h"
+
+namespace brightnet::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Commands : public ::testing::Test {
+ protected:
+  Configuration run(std::vector<std::string> settings = {}) const {
+    return {.config = run_.config().string(), .settings = std::move(settings)};
+  }
+
+  SmallRun run_;
+};
+
+TEST_F(Commands, AnswerTheSameAsTablesAndAsJson) {
+  const Answer memory =
+      plan_memory({.run = run({"train.batch=4", "train.micro_batch=2", "train.size=64"}), .device = "cpu"});
+  const Json plan = Json::parse(memory.json);
+  EXPECT_EQ(plan["batch"], 2);
+  EXPECT_GT(plan["peak_bytes"], plan["parameters"]);
+  EXPECT_NE(memory.text.find("Training, batch 2 at 64x64 in fp32"), std::string::npos) << memory.text;
+
+  const DataCheck check = check_data(run());
+  EXPECT_TRUE(check.usable);
+  EXPECT_EQ(Json::parse(check.answer.json)["ok"], true);
+  const std::string folder = (run_.folder() / "data").string();
+  const Answer counted = count_data({.config = folder}, "val");
+  EXPECT_EQ(counted.json, count_data({.data = folder}, "val").json) << "`config` may be the data set itself";
+  EXPECT_EQ(Json::parse(counted.json)["images"], 4);
+  EXPECT_THROW(count_data(run(), "vla"), InputError);
+  EXPECT_EQ(Json::parse(fit_anchors(run(), 3, 64, 64).json)["anchors"].size(), 3u);
+  EXPECT_EQ(Json::parse(describe_models().json)["models"].size(), named_models().size());
+}
+
+TEST_F(Commands, WriteWhatTheyAreAskedFor) {
+  const DividedData divided = divide_data(run(), {.folder = run_.folder() / "parts", .ratios = {.5, .5}});
+  EXPECT_TRUE(divided.has_model);
+  EXPECT_TRUE(fs::exists(divided.config));
+  convert_data(run(), "coco", run_.folder() / "coco");
+  EXPECT_TRUE(fs::exists(run_.folder() / "coco/annotations/instances_val.json"));
+  EXPECT_THROW(convert_data(run(), "tar", run_.folder() / "tar"), InputError);
+  draw_samples(run({"train.size=64"}), {.folder = run_.folder() / "show", .count = 2});
+  EXPECT_TRUE(fs::exists(run_.folder() / "show/sheet.jpg"));
+}
+
+TEST_F(Commands, ADetectionThatIsStoppedKeepsWhatItHas) {
+  const fs::path weights = write_small_weights(run_);
+  DetectionOptions options{.weights = {.weights = weights},
+                           .source = (run_.folder() / "data/images/val").string(),
+                           .device = "cpu",
+                           .batch = 1,
+                           .json = (run_.folder() / "found.json").string()};
+  EXPECT_TRUE(detect_files(options));
+  EXPECT_EQ(Json::parse(read_file(options.json)).size(), 4u);
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_FALSE(detect_files(options, [&] { return stop.get_token(); }));
+  EXPECT_EQ(Json::parse(read_file(options.json)).size(), 1u);
+}
+
+TEST_F(Commands, AReportOfWeightsHasThePlotsUnlessTheyAreNotWanted) {
+  WeightsReportOptions options{.run = run(),
+                               .weights = {.weights = write_small_weights(run_)},
+                               .device = "cpu",
+                               .no_plots = true,
+                               .plots = run_.folder() / "plots"};
+  Ranks ranks;
+  EXPECT_EQ(Json::parse(report_weights(options, ranks).json)["images"], 4);
+  EXPECT_FALSE(fs::exists(options.plots));
+  options.no_plots = false;
+  report_weights(options, ranks);
+  EXPECT_TRUE(fs::exists(options.plots / "report.html"));
+}
+
+}  // namespace
+}  // namespace brightnet::testing

@@ -1,0 +1,52 @@
+#include "core/output_files.h"
+
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "brightnet/answer.h"
+#include "core/error.h"
+#include "core/files.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+
+class OutputFiles : public ::testing::Test {
+ protected:
+  OutputFiles() { fs::create_directories(folder_); }
+  ~OutputFiles() override { fs::remove_all(folder_); }
+
+  const fs::path folder_ = fs::path(::testing::TempDir()) / "output_files";
+};
+
+TEST_F(OutputFiles, AFolderThatCannotBeMadeIsRefused) {
+  std::ofstream(folder_ / "file") << "x";
+  EXPECT_THROW(prepare_folder(folder_ / "file", "--out"), InputError);
+  EXPECT_THROW(prepare_folder(folder_ / "file/below", "--out"), InputError);
+  EXPECT_THROW(prepare_folder("/proc/none", "--out"), InputError);
+  prepare_folder(folder_ / "new/one", "--out");
+  EXPECT_TRUE(fs::is_directory(folder_ / "new/one"));
+}
+
+TEST_F(OutputFiles, AnInputIsNotReplacedEvenUnderAnotherName) {
+  std::ofstream(folder_ / "input") << "x";
+  fs::create_symlink(folder_ / "input", folder_ / "other");
+  EXPECT_THROW(refuse_to_replace_inputs({folder_ / "other"}, {folder_ / "input"}), InputError);
+  EXPECT_NO_THROW(refuse_to_replace_inputs({folder_ / "new"}, {folder_ / "input", ""}));
+  EXPECT_THROW(refuse_to_replace(folder_ / "other"), InputError);
+  EXPECT_NO_THROW(refuse_to_replace(folder_ / "new"));
+}
+
+TEST_F(OutputFiles, AnAnswerReplacesAnEarlierOneAlone) {
+  const std::string file = folder_ / "below/answer.json", answer = answer_beginning("AP") + " 1\n}\n";
+  write_answer_file(file, "--json", answer);
+  write_answer_file(file, "--json", answer);
+  EXPECT_EQ(read_file(file), answer);
+  EXPECT_THROW(write_answer_file(file, "--json", answer_beginning("model") + " 1\n}\n"), InputError);
+  EXPECT_EQ(read_file(file), answer);
+}
+
+}  // namespace
+}  // namespace brightnet

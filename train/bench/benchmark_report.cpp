@@ -1,0 +1,190 @@
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "brightnet/benchmark.h"
+#include "core/host_memory.h"
+#include "core/json.h"
+#include "data/loader/benchmark.h"
+#include "kernels/device/device.h"
+#include "train/bench/benchmark.h"
+#include "train/bench/kernel_benchmark.h"
+#include "train/setup/automatic_size.h"
+#include "train/setup/named_run.h"
+#include "train/setup/run_data.h"
+#include "train/setup/run_facts.h"
+#include "train/setup/run_model.h"
+
+namespace brightnet {
+namespace {
+
+std::vector<Precision> precisions(const std::string& list, Precision fallback) {
+  if (list.empty()) return {fallback};
+  std::vector<Precision> all;
+  std::stringstream in(list);
+  for (std::string name; std::getline(in, name, ',');) all.push_back(parse_precision(name));
+  return all;
+}
+
+double milliseconds(double seconds) {
+  return 1e3 * seconds;
+}
+
+Json step_json(const StepBenchmark& step) {
+  Json json{{"device", step.device},
+            {"precision", std::string(enum_name(step.precision))},
+            {"batch", step.batch},
+            {"size", step.size},
+            {"threads", step.threads},
+            {"rounds", step.rounds},
+            {"images_per_s", step.images_per_second()},
+            {"step_ms", milliseconds(step.step)},
+            {"forward_ms", milliseconds(step.forward)},
+            {"backward_ms", milliseconds(step.backward)},
+            {"update_ms", milliseconds(step.update)},
+            {"floor_ms", milliseconds(step.floor)},
+            {"floor_ratio", step.floor_ratio()},
+            {"gflops", step.flops / step.step / 1e9},
+            {"gflop_per_step", step.flops / 1e9},
+            {"peak_bytes", step.peak_bytes},
+            {"layers", Json::array()}};
+  for (const auto& layer : step.layers) {
+    json["layers"].push_back({{"name", layer.name},
+                              {"kind", layer.kind},
+                              {"output", {layer.output.n, layer.output.h, layer.output.w, layer.output.c}},
+                              {"forward_ms", milliseconds(layer.forward)},
+                              {"backward_ms", milliseconds(layer.backward)},
+                              {"floor_ms", milliseconds(layer.floor)},
+                              {"forward_gflop", layer.flops / 1e9},
+                              {"gradient_bytes", layer.gradient_bytes},
+                              {"implementation", layer.implementation}});
+  }
+  return json;
+}
+
+std::string step_table(const StepBenchmark& step) {
+  std::string text;
+  if (!step.layers.empty()) {
+    text = fmt::format("{:<24} {:<10} {:>18} {:>10} {:>10} {:>10} {:>8}\n", "layer", "kind",
+                       "output (n,h,w,c)", "forward", "backward", "floor", "ratio");
+  }
+  for (const auto& layer : step.layers) {
+    const double both = layer.forward + layer.backward;
+    text += fmt::format(
+        "{:<24} {:<10} {:>18} {:>7.2f} ms {:>7.2f} ms {:>7.2f} ms {:>8}\n", layer.name, layer.kind,
+        to_string(layer.output), milliseconds(layer.forward), milliseconds(layer.backward),
+        milliseconds(layer.floor),
+        layer.floor > 0 && both > 0 ? fmt::format("{:.2f}", layer.floor / both) : std::string("-"));
+  }
+  const std::string floor = step.floor > 0 ? fmt::format("bare convolutions {:.1f} ms: floor ratio {:.3f}   ",
+                                                         milliseconds(step.floor), step.floor_ratio())
+                                           : "";
+  text += fmt::format(
+      "\n{} {} on {} with {} threads, batch {} at {}, medians of {} rounds\n"
+      "  {:.2f} images/s  step {:.1f} ms = forward {:.1f} + backward {:.1f} + update {:.1f}\n"
+      "  {}{:.0f} GFLOP/s   peak {}\n",
+      "training step,", enum_name(step.precision), step.device, step.threads, step.batch,
+      step.size.described(), step.rounds, step.images_per_second(), milliseconds(step.step),
+      milliseconds(step.forward), milliseconds(step.backward), milliseconds(step.update), floor,
+      step.flops / step.step / 1e9, format_bytes(static_cast<double>(step.peak_bytes)));
+  return text;
+}
+
+Json rate_json(const Rate& rate) {
+  return {{"per_s", rate.per_second}, {"per_cpu_s", rate.per_cpu_second}};
+}
+
+void add(std::string& text, const std::string& part, const BenchmarkOptions& options) {
+  text += part;
+  if (options.measured) options.measured(part);
+}
+
+}  // namespace
+
+Answer benchmark_step(const BenchmarkOptions& options) {
+  NamedModel named = read_model(options.model, options.settings, options.classes);
+  StepBenchmarkOptions how;
+  if (options.batch > 0) how.batch = options.batch;
+  if (!named.config.train.batch.has_value()) named.config.train.batch = how.batch;
+  if (options.height > 0) named.config.train.size = InputSize(options.height, options.width);  // not `auto`
+  choose_for_planning(named.config, named.model, fast_precision(options.device));
+  how.size = named.config.train.size.value();
+  how.seconds = options.seconds;
+  how.steps_only = options.steps_only;
+  std::string text;
+  Json answer{{"model", named.model.name}, {"results", Json::array()}};
+  for (const Precision precision : precisions(options.precision, named.config.train.precision)) {
+    how.precision = precision;
+    // A new backend, so that peak_bytes is that of this precision.
+    const auto backend = open_device(options.device, precision);
+    const StepBenchmark step = measure_step(named.config, named.model, *backend, how);
+    add(text, step_table(step) + '\n', options);
+    answer["results"].push_back(step_json(step));
+  }
+  return {text, to_text(answer)};
+}
+
+Answer benchmark_kernels(const BenchmarkOptions& options) {
+  std::string text;
+  Json answer{{"results", Json::array()}};
+  for (const Precision precision : precisions(options.precision, Precision::fp32)) {
+    const auto backend = open_device(options.device, precision);
+    const auto kernels = measure_kernels(*backend, precision, options.batch > 0 ? options.batch : 8);
+    std::string table = fmt::format("{} in {}, relative to the bandwidth of a memory copy\n", backend->name(),
+                                    enum_name(precision));
+    for (const auto& kernel : kernels) {
+      table +=
+          fmt::format("{:<28} {:>18} {:>9.1f} GB/s {:>6.0f} % of copying\n", kernel.name,
+                      to_string(kernel.shape), kernel.bytes / kernel.seconds / 1e9, 100 * kernel.copy_ratio);
+      answer["results"].push_back(
+          {{"device", backend->name()},
+           {"precision", std::string(enum_name(precision))},
+           {"kernel", kernel.name},
+           {"shape", {kernel.shape.n, kernel.shape.h, kernel.shape.w, kernel.shape.c}},
+           {"bytes", kernel.bytes},
+           {"ms", milliseconds(kernel.seconds)},
+           {"gb_per_s", kernel.bytes / kernel.seconds / 1e9},
+           {"copy_ratio", kernel.copy_ratio}});
+    }
+    add(text, table, options);
+  }
+  return {text, to_text(answer)};
+}
+
+Answer benchmark_loader(const BenchmarkOptions& options) {
+  const bool run = options.data.ends_with(".yaml") && !is_data(options.data);
+  const NamedRun data({.data = options.data, .settings = options.settings, .precision = options.precision},
+                      false);
+  if (!run) data.say_data();
+  RunConfig config = run ? load_run_config(options.data, options.settings) : data.load();
+  const Dataset dataset = training_images(config, read_split(config, Split::train));
+  LoaderBenchmarkOptions how;
+  how.augment = config.augment;
+  if (options.height > 0) config.train.size = InputSize(options.height, options.width);
+  if (!config.train.size.has_value()) choose_size(config, dataset, Model());
+  how.size = config.train.size;
+  how.channels = config.input.channels == 1 ? 1 : 3;
+  if (options.batch > 0) how.batch = options.batch;
+  how.workers = options.workers;
+  how.seconds = options.seconds;
+  const LoaderBenchmark result = measure_loader(dataset, how);
+  const auto line = [](const char* what, const Rate& rate) {
+    return fmt::format("  {:<40} {:>9.0f} /s   {:>9.0f} per CPU second\n", what, rate.per_second,
+                       rate.per_cpu_second);
+  };
+  const std::string text = fmt::format("loader, {} workers, {}, {} images\n", result.workers,
+                                       how.size.described(), result.images) +
+                           line("samples, decoded images cached", result.cached) +
+                           line("samples, nothing cached", result.uncached) +
+                           line("images decoded by OpenCV, one thread", result.decode);
+  const Json answer{{"loader",
+                     {{"workers", result.workers},
+                      {"size", how.size},
+                      {"images", result.images},
+                      {"cached", rate_json(result.cached)},
+                      {"uncached", rate_json(result.uncached)},
+                      {"decode", rate_json(result.decode)}}}};
+  return {text, to_text(answer)};
+}
+
+}  // namespace brightnet

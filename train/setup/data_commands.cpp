@@ -1,0 +1,75 @@
+#include <fmt/format.h>
+
+#include "brightnet/data.h"
+#include "core/enum_names.h"
+#include "core/log.h"
+#include "core/text.h"
+#include "data/commands/check.h"
+#include "data/commands/convert.h"
+#include "data/commands/stats.h"
+#include "train/setup/automatic_anchors.h"
+#include "train/setup/automatic_size.h"
+#include "train/setup/data_config.h"
+#include "train/setup/run_data.h"
+#include "train/setup/run_model.h"
+
+namespace brightnet {
+
+RunConfig data_config(const Configuration& data) {
+  const NamedRun named(with_data_for_config(data), false);
+  RunConfig config = named.load();
+  named.say_data();
+  return config;
+}
+
+DataCheck check_data(const Configuration& data) {
+  const CheckReport report = check_dataset(data_config(data).data);
+  return {report.exit_code() == ExitCode::done, answer_of(report.text(), report.json())};
+}
+
+Answer count_data(const Configuration& data, const std::string& split) {
+  const Split wanted = parse_split(split);
+  const DatasetStats stats = dataset_stats(read_split(data_config(data), wanted));
+  nlohmann::json json = stats.json();
+  json["split"] = split;
+  return answer_of(stats.text(), json);
+}
+
+Answer fit_anchors(const Configuration& data, int count, int height, int width) {
+  RunConfig config = data_config(data);
+  const Dataset dataset = training_images(config, read_split(config, Split::train));
+  if (height > 0) config.train.size = InputSize(height, width);
+  const Model model = load_model(config, static_cast<int>(dataset.classes.size()));
+  choose_size(config, dataset, model);
+  AnchorOptions options = anchor_options(config, model);
+  if (count > 0) options.count = count;
+  const AnchorResult anchors = find_anchors(dataset, options);
+  return answer_of(anchors.text(), anchors.json());
+}
+
+std::vector<std::string> written_formats() {
+  return enum_names<WrittenFormat>();
+}
+
+void convert_data(const Configuration& data, const std::string& format, const std::filesystem::path& folder,
+                  bool copy) {
+  const auto written = enum_value<WrittenFormat>(format);
+  if (!written)
+    throw InputError("data sets are not written in the format '" + format + "'", "", "It is yolo or coco.");
+  const ConvertOptions options{*written, folder, copy};
+  const RunConfig config = data_config(data);
+  const std::vector<Split> splits = given_splits(config.data);
+  make_empty_folder(options.folder);
+  std::vector<std::string> classes;
+  for (const Split split : splits) {
+    const Dataset dataset = read_split(config, split);
+    const std::string lost = convert_split(dataset, split, options);
+    if (!lost.empty()) log::warn("{}", lost);
+    log::info("{}: {}", enum_name(split), counted(dataset.images.size(), "image", "images"));
+    classes = dataset.classes;
+  }
+  write_names(classes, splits, options);
+  log::info("Written: {}", options.folder.string());
+}
+
+}  // namespace brightnet

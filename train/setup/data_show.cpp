@@ -1,0 +1,80 @@
+#include <fmt/format.h>
+
+#include "brightnet/data.h"
+#include "core/log.h"
+#include "core/output_files.h"
+#include "core/text.h"
+#include "data/drawing/draw.h"
+#include "data/drawing/typeface.h"
+#include "detect/outputs/written_files.h"
+#include "train/report/sample_pictures.h"
+#include "train/setup/automatic_size.h"
+#include "train/setup/data_config.h"
+#include "train/setup/run_data.h"
+#include "train/setup/run_model.h"
+
+namespace brightnet {
+namespace {
+
+constexpr const char* sheet_name = "sheet.jpg";
+/// More would be too small on one sheet.
+constexpr size_t most_on_sheet = 64;
+
+std::vector<std::string> file_names(const Dataset& dataset, const SamplePictureOptions& options) {
+  std::vector<std::string> names;
+  for (const int image : sample_images(dataset, options)) {
+    const std::string stem = dataset.images[static_cast<size_t>(image)].file.stem().string();
+    names.push_back(fmt::format("{:03}_{}.jpg", names.size(), stem));
+  }
+  return names;
+}
+
+}  // namespace
+
+void draw_samples(const Configuration& data, const SampleOptions& options) {
+  RunConfig config = data_config(data);
+  const SamplePictureOptions samples{.split = parse_split(options.split),
+                                     .count = options.count,
+                                     .seed = options.seed.value_or(config.train.seed),
+                                     .plain = options.plain};
+  Dataset dataset = read_split(config, samples.split);
+  const Model model = config.model.empty() ? Model() : load_model(config, 0);
+  if (config.input.channels == 0) config.input.channels = model.channels;
+  if (samples.split == Split::train) dataset = training_images(config, std::move(dataset));
+  if (!config.train.size.has_value()) {
+    choose_size(
+        config,
+        samples.split == Split::train ? dataset : training_images(config, read_split(config, Split::train)),
+        model);
+  }
+  if (const std::string problem = typeface_problem(dataset.classes); !problem.empty())
+    log::warn("{}", problem);
+
+  const auto folder = (std::filesystem::path(options.folder) / "").lexically_normal().parent_path();
+  prepare_folder(folder, "--out");
+  WrittenFiles files(folder, "--out", "data show");
+  const std::vector<std::string> names = file_names(dataset, samples);
+  for (const std::string& name : names) files.place(name);  // all of them before the first is written
+  files.place(sheet_name);
+  const auto write = [&](const std::string& name, const cv::Mat& rgb) {
+    files.begin(name);
+    write_image(files.place(name), rgb);
+    files.note(name);
+  };
+  std::vector<cv::Mat> on_sheet;
+  size_t objects = 0;
+  picture_samples(dataset, config, samples, [&](int number, const SamplePicture& sample) {
+    write(names[static_cast<size_t>(number)], sample.rgb);
+    objects += sample.objects;
+    if (on_sheet.size() >= most_on_sheet) return;
+    on_sheet.push_back(with_caption(sample.rgb, names[static_cast<size_t>(number)]));
+  });
+  write(sheet_name, tile(on_sheet));
+  files.remove_the_rest();
+  log::info("{} with {}, {}: {}; all on one sheet: {}", counted(names.size(), "sample", "samples"),
+            counted(objects, "object", "objects"),
+            samples.augmented() ? "as training augments them" : "without augmentation", folder.string(),
+            (folder / sheet_name).string());
+}
+
+}  // namespace brightnet

@@ -1,0 +1,63 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "brightnet/data.h"
+#include "core/files.h"
+#include "core/log.h"
+#include "data/commands/split.h"
+#include "formats/darknet/import.h"
+#include "train/setup/data_config.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The `data:` section without the keys that say nothing.
+YAML::Node section_of(const DataOptions& data) {
+  YAML::Node all = YAML::Load(print_config(data, false)), out(YAML::NodeType::Map);
+  for (const auto& entry : all) {
+    const YAML::Node& value = entry.second;
+    const bool empty = value.IsScalar() ? value.Scalar().empty() : value.size() == 0;
+    if (!empty) out[entry.first.Scalar()] = value;
+  }
+  out["classes"].SetStyle(YAML::EmitterStyle::Flow);
+  return out;
+}
+
+/// The configuration as it was written, with these data and absolute paths; of a data set without one, the data alone.
+YAML::Node with_data(const fs::path& file, const RunConfig& config, const DataOptions& data) {
+  YAML::Node root(YAML::NodeType::Map);
+  if (file.empty()) {
+    root["name"] = fs::path(config.data.root).filename().string();
+  } else {
+    const bool cfg = config.imported && fs::equivalent(file, config.model);
+    root = cfg ? YAML::Load(config.imported->recipe_yaml) : YAML::Clone(YamlDocument::load(file).root().node);
+    if (!config.model.empty()) root["model"] = config.model;
+    if (!config.train.weights.empty()) root["train"]["weights"] = config.train.weights;
+    if (!config.train.weights_cfg.empty()) root["train"]["weights_cfg"] = config.train.weights_cfg;
+  }
+  root["data"] = section_of(data);
+  return root;
+}
+
+}  // namespace
+
+DividedData divide_data(const Configuration& data, const SplitOptions& options) {
+  const Configuration named = with_data_for_config(data);
+  const bool bare = named.config.empty();  // the data set without a configuration around it
+  const fs::path source = bare ? named.data : named.config;
+  const RunConfig config = data_config(named);
+  const SplitReport report = split_dataset(config.data, options);
+  if (!report.problems.empty()) log::warn("{}", report.problems);
+  const fs::path file = options.folder / (bare ? std::string("data.yaml") : source.stem().string() + ".yaml");
+  const YAML::Node root = with_data(named.config, config, report.data);
+  YAML::Emitter yaml;
+  yaml << root;
+  write_atomically(file, fmt::format("# Written by brightnet data split {} --ratios {} --seed {}{}\n{}\n",
+                                     source.string(), fmt::join(options.ratios, ","), options.seed,
+                                     options.similar ? "" : " --exact", yaml.c_str()));
+  return {answer_of(report.text(), report.json()), file, root["model"].IsDefined()};
+}
+
+}  // namespace brightnet

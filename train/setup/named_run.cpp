@@ -1,0 +1,93 @@
+#include "train/setup/named_run.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "core/files.h"
+#include "core/log.h"
+#include "data/formats/data_yaml.h"
+#include "formats/darknet/cfg.h"
+
+namespace brightnet {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::optional<RecognizedData> recognize_run_data(const std::string& data, const std::string& config,
+                                                 const std::vector<std::string>& assignments) {
+  if (!data.empty()) return recognize_data(data);
+  std::error_code failed;
+  if (!fs::is_regular_file(config, failed) || is_darknet_cfg(config)) return std::nullopt;
+  YamlDocument document = YamlDocument::load(config);
+  for (const std::string& assignment : assignments) document.set(assignment);
+  const YamlValue root = document.root();
+  if (!root.node.IsMap()) return std::nullopt;
+  const YamlValue section{root.node["data"], root.file};
+  if (!lacks_layout(section)) return std::nullopt;
+  const YamlValue place{section.node["root"], root.file};
+  const std::string text = yaml_as<std::string>(place, "root", "a text");
+  const fs::path folder = fs::absolute(config).parent_path(),
+                 found = find_path(text, folder, place.from_command_line());
+  if (!fs::is_directory(found, failed)) return std::nullopt;  // refused where it is read
+  DataOptions options;
+  options.root = found.string();
+  RecognizedData recognized = take_layout(section, options);
+  recognized.place = text;
+  return recognized;
+}
+
+}  // namespace
+
+Overrides NamedRun::overrides() const {
+  Overrides overrides(named_.settings);
+  auto& all = overrides.assignments;
+  if (!named_.model.empty()) all.insert(all.begin(), "--model:model=" + yaml_quoted(named_.model));
+  if (!named_.data.empty()) overrides.data = recognized()->options;
+  if (divides()) overrides.fold = validation_fold;
+  if (!named_.fold.empty()) all.push_back("--fold:data.fold=" + yaml_quoted(named_.fold));
+  if (!named_.precision.empty())
+    all.push_back("--precision:train.precision=" + yaml_quoted(named_.precision));
+  return overrides;
+}
+
+void NamedRun::say_data() const {
+  if (!recognized()) return;
+  log::info("Data: {}", recognized()->text());
+  if (divides())
+    log::info(
+        "It names no validation images: a tenth of all, chosen by content so that images that look alike stay "
+        "together, validates (data.fold={}).",
+        to_text(validation_fold));
+}
+
+const RecognizedData* NamedRun::recognized() const {
+  if (!is_asked_) recognized_ = recognize_run_data(named_.data, named_.config, named_.settings);
+  is_asked_ = true;
+  return recognized_ ? &*recognized_ : nullptr;
+}
+
+/// Whether part of the training images becomes the validation images.
+bool NamedRun::divides() const {
+  if (!needs_validation_ || !named_.fold.empty() || !recognized()) return false;
+  const bool said = std::any_of(named_.settings.begin(), named_.settings.end(), [](const std::string& text) {
+    return text.starts_with("data.fold=") || text.starts_with("data.val=");
+  });
+  return !said && recognized()->undivided() && !recognized()->options.fold;
+}
+
+Configuration with_data_for_config(Configuration named) {
+  if (named.data.empty() && !named.config.empty() && is_data(named.config))
+    std::swap(named.data, named.config);
+  return named;
+}
+
+Configuration configuration_at(const std::string& place, std::vector<std::string> settings) {
+  std::error_code failed;
+  const bool is_config = fs::is_regular_file(place, failed) && !is_data(place);
+  return {.config = is_config ? place : "", .data = is_config ? "" : place, .settings = std::move(settings)};
+}
+
+}  // namespace brightnet

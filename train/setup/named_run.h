@@ -1,0 +1,48 @@
+// A run as its user names it: a configuration, a data set by its place alone (`--data`), settings.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "brightnet/configuration.h"
+#include "data/formats/recognize.h"
+#include "train/config/config.h"
+
+namespace brightnet {
+
+/// Of a data set without validation images: a tenth of the training images, chosen by content.
+constexpr Fold validation_fold{1, 10};
+
+class NamedRun {
+ public:
+  /// `needs_validation`: a data set without validation images is divided, unless a setting says something of them.
+  explicit NamedRun(Configuration named = {}, bool needs_validation = true)
+      : named_(std::move(named)), needs_validation_(needs_validation) {}
+
+  const std::string& config() const { return named_.config; }
+  /// What overrides config(). Throws InputError for data that are not recognized.
+  Overrides overrides() const;
+  RunConfig load(bool needs_data = true) const { return load_run_config(config(), overrides(), needs_data); }
+  /// Logs what the data set was recognized as.
+  void say_data() const;
+
+ private:
+  /// The data set that is named by its place or of a configuration that says where its folder is and no more
+  /// (data/formats/data_yaml.h); null where a configuration says all of it.
+  const RecognizedData* recognized() const;
+  bool divides() const;
+
+  Configuration named_;
+  bool needs_validation_;
+  mutable std::optional<RecognizedData> recognized_;
+  mutable bool is_asked_ = false;
+};
+
+/// The same, where `config` may be the data set itself.
+Configuration with_data_for_config(Configuration named);
+
+/// `place` is what recognize_data() takes, or a run's configuration.
+Configuration configuration_at(const std::string& place, std::vector<std::string> settings);
+
+}  // namespace brightnet
