@@ -10,6 +10,8 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/error.h"
@@ -25,6 +27,22 @@ namespace {
   throw InputError("this file cannot be written: " + reason, file.string(),
                    "Check that the folder exists, that you may write there and that the disk is not full.");
 }
+
+[[noreturn]] void cannot_read(const fs::path& file, int reason) {
+  throw InputError(std::string("this file cannot be read: ") + std::strerror(reason), file.string(),
+                   "Check the path and its permissions.");
+}
+
+/// An open file, closed at the end of its scope.
+struct Descriptor {
+  explicit Descriptor(int opened) : number(opened) {}
+  ~Descriptor() {
+    if (number >= 0) ::close(number);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  const int number;
+};
 
 /// Of a file system that cannot flush (EINVAL), nothing is expected.
 void flush_to_disk(int descriptor, const fs::path& file) {
@@ -198,19 +216,51 @@ void append_to_file(const fs::path& file, std::string_view bytes) {
   if (failure != 0) cannot_write(file, std::strerror(failure));
 }
 
-std::string read_file(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::error_code error;
-  if (fs::is_directory(file, error))
-    throw InputError("this is a folder, and a file was expected", file.string());
-  if (!in) throw InputError("this file cannot be read", file.string(), "Check the path and its permissions.");
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
+void flush_file(const fs::path& file) {
+  const Descriptor opened{::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
+  if (opened.number >= 0) flush_to_disk(opened.number, file);
 }
 
-std::vector<TextLine> read_lines(const fs::path& file) {
-  const std::string content = read_file(file);
+std::string read_file(const fs::path& file, uint64_t most) {
+  // Without waiting for somebody to write into a pipe; of a regular file nothing is waited for.
+  const Descriptor in{::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
+  struct stat about {};
+  if (in.number < 0 || ::fstat(in.number, &about) != 0) cannot_read(file, errno);
+  if (S_ISDIR(about.st_mode)) throw InputError("this is a folder, and a file was expected", file.string());
+  if (!S_ISREG(about.st_mode)) {
+    throw InputError("this is a pipe or a device, and only regular files are read", file.string(),
+                     "Write what it gives into a file, and name that.");
+  }
+  // One byte more than there should be, to see the end. Files of /proc say that they have none.
+  std::string text;
+  uint64_t wanted = static_cast<uint64_t>(about.st_size) + 1, have = 0;
+  while (wanted <= most + 1) {
+    text.resize(wanted);
+    const ssize_t got = ::read(in.number, text.data() + have, wanted - have);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) cannot_read(file, errno);
+    have += static_cast<uint64_t>(got);
+    if (got == 0) {
+      text.resize(have);
+      return text;
+    }
+    if (have == wanted) wanted = have > most ? most + 2 : std::min(most + 1, 2 * have + 4096);
+  }
+  throw InputError(
+      fmt::format("this file is larger than {} MiB, the most that is read of one of its kind", most >> 20),
+      file.string(), "Check whether it is the right file.");
+}
+
+std::ifstream open_regular(const fs::path& file) {
+  std::error_code ignored;
+  std::ifstream in;
+  in.setstate(std::ios::failbit);
+  if (fs::is_regular_file(file, ignored)) in.open(file, std::ios::binary);
+  return in;
+}
+
+std::vector<TextLine> read_lines(const fs::path& file, uint64_t most) {
+  const std::string content = read_file(file, most);
   std::string_view rest = content;
   if (rest.starts_with("\xEF\xBB\xBF")) rest.remove_prefix(3);
   std::vector<TextLine> lines;

@@ -191,7 +191,8 @@ std::vector<Entry> read_entries(const DataOptions& options, Split split, Problem
         files, [&](const fs::path& file) { return annotation_file(entry(file), root); }, log);
     for (const auto& image : files.images) entries.push_back(entry(image));
   } else {
-    for (const TextLine& line : read_lines(path)) entries.push_back(entry_of_line(line.text, root));
+    for (const TextLine& line : read_lines(path, most_list_bytes))
+      entries.push_back(entry_of_line(line.text, root));
   }
   return entries;
 }
