@@ -163,16 +163,7 @@ void AtomicFile::commit() {
   fs::rename(temporary_, file_, error);
   if (error) cannot_write(file_, error.message());
   committed_ = true;
-  const fs::path parent = file_.parent_path(), folder = parent.empty() ? fs::path(".") : parent;
-  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) cannot_write(folder, std::strerror(errno));
-  try {
-    flush_to_disk(descriptor, folder);
-  } catch (...) {
-    ::close(descriptor);
-    throw;
-  }
-  ::close(descriptor);
+  flush_folder(file_.parent_path());
 }
 
 void write_atomically(const fs::path& file, const std::function<void(std::ostream&)>& write) {
@@ -219,6 +210,23 @@ void append_to_file(const fs::path& file, std::string_view bytes) {
 void flush_file(const fs::path& file) {
   const Descriptor opened{::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
   if (opened.number >= 0) flush_to_disk(opened.number, file);
+}
+
+void flush_folder(const fs::path& folder) {
+  const fs::path named = folder.empty() ? fs::path(".") : folder;
+  const Descriptor opened{::open(named.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (opened.number < 0) cannot_write(named, std::strerror(errno));
+  flush_to_disk(opened.number, named);
+}
+
+void create_folders(const fs::path& folder, std::error_code& error) {
+  std::vector<fs::path> missing;
+  std::error_code ignored;
+  for (fs::path above = folder; above.has_filename() && !fs::exists(above, ignored);
+       above = above.parent_path())
+    missing.push_back(above);
+  fs::create_directories(folder, error);
+  for (size_t i = missing.size(); !error && i-- > 0;) flush_folder(missing[i].parent_path());
 }
 
 std::string read_file(const fs::path& file, uint64_t most) {

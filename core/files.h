@@ -9,6 +9,7 @@
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace brightnet {
@@ -25,6 +26,12 @@ void append_to_file(const std::filesystem::path& file, std::string_view bytes);
 
 /// Flushes what was appended to FILE so far to the disk, if it is there. Throws InputError when that fails.
 void flush_file(const std::filesystem::path& file);
+
+/// Flushes the names in a folder to the disk. Throws InputError when that fails.
+void flush_folder(const std::filesystem::path& folder);
+
+/// std::filesystem::create_directories(), whose new folders are also there after a power failure.
+void create_folders(const std::filesystem::path& folder, std::error_code& error);
 
 /// Opens FILE for writing, with these flags of open(2), and never what a symbolic link of this name leads to: a folder
 /// from somebody else may have one to a file of the user's. -1, with errno, on failure; a link throws InputError.
