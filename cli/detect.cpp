@@ -10,7 +10,6 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <opencv2/core/utils/logger.hpp>
 
 #include "cli/commands.h"
@@ -233,7 +232,7 @@ TrainedModel load_weights(const DetectArguments& arguments) {
   TrainedModel trained = arguments.weights.load(classes);
   if (trained.classes == classes || !arguments.weights.names.empty()) return trained;
   throw InputError(fmt::format("these weights were trained for the classes {}, and the data set has {}",
-                               fmt::join(trained.classes, ", "), fmt::join(classes, ", ")),
+                               enumerated(trained.classes), enumerated(classes)),
                    arguments.weights.weights, "Leave --data out: a .safetensors contains its classes.");
 }
 
