@@ -1,4 +1,5 @@
 // brightnet train: starts a run or resumes one.
+#include <csignal>
 #include <memory>
 #include <optional>
 
@@ -78,6 +79,8 @@ void check_before_launch(const TrainArguments& arguments) {
 }
 
 int train(const TrainArguments& arguments) {
+  // `| head` must not end a run, and before it begins StopSignals is not there yet.
+  std::signal(SIGPIPE, SIG_IGN);
   keep_messages();  // for train.log: much is said before the run has a folder
   if (arguments.common.must_launch()) {
     check_before_launch(arguments);
