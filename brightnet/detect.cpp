@@ -5,7 +5,6 @@
 #include <limits>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "core/enum_names.h"
 #include "core/log.h"
@@ -94,7 +93,7 @@ TrainedModel load_weights(const DetectionOptions& options) {
   TrainedModel trained = open_weights(files);
   if (trained.classes == files.classes || !files.names.empty()) return trained;
   throw InputError(fmt::format("these weights were trained for the classes {}, and the data set has {}",
-                               fmt::join(trained.classes, ", "), fmt::join(files.classes, ", ")),
+                               enumerated(trained.classes), enumerated(files.classes)),
                    files.weights.string(), "Leave --data out: a .safetensors contains its classes.");
 }
 
@@ -109,7 +108,8 @@ bool detect_files(const DetectionOptions& options, const std::function<std::stop
   const Precision precision =
       options.precision.empty() ? Precision::fp32 : parse_precision(options.precision);
   const auto backend = open_device(options.device, precision);
-  const auto source = open_source(options.source, {.frames = options.frames, .every = options.every});
+  const auto source = open_source(
+      options.source, {.frames = options.frames, .every = options.every, .max_pixels = options.max_pixels});
   refuse_idle_clip_options(options, *source);
   InferenceNetwork inference(load_weights(options), *backend, precision, choose_batch(options, *source),
                              InputSize(options.height, options.width));

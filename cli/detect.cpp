@@ -82,6 +82,11 @@ void add_detect(CLI::App& app, Action& action) {
       ->add_option("--frames", arguments->frames,
                    "maximum number of frames of a video, camera or stream (default: 0, all)")
       ->check(at_least(0));
+  command
+      ->add_option("--max-pixels", arguments->max_pixels,
+                   "largest image file that is decoded; a larger one is skipped (default: 200000000)")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
   command->add_option("--every", arguments->every, "use only every Nth frame of a video, camera or stream")
       ->check(at_least(1));
   command->add_option("--batch", arguments->batch, "batch size (default: 8; 1 for cameras and streams)")

@@ -17,6 +17,7 @@
 #include "core/child_process.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "core/printable.h"
 #include "core/resource_folder.h"
 #include "core/threads.h"
 
@@ -120,6 +121,7 @@ int main(int count, char** arguments) {
   // Exceeding `ulimit -f` then makes the write fail, like a full disk, instead of ending the process.
   std::signal(SIGXFSZ, SIG_IGN);
   take_closed_streams();
+  const PrintableOutput printable_output(std::cout);
   set_log_sink(standard_error_sink());
   set_resource_folder(resource_folder_of(this_program()));
   cv::setNumThreads(1);  // OpenCV's threads would compete with the loader's
@@ -141,6 +143,6 @@ int main(int count, char** arguments) {
   } catch (const Error& e) {
     return fail(e.code(), e.what());
   } catch (const std::exception& e) {
-    return fail(ExitCode::internal, describe_internal(e));
+    return fail(code_of_internal(e), describe_internal(e));
   }
 }

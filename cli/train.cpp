@@ -1,6 +1,7 @@
 // brightnet train: starts a run or resumes one.
 #include "brightnet/train.h"
 
+#include <csignal>
 #include <memory>
 #include <optional>
 
@@ -59,6 +60,8 @@ int train_on_rank(const TrainingOptions& options, Ranks& ranks) {
 }
 
 int train(const TrainArguments& arguments) {
+  // `| head` must not end a run, and before it begins StopSignals is not there yet.
+  std::signal(SIGPIPE, SIG_IGN);
   keep_messages();  // for train.log: much is said before the run has a folder
   const TrainingOptions options = options_of(arguments);
   if (must_launch(arguments.ranks)) {

@@ -17,20 +17,28 @@ std::string paragraph(const std::string& what, const std::string& where, const s
   return text;
 }
 
+bool lacks_threads(const std::exception& problem) {
+  const auto* refused = dynamic_cast<const std::system_error*>(&problem);
+  return refused && refused->code() == std::errc::resource_unavailable_try_again;
+}
+
 }  // namespace
 
 Error::Error(ExitCode code, const std::string& what, const std::string& where, const std::string& remedy)
     : std::runtime_error(paragraph(what, where, remedy)), code_(code) {}
 
 std::string describe_internal(const std::exception& problem) {
-  const auto* refused = dynamic_cast<const std::system_error*>(&problem);
-  const bool no_threads = refused && refused->code() == std::errc::resource_unavailable_try_again;
-  if (no_threads || dynamic_cast<const std::bad_alloc*>(&problem)) {
-    return std::string("this machine has no more ") + (no_threads ? "threads" : "memory") +
+  if (code_of_internal(problem) == ExitCode::input) {
+    return std::string("this machine has no more ") + (lacks_threads(problem) ? "threads" : "memory") +
            " for the process. Use a smaller train.micro_batch or loader.cache_mb, fewer loader.workers, or "
            "fewer ranks on this machine; `ulimit -a` shows the limits of the process.";
   }
   return std::string("internal error: ") + problem.what() + ". This is a bug in brightnet; please report it.";
+}
+
+ExitCode code_of_internal(const std::exception& problem) {
+  const bool lacks_memory = dynamic_cast<const std::bad_alloc*>(&problem) != nullptr;
+  return lacks_memory || lacks_threads(problem) ? ExitCode::input : ExitCode::internal;
 }
 
 int edit_distance(const std::string& a, const std::string& b) {

@@ -9,8 +9,10 @@
 
 namespace brightnet {
 
-/// The message for any other exception (exit code 1): out of memory or threads, or a bug in brightnet.
+/// The message and the exit code for any other exception: the machine has no more memory or threads for the process, which
+/// the user can change (2), or a bug in brightnet (1).
 std::string describe_internal(const std::exception& problem);
+ExitCode code_of_internal(const std::exception& problem);
 
 /// Levenshtein distance, in single-character edits.
 int edit_distance(const std::string& a, const std::string& b);

@@ -10,6 +10,8 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/error.h"
@@ -25,6 +27,22 @@ namespace {
   throw InputError("this file cannot be written: " + reason, file.string(),
                    "Check that the folder exists, that you may write there and that the disk is not full.");
 }
+
+[[noreturn]] void cannot_read(const fs::path& file, int reason) {
+  throw InputError(std::string("this file cannot be read: ") + std::strerror(reason), file.string(),
+                   "Check the path and its permissions.");
+}
+
+/// An open file, closed at the end of its scope.
+struct Descriptor {
+  explicit Descriptor(int opened) : number(opened) {}
+  ~Descriptor() {
+    if (number >= 0) ::close(number);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  const int number;
+};
 
 /// Of a file system that cannot flush (EINVAL), nothing is expected.
 void flush_to_disk(int descriptor, const fs::path& file) {
@@ -145,16 +163,7 @@ void AtomicFile::commit() {
   fs::rename(temporary_, file_, error);
   if (error) cannot_write(file_, error.message());
   committed_ = true;
-  const fs::path parent = file_.parent_path(), folder = parent.empty() ? fs::path(".") : parent;
-  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) cannot_write(folder, std::strerror(errno));
-  try {
-    flush_to_disk(descriptor, folder);
-  } catch (...) {
-    ::close(descriptor);
-    throw;
-  }
-  ::close(descriptor);
+  flush_folder(file_.parent_path());
 }
 
 void write_atomically(const fs::path& file, const std::function<void(std::ostream&)>& write) {
@@ -198,19 +207,68 @@ void append_to_file(const fs::path& file, std::string_view bytes) {
   if (failure != 0) cannot_write(file, std::strerror(failure));
 }
 
-std::string read_file(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::error_code error;
-  if (fs::is_directory(file, error))
-    throw InputError("this is a folder, and a file was expected", file.string());
-  if (!in) throw InputError("this file cannot be read", file.string(), "Check the path and its permissions.");
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
+void flush_file(const fs::path& file) {
+  const Descriptor opened{::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
+  if (opened.number >= 0) flush_to_disk(opened.number, file);
 }
 
-std::vector<TextLine> read_lines(const fs::path& file) {
-  const std::string content = read_file(file);
+void flush_folder(const fs::path& folder) {
+  const fs::path named = folder.empty() ? fs::path(".") : folder;
+  const Descriptor opened{::open(named.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (opened.number < 0) cannot_write(named, std::strerror(errno));
+  flush_to_disk(opened.number, named);
+}
+
+void create_folders(const fs::path& folder, std::error_code& error) {
+  std::vector<fs::path> missing;
+  std::error_code ignored;
+  for (fs::path above = folder; above.has_filename() && !fs::exists(above, ignored);
+       above = above.parent_path())
+    missing.push_back(above);
+  fs::create_directories(folder, error);
+  for (size_t i = missing.size(); !error && i-- > 0;) flush_folder(missing[i].parent_path());
+}
+
+std::string read_file(const fs::path& file, uint64_t most) {
+  // Without waiting for somebody to write into a pipe; of a regular file nothing is waited for.
+  const Descriptor in{::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
+  struct stat about {};
+  if (in.number < 0 || ::fstat(in.number, &about) != 0) cannot_read(file, errno);
+  if (S_ISDIR(about.st_mode)) throw InputError("this is a folder, and a file was expected", file.string());
+  if (!S_ISREG(about.st_mode)) {
+    throw InputError("this is a pipe or a device, and only regular files are read", file.string(),
+                     "Write what it gives into a file, and name that.");
+  }
+  // One byte more than there should be, to see the end. Files of /proc say that they have none.
+  std::string text;
+  uint64_t wanted = static_cast<uint64_t>(about.st_size) + 1, have = 0;
+  while (wanted <= most + 1) {
+    text.resize(wanted);
+    const ssize_t got = ::read(in.number, text.data() + have, wanted - have);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) cannot_read(file, errno);
+    have += static_cast<uint64_t>(got);
+    if (got == 0) {
+      text.resize(have);
+      return text;
+    }
+    if (have == wanted) wanted = have > most ? most + 2 : std::min(most + 1, 2 * have + 4096);
+  }
+  throw InputError(
+      fmt::format("this file is larger than {} MiB, the most that is read of one of its kind", most >> 20),
+      file.string(), "Check whether it is the right file.");
+}
+
+std::ifstream open_regular(const fs::path& file) {
+  std::error_code ignored;
+  std::ifstream in;
+  in.setstate(std::ios::failbit);
+  if (fs::is_regular_file(file, ignored)) in.open(file, std::ios::binary);
+  return in;
+}
+
+std::vector<TextLine> read_lines(const fs::path& file, uint64_t most) {
+  const std::string content = read_file(file, most);
   std::string_view rest = content;
   if (rest.starts_with("\xEF\xBB\xBF")) rest.remove_prefix(3);
   std::vector<TextLine> lines;

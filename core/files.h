@@ -1,6 +1,7 @@
 // Writing files atomically, reading them, and finding them.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -8,6 +9,7 @@
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace brightnet {
@@ -21,6 +23,15 @@ void write_atomically(const std::filesystem::path& file, const std::string& cont
 /// Adds the bytes to the end of FILE, which is created if missing: all of them, or none. Throws InputError as
 /// write_atomically() does, and where FILE is a symbolic link; the file then ends as before.
 void append_to_file(const std::filesystem::path& file, std::string_view bytes);
+
+/// Flushes what was appended to FILE so far to the disk, if it is there. Throws InputError when that fails.
+void flush_file(const std::filesystem::path& file);
+
+/// Flushes the names in a folder to the disk. Throws InputError when that fails.
+void flush_folder(const std::filesystem::path& folder);
+
+/// std::filesystem::create_directories(), whose new folders are also there after a power failure.
+void create_folders(const std::filesystem::path& folder, std::error_code& error);
 
 /// Opens FILE for writing, with these flags of open(2), and never what a symbolic link of this name leads to: a folder
 /// from somebody else may have one to a file of the user's. -1, with errno, on failure; a link throws InputError.
@@ -56,8 +67,16 @@ class AtomicFile {
   bool committed_ = false;
 };
 
-/// The whole file; throws InputError when it cannot be read.
-std::string read_file(const std::filesystem::path& file);
+/// The largest file that is read whole: one of labels or a description, and a list or table of a whole data set.
+constexpr uint64_t most_text_bytes = uint64_t{64} << 20;
+constexpr uint64_t most_list_bytes = uint64_t{16} << 30;
+
+/// The whole file. Throws InputError when it cannot be read, is larger than `most`, or is no regular file: a pipe
+/// would be waited for, and a device such as /dev/zero has no end.
+std::string read_file(const std::filesystem::path& file, uint64_t most = most_text_bytes);
+
+/// A stream of a regular file's bytes; of anything else, one that has failed.
+std::ifstream open_regular(const std::filesystem::path& file);
 
 /// A line of a text file, trimmed.
 struct TextLine {
@@ -65,9 +84,8 @@ struct TextLine {
   int number = 0;  ///< from 1
 };
 
-/// The non-blank lines, without byte-order mark and carriage returns. Throws InputError when the file cannot
-/// be read.
-std::vector<TextLine> read_lines(const std::filesystem::path& file);
+/// The non-blank lines, without byte-order mark and carriage returns. Throws what read_file() throws.
+std::vector<TextLine> read_lines(const std::filesystem::path& file, uint64_t most = most_text_bytes);
 
 /// "file:line".
 std::string at_line(const std::filesystem::path& file, int line);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 #include "core/config.h"
 
@@ -81,12 +82,16 @@ InputSize with_height(const InputSize& ratio, int height, int stride) {
 }
 
 std::string nearest_input_sizes(const InputSize& size, int stride) {
-  const auto below = [stride](int side) { return side / stride * stride; };
-  const auto above = [stride](int side) { return (side + stride - 1) / stride * stride; };
+  // Sides of a broken file may be anything, and so may a stride.
+  const auto below = [stride](int side) { return std::max(side, 0) / stride * stride; };
+  const auto above = [stride](int side) {
+    const int64_t up = (std::max<int64_t>(side, 1) + stride - 1) / stride * stride;
+    return static_cast<int>(std::min<int64_t>(up, std::numeric_limits<int>::max()));
+  };
   // A square gets two suggestions, even where it is a multiple of the stride itself.
   const InputSize low(below(size.height), below(size.width));
   const InputSize high =
-      size.square() ? InputSize(low.height + stride) : InputSize(above(size.height), above(size.width));
+      size.square() ? InputSize(above(low.height + 1)) : InputSize(above(size.height), above(size.width));
   return (low.given() ? low.text() + " and " : "") + high.text();
 }
 

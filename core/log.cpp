@@ -9,18 +9,22 @@
 #include <fmt/chrono.h>
 
 #include "core/error.h"
+#include "core/file_identity.h"
 #include "core/files.h"
+#include "core/printable.h"
 #include "core/progress_line.h"
 
 namespace brightnet {
 namespace {
 
 /// Appends every message to a file. While there is none yet, or that fails (disk full), messages are kept and
-/// written before the next one; the sink has had them.
+/// written before the next one; the sink has had them. A file that has taken its place gets none of them: it is another
+/// run's log, in a folder that was deleted and made again.
 class LogFile {
  public:
   void open(std::filesystem::path file) {
     append_to_file(file, "");
+    identity_ = identity_of(file);
     file_ = std::move(file);
     write();
   }
@@ -31,7 +35,7 @@ class LogFile {
 
  private:
   void write() {
-    if (unwritten_.empty() || file_.empty()) return;
+    if (unwritten_.empty() || file_.empty() || identity_of(file_) != identity_) return;
     try {
       append_to_file(file_, unwritten_);
       unwritten_.clear();
@@ -41,6 +45,7 @@ class LogFile {
 
   static constexpr size_t most_unwritten = 1 << 20;
   std::filesystem::path file_;
+  std::optional<FileIdentity> identity_;
   std::string unwritten_;
 };
 
@@ -100,12 +105,13 @@ bool logs_to_standard_error() {
   return log.on_standard_error;
 }
 
-void log_message(LogLevel level, std::string_view message) {
+void log_message(LogLevel level, std::string_view text) {
+  const std::string message = printable(text);
   Log& log = the_log();
   const std::lock_guard lock(log.mutex);
   if (level < log.least) return;
   if (log.sink && log.prefix.empty()) log.sink(level, message);
-  if (log.sink && !log.prefix.empty()) log.sink(level, log.prefix + std::string(message));
+  if (log.sink && !log.prefix.empty()) log.sink(level, log.prefix + message);
   if (log.file) log.file->add(dated(level, message));
 }
 

@@ -30,7 +30,7 @@ void end_log_file();
 /// rank, all messages are logged as they are.
 void log_as_rank(std::optional<int> rank);
 
-/// Logs a message; the templates below format one first.
+/// Logs a message, its control characters made printable; the templates below format one first.
 void log_message(LogLevel level, std::string_view message);
 
 namespace log {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/log.h"
+#include "core/printable.h"
 
 namespace brightnet {
 namespace {
@@ -61,7 +62,7 @@ void ProgressLine::show(const std::string& line) {
     log::info("{}", line);
     return;
   }
-  std::fprintf(stderr, "\r%s\x1b[K", cut(line, terminal_columns()).c_str());
+  std::fprintf(stderr, "\r%s\x1b[K", cut(printable(line), terminal_columns()).c_str());
   std::fflush(stderr);
   line_is_open = true;
 }

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <fstream>
 #include <vector>
 
 #include "core/error.h"
+#include "core/files.h"
 
 namespace brightnet {
 namespace {
@@ -83,7 +83,7 @@ std::string Sha256::hex() {
 }
 
 std::string sha256_of(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
+  std::ifstream in = open_regular(file);
   Sha256 hash;
   std::vector<char> buffer(1 << 20);
   while (in.read(buffer.data(), static_cast<std::streamsize>(buffer.size())) || in.gcount() > 0)

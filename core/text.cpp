@@ -5,11 +5,19 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace brightnet {
 
 std::string counted(uint64_t count, std::string_view one, std::string_view many) {
   return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+std::string enumerated(const std::vector<std::string>& names) {
+  constexpr size_t most = 20;
+  const size_t shown = std::min(most, names.size());
+  return fmt::format("{}{}", fmt::join(names.begin(), names.begin() + static_cast<ptrdiff_t>(shown), ", "),
+                     names.size() > most ? fmt::format(" … and {} more", names.size() - most) : "");
 }
 
 std::string_view trimmed(std::string_view text) {

@@ -12,6 +12,9 @@ namespace brightnet {
 /// "1 image", "12 images".
 std::string counted(uint64_t count, std::string_view one, std::string_view many);
 
+/// "a, b, c"; of more than 20, the first of them "… and 95 more".
+std::string enumerated(const std::vector<std::string>& names);
+
 /// The text without leading and trailing spaces, tabs and line ends.
 std::string_view trimmed(std::string_view text);
 

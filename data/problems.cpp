@@ -29,6 +29,9 @@ constexpr KindText text_of(Kind kind) {
       return {"no_classes", "split has no classes", "splits have no classes", stops, true};
     case Kind::missing_image:
       return {"missing_image", "listed image is missing", "listed images are missing", "skipped"};
+    case Kind::too_large_image:
+      return {"too_large_image", "image is larger than data.max_pixels",
+              "images are larger than data.max_pixels", "skipped", true};
     case Kind::undecodable_image:
       return {"undecodable_image", "image cannot be decoded", "images cannot be decoded", "skipped", true};
     case Kind::truncated_image:

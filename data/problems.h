@@ -16,6 +16,7 @@ struct DataProblem {
     no_labels,          ///< a split of which no image has a label file
     no_classes,         ///< nothing in the labels names a class, nor does data.classes
     missing_image,      ///< listed, not on disk
+    too_large_image,    ///< more pixels than data.max_pixels
     undecodable_image,  ///< no permission, no header, or `data check` could not decode it
     truncated_image,    ///< decodes in part
     unknown_ending,     ///< has labels, but not an image's file extension (.gif, .heic)

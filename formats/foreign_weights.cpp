@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdint>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include "core/error.h"
+#include "core/files.h"
 
 namespace brightnet {
 namespace {
@@ -57,7 +57,7 @@ const std::vector<Kind>& kinds() {
 
 /// Whether it begins as a safetensors file does: with the length of the JSON that follows.
 bool begins_as_safetensors(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
+  std::ifstream in = open_regular(file);
   uint64_t header_bytes = 0;
   in.read(reinterpret_cast<char*>(&header_bytes), sizeof header_bytes);
   std::error_code error;
@@ -67,7 +67,7 @@ bool begins_as_safetensors(const fs::path& file) {
 /// Of a file without a telling extension.
 std::string extension_by_contents(const fs::path& file) {
   std::string bytes(8, '\0');
-  std::ifstream(file, std::ios::binary).read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  open_regular(file).read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   const auto begins = [&](const std::string& magic) { return bytes.compare(0, magic.size(), magic) == 0; };
   if (begins("PK\x03\x04")) return ".pt";
   if (begins("\x89HDF")) return ".h5";
@@ -87,6 +87,10 @@ void refuse_folder(const fs::path& folder) {
 void refuse_foreign_weights(const fs::path& file) {
   std::error_code ignored;
   if (fs::is_directory(file, ignored)) refuse_folder(file);
+  if (fs::exists(file, ignored) && !fs::is_regular_file(file, ignored)) {
+    throw InputError("this is a pipe or a device, and only regular files are read", file.string(),
+                     "Write what it gives into a file, and name that.");
+  }
   if (!fs::exists(file, ignored) || begins_as_safetensors(file)) return;
   std::string extension = file.extension().string();
   std::transform(extension.begin(), extension.end(), extension.begin(),

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 using Kind = DataProblem::Kind;
 
 // Decodes every image, moves those that fail from the images to the problems, and returns what the others contain.
-std::vector<ImageContent> decode_all(Dataset& dataset) {
+std::vector<ImageContent> decode_all(Dataset& dataset, uint64_t max_pixels) {
   std::vector<std::optional<DataProblem>> found(dataset.images.size());
   std::vector<ImageContent> contents(dataset.images.size());
   std::exception_ptr failure;  // none may leave the threads
@@ -24,8 +24,8 @@ std::vector<ImageContent> decode_all(Dataset& dataset) {
   for (size_t i = 0; i < found.size(); ++i) {
     try {
       const fs::path& file = dataset.images[i].file;
-      found[i] =
-          decoding_problem(file, [&](const cv::Mat& image) { contents[i].look = perceptual_hash(image); });
+      found[i] = decoding_problem(file, max_pixels,
+                                  [&](const cv::Mat& image) { contents[i].look = perceptual_hash(image); });
       if (!found[i]) contents[i].bytes = bytes_hash(file);
     } catch (...) {
 #pragma omp critical
@@ -86,8 +86,8 @@ std::string describe(const std::vector<SharedImage>& shared) {
 }  // namespace
 
 bool needs_attention(Kind kind) {
-  return stops_training(kind) || kind == Kind::missing_image || kind == Kind::undecodable_image ||
-         kind == Kind::truncated_image || kind == Kind::unknown_ending;
+  return stops_training(kind) || kind == Kind::missing_image || kind == Kind::too_large_image ||
+         kind == Kind::undecodable_image || kind == Kind::truncated_image || kind == Kind::unknown_ending;
 }
 
 bool CheckReport::any(bool (*which)(DataProblem::Kind)) const {
@@ -165,7 +165,7 @@ CheckReport check_dataset(const DataOptions& options) {
   std::vector<SplitContents> contents;
   for (const Split split : given_splits(options)) {
     Dataset dataset = read_dataset(options, split, lenient);
-    std::vector<ImageContent> found = decode_all(dataset);
+    std::vector<ImageContent> found = decode_all(dataset, options.max_pixels);
     out.splits.push_back(report(split, dataset));
     datasets.push_back(std::make_unique<const Dataset>(std::move(dataset)));
     contents.push_back({split, datasets.back()->images, std::move(found)});

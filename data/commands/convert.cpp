@@ -25,7 +25,7 @@ void check(const std::error_code& error, const fs::path& place) {
 
 void make_folder(const fs::path& folder) {
   std::error_code error;
-  fs::create_directories(folder, error);
+  create_folders(folder, error);
   check(error, folder);
 }
 
@@ -54,6 +54,7 @@ void place_image(const fs::path& from, const fs::path& to, bool copy) {
     fs::create_symlink(fs::absolute(from).lexically_normal(), to, error);
   }
   check(error, to);
+  if (copy) flush_file(to);
 }
 
 std::string yolo_labels(const ImageRecord& image) {
@@ -178,6 +179,7 @@ std::string convert_split(const Dataset& dataset, Split split, const ConvertOpti
     place_image(image.file, images / name, options.copy);
     labels->add(image, name);
   }
+  flush_folder(images);
   labels->finish(dataset.classes);
   return what_is_lost(dataset, options.format);
 }

@@ -80,7 +80,12 @@ std::string DatasetStats::text() const {
   out +=
       fmt::format("\nsmall {}, medium {}, large {} (below 32², below 96², above)\n\n", small, medium, large);
   out += fmt::format("{:<22} {:>8} {:>8}\n", "class", "boxes", "images");
-  for (const auto& c : classes) out += fmt::format("{:<22} {:>8} {:>8}\n", c.name, c.boxes, c.images);
+  constexpr size_t most_rows = 100;
+  const size_t rows = std::min(classes.size(), most_rows);
+  for (size_t i = 0; i < rows; ++i)
+    out += fmt::format("{:<22} {:>8} {:>8}\n", classes[i].name, classes[i].boxes, classes[i].images);
+  if (classes.size() > rows)
+    out += fmt::format("… and {} more classes, which --json lists\n", classes.size() - rows);
   out += fmt::format("\n{:<22}", "percentile");
   for (const int rank : Percentiles::ranks) out += fmt::format(" {:>8}", rank);
   out += '\n';

@@ -111,6 +111,15 @@ void draw_tag(cv::Mat& rgb, const cv::Rect& place, const DrawnBox& drawn, double
             readable_on(drawn.color));
 }
 
+/// A tag in the lower left corner, over everything else.
+void draw_note(cv::Mat& rgb, const std::string& words, const Pen& pen) {
+  const int padding = std::max(2, static_cast<int>(std::lround(pen.letters * 0.35)));
+  const cv::Size size(static_cast<int>(std::ceil(text_width(words, pen.letters))) + 2 * padding,
+                      static_cast<int>(std::ceil(pen.letters)) + 2 * padding);
+  draw_tag(rgb, {cv::Point(0, rgb.rows - size.height), size}, {{}, cv::Scalar(255, 255, 255), words},
+           pen.letters, padding);
+}
+
 std::string class_name(int class_id, const std::vector<std::string>& names) {
   const bool known = class_id >= 0 && static_cast<size_t>(class_id) < names.size();
   return known ? shown_name(names[static_cast<size_t>(class_id)], class_id)
@@ -134,6 +143,8 @@ cv::Scalar class_color(int class_id) {
 
 void draw_boxes(cv::Mat& rgb, std::span<const DrawnBox> boxes) {
   const Pen pen(rgb);
+  const size_t others = boxes.size() - std::min(boxes.size(), most_drawn_boxes);
+  boxes = boxes.subspan(others);
   std::vector<cv::Rect> places;
   for (const DrawnBox& drawn : boxes) {
     places.push_back(in_pixels(drawn.box, rgb.size()));
@@ -155,6 +166,7 @@ void draw_boxes(cv::Mat& rgb, std::span<const DrawnBox> boxes) {
     tags.push_back(tag);
     draw_tag(rgb, tag, boxes[i], letters, padding);
   }
+  if (others > 0) draw_note(rgb, fmt::format("… and {} more boxes", others), pen);
 }
 
 void draw_detections(cv::Mat& rgb, std::span<const ScoredBox> boxes, const std::vector<std::string>& names) {

@@ -26,7 +26,9 @@ struct DrawnBox {
 
 /// Draws boxes on an 8-bit RGB image, later ones on top; what is not on the image is left out. Lines and
 /// letters scale with the image. Tags are translucent and lie outside their boxes where there is room, beside
-/// other tags and within the image; in a crowd, where there is no room, a lower box has none.
+/// other tags and within the image; in a crowd, where there is no room, a lower box has none. Of more than
+/// `most_drawn_boxes` the last are drawn, and the number of the others is written in the corner.
+constexpr size_t most_drawn_boxes = 500;
 void draw_boxes(cv::Mat& rgb, std::span<const DrawnBox> boxes);
 
 /// Draws boxes with "name 0.87" tags, by rising score, so that better ones are on top.

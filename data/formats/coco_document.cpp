@@ -30,7 +30,7 @@ bool lacks_box(const Json& annotation) {
 }
 
 Json parse_coco(const fs::path& file, const std::set<std::string>& skip) {
-  const std::string text = read_file(file);
+  const std::string text = read_file(file, most_list_bytes);
   const auto keep = [&](int, Json::parse_event_t event, Json& parsed) {
     if (event == Json::parse_event_t::object_end && !lacks_box(parsed)) parsed.erase("segmentation");
     return event != Json::parse_event_t::key || !skip.contains(parsed.get_ref<const std::string&>());

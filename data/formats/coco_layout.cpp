@@ -1,10 +1,10 @@
 #include "data/formats/coco_layout.h"
 
 #include <algorithm>
-#include <fstream>
 
 #include <fmt/format.h>
 
+#include "core/files.h"
 #include "data/formats/layout.h"
 
 namespace brightnet {
@@ -17,7 +17,7 @@ constexpr const char* sections[] = {"images", "annotations", "categories"};
 /// Whether a JSON file holds COCO's instances, judged by its beginning, since the whole file may be large.
 bool is_instances_file(const fs::path& file) {
   if (file.extension() != ".json") return false;
-  std::ifstream in(file, std::ios::binary);
+  std::ifstream in = open_regular(file);
   std::string text(1 << 16, ' ');
   in.read(text.data(), std::ssize(text));
   text.resize(static_cast<size_t>(in.gcount()));

@@ -10,7 +10,6 @@
 // all names in train and val, sorted.
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -62,7 +61,7 @@ class Table {
 
   /// A line with another number of fields than the header has is a problem and no row.
   Table(const fs::path& file, ProblemLog& log) {
-    const std::vector<TextLine> lines = read_lines(file);
+    const std::vector<TextLine> lines = read_lines(file, most_list_bytes);
     if (lines.empty()) throw InputError("this file is empty", file.string(), needed);
     header_ = fields_of(lines[0].text).value_or(std::vector<std::string>());
     for (const char* column : {"filename", "class", "xmin", "ymin", "xmax", "ymax"}) {
@@ -251,7 +250,7 @@ void write_csv(const DataOptions& options, const std::vector<DataPart>& parts) {
 }
 
 bool is_table(const fs::path& file) {
-  std::ifstream in(file);
+  std::ifstream in = open_regular(file);
   std::string header;
   if (file.extension() != ".csv" || !std::getline(in, header)) return false;
   const auto has = [&](const char* column) { return header.find(column) != std::string::npos; };

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "core/text.h"
 
 namespace brightnet {
@@ -30,6 +31,10 @@ LabelFile find_label_file(const std::vector<fs::path>& places) {
       labels.unreadable = failed.message();
     } else if (fs::is_directory(status)) {
       labels.unreadable = "it is a folder";
+    } else if (!fs::is_regular_file(status)) {
+      labels.unreadable = "it is a pipe or a device";
+    } else if (fs::file_size(place, failed) > most_text_bytes) {
+      labels.unreadable = fmt::format("it is larger than {} MiB", most_text_bytes >> 20);
     } else if (::access(place.c_str(), R_OK) != 0) {
       labels.unreadable = std::strerror(errno);
     }

@@ -70,7 +70,8 @@ fs::path data_root(const DataOptions& options) {
 std::vector<fs::path> read_image_list(const fs::path& list, const DataOptions& options) {
   const std::vector<fs::path> folders{options.root, list.parent_path(), "."};
   std::vector<fs::path> images;
-  for (const TextLine& line : read_lines(list)) images.push_back(find_below(line.text, folders));
+  for (const TextLine& line : read_lines(list, most_list_bytes))
+    images.push_back(find_below(line.text, folders));
   return images;
 }
 

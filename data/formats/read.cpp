@@ -36,7 +36,8 @@ std::unique_ptr<LabelSource> open_split(const DataOptions& options, Split split,
   return options.format->open(options, split, log);
 }
 
-std::optional<ImageRecord> read_record(const LabelSource& source, size_t index, ProblemLog& log) {
+std::optional<ImageRecord> read_record(const LabelSource& source, size_t index, uint64_t max_pixels,
+                                       ProblemLog& log) {
   LabelledImage image = source.image(index, log);
   std::error_code failed;
   if (!fs::exists(image.file, failed)) {
@@ -48,10 +49,13 @@ std::optional<ImageRecord> read_record(const LabelSource& source, size_t index, 
     }
     return std::nullopt;
   }
-  const auto info = image_info(image.file);
+  const auto info = image_info(image.file, max_pixels);
+  const bool too_large =
+      info &&
+      static_cast<uint64_t>(info->shown.width) * static_cast<uint64_t>(info->shown.height) > max_pixels;
   // The end marker is cheap to read. Only a file without one is decoded, to see whether pixels are missing.
-  if (!info || !has_end_mark(image.file)) {
-    if (const auto problem = decoding_problem(image.file)) {
+  if (!info || too_large || !has_end_mark(image.file)) {
+    if (const auto problem = decoding_problem(image.file, max_pixels)) {
       log.add(problem->kind, problem->where, problem->detail);
       return std::nullopt;
     }
@@ -75,13 +79,13 @@ struct Outcome {
   std::exception_ptr failure;
 };
 
-std::vector<Outcome> read_records(const LabelSource& source, bool lenient) {
+std::vector<Outcome> read_records(const LabelSource& source, uint64_t max_pixels, bool lenient) {
   std::vector<Outcome> outcomes(source.size());
 #pragma omp parallel for schedule(dynamic, 16)
   for (size_t i = 0; i < outcomes.size(); ++i) {
     ProblemLog log(lenient);
     try {
-      outcomes[i].record = read_record(source, i, log);
+      outcomes[i].record = read_record(source, i, max_pixels, log);
     } catch (...) {
       outcomes[i].failure = std::current_exception();
     }
@@ -179,6 +183,7 @@ void DataOptions::fields(Fields& f) {
       "kitti: maps the types of labels to classes; other types are dropped");
   f("include_difficult_in_training", include_difficult_in_training,
     "train on objects marked difficult (voc) or occluded (kitti)");
+  f("max_pixels", max_pixels, "of an image; a larger one is skipped, without being decoded").within(1, 1e12);
   f("tiles", tiles, "for objects that are small in large pictures");
 }
 
@@ -210,7 +215,7 @@ Dataset read_dataset(const DataOptions& options, Split split, bool lenient) {
   Dataset dataset;
   dataset.classes = source->classes();
   dataset.problems = log.problems();
-  for (Outcome& outcome : read_records(*source, lenient)) {
+  for (Outcome& outcome : read_records(*source, options.max_pixels, lenient)) {
     if (outcome.failure) std::rethrow_exception(outcome.failure);
     dataset.problems.insert(dataset.problems.end(), outcome.problems.begin(), outcome.problems.end());
     if (outcome.record) dataset.images.push_back(std::move(*outcome.record));
@@ -228,16 +233,17 @@ std::vector<std::string> read_class_names(const DataOptions& options) {
   return open_split(options, Split::train, log)->classes();
 }
 
-std::optional<DataProblem> decoding_problem(const fs::path& file,
+std::optional<DataProblem> decoding_problem(const fs::path& file, uint64_t max_pixels,
                                             const std::function<void(const cv::Mat&)>& use) {
   try {
-    const cv::Mat image = read_image(file);
+    const cv::Mat image = read_image(file, {}, 3, max_pixels);
     if (use) use(image);
     return std::nullopt;
   } catch (const ImageError& e) {
     std::error_code failed;
     const bool missing = e.kind() == ImageError::Kind::missing && !fs::exists(file, failed);
     const Kind kind = missing                                   ? Kind::missing_image
+                      : e.kind() == ImageError::Kind::too_large ? Kind::too_large_image
                       : e.kind() == ImageError::Kind::truncated ? Kind::truncated_image
                                                                 : Kind::undecodable_image;
     return DataProblem{kind, file.string(), e.detail()};

@@ -14,6 +14,7 @@
 #include "data/dataset.h"
 #include "data/fold.h"
 #include "data/formats/format.h"
+#include "data/image/read_image.h"
 #include "data/tiles/tiles.h"
 
 namespace brightnet {
@@ -33,6 +34,7 @@ struct DataOptions {
   bool include_difficult_in_training = true;  ///< those marked difficult (voc) or occluded (kitti)
   TileOptions
       tiles;  ///< training images are cut into tiles, and detections in tiles merged for an evaluation
+  uint64_t max_pixels = usual_max_pixels;  ///< of an image; a larger one is skipped
   void fields(Fields& f);
 
   /// `train`, `val` or `test`.
@@ -53,9 +55,9 @@ Dataset read_dataset(const DataOptions& options, Split split, bool lenient = fal
 /// The classes of a data set, without reading its images.
 std::vector<std::string> read_class_names(const DataOptions& options);
 
-/// Decodes an image in full and returns what is wrong with it; nullopt when it is usable. `use` is called
-/// with the pixels of one that is.
-std::optional<DataProblem> decoding_problem(const std::filesystem::path& file,
+/// Decodes an image of at most `max_pixels` in full and returns what is wrong with it; nullopt when it is usable.
+/// `use` is called with the pixels of one that is.
+std::optional<DataProblem> decoding_problem(const std::filesystem::path& file, uint64_t max_pixels,
                                             const std::function<void(const cv::Mat&)>& use = {});
 
 }  // namespace brightnet

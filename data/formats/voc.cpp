@@ -33,12 +33,16 @@ using Kind = DataProblem::Kind;
 class Document {
  public:
   explicit Document(const fs::path& file) : file_(file), text_(read_file(file)) {
+    for (size_t at = text_.find('\n'); at != std::string::npos; at = text_.find('\n', at + 1))
+      line_ends_.push_back(at);
     result_ = tree_.load_buffer(text_.data(), text_.size());
   }
 
   std::string where(std::ptrdiff_t offset) const {
-    const auto end = text_.begin() + std::clamp<std::ptrdiff_t>(offset, 0, std::ssize(text_));
-    return at_line(file_, 1 + static_cast<int>(std::count(text_.begin(), end, '\n')));
+    // Lines are looked up, not counted: there may be as many objects as lines.
+    const auto at = static_cast<size_t>(std::max<std::ptrdiff_t>(offset, 0));
+    const auto before = std::lower_bound(line_ends_.begin(), line_ends_.end(), at) - line_ends_.begin();
+    return at_line(file_, 1 + static_cast<int>(before));
   }
   std::string where(const pugi::xml_node& node) const { return where(node.offset_debug()); }
 
@@ -61,6 +65,7 @@ class Document {
  private:
   fs::path file_;
   std::string text_;
+  std::vector<size_t> line_ends_;
   pugi::xml_document tree_;
   pugi::xml_parse_result result_;
 };
@@ -191,7 +196,8 @@ std::vector<Entry> read_entries(const DataOptions& options, Split split, Problem
         files, [&](const fs::path& file) { return annotation_file(entry(file), root); }, log);
     for (const auto& image : files.images) entries.push_back(entry(image));
   } else {
-    for (const TextLine& line : read_lines(path)) entries.push_back(entry_of_line(line.text, root));
+    for (const TextLine& line : read_lines(path, most_list_bytes))
+      entries.push_back(entry_of_line(line.text, root));
   }
   return entries;
 }

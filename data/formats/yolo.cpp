@@ -1,7 +1,6 @@
 #include "data/formats/yolo.h"
 
 #include <algorithm>
-#include <fstream>
 #include <limits>
 #include <map>
 #include <set>
@@ -99,7 +98,7 @@ std::optional<LabelledBox> parse_line(const std::string& text, const std::string
 
 // Whether the first non-blank line is a label.
 bool holds_labels(const fs::path& file) {
-  std::ifstream in(file);
+  std::ifstream in = open_regular(file);
   for (std::string line; std::getline(in, line);) {
     if (!trimmed(line).empty()) return numbers(line).size() >= 5;
   }
@@ -190,7 +189,7 @@ ClassNames find_names(const fs::path& root, const std::vector<fs::path>& images)
 
 /// Whether a text file lists images.
 bool is_image_list(const fs::path& file) {
-  std::ifstream in(file);
+  std::ifstream in = open_regular(file);
   std::string line;
   while (std::getline(in, line) && trimmed(line).empty()) {
   }

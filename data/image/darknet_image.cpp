@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/files.h"
 #include "data/image/grey.h"
 #include "data/image/header.h"
 #include "data/image/read_image.h"
@@ -79,25 +78,26 @@ void blend_columns(const uint8_t* row, int channels, const std::vector<Tap>& col
 
 }  // namespace
 
-cv::Mat read_darknet_image(const fs::path& file, int channels) {
+cv::Mat read_darknet_image(const fs::path& file, int channels, uint64_t max_pixels) {
   BRIGHTNET_CHECK(channels == 1 || channels == 3, "images are grey or RGB");
-  std::vector<uint8_t> bytes = read_head(file, 16);
-  if (image_format(bytes) != ImageFormat::jpeg) {
-    const cv::Mat image = read_image(file);
+  if (image_format(read_head(file, 16)) != ImageFormat::jpeg) {
+    const cv::Mat image = read_image(file, {}, 3, max_pixels);
     return channels == 1 ? grey_of(image) : image;
   }
   // stb_image fills missing pixels with grey, so a file without its end marker is checked by read_image().
-  if (!has_end_mark(file)) read_image(file);
-  const std::string whole = read_file(file);
-  if (whole.size() > std::numeric_limits<int>::max())
+  if (!has_end_mark(file)) read_image(file, {}, 3, max_pixels);
+  std::error_code failed;
+  if (fs::file_size(file, failed) > std::numeric_limits<int>::max())
     throw ImageError(ImageError::Kind::undecodable, "it is larger than 2 GiB", file);
+  const std::vector<uint8_t> whole = read_head(file, std::numeric_limits<int>::max());
+  check_pixels(file, whole, max_pixels);
   int width = 0, height = 0, stored = 0;
-  uint8_t* pixels = stbi_load_from_memory(reinterpret_cast<const uint8_t*>(whole.data()),
-                                          static_cast<int>(whole.size()), &width, &height, &stored, channels);
+  uint8_t* pixels =
+      stbi_load_from_memory(whole.data(), static_cast<int>(whole.size()), &width, &height, &stored, channels);
   if (!pixels) throw ImageError(ImageError::Kind::undecodable, stbi_failure_reason(), file);
   const cv::Mat image = cv::Mat(height, width, CV_8UC(channels), pixels).clone();
   stbi_image_free(pixels);
-  const auto header = parse_image_header({reinterpret_cast<const uint8_t*>(whole.data()), whole.size()});
+  const auto header = parse_image_header(whole);
   return upright(image, header ? header->orientation : 1);
 }
 

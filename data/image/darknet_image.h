@@ -12,12 +12,14 @@
 #include <opencv2/core.hpp>
 
 #include "data/image/placement.h"
+#include "data/image/read_image.h"
 
 namespace brightnet {
 
 /// 8-bit RGB, or with one channel grey, like read_image(), but JPEG is decoded by stb_image. Unlike darknet, applies the
 /// EXIF rotation. Throws ImageError.
-cv::Mat read_darknet_image(const std::filesystem::path& file, int channels = 3);
+cv::Mat read_darknet_image(const std::filesystem::path& file, int channels = 3,
+                           uint64_t max_pixels = any_pixels);
 
 /// Fills height × width × channels values in [0, 1], as many channels as the image has, with the image resized as
 /// darknet resizes it.

@@ -1,6 +1,7 @@
 #include "data/image/header.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -136,6 +137,64 @@ std::optional<ImageHeader> parse_bmp(Bytes bytes) {
   return checked(header);
 }
 
+// The sizes of other formats are read for announced_pixels() alone, as OpenCV's decoders read them.
+
+/// The first directory of a TIFF or BigTIFF: 0x0100 is the width, 0x0101 the height.
+std::optional<uint64_t> tiff_pixels(Bytes bytes) {
+  const bool little = matches(bytes, 0, "II");
+  const auto number = [&](size_t offset, int count) -> uint64_t {
+    if (offset > bytes.size() || bytes.size() - offset < static_cast<size_t>(count)) return 0;
+    if (count <= 4) return little ? little_endian(bytes, offset, count) : big_endian(bytes, offset, count);
+    const uint64_t first = little ? little_endian(bytes, offset, 4) : big_endian(bytes, offset, 4);
+    const uint64_t second = little ? little_endian(bytes, offset + 4, 4) : big_endian(bytes, offset + 4, 4);
+    return little ? second << 32 | first : first << 32 | second;
+  };
+  const bool big = number(2, 2) == 43;
+  const size_t directory = big ? number(8, 8) : number(4, 4);
+  const size_t entries = std::min<uint64_t>(number(directory, big ? 8 : 2), 4096);
+  uint64_t width = 0, height = 0;
+  for (size_t i = 0; i < entries; ++i) {
+    const size_t entry = directory + (big ? 8 + 20 * i : 2 + 12 * i);
+    const uint64_t type = number(entry + 2, 2);  // 3: 16 bits, 4: 32, 16: 64
+    const uint64_t value = number(entry + (big ? 12 : 8), type == 3 ? 2 : type == 16 ? 8 : 4);
+    if (number(entry, 2) == 0x0100) width = value;
+    if (number(entry, 2) == 0x0101) height = value;
+  }
+  if (width == 0 || height == 0) return std::nullopt;
+  return width > UINT64_MAX / height ? UINT64_MAX : width * height;
+}
+
+/// "P6", then width and height in digits; a line that begins with # is a comment.
+std::optional<uint64_t> pnm_pixels(Bytes bytes) {
+  uint64_t sides[2] = {};
+  size_t at = 2;
+  for (uint64_t& side : sides) {
+    for (; at < bytes.size() && (std::isspace(bytes[at]) || bytes[at] == '#'); ++at) {
+      if (bytes[at] == '#')
+        at = static_cast<size_t>(std::find(bytes.begin() + static_cast<ptrdiff_t>(at), bytes.end(), '\n') -
+                                 bytes.begin());
+    }
+    for (; at < bytes.size() && std::isdigit(bytes[at]) && side < UINT32_MAX; ++at)
+      side = 10 * side + static_cast<uint64_t>(bytes[at] - '0');
+  }
+  const uint64_t pixels = std::min<uint64_t>(sides[0], UINT32_MAX) * std::min<uint64_t>(sides[1], UINT32_MAX);
+  return pixels > 0 ? std::optional(pixels) : std::nullopt;
+}
+
+/// The size marker of a JPEG 2000 codestream, with or without a file format around it: the end of the reference
+/// grid less its offset.
+std::optional<uint64_t> jpeg2000_pixels(Bytes bytes) {
+  constexpr std::string_view start = "\xFF\x4F\xFF\x51";
+  const auto found = std::search(bytes.begin(), bytes.end(), start.begin(), start.end(),
+                                 [](uint8_t a, char b) { return a == static_cast<uint8_t>(b); });
+  const auto at = static_cast<size_t>(found - bytes.begin());
+  if (bytes.size() - at < 24) return std::nullopt;
+  const uint64_t right = big_endian(bytes, at + 8, 4), bottom = big_endian(bytes, at + 12, 4),
+                 left = big_endian(bytes, at + 16, 4), top = big_endian(bytes, at + 20, 4);
+  if (right <= left || bottom <= top) return std::nullopt;
+  return (right - left) * (bottom - top);
+}
+
 }  // namespace
 
 ImageFormat image_format(Bytes bytes) {
@@ -154,6 +213,22 @@ std::optional<ImageHeader> parse_image_header(Bytes bytes) {
     case ImageFormat::bmp: return parse_bmp(bytes);
     case ImageFormat::other: break;
   }
+  return std::nullopt;
+}
+
+std::optional<uint64_t> announced_pixels(Bytes bytes) {
+  if (const auto header = parse_image_header(bytes))
+    return static_cast<uint64_t>(header->width) * static_cast<uint64_t>(header->height);
+  if (bytes.size() < 24) return std::nullopt;
+  // A PNG whose chunks cannot be walked has its size in the same place.
+  if (image_format(bytes) == ImageFormat::png)
+    return uint64_t{big_endian(bytes, 16, 4)} * big_endian(bytes, 20, 4);
+  if (matches(bytes, 0, "II") || matches(bytes, 0, "MM")) return tiff_pixels(bytes);
+  if (matches(bytes, 0, "GIF8")) return uint64_t{little_endian(bytes, 6, 2)} * little_endian(bytes, 8, 2);
+  if (matches(bytes, 0, "\x59\xA6\x6A\x95"))
+    return uint64_t{big_endian(bytes, 4, 4)} * big_endian(bytes, 8, 4);
+  if (bytes[0] == 'P' && bytes[1] >= '1' && bytes[1] <= '6') return pnm_pixels(bytes);
+  if (matches(bytes, 4, "jP  ") || matches(bytes, 0, "\xFF\x4F\xFF\x51")) return jpeg2000_pixels(bytes);
   return std::nullopt;
 }
 

@@ -25,6 +25,10 @@ struct ImageHeader {
 /// an image, or the header is longer than `bytes`.
 std::optional<ImageHeader> parse_image_header(std::span<const uint8_t> bytes);
 
+/// Width times height as the header announces them: of the formats above, TIFF, JPEG 2000, GIF, PNM and Sun raster.
+/// nullopt: another format, or a header that is damaged or not within `bytes`.
+std::optional<uint64_t> announced_pixels(std::span<const uint8_t> bytes);
+
 /// The orientation in an EXIF block (a TIFF header and its first directory); 1 when it has none or
 /// is damaged.
 int exif_orientation(std::span<const uint8_t> tiff);

@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include <fmt/format.h>
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 
@@ -30,6 +31,8 @@ const char* remedy(ImageError::Kind kind) {
   switch (kind) {
     case ImageError::Kind::missing: return "Check the path.";
     case ImageError::Kind::undecodable: return "Convert it to JPEG or PNG, or remove it.";
+    case ImageError::Kind::too_large:
+      return "Make it smaller, cut it into parts, or raise data.max_pixels (--max-pixels of detect).";
     case ImageError::Kind::truncated: return "Copy or download it again, or remove it.";
   }
   return "";
@@ -86,6 +89,17 @@ cv::Mat to_rgb8(cv::Mat image, int channels, const fs::path& file) {
     case 4: return over_black(image);
     default: throw ImageError(ImageError::Kind::undecodable, "it has neither 1, 3 nor 4 channels", file);
   }
+}
+
+// The largest that a TIFF can be, and more than any image of 16 bits a channel within usual_max_pixels.
+constexpr uintmax_t max_bytes = uintmax_t{4} << 30;
+
+void check_bytes(const fs::path& file) {
+  std::error_code failed;
+  const uintmax_t bytes = fs::file_size(file, failed);
+  if (!failed && bytes > max_bytes)
+    throw ImageError(ImageError::Kind::too_large,
+                     fmt::format("its file has {} bytes, and at most {} are read", bytes, max_bytes), file);
 }
 
 cv::Mat read_jpeg(std::span<const uint8_t> bytes, const ImageHeader& header, cv::Size at_least, int channels,
@@ -159,15 +173,25 @@ cv::Mat upright(const cv::Mat& image, int orientation) {
 ImageError::ImageError(Kind kind, const std::string& detail, const fs::path& file)
     : InputError((kind == Kind::missing       ? "this image cannot be read: "
                   : kind == Kind::undecodable ? "this image cannot be decoded: "
+                  : kind == Kind::too_large   ? "this image is too large: "
                                               : "this image is truncated or damaged: ") +
                      detail,
                  file.string(), remedy(kind)),
       kind_(kind),
       detail_(detail) {}
 
-std::optional<ImageInfo> image_info(const fs::path& file) {
+void check_pixels(const fs::path& file, std::span<const uint8_t> bytes, uint64_t max_pixels) {
+  const auto pixels = announced_pixels(bytes);
+  if (!pixels || *pixels <= max_pixels) return;
+  throw ImageError(ImageError::Kind::too_large,
+                   fmt::format("it has {} pixels, and at most {} are decoded", *pixels, max_pixels), file);
+}
+
+std::optional<ImageInfo> image_info(const fs::path& file, uint64_t max_pixels) {
   std::vector<uint8_t> bytes;
   std::optional<ImageHeader> header;
+  std::error_code failed;
+  if (fs::file_size(file, failed) > max_bytes || failed) return std::nullopt;
   // A header is usually short, but a thumbnail, a colour profile or WebP's layout may put it far into
   // the file.
   for (size_t limit = 4 << 10; !header; limit = limit > (1 << 20) ? whole_file : limit * 16) {
@@ -182,23 +206,25 @@ std::optional<ImageInfo> image_info(const fs::path& file) {
   }
   if (bytes.empty()) return std::nullopt;
   try {
-    return ImageInfo{read_image(file).size()};
+    return ImageInfo{read_image(file, {}, 3, max_pixels).size()};
   } catch (const ImageError&) {
     return std::nullopt;
   }
 }
 
-std::optional<cv::Size> image_size(const fs::path& file) {
-  const auto info = image_info(file);
+std::optional<cv::Size> image_size(const fs::path& file, uint64_t max_pixels) {
+  const auto info = image_info(file, max_pixels);
   if (!info) return std::nullopt;
   return info->shown;
 }
 
-cv::Mat read_image(const fs::path& file, cv::Size at_least, int channels) {
+cv::Mat read_image(const fs::path& file, cv::Size at_least, int channels, uint64_t max_pixels) {
   BRIGHTNET_CHECK(channels == 1 || channels == 3, "images are grey or RGB");
   std::error_code failed;
   if (!fs::exists(file, failed)) throw ImageError(ImageError::Kind::missing, "there is no such file", file);
+  check_bytes(file);
   const std::vector<uint8_t> bytes = read_head(file, whole_file);
+  check_pixels(file, bytes, max_pixels);
   if (bytes.empty()) {
     const bool empty = fs::is_regular_file(file, failed) && fs::file_size(file, failed) == 0;
     if (empty) throw ImageError(ImageError::Kind::truncated, "the file is empty", file);

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 constexpr const char* signature = "# Made by brightnet data synth";
 
 std::string first_line(const fs::path& file) {
-  std::ifstream in(file);
+  std::ifstream in = open_regular(file);
   std::string line;
   std::getline(in, line);
   return line;

@@ -7,6 +7,9 @@
 namespace brightnet {
 namespace {
 
+/// All classes of COCO, and not 10,000.
+constexpr size_t most_rows = 100;
+
 std::string number(double value) {
   return value < 0 ? std::string("-") : fmt::format("{:.4f}", value);
 }
@@ -20,17 +23,23 @@ std::string row(const std::string& name, size_t width, int64_t truths, double ap
 }  // namespace
 
 std::string metrics_table(const Metrics& metrics) {
+  const size_t rows = std::min(metrics.per_class.size(), most_rows);
   size_t width = 5;
-  for (const auto& one : metrics.per_class) width = std::max(width, one.name.size());
+  for (size_t i = 0; i < rows; ++i) width = std::max(width, metrics.per_class[i].name.size());
   std::string text = fmt::format("{:<{}}  {:>8}  {:>7}  {:>7}  {:>9}  {:>7}\n", "class", width, "objects",
                                  "AP50", "AP", "precision", "recall");
   bool any = false;
-  for (const auto& one : metrics.per_class) {
+  for (size_t i = 0; i < metrics.per_class.size(); ++i) {
+    const ClassMetrics& one = metrics.per_class[i];
     const bool labelled = one.truths > 0;
+    any = any || labelled;
+    if (i >= rows) continue;
     text += row(one.name, width, one.truths, one.AP50, one.AP, labelled ? one.best.precision : no_truths,
                 labelled ? one.best.recall : no_truths);
-    any = any || labelled;
   }
+  if (metrics.per_class.size() > rows)
+    text += fmt::format("… and {} more classes, which metrics.csv and --json list\n",
+                        metrics.per_class.size() - rows);
   text += row("all", width, metrics.truths, metrics.AP50, metrics.AP,
               any ? metrics.best.precision : no_truths, any ? metrics.best.recall : no_truths);
   text += fmt::format("AP75 {}  APs {}  APm {}  APl {}  AR {}  ({} images)\n", number(metrics.AP75),

@@ -58,7 +58,7 @@ nlohmann::json read_annotations(const fs::path& file) {
   const auto keep = [](int, Json::parse_event_t event, Json& parsed) {
     return event != Json::parse_event_t::key || parsed != "annotations";
   };
-  Json document = Json::parse(read_file(file), keep, false);
+  Json document = Json::parse(read_file(file, most_list_bytes), keep, false);
   if (document.is_object() && document["images"].is_array() && document["categories"].is_array())
     return document;
   throw InputError("this file has no lists 'images' and 'categories'", file.string(),

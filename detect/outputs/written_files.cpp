@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -21,7 +20,7 @@ constexpr const char* unfinished = "-";
 
 /// Of the file's content: times of change do not survive copying.
 std::string hash_of(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
+  std::ifstream in = open_regular(file);
   if (!in) return "unreadable";
   uint64_t hash = 0;
   std::array<char, 1 << 16> block{};

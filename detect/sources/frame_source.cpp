@@ -14,7 +14,8 @@ void FrameSource::decode(Frame& frame, const InputFit& fit) const {
     return;
   }
   try {
-    frame.image = as_darknet(fit.resize) ? read_darknet_image(frame.file) : read_image(frame.file);
+    frame.image = as_darknet(fit.resize) ? read_darknet_image(frame.file, 3, max_pixels_)
+                                         : read_image(frame.file, {}, 3, max_pixels_);
   } catch (const ImageError& e) {
     frame.failure = e.detail();
   }
@@ -22,7 +23,7 @@ void FrameSource::decode(Frame& frame, const InputFit& fit) const {
 
 std::optional<cv::Size> FrameSource::size(const Frame& frame) const {
   if (!frame.failure.empty()) return std::nullopt;
-  return frame.image.empty() ? image_size(frame.file) : frame.image.size();
+  return frame.image.empty() ? image_size(frame.file, max_pixels_) : frame.image.size();
 }
 
 ShownPixels FrameSource::shown(const Frame& frame, const ImageTile& part, const InputFit&) const {

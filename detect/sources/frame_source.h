@@ -10,6 +10,7 @@
 
 #include "data/dataset.h"
 #include "data/image/placement.h"
+#include "data/image/read_image.h"
 #include "data/image/resize_filter.h"
 
 namespace brightnet {
@@ -43,6 +44,8 @@ struct ShownPixels {
 
 class FrameSource {
  public:
+  /// Of an image file; one with more is a frame with a failure.
+  explicit FrameSource(uint64_t max_pixels = usual_max_pixels) : max_pixels_(max_pixels) {}
   virtual ~FrameSource() = default;
 
   /// The next picture, in order; false after the last. An image file is only named here, so that its pixels
@@ -62,6 +65,9 @@ class FrameSource {
   virtual std::optional<cv::Size> size(const Frame& frame) const;
   /// The pixels of a part of a frame after decode().
   virtual ShownPixels shown(const Frame& frame, const ImageTile& part, const InputFit& fit) const;
+
+ private:
+  uint64_t max_pixels_;
 };
 
 }  // namespace brightnet

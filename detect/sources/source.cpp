@@ -68,7 +68,7 @@ class ClipSource {
 class FileSource : public Source {
  public:
   FileSource(std::vector<fs::path> files, const SourceOptions& options)
-      : files_(std::move(files)), options_(options) {
+      : Source(options.max_pixels), files_(std::move(files)), options_(options) {
     UniqueNames unique;
     for (const fs::path& file : files_) names_.push_back(unique.of(file.stem().string()));
     // A video by itself is opened at once: when it cannot be, there is nothing to do.
@@ -158,7 +158,7 @@ std::vector<fs::path> files_in(const fs::path& folder) {
 
 std::vector<fs::path> files_of_list(const fs::path& list) {
   std::vector<fs::path> files;
-  for (const TextLine& line : read_lines(list))
+  for (const TextLine& line : read_lines(list, most_list_bytes))
     files.push_back(find_below(line.text, {".", list.parent_path()}));
   if (files.empty())
     throw InputError("this list is empty", list.string(), "It names images or videos, one a line.");

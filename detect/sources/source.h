@@ -13,6 +13,7 @@ namespace brightnet {
 
 class Source : public FrameSource {
  public:
+  using FrameSource::FrameSource;
   /// The number of frames; −1 when unknown.
   virtual int64_t count() const = 0;
   /// Its files, in order, as they were named.
@@ -24,6 +25,7 @@ class Source : public FrameSource {
 struct SourceOptions {
   int64_t frames = 0;  ///< of each video, camera or stream at most; 0: all
   int every = 1;       ///< of a video, camera or stream every such frame, from the first on
+  uint64_t max_pixels = usual_max_pixels;  ///< of an image file
 };
 
 /// What `text` means, tried in this order: a file or folder of that name (a folder's images and videos in the

@@ -327,7 +327,7 @@ std::string DarknetWeightsReport::summary() const {
 }
 
 bool is_darknet_weights(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
+  std::ifstream in = open_regular(file);
   uint64_t header_bytes = 0;
   char brace = 0;
   in.read(reinterpret_cast<char*>(&header_bytes), sizeof header_bytes);

@@ -29,11 +29,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Of a file whose length is not published.
+constexpr uint64_t most_weights = uint64_t{4} << 30, most_text = uint64_t{1} << 20;
+
 /// A file to fetch.
 struct Wanted {
   std::string name, address;
   uint64_t bytes = 0;
   std::string sha256;
+  uint64_t most = UINT64_MAX;
   /// Throws InputError for a file of another kind.
   void (*check)(const fs::path& file) = nullptr;
 };
@@ -127,6 +131,7 @@ class Part {
     std::error_code error;
     fs::rename(path_, file, error);
     if (error) throw InputError("this file cannot be written: " + error.message(), file.string());
+    flush_folder(file.parent_path());
   }
 
  private:
@@ -163,6 +168,7 @@ void fetch_part(Part& part, const Wanted& wanted, const FetchOptions& options) {
   ProgressLine line(10);
   TransferOptions how;
   how.bytes = wanted.bytes;
+  how.most = wanted.most;
   how.first_wait = options.first_wait;
   how.progress = [&](uint64_t done, uint64_t all) {
     if (options.stopped && options.stopped()) return false;
@@ -176,26 +182,62 @@ void fetch_part(Part& part, const Wanted& wanted, const FetchOptions& options) {
   transfer(wanted.address, part.descriptor(), wanted.name, how);
 }
 
+/// Where the hash of a file is kept, as sha256sum writes it.
+fs::path hash_file(const fs::path& file) {
+  return file.string() + ".sha256";
+}
+
+void record_hash(const fs::path& file, const std::string& hash) {
+  write_atomically(hash_file(file), hash + "  " + file.filename().string() + '\n');
+}
+
+/// The hash of a kept file is compared with the published one, or else with that of its first download. A file that an
+/// earlier version kept gets one now.
+void check_kept(const fs::path& file, const Wanted& wanted) {
+  const std::string hash = sha256_of(file);
+  std::error_code failed;
+  const bool recorded = fs::exists(hash_file(file), failed);
+  if (wanted.sha256.empty() && !recorded) return record_hash(file, hash);
+  const std::string expected =
+      wanted.sha256.empty() ? read_file(hash_file(file)).substr(0, hash.size()) : wanted.sha256;
+  if (hash == expected) return;
+  throw InputError(
+      fmt::format("this file is not what was fetched: its SHA-256 is {}, and {} was {}", hash, expected,
+                  wanted.sha256.empty() ? "recorded at its first download" : "published"),
+      file.string(),
+      "Remove it, and " + hash_file(file).filename().string() +
+          " beside it, to have it fetched again; give a file of your own by its path elsewhere.");
+}
+
 fs::path fetch(Wanted wanted, const FetchOptions& options) {
   const fs::path folder = weights_folder(), file = folder / wanted.name;
   std::error_code failed;
-  if (fs::is_regular_file(file, failed)) return file;
+  if (fs::is_regular_file(file, failed)) {
+    check_kept(file, wanted);
+    return file;
+  }
   if (const std::string mirror = mirror_of(options); !mirror.empty())
     wanted.address = mirror + '/' + wanted.name;
-  fs::create_directories(folder, failed);
+  create_folders(folder, failed);
   if (failed)
     throw InputError("this folder cannot be created: " + failed.message(), folder.string(),
                      "XDG_CACHE_HOME names another place.");
   Part part(file, options);
   if (fs::is_regular_file(file, failed)) {  // the process before was done with it
     fs::remove(part.path(), failed);
+    check_kept(file, wanted);
     return file;
   }
   uint64_t before = part.bytes();
-  if (wanted.bytes > 0 && before > wanted.bytes) {
+  // Without a hash nothing would tell that the beginning is another file's, from another mirror say.
+  const fs::path origin = part.path().string() + ".from";
+  const bool known =
+      !wanted.sha256.empty() || (fs::exists(origin, failed) && read_file(origin) == wanted.address);
+  if (!known || (wanted.bytes > 0 && before > wanted.bytes)) {
     part.clear();
     before = 0;
   }
+  if (wanted.sha256.empty()) write_atomically(origin, wanted.address);
   log::info("{} {} from {}", before > 0 ? "Continuing" : "Fetching", wanted.name, wanted.address);
   for (;; before = 0) {
     if (wanted.bytes == 0 || part.bytes() != wanted.bytes) fetch_part(part, wanted, options);
@@ -206,20 +248,25 @@ fs::path fetch(Wanted wanted, const FetchOptions& options) {
       part.clear();
       if (before == 0) {
         fs::remove(part.path(), failed);
+        fs::remove(origin, failed);
         throw;
       }
       log::warn("What an earlier download had left of {} does not belong to it: fetching it anew.",
                 wanted.name);
     }
   }
+  const std::string hash = wanted.sha256.empty() ? sha256_of(part.path()) : wanted.sha256;
   part.become(file);
+  fs::remove(origin, failed);
+  record_hash(file, hash);
   return file;
 }
 
 }  // namespace
 
 fs::path fetch_weights(const PublishedWeights& weights, const FetchOptions& options) {
-  return fetch({weights.file, weights.address, weights.bytes, weights.sha256, check_weights}, options);
+  return fetch({weights.file, weights.address, weights.bytes, weights.sha256, most_weights, check_weights},
+               options);
 }
 
 FetchedNetwork fetch_network(const PublishedWeights& weights, const FetchOptions& options) {
@@ -227,7 +274,7 @@ FetchedNetwork fetch_network(const PublishedWeights& weights, const FetchOptions
   network.weights = fetch_weights(weights, options);
   const auto fetch_text = [&](const std::string& address, void (*check)(const fs::path&)) {
     if (address.empty()) return fs::path();
-    return fetch({fs::path(address).filename().string(), address, 0, "", check}, options);
+    return fetch({fs::path(address).filename().string(), address, 0, "", most_text, check}, options);
   };
   network.cfg = fetch_text(weights.cfg, check_cfg);
   network.names = fetch_text(weights.names, check_names);
@@ -235,12 +282,12 @@ FetchedNetwork fetch_network(const PublishedWeights& weights, const FetchOptions
 }
 
 std::string fetch_if_named(const std::string& weights, const FetchOptions& options) {
-  std::error_code failed;
-  if (weights.empty() || fs::is_regular_file(weights, failed)) return weights;
-  // A run's YAML names the place where they are kept.
+  // A run's YAML names the place where they are kept, and where they are compared with their hash.
   const fs::path path = weights;
   const bool in_cache =
       path.has_parent_path() && !cache_folder().empty() && path.parent_path() == weights_folder();
+  std::error_code failed;
+  if (weights.empty() || (!in_cache && fs::is_regular_file(weights, failed))) return weights;
   if (path.has_parent_path() && !in_cache) return weights;
   const auto published = find_published_weights(path.filename().string());
   return published ? fetch_weights(*published, options).string() : weights;

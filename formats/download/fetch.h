@@ -20,10 +20,13 @@ struct FetchOptions {
 
 /// The file in weights_folder(), which is fetched if it is not there.
 ///
-/// It is written beside its place as FILE.part, which an interrupted download leaves and the next one continues, and is
-/// renamed to its final name after verification: by its SHA-256 where that is known, else by its length and as
-/// darknet's weights (a header of theirs, whole and finite numbers). A part that an earlier process left and that does
-/// not verify is fetched anew. Processes that fetch the same file wait for the first.
+/// It is written beside its place as FILE.part, and is renamed to its final name after verification: by its SHA-256 where
+/// that is known, else by its length and as darknet's weights (a header of theirs, whole and finite numbers). The part of
+/// an interrupted download is continued, without a known SHA-256 only if it is from the same address (FILE.part.from); one
+/// that does not verify is fetched anew. Processes that fetch the same file wait for the first.
+///
+/// FILE.sha256 records the hash of a first download, with which every later use compares the file where no hash is
+/// published: InputError if it has changed.
 ///
 /// Throws what transfer() throws; InputError when the file does not verify, for a folder that cannot be written, and
 /// for a mirror that is not an http or https address.

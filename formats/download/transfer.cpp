@@ -89,6 +89,12 @@ class Attempt {
             "It is not that file: the mirror may be incomplete, or a proxy answers in its place."};
   }
 
+  Failure too_long() const {
+    return {fmt::format("the file at {} is larger than {}, the most for its kind", address_,
+                        size_text(options_.most)),
+            "It is not that file: a proxy may answer in its place, or the mirror has another."};
+  }
+
   /// The server's answer has begun. False when it is not the file.
   bool begin_body() {
     begun_ = true;
@@ -102,6 +108,10 @@ class Attempt {
     curl_off_t length = -1;
     curl_easy_getinfo(curl_.get(), CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
     if (length >= 0) all_ = done_ + static_cast<uint64_t>(length);
+    if (all_ > options_.most) {
+      failure_ = too_long();
+      return false;
+    }
     if (options_.bytes == 0 || all_ == 0 || all_ == options_.bytes) return true;
     failure_ = other_length(all_);
     return false;
@@ -123,6 +133,10 @@ class Attempt {
     if (code != success && code != partial_content) return true;
     if (options_.bytes > 0 && done_ + bytes > options_.bytes) {
       failure_ = other_length(done_ + bytes);
+      return false;
+    }
+    if (done_ + bytes > options_.most) {
+      failure_ = too_long();
       return false;
     }
     while (bytes > 0) {

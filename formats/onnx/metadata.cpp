@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl.h>
@@ -13,6 +12,7 @@
 
 #include "core/enum_names.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/json.h"
 
 namespace brightnet {
@@ -280,7 +280,7 @@ OnnxMetadata parse_onnx_metadata(std::string_view content, const std::string& na
 OnnxMetadata read_onnx_metadata(const std::filesystem::path& file) {
   std::error_code error;
   const uint64_t bytes = std::filesystem::file_size(file, error);
-  std::ifstream in(file, std::ios::binary);
+  std::ifstream in = open_regular(file);
   if (error || !in) {
     throw InputError("this file cannot be read", file.string(), "Check the path and its permissions.");
   }

@@ -32,6 +32,9 @@ TEST(Error, WhatTheMachineHasNoMoreOfIsNoBug) {
   EXPECT_NE(describe_internal(std::bad_alloc()).find("no more memory"), std::string::npos);
   const std::system_error refused(std::make_error_code(std::errc::resource_unavailable_try_again));
   EXPECT_NE(describe_internal(refused).find("no more threads"), std::string::npos);
+  EXPECT_EQ(code_of_internal(std::bad_alloc()), ExitCode::input);
+  EXPECT_EQ(code_of_internal(refused), ExitCode::input);
+  EXPECT_EQ(code_of_internal(std::out_of_range("seven")), ExitCode::internal);
   EXPECT_EQ(describe_internal(std::out_of_range("seven")),
             "internal error: seven. This is a bug in brightnet; please report it.");
 }

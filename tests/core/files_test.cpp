@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/error.h"
@@ -263,6 +264,38 @@ TEST(Files, APathIsLookedForInTheFolderAndHereInTheOrderAskedFor) {
   EXPECT_EQ(only_there, (other / "there").lexically_normal());
   EXPECT_EQ(absolute, (other / "both").lexically_normal());
   EXPECT_EQ(nowhere, "");
+}
+
+std::string refusal(const fs::path& file, uint64_t most = most_text_bytes) {
+  try {
+    read_file(file, most);
+  } catch (const InputError& e) {
+    return e.what();
+  }
+  return "nothing was thrown";
+}
+
+TEST(Files, PipesAndDevicesAreRefusedAtOnce) {
+  const auto folder = fresh_folder("pipes");
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);  // nobody ever writes into it
+  for (const fs::path& file : {folder / "pipe", fs::path("/dev/zero"), fs::path("/dev/null")}) {
+    EXPECT_NE(refusal(file).find("pipe or a device"), std::string::npos) << refusal(file);
+    EXPECT_FALSE(open_regular(file));
+  }
+  EXPECT_NE(refusal(folder).find("folder"), std::string::npos);
+  EXPECT_NE(refusal(folder / "gone").find("No such file"), std::string::npos);
+}
+
+TEST(Files, AFileIsReadUpToTheLimitAndRefusedBeyond) {
+  const auto folder = fresh_folder("limit");
+  write_atomically(folder / "a", std::string(100, 'x'));
+  EXPECT_EQ(read_file(folder / "a", 100), std::string(100, 'x'));
+  EXPECT_NE(refusal(folder / "a", 99).find("larger than"), std::string::npos);
+  write_atomically(folder / "sparse", "x");
+  fs::resize_file(folder / "sparse", most_text_bytes + 1);  // takes no space, and is not read
+  EXPECT_NE(refusal(folder / "sparse").find("larger than 64 MiB"), std::string::npos);
+  // Its size is said to be 0.
+  EXPECT_NE(read_file("/proc/self/status").find("VmRSS"), std::string::npos);
 }
 
 TEST(Files, AListsPathIsFoundBelowTheFirstFolderThatHasItWithEitherSlash) {

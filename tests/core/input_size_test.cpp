@@ -105,6 +105,8 @@ TEST(InputSize, NamesTheNearestThatAStrideTakes) {
   EXPECT_EQ(nearest_input_sizes(20, 32), "32");
   EXPECT_EQ(nearest_input_sizes({400, 1248}, 32), "384x1248 and 416x1248");
   EXPECT_EQ(nearest_input_sizes({20, 100}, 32), "32x128");
+  EXPECT_EQ(nearest_input_sizes(-100, 16), "16") << "of a broken file";
+  EXPECT_EQ(nearest_input_sizes(100, 1 << 30), "1073741824");
 }
 
 }  // namespace

@@ -30,6 +30,26 @@ TEST(Log, HoldsWhatWasSaidBeforeItsFileWasKnown) {
   std::filesystem::remove(file);
 }
 
+TEST(Log, AFileThatHasTakenThePlaceOfALogIsLeftAlone) {
+  const auto file = std::filesystem::path(::testing::TempDir()) / "replaced.log";
+  const auto away = std::filesystem::path(::testing::TempDir()) / "replaced-away.log";
+  for (const auto& old : {file, away}) std::filesystem::remove(old);
+  log_to_file(file);
+  log::info("one");
+  std::filesystem::rename(file, away);
+  log::info("two");
+  EXPECT_FALSE(std::filesystem::exists(file));
+  write_atomically(file, "another run's\n");
+  log::info("three");
+  EXPECT_EQ(read_file(file), "another run's\n");
+  std::filesystem::rename(away, file);
+  log::info("four");
+  end_log_file();
+  const std::string text = read_file(file);
+  for (const char* word : {"one", "two", "three", "four"})
+    EXPECT_NE(text.find(word), std::string::npos) << text;
+}
+
 TEST(Log, GoesToTheSinkAndNowhereWithoutOne) {
   ::testing::internal::CaptureStderr();
   ::testing::internal::CaptureStdout();

@@ -5,6 +5,14 @@
 namespace brightnet {
 namespace {
 
+TEST(Text, ALongListIsCut) {
+  std::vector<std::string> names{"a", "b"};
+  EXPECT_EQ(enumerated(names), "a, b");
+  names.resize(10'000, "c");
+  EXPECT_TRUE(enumerated(names).starts_with("a, b, c, c"));
+  EXPECT_TRUE(enumerated(names).ends_with("c … and 9980 more"));
+}
+
 TEST(Text, CountsSpeakOfOneAndOfMany) {
   EXPECT_EQ(counted(0, "box", "boxes"), "0 boxes");
   EXPECT_EQ(counted(1, "box", "boxes"), "1 box");

@@ -155,6 +155,7 @@ const std::set<std::string>& what_the_program_includes() {
       // What prints: messages, and what an error of the library itself is called.
       "core/error.h",
       "core/log.h",
+      "core/printable.h",
       // The words of --size.
       "core/input_size.h",
       // Which files --out may name, without --force.

@@ -27,6 +27,13 @@ inline Model model_of_run(const RunConfig& config, int classes) {
   return model;
 }
 
+/// Files of a run that tries again at once at its end.
+inline OutputFiles without_pauses() {
+  OutputFiles files;
+  files.pause = [](double) {};
+  return files;
+}
+
 /// Everything that a trainer refers to.
 struct SmallTraining {
   SmallTraining(const RunConfig& run_config, const std::filesystem::path& path, bool old = false,
@@ -71,7 +78,7 @@ struct SmallTraining {
   ParameterLayout layout;
   std::unique_ptr<Backend> backend;
   RunFolder folder;
-  OutputFiles files;
+  OutputFiles files = without_pauses();
   bool watched = true;  ///< by all that watches a run of `brightnet train`
   std::vector<TrainingObserver*> observers_besides;
   /// Of the last trainer.

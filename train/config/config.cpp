@@ -123,6 +123,7 @@ std::vector<std::string> said_keys(const DataOptions& data) {
   if (data.include_difficult_in_training != unsaid.include_difficult_in_training)
     keys.emplace_back("include_difficult_in_training");
   if (data.tiles != unsaid.tiles) keys.emplace_back("tiles");
+  if (data.max_pixels != unsaid.max_pixels) keys.emplace_back("max_pixels");
   return keys;
 }
 

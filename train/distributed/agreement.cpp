@@ -23,7 +23,7 @@ std::string attempt(const std::function<void()>& prepare) {
   } catch (const Error& e) {
     return report(e.code(), e.what());
   } catch (const std::exception& e) {
-    return report(ExitCode::internal, describe_internal(e));
+    return report(code_of_internal(e), describe_internal(e));
   }
 }
 
@@ -81,6 +81,7 @@ int run_as_rank(Communicator& communicator, const std::function<int()>& work) {
     code = e.code();
   } catch (const std::exception& e) {
     message = describe_internal(e);
+    code = code_of_internal(e);
   }
   communicator.fail(message, static_cast<int>(code));
   return static_cast<int>(code);  // g++ does not see that a virtual function never returns

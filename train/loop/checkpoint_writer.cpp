@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/files.h"
 #include "core/log.h"
 #include "core/threads.h"
 #include "formats/weights.h"
@@ -53,16 +54,23 @@ RunState CheckpointWriter::load() const {
   return state;
 }
 
-void CheckpointWriter::save(const Progress& progress) {
+void CheckpointWriter::save(const Progress& progress, bool last) {
   setup_.files.retry();
   write_weights(setup_.folder.last(), step_.averaged_parameters(), last_metrics(), progress);
-  setup_.files.write_newest(setup_.folder.state(), step_.state_bytes(), [&] {
+  const auto write_state = [this, progress] {
+    // A run that resumes from this state continues the table behind these rows.
+    flush_file(setup_.folder.metrics());
     save_state(
         setup_.folder.state(),
         {progress, describe_layout(layout_), compute_threads(), validation_.best(), train_data_, val_data_},
         step_.state_arrays(), setup_.backend);
     kept_.remove_others(progress.kept);
-  });
+  };
+  if (last) {
+    setup_.files.write(setup_.folder.state(), step_.state_bytes(), write_state);
+  } else {
+    setup_.files.write_newest(setup_.folder.state(), step_.state_bytes(), write_state);
+  }
 }
 
 void CheckpointWriter::save_best(const Progress& progress) {

@@ -27,8 +27,9 @@ class CheckpointWriter {
   /// data differ from the saved ones.
   RunState load() const;
 
-  /// Writes the state and the last weights, and tries again to write what could not be written before.
-  void save(const Progress& progress);
+  /// Writes the state and the last weights, and tries again to write what could not be written before. Without a later
+  /// save (`last`), the step must stay as it is until the files are written.
+  void save(const Progress& progress, bool last);
   /// Writes the weights of now as the best.
   void save_best(const Progress& progress);
   /// Keeps the weights of now if `progress` lists them among the best evaluations'.

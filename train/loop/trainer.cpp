@@ -82,7 +82,7 @@ TrainingEnd Trainer::train(const std::stop_token& stop) {
     }
   }
   if (!try_average(stop)) return save_and_stop(stop);
-  save();
+  save(true);
   const TrainingEnd end =
       plan_.length().run_trained(progress_) ? TrainingEnd::finished : TrainingEnd::no_better;
   observers_.tell(&TrainingObserver::run_ended, {status(), end});
@@ -91,7 +91,7 @@ TrainingEnd Trainer::train(const std::stop_token& stop) {
 
 TrainingEnd Trainer::save_and_stop(const std::stop_token& stop) {
   synchronize(stop);
-  save();
+  save(true);
   observers_.tell(&TrainingObserver::run_ended, {status(), TrainingEnd::interrupted});
   return TrainingEnd::interrupted;
 }
@@ -279,8 +279,9 @@ bool Trainer::evaluate_within_epoch(const std::stop_token& stop) {
   const auto metrics = validation_.run(evaluated_network(), stop);
   if (!metrics) return false;
   observers_.tell(&TrainingObserver::evaluated, {status(), *metrics, true});
-  keep_if_best(*metrics);
+  const bool best = keep_if_best(*metrics);
   pace_.pause_done(began, true, plan_.growing().evaluation_work(progress_));
+  if (best) save();
   return true;
 }
 
@@ -299,11 +300,12 @@ bool Trainer::end_epoch(const std::stop_token& stop) {
   progress_.step = 0;
   if (metrics) observers_.tell(&TrainingObserver::evaluated, {status(), *metrics, false});
   observers_.tell(&TrainingObserver::epoch_ended, {status(), metrics ? &*metrics : nullptr});
-  if (metrics) keep_if_best(*metrics);
+  const bool best = metrics && keep_if_best(*metrics);
   step_.optimizer().clear_sums();
   ranks_.begin_epoch();
   progress_.state.sums = {};
-  if (pace_.seconds_since_save() >= setup_.config.train.save_every) save();
+  // A run that dies in its first minute loses an epoch, and never what was worth a file of weights.
+  if (best || progress_.epoch == 1 || pace_.seconds_since_save() >= setup_.config.train.save_every) save();
   pace_.pause_done(began, metrics.has_value(), plan_.growing().evaluation_work(progress_));
   fit_into_minutes(metrics.has_value());
   return true;
@@ -317,25 +319,28 @@ bool Trainer::evaluation_due() {
   return ranks_.of_rank_0(plan_.time().evaluation_due(progress_, plan_.length()));
 }
 
-void Trainer::keep_if_best(const Metrics& metrics) {
+/// Whether it is.
+bool Trainer::keep_if_best(const Metrics& metrics) {
   const bool best = validation_.record_score(metrics, progress_);
-  if (!leads()) return;
+  if (!leads()) return best;
   checkpoints_.keep_set(progress_);
-  if (!best) return;
+  if (!best) return false;
   checkpoints_.save_best(progress_);
   observers_.tell(&TrainingObserver::best_found,
                   {status(), metrics, validation_.worst(), progress_.best_epoch});
+  return true;
 }
 
-/// Saves the sums over all ranks.
-void Trainer::save() {
+/// Saves the sums over all ranks. Of the last save, what fails is tried again before anything else is done.
+void Trainer::save(bool last) {
   if (!leads()) return;
   const double begin = pace_.now();
   adopt_state(step_.optimizer().state());
   progress_.times = pace_.times();
   Progress progress = progress_;
   ranks_.complete(progress);
-  checkpoints_.save(progress);
+  checkpoints_.save(progress, last);
+  if (last) setup_.files.insist();
   pace_.save_done(begin);
   observers_.tell(&TrainingObserver::state_saved, {status()});
 }

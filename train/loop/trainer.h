@@ -70,10 +70,10 @@ class Trainer {
   bool evaluate_within_epoch(const std::stop_token& stop);
   bool end_epoch(const std::stop_token& stop);
   bool try_average(const std::stop_token& stop);
-  void keep_if_best(const Metrics& metrics);
+  bool keep_if_best(const Metrics& metrics);
   void fit_into_minutes(bool evaluated);
   void adopt_plan(int64_t steps);
-  void save();
+  void save(bool last = false);
 
   bool leads() const { return setup_.communicator.leads(); }
   bool epoch_trained() const { return plan_.length().epoch_trained(progress_); }

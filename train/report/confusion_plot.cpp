@@ -26,20 +26,28 @@ bool is_dark(const cv::Scalar& color) {
   return 0.299 * color[0] + 0.587 * color[1] + 0.114 * color[2] < 135;
 }
 
+/// With more of them a cell would have less than two pixels, and the plot more than a page.
+constexpr int most_classes = 500;
+
 /// Where the matrix and its parts lie.
 struct Layout {
-  int size;
+  int shown;  ///< classes
+  int size;   ///< with the background
   double cell, gap, left, top = 92, below;
   bool names, numbers;
 
   explicit Layout(const ConfusionMatrix& matrix, double longest_name)
-      : size(matrix.classes + 1), cell(std::clamp(820.0 / size, 1.0, 92.0)) {
+      : shown(std::min(matrix.classes, most_classes)),
+        size(shown + 1),
+        cell(std::clamp(820.0 / size, 1.0, 92.0)) {
     names = cell >= 10;
     numbers = cell >= 24;
     gap = std::clamp(cell * 0.12, 2.0, 8.0);
     left = names ? 54 + std::clamp(longest_name, 90.0, 150.0) : 90;
     below = names ? left - 6 : 90;
   }
+  /// Of a row or column.
+  int class_of(int i, const ConfusionMatrix& matrix) const { return i == shown ? matrix.classes : i; }
   double letters() const { return std::clamp(cell * 0.5, 5.0, 10.0); }
   double side() const { return cell * size + gap; }
   /// Of a row or column; the background lies apart from the classes.
@@ -63,9 +71,10 @@ struct Totals {
 };
 
 void draw_cell(Canvas& canvas, const Layout& layout, const ConfusionMatrix& matrix, const Totals& totals,
-               int predicted, int truth) {
+               int row, int column) {
+  const int predicted = layout.class_of(row, matrix), truth = layout.class_of(column, matrix);
   const bool extra = truth == matrix.classes, background = extra || predicted == matrix.classes;
-  const cv::Rect2d box = layout.box(predicted, truth);
+  const cv::Rect2d box = layout.box(row, column);
   if (extra && predicted == matrix.classes) {
     canvas.fill(box, {240, 240, 240});
     return;
@@ -140,7 +149,10 @@ void draw_scale(Canvas& canvas, cv::Rect2d bar, bool background, const std::stri
 cv::Mat plot_confusion(const Metrics& metrics) {
   const ConfusionMatrix& matrix = metrics.confusion;
   double longest = 0;
-  for (const ClassMetrics& c : metrics.per_class) longest = std::max(longest, Canvas::text_width(c.name, 10));
+  if (matrix.classes <= most_classes) {
+    for (const ClassMetrics& c : metrics.per_class)
+      longest = std::max(longest, Canvas::text_width(c.name, 10));
+  }
   const Layout layout(matrix, longest);
   const Totals totals(matrix);
   const double right = layout.left + layout.side();
@@ -151,6 +163,10 @@ cv::Mat plot_confusion(const Metrics& metrics) {
       fmt::format("detections of confidence ≥ {:.2f}, matched at IoU ≥ {:.2f}; {} objects in {} images",
                   matrix.thresholds.score, matrix.thresholds.iou, metrics.truths, metrics.images),
       {24, 54}, 9, gray);
+  if (matrix.classes > layout.shown)
+    canvas.text(fmt::format("the first {} classes, … and {} more classes", layout.shown,
+                            matrix.classes - layout.shown),
+                {24, 74}, 9, gray);
   for (int predicted = 0; predicted < layout.size; ++predicted) {
     for (int truth = 0; truth < layout.size; ++truth)
       draw_cell(canvas, layout, matrix, totals, predicted, truth);

@@ -12,6 +12,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/log.h"
 
 namespace brightnet {
 namespace {
@@ -103,7 +104,14 @@ double MetricsTable::comparable_after() const {
 }
 
 MetricsTable read_metrics_csv(const std::filesystem::path& file) {
-  return parse(read_file(file), file.string());
+  std::string text = read_file(file, most_list_bytes);
+  if (const size_t torn = text.find('\0'); torn != std::string::npos) {
+    text.resize(torn);
+    log::warn(
+        "{}: the rows from line {} on are zeros: the machine stopped before they were on the disk. They are left out.",
+        file.string(), 1 + std::count(text.begin(), text.end(), '\n'));
+  }
+  return parse(std::move(text), file.string());
 }
 
 MetricsCsv::MetricsCsv(std::filesystem::path file, const std::vector<std::string>& columns)

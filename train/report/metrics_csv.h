@@ -21,7 +21,8 @@ struct MetricsTable {
   double comparable_after() const;
 };
 
-/// Reads a metrics.csv. An incomplete last line (the machine died while writing it) is dropped; throws
+/// Reads a metrics.csv. An incomplete last line (the machine died while writing it) is dropped, and with a warning the
+/// rows from the first zero byte on, which is what a file system leaves of rows that were not on the disk yet. Throws
 /// InputError with file:line for any other format error.
 MetricsTable read_metrics_csv(const std::filesystem::path& file);
 

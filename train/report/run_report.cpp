@@ -44,7 +44,7 @@ Page page_in(const std::filesystem::path& file) {
   std::error_code error;
   if (!std::filesystem::exists(file, error)) return Page("", "");
   try {
-    return Page::read(read_file(file));
+    return Page::read(read_file(file, most_list_bytes));
   } catch (const InputError&) {  // it cannot be read: it will be replaced
     return Page("", "");
   }

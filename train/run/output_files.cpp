@@ -46,6 +46,17 @@ void OutputFiles::retry() {
   }
 }
 
+void OutputFiles::insist() {
+  for (const double seconds : {0.2, 0.4, 0.8, 1.6}) {
+    if (all_written()) return;
+    std::set<fs::path> missing;
+    for (const auto& [file, due] : due_) missing.insert(file);
+    log::info("Trying again in {} s to write {}.", seconds, names(missing));
+    pause(seconds);
+    retry();
+  }
+}
+
 void OutputFiles::forget(const fs::path& file) {
   if (due_.erase(file) == 0) return;
   failed_.erase(file);
@@ -53,6 +64,7 @@ void OutputFiles::forget(const fs::path& file) {
 }
 
 bool OutputFiles::attempt(const fs::path& file, uint64_t bytes, const std::function<void()>& write) {
+  if (guard) guard();
   std::string reason;
   try {
     write();

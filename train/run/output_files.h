@@ -3,6 +3,7 @@
 // cannot be written then.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -10,11 +11,19 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <thread>
 
 namespace brightnet {
 
 class OutputFiles {
  public:
+  /// Called before each attempt. What it throws is thrown on, and nothing of the file has been touched.
+  std::function<void()> guard = {};
+  /// Waits between the attempts of insist().
+  std::function<void(double seconds)> pause = [](double seconds) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  };
+
   /// Writes `file` by calling `write`. When that throws an InputError or a file system's error, `write` is
   /// kept and called again by retry(), so it must own what it writes. Replaces an earlier `write` of the file.
   /// `bytes` is the space that the file needs, for the message; 0: little.
@@ -23,6 +32,9 @@ class OutputFiles {
   void write_newest(const std::filesystem::path& file, uint64_t bytes, const std::function<void()>& write);
   /// Tries again to write what is kept.
   void retry();
+  /// Where no later save will make up for what is missing: retries up to four times within three seconds, because a disk
+  /// or a network often fails for a moment only.
+  void insist();
   /// The file is no longer wanted.
   void forget(const std::filesystem::path& file);
 

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "core/error.h"
+#include "core/files.h"
 
 namespace brightnet {
 namespace {
@@ -51,7 +52,7 @@ RunFolder RunFolder::create(const fs::path& wanted) {
                      "Choose another location with --out.");
   };
   std::error_code error, ignored;
-  if (clean.has_parent_path()) fs::create_directories(clean.parent_path(), error);
+  if (clean.has_parent_path()) create_folders(clean.parent_path(), error);
   if (error) fail(error);
   // create_directory is atomic: of two runs that start at the same time, one makes the subfolder.
   for (int number = 1;; ++number) {
@@ -67,6 +68,8 @@ RunFolder RunFolder::create(const fs::path& wanted) {
     if (!ours) continue;
     fs::create_directory(folder.last().parent_path(), error);
     if (error) fail(error);
+    flush_folder(clean.parent_path());
+    flush_folder(folder.path_);
     return folder;
   }
 }

@@ -49,14 +49,16 @@ void remove_temporaries(const fs::path& folder) {
 
 }  // namespace
 
-RunLock::RunLock(const RunFolder& folder) {
+RunLock::RunLock(const RunFolder& folder) : path_(fs::absolute(folder.state().parent_path() / "lock")) {
   for (const auto& place : {folder.last().parent_path(), folder.state().parent_path()}) refuse_link(place);
-  const fs::path path = folder.state().parent_path() / "lock";
+  const fs::path& path = path_;
   file_ = open_no_link(path, O_RDWR | O_CREAT);
   if (file_ < 0) {
     throw InputError(std::string("this run's folder cannot be written: ") + std::strerror(errno),
                      path.string(), "Check that you may write there, or train under another --out.");
   }
+  lock_ = identity_of(path);
+  folder_ = identity_of(path.parent_path());
   if (::flock(file_, LOCK_EX | LOCK_NB) != 0) {
     const int reason = errno;
     const std::string who = holder(file_);
@@ -74,6 +76,18 @@ RunLock::RunLock(const RunFolder& folder) {
   for (const auto& place : {folder.path(), folder.last().parent_path(), folder.state().parent_path()}) {
     remove_temporaries(place);
   }
+}
+
+void RunLock::check() const {
+  const auto other = [](const std::optional<FileIdentity>& now, const std::optional<FileIdentity>& held) {
+    return now && now != held;
+  };
+  if (!other(identity_of(path_), lock_) && !other(identity_of(path_.parent_path()), folder_)) return;
+  throw InputError(
+      "this run's folder was deleted or moved and made again while the run was training: it may be another "
+      "run's now, so this run stops without writing into it",
+      path_.parent_path().parent_path().string(),
+      "Leave the folder of a run alone while it trains, or give each run its own --out.");
 }
 
 RunLock::~RunLock() {

@@ -2,6 +2,9 @@
 // the process, even if it crashes; the file that remains has no meaning.
 #pragma once
 
+#include <optional>
+
+#include "core/file_identity.h"
 #include "train/run/run_folder.h"
 
 namespace brightnet {
@@ -14,11 +17,16 @@ class RunLock {
   /// file systems) it only warns.
   explicit RunLock(const RunFolder& folder);
   ~RunLock();
+  /// Throws InputError when the lock or its folder on disk is not the one that is held: the run's folder was deleted and
+  /// made again, perhaps by another run. A folder that is merely gone, with its disk say, may come back.
+  void check() const;
   RunLock(const RunLock&) = delete;
   RunLock& operator=(const RunLock&) = delete;
 
  private:
+  std::filesystem::path path_;
   int file_ = -1;
+  std::optional<FileIdentity> lock_, folder_;
 };
 
 }  // namespace brightnet

@@ -174,7 +174,7 @@ void refuse_other_classes(const RunFolder& folder, const std::vector<std::string
   }
   if (!trained || trained->classes == classes) return;
   throw InputError(fmt::format("the run was trained for the classes {}, and its data set now has {}",
-                               fmt::join(trained->classes, ", "), fmt::join(classes, ", ")),
+                               enumerated(trained->classes), enumerated(classes)),
                    folder.path().string(),
                    "Put the classes back into their order, or start a new run with --weights " +
                        folder.last().string() + ", which are matched by name.");

@@ -66,6 +66,10 @@ void RunPlace::find_or_create() {
   }
 }
 
+void RunPlace::check() const {
+  if (lock_) lock_->check();
+}
+
 RunPlace::~RunPlace() {
   if (!leads_ || folder_.path().empty() || folder_.begun()) return;
   lock_.reset();

@@ -23,6 +23,8 @@ class RunPlace {
   /// The request with the folder of the run that is resumed or begun again.
   const RunRequest& request() const { return request_; }
   const RunFolder& folder() const { return folder_; }
+  /// Throws InputError when the folder is no longer the one that was locked (RunLock::check()).
+  void check() const;
 
  private:
   void find_or_create();

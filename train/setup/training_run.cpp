@@ -143,6 +143,7 @@ TrainedRun run_training(const RunRequest& request, const RankDevice& device, Com
   const auto gpus = ranks.alone() ? nullptr : make_gpu_collectives(ranks, *run.backend);
   ranks.set_time_limit(run.config.train.comm_timeout);
   OutputFiles files;
+  files.guard = [&place] { place.check(); };
   TrainingSetup setup{.config = run.config,
                       .model = run.model,
                       .train = run.training,
@@ -172,7 +173,12 @@ TrainedRun run_training(const RunRequest& request, const RankDevice& device, Com
   }
   log::info("{} in {}", run.old ? "Resuming" : "Training", folder.path().string());
 
-  const auto check_files = [&] { prepare_together(ranks, [&] { files.check(); }); };
+  const auto check_files = [&] {
+    prepare_together(ranks, [&] {
+      files.insist();
+      files.check();
+    });
+  };
   const TrainingEnd end = trainer.run(stop);
   if (end == TrainingEnd::interrupted) {
     check_files();

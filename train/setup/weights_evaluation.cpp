@@ -1,11 +1,11 @@
 #include "train/setup/weights_evaluation.h"
 
 #include <algorithm>
-
-#include <fmt/ranges.h>
+#include <cmath>
 
 #include "core/error.h"
 #include "core/log.h"
+#include "core/text.h"
 #include "formats/class_channels.h"
 #include "kernels/device/device.h"
 #include "train/distributed/evaluation_ranks.h"
@@ -35,7 +35,8 @@ void refuse_idle_assignments(const std::vector<std::string>& assignments) {
 }  // namespace
 
 WeightsEvaluation::WeightsEvaluation(const WeightsReportOptions& options, const OpenWeights& open_weights,
-                                     const RankDevice& device, const Communicator& ranks) {
+                                     const RankDevice& device, const Communicator& ranks)
+    : weights_name_(options.weights.weights.string()) {
   const NamedRun named(options.run);
   refuse_idle_assignments(named.overrides().assignments);
   config_ = named.load();
@@ -61,8 +62,18 @@ WeightsEvaluation::WeightsEvaluation(const WeightsReportOptions& options, const 
 }
 
 std::optional<Metrics> WeightsEvaluation::run(const DetectionSink& sink, Communicator& ranks) {
-  return evaluate(inference_->network(), dataset_, inference_->fit(), options_, sink,
-                  evaluation_ranks(ranks));
+  const auto metrics =
+      evaluate(inference_->network(), dataset_, inference_->fit(), options_, sink, evaluation_ranks(ranks));
+  // A loss may overflow in 16 bits while the detections are good.
+  const bool numbers = !metrics || !metrics->loss || std::isfinite(metrics->loss->total());
+  if (!numbers && !(metrics->AP50 > 0)) {
+    throw InputError(
+        fmt::format("what the network computes with these weights in {} is not finite (its loss is {})",
+                    enum_name(config_.train.precision), metrics->loss->total()),
+        weights_name_,
+        "The file is damaged or its training diverged; where neither is so, try --precision fp32.");
+  }
+  return metrics;
 }
 
 /// Gives the data set the weights' order of classes, which are matched by name. Throws InputError when they
@@ -75,17 +86,17 @@ void WeightsEvaluation::match_classes_by_name(const std::string& weights, bool s
     if (speaks)
       log::info(
           "The weights number their classes and do not name them: they are taken to be, in this order, {}.",
-          fmt::join(dataset_.classes, ", "));
+          enumerated(dataset_.classes));
     return;
   }
   if (match.relation != ClassRelation::reordered) {
     throw InputError(fmt::format("these weights were trained for the classes {}, and the data set has {}",
-                                 fmt::join(trained, ", "), fmt::join(dataset_.classes, ", ")),
+                                 enumerated(trained), enumerated(dataset_.classes)),
                      weights, "Evaluate them on data with the classes they were trained for, in any order.");
   }
   if (speaks) {
     log::info("The data set lists the classes as {}, the weights as {}: they are matched by name.",
-              fmt::join(dataset_.classes, ", "), fmt::join(trained, ", "));
+              enumerated(dataset_.classes), enumerated(trained));
   }
   for (ImageRecord& image : dataset_.images) {
     for (Annotation& object : image.annotations)

@@ -26,7 +26,8 @@ class WeightsEvaluation {
   WeightsEvaluation(const WeightsReportOptions& options, const OpenWeights& open_weights,
                     const RankDevice& device, const Communicator& ranks);
 
-  /// The metrics over the images of all ranks, or none when `sink` has stopped on one of them.
+  /// The metrics over the images of all ranks, or none when `sink` has stopped on one of them. Throws InputError for
+  /// weights that are finite and so large that what the network computes is not.
   std::optional<Metrics> run(const DetectionSink& sink, Communicator& ranks);
 
   const RunConfig& config() const { return config_; }
@@ -35,6 +36,7 @@ class WeightsEvaluation {
  private:
   void match_classes_by_name(const std::string& weights, bool speaks);
 
+  std::string weights_name_;
   RunConfig config_;
   Dataset dataset_;
   std::unique_ptr<Backend> backend_;

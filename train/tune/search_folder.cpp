@@ -74,8 +74,8 @@ SearchFolder::SearchFolder(const fs::path& path, const SearchPlan& plan, const s
   if (fs::exists(path_) && !fs::exists(file) && !fs::is_empty(path_, error)) {
     throw InputError("this folder exists and has no search", path_.string(), remedy);
   }
-  fs::create_directories(path_ / "state", error);
-  if (!error) fs::create_directories(path_ / "trials", error);
+  create_folders(path_ / "state", error);
+  if (!error) create_folders(path_ / "trials", error);
   if (error) throw InputError("the folder cannot be created: " + error.message(), path_.string(), remedy);
   lock_ = std::make_unique<RunLock>(RunFolder::at(path_));
   const Json now = to_json(plan, configuration);

@@ -1,5 +1,6 @@
 #include "data/commands/stats.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -65,6 +66,16 @@ TEST(Stats, CountsAreThoseOfTheDataSet) {
   EXPECT_DOUBLE_EQ(stats.box_height.values[3], 96);
   EXPECT_NEAR(stats.box_share.values[6], std::sqrt(0.5), 1e-9);
   EXPECT_DOUBLE_EQ(stats.boxes_per_image.values[6], 4);
+}
+
+TEST(Stats, OfManyClassesTheTextListsTheFirstAndCountsTheOthers) {
+  DatasetStats stats;
+  for (int i = 0; i < 10'000; ++i) stats.classes.push_back({"class" + std::to_string(i)});
+  const std::string text = stats.text();
+  EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 120);
+  EXPECT_NE(text.find("\nclass99 "), std::string::npos);
+  EXPECT_NE(text.find("… and 9900 more classes"), std::string::npos) << text;
+  EXPECT_EQ(stats.json()["classes"].size(), 10'000u);
 }
 
 TEST(Stats, TextAndJsonSayTheSame) {

@@ -151,6 +151,18 @@ TEST(Draw, BoxesThatAreNotOnTheImageAreLeftOut) {
   EXPECT_EQ(count_color(rgb, cv::Scalar(128, 128, 128)), 64 * 64);
 }
 
+TEST(Draw, OfACrowdTheLastAreDrawnAndTheOthersCounted) {
+  std::vector<DrawnBox> boxes;
+  for (int i = 0; i < 100'000; ++i)
+    boxes.push_back({cv::Rect2d(i % 190, i % 61, 9, 9), class_color(i % 7), "box"});
+  cv::Mat all = gray_image(200, 100), last = all.clone();
+  draw_boxes(all, boxes);
+  draw_boxes(last, std::span(boxes).last(most_drawn_boxes));
+  const cv::Rect above(0, 0, 200, 75), corner(0, 80, 200, 20);
+  EXPECT_EQ(cv::norm(all(above), last(above), cv::NORM_INF), 0);
+  EXPECT_GT(cv::norm(all(corner), last(corner), cv::NORM_INF), 0) << "what says how many more there are";
+}
+
 TEST(Draw, LinesGrowWithTheImage) {
   const auto line_width = [](int side) {
     cv::Mat rgb = gray_image(side, side);

@@ -118,6 +118,22 @@ TEST(Dataset, MissingUndecodableAndTruncatedImagesAreSkippedAndCounted) {
   EXPECT_EQ(count(dataset, Kind::truncated_image), 3);
 }
 
+TEST(Dataset, AnImageOfMorePixelsThanTheLimitIsSkippedUndecoded) {
+  const DatasetFolder data;
+  for (const char* name : {"a", "b", "c"}) data.text(name + std::string(".txt"), "0 0.5 0.5 0.2 0.2\n");
+  data.image("a.jpg");  // 100 x 80
+  data.bytes("b.png", DatasetFolder::encoded(".png", 101, 80));
+  data.bytes("c.tif", DatasetFolder::encoded(".tif", 100, 81));
+  DataOptions options = data.options("yolo", ".", {"x"});
+  EXPECT_EQ(read_dataset(options, Split::train).images.size(), 3u);
+  options.max_pixels = 8000;
+  const Dataset dataset = read_dataset(options, Split::train);
+  ASSERT_EQ(dataset.images.size(), 1u);
+  EXPECT_EQ(dataset.images[0].file.filename(), "a.jpg");
+  EXPECT_EQ(count(dataset, Kind::too_large_image), 2);
+  EXPECT_TRUE(contains(summarize(dataset.problems), "it has 8080 pixels, and at most 8000 are decoded"));
+}
+
 TEST(Dataset, BytesAfterAJpegsEndDoNotCostTheImage) {
   const DatasetFolder data;
   auto jpeg = DatasetFolder::encoded(".jpg", 100, 80);

@@ -1,7 +1,10 @@
 #include "data/image/header.h"
 
+#include <functional>
+
 #include <gtest/gtest.h>
 
+#include "data/image/darknet_image.h"
 #include "tests/data/image_files.h"
 
 namespace brightnet {
@@ -78,6 +81,56 @@ TEST(ImageHeader, HeaderBehindALongColourProfileIsFound) {
   Bytes jpeg = with_exif(encode(".jpg", gradient(64, 48)), 6, false);
   for (int i = 0; i < 3; ++i) jpeg = with_jpeg_segment(jpeg, 0xE2, Bytes(60000, 7));
   EXPECT_EQ(image_size(write("a.jpg", jpeg)), cv::Size(48, 64));
+}
+
+TEST(ImageHeader, AnImageOfMorePixelsThanTheLimitIsRefusedByItsHeader) {
+  const cv::Mat image = gradient(40, 30);
+  cv::Mat grey;
+  cv::cvtColor(image, grey, cv::COLOR_BGR2GRAY);
+  for (const std::string extension : {".jpg", ".png", ".bmp", ".webp", ".tif", ".ppm", ".pgm", ".ras"}) {
+    const Bytes bytes = encode(extension, extension == ".pgm" ? grey : image);
+    EXPECT_EQ(announced_pixels(bytes), 1200u) << extension;
+    const fs::path file = write("a" + extension, bytes);
+    EXPECT_EQ(read_image(file, {}, 3, 1200).size(), cv::Size(40, 30)) << extension;
+    EXPECT_EQ(read_darknet_image(file, 3, 1200).size(), cv::Size(40, 30)) << extension;
+    for (const auto& read : {std::function([&] { read_image(file, {}, 3, 1199); }),
+                             std::function([&] { read_darknet_image(file, 3, 1199); })}) {
+      try {
+        read();
+        ADD_FAILURE() << extension << " was decoded";
+      } catch (const ImageError& e) {
+        EXPECT_EQ(e.kind(), ImageError::Kind::too_large) << extension;
+        EXPECT_EQ(e.detail(), "it has 1200 pixels, and at most 1199 are decoded") << extension;
+      }
+    }
+  }
+}
+
+// A BigTIFF, a big-endian TIFF, a GIF and a codestream of JPEG 2000: nothing here writes them.
+TEST(ImageHeader, PixelsAreAnnouncedByHeadersOfOtherFormatsToo) {
+  const auto padded = [](Bytes bytes) {
+    bytes.resize(std::max<size_t>(bytes.size(), 64));
+    return bytes;
+  };
+  const Bytes big{'I', 'I', 43, 0, 8,  0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0,
+                  0,   0,   0,  1, 16, 0, 1, 0, 0,  0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0,  //
+                  1,   1,   4,  0, 1,  0, 0, 0, 0,  0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0};
+  EXPECT_EQ(announced_pixels(padded(big)), 3u);
+  const Bytes swapped{'M', 'M', 0, 42, 0, 0, 0, 8, 0, 2, 1, 0, 0, 3, 0, 0, 0,
+                      1,   0,   7, 0,  0, 1, 1, 0, 4, 0, 0, 0, 1, 0, 0, 0, 5};
+  EXPECT_EQ(announced_pixels(padded(swapped)), 35u);
+  EXPECT_EQ(announced_pixels(padded({'G', 'I', 'F', '8', '9', 'a', 0, 2, 3, 0})), 1536u);
+  const Bytes stream{0xFF, 0x4F, 0xFF, 0x51, 0, 47, 0, 0, 0, 0, 0, 9, 0, 0, 0, 8, 0, 0, 0, 2, 0, 0, 0, 1};
+  EXPECT_EQ(announced_pixels(padded(stream)), 49u);
+  Bytes comment{'P', '6', '\n', '#', ' ', '9', '9', '\n', '1', '2', ' ', '3', '\n'};
+  EXPECT_EQ(announced_pixels(padded(comment)), 36u);
+  // Whatever is cut off, nothing is read past the end.
+  for (Bytes bytes : {padded(big), padded(swapped), padded(stream), padded(comment)}) {
+    for (; !bytes.empty(); bytes.pop_back()) {
+      bytes.shrink_to_fit();
+      announced_pixels(bytes);
+    }
+  }
 }
 
 TEST(ImageHeader, SizeComesFromTheHeaderAlone) {

@@ -50,6 +50,18 @@ class Sources : public ::testing::Test {
   fs::path folder_;
 };
 
+TEST_F(Sources, AnImageOfMorePixelsThanTheLimitIsAFrameWithAFailure) {
+  image("a.png");
+  for (const uint64_t limit : {63, 64}) {
+    const auto source = open_source((folder_ / "a.png").string(), {.max_pixels = limit});
+    Frame frame;
+    ASSERT_TRUE(source->next(frame));
+    source->decode(frame, {});
+    EXPECT_EQ(frame.image.empty(), limit == 63);
+    EXPECT_EQ(frame.failure, limit == 63 ? "it has 64 pixels, and at most 63 are decoded" : "");
+  }
+}
+
 TEST_F(Sources, AFolderIsItsImagesAndVideosByName) {
   image("b.png");
   image("a.JPG");

@@ -145,6 +145,45 @@ TEST_F(Fetch, ExaminesTheFileWhereNoHashIsKnown) {
   refused(body_.substr(0, 20), "no data after the header");
 }
 
+TEST_F(Fetch, ChecksAKeptFileAgainAtEveryUse) {
+  for (const bool published : {true, false}) {
+    if (!published) weights_.sha256.clear();
+    fs::remove_all(cache_);
+    ASSERT_EQ(error(), "");
+    EXPECT_EQ(read_file(kept().string() + ".sha256"), sha256(body_) + "  net.weights\n");
+    ASSERT_EQ(error(), "");
+    std::string other = body_;
+    other.back() ^= 1;
+    write_atomically(kept(), other);
+    const std::string said = error();
+    EXPECT_NE(said.find("its SHA-256 is " + sha256(other) + ", and " + sha256(body_)), std::string::npos)
+        << said;
+    EXPECT_EQ(read_file(kept()), other) << "nothing is overwritten";
+  }
+  fs::remove(kept().string() + ".sha256");  // as an earlier version kept it
+  EXPECT_EQ(error(), "");
+  EXPECT_TRUE(fs::exists(kept().string() + ".sha256"));
+}
+
+TEST_F(Fetch, DoesNotContinueAPartThatNoHashCanTellFromTheFile) {
+  weights_.sha256.clear();
+  leave(weights_bytes(20000, 7));  // of another mirror's file: as good a beginning
+  EXPECT_EQ(error(), "");
+  EXPECT_EQ(read_file(kept()), body_);
+}
+
+TEST_F(Fetch, GivesUpATextThatIsLargerThanAnyOfItsKind) {
+  weights_.cfg = server_.address("/release/net.cfg");
+  server_.serve("/release/net.cfg", {.body = std::string((1 << 20) + 1, '#')});
+  try {
+    fetch_network(weights_, options_);
+    FAIL() << "it was taken";
+  } catch (const InputError& e) {
+    EXPECT_NE(std::string(e.what()).find("larger than 1.0 MiB"), std::string::npos) << e.what();
+  }
+  EXPECT_FALSE(fs::exists(kept().parent_path() / "net.cfg"));
+}
+
 TEST_F(Fetch, TakesTheMirrorOfTheOptionOrTheEnvironment) {
   server_.serve("/mirror/net.weights", {.body = body_});
   options_.mirror = server_.address("/mirror/");

@@ -141,6 +141,38 @@ TEST(FailedSaves, EndTheRunWithTheNamesOfTheFilesWhenTheyLastToTheEnd) {
   EXPECT_TRUE(fs::exists(disturbed.training.folder.last()));
 }
 
+TEST(FailedSaves, AtTheEndAreTriedAgainUntilTheyWork) {
+  SmallRun run;
+  const RunConfig config = run.load();
+  SmallTraining whole(config, run.folder() / "whole");
+  ASSERT_EQ(whole.make().run(), TrainingEnd::finished);
+  for (const char* inner : {"state", "weights"}) {
+    SCOPED_TRACE(inner);
+    Disturbed disturbed(config, run.folder() / inner, inner, 2 * losses_per_epoch - 1, 1000);
+    disturbed.training.files.pause = [&, times = 0](double) mutable {
+      if (++times == 2) disturbed.outage.end();
+    };
+    Trainer trainer = disturbed.training.make();
+    const Logged logged;
+    EXPECT_EQ(trainer.run(), TrainingEnd::finished);
+    EXPECT_NE(logged.text().find("Trying again in 0.4 s"), std::string::npos) << logged.text();
+    disturbed.training.files.check();
+    for (const char* file :
+         {"weights/best.safetensors", "weights/last.safetensors", "state/state.safetensors"})
+      EXPECT_EQ(tensors_of(disturbed.training.folder.file(file)), tensors_of(whole.folder.file(file)))
+          << file;
+  }
+}
+
+TEST(FailedSaves, StopTheRunWhereItsFolderHasBecomeAnothers) {
+  SmallRun run;
+  SmallTraining training(run.load(), run.folder() / "out");
+  training.files.guard = [n = 0]() mutable {
+    if (++n > 12) throw InputError("this run's folder was deleted", "", "");
+  };
+  EXPECT_THROW(training.make().run(), InputError);
+}
+
 TEST(FailedSaves, OfTablesAndPicturesDoNotEndARunEither) {
   SmallRun run;
   SmallTraining training(run.load(), run.folder() / "out");

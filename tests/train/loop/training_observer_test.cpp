@@ -69,6 +69,7 @@ TEST(TrainingObserver, IsToldOfEveryStepEpochAndEvaluationInOrder) {
                                           "batch 5",
                                           "step 0 of 3",
                                           "epoch 1 of 2 alone",
+                                          "saved 3",
                                           "batch 6",
                                           "batch 7",
                                           "step 1 of 3",
@@ -82,6 +83,7 @@ TEST(TrainingObserver, IsToldOfEveryStepEpochAndEvaluationInOrder) {
                                           "evaluated 2",
                                           "epoch 2 of 2",
                                           "best 2",
+                                          "saved 6",
                                           "saved 6",
                                           "ended finished"};
   EXPECT_EQ(notes.all, expected);

@@ -47,6 +47,18 @@ TEST(MetricsCsv, ResumeCutsTheRowsThatWillBeDoneAgain) {
   EXPECT_EQ(read_file(file), "epoch,loss\n1,0.125\n2,0.25\n3,0.375\n4,9\n");
 }
 
+TEST(MetricsCsv, ResumeLeavesOutRowsThatAPowerCutHasMadeZeros) {
+  const auto file = fresh_file("zeros");
+  for (const std::string& torn :
+       {std::string(40, '\0'), std::string(9, '\0') + "\n4,0.5\n", "3,0." + std::string(3, '\0') + "\n"}) {
+    write_atomically(file, "epoch,loss\n1,0.125\n2,0.25\n" + torn);
+    MetricsCsv csv(file, {"loss"}, 5);
+    csv.add(6, {9});
+    csv.save();
+    EXPECT_EQ(read_file(file), "epoch,loss\n1,0.125\n2,0.25\n6,9\n");
+  }
+}
+
 TEST(MetricsCsv, ResumeWithinAnEpochKeepsTheEvaluationsUpToThere) {
   const auto file = fresh_file("within");
   {

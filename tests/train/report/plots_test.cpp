@@ -207,6 +207,11 @@ TEST(Plots, PicturesComeForAnyNumberOfClasses) {
   EXPECT_FALSE(plot_precision_recall(none).empty());
   EXPECT_FALSE(plot_over_score(none, OverScore::recall).empty());
   EXPECT_FALSE(plot_confusion(none).empty());
+  Metrics many;
+  many.confusion = ConfusionMatrix(2000);
+  many.per_class.resize(2000);
+  many.confusion.counts[2000 * 2001 + 3] = 7;
+  EXPECT_LT(plot_confusion(many).cols, 2000) << "the first classes, and the number of the others";
 }
 
 }  // namespace

@@ -119,6 +119,43 @@ TEST_F(OutputFilesOf, AreNotKeptWhenANewerOneWillCome) {
   EXPECT_TRUE(files_.all_written());
 }
 
+TEST_F(OutputFilesOf, AreTriedAgainAtTheEndUntilAFailureOfAMomentIsOver) {
+  std::vector<double> pauses;
+  files_.pause = [&](double seconds) {
+    pauses.push_back(seconds);
+    if (pauses.size() == 2) give_back();
+  };
+  files_.insist();
+  EXPECT_TRUE(pauses.empty()) << "nothing is missing";
+  take_away();
+  const std::string said = words_of([&] {
+    write("a", "1");
+    files_.insist();
+  });
+  EXPECT_NE(said.find("Trying again in 0.2 s to write " + (folder_ / "a").string()), std::string::npos)
+      << said;
+  EXPECT_EQ(pauses, (std::vector<double>{0.2, 0.4}));
+  EXPECT_EQ(read_file(folder_ / "a"), "1");
+  files_.check();
+  take_away();
+  words_of([&] {
+    write("a", "2");
+    files_.insist();
+  });
+  EXPECT_EQ(pauses.size(), 6u) << "a failure that stays is given up";
+  EXPECT_THROW(files_.check(), InputError);
+}
+
+TEST_F(OutputFilesOf, AreNotTouchedWhereTheGuardRefuses) {
+  write("a", "1");
+  files_.guard = [] { throw InputError("the folder is another run's", "", ""); };
+  EXPECT_THROW(write("a", "2"), InputError);
+  EXPECT_THROW(files_.write_newest(folder_ / "b", 0, [&] { write_atomically(folder_ / "b", ""); }),
+               InputError);
+  EXPECT_EQ(read_file(folder_ / "a"), "1");
+  EXPECT_FALSE(fs::exists(folder_ / "b"));
+}
+
 TEST_F(OutputFilesOf, AreForgottenWhenTheyAreNoLongerWanted) {
   take_away();
   words_of([&] { write("a", "1"); });

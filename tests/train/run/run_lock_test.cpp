@@ -67,6 +67,36 @@ TEST_F(RunLocks, DoNotSurviveAProcessThatIsKilled) {
   EXPECT_EQ(refusal(), "");
 }
 
+TEST_F(RunLocks, NoticeThatTheFolderWasDeletedAndMadeAgain) {
+  const auto words_of = [](const RunLock& lock) -> std::string {
+    try {
+      lock.check();
+      return "";
+    } catch (const InputError& e) {
+      return e.what();
+    }
+  };
+  const RunLock lock(*folder_);
+  EXPECT_EQ(words_of(lock), "");
+  fs::rename(folder_->path(), base_ / "away");
+  EXPECT_EQ(words_of(lock), "") << "a disk that is gone may come back";
+  const RunFolder other = RunFolder::create(base_ / "run");
+  EXPECT_NE(words_of(lock).find("deleted or moved and made again"), std::string::npos)
+      << "before it is locked";
+  {
+    const RunLock of_other(other);
+    EXPECT_NE(words_of(lock), "");
+    EXPECT_EQ(words_of(of_other), "");
+  }
+  fs::remove_all(other.path());
+  fs::rename(base_ / "away", folder_->path());
+  EXPECT_EQ(words_of(lock), "");
+  fs::remove(folder_->state().parent_path() / "lock");
+  EXPECT_EQ(words_of(lock), "") << "the folder is the same";
+  const RunLock second(*folder_);
+  EXPECT_NE(words_of(lock), "") << "another process has it";
+}
+
 TEST_F(RunLocks, SayThatAFolderCannotBeWritten) {
   // Also true for root, whom permissions do not stop: a folder lies where the file belongs.
   fs::create_directory(folder_->state().parent_path() / "lock");

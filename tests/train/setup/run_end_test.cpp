@@ -59,7 +59,7 @@ struct PreparedRun {
   SeenWork seen;
   RunFolder folder;
   Preparation run;
-  OutputFiles files;
+  OutputFiles files = without_pauses();
   /// Of the last trainer.
   std::optional<TrainingSetup> setup;
   std::optional<RunObservers> observers;

@@ -1,0 +1,50 @@
+#include "core/printable.h"
+
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "core/files.h"
+#include "core/log.h"
+#include "core/progress_line.h"
+#include "tests/logged.h"
+
+namespace brightnet {
+namespace {
+
+TEST(Printable, ControlCharactersBecomeWhatTheyAreCalled) {
+  EXPECT_EQ(printable("\x1b]0;title\x07 a\rb\x7f"), "\\u001b]0;title\\u0007 a\\u000db\\u007f");
+  EXPECT_EQ(printable(std::string_view("a\0b", 3)), "a\\u0000b");
+  EXPECT_EQ(printable("\xC2\x9B"
+                      "31m"),
+            "\\u009b31m")
+      << "the same of one byte in other encodings";
+  const std::string harmless = "Größe\t猫 \xC2\xA0 \xE2\x80\xA6\n\xC2";
+  EXPECT_EQ(printable(harmless), harmless);
+}
+
+TEST(Printable, AStreamIsMadePrintableWhereverItsWritesAreDivided) {
+  std::ostringstream out;
+  {
+    const PrintableOutput printing(out);
+    out << "a\x1b[2J" << '\xC2' << std::flush;
+    out << '\x9B' << "é" << std::string(100000, 'x') << '\xC2';
+  }
+  EXPECT_EQ(out.str(), "a\\u001b[2J\\u009bé" + std::string(100000, 'x') + '\xC2');
+  out << '\x1b';
+  EXPECT_EQ(out.str().back(), '\x1b') << "afterwards as before";
+}
+
+TEST(Printable, WhatIsLoggedIs) {
+  const std::filesystem::path file = std::filesystem::path(::testing::TempDir()) / "printable.log";
+  std::filesystem::remove(file);
+  const testing::Logged logged;
+  log_to_file(file);
+  log::warn("{} is no image", "cat\x1b[31m.jpg");
+  end_log_file();
+  EXPECT_NE(logged.text().find("cat\\u001b[31m.jpg is no image"), std::string::npos) << logged.text();
+  EXPECT_EQ(read_file(file).find('\x1b'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace brightnet
