@@ -27,6 +27,32 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
+std::optional<std::vector<std::string>> csv_fields(std::string_view line) {
+  std::vector<std::string> fields(1);
+  bool quoted = false;
+  for (size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '"') {
+      const bool doubled = quoted && line.substr(i + 1).starts_with('"');
+      if (doubled) fields.back() += line[i++];
+      quoted = doubled || !quoted;
+    } else if (line[i] == ',' && !quoted) {
+      fields.emplace_back();
+    } else {
+      fields.back() += line[i];
+    }
+  }
+  if (quoted) return std::nullopt;
+  for (std::string& field : fields) field = trimmed(field);
+  return fields;
+}
+
+std::string csv_quoted(const std::string& field) {
+  if (field.find_first_of(",\"") == std::string::npos) return field;
+  std::string out = "\"";
+  for (const char c : field) out += c == '"' ? "\"\"" : std::string(1, c);
+  return out + '"';
+}
+
 std::vector<std::string_view> words(std::string_view line) {
   std::vector<std::string_view> found;
   for (line = trimmed(line); !line.empty(); line = trimmed(line)) {

@@ -21,6 +21,13 @@ std::string_view trimmed(std::string_view text);
 /// The words of a line, separated by spaces and tabs.
 std::vector<std::string_view> words(std::string_view line);
 
+/// The fields of a line of a CSV file; those in double quotes may hold commas, and "" stands for ". nullopt where a quote
+/// has no end.
+std::optional<std::vector<std::string>> csv_fields(std::string_view line);
+
+/// A field of a CSV file, in double quotes where it needs them.
+std::string csv_quoted(const std::string& field);
+
 /// A finite decimal number, independent of the locale; surrounding spaces are allowed.
 std::optional<double> parse_number(std::string_view text);
 

@@ -39,7 +39,7 @@ constexpr KindText text_of(Kind kind) {
               "skipped"};
     case Kind::unknown_ending:
       return {"unknown_ending", "labelled file does not have the extension of an image",
-              "labelled files do not have the extension of an image", "not read"};
+              "labelled files do not have the extension of an image", "not read", true};
     case Kind::no_label_file:
       return {"no_label_file", "image has no label file", "images have no label file", "kept as background"};
     case Kind::unreadable_labels:
@@ -54,13 +54,21 @@ constexpr KindText text_of(Kind kind) {
     case Kind::unknown_class:
       return {"unknown_class", "label has an unknown class", "labels have an unknown class", stops, true};
     case Kind::unmapped_class:
-      return {"unmapped_class", "label is not in data.target_class_mapping",
-              "labels are not in data.target_class_mapping", "dropped", true};
+      return {"unmapped_class", "class of the labels is not in data.target_class_mapping",
+              "classes of the labels are not in data.target_class_mapping", "dropped", true};
+    case Kind::unlisted_class:
+      return {"unlisted_class", "class of the labels is not chosen (data.classes, data.map)",
+              "classes of the labels are not chosen (data.classes, data.map)", "dropped", true};
     case Kind::malformed_label:
       return {"malformed_label", "label is malformed", "labels are malformed", stops, true};
     case Kind::triangle:
       return {"triangle", "line of 7 numbers could be a box with a score and an id",
               "lines of 7 numbers could be boxes with scores and ids", "read as a class and three points"};
+    case Kind::polygon:
+      return {"polygon", "object is outlined by a polygon", "objects are outlined by polygons",
+              "read as the box around it"};
+    case Kind::rotated_box:
+      return {"rotated_box", "box is rotated", "boxes are rotated", "read as the upright boxes around them"};
     case Kind::duplicate_box:
       return {"duplicate_box", "box is there twice", "boxes are there twice", "kept once"};
     case Kind::turned_boxes:
@@ -95,7 +103,7 @@ std::string summarize(const std::vector<DataProblem>& problems) {
     for (const auto& problem : problems) {
       if (problem.kind != kind || ++count > named) continue;
       names += (count > 1 ? ", " : "") + problem.where;
-      if (text.detailed) names += " (" + problem.detail + ')';
+      if (text.detailed && !problem.detail.empty()) names += " (" + problem.detail + ')';
     }
     if (count == 0) continue;
     if (!summary.empty()) summary += '\n';

@@ -26,9 +26,12 @@ struct DataProblem {
     zero_area_box,      ///< its end is not greater than its start
     outside_box,        ///< partly or entirely outside its image
     unknown_class,      ///< a class name or id that is not in `classes`
-    unmapped_class,     ///< a label that data.target_class_mapping does not name
+    unmapped_class,     ///< a class of the labels that data.target_class_mapping does not name
+    unlisted_class,     ///< one that data.classes does not list, or that data.map leaves out
     malformed_label,    ///< a line or object that does not parse
     triangle,           ///< yolo, darknet: an ambiguous line of seven numbers
+    polygon,            ///< an outline of another shape than a box
+    rotated_box,        ///< an outline that is a box at an angle
     duplicate_box,      ///< the same object twice
     turned_boxes,       ///< drawn on the image before its EXIF rotation
     other_size,         ///< the labels state another image size

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <exception>
 #include <memory>
+#include <unordered_map>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/text.h"
 #include "data/image/perceptual_hash.h"
@@ -47,15 +49,56 @@ std::vector<ImageContent> decode_all(Dataset& dataset, uint64_t max_pixels) {
   return usable_contents;
 }
 
-CheckReport::SplitReport report(Split split, const Dataset& dataset) {
+CheckReport::SplitReport report(Split split, const Dataset& dataset,
+                                const std::vector<ImageContent>& contents) {
   CheckReport::SplitReport out;
   out.name = enum_name(split);
   out.images = dataset.images.size();
   for (const auto& image : dataset.images) {
     out.background += image.annotations.empty();
     out.boxes += image.annotations.size();
+    for (const Annotation& a : image.annotations) out.crowds += a.crowd;
+  }
+  std::unordered_map<uint64_t, size_t> first;
+  for (size_t i = 0; i < contents.size(); ++i) {
+    const auto [at, is_new] = first.try_emplace(contents[i].bytes, i);
+    if (!is_new) out.copies.emplace_back(dataset.images[i].file, dataset.images[at->second].file);
   }
   out.problems = dataset.problems;
+  return out;
+}
+
+std::vector<std::string> without_objects(const Dataset& dataset) {
+  std::vector<bool> has(dataset.classes.size());
+  for (const auto& image : dataset.images) {
+    for (const Annotation& a : image.annotations) has[static_cast<size_t>(a.class_id)] = true;
+  }
+  std::vector<std::string> names;
+  for (size_t c = 0; c < has.size(); ++c) {
+    if (!has[c]) names.push_back(dataset.classes[c]);
+  }
+  return names;
+}
+
+/// What is well-formed and yet worth knowing.
+std::string remarks(const CheckReport::SplitReport& split) {
+  constexpr size_t named = 3;
+  std::string out;
+  if (!split.copies.empty()) {
+    out +=
+        fmt::format("  {} in {}, counted more often than {}: ",
+                    counted(split.copies.size(), "image is a copy of another", "images are copies of others"),
+                    split.name, split.copies.size() == 1 ? "it should be" : "they should be");
+    for (size_t i = 0; i < std::min(named, split.copies.size()); ++i) {
+      out += fmt::format("{}{} (of {})", i > 0 ? ", " : "", split.copies[i].first.string(),
+                         split.copies[i].second.string());
+    }
+    if (split.copies.size() > named) out += fmt::format(" and {} more", split.copies.size() - named);
+    out += '\n';
+  }
+  if (split.crowds > 0)
+    out += fmt::format("  {} of a crowd, which is not trained on\n",
+                       counted(split.crowds, "box is", "boxes are"));
   return out;
 }
 
@@ -113,6 +156,16 @@ std::string CheckReport::text() const {
       out += fmt::format("  {}\n", summary.substr(at, end - at));
       at = end + 1;
     }
+    out += remarks(split);
+  }
+  const bool remarked = std::any_of(splits.begin(), splits.end(), [](const SplitReport& split) {
+    return !split.copies.empty() || split.crowds > 0;
+  });
+  if (!classes_without_objects.empty()) {
+    out += fmt::format(
+        "{} no object in train ({}): each is an output that learns nothing; data.classes chooses the others.\n",
+        counted(classes_without_objects.size(), "class has", "classes have"),
+        fmt::join(classes_without_objects, ", "));
   }
   out += describe(shared);
   if (any(stops_training)) return out + "Problems found: training would stop with the errors above.\n";
@@ -121,7 +174,7 @@ std::string CheckReport::text() const {
     return out +
            "No problems that stop training, but images in two splits make the accuracy look better than it "
            "is.\n";
-  const bool mended = any([](Kind) { return true; });
+  const bool mended = remarked || !classes_without_objects.empty() || any([](Kind) { return true; });
   return out + (mended ? "No problems that stop training; the ones above are handled as stated.\n"
                        : "No problems found.\n");
 }
@@ -129,6 +182,7 @@ std::string CheckReport::text() const {
 nlohmann::json CheckReport::json() const {
   nlohmann::json out{{"ok", exit_code() == ExitCode::done},
                      {"classes", classes},
+                     {"classes_without_objects", classes_without_objects},
                      {"splits", nlohmann::json::array()},
                      {"in_both_splits", nlohmann::json::array()},
                      {"shared", nlohmann::json::array()}};
@@ -142,6 +196,9 @@ nlohmann::json CheckReport::json() const {
                              {"bits", image.bits}});
   }
   for (const auto& split : splits) {
+    nlohmann::json copies = nlohmann::json::array();
+    for (const auto& [file, of] : split.copies)
+      copies.push_back({{"file", file.string()}, {"of", of.string()}});
     nlohmann::json problems = nlohmann::json::object();
     for (const auto& problem : split.problems) {
       nlohmann::json& kind = problems[std::string(enum_name(problem.kind))];
@@ -153,6 +210,8 @@ nlohmann::json CheckReport::json() const {
                              {"images", split.images},
                              {"background", split.background},
                              {"boxes", split.boxes},
+                             {"crowds", split.crowds},
+                             {"copies", std::move(copies)},
                              {"problems", std::move(problems)}});
   }
   return out;
@@ -166,7 +225,8 @@ CheckReport check_dataset(const DataOptions& options) {
   for (const Split split : given_splits(options)) {
     Dataset dataset = read_dataset(options, split, lenient);
     std::vector<ImageContent> found = decode_all(dataset, options.max_pixels);
-    out.splits.push_back(report(split, dataset));
+    out.splits.push_back(report(split, dataset, found));
+    if (split == Split::train) out.classes_without_objects = without_objects(dataset);
     datasets.push_back(std::make_unique<const Dataset>(std::move(dataset)));
     contents.push_back({split, datasets.back()->images, std::move(found)});
   }

@@ -19,9 +19,13 @@ struct CheckReport {
     size_t images = 0;      ///< number of images that can be used
     size_t background = 0;  ///< number of these without an object
     size_t boxes = 0;
+    size_t crowds = 0;  ///< of these
+    /// Images that have the same bytes as an earlier one, and that one.
+    std::vector<std::pair<std::filesystem::path, std::filesystem::path>> copies = {};
     std::vector<DataProblem> problems;
   };
   std::vector<std::string> classes;
+  std::vector<std::string> classes_without_objects;  ///< in train: each is an output that learns nothing
   std::vector<SplitReport> splits;
   std::vector<SharedImage> shared;  ///< images of several splits: a measured accuracy means nothing
 
@@ -33,8 +37,9 @@ struct CheckReport {
   /// One paragraph per split and a conclusion.
   std::string text() const;
 
-  /// {"ok", "classes": [name], "splits": [{"name", "images", "background", "boxes", "problems": {kind:
-  /// {"count", "names": [{"where", "detail"}]}}}], "in_both_splits": [file], "shared": [{"split", "file",
+  /// {"ok", "classes": [name], "classes_without_objects": [name], "splits": [{"name", "images", "background", "boxes",
+  /// "crowds", "copies": [{"file", "of"}], "problems": {kind: {"count", "names": [{"where", "detail"}]}}}],
+  /// "in_both_splits": [file], "shared": [{"split", "file",
   /// "other_split", "other", "same": "file", "bytes" or "look", "bits"}]}; every problem is there by name.
   nlohmann::json json() const;
 

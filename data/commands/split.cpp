@@ -143,6 +143,12 @@ nlohmann::json SplitReport::json() const {
 }
 
 SplitReport split_dataset(const DataOptions& options, const SplitOptions& split_options) {
+  if (options.format->written_extension.empty()) {
+    throw InputError(
+        fmt::format("data.format: {} cannot be divided into files of its own", options.format->name), "",
+        "Convert the data set first: brightnet data convert DATA --to coco --out FOLDER. Without data.val, "
+        "`train` takes a tenth of the images by itself.");
+  }
   const std::vector<double> shares = shares_of(split_options.ratios);
   make_empty_folder(split_options.folder);
   const JoinedSplits joined = read_splits(options, given_splits(options));
@@ -157,7 +163,9 @@ SplitReport split_dataset(const DataOptions& options, const SplitOptions& split_
   report.groups = groups_of_several(dataset, division);
   report.data = options;
   report.data.root = fs::absolute(options.root).lexically_normal().string();
-  report.data.classes = dataset.classes;
+  if (options.map.empty() && options.target_class_mapping.empty() && !options.single_class &&
+      options.names.empty())
+    report.data.classes = dataset.classes;
   report.data.fold = {};
   std::vector<DataPart> files;
   std::string DataOptions::*const places[] = {&DataOptions::train, &DataOptions::val, &DataOptions::test};

@@ -10,7 +10,6 @@
 // JSON: the first folder that holds one of the first hundred is the folder of all. Without data.classes the
 // names come from the train split's file for all splits.
 #include <algorithm>
-#include <limits>
 #include <unordered_map>
 
 #include "core/error.h"
@@ -28,12 +27,6 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 using Kind = DataProblem::Kind;
-
-/// A width or height in pixels; 0 where it is missing or no image could have it.
-int side(const Json& image, const char* key) {
-  const double pixels = coco_number(image, key).value_or(0);
-  return pixels >= 0 && pixels <= std::numeric_limits<int>::max() ? static_cast<int>(pixels) : 0;
-}
 
 ClassNames names_in_order(const std::map<int64_t, std::string>& categories, const fs::path& file) {
   if (categories.empty()) throw InputError("the list of categories is empty", file.string());
@@ -96,21 +89,17 @@ bool box_around_polygons(const Json& annotation, LabelledBox& box, const std::st
             mask ? "Write a bbox beside the mask, as pycocotools' mask.toBbox gives it." : "");
     return false;
   }
-  box.x1 = box.y1 = std::numeric_limits<double>::infinity();
-  box.x2 = box.y2 = -box.x1;
+  std::vector<cv::Point2d> points;
   for (const Json& polygon : *polygons) {
     if (!numbers(polygon) || polygon.size() < 6 || polygon.size() % 2 != 0) {
       log.add(Kind::malformed_label, where,
               "it has no 'bbox', and a polygon of its segmentation is not x and y of three or more points");
       return false;
     }
-    for (size_t i = 0; i < polygon.size(); i += 2) {
-      box.x1 = std::min(box.x1, polygon[i].get<double>());
-      box.x2 = std::max(box.x2, polygon[i].get<double>());
-      box.y1 = std::min(box.y1, polygon[i + 1].get<double>());
-      box.y2 = std::max(box.y2, polygon[i + 1].get<double>());
-    }
+    for (size_t i = 0; i < polygon.size(); i += 2)
+      points.emplace_back(polygon[i].get<double>(), polygon[i + 1].get<double>());
   }
+  box.enclose(points);
   return true;
 }
 
@@ -129,7 +118,7 @@ class CocoLabels : public LabelSource {
     read_annotations(document, log);
   }
 
-  const std::vector<std::string>& classes() const override { return classes_.names(); }
+  std::vector<std::string> classes() const override { return classes_.names(); }
   size_t size() const override { return images_.size(); }
   LabelledImage image(size_t index, ProblemLog&) const override { return images_[index]; }
 
@@ -137,8 +126,8 @@ class CocoLabels : public LabelSource {
   void read_images(const Json& document, ProblemLog& log) {
     const Json& images = coco_list(document, "images", file_);
     for (size_t i = 0; i < images.size(); ++i) {
-      const auto id = coco_integer(images[i], "id");
-      const std::string name = coco_text(images[i], "file_name");
+      const auto id = json_integer(images[i], "id");
+      const std::string name = json_text(images[i], "file_name");
       const std::string where = file_.string() + ": images[" + std::to_string(i) + ']';
       if (!id || name.empty()) {
         log.add(Kind::malformed_label, where, "an image needs an integer 'id' and a 'file_name'");
@@ -151,7 +140,7 @@ class CocoLabels : public LabelSource {
       LabelledImage image;
       image.file = name;
       image.id = *id;
-      image.declared = {side(images[i], "width"), side(images[i], "height")};
+      image.declared = json_size(images[i], "width", "height");
       images_.push_back(std::move(image));
     }
   }
@@ -161,10 +150,10 @@ class CocoLabels : public LabelSource {
     const Json& annotations = coco_list(document, "annotations", file_);
     for (size_t i = 0; i < annotations.size(); ++i) {
       const Json& annotation = annotations[i];
-      const auto id = coco_integer(annotation, "id");
+      const auto id = json_integer(annotation, "id");
       const std::string where = file_.string() + ": annotation " +
                                 (id ? "id " + std::to_string(*id) : '[' + std::to_string(i) + ']');
-      const auto image_id = coco_integer(annotation, "image_id");
+      const auto image_id = json_integer(annotation, "image_id");
       const auto image = image_id ? by_id_.find(*image_id) : by_id_.end();
       if (image == by_id_.end()) {
         log.add(Kind::malformed_label, where,
@@ -179,7 +168,7 @@ class CocoLabels : public LabelSource {
 
   std::optional<LabelledBox> parse_box(const Json& annotation, const std::map<int64_t, std::string>& names,
                                        const std::string& where, ProblemLog& log) const {
-    const auto category = coco_integer(annotation, "category_id");
+    const auto category = json_integer(annotation, "category_id");
     const auto name = category ? names.find(*category) : names.end();
     if (name == names.end()) {
       log.add(Kind::unknown_class, where,
@@ -190,17 +179,15 @@ class CocoLabels : public LabelSource {
                   : "The nearest known class is " + nearest_category(names, category.value_or(0)) + '.');
       return std::nullopt;
     }
-    const auto class_id = classes_.find(name->second, where, log);
-    if (!class_id) return std::nullopt;
     LabelledBox box;
     if (lacks_box(annotation) ? !box_around_polygons(annotation, box, where, log)
                               : !written_box(annotation, box, where, log)) {
       return std::nullopt;
     }
-    box.class_id = *class_id;
-    box.crowd = coco_number(annotation, "iscrowd").value_or(0) != 0;
+    box.class_name = name->second;
+    box.crowd = json_number(annotation, "iscrowd").value_or(0) != 0;
     box.empty = !(box.x2 > box.x1 && box.y2 > box.y1);
-    box.area = coco_number(annotation, "area");
+    box.area = json_number(annotation, "area");
     box.where = where;
     return box;
   }
@@ -224,10 +211,8 @@ class CocoLabels : public LabelSource {
   std::unordered_map<int64_t, size_t> by_id_;
 };
 
-// The names of the classes. All splits must number them alike, so without data.classes they are those of the train
-// split's file.
+// The names of the classes. All splits must number them alike, so they are those of the train split's file.
 ClassNames class_names(const DataOptions& options, Split split, const Json& document, const fs::path& file) {
-  if (!options.classes.empty()) return ClassNames(options.classes, "data.classes");
   if (split != Split::train && !options.train.empty() && options.train != options.place(split)) {
     const fs::path train = find_below(options.train, {options.root});
     return names_in_order(coco_categories(parse_coco(train, {"images", "annotations"}), train), train);
@@ -236,7 +221,7 @@ ClassNames class_names(const DataOptions& options, Split split, const Json& docu
 }
 
 std::unique_ptr<LabelSource> open_coco(const DataOptions& options, Split split, ProblemLog& log) {
-  const fs::path file = coco_file(options, split);
+  const fs::path file = json_of_split(options, split);
   const Json document = read_coco(file);
   return std::make_unique<CocoLabels>(document, Paths{options.root, file, split},
                                       class_names(options, split, document, file), log);

@@ -4,20 +4,14 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 
 #include <nlohmann/json.hpp>
 
-#include "data/dataset.h"
+#include "data/formats/json_file.h"
 
 namespace brightnet {
-
-struct DataOptions;
-
-/// The JSON file that the options name for a split. Throws InputError for a folder.
-std::filesystem::path coco_file(const DataOptions& options, Split split);
 
 /// The document without the members named in `skip` and without the segmentations of annotations with a box. Throws
 /// InputError, with file and line, when it is no JSON object.
@@ -36,10 +30,5 @@ std::map<int64_t, std::string> coco_categories(const nlohmann::json& document,
 
 /// Whether an annotation has no box. Some programs write an empty list instead.
 bool lacks_box(const nlohmann::json& annotation);
-
-/// Members of an object, if they are there and of this type.
-std::optional<double> coco_number(const nlohmann::json& object, const char* key);
-std::optional<int64_t> coco_integer(const nlohmann::json& object, const char* key);
-std::string coco_text(const nlohmann::json& object, const char* key);
 
 }  // namespace brightnet

@@ -74,10 +74,10 @@ void write_coco_parts(const DataOptions& options, const std::vector<DataPart>& p
   std::vector<CocoPart> written(parts.size());
   CategoryUnion categories_of_all;
   for (const Split split : given_splits(options)) {
-    const fs::path file = coco_file(options, split);
+    const fs::path file = json_of_split(options, split);
     Json document = read_coco(file);
     std::unordered_map<int64_t, Json*> images;
-    for (Json& image : document["images"]) images[coco_integer(image, "id").value_or(0)] = &image;
+    for (Json& image : document["images"]) images[json_integer(image, "id").value_or(0)] = &image;
     for (size_t i = 0; i < parts.size(); ++i) {
       const auto chosen = parts[i].images.find(split);
       if (chosen == parts[i].images.end()) continue;
@@ -87,8 +87,8 @@ void write_coco_parts(const DataOptions& options, const std::vector<DataPart>& p
     const std::map<int64_t, std::string> names = coco_categories(document, file);
     for (const auto& [id, name] : names) categories_of_all.id_of(id, name);
     for (Json& annotation : document["annotations"]) {
-      const int64_t image = coco_integer(annotation, "image_id").value_or(0);
-      const int64_t category = coco_integer(annotation, "category_id").value_or(0);
+      const int64_t image = json_integer(annotation, "image_id").value_or(0);
+      const int64_t category = json_integer(annotation, "category_id").value_or(0);
       for (CocoPart& part : written) {
         if (part.has_image(image))
           part.add_annotation(annotation, categories_of_all.id_of(category, names.at(category)));

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <set>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -31,26 +30,6 @@ namespace {
 namespace fs = std::filesystem;
 using Kind = DataProblem::Kind;
 
-/// The fields of a line; nullopt where a quote has no end.
-std::optional<std::vector<std::string>> fields_of(std::string_view line) {
-  std::vector<std::string> fields(1);
-  bool quoted = false;
-  for (size_t i = 0; i < line.size(); ++i) {
-    if (line[i] == '"') {
-      const bool doubled = quoted && line.substr(i + 1).starts_with('"');
-      if (doubled) fields.back() += line[i++];
-      quoted = doubled || !quoted;
-    } else if (line[i] == ',' && !quoted) {
-      fields.emplace_back();
-    } else {
-      fields.back() += line[i];
-    }
-  }
-  if (quoted) return std::nullopt;
-  for (std::string& field : fields) field = trimmed(field);
-  return fields;
-}
-
 /// The lines of a file by the names of its columns.
 class Table {
  public:
@@ -63,7 +42,7 @@ class Table {
   Table(const fs::path& file, ProblemLog& log) {
     const std::vector<TextLine> lines = read_lines(file, most_list_bytes);
     if (lines.empty()) throw InputError("this file is empty", file.string(), needed);
-    header_ = fields_of(lines[0].text).value_or(std::vector<std::string>());
+    header_ = csv_fields(lines[0].text).value_or(std::vector<std::string>());
     for (const char* column : {"filename", "class", "xmin", "ymin", "xmax", "ymax"}) {
       if (has(column)) continue;
       throw InputError(
@@ -72,7 +51,7 @@ class Table {
     }
     for (size_t i = 1; i < lines.size(); ++i) {
       const std::string where = at_line(file, lines[i].number);
-      auto fields = fields_of(lines[i].text);
+      auto fields = csv_fields(lines[i].text);
       if (fields && fields->size() == header_.size()) {
         rows_.push_back({std::move(*fields), where});
       } else {
@@ -104,12 +83,10 @@ class Table {
 
 class CsvLabels : public LabelSource {
  public:
-  CsvLabels(const fs::path& file, const Table& table, ClassNames classes, ProblemLog& log)
-      : classes_(std::move(classes)) {
+  CsvLabels(const fs::path& file, const Table& table, ProblemLog& log) {
     for (const Table::Row& row : table.rows()) read_row(file.parent_path(), table, row, log);
   }
 
-  const std::vector<std::string>& classes() const override { return classes_.names(); }
   size_t size() const override { return images_.size(); }
   LabelledImage image(size_t index, ProblemLog&) const override { return images_[index]; }
 
@@ -157,10 +134,8 @@ class CsvLabels : public LabelSource {
       }
       corners[i] = *value;
     }
-    const auto id = classes_.find(name, row.where, log);
-    if (!id) return std::nullopt;
     LabelledBox box;
-    box.class_id = *id;
+    box.class_name = name;
     box.where = row.where;
     box.x1 = corners[0];
     box.y1 = corners[1];
@@ -170,7 +145,6 @@ class CsvLabels : public LabelSource {
     return box;
   }
 
-  ClassNames classes_;
   std::vector<LabelledImage> images_;
   std::unordered_map<std::string, size_t> by_name_;
 };
@@ -185,31 +159,10 @@ fs::path file_of(const DataOptions& options, Split split) {
   return file;
 }
 
-ClassNames class_names(const DataOptions& options, ProblemLog& log) {
-  if (!options.classes.empty()) return ClassNames(options.classes, "data.classes");
-  ProblemLog problems(true);  // reported when the split is read
-  std::set<std::string> names;
-  for (const Split split : {Split::train, Split::val}) {
-    if (options.place(split).empty()) continue;
-    const Table table(file_of(options, split), problems);
-    for (const Table::Row& row : table.rows()) names.insert(table.field(row, "class"));
-  }
-  names.erase("");
-  if (names.empty()) report_no_classes(options, problems, log);
-  return ClassNames({names.begin(), names.end()}, options.root);
-}
-
 std::unique_ptr<LabelSource> open_csv(const DataOptions& options, Split split, ProblemLog& log) {
   const fs::path file = file_of(options, split);
   const Table table(file, log);
-  return std::make_unique<CsvLabels>(file, table, class_names(options, log), log);
-}
-
-std::string quoted(const std::string& field) {
-  if (field.find_first_of(",\"") == std::string::npos) return field;
-  std::string out = "\"";
-  for (const char c : field) out += c == '"' ? "\"\"" : std::string(1, c);
-  return out + '"';
+  return std::make_unique<CsvLabels>(file, table, log);
 }
 
 /// The lines of a split's table by image. The first column becomes `path`, of an image listed as `name`.
@@ -222,9 +175,9 @@ class ImageRows {
   std::string lines(const std::string& name, const std::string& path) const {
     std::string text;
     for (const Table::Row* row : rows_.at(name)) {
-      text += quoted(path);
+      text += csv_quoted(path);
       for (const char* column : {"width", "height", "class", "xmin", "ymin", "xmax", "ymax"})
-        text += ',' + (table_.has(column) ? quoted(table_.field(*row, column)) : std::string());
+        text += ',' + (table_.has(column) ? csv_quoted(table_.field(*row, column)) : std::string());
       text += '\n';
     }
     return text;

@@ -5,7 +5,8 @@
 //
 // data.train is an obj.data file (data.val and data.test may then be empty: its `valid` and `test` are read)
 // or a list file, for which the names come from data.classes. Paths inside start at data.root, at the file's
-// own folder, or at the current folder, as darknet's do: the first that exists.
+// own folder, at the folder above it, or at the current folder, as darknet's do: the first that exists. CVAT writes
+// "data/" in front of the paths of files that lie beside its obj.data.
 #include <algorithm>
 #include <map>
 
@@ -49,16 +50,24 @@ class ObjData {
     return found == settings_.end() ? nullptr : &found->second;
   }
 
-  /// The file that a key names. Throws InputError when the key or the file is not there.
+  /// The file that a key names; empty when the key or the file is not there.
+  fs::path find_file(const std::string& key, const DataOptions& options) const {
+    const Setting* setting = find(key);
+    if (!setting) return {};
+    const fs::path path = find_listed(setting->value, file_, options);
+    std::error_code failed;
+    return fs::exists(path, failed) ? path : fs::path();
+  }
+
+  /// The same. Throws InputError when the key or the file is not there.
   fs::path file_of(const std::string& key, const DataOptions& options) const {
     const Setting* setting = find(key);
     if (!setting) {
       throw InputError("there is no '" + key + " =' in this file", file_.string(),
                        "Add it, or set it under data.");
     }
-    const fs::path path = find_below(setting->value, {options.root, file_.parent_path(), "."});
-    std::error_code failed;
-    if (!fs::exists(path, failed)) {
+    const fs::path path = find_file(key, options);
+    if (path.empty()) {
       throw InputError(
           "'" + key + "' names " + setting->value + ", which does not exist", setting->where,
           "Paths start at data.root (" + options.root + "), at this file, or at the current folder.");
@@ -82,6 +91,16 @@ void check_count(const ObjData& data, const ClassNames& classes) {
   }
 }
 
+/// A file of names is not missed where data.names or data.classes has them.
+ClassNames names_of(const ObjData& data, const DataOptions& options) {
+  const bool needed = options.names.empty() && options.classes.empty();
+  const fs::path file = needed ? data.file_of("names", options) : data.find_file("names", options);
+  const ClassNames own = file.empty() ? ClassNames() : read_names_file(file);
+  if (needed && own.names().empty())
+    throw InputError("this file of class names is empty", data.find("names")->where);
+  return names_of_ids(options, own);
+}
+
 bool is_obj_data(const fs::path& path) {
   return path.extension() == ".data";
 }
@@ -96,11 +115,10 @@ const char* key_of(Split split) {
   return "train";
 }
 
-/// Whether data.train is an obj.data file that has this split. `valid` must be there, and its absence is an error when
-/// it is read; `test` is optional.
+/// Whether data.train is an obj.data file that has this split.
 bool obj_data_names(Split split, const DataOptions& options) {
   if (!is_obj_data(options.train)) return false;
-  if (split != Split::test) return true;
+  if (split == Split::train) return true;
   const fs::path file = find_below(options.train, {options.root, "."});
   std::error_code failed;
   return fs::exists(file, failed) && ObjData(file).find(key_of(split));
@@ -113,18 +131,13 @@ std::unique_ptr<LabelSource> open_darknet(const DataOptions& options, Split spli
   const fs::path path = split_place(options, from_train ? Split::train : split, {root, "."});
   if (!is_obj_data(path)) {
     DataOptions lists = options;
-    if (options.classes.empty() && is_obj_data(options.train)) {
-      const ObjData data(find_below(options.train, {root, "."}));
-      lists.classes = read_names_file(data.file_of("names", options)).names();
-    }
+    if (is_obj_data(options.train))
+      lists.names = names_of(ObjData(find_below(options.train, {root, "."})), options).names();
     return open_yolo(lists, split, log);
   }
   const ObjData data(path);
   const fs::path list = data.file_of(key_of(split), options);
-  ClassNames classes = options.classes.empty() ? read_names_file(data.file_of("names", options))
-                                               : ClassNames(options.classes, "data.classes");
-  if (classes.names().empty())
-    throw InputError("this file of class names is empty", data.find("names")->where);
+  ClassNames classes = names_of(data, options);
   check_count(data, classes);
   std::vector<fs::path> images = read_images(list, options, log);
   return open_text_labels(std::move(images), std::move(classes));

@@ -70,7 +70,7 @@ class UltralyticsYaml {
     }
     data.options.val = places("val");
     data.options.test = places("test");
-    data.options.classes = names();
+    data.options.names = names();
     if (const std::string download = download_of(root_); !download.empty())
       data.remark = fmt::format("its download ({}) is not run", download);
     return data;

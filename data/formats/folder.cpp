@@ -41,6 +41,7 @@ class Walk {
     if ((real != root_ && is_above_root(real)) || !visited_.insert(real).second) return;
     for (const auto& entry : fs::directory_iterator(folder)) {
       const fs::path path = entry.path().lexically_normal();
+      if (is_clutter(path)) continue;
       std::error_code failed;
       if (!entry.is_directory(failed)) {
         (is_image_name(path) ? files_.images : files_.others).push_back(path);
@@ -91,7 +92,7 @@ void report_unknown_endings(const FolderFiles& files,
       for (const auto& image : files.images) stems.insert(stem_of(image));
     }
     if (stems.contains(stem_of(file))) continue;
-    log.add(DataProblem::Kind::unknown_ending, file.string(), "");
+    log.add(DataProblem::Kind::unknown_ending, file.string(), image_conversion(file));
   }
 }
 

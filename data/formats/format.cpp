@@ -18,10 +18,17 @@ DatasetFormat coco_format();
 DatasetFormat darknet_format();
 DatasetFormat kitti_format();
 DatasetFormat csv_format();
+DatasetFormat via_format();
+DatasetFormat createml_format();
+DatasetFormat datumaro_format();
+DatasetFormat supervisely_format();
+DatasetFormat labelme_format();
 
 const std::vector<DatasetFormat>& dataset_formats() {
-  static const std::vector<DatasetFormat> formats{yolo_format(),    voc_format(),   coco_format(),
-                                                  darknet_format(), kitti_format(), csv_format()};
+  static const std::vector<DatasetFormat> formats{yolo_format(),        voc_format(),      coco_format(),
+                                                  darknet_format(),     kitti_format(),    csv_format(),
+                                                  via_format(),         createml_format(), datumaro_format(),
+                                                  supervisely_format(), labelme_format()};
   return formats;
 }
 
@@ -42,6 +49,10 @@ void write_parts(const DataOptions& options, const std::vector<DataPart>& parts)
     std::string list;
     for (const auto& [split, images] : part.images) {
       for (const ImageRecord* image : images) {
+        if (image->file.string().find_first_of("\r\n") != std::string::npos) {
+          throw InputError("the name of this image has a line break, and a list has one name a line",
+                           image->file.string(), "Rename the image.");
+        }
         const bool named = !image->listed.empty();
         list += named ? image->listed : fs::absolute(image->file).lexically_normal().string();
         list += '\n';

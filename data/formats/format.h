@@ -27,12 +27,10 @@ struct DatasetFormat {
   /// Opens one split: finds its images and the names of the classes. Throws InputError when there is nothing
   /// to read, or at a problem that stops the log.
   std::unique_ptr<LabelSource> (*open)(const DataOptions& options, Split split, ProblemLog& log);
-  /// Whether data.target_class_mapping is supported; with any other format it is an error.
-  bool maps_classes = false;
   /// Whether data.train names the images of this other split too, so that its own key may be empty. Null: it
   /// never does.
   bool (*train_names)(Split split, const DataOptions& options) = nullptr;
-  /// The extension of the files that `data split` writes for data.train and the like.
+  /// The extension of the files that `data split` writes for data.train and the like; empty: it cannot write them.
   std::string written_extension = ".txt";
   /// Writes such files for `data split`. Null: the files are lists with a line for each image.
   void (*write_parts)(const DataOptions& options, const std::vector<DataPart>& parts) = nullptr;

@@ -7,19 +7,13 @@
 // A label file is looked for in the folder beside the image's (the last image_2, image_3, images or image of
 // the path replaced by label_2, label_3, labels or label) and then beside the image.
 //
-//   data.target_class_mapping   is TAO's: maps types to classes, ignoring case. Types that it does not
-//                               name are dropped and counted.
-//   DontCare                    marks unlabelled regions: ignored, unless it is mapped or listed.
+//   DontCare                    marks unlabelled regions: ignored, unless data.classes or data.target_class_mapping names it.
 //   occluded                    1 to 3 make the object difficult (data.include_difficult_in_training).
 //   truncated                   is ignored, as in TAO: boxes are clipped to the image.
 //
 // data.train, data.val or data.test is a folder of images (image_2, training/image_2, …) or a file that lists
 // images, one a line: paths, or bare names that are looked for below data.root in training/image_2, image_2
-// and images. Without data.classes the classes are the mapping's values, or without a mapping all types in
-// train and val; sorted.
-#include <algorithm>
-#include <set>
-
+// and images. The classes are all types in train and val.
 #include <fmt/format.h>
 
 #include "core/error.h"
@@ -52,40 +46,10 @@ LabelFile label_file(const fs::path& image) {
   return find_label_file({parallel_label(image, folders), beside});
 }
 
-/// Maps the object types in the labels to classes.
-class TypeMapping {
- public:
-  TypeMapping(const std::map<std::string, std::string>& mapping, ClassNames classes)
-      : classes_(std::move(classes)) {
-    for (const auto& [type, name] : mapping) names_[lower(type)] = name;
-  }
-
-  const ClassNames& classes() const { return classes_; }
-
-  /// The class of a type; nullopt if it has none.
-  std::optional<int> find(const std::string& type, const std::string& where, ProblemLog& log) const {
-    const auto& names = classes_.names();
-    const bool listed = std::find(names.begin(), names.end(), type) != names.end();
-    if (names_.empty())
-      return lower(type) == not_labelled && !listed ? std::nullopt : classes_.find(type, where, log);
-    const auto mapped = names_.find(lower(type));
-    if (mapped != names_.end()) return classes_.find(mapped->second, where, log);
-    if (lower(type) != not_labelled)
-      log.add(Kind::unmapped_class, where, "'" + type + "' is not in data.target_class_mapping");
-    return std::nullopt;
-  }
-
- private:
-  std::map<std::string, std::string> names_;  // by type, in lower case
-  ClassNames classes_;
-};
-
 class KittiLabels : public LabelSource {
  public:
-  KittiLabels(std::vector<fs::path> images, TypeMapping types)
-      : images_(std::move(images)), types_(std::move(types)) {}
+  explicit KittiLabels(std::vector<fs::path> images) : images_(std::move(images)) {}
 
-  const std::vector<std::string>& classes() const override { return types_.classes().names(); }
   size_t size() const override { return images_.size(); }
 
   LabelledImage image(size_t index, ProblemLog& log) const override {
@@ -122,10 +86,9 @@ class KittiLabels : public LabelSource {
       }
       values[i] = *value;
     }
-    const auto id = types_.find(std::string(fields[0]), where, log);
-    if (!id) return std::nullopt;
     LabelledBox box;
-    box.class_id = *id;
+    box.class_name = fields[0];
+    box.only_if_named = lower(box.class_name) == not_labelled;
     box.where = where;
     box.difficult = values[2] != 0;
     box.x1 = values[4];
@@ -137,7 +100,6 @@ class KittiLabels : public LabelSource {
   }
 
   std::vector<fs::path> images_;
-  TypeMapping types_;
 };
 
 /// The image for a bare name in a list: "000123".
@@ -168,42 +130,8 @@ std::vector<fs::path> find_images(const DataOptions& options, Split split, Probl
   return images;
 }
 
-ClassNames class_names(const DataOptions& options, ProblemLog& log) {
-  if (!options.classes.empty()) {
-    ClassNames classes(options.classes, "data.classes");
-    for (const auto& [type, name] : options.target_class_mapping) {
-      if (std::find(options.classes.begin(), options.classes.end(), name) != options.classes.end()) continue;
-      throw InputError(
-          "data.target_class_mapping makes '" + type + "' the class '" + name +
-              "', which is not in data.classes",
-          "", "List it there, or leave data.classes out: then the mapping's values are the classes.");
-    }
-    return classes;
-  }
-  std::set<std::string> names;
-  ProblemLog problems(true);  // reported when the split is read
-  for (const auto& [type, name] : options.target_class_mapping) names.insert(name);
-  for (const Split split : {Split::train, Split::val}) {
-    const bool given = !options.place(split).empty();
-    if (!options.target_class_mapping.empty() || !given) continue;
-    for (const fs::path& image : find_images(options, split, problems)) {
-      const LabelFile labels = label_file(image);
-      LabelledImage unused;
-      if (!has_labels(labels, unused, problems)) continue;
-      for (const TextLine& line : read_lines(labels.path)) {
-        const std::string type(words(line.text)[0]);
-        if (lower(type) != not_labelled) names.insert(type);
-      }
-    }
-  }
-  if (names.empty()) report_no_classes(options, problems, log);
-  return ClassNames({names.begin(), names.end()}, options.root);
-}
-
 std::unique_ptr<LabelSource> open_kitti(const DataOptions& options, Split split, ProblemLog& log) {
-  std::vector<fs::path> images = find_images(options, split, log);
-  return std::make_unique<KittiLabels>(std::move(images),
-                                       TypeMapping(options.target_class_mapping, class_names(options, log)));
+  return std::make_unique<KittiLabels>(find_images(options, split, log));
 }
 
 std::string recognize_kitti(const fs::path& place, DataOptions& options) {
@@ -222,7 +150,6 @@ std::string recognize_kitti(const fs::path& place, DataOptions& options) {
 DatasetFormat kitti_format() {
   return {.name = "kitti",
           .open = open_kitti,
-          .maps_classes = true,
           .recognize = recognize_kitti,
           .recognized_by = "a KITTI folder (image_2/ and label_2/, or both below training/)"};
 }

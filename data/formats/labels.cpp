@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <set>
 
 #include <fmt/format.h>
@@ -66,6 +67,38 @@ bool has_labels(const LabelFile& labels, LabelledImage& image, ProblemLog& log) 
   return labels.found && labels.unreadable.empty();
 }
 
+namespace {
+
+/// Of a polygon without a point that repeats the first. Fractions of an image's sides do as well as pixels: a rectangle
+/// at an angle is a parallelogram in them.
+Outline outline_of(std::span<const cv::Point2d> points, const LabelledBox& box) {
+  constexpr double rounding = 1e-3;  // of the box
+  if (points.size() != 4) return Outline::polygon;
+  const double x = rounding * (box.x2 - box.x1), y = rounding * (box.y2 - box.y1);
+  const auto on_corner = [&](const cv::Point2d& p) {
+    return std::min(p.x - box.x1, box.x2 - p.x) <= x && std::min(p.y - box.y1, box.y2 - p.y) <= y;
+  };
+  if (std::all_of(points.begin(), points.end(), on_corner)) return Outline::box;
+  const cv::Point2d gap = points[0] + points[2] - points[1] - points[3];
+  return std::abs(gap.x) <= 4 * x && std::abs(gap.y) <= 4 * y ? Outline::rotated_box : Outline::polygon;
+}
+
+}  // namespace
+
+void LabelledBox::enclose(std::span<const cv::Point2d> points) {
+  x1 = y1 = std::numeric_limits<double>::infinity();
+  x2 = y2 = -x1;
+  for (const cv::Point2d& point : points) {
+    x1 = std::min(x1, point.x);
+    x2 = std::max(x2, point.x);
+    y1 = std::min(y1, point.y);
+    y2 = std::max(y2, point.y);
+  }
+  const bool closed = points.size() > 1 && points.front() == points.back();
+  outline = outline_of(points.first(points.size() - closed), *this);
+  empty = !(x2 > x1 && y2 > y1);
+}
+
 ClassNames::ClassNames(std::vector<std::string> names, const std::string& where) : names_(std::move(names)) {
   std::set<std::string> seen;
   for (const auto& name : names_) {
@@ -74,20 +107,9 @@ ClassNames::ClassNames(std::vector<std::string> names, const std::string& where)
   }
 }
 
-std::optional<int> ClassNames::find(const std::string& name, const std::string& where,
-                                    ProblemLog& log) const {
-  const auto found = std::find(names_.begin(), names_.end(), name);
-  if (found != names_.end()) return static_cast<int>(found - names_.begin());
-  const std::string nearest = nearest_word(name, names_);
-  log.add(DataProblem::Kind::unknown_class, where,
-          "class '" + name + "' is not one of the " + counted(names_.size(), "class", "classes"),
-          nearest.empty() ? "Correct the label or add the name to data.classes."
-                          : "Did you mean '" + nearest + "'?");
-  return std::nullopt;
-}
-
-std::optional<int> ClassNames::check(double id, const std::string& where, ProblemLog& log) const {
-  if (id >= 0 && id < static_cast<double>(names_.size()) && id == std::floor(id)) return static_cast<int>(id);
+const std::string* ClassNames::find(double id, const std::string& where, ProblemLog& log) const {
+  if (id >= 0 && id < static_cast<double>(names_.size()) && id == std::floor(id))
+    return &names_[static_cast<size_t>(id)];
   const size_t last = names_.size() - 1;
   const size_t nearest = id < 0 ? 0 : id > static_cast<double>(last) ? last : static_cast<size_t>(id);
   char number[32];
@@ -98,7 +120,7 @@ std::optional<int> ClassNames::check(double id, const std::string& where, Proble
                          : fmt::format("there are {} classes, 0 to {}", names_.size(), last)),
           "Ids count from 0; the nearest known class is " + std::to_string(nearest) + ", '" +
               names_[nearest] + "'. Correct the label or add the missing names to data.classes.");
-  return std::nullopt;
+  return nullptr;
 }
 
 void report_no_classes(const DataOptions& options, const ProblemLog& met, ProblemLog& log) {

@@ -17,16 +17,25 @@
 
 namespace brightnet {
 
+/// How an object was outlined.
+enum class Outline : uint8_t { box, rotated_box, polygon };
+
 /// One object as written, by its corners: in pixels, or in fractions of the image's sides
 /// if LabelledImage::relative.
 struct LabelledBox {
   double x1 = 0, y1 = 0, x2 = 0, y2 = 0;
-  int class_id = 0;
+  std::string class_name;  ///< as labelled
   bool crowd = false;
   bool difficult = false;
-  bool empty = false;          ///< written with an end that is not greater than its start
-  std::optional<double> area;  ///< COCO's area, if it is given
-  std::string where;           ///< "file:line"
+  bool only_if_named =
+      false;  ///< left out, without a word, unless data.classes or data.target_class_mapping names its class
+  bool empty = false;              ///< written with an end that is not greater than its start
+  std::optional<double> area;      ///< COCO's area, if it is given
+  Outline outline = Outline::box;  ///< what else than its box is lost
+  std::string where;               ///< "file:line"
+
+  /// Sets the corners to those of the upright box around the points, and the outline.
+  void enclose(std::span<const cv::Point2d> points);
 };
 
 /// Where an image's labels are.
@@ -61,16 +70,15 @@ std::filesystem::path parallel_label(const std::filesystem::path& image, std::sp
 /// be read.
 bool has_labels(const LabelFile& labels, LabelledImage& image, ProblemLog& log);
 
-/// The class names; all labels are checked against them here.
+/// Class names by their ids.
 class ClassNames {
  public:
   ClassNames() = default;
   /// Throws InputError for a name that is empty or listed twice; `where` is the list's location.
   ClassNames(std::vector<std::string> names, const std::string& where);
   const std::vector<std::string>& names() const { return names_; }
-  /// The id for a name or a number; logs an unknown one and returns nullopt.
-  std::optional<int> find(const std::string& name, const std::string& where, ProblemLog& log) const;
-  std::optional<int> check(double id, const std::string& where, ProblemLog& log) const;
+  /// The name of an id; logs an unknown one and returns nullptr.
+  const std::string* find(double id, const std::string& where, ProblemLog& log) const;
 
  private:
   std::vector<std::string> names_;
@@ -84,7 +92,8 @@ void report_no_classes(const DataOptions& options, const ProblemLog& met, Proble
 class LabelSource {
  public:
   virtual ~LabelSource() = default;
-  virtual const std::vector<std::string>& classes() const = 0;
+  /// The classes that the data set lists, the same in all its splits; empty: those of its labels are its classes.
+  virtual std::vector<std::string> classes() const { return {}; }
   virtual size_t size() const = 0;
   /// Reads the labels of image `index`. Thread-safe.
   virtual LabelledImage image(size_t index, ProblemLog& log) const = 0;

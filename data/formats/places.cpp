@@ -67,11 +67,20 @@ fs::path data_root(const DataOptions& options) {
   return root;
 }
 
+fs::path find_listed(const std::string& path, const fs::path& file, const DataOptions& options) {
+  const fs::path folder = file.parent_path();
+  const fs::path found = find_below(path, {options.root, folder, ".", folder.parent_path()});
+  constexpr std::string_view prefix = "data/";
+  std::error_code failed;
+  if (!path.starts_with(prefix) || fs::exists(found, failed)) return found;
+  const fs::path beside = find_below(path.substr(prefix.size()), {folder});
+  return fs::exists(beside, failed) ? beside : found;
+}
+
 std::vector<fs::path> read_image_list(const fs::path& list, const DataOptions& options) {
-  const std::vector<fs::path> folders{options.root, list.parent_path(), "."};
   std::vector<fs::path> images;
   for (const TextLine& line : read_lines(list, most_list_bytes))
-    images.push_back(find_below(line.text, folders));
+    images.push_back(find_listed(line.text, list, options));
   return images;
 }
 

@@ -29,8 +29,12 @@ std::vector<std::filesystem::path> split_places(const DataOptions& options, Spli
 /// options.root; throws InputError when it is not a folder.
 std::filesystem::path data_root(const DataOptions& options);
 
-/// The images that a list file names. A relative path starts at data.root, at the list's own folder, or at
-/// the current folder: the first where the image exists.
+/// A file that another one names. A relative path starts at data.root, at that file's own folder, the folder above it,
+/// or the current folder: the first where it exists. One that begins with data/ may lie beside the file, as CVAT's do.
+std::filesystem::path find_listed(const std::string& path, const std::filesystem::path& file,
+                                  const DataOptions& options);
+
+/// The images that a list file names, by find_listed().
 std::vector<std::filesystem::path> read_image_list(const std::filesystem::path& list,
                                                    const DataOptions& options);
 

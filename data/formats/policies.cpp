@@ -57,17 +57,20 @@ void boxes_to_pixels(LabelledImage& image, const ImageInfo& info, ProblemLog& lo
   log.add(Kind::other_size, image.file.string(), size(info.shown) + " instead of " + size(image.declared));
 }
 
-std::vector<Annotation> annotations_of(const LabelledImage& image, cv::Size shown, ProblemLog& log) {
+std::vector<Annotation> annotations_of(const LabelledImage& image, const ChosenClasses& classes,
+                                       cv::Size shown, ProblemLog& log) {
   constexpr double rounding = 1.0;        // pixels; overhang from a writer's rounding is clipped silently
   constexpr double smallest_side = 0.01;  // pixels
   std::vector<Annotation> annotations;
   std::set<std::tuple<int, bool, double, double, double, double>> seen;
   for (const auto& box : image.boxes) {
+    const std::optional<int> class_id = classes.find(box, log);
+    if (!class_id) continue;
     if (box.empty || box.x2 - box.x1 < smallest_side || box.y2 - box.y1 < smallest_side) {
       log.add(Kind::zero_area_box, box.where, box.empty ? "its end is not after its start" : numbers(box));
       continue;
     }
-    if (!seen.insert({box.class_id, box.crowd, box.x1, box.y1, box.x2, box.y2}).second) {
+    if (!seen.insert({*class_id, box.crowd, box.x1, box.y1, box.x2, box.y2}).second) {
       log.add(Kind::duplicate_box, box.where, numbers(box));
       continue;
     }
@@ -76,7 +79,7 @@ std::vector<Annotation> annotations_of(const LabelledImage& image, cv::Size show
     a.y1 = static_cast<float>(std::clamp<double>(box.y1, 0, shown.height));
     a.x2 = static_cast<float>(std::clamp<double>(box.x2, 0, shown.width));
     a.y2 = static_cast<float>(std::clamp<double>(box.y2, 0, shown.height));
-    a.class_id = box.class_id;
+    a.class_id = *class_id;
     a.crowd = box.crowd;
     a.difficult = box.difficult;
     a.area = static_cast<float>(box.area.value_or(double{a.x2 - a.x1} * (a.y2 - a.y1)));

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <exception>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "core/error.h"
 #include "core/files.h"
+#include "data/formats/classes.h"
 #include "data/formats/labels.h"
 #include "data/formats/places.h"
 #include "data/formats/policies.h"
@@ -23,21 +25,43 @@ bool train_names(Split split, const DataOptions& options) {
   return options.format->train_names && options.format->train_names(split, options);
 }
 
-std::unique_ptr<LabelSource> open_split(const DataOptions& options, Split split, ProblemLog& log) {
-  if (!options.target_class_mapping.empty() && !options.format->maps_classes) {
-    std::vector<std::string> mapping;
-    for (const DatasetFormat& format : dataset_formats()) {
-      if (format.maps_classes) mapping.push_back(format.name);
+/// All names in the labels of train and val.
+std::vector<std::string> names_in_labels(const DataOptions& options, ProblemLog& log) {
+  ProblemLog met(true);  // reported when the split is read
+  std::set<std::string> names;
+  for (const Split split : {Split::train, Split::val}) {
+    if (options.place(split).empty()) continue;
+    const auto source = options.format->open(options, split, met);
+    std::vector<std::vector<DataProblem>> problems(source->size());
+#pragma omp parallel for schedule(dynamic, 16)
+    for (size_t i = 0; i < problems.size(); ++i) {
+      ProblemLog own(true);
+      std::set<std::string> found;
+      try {
+        for (const LabelledBox& box : source->image(i, own).boxes) {
+          if (!box.only_if_named) found.insert(box.class_name);
+        }
+      } catch (const std::exception& e) {  // none may leave the threads
+        own.add(Kind::unreadable_labels, "", e.what());
+      }
+      problems[i] = own.problems();
+#pragma omp critical
+      names.merge(found);
     }
-    throw InputError(fmt::format("data.target_class_mapping belongs to data.format: {}, and the format is {}",
-                                 fmt::join(mapping, ", "), options.format->name),
-                     "", "Leave it out; data.classes names the classes.");
+    for (const auto& of_image : problems) {
+      for (const DataProblem& problem : of_image) met.add(problem.kind, problem.where, problem.detail);
+    }
   }
-  return options.format->open(options, split, log);
+  if (names.empty()) report_no_classes(options, met, log);
+  return {names.begin(), names.end()};
 }
 
-std::optional<ImageRecord> read_record(const LabelSource& source, size_t index, uint64_t max_pixels,
-                                       ProblemLog& log) {
+ChosenClasses choose_classes(const LabelSource& source, const DataOptions& options, ProblemLog& log) {
+  return {options, source.classes(), [&] { return names_in_labels(options, log); }};
+}
+
+std::optional<ImageRecord> read_record(const LabelSource& source, const ChosenClasses& classes, size_t index,
+                                       uint64_t max_pixels, ProblemLog& log) {
   LabelledImage image = source.image(index, log);
   std::error_code failed;
   if (!fs::exists(image.file, failed)) {
@@ -68,8 +92,15 @@ std::optional<ImageRecord> read_record(const LabelSource& source, size_t index, 
   record.id = image.id.value_or(static_cast<int64_t>(index));
   record.width = info->shown.width;
   record.height = info->shown.height;
+  for (const LabelledBox& box : image.boxes) {
+    switch (box.outline) {
+      case Outline::box: break;
+      case Outline::rotated_box: log.add(Kind::rotated_box, box.where, ""); break;
+      case Outline::polygon: log.add(Kind::polygon, box.where, ""); break;
+    }
+  }
   boxes_to_pixels(image, *info, log);
-  record.annotations = annotations_of(image, info->shown, log);
+  record.annotations = annotations_of(image, classes, info->shown, log);
   return record;
 }
 
@@ -79,13 +110,14 @@ struct Outcome {
   std::exception_ptr failure;
 };
 
-std::vector<Outcome> read_records(const LabelSource& source, uint64_t max_pixels, bool lenient) {
+std::vector<Outcome> read_records(const LabelSource& source, const ChosenClasses& classes,
+                                  uint64_t max_pixels, bool lenient) {
   std::vector<Outcome> outcomes(source.size());
 #pragma omp parallel for schedule(dynamic, 16)
   for (size_t i = 0; i < outcomes.size(); ++i) {
     ProblemLog log(lenient);
     try {
-      outcomes[i].record = read_record(source, i, max_pixels, log);
+      outcomes[i].record = read_record(source, classes, i, max_pixels, log);
     } catch (...) {
       outcomes[i].failure = std::current_exception();
     }
@@ -121,6 +153,47 @@ void check_not_empty(Dataset& dataset, const DataOptions& options, Split split, 
     std::erase_if(problems, unlabelled);  // one message instead of one per image
   }
   problems.insert(problems.end(), log.problems().begin(), log.problems().end());
+}
+
+/// Of all that is labelled nothing may be left for training.
+void check_any_chosen(Dataset& dataset, const DataOptions& options, bool lenient) {
+  const auto empty = [](const ImageRecord& image) { return image.annotations.empty(); };
+  if (!std::all_of(dataset.images.begin(), dataset.images.end(), empty)) return;
+  std::vector<std::string> dropped;
+  for (const DataProblem& problem : dataset.problems) {
+    if (problem.kind == Kind::unmapped_class || problem.kind == Kind::unlisted_class)
+      dropped.push_back(problem.detail);
+  }
+  if (dropped.empty()) return;
+  ProblemLog log(lenient);
+  log.add(
+      Kind::unknown_class, (fs::path(options.root) / options.train).string(),
+      fmt::format("no object is of a class that is trained on: all are dropped ({})",
+                  fmt::join(dropped, "; ")),
+      fmt::format("The classes are {}: check data.classes and data.map.", fmt::join(dataset.classes, ", ")));
+  dataset.problems.insert(dataset.problems.end(), log.problems().begin(), log.problems().end());
+}
+
+/// Visits a map of classes. One without a value, as --set data.map.CLASS= gives it, is left out.
+void visit_map(Fields& f, const char* key, std::map<std::string, std::string>& map, const char* doc) {
+  f.custom(
+      key,
+      [&map, key](const YamlValue& value) {
+        if (!value.node.IsMap())
+          throw InputError(fmt::format("'{}' must map classes to classes", key), value.where(),
+                           fmt::format("For example {}: {{van: car, lorry: truck}}", key));
+        map.clear();
+        for (const auto& entry : value.node) {
+          map[entry.first.Scalar()] =
+              entry.second.IsNull() ? "" : yaml_as<std::string>({entry.second, value.file}, key, "a class");
+        }
+      },
+      [&map] {
+        YAML::Node node(YAML::NodeType::Map);
+        for (const auto& [from, to] : map) node[from] = to;
+        return node;
+      },
+      doc);
 }
 
 /// Visits a key that holds a place or a list of places; a list is kept as lines.
@@ -169,18 +242,14 @@ void DataOptions::fields(Fields& f) {
       },
       [this] { return YAML::Node(to_text(fold)); },
       "K/N: train and val are divided into N parts by content, and part K is validated; empty: as they are");
-  f("classes", classes, "class names in the order of their ids; empty: those of the data set");
-  f.custom(
-      "target_class_mapping",
-      [this](const YamlValue& value) {
-        target_class_mapping = yaml_as<std::map<std::string, std::string>>(value, "target_class_mapping");
-      },
-      [this] {
-        YAML::Node node(YAML::NodeType::Map);
-        for (const auto& [type, name] : target_class_mapping) node[type] = name;
-        return node;
-      },
-      "kitti: maps the types of labels to classes; other types are dropped");
+  f("classes", classes, "classes to train on, in the order of their outputs; empty: all of the data set");
+  f("names", names,
+    "yolo, darknet: the names of the ids in the labels; empty: the data set's own, or else classes");
+  visit_map(f, "map", map,
+            "from classes in the labels to those to train on (without a value: left out); others stay");
+  visit_map(f, "target_class_mapping", target_class_mapping,
+            "the same as in TAO: the case does not matter, and other classes are left out");
+  f("single_class", single_class, "train all classes as one, 'object'");
   f("include_difficult_in_training", include_difficult_in_training,
     "train on objects marked difficult (voc) or occluded (kitti)");
   f("max_pixels", max_pixels, "of an image; a larger one is skipped, without being decoded").within(1, 1e12);
@@ -211,26 +280,31 @@ void check_place(const DataOptions& options, Split split) {
 
 Dataset read_dataset(const DataOptions& options, Split split, bool lenient) {
   ProblemLog log(lenient);
-  const auto source = open_split(options, split, log);
+  const auto source = options.format->open(options, split, log);
+  const ChosenClasses classes = choose_classes(*source, options, log);
   Dataset dataset;
-  dataset.classes = source->classes();
+  dataset.classes = classes.names();
   dataset.problems = log.problems();
-  for (Outcome& outcome : read_records(*source, options.max_pixels, lenient)) {
+  for (Outcome& outcome : read_records(*source, classes, options.max_pixels, lenient)) {
     if (outcome.failure) std::rethrow_exception(outcome.failure);
     dataset.problems.insert(dataset.problems.end(), outcome.problems.begin(), outcome.problems.end());
     if (outcome.record) dataset.images.push_back(std::move(*outcome.record));
   }
+  count_dropped(dataset.problems);
   if (split == Split::train && !options.include_difficult_in_training) {
     for (auto& image : dataset.images)
       std::erase_if(image.annotations, [](const Annotation& a) { return a.difficult; });
   }
   check_not_empty(dataset, options, split, source->size(), lenient);
+  if (split == Split::train) check_any_chosen(dataset, options, lenient);
   return dataset;
 }
 
 std::vector<std::string> read_class_names(const DataOptions& options) {
+  if (const auto known = known_classes(options)) return *known;
   ProblemLog log(true);  // reported when the split is read
-  return open_split(options, Split::train, log)->classes();
+  const auto source = options.format->open(options, Split::train, log);
+  return choose_classes(*source, options, log).names();
 }
 
 std::optional<DataProblem> decoding_problem(const fs::path& file, uint64_t max_pixels,

@@ -27,9 +27,13 @@ struct DataOptions {
   std::string train;       ///< a list file, image folder, COCO JSON, …, by format
   std::string val;
   std::string test;                  ///< never seen by a training; for `eval --split test`
-  std::vector<std::string> classes;  ///< empty: taken from the data set where it names them
-  /// Maps the names in the labels to classes, for formats that map_classes; empty: identity.
+  std::vector<std::string> classes;  ///< those to train on; empty: all of the data set
+  std::vector<std::string> names;    ///< text labels: of their ids; empty: the data set's own, else `classes`
+  /// From the classes in the labels to those that are trained on; "": left out. Others stay as they are.
+  std::map<std::string, std::string> map;
+  /// The same as TAO has it: case does not matter, and others are left out.
   std::map<std::string, std::string> target_class_mapping;
+  bool single_class = false;  ///< all classes become one
   Fold fold;  ///< divides train and val anew (data/split/fold.h); none: they are used as they are
   bool include_difficult_in_training = true;  ///< those marked difficult (voc) or occluded (kitti)
   TileOptions

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "data/formats/classes.h"
 #include "data/formats/data_yaml.h"
 #include "data/formats/layout.h"
 #include "data/formats/places.h"
@@ -112,7 +113,8 @@ std::string RecognizedData::text() const {
     if (places.empty() || all) continue;
     facts.push_back(fmt::format("{} {}", enum_name(split), fmt::join(places, " + ")));
   }
-  if (!options.classes.empty()) facts.push_back(counted(options.classes.size(), "class", "classes"));
+  if (const auto classes = known_classes(options))
+    facts.push_back(counted(classes->size(), "class", "classes"));
   if (!remark.empty()) facts.push_back(remark);
   return fmt::format("{}, {}{}{}", what, place, facts.empty() ? "" : ": ", fmt::join(facts, ", "));
 }

@@ -9,10 +9,7 @@
 // a folder of images with the XML files beside them, in Annotations or in annotations. Without data.classes the classes are
 // all names in train and val, sorted.
 #include <algorithm>
-#include <set>
 #include <unordered_map>
-
-#include <pugixml.hpp>
 
 #include "core/files.h"
 #include "core/text.h"
@@ -21,6 +18,7 @@
 #include "data/formats/labels.h"
 #include "data/formats/layout.h"
 #include "data/formats/places.h"
+#include "data/formats/voc_files.h"
 #include "data/image/read_image.h"
 
 namespace brightnet {
@@ -29,53 +27,8 @@ namespace {
 namespace fs = std::filesystem;
 using Kind = DataProblem::Kind;
 
-// One XML file with its text, to convert pugixml's offsets to line numbers.
-class Document {
- public:
-  explicit Document(const fs::path& file) : file_(file), text_(read_file(file)) {
-    for (size_t at = text_.find('\n'); at != std::string::npos; at = text_.find('\n', at + 1))
-      line_ends_.push_back(at);
-    result_ = tree_.load_buffer(text_.data(), text_.size());
-  }
-
-  std::string where(std::ptrdiff_t offset) const {
-    // Lines are looked up, not counted: there may be as many objects as lines.
-    const auto at = static_cast<size_t>(std::max<std::ptrdiff_t>(offset, 0));
-    const auto before = std::lower_bound(line_ends_.begin(), line_ends_.end(), at) - line_ends_.begin();
-    return at_line(file_, 1 + static_cast<int>(before));
-  }
-  std::string where(const pugi::xml_node& node) const { return where(node.offset_debug()); }
-
-  /// The root element; logs a problem and returns a null node when this is not VOC's XML.
-  pugi::xml_node annotation(ProblemLog& log) const {
-    if (!result_) {
-      log.add(Kind::malformed_label, where(result_.offset),
-              std::string("this is not valid XML: ") + result_.description(),
-              "Correct the file or remove it.");
-      return {};
-    }
-    const pugi::xml_node root = tree_.child("annotation");
-    if (!root) {
-      log.add(Kind::malformed_label, where(0), "this XML has no <annotation> at its top",
-              "Check the data's format.");
-    }
-    return root;
-  }
-
- private:
-  fs::path file_;
-  std::string text_;
-  std::vector<size_t> line_ends_;
-  pugi::xml_document tree_;
-  pugi::xml_parse_result result_;
-};
-
-std::string text_of(const pugi::xml_node& node) {
-  return std::string(trimmed(node.text().get()));
-}
-
-std::optional<LabelledBox> parse_object(const pugi::xml_node& object, const Document& document,
-                                        const ClassNames& classes, ProblemLog& log) {
+std::optional<LabelledBox> parse_object(const pugi::xml_node& object, const VocDocument& document,
+                                        ProblemLog& log) {
   const pugi::xml_node name = object.child("name");
   const std::string where = document.where(name ? name : object);
   if (!name) {
@@ -87,10 +40,8 @@ std::optional<LabelledBox> parse_object(const pugi::xml_node& object, const Docu
     log.add(Kind::malformed_label, where, "the <name> of this <object> is empty");
     return std::nullopt;
   }
-  const auto id = classes.find(class_name, where, log);
-  if (!id) return std::nullopt;
   LabelledBox box;
-  box.class_id = *id;
+  box.class_name = class_name;
   box.where = where;
   box.difficult = text_of(object.child("difficult")) == "1";
   const pugi::xml_node corners = object.child("bndbox");
@@ -115,12 +66,6 @@ std::optional<LabelledBox> parse_object(const pugi::xml_node& object, const Docu
   box.y2 = values[3];
   return box;
 }
-
-// One entry of a list: the name, or the image itself where a folder or an extension names it.
-struct Entry {
-  std::string name;
-  fs::path image;  // empty: found by its name
-};
 
 std::string without_extension(fs::path path) {
   return path.replace_extension().generic_string();
@@ -149,14 +94,6 @@ class ImageFolder {
   std::unordered_map<std::string, fs::path> by_name_;
 };
 
-LabelFile annotation_file(const Entry& entry, const fs::path& root) {
-  fs::path beside = entry.image;
-  if (!beside.empty()) beside.replace_extension(".xml");
-  const std::string file = entry.name + ".xml";
-  return find_label_file({beside, (root / "Annotations" / file).lexically_normal(),
-                          (root / "annotations" / file).lexically_normal()});
-}
-
 // The name that a line of a list gives: "NAME", or "NAME -1" in VOC's lists by class. If a name itself ends in a
 // number, its XML file decides.
 std::string name_of_line(const std::string& line, const fs::path& root) {
@@ -172,7 +109,7 @@ std::string name_of_line(const std::string& line, const fs::path& root) {
   return is_image_name(path) || path.extension() == ".xml" ? without_extension(path.filename()) : line;
 }
 
-Entry entry_of_line(const std::string& line, const fs::path& root) {
+VocEntry entry_of_line(const std::string& line, const fs::path& root) {
   const fs::path path(line);
   std::error_code failed;
   if (path.is_absolute() && is_image_name(path) && fs::exists(path, failed))
@@ -180,7 +117,7 @@ Entry entry_of_line(const std::string& line, const fs::path& root) {
   return {name_of_line(line, root), {}};
 }
 
-std::vector<Entry> read_entries(const DataOptions& options, Split split, ProblemLog& log) {
+std::vector<VocEntry> read_entries(const DataOptions& options, Split split, ProblemLog& log) {
   const fs::path root = options.root;
   std::error_code failed;
   const fs::path short_form = root / "ImageSets/Main" / (split_path(options, split) + ".txt");
@@ -188,64 +125,37 @@ std::vector<Entry> read_entries(const DataOptions& options, Split split, Problem
   const bool is_short =
       !fs::exists(find_below(split_path(options, split), folders), failed) && fs::exists(short_form, failed);
   const fs::path path = is_short ? short_form : split_place(options, split, folders);
-  std::vector<Entry> entries;
+  std::vector<VocEntry> entries;
   if (fs::is_directory(path, failed)) {
     const FolderFiles files = files_below(path);
-    const auto entry = [](const fs::path& file) { return Entry{file.stem().string(), file}; };
+    const auto entry = [](const fs::path& file) { return VocEntry{file.stem().string(), file}; };
     report_unknown_endings(
-        files, [&](const fs::path& file) { return annotation_file(entry(file), root); }, log);
+        files, [&](const fs::path& file) { return voc_labels(entry(file), root); }, log);
     for (const auto& image : files.images) entries.push_back(entry(image));
   } else {
     for (const TextLine& line : read_lines(path, most_list_bytes))
       entries.push_back(entry_of_line(line.text, root));
   }
+  match_by_filename(entries, fs::is_directory(path, failed), options, split, log);
   return entries;
-}
-
-ClassNames collect_names(const DataOptions& options, ProblemLog& log) {
-  ProblemLog problems(true);  // reported when the split is read
-  std::set<std::string> names;
-  for (const Split split : {Split::train, Split::val}) {
-    if (options.place(split).empty()) continue;
-    for (const Entry& entry : read_entries(options, split, problems)) {
-      const LabelFile labels = annotation_file(entry, options.root);
-      LabelledImage unused;
-      if (!has_labels(labels, unused, problems)) continue;
-      const Document document(labels.path);
-      for (const auto& object : document.annotation(problems).children("object")) {
-        const std::string name = text_of(object.child("name"));
-        if (name.empty()) {
-          problems.add(Kind::malformed_label, document.where(object), "this <object> has no <name>");
-        } else {
-          names.insert(name);
-        }
-      }
-    }
-  }
-  if (names.empty()) report_no_classes(options, problems, log);
-  return ClassNames({names.begin(), names.end()}, options.root);
 }
 
 class VocLabels : public LabelSource {
  public:
-  VocLabels(const DataOptions& options, std::vector<Entry> entries, ClassNames classes)
-      : root_(options.root),
-        images_(root_ / "JPEGImages"),
-        entries_(std::move(entries)),
-        classes_(std::move(classes)) {}
+  VocLabels(const DataOptions& options, std::vector<VocEntry> entries)
+      : root_(options.root), images_(root_ / "JPEGImages"), entries_(std::move(entries)) {}
 
-  const std::vector<std::string>& classes() const override { return classes_.names(); }
   size_t size() const override { return entries_.size(); }
 
   LabelledImage image(size_t index, ProblemLog& log) const override {
-    const Entry& entry = entries_[index];
+    const VocEntry& entry = entries_[index];
     LabelledImage out;
     out.file =
         entry.image.empty() ? images_.find(entry.name).value_or(images_.expected(entry.name)) : entry.image;
     if (entry.image.empty()) out.listed = entry.name;
-    const LabelFile labels = annotation_file(entry, root_);
+    const LabelFile labels = voc_labels(entry, root_);
     if (!has_labels(labels, out, log)) return out;
-    const Document document(labels.path);
+    const VocDocument document(labels.path);
     const pugi::xml_node annotation = document.annotation(log);
     // The image with the XML's name is preferred: <filename> is often outdated by a renaming.
     std::error_code failed;
@@ -256,7 +166,7 @@ class VocLabels : public LabelSource {
     const pugi::xml_node size = annotation.child("size");
     out.declared = {size.child("width").text().as_int(), size.child("height").text().as_int()};
     for (const auto& object : annotation.children("object")) {
-      if (auto box = parse_object(object, document, classes_, log)) out.boxes.push_back(std::move(*box));
+      if (auto box = parse_object(object, document, log)) out.boxes.push_back(std::move(*box));
     }
     return out;
   }
@@ -264,16 +174,12 @@ class VocLabels : public LabelSource {
  private:
   fs::path root_;
   ImageFolder images_;
-  std::vector<Entry> entries_;
-  ClassNames classes_;
+  std::vector<VocEntry> entries_;
 };
 
 std::unique_ptr<LabelSource> open_voc(const DataOptions& options, Split split, ProblemLog& log) {
   data_root(options);
-  std::vector<Entry> entries = read_entries(options, split, log);
-  ClassNames classes =
-      options.classes.empty() ? collect_names(options, log) : ClassNames(options.classes, "data.classes");
-  return std::make_unique<VocLabels>(options, std::move(entries), std::move(classes));
+  return std::make_unique<VocLabels>(options, read_entries(options, split, log));
 }
 
 /// The folder that Pascal VOC's own archives unpack to holds that of one year.
@@ -311,7 +217,7 @@ std::string recognize_voc(const fs::path& place, DataOptions& options) {
     return "a Pascal VOC folder";
   }
   const auto labelled = [&](const fs::path& image) {
-    return annotation_file({image.stem().string(), image}, root).found;
+    return voc_labels({image.stem().string(), image}, root).found;
   };
   const auto good = [&](const fs::path& folder) { return any_image(folder, labelled); };
   const bool split = take_splits(

@@ -1,12 +1,14 @@
 #include "data/formats/yolo.h"
 
 #include <algorithm>
+#include <fstream>
 #include <limits>
 #include <map>
 #include <set>
 #include <unordered_set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/config.h"
 #include "core/error.h"
@@ -41,17 +43,6 @@ std::vector<double> numbers(std::string_view line) {
   return values;
 }
 
-void around_points(const std::vector<double>& values, LabelledBox& box) {
-  box.x1 = box.y1 = std::numeric_limits<double>::infinity();
-  box.x2 = box.y2 = -box.x1;
-  for (size_t i = 1; i + 1 < values.size(); i += 2) {
-    box.x1 = std::min(box.x1, values[i]);
-    box.x2 = std::max(box.x2, values[i]);
-    box.y1 = std::min(box.y1, values[i + 1]);
-    box.y2 = std::max(box.y2, values[i + 1]);
-  }
-}
-
 std::optional<LabelledBox> parse_line(const std::string& text, const std::string& where,
                                       const ClassNames& classes, ProblemLog& log) {
   const auto malformed = [&](const std::string& detail, const std::string& remedy) {
@@ -78,21 +69,23 @@ std::optional<LabelledBox> parse_line(const std::string& text, const std::string
     return malformed("the coordinates are not fractions of the image",
                      "Divide x and width by the image's width, y and height by its height.");
   }
-  const auto id = classes.check(values[0], where, log);
-  if (!id) return std::nullopt;
+  const std::string* name = classes.find(values[0], where, log);
+  if (!name) return std::nullopt;
   LabelledBox box;
-  box.class_id = *id;
+  box.class_name = *name;
   box.where = where;
   if (polygon) {
     if (values.size() == 7) log.add(Kind::triangle, where, text);
-    around_points(values, box);
+    std::vector<cv::Point2d> points;
+    for (size_t i = 1; i + 1 < values.size(); i += 2) points.emplace_back(values[i], values[i + 1]);
+    box.enclose(points);
   } else {
     box.x1 = values[1] - values[3] / 2;
     box.x2 = values[1] + values[3] / 2;
     box.y1 = values[2] - values[4] / 2;
     box.y2 = values[2] + values[4] / 2;
+    box.empty = !(box.x2 > box.x1 && box.y2 > box.y1);
   }
-  box.empty = !(box.x2 > box.x1 && box.y2 > box.y1);
   return box;
 }
 
@@ -146,7 +139,7 @@ class TextLabels : public LabelSource {
   TextLabels(std::vector<fs::path> images, ClassNames classes)
       : images_(std::move(images)), classes_(std::move(classes)) {}
 
-  const std::vector<std::string>& classes() const override { return classes_.names(); }
+  std::vector<std::string> classes() const override { return classes_.names(); }
   size_t size() const override { return images_.size(); }
 
   LabelledImage image(size_t index, ProblemLog& log) const override {
@@ -167,13 +160,17 @@ class TextLabels : public LabelSource {
   ClassNames classes_;
 };
 
+/// The data set's own list; none where it has no such file.
 ClassNames find_names(const fs::path& root, const std::vector<fs::path>& images) {
   std::vector<fs::path> candidates;
   for (const char* name : {"data.yaml", "dataset.yaml", "classes.txt", "obj.names"})
     candidates.push_back(root / name);
   if (!images.empty()) {
-    candidates.push_back(images.front().parent_path() / "classes.txt");
-    candidates.push_back(parallel_label(images.front()).parent_path() / "classes.txt");
+    const fs::path beside = images.front().parent_path(),
+                   labels = parallel_label(images.front()).parent_path();
+    for (const fs::path& folder : {beside, labels, labels.parent_path()}) {
+      for (const char* name : {"classes.txt", "_darknet.labels"}) candidates.push_back(folder / name);
+    }
   }
   std::error_code failed;
   for (const auto& file : candidates) {
@@ -182,9 +179,17 @@ ClassNames find_names(const fs::path& root, const std::vector<fs::path>& images)
         file.extension() == ".yaml" ? names_in_yaml(YamlDocument::load(file).root()) : read_names_file(file);
     if (!names.names().empty()) return names;
   }
-  throw InputError("the names of the classes are not known", root.string(),
-                   "List them under data.classes (--set data.classes=[a,b]), or one a line in " +
-                       (root / "classes.txt").string() + ".");
+  return {};
+}
+
+/// Whether data.classes chooses from the data set's own names. It does not where it has none of them, or all and more.
+bool chooses_from(const std::vector<std::string>& own, const DataOptions& options) {
+  const std::vector<std::string>& classes = options.classes;
+  const bool goes_on = classes.size() >= own.size() && std::equal(own.begin(), own.end(), classes.begin());
+  const auto has = [&](const std::string& name) {
+    return std::find(own.begin(), own.end(), name) != own.end();
+  };
+  return !goes_on && std::any_of(classes.begin(), classes.end(), has);
 }
 
 /// Whether a text file lists images.
@@ -255,6 +260,28 @@ ClassNames read_names_file(const fs::path& file) {
   return ClassNames(std::move(names), file.string());
 }
 
+ClassNames names_of_ids(const DataOptions& options, const ClassNames& own) {
+  if (!options.names.empty()) return ClassNames(options.names, "data.names");
+  const bool maps = !options.map.empty() || !options.target_class_mapping.empty();
+  if (!own.names().empty() && (maps || options.classes.empty() || chooses_from(own.names(), options))) {
+    for (const std::string& name : options.classes) {
+      if (maps || std::find(own.names().begin(), own.names().end(), name) != own.names().end()) continue;
+      const std::string nearest = nearest_word(name, own.names());
+      throw InputError(
+          fmt::format("data.classes lists '{}', which the data set does not have", name), "",
+          fmt::format("{}Its classes are {}.", nearest.empty() ? "" : "Did you mean '" + nearest + "'? ",
+                      fmt::join(own.names(), ", ")));
+    }
+    return own;
+  }
+  if (!options.classes.empty() && !maps) return ClassNames(options.classes, "data.classes");
+  throw InputError(
+      "the names of the classes are not known", options.root,
+      maps ? "List those of the ids in the labels, in their order, under data.names (--set data.names=[a,b])."
+           : "List them under data.classes (--set data.classes=[a,b]), or one a line in " +
+                 (fs::path(options.root) / "classes.txt").string() + ".");
+}
+
 std::vector<fs::path> read_images(const fs::path& place, const DataOptions& options, ProblemLog& log) {
   std::error_code failed;
   if (!fs::is_directory(place, failed)) return read_image_list(place, options);
@@ -274,9 +301,8 @@ std::unique_ptr<LabelSource> open_yolo(const DataOptions& options, Split split, 
   for (const fs::path& place : split_places(options, split, {root})) {
     for (fs::path& image : read_images(place, options, log)) images.push_back(std::move(image));
   }
-  ClassNames classes =
-      options.classes.empty() ? find_names(root, images) : ClassNames(options.classes, "data.classes");
-  return open_text_labels(std::move(images), std::move(classes));
+  ClassNames names = names_of_ids(options, options.names.empty() ? find_names(root, images) : ClassNames());
+  return open_text_labels(std::move(images), std::move(names));
 }
 
 DatasetFormat yolo_format() {

@@ -11,10 +11,14 @@
 
 namespace brightnet {
 
-/// data.train, data.val or data.test is a folder of images or a file that lists images, one a line. Without
-/// data.classes the names come from the first of data.yaml, dataset.yaml (`names` or `classes`), classes.txt,
+/// data.train, data.val or data.test is a folder of images or a file that lists images, one a line. Without data.names
+/// the names come from the first of data.yaml, dataset.yaml (`names` or `classes`), classes.txt,
 /// obj.names in data.root, or classes.txt beside the images or labels.
 std::unique_ptr<LabelSource> open_yolo(const DataOptions& options, Split split, ProblemLog& log);
+
+/// The names of the ids: data.names, or else `own`, the data set's own list, if there is one. data.classes chooses from
+/// them by name; where it has none of them, or begins with all of them, its names replace them in their order.
+ClassNames names_of_ids(const DataOptions& options, const ClassNames& own);
 
 /// The same labels for images listed elsewhere.
 std::unique_ptr<LabelSource> open_text_labels(std::vector<std::filesystem::path> images, ClassNames classes);

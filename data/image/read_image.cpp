@@ -5,6 +5,7 @@
 #include <cctype>
 #include <fstream>
 #include <limits>
+#include <map>
 #include <vector>
 
 #include <fmt/format.h>
@@ -115,6 +116,64 @@ cv::Mat read_jpeg(std::span<const uint8_t> bytes, const ImageHeader& header, cv:
   return upright(result.image, header.orientation);
 }
 
+/// A format that OpenCV reads in some versions and builds only.
+struct OptionalFormat {
+  const char* name;
+  std::vector<std::string_view> extensions;
+  std::vector<std::string_view> magic;
+  size_t magic_at;
+  const char* converted_by;
+};
+const std::vector<OptionalFormat>& optional_formats() {
+  static const std::vector<OptionalFormat> formats{
+      {"GIF", {".gif"}, {"GIF8"}, 0, "ffmpeg -i FILE.gif -frames:v 1 FILE.png"},
+      {"AVIF", {".avif"}, {"ftypavif", "ftypavis"}, 4, "avifdec FILE.avif FILE.png"},
+      {"HEIC",
+       {".heic", ".heif"},
+       {"ftypheic", "ftypheix", "ftypmif1"},
+       4,
+       "heif-convert FILE.heic FILE.jpg"}};
+  return formats;
+}
+
+bool opencv_reads(const OptionalFormat& format) {
+  const std::string built = cv::getBuildInformation();
+  const size_t at = built.find(std::string("    ") + format.name + ':');
+  return at != std::string::npos &&
+         built.substr(at, built.find('\n', at) - at).find("NO") == std::string::npos;
+}
+
+std::string how_to_convert(const OptionalFormat& format) {
+  return std::string("OpenCV ") + cv::getVersionString() + " as it was built does not read " + format.name +
+         ": convert it, for example with " + format.converted_by;
+}
+
+/// Why OpenCV cannot read a file of no format that every build reads.
+std::string why_unknown(std::span<const uint8_t> bytes) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  for (const OptionalFormat& format : optional_formats()) {
+    for (const std::string_view magic : format.magic) {
+      if (text.size() >= format.magic_at && text.substr(format.magic_at).starts_with(magic))
+        return opencv_reads(format) ? "its contents are damaged" : how_to_convert(format);
+    }
+  }
+  return "it is not an image of a kind that can be read";
+}
+
+std::string lower_extension(const fs::path& file) {
+  std::string extension = file.extension().string();
+  for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return extension;
+}
+
+const OptionalFormat* optional_format(const fs::path& file) {
+  for (const OptionalFormat& format : optional_formats()) {
+    const auto& known = format.extensions;
+    if (std::find(known.begin(), known.end(), lower_extension(file)) != known.end()) return &format;
+  }
+  return nullptr;
+}
+
 // Whether a file with a valid header is truncated. OpenCV only reports a failure.
 bool ends_early(ImageFormat format, std::span<const uint8_t> bytes) {
   constexpr std::string_view png_end = "IEND";
@@ -141,8 +200,7 @@ cv::Mat read_by_opencv(const std::vector<uint8_t>& bytes, int channels, const fs
   }
   if (image.empty()) {
     const bool known = format != ImageFormat::other;
-    throw ImageError(ImageError::Kind::undecodable,
-                     known ? "its contents are damaged" : "it is not an image of a kind that can be read",
+    throw ImageError(ImageError::Kind::undecodable, known ? "its contents are damaged" : why_unknown(bytes),
                      file);
   }
   const cv::Mat read = to_rgb8(image, channels, file);
@@ -249,9 +307,27 @@ bool has_end_mark(const fs::path& file) {
   return in && std::string_view(tail.data(), mark.size()) == mark;
 }
 
+std::string image_conversion(const fs::path& file) {
+  const OptionalFormat* format = optional_format(file);
+  return format ? how_to_convert(*format) : "";
+}
+
+bool is_clutter(const fs::path& file) {
+  const std::string name = file.filename().string();
+  return name.starts_with("._") || name == ".DS_Store" || name == "__MACOSX" || name == "Thumbs.db";
+}
+
 bool is_image_name(const fs::path& file) {
-  std::string extension = file.extension().string();
-  for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (is_clutter(file)) return false;
+  if (const OptionalFormat* format = optional_format(file)) {
+    static std::map<const OptionalFormat*, bool> reads = [] {
+      std::map<const OptionalFormat*, bool> all;
+      for (const OptionalFormat& one : optional_formats()) all[&one] = opencv_reads(one);
+      return all;
+    }();
+    return reads.at(format);
+  }
+  const std::string extension = lower_extension(file);
   static constexpr std::array<std::string_view, 14> known{".jpg", ".jpeg", ".jpe",  ".jfif", ".png",
                                                           ".bmp", ".dib",  ".webp", ".tif",  ".tiff",
                                                           ".ppm", ".pgm",  ".pnm",  ".jp2"};

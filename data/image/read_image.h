@@ -64,8 +64,16 @@ void check_pixels(const std::filesystem::path& file, std::span<const uint8_t> by
 /// file; true for other formats. This is much cheaper than decoding.
 bool has_end_mark(const std::filesystem::path& file);
 
-/// True for a name with an image's extension in any case (.jpg .jpeg .png .bmp .webp .tif .tiff .ppm …).
+/// True for what an operating system puts into folders and archives beside the files of the user: AppleDouble's
+/// ._NAME, .DS_Store and the like.
+bool is_clutter(const std::filesystem::path& file);
+
+/// True for a name with an image's extension in any case (.jpg .jpeg .png .bmp .webp .tif .tiff .ppm …), also .gif and
+/// .avif where this OpenCV was built to read them.
 bool is_image_name(const std::filesystem::path& file);
+
+/// How to convert an image that this OpenCV may not read, by the name of the file; empty for other files.
+std::string image_conversion(const std::filesystem::path& file);
 
 LibraryVersion opencv_version();
 

@@ -3,7 +3,10 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <unordered_map>
+
+#include <fmt/format.h>
 
 #include "core/files.h"
 #include "data/image/perceptual_hash.h"
@@ -65,6 +68,26 @@ class Lookup {
 };
 
 }  // namespace
+
+std::string describe_trained_on(const Dataset& training, const Dataset& validation) {
+  std::set<fs::path> listed, trained;  // a picture has as many records as it has tiles
+  for (const ImageRecord& image : training.images) {
+    if (listed.insert(image.file).second) trained.insert(real_path(image.file));
+  }
+  constexpr size_t named = 3;
+  size_t count = 0;
+  std::string names;
+  for (const ImageRecord& image : validation.images) {
+    if (!trained.contains(real_path(image.file)) || ++count > named) continue;
+    names += (count > 1 ? ", " : "") + image.file.string();
+  }
+  if (count == 0) return "";
+  if (count > named) names += fmt::format(" and {} more", count - named);
+  return fmt::format(
+      "{} of the {} validation images {} ({}): scores on them measure memorization, not what is found in new images. "
+      "`brightnet data split` divides a data set; without data.val, `train` takes a tenth of the images.",
+      count, validation.images.size(), count == 1 ? "is a training image" : "are training images", names);
+}
 
 std::vector<SharedImage> find_shared_images(const std::vector<SplitContents>& splits) {
   std::vector<SharedImage> shared;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -38,6 +39,10 @@ struct SharedImage {
   Sameness sameness;
   int bits = 0;  ///< how many bits of the perceptual hashes differ
 };
+
+/// A sentence about the validation images that are trained on, by whatever path, without looking into the files; empty
+/// when there is none.
+std::string describe_trained_on(const Dataset& training, const Dataset& validation);
 
 /// Each image of a split that an earlier split has too, with the one there that has most in common with it.
 std::vector<SharedImage> find_shared_images(const std::vector<SplitContents>& splits);

@@ -14,9 +14,10 @@ namespace fs = std::filesystem;
 /// A run with class names that a careless page would take for markup.
 class ReportPage : public ::testing::Test {
  protected:
-  void train() {
-    const auto settings =
+  void train(const std::vector<std::string>& more = {}) {
+    auto settings =
         SmallRun::short_run({"data.classes=[\"<script>alert(1)</script>\", \"кошка & \\\"co\\\"\"]"});
+    settings.insert(settings.end(), more.begin(), more.end());
     trained_ = run_program(with_settings({"train", "run.yaml", "--out", "out"}, settings), run_.folder());
     ASSERT_EQ(trained_.code, 0) << trained_.err;
   }
@@ -44,6 +45,12 @@ TEST_F(ReportPage, ARunHasOnePageWithAllOfIt) {
   for (const char* name : {"pr_curve.png", "f1_curve.png", "precision_curve.png", "recall_curve.png",
                            "confusion_matrix.png", "results.png", "val_pred0.jpg"})
     EXPECT_GT(read_image(file("out") / name).cols, 200) << name;
+}
+
+TEST_F(ReportPage, WarnsThatValidationImagesAreTrainedOn) {
+  train({"data.val=images/train", "train.epochs=1"});
+  for (const std::string& text : {trained_.err, read_file(file("out/report.html"))})
+    EXPECT_NE(text.find("12 of the 12 validation images are training images"), std::string::npos) << text;
 }
 
 TEST_F(ReportPage, EvalDrawsTheSameAndReplacesOnlyWhatItWrote) {

@@ -216,6 +216,44 @@ void read_named_data(const fs::path& place) {
   for (const Split split : given_splits(data.options)) read_dataset(data.options, split);
 }
 
+/// Labels in JSON: of a file for all images, or for each.
+void add_json_formats(std::vector<FuzzTarget>& targets) {
+  const auto add = [&](const char* format, const char* file, const char* image, const char* place,
+                       const std::string& labels) {
+    targets.push_back({format,
+                       file,
+                       {labels},
+                       words,
+                       [image](const fs::path& folder) {
+                         prepare_image(folder / image);
+                         put(folder / "meta.json", R"({"classes": [{"title": "cat"}, {"title": "dog"}]})");
+                       },
+                       [format, place](const fs::path& folder) {
+                         read_labels(folder, format, place, {"cat", "dog"});
+                       }});
+  };
+  add("labelme", "a.json", "a.png", ".",
+      R"({"shapes": [{"label": "cat", "points": [[1, 2], [12, 20]], "shape_type":
+    "rectangle"}, {"label": "dog", "points": [[1, 1], [9, 1], [5, 7]], "shape_type": "polygon"}, {"label": "dog",
+    "points": [[9, 9], [9, 12]], "shape_type": "circle"}], "imagePath": "a.png", "imageHeight": 24, "imageWidth": 32})");
+  add("via", "t.json", "a.png", "t.json",
+      R"({"a.png1": {"filename": "a.png", "regions": [{"shape_attributes": {"name":
+    "rect", "x": 1, "y": 2, "width": 9, "height": 9}, "region_attributes": {"class": "cat"}}, {"shape_attributes":
+    {"name": "polygon", "all_points_x": [1, 9, 5], "all_points_y": [1, 1, 7]}, "region_attributes": {"class":
+    {"dog": true}}}, {"shape_attributes": {"name": "ellipse", "cx": 9, "cy": 9, "rx": 3, "ry": 2, "theta": 1},
+    "region_attributes": {"class": "dog"}}]}})");
+  add("createml", "t.json", "a.png", "t.json",
+      R"([{"image": "a.png", "annotations": [{"label": "cat", "coordinates":
+    {"x": 9, "y": 9, "width": 4, "height": 5}}]}])");
+  add("supervisely", "train/ann/a.png.json", "train/img/a.png", "train",
+      R"({"size": {"height": 24, "width": 32},
+    "objects": [{"classTitle": "cat", "geometryType": "rectangle", "points": {"exterior": [[1, 2], [12, 20]]}}]})");
+  add("datumaro", "t.json", "a.png", "t.json",
+      R"({"categories": {"label": {"labels": [{"name": "cat"}, {"name": "dog"}]}},
+    "items": [{"id": "a", "annotations": [{"type": "bbox", "label_id": 1, "bbox": [1, 2, 9, 9]}, {"type": "polygon",
+    "label_id": 0, "points": [1, 1, 9, 1, 5, 7]}], "image": {"path": "a.png", "size": [24, 32]}}]})");
+}
+
 std::vector<FuzzTarget> make_targets() {
   const auto nothing = [](const fs::path&) {};
   const auto with_image = [](const char* file) {
@@ -311,6 +349,7 @@ std::vector<FuzzTarget> make_targets() {
        words,
        with_image("a.png"),
        [](const fs::path& folder) { read_labels(folder, "csv", "t.csv", {}); }});
+  add_json_formats(targets);
   const auto darknet_files = [](const fs::path& folder) {
     prepare_image(folder / "images/a.png");
     put(folder / "images/a.txt", "0 0.5 0.5 0.25 0.25\n1 0.25 0.75 0.5 0.125\n");

@@ -117,7 +117,10 @@ std::string name_of_run(const RunConfig& config) {
 std::vector<std::string> said_keys(const DataOptions& data) {
   const DataOptions unsaid;
   std::vector<std::string> keys{"format", "root", "train", "val", "test"};
-  if (!data.classes.empty()) keys.emplace_back("classes");
+  if (!data.classes.empty() || !data.names.empty()) keys.emplace_back("classes");
+  if (!data.names.empty()) keys.emplace_back("names");
+  if (!data.map.empty()) keys.emplace_back("map");
+  if (data.single_class) keys.emplace_back("single_class");
   if (!data.target_class_mapping.empty()) keys.emplace_back("target_class_mapping");
   if (data.fold) keys.emplace_back("fold");
   if (data.include_difficult_in_training != unsaid.include_difficult_in_training)

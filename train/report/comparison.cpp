@@ -73,6 +73,8 @@ void take_from_curves(ComparedRun& run) {
 
 /// The state knows which evaluation the best weights are of.
 void take_from_state(ComparedRun& run, const RunState& state) {
+  run.train = state.train;
+  run.val = state.val;
   run.epochs = std::max(run.epochs, static_cast<int>(state.progress.epoch));
   if (!state.best || state.progress.best_epoch == 0) return;
   run.best_epoch = state.progress.best_epoch;
@@ -118,6 +120,26 @@ std::string table_text(const std::vector<std::vector<std::string>>& rows) {
 /// Keys that differ between any two runs without meaning.
 bool is_place(const std::string& key) {
   return key == "name" || key == "model" || key == "data.root";
+}
+
+using SplitOfRun = std::optional<SplitFingerprint> ComparedRun::*;
+
+/// Whether two runs had other data; of one that is unknown nothing is said.
+bool differs(const std::vector<ComparedRun>& runs, SplitOfRun split) {
+  const SplitFingerprint* known = nullptr;
+  for (const ComparedRun& run : runs) {
+    if (!(run.*split)) continue;
+    if (known && *known != *(run.*split)) return true;
+    known = &*(run.*split);
+  }
+  return false;
+}
+
+void add_data(const std::vector<ComparedRun>& runs, const char* key, SplitOfRun split,
+              std::vector<DifferingKey>& keys) {
+  if (!differs(runs, split)) return;
+  DifferingKey& one = keys.emplace_back(DifferingKey{key, {}});
+  for (const ComparedRun& run : runs) one.values.push_back(run.*split ? describe(*(run.*split)) : "-");
 }
 
 /// The model's name, with the run that first has this network where several networks have that name.
@@ -203,8 +225,11 @@ ComparedRun read_run(const fs::path& path) {
 }
 
 std::vector<DifferingKey> differing_keys(const std::vector<ComparedRun>& runs) {
+  std::vector<DifferingKey> keys;
+  add_data(runs, "training split", &ComparedRun::train, keys);
+  add_data(runs, "validation split", &ComparedRun::val, keys);
   const auto first = std::find_if(runs.begin(), runs.end(), [](const auto& run) { return run.config; });
-  if (first == runs.end()) return {};
+  if (first == runs.end()) return keys;
   std::map<std::string, DifferingKey> differing;
   for (size_t i = 0; i < runs.size(); ++i) {
     if (!runs[i].config) continue;
@@ -216,7 +241,7 @@ std::vector<DifferingKey> differing_keys(const std::vector<ComparedRun>& runs) {
       one.values[i] = after;
     }
   }
-  std::vector<DifferingKey> keys;
+  const auto of_data = static_cast<std::ptrdiff_t>(keys.size());
   for (const std::string& key : config_keys()) {
     if (const auto found = differing.find(key); found != differing.end()) {
       keys.push_back(std::move(found->second));
@@ -224,9 +249,9 @@ std::vector<DifferingKey> differing_keys(const std::vector<ComparedRun>& runs) {
     }
   }
   for (auto& [key, one] : differing) keys.push_back(std::move(one));  // of open sections: head.
-  for (DifferingKey& one : keys) {
+  for (auto one = keys.begin() + of_data; one != keys.end(); ++one) {
     for (size_t i = 0; i < runs.size(); ++i) {
-      if (!runs[i].config) one.values[i] = "-";
+      if (!runs[i].config) one->values[i] = "-";
     }
   }
   DifferingKey model{"model", {}};
@@ -236,6 +261,12 @@ std::vector<DifferingKey> differing_keys(const std::vector<ComparedRun>& runs) {
   });
   if (many) keys.insert(keys.begin(), model);
   return keys;
+}
+
+std::string other_validation(const std::vector<ComparedRun>& runs) {
+  if (!differs(runs, &ComparedRun::val)) return "";
+  return "The runs were validated on different data: their scores cannot be compared. `brightnet eval` measures the "
+         "weights of all of them on one data set.";
 }
 
 std::vector<std::vector<std::string>> comparison_rows(const std::vector<ComparedRun>& runs) {
@@ -256,6 +287,7 @@ std::string comparison_text(const std::vector<ComparedRun>& runs) {
   std::vector<std::vector<std::string>> rows = comparison_rows(runs);
   rows.insert(rows.begin(), comparison_columns);
   std::string text = table_text(rows);
+  if (const std::string other = other_validation(runs); !other.empty()) text += '\n' + other + '\n';
   const std::vector<DifferingKey> keys = differing_keys(runs);
   if (!keys.empty()) {
     std::vector<std::vector<std::string>> differing{{"differing key"}};
@@ -289,7 +321,7 @@ Json comparison_json(const std::vector<ComparedRun>& runs) {
   }
   Json keys = Json::object();
   for (const DifferingKey& one : differing_keys(runs)) keys[one.key] = one.values;
-  return {{"runs", list}, {"differing_keys", keys}};
+  return {{"runs", list}, {"differing_keys", keys}, {"same_validation", !differs(runs, &ComparedRun::val)}};
 }
 
 std::vector<PlotPanel> comparison_panels(const std::vector<ComparedRun>& runs, bool over_minutes) {

@@ -12,6 +12,7 @@
 #include "train/report/metrics_csv.h"
 #include "train/report/page.h"
 #include "train/report/plots.h"
+#include "train/run/data_fingerprint.h"
 
 namespace brightnet {
 
@@ -22,6 +23,8 @@ struct ComparedRun {
   /// Of the model, and its YAML without name and what `config` has (classes, size, head); empty: unknown.
   std::string model_name, network;
   MetricsTable curves;
+  /// Of its data; none: unknown.
+  std::optional<SplitFingerprint> train, val;
 
   /// Of the best evaluation, as metrics.h has them; no_truths: unknown.
   double AP = -1, AP50 = -1, AP75 = -1;
@@ -49,7 +52,11 @@ struct DifferingKey {
   std::string key;
   std::vector<std::string> values;
 };
+/// Other data count as a key too, since data.root says nothing of what is in a folder.
 std::vector<DifferingKey> differing_keys(const std::vector<ComparedRun>& runs);
+
+/// Says so when the scores of runs cannot be compared; otherwise empty.
+std::string other_validation(const std::vector<ComparedRun>& runs);
 
 /// A row for each run, as people read it.
 inline const std::vector<std::string> comparison_columns{

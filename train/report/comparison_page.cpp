@@ -9,6 +9,7 @@ Page comparison_page(const std::vector<ComparedRun>& runs, bool over_minutes) {
   for (const ComparedRun& run : runs) names += (names.empty() ? "" : ", ") + run.name;
   Page page(fmt::format("Comparison of {} runs", runs.size()), names);
   page.table("Runs", comparison_columns, comparison_rows(runs));
+  if (const std::string other = other_validation(runs); !other.empty()) page.sentences("Other data", {other});
   page.panels("Curves", comparison_panels(runs, over_minutes),
               over_minutes ? "minutes of training" : "epoch");
   std::vector<std::string> head{"key"};

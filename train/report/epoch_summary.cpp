@@ -27,11 +27,11 @@ const std::map<std::string, std::string>& validation_curves() {
   return curves;
 }
 
-/// A class's column, whose name needs no quotes in a CSV and is not there yet.
+/// A class's column, whose name has no line breaks and is not there yet.
 std::string class_column(const std::string& name, const std::vector<std::string>& columns) {
   std::string column = class_prefix + name;
   for (char& c : column) {
-    if (c == ',' || c == '"' || c == '\r' || c == '\n') c = '_';
+    if (c == '\r' || c == '\n') c = '_';
   }
   while (std::find(columns.begin(), columns.end(), column) != columns.end()) column += '_';
   return column;

@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/log.h"
+#include "core/text.h"
 
 namespace brightnet {
 namespace {
@@ -23,9 +24,8 @@ constexpr double rounding = 1e-5;
 std::string header_line(const std::vector<std::string>& columns) {
   std::string line = "epoch";
   for (const std::string& column : columns) {
-    BRIGHTNET_CHECK(column.find_first_of(",\"\r\n") == std::string::npos,
-                    "a column's name would need quotes");
-    line += ',' + column;
+    BRIGHTNET_CHECK(column.find_first_of("\r\n") == std::string::npos, "a column's name has a line break");
+    line += ',' + csv_quoted(column);
   }
   return line + '\n';
 }
@@ -34,18 +34,6 @@ std::string row_line(double epoch, std::span<const double> values) {
   std::string line = fmt::format("{:.9g}", epoch);
   for (double value : values) line += std::isnan(value) ? "," : fmt::format(",{:.7g}", value);
   return line + '\n';
-}
-
-std::vector<std::string> split(const std::string& line) {
-  std::vector<std::string> cells{""};
-  for (char c : line) {
-    if (c == ',') {
-      cells.emplace_back();
-    } else if (c != '\r') {
-      cells.back() += c;
-    }
-  }
-  return cells;
 }
 
 double parse_cell(const std::string& cell, const std::string& where) {
@@ -62,8 +50,10 @@ MetricsTable parse(std::string text, const std::string& file) {
   std::string line;
   MetricsTable table;
   for (int number = 1; std::getline(lines, line); ++number) {
-    const std::vector<std::string> cells = split(line);
     const std::string where = file + ":" + std::to_string(number);
+    const auto fields = csv_fields(line);
+    if (!fields) throw InputError("a quote in this line has no end", where);
+    const std::vector<std::string>& cells = *fields;
     if (number == 1) {
       table.columns = cells;
       continue;

@@ -8,6 +8,7 @@
 #include "core/host_memory.h"
 #include "core/text.h"
 #include "core/threads.h"
+#include "data/split/shared_images.h"
 #include "train/distributed/agreement.h"
 #include "train/run/data_fingerprint.h"
 
@@ -43,6 +44,8 @@ RunDescription describe_run(const TrainingSetup& setup, const ParameterLayout& l
   for (const ImageRecord& image : setup.train.images) {
     for (const Annotation& a : image.annotations) ++run.training_objects[static_cast<size_t>(a.class_id)];
   }
+  if (std::string shared = describe_trained_on(setup.train, setup.val); !shared.empty())
+    run.warnings.push_back(std::move(shared));
   run.data = {{"training split", describe_split(setup.train)},
               {"validation split", describe_split(setup.val)},
               {"folder", config.data.root},

@@ -119,7 +119,9 @@ Page run_page(const RunDescription& run, const RunStanding& now, const Page& bef
                                   fmt::gmtime(written)));
   const auto keep = [&](const char* title) { page.add(before.section(title)); };
   page.tiles(headlines(now));
-  page.sentences("What stands out", now.sentences);
+  std::vector<std::string> sentences = run.warnings;
+  sentences.insert(sentences.end(), now.sentences.begin(), now.sentences.end());
+  page.sentences("What stands out", sentences);
   page.panels("Curves", all_panels(now.curves), "epoch", now.best_epoch);
   if (now.best) {
     add_classes(page, run.training_objects, *now.best);

@@ -17,6 +17,8 @@ struct RunDescription {
   std::vector<std::string> classes;
   /// Of each class in the training split.
   std::vector<int64_t> training_objects;
+  /// What makes the scores other than they seem.
+  std::vector<std::string> warnings;
   Page::Pairs model, data, machine;
   /// A key, its value and why, of every value that was chosen automatically.
   std::vector<std::vector<std::string>> choices;

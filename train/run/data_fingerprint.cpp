@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/hash.h"
+#include "core/text.h"
 
 namespace brightnet {
 namespace {
@@ -32,6 +33,11 @@ SplitFingerprint fingerprint(const Dataset& dataset) {
     }
   }
   return print;
+}
+
+std::string describe(const SplitFingerprint& print) {
+  return fmt::format("{}, {}, {:016x}", counted(static_cast<uint64_t>(print.images), "image", "images"),
+                     counted(static_cast<uint64_t>(print.objects), "object", "objects"), print.hash);
 }
 
 std::string describe_change(const SplitFingerprint& before, const SplitFingerprint& now) {

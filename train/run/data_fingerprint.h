@@ -18,6 +18,9 @@ struct SplitFingerprint {
 
 SplitFingerprint fingerprint(const Dataset& dataset);
 
+/// "205 images, 2804 objects, 01e240f3a7bb5c19": the last is the hash.
+std::string describe(const SplitFingerprint& print);
+
 /// The change, as "it had 24 images with 60 objects and now has 19 with 45"; empty when there is none.
 std::string describe_change(const SplitFingerprint& before, const SplitFingerprint& now);
 

@@ -8,6 +8,7 @@
 #include "core/log.h"
 #include "core/text.h"
 #include "core/threads.h"
+#include "data/split/shared_images.h"
 #include "formats/darknet/import.h"
 #include "formats/weights.h"
 #include "kernels/device/device.h"
@@ -180,10 +181,6 @@ void refuse_other_classes(const RunFolder& folder, const std::vector<std::string
                        folder.last().string() + ", which are matched by name.");
 }
 
-std::string describe(const SplitFingerprint& print) {
-  return fmt::format("{} {} {}", print.images, print.objects, print.hash);
-}
-
 }  // namespace
 
 RankDevice common_device(Communicator& ranks, const std::function<std::string()>& device) {
@@ -241,7 +238,11 @@ Preparation prepare(const RunRequest& request, const RankDevice& device, const C
   facts.validation_images = evaluated_images(run.validation, config.data.tiles);
   append(run.choices, choose_automatic(config, facts));
   set_rates(run.model, config.train);
-  if (ranks.leads()) remark_on_sizes(config, run.training, run.validation);
+  if (ranks.leads()) {
+    remark_on_sizes(config, run.training, run.validation);
+    if (const std::string shared = describe_trained_on(run.training, run.validation); !shared.empty())
+      log::warn("{}", shared);
+  }
   if (!run.old && ranks.leads()) {
     say_what_was_imported(config, run.model.classes);
     const std::string heads = describe_other_heads(config.train, run.model);

@@ -65,7 +65,6 @@ Dataset training_images(const RunConfig& config, Dataset pictures, bool speaks) 
 }
 
 std::vector<std::string> class_names(const RunConfig& config) {
-  if (!config.data.classes.empty()) return config.data.classes;
   std::vector<std::string> names = read_class_names(config.data);
   // Reading all of it tells why there are none.
   return names.empty() ? read_dataset(config.data, Split::train).classes : names;

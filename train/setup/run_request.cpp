@@ -1,5 +1,6 @@
 #include "train/setup/run_request.h"
 
+#include "data/formats/classes.h"
 #include "formats/download/fetch.h"
 #include "formats/foreign_weights.h"
 #include "train/setup/named_run.h"
@@ -10,7 +11,7 @@ namespace {
 
 /// As many as the configuration tells without its data; the heads' widths alone depend on it.
 int known_classes(const RunConfig& config) {
-  if (!config.data.classes.empty()) return static_cast<int>(config.data.classes.size());
+  if (const auto classes = brightnet::known_classes(config.data)) return static_cast<int>(classes->size());
   const std::vector<float>* weights = value_of(config.head.class_weights);
   return weights && !weights->empty() ? static_cast<int>(weights->size()) : 1;
 }

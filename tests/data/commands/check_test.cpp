@@ -33,10 +33,10 @@ TEST(Check, CleanDataIsInOrder) {
             "train: 2 images (1 without objects), 2 boxes, 2 classes\n"
             "val: 1 image (0 without objects), 1 box, 2 classes\n"
             "No problems found.\n");
-  const Json expected =
-      Json::parse(R"({"ok": true, "classes": ["x", "y"], "in_both_splits": [], "shared": [], "splits": [
-    {"name": "train", "images": 2, "background": 1, "boxes": 2, "problems": {}},
-    {"name": "val", "images": 1, "background": 0, "boxes": 1, "problems": {}}]})");
+  const Json expected = Json::parse(R"({"ok": true, "classes": ["x", "y"], "classes_without_objects": [],
+    "in_both_splits": [], "shared": [], "splits": [
+    {"name": "train", "images": 2, "background": 1, "boxes": 2, "copies": [], "crowds": 0, "problems": {}},
+    {"name": "val", "images": 1, "background": 0, "boxes": 1, "copies": [], "crowds": 0, "problems": {}}]})");
   EXPECT_EQ(report.json(), expected);
 }
 
@@ -56,6 +56,59 @@ TEST(Check, WhatThePoliciesMendDoesNotFail) {
   EXPECT_EQ(problems["no_label_file"]["count"], 1);
   EXPECT_TRUE(contains(report.text(), "2 boxes have no area, dropped: "));
   EXPECT_TRUE(contains(report.text(), "No problems that stop training"));
+}
+
+TEST(Check, ClassesWithoutObjectsAreNamed) {
+  const DatasetFolder data;
+  write_clean(data);
+  // As Roboflow's COCO files, whose category 0 is the project's name.
+  const CheckReport report =
+      check_dataset(data.options("yolo", "train", {"x", "y", "shapes", "none"}, "val"));
+  EXPECT_EQ(report.exit_code(), ExitCode::done);
+  EXPECT_TRUE(contains(report.text(), "2 classes have no object in train (shapes, none)")) << report.text();
+  EXPECT_TRUE(contains(report.text(), "No problems that stop training"));
+  EXPECT_EQ(report.json()["classes_without_objects"], Json::parse(R"(["shapes", "none"])"));
+}
+
+TEST(Check, CopiesWithinASplitAndCrowdsAreCounted) {
+  const DatasetFolder data;
+  data.bytes("train/a.jpg", jpeg_of(picture(1)));
+  data.bytes("train/b.jpg", jpeg_of(picture(2)));
+  data.bytes("train/copy.jpg", jpeg_of(picture(1)));
+  data.bytes("train/copy of copy.jpg", jpeg_of(picture(1)));
+  data.text("t.json",
+            R"({"images": [{"id": 1, "file_name": "train/a.jpg"}, {"id": 2, "file_name": "train/b.jpg"},
+      {"id": 3, "file_name": "train/copy.jpg"}, {"id": 4, "file_name": "train/copy of copy.jpg"}],
+    "annotations": [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [1, 1, 9, 9], "iscrowd": 1},
+      {"id": 2, "image_id": 2, "category_id": 1, "bbox": [1, 1, 9, 9], "segmentation": [[1, 1, 9, 1, 5, 9]]}],
+    "categories": [{"id": 1, "name": "x"}]})");
+  const CheckReport report = check_dataset(data.options("coco", "t.json", {}));
+  EXPECT_EQ(report.exit_code(), ExitCode::done);
+  EXPECT_TRUE(contains(report.text(), "2 images are copies of others in train")) << report.text();
+  EXPECT_TRUE(contains(report.text(), "copy.jpg (of ")) << report.text();
+  EXPECT_TRUE(contains(report.text(), "1 box is of a crowd")) << report.text();
+  const Json split = report.json()["splits"][0];
+  EXPECT_EQ(split["copies"].size(), 2u);
+  EXPECT_TRUE(contains(split["copies"][0]["of"].get<std::string>(), "a.jpg"));
+  EXPECT_EQ(split["crowds"], 1);
+  EXPECT_TRUE(split["problems"].empty()) << "a box beside its polygon loses nothing";
+}
+
+TEST(Check, OutlinesThatAreReadAsBoxesAreCounted) {
+  const DatasetFolder data;
+  write_clean(data);
+  // A polygon, an upright rectangle as one, which loses nothing, and a box turned by 45° in pixels of 100 × 80.
+  data.text("train/a.txt",
+            "0 0.1 0.1 0.3 0.1 0.3 0.4 0.2 0.5 0.1 0.4\n0 0.1 0.1 0.3 0.1 0.3 0.4 0.1 0.4\n"
+            "1 0.5 0.25 0.6 0.375 0.5 0.5 0.4 0.375\n1 0.5 0.45 0.7 0.7 0.6 0.825 0.4 0.575\n");
+  const CheckReport report = check_dataset(data.options("yolo", "train", {"x", "y"}, "val"));
+  EXPECT_EQ(report.exit_code(), ExitCode::done);
+  const Json problems = report.json()["splits"][0]["problems"];
+  EXPECT_EQ(problems["polygon"]["count"], 1) << problems;
+  EXPECT_EQ(problems["rotated_box"]["count"], 2) << problems;
+  EXPECT_TRUE(contains(problems["rotated_box"]["names"][0]["where"].get<std::string>(), "a.txt:3"));
+  EXPECT_TRUE(contains(report.text(), "1 object is outlined by a polygon, read as the box around it"));
+  EXPECT_TRUE(contains(report.text(), "2 boxes are rotated, read as the upright boxes around them"));
 }
 
 TEST(Check, LostImagesAndLabelsThatStopTrainingFailEachByItself) {

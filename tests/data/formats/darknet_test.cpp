@@ -76,7 +76,8 @@ TEST(Darknet, WhatIsWrongInObjDataIsNamedWithItsLine) {
   data.text("data/obj.data", "classes=2\ntrain=data/nowhere.txt\nnames=data/obj.names\n");
   EXPECT_TRUE(contains(message(options), "obj.data:2: 'train' names data/nowhere.txt"));
   data.text("data/obj.data", "classes=2\ntrain=data/train.txt\nnames=data/obj.names\n");
-  EXPECT_TRUE(contains(message(options, Split::val), "there is no 'valid ='"));
+  EXPECT_TRUE(contains(message(options, Split::val), "data.val is not set"));
+  EXPECT_EQ(given_splits(options), std::vector{Split::train}) << "CVAT writes no valid where there is none";
   data.text("data/obj.data", "classes=2\ntrain data/train.txt\n");
   EXPECT_TRUE(
       contains(message(options), "obj.data:2: 'train data/train.txt' is not of the form key = value"));

@@ -64,6 +64,7 @@ TEST(Folder, LabelledFilesOfUnknownEndingsAreReported) {
   EXPECT_EQ(dataset.problems.size(), 2u) << summarize(dataset.problems);
   EXPECT_TRUE(contains(dataset.problems[0].where, "b.gif"));
   EXPECT_TRUE(contains(dataset.problems[1].where, "c.heic"));
+  EXPECT_TRUE(contains(summarize(dataset.problems), "heif-convert"));
 
   data.image("voc/a.jpg");
   data.text("voc/b.gif", "not read");

@@ -69,12 +69,6 @@ TEST(Kitti, AMappingMayNameOnlyClassesThatAreListed) {
       read_dataset(mapped(data, {{"car", "vehicle"}}, {"person", "vehicle"}), Split::train);
   EXPECT_EQ(dataset.images.at(0).annotations.at(0).class_id, 1);
   EXPECT_TRUE(contains(message(mapped(data, {{"car", "vehicle"}}, {"person"})), "'vehicle'"));
-  EXPECT_TRUE(contains(message([&] {
-                         DataOptions other = mapped(data, {{"car", "vehicle"}});
-                         other.format = &dataset_format("yolo");
-                         return other;
-                       }()),
-                       "data.format: kitti"));
 }
 
 TEST(Kitti, WithoutNamesTheTypesOfBothSplitsAreTheClasses) {

@@ -40,7 +40,8 @@ class Recognize : public ::testing::Test {
     const RecognizedData data = recognized(place);
     for (const Split split : given_splits(data.options)) {
       DataOptions options = data.options;
-      if (options.classes.empty() && options.format->name == "yolo") options.classes = {"bolt"};
+      if (options.names.empty() && options.classes.empty() && options.format->name == "yolo")
+        options.classes = {"bolt"};
       const Dataset dataset = read_dataset(options, split);
       EXPECT_EQ(dataset.images.size(), 1u) << place << ' ' << enum_name(split);
       EXPECT_EQ(dataset.images.at(0).annotations.size(), 1u) << place << ' ' << enum_name(split);
@@ -66,7 +67,7 @@ TEST_F(Recognize, UltralyticsYamlByItsOwnFolder) {
   divided("mine/");
   data_.text("mine/data.yaml", "path: .\ntrain: images/train\nval: images/val\nnc: 1\nnames: [bolt]\n");
   EXPECT_EQ(summary("mine/data.yaml"), "an Ultralytics data.yaml | yolo | mine | images/train, images/val, ");
-  EXPECT_EQ(recognized("mine/data.yaml").options.classes, std::vector<std::string>{"bolt"});
+  EXPECT_EQ(recognized("mine/data.yaml").options.names, std::vector<std::string>{"bolt"});
   EXPECT_EQ(summary("mine"),
             "an Ultralytics data.yaml in a folder | yolo | mine | images/train, images/val, ");
 }
@@ -78,7 +79,7 @@ TEST_F(Recognize, UltralyticsYamlWithNamesByIdAndAPathBesideIt) {
              "download: https://example.org/mine.zip\n");
   const RecognizedData data = recognized("coco8.yaml");
   EXPECT_EQ(data.options.root, (data_.root() / "sets/mine").string());
-  EXPECT_EQ(data.options.classes, (std::vector<std::string>{"bolt", "nut"}));
+  EXPECT_EQ(data.options.names, (std::vector<std::string>{"bolt", "nut"}));
   EXPECT_TRUE(contains(data.text(), "train images/train, val images/val, 2 classes")) << data.text();
   EXPECT_TRUE(contains(data.text(), "its download (https://example.org/mine.zip) is not run"));
 }
@@ -115,7 +116,7 @@ TEST_F(Recognize, UltralyticsYamlWithAListOfPlaces) {
   data_.text("both.yaml", "train: [a/images, b/images]\nval: a/images\nnc: 1\n");
   const RecognizedData data = recognized("both.yaml");
   EXPECT_EQ(read_dataset(data.options, Split::train).images.size(), 2u);
-  EXPECT_EQ(data.options.classes, std::vector<std::string>{"class_0"});
+  EXPECT_EQ(data.options.names, std::vector<std::string>{"class_0"});
   EXPECT_TRUE(contains(data.text(), "train a/images + b/images, val a/images"));
   // It survives being written and read, as in a run's config.yaml.
   DataOptions again;

@@ -104,6 +104,50 @@ TEST(Voc, TheFilesOwnNameCountsBeforeTheOneInside) {
   EXPECT_TRUE(contains(dataset.problems[0].where, "c.jpg"));
 }
 
+// Labelling tools keep the name that an image had; a renaming of either file must not cost its objects.
+TEST(Voc, InAFolderTheNameInsideLeadsAnXmlToItsImage) {
+  const DatasetFolder data;
+  const std::string box = object("x", corners("1", "1", "9", "9"));
+  for (const char* name : {"one", "two", "three"}) data.image(std::string("JPEGImages/") + name + ".jpg");
+  data.text("Annotations/one.xml", annotation(box, "two.jpg"));  // its own name counts first
+  data.text("Annotations/0002.xml",
+            annotation(box + object("x", corners("20", "20", "29", "29")), "C:\\labels\\two.png"));
+  data.text("Annotations/0003.xml", annotation(box, "two.jpg"));  // the second for one image
+  data.text("Annotations/0004.xml", annotation(box, "gone.jpg"));
+  data.text("Annotations/0005.xml", annotation("", "gone.jpg"));  // without objects nothing is lost
+  const Dataset dataset = read_dataset(data.options("voc", "JPEGImages", {}), Split::train);
+  EXPECT_EQ(dataset.classes, std::vector<std::string>{"x"});
+  ASSERT_EQ(dataset.images.size(), 3u);
+  EXPECT_EQ(dataset.images[0].annotations.size(), 1u) << "one";
+  EXPECT_TRUE(dataset.images[1].annotations.empty()) << "three";
+  EXPECT_EQ(dataset.images[2].annotations.size(), 2u) << "two";
+  EXPECT_EQ(count(dataset, Kind::no_label_file), 1);
+  ASSERT_EQ(count(dataset, Kind::unused_labels), 2) << summarize(dataset.problems);
+  EXPECT_TRUE(contains(summarize(dataset.problems), "0003.xml"));
+  EXPECT_TRUE(contains(summarize(dataset.problems), "0004.xml"));
+}
+
+TEST(Voc, AnXmlOfAnotherSplitsImageIsNotUnused) {
+  const DatasetFolder data;
+  const std::string box = object("x", corners("1", "1", "9", "9"));
+  for (const std::string split : {"train", "val"}) {
+    data.image(split + "/" + split + ".jpg");
+    data.image(split + "/renamed_" + split + ".jpg");
+    data.text("Annotations/" + split + ".xml", annotation(box, split + ".jpg"));
+    data.text("Annotations/old_" + split + ".xml", annotation(box, "renamed_" + split + ".jpg"));
+  }
+  const DataOptions options = data.options("voc", "train", {"x"}, "val");
+  for (const Split split : {Split::train, Split::val}) {
+    const Dataset dataset = read_dataset(options, split);
+    EXPECT_TRUE(dataset.problems.empty()) << summarize(dataset.problems);
+    for (const auto& image : dataset.images) EXPECT_EQ(image.annotations.size(), 1u) << image.file;
+  }
+  // As `data split` writes its lists: by absolute paths.
+  data.text("list.txt", (data.root() / "train/renamed_train.jpg").string() + '\n');
+  const Dataset listed = read_dataset(data.options("voc", "list.txt", {"x"}), Split::train);
+  EXPECT_EQ(listed.images.at(0).annotations.size(), 1u);
+}
+
 TEST(Voc, WithoutAnXmlAnImageIsBackground) {
   const DatasetFolder data;
   data.image("JPEGImages/a.jpg");

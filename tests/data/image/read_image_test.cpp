@@ -5,6 +5,7 @@
 #include <opencv2/imgproc.hpp>
 
 #include "data/image/grey.h"
+#include "tests/data/dataset_files.h"
 #include "tests/data/image_files.h"
 
 namespace brightnet {
@@ -161,6 +162,32 @@ TEST(Image, NamesWithSpacesAndOtherScriptsAreRead) {
       .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   EXPECT_EQ(read_image(file).size(), cv::Size(64, 48));
   EXPECT_EQ(image_size(file), cv::Size(64, 48));
+}
+
+TEST(Image, OfAFormatThatThisOpenCvDoesNotReadNamesAConverter) {
+  const DatasetFolder data;
+  data.text("a.heic", std::string("\0\0\0\x18"
+                                  "ftypheic\0\0\0\0mif1",
+                                  20));
+  EXPECT_FALSE(is_image_name("a.HEIC"));
+  try {
+    read_image(data.root() / "a.heic");
+    FAIL();
+  } catch (const ImageError& e) {
+    EXPECT_EQ(e.kind(), ImageError::Kind::undecodable);
+    EXPECT_TRUE(
+        contains(e.what(), "as it was built does not read HEIC: convert it, for example with heif-convert"));
+  }
+  // What reads a GIF reads its name too; what does not says so.
+  data.text("a.gif", std::string("GIF89a\x01\0\x01\0\x80\0\0\xff\0\0\0\0\xff,\0\0\0\0\x01\0\x01\0\0\x02\x02"
+                                 "D\x01\0;",
+                                 35));
+  if (is_image_name("a.gif")) {
+    EXPECT_EQ(read_image(data.root() / "a.gif").size(), cv::Size(1, 1));
+  } else {
+    EXPECT_TRUE(contains(image_conversion("a.gif"), "ffmpeg -i FILE.gif"));
+    EXPECT_THROW(read_image(data.root() / "a.gif"), ImageError);
+  }
 }
 
 TEST(Image, ImageNamesAreKnownInEitherCase) {

@@ -336,6 +336,34 @@ TEST_F(RunConfigFile, NamesEveryDifferenceBetweenTwoRuns) {
   EXPECT_EQ(differences[1].after, "32");
 }
 
+TEST_F(RunConfigFile, KeepsWhichClassesAreChosen) {
+  const fs::path file =
+      write("run.yaml", "model: models/m.yaml\ndata: {train: pictures, map: {lorry: truck}}\n");
+  const RunConfig chosen =
+      load_run_config(file, {"data.map.van=car", "data.map.tram=", "data.single_class=true"});
+  const RunConfig again = load_run_config(write("again.yaml", print_config(chosen)));
+  EXPECT_EQ(again.data.map,
+            (std::map<std::string, std::string>{{"lorry", "truck"}, {"tram", ""}, {"van", "car"}}));
+  EXPECT_TRUE(again.data.single_class);
+  const auto differences = compare(load_run_config(file), again);
+  ASSERT_EQ(differences.size(), 3u);
+  EXPECT_EQ(differences[1].key, "data.map.van");
+  EXPECT_NE(failure("data: {mapp: {van: car}}\n").find("map"), std::string::npos);
+  // With --data what the data set says wins, and what is chosen of it stays.
+  Overrides overrides({"data.classes=[van]"});
+  overrides.data.emplace();
+  overrides.data->root = folder_.string();
+  overrides.data->train = "pictures";
+  overrides.data->names = {"car", "van"};
+  const RunConfig named = load_run_config(write("old.yaml",
+                                                "model: models/m.yaml\ndata: {classes: [a], names: [a], "
+                                                "map: {x: y}}\n"),
+                                          overrides);
+  EXPECT_EQ(named.data.names, (std::vector<std::string>{"car", "van"}));
+  EXPECT_EQ(named.data.classes, std::vector<std::string>{"van"});
+  EXPECT_EQ(named.data.map.size(), 1u);
+}
+
 /// What check_batch() says of this batch and micro-batch on so many ranks; "" when they fit.
 std::string objection(int batch, Auto<int> micro_batch, int ranks, bool resuming = false) {
   TrainOptions train;

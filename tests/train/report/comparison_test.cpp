@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "tests/train/small_run.h"
+#include "train/run/checkpoint.h"
 #include "train/run/run_folder.h"
 
 namespace brightnet::testing {
@@ -95,6 +96,49 @@ TEST(Comparison, NamesTheKeysThatDiffer) {
   EXPECT_EQ(json.at("runs").size(), 3u);
   EXPECT_EQ(json.at("runs")[0].at("AP50"), 0.5);
   EXPECT_EQ(json.at("differing_keys").at("train.epochs")[1], "7");
+}
+
+/// A state that knows only which data the run had.
+void write_data_of(const fs::path& run, uint64_t train, uint64_t val) {
+  RunState state;
+  state.layout = "layout";
+  state.threads = 1;
+  state.train = {205, 2804, train};
+  state.val = {87, 1137, val};
+  const auto backend = make_cpu_backend();
+  save_state(RunFolder::at(run).state(), state, {}, *backend);
+}
+
+TEST(Comparison, NamesOtherData) {
+  const SmallRun run;
+  std::vector<fs::path> folders{make_run(run, "a", {}), make_run(run, "b", {}), make_run(run, "c", {}),
+                                make_run(run, "old", {})};
+  write_data_of(folders[0], 1, 7);
+  write_data_of(folders[1], 2, 7);
+  write_data_of(folders[2], 1, 8);
+  const auto keys_of = [&](const std::vector<size_t>& which) {
+    std::vector<ComparedRun> runs;
+    for (const size_t i : which) runs.push_back(read_run(folders[i]));
+    return std::pair(differing_keys(runs), comparison_text(runs));
+  };
+  const std::string warning = "validated on different data";
+  const auto [none, plain] = keys_of({0, 0, 3});
+  EXPECT_TRUE(none.empty()) << plain;
+  EXPECT_EQ(plain.find(warning), std::string::npos) << plain;
+  const auto [training, more] = keys_of({0, 1, 3});
+  ASSERT_EQ(training.size(), 1u) << more;
+  EXPECT_EQ(training[0].key, "training split");
+  EXPECT_EQ(training[0].values,
+            (std::vector<std::string>{"205 images, 2804 objects, 0000000000000001",
+                                      "205 images, 2804 objects, 0000000000000002", "-"}));
+  EXPECT_EQ(more.find(warning), std::string::npos) << "other training data are a fair comparison";
+  const auto [validation, other] = keys_of({0, 2});
+  ASSERT_EQ(validation.size(), 1u) << other;
+  EXPECT_EQ(validation[0].key, "validation split");
+  EXPECT_NE(other.find(warning), std::string::npos) << other;
+  const std::vector<ComparedRun> runs{read_run(folders[0]), read_run(folders[2])};
+  EXPECT_EQ(comparison_json(runs).at("same_validation"), false);
+  EXPECT_NE(comparison_page(runs, false).html().find(warning), std::string::npos);
 }
 
 TEST(Comparison, NamesHeadsByWhatTheyWereWhereverItWasGiven) {

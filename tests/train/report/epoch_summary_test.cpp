@@ -79,8 +79,9 @@ TEST(EpochSummary, IsEmptyWhereNothingWasEvaluatedAndHasNoTimesWithinAnEpoch) {
     EXPECT_TRUE(std::isnan(row.at(column))) << column;
 }
 
-TEST(EpochSummary, ListsNoMoreThanFiftyClassesAndQuotesNoName) {
-  EXPECT_TRUE(row_of({}, {"a,b", "a\"b", "a_b"}).contains("ap_a_b__"));
+TEST(EpochSummary, ListsNoMoreThanFiftyClassesAndKeepsTheirNames) {
+  EXPECT_TRUE(row_of({}, {"a\nb", "a\rb", "a_b"}).contains("ap_a_b__"));
+  EXPECT_TRUE(row_of({}, {"traffic light, \"red\""}).contains("ap_traffic light, \"red\""));
   EXPECT_EQ(metric_columns(std::vector<std::string>(51, "x")).size(), metric_columns({}).size());
   EXPECT_EQ(metric_values({}, 51).size(), metric_columns({}).size());
   EXPECT_EQ(row_of({}, std::vector<std::string>{"x", "y"}).count("ap_y"), 1u);

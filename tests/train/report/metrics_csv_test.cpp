@@ -134,5 +134,18 @@ TEST(MetricsCsv, SaysWhereATableIsBroken) {
   EXPECT_THROW(read_metrics_csv(file), InputError);
 }
 
+TEST(MetricsCsv, KeepsWhatClassesAreCalled) {
+  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "quoted.csv";
+  const std::string name = "ap_traffic light, \"red\"";
+  MetricsCsv csv(file, {"AP", name});
+  csv.add(1, {0.5, 0.25});
+  csv.save();
+  EXPECT_EQ(read_file(file), "epoch,AP,\"ap_traffic light, \"\"red\"\"\"\n1,0.5,0.25\n");
+  const MetricsTable table = read_metrics_csv(file);
+  EXPECT_EQ(table.column(name), 2);
+  EXPECT_EQ(MetricsCsv(file, {"AP", name}, 1).table().rows, table.rows) << "as a resumed run goes on with it";
+  std::filesystem::remove(file);
+}
+
 }  // namespace
 }  // namespace brightnet

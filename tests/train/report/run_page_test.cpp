@@ -63,6 +63,16 @@ TEST(RunPage, TheHeadlinesAreThoseOfTheBestEpoch) {
   EXPECT_FALSE(run_page(some_run(), RunStanding(), Page("", "")).html().empty()) << "before the first epoch";
 }
 
+TEST(RunPage, WarnsBeforeItJudges) {
+  RunDescription run = some_run();
+  RunStanding now = after_three_epochs();
+  EXPECT_TRUE(run_page(run, now, Page("", "")).section("What stands out").is_null());
+  run.warnings = {"trained on"};
+  now.sentences = {"judged"};
+  EXPECT_EQ(run_page(run, now, Page("", "")).section("What stands out")["items"],
+            Json::parse(R"(["trained on", "judged"])"));
+}
+
 TEST(RunPage, OfARunThatFoundNothingHasNoConfidenceToUse) {
   DetectionEvaluator evaluator({"cat"});
   evaluator.add(1, {}, std::vector<Annotation>{{0, 0, 10, 10, 0, false, false, 100}});

@@ -36,6 +36,28 @@ TEST(Preparation, WarnsOfAValidationSplitOfFewImages) {
   EXPECT_EQ(enough.find(warning), std::string::npos) << enough;
 }
 
+TEST(Preparation, WarnsOfValidationImagesThatAreTrainedOn) {
+  const char* warning = "validation images are training images";
+  SmallRun run(12, 10);
+  EXPECT_EQ(said_about(run).find(warning), std::string::npos);
+  const auto said_with = [&](const std::string& val) {
+    write_atomically(run.config(),
+                     "model: model.yaml\ndata: {format: yolo, root: data, train: images/train, val: " + val +
+                         ", classes: [circle, square]}\ntrain: {precision: fp32}\n");
+    return said_about(run);
+  };
+  const std::string same = said_with("images/train");
+  EXPECT_NE(same.find("12 of the 12 " + std::string(warning)), std::string::npos) << same;
+  EXPECT_NE(same.find("brightnet data split"), std::string::npos) << same;
+  // By another name for one of the files.
+  std::filesystem::path first = *std::filesystem::directory_iterator(run.folder() / "data/images/train");
+  std::filesystem::create_symlink(first, run.folder() / "data/images/val/link" += first.extension());
+  write_atomically(run.folder() / "data/labels/val/link.txt", std::string());
+  const std::string one = said_with("images/val");
+  EXPECT_NE(one.find("1 of the 11 validation images is a training image"), std::string::npos) << one;
+  EXPECT_NE(one.find("link"), std::string::npos) << one;
+}
+
 TEST(Preparation, OfARunWhoseLayersKeptValuesOfTheirOwnKeepsThem) {
   // As an earlier version wrote it: the run was trained with 1.2, whatever its `head:` says.
   const SmallRun run;

@@ -1,0 +1,164 @@
+#include "data/formats/json_file.h"
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "data/formats/format.h"
+#include "data/formats/layout.h"
+#include "data/formats/places.h"
+
+namespace brightnet {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+Json read_json(const fs::path& file, const Json::parser_callback_t& keep) {
+  const std::string text = read_file(file, most_list_bytes);
+  try {
+    return Json::parse(text, keep);
+  } catch (const Json::parse_error& e) {
+    const auto end = text.begin() + static_cast<std::ptrdiff_t>(std::min(e.byte, text.size()));
+    throw InputError("this is not valid JSON",
+                     at_line(file, 1 + static_cast<int>(std::count(text.begin(), end, '\n'))),
+                     "Check that the file is whole.");
+  } catch (const Json::out_of_range& e) {  // it quotes a number beyond double's range
+    const std::string message = e.what();
+    const size_t begin = message.find('\'') + 1;
+    const std::string number = message.substr(begin, message.rfind('\'') - begin);
+    const auto at = text.begin() + static_cast<std::ptrdiff_t>(std::min(text.find(number), text.size()));
+    throw InputError("the number " + number + " is too large",
+                     at_line(file, 1 + static_cast<int>(std::count(text.begin(), at, '\n'))),
+                     "Boxes and sizes are in pixels.");
+  }
+}
+
+Json read_json(const fs::path& file, const std::set<std::string>& skip) {
+  return read_json(file, [&](int, Json::parse_event_t event, Json& parsed) {
+    return event != Json::parse_event_t::key || !skip.contains(parsed.get_ref<const std::string&>());
+  });
+}
+
+std::optional<double> json_number(const Json& object, const char* key) {
+  const Json& member = json_member(object, key);
+  return member.is_number() ? std::optional(member.get<double>()) : std::nullopt;
+}
+
+std::optional<int64_t> json_integer(const Json& object, const char* key) {
+  const Json& member = json_member(object, key);
+  return member.is_number_integer() ? std::optional(member.get<int64_t>()) : std::nullopt;
+}
+
+std::string json_text(const Json& object, const char* key) {
+  const Json& member = json_member(object, key);
+  return member.is_string() ? member.get<std::string>() : std::string();
+}
+
+const Json& json_member(const Json& object, const char* key) {
+  static const Json none;
+  const auto found = object.find(key);
+  return found == object.end() ? none : *found;
+}
+
+cv::Size json_size(double width, double height) {
+  const auto side = [](double pixels) {
+    return pixels >= 0 && pixels <= std::numeric_limits<int>::max() ? static_cast<int>(pixels) : 0;
+  };
+  return {side(width), side(height)};
+}
+
+cv::Size json_size(const Json& object, const char* width, const char* height) {
+  return json_size(json_number(object, width).value_or(0), json_number(object, height).value_or(0));
+}
+
+std::vector<cv::Point2d> json_points(const Json& list) {
+  std::vector<double> values;
+  if (!list.is_array()) return {};
+  for (const Json& item : list) {
+    const bool pair = item.is_array() && item.size() == 2 && item[0].is_number() && item[1].is_number();
+    if (pair) {
+      values.push_back(item[0]);
+      values.push_back(item[1]);
+    } else if (item.is_number()) {
+      values.push_back(item);
+    } else {
+      return {};
+    }
+  }
+  std::vector<cv::Point2d> points;
+  if (values.size() % 2 == 1) return {};
+  for (size_t i = 0; i < values.size(); i += 2) points.emplace_back(values[i], values[i + 1]);
+  return points;
+}
+
+std::string json_head(const fs::path& file) {
+  if (file.extension() != ".json") return "";
+  std::ifstream in = open_regular(file);
+  std::string text(1 << 16, ' ');
+  in.read(text.data(), std::ssize(text));
+  text.resize(static_cast<size_t>(in.gcount()));
+  return text;
+}
+
+bool has_key(const std::string& head, std::string_view key) {
+  return head.find(fmt::format("\"{}\"", key)) != std::string::npos;
+}
+
+fs::path json_of_split(const DataOptions& options, Split split) {
+  const fs::path file = split_place(options, split, {data_root(options)});
+  if (fs::is_directory(file)) {
+    throw InputError(
+        fmt::format("data.{} names a folder", enum_name(split)), file.string(),
+        fmt::format("With data.format: {} it is the JSON file of the annotations.", options.format->name));
+  }
+  return file;
+}
+
+namespace {
+
+/// The file of a folder's training images.
+fs::path training_file(const fs::path& folder, const std::function<bool(const fs::path&)>& is,
+                       std::vector<std::string> words) {
+  words.emplace_back("train");
+  words.emplace_back("");
+  for (const char* below : {"annotations", "train", "training", "."}) {
+    std::vector<fs::path> files = files_in(folder / below, ".json");
+    std::erase_if(files, [&](const fs::path& file) { return !is(file); });
+    for (const std::string& word : words) {
+      for (const fs::path& file : files) {
+        const std::string name = file.filename().string();
+        if (name.starts_with(word) && name.find("train") != std::string::npos) return file.lexically_normal();
+      }
+    }
+    const auto of_other_split = [](const fs::path& file) {
+      const std::string name = file.filename().string();
+      return name.find("val") != std::string::npos || name.find("test") != std::string::npos;
+    };
+    if (files.size() == 1 && !of_other_split(files[0])) return files[0].lexically_normal();
+  }
+  return {};
+}
+
+}  // namespace
+
+bool take_json(const fs::path& place, const std::function<bool(const fs::path&)>& is, DataOptions& options,
+               const std::vector<std::string>& words) {
+  const fs::path file = fs::is_directory(place) ? training_file(place, is, words)
+                        : is(place)             ? place
+                                                : fs::path();
+  if (file.empty()) return false;
+  // The folder above annotations/, or above train/ where the images lie beside the file, as in Roboflow's exports.
+  fs::path root = file.parent_path();
+  const auto& names = split_names(Split::train);
+  if (root.filename() == "annotations" ||
+      std::find(names.begin(), names.end(), root.filename()) != names.end())
+    root = root.parent_path();
+  take_file(root, file, options);
+  return true;
+}
+
+}  // namespace brightnet

@@ -1,0 +1,70 @@
+// JSON files of labels, whose members may be missing or of any type.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+#include <opencv2/core.hpp>
+
+#include "data/formats/labels.h"
+
+namespace brightnet {
+
+/// Throws InputError, with file and line, for what is not JSON. `keep`: which of the events become part of the document.
+nlohmann::json read_json(const std::filesystem::path& file, const nlohmann::json::parser_callback_t& keep);
+
+/// The document without the members named in `skip`.
+nlohmann::json read_json(const std::filesystem::path& file, const std::set<std::string>& skip = {});
+
+/// Members of an object, if they are there and of this type.
+std::optional<double> json_number(const nlohmann::json& object, const char* key);
+std::optional<int64_t> json_integer(const nlohmann::json& object, const char* key);
+std::string json_text(const nlohmann::json& object, const char* key);
+
+/// A member, or an empty one where it is missing or this is no object.
+const nlohmann::json& json_member(const nlohmann::json& object, const char* key);
+
+/// A width and a height in pixels; empty where no image could have them.
+cv::Size json_size(double width, double height);
+cv::Size json_size(const nlohmann::json& object, const char* width, const char* height);
+
+/// The points of [[x, y], …] or [x, y, x, y, …]; empty where it is neither.
+std::vector<cv::Point2d> json_points(const nlohmann::json& list);
+
+/// The first 64 KiB of a JSON file, by which formats are told apart, since the whole may be large; empty for others.
+std::string json_head(const std::filesystem::path& file);
+
+/// Whether a head has a key.
+bool has_key(const std::string& head, std::string_view key);
+
+/// The JSON file of a split. Throws InputError for a folder.
+std::filesystem::path json_of_split(const DataOptions& options, Split split);
+
+/// Sets the splits to the file at `place`, or to the files of a folder that `is` accepts, and returns whether there is
+/// one for train: in annotations/, train/ or the folder itself the one named after train, if any after one of `words`
+/// too, or else the only one.
+bool take_json(const std::filesystem::path& place,
+               const std::function<bool(const std::filesystem::path&)>& is, DataOptions& options,
+               const std::vector<std::string>& words = {});
+
+/// Labels that are read all at once.
+class LabelsInMemory : public LabelSource {
+ public:
+  explicit LabelsInMemory(std::vector<LabelledImage> images, std::vector<std::string> classes = {})
+      : images_(std::move(images)), classes_(std::move(classes)) {}
+  std::vector<std::string> classes() const override { return classes_; }
+  size_t size() const override { return images_.size(); }
+  LabelledImage image(size_t index, ProblemLog&) const override { return images_[index]; }
+
+ private:
+  std::vector<LabelledImage> images_;
+  std::vector<std::string> classes_;
+};
+
+}  // namespace brightnet

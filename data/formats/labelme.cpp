@@ -1,0 +1,177 @@
+// LabelMe: for each image a JSON file of its name,
+//
+//   {"shapes": [{"label": "cat", "shape_type": "rectangle", "points": [[x, y], [x, y]]}], "imagePath": "a.jpg",
+//    "imageWidth": 640, "imageHeight": 480}
+//
+// beside it or in the folder labels, annotations or json in the place of images. A file of another name belongs to the
+// image in its imagePath. Rectangles are two corners, circles their centre and a point; other outlines are read as the
+// boxes around them, and a single point is no object with a place.
+//
+// data.train, data.val or data.test is a folder of images or a file that lists them.
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <unordered_map>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "data/formats/folder.h"
+#include "data/formats/format.h"
+#include "data/formats/json_file.h"
+#include "data/formats/labels.h"
+#include "data/formats/layout.h"
+#include "data/formats/places.h"
+#include "data/image/read_image.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+using Kind = DataProblem::Kind;
+
+bool is_labelme(const fs::path& file) {
+  const std::string head = json_head(file);
+  return has_key(head, "shapes");
+}
+
+LabelFile label_file(const fs::path& image) {
+  std::vector<fs::path> places{fs::path(image).replace_extension(".json")};
+  for (const char* parallel : {"labels", "annotations", "json"}) {
+    const FolderPair pair{"images", parallel};
+    places.push_back(parallel_label(image, {&pair, 1}));
+    if (!places.back().empty()) places.back().replace_extension(".json");
+  }
+  return find_label_file(places);
+}
+
+/// Its pixels may be in it (imageData), which nobody needs here.
+Json read_labels(const fs::path& file) {
+  return read_json(file, {"imageData"});
+}
+
+std::optional<LabelledBox> parse_shape(const Json& shape, const std::string& where, ProblemLog& log) {
+  LabelledBox box;
+  box.where = where;
+  box.class_name = json_text(shape, "label");
+  const std::string type = json_text(shape, "shape_type");
+  std::vector<cv::Point2d> points = json_points(json_member(shape, "points"));
+  if (type == "point" || type == "points") return std::nullopt;
+  if (type == "circle" && points.size() == 2) {
+    const double radius = std::hypot(points[1].x - points[0].x, points[1].y - points[0].y);
+    const cv::Point2d corner(radius, radius);
+    points = {points[0] - corner, points[0] + corner};
+  }
+  const bool corners = type == "rectangle" || type == "mask" || type == "circle";
+  if (box.class_name.empty() || points.size() < 2 || (points.size() != 2 && type == "circle")) {
+    log.add(Kind::malformed_label, where, "a shape needs a 'label' and the numbers of its 'points'");
+    return std::nullopt;
+  }
+  box.enclose(points);
+  if (corners && points.size() == 2) box.outline = type == "rectangle" ? Outline::box : Outline::polygon;
+  return box;
+}
+
+class LabelMeLabels : public LabelSource {
+ public:
+  LabelMeLabels(std::vector<fs::path> images, std::unordered_map<std::string, fs::path> renamed)
+      : images_(std::move(images)), renamed_(std::move(renamed)) {}
+
+  size_t size() const override { return images_.size(); }
+
+  LabelledImage image(size_t index, ProblemLog& log) const override {
+    LabelledImage out;
+    out.file = images_[index];
+    const auto renamed = renamed_.find(out.file.string());
+    const LabelFile labels =
+        renamed == renamed_.end() ? label_file(out.file) : find_label_file({renamed->second});
+    if (!has_labels(labels, out, log)) return out;
+    const std::string where = labels.path.string();
+    Json document;
+    try {
+      document = read_labels(labels.path);
+    } catch (const InputError& e) {
+      log.add(Kind::malformed_label, where, e.what());
+      return out;
+    }
+    const Json& shapes = json_member(document, "shapes");
+    if (!shapes.is_array()) {
+      log.add(Kind::malformed_label, where, "this JSON has no 'shapes'", "Check the data's format.");
+      return out;
+    }
+    out.declared = json_size(document, "imageWidth", "imageHeight");
+    for (const Json& shape : shapes) {
+      if (auto box = parse_shape(shape, where, log)) out.boxes.push_back(std::move(*box));
+    }
+    return out;
+  }
+
+ private:
+  std::vector<fs::path> images_;
+  std::unordered_map<std::string, fs::path> renamed_;  // labels that have another name than their image
+};
+
+/// The labels of a folder that no image has the name of, by the image that they name; the others are reported.
+std::unordered_map<std::string, fs::path> match_by_image_path(const FolderFiles& files, ProblemLog& log) {
+  std::set<std::string> taken;
+  std::unordered_map<std::string, fs::path> lacking, renamed;  // by name
+  for (const fs::path& image : files.images) {
+    const LabelFile labels = label_file(image);
+    taken.insert(labels.path.string());
+    if (!labels.found) lacking.emplace(image.filename().string(), image);
+  }
+  for (const fs::path& file : files.others) {
+    if (taken.contains(file.string()) || !is_labelme(file)) continue;
+    ProblemLog ignored(true);
+    std::string name;
+    try {
+      name = json_text(read_labels(file), "imagePath");
+    } catch (const InputError&) {  // broken, and of no image
+    }
+    std::replace(name.begin(), name.end(), '\\', '/');
+    const auto image = lacking.find(fs::path(name).filename().string());
+    if (image == lacking.end() || !renamed.emplace(image->second.string(), file).second)
+      log.add(Kind::unused_labels, file.string(), "");
+  }
+  return renamed;
+}
+
+std::unique_ptr<LabelSource> open_labelme(const DataOptions& options, Split split, ProblemLog& log) {
+  const fs::path place = split_place(options, split, {data_root(options)});
+  std::error_code failed;
+  if (!fs::is_directory(place, failed))
+    return std::make_unique<LabelMeLabels>(read_image_list(place, options),
+                                           std::unordered_map<std::string, fs::path>());
+  FolderFiles files = files_below(place);
+  report_unknown_endings(files, label_file, log);
+  auto renamed = match_by_image_path(files, log);
+  return std::make_unique<LabelMeLabels>(std::move(files.images), std::move(renamed));
+}
+
+std::string recognize_labelme(const fs::path& place, DataOptions& options) {
+  if (!fs::is_directory(place)) return "";
+  const auto labelled = [](const fs::path& image) {
+    const LabelFile labels = label_file(image);
+    return labels.found && is_labelme(labels.path);
+  };
+  const auto good = [&](const fs::path& folder) { return any_image(folder, labelled); };
+  for (const char* before : {"", "images/"}) {
+    const auto of_split = [&](const std::string& name) { return before + name; };
+    if (take_splits(place, of_split, good, options)) return "folders of images with LabelMe's JSON";
+  }
+  if (!good(place)) return "";
+  options.root = place.string();
+  options.train = fs::is_directory(place / "images") ? "images" : ".";
+  return "a folder of images with LabelMe's JSON";
+}
+
+}  // namespace
+
+DatasetFormat labelme_format() {
+  return {.name = "labelme",
+          .open = open_labelme,
+          .recognize = recognize_labelme,
+          .recognized_by = "a folder of images with LabelMe's .json beside them"};
+}
+
+}  // namespace brightnet

@@ -1,0 +1,53 @@
+// The files of a Pascal VOC data set: an XML file, and which XML belongs to which image.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <pugixml.hpp>
+
+#include "data/formats/labels.h"
+
+namespace brightnet {
+
+/// One XML file with its text, to convert pugixml's offsets to line numbers.
+class VocDocument {
+ public:
+  explicit VocDocument(const std::filesystem::path& file);
+
+  std::string where(std::ptrdiff_t offset) const;
+  std::string where(const pugi::xml_node& node) const { return where(node.offset_debug()); }
+
+  /// The root element; logs a problem and returns a null node when this is not VOC's XML.
+  pugi::xml_node annotation(ProblemLog& log) const;
+
+ private:
+  std::filesystem::path file_;
+  std::string text_;
+  std::vector<size_t> line_ends_;
+  pugi::xml_document tree_;
+  pugi::xml_parse_result result_;
+};
+
+std::string text_of(const pugi::xml_node& node);
+
+/// The name of the file in <filename>, of which some tools write the whole path.
+std::string filename_of(const pugi::xml_node& annotation);
+
+/// One entry of a list: the name, or the image itself where a folder or an extension names it.
+struct VocEntry {
+  std::string name;
+  std::filesystem::path image = {};   ///< empty: found by its name
+  std::filesystem::path labels = {};  ///< an XML of another name; empty: found by the entry's name
+};
+
+/// The XML of an entry: beside its image, in Annotations or in annotations.
+LabelFile voc_labels(const VocEntry& entry, const std::filesystem::path& root);
+
+/// Gives images without an XML of their own name one that has no image of its own name and theirs in <filename>. Of a
+/// split that is a folder (`all`), reports those with objects that are left.
+void match_by_filename(std::vector<VocEntry>& entries, bool all, const DataOptions& options, Split split,
+                       ProblemLog& log);
+
+}  // namespace brightnet
