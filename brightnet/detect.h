@@ -18,17 +18,17 @@ struct DetectionOptions {
   std::string data = {};  ///< a data set whose class names darknet's weights get; may be empty
   /// An image, a video, a folder, a pattern, a list (.txt), a camera's number, or a stream's address.
   std::string source = {};
-  int frames = 0;                    ///< of a video, camera or stream, at most; 0: all
-  int every = 1;                     ///< only every Nth of them
+  int frames = 0;                     ///< of a video, camera or stream, at most; 0: all
+  int every = 1;                      ///< only every Nth of them
   uint64_t max_pixels = 200'000'000;  ///< of an image file that is decoded; a larger one is skipped
-  std::string device = "auto";       ///< as in DeviceOptions
-  std::string precision = {};        ///< empty: fp32
-  int batch = 0, workers = 0;        ///< images at once, and threads that read them; 0: the usual
-  int height = 0, width = 0;         ///< of the network's input; 0: as recorded in the weights
-  std::string resize = {};           ///< one of resize_names(); empty: as recorded in the weights
-  std::string letterbox = {};        ///< "on", "off"; empty: as recorded in the weights
-  bool rect = false;                 ///< rectangular batches, with the least padding
-  std::string tiles = {};            ///< "640,0.2": in tiles of this size that overlap by this fraction
+  std::string device = "auto";        ///< as in DeviceOptions
+  std::string precision = {};         ///< empty: fp32
+  int batch = 0, workers = 0;         ///< images at once, and threads that read them; 0: the usual
+  int height = 0, width = 0;          ///< of the network's input; 0: as recorded in the weights
+  std::string resize = {};            ///< one of resize_names(); empty: as recorded in the weights
+  std::string letterbox = {};         ///< "on", "off"; empty: as recorded in the weights
+  bool rect = false;                  ///< rectangular batches, with the least padding
+  std::string tiles = {};             ///< "640,0.2": in tiles of this size that overlap by this fraction
 
   float confidence = 0.25f, nms = 0.45f;  ///< least score; IoU above which one of two boxes is suppressed
   int max_objects = 0;                    ///< in an image; 0: no limit

@@ -24,6 +24,7 @@ class OrderOfClasses : public ::testing::Test {
         text[at] = text[at] == '0' ? '1' : '0';
       write_atomically(entry.path(), text);
     }
+    for (const char* names : {"data.yaml", "classes.txt"}) fs::remove(run_.folder() / "turned" / names);
     write_yaml("turned", "turned", "square, circle");
     write_yaml("other", "data", "ring, box");
     write_yaml("more", "data", "circle, square, triangle");

@@ -43,7 +43,8 @@ const char* const recognized =
 TEST_F(DataOption, TrainsEvaluatesAndResumesWithoutAYamlOfOurs) {
   const ProgramResult trained = train({"--data", "data", "--out", "run"});
   expect_done(trained, recognized);
-  EXPECT_TRUE(says(trained.err, "12 training and 4 validation images; batches of 4, in 2 passes of 2")) << trained.err;
+  EXPECT_TRUE(says(trained.err, "12 training and 4 validation images; batches of 4, in 2 passes of 2"))
+      << trained.err;
   EXPECT_TRUE(says(trained.err, "input 64x64")) << trained.err;
   const std::string config = read_file(run_.folder() / "run/config.yaml");
   for (const char* line :

@@ -82,6 +82,9 @@ void RunLock::check() const {
   const auto other = [](const std::optional<FileIdentity>& now, const std::optional<FileIdentity>& held) {
     return now && now != held;
   };
+  // What is no folder there is no other run: what is written into it fails by itself.
+  std::error_code ignored;
+  if (!fs::is_directory(path_.parent_path(), ignored)) return;
   if (!other(identity_of(path_), lock_) && !other(identity_of(path_.parent_path()), folder_)) return;
   throw InputError(
       "this run's folder was deleted or moved and made again while the run was training: it may be another "

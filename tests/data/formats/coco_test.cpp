@@ -60,8 +60,8 @@ TEST(Coco, GivenClassesSetTheOrderAndUnknownOnesAreErrors) {
   expect_box(dataset.images[1].annotations[0], 0, 10, 20, 40.5, 60);
   EXPECT_EQ(dataset.images[1].annotations[1].class_id, 2);
   const std::string text = message(data.options("coco", "train.json", {"dogs", "cat"}));
-  EXPECT_TRUE(contains(text, "train.json: annotation id 1: class 'dog'"));
-  EXPECT_TRUE(contains(text, "Did you mean 'dogs'?"));
+  EXPECT_TRUE(contains(text, "data.classes lists 'dogs', which the data set does not have"));
+  EXPECT_TRUE(contains(text, "Did you mean 'dog'?"));
 }
 
 TEST(Coco, BothSplitsNumberTheClassesAsTheTrainSplitDoes) {

@@ -177,8 +177,10 @@ TEST(Yolo, ClassNamesComeFromTheDataSetWhenNobodyGivesThem) {
   EXPECT_EQ(classes(), std::vector<std::string>{"a"});
   data.text("data.yaml", "names: {0: zero, 2: two}\n");
   EXPECT_TRUE(contains(message(options), "data.yaml"));
-  EXPECT_EQ(read_dataset(data.options("yolo", "images", {"given"}), Split::train).classes,
-            std::vector<std::string>{"given"});
+  DataOptions named = options;
+  named.names = {"given"};
+  EXPECT_EQ(read_dataset(named, Split::train).classes, std::vector<std::string>{"given"});
+  std::filesystem::remove(data.root() / "data.yaml");
   EXPECT_TRUE(contains(message(data.options("yolo", "images", {"x", "x"})), "'x' is listed twice"));
 }
 

@@ -178,7 +178,7 @@ TEST_F(Fetch, GivesUpATextThatIsLargerThanAnyOfItsKind) {
   try {
     fetch_network(weights_, options_);
     FAIL() << "it was taken";
-  } catch (const InputError& e) {
+  } catch (const Error& e) {
     EXPECT_NE(std::string(e.what()).find("larger than 1.0 MiB"), std::string::npos) << e.what();
   }
   EXPECT_FALSE(fs::exists(kept().parent_path() / "net.cfg"));

@@ -126,7 +126,7 @@ TEST_F(RunConfigFile, AFolderAloneIsRecognizedAsOnTheCommandLine) {
   EXPECT_EQ(recognize_data((folder_ / "mine/data.yaml").string()).options.train, "images/train");
   write("mine/data.yaml", "train: images/val\nval: images/train\nnames: [nut]\n");
   EXPECT_EQ(load("{root: mine}").train, "images/val");
-  EXPECT_EQ(load("{root: mine}").classes, std::vector<std::string>{"nut"});
+  EXPECT_EQ(load("{root: mine}").names, std::vector<std::string>{"nut"});
   EXPECT_EQ(load("{root: mine, classes: [bolt]}").classes, std::vector<std::string>{"bolt"});
 }
 
