@@ -169,6 +169,7 @@ step 2 "there is no run to resume" brightnet train mine.yaml --out nowhere --res
 
 # --- Weights from elsewhere -------------------------------------------------------------------------------------------
 cp -r shapes turned
+rm turned/data.yaml  # whose names are in the other order
 for file in turned/labels/*/*.txt; do
   sed -i 's/^0 /x /; s/^1 /0 /; s/^2 /1 /; s/^x /2 /' "$file"
 done

@@ -72,6 +72,11 @@ void RunPlace::check() const {
 
 RunPlace::~RunPlace() {
   if (!leads_ || folder_.path().empty() || folder_.begun()) return;
+  try {
+    check();
+  } catch (const InputError&) {  // the folder is another's by now
+    return;
+  }
   lock_.reset();
   folder_.remove_unused();
 }
